@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-type Failure = Box<dyn Error>;
+type ShippedBuildError = Box<dyn Error>;
 
 /// What a policy reads; everything else is for people.
 const ENDINGS: [&str; 2] = ["lua", "md"];
@@ -15,7 +15,7 @@ const ENDINGS: [&str; 2] = ["lua", "md"];
 const LEFT_OUT: [&str; 3] = ["tests", "types", "README.md"];
 
 #[expect(clippy::disallowed_methods, reason = "a build script writes what is compiled in")]
-fn main() -> Result<(), Failure> {
+fn main() -> Result<(), ShippedBuildError> {
     // Asked for when it runs: a program that was built for another checkout may be run for this one.
     let here = env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?;
     let policies = Path::new(&here).join("../../policies").canonicalize()?;
@@ -39,7 +39,7 @@ fn main() -> Result<(), Failure> {
 }
 
 /// The files below a folder that a policy may read.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), ShippedBuildError> {
     for path in entries(folder)? {
         if path.is_dir() {
             collect(&path, files)?;
@@ -51,9 +51,9 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
 }
 
 /// What stands in a folder, by name, but for what is left out.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, ShippedBuildError> {
     let paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
-    let mut paths: Vec<PathBuf> = paths.collect::<Result<_, Failure>>()?;
+    let mut paths: Vec<PathBuf> = paths.collect::<Result<_, ShippedBuildError>>()?;
     paths.retain(|path| !LEFT_OUT.contains(&name(path).as_str()));
     paths.sort();
     Ok(paths)

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::spoken::Verbosity;
 use crate::{
     ab, chat, completions, compress, config, diff, doctor, files, goal, mcp, pin, plugin, policy,
@@ -65,7 +65,7 @@ pub(crate) struct Parsed {
 /// # Errors
 ///
 /// When they make no sense; the line says why, and what was meant if that is clear.
-pub(crate) fn parse() -> Result<Parsed, Fault> {
+pub(crate) fn parse() -> Result<Parsed, CliError> {
     let error = match parsed(std::env::args_os()) {
         Ok(parsed) => return Ok(parsed),
         Err(error) => error,
@@ -78,9 +78,9 @@ pub(crate) fn parse() -> Result<Parsed, Fault> {
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let road = road(&error.render().to_string());
-            Err(Fault::usage(format!("no verb given; `{road} --help` lists them")))
+            Err(CliError::usage(format!("no verb given; `{road} --help` lists them")))
         }
-        _ => Err(Fault::usage(one_line(&error.render().to_string()))),
+        _ => Err(CliError::usage(one_line(&error.render().to_string()))),
     }
 }
 

@@ -11,7 +11,7 @@ const GONE: char = '░';
 
 /// One category before and after.
 #[derive(Clone, Copy)]
-pub(crate) struct Bar {
+pub(crate) struct BeforeAfterBar {
     pub(crate) before: u64,
     pub(crate) after: u64,
     /// What the whole width stands for.
@@ -20,7 +20,7 @@ pub(crate) struct Bar {
     pub(crate) width: usize,
 }
 
-impl Bar {
+impl BeforeAfterBar {
     fn cells(&self, tokens: u64) -> usize {
         match tokens {
             0 => 0,
@@ -30,7 +30,7 @@ impl Bar {
     }
 }
 
-impl fmt::Display for Bar {
+impl fmt::Display for BeforeAfterBar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let there = self.cells(self.after);
         let gone = self.cells(self.before).saturating_sub(there);
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     fn check(before: u64, after: u64, bar: &str) {
-        let text = Bar { before, after, whole: 100, width: 10 }.to_string();
+        let text = BeforeAfterBar { before, after, whole: 100, width: 10 }.to_string();
         assert_eq!(anstream::adapter::strip_str(&text).to_string(), bar, "{before} {after}");
     }
 

@@ -5,17 +5,17 @@
 
 use std::io;
 
-use epitome::Keeper;
+use epitome::SessionAdmin;
 
 use crate::fault;
 use crate::screen::{Screen, To};
 use crate::text::counted;
 
 /// Adds to the search what it does not know yet; says how far it is where somebody looks.
-pub(crate) fn catch_up(keeper: &Keeper, quiet: bool) {
+pub(crate) fn catch_up(keeper: &SessionAdmin, quiet: bool) {
     let mut screen = Screen::new(To::Err, !quiet);
     let mut shown: io::Result<()> = Ok(());
-    let added = keeper.catch_up(|done| {
+    let added = keeper.index_new_entries(|done| {
         if screen.is_due() {
             shown = screen.draw(&[format!("made {} findable", counted(done, "message"))]);
         }

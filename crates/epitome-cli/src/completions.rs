@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::args::Cli;
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::files;
 
 /// Prints a shell's completions of this command
@@ -18,7 +18,7 @@ pub(crate) struct Args {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "epitome", &mut script);
     files::bytes_to_stdout(&script)

@@ -9,17 +9,18 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use epitome::{
-    Compressed, Compressor, Durability, Format, Memory, Profile, Report, Target, untorn,
+    CompressedPrompt, CompressionReport, CompressionTarget, Compressor, Durability, Format,
+    MemoryStore, Profile, untorn,
 };
 
-use crate::apart::{Part, apart};
+use crate::cassette::TapeFlags;
 use crate::clock::{now, since};
-use crate::fault::{Fault, warn};
-use crate::files::Output;
+use crate::fault::{CliError, warn};
+use crate::files::PendingFile;
 use crate::flags::{self, Common, FormatFlag, SummarizerFlags, SummaryFlags, WindowFlags};
-use crate::late::Late;
+use crate::lazy_store::LazyStore;
 use crate::lost::Destination;
-use crate::tape::TapeFlags;
+use crate::outputs::{FileFate, apart};
 use crate::{files, lost, plan, report, settings, stores};
 
 /// Compresses one conversation and writes it in the format it came in, valid for its provider
@@ -31,7 +32,7 @@ pub(crate) struct Args {
     /// standard input
     input: Option<PathBuf>,
     #[command(flatten)]
-    budget: BudgetFlags,
+    budget: CompressBudgetFlags,
     #[command(flatten)]
     window: WindowFlags,
     #[command(flatten)]
@@ -75,7 +76,7 @@ pub(crate) struct Args {
 /// is compressed as the profile says.
 #[derive(clap::Args)]
 #[group(multiple = false)]
-pub(crate) struct BudgetFlags {
+pub(crate) struct CompressBudgetFlags {
     /// Shrinks to N tokens: text, call arguments and 4 a message
     #[arg(long, value_name = "N", value_parser = flags::number, allow_negative_numbers = true)]
     max_tokens: Option<u64>,
@@ -91,11 +92,11 @@ pub(crate) struct BudgetFlags {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     args.apart()?;
     let file = files::named(args.output.as_deref());
     if args.json && file.is_none() && !args.dry_run {
-        return Err(Fault::usage(
+        return Err(CliError::usage(
             "`--json` prints the report on standard output, where the conversation goes; \
              name a file for that with `--output`",
         ));
@@ -104,13 +105,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         let sources = settings::text(sources, "--model", "model", args.model.as_deref());
         args.summarizers.set(args.summary.set(args.window.set(sources)))
     })?;
-    let (profile, tape) = args.tape.connected(config.chosen()?)?;
+    let (profile, tape) = args.tape.connected(config.profile_in_use()?)?;
     let asked = profile.names_models();
     let start = now();
     let input = files::read(args.input.as_deref(), args.max_input)?;
     if input.trim_ascii().is_empty() {
         let name = files::name(args.input.as_deref());
-        return Err(Fault::unreadable(format!("{name}: is empty; expected one conversation")));
+        return Err(CliError::unreadable(format!("{name}: is empty; expected one conversation")));
     }
     let output = prepare(args, file)?;
     let report_file = prepare(args, args.report.as_deref())?;
@@ -123,7 +124,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         stores::remember(&config, store);
     }
     if args.dry_run {
-        let mut report = Report { elapsed_ms: since(start), ..compressed.report };
+        let mut report = CompressionReport { elapsed_ms: since(start), ..compressed.report };
         let planned = args.store.as_ref().map_or(Destination::Nowhere, |_| Destination::Planned);
         report.warnings.extend(lost::warnings(&report.must_keep, planned));
         return if args.json { print(&report) } else { plan::print(&report) };
@@ -146,13 +147,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
 
 impl Args {
     /// Sees that no file is named twice that would be written.
-    fn apart(&self) -> Result<(), Fault> {
+    fn apart(&self) -> Result<(), CliError> {
         let [record, cassette] = self.tape.files();
         apart(&[
-            ("the input", self.input.as_deref(), Part::Input),
-            ("`--output`", self.output.as_deref(), Part::Output),
-            ("`--report`", self.report.as_deref(), Part::Written),
-            ("`--store`", self.store.as_deref(), Part::Store),
+            ("the input", self.input.as_deref(), FileFate::Input),
+            ("`--output`", self.output.as_deref(), FileFate::Output),
+            ("`--report`", self.report.as_deref(), FileFate::Written),
+            ("`--store`", self.store.as_deref(), FileFate::Store),
             self.common.profile.file(),
             record,
             cassette,
@@ -161,8 +162,8 @@ impl Args {
 }
 
 /// Checks that an output can be written, unless nothing will be.
-fn prepare(args: &Args, path: Option<&Path>) -> Result<Option<Output>, Fault> {
-    path.filter(|_| !args.dry_run).map(Output::prepare).transpose()
+fn prepare(args: &Args, path: Option<&Path>) -> Result<Option<PendingFile>, CliError> {
+    path.filter(|_| !args.dry_run).map(PendingFile::prepare).transpose()
 }
 
 fn compress(
@@ -170,38 +171,38 @@ fn compress(
     profile: Profile,
     durability: Durability,
     input: &[u8],
-) -> Result<Compressed, Fault> {
+) -> Result<CompressedPrompt, CliError> {
     let scope = epitome::scope(profile.name());
     let mut builder = Compressor::builder().profile(profile).target(args.budget.target());
     if let Some(format) = args.format.0 {
-        builder = builder.format(format);
+        builder = builder.input_format(format);
     }
     if let Some(format) = args.to {
-        builder = builder.to(format);
+        builder = builder.output_format(format);
     }
     builder = match &args.store {
         None => builder.without_originals(),
         // The plan names the way back as it would, and nothing is written.
-        Some(_) if args.dry_run => builder.store(Arc::new(Memory::new()), &scope),
-        Some(path) => builder.store(Arc::new(Late { path: path.clone(), durability }), &scope),
+        Some(_) if args.dry_run => builder.store(Arc::new(MemoryStore::new()), &scope),
+        Some(path) => builder.store(Arc::new(LazyStore { path: path.clone(), durability }), &scope),
     };
     // The extractive summariser never waits; a runtime is there for models.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(Fault::internal)?;
+    let runtime = runtime.map_err(CliError::internal)?;
     let name = files::name(args.input.as_deref());
     let compressed = runtime.block_on(builder.build().compress(input));
-    compressed.map_err(|error| Fault::of_compression(error, &name))
+    compressed.map_err(|error| CliError::of_compression(error, &name))
 }
 
 /// Writes the conversation, then the report; both stand prepared.
 fn write(
     args: &Args,
-    output: Option<Output>,
-    report_file: Option<Output>,
-    compressed: Compressed,
+    output: Option<PendingFile>,
+    report_file: Option<PendingFile>,
+    compressed: CompressedPrompt,
     start: Instant,
-) -> Result<Report, Fault> {
-    let Compressed { bytes, mut report, .. } = compressed;
+) -> Result<CompressionReport, CliError> {
+    let CompressedPrompt { bytes, mut report, .. } = compressed;
     let store = Destination::in_store(args.store.as_deref());
     lost::name_commands(&mut report.must_keep, store);
     report.warnings.extend(lost::warnings(&report.must_keep, store));
@@ -223,21 +224,21 @@ fn write(
     Ok(report)
 }
 
-fn encoded(report: &Report) -> Result<String, Fault> {
-    Ok(serde_json::to_string_pretty(report).map_err(Fault::internal)? + "\n")
+fn encoded(report: &CompressionReport) -> Result<String, CliError> {
+    Ok(serde_json::to_string_pretty(report).map_err(CliError::internal)? + "\n")
 }
 
-fn print(report: &Report) -> Result<(), Fault> {
+fn print(report: &CompressionReport) -> Result<(), CliError> {
     files::bytes_to_stdout(encoded(report)?.as_bytes())
 }
 
-impl BudgetFlags {
+impl CompressBudgetFlags {
     /// The size that they state.
-    pub(crate) fn target(&self) -> Target {
-        let tokens = self.max_tokens.map(Target::Tokens);
-        let chars = self.max_chars.map(Target::Chars);
-        let bytes = self.max_bytes.map(Target::Bytes);
-        let ratio = self.ratio.map(Target::Ratio);
+    pub(crate) fn target(&self) -> CompressionTarget {
+        let tokens = self.max_tokens.map(CompressionTarget::Tokens);
+        let chars = self.max_chars.map(CompressionTarget::Chars);
+        let bytes = self.max_bytes.map(CompressionTarget::Bytes);
+        let ratio = self.ratio.map(CompressionTarget::Ratio);
         tokens.or(chars).or(bytes).or(ratio).unwrap_or_default()
     }
 }

@@ -6,12 +6,12 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use epitome::{Cut, CutEntry, Diff};
+use epitome::{DiffEdit, DiffEntry, SessionDiff};
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::files;
 use crate::journal::{self, JournalFlags};
-use crate::table::{Column, Table, left, output_width, right};
+use crate::table::{Column, TextTable, left, output_width, right};
 use crate::text::{clipped, counted, grouped, plain};
 
 /// Cells before the values of a cut.
@@ -30,9 +30,9 @@ pub(crate) struct Args {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let journal = args.journal.open_at(args.session.as_deref())?;
-    let diff = journal.keeper.diff(args.session.as_deref()).map_err(Fault::of)?;
+    let diff = journal.keeper.diff(args.session.as_deref()).map_err(CliError::of)?;
     if args.journal.json {
         return journal::json(&diff);
     }
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     files::to_stdout(|out| write(out, &diff, &recall))
 }
 
-fn write(out: &mut dyn Write, diff: &Diff, recall: &str) -> io::Result<()> {
+fn write(out: &mut dyn Write, diff: &SessionDiff, recall: &str) -> io::Result<()> {
     let bold = Style::new().bold();
     let [came, sent] = diff.tokens.map(grouped);
     let messages = counted(diff.messages as u64, "message");
@@ -63,7 +63,7 @@ fn write(out: &mut dyn Write, diff: &Diff, recall: &str) -> io::Result<()> {
     })
 }
 
-fn write_cut(out: &mut dyn Write, cut: &Cut, recall: &str) -> io::Result<()> {
+fn write_cut(out: &mut dyn Write, cut: &DiffEdit, recall: &str) -> io::Result<()> {
     let yellow = Style::new().fg_color(Some(AnsiColor::Yellow.into())).bold();
     let [before, after] = cut.tokens.map(grouped);
     let range = match cut.entries.as_slice() {
@@ -94,7 +94,7 @@ fn write_cut(out: &mut dyn Write, cut: &Cut, recall: &str) -> io::Result<()> {
         return Ok(());
     }
     line("was", "")?;
-    let row = |entry: &CutEntry| {
+    let row = |entry: &DiffEntry| {
         vec![
             entry.entry.clone(),
             plain(&entry.name),
@@ -104,5 +104,5 @@ fn write_cut(out: &mut dyn Write, cut: &Cut, recall: &str) -> io::Result<()> {
         ]
     };
     let rows: Vec<_> = cut.entries.iter().map(row).collect();
-    Table::new(&ENTRIES).indented(INDENT).print(out, &rows)
+    TextTable::new(&ENTRIES).indented(INDENT).print(out, &rows)
 }

@@ -22,14 +22,14 @@ const FOUND: u8 = 6;
 
 /// One line for people, and a code for scripts.
 #[derive(Debug)]
-pub(crate) struct Fault {
+pub(crate) struct CliError {
     code: u8,
     line: String,
     /// Whether it is that of a client that `run` was to start.
     client: bool,
 }
 
-impl Fault {
+impl CliError {
     fn new(code: u8, line: impl Display) -> Self {
         Self { code, line: line.to_string(), client: false }
     }
@@ -148,7 +148,7 @@ impl Fault {
     }
 }
 
-impl From<ConfigError> for Fault {
+impl From<ConfigError> for CliError {
     fn from(error: ConfigError) -> Self {
         match error {
             ConfigError::UnknownProfile { .. } | ConfigError::UnknownStore { .. } => {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 
 /// How an input is named in messages: its path, or what `-` stands for.
 pub(crate) fn name(input: Option<&Path>) -> String {
@@ -26,13 +26,13 @@ pub(crate) fn name(input: Option<&Path>) -> String {
 /// # Errors
 ///
 /// When it cannot be read or is larger; a file's size is known before anything is read.
-pub(crate) fn read(input: Option<&Path>, most: u64) -> Result<Vec<u8>, Fault> {
+pub(crate) fn read(input: Option<&Path>, most: u64) -> Result<Vec<u8>, CliError> {
     let name = name(input);
-    let unreadable = |error: io::Error| Fault::unreadable(format!("{name}: {}", cause(&error)));
+    let unreadable = |error: io::Error| CliError::unreadable(format!("{name}: {}", cause(&error)));
     let file = match input {
         Some(path) if path != Path::new("-") => open(path).map_err(unreadable)?,
         _ if io::stdin().is_terminal() => {
-            return Err(Fault::usage(
+            return Err(CliError::usage(
                 "no input: name a file, or pipe a conversation into the command",
             ));
         }
@@ -41,13 +41,13 @@ pub(crate) fn read(input: Option<&Path>, most: u64) -> Result<Vec<u8>, Fault> {
     let about = file.metadata().map_err(unreadable)?;
     if about.is_dir() {
         let line = format!("{name}: is a folder; expected a file with one conversation");
-        return Err(Fault::unreadable(line));
+        return Err(CliError::unreadable(line));
     }
     let too_large = || {
         let line = format!(
             "{name}: is larger than {most} bytes; allow more with `--max-input` if it really is one conversation"
         );
-        Fault::unreadable(line)
+        CliError::unreadable(line)
     };
     if about.is_file() && about.len() > most {
         return Err(too_large());
@@ -71,7 +71,9 @@ fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 ///
 /// When it cannot be written.
-pub(crate) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Fault> {
+pub(crate) fn to_stdout(
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), CliError> {
     let mut out = anstream::stdout().lock();
     let written = write(&mut out).and_then(|()| out.flush());
     unless_gone(written)
@@ -82,7 +84,7 @@ pub(crate) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
 /// # Errors
 ///
 /// When they cannot be written.
-pub(crate) fn bytes_to_stdout(bytes: &[u8]) -> Result<(), Fault> {
+pub(crate) fn bytes_to_stdout(bytes: &[u8]) -> Result<(), CliError> {
     let mut out = io::stdout().lock();
     unless_gone(out.write_all(bytes).and_then(|()| out.flush()))
 }
@@ -93,7 +95,7 @@ pub(crate) fn line_to_stdout(line: &str) -> io::Result<()> {
     out.write_all(line.as_bytes()).and_then(|()| out.flush())
 }
 
-fn unless_gone(written: io::Result<()>) -> Result<(), Fault> {
+fn unless_gone(written: io::Result<()>) -> Result<(), CliError> {
     is_read(written).map(drop)
 }
 
@@ -103,11 +105,11 @@ fn unless_gone(written: io::Result<()>) -> Result<(), Fault> {
 /// # Errors
 ///
 /// When it cannot be written.
-pub(crate) fn is_read(written: io::Result<()>) -> Result<bool, Fault> {
+pub(crate) fn is_read(written: io::Result<()>) -> Result<bool, CliError> {
     match written {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Fault::usage(format!("standard output: {}", cause(&error)))),
+        Err(error) => Err(CliError::usage(format!("standard output: {}", cause(&error)))),
     }
 }
 
@@ -116,7 +118,7 @@ pub(crate) fn is_read(written: io::Result<()>) -> Result<bool, Fault> {
 /// # Errors
 ///
 /// When it cannot be made.
-pub(crate) fn make_folder(path: &Path) -> Result<(), Fault> {
+pub(crate) fn make_folder(path: &Path) -> Result<(), CliError> {
     fs::create_dir_all(path).map_err(|error| unwritable(path, &error))
 }
 
@@ -134,8 +136,8 @@ pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
 /// # Errors
 ///
 /// When it cannot be written.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
-    let mut file = Output::prepare(path)?;
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    let mut file = PendingFile::prepare(path)?;
     file.write(bytes)?;
     file.finish()
 }
@@ -157,7 +159,7 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 ///
 /// When it cannot be read or written.
-pub(crate) fn append(path: &Path) -> Result<(Vec<u8>, File), Fault> {
+pub(crate) fn append(path: &Path) -> Result<(Vec<u8>, File), CliError> {
     let opened = OpenOptions::new().read(true).append(true).create(true).open(path);
     let mut file = opened.map_err(|error| unwritable(path, &error))?;
     let mut before = Vec::new();
@@ -171,7 +173,7 @@ pub(crate) fn append(path: &Path) -> Result<(Vec<u8>, File), Fault> {
 /// # Errors
 ///
 /// When it cannot be written.
-pub(crate) fn log(path: &Path, largest: u64) -> Result<File, Fault> {
+pub(crate) fn log(path: &Path, largest: u64) -> Result<File, CliError> {
     let opened = || {
         if let Some(folder) = path.parent() {
             make_private_folder(folder)?;
@@ -207,45 +209,45 @@ pub(crate) fn named(output: Option<&Path>) -> Option<&Path> {
 }
 
 /// A file that is about to be written.
-pub(crate) struct Output {
+pub(crate) struct PendingFile {
     path: PathBuf,
-    draft: Draft,
+    draft: FileDraft,
 }
 
-enum Draft {
+enum FileDraft {
     /// A file beside the one it will replace; it vanishes unless it does.
     Beside(NamedTempFile),
     /// A pipe or a device, which nothing can replace.
     Direct(File),
 }
 
-impl Output {
+impl PendingFile {
     /// Makes sure that a file can be written, without touching it.
     ///
     /// # Errors
     ///
     /// When it cannot.
-    pub(crate) fn prepare(path: &Path) -> Result<Self, Fault> {
+    pub(crate) fn prepare(path: &Path) -> Result<Self, CliError> {
         let draft = Self::draft(path).map_err(|error| unwritable(path, &error))?;
         // A link stays a link: what it leads to is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         Ok(Self { path, draft })
     }
 
-    fn draft(path: &Path) -> io::Result<Draft> {
+    fn draft(path: &Path) -> io::Result<FileDraft> {
         let about = fs::metadata(path);
         if about.as_ref().is_ok_and(fs::Metadata::is_dir) {
             return Err(ErrorKind::IsADirectory.into());
         }
         if about.is_ok_and(|about| !about.is_file()) {
-            return Ok(Draft::Direct(OpenOptions::new().write(true).open(path)?));
+            return Ok(FileDraft::Direct(OpenOptions::new().write(true).open(path)?));
         }
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let folder = real.parent().filter(|folder| !folder.as_os_str().is_empty());
         // Others may read the output as any file the user makes; the mask of the process decides.
         let mut builder = tempfile::Builder::new();
         builder.prefix(".epitome-").permissions(Permissions::from_mode(0o666));
-        Ok(Draft::Beside(builder.tempfile_in(folder.unwrap_or(Path::new(".")))?))
+        Ok(FileDraft::Beside(builder.tempfile_in(folder.unwrap_or(Path::new(".")))?))
     }
 
     /// Writes the contents; the file itself is still the old one.
@@ -253,10 +255,10 @@ impl Output {
     /// # Errors
     ///
     /// When they cannot be written.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), CliError> {
         let written = match &mut self.draft {
-            Draft::Beside(file) => file.write_all(bytes),
-            Draft::Direct(file) => file.write_all(bytes),
+            FileDraft::Beside(file) => file.write_all(bytes),
+            FileDraft::Direct(file) => file.write_all(bytes),
         };
         written.map_err(|error| unwritable(&self.path, &error))
     }
@@ -266,12 +268,12 @@ impl Output {
     /// # Errors
     ///
     /// When that fails; the old file is still there then.
-    pub(crate) fn finish(self) -> Result<(), Fault> {
+    pub(crate) fn finish(self) -> Result<(), CliError> {
         match self.draft {
-            Draft::Beside(file) => {
+            FileDraft::Beside(file) => {
                 file.persist(&self.path).map_err(|error| unwritable(&self.path, &error.error))?;
             }
-            Draft::Direct(_) => {}
+            FileDraft::Direct(_) => {}
         }
         Ok(())
     }
@@ -292,9 +294,12 @@ pub(crate) fn place(path: &Path) -> Option<PathBuf> {
 }
 
 /// The fault of a file that cannot be written.
-pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Fault {
+pub(crate) fn unwritable(path: &Path, error: &io::Error) -> CliError {
     let path = path.display();
-    Fault::usage(format!("{path}: {}; name a file in a folder that can be written", cause(error)))
+    CliError::usage(format!(
+        "{path}: {}; name a file in a folder that can be written",
+        cause(error)
+    ))
 }
 
 /// What went wrong, without the number and the path that some errors carry.

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use epitome::{Format, Scribe, Sources, Style, known_store};
+use epitome::{ConfigSources, Format, SummarizerSpec, SummaryStyle, known_store};
 
 use crate::settings::{self, ProfileFlags};
 
@@ -50,7 +50,7 @@ pub(crate) struct WindowFlags {
 
 impl WindowFlags {
     /// States the window of the profile.
-    pub(crate) fn set(&self, sources: Sources) -> Sources {
+    pub(crate) fn set(&self, sources: ConfigSources) -> ConfigSources {
         let sources = settings::text(sources, "--window", "window", self.model.as_deref());
         let sources = settings::number(sources, "--size", "size", self.size);
         settings::number(sources, "--limit", "limit", self.limit)
@@ -80,7 +80,7 @@ pub(crate) struct StyleFlags {
 
 impl SummaryFlags {
     /// Sets the options of the profile.
-    pub(crate) fn set(&self, sources: Sources) -> Sources {
+    pub(crate) fn set(&self, sources: ConfigSources) -> ConfigSources {
         let key = "options.default.compress.keep_recent_messages";
         let sources = settings::number(sources, "--keep-recent", key, self.keep_recent);
         let sources = settings::text(sources, "--mode", "mode", self.mode.as_deref());
@@ -90,7 +90,7 @@ impl SummaryFlags {
 
 impl StyleFlags {
     /// Sets the option of the profile.
-    pub(crate) fn set(&self, sources: Sources) -> Sources {
+    pub(crate) fn set(&self, sources: ConfigSources) -> ConfigSources {
         let style = self.style.map(|style| match style {
             StyleFlag::Verbatim => "verbatim",
             StyleFlag::Brief => "brief",
@@ -106,11 +106,11 @@ pub(crate) enum StyleFlag {
     Brief,
 }
 
-impl From<StyleFlag> for Style {
+impl From<StyleFlag> for SummaryStyle {
     fn from(flag: StyleFlag) -> Self {
         match flag {
-            StyleFlag::Verbatim => Style::Verbatim,
-            StyleFlag::Brief => Style::Brief,
+            StyleFlag::Verbatim => SummaryStyle::Verbatim,
+            StyleFlag::Brief => SummaryStyle::Brief,
         }
     }
 }
@@ -162,7 +162,7 @@ pub(crate) struct SummarizerFlags {
 
 impl SummarizerFlags {
     /// Names them for the profile.
-    pub(crate) fn set(&self, sources: Sources) -> Sources {
+    pub(crate) fn set(&self, sources: ConfigSources) -> ConfigSources {
         match &self.summarizers[..] {
             [] => sources,
             named => sources.flag_of_profile("--summarizer", "summarizers", named.to_vec()),
@@ -172,7 +172,8 @@ impl SummarizerFlags {
 
 /// Reads `--summarizer`.
 fn summarizer(name: &str) -> Result<String, String> {
-    let scribe = name.parse::<Scribe>().map_err(|error| format!("{error}, or `extractive`"))?;
+    let scribe =
+        name.parse::<SummarizerSpec>().map_err(|error| format!("{error}, or `extractive`"))?;
     Ok(scribe.to_string())
 }
 

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use epitome::{
-    Archive, Config, Keeper, LOCAL, Profile, ScopeOwner, Sources, Sqlite, Taught, WindowSource,
+    Config, ConfigSources, LOCAL, LimitSource, ModelKnowledge, Profile, ScopeOwner, SessionAdmin,
+    SessionArchive, SqliteStore,
 };
 use serde::Serialize;
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::files;
 use crate::settings::{self, ProfileFlags};
 use crate::shell;
@@ -35,9 +36,9 @@ pub(crate) struct JournalFlags {
 }
 
 /// An open journal.
-pub(crate) struct Journal {
-    pub(crate) keeper: Keeper,
-    pub(crate) store: Arc<Sqlite>,
+pub(crate) struct OpenJournal {
+    pub(crate) keeper: SessionAdmin,
+    pub(crate) store: Arc<SqliteStore>,
     /// What has to be added to another command so that it means the same sessions.
     flag: String,
     /// Whose profiles the sessions may be of.
@@ -46,52 +47,52 @@ pub(crate) struct Journal {
 
 impl JournalFlags {
     /// What the journal goes by.
-    pub(crate) fn config(&self) -> Result<Config, Fault> {
+    pub(crate) fn config(&self) -> Result<Config, CliError> {
         self.profile.load(|sources| self.set(sources))
     }
 
     /// Sets the store, where one was named.
-    pub(crate) fn set(&self, sources: Sources) -> Sources {
+    pub(crate) fn set(&self, sources: ConfigSources) -> ConfigSources {
         settings::path(sources, "--store", "store", self.store.as_deref())
     }
 
     /// The path of the store, whether or not there is one.
-    pub(crate) fn path(&self, config: &Config) -> Result<PathBuf, Fault> {
+    pub(crate) fn path(&self, config: &Config) -> Result<PathBuf, CliError> {
         store_path(self.store.as_deref(), config)
     }
 
     /// Opens the journal where a session is: the one of this name, or else the one used last.
-    pub(crate) fn open_at(&self, session: Option<&str>) -> Result<Journal, Fault> {
+    pub(crate) fn open_at(&self, session: Option<&str>) -> Result<OpenJournal, CliError> {
         self.open()?.at(session)
     }
 
     /// Opens the journal.
-    pub(crate) fn open(&self) -> Result<Journal, Fault> {
+    pub(crate) fn open(&self) -> Result<OpenJournal, CliError> {
         let config = self.config()?;
         let path = self.path(&config)?;
         if !path.exists() {
             let (path, flag) = (path.display(), self.flag());
-            return Err(Fault::unreadable(format!(
+            return Err(CliError::unreadable(format!(
                 "no store at {path}; `epitome session import{flag} FILE` makes one"
             )));
         }
-        let store = Sqlite::open_with(&path, config.durability());
-        let store = store.map_err(|error| Fault::of_store(&error))?;
+        let store = SqliteStore::open_with(&path, config.durability());
+        let store = store.map_err(|error| CliError::of_store(&error))?;
         self.journal(config, store)
     }
 
     /// Opens the journal, and makes one where there is none.
-    pub(crate) fn create(&self, config: Config) -> Result<Journal, Fault> {
-        let store = Sqlite::open_with(&self.path(&config)?, config.durability());
-        self.journal(config, store.map_err(Fault::of_output)?)
+    pub(crate) fn create(&self, config: Config) -> Result<OpenJournal, CliError> {
+        let store = SqliteStore::open_with(&self.path(&config)?, config.durability());
+        self.journal(config, store.map_err(CliError::of_output)?)
     }
 
-    fn journal(&self, config: Config, store: Sqlite) -> Result<Journal, Fault> {
-        let (store, profile) = (Arc::new(store), config.chosen()?);
+    fn journal(&self, config: Config, store: SqliteStore) -> Result<OpenJournal, CliError> {
+        let (store, profile) = (Arc::new(store), config.profile_in_use()?);
         let owner = self.profile.owner(&config);
         let owner = if self.everywhere { owner.everywhere() } else { owner };
-        let keeper = Keeper::of(store.clone(), profile, owner);
-        Ok(Journal { keeper, store, flag: self.flag(), config })
+        let keeper = SessionAdmin::of(store.clone(), profile, owner);
+        Ok(OpenJournal { keeper, store, flag: self.flag(), config })
     }
 
     /// What has to be added to another command so that it means the same sessions.
@@ -105,7 +106,7 @@ impl JournalFlags {
         &self,
         answer: &T,
         words: impl FnOnce() -> String,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CliError> {
         match (self.json, self.quiet) {
             (true, _) => json(answer),
             (false, true) => Ok(()),
@@ -114,17 +115,17 @@ impl JournalFlags {
     }
 }
 
-impl Journal {
+impl OpenJournal {
     /// The same where a session is: the one of this name, or else the one used last.
-    pub(crate) fn at(self, session: Option<&str>) -> Result<Self, Fault> {
-        let keeper = self.keeper.of_session(session).map_err(|error| Fault::of_store(&error))?;
+    pub(crate) fn at(self, session: Option<&str>) -> Result<Self, CliError> {
+        let keeper = self.keeper.of_session(session).map_err(|error| CliError::of_store(&error))?;
         let keeper = as_recorded(&self.config, keeper);
         Ok(Self { keeper, ..self })
     }
 
     /// The keeper of the sessions in each scope that may be read, the profile's own first.
-    pub(crate) fn keepers(&self) -> Result<Vec<Keeper>, Fault> {
-        let readers = self.keeper.readers().map_err(|error| Fault::of_store(&error))?;
+    pub(crate) fn keepers(&self) -> Result<Vec<SessionAdmin>, CliError> {
+        let readers = self.keeper.readers().map_err(|error| CliError::of_store(&error))?;
         Ok(readers.into_iter().map(|reader| as_recorded(&self.config, reader)).collect())
     }
 
@@ -135,7 +136,7 @@ impl Journal {
 }
 
 /// A keeper that goes by the profile which recorded its sessions, where that is configured still.
-fn as_recorded(config: &Config, keeper: Keeper) -> Keeper {
+fn as_recorded(config: &Config, keeper: SessionAdmin) -> SessionAdmin {
     let recorder = keeper.recorder();
     match recorder == keeper.profile().name() {
         true => keeper,
@@ -148,41 +149,41 @@ fn as_recorded(config: &Config, keeper: Keeper) -> Keeper {
 
 /// Whose a session is that goes on under this name: the owner's, but for one of an older store that
 /// was recorded in no project.
-pub(crate) fn owner_of<J: Archive + 'static>(
+pub(crate) fn owner_of<J: SessionArchive + 'static>(
     session: Option<&str>,
     owner: ScopeOwner,
     store: &Arc<J>,
     profile: &Profile,
-) -> Result<ScopeOwner, Fault> {
+) -> Result<ScopeOwner, CliError> {
     let Some(name) = session else { return Ok(owner) };
-    let keeper = Keeper::of(store.clone(), profile.clone(), owner.clone().alone());
-    let keeper = keeper.of_session(Some(name)).map_err(|error| Fault::of_store(&error))?;
+    let keeper = SessionAdmin::of(store.clone(), profile.clone(), owner.clone().alone());
+    let keeper = keeper.of_session(Some(name)).map_err(|error| CliError::of_store(&error))?;
     let is_of_none = keeper.scope() == owner.without_project(profile.name());
     Ok(if is_of_none { ScopeOwner::from(LOCAL) } else { owner })
 }
 
 /// The store that is meant.
-pub(crate) fn store_path(named: Option<&Path>, config: &Config) -> Result<PathBuf, Fault> {
+pub(crate) fn store_path(named: Option<&Path>, config: &Config) -> Result<PathBuf, CliError> {
     let path = named.or_else(|| config.store()).map(Path::to_owned);
-    path.ok_or_else(|| Fault::usage("no home folder; name a store with `--store`"))
+    path.ok_or_else(|| CliError::usage("no home folder; name a store with `--store`"))
 }
 
 /// What refusals and answers taught of models; nothing where there is no store that can be read.
-pub(crate) fn lessons(store: &Path, profile: &Profile, config: &Config) -> Vec<Taught> {
-    let store = store.exists().then(|| Sqlite::open_existing(store).ok()).flatten();
+pub(crate) fn lessons(store: &Path, profile: &Profile, config: &Config) -> Vec<ModelKnowledge> {
+    let store = store.exists().then(|| SqliteStore::open_existing(store).ok()).flatten();
     let Some(store) = store else { return Vec::new() };
     let owner = settings::owner(config);
-    Keeper::of(Arc::new(store), profile.clone(), owner).lessons().unwrap_or_default()
+    SessionAdmin::of(Arc::new(store), profile.clone(), owner).learned_limits().unwrap_or_default()
 }
 
 /// How large a prompt to a model may be, as its server or a refusal said, and which of them.
-pub(crate) fn said(taught: &Taught) -> Option<(u64, WindowSource)> {
-    let told = taught.window.map(|limit| (limit, WindowSource::Probe));
-    told.or(taught.limit.map(|limit| (limit, WindowSource::Learned)))
+pub(crate) fn said(taught: &ModelKnowledge) -> Option<(u64, LimitSource)> {
+    let told = taught.window.map(|limit| (limit, LimitSource::Probe));
+    told.or(taught.limit.map(|limit| (limit, LimitSource::Learned)))
 }
 
 /// Prints a value as JSON.
-pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), Fault> {
-    let json = serde_json::to_string_pretty(value).map_err(Fault::internal)?;
+pub(crate) fn json<T: Serialize>(value: &T) -> Result<(), CliError> {
+    let json = serde_json::to_string_pretty(value).map_err(CliError::internal)?;
     files::bytes_to_stdout(format!("{json}\n").as_bytes())
 }

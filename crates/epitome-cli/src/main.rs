@@ -4,28 +4,29 @@
 //! people to standard error, and every fault is one line and an exit code.
 
 mod ab;
-mod apart;
 mod args;
 mod bar;
+mod cassette;
 mod catch_up;
 mod chat;
 mod clock;
 mod completions;
 mod compress;
+mod compression_table;
 mod config;
 mod diff;
 mod doctor;
+mod events;
 mod fault;
 mod figure;
 mod files;
 mod flags;
 mod goal;
 mod journal;
-mod late;
+mod lazy_store;
 mod lost;
 mod mcp;
-mod news;
-mod past;
+mod outputs;
 mod pin;
 mod plan;
 mod plugin;
@@ -46,7 +47,6 @@ mod spoken;
 mod status;
 mod stores;
 mod table;
-mod tape;
 mod text;
 mod trust;
 

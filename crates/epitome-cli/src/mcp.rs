@@ -7,10 +7,10 @@ use std::env;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use epitome::types::By;
-use epitome::{Levers, Sqlite};
+use epitome::types::Actor;
+use epitome::{SessionControls, SqliteStore};
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::journal::store_path;
 use crate::settings::{self, ProfileFlags};
 use crate::stores;
@@ -33,22 +33,28 @@ pub(crate) struct Args {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let store = args.store.as_deref();
     let config = args.profile.load(|from| settings::path(from, "--store", "store", store))?;
     let path = store_path(store, &config)?;
-    let journal = Sqlite::open_with(&path, config.durability()).map_err(Fault::of_output)?;
+    let journal =
+        SqliteStore::open_with(&path, config.durability()).map_err(CliError::of_output)?;
     stores::name_read_only(&journal);
     let project = args.workspace.clone().or_else(|| env::current_dir().ok());
     let owner = config.owner(project.as_deref());
-    let levers = Levers::new(Arc::new(journal), config.chosen()?, owner.clone(), By::Model)
-        .with_augments(config.augments(project.as_deref()));
+    let levers = SessionControls::new(
+        Arc::new(journal),
+        config.profile_in_use()?,
+        owner.clone(),
+        Actor::Model,
+    )
+    .with_augments(config.augments(project.as_deref()));
     // A prompt of another store of this user's names an id in the same words.
     let levers = match args.store {
         Some(_) => levers,
         None => levers.with_elsewhere(move |id| stores::elsewhere(&config, &owner, id)),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let served = runtime.map_err(Fault::internal)?.block_on(epitome_mcp::stdio(levers));
-    served.map_err(Fault::unreadable)
+    let served = runtime.map_err(CliError::internal)?.block_on(epitome_mcp::stdio(levers));
+    served.map_err(CliError::unreadable)
 }

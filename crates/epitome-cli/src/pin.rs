@@ -2,9 +2,9 @@
 //!
 //! Invariant: all ids are known before the first one is marked.
 
-use epitome::types::{EntryKey, Mark};
+use epitome::types::{EntryKey, JournalMark};
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::journal::JournalFlags;
 
 /// Pins entries of a session: no compression touches them
@@ -12,7 +12,7 @@ use crate::journal::JournalFlags;
 #[command(after_help = "Example:\n  epitome pin e4 e17 --session debugging-session")]
 pub(crate) struct PinArgs {
     #[command(flatten)]
-    which: Which,
+    which: EntrySelector,
 }
 
 /// Takes pins out again
@@ -20,11 +20,11 @@ pub(crate) struct PinArgs {
 #[command(after_help = "Example:\n  epitome unpin e4 --session debugging-session")]
 pub(crate) struct UnpinArgs {
     #[command(flatten)]
-    which: Which,
+    which: EntrySelector,
 }
 
 #[derive(clap::Args)]
-struct Which {
+struct EntrySelector {
     /// The entries, as places (`e4`) or beginnings of their keys
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
@@ -36,19 +36,19 @@ struct Which {
 }
 
 /// Pins.
-pub(crate) fn pin(args: &PinArgs) -> Result<(), Fault> {
-    run(&args.which, Mark::Pin)
+pub(crate) fn pin(args: &PinArgs) -> Result<(), CliError> {
+    run(&args.which, JournalMark::Pin)
 }
 
 /// Unpins.
-pub(crate) fn unpin(args: &UnpinArgs) -> Result<(), Fault> {
-    run(&args.which, Mark::Unpin)
+pub(crate) fn unpin(args: &UnpinArgs) -> Result<(), CliError> {
+    run(&args.which, JournalMark::Unpin)
 }
 
-fn run(which: &Which, mark: fn(EntryKey) -> Mark) -> Result<(), Fault> {
+fn run(which: &EntrySelector, mark: fn(EntryKey) -> JournalMark) -> Result<(), CliError> {
     let keeper = which.journal.open_at(which.session.as_deref())?.keeper;
     let done = keeper.pin(which.session.as_deref(), &which.ids, mark, &epitome::system_time());
-    let done = done.map_err(Fault::of)?;
+    let done = done.map_err(CliError::of)?;
     which.journal.print(&done, || match done.pinned.as_slice() {
         [] => format!("session {}: nothing is pinned by hand", done.session),
         pinned => format!("session {}: pinned by hand are {}", done.session, pinned.join(" ")),

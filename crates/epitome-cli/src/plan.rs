@@ -4,10 +4,10 @@
 
 use std::io::{self, Write};
 
-use epitome::Report;
+use epitome::CompressionReport;
 use epitome::types::OpReport;
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::files;
 use crate::text::{clipped, grouped, ranges};
 
@@ -17,7 +17,7 @@ const ENTRIES: usize = 13;
 const REASON: usize = 30;
 
 /// Prints a plan.
-pub(crate) fn print(report: &Report) -> Result<(), Fault> {
+pub(crate) fn print(report: &CompressionReport) -> Result<(), CliError> {
     files::to_stdout(|out| {
         let (before, after) = (grouped(report.before.tokens), grouped(report.after.tokens));
         if report.ops.is_empty() {

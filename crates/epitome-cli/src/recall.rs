@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use epitome::{
-    Blob, Config, Excerpt, Keeper, Lines, Recalled, ScopeOwner, Sqlite, for_model, nothing_on,
+    Config, Excerpt, LineRange, RecallResult, ScopeOwner, SessionAdmin, SqliteStore, StoredText,
+    for_model, nothing_on,
 };
 use serde::Serialize;
 
 use crate::catch_up::catch_up;
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::flags::{self, Common};
 use crate::journal::store_path;
 use crate::text::plain;
@@ -35,7 +36,7 @@ pub(crate) struct Args {
     id: Option<String>,
     /// Only these lines of the original: `3`, `3-8` or `3-`
     #[arg(long, value_name = "A-B", requires = "id")]
-    lines: Option<Lines>,
+    lines: Option<LineRange>,
     /// The most that all excerpts may take together
     #[arg(long, value_name = "N", default_value = "1000", value_parser = flags::number)]
     max_tokens: u64,
@@ -56,7 +57,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Found<'a> {
+struct RecallOutput<'a> {
     id: String,
     content: &'a str,
     source: &'a str,
@@ -66,12 +67,12 @@ struct Found<'a> {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let config = args
         .common
         .profile
         .load(|sources| settings::text(sources, "--model", "model", args.model.as_deref()))?;
-    let profile = config.chosen()?;
+    let profile = config.profile_in_use()?;
     let path = store_path(args.store.as_deref(), &config)?;
     if !path.exists() {
         if let Some(blob) = args.elsewhere(&config) {
@@ -79,30 +80,31 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         }
         let flag = shell::store_flag(Some(&path));
         let path = path.display();
-        return Err(Fault::unreadable(format!(
+        return Err(CliError::unreadable(format!(
             "no store at {path}; `epitome compress{flag}` makes one"
         )));
     }
-    let store = Arc::new(Sqlite::open_existing(&path).map_err(|error| Fault::of_store(&error))?);
+    let store =
+        Arc::new(SqliteStore::open_existing(&path).map_err(|error| CliError::of_store(&error))?);
     let counter = for_model(profile.model().unwrap_or(VOCABULARY));
-    let keeper = Keeper::of(store.clone(), profile, args.owner(&config));
+    let keeper = SessionAdmin::of(store.clone(), profile, args.owner(&config));
     if let Some(id) = &args.id {
         let blob = keeper.original(&*store, id, |keeper| catch_up(keeper, args.common.quiet));
         let blob = blob.or_else(|error| args.elsewhere(&config).ok_or(error));
-        return original(args, &blob.map_err(|error| Fault::of_store(&error))?);
+        return original(args, &blob.map_err(|error| CliError::of_store(&error))?);
     }
     let query = args.query.as_deref().unwrap_or_default();
     let found = keeper.recall(&*store, query, args.max_tokens, &counter, |keeper| {
         catch_up(keeper, args.common.quiet);
     });
-    match found.map_err(|error| Fault::of_store(&error))? {
+    match found.map_err(|error| CliError::of_store(&error))? {
         // What stands in a prompt is short: `epitome recall 9ac89c67`.
-        Recalled::Original(blob) => original(args, &blob),
-        Recalled::Excerpts(found) => match args.elsewhere(&config) {
+        RecallResult::Original(blob) => original(args, &blob),
+        RecallResult::Excerpts(found) => match args.elsewhere(&config) {
             Some(blob) => original(args, &blob),
             None => show(args, &found),
         },
-        Recalled::Nothing(missed) => {
+        RecallResult::Nothing(missed) => {
             if let Some(blob) = args.elsewhere(&config) {
                 return original(args, &blob);
             }
@@ -123,25 +125,29 @@ impl Args {
 
     /// The original in another store of this user's, where an id is asked for as prompts say it and
     /// no store is named.
-    fn elsewhere(&self, config: &Config) -> Option<Blob> {
+    fn elsewhere(&self, config: &Config) -> Option<StoredText> {
         let id = self.id.as_deref().or(self.query.as_deref()).filter(|_| self.store.is_none())?;
         stores::elsewhere(config, &self.owner(config), id)
     }
 }
 
-fn original(args: &Args, blob: &Blob) -> Result<(), Fault> {
+fn original(args: &Args, blob: &StoredText) -> Result<(), CliError> {
     let text = args.lines.map_or_else(|| blob.text.clone(), |lines| lines.of(&blob.text));
     if args.json {
-        let found =
-            Found { id: blob.id.to_string(), content: &text, source: &blob.source, also: &[] };
+        let found = RecallOutput {
+            id: blob.id.to_string(),
+            content: &text,
+            source: &blob.source,
+            also: &[],
+        };
         return json(&[found]);
     }
     files::bytes_to_stdout(text.as_bytes())
 }
 
-fn show(args: &Args, found: &[Excerpt]) -> Result<(), Fault> {
+fn show(args: &Args, found: &[Excerpt]) -> Result<(), CliError> {
     if args.json {
-        let found = found.iter().map(|Excerpt { id, text, source, also }| Found {
+        let found = found.iter().map(|Excerpt { id, text, source, also }| RecallOutput {
             id: id.to_string(),
             content: text,
             source,
@@ -165,7 +171,7 @@ pub(crate) fn names(Excerpt { source, also, .. }: &Excerpt) -> String {
     [source].into_iter().chain(also).map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
-fn json(found: &[Found<'_>]) -> Result<(), Fault> {
-    let json = serde_json::to_string(found).map_err(Fault::internal)?;
+fn json(found: &[RecallOutput<'_>]) -> Result<(), CliError> {
+    let json = serde_json::to_string(found).map_err(CliError::internal)?;
     files::bytes_to_stdout(format!("{json}\n").as_bytes())
 }

@@ -7,10 +7,10 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anstyle::Style;
-use epitome::Report;
-use epitome::types::Breakdown;
+use epitome::CompressionReport;
+use epitome::types::TokenBreakdown;
 
-use crate::bar::Bar;
+use crate::bar::BeforeAfterBar;
 use crate::plan;
 use crate::shell::quoted;
 use crate::text::{clipped, counted, grouped, plain};
@@ -24,13 +24,13 @@ const BOLD: Style = Style::new().bold();
 
 /// Prints a report on standard error. That it cannot be printed is no failure of the compression.
 /// `asked` says whether models were to write.
-pub(crate) fn show(report: &Report, asked: bool, store: Option<&Path>) {
+pub(crate) fn show(report: &CompressionReport, asked: bool, store: Option<&Path>) {
     drop(write(&mut anstream::stderr().lock(), report, asked, store));
 }
 
 fn write(
     out: &mut dyn Write,
-    report: &Report,
+    report: &CompressionReport,
     asked: bool,
     store: Option<&Path>,
 ) -> io::Result<()> {
@@ -51,26 +51,26 @@ fn write(
     closing(out, report)
 }
 
-fn heading(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+fn heading(out: &mut dyn Write, report: &CompressionReport) -> io::Result<()> {
     let (before, after) = (&report.before, &report.after);
     let what = if report.ops.is_empty() {
         format!("nothing to do: {}", counted(before.messages, "message"))
     } else {
         format!("{} became {}", counted(before.messages, "message"), grouped(after.messages))
     };
-    let Report { format, profile, counter, .. } = report;
+    let CompressionReport { format, profile, counter, .. } = report;
     writeln!(out, "{BOLD}{what}{BOLD:#}")?;
     writeln!(out, "{format}, profile {profile}, counted in {counter}\n")
 }
 
-fn categories(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+fn categories(out: &mut dyn Write, report: &CompressionReport) -> io::Result<()> {
     let whole = report.before.tokens.max(report.after.tokens);
     writeln!(out, "{BOLD}{:14}{:>9} {:>9}{BOLD:#}", "", "before", "after")?;
     for ((name, before), (_, after)) in
         rows(&report.before.by).into_iter().zip(rows(&report.after.by))
     {
         if before + after > 0 {
-            let bar = Bar { before, after, whole, width: BAR };
+            let bar = BeforeAfterBar { before, after, whole, width: BAR };
             writeln!(out, "{name:14}{:>9} {:>9}  {bar}", grouped(before), grouped(after))?;
         }
     }
@@ -78,7 +78,7 @@ fn categories(out: &mut dyn Write, report: &Report) -> io::Result<()> {
 }
 
 /// The categories of a prompt with their tokens, all together last.
-pub(crate) fn rows(by: &Breakdown) -> [(&'static str, u64); 9] {
+pub(crate) fn rows(by: &TokenBreakdown) -> [(&'static str, u64); 9] {
     [
         ("system", by.system),
         ("tools", by.tools),
@@ -92,7 +92,7 @@ pub(crate) fn rows(by: &Breakdown) -> [(&'static str, u64); 9] {
     ]
 }
 
-fn must_keep(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+fn must_keep(out: &mut dyn Write, report: &CompressionReport) -> io::Result<()> {
     let facts = &report.must_keep.kept;
     if facts.total() != [0, 0] {
         writeln!(out, "still there    {facts}")?;
@@ -100,7 +100,11 @@ fn must_keep(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
-fn way_back(out: &mut dyn Write, report: &Report, store: Option<&Path>) -> io::Result<()> {
+fn way_back(
+    out: &mut dyn Write,
+    report: &CompressionReport,
+    store: Option<&Path>,
+) -> io::Result<()> {
     let Some(store) = store else {
         return writeln!(out, "what left      kept nowhere; `--store PATH` keeps it for recall");
     };
@@ -115,7 +119,7 @@ fn way_back(out: &mut dyn Write, report: &Report, store: Option<&Path>) -> io::R
 }
 
 /// Who wrote the summaries, where a model did or was to.
-fn writers(out: &mut dyn Write, report: &Report, asked: bool) -> io::Result<()> {
+fn writers(out: &mut dyn Write, report: &CompressionReport, asked: bool) -> io::Result<()> {
     let models: BTreeSet<_> = report.ops.iter().filter_map(|op| op.model.as_deref()).collect();
     if asked && models.is_empty() {
         writeln!(out, "{:14} no model", "summed up by")?;
@@ -126,7 +130,7 @@ fn writers(out: &mut dyn Write, report: &Report, asked: bool) -> io::Result<()> 
     Ok(())
 }
 
-fn closing(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+fn closing(out: &mut dyn Write, report: &CompressionReport) -> io::Result<()> {
     let unit = report.budget_unit.as_deref().unwrap_or("tokens");
     let bound = match (report.budget, report.limit) {
         (Some(budget), _) => format!("budget {} {unit}", grouped(budget)),

@@ -8,13 +8,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process;
 
-use epitome::ProxyTable;
-use epitome_proxy::{Proxy, ProxyError, Running, Settings, Token};
+use epitome::ProxyConfig;
+use epitome_proxy::{AccessToken, Proxy, ProxyError, ProxySettings, RunningProxy};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::fault::{self, Fault};
-use crate::proxy::{self, FINISH, Given, ProxyFlags};
+use crate::fault::{self, CliError};
+use crate::proxy::{self, FINISH, ProxyFlags, StartOverrides};
 use crate::{files, settings};
 
 /// The largest file of tokens that is read, in bytes.
@@ -41,7 +41,7 @@ pub(crate) struct Args {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let config = args.proxy.config(|sources| {
         let sources = match &args.listen {
             Some(listen) => sources.flag("--listen", "proxy.listen", listen.as_str()),
@@ -56,18 +56,18 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let mut settings = proxy::prepared(
         &config,
         table,
-        &Given { keeps_figures: true, ..Given::default() },
+        &StartOverrides { keeps_figures: true, ..StartOverrides::default() },
         runtime.handle(),
     )?;
     settings.listen = listen(table)?;
     settings.tokens = table.token_file.as_deref().map(tokens).transpose()?;
     let upstreams = settings.upstreams.clone();
     runtime.block_on(async {
-        let mut asked = asked().map_err(Fault::internal)?;
+        let mut asked = asked().map_err(CliError::internal)?;
         let running = started(settings).await?;
         let address = running.address();
         files::line_to_stdout(&format!("http://{address}\n"))
-            .map_err(|error| Fault::usage(format!("standard output: {error}")))?;
+            .map_err(|error| CliError::usage(format!("standard output: {error}")))?;
         if !args.proxy.quiet {
             let to = [
                 ("anthropic", &upstreams.anthropic),
@@ -109,12 +109,12 @@ fn raise_open_files() {
 }
 
 /// Starts it, or says why not.
-pub(crate) async fn started(settings: Settings) -> Result<Running, Fault> {
+pub(crate) async fn started(settings: ProxySettings) -> Result<RunningProxy, CliError> {
     Proxy::bind(settings).await.map_err(|error| match error {
         ProxyError::Open { .. } | ProxyError::NoUpstream | ProxyError::Dump { .. } => {
-            Fault::usage(error)
+            CliError::usage(error)
         }
-        _ => Fault::unavailable(error),
+        _ => CliError::unavailable(error),
     })
 }
 
@@ -135,24 +135,24 @@ async fn until_asked([interrupt, terminate, hangup]: &mut [Signal; 3]) {
     }
 }
 
-fn listen(table: &ProxyTable) -> Result<SocketAddr, Fault> {
+fn listen(table: &ProxyConfig) -> Result<SocketAddr, CliError> {
     let listen = &table.listen;
     let with_port = listen.parse::<SocketAddr>();
     with_port.map_err(|_| {
-        Fault::usage(format!(
+        CliError::usage(format!(
             "proxy.listen: `{listen}` is no address; expected something like 127.0.0.1:8787"
         ))
     })
 }
 
-fn tokens(path: &Path) -> Result<Vec<Token>, Fault> {
+fn tokens(path: &Path) -> Result<Vec<AccessToken>, CliError> {
     let name = path.display();
     let text = String::from_utf8(files::read(Some(path), MOST)?)
-        .map_err(|_| Fault::unreadable(format!("{name}: is no text in UTF-8")))?;
-    let tokens =
-        Token::read(&text).map_err(|error| Fault::unreadable(format!("{name}: {error}")))?;
+        .map_err(|_| CliError::unreadable(format!("{name}: is no text in UTF-8")))?;
+    let tokens = AccessToken::read(&text)
+        .map_err(|error| CliError::unreadable(format!("{name}: {error}")))?;
     match tokens.is_empty() {
-        true => Err(Fault::unreadable(format!("{name}: holds no token; expected one a line"))),
+        true => Err(CliError::unreadable(format!("{name}: holds no token; expected one a line"))),
         false => Ok(tokens),
     }
 }

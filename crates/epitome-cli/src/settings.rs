@@ -6,14 +6,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epitome::model::Http;
+use epitome::model::HttpTransport;
 use epitome::{
-    Config, ConfigError, Counter, Prices, Profile, ScopeOwner, Sources, VocabularyCounter,
+    Config, ConfigError, ConfigSources, Prices, Profile, ScopeOwner, TokenCounter,
+    VocabularyCounter,
 };
 
-use crate::apart::{Named, Part};
-use crate::fault::{self, Fault};
+use crate::fault::{self, CliError};
 use crate::files;
+use crate::outputs::{FileFate, OutputFile};
 
 /// The largest price table that is read, in bytes.
 const MOST: u64 = 16 << 20;
@@ -41,17 +42,20 @@ pub(crate) struct ProfileFlags {
 
 impl ConfigFlags {
     /// The configuration, with what `set` adds.
-    pub(crate) fn load(&self, set: impl FnOnce(Sources) -> Sources) -> Result<Config, Fault> {
+    pub(crate) fn load(
+        &self,
+        set: impl FnOnce(ConfigSources) -> ConfigSources,
+    ) -> Result<Config, CliError> {
         Ok(Config::load(set(self.sources()?))?)
     }
 
-    fn sources(&self) -> Result<Sources, ConfigError> {
-        let sources = Sources::of_user(std::env::vars_os())?;
+    fn sources(&self) -> Result<ConfigSources, ConfigError> {
+        let sources = ConfigSources::from_env(std::env::vars_os())?;
         let sources = if self.untrusted { sources.untrusted() } else { sources };
         match (&self.config, std::env::current_dir()) {
             (Some(file), Ok(folder)) => {
                 let beside = folder.join(file);
-                sources.brought(beside.parent().unwrap_or(&folder)).file(file)
+                sources.with_project_extensions(beside.parent().unwrap_or(&folder)).file(file)
             }
             (Some(file), Err(_)) => sources.file(file),
             (None, Ok(folder)) => sources.project(&folder),
@@ -68,7 +72,10 @@ pub(crate) fn owner(config: &Config) -> ScopeOwner {
 
 impl ProfileFlags {
     /// The configuration, with these flags and those that `set` adds.
-    pub(crate) fn load(&self, set: impl FnOnce(Sources) -> Sources) -> Result<Config, Fault> {
+    pub(crate) fn load(
+        &self,
+        set: impl FnOnce(ConfigSources) -> ConfigSources,
+    ) -> Result<Config, CliError> {
         self.config.load(|sources| set(self.set(sources)))
     }
 
@@ -79,26 +86,26 @@ impl ProfileFlags {
     }
 
     /// The configuration that was named.
-    pub(crate) fn file(&self) -> Named<'_> {
-        ("`--config`", self.config.config.as_deref(), Part::Read)
+    pub(crate) fn file(&self) -> OutputFile<'_> {
+        ("`--config`", self.config.config.as_deref(), FileFate::Read)
     }
 
     /// The configuration; where it cannot be used, what is built in, and why.
     pub(crate) fn load_or_built_in(
         &self,
-        set: impl Fn(Sources) -> Sources,
-    ) -> Result<(Config, Option<ConfigError>), Fault> {
+        set: impl Fn(ConfigSources) -> ConfigSources,
+    ) -> Result<(Config, Option<ConfigError>), CliError> {
         let sources = self.config.sources().map(|sources| set(self.set(sources)));
         match sources.and_then(Config::load) {
             Ok(config) => Ok((config, None)),
             Err(error) => {
-                let built_in = Sources::built_in(std::env::vars_os());
+                let built_in = ConfigSources::built_in(std::env::vars_os());
                 Ok((Config::load(set(built_in))?, Some(error)))
             }
         }
     }
 
-    fn set(&self, sources: Sources) -> Sources {
+    fn set(&self, sources: ConfigSources) -> ConfigSources {
         match &self.profile {
             Some(name) => sources.flag("--profile", "default_profile", name.as_str()),
             None => sources,
@@ -107,25 +114,25 @@ impl ProfileFlags {
 }
 
 /// A profile whose policies may run: what is asked for by name is never replaced in silence.
-pub(crate) fn permitted(profile: Profile) -> Result<Profile, Fault> {
+pub(crate) fn permitted(profile: Profile) -> Result<Profile, CliError> {
     profile.permitted()?;
     Ok(profile)
 }
 
 /// The same, with the models that it names ready to be asked.
-pub(crate) fn connected(profile: Profile) -> Result<Profile, Fault> {
+pub(crate) fn connected(profile: Profile) -> Result<Profile, CliError> {
     let profile = permitted(profile)?;
     if !profile.names_models() {
         return Ok(profile);
     }
-    let transport = Http::new().map_err(Fault::internal)?;
+    let transport = HttpTransport::new().map_err(CliError::internal)?;
     let var = |name: &str| std::env::var(name).ok();
-    profile.connected(Arc::new(transport), var).map_err(Fault::usage)
+    profile.connected(Arc::new(transport), var).map_err(CliError::usage)
 }
 
 /// Says which policies of a profile do not run, where others answer in their place.
-pub(crate) fn tell_passed_over(profile: &Profile) -> Result<(), Fault> {
-    let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
+pub(crate) fn tell_passed_over(profile: &Profile) -> Result<(), CliError> {
+    let counter: Arc<dyn TokenCounter> = Arc::new(VocabularyCounter::default());
     let loaded = profile.load(&counter)?;
     let problems = loaded.passed_over().iter().chain(loaded.left_out());
     problems.for_each(|problem| fault::warn(&problem.to_string()));
@@ -133,7 +140,12 @@ pub(crate) fn tell_passed_over(profile: &Profile) -> Result<(), Fault> {
 }
 
 /// Sets a path from a flag, where it was given.
-pub(crate) fn path(sources: Sources, flag: &str, key: &str, path: Option<&Path>) -> Sources {
+pub(crate) fn path(
+    sources: ConfigSources,
+    flag: &str,
+    key: &str,
+    path: Option<&Path>,
+) -> ConfigSources {
     match path {
         Some(path) => sources.flag(flag, key, &*path.to_string_lossy()),
         None => sources,
@@ -141,7 +153,12 @@ pub(crate) fn path(sources: Sources, flag: &str, key: &str, path: Option<&Path>)
 }
 
 /// Sets a text of the profile from a flag, where it was given.
-pub(crate) fn text(sources: Sources, flag: &str, key: &str, text: Option<&str>) -> Sources {
+pub(crate) fn text(
+    sources: ConfigSources,
+    flag: &str,
+    key: &str,
+    text: Option<&str>,
+) -> ConfigSources {
     match text {
         Some(text) => sources.flag_of_profile(flag, key, text),
         None => sources,
@@ -149,7 +166,12 @@ pub(crate) fn text(sources: Sources, flag: &str, key: &str, text: Option<&str>) 
 }
 
 /// Sets a number of the profile from a flag, where it was given.
-pub(crate) fn number(sources: Sources, flag: &str, key: &str, number: Option<u64>) -> Sources {
+pub(crate) fn number(
+    sources: ConfigSources,
+    flag: &str,
+    key: &str,
+    number: Option<u64>,
+) -> ConfigSources {
     match number {
         Some(number) => sources.flag_of_profile(flag, key, number),
         None => sources,
@@ -157,11 +179,11 @@ pub(crate) fn number(sources: Sources, flag: &str, key: &str, number: Option<u64
 }
 
 /// What tokens cost: the shipped table, with the one that the configuration names before it.
-pub(crate) fn prices(config: &Config) -> Result<Prices, Fault> {
+pub(crate) fn prices(config: &Config) -> Result<Prices, CliError> {
     let prices = Prices::default();
     let Some(path) = config.prices() else { return Ok(prices) };
     let name = path.display();
     let text = String::from_utf8(files::read(Some(path), MOST)?)
-        .map_err(|_| Fault::unreadable(format!("{name}: is no text in UTF-8")))?;
-    prices.extended(&text).map_err(|error| Fault::unreadable(format!("{name}: {error}")))
+        .map_err(|_| CliError::unreadable(format!("{name}: is no text in UTF-8")))?;
+    prices.extended(&text).map_err(|error| CliError::unreadable(format!("{name}: {error}")))
 }

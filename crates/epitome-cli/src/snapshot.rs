@@ -4,12 +4,12 @@
 
 use std::io::{self, Write};
 
-use epitome::types::{Purpose, Snapshot};
-use epitome::{Keeper, StoreError};
+use epitome::types::{Snapshot, SnapshotPurpose};
+use epitome::{SessionAdmin, StoreError};
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::journal::{self, JournalFlags};
-use crate::table::{Column, Table, left, right};
+use crate::table::{Column, TextTable, left, right};
 use crate::text::{counted, grouped, moment, plain};
 use crate::{files, flags};
 
@@ -18,14 +18,14 @@ use crate::{files, flags};
 #[command(after_help = "Example:\n  epitome snapshot create --name before-the-merge")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    errand: Errand,
+    errand: SnapshotCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum Errand {
+enum SnapshotCommand {
     Create(CreateArgs),
-    List(ListArgs),
-    Restore(RestoreArgs),
+    List(SnapshotListArgs),
+    Restore(SnapshotRestoreArgs),
     Prune(PruneArgs),
 }
 
@@ -46,7 +46,7 @@ struct CreateArgs {
 /// Lists the snapshots, newest first
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome snapshot list --session debugging-session")]
-struct ListArgs {
+struct SnapshotListArgs {
     /// Only those of the session with this name
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
@@ -58,7 +58,7 @@ struct ListArgs {
 /// taken back
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome snapshot restore before-the-merge")]
-struct RestoreArgs {
+struct SnapshotRestoreArgs {
     /// The snapshot's id or name
     #[arg(value_name = "ID")]
     id: String,
@@ -87,20 +87,20 @@ struct PruneArgs {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     match &args.errand {
-        Errand::Create(args) => create(args),
-        Errand::List(args) => list(args),
-        Errand::Restore(args) => restore(args),
-        Errand::Prune(args) => prune(args),
+        SnapshotCommand::Create(args) => create(args),
+        SnapshotCommand::List(args) => list(args),
+        SnapshotCommand::Restore(args) => restore(args),
+        SnapshotCommand::Prune(args) => prune(args),
     }
 }
 
-fn create(args: &CreateArgs) -> Result<(), Fault> {
+fn create(args: &CreateArgs) -> Result<(), CliError> {
     let journal = args.journal.open_at(args.session.as_deref())?;
     let (session, name) = (args.session.as_deref(), args.name.as_deref());
     let made =
-        journal.keeper.snapshot(session, name, &epitome::system_time()).map_err(Fault::of)?;
+        journal.keeper.snapshot(session, name, &epitome::system_time()).map_err(CliError::of)?;
     args.journal.print(&made, || {
         let (flag, id) = (journal.flag(), &made.id);
         let messages = counted(made.messages.into(), "message");
@@ -113,11 +113,11 @@ fn create(args: &CreateArgs) -> Result<(), Fault> {
 }
 
 /// The keepers whose snapshots are meant: that of a session which is named, or all that may be read.
-fn keepers(flags: &JournalFlags, session: Option<&str>) -> Result<Vec<Keeper>, Fault> {
+fn keepers(flags: &JournalFlags, session: Option<&str>) -> Result<Vec<SessionAdmin>, CliError> {
     match session {
         Some(_) => {
             let keeper = flags.open_at(session)?.keeper;
-            keeper.session(session).map_err(Fault::of)?;
+            keeper.session(session).map_err(CliError::of)?;
             Ok(vec![keeper])
         }
         None => flags.open()?.keepers(),
@@ -126,25 +126,25 @@ fn keepers(flags: &JournalFlags, session: Option<&str>) -> Result<Vec<Keeper>, F
 
 /// The first keeper that has a snapshot, and that; what the first one says where none has it.
 fn holder(
-    keepers: Vec<Keeper>,
-    find: impl Fn(&Keeper) -> Result<Snapshot, StoreError>,
-) -> Result<(Keeper, Snapshot), Fault> {
+    keepers: Vec<SessionAdmin>,
+    find: impl Fn(&SessionAdmin) -> Result<Snapshot, StoreError>,
+) -> Result<(SessionAdmin, Snapshot), CliError> {
     let mut missing = None;
     for keeper in keepers {
         match find(&keeper) {
             Ok(snapshot) => return Ok((keeper, snapshot)),
             Err(error @ StoreError::NoSnapshot { .. }) => missing = missing.or(Some(error)),
-            Err(error) => return Err(Fault::of_store(&error)),
+            Err(error) => return Err(CliError::of_store(&error)),
         }
     }
-    Err(missing.map_or_else(|| Fault::internal("no scope"), |error| Fault::of_store(&error)))
+    Err(missing.map_or_else(|| CliError::internal("no scope"), |error| CliError::of_store(&error)))
 }
 
-fn list(args: &ListArgs) -> Result<(), Fault> {
+fn list(args: &SnapshotListArgs) -> Result<(), CliError> {
     let mut all = Vec::new();
     for keeper in keepers(&args.journal, args.session.as_deref())? {
         let some = keeper.journal().snapshots(keeper.scope(), args.session.as_deref());
-        all.extend(some.map_err(|error| Fault::of_store(&error))?);
+        all.extend(some.map_err(|error| CliError::of_store(&error))?);
     }
     // Those of one profile stay in their order.
     all.sort_by(|one, other| other.at.cmp(&one.at));
@@ -187,18 +187,18 @@ pub(crate) fn write(out: &mut dyn Write, all: &[Snapshot], sessions: bool) -> io
     };
     let rows: Vec<_> = all.iter().map(row).collect();
     let indent = if sessions { 0 } else { 2 };
-    Table::new(&columns).indented(indent).print(out, &rows)
+    TextTable::new(&columns).indented(indent).print(out, &rows)
 }
 
-fn purpose(purpose: Purpose) -> &'static str {
+fn purpose(purpose: SnapshotPurpose) -> &'static str {
     match purpose {
-        Purpose::Recovery => "by hand",
-        Purpose::Rollback => "automatic",
-        Purpose::Emergency => "hard",
+        SnapshotPurpose::Recovery => "by hand",
+        SnapshotPurpose::Rollback => "automatic",
+        SnapshotPurpose::Emergency => "hard",
     }
 }
 
-fn restore(args: &RestoreArgs) -> Result<(), Fault> {
+fn restore(args: &SnapshotRestoreArgs) -> Result<(), CliError> {
     let journal = args.journal.open()?;
     let at = epitome::system_time();
     let keeper = holder(keepers(&args.journal, args.session.as_deref())?, |keeper| {
@@ -206,7 +206,7 @@ fn restore(args: &RestoreArgs) -> Result<(), Fault> {
     })?
     .0;
     let restored = keeper.restore(args.session.as_deref(), &args.id, &at);
-    let restored = restored.map_err(Fault::of)?;
+    let restored = restored.map_err(CliError::of)?;
     args.journal.print(&restored, || {
         let snapshot = &restored.snapshot;
         let mut line = format!(
@@ -230,13 +230,13 @@ fn restore(args: &RestoreArgs) -> Result<(), Fault> {
     })
 }
 
-fn prune(args: &PruneArgs) -> Result<(), Fault> {
+fn prune(args: &PruneArgs) -> Result<(), CliError> {
     let session = args.session.as_deref();
     let mut gone = Vec::new();
     if args.ids.is_empty() {
         let keep = usize::try_from(args.keep).unwrap_or(usize::MAX);
         for keeper in keepers(&args.journal, session)? {
-            gone.extend(keeper.prune(session, keep).map_err(|error| Fault::of_store(&error))?);
+            gone.extend(keeper.prune(session, keep).map_err(|error| CliError::of_store(&error))?);
         }
     } else {
         let find = |id: &String| {
@@ -245,8 +245,8 @@ fn prune(args: &PruneArgs) -> Result<(), Fault> {
         };
         let found = args.ids.iter().map(find).collect::<Result<Vec<_>, _>>()?;
         for (keeper, one) in found {
-            let forgotten = keeper.journal().forget_snapshot(keeper.scope(), &one.id);
-            forgotten.map_err(|error| Fault::of_store(&error))?;
+            let forgotten = keeper.journal().delete_snapshot(keeper.scope(), &one.id);
+            forgotten.map_err(|error| CliError::of_store(&error))?;
             gone.push(one);
         }
     }

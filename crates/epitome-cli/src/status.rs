@@ -6,15 +6,18 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use epitome::types::{SessionInfo, hook};
-use epitome::{Counted, Keeper, Level, Saved, Shortened, Status, ToolMarks, Watermark};
+use epitome::{
+    ArrivalSavings, CountCalibration, SessionAdmin, SessionStatus, SilentTruncation, ToolMarks,
+    WatermarkStatus, WindowLevel,
+};
 use serde::Serialize;
 
-use crate::bar::Bar;
-use crate::fault::{self, Fault};
-use crate::journal::{self, Journal, JournalFlags};
-use crate::table::{Column, Table, left, output_width, right};
+use crate::bar::BeforeAfterBar;
+use crate::fault::{self, CliError};
+use crate::journal::{self, JournalFlags, OpenJournal};
+use crate::table::{Column, TextTable, left, output_width, right};
 use crate::text::{counted, grouped, moment, plain, wrapped};
-use crate::{files, flags, past, text};
+use crate::{compression_table, files, flags, text};
 
 /// Cells of the bar.
 const BAR: usize = 30;
@@ -52,25 +55,25 @@ const MARKS: [Column; 4] =
 
 /// A status and when it was told.
 #[derive(Serialize)]
-struct Told {
+struct StatusOutput {
     /// When, ISO 8601.
     at: String,
     #[serde(flatten)]
-    status: Status,
+    status: SessionStatus,
     /// What the profile's policies say; only where one session is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     said: Option<hook::Status>,
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let journal = args.journal.open()?;
     let journal =
         if args.session.is_some() { journal.at(args.session.as_deref())? } else { journal };
     let at = epitome::system_time();
     match &args.session {
         Some(name) => {
-            let told = Told::of(&journal.keeper, name, at)?;
+            let told = StatusOutput::of(&journal.keeper, name, at)?;
             if args.journal.json {
                 return journal::json(&told);
             }
@@ -79,8 +82,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         None => {
             let all = all(&journal, args.limit)?;
             if args.journal.json {
-                let told =
-                    all.into_iter().map(|status| Told { at: at.clone(), status, said: None });
+                let told = all.into_iter().map(|status| StatusOutput {
+                    at: at.clone(),
+                    status,
+                    said: None,
+                });
                 return journal::json(&told.collect::<Vec<_>>());
             }
             files::to_stdout(|out| overview(out, &all, &journal.flag()))
@@ -91,36 +97,36 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
 /// Writes how a session stands, as the verb does. `flag` is what names its store.
 pub(crate) fn write(
     out: &mut dyn Write,
-    keeper: &Keeper,
+    keeper: &SessionAdmin,
     name: &str,
     flag: &str,
-) -> Result<(), Fault> {
-    let told = Told::of(keeper, name, epitome::system_time())?;
-    one(out, &told, flag).map_err(Fault::internal)
+) -> Result<(), CliError> {
+    let told = StatusOutput::of(keeper, name, epitome::system_time())?;
+    one(out, &told, flag).map_err(CliError::internal)
 }
 
-impl Told {
-    fn of(keeper: &Keeper, name: &str, at: String) -> Result<Self, Fault> {
-        let status = keeper.status(Some(name)).map_err(Fault::of)?;
+impl StatusOutput {
+    fn of(keeper: &SessionAdmin, name: &str, at: String) -> Result<Self, CliError> {
+        let status = keeper.status(Some(name)).map_err(CliError::of)?;
         let said = said(keeper, name, &at);
         Ok(Self { at, status, said })
     }
 }
 
 /// What the policies say; where they cannot be asked, the rest is told all the same.
-fn said(keeper: &Keeper, name: &str, at: &str) -> Option<hook::Status> {
+fn said(keeper: &SessionAdmin, name: &str, at: &str) -> Option<hook::Status> {
     keeper.report(Some(name), at).unwrap_or_else(|error| {
         fault::note(&format!("the policies of the profile say nothing: {error}"));
         None
     })
 }
 
-fn all(journal: &Journal, limit: u64) -> Result<Vec<Status>, Fault> {
+fn all(journal: &OpenJournal, limit: u64) -> Result<Vec<SessionStatus>, CliError> {
     let most = match usize::try_from(limit) {
         Ok(0) | Err(_) => usize::MAX,
         Ok(most) => most,
     };
-    let of_store = |error| Fault::of_store(&error);
+    let of_store = |error| CliError::of_store(&error);
     let keepers = journal.keepers()?;
     let mut all = Vec::new();
     for keeper in &keepers {
@@ -130,15 +136,15 @@ fn all(journal: &Journal, limit: u64) -> Result<Vec<Status>, Fault> {
     // Those of one profile stay in their order. Only of those that are shown more is read.
     all.sort_by(|(_, one), (_, other)| other.last.cmp(&one.last));
     all.truncate(most);
-    let status = |(keeper, info): (&Keeper, SessionInfo)| keeper.status_of(&info);
+    let status = |(keeper, info): (&SessionAdmin, SessionInfo)| keeper.status_of(&info);
     all.into_iter().map(status).collect::<Result<_, _>>().map_err(of_store)
 }
 
-fn overview(out: &mut dyn Write, all: &[Status], flag: &str) -> io::Result<()> {
+fn overview(out: &mut dyn Write, all: &[SessionStatus], flag: &str) -> io::Result<()> {
     if all.is_empty() {
         return writeln!(out, "no sessions; `epitome session import{flag} FILE` records one");
     }
-    let row = |status: &Status| {
+    let row = |status: &SessionStatus| {
         vec![
             plain(&status.session),
             level(status.level).to_owned(),
@@ -151,7 +157,7 @@ fn overview(out: &mut dyn Write, all: &[Status], flag: &str) -> io::Result<()> {
             moment(&status.last),
         ]
     };
-    Table::new(&COLUMNS).print(out, &all.iter().map(row).collect::<Vec<_>>())?;
+    TextTable::new(&COLUMNS).print(out, &all.iter().map(row).collect::<Vec<_>>())?;
     marks(out, &ToolMarks::sum(all.iter().flat_map(|status| status.marks.iter().cloned())))
 }
 
@@ -165,7 +171,7 @@ fn marks(out: &mut dyn Write, all: &[ToolMarks]) -> io::Result<()> {
         std::iter::once(by(&one.tool)).chain(counts).collect()
     };
     writeln!(out)?;
-    Table::new(&MARKS).print(out, &all.iter().map(row).collect::<Vec<_>>())
+    TextTable::new(&MARKS).print(out, &all.iter().map(row).collect::<Vec<_>>())
 }
 
 /// The tool that marked.
@@ -173,27 +179,32 @@ fn by(tool: &str) -> String {
     if tool.is_empty() { "no tool".to_owned() } else { plain(tool) }
 }
 
-fn watermark(mark: &Watermark) -> String {
-    let Watermark { entry, tool, at, .. } = mark;
+fn watermark(mark: &WatermarkStatus) -> String {
+    let WatermarkStatus { entry, tool, at, .. } = mark;
     let place = entry.as_deref().unwrap_or("not in this history any more");
     format!("{place}, by {}, {} UTC", by(tool), moment(at))
 }
 
 /// Tokens of all prompts as the provider counted them, where it told.
-fn counted_by_provider(status: &Status) -> String {
+fn counted_by_provider(status: &SessionStatus) -> String {
     match status.answers {
         0 => String::new(),
         _ => grouped(status.usage.prompt()),
     }
 }
 
-fn one(out: &mut dyn Write, told: &Told, flag: &str) -> io::Result<()> {
-    let Told { at, status, said } = told;
+fn one(out: &mut dyn Write, told: &StatusOutput, flag: &str) -> io::Result<()> {
+    let StatusOutput { at, status, said } = told;
     let bold = Style::new().bold();
     writeln!(out, "{bold}{}{bold:#}  {}", plain(&status.session), plain(&status.title))?;
     let color = color(status.level);
     let used = status.tokens[1];
-    let bar = Bar { before: status.limit, after: used, whole: status.limit.max(used), width: BAR };
+    let bar = BeforeAfterBar {
+        before: status.limit,
+        after: used,
+        whole: status.limit.max(used),
+        width: BAR,
+    };
     let name = level(status.level);
     let mut line = |name: &str, value: String| writeln!(out, "  {name:12} {value}");
     line("now", moment(at) + " UTC")?;
@@ -205,13 +216,16 @@ fn one(out: &mut dyn Write, told: &Told, flag: &str) -> io::Result<()> {
     if let Some(source) = status.limit_source {
         line("limit", source.to_string())?;
     }
-    if let Some(Counted { factor, band, samples }) = status.counted {
+    if let Some(CountCalibration { factor, band, samples }) = status.counted {
         let (band, samples) = ((band * 100.0).ceil(), counted(samples as u64, "answer"));
         line("counted", format!("{factor:.2} of theirs for 1 of ours, ±{band:.0} % ({samples})"))?;
     }
-    if let Some(Shortened { sent, evaluated }) = status.shortened {
+    if let Some(SilentTruncation { sent, evaluated }) = status.shortened {
         let [sent, evaluated] = [sent, evaluated].map(grouped);
-        line("cut", format!("{evaluated} of {sent} tokens were read; {}", Shortened::REMEDY))?;
+        line(
+            "cut",
+            format!("{evaluated} of {sent} tokens were read; {}", SilentTruncation::REMEDY),
+        )?;
     }
     let [came, sent] = status.total;
     line("in all", {
@@ -241,7 +255,7 @@ fn one(out: &mut dyn Write, told: &Told, flag: &str) -> io::Result<()> {
     writeln!(out, "{}", wrapped(&advice, output_width(), INDENT))?;
     if !status.history.is_empty() {
         writeln!(out, "\n{bold}compressions{bold:#}")?;
-        past::write(out, &status.history, status.in_force.as_deref())?;
+        compression_table::write(out, &status.history, status.in_force.as_deref())?;
     }
     marks(out, &status.marks)?;
     if let Some(report) = said.as_ref().and_then(|said| said.report.as_deref()) {
@@ -251,7 +265,7 @@ fn one(out: &mut dyn Write, told: &Told, flag: &str) -> io::Result<()> {
     Ok(())
 }
 
-fn saved(saved: Saved) -> String {
+fn saved(saved: ArrivalSavings) -> String {
     let results = counted(saved.results, "result");
     match saved.results {
         0 => "nothing on arrival".to_owned(),
@@ -259,21 +273,21 @@ fn saved(saved: Saved) -> String {
     }
 }
 
-fn level(level: Level) -> &'static str {
+fn level(level: WindowLevel) -> &'static str {
     match level {
-        Level::Roomy => "roomy",
-        Level::Filling => "filling",
-        Level::Due => "due",
-        Level::Full => "full",
+        WindowLevel::Roomy => "roomy",
+        WindowLevel::Filling => "filling",
+        WindowLevel::Due => "due",
+        WindowLevel::Full => "full",
     }
 }
 
-fn color(level: Level) -> Style {
+fn color(level: WindowLevel) -> Style {
     let color = match level {
-        Level::Roomy => AnsiColor::Green,
-        Level::Filling => AnsiColor::Cyan,
-        Level::Due => AnsiColor::Yellow,
-        Level::Full => AnsiColor::Red,
+        WindowLevel::Roomy => AnsiColor::Green,
+        WindowLevel::Filling => AnsiColor::Cyan,
+        WindowLevel::Due => AnsiColor::Yellow,
+        WindowLevel::Full => AnsiColor::Red,
     };
     Style::new().fg_color(Some(color.into()))
 }

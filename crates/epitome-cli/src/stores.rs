@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epitome::{Blob, Config, Keeper, ScopeOwner, Sqlite};
+use epitome::{Config, ScopeOwner, SessionAdmin, SqliteStore, StoredText};
 
 use crate::{fault, files};
 
@@ -58,7 +58,7 @@ pub(crate) fn remember(config: &Config, store: &Path) {
 }
 
 /// Names a store that is read-only, as soon as something is to live on it.
-pub(crate) fn name_read_only(store: &Sqlite) {
+pub(crate) fn name_read_only(store: &SqliteStore) {
     if store.is_read_only() {
         fault::warn(&format!(
             "the store `{}` is read-only: what it holds is found, and nothing new is kept in it; \
@@ -77,14 +77,14 @@ pub(crate) fn known(config: &Config) -> Vec<PathBuf> {
 }
 
 /// The original with an id, as prompts say it, in another store of this user's.
-pub(crate) fn elsewhere(config: &Config, owner: &ScopeOwner, id: &str) -> Option<Blob> {
+pub(crate) fn elsewhere(config: &Config, owner: &ScopeOwner, id: &str) -> Option<StoredText> {
     if id.len() < SHORT || !id.bytes().all(|it| it.is_ascii_hexdigit()) {
         return None;
     }
-    let profile = config.chosen().ok()?;
+    let profile = config.profile_in_use().ok()?;
     known(config).iter().find_map(|path| {
-        let store = Arc::new(Sqlite::open_existing(path).ok()?);
-        let keeper = Keeper::of(store.clone(), profile.clone(), owner.clone());
+        let store = Arc::new(SqliteStore::open_existing(path).ok()?);
+        let keeper = SessionAdmin::of(store.clone(), profile.clone(), owner.clone());
         keeper.original(&*store, id, |_| {}).ok()
     })
 }

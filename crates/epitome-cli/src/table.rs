@@ -48,7 +48,7 @@ impl Column {
 }
 
 /// A table, printed page by page in the widths of the first page.
-pub(crate) struct Table<'c> {
+pub(crate) struct TextTable<'c> {
     columns: &'c [Column],
     indent: usize,
     most: usize,
@@ -58,7 +58,7 @@ pub(crate) struct Table<'c> {
     measured: Option<Vec<(usize, usize)>>,
 }
 
-impl<'c> Table<'c> {
+impl<'c> TextTable<'c> {
     /// A table as wide as standard output.
     pub(crate) fn new(columns: &'c [Column]) -> Self {
         Self { columns, indent: 0, most: output_width(), shown: None, measured: None }
@@ -184,7 +184,8 @@ mod tests {
     fn check(most: usize, lines: &[&str]) {
         let rows = [["abcdefgh", "12", "3", "some title"], ["x", "1", "1,000", ""]];
         let rows: Vec<Vec<_>> = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
-        let mut table = Table { columns: &COLUMNS, indent: 1, most, shown: None, measured: None };
+        let mut table =
+            TextTable { columns: &COLUMNS, indent: 1, most, shown: None, measured: None };
         let mut out = Vec::new();
         table.print(&mut out, &rows[..1]).unwrap();
         table.print(&mut out, &rows[1..]).unwrap();

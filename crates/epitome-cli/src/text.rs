@@ -2,7 +2,7 @@
 //!
 //! Invariant: pure functions of their arguments.
 
-use epitome::types::Usage;
+use epitome::types::TokenUsage;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// A text without line breaks: every run of white space is one space.
@@ -24,7 +24,7 @@ pub(crate) fn grouped(number: u64) -> String {
 }
 
 /// What a provider counted for so many answers, in words.
-pub(crate) fn usage(answers: u64, usage: &Usage) -> String {
+pub(crate) fn usage(answers: u64, usage: &TokenUsage) -> String {
     let [prompt, read, output] = [usage.prompt(), usage.cache_read, usage.output].map(grouped);
     let answers = counted(answers, "answer");
     format!("{prompt} tokens in, {read} of them from its cache, {output} out, in {answers}")

@@ -5,16 +5,16 @@
 
 use std::path::{Path, PathBuf};
 
-use epitome::{Config, Standing, Trust};
+use epitome::{Config, TrustStatus, TrustStore};
 use serde::Serialize;
 
-use crate::fault::{self, Fault};
+use crate::fault::{self, CliError};
 use crate::files;
 use crate::journal;
 use crate::plugin::PLUGINS;
 use crate::policy::POLICIES;
 use crate::settings::ConfigFlags;
-use crate::table::{Column, Table, left};
+use crate::table::{Column, TextTable, left};
 
 const COLUMNS: [Column; 2] = [left("state"), left("folder")];
 
@@ -48,16 +48,16 @@ pub(crate) struct Args {
 
 /// A folder, as it is recorded.
 #[derive(Serialize)]
-struct Recorded {
+struct TrustedFolder {
     folder: PathBuf,
     state: &'static str,
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let config = args.config.load(|sources| sources)?;
     let Some(trust) = config.trust() else {
-        return Err(Fault::usage("no home folder, in which what is trusted would be recorded"));
+        return Err(CliError::usage("no home folder, in which what is trusted would be recorded"));
     };
     if args.list {
         return args.show(&listed(trust)?);
@@ -76,11 +76,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
 
 impl Args {
     /// The folders that are meant.
-    fn folders(&self, config: &Config) -> Result<Vec<PathBuf>, Fault> {
+    fn folders(&self, config: &Config) -> Result<Vec<PathBuf>, CliError> {
         let Some(path) = &self.path else {
-            let folders: Vec<_> = config.foreign().map(Path::to_owned).collect();
+            let folders: Vec<_> = config.untrusted_folders().map(Path::to_owned).collect();
             return match folders.is_empty() {
-                true => Err(Fault::usage(
+                true => Err(CliError::usage(
                     "neither policies nor plugins came with this project: there is no \
                      `.epitome/policies` and no `.epitome/plugins` here or upwards; name a folder \
                      to trust",
@@ -101,7 +101,7 @@ impl Args {
                 .any(|entry| is_one(&entry.path()));
             if !within && !is_one(folder) {
                 let shown = folder.display();
-                return Err(Fault::unreadable(format!(
+                return Err(CliError::unreadable(format!(
                     "{shown}: holds neither policies nor plugins; expected a project with \
                      `{POLICIES}` or `{PLUGINS}`, a folder of such, or one of them"
                 )));
@@ -110,7 +110,7 @@ impl Args {
         Ok(folders)
     }
 
-    fn show(&self, recorded: &[Recorded]) -> Result<(), Fault> {
+    fn show(&self, recorded: &[TrustedFolder]) -> Result<(), CliError> {
         if self.json {
             return journal::json(&recorded);
         }
@@ -121,37 +121,38 @@ impl Args {
             fault::note("no folder is recorded; `epitome trust PATH` records one");
             return Ok(());
         }
-        let row = |one: &Recorded| vec![one.state.to_owned(), one.folder.display().to_string()];
+        let row =
+            |one: &TrustedFolder| vec![one.state.to_owned(), one.folder.display().to_string()];
         let rows: Vec<_> = recorded.iter().map(row).collect();
-        files::to_stdout(|out| Table::new(&COLUMNS).print(out, &rows))
+        files::to_stdout(|out| TextTable::new(&COLUMNS).print(out, &rows))
     }
 }
 
-fn listed(trust: &Trust) -> Result<Vec<Recorded>, Fault> {
+fn listed(trust: &TrustStore) -> Result<Vec<TrustedFolder>, CliError> {
     let folders = trust.folders();
     let folders =
-        folders.map_err(|error| Fault::unreadable(format!("what is trusted: {error}")))?;
+        folders.map_err(|error| CliError::unreadable(format!("what is trusted: {error}")))?;
     Ok(folders.iter().map(|folder| of(trust, folder)).collect())
 }
 
-fn recorded(trust: &Trust, folder: &Path) -> Result<Recorded, Fault> {
+fn recorded(trust: &TrustStore, folder: &Path) -> Result<TrustedFolder, CliError> {
     let folder = folder.canonicalize().map_err(|error| unreadable(folder, &error))?;
     Ok(of(trust, &folder))
 }
 
 /// How a folder stands.
-fn of(trust: &Trust, folder: &Path) -> Recorded {
+fn of(trust: &TrustStore, folder: &Path) -> TrustedFolder {
     let state = match trust.standing(folder) {
-        Ok(Standing::Own) => "own",
-        Ok(Standing::Trusted) => "trusted",
-        Ok(Standing::Changed) => "changed",
-        Ok(Standing::Pulled) => "pulled",
-        Ok(Standing::Unknown) => "unknown",
+        Ok(TrustStatus::Own) => "own",
+        Ok(TrustStatus::Trusted) => "trusted",
+        Ok(TrustStatus::Changed) => "changed",
+        Ok(TrustStatus::Pulled) => "pulled",
+        Ok(TrustStatus::Unknown) => "unknown",
         Err(_) => "gone",
     };
-    Recorded { folder: folder.to_owned(), state }
+    TrustedFolder { folder: folder.to_owned(), state }
 }
 
-fn unreadable(folder: &Path, error: &std::io::Error) -> Fault {
-    Fault::unreadable(format!("{}: {}", folder.display(), files::cause(error)))
+fn unreadable(folder: &Path, error: &std::io::Error) -> CliError {
+    CliError::unreadable(format!("{}: {}", folder.display(), files::cause(error)))
 }

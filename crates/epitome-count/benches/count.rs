@@ -5,8 +5,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use epitome_count::{Cached, Tokenizer, Vocabulary, VocabularyCounter};
-use epitome_kernel::Counter;
+use epitome_count::{CachedCounter, Tokenizer, Vocabulary, VocabularyCounter};
+use epitome_kernel::TokenCounter;
 
 const MEGABYTE: usize = 1 << 20;
 
@@ -146,7 +146,7 @@ fn ratios() {
 
     let messages = body();
     let texts: Vec<&str> = messages.iter().map(String::as_str).collect();
-    let cached = Cached::new(VocabularyCounter::default());
+    let cached = CachedCounter::new(VocabularyCounter::default());
     let exact = VocabularyCounter::default();
     let known = cached.count_all(&texts);
     assert_eq!(known, exact.count_all(&texts));

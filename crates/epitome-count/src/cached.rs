@@ -1,12 +1,12 @@
 //! A counter that remembers what it counted. Invariant: at most a stated number of counts is kept,
-//! at a constant price per count, and no text. Called through the kernel's [`Counter`] port by hosts
+//! at a constant price per count, and no text. Called through the kernel's [`TokenCounter`] port by hosts
 //! that see the same conversation again and again.
 
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
-use epitome_kernel::Counter;
-use epitome_kernel::types::Image;
+use epitome_kernel::TokenCounter;
+use epitome_kernel::types::ImagePart;
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -18,22 +18,22 @@ const COUNTS: usize = 1 << 16;
 /// Remembers counts by the hash of the text (128 bits, not keyed: who forges a collision gets a
 /// wrong count, nothing else).
 #[derive(Debug)]
-pub struct Cached<C> {
+pub struct CachedCounter<C> {
     counter: C,
-    memory: Mutex<Memory>,
+    memory: Mutex<CountCache>,
 }
 
 /// Two generations of counts. When the young one is full it becomes the old one, and what was not
 /// asked for since the last time is forgotten at once.
 #[derive(Debug)]
-struct Memory {
+struct CountCache {
     young: FxHashMap<u128, u64>,
     old: FxHashMap<u128, u64>,
     /// The most that one generation holds.
     most: usize,
 }
 
-impl Memory {
+impl CountCache {
     fn get(&mut self, key: u128) -> Option<u64> {
         if let Some(&count) = self.young.get(&key) {
             return Some(count);
@@ -51,7 +51,7 @@ impl Memory {
     }
 }
 
-impl<C: Counter> Cached<C> {
+impl<C: TokenCounter> CachedCounter<C> {
     /// Remembers some 65,000 counts (about 2 MB).
     pub fn new(counter: C) -> Self {
         Self::with_capacity(counter, COUNTS)
@@ -60,17 +60,17 @@ impl<C: Counter> Cached<C> {
     /// Remembers at most `counts` counts, at least two.
     pub fn with_capacity(counter: C, counts: usize) -> Self {
         let most = (counts / 2).max(1);
-        let memory = Memory { young: FxHashMap::default(), old: FxHashMap::default(), most };
+        let memory = CountCache { young: FxHashMap::default(), old: FxHashMap::default(), most };
         Self { counter, memory: Mutex::new(memory) }
     }
 
     /// Runs `f` on the memory. A panic elsewhere cannot leave it inconsistent, so poison is ignored.
-    fn memory<T>(&self, f: impl FnOnce(&mut Memory) -> T) -> T {
+    fn memory<T>(&self, f: impl FnOnce(&mut CountCache) -> T) -> T {
         f(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl<C: Counter> Counter for Cached<C> {
+impl<C: TokenCounter> TokenCounter for CachedCounter<C> {
     fn id(&self) -> &str {
         self.counter.id()
     }
@@ -88,7 +88,7 @@ impl<C: Counter> Counter for Cached<C> {
         count
     }
 
-    fn image(&self, image: &Image) -> u64 {
+    fn image(&self, image: &ImagePart) -> u64 {
         self.counter.image(image)
     }
 
@@ -109,7 +109,7 @@ mod tests {
         calls: AtomicU64,
     }
 
-    impl Counter for Probe {
+    impl TokenCounter for Probe {
         fn id(&self) -> &str {
             "probe"
         }
@@ -119,7 +119,7 @@ mod tests {
             text.len() as u64
         }
 
-        fn image(&self, _: &Image) -> u64 {
+        fn image(&self, _: &ImagePart) -> u64 {
             7
         }
 
@@ -132,7 +132,7 @@ mod tests {
         format!("{number:0100}")
     }
 
-    fn check(cached: &Cached<Probe>, number: usize, counted_anew: bool) {
+    fn check(cached: &CachedCounter<Probe>, number: usize, counted_anew: bool) {
         let before = cached.counter.calls.load(Ordering::Relaxed);
         assert_eq!(cached.count(&text(number)), 100);
         let calls = cached.counter.calls.load(Ordering::Relaxed) - before;
@@ -141,28 +141,30 @@ mod tests {
 
     #[test]
     fn known_texts_are_not_counted_again() {
-        let cached = Cached::new(Probe::default());
+        let cached = CachedCounter::new(Probe::default());
         check(&cached, 1, true);
         check(&cached, 1, false);
         check(&cached, 2, true);
         assert_eq!((cached.id(), cached.message()), ("probe", 3));
         assert_eq!(
-            cached
-                .image(&Image { content: epitome_kernel::types::ContentId::of(""), pixels: None }),
+            cached.image(&ImagePart {
+                content: epitome_kernel::types::ContentId::for_text(""),
+                pixels: None
+            }),
             7
         );
     }
 
     #[test]
     fn short_texts_bypass_the_memory() {
-        let cached = Cached::new(Probe::default());
+        let cached = CachedCounter::new(Probe::default());
         assert_eq!(cached.count("short"), 5);
         assert_eq!(cached.memory(|memory| memory.young.len()), 0);
     }
 
     #[test]
     fn what_is_used_stays_and_the_size_is_bounded() {
-        let cached = Cached::with_capacity(Probe::default(), 20);
+        let cached = CachedCounter::with_capacity(Probe::default(), 20);
         for number in 0..1000 {
             check(&cached, 0, number == 0);
             check(&cached, 1000 + number, true);

@@ -40,7 +40,7 @@ pub struct Calibration {
 
 /// How a provider counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Factor {
+pub struct CalibrationFactor {
     /// Tokens of the provider for one of ours: the middle of what was seen.
     pub factor: f64,
     /// How far prompts may be off that, as a part of it: as far as they were, and as far as texts
@@ -79,7 +79,7 @@ impl Calibration {
     }
 
     /// How the provider counts, once enough prompts say so.
-    pub fn factor(&self) -> Option<Factor> {
+    pub fn factor(&self) -> Option<CalibrationFactor> {
         let largest = self.samples.iter().map(|[ours, _]| *ours).max()?;
         let telling = self.samples.iter().filter(|[ours, _]| *ours >= largest / SMALL);
         let mut ratios: Vec<_> =
@@ -93,13 +93,13 @@ impl Calibration {
         ratios.retain(|ratio| (ratio - median).abs() <= WIDEST * median);
         let [Some(least), Some(most)] = [ratios.first(), ratios.last()] else { return None };
         if ratios.len() <= (samples - 1) * HELD / 8 {
-            return Some(Factor { factor: median, band: WIDEST, samples });
+            return Some(CalibrationFactor { factor: median, band: WIDEST, samples });
         }
         let factor = (least + most) / 2.0;
         let seen = (most - least) / 2.0 / factor;
         let unseen =
             ((factor - 1.0).abs() * UNSEEN).min(MOST_UNSEEN) / (self.texts() as f64).sqrt();
-        Some(Factor { factor, band: (seen + unseen).min(WIDEST), samples })
+        Some(CalibrationFactor { factor, band: (seen + unseen).min(WIDEST), samples })
     }
 
     /// Of how many texts the samples are. A prompt begins with the one before it, until there is
@@ -121,7 +121,7 @@ impl Calibration {
     }
 }
 
-impl Factor {
+impl CalibrationFactor {
     /// A limit in the provider's tokens, in ours.
     pub fn limit(self, limit: u64) -> u64 {
         let ours = limit as f64 / (self.factor * (1.0 + self.band));

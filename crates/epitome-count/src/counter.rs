@@ -1,8 +1,8 @@
-//! The adapter to the kernel's [`Counter`] port that is exact, for a vocabulary that is compiled in.
+//! The adapter to the kernel's [`TokenCounter`] port that is exact, for a vocabulary that is compiled in.
 //! Called by every host.
 
-use epitome_kernel::Counter;
-use epitome_kernel::types::Image;
+use epitome_kernel::TokenCounter;
+use epitome_kernel::types::ImagePart;
 
 use crate::{ImagePrice, Tokenizer, Vocabulary};
 
@@ -28,7 +28,7 @@ impl Default for VocabularyCounter {
     }
 }
 
-impl Counter for VocabularyCounter {
+impl TokenCounter for VocabularyCounter {
     fn id(&self) -> &str {
         self.tokenizer.vocabulary().name()
     }
@@ -37,7 +37,7 @@ impl Counter for VocabularyCounter {
         self.tokenizer.count(text)
     }
 
-    fn image(&self, image: &Image) -> u64 {
+    fn image(&self, image: &ImagePart) -> u64 {
         self.images.tokens(image)
     }
 }
@@ -55,8 +55,8 @@ mod tests {
         assert_eq!((o200k.id(), cl100k.id()), ("o200k_base", "cl100k_base"));
         assert!(o200k.count(text) < cl100k.count(text));
         assert_eq!(
-            o200k.image(&Image {
-                content: epitome_kernel::types::ContentId::of(""),
+            o200k.image(&ImagePart {
+                content: epitome_kernel::types::ContentId::for_text(""),
                 pixels: Some((512, 512))
             }),
             255

@@ -1,8 +1,8 @@
 //! What is counted for models whose vocabulary is not published, or not compiled in: a share of what
 //! can be counted, and an id that says so. Called through the counter of a model.
 
-use epitome_kernel::Counter;
-use epitome_kernel::types::Image;
+use epitome_kernel::TokenCounter;
+use epitome_kernel::types::ImagePart;
 
 use crate::ImagePrice;
 #[cfg(feature = "vocabularies")]
@@ -40,14 +40,14 @@ impl Basis {
 /// that is not compiled in the `cl100k_base` count, or the size in bytes.
 /// The id says so: `o200k_base×1.15 (estimate)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Estimate {
+pub struct EstimatingCounter {
     id: String,
     basis: Basis,
     percent: u64,
     images: ImagePrice,
 }
 
-impl Estimate {
+impl EstimatingCounter {
     /// An estimate of `percent` hundredths of the `o200k_base` count, rounded up.
     pub fn new(percent: u32, images: ImagePrice) -> Self {
         Self::of(Basis::best(), percent, images)
@@ -71,7 +71,7 @@ impl Estimate {
     }
 }
 
-impl Counter for Estimate {
+impl TokenCounter for EstimatingCounter {
     fn id(&self) -> &str {
         &self.id
     }
@@ -87,7 +87,7 @@ impl Counter for Estimate {
         }
     }
 
-    fn image(&self, image: &Image) -> u64 {
+    fn image(&self, image: &ImagePart) -> u64 {
         self.images.tokens(image)
     }
 }
@@ -99,7 +99,7 @@ mod tests {
     use crate::VocabularyCounter;
 
     fn check(percent: u32, id: &str, tokens: u64) {
-        let counter = Estimate::new(percent, ImagePrice::Area);
+        let counter = EstimatingCounter::new(percent, ImagePrice::Area);
         assert_eq!((counter.id(), counter.count("one two three")), (id, tokens));
     }
 
@@ -112,13 +112,13 @@ mod tests {
 
     #[test]
     fn without_a_vocabulary_they_rest_on_the_bytes() {
-        let counter = Estimate::of(Basis::Bytes, 115, ImagePrice::Area);
+        let counter = EstimatingCounter::of(Basis::Bytes, 115, ImagePrice::Area);
         assert_eq!(counter.id(), "bytes×0.3450 (estimate)");
         assert_eq!([counter.count(""), counter.count("one two three")], [0, 5]);
         for text in ["fn main() { println!(\"{x}\"); }", "Съешь ещё этих булок", "一二三四五"]
         {
             let exact = VocabularyCounter::default().count(text);
-            let rough = Estimate::of(Basis::Bytes, 100, ImagePrice::Area).count(text);
+            let rough = EstimatingCounter::of(Basis::Bytes, 100, ImagePrice::Area).count(text);
             assert!(rough * 2 >= exact && rough <= exact * 2, "{text}: {rough} for {exact}");
         }
     }

@@ -1,7 +1,7 @@
 //! What an image costs, by its dimensions and the vendor's published rule (RULES 124), never by the
 //! length of its data. Called by the counters.
 
-use epitome_kernel::types::Image;
+use epitome_kernel::types::ImagePart;
 
 /// A vendor's rule for images, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ const TILES_UNKNOWN: (u32, u32) = (1024, 1024);
 
 impl ImagePrice {
     /// Tokens of an image.
-    pub fn tokens(self, image: &Image) -> u64 {
+    pub fn tokens(self, image: &ImagePart) -> u64 {
         match self {
             Self::Area => image
                 .pixels
@@ -87,7 +87,10 @@ mod tests {
 
     fn check(price: ImagePrice, pixels: Option<(u32, u32)>, tokens: u64) {
         assert_eq!(
-            price.tokens(&Image { content: epitome_kernel::types::ContentId::of(""), pixels }),
+            price.tokens(&ImagePart {
+                content: epitome_kernel::types::ContentId::for_text(""),
+                pixels
+            }),
             tokens,
             "{price:?} of {pixels:?}"
         );

@@ -2,8 +2,8 @@
 //! nothing is loaded, decoded or compiled at start. Invariant: [`VocabularyCounter`] equals the
 //! reference implementation token for token; whatever is not exact says so in its id.
 //!
-//! Hosts take [`for_model`], usually inside [`Cached`], and hand it to the kernel as its
-//! [`Counter`](epitome_kernel::Counter).
+//! Hosts take [`for_model`], usually inside [`CachedCounter`], and hand it to the kernel as its
+//! [`TokenCounter`](epitome_kernel::Counter).
 //!
 //! Each vocabulary is a feature, `o200k` and `cl100k`. Where that of a model is not compiled in, its
 //! counts are estimates, and their id says what they rest on.
@@ -41,11 +41,11 @@ mod table;
 mod tokenizer;
 mod tools;
 
-pub use cached::Cached;
-pub use calibration::{Calibration, Factor};
+pub use cached::CachedCounter;
+pub use calibration::{Calibration, CalibrationFactor};
 #[cfg(feature = "vocabularies")]
 pub use counter::VocabularyCounter;
-pub use estimate::Estimate;
+pub use estimate::EstimatingCounter;
 pub use image::ImagePrice;
 pub use model::{ModelCounter, for_model};
 #[cfg(feature = "vocabularies")]

@@ -8,7 +8,7 @@
 //! overlap in one token, the anchor; where both windows have it, all neighbours are in order. Where
 //! they have not, the window is too narrow there and is doubled.
 
-use crate::table::Tables;
+use crate::table::VocabularyTables;
 
 /// The rank of a pair that does not merge.
 const NEVER: u32 = u32::MAX;
@@ -20,13 +20,18 @@ const BLOCK: usize = 16;
 /// Merges pieces; keeps its memory from piece to piece.
 #[derive(Default)]
 pub(crate) struct Merger {
-    now: Window,
-    next: Window,
+    now: MergeWindow,
+    next: MergeWindow,
 }
 
 impl Merger {
     /// Calls `emit` with the tokens of `piece` in order.
-    pub(crate) fn each(&mut self, tables: &Tables, piece: &[u8], mut emit: impl FnMut(&[u32])) {
+    pub(crate) fn each(
+        &mut self,
+        tables: &VocabularyTables,
+        piece: &[u8],
+        mut emit: impl FnMut(&[u32]),
+    ) {
         let upto = |end: usize| end.min(piece.len());
         let mut width = WINDOW;
         let (mut start, mut end) = (0, upto(width));
@@ -54,7 +59,7 @@ impl Merger {
 /// The tokens of a window. While it merges, a token sits at the offset of its first byte and the
 /// offsets of its other bytes lie idle; afterwards the tokens stand in a row.
 #[derive(Default)]
-struct Window {
+struct MergeWindow {
     ids: Vec<u32>,
     /// Rank of each token's merge with the next one.
     ranks: Vec<u32>,
@@ -66,7 +71,7 @@ struct Window {
     starts: Vec<u32>,
 }
 
-impl Window {
+impl MergeWindow {
     /// The last token that what follows the window's `len` bytes will hardly change.
     fn anchor(&self, len: usize) -> usize {
         let stable = (len - len / 4) as u32;
@@ -74,7 +79,7 @@ impl Window {
     }
 
     /// Merges `bytes`; afterwards `ids` and `starts` hold its tokens.
-    fn merge(&mut self, tables: &Tables, bytes: &[u8]) {
+    fn merge(&mut self, tables: &VocabularyTables, bytes: &[u8]) {
         let len = bytes.len() as u32;
         self.ids.clear();
         self.ids.extend(bytes.iter().map(|&byte| tables.byte(byte)));
@@ -97,7 +102,7 @@ impl Window {
 
     /// Merges every pair of this rank, left to right. The pairs this makes have larger ranks, since
     /// a token's parts have smaller ids than the token: so one sweep does them all.
-    fn merge_all(&mut self, tables: &Tables, rank: u32) {
+    fn merge_all(&mut self, tables: &VocabularyTables, rank: u32) {
         let len = self.ranks.len();
         for block in (0..len).step_by(BLOCK) {
             let block = block..len.min(block + BLOCK);
@@ -112,7 +117,7 @@ impl Window {
     }
 
     /// Merges the token at `at` with the next one.
-    fn merge_at(&mut self, tables: &Tables, at: usize, rank: u32) {
+    fn merge_at(&mut self, tables: &VocabularyTables, at: usize, rank: u32) {
         let right = self.after[at] as usize;
         let after = self.after[right] as usize;
         self.ids[at] = rank;
@@ -142,7 +147,7 @@ impl Window {
     }
 }
 
-fn pair(tables: &Tables, left: u32, right: u32) -> u32 {
+fn pair(tables: &VocabularyTables, left: u32, right: u32) -> u32 {
     tables.pair(left, right).unwrap_or(NEVER)
 }
 
@@ -157,7 +162,7 @@ mod tests {
         for tables in [&O200K, &CL100K] {
             let mut found: Vec<u32> = Vec::new();
             Merger::default().each(tables, piece.as_bytes(), |row| found.extend(row));
-            let mut whole = Window::default();
+            let mut whole = MergeWindow::default();
             whole.merge(tables, piece.as_bytes());
             assert_eq!(found, whole.ids, "{piece:.80?}");
         }

@@ -1,9 +1,9 @@
 //! Which counter a model's name stands for: one table of data. Called by hosts that know the model.
 
-use epitome_kernel::Counter;
-use epitome_kernel::types::Image;
+use epitome_kernel::TokenCounter;
+use epitome_kernel::types::ImagePart;
 
-use crate::{Estimate, ImagePrice};
+use crate::{EstimatingCounter, ImagePrice};
 #[cfg(feature = "vocabularies")]
 use crate::{Vocabulary, VocabularyCounter};
 
@@ -18,11 +18,11 @@ pub enum ModelCounter {
     #[cfg(feature = "vocabularies")]
     Exact(VocabularyCounter),
     /// It is not.
-    Estimate(Estimate),
+    Estimate(EstimatingCounter),
 }
 
 impl ModelCounter {
-    fn inner(&self) -> &dyn Counter {
+    fn inner(&self) -> &dyn TokenCounter {
         match self {
             #[cfg(feature = "vocabularies")]
             Self::Exact(counter) => counter,
@@ -31,7 +31,7 @@ impl ModelCounter {
     }
 }
 
-impl Counter for ModelCounter {
+impl TokenCounter for ModelCounter {
     fn id(&self) -> &str {
         self.inner().id()
     }
@@ -40,7 +40,7 @@ impl Counter for ModelCounter {
         self.inner().count(text)
     }
 
-    fn image(&self, image: &Image) -> u64 {
+    fn image(&self, image: &ImagePart) -> u64 {
         self.inner().image(image)
     }
 }
@@ -61,7 +61,7 @@ impl Published {
             #[cfg(feature = "cl100k")]
             Cl100k => exact(Vocabulary::Cl100k, images),
             #[cfg(not(all(feature = "o200k", feature = "cl100k")))]
-            _ => ModelCounter::Estimate(Estimate::new(100, images)),
+            _ => ModelCounter::Estimate(EstimatingCounter::new(100, images)),
         }
     }
 }
@@ -130,7 +130,7 @@ pub fn for_model(name: &str) -> ModelCounter {
         std::iter::once(0).chain(ends).find_map(|start| longest(&name[start..])).unwrap_or(UNKNOWN);
     match basis {
         Exact(vocabulary) => vocabulary.counter(images),
-        Percent(percent) => ModelCounter::Estimate(Estimate::new(percent, images)),
+        Percent(percent) => ModelCounter::Estimate(EstimatingCounter::new(percent, images)),
     }
 }
 
@@ -191,8 +191,10 @@ mod tests {
 
     #[test]
     fn images_follow_the_vendor() {
-        let square =
-            Image { content: epitome_kernel::types::ContentId::of(""), pixels: Some((512, 512)) };
+        let square = ImagePart {
+            content: epitome_kernel::types::ContentId::for_text(""),
+            pixels: Some((512, 512)),
+        };
         assert_eq!(for_model("gpt-4o").image(&square), 255);
         assert_eq!(for_model("o3").image(&square), 225);
         assert_eq!(for_model("claude-opus-4").image(&square), 350);

@@ -5,12 +5,12 @@
 use crate::hash;
 
 /// A perfect hash table with slots of `N` bytes.
-struct Table<const N: usize> {
+struct PerfectHashTable<const N: usize> {
     slots: &'static [[u8; N]],
     displacements: &'static [[u8; 2]],
 }
 
-impl<const N: usize> Table<N> {
+impl<const N: usize> PerfectHashTable<N> {
     /// The slot where the key is if it is anywhere.
     #[inline]
     fn slot(&self, key: u128) -> [u8; N] {
@@ -21,20 +21,20 @@ impl<const N: usize> Table<N> {
 }
 
 /// One vocabulary.
-pub(crate) struct Tables {
+pub(crate) struct VocabularyTables {
     /// The tokens of the 256 bytes.
     bytes: &'static [[u8; 4]],
     /// Two tokens and what they merge to.
-    pairs: Table<8>,
+    pairs: PerfectHashTable<8>,
     /// The tokens of 2 to 7 bytes.
-    short: Table<8>,
+    short: PerfectHashTable<8>,
     /// The tokens of 8 to 15 bytes.
-    long: Table<16>,
+    long: PerfectHashTable<16>,
 }
 
 macro_rules! table {
     ($name:literal) => {
-        Table {
+        PerfectHashTable {
             slots: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".slots")).as_chunks().0,
             displacements: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".displacements"))
                 .as_chunks()
@@ -45,7 +45,7 @@ macro_rules! table {
 
 /// o200k_base.
 #[cfg(feature = "o200k")]
-pub(crate) static O200K: Tables = Tables {
+pub(crate) static O200K: VocabularyTables = VocabularyTables {
     bytes: include_bytes!(concat!(env!("OUT_DIR"), "/o200k.bytes")).as_chunks().0,
     pairs: table!("o200k.pairs"),
     short: table!("o200k.short"),
@@ -54,14 +54,14 @@ pub(crate) static O200K: Tables = Tables {
 
 /// cl100k_base.
 #[cfg(feature = "cl100k")]
-pub(crate) static CL100K: Tables = Tables {
+pub(crate) static CL100K: VocabularyTables = VocabularyTables {
     bytes: include_bytes!(concat!(env!("OUT_DIR"), "/cl100k.bytes")).as_chunks().0,
     pairs: table!("cl100k.pairs"),
     short: table!("cl100k.short"),
     long: table!("cl100k.long"),
 };
 
-impl Tables {
+impl VocabularyTables {
     /// The token of a byte.
     #[inline]
     pub(crate) fn byte(&self, byte: u8) -> u32 {

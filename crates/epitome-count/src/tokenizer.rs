@@ -10,7 +10,7 @@ use crate::scan;
 use crate::table::CL100K;
 #[cfg(feature = "o200k")]
 use crate::table::O200K;
-use crate::table::Tables;
+use crate::table::VocabularyTables;
 
 thread_local! {
     static MERGER: RefCell<Merger> = RefCell::default();
@@ -39,7 +39,7 @@ impl Vocabulary {
     }
 
     #[cfg(test)]
-    fn tables(self) -> &'static Tables {
+    fn tables(self) -> &'static VocabularyTables {
         match self {
             #[cfg(feature = "o200k")]
             Self::O200k => &O200K,
@@ -98,7 +98,7 @@ impl Tokenizer {
 }
 
 #[inline]
-fn count(tables: &Tables, text: &str, piece: impl Fn(&str, usize) -> usize) -> u64 {
+fn count(tables: &VocabularyTables, text: &str, piece: impl Fn(&str, usize) -> usize) -> u64 {
     let bytes = text.as_bytes();
     let mut total = 0;
     let mut start = 0;
@@ -112,7 +112,7 @@ fn count(tables: &Tables, text: &str, piece: impl Fn(&str, usize) -> usize) -> u
 }
 
 /// Tokens of a piece that is not one token itself.
-fn merged(tables: &Tables, piece: &[u8]) -> u64 {
+fn merged(tables: &VocabularyTables, piece: &[u8]) -> u64 {
     let mut total = 0;
     MERGER.with_borrow_mut(|merger| {
         merger.each(tables, piece, |row| total += row.len() as u64);

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use epitome_kernel::Counter;
+use epitome_kernel::TokenCounter;
 
 /// How a format hands tools to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl ToolFormat {
 }
 
 /// Tokens of tool schemas, each given as its JSON text; 0 without tools.
-pub fn tools(counter: &dyn Counter, format: ToolFormat, schemas: &[&str]) -> u64 {
+pub fn tools(counter: &dyn TokenCounter, format: ToolFormat, schemas: &[&str]) -> u64 {
     if schemas.is_empty() {
         return 0;
     }

@@ -5,10 +5,10 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use epitome_extract::Ledger;
-use epitome_extract::ledger::Headings;
-use epitome_kernel::types::{Entry, Unit};
-use epitome_kernel::{Counter, Gauge};
+use epitome_extract::WorkLedger;
+use epitome_extract::ledger::LedgerHeadings;
+use epitome_kernel::types::{BudgetUnit, Entry};
+use epitome_kernel::{SizeGauge, TokenCounter};
 use epitome_testkit::{FixedCounter, chat};
 
 const BYTES: usize = 400_000;
@@ -63,12 +63,13 @@ fn talk() -> Vec<Entry> {
 }
 
 fn ledgers(c: &mut Criterion) {
-    let gauge = Gauge { counter: &FixedCounter::Words as &dyn Counter, unit: Unit::Chars };
+    let gauge =
+        SizeGauge { counter: &FixedCounter::Words as &dyn TokenCounter, unit: BudgetUnit::Chars };
     for (name, entries) in [("agent", agent()), ("talk", talk())] {
         let entries: Vec<&Entry> = entries.iter().collect();
-        let ledger = Ledger::of(&entries);
-        c.bench_function(&format!("{name}/of"), |b| b.iter(|| Ledger::of(black_box(&entries))));
-        let words = Headings::of(ledger.language);
+        let ledger = WorkLedger::of(&entries);
+        c.bench_function(&format!("{name}/of"), |b| b.iter(|| WorkLedger::of(black_box(&entries))));
+        let words = LedgerHeadings::of(ledger.language);
         c.bench_function(&format!("{name}/render"), |b| {
             b.iter(|| ledger.render(black_box(4000), &gauge, words));
         });

@@ -11,7 +11,7 @@ const PASTED: usize = 4000;
 
 /// How plainly a sentence tells what to do or not to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Order {
+pub(crate) enum DirectiveStrength {
     /// Not at all.
     No,
     /// It holds a word that orders often hold.
@@ -23,15 +23,15 @@ pub(crate) enum Order {
 }
 
 /// How plainly a sentence orders, forbids or wishes something.
-pub(crate) fn order(sentence: &str) -> Order {
+pub(crate) fn order(sentence: &str) -> DirectiveStrength {
     if !(12..=600).contains(&sentence.len()) {
-        return Order::No;
+        return DirectiveStrength::No;
     }
     let text = format!(" {} ", normal(sentence).trim());
     if is_direct(&text) {
-        return Order::Direct;
+        return DirectiveStrength::Direct;
     }
-    let mut found = Order::No;
+    let mut found = DirectiveStrength::No;
     let mut past = [0; ORDERS.len()];
     for (space, _) in text.match_indices(' ') {
         let word = text[space + 1..].split(' ').next().unwrap_or_default();
@@ -40,14 +40,18 @@ pub(crate) fn order(sentence: &str) -> Order {
                 continue;
             }
             found = found.max(match *kind {
-                Mark::Wish => Order::Plain,
-                Mark::Faint => Order::Faint,
+                DirectiveCue::Wish => DirectiveStrength::Plain,
+                DirectiveCue::Faint => DirectiveStrength::Faint,
                 // One that begins with the end of another is none.
-                Mark::Order(number) if space < past[number] => Order::No,
-                Mark::Order(number) => {
+                DirectiveCue::Order(number) if space < past[number] => DirectiveStrength::No,
+                DirectiveCue::Order(number) => {
                     past[number] = space + mark.len();
                     let before = text[..space].rsplit(' ').next().unwrap_or_default();
-                    if TELLERS.contains(&before) { Order::Faint } else { Order::Plain }
+                    if TELLERS.contains(&before) {
+                        DirectiveStrength::Faint
+                    } else {
+                        DirectiveStrength::Plain
+                    }
                 }
             });
         }
@@ -57,7 +61,7 @@ pub(crate) fn order(sentence: &str) -> Order {
 
 /// What a mark makes of a sentence.
 #[derive(Clone, Copy, Debug)]
-enum Mark {
+enum DirectiveCue {
     Wish,
     Faint,
     /// An order, by its number, other than in somebody's account of what they do.
@@ -65,11 +69,11 @@ enum Mark {
 }
 
 /// The marks by their first word.
-static MARKS: LazyLock<FxHashMap<&str, Vec<(&str, Mark)>>> = LazyLock::new(|| {
-    let mut marks: FxHashMap<&str, Vec<(&str, Mark)>> = FxHashMap::default();
-    let wishes = WISHES.iter().map(|mark| (*mark, Mark::Wish));
-    let orders = ORDERS.iter().zip(0..).map(|(mark, number)| (*mark, Mark::Order(number)));
-    let faint = FAINT.iter().map(|mark| (*mark, Mark::Faint));
+static MARKS: LazyLock<FxHashMap<&str, Vec<(&str, DirectiveCue)>>> = LazyLock::new(|| {
+    let mut marks: FxHashMap<&str, Vec<(&str, DirectiveCue)>> = FxHashMap::default();
+    let wishes = WISHES.iter().map(|mark| (*mark, DirectiveCue::Wish));
+    let orders = ORDERS.iter().zip(0..).map(|(mark, number)| (*mark, DirectiveCue::Order(number)));
+    let faint = FAINT.iter().map(|mark| (*mark, DirectiveCue::Faint));
     for (mark, kind) in wishes.chain(orders).chain(faint) {
         let word = mark.split_whitespace().next().unwrap_or_default();
         marks.entry(word).or_default().push((mark, kind));
@@ -241,20 +245,21 @@ mod tests {
 
     #[test]
     fn orders_and_prohibitions_are_found() {
-        let check = |text: &str, expected: Order| assert_eq!(order(text), expected, "{text}");
-        check("Don’t touch the lock file.", Order::Direct);
-        check("Keep every answer under 80 words", Order::Direct);
-        check("- No new dependencies.", Order::Direct);
-        check("When you cite something, use the primary source.", Order::Direct);
-        check("End every reply with a question.", Order::Direct);
-        check("The lock file must stay as it is.", Order::Plain);
-        check("Bitte nie ohne Tests pushen.", Order::Plain);
-        check("I want the tests to pass.", Order::Plain);
-        check("I never saw that film.", Order::Faint);
-        check("I must must go there, he said.", Order::Faint);
-        check("I must must must go there, he said.", Order::Plain);
-        check("You have to see this film.", Order::Faint);
-        check("The build took four minutes.", Order::No);
-        check("never", Order::No);
+        let check =
+            |text: &str, expected: DirectiveStrength| assert_eq!(order(text), expected, "{text}");
+        check("Don’t touch the lock file.", DirectiveStrength::Direct);
+        check("Keep every answer under 80 words", DirectiveStrength::Direct);
+        check("- No new dependencies.", DirectiveStrength::Direct);
+        check("When you cite something, use the primary source.", DirectiveStrength::Direct);
+        check("End every reply with a question.", DirectiveStrength::Direct);
+        check("The lock file must stay as it is.", DirectiveStrength::Plain);
+        check("Bitte nie ohne Tests pushen.", DirectiveStrength::Plain);
+        check("I want the tests to pass.", DirectiveStrength::Plain);
+        check("I never saw that film.", DirectiveStrength::Faint);
+        check("I must must go there, he said.", DirectiveStrength::Faint);
+        check("I must must must go there, he said.", DirectiveStrength::Plain);
+        check("You have to see this film.", DirectiveStrength::Faint);
+        check("The build took four minutes.", DirectiveStrength::No);
+        check("never", DirectiveStrength::No);
     }
 }

@@ -6,19 +6,19 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use epitome_kernel::types::{Body, Entry, MustKeep, Passage, Role, Speaker};
+use epitome_kernel::types::{Entry, FactCounts, PartBody, Passage, Role, Speaker};
 use rustc_hash::FxHashMap;
 
-use crate::directive::{self, Order};
+use crate::directive::{self, DirectiveStrength};
 use crate::refs::{self, RefKind};
 use crate::rows;
 use crate::spoken;
-use crate::unit::{self, Unit};
+use crate::unit::{self, TextUnit};
 use crate::words;
 
 /// What a conversation says that must not be lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct MustKeepFacts {
     /// Sentences in which a person orders or forbids something and has not taken it back.
     pub constraints: BTreeSet<String>,
     /// Paths (by their last two parts) and file names.
@@ -29,7 +29,7 @@ pub struct Facts {
     pub identifiers: BTreeSet<String>,
 }
 
-impl Facts {
+impl MustKeepFacts {
     /// The facts of a conversation, its system prompt left out.
     pub fn of(entries: &[&Entry]) -> Self {
         let talk: Vec<&Entry> =
@@ -75,33 +75,35 @@ impl Facts {
     /// The facts that stand in none of these entries.
     #[must_use]
     pub fn lost(&self, entries: &[&Entry]) -> Self {
-        let held = Held::of(entries.iter().map(|entry| said(entry)));
-        let lost = |facts: &BTreeSet<String>, holds: fn(&Held, &str) -> bool| {
+        let held = FactIndex::of(entries.iter().map(|entry| said(entry)));
+        let lost = |facts: &BTreeSet<String>, holds: fn(&FactIndex, &str) -> bool| {
             facts.iter().filter(|fact| !holds(&held, fact)).cloned().collect()
         };
         Self {
-            constraints: lost(&self.constraints, Held::says),
-            paths: lost(&self.paths, Held::names),
-            errors: lost(&self.errors, Held::names),
-            identifiers: lost(&self.identifiers, Held::names),
+            constraints: lost(&self.constraints, FactIndex::says),
+            paths: lost(&self.paths, FactIndex::names),
+            errors: lost(&self.errors, FactIndex::names),
+            identifiers: lost(&self.identifiers, FactIndex::names),
         }
     }
 
     /// How many of the facts stand in a prompt, and how many of the others a search can find.
-    pub fn kept(&self, prompt: &[&Entry], left: &[Passage]) -> MustKeep {
-        let prompt = Held::of(prompt.iter().map(|entry| said(entry)));
-        let left = Held::of(left.iter().map(|passage| passage.text.clone()));
-        let mut out = MustKeep::default();
-        let mut count = |facts: &BTreeSet<String>, holds: fn(&Held, &str) -> bool| -> [u32; 2] {
+    pub fn kept(&self, prompt: &[&Entry], left: &[Passage]) -> FactCounts {
+        let prompt = FactIndex::of(prompt.iter().map(|entry| said(entry)));
+        let left = FactIndex::of(left.iter().map(|passage| passage.text.clone()));
+        let mut out = FactCounts::default();
+        let mut count = |facts: &BTreeSet<String>,
+                         holds: fn(&FactIndex, &str) -> bool|
+         -> [u32; 2] {
             let lost: Vec<&String> = facts.iter().filter(|fact| !holds(&prompt, fact)).collect();
             out.recallable += lost.iter().filter(|fact| holds(&left, fact)).count() as u32;
             [(facts.len() - lost.len()) as u32, facts.len() as u32]
         };
-        let constraints = count(&self.constraints, Held::says);
-        let paths = count(&self.paths, Held::names);
-        let errors = count(&self.errors, Held::names);
-        let identifiers = count(&self.identifiers, Held::names);
-        MustKeep { constraints, paths, errors, identifiers, ..out }
+        let constraints = count(&self.constraints, FactIndex::says);
+        let paths = count(&self.paths, FactIndex::names);
+        let errors = count(&self.errors, FactIndex::names);
+        let identifiers = count(&self.identifiers, FactIndex::names);
+        FactCounts { constraints, paths, errors, identifiers, ..out }
     }
 }
 
@@ -114,14 +116,14 @@ fn said(entry: &Entry) -> String {
 /// the word behind it, so they are decoded.
 pub(crate) fn texts(entry: &Entry) -> impl Iterator<Item = Cow<'_, str>> {
     entry.parts.iter().filter_map(|part| match &part.body {
-        Body::Text(text) => Some(Cow::Borrowed(&**text)),
-        Body::Result(result) => Some(Cow::Borrowed(&*result.text)),
-        Body::Opaque(opaque) => Some(Cow::Borrowed(&*opaque.text)),
-        Body::Call(call) => Some(Cow::Owned(match rows::call(&call.tool, &call.arguments) {
+        PartBody::Text(text) => Some(Cow::Borrowed(&**text)),
+        PartBody::Result(result) => Some(Cow::Borrowed(&*result.text)),
+        PartBody::Opaque(opaque) => Some(Cow::Borrowed(&*opaque.text)),
+        PartBody::Call(call) => Some(Cow::Owned(match rows::call(&call.tool, &call.arguments) {
             Some(rows) => rows.into_iter().map(|row| row.text + "\n").collect(),
             None => format!("{}({})", call.tool, call.arguments),
         })),
-        Body::Thinking(_) | Body::Image(_) => None,
+        PartBody::Thinking(_) | PartBody::Image(_) => None,
     })
 }
 
@@ -131,10 +133,10 @@ pub(crate) fn constraints(talk: &[&Entry]) -> BTreeMap<String, usize> {
     // Only what people say orders anything or takes it back.
     let human = |place: &usize| talk[*place].has_speaker(Speaker::Human);
     let typed = (0..talk.len()).filter(human).filter(|place| is_typed(talk[*place]));
-    let orders = |unit: &Unit<'_>| directive::order(&unit.text) >= Order::Plain;
+    let orders = |unit: &TextUnit<'_>| directive::order(&unit.text) >= DirectiveStrength::Plain;
     let mut found = Vec::new();
     for place in typed {
-        let spoken = unit::units(&[talk[place]]).into_iter().filter(Unit::is_spoken);
+        let spoken = unit::units(&[talk[place]]).into_iter().filter(TextUnit::is_spoken);
         let numbered = spoken.enumerate().filter(|(_, unit)| orders(unit));
         found.extend(numbered.map(|(number, unit)| ((place, number), unit.text)));
     }
@@ -149,19 +151,19 @@ pub(crate) fn constraints(talk: &[&Entry]) -> BTreeMap<String, usize> {
 /// Whether a person typed the entry rather than pasted it.
 pub(crate) fn is_typed(entry: &Entry) -> bool {
     let text = |part: &epitome_kernel::types::Part| match &part.body {
-        Body::Text(text) if part.speaker == Speaker::Human => directive::is_typed(text),
+        PartBody::Text(text) if part.speaker == Speaker::Human => directive::is_typed(text),
         _ => true,
     };
     entry.parts.iter().all(text)
 }
 
 /// Texts, read once for many look-ups.
-struct Held {
+struct FactIndex {
     names: BTreeSet<String>,
     said: String,
 }
 
-impl Held {
+impl FactIndex {
     fn of(texts: impl Iterator<Item = String>) -> Self {
         let mut out = Self { names: BTreeSet::new(), said: String::from(" ") };
         for text in texts {
@@ -207,7 +209,7 @@ mod tests {
     fn escapes_of_arguments_are_no_part_of_a_name() {
         let arguments = r#"{"code":"{\n\tborder_color: 1,\n\tborder_color: 2"}"#;
         let chat = chat().call("write", arguments).result("border_color is set").entries();
-        let facts = Facts::of(&chat.iter().collect::<Vec<_>>());
+        let facts = MustKeepFacts::of(&chat.iter().collect::<Vec<_>>());
         assert_eq!(facts.identifiers.iter().collect::<Vec<_>>(), ["border_color"]);
     }
 
@@ -219,7 +221,7 @@ mod tests {
             .user("Is run_once still broken?")
             .entries();
         let all: Vec<&Entry> = chat.iter().collect();
-        let facts = Facts::of(&all);
+        let facts = MustKeepFacts::of(&all);
         assert_eq!(facts.constraints.iter().collect::<Vec<_>>(), ["Never touch src/main.rs."]);
         assert_eq!(facts.identifiers.iter().collect::<Vec<_>>(), ["run_once"]);
         let left = [Passage { entry: EntryId(1), text: "I saw a ValueError".into() }];
@@ -230,7 +232,7 @@ mod tests {
         let lost = facts.lost(&all[2..]);
         let expected = ["Never touch src/main.rs.", "ValueError", "src/main.rs"];
         assert_eq!(lost.iter().collect::<Vec<_>>(), expected);
-        assert_eq!(facts.lost(&all), Facts::default());
+        assert_eq!(facts.lost(&all), MustKeepFacts::default());
         let mut asked = 0;
         let short = lost.filter(|fact| {
             asked += fact.len();

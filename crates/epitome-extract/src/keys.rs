@@ -3,8 +3,8 @@
 //! Invariant: no key is known by name beyond what its ending says; a conversation teaches the rest
 //! by which values came back in talk and calls.
 
-use crate::tuning::Tuning;
-use crate::weigh::Known;
+use crate::tuning::SelectionWeights;
+use crate::weigh::ReferenceWeight;
 
 /// Endings of keys whose values name something.
 const NAMING: &[&str] = &["id", "ids", "number", "code", "name", "key"];
@@ -13,7 +13,11 @@ const DESCRIBING: &[&str] =
     &["time", "date", "at", "status", "zip", "dob", "type", "address", "version"];
 
 /// The factor of each key.
-pub(crate) fn values(names: &[String], known: &[Option<Known>], tuning: &Tuning) -> Vec<f64> {
+pub(crate) fn values(
+    names: &[String],
+    known: &[Option<ReferenceWeight>],
+    tuning: &SelectionWeights,
+) -> Vec<f64> {
     let mut seen = vec![0.0; names.len()];
     let mut back = vec![0.0; names.len()];
     for known in known.iter().flatten() {
@@ -33,7 +37,7 @@ pub(crate) fn values(names: &[String], known: &[Option<Known>], tuning: &Tuning)
 }
 
 /// The share of values expected to come back before any did.
-fn prior(name: &str, tuning: &Tuning) -> f64 {
+fn prior(name: &str, tuning: &SelectionWeights) -> f64 {
     let lower = name.to_lowercase();
     if NAMING.iter().any(|end| lower.ends_with(end)) {
         tuning.key_naming

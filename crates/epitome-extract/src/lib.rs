@@ -3,8 +3,7 @@
 //! Invariant: the same job gives the same bytes, and every line of a summary comes from the
 //! entries it stands for (RULES 15). The kernel asks it through the same port as a model.
 
-mod brief;
-mod demands;
+mod constraints;
 mod directive;
 mod facts;
 mod keys;
@@ -17,6 +16,7 @@ mod refs;
 mod render;
 mod rows;
 mod select;
+mod shorten_prose;
 mod slice;
 mod split;
 mod spoken;
@@ -29,9 +29,9 @@ mod value;
 mod weigh;
 mod words;
 
-pub use demands::{Demand, demands};
-pub use facts::Facts;
-pub use ledger::Ledger;
+pub use constraints::{UserConstraint, demands};
+pub use facts::MustKeepFacts;
+pub use ledger::WorkLedger;
 pub use must_keep::{kept_and_lost, must_keep};
-pub use summary::Extractive;
-pub use tuning::Tuning;
+pub use summary::ExtractiveSummarizer;
+pub use tuning::SelectionWeights;

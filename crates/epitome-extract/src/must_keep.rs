@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hash, Hasher};
 
 use epitome_kernel::types::{
-    Body, ContentId, Entry, EntryId, FactReport, LostFact, MustKeep, Passage, Role,
+    ContentId, Entry, EntryId, FactCounts, FactReport, LostFact, PartBody, Passage, Role,
 };
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
@@ -20,7 +20,7 @@ use crate::slice;
 
 /// How many facts of a conversation stand in a prompt that was made of it, and how many of the
 /// others a search finds in the passages that left.
-pub fn must_keep(entries: &[&Entry], prompt: &[&Entry], left: &[Passage]) -> MustKeep {
+pub fn must_keep(entries: &[&Entry], prompt: &[&Entry], left: &[Passage]) -> FactCounts {
     kept_and_lost(entries, prompt, left, &[]).kept
 }
 
@@ -47,7 +47,7 @@ pub fn kept_and_lost(
     }
     let said: Vec<Vec<Cow<'_, str>>> = entries.iter().map(|entry| texts(entry).collect()).collect();
     let bytes = said.iter().flatten().map(|text| text.len()).sum();
-    let mut names = Names::of_texts(bytes);
+    let mut names = NameTable::of_texts(bytes);
     for (place, ((entry, texts), stays)) in (0..).zip(entries.iter().zip(&said).zip(&stays)) {
         let is_talk = entry.role != Role::System;
         texts.iter().for_each(|text| names.read(text, place, is_talk, *stays));
@@ -77,7 +77,7 @@ fn fingerprint(entry: &Entry) -> u64 {
     let mut hasher = FxHasher::default();
     for part in &entry.parts {
         match &part.body {
-            Body::Call(call) => (&call.tool, &call.arguments).hash(&mut hasher),
+            PartBody::Call(call) => (&call.tool, &call.arguments).hash(&mut hasher),
             _ => part.text().hash(&mut hasher),
         }
     }
@@ -146,7 +146,7 @@ const ONE_TABLE: usize = 1 << 20;
 const TABLES: u64 = 64;
 
 /// Every name in a conversation, by a hash of it in one of these tables.
-struct Names<'t>(Vec<FxHashMap<&'t str, Name>>);
+struct NameTable<'t>(Vec<FxHashMap<&'t str, Name>>);
 
 /// What is known of a name.
 #[derive(Default)]
@@ -180,7 +180,7 @@ fn is_fact(kind: RefKind) -> bool {
     matches!(kind, Path | File | Error | Ident | Id)
 }
 
-impl<'t> Names<'t> {
+impl<'t> NameTable<'t> {
     /// None yet, with room for those of texts of so many bytes.
     fn of_texts(bytes: usize) -> Self {
         let tables = if bytes > ONE_TABLE { TABLES as usize } else { 1 };
@@ -232,7 +232,7 @@ impl<'t> Names<'t> {
 
     /// How many of the facts are held, and how many of the others stand in what left; and those
     /// others, each with its kind and the entry that said it.
-    fn count(self, left: &[Passage]) -> (MustKeep, Vec<(&'static str, &'t str, usize)>) {
+    fn count(self, left: &[Passage]) -> (FactCounts, Vec<(&'static str, &'t str, usize)>) {
         let mut counts = [[0; 2]; 3];
         let mut lost: FxHashMap<&str, u32> = FxHashMap::default();
         let mut gone = Vec::new();
@@ -261,7 +261,7 @@ impl<'t> Names<'t> {
         let [paths, errors, identifiers] = counts;
         let rank = |kind: &str| ORDER.iter().position(|known| *known == kind);
         gone.sort_unstable_by_key(|(kind, text, _)| (rank(kind), *text));
-        (MustKeep { paths, errors, identifiers, recallable, ..MustKeep::default() }, gone)
+        (FactCounts { paths, errors, identifiers, recallable, ..FactCounts::default() }, gone)
     }
 }
 
@@ -272,7 +272,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Facts;
+    use crate::MustKeepFacts;
 
     /// What is said in the messages; some of it again, in other words, or taken back.
     const SAID: [&str; 12] = [
@@ -293,7 +293,7 @@ mod tests {
     fn said(entries: &mut [Entry], picks: &[(usize, bool)]) {
         for (entry, (pick, human)) in entries.iter_mut().zip(picks) {
             let speaker = if *human { Speaker::Human } else { Speaker::Model };
-            let body = Body::Text(SAID[pick % SAID.len()].to_owned());
+            let body = PartBody::Text(SAID[pick % SAID.len()].to_owned());
             entry.parts.push(Part { body, speaker, within: None, known_as: None, note: None });
         }
     }
@@ -323,13 +323,13 @@ mod tests {
                 .map(|pick| Passage { entry: EntryId(0), text: SAID[pick % SAID.len()].into() })
                 .collect();
             let [entries, prompt] = [&entries, &prompt].map(|all| all.iter().collect::<Vec<_>>());
-            let expected = Facts::of(&entries).kept(&prompt, &left);
+            let expected = MustKeepFacts::of(&entries).kept(&prompt, &left);
             let report = kept_and_lost(&entries, &prompt, &left, &[]);
             prop_assert_eq!(report.kept, expected);
             let of = |kind: &str| -> Vec<&str> {
                 report.lost.iter().filter(|fact| fact.kind == kind).map(|it| &*it.text).collect()
             };
-            let lost = Facts::of(&entries).lost(&prompt);
+            let lost = MustKeepFacts::of(&entries).lost(&prompt);
             for (kind, facts) in [
                 (LostFact::ORDER, &lost.constraints),
                 ("error", &lost.errors),

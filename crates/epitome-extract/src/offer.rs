@@ -8,13 +8,13 @@ use std::borrow::Cow;
 use std::hash::BuildHasher;
 
 use epitome_kernel::SummaryJob;
-use epitome_kernel::types::{Entry, Speaker, Style};
+use epitome_kernel::types::{Entry, Speaker, SummaryStyle};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::select::select;
 use crate::slice::{Slice, grouped, slices};
-use crate::summary::{Extractive, candidates, is_chat};
-use crate::unit::{Unit, of_slices, units};
+use crate::summary::{ExtractiveSummarizer, candidates, is_chat};
+use crate::unit::{TextUnit, of_slices, units};
 use crate::weigh::weigh;
 use crate::{spoken, supersede};
 
@@ -26,17 +26,17 @@ const HEAT_OF_ROOM: usize = 8;
 
 /// What a summary is chosen from.
 pub(crate) struct Offer<'a> {
-    pub(crate) units: Vec<Unit<'a>>,
+    pub(crate) units: Vec<TextUnit<'a>>,
     /// The same as they were said, where they may be shortened and that matters.
-    pub(crate) whole: Vec<Unit<'a>>,
+    pub(crate) whole: Vec<TextUnit<'a>>,
     /// All units of the originals, where they are few and will be asked for.
-    pub(crate) all: Option<Vec<Unit<'a>>>,
+    pub(crate) all: Option<Vec<TextUnit<'a>>>,
 }
 
 impl<'a> Offer<'a> {
     /// What there is to choose from: all that still holds, or of a conversation that is too large
     /// for that the best of each of its heats.
-    pub(crate) fn of(extractive: &Extractive, job: &SummaryJob<'a>) -> Self {
+    pub(crate) fn of(extractive: &ExtractiveSummarizer, job: &SummaryJob<'a>) -> Self {
         let slices = slices(job.originals);
         let heats = grouped(&slices, heat(job));
         if let [all] = heats[..] {
@@ -51,13 +51,13 @@ impl<'a> Offer<'a> {
         }
         let stale = outdated_texts(job);
         let best = |heat| winners(extractive, heat, &stale, job);
-        let best: Vec<Unit<'a>> = heats.into_iter().flat_map(best).collect();
+        let best: Vec<TextUnit<'a>> = heats.into_iter().flat_map(best).collect();
         let units = at(&live(&best, job), best);
         Self::new(units, None, job)
     }
 
-    fn new(units: Vec<Unit<'a>>, all: Option<Vec<Unit<'a>>>, job: &SummaryJob<'_>) -> Self {
-        let whole = match job.passages && job.style == Style::Brief {
+    fn new(units: Vec<TextUnit<'a>>, all: Option<Vec<TextUnit<'a>>>, job: &SummaryJob<'_>) -> Self {
+        let whole = match job.passages && job.style == SummaryStyle::Brief {
             true => units.clone(),
             false => Vec::new(),
         };
@@ -79,7 +79,7 @@ fn outdated_texts<'a>(job: &SummaryJob<'a>) -> FxHashSet<(usize, Cow<'a, str>)> 
 }
 
 /// The units that stay in the prompt behind what is summed up.
-fn newer<'a>(job: &SummaryJob<'a>) -> Vec<Unit<'a>> {
+fn newer<'a>(job: &SummaryJob<'a>) -> Vec<TextUnit<'a>> {
     let last = job.entries.last().map(|entry| entry.id);
     let newer: Vec<&Entry> =
         job.kept.iter().copied().filter(|entry| Some(entry.id) > last).collect();
@@ -88,11 +88,11 @@ fn newer<'a>(job: &SummaryJob<'a>) -> Vec<Unit<'a>> {
 
 /// The units of a heat that would be chosen if there were nothing else.
 fn winners<'a>(
-    extractive: &Extractive,
+    extractive: &ExtractiveSummarizer,
     heat: &[Slice<'a>],
     stale: &FxHashSet<(usize, Cow<'a, str>)>,
     job: &SummaryJob<'_>,
-) -> Vec<Unit<'a>> {
+) -> Vec<TextUnit<'a>> {
     let mut units = of_slices(heat);
     units.retain(|unit| !stale.contains(&(unit.entry, unit.text.clone())));
     let units = at(&live(&units, job), units);
@@ -105,7 +105,7 @@ fn winners<'a>(
 
 /// The places of the units that still hold: of equal ones the newest, a person's before anyone's,
 /// and nothing that was said anew with another value.
-fn live(units: &[Unit<'_>], job: &SummaryJob<'_>) -> Vec<usize> {
+fn live(units: &[TextUnit<'_>], job: &SummaryJob<'_>) -> Vec<usize> {
     let stale = supersede::superseded(units, &newer(job));
     // By hashes, for the texts together are as large as the conversation. Texts that share one and
     // are not equal stand under the next numbers.
@@ -129,7 +129,7 @@ fn live(units: &[Unit<'_>], job: &SummaryJob<'_>) -> Vec<usize> {
 }
 
 /// The units at these places, which are in order.
-fn at<'a>(places: &[usize], all: Vec<Unit<'a>>) -> Vec<Unit<'a>> {
+fn at<'a>(places: &[usize], all: Vec<TextUnit<'a>>) -> Vec<TextUnit<'a>> {
     let mut places = places.iter().peekable();
     let units = all.into_iter().enumerate();
     units.filter(|(place, _)| places.next_if_eq(&place).is_some()).map(|(_, unit)| unit).collect()

@@ -5,7 +5,7 @@
 
 use epitome_kernel::types::{Entry, Passage};
 
-use crate::unit::Unit;
+use crate::unit::TextUnit;
 use crate::words::word_count;
 
 /// A passage of tool output or code ends before it grows over this many words.
@@ -17,7 +17,7 @@ const TALK_WORDS: usize = 120;
 /// there, what was said is part of the passages of its entry too.
 pub(crate) fn left(
     entries: &[&Entry],
-    units: &[Unit<'_>],
+    units: &[TextUnit<'_>],
     said: &[bool],
     chat: bool,
 ) -> Vec<Passage> {

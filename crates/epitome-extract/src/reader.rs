@@ -24,7 +24,7 @@ pub(crate) struct Features {
 
 /// A reference as its first mention showed it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reference {
+pub(crate) struct FirstMention {
     /// What it names.
     pub(crate) kind: RefKind,
     /// Whether it is a date.
@@ -33,18 +33,18 @@ pub(crate) struct Reference {
 
 /// Numbers references, words and keys.
 #[derive(Debug, Default)]
-pub(crate) struct Reader {
+pub(crate) struct FeatureReader {
     refs: FxHashMap<String, u32>,
     words: FxHashMap<String, u32>,
     keys: FxHashMap<String, u32>,
     /// The references, by number.
-    pub(crate) references: Vec<Reference>,
+    pub(crate) references: Vec<FirstMention>,
     /// The keys of fields, by number.
     pub(crate) key_names: Vec<String>,
     stem: String,
 }
 
-impl Reader {
+impl FeatureReader {
     /// How many words there are so far.
     pub(crate) fn word_count(&self) -> usize {
         self.words.len()
@@ -97,7 +97,7 @@ impl Reader {
         }
         let id = self.references.len() as u32;
         self.refs.insert(name.to_owned(), id);
-        self.references.push(Reference { kind, date: refs::is_date(name) });
+        self.references.push(FirstMention { kind, date: refs::is_date(name) });
         id
     }
 
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn spellings_meet_and_fields_name_their_key() {
-        let mut reader = Reader::default();
+        let mut reader = FeatureReader::default();
         let first = reader.read("open /srv/app/src/lib.rs", &[], false);
         let again = reader.read("src/lib.rs opens", &[], false);
         assert_eq!(first.refs, again.refs);

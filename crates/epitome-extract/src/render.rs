@@ -6,17 +6,17 @@
 use epitome_kernel::types::Speaker;
 
 use crate::split::is_marker;
-use crate::unit::{Kind, Unit};
+use crate::unit::{TextUnit, UnitKind};
 
 /// The chosen units (ascending places) as text. `labels` names the speakers.
-pub(crate) fn render(units: &[Unit<'_>], chosen: &[usize], labels: bool) -> String {
+pub(crate) fn render(units: &[TextUnit<'_>], chosen: &[usize], labels: bool) -> String {
     let mut out = String::new();
-    let mut last: Option<&Unit<'_>> = None;
+    let mut last: Option<&TextUnit<'_>> = None;
     for unit in chosen.iter().map(|index| &units[*index]) {
         if let Some(last) = last {
             let flows = last.entry == unit.entry
-                && last.kind == Kind::Sentence
-                && unit.kind == Kind::Sentence;
+                && last.kind == UnitKind::Sentence
+                && unit.kind == UnitKind::Sentence;
             out.push(if flows { ' ' } else { '\n' });
         }
         if labels && last.is_none_or(|last| last.speaker != unit.speaker) {

@@ -17,14 +17,14 @@ const FIELD_WORDS: usize = 24;
 
 /// One line of fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct FieldRow {
     /// The line.
     pub(crate) text: String,
     /// The key of each field and where its value stands in the line.
     pub(crate) fields: Vec<(String, Range<usize>)>,
 }
 
-impl Row {
+impl FieldRow {
     /// A line without fields.
     pub(crate) fn plain(text: String) -> Self {
         Self { text, fields: Vec::new() }
@@ -32,22 +32,22 @@ impl Row {
 }
 
 /// The rows of a JSON object or array; `None` where the text is neither.
-pub(crate) fn of(text: &str) -> Option<Vec<Row>> {
+pub(crate) fn of(text: &str) -> Option<Vec<FieldRow>> {
     let trimmed = text.trim();
     if !trimmed.starts_with(['{', '[']) {
         return None;
     }
     let value: Value = serde_json::from_str(trimmed).ok()?;
-    let mut rows = Rows::default();
+    let mut rows = FieldRows::default();
     rows.value("", &value);
     rows.close();
     Some(rows.out)
 }
 
 /// A call as `tool(key: value, …)`; long text arguments follow as pieces of their own.
-pub(crate) fn call(tool: &str, arguments: &str) -> Option<Vec<Row>> {
+pub(crate) fn call(tool: &str, arguments: &str) -> Option<Vec<FieldRow>> {
     let value: Value = serde_json::from_str(arguments).ok()?;
-    let mut rows = Rows::default();
+    let mut rows = FieldRows::default();
     match &value {
         Value::Object(map) => rows.fields(map),
         other => rows.value("", other),
@@ -65,13 +65,13 @@ pub(crate) fn call(tool: &str, arguments: &str) -> Option<Vec<Row>> {
 }
 
 #[derive(Default)]
-struct Rows {
-    out: Vec<Row>,
-    row: Row,
+struct FieldRows {
+    out: Vec<FieldRow>,
+    row: FieldRow,
     words: usize,
 }
 
-impl Rows {
+impl FieldRows {
     fn value(&mut self, key: &str, value: &Value) {
         match value {
             Value::Object(map) => {
@@ -94,7 +94,7 @@ impl Rows {
                 let inner = of(text).unwrap_or_else(|| {
                     split::pieces(text, true)
                         .into_iter()
-                        .map(|piece| Row::plain(piece.text.into_owned()))
+                        .map(|piece| FieldRow::plain(piece.text.into_owned()))
                         .collect()
                 });
                 self.out.extend(inner);
@@ -161,7 +161,7 @@ impl Rows {
         self.words += words.max(1);
     }
 
-    fn take_row(&mut self) -> Row {
+    fn take_row(&mut self) -> FieldRow {
         self.words = 0;
         std::mem::take(&mut self.row)
     }
@@ -191,7 +191,7 @@ fn spelled(value: &Value) -> String {
 mod tests {
     use super::*;
 
-    fn lines(rows: Option<Vec<Row>>) -> Vec<String> {
+    fn lines(rows: Option<Vec<FieldRow>>) -> Vec<String> {
         rows.unwrap_or_default().into_iter().map(|row| row.text).collect()
     }
 

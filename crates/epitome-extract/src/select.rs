@@ -7,12 +7,12 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use crate::reader::Features;
-use crate::tuning::Tuning;
+use crate::tuning::SelectionWeights;
 use crate::weigh::Weights;
 
 /// A unit to choose from.
 #[derive(Debug)]
-pub(crate) struct Candidate<'a> {
+pub(crate) struct UnitCandidate<'a> {
     /// What it mentions.
     pub(crate) features: &'a Features,
     /// Its size in the unit of the room.
@@ -29,12 +29,12 @@ pub(crate) struct Candidate<'a> {
 
 /// The indices of the chosen candidates, ascending.
 pub(crate) fn select(
-    candidates: &[Candidate<'_>],
+    candidates: &[UnitCandidate<'_>],
     weights: &Weights,
-    tuning: &Tuning,
+    tuning: &SelectionWeights,
     room: u64,
 ) -> Vec<usize> {
-    let mut selection = Selection::new(candidates, weights, tuning);
+    let mut selection = UnitSelection::new(candidates, weights, tuning);
     let mut left = room;
     while let Some(bid) = selection.heap.pop() {
         let candidate = &candidates[bid.index];
@@ -51,9 +51,9 @@ pub(crate) fn select(
 }
 
 /// What has been said so far, and what is offered next.
-struct Selection<'a> {
-    candidates: &'a [Candidate<'a>],
-    tuning: &'a Tuning,
+struct UnitSelection<'a> {
+    candidates: &'a [UnitCandidate<'a>],
+    tuning: &'a SelectionWeights,
     /// What each reference and word still adds.
     refs: Vec<f64>,
     words: Vec<f64>,
@@ -64,8 +64,12 @@ struct Selection<'a> {
     heap: BinaryHeap<Bid>,
 }
 
-impl<'a> Selection<'a> {
-    fn new(candidates: &'a [Candidate<'a>], weights: &Weights, tuning: &'a Tuning) -> Self {
+impl<'a> UnitSelection<'a> {
+    fn new(
+        candidates: &'a [UnitCandidate<'a>],
+        weights: &Weights,
+        tuning: &'a SelectionWeights,
+    ) -> Self {
         let mut out = Self {
             candidates,
             tuning,
@@ -166,10 +170,10 @@ mod tests {
     /// Candidates as (references, cost, leans); three references of equal weight.
     fn check(candidates: &[(&[u32], u64, bool)], room: u64, expected: &[usize]) {
         let found: Vec<Features> = candidates.iter().map(|(refs, ..)| features(refs)).collect();
-        let candidates: Vec<Candidate<'_>> = candidates
+        let candidates: Vec<UnitCandidate<'_>> = candidates
             .iter()
             .zip(&found)
-            .map(|((_, cost, leans), features)| Candidate {
+            .map(|((_, cost, leans), features)| UnitCandidate {
                 features,
                 cost: *cost,
                 factor: 1.0,
@@ -179,7 +183,7 @@ mod tests {
             })
             .collect();
         let weights = Weights { refs: vec![1.0; 3], ..Weights::default() };
-        assert_eq!(select(&candidates, &weights, &Tuning::AGENT, room), expected);
+        assert_eq!(select(&candidates, &weights, &SelectionWeights::AGENT, room), expected);
     }
 
     #[test]

@@ -4,11 +4,11 @@
 //! unless its text is larger than what is cut at once; then it ends at the end of a line where there
 //! is one. Called by whoever reads units without holding those of a whole conversation.
 
-use epitome_kernel::types::{Body, Entry, Part, Speaker, Stays};
+use epitome_kernel::types::{Entry, Part, PartBody, Speaker, Stays};
 
-use crate::rows::{self, Row};
+use crate::rows::{self, FieldRow};
 use crate::split;
-use crate::unit::{Kind, Unit};
+use crate::unit::{TextUnit, UnitKind};
 
 /// The most bytes of a text that are cut at once: units take several times their text.
 pub(crate) const MOST: usize = 1 << 19;
@@ -64,20 +64,20 @@ impl<'a> Slice<'a> {
     }
 
     /// Cuts it into units, in order.
-    pub(crate) fn cut(&self, push: &mut dyn FnMut(Unit<'a>)) {
+    pub(crate) fn cut(&self, push: &mut dyn FnMut(TextUnit<'a>)) {
         let Self { entry, part, piece } = *self;
         let stated = part.note.as_ref().is_some_and(|note| note.stays == Stays::Newest);
-        let mut push = |kind, unit: Unit<'a>| {
+        let mut push = |kind, unit: TextUnit<'a>| {
             if unit.text.chars().any(char::is_alphanumeric) {
-                push(Unit { entry, speaker: part.speaker, kind, stated, ..unit });
+                push(TextUnit { entry, speaker: part.speaker, kind, stated, ..unit });
             }
         };
         match (&part.body, piece) {
-            (Body::Call(call), None) => match rows::call(&call.tool, &call.arguments) {
-                Some(rows) => rows.into_iter().for_each(|row| push(Kind::Call, row.into())),
+            (PartBody::Call(call), None) => match rows::call(&call.tool, &call.arguments) {
+                Some(rows) => rows.into_iter().for_each(|row| push(UnitKind::Call, row.into())),
                 None => {
                     let call = format!("{}({})", call.tool, call.arguments);
-                    push(Kind::Call, Row::plain(call).into());
+                    push(UnitKind::Call, FieldRow::plain(call).into());
                 }
             },
             (_, piece) => {
@@ -88,20 +88,20 @@ impl<'a> Slice<'a> {
     }
 }
 
-impl From<Row> for Unit<'_> {
-    fn from(Row { text, fields }: Row) -> Self {
-        Self { fields, ..Unit::bare(text.into()) }
+impl From<FieldRow> for TextUnit<'_> {
+    fn from(FieldRow { text, fields }: FieldRow) -> Self {
+        Self { fields, ..TextUnit::bare(text.into()) }
     }
 }
 
 /// What is read of a part.
 fn text(part: &Part) -> Option<&str> {
     match &part.body {
-        Body::Text(text) => Some(text),
-        Body::Result(result) => Some(&result.text),
-        Body::Call(call) => Some(&call.arguments),
-        Body::Opaque(opaque) => Some(&opaque.text),
-        Body::Thinking(_) | Body::Image(_) => None,
+        PartBody::Text(text) => Some(text),
+        PartBody::Result(result) => Some(&result.text),
+        PartBody::Call(call) => Some(&call.arguments),
+        PartBody::Opaque(opaque) => Some(&opaque.text),
+        PartBody::Thinking(_) | PartBody::Image(_) => None,
     }
 }
 
@@ -121,14 +121,14 @@ pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn cut_text<'a>(text: &'a str, speaker: Speaker, push: &mut dyn FnMut(Kind, Unit<'a>)) {
+fn cut_text<'a>(text: &'a str, speaker: Speaker, push: &mut dyn FnMut(UnitKind, TextUnit<'a>)) {
     if let Some(rows) = rows::of(text) {
-        rows.into_iter().for_each(|row| push(Kind::Row, row.into()));
+        rows.into_iter().for_each(|row| push(UnitKind::Row, row.into()));
         return;
     }
     for piece in split::pieces(text, speaker == Speaker::Tool) {
-        let kind = if piece.prose { Kind::Sentence } else { Kind::Line };
-        push(kind, Unit::bare(piece.text));
+        let kind = if piece.prose { UnitKind::Sentence } else { UnitKind::Line };
+        push(kind, TextUnit::bare(piece.text));
     }
 }
 

@@ -8,7 +8,7 @@ use crate::words::word_count;
 
 /// A piece of plain text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct ProsePiece<'a> {
     /// A sentence rather than a line.
     pub(crate) prose: bool,
     /// The text; lines are trimmed.
@@ -22,7 +22,7 @@ const LINE_WORDS: usize = 24;
 
 /// Cuts a text. `output` says that a tool printed it, so that it is taken as lines even where it
 /// reads like prose.
-pub(crate) fn pieces(text: &str, output: bool) -> Vec<Piece<'_>> {
+pub(crate) fn pieces(text: &str, output: bool) -> Vec<ProsePiece<'_>> {
     let mut out = Vec::new();
     let mut lines: Vec<&str> = Vec::new();
     let mut fenced = false;
@@ -36,11 +36,11 @@ pub(crate) fn pieces(text: &str, output: bool) -> Vec<Piece<'_>> {
         // What stands on a line of its own to be read there stays on it.
         if !fenced && !output && is_marker(trimmed) {
             flush(&mut lines, &mut out);
-            out.push(Piece { prose: false, text: trimmed.into() });
+            out.push(ProsePiece { prose: false, text: trimmed.into() });
         } else if !fenced && is_prose(trimmed, output) {
             flush(&mut lines, &mut out);
             for sentence in sentences(trimmed) {
-                out.push(Piece { prose: true, text: sentence.into() });
+                out.push(ProsePiece { prose: true, text: sentence.into() });
             }
         } else if trimmed.is_empty() {
             flush(&mut lines, &mut out);
@@ -68,18 +68,18 @@ pub(crate) fn is_marker(line: &str) -> bool {
 }
 
 /// Joins short neighbouring lines and cuts long ones.
-fn flush<'a>(lines: &mut Vec<&'a str>, out: &mut Vec<Piece<'a>>) {
+fn flush<'a>(lines: &mut Vec<&'a str>, out: &mut Vec<ProsePiece<'a>>) {
     let mut text = Cow::Borrowed("");
     let mut held = 0;
     for line in lines.drain(..) {
         let count = word_count(line);
         if held > 0 && held + count > LINE_WORDS / 2 {
-            out.push(Piece { prose: false, text: std::mem::take(&mut text) });
+            out.push(ProsePiece { prose: false, text: std::mem::take(&mut text) });
             held = 0;
         }
         if count > LINE_WORDS {
             let cuts = at_most(line, LINE_WORDS);
-            out.extend(cuts.into_iter().map(|cut| Piece { prose: false, text: cut.into() }));
+            out.extend(cuts.into_iter().map(|cut| ProsePiece { prose: false, text: cut.into() }));
             continue;
         }
         if text.is_empty() {
@@ -90,7 +90,7 @@ fn flush<'a>(lines: &mut Vec<&'a str>, out: &mut Vec<Piece<'a>>) {
         held += count.max(1);
     }
     if !text.is_empty() {
-        out.push(Piece { prose: false, text });
+        out.push(ProsePiece { prose: false, text });
     }
 }
 

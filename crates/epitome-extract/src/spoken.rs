@@ -10,12 +10,12 @@ use rustc_hash::FxHashSet;
 use crate::slice::{self, Slice, slices};
 use crate::statement::{STATEMENTS, stated};
 use crate::supersede::superseded_of;
-use crate::unit::{Unit, of_slices};
+use crate::unit::{TextUnit, of_slices};
 
 /// The units of the entries in which people said something last, in reading order. Of a part that
 /// nobody typed the first unit stands for all.
-pub(crate) fn newest<'a>(entries: &[&'a Entry]) -> Vec<Unit<'a>> {
-    let mut found: Vec<Vec<Unit<'a>>> = Vec::new();
+pub(crate) fn newest<'a>(entries: &[&'a Entry]) -> Vec<TextUnit<'a>> {
+    let mut found: Vec<Vec<TextUnit<'a>>> = Vec::new();
     let mut statements = 0;
     let spoken = entries.iter().enumerate().rev().filter(|(_, it)| it.has_speaker(Speaker::Human));
     for (place, entry) in spoken {
@@ -25,7 +25,7 @@ pub(crate) fn newest<'a>(entries: &[&'a Entry]) -> Vec<Unit<'a>> {
         let all = slices(&[*entry]);
         let is_large = all.iter().filter(|it| it.part.speaker == Speaker::Human);
         let is_large = is_large.map(Slice::bytes).sum::<usize>() > slice::MOST;
-        let mut own: Vec<Vec<Unit<'a>>> = Vec::new();
+        let mut own: Vec<Vec<TextUnit<'a>>> = Vec::new();
         let mut rest = all.iter().rev();
         for slice in rest.by_ref() {
             let mut units = of_slices(&[*slice]);
@@ -41,7 +41,7 @@ pub(crate) fn newest<'a>(entries: &[&'a Entry]) -> Vec<Unit<'a>> {
         }
         if rest.next().is_some() {
             // Something else is said there, whatever becomes of this.
-            own.push(vec![Unit { entry: place, ..Unit::bare("".into()) }]);
+            own.push(vec![TextUnit { entry: place, ..TextUnit::bare("".into()) }]);
         }
         found.append(&mut own);
     }
@@ -50,9 +50,9 @@ pub(crate) fn newest<'a>(entries: &[&'a Entry]) -> Vec<Unit<'a>> {
 
 /// How many statements units are at least, in front of others of the same entry: at most one of them
 /// goes on there.
-fn joined(units: &[Unit<'_>], next: Option<&[Unit<'_>]>) -> usize {
-    let next = next.and_then(<[_]>::first).is_some_and(Unit::is_spoken);
-    let goes_on = next && units.last().is_some_and(Unit::is_spoken);
+fn joined(units: &[TextUnit<'_>], next: Option<&[TextUnit<'_>]>) -> usize {
+    let next = next.and_then(<[_]>::first).is_some_and(TextUnit::is_spoken);
+    let goes_on = next && units.last().is_some_and(TextUnit::is_spoken);
     stated(units).len() - usize::from(goes_on)
 }
 
@@ -60,7 +60,7 @@ fn joined(units: &[Unit<'_>], next: Option<&[Unit<'_>]>) -> usize {
 /// its number among that entry's. Only of those that are `wanted` it is asked.
 pub(crate) fn stale(
     entries: &[&Entry],
-    wanted: impl Fn(&Unit<'_>) -> bool,
+    wanted: impl Fn(&TextUnit<'_>) -> bool,
 ) -> FxHashSet<(usize, usize)> {
     let units = newest(entries);
     let stale = superseded_of(&units, &[], |unit| wanted(&units[unit]));

@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use crate::directive::{self, Order};
-use crate::unit::Unit;
-use crate::value::{self, Manner, Type, Value};
+use crate::directive::{self, DirectiveStrength};
+use crate::unit::TextUnit;
+use crate::value::{self, Manner, StatedValue, Type};
 use crate::words;
 
 /// Longer messages are read sentence by sentence, shorter ones as one statement (bytes).
@@ -18,7 +18,7 @@ pub(crate) const STATEMENTS: usize = 600;
 /// Words of a frame are compared by this many letters: `approval` is `approve`.
 const FRAME_LETTERS: usize = 6;
 
-/// One statement; words are numbers of one [`Words`].
+/// One statement; words are numbers of one [`WordNumbers`].
 #[derive(Debug, Default)]
 pub(crate) struct Statement {
     /// The units it is made of.
@@ -47,9 +47,9 @@ pub(crate) struct Statement {
 
 /// Numbers the words of statements.
 #[derive(Debug, Default)]
-pub(crate) struct Words(FxHashMap<String, u32>);
+pub(crate) struct WordNumbers(FxHashMap<String, u32>);
 
-impl Words {
+impl WordNumbers {
     fn id(&mut self, word: &str) -> u32 {
         let next = self.0.len() as u32;
         match self.0.get(word) {
@@ -60,14 +60,14 @@ impl Words {
 }
 
 /// The newest statements of people, oldest first. Older ones are not even read.
-pub(crate) fn statements(units: &[Unit<'_>], words: &mut Words) -> Vec<Statement> {
+pub(crate) fn statements(units: &[TextUnit<'_>], words: &mut WordNumbers) -> Vec<Statement> {
     let all = stated(units);
     let newest = all.len().saturating_sub(STATEMENTS);
     all.into_iter().skip(newest).map(|range| statement(units, range, words)).collect()
 }
 
 /// The units of each statement of people, oldest first.
-pub(crate) fn stated(units: &[Unit<'_>]) -> Vec<Range<usize>> {
+pub(crate) fn stated(units: &[TextUnit<'_>]) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut at = 0;
     while at < units.len() {
@@ -75,7 +75,7 @@ pub(crate) fn stated(units: &[Unit<'_>]) -> Vec<Range<usize>> {
             at += 1;
             continue;
         }
-        let own = |unit: &&Unit<'_>| unit.entry == units[at].entry && unit.is_spoken();
+        let own = |unit: &&TextUnit<'_>| unit.entry == units[at].entry && unit.is_spoken();
         let end = at + units[at..].iter().take_while(own).count();
         let length: usize = units[at..end].iter().map(|unit| unit.text.len()).sum();
         match length <= ONE_STATEMENT {
@@ -88,18 +88,18 @@ pub(crate) fn stated(units: &[Unit<'_>]) -> Vec<Range<usize>> {
 }
 
 /// The statement of one unit alone.
-pub(crate) fn of_unit(units: &[Unit<'_>], index: usize, words: &mut Words) -> Statement {
+pub(crate) fn of_unit(units: &[TextUnit<'_>], index: usize, words: &mut WordNumbers) -> Statement {
     statement(units, index..index + 1, words)
 }
 
-fn statement(units: &[Unit<'_>], range: Range<usize>, words: &mut Words) -> Statement {
+fn statement(units: &[TextUnit<'_>], range: Range<usize>, words: &mut WordNumbers) -> Statement {
     let mut out = Statement { units: range.clone().collect(), ..Statement::default() };
     for unit in &units[range] {
         let order = directive::order(&unit.text);
         let (forbids, hides) = forbids(&unit.text);
-        let manner = Manner { orders: order >= Order::Plain, forbids, hides };
+        let manner = Manner { orders: order >= DirectiveStrength::Plain, forbids, hides };
         let valued = read(&unit.text, manner, &mut out, words);
-        out.rule |= order > Order::No;
+        out.rule |= order > DirectiveStrength::No;
         out.forbids |= valued && forbids;
         out.apart |= is_apart(&unit.text);
         out.next |= says_next(&unit.text);
@@ -118,7 +118,7 @@ fn statement(units: &[Unit<'_>], range: Range<usize>, words: &mut Words) -> Stat
 }
 
 /// Reads a sentence; says whether it holds a value.
-fn read(text: &str, manner: Manner, out: &mut Statement, words: &mut Words) -> bool {
+fn read(text: &str, manner: Manner, out: &mut Statement, words: &mut WordNumbers) -> bool {
     let values = value::values(text, manner);
     let is_value = |at: usize| values.iter().any(|value| value.range.contains(&at));
     let places: Vec<Range<usize>> = words::words(text).collect();
@@ -153,7 +153,7 @@ fn read(text: &str, manner: Manner, out: &mut Statement, words: &mut Words) -> b
             out.subjects.push(id);
         }
     }
-    for Value { kind, range, names } in &values {
+    for StatedValue { kind, range, names } in &values {
         let value = (*kind, words.id(&text[range.clone()].to_lowercase()));
         if *names { &mut out.named } else { &mut out.given }.push(value);
     }

@@ -5,20 +5,20 @@
 use std::ptr;
 
 use epitome_kernel::types::{
-    Body, Entry, EntryId, Part, Role, Speaker, Style, Summary, SummaryKind,
+    Entry, EntryId, Part, PartBody, Role, Speaker, Summary, SummaryKind, SummaryStyle,
 };
 use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
 use rustc_hash::FxHashSet;
 
-use crate::directive::{self, Order};
+use crate::directive::{self, DirectiveStrength};
 use crate::offer::{Offer, heat};
 use crate::reader::Features;
-use crate::select::{Candidate, select};
+use crate::select::{UnitCandidate, select};
 use crate::slice::{grouped, slices};
-use crate::tuning::Tuning;
-use crate::unit::{Kind, Unit, of_slices, units};
+use crate::tuning::SelectionWeights;
+use crate::unit::{TextUnit, UnitKind, of_slices, units};
 use crate::weigh::{Weights, weigh};
-use crate::{brief, facts, passages, render, spoken, supersede};
+use crate::{facts, passages, render, shorten_prose, spoken, supersede};
 
 /// How often the units are chosen anew with a corrected room.
 const ATTEMPTS: usize = 8;
@@ -31,20 +31,20 @@ const NEEDED: f64 = 1e3;
 
 /// The extractive summariser: deterministic, needs no model.
 #[derive(Clone, Debug)]
-pub struct Extractive {
+pub struct ExtractiveSummarizer {
     /// Weights for conversations with tools.
-    pub agent: Tuning,
+    pub agent: SelectionWeights,
     /// Weights for conversations without.
-    pub chat: Tuning,
+    pub chat: SelectionWeights,
 }
 
-impl Default for Extractive {
+impl Default for ExtractiveSummarizer {
     fn default() -> Self {
-        Self { agent: Tuning::AGENT, chat: Tuning::CHAT }
+        Self { agent: SelectionWeights::AGENT, chat: SelectionWeights::CHAT }
     }
 }
 
-impl Extractive {
+impl ExtractiveSummarizer {
     /// Summarises a job without a runtime.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl Extractive {
     /// When not even the smallest unit fits.
     pub fn extract(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
         let Offer { mut units, whole, all } = Offer::of(self, job);
-        if job.style == Style::Brief {
+        if job.style == SummaryStyle::Brief {
             shorten(&mut units);
         }
         let chat = is_chat(&units, job);
@@ -68,7 +68,7 @@ impl Extractive {
             let whole = if whole.is_empty() { &units } else { &whole };
             let chosen = chosen.iter().map(|index| whole[*index].text.to_lowercase());
             let chosen: FxHashSet<String> = chosen.collect();
-            let mut leave = |sent: &[Unit<'_>]| {
+            let mut leave = |sent: &[TextUnit<'_>]| {
                 let said: Vec<bool> =
                     sent.iter().map(|unit| chosen.contains(&unit.text.to_lowercase())).collect();
                 left.extend(passages::left(job.entries, sent, &said, chat));
@@ -151,7 +151,7 @@ impl Extractive {
 
 /// A text that a model wrote, as a message.
 fn written(text: &str) -> Entry {
-    let body = Body::Text(text.to_owned());
+    let body = PartBody::Text(text.to_owned());
     let part = Part { body, speaker: Speaker::Model, within: None, known_as: None, note: None };
     Entry { id: EntryId(0), role: Role::Assistant, parts: vec![part], bytes: 0, at: None }
 }
@@ -159,10 +159,10 @@ fn written(text: &str) -> Entry {
 /// Chooses until the text, as it is written down, fills the room: units cost less beside each
 /// other than alone, and the names of the speakers cost something too.
 fn fill(
-    units: &[Unit<'_>],
-    candidates: &[Candidate<'_>],
+    units: &[TextUnit<'_>],
+    candidates: &[UnitCandidate<'_>],
     weights: &Weights,
-    tuning: &Tuning,
+    tuning: &SelectionWeights,
     job: &SummaryJob<'_>,
 ) -> Option<(Vec<usize>, String)> {
     let mut best: Option<(Vec<usize>, String)> = None;
@@ -196,7 +196,7 @@ fn fill(
 }
 
 #[async_trait::async_trait]
-impl Summarizer for Extractive {
+impl Summarizer for ExtractiveSummarizer {
     fn name(&self) -> &str {
         "extractive"
     }
@@ -229,7 +229,7 @@ fn outdated(entries: &[&Entry]) -> Vec<EntryId> {
 
 /// The units of the entries as they were sent: a search knows what else was said of them. `said`
 /// are those of their originals.
-fn sent<'a>(job: &SummaryJob<'a>, said: Vec<Unit<'a>>) -> Vec<Unit<'a>> {
+fn sent<'a>(job: &SummaryJob<'a>, said: Vec<TextUnit<'a>>) -> Vec<TextUnit<'a>> {
     let is_same = |(sent, said): (&&Entry, &&Entry)| ptr::eq(*sent, *said);
     match job.entries.iter().zip(job.originals).all(is_same) {
         true => said,
@@ -238,32 +238,33 @@ fn sent<'a>(job: &SummaryJob<'a>, said: Vec<Unit<'a>>) -> Vec<Unit<'a>> {
 }
 
 /// Shortens sentences, a person's orders excepted.
-fn shorten(units: &mut [Unit<'_>]) {
-    for unit in units.iter_mut().filter(|unit| unit.kind == Kind::Sentence) {
-        if unit.speaker != Speaker::Human || directive::order(&unit.text) < Order::Plain {
-            unit.text = brief::shorten(&unit.text).into();
+fn shorten(units: &mut [TextUnit<'_>]) {
+    for unit in units.iter_mut().filter(|unit| unit.kind == UnitKind::Sentence) {
+        if unit.speaker != Speaker::Human || directive::order(&unit.text) < DirectiveStrength::Plain
+        {
+            unit.text = shorten_prose::shorten(&unit.text).into();
         }
     }
 }
 
 /// Whether under 15 % of the conversation comes from tools or is code.
-pub(crate) fn is_chat(units: &[Unit<'_>], job: &SummaryJob<'_>) -> bool {
+pub(crate) fn is_chat(units: &[TextUnit<'_>], job: &SummaryJob<'_>) -> bool {
     let talk: Vec<&Entry> =
         job.kept.iter().copied().filter(|entry| entry.role != Role::System).collect();
     let kept = self::units(&talk);
-    let size = |keep: &dyn Fn(&Unit<'_>) -> bool| -> usize {
+    let size = |keep: &dyn Fn(&TextUnit<'_>) -> bool| -> usize {
         units.iter().chain(&kept).filter(|unit| keep(unit)).map(|unit| unit.text.len()).sum()
     };
-    let tools = size(&|unit| unit.speaker == Speaker::Tool || unit.kind != Kind::Sentence);
+    let tools = size(&|unit| unit.speaker == Speaker::Tool || unit.kind != UnitKind::Sentence);
     tools * 100 < size(&|_| true) * 15
 }
 
 pub(crate) fn candidates<'a>(
-    units: &[Unit<'_>],
+    units: &[TextUnit<'_>],
     features: &'a [Features],
     job: &SummaryJob<'_>,
-    tuning: &Tuning,
-) -> Vec<Candidate<'a>> {
+    tuning: &SelectionWeights,
+) -> Vec<UnitCandidate<'a>> {
     let mut pieces = vec![0u32; job.entries.len()];
     units.iter().for_each(|unit| pieces[unit.entry] += 1);
     // Of entries that no unit comes from nothing is asked.
@@ -276,17 +277,18 @@ pub(crate) fn candidates<'a>(
             let before =
                 index.checked_sub(1).map(|before| &units[before]).filter(|b| b.entry == unit.entry);
             let said = unit.speaker == Speaker::Human
-                && unit.kind == Kind::Sentence
+                && unit.kind == UnitKind::Sentence
                 && typed[unit.entry]
                 && !is_stated(&unit.text, &stated);
-            Candidate {
+            UnitCandidate {
                 features: &features[index],
                 cost: job.measure.size(&unit.text) + 1,
                 factor: factor(unit, &features[index], tuning),
                 bonus: if said { bonus(unit, pieces[unit.entry], tuning) } else { 0.0 },
                 follows: before.is_some(),
-                leans: unit.kind == Kind::Sentence
-                    && before.is_some_and(|b| b.kind == Kind::Sentence && b.text.ends_with(';')),
+                leans: unit.kind == UnitKind::Sentence
+                    && before
+                        .is_some_and(|b| b.kind == UnitKind::Sentence && b.text.ends_with(';')),
             }
         })
         .collect()
@@ -303,7 +305,7 @@ fn stated(kept: &[&Entry]) -> Vec<String> {
 
 /// Whether a line says a sentence in its own words, so that it need not be said again.
 fn is_stated(sentence: &str, stated: &[String]) -> bool {
-    if stated.is_empty() || directive::order(sentence) < Order::Plain {
+    if stated.is_empty() || directive::order(sentence) < DirectiveStrength::Plain {
         return false;
     }
     let words = format!(" {}", facts::plain(sentence));
@@ -311,18 +313,18 @@ fn is_stated(sentence: &str, stated: &[String]) -> bool {
 }
 
 /// What a sentence that a person typed is worth beside what it mentions.
-fn bonus(unit: &Unit<'_>, pieces: u32, tuning: &Tuning) -> f64 {
+fn bonus(unit: &TextUnit<'_>, pieces: u32, tuning: &SelectionWeights) -> f64 {
     let spread = (tuning.directive_spread / f64::from(pieces)).min(1.0);
     let order = match directive::order(&unit.text) {
-        Order::Direct => tuning.direct,
-        Order::Plain => tuning.directive * spread,
-        Order::Faint => tuning.faint * spread,
-        Order::No => 0.0,
+        DirectiveStrength::Direct => tuning.direct,
+        DirectiveStrength::Plain => tuning.directive * spread,
+        DirectiveStrength::Faint => tuning.faint * spread,
+        DirectiveStrength::No => 0.0,
     };
     order + tuning.typed
 }
 
-fn factor(unit: &Unit<'_>, features: &Features, tuning: &Tuning) -> f64 {
+fn factor(unit: &TextUnit<'_>, features: &Features, tuning: &SelectionWeights) -> f64 {
     let words = match (features.plain, features.refs.len()) {
         (0..PLAIN, 0) => tuning.empty,
         (0..PLAIN, _) => tuning.bare,

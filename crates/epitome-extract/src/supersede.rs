@@ -6,8 +6,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::statement::{Statement, Words, of_unit, statements};
-use crate::unit::Unit;
+use crate::statement::{Statement, WordNumbers, of_unit, statements};
+use crate::unit::TextUnit;
 use crate::value::Type;
 
 /// How much of the rarer words of the shorter statement both must share.
@@ -15,22 +15,22 @@ const SHARED: f64 = 0.45;
 
 /// For each unit: whether something newer takes its place, be it another unit or one of `kept`,
 /// the newer units that stay in the prompt.
-pub(crate) fn superseded(units: &[Unit<'_>], kept: &[Unit<'_>]) -> Vec<bool> {
+pub(crate) fn superseded(units: &[TextUnit<'_>], kept: &[TextUnit<'_>]) -> Vec<bool> {
     superseded_of(units, kept, |_| true)
 }
 
 /// As [`superseded`], asked of statements with a `wanted` unit alone.
 pub(crate) fn superseded_of(
-    units: &[Unit<'_>],
-    kept: &[Unit<'_>],
+    units: &[TextUnit<'_>],
+    kept: &[TextUnit<'_>],
     wanted: impl Fn(usize) -> bool,
 ) -> Vec<bool> {
     let mut stale = vec![false; units.len()];
-    let mut words = Words::default();
+    let mut words = WordNumbers::default();
     let mut all = statements(units, &mut words);
     let own = all.len();
     all.extend(statements(kept, &mut words));
-    let rarity = Rarity::of(&all);
+    let rarity = StatementRarity::of(&all);
     let newest = all.iter().rposition(|it| it.next && !it.apart);
     let mut alike: FxHashMap<Subject<'_>, Vec<usize>> = FxHashMap::default();
     for (place, statement) in all.iter().enumerate().filter(|(_, it)| !it.given.is_empty()) {
@@ -64,7 +64,12 @@ fn subject(statement: &Statement) -> Subject<'_> {
 /// Of a statement that was replaced, the units that go: those with a value that is another one
 /// now, those that the newer one says again, and what leans on them. What else was said in the
 /// same breath stays.
-fn gone(units: &[Unit<'_>], older: &Statement, newer: &Statement, words: &mut Words) -> Vec<usize> {
+fn gone(
+    units: &[TextUnit<'_>],
+    older: &Statement,
+    newer: &Statement,
+    words: &mut WordNumbers,
+) -> Vec<usize> {
     let mut out: Vec<usize> = Vec::new();
     for &unit in &older.units {
         let part = of_unit(units, unit, words);
@@ -80,7 +85,7 @@ fn gone(units: &[Unit<'_>], older: &Statement, newer: &Statement, words: &mut Wo
 }
 
 /// Whether a statement with the same [`Subject`] takes the place of an older one.
-fn replaces(newer: &Statement, older: &Statement, rarity: &Rarity) -> bool {
+fn replaces(newer: &Statement, older: &Statement, rarity: &StatementRarity) -> bool {
     let changed = |value: &&(Type, u32)| newer.given.binary_search(value).is_err();
     let changed: Vec<Type> = older.given.iter().filter(changed).map(|(kind, _)| *kind).collect();
     let measures = |kind: &Type| matches!(kind, Type::Amount | Type::Date | Type::Number);
@@ -122,13 +127,13 @@ fn other_subject(newer: &Statement, older: &Statement) -> bool {
 }
 
 /// How rare each word is among the statements.
-struct Rarity {
+struct StatementRarity {
     of: Vec<f64>,
     /// That of a word said once.
     most: f64,
 }
 
-impl Rarity {
+impl StatementRarity {
     fn of(statements: &[Statement]) -> Self {
         let words =
             statements.iter().flat_map(|s| &s.frame).max().map_or(0, |most| *most as usize + 1);

@@ -6,7 +6,7 @@
 
 /// Weights of the selection for one kind of conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tuning {
+pub struct SelectionWeights {
     /// Gain is divided by cost to this power.
     pub cost_power: f64,
     /// Weight of a reference that is neither a short number nor a name.
@@ -73,7 +73,7 @@ pub struct Tuning {
     pub near: f64,
 }
 
-impl Tuning {
+impl SelectionWeights {
     /// For conversations with tools: references lead.
     pub const AGENT: Self = Self {
         cost_power: 0.8,

@@ -12,7 +12,7 @@ use crate::slice::{Slice, slices};
 
 /// What a unit was cut from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum UnitKind {
     /// A sentence.
     Sentence,
     /// A line, or a few short ones, of code, logs or other output.
@@ -25,13 +25,13 @@ pub(crate) enum Kind {
 
 /// A piece of the conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Unit<'a> {
+pub(crate) struct TextUnit<'a> {
     /// The entry, by place in the list that was cut.
     pub(crate) entry: usize,
     /// Who produced it.
     pub(crate) speaker: Speaker,
     /// What it was cut from.
-    pub(crate) kind: Kind,
+    pub(crate) kind: UnitKind,
     /// Whether a client states it, and states it anew where it leaves: it is not summed up.
     pub(crate) stated: bool,
     /// The text.
@@ -40,26 +40,26 @@ pub(crate) struct Unit<'a> {
     pub(crate) fields: Vec<(String, Range<usize>)>,
 }
 
-impl<'a> Unit<'a> {
+impl<'a> TextUnit<'a> {
     /// One that says nothing but a text, of nobody.
     pub(crate) fn bare(text: Cow<'a, str>) -> Self {
-        let (speaker, kind) = (Speaker::Harness, Kind::Line);
+        let (speaker, kind) = (Speaker::Harness, UnitKind::Line);
         Self { entry: 0, speaker, kind, stated: false, text, fields: Vec::new() }
     }
 
     /// Whether it is a sentence of a person.
     pub(crate) fn is_spoken(&self) -> bool {
-        self.speaker == Speaker::Human && self.kind == Kind::Sentence
+        self.speaker == Speaker::Human && self.kind == UnitKind::Sentence
     }
 }
 
 /// Cuts entries into units, in reading order.
-pub(crate) fn units<'a>(entries: &[&'a Entry]) -> Vec<Unit<'a>> {
+pub(crate) fn units<'a>(entries: &[&'a Entry]) -> Vec<TextUnit<'a>> {
     of_slices(&slices(entries))
 }
 
 /// Cuts slices into units, in reading order.
-pub(crate) fn of_slices<'a>(slices: &[Slice<'a>]) -> Vec<Unit<'a>> {
+pub(crate) fn of_slices<'a>(slices: &[Slice<'a>]) -> Vec<TextUnit<'a>> {
     let mut out = Vec::new();
     slices.iter().for_each(|slice| slice.cut(&mut |unit| out.push(unit)));
     // What it grew by beyond is as much again.

@@ -21,7 +21,7 @@ pub(crate) enum Type {
 
 /// A value of a sentence.
 #[derive(Debug)]
-pub(crate) struct Value {
+pub(crate) struct StatedValue {
     pub(crate) kind: Type,
     /// Where it stands.
     pub(crate) range: Range<usize>,
@@ -43,7 +43,7 @@ pub(crate) struct Manner {
 
 /// The values in a sentence. Neighbouring names are one (`Ann Fox`, `May 3`), and so are `4 of 7`
 /// and `22:00`.
-pub(crate) fn values(text: &str, manner: Manner) -> Vec<Value> {
+pub(crate) fn values(text: &str, manner: Manner) -> Vec<StatedValue> {
     let mut found: Vec<(Type, Range<usize>)> = Vec::new();
     for mention in refs::mentions(text) {
         let name = &text[mention.range.clone()];
@@ -76,10 +76,11 @@ pub(crate) fn values(text: &str, manner: Manner) -> Vec<Value> {
         }
     }
     let places: Vec<Range<usize>> = found.iter().map(|(_, range)| range.clone()).collect();
-    let sentence = Sentence { text, words: words::words(text).collect(), values: &places, manner };
+    let sentence =
+        ValueSentence { text, words: words::words(text).collect(), values: &places, manner };
     let value = |(kind, range): (Type, Range<usize>)| {
         let names = !sentence.gives(kind, &range);
-        Value { kind, range, names }
+        StatedValue { kind, range, names }
     };
     found.into_iter().map(value).collect()
 }
@@ -97,7 +98,7 @@ fn is_acronym(name: &str) -> bool {
     name.chars().all(char::is_uppercase)
 }
 
-struct Sentence<'a> {
+struct ValueSentence<'a> {
     text: &'a str,
     words: Vec<Range<usize>>,
     /// Where its values stand.
@@ -106,7 +107,7 @@ struct Sentence<'a> {
 }
 
 /// What leads to a value.
-enum Lead<'a> {
+enum ValueLead<'a> {
     /// Words that say what something is: `is`, `use`, a colon.
     Is,
     /// A preposition.
@@ -115,7 +116,7 @@ enum Lead<'a> {
     Other,
 }
 
-impl Sentence<'_> {
+impl ValueSentence<'_> {
     /// Whether a value is said of what the sentence is about.
     fn gives(&self, kind: Type, value: &Range<usize>) -> bool {
         if kind == Type::Amount {
@@ -141,44 +142,44 @@ impl Sentence<'_> {
             return true;
         }
         match self.lead(first, behind, kind) {
-            Lead::Is => true,
-            Lead::Preposition(_) if opens => false,
-            Lead::Preposition(_) if labels => kind == Type::Name || !self.manner.orders,
-            Lead::Preposition(word) => match kind {
+            ValueLead::Is => true,
+            ValueLead::Preposition(_) if opens => false,
+            ValueLead::Preposition(_) if labels => kind == Type::Name || !self.manner.orders,
+            ValueLead::Preposition(word) => match kind {
                 Type::Number => true,
                 Type::Name => word != "to" || !self.manner.orders,
                 _ => word == "at" && !self.manner.orders || word == "to" && self.sets(),
             },
-            Lead::Other => false,
+            ValueLead::Other => false,
         }
     }
 
     /// What leads to the words that end with the value whose words these are.
-    fn lead(&self, first: usize, behind: usize, kind: Type) -> Lead<'_> {
+    fn lead(&self, first: usize, behind: usize, kind: Type) -> ValueLead<'_> {
         let ends = behind == self.words.len() || !self.is_next(behind - 1);
         for place in (0..first).rev().take(NOUN_WORDS) {
             let between = &self.text[self.words[place].end..self.words[place + 1].start];
             if between.contains([':', '=']) {
-                return if ends || kind == Type::Number { Lead::Is } else { Lead::Other };
+                return if ends || kind == Type::Number { ValueLead::Is } else { ValueLead::Other };
             }
             if !self.is_next(place) || self.is_value(place) {
-                return Lead::Other;
+                return ValueLead::Other;
             }
             let word = self.word(place);
             if let Some(preposition) = PREPOSITIONS.iter().find(|known| **known == word) {
-                return Lead::Preposition(preposition);
+                return ValueLead::Preposition(preposition);
             }
             let sets = SETS.contains(&&*word) && !self.manner.forbids;
             let has = matches!(&*word, "has" | "have") && kind == Type::Number;
             let only = word == "only" && kind == Type::Name;
             if COPULAS.contains(&&*word) || sets || has || only {
-                return Lead::Is;
+                return ValueLead::Is;
             }
             if words::is_stop_word(&word) && !SKIPPED.contains(&&*word) {
-                return Lead::Other;
+                return ValueLead::Other;
             }
         }
-        Lead::Other
+        ValueLead::Other
     }
 
     fn word(&self, place: usize) -> String {

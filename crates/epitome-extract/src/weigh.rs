@@ -3,13 +3,13 @@
 //! Invariant: weights depend on the conversation alone, never on the order of a hash map. Called
 //! once per summary, before the selection.
 
-use epitome_kernel::types::{Body, Entry, Part, Role, Speaker};
+use epitome_kernel::types::{Entry, Part, PartBody, Role, Speaker};
 
 use crate::keys;
-use crate::reader::{Features, Reader, Reference};
+use crate::reader::{FeatureReader, Features, FirstMention};
 use crate::refs::RefKind;
-use crate::tuning::Tuning;
-use crate::unit::{Kind, Unit};
+use crate::tuning::SelectionWeights;
+use crate::unit::{TextUnit, UnitKind};
 
 /// Weights of everything that occurs in a list of units.
 #[derive(Clone, Debug, Default)]
@@ -18,13 +18,13 @@ pub(crate) struct Weights {
     pub(crate) refs: Vec<f64>,
     /// Weight of each word.
     pub(crate) words: Vec<f64>,
-    /// Whether each reference is a fact (`Facts`): a path, an error, or what came up again.
+    /// Whether each reference is a fact (`MustKeepFacts`): a path, an error, or what came up again.
     pub(crate) facts: Vec<bool>,
 }
 
 /// What is known of one reference.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct ReferenceWeight {
     /// In how many entries it stands.
     entries: u32,
     last_entry: usize,
@@ -43,8 +43,8 @@ pub(crate) struct Known {
     pub(crate) key: Option<u32>,
 }
 
-impl Known {
-    fn is_fact(&self, reference: Reference) -> bool {
+impl ReferenceWeight {
+    fn is_fact(&self, reference: FirstMention) -> bool {
         match reference.kind {
             RefKind::Path | RefKind::File | RefKind::Error => true,
             RefKind::Ident | RefKind::Id => self.entries > 1,
@@ -61,11 +61,11 @@ impl Known {
 /// Reads units and the rest of the prompt, and weighs what the units mention. The reader knows them
 /// all by number.
 pub(crate) fn weigh(
-    units: &[Unit<'_>],
+    units: &[TextUnit<'_>],
     kept: &[&Entry],
-    tuning: &Tuning,
-) -> (Vec<Features>, Weights, Reader) {
-    let mut reader = Reader::default();
+    tuning: &SelectionWeights,
+) -> (Vec<Features>, Weights, FeatureReader) {
+    let mut reader = FeatureReader::default();
     let whole = tuning.words_of_references;
     let features: Vec<Features> =
         units.iter().map(|unit| reader.read(&unit.text, &unit.fields, whole)).collect();
@@ -89,18 +89,22 @@ pub(crate) fn weigh(
     (features, Weights { refs, words, facts }, reader)
 }
 
-fn gather(units: &[Unit<'_>], features: &[Features], references: usize) -> Vec<Option<Known>> {
+fn gather(
+    units: &[TextUnit<'_>],
+    features: &[Features],
+    references: usize,
+) -> Vec<Option<ReferenceWeight>> {
     let mut crowds = vec![0; units.last().map_or(0, |unit| unit.entry + 1)];
     for (unit, found) in units.iter().zip(features) {
         crowds[unit.entry] += found.refs.len() as u32;
     }
     let total: usize = units.iter().map(|unit| unit.text.len()).sum::<usize>().max(1);
     let mut read = 0;
-    let mut known: Vec<Option<Known>> = vec![None; references];
+    let mut known: Vec<Option<ReferenceWeight>> = vec![None; references];
     for (unit, found) in units.iter().zip(features) {
         read += unit.text.len();
         for (place, (&id, &key)) in found.refs.iter().zip(&found.keys).enumerate() {
-            let fact = known[id as usize].get_or_insert(Known {
+            let fact = known[id as usize].get_or_insert(ReferenceWeight {
                 entries: 0,
                 last_entry: usize::MAX,
                 last_at: 0.0,
@@ -120,9 +124,9 @@ fn gather(units: &[Unit<'_>], features: &[Features], references: usize) -> Vec<O
             fact.last_at = read as f64 / total as f64;
             fact.crowd = fact.crowd.min(crowds[unit.entry]);
             fact.by_model |= unit.speaker == Speaker::Model;
-            fact.in_call |= unit.kind == Kind::Call;
+            fact.in_call |= unit.kind == UnitKind::Call;
             fact.by_human |= unit.speaker == Speaker::Human;
-            fact.tool |= unit.kind == Kind::Call && place == 0 && !named;
+            fact.tool |= unit.kind == UnitKind::Call && place == 0 && !named;
             fact.only_key &= !named;
             fact.key = fact.key.or(key);
         }
@@ -130,7 +134,7 @@ fn gather(units: &[Unit<'_>], features: &[Features], references: usize) -> Vec<O
     known
 }
 
-fn weight(known: &Known, reference: Reference, tuning: &Tuning) -> f64 {
+fn weight(known: &ReferenceWeight, reference: FirstMention, tuning: &SelectionWeights) -> f64 {
     if known.tool {
         return 0.0; // the tool's schema names it
     }
@@ -153,7 +157,7 @@ fn weight(known: &Known, reference: Reference, tuning: &Tuning) -> f64 {
         * f64::from(known.crowd.max(1)).powf(-tuning.crowd)
 }
 
-fn rarity(features: &[Features], words: usize, tuning: &Tuning) -> Vec<f64> {
+fn rarity(features: &[Features], words: usize, tuning: &SelectionWeights) -> Vec<f64> {
     let mut counts = vec![0u32; words];
     features.iter().flat_map(|found| &found.words).for_each(|id| counts[*id as usize] += 1);
     let all = features.len() as f64;
@@ -163,11 +167,11 @@ fn rarity(features: &[Features], words: usize, tuning: &Tuning) -> Vec<f64> {
 /// What the rest of the prompt says already is worth little. The system prompt's plain words do
 /// not count: they are about everything.
 fn discount(
-    reader: &mut Reader,
+    reader: &mut FeatureReader,
     kept: &[&Entry],
     refs: &mut [f64],
     words: &mut [f64],
-    tuning: &Tuning,
+    tuning: &SelectionWeights,
 ) {
     let (mut ref_kept, mut word_kept) = (vec![false; refs.len()], vec![false; words.len()]);
     for entry in kept {
@@ -184,7 +188,7 @@ fn discount(
 }
 
 /// What is said already is worth little.
-fn lower(weights: &mut [f64], said: &[bool], tuning: &Tuning) {
+fn lower(weights: &mut [f64], said: &[bool], tuning: &SelectionWeights) {
     let said = weights.iter_mut().zip(said).filter(|(_, said)| **said);
     said.for_each(|(weight, _)| *weight *= tuning.kept);
 }
@@ -221,7 +225,7 @@ impl Weights {
     }
 
     /// The weights beside what tells of these references.
-    pub(crate) fn beside(&self, told: &[bool], tuning: &Tuning) -> Self {
+    pub(crate) fn beside(&self, told: &[bool], tuning: &SelectionWeights) -> Self {
         let mut beside = self.clone();
         lower(&mut beside.refs, told, tuning);
         beside
@@ -238,7 +242,7 @@ fn mark(ids: &[u32], kept: &mut [bool]) {
 
 fn readable(part: &Part) -> Option<std::borrow::Cow<'_, str>> {
     match &part.body {
-        Body::Call(call) => Some(format!("{} {}", call.tool, call.arguments).into()),
+        PartBody::Call(call) => Some(format!("{} {}", call.tool, call.arguments).into()),
         _ => part.text().map(Into::into),
     }
 }

@@ -1,22 +1,22 @@
 //! The ledger of conversations in the style of each client, and what holds for every ledger.
 
-use epitome_extract::Ledger;
-use epitome_extract::ledger::Headings;
-use epitome_kernel::types::{Body, Entry, Speaker, Unit};
-use epitome_kernel::{Gauge, Measure};
+use epitome_extract::WorkLedger;
+use epitome_extract::ledger::LedgerHeadings;
+use epitome_kernel::types::{BudgetUnit, Entry, PartBody, Speaker};
+use epitome_kernel::{SizeGauge, TextMeasure};
 use epitome_testkit::{Chat, FixedCounter, chat, conversation};
 use proptest::prelude::*;
 
-const CHARS: Gauge<'_> = Gauge { counter: &FixedCounter::Words, unit: Unit::Chars };
+const CHARS: SizeGauge<'_> = SizeGauge { counter: &FixedCounter::Words, unit: BudgetUnit::Chars };
 
-fn ledger(entries: &[Entry]) -> Ledger {
-    Ledger::of(&entries.iter().collect::<Vec<_>>())
+fn ledger(entries: &[Entry]) -> WorkLedger {
+    WorkLedger::of(&entries.iter().collect::<Vec<_>>())
 }
 
 /// All that a ledger has to say.
 fn check(chat: Chat) -> String {
     let ledger = ledger(&chat.entries());
-    ledger.render(u64::MAX, &CHARS, Headings::of(ledger.language))
+    ledger.render(u64::MAX, &CHARS, LedgerHeadings::of(ledger.language))
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn little_room_keeps_what_matters_most() {
         chat = chat.call("Read", &format!(r#"{{"file_path":"src/file_{n}.rs"}}"#)).result("x");
     }
     let ledger = ledger(&chat.entries());
-    insta::assert_snapshot!(ledger.render(260, &CHARS, Headings::of(ledger.language)));
+    insta::assert_snapshot!(ledger.render(260, &CHARS, LedgerHeadings::of(ledger.language)));
 }
 
 fn folded(text: &str) -> String {
@@ -263,7 +263,7 @@ proptest! {
         let talk = said.iter().fold(chat(), |chat, text| chat.user(text).assistant(text));
         entries.extend(talk.entries());
         let ledger = ledger(&entries);
-        let words = Headings::of(ledger.language);
+        let words = LedgerHeadings::of(ledger.language);
         let text = ledger.render(most, &CHARS, words);
         prop_assert!(CHARS.size(&text) <= most, "{text}");
         let typed = typed(&entries);
@@ -280,7 +280,7 @@ proptest! {
         let chat = said.iter().fold(chat(), |chat, text| chat.user(text).assistant(text));
         let chat = chat.call("Read", r#"{"file_path":"a.rs"}"#).result("x");
         let ledger = ledger(&chat.entries());
-        let words = Headings::of(ledger.language);
+        let words = LedgerHeadings::of(ledger.language);
         let sections = |room: u64| -> Vec<String> {
             let text = ledger.render(room, &CHARS, words);
             text.lines().filter(|it| !it.starts_with("- ")).map(str::to_owned).collect()
@@ -302,9 +302,9 @@ proptest! {
         }
         let ledger = ledger(&chat.entries());
         let json = serde_json::to_string(&ledger).map_err(|error| TestCaseError::fail(error.to_string()))?;
-        let back: Ledger = serde_json::from_str(&json).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let back: WorkLedger = serde_json::from_str(&json).map_err(|error| TestCaseError::fail(error.to_string()))?;
         prop_assert_eq!(&ledger, &back);
-        let text = ledger.render(400, &CHARS, Headings::of(ledger.language));
+        let text = ledger.render(400, &CHARS, LedgerHeadings::of(ledger.language));
         prop_assert!(CHARS.size(&text) <= 400);
     }
 
@@ -320,6 +320,6 @@ proptest! {
 #[test]
 fn a_result_is_never_a_rule() {
     let entries = chat().call("Read", "{}").result("Never do that. I fixed it.").entries();
-    assert!(matches!(entries[1].parts[0].body, Body::Result(_)));
+    assert!(matches!(entries[1].parts[0].body, PartBody::Result(_)));
     assert!(ledger(&entries).is_empty());
 }

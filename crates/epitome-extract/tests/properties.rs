@@ -2,24 +2,26 @@
 
 use std::collections::HashSet;
 
-use epitome_extract::{Extractive, Facts};
-use epitome_kernel::types::{Entry, Level, Role, Style, Summary, SummaryKind, Unit};
-use epitome_kernel::{Gauge, Measure, SummaryError, SummaryJob};
+use epitome_extract::{ExtractiveSummarizer, MustKeepFacts};
+use epitome_kernel::types::{
+    BudgetUnit, CheckpointLevel, Entry, Role, Summary, SummaryKind, SummaryStyle,
+};
+use epitome_kernel::{SizeGauge, SummaryError, SummaryJob, TextMeasure};
 use epitome_testkit::{FixedCounter, chat, conversation};
 use proptest::prelude::*;
 
-const CHARS: Gauge<'_> = Gauge { counter: &FixedCounter::Words, unit: Unit::Chars };
+const CHARS: SizeGauge<'_> = SizeGauge { counter: &FixedCounter::Words, unit: BudgetUnit::Chars };
 
 fn with_job<T>(
     entries: &[Entry],
     most: u64,
-    style: Style,
+    style: SummaryStyle,
     then: impl FnOnce(&SummaryJob<'_>) -> T,
 ) -> T {
     let (kept, covered): (Vec<&Entry>, Vec<&Entry>) =
         entries.iter().partition(|entry| entry.role == Role::System);
     then(&SummaryJob {
-        level: Level::Detailed,
+        level: CheckpointLevel::Detailed,
         kind: SummaryKind::Checkpoint,
         entries: &covered,
         originals: &covered,
@@ -31,8 +33,8 @@ fn with_job<T>(
     })
 }
 
-fn extract(entries: &[Entry], most: u64, style: Style) -> Result<Summary, SummaryError> {
-    with_job(entries, most, style, |job| Extractive::default().extract(job))
+fn extract(entries: &[Entry], most: u64, style: SummaryStyle) -> Result<Summary, SummaryError> {
+    with_job(entries, most, style, |job| ExtractiveSummarizer::default().extract(job))
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> {
@@ -49,17 +51,17 @@ fn a_rule_that_stands_beside_a_summary_takes_none_of_its_room() {
         let chat = chat().user(RULE).assistant(FOUND).note(beside).entries();
         let (covered, kept) = chat.split_at(2);
         let job = SummaryJob {
-            level: Level::Detailed,
+            level: CheckpointLevel::Detailed,
             kind: SummaryKind::Checkpoint,
             entries: &covered.iter().collect::<Vec<_>>(),
             originals: &covered.iter().collect::<Vec<_>>(),
             kept: &kept.iter().collect::<Vec<_>>(),
             most: 50,
             measure: &CHARS,
-            style: Style::Verbatim,
+            style: SummaryStyle::Verbatim,
             passages: false,
         };
-        Extractive::default().extract(&job).unwrap().text
+        ExtractiveSummarizer::default().extract(&job).unwrap().text
     };
     assert_eq!(summary("Rules:\n- Be brief."), format!("User: {RULE}"));
     assert_eq!(summary(&format!("Rules:\n- {RULE}")), format!("Assistant: {FOUND}"));
@@ -75,17 +77,17 @@ fn what_was_made_smaller_is_chosen_from_as_it_was_said_and_not_told_of_twice() {
     let (line, around) = ("retry_limit = 3 in pool.rs", "nothing_else = 0 in src/rest.rs");
     let [sent, said] = [read(around), read(&format!("{line}\n\n{around}\n\nother_value = 1"))];
     let job = SummaryJob {
-        level: Level::Detailed,
+        level: CheckpointLevel::Detailed,
         kind: SummaryKind::Checkpoint,
         entries: &sent.iter().collect::<Vec<_>>(),
         originals: &said.iter().collect::<Vec<_>>(),
         kept: &[],
         most: 40,
         measure: &CHARS,
-        style: Style::Verbatim,
+        style: SummaryStyle::Verbatim,
         passages: true,
     };
-    let summary = Extractive::default().extract(&job).unwrap();
+    let summary = ExtractiveSummarizer::default().extract(&job).unwrap();
     assert_eq!(summary.text, format!("Tool: {line}"));
     let left: Vec<_> = summary.left.iter().map(|passage| passage.text.as_str()).collect();
     assert_eq!(left, ["read()", around, "Then retry_limit is too small."]);
@@ -94,7 +96,7 @@ fn what_was_made_smaller_is_chosen_from_as_it_was_said_and_not_told_of_twice() {
 proptest! {
     #[test]
     fn summaries_fit_and_invent_nothing(entries in conversation(12), most in 1u64..600, brief: bool) {
-        let style = if brief { Style::Brief } else { Style::Verbatim };
+        let style = if brief { SummaryStyle::Brief } else { SummaryStyle::Verbatim };
         let Ok(summary) = extract(&entries, most, style) else { return Ok(()) };
         prop_assert!(CHARS.size(&summary.text) <= most);
         let labels = ["user", "assistant", "tool", "note"].map(str::to_owned);
@@ -107,8 +109,8 @@ proptest! {
 
     #[test]
     fn equal_jobs_give_equal_bytes(entries in conversation(12), most in 1u64..600) {
-        let first = extract(&entries, most, Style::Verbatim);
-        prop_assert_eq!(&first, &extract(&entries, most, Style::Verbatim));
+        let first = extract(&entries, most, SummaryStyle::Verbatim);
+        prop_assert_eq!(&first, &extract(&entries, most, SummaryStyle::Verbatim));
     }
 
     #[test]
@@ -118,17 +120,17 @@ proptest! {
         pick in 0usize..12,
     ) {
         let text = entries.get(pick).map(Entry::readable).unwrap_or_default();
-        let completed = with_job(&entries, most, Style::Verbatim, |job| {
-            Extractive::default().completed(job, &text, "Said:")
+        let completed = with_job(&entries, most, SummaryStyle::Verbatim, |job| {
+            ExtractiveSummarizer::default().completed(job, &text, "Said:")
         });
         let Some(completed) = completed else { return Ok(()) };
         prop_assert!(CHARS.size(&completed) <= most);
         let all: Vec<&Entry> = entries.iter().collect();
         let lost = |text: &str| {
             let said = chat().assistant(text).entries();
-            Facts::of(&all).lost(&said.iter().collect::<Vec<_>>())
+            MustKeepFacts::of(&all).lost(&said.iter().collect::<Vec<_>>())
         };
-        let extract = extract(&entries, most, Style::Verbatim).map(|summary| summary.text);
+        let extract = extract(&entries, most, SummaryStyle::Verbatim).map(|summary| summary.text);
         let extract = lost(&extract.unwrap_or_default());
         for fact in lost(&completed).iter() {
             prop_assert!(extract.iter().any(|lost| lost == fact), "{fact}: {completed}");
@@ -137,7 +139,7 @@ proptest! {
 
     #[test]
     fn what_a_summary_leaves_out_can_be_found(entries in conversation(12), most in 40u64..600) {
-        let Ok(summary) = extract(&entries, most, Style::Verbatim) else { return Ok(()) };
+        let Ok(summary) = extract(&entries, most, SummaryStyle::Verbatim) else { return Ok(()) };
         let found: HashSet<String> = summary
             .left
             .iter()
@@ -154,7 +156,7 @@ proptest! {
     #[test]
     fn a_whole_conversation_keeps_all_its_facts(entries in conversation(12)) {
         let all: Vec<&Entry> = entries.iter().collect();
-        let kept = Facts::of(&all).kept(&all, &[]);
+        let kept = MustKeepFacts::of(&all).kept(&all, &[]);
         for [kept, all] in [kept.constraints, kept.paths, kept.errors, kept.identifiers] {
             prop_assert_eq!(kept, all);
         }

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use epitome_types::{BoundReply, EntryKey, Op, Plan, Role};
 
 use crate::check::{PlanError, check, checked};
-use crate::size::Sizes;
+use crate::size::ThreadSizes;
 use crate::thread::Thread;
-use crate::view::{Inserted, Kind, View};
+use crate::view::{InsertedKind, InsertedMessage, View};
 
 /// Applies a plan to a thread; `sizes` are the thread's, in the unit that must shrink.
 ///
@@ -18,7 +18,7 @@ use crate::view::{Inserted, Kind, View};
 /// When the plan breaks an invariant; see [`check`].
 pub fn apply<'t>(
     thread: &'t Thread,
-    sizes: &Sizes<'_>,
+    sizes: &ThreadSizes<'_>,
     plan: &Plan,
 ) -> Result<View<'t>, PlanError> {
     check(thread, sizes, plan)?;
@@ -60,19 +60,24 @@ fn placed<'t>(thread: &'t Thread, plan: &Plan) -> View<'t> {
             // Once it is known what stays.
             Op::Unbind { .. } => {}
             Op::Insert { after, role, text } => {
-                view.inserts.push(Inserted::new(*after, *role, text, Kind::Note));
+                view.inserts.push(InsertedMessage::new(*after, *role, text, InsertedKind::Note));
             }
             Op::State { after, text } => {
-                view.inserts.push(Inserted::new(*after, Role::User, text, Kind::State));
+                view.inserts.push(InsertedMessage::new(
+                    *after,
+                    Role::User,
+                    text,
+                    InsertedKind::State,
+                ));
             }
             Op::Summarize(checkpoint) => {
                 checkpoint.covers.iter().for_each(|id| view.kept[id.index()] = false);
-                view.inserts.push(Inserted::checkpoint(checkpoint, front));
+                view.inserts.push(InsertedMessage::checkpoint(checkpoint, front));
             }
         }
     }
     if plan.ops.iter().any(|op| matches!(op, Op::Summarize(one) if one.stand.front)) {
-        let state = view.inserts.iter_mut().find(|inserted| inserted.kind == Kind::State);
+        let state = view.inserts.iter_mut().find(|inserted| inserted.kind == InsertedKind::State);
         state.into_iter().for_each(|state| state.place = front);
     }
     let unbound = plan.ops.iter().filter_map(|op| match op {
@@ -80,7 +85,7 @@ fn placed<'t>(thread: &'t Thread, plan: &Plan) -> View<'t> {
         _ => None,
     });
     unbound.flatten().for_each(|reply| unbind(&mut view, *reply));
-    view.inserts.sort_by_key(Inserted::order);
+    view.inserts.sort_by_key(InsertedMessage::order);
     lead_with_user(&mut view);
     view
 }
@@ -88,7 +93,7 @@ fn placed<'t>(thread: &'t Thread, plan: &Plan) -> View<'t> {
 /// Takes the reasoning out of a reply that says what it said when it was bound.
 fn unbind(view: &mut View<'_>, reply: BoundReply) {
     let entry = view.thread.entry(reply.entry).filter(|_| view.keeps(reply.entry));
-    if entry.is_some_and(|entry| EntryKey::of(entry) == reply.key) {
+    if entry.is_some_and(|entry| EntryKey::for_entry(entry) == reply.key) {
         view.unthink(reply.entry);
     }
 }
@@ -105,8 +110,9 @@ fn lead_with_user(view: &mut View<'_>) {
     if !turned || view.inserts.iter().any(|inserted| inserted.place <= first) {
         return;
     }
-    if let Some(ours) = view.inserts.iter_mut().find(|inserted| inserted.kind != Kind::Note) {
+    if let Some(ours) = view.inserts.iter_mut().find(|inserted| inserted.kind != InsertedKind::Note)
+    {
         ours.place = first;
-        view.inserts.sort_by_key(Inserted::order);
+        view.inserts.sort_by_key(InsertedMessage::order);
     }
 }

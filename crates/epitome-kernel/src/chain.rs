@@ -12,20 +12,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use epitome_types::hook::{Export, Found, Noted};
 
 use crate::gate::{self, Bounded, Exceeded};
-use crate::policy::{Answer, Halt, Job, Opinion, Policy, PolicyError, Tracer};
+use crate::policy::{Answer, HookInterrupt, HookResult, Job, Policy, PolicyError, PolicyTracer};
 use crate::round::{ChainRound, GivenOpinion, KnownJob};
 
 /// Policies in the order in which they are asked, and their notes on one session.
 #[derive(Clone)]
-pub struct Chain {
+pub struct PolicyChain {
     policies: Vec<Arc<dyn Policy>>,
-    notes: Arc<Mutex<Notes>>,
-    tracer: Option<Arc<dyn Tracer>>,
+    notes: Arc<Mutex<PolicyNotes>>,
+    tracer: Option<Arc<dyn PolicyTracer>>,
 }
 
 /// What came up while policies were asked.
 #[derive(Clone, Debug, Default)]
-struct Notes {
+struct PolicyNotes {
     memos: BTreeMap<String, String>,
     errors: Vec<PolicyError>,
     /// The files that are wanted of events, each with its policy.
@@ -36,34 +36,34 @@ struct Notes {
     winners: BTreeMap<&'static str, String>,
 }
 
-impl fmt::Debug for Chain {
+impl fmt::Debug for PolicyChain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.policies.iter().map(|policy| policy.name())).finish()
     }
 }
 
-impl Chain {
+impl PolicyChain {
     /// A chain of these policies, with what each of them noted earlier, as JSON.
     pub fn new(policies: Vec<Arc<dyn Policy>>, memos: BTreeMap<String, String>) -> Self {
-        let notes = Notes { memos, ..Notes::default() };
+        let notes = PolicyNotes { memos, ..PolicyNotes::default() };
         Self { policies, notes: Arc::new(Mutex::new(notes)), tracer: None }
     }
 
     /// The chain, watched.
     #[must_use]
-    pub fn traced(self, tracer: Option<Arc<dyn Tracer>>) -> Self {
+    pub fn traced(self, tracer: Option<Arc<dyn PolicyTracer>>) -> Self {
         Self { tracer, ..self }
     }
 
     /// All of its policies, to be asked.
-    pub fn ask(&self) -> Rest<'_> {
-        Rest { chain: self, from: 0, round: None, under: None }
+    pub fn ask(&self) -> NextPolicies<'_> {
+        NextPolicies { chain: self, from: 0, round: None, under: None }
     }
 
     /// The policies behind one of them, to be asked: none behind one that is not there.
-    pub fn ask_behind(&self, policy: &str) -> Rest<'_> {
+    pub fn call_after(&self, policy: &str) -> NextPolicies<'_> {
         let at = self.policies.iter().position(|one| one.name() == policy);
-        Rest { from: at.map_or(self.policies.len(), |at| at + 1), ..self.ask() }
+        NextPolicies { from: at.map_or(self.policies.len(), |at| at + 1), ..self.ask() }
     }
 
     /// What the policies noted, as JSON by policy.
@@ -107,7 +107,7 @@ impl Chain {
     }
 
     /// Holds what is given away within its bounds.
-    fn bound(&self, job: &Job<'_>, given: GivenOpinion) -> Opinion<Answer> {
+    fn bound(&self, job: &Job<'_>, given: GivenOpinion) -> HookResult<Answer> {
         let mut answer = match given.opinion {
             Ok(Some(answer)) => answer,
             other => return other,
@@ -130,7 +130,12 @@ impl Chain {
     }
 
     /// Asks one of the policies, and takes note of what it failed at or wants written of an event.
-    fn say(&self, policy: &dyn Policy, job: &Job<'_>, rest: &Rest<'_>) -> Opinion<Answer> {
+    fn say(
+        &self,
+        policy: &dyn Policy,
+        job: &Job<'_>,
+        rest: &NextPolicies<'_>,
+    ) -> HookResult<Answer> {
         let opinion = policy.answer(job, rest);
         if let Some(tracer) = &self.tracer {
             tracer.asked(job, policy.name(), &opinion);
@@ -141,7 +146,7 @@ impl Chain {
                 self.notes().exports.extend(export);
                 Ok(None)
             }
-            Err(Halt::Error(error)) => {
+            Err(HookInterrupt::Error(error)) => {
                 self.note(error);
                 Ok(None)
             }
@@ -149,15 +154,15 @@ impl Chain {
         }
     }
 
-    fn notes(&self) -> MutexGuard<'_, Notes> {
+    fn notes(&self) -> MutexGuard<'_, PolicyNotes> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The policies of a chain from one on.
 #[derive(Clone, Copy, Debug)]
-pub struct Rest<'c> {
-    chain: &'c Chain,
+pub struct NextPolicies<'c> {
+    chain: &'c PolicyChain,
     from: usize,
     /// What was given so far; nothing where nobody is asked yet.
     round: Option<&'c ChainRound>,
@@ -165,7 +170,7 @@ pub struct Rest<'c> {
     under: Option<KnownJob<'c>>,
 }
 
-impl<'c> Rest<'c> {
+impl<'c> NextPolicies<'c> {
     /// The same policies, asked about a job that they may be asked about again: what they gave stays
     /// in the round.
     #[must_use]
@@ -174,13 +179,13 @@ impl<'c> Rest<'c> {
     }
 }
 
-impl Rest<'_> {
+impl NextPolicies<'_> {
     /// The first opinion; what was given for this job before is given again.
     ///
     /// # Errors
     ///
     /// Where a policy wants a model to be asked first.
-    pub fn ask(&self, job: &Job<'_>) -> Opinion<Answer> {
+    pub fn call(&self, job: &Job<'_>) -> HookResult<Answer> {
         let fresh = ChainRound::default();
         let round = self.round.unwrap_or(&fresh);
         let Some(known) = &self.under else {
@@ -207,7 +212,7 @@ impl Rest<'_> {
         }
         let opinion = round.said(known.at, place).map(Ok).unwrap_or_else(|| {
             let (round, under) = (Some(round), Some(known));
-            let rest = Rest { chain: self.chain, from: place + 1, round, under };
+            let rest = NextPolicies { chain: self.chain, from: place + 1, round, under };
             self.chain.say(&**policy, &known.job, &rest)
         });
         if let Ok(said) = &opinion {
@@ -255,17 +260,17 @@ mod tests {
     use epitome_types::hook::*;
 
     use super::*;
-    use crate::policy::{Asked, ModelAsk};
+    use crate::policy::{HookJob, ModelQuestion};
 
     /// Answers `budgets` with this warning bound, or as `how` says.
-    struct Fixed(&'static str, fn(&BudgetsJob, &Rest<'_>) -> Opinion<Budgets>);
+    struct Fixed(&'static str, fn(&BudgetsJob, &NextPolicies<'_>) -> HookResult<Budgets>);
 
     impl Policy for Fixed {
         fn name(&self) -> &str {
             self.0
         }
 
-        fn budgets(&self, job: &BudgetsJob, rest: &Rest<'_>) -> Opinion<Budgets> {
+        fn budgets(&self, job: &BudgetsJob, rest: &NextPolicies<'_>) -> HookResult<Budgets> {
             (self.1)(job, rest)
         }
     }
@@ -274,14 +279,14 @@ mod tests {
         Budgets { soft: Some(soft), ..Budgets::default() }
     }
 
-    fn failing(_: &BudgetsJob, _: &Rest<'_>) -> Opinion<Budgets> {
+    fn failing(_: &BudgetsJob, _: &NextPolicies<'_>) -> HookResult<Budgets> {
         let what = "line 3: no such function".to_owned();
-        Err(Halt::Error(PolicyError { policy: "broken".into(), hook: "budgets", what }))
+        Err(HookInterrupt::Error(PolicyError { policy: "broken".into(), hook: "budgets", what }))
     }
 
-    fn check(policies: Vec<Fixed>, expected: Opinion<Budgets>, errors: &[&str]) {
+    fn check(policies: Vec<Fixed>, expected: HookResult<Budgets>, errors: &[&str]) {
         let policies = policies.into_iter().map(|one| Arc::new(one) as Arc<dyn Policy>).collect();
-        let chain = Chain::new(policies, BTreeMap::new());
+        let chain = PolicyChain::new(policies, BTreeMap::new());
         let job = BudgetsJob { common: Common::default() };
         assert_eq!(chain.ask().budgets(&job), expected);
         let found: Vec<_> = chain.take_errors().iter().map(ToString::to_string).collect();
@@ -309,14 +314,16 @@ mod tests {
 
     #[test]
     fn those_behind_a_policy_are_asked_without_it() {
-        let policy = |name, soft: fn(&BudgetsJob, &Rest<'_>) -> Opinion<Budgets>| {
+        let policy = |name, soft: fn(&BudgetsJob, &NextPolicies<'_>) -> HookResult<Budgets>| {
             Arc::new(Fixed(name, soft)) as Arc<dyn Policy>
         };
         let first = policy("first", |_, _| Ok(Some(soft(1))));
-        let chain =
-            Chain::new(vec![first, policy("last", |_, _| Ok(Some(soft(2))))], BTreeMap::new());
+        let chain = PolicyChain::new(
+            vec![first, policy("last", |_, _| Ok(Some(soft(2))))],
+            BTreeMap::new(),
+        );
         let job = BudgetsJob { common: Common::default() };
-        let behind = |name| chain.ask_behind(name).budgets(&job);
+        let behind = |name| chain.call_after(name).budgets(&job);
         let all = [Ok(Some(soft(2))), Ok(None), Ok(None)];
         assert_eq!(["first", "last", "nobody"].map(behind), all);
         assert_eq!(chain.winner("budgets").as_deref(), Some("last"));
@@ -331,18 +338,23 @@ mod tests {
 
     #[test]
     fn a_question_for_a_model_stops_the_chain() {
-        let ask = ModelAsk { id: "a".into(), user: "?".into(), ..ModelAsk::default() };
+        let ask = ModelQuestion { id: "a".into(), user: "?".into(), ..ModelQuestion::default() };
         let asking = Fixed("asking", |_, _| {
             let (id, user) = ("a".to_owned(), "?".to_owned());
-            Err(Halt::Ask(Box::new(ModelAsk { id, user, ..ModelAsk::default() })))
+            Err(HookInterrupt::Ask(Box::new(ModelQuestion {
+                id,
+                user,
+                ..ModelQuestion::default()
+            })))
         });
-        check(vec![asking, Fixed("broken", failing)], Err(Halt::Ask(Box::new(ask))), &[]);
+        check(vec![asking, Fixed("broken", failing)], Err(HookInterrupt::Ask(Box::new(ask))), &[]);
         assert_eq!(BudgetsJob::HOOK, "budgets");
     }
 
     #[test]
     fn memos_are_kept_by_policy() {
-        let chain = Chain::new(Vec::new(), BTreeMap::from([("a".to_owned(), "{}".to_owned())]));
+        let chain =
+            PolicyChain::new(Vec::new(), BTreeMap::from([("a".to_owned(), "{}".to_owned())]));
         chain.ask().set_memo("b", "[1]".to_owned());
         assert_eq!(chain.ask().memo("a").as_deref(), Some("{}"));
         let memos = chain.memos();

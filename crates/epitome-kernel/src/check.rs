@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use epitome_types::{BoundReply, EntryId, How, Op, PartId, Plan, Role};
+use epitome_types::{BoundReply, EntryId, Op, PartId, Plan, ReplaceMethod, Role};
 
-use crate::size::Sizes;
-use crate::strip::{Gone, Rest};
-use crate::thread::{Frozen, Pin, Thread};
+use crate::size::ThreadSizes;
+use crate::strip::{Gone, StripRemainder};
+use crate::thread::{FreezeReason, PinReason, Thread};
 
 /// A plan was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,13 +22,13 @@ pub struct PlanError {
     /// The op, counted from 0; people are told of it counted from 1.
     pub op: usize,
     /// What is wrong with it.
-    pub fault: Fault,
+    pub fault: PlanFault,
 }
 
 /// What an op does wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum PlanFault {
     /// The entry does not exist.
     #[error("{0} is not in the conversation")]
     UnknownEntry(EntryId),
@@ -58,7 +58,7 @@ pub enum Fault {
         /// The entry.
         entry: EntryId,
         /// Why it is pinned.
-        pin: Pin,
+        pin: PinReason,
     },
     /// An exchange would be torn.
     #[error("{entry} belongs to the exchange {first} to {last}, which stays or goes whole")]
@@ -112,7 +112,7 @@ pub enum Fault {
     Nothing,
 }
 
-impl Fault {
+impl PlanFault {
     /// The invariant it breaks, in a clause.
     pub fn invariant(&self) -> &'static str {
         match self {
@@ -141,14 +141,14 @@ impl Fault {
 /// # Errors
 ///
 /// The first fault found, in the order of the ops.
-pub fn check(thread: &Thread, sizes: &Sizes<'_>, plan: &Plan) -> Result<(), PlanError> {
+pub fn check(thread: &Thread, sizes: &ThreadSizes<'_>, plan: &Plan) -> Result<(), PlanError> {
     checked(thread, Some(sizes), plan)
 }
 
 /// Checks a plan; without sizes, one that was found to be a gain when it was made.
 pub(crate) fn checked(
     thread: &Thread,
-    sizes: Option<&Sizes<'_>>,
+    sizes: Option<&ThreadSizes<'_>>,
     plan: &Plan,
 ) -> Result<(), PlanError> {
     let mut checker = Checker {
@@ -167,7 +167,7 @@ pub(crate) fn checked(
 
 struct Checker<'a> {
     thread: &'a Thread,
-    sizes: Option<&'a Sizes<'a>>,
+    sizes: Option<&'a ThreadSizes<'a>>,
     /// What the plan takes out without a summary.
     gone: Gone,
     /// Entries that are taken out, and by which op.
@@ -179,7 +179,7 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn op(&mut self, number: usize, op: &Op) -> Result<(), Fault> {
+    fn op(&mut self, number: usize, op: &Op) -> Result<(), PlanFault> {
         match op {
             Op::Replace { part, with, how } => self.replace(number, *part, with, *how),
             Op::Drop { entries } => {
@@ -191,7 +191,7 @@ impl Checker<'_> {
             Op::Insert { after, role, text } => self.insert(*after, *role, text),
             Op::State { after, text } => {
                 if let Some(other) = self.state.replace(number) {
-                    return Err(Fault::StatedTwice { other });
+                    return Err(PlanFault::StatedTwice { other });
                 }
                 self.insert(*after, Role::User, text)
             }
@@ -207,48 +207,56 @@ impl Checker<'_> {
         }
     }
 
-    fn replace(&mut self, number: usize, part: PartId, with: &str, how: How) -> Result<(), Fault> {
+    fn replace(
+        &mut self,
+        number: usize,
+        part: PartId,
+        with: &str,
+        how: ReplaceMethod,
+    ) -> Result<(), PlanFault> {
         self.known(part.entry)?;
         if self.thread.part(part).is_none() {
-            return Err(Fault::UnknownPart(part));
+            return Err(PlanFault::UnknownPart(part));
         }
-        let input = how == How::TruncateInput;
+        let input = how == ReplaceMethod::TruncateInput;
         let frozen = match input {
             true => self.thread.frozen_input(part),
             false => self.thread.frozen(part),
         };
         match frozen {
-            Some(Frozen::System) => return Err(Fault::System(part.entry)),
-            Some(Frozen::Pinned(pin)) => return Err(Fault::Pinned { entry: part.entry, pin }),
-            Some(Frozen::Thinking) => return Err(Fault::Thinking(part)),
-            Some(Frozen::NotText) if input => return Err(Fault::NotCall(part)),
-            Some(Frozen::NotText) => return Err(Fault::NotText(part)),
+            Some(FreezeReason::System) => return Err(PlanFault::System(part.entry)),
+            Some(FreezeReason::Pinned(pin)) => {
+                return Err(PlanFault::Pinned { entry: part.entry, pin });
+            }
+            Some(FreezeReason::Thinking) => return Err(PlanFault::Thinking(part)),
+            Some(FreezeReason::NotText) if input => return Err(PlanFault::NotCall(part)),
+            Some(FreezeReason::NotText) => return Err(PlanFault::NotText(part)),
             None => {}
         }
         filled(with)?;
         let earlier = self.parts.insert(part, number).or(self.entries.get(&part.entry).copied());
         if let Some(other) = earlier {
-            return Err(Fault::TouchedTwice { entry: part.entry, other });
+            return Err(PlanFault::TouchedTwice { entry: part.entry, other });
         }
         let Some(sizes) = self.sizes else { return Ok(()) };
         smaller(sizes.part(part), sizes.rewritten(self.thread, part, with))
     }
 
     /// Takes entries out: none of them pinned, in order.
-    fn take(&mut self, number: usize, entries: &[EntryId]) -> Result<(), Fault> {
+    fn take(&mut self, number: usize, entries: &[EntryId]) -> Result<(), PlanFault> {
         if entries.is_empty() {
-            return Err(Fault::Nothing);
+            return Err(PlanFault::Nothing);
         }
         for (at, &entry) in entries.iter().enumerate() {
             self.known(entry)?;
             if at > 0 && entries[at - 1] >= entry {
-                return Err(Fault::OutOfOrder(entry));
+                return Err(PlanFault::OutOfOrder(entry));
             }
             self.free(entry)?;
             let parts = PartId { entry, part: 0 }..=PartId { entry, part: u32::MAX };
             let rewritten = self.parts.range(parts).next().map(|(_, &other)| other);
             if let Some(other) = self.entries.insert(entry, number).or(rewritten) {
-                return Err(Fault::TouchedTwice { entry, other });
+                return Err(PlanFault::TouchedTwice { entry, other });
             }
         }
         Ok(())
@@ -256,15 +264,15 @@ impl Checker<'_> {
 
     /// Takes calls, results and what is stated anew out of messages that stay: none of them pinned,
     /// in order.
-    fn strip(&mut self, number: usize, parts: &[PartId]) -> Result<(), Fault> {
+    fn strip(&mut self, number: usize, parts: &[PartId]) -> Result<(), PlanFault> {
         if parts.is_empty() {
-            return Err(Fault::Nothing);
+            return Err(PlanFault::Nothing);
         }
         for (at, &part) in parts.iter().enumerate() {
-            let entry = self.thread.entry(part.entry).ok_or(Fault::UnknownEntry(part.entry))?;
-            let found = entry.parts.get(part.part as usize).ok_or(Fault::UnknownPart(part))?;
+            let entry = self.thread.entry(part.entry).ok_or(PlanFault::UnknownEntry(part.entry))?;
+            let found = entry.parts.get(part.part as usize).ok_or(PlanFault::UnknownPart(part))?;
             if at > 0 && parts[at - 1] >= part {
-                return Err(Fault::OutOfOrder(part.entry));
+                return Err(PlanFault::OutOfOrder(part.entry));
             }
             // Whatever else an entry says, what is stated anew leaves it.
             if !self.thread.is_stale(part) || self.thread.holds(entry.id) {
@@ -272,19 +280,19 @@ impl Checker<'_> {
             }
             let leaves = found.body.is_tool() || self.thread.is_stale(part);
             if !leaves || found.within.is_some() {
-                return Err(Fault::NotTool(part));
+                return Err(PlanFault::NotTool(part));
             }
             if self.thread.thinks_last(entry.id) {
-                return Err(Fault::Thinking(part));
+                return Err(PlanFault::Thinking(part));
             }
             for part in self.thread.with_inner(part) {
                 let taken = self.entries.get(&entry.id).copied();
                 if let Some(other) = self.parts.insert(part, number).or(taken) {
-                    return Err(Fault::TouchedTwice { entry: entry.id, other });
+                    return Err(PlanFault::TouchedTwice { entry: entry.id, other });
                 }
             }
-            if self.gone.rest(entry) != Rest::Talk {
-                return Err(Fault::Emptied(entry.id));
+            if self.gone.rest(entry) != StripRemainder::Talk {
+                return Err(PlanFault::Emptied(entry.id));
             }
         }
         self.untorn(parts.iter().map(|part| part.entry))
@@ -292,33 +300,33 @@ impl Checker<'_> {
 
     /// Takes reasoning out of replies, in order. One that is not there, or says something else, is
     /// another branch's, and nothing is done to it.
-    fn unbind(&self, replies: &[BoundReply]) -> Result<(), Fault> {
+    fn unbind(&self, replies: &[BoundReply]) -> Result<(), PlanFault> {
         if replies.is_empty() {
-            return Err(Fault::Nothing);
+            return Err(PlanFault::Nothing);
         }
         match replies.windows(2).find(|pair| pair[0].entry >= pair[1].entry) {
-            Some(pair) => Err(Fault::OutOfOrder(pair[1].entry)),
+            Some(pair) => Err(PlanFault::OutOfOrder(pair[1].entry)),
             None => Ok(()),
         }
     }
 
-    fn free(&self, entry: EntryId) -> Result<(), Fault> {
+    fn free(&self, entry: EntryId) -> Result<(), PlanFault> {
         match self.thread.pinned(entry) {
-            Some(Pin::System) => Err(Fault::System(entry)),
-            Some(pin) => Err(Fault::Pinned { entry, pin }),
+            Some(PinReason::System) => Err(PlanFault::System(entry)),
+            Some(pin) => Err(PlanFault::Pinned { entry, pin }),
             None => Ok(()),
         }
     }
 
     /// A checkpoint stands for whole exchanges.
-    fn whole(&self, entry: EntryId, taken: &[EntryId]) -> Result<(), Fault> {
+    fn whole(&self, entry: EntryId, taken: &[EntryId]) -> Result<(), PlanFault> {
         let run = &self.thread.exchange_of(entry).entries;
         let torn = run.clone().any(|at| taken.binary_search(&EntryId(at as u32)).is_err());
         if torn { Err(self.torn(entry)) } else { Ok(()) }
     }
 
     /// What leaves without one leaves whole too, or its talk stays.
-    fn untorn(&self, entries: impl Iterator<Item = EntryId>) -> Result<(), Fault> {
+    fn untorn(&self, entries: impl Iterator<Item = EntryId>) -> Result<(), PlanFault> {
         let mut sound = 0;
         for entry in entries {
             let exchange = self.thread.exchange_of(entry);
@@ -333,32 +341,32 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn torn(&self, entry: EntryId) -> Fault {
+    fn torn(&self, entry: EntryId) -> PlanFault {
         let run = &self.thread.exchange_of(entry).entries;
         let (first, last) = (EntryId(run.start as u32), EntryId(run.end as u32 - 1));
-        Fault::Torn { entry, first, last }
+        PlanFault::Torn { entry, first, last }
     }
 
-    fn insert(&self, after: Option<EntryId>, role: Role, text: &str) -> Result<(), Fault> {
+    fn insert(&self, after: Option<EntryId>, role: Role, text: &str) -> Result<(), PlanFault> {
         filled(text)?;
         if role == Role::Tool {
-            return Err(Fault::LoneResult);
+            return Err(PlanFault::LoneResult);
         }
         let Some(after) = after else { return Ok(()) };
         self.known(after)?;
         let last = self.thread.exchange_of(after).entries.end - 1;
-        if after.index() == last { Ok(()) } else { Err(Fault::InsideExchange(after)) }
+        if after.index() == last { Ok(()) } else { Err(PlanFault::InsideExchange(after)) }
     }
 
-    fn known(&self, entry: EntryId) -> Result<(), Fault> {
-        self.thread.entry(entry).map(|_| ()).ok_or(Fault::UnknownEntry(entry))
+    fn known(&self, entry: EntryId) -> Result<(), PlanFault> {
+        self.thread.entry(entry).map(|_| ()).ok_or(PlanFault::UnknownEntry(entry))
     }
 }
 
-fn filled(text: &str) -> Result<(), Fault> {
-    if text.trim().is_empty() { Err(Fault::Empty) } else { Ok(()) }
+fn filled(text: &str) -> Result<(), PlanFault> {
+    if text.trim().is_empty() { Err(PlanFault::Empty) } else { Ok(()) }
 }
 
-fn smaller(before: u64, after: u64) -> Result<(), Fault> {
-    if after < before { Ok(()) } else { Err(Fault::NotSmaller { before, after }) }
+fn smaller(before: u64, after: u64) -> Result<(), PlanFault> {
+    if after < before { Ok(()) } else { Err(PlanFault::NotSmaller { before, after }) }
 }

@@ -8,8 +8,8 @@
 use std::fmt;
 
 use epitome_types::hook::{
-    Arrive, Budgets, Common, Due, Observe, Order, Orders, PlanJob, Prompt, Seconded, Trigger,
-    Verify,
+    Arrive, Budgets, Common, Due, Observe, OpRequest, Orders, PlanJob, Prompt, Seconded,
+    TriggerAnswer, VerifyAnswer,
 };
 
 use crate::policy::{Answer, Job};
@@ -83,7 +83,7 @@ impl Gate {
             Answer::Budgets(budgets) => self.budgets(limit, job.common(), budgets),
             Answer::Arrive(Arrive { most, .. }) => self.most("most", most, limit),
             Answer::Observe(Observe { most, .. }) => self.most("most", most, kept_most(limit)),
-            Answer::Trigger(Trigger::Compress(Due { target, .. })) => {
+            Answer::Trigger(TriggerAnswer::Compress(Due { target, .. })) => {
                 self.most("target", target, limit);
             }
             Answer::Plan(orders) => {
@@ -99,10 +99,10 @@ impl Gate {
             Answer::Prompt(Prompt { max_tokens, .. }) => {
                 self.most("max_tokens", max_tokens, limit);
             }
-            Answer::Verify(Verify::Second(Seconded { confidence, .. })) => share(confidence),
+            Answer::Verify(VerifyAnswer::Second(Seconded { confidence, .. })) => share(confidence),
             // These name no size, and what they write is measured before it is sent.
-            Answer::Trigger(Trigger::Wait(_) | Trigger::Pass(_))
-            | Answer::Verify(Verify::Plain(_) | Verify::Reject(_))
+            Answer::Trigger(TriggerAnswer::Wait(_) | TriggerAnswer::Pass(_))
+            | Answer::Verify(VerifyAnswer::Plain(_) | VerifyAnswer::Reject(_))
             | Answer::Goals(_)
             | Answer::Render(_)
             | Answer::Status(_)
@@ -127,24 +127,26 @@ impl Gate {
     fn orders(&mut self, most: u64, orders: &mut Orders) {
         for order in &mut orders.ops {
             match order {
-                Order::Fit(fit) => {
+                OpRequest::Fit(fit) => {
                     self.most("fit.most", &mut fit.most, most);
                     share(&mut fit.keep_recent_share);
                 }
-                Order::Summarize(one) => self.at_most("summarize.target", &mut one.target, most),
-                Order::Age(one) => self.at_most("age.target", &mut one.target, most),
-                Order::Merge(one) => self.at_most("merge.target", &mut one.target, most),
-                Order::FoldUser(one) => self.at_most("fold_user.target", &mut one.target, most),
-                Order::Replace(one) => self.most("replace.target", &mut one.target, most),
-                Order::Rollover(one) => self.at_most("rollover.target", &mut one.target, most),
+                OpRequest::Summarize(one) => {
+                    self.at_most("summarize.target", &mut one.target, most)
+                }
+                OpRequest::Age(one) => self.at_most("age.target", &mut one.target, most),
+                OpRequest::Merge(one) => self.at_most("merge.target", &mut one.target, most),
+                OpRequest::FoldUser(one) => self.at_most("fold_user.target", &mut one.target, most),
+                OpRequest::Replace(one) => self.most("replace.target", &mut one.target, most),
+                OpRequest::Rollover(one) => self.at_most("rollover.target", &mut one.target, most),
                 // What they put into the prompt is counted with it, and pins with what is pinned.
-                Order::Insert(_)
-                | Order::Pin(_)
-                | Order::Drop(_)
-                | Order::Strip(_)
-                | Order::Warn(_)
-                | Order::Export(_)
-                | Order::Handover(_) => {}
+                OpRequest::Insert(_)
+                | OpRequest::Pin(_)
+                | OpRequest::Drop(_)
+                | OpRequest::Strip(_)
+                | OpRequest::Warn(_)
+                | OpRequest::Export(_)
+                | OpRequest::Handover(_) => {}
             }
         }
     }
@@ -224,7 +226,7 @@ mod tests {
     fn a_plan_names_no_size_above_the_limit() {
         let plan = |most, share, target| {
             let fit = Fit { most: Some(most), keep_recent_share: share, ..Fit::default() };
-            let ops = vec![Order::Fit(fit), Order::Rollover(Rollover { target })];
+            let ops = vec![OpRequest::Fit(fit), OpRequest::Rollover(Rollover { target })];
             Answer::Plan(Orders { ops, ..Orders::default() })
         };
         check(100, plan(99, Some(0.3), 9), plan(99, Some(0.3), 9), &[]);

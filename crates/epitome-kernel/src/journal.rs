@@ -9,16 +9,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use epitome_types::{
-    Acted, Chain, ContentId, EntryKey, Epoch, Mark, MeterReading, Recorded, Rewrite, Role, Usage,
+    ArrivalRewrite, Compaction, ContentId, EntryKey, HistoryHash, JournalMark, MeterReading,
+    RecordedAction, RecordedCompaction, Role, TokenUsage,
 };
 
-use crate::port::{Departure, StoreError};
+use crate::port::{Eviction, StoreError};
 
 /// A message, as it is recorded.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct MessageRecord {
     /// The history that ends with it: its address.
-    pub chain: Chain,
+    pub chain: HistoryHash,
     /// What it says.
     pub key: EntryKey,
     /// Its place in that history, counted from 0.
@@ -37,15 +38,15 @@ pub struct Said {
 
 /// What a request, or a message by itself, adds to a session. It is recorded whole or not at all.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Batch {
+pub struct AppendBatch {
     /// The history that the messages follow.
-    pub after: Chain,
+    pub after: HistoryHash,
     /// The messages, oldest first.
-    pub said: Vec<Said>,
+    pub said: Vec<MessageRecord>,
     /// What was made smaller before it is first sent.
-    pub rewrites: Vec<Rewrite>,
+    pub rewrites: Vec<ArrivalRewrite>,
     /// The originals of that.
-    pub departure: Departure,
+    pub departure: Eviction,
     /// The format of its messages.
     pub format: String,
     /// The model that the conversation is with, where that is known.
@@ -53,7 +54,7 @@ pub struct Batch {
     /// The beginning of the first text that a person typed.
     pub title: String,
     /// The request itself; none where a message is recorded before anybody asks for a reply.
-    pub turn: Option<Turn>,
+    pub turn: Option<RequestRecord>,
     /// The id that its client gives the session, where this begins one.
     pub label: Option<String>,
     /// When it was made, ISO 8601.
@@ -69,14 +70,14 @@ pub struct Beginning {
     pub opened: u32,
     /// The session that it leaves, and the history up to that place: it has what was decided there
     /// up to it.
-    pub from: Option<(String, Chain)>,
+    pub from: Option<(String, HistoryHash)>,
 }
 
 /// What to look for to find the conversation of a request.
 #[derive(Clone, Copy)]
 pub struct Clue<'a> {
     /// The histories that the request holds, shortest first.
-    pub chains: &'a [Chain],
+    pub chains: &'a [HistoryHash],
     /// The API that it is for.
     pub format: &'a str,
     /// The id that its client gives the conversation.
@@ -126,7 +127,7 @@ pub struct Holder {
 
 /// What is known of one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Turn {
+pub struct RequestRecord {
     /// Tokens of the prompt: as it came, and as it is sent.
     pub tokens: [u64; 2],
     /// The limit it is held to, in tokens.
@@ -138,9 +139,9 @@ pub struct Turn {
 /// What came back for a request. It is no message of the history yet: it becomes one when the
 /// client sends it back, in the words that the client uses for it then.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answered {
+pub struct ResponseRecord {
     /// The history that was asked with.
-    pub after: Chain,
+    pub after: HistoryHash,
     /// What the answer says; none where it broke off before it said anything.
     pub key: Option<EntryKey>,
     /// The answer as a message of the session's format, byte for byte; nothing after it was erased.
@@ -148,7 +149,7 @@ pub struct Answered {
     /// The address of its readable text.
     pub text: ContentId,
     /// What the provider counted.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Why it ended, in the provider's word; none where it broke off.
     pub stop: Option<String>,
     /// When it ended, ISO 8601.
@@ -157,55 +158,55 @@ pub struct Answered {
 
 /// The epochs that may apply to a history.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Epochs {
+pub struct CompactionSet {
     /// Those whose run begins with one of its entries, oldest first, those taken back included.
-    pub recorded: Vec<Recorded>,
+    pub recorded: Vec<RecordedCompaction>,
     /// Entries of the session that are pinned by hand.
     pub pins: Vec<EntryKey>,
-    /// What [`Journal::seen`] said when they were read.
+    /// What [`revision`] said when they were read.
     pub seen: u64,
 }
 
 /// A history that somebody goes on with, who has asked about the beginning of it before.
 #[derive(Clone, Copy, Debug)]
-pub struct Onward<'a> {
+pub struct HistoryQuery<'a> {
     /// The session that it is of.
     pub session: &'a str,
     /// Its entries.
     pub keys: &'a [EntryKey],
     /// The history up to each of them.
-    pub chains: &'a [Chain],
+    pub chains: &'a [HistoryHash],
     /// How many of them were asked about before.
     pub before: usize,
-    /// What [`Journal::seen`] said then; none where epochs are to be read anew in any case.
+    /// What [`revision`] said then; none where epochs are to be read anew in any case.
     pub seen: Option<u64>,
 }
 
 /// What a journal says of a history that somebody goes on with.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Met {
+pub struct HistoryLookup {
     /// The deepest history that is recorded of those that end with a new entry, as
-    /// [`Journal::known`] says it.
+    /// [`find_deepest`] says it.
     pub known: Option<usize>,
     /// The rewrites of the new entries.
-    pub rewrites: Vec<Rewrite>,
+    pub rewrites: Vec<ArrivalRewrite>,
     /// The epochs.
-    pub epochs: News,
+    pub epochs: CompactionChanges,
 }
 
 /// What a journal says of epochs to somebody who knows some.
 #[derive(Clone, Debug, PartialEq)]
-pub enum News {
-    /// [`Journal::seen`] says what it did: these begin with a new entry, all else is as it was.
-    Quiet(Vec<Recorded>),
+pub enum CompactionChanges {
+    /// [`revision`] says what it did: these begin with a new entry, all else is as it was.
+    Quiet(Vec<RecordedCompaction>),
     /// All that concerns the history.
-    Anew(Epochs),
+    Anew(CompactionSet),
 }
 
 /// What became of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Commit {
-    /// The epoch is recorded; [`Journal::seen`] says this from now on.
+pub enum CommitOutcome {
+    /// The epoch is recorded; [`revision`] says this from now on.
     Done(u64),
     /// Somebody else recorded an epoch or a mark meanwhile. Nothing was recorded.
     Behind,
@@ -222,11 +223,11 @@ pub trait Journal: Send + Sync {
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn known(
+    fn find_deepest(
         &self,
         scope: &str,
         session: &str,
-        chains: &[Chain],
+        chains: &[HistoryHash],
     ) -> Result<Option<usize>, StoreError>;
 
     /// The sessions that may be the one that a request goes on from, in the order in which they
@@ -269,10 +270,10 @@ pub trait Journal: Send + Sync {
     ///
     /// When it could not be recorded; then nothing of it was. [`StoreError::Damaged`] where
     /// `after` is neither empty nor recorded, or a message does not follow the one before it.
-    fn append(&self, scope: &str, session: &str, batch: &Batch) -> Result<(), StoreError>;
+    fn append(&self, scope: &str, session: &str, batch: &AppendBatch) -> Result<(), StoreError>;
 
     /// Records what came back for a request, beside the history that was asked with. It leaves
-    /// [`Journal::seen`] as it is: an answer changes no prompt. What says the same as an erased
+    /// [`revision`] as it is: an answer changes no prompt. What says the same as an erased
     /// message is recorded without its content.
     /// A store need not keep answers: then none of them proves which session a request is of.
     ///
@@ -280,7 +281,12 @@ pub trait Journal: Send + Sync {
     ///
     /// [`StoreError::NoSession`] for a session that recorded no message; [`StoreError::Damaged`]
     /// where the history is not recorded; or when the store cannot be written.
-    fn answered(&self, _scope: &str, _session: &str, _answer: &Answered) -> Result<(), StoreError> {
+    fn record_response(
+        &self,
+        _scope: &str,
+        _session: &str,
+        _answer: &ResponseRecord,
+    ) -> Result<(), StoreError> {
         Ok(())
     }
 
@@ -294,33 +300,38 @@ pub trait Journal: Send + Sync {
         scope: &str,
         session: &str,
         keys: &[EntryKey],
-    ) -> Result<Vec<Rewrite>, StoreError>;
+    ) -> Result<Vec<ArrivalRewrite>, StoreError>;
 
     /// The epochs of a session whose run begins with one of these entries, and its pins.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn epochs(&self, scope: &str, session: &str, keys: &[EntryKey]) -> Result<Epochs, StoreError>;
+    fn compactions(
+        &self,
+        scope: &str,
+        session: &str,
+        keys: &[EntryKey],
+    ) -> Result<CompactionSet, StoreError>;
 
-    /// What a request needs to know of its history, all at once: [`Journal::known`] and
-    /// [`Journal::rewrites`] of what is new, and [`Journal::epochs`] as far as they may differ from
+    /// What a request needs to know of its history, all at once: [`find_deepest`] and
+    /// [`Journal::rewrites`] of what is new, and [`compactions`] as far as they may differ from
     /// what is known of them.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn meet(&self, scope: &str, history: &Onward<'_>) -> Result<Met, StoreError> {
-        let Onward { session, keys, chains, before, seen } = *history;
-        let known = self.known(scope, session, &chains[before..])?;
+    fn lookup(&self, scope: &str, history: &HistoryQuery<'_>) -> Result<HistoryLookup, StoreError> {
+        let HistoryQuery { session, keys, chains, before, seen } = *history;
+        let known = self.find_deepest(scope, session, &chains[before..])?;
         let rewrites = self.rewrites(scope, session, &keys[before..])?;
         let epochs = match seen {
-            Some(seen) if self.seen(scope)? == seen => {
-                News::Quiet(self.epochs(scope, session, &keys[before..])?.recorded)
-            }
-            _ => News::Anew(self.epochs(scope, session, keys)?),
+            Some(seen) if self.revision(scope)? == seen => CompactionChanges::Quiet(
+                self.compactions(scope, session, &keys[before..])?.recorded,
+            ),
+            _ => CompactionChanges::Anew(self.compactions(scope, session, keys)?),
         };
-        Ok(Met { known, rewrites, epochs })
+        Ok(HistoryLookup { known, rewrites, epochs })
     }
 
     /// A number that grows with every epoch, mark, act and erasure of the scope, whoever made it.
@@ -328,9 +339,9 @@ pub trait Journal: Send + Sync {
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn seen(&self, scope: &str) -> Result<u64, StoreError>;
+    fn revision(&self, scope: &str) -> Result<u64, StoreError>;
 
-    /// Records an epoch with what leaves the prompt, unless [`Journal::seen`] has moved on from
+    /// Records an epoch with what leaves the prompt, unless [`revision`] has moved on from
     /// `seen` (compare and swap).
     ///
     /// # Errors
@@ -342,10 +353,10 @@ pub trait Journal: Send + Sync {
         &self,
         scope: &str,
         session: &str,
-        epoch: &Epoch,
-        departure: &Departure,
+        epoch: &Compaction,
+        departure: &Eviction,
         seen: u64,
-    ) -> Result<Commit, StoreError>;
+    ) -> Result<CommitOutcome, StoreError>;
 
     /// Records a mark of a session.
     /// Without it nothing is taken back, and nothing pinned by hand.
@@ -355,11 +366,11 @@ pub trait Journal: Send + Sync {
     /// [`StoreError::NothingToMark`] for an epoch that is unknown, or already as the mark wants
     /// it, and for taking out a pin that is not there; [`StoreError::NoSession`]; or when the store
     /// cannot be written.
-    fn mark(
+    fn record_mark(
         &self,
         _scope: &str,
         _session: &str,
-        _mark: &Mark,
+        _mark: &JournalMark,
         _at: &str,
     ) -> Result<(), StoreError> {
         Err(StoreError::NotOffered { what: "keep marks" })
@@ -386,7 +397,7 @@ pub trait Journal: Send + Sync {
     }
 
     /// Records what policies noted of a session, in the place of all that they noted before. It
-    /// leaves [`Journal::seen`] as it is: a note changes no prompt.
+    /// leaves [`revision`] as it is: a note changes no prompt.
     /// A store need not keep that: then policies know of a session what they noted in this process.
     ///
     /// # Errors
@@ -413,7 +424,7 @@ pub trait Journal: Send + Sync {
     }
 
     /// Records what was learned about something, in the place of what was learned of it before. No
-    /// session is needed, and none takes it along when it goes. It leaves [`Journal::seen`] as it
+    /// session is needed, and none takes it along when it goes. It leaves [`revision`] as it
     /// is: a lesson changes what prompts are held to, and none that was made.
     /// A store need not keep that: then it is learned anew in each process.
     ///
@@ -431,7 +442,12 @@ pub trait Journal: Send + Sync {
     ///
     /// [`StoreError::NoSession`] for a session that recorded no message, or when the store cannot
     /// be written.
-    fn act(&self, _scope: &str, _session: &str, _acts: &[Acted]) -> Result<(), StoreError> {
+    fn act(
+        &self,
+        _scope: &str,
+        _session: &str,
+        _acts: &[RecordedAction],
+    ) -> Result<(), StoreError> {
         Err(StoreError::NotOffered { what: "keep acts" })
     }
 
@@ -441,7 +457,7 @@ pub trait Journal: Send + Sync {
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn acts(&self, _scope: &str, _session: &str) -> Result<Vec<Acted>, StoreError> {
+    fn acts(&self, _scope: &str, _session: &str) -> Result<Vec<RecordedAction>, StoreError> {
         Ok(Vec::new())
     }
 }

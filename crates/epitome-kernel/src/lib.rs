@@ -21,31 +21,31 @@ mod thread;
 mod view;
 
 pub use apply::{apply, identity};
-pub use chain::{Chain, Rest};
-pub use check::{Fault, PlanError, check};
+pub use chain::{NextPolicies, PolicyChain};
+pub use check::{PlanError, PlanFault, check};
 pub use epitome_types as types;
 pub use gate::{Bounded, kept_most};
 pub use journal::{
-    AnswerClue, Answered, Batch, Beginning, Clue, Commit, Epochs, Holder, Journal, Met, News,
-    Onward, Said, Turn,
+    AnswerClue, AppendBatch, Beginning, Clue, CommitOutcome, CompactionChanges, CompactionSet,
+    HistoryLookup, HistoryQuery, Holder, Journal, MessageRecord, RequestRecord, ResponseRecord,
 };
 pub use live::{
-    Claim, EpochGround, Evidence, Identity, InForce, Lineage, Reconciled, epoch_of, identify,
-    is_drawn, reconcile,
+    ActiveCompaction, Claim, CompactionLineage, EpochGround, Evidence, HistoryMatch, Identity,
+    epoch_of, identify, is_drawn, reconcile,
 };
 pub use nearest::{nearest, nearest_words};
 pub use notes::{Before, SystemBlock};
 pub use policy::{
-    Answer, Asked, HOOKS, Halt, HookShape, Job, ModelAsk, Opinion, Policy, PolicyError, Tracer,
-    Underway,
+    Answer, HOOKS, HookInterrupt, HookJob, HookResult, HookShape, Job, LiveRequest, ModelQuestion,
+    Policy, PolicyError, PolicyTracer,
 };
 pub use port::{
-    Blob, Counter, Departure, DigestJob, Digested, Digester, Excerpt, Gauge, Lack, Measure,
-    MissedWord, Model, ModelError, SessionOf, Store, StoreError, Summarizer, SummaryError,
-    SummaryJob, Workspace, WorkspaceError,
+    DigestJob, Eviction, Excerpt, LanguageModel, MissedWord, ModelError, ModelLimitHit,
+    OriginalStore, SessionOf, SizeGauge, StoreError, StoredText, Summarizer, SummaryError,
+    SummaryJob, TextMeasure, TokenCounter, ToolDigest, ToolDigester, Workspace, WorkspaceError,
 };
 pub use round::ChainRound;
-pub use size::Sizes;
-pub use strip::Stripped;
-pub use thread::{Exchange, Frozen, Pin, Thread};
-pub use view::{Inserted, Item, Kind, View, rewrite, strip};
+pub use size::ThreadSizes;
+pub use strip::StrippedExchange;
+pub use thread::{Exchange, FreezeReason, PinReason, Thread};
+pub use view::{InsertedKind, InsertedMessage, View, ViewItem, rewrite, strip};

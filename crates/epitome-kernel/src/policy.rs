@@ -11,23 +11,23 @@ use std::time::Duration;
 use epitome_types::hook::*;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::chain::Rest;
+use crate::chain::NextPolicies;
 
 /// What a policy makes of a job: nothing, an answer, or that there is none.
-pub type Opinion<T> = Result<Option<T>, Halt>;
+pub type HookResult<T> = Result<Option<T>, HookInterrupt>;
 
 /// Why a policy has no answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Halt {
+pub enum HookInterrupt {
     /// It wants a model to be asked first; then it is asked again.
-    Ask(Box<ModelAsk>),
+    Ask(Box<ModelQuestion>),
     /// It failed.
     Error(PolicyError),
 }
 
 /// A question for a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ModelAsk {
+pub struct ModelQuestion {
     /// The name under which the reply is found in the job.
     pub id: String,
     /// The system prompt.
@@ -39,7 +39,7 @@ pub struct ModelAsk {
     /// The conversation that the question is added to, as a message of the user and nothing else,
     /// so that the provider reads the rest from its cache. Then there is no `system`, and a bound
     /// that the conversation states for its replies stays.
-    pub after: Option<Underway>,
+    pub after: Option<LiveRequest>,
     /// How long the answer may take, repetitions included; as long as the adapter lets it where
     /// nothing is said.
     pub within: Option<Duration>,
@@ -47,7 +47,7 @@ pub struct ModelAsk {
 
 /// A conversation that is under way: the request that its provider was sent, or would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Underway {
+pub struct LiveRequest {
     /// Its bytes.
     pub request: Arc<[u8]>,
     /// The name of its format.
@@ -67,7 +67,7 @@ pub struct PolicyError {
 }
 
 /// A job, whichever hook it belongs to.
-pub trait Asked {
+pub trait HookJob {
     /// The hook's name.
     const HOOK: &'static str;
 
@@ -85,7 +85,7 @@ pub struct HookShape {
     /// What it is asked.
     pub job: &'static TableShape,
     /// What it answers.
-    pub answer: Shape,
+    pub answer: ValueShape,
 }
 
 macro_rules! hooks {
@@ -94,8 +94,8 @@ macro_rules! hooks {
         pub const HOOKS: &[HookShape] = &[$(HookShape {
             name: stringify!($hook),
             doc: concat!($($doc),+),
-            job: <$job as Tabular>::TABLE,
-            answer: <$answer as Shaped>::SHAPE,
+            job: <$job as HasTableShape>::TABLE,
+            answer: <$answer as HasShape>::SHAPE,
         }),+];
 
         /// What a policy is asked.
@@ -149,7 +149,7 @@ macro_rules! hooks {
             }
         }
 
-        $(impl $(<$life>)? Asked for $job $(<$life>)? {
+        $(impl $(<$life>)? HookJob for $job $(<$life>)? {
             const HOOK: &'static str = stringify!($hook);
 
             fn common_mut(&mut self) -> &mut Common {
@@ -172,8 +172,8 @@ macro_rules! hooks {
             ///
             /// # Errors
             ///
-            /// [`Halt`], as every hook.
-            fn answer(&self, job: &Job<'_>, rest: &Rest<'_>) -> Opinion<Answer> {
+            /// [`HookInterrupt`], as every hook.
+            fn answer(&self, job: &Job<'_>, rest: &NextPolicies<'_>) -> HookResult<Answer> {
                 match job {
                     $(Job::$name(job) => Ok(self.$hook(job, rest)?.map(Answer::$name))),+
                 }
@@ -184,22 +184,22 @@ macro_rules! hooks {
                 ///
                 /// # Errors
                 ///
-                /// [`Halt`]: the next policy answers, or a model is asked first.
-                fn $hook(&self, _job: &$job, _rest: &Rest<'_>) -> Opinion<$answer> {
+                /// [`HookInterrupt`]: the next policy answers, or a model is asked first.
+                fn $hook(&self, _job: &$job, _rest: &NextPolicies<'_>) -> HookResult<$answer> {
                     Ok(None)
                 }
             )+
         }
 
-        impl Rest<'_> {
+        impl NextPolicies<'_> {
             $(
                 #[doc = concat!("What the policies behind answer to `", stringify!($hook), "`.")]
                 ///
                 /// # Errors
                 ///
                 /// Where one of them wants a model to be asked first.
-                pub fn $hook(&self, job: &$job) -> Opinion<$answer> {
-                    Ok(match self.ask(&Job::$name(job))? {
+                pub fn $hook(&self, job: &$job) -> HookResult<$answer> {
+                    Ok(match self.call(&Job::$name(job))? {
                         Some(Answer::$name(answer)) => Some(answer),
                         _ => None,
                     })
@@ -219,7 +219,7 @@ hooks! {
     /// What a text says of goals. What the policies say is joined.
     goals Goals (GoalsJob) -> Vec<Found>;
     /// Whether to compress now.
-    trigger Trigger (TriggerJob) -> Trigger;
+    trigger Trigger (TriggerJob) -> TriggerAnswer;
     /// What to do about a prompt that is compressed.
     plan Plan (PlanJob<'a>) -> Orders;
     /// Which checkpoints are written anew, smaller, in the same compression.
@@ -227,7 +227,7 @@ hooks! {
     /// How a model is asked for a summary.
     prompt Prompt (PromptJob<'a>) -> Prompt;
     /// Whether a model's summary is good enough.
-    verify Verify (VerifyJob<'a>) -> Verify;
+    verify Verify (VerifyJob<'a>) -> VerifyAnswer;
     /// How a text that Epitome writes into the prompt is worded.
     render Render (RenderJob) -> Render;
     /// How far the conversation can be relied on.
@@ -237,13 +237,13 @@ hooks! {
 }
 
 /// Watches a chain being asked.
-pub trait Tracer: Send + Sync {
+pub trait PolicyTracer: Send + Sync {
     /// A policy was asked, and this is what came of it.
-    fn asked(&self, job: &Job<'_>, policy: &str, opinion: &Opinion<Answer>);
+    fn asked(&self, job: &Job<'_>, policy: &str, opinion: &HookResult<Answer>);
 }
 
-impl<T: Tracer + ?Sized> Tracer for Arc<T> {
-    fn asked(&self, job: &Job<'_>, policy: &str, opinion: &Opinion<Answer>) {
+impl<T: PolicyTracer + ?Sized> PolicyTracer for Arc<T> {
+    fn asked(&self, job: &Job<'_>, policy: &str, opinion: &HookResult<Answer>) {
         (**self).asked(job, policy, opinion);
     }
 }
@@ -257,8 +257,8 @@ mod tests {
     #[test]
     fn answers_are_read_by_the_name_of_their_hook() {
         let read = |hook| Answer::read(hook, BoolDeserializer::<value::Error>::new(false));
-        assert_eq!(read("trigger"), Ok(Some(Answer::Trigger(Trigger::Wait(false)))));
-        assert_eq!(read("verify"), Ok(Some(Answer::Verify(Verify::Plain(false)))));
+        assert_eq!(read("trigger"), Ok(Some(Answer::Trigger(TriggerAnswer::Wait(false)))));
+        assert_eq!(read("verify"), Ok(Some(Answer::Verify(VerifyAnswer::Plain(false)))));
         assert_eq!(read("tirgger"), Ok(None));
         assert!(read("budgets").is_err());
     }

@@ -4,15 +4,16 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use crate::policy::{ModelAsk, Underway};
+use crate::policy::{LiveRequest, ModelQuestion};
 use async_trait::async_trait;
 
 use epitome_types::{
-    Budget, ContentId, Entry, EntryId, Image, Level, Passage, Style, Summary, SummaryKind, Unit,
+    Budget, BudgetUnit, CheckpointLevel, ContentId, Entry, EntryId, ImagePart, Passage, Summary,
+    SummaryKind, SummaryStyle,
 };
 
 /// Counts tokens. A count depends on nothing but the text.
-pub trait Counter: Send + Sync {
+pub trait TokenCounter: Send + Sync {
     /// Names the vocabulary, for reports and as part of cache keys.
     fn id(&self) -> &str;
 
@@ -25,7 +26,7 @@ pub trait Counter: Send + Sync {
     }
 
     /// Tokens of an image, by its dimensions (RULES 124).
-    fn image(&self, image: &Image) -> u64;
+    fn image(&self, image: &ImagePart) -> u64;
 
     /// Tokens that the protocol adds to every message.
     fn message(&self) -> u64 {
@@ -34,7 +35,7 @@ pub trait Counter: Send + Sync {
 }
 
 /// Sizes a text in the unit of a budget, so that a summariser can fill it exactly.
-pub trait Measure: Send + Sync {
+pub trait TextMeasure: Send + Sync {
     /// The size of a text, in the budget's unit. Sizes of pieces may add up to slightly more than
     /// the size of their concatenation, never to less.
     fn size(&self, text: &str) -> u64;
@@ -45,13 +46,12 @@ pub struct SummaryJob<'a> {
     /// Whether it stands for entries or for the text of one part.
     pub kind: SummaryKind,
     /// How detailed it will be; a digest is as detailed as there is room.
-    pub level: Level,
+    pub level: CheckpointLevel,
     /// The entries to stand for, oldest first, with gaps where entries stay in the prompt. For a
     /// digest one entry that holds nothing but the part.
     pub entries: &'a [&'a Entry],
-    /// The same entries as they were said, each in its place. Where a text was made smaller before it
-    /// was first sent, nobody knew what would be needed of it; whoever quotes chooses from here.
-    /// What `entries` lack of it can be found already.
+    /// The same entries as they were said, each in its place. A summary quotes from these: a text
+    /// that was made smaller on arrival may lack what is needed now. Search finds the rest.
     pub originals: &'a [&'a Entry],
     /// The entries that stay in the prompt beside the summary, oldest first; of a digest, those
     /// that are pinned.
@@ -59,9 +59,9 @@ pub struct SummaryJob<'a> {
     /// The most the summary may take, by `measure`.
     pub most: u64,
     /// Sizes a text in the unit of `most`.
-    pub measure: &'a dyn Measure,
+    pub measure: &'a dyn TextMeasure,
     /// How to word it.
-    pub style: Style,
+    pub style: SummaryStyle,
     /// Whether the pieces that are left out are wanted ([`Summary::left`]).
     pub passages: bool,
 }
@@ -109,7 +109,7 @@ pub enum SummaryError {
 
 /// A language model that policies may ask, and that writes summaries.
 #[async_trait]
-pub trait Model: Send + Sync {
+pub trait LanguageModel: Send + Sync {
     /// Its name, for reports.
     fn name(&self) -> &str;
 
@@ -118,7 +118,7 @@ pub trait Model: Send + Sync {
     /// # Errors
     ///
     /// When it cannot answer.
-    async fn complete(&self, ask: &ModelAsk) -> Result<String, ModelError>;
+    async fn complete(&self, ask: &ModelQuestion) -> Result<String, ModelError>;
 
     /// The largest prompt that it takes, with room for the answer in it, in tokens as it counts
     /// them; `None` where nobody knows. It may be asked for over the network, once.
@@ -128,7 +128,7 @@ pub trait Model: Send + Sync {
 
     /// Whether a question can be added to this conversation: it is one with this model, so that its
     /// beginning is cached where the question goes.
-    fn extends(&self, _conversation: &Underway) -> bool {
+    fn extends(&self, _conversation: &LiveRequest) -> bool {
         false
     }
 }
@@ -142,13 +142,13 @@ pub struct ModelError {
     /// Why not.
     pub cause: String,
     /// What can be done about it.
-    pub lack: Lack,
+    pub lack: ModelLimitHit,
 }
 
 /// What was wrong with a question, where asking another one would help.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Lack {
+pub enum ModelLimitHit {
     /// Nothing is known to help.
     #[default]
     Other,
@@ -173,12 +173,12 @@ pub struct DigestJob<'a> {
     /// The most the digest may take, by `measure`; what is no larger stays as it is.
     pub most: u64,
     /// Sizes a text in the unit of `most`.
-    pub measure: &'a dyn Measure,
+    pub measure: &'a dyn TextMeasure,
 }
 
 /// What may stand in the place of a tool result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Digested {
+pub struct ToolDigest {
     /// The text, without the marker that names the original.
     pub text: String,
     /// What the result was taken for, in a word or two: `json`, `log`, `text`.
@@ -189,15 +189,15 @@ pub struct Digested {
 }
 
 /// Makes tool results smaller by their shape, without a model.
-pub trait Digester: Send + Sync {
+pub trait ToolDigester: Send + Sync {
     /// A digest that is smaller than the text and no larger than the job allows; `None` where the
     /// text should stay, or be replaced in another way.
-    fn digest(&self, job: &DigestJob<'_>) -> Option<Digested>;
+    fn digest(&self, job: &DigestJob<'_>) -> Option<ToolDigest>;
 }
 
 /// One text for the store.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Blob {
+pub struct StoredText {
     /// Its address.
     pub id: ContentId,
     /// What a person is told it is (`e4 read_file result`).
@@ -208,9 +208,9 @@ pub struct Blob {
 
 /// What left the prompt in one compression, ready to be kept.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Departure {
+pub struct Eviction {
     /// The originals.
-    pub blobs: Vec<Blob>,
+    pub blobs: Vec<StoredText>,
     /// The pieces to be found by search; `entry` points into `sources`.
     pub passages: Vec<Passage>,
     /// For each entry with passages: the address of its original and what it is called.
@@ -260,20 +260,20 @@ pub struct MissedWord {
 }
 
 /// Keeps what was said. Everything is addressed by scope first; nothing crosses it (RULES 66).
-pub trait Store: Send + Sync {
+pub trait OriginalStore: Send + Sync {
     /// Keeps what left the prompt: on return it survives a crash of the process.
     ///
     /// # Errors
     ///
     /// When it could not be kept; then nothing of it was.
-    fn keep(&self, scope: &str, departure: &Departure) -> Result<(), StoreError>;
+    fn keep(&self, scope: &str, departure: &Eviction) -> Result<(), StoreError>;
 
     /// The original under a full id or an unambiguous beginning of one.
     ///
     /// # Errors
     ///
     /// When there is none, or more than one.
-    fn original(&self, scope: &str, id: &str) -> Result<Blob, StoreError>;
+    fn original(&self, scope: &str, id: &str) -> Result<StoredText, StoreError>;
 
     /// Excerpts that answer a query, best first, at most `budget` tokens by `counter` in all.
     ///
@@ -285,7 +285,7 @@ pub trait Store: Send + Sync {
         scope: &str,
         query: &str,
         budget: u64,
-        counter: &dyn Counter,
+        counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError>;
 
     /// The same in what one session said alone: nothing that others said changes what is found, nor
@@ -299,7 +299,7 @@ pub trait Store: Send + Sync {
         of: SessionOf<'_>,
         query: &str,
         budget: u64,
-        counter: &dyn Counter,
+        counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         let mut found = self.search(of.scope, query, budget, counter)?;
         found.retain(|excerpt| excerpt.place_in(of.session).is_some());
@@ -317,7 +317,7 @@ pub trait Store: Send + Sync {
         scopes: &[String],
         query: &str,
         budget: u64,
-        counter: &dyn Counter,
+        counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         let (mut found, mut left) = (Vec::new(), budget);
         for scope in scopes {
@@ -475,25 +475,25 @@ pub struct WorkspaceError {
 
 /// A gauge sizes entries and texts in one unit, with one counter.
 #[derive(Clone, Copy)]
-pub struct Gauge<'a> {
+pub struct SizeGauge<'a> {
     /// The counter used where the unit is tokens.
-    pub counter: &'a dyn Counter,
+    pub counter: &'a dyn TokenCounter,
     /// The unit.
-    pub unit: Unit,
+    pub unit: BudgetUnit,
 }
 
-impl fmt::Debug for Gauge<'_> {
+impl fmt::Debug for SizeGauge<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gauge")
+        f.debug_struct("SizeGauge")
             .field("counter", &self.counter.id())
             .field("unit", &self.unit)
             .finish()
     }
 }
 
-impl<'a> Gauge<'a> {
+impl<'a> SizeGauge<'a> {
     /// A gauge for a budget's unit.
-    pub fn of(budget: &Budget, counter: &'a dyn Counter) -> Self {
+    pub fn for_unit(budget: &Budget, counter: &'a dyn TokenCounter) -> Self {
         Self { counter, unit: budget.unit }
     }
 }

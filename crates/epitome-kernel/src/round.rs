@@ -6,9 +6,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use epitome_types::hook::Place;
+use epitome_types::hook::MessageNumber;
 
-use crate::policy::{Answer, Halt, Job, Opinion};
+use crate::policy::{Answer, HookInterrupt, HookResult, Job};
 
 /// What the policies of a chain gave for one job, as far as they were asked. Whoever asks them about
 /// the same job more than once, with a reply of a model or after a plan that came to nothing, keeps
@@ -19,7 +19,7 @@ pub struct ChainRound(Mutex<Vec<JobHearing>>);
 /// What the policies from one on came to, with the name of the one that said so.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GivenOpinion {
-    pub(crate) opinion: Opinion<Answer>,
+    pub(crate) opinion: HookResult<Answer>,
     pub(crate) by: Option<String>,
 }
 
@@ -64,7 +64,8 @@ impl ChainRound {
         let own = &mut hearings[0];
         let replies = job.common().replies.len();
         if own.replies != replies {
-            let waits = |given: &mut GivenOpinion| matches!(given.opinion, Err(Halt::Ask(_)));
+            let waits =
+                |given: &mut GivenOpinion| matches!(given.opinion, Err(HookInterrupt::Ask(_)));
             own.heard.iter_mut().for_each(|one| drop(one.given.take_if(waits)));
         }
         (own.print, own.replies) = (None, replies);
@@ -144,6 +145,6 @@ fn print(job: &Job<'_>) -> String {
         Job::Verify(job) => (job.texts, job.covered.count),
         _ => return print,
     };
-    print.extend((1..=count).map(|place| format!("\n{:?}", texts.text(Place(place)))));
+    print.extend((1..=count).map(|place| format!("\n{:?}", texts.text(MessageNumber(place)))));
     print
 }

@@ -1,35 +1,35 @@
 //! Sizes of texts, entries and conversations in the unit of a budget.
 //!
-//! Invariant: every text of a thread is counted once, when [`Sizes`] is built; afterwards only
+//! Invariant: every text of a thread is counted once, when [`ThreadSizes`] is built; afterwards only
 //! texts that are new are. A size never understates what will be sent.
 
-use epitome_types::{Body, Breakdown, Entry, EntryId, Part, PartId, Role, Unit};
+use epitome_types::{BudgetUnit, Entry, EntryId, Part, PartBody, PartId, Role, TokenBreakdown};
 
-use crate::port::{Gauge, Measure};
-use crate::strip::Stripped;
+use crate::port::{SizeGauge, TextMeasure};
+use crate::strip::StrippedExchange;
 use crate::thread::Thread;
 
 /// What an inserted message takes beside its escaped text, at most: a content block of its own,
 /// and its neighbour's text wrapped into one.
 const FRAME_BYTES: u64 = 64;
 
-impl Measure for Gauge<'_> {
+impl TextMeasure for SizeGauge<'_> {
     fn size(&self, text: &str) -> u64 {
         match self.unit {
-            Unit::Tokens => self.counter.count(text),
-            Unit::Chars => text.chars().count() as u64,
-            Unit::Bytes => escaped(text),
+            BudgetUnit::Tokens => self.counter.count(text),
+            BudgetUnit::Chars => text.chars().count() as u64,
+            BudgetUnit::Bytes => escaped(text),
         }
     }
 }
 
-impl Gauge<'_> {
+impl SizeGauge<'_> {
     /// What an inserted message takes beside its text.
     pub fn frame(&self) -> u64 {
         match self.unit {
-            Unit::Tokens => self.counter.message(),
-            Unit::Chars => 1,
-            Unit::Bytes => FRAME_BYTES,
+            BudgetUnit::Tokens => self.counter.message(),
+            BudgetUnit::Chars => 1,
+            BudgetUnit::Bytes => FRAME_BYTES,
         }
     }
 
@@ -47,29 +47,31 @@ impl Gauge<'_> {
                 owner.push(at);
             };
             match &part.body {
-                Body::Text(text) | Body::Thinking(text) => push(text.as_str()),
-                Body::Result(result) => push(&result.text),
-                Body::Opaque(opaque) => push(&opaque.text),
-                Body::Call(call) => {
-                    if self.unit == Unit::Tokens {
+                PartBody::Text(text) | PartBody::Thinking(text) => push(text.as_str()),
+                PartBody::Result(result) => push(&result.text),
+                PartBody::Opaque(opaque) => push(&opaque.text),
+                PartBody::Call(call) => {
+                    if self.unit == BudgetUnit::Tokens {
                         push(&call.tool);
                     }
                     push(&call.arguments);
                 }
-                Body::Image(_) => {}
+                PartBody::Image(_) => {}
             }
         }
         let counts = match self.unit {
-            Unit::Tokens => self.counter.count_all(&texts),
-            Unit::Chars | Unit::Bytes => texts.iter().map(|text| self.size(text)).collect(),
+            BudgetUnit::Tokens => self.counter.count_all(&texts),
+            BudgetUnit::Chars | BudgetUnit::Bytes => {
+                texts.iter().map(|text| self.size(text)).collect()
+            }
         };
         let mut sizes = vec![0; parts.len()];
         for (at, count) in owner.into_iter().zip(counts) {
             sizes[at] += count;
         }
-        if self.unit == Unit::Tokens {
+        if self.unit == BudgetUnit::Tokens {
             for (size, part) in sizes.iter_mut().zip(parts) {
-                if let Body::Image(image) = &part.body {
+                if let PartBody::Image(image) = &part.body {
                     *size = self.counter.image(image);
                 }
             }
@@ -81,27 +83,27 @@ impl Gauge<'_> {
     fn entry(&self, entry: &Entry, parts: &[u64]) -> u64 {
         let sum: u64 = parts.iter().sum();
         match self.unit {
-            Unit::Tokens => self.counter.message() + sum,
-            Unit::Chars => sum + (parts.len() as u64).max(1),
-            Unit::Bytes => u64::from(entry.bytes) + 1,
+            BudgetUnit::Tokens => self.counter.message() + sum,
+            BudgetUnit::Chars => sum + (parts.len() as u64).max(1),
+            BudgetUnit::Bytes => u64::from(entry.bytes) + 1,
         }
     }
 }
 
 /// The sizes of all parts and entries of one thread, in one unit.
 #[derive(Clone, Debug)]
-pub struct Sizes<'g> {
-    gauge: Gauge<'g>,
+pub struct ThreadSizes<'g> {
+    gauge: SizeGauge<'g>,
     envelope: u64,
     parts: Vec<u64>,
     starts: Vec<usize>,
     entries: Vec<u64>,
 }
 
-impl<'g> Sizes<'g> {
+impl<'g> ThreadSizes<'g> {
     /// Measures a conversation. `envelope` is what the request takes beside its messages, in the
     /// gauge's unit: tool schemas, the JSON around the messages.
-    pub fn of(entries: &[Entry], gauge: Gauge<'g>, envelope: u64) -> Self {
+    pub fn measure(entries: &[Entry], gauge: SizeGauge<'g>, envelope: u64) -> Self {
         let all: Vec<_> = entries.iter().flat_map(|entry| &entry.parts).collect();
         let parts = gauge.parts(&all);
         let mut starts = Vec::with_capacity(entries.len());
@@ -117,7 +119,7 @@ impl<'g> Sizes<'g> {
     }
 
     /// The gauge they were measured with.
-    pub fn gauge(&self) -> &Gauge<'g> {
+    pub fn gauge(&self) -> &SizeGauge<'g> {
         &self.gauge
     }
 
@@ -136,8 +138,8 @@ impl<'g> Sizes<'g> {
     pub fn rewritten(&self, thread: &Thread, id: PartId, text: &str) -> u64 {
         let size = self.gauge.size(text);
         match (thread.part(id).map(|part| &part.body), self.gauge.unit) {
-            (Some(Body::Call(call)), Unit::Tokens) => size + self.gauge.size(&call.tool),
-            (Some(Body::Call(call)), Unit::Bytes) => {
+            (Some(PartBody::Call(call)), BudgetUnit::Tokens) => size + self.gauge.size(&call.tool),
+            (Some(PartBody::Call(call)), BudgetUnit::Bytes) => {
                 let bare = self.part(id) + text.len() as u64;
                 size.max(bare.saturating_sub(call.arguments.len() as u64))
             }
@@ -149,8 +151,8 @@ impl<'g> Sizes<'g> {
     /// puts around a part is not known and not counted.
     pub fn share(&self, id: PartId) -> u64 {
         let separator = match self.gauge.unit {
-            Unit::Chars => 1,
-            Unit::Tokens | Unit::Bytes => 0,
+            BudgetUnit::Chars => 1,
+            BudgetUnit::Tokens | BudgetUnit::Bytes => 0,
         };
         self.part(id) + separator
     }
@@ -167,7 +169,7 @@ impl<'g> Sizes<'g> {
 
     /// The same sizes where these parts and entries have left.
     #[must_use]
-    pub fn without(mut self, gone: &Stripped) -> Self {
+    pub fn without(mut self, gone: &StrippedExchange) -> Self {
         for &part in &gone.parts {
             let share = self.share(part);
             let entry = &mut self.entries[part.entry.index()];
@@ -181,8 +183,8 @@ impl<'g> Sizes<'g> {
     /// The size of a request whose messages add up to `messages`.
     pub fn request(&self, messages: u64) -> u64 {
         let last_separator = match self.gauge.unit {
-            Unit::Tokens => 0,
-            Unit::Chars | Unit::Bytes => 1,
+            BudgetUnit::Tokens => 0,
+            BudgetUnit::Chars | BudgetUnit::Bytes => 1,
         };
         self.envelope + messages.saturating_sub(last_separator)
     }
@@ -193,7 +195,7 @@ impl<'g> Sizes<'g> {
     }
 
     /// Adds an entry to a breakdown. Meaningful in tokens, where the parts add up to the entry.
-    pub fn add_to(&self, by: &mut Breakdown, entry: &Entry) {
+    pub fn add_to(&self, by: &mut TokenBreakdown, entry: &Entry) {
         let mut rest = self.entry(entry.id);
         for (at, part) in entry.parts.iter().enumerate() {
             let size = self.part(PartId { entry: entry.id, part: at as u32 });
@@ -206,17 +208,19 @@ impl<'g> Sizes<'g> {
 
 /// Where a part counts, or (`None`) what the protocol adds to its message.
 pub(crate) fn category<'b>(
-    by: &'b mut Breakdown,
+    by: &'b mut TokenBreakdown,
     entry: &Entry,
     part: Option<&Part>,
 ) -> &'b mut u64 {
     match (entry.role, part.map(|part| (&part.body, part.within))) {
         (Role::System, _) => &mut by.system,
-        (_, Some((Body::Image(_), _))) => &mut by.images,
-        (_, Some((Body::Call(_), _))) => &mut by.tool_calls,
-        (_, Some((Body::Result(_), _) | (_, Some(_)))) => &mut by.tool_results,
-        (_, Some((Body::Opaque(opaque), _))) if opaque.answers.is_some() => &mut by.tool_results,
-        (_, Some((Body::Opaque(opaque), _))) if opaque.calls.is_some() => &mut by.tool_calls,
+        (_, Some((PartBody::Image(_), _))) => &mut by.images,
+        (_, Some((PartBody::Call(_), _))) => &mut by.tool_calls,
+        (_, Some((PartBody::Result(_), _) | (_, Some(_)))) => &mut by.tool_results,
+        (_, Some((PartBody::Opaque(opaque), _))) if opaque.answers.is_some() => {
+            &mut by.tool_results
+        }
+        (_, Some((PartBody::Opaque(opaque), _))) if opaque.calls.is_some() => &mut by.tool_calls,
         (Role::Assistant, _) => &mut by.assistant,
         (Role::Tool, _) => &mut by.tool_results,
         (Role::User, None) if entry.results().next().is_some() => &mut by.tool_results,

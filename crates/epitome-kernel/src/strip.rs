@@ -8,13 +8,13 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use epitome_types::{Body, Entry, EntryId, Op, Part, PartId, Plan, Role};
+use epitome_types::{Entry, EntryId, Op, Part, PartBody, PartId, Plan, Role};
 
 use crate::thread::{Exchange, Thread};
 
 /// What an exchange loses when its talk stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stripped {
+pub struct StrippedExchange {
     /// Parts of messages that stay, in order: calls and results, or notes that are stale.
     pub parts: Vec<PartId>,
     /// Messages that leave whole, in order: they say nothing else.
@@ -25,7 +25,7 @@ impl Thread {
     /// What an exchange of this thread loses when its talk stays. `None` where there is nothing to
     /// lose or nothing may be touched: it is pinned or holds the latest reasoning, a message would
     /// end with reasoning, or the conversation would begin with another message.
-    pub fn stripped(&self, exchange: &Exchange) -> Option<Stripped> {
+    pub fn stripped(&self, exchange: &Exchange) -> Option<StrippedExchange> {
         let mut gone = Gone::default();
         for entry in &self.entries()[exchange.entries.clone()] {
             if self.pinned(entry.id).is_some() || self.thinks_last(entry.id) {
@@ -35,10 +35,10 @@ impl Thread {
             if tools.is_empty() {
                 continue;
             }
-            match Rest::of(entry, &tools) {
-                Rest::Talk => gone.parts.extend(tools),
-                Rest::Reasoning => return None,
-                Rest::Nothing => drop(gone.entries.insert(entry.id)),
+            match StripRemainder::of(entry, &tools) {
+                StripRemainder::Talk => gone.parts.extend(tools),
+                StripRemainder::Reasoning => return None,
+                StripRemainder::Nothing => drop(gone.entries.insert(entry.id)),
             }
         }
         let opening = self.entries().iter().find(|entry| entry.role != Role::System)?;
@@ -55,7 +55,7 @@ impl Thread {
     /// What the entries before a place lose when the notes leave that a newer one states anew
     /// (RULES 16). Nothing that is pinned by hand loses any, no message is left with nothing, and
     /// the conversation begins with the same one; two messages of the assistant do not meet.
-    pub fn restated(&self, before: usize) -> Stripped {
+    pub fn restated(&self, before: usize) -> StrippedExchange {
         let mut gone = Gone::default();
         let mut talk = Talk::of(self.entries());
         let opening = talk.next.first().copied().flatten();
@@ -65,15 +65,15 @@ impl Thread {
             let (place, pin) = (entry.id.index(), self.pinned(entry.id));
             let held = self.holds(entry.id) || self.thinks_last(entry.id);
             let alone = self.exchange_of(entry.id).entries.len() == 1;
-            match Rest::of(entry, parts) {
+            match StripRemainder::of(entry, parts) {
                 _ if held => {}
-                Rest::Talk => gone.parts.extend(parts),
-                Rest::Nothing if alone && pin.is_none() && Some(place) != opening => {
+                StripRemainder::Talk => gone.parts.extend(parts),
+                StripRemainder::Nothing if alone && pin.is_none() && Some(place) != opening => {
                     if entry.role != Role::User || !talk.meets(place, &gone) {
                         gone.entries.insert(entry.id);
                     }
                 }
-                Rest::Nothing | Rest::Reasoning => {}
+                StripRemainder::Nothing | StripRemainder::Reasoning => {}
             }
         }
         gone.into()
@@ -114,7 +114,7 @@ impl<'e> Talk<'e> {
     }
 }
 
-impl From<Gone> for Stripped {
+impl From<Gone> for StrippedExchange {
     fn from(gone: Gone) -> Self {
         let Gone { parts, entries } = gone;
         Self { parts: parts.into_iter().collect(), entries: entries.into_iter().collect() }
@@ -157,15 +157,17 @@ impl Gone {
                 let led = led(thread.entries(), place);
                 match (self.has(entry.id), led) {
                     (gone, Some(led)) => gone != self.all(led),
-                    (gone, None) => gone && Rest::of(entry, &tools(entry)) != Rest::Nothing,
+                    (gone, None) => {
+                        gone && StripRemainder::of(entry, &tools(entry)) != StripRemainder::Nothing
+                    }
                 }
             })
     }
 
     /// What is left of a message that stays.
-    pub(crate) fn rest(&self, entry: &Entry) -> Rest {
+    pub(crate) fn rest(&self, entry: &Entry) -> StripRemainder {
         let own = PartId { entry: entry.id, part: 0 }..=PartId { entry: entry.id, part: u32::MAX };
-        Rest::of(entry, &self.parts.range(own).copied().collect::<Vec<_>>())
+        StripRemainder::of(entry, &self.parts.range(own).copied().collect::<Vec<_>>())
     }
 
     fn has(&self, entry: EntryId) -> bool {
@@ -179,7 +181,7 @@ impl Gone {
 
 /// What is left of a message when parts of it have left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rest {
+pub(crate) enum StripRemainder {
     /// Something that is said, asked for or answered.
     Talk,
     /// That too, and reasoning at its end, which providers refuse.
@@ -188,7 +190,7 @@ pub(crate) enum Rest {
     Nothing,
 }
 
-impl Rest {
+impl StripRemainder {
     fn of(entry: &Entry, gone: &[PartId]) -> Self {
         let stays = |(part, at): &(&Part, u32)| {
             let own = part.within.is_none();
@@ -196,8 +198,8 @@ impl Rest {
         };
         let left: Vec<_> = entry.parts.iter().zip(0..).filter(stays).collect();
         let empty = |(part, _): &(&Part, u32)| match &part.body {
-            Body::Thinking(_) => true,
-            Body::Text(text) => text.trim().is_empty(),
+            PartBody::Thinking(_) => true,
+            PartBody::Text(text) => text.trim().is_empty(),
             _ => false,
         };
         // A message in the role of a tool is its result.
@@ -205,7 +207,7 @@ impl Rest {
             return Self::Nothing;
         }
         match left.last() {
-            Some((Part { body: Body::Thinking(_), .. }, _)) => Self::Reasoning,
+            Some((Part { body: PartBody::Thinking(_), .. }, _)) => Self::Reasoning,
             _ => Self::Talk,
         }
     }
@@ -222,7 +224,7 @@ fn tools(entry: &Entry) -> Vec<PartId> {
 fn led(entries: &[Entry], place: usize) -> Option<Range<usize>> {
     let alone = |entry: &Entry| {
         let mut bodies = entry.parts.iter().map(|part| &part.body);
-        !entry.parts.is_empty() && bodies.all(|body| matches!(body, Body::Thinking(_)))
+        !entry.parts.is_empty() && bodies.all(|body| matches!(body, PartBody::Thinking(_)))
     };
     entries.get(place).filter(|entry| alone(entry))?;
     let start = place + entries[place..].iter().take_while(|entry| alone(entry)).count();

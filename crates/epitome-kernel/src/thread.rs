@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use epitome_types::{Body, Call, Entry, EntryId, Part, PartId, Role, Speaker};
+use epitome_types::{Entry, EntryId, Part, PartBody, PartId, Role, Speaker, ToolCall};
 
 use crate::notes::{Before, Notes, SystemBlock};
 
 /// Why an entry cannot leave the prompt; where there are several reasons, the last of these counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Pin {
+pub enum PinReason {
     /// It shares an exchange with a pinned entry.
     Partner,
     /// It is the newest message of a conversation in which nobody in the user role wrote a text.
@@ -37,11 +37,11 @@ pub enum Pin {
 
 /// Why a part cannot be rewritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Frozen {
+pub enum FreezeReason {
     /// It belongs to a system prompt (RULES 3).
     System,
     /// It is pinned (RULES 3).
-    Pinned(Pin),
+    Pinned(PinReason),
     /// It is reasoning, or stands beside reasoning in the latest assistant entry (RULES 107).
     Thinking,
     /// It has no text of its own: a call, an image, an opaque block, a result made of blocks.
@@ -68,7 +68,7 @@ pub struct Thread {
     originals: BTreeMap<EntryId, Entry>,
     exchanges: Vec<Exchange>,
     exchange_of: Vec<usize>,
-    pins: Vec<Option<Pin>>,
+    pins: Vec<Option<PinReason>>,
     typed: Option<EntryId>,
     latest_thinking: Option<EntryId>,
     /// The call that each result answers.
@@ -136,21 +136,21 @@ impl Thread {
         let newest = self.entries.iter().rposition(|entry| entry.role != Role::System);
         let typed = self.typed.map(EntryId::index);
         let compacted: Vec<_> = self.places(is_compacted).collect();
-        systems.into_iter().for_each(|at| self.pin(at, Pin::System));
-        compacted.into_iter().for_each(|at| self.pin(at, Pin::Compacted));
-        by_hand.iter().for_each(|id| self.pin(id.index(), Pin::ByHand));
-        states.into_iter().for_each(|at| self.pin(at, Pin::State));
-        pending.iter().for_each(|&at| self.pin(at, Pin::Pending));
-        typed.into_iter().for_each(|at| self.pin(at, Pin::Typed));
+        systems.into_iter().for_each(|at| self.pin(at, PinReason::System));
+        compacted.into_iter().for_each(|at| self.pin(at, PinReason::Compacted));
+        by_hand.iter().for_each(|id| self.pin(id.index(), PinReason::ByHand));
+        states.into_iter().for_each(|at| self.pin(at, PinReason::State));
+        pending.iter().for_each(|&at| self.pin(at, PinReason::Pending));
+        typed.into_iter().for_each(|at| self.pin(at, PinReason::Typed));
         note.filter(|&at| typed.is_none_or(|typed| at > typed))
             .into_iter()
-            .for_each(|at| self.pin(at, Pin::Note));
+            .for_each(|at| self.pin(at, PinReason::Note));
         if typed.is_none() && note.is_none() {
-            newest.into_iter().for_each(|at| self.pin(at, Pin::Newest));
+            newest.into_iter().for_each(|at| self.pin(at, PinReason::Newest));
         }
         for exchange in self.exchanges.clone() {
             if exchange.entries.clone().any(|at| self.pins[at].is_some()) {
-                exchange.entries.for_each(|at| self.pin(at, Pin::Partner));
+                exchange.entries.for_each(|at| self.pin(at, PinReason::Partner));
             }
         }
     }
@@ -160,7 +160,7 @@ impl Thread {
         places.filter(move |(_, entry)| is_one(entry)).map(|(place, _)| place)
     }
 
-    fn pin(&mut self, place: usize, pin: Pin) {
+    fn pin(&mut self, place: usize, pin: PinReason) {
         if let Some(slot) = self.pins.get_mut(place) {
             *slot = (*slot).max(Some(pin));
         }
@@ -210,13 +210,13 @@ impl Thread {
     }
 
     /// Why an entry cannot leave, where it cannot.
-    pub fn pinned(&self, id: EntryId) -> Option<Pin> {
+    pub fn pinned(&self, id: EntryId) -> Option<PinReason> {
         self.pins.get(id.index()).copied().flatten()
     }
 
     /// Whether no word of an entry leaves: it is a system prompt, or somebody pinned it.
     pub(crate) fn holds(&self, id: EntryId) -> bool {
-        matches!(self.pinned(id), Some(Pin::System | Pin::ByHand))
+        matches!(self.pinned(id), Some(PinReason::System | PinReason::ByHand))
     }
 
     /// The entry with the last text that a person typed.
@@ -259,31 +259,33 @@ impl Thread {
     }
 
     /// Why a part of this thread cannot be rewritten, where it cannot.
-    pub fn frozen(&self, id: PartId) -> Option<Frozen> {
+    pub fn frozen(&self, id: PartId) -> Option<FreezeReason> {
         let part = self.part(id)?;
-        let whole = matches!(part.body, Body::Text(_)) && part.within.is_none();
+        let whole = matches!(part.body, PartBody::Text(_)) && part.within.is_none();
         match (self.pinned(id.entry), &part.body) {
-            (Some(Pin::System), _) => Some(Frozen::System),
-            (Some(Pin::ByHand), _) => Some(Frozen::Pinned(Pin::ByHand)),
-            (_, Body::Thinking(_)) => Some(Frozen::Thinking),
-            _ if self.latest_thinking == Some(id.entry) => Some(Frozen::Thinking),
-            (Some(pin @ (Pin::Typed | Pin::Note)), _) if whole => Some(Frozen::Pinned(pin)),
-            _ if self.notes.kept.contains(&id) => Some(Frozen::Pinned(Pin::State)),
-            (_, Body::Text(_)) => None,
-            (_, Body::Result(result)) if !result.text.is_empty() => None,
-            _ => Some(Frozen::NotText),
+            (Some(PinReason::System), _) => Some(FreezeReason::System),
+            (Some(PinReason::ByHand), _) => Some(FreezeReason::Pinned(PinReason::ByHand)),
+            (_, PartBody::Thinking(_)) => Some(FreezeReason::Thinking),
+            _ if self.latest_thinking == Some(id.entry) => Some(FreezeReason::Thinking),
+            (Some(pin @ (PinReason::Typed | PinReason::Note)), _) if whole => {
+                Some(FreezeReason::Pinned(pin))
+            }
+            _ if self.notes.kept.contains(&id) => Some(FreezeReason::Pinned(PinReason::State)),
+            (_, PartBody::Text(_)) => None,
+            (_, PartBody::Result(result)) if !result.text.is_empty() => None,
+            _ => Some(FreezeReason::NotText),
         }
     }
 
     /// Why the arguments of a call of this thread cannot be replaced, where they cannot: `NotText`
     /// for what is no call.
-    pub fn frozen_input(&self, id: PartId) -> Option<Frozen> {
-        let is_call = matches!(self.part(id).map(|part| &part.body), Some(Body::Call(_)));
+    pub fn frozen_input(&self, id: PartId) -> Option<FreezeReason> {
+        let is_call = matches!(self.part(id).map(|part| &part.body), Some(PartBody::Call(_)));
         match self.pinned(id.entry) {
-            Some(Pin::System) => Some(Frozen::System),
-            Some(pin) => Some(Frozen::Pinned(pin)),
-            None if self.latest_thinking == Some(id.entry) => Some(Frozen::Thinking),
-            None => (!is_call).then_some(Frozen::NotText),
+            Some(PinReason::System) => Some(FreezeReason::System),
+            Some(pin) => Some(FreezeReason::Pinned(pin)),
+            None if self.latest_thinking == Some(id.entry) => Some(FreezeReason::Thinking),
+            None => (!is_call).then_some(FreezeReason::NotText),
         }
     }
 
@@ -293,11 +295,11 @@ impl Thread {
     }
 
     /// The call whose result a part is or stands in.
-    pub fn call_of(&self, id: PartId) -> Option<&Call> {
+    pub fn call_of(&self, id: PartId) -> Option<&ToolCall> {
         let outer = self.part(id)?.within.unwrap_or(id.part);
         let call = self.answers.get(&PartId { entry: id.entry, part: outer })?;
         match &self.part(*call)?.body {
-            Body::Call(call) => Some(call),
+            PartBody::Call(call) => Some(call),
             _ => None,
         }
     }
@@ -306,7 +308,7 @@ impl Thread {
     pub fn is_done(&self, call: PartId) -> bool {
         let result = self.answers.iter().find(|(_, answered)| **answered == call);
         let body = result.and_then(|(id, _)| self.part(*id)).map(|part| &part.body);
-        matches!(body, Some(Body::Result(result)) if !result.error)
+        matches!(body, Some(PartBody::Result(result)) if !result.error)
     }
 
     /// A part of this thread and those within it.
@@ -331,7 +333,7 @@ impl Thread {
     /// What a person is told an entry is: `e12 read_file result`, `e3 user`.
     pub fn name(&self, entry: &Entry) -> String {
         let id = EntryId(self.before + entry.id.0);
-        let result = entry.parts.iter().position(|part| matches!(part.body, Body::Result(_)));
+        let result = entry.parts.iter().position(|part| matches!(part.body, PartBody::Result(_)));
         let tool = result.and_then(|at| self.tool_of(PartId { entry: entry.id, part: at as u32 }));
         match (entry.role, entry.results().count(), tool) {
             (Role::System, ..) => format!("{id} system"),
@@ -357,12 +359,12 @@ fn numbered(mut entries: Arc<Vec<Entry>>) -> Arc<Vec<Entry>> {
 /// Whether an entry holds what its provider compacted: the model is shown that, and nothing of what
 /// stands before it.
 fn is_compacted(entry: &Entry) -> bool {
-    let is_it = |part: &Part| matches!(&part.body, Body::Opaque(block) if block.kind.starts_with("compaction"));
+    let is_it = |part: &Part| matches!(&part.body, PartBody::Opaque(block) if block.kind.starts_with("compaction"));
     entry.parts.iter().any(is_it)
 }
 
 fn is_own_text(part: &Part) -> bool {
-    matches!(&part.body, Body::Text(text) if !text.is_empty()) && part.within.is_none()
+    matches!(&part.body, PartBody::Text(text) if !text.is_empty()) && part.within.is_none()
 }
 
 fn is_typed(entry: &Entry) -> bool {
@@ -377,7 +379,7 @@ fn is_note(entry: &Entry) -> bool {
 
 fn latest_thinking(entries: &[Entry]) -> Option<EntryId> {
     let latest = entries.iter().rfind(|entry| entry.role == Role::Assistant)?;
-    let thinks = latest.parts.iter().any(|part| matches!(part.body, Body::Thinking(_)));
+    let thinks = latest.parts.iter().any(|part| matches!(part.body, PartBody::Thinking(_)));
     thinks.then_some(latest.id)
 }
 
@@ -403,15 +405,15 @@ impl Links {
             for (part, body) in (0..).zip(&entry.parts) {
                 let at = PartId { entry: entry.id, part };
                 match &body.body {
-                    Body::Call(call) => open.push((&call.id, at)),
-                    Body::Result(result) => links.close(&mut open, &result.call, at),
-                    Body::Opaque(opaque) => {
+                    PartBody::Call(call) => open.push((&call.id, at)),
+                    PartBody::Result(result) => links.close(&mut open, &result.call, at),
+                    PartBody::Opaque(opaque) => {
                         open.extend(opaque.calls.as_deref().map(|id| (id, at)));
                         if let Some(id) = &opaque.answers {
                             links.close(&mut open, id, at);
                         }
                     }
-                    Body::Text(_) | Body::Thinking(_) | Body::Image(_) => {}
+                    PartBody::Text(_) | PartBody::Thinking(_) | PartBody::Image(_) => {}
                 }
             }
             if is_bare_thinking(entry) && place + 1 < entries.len() {
@@ -468,7 +470,8 @@ fn end_of_reply(entries: &[Entry], place: usize) -> usize {
 /// A reasoning item that stands alone belongs to what the reply says after it (RULES 105): where
 /// the items of a reply are entries of their own, none of them may stay without it.
 fn is_bare_thinking(entry: &Entry) -> bool {
-    !entry.parts.is_empty() && entry.parts.iter().all(|part| matches!(part.body, Body::Thinking(_)))
+    !entry.parts.is_empty()
+        && entry.parts.iter().all(|part| matches!(part.body, PartBody::Thinking(_)))
 }
 
 /// Where the model's latest turn begins: the last unbroken row of assistant entries. An open call

@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_types::{
-    Body, Breakdown, Checkpoint, Edit, Entry, EntryId, Part, PartId, Role, Speaker,
+    Checkpoint, Edit, Entry, EntryId, Part, PartBody, PartId, Role, Speaker, TokenBreakdown,
 };
 
-use crate::size::{Sizes, category};
+use crate::size::{ThreadSizes, category};
 use crate::thread::Thread;
 
 /// The prompt after a plan.
@@ -21,12 +21,12 @@ pub struct View<'t> {
     /// Parts that left entries which stay: calls and results, stale notes, reasoning.
     pub(crate) stripped: BTreeSet<PartId>,
     /// Ordered by place.
-    pub(crate) inserts: Vec<Inserted>,
+    pub(crate) inserts: Vec<InsertedMessage>,
 }
 
 /// A message that was not in the conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Inserted {
+pub struct InsertedMessage {
     /// It stands before the entry of this index.
     pub(crate) place: usize,
     /// Where it stands among those of its place: at the front, checkpoints go by what they cover.
@@ -36,12 +36,12 @@ pub struct Inserted {
     /// Its text.
     pub text: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: InsertedKind,
 }
 
 /// What a message is that was not in the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum InsertedKind {
     /// A note that a plan puts in.
     Note,
     /// A summary.
@@ -52,27 +52,27 @@ pub enum Kind {
 
 /// One message of a view.
 #[derive(Clone, Copy, Debug)]
-pub enum Item<'v> {
+pub enum ViewItem<'v> {
     /// An entry of the conversation; its parts may be rewritten.
     Kept(&'v Entry),
     /// A new message.
-    Inserted(&'v Inserted),
+    Inserted(&'v InsertedMessage),
 }
 
 impl View<'_> {
     /// The messages in order.
-    pub fn items(&self) -> impl Iterator<Item = Item<'_>> {
+    pub fn items(&self) -> impl Iterator<Item = ViewItem<'_>> {
         let mut inserts = self.inserts.iter().peekable();
         let mut items = Vec::with_capacity(self.kept.len() + self.inserts.len());
         for (place, entry) in self.thread.entries().iter().enumerate() {
             while let Some(inserted) = inserts.next_if(|inserted| inserted.place <= place) {
-                items.push(Item::Inserted(inserted));
+                items.push(ViewItem::Inserted(inserted));
             }
             if self.kept[place] {
-                items.push(Item::Kept(entry));
+                items.push(ViewItem::Kept(entry));
             }
         }
-        items.extend(inserts.map(Item::Inserted));
+        items.extend(inserts.map(ViewItem::Inserted));
         items.into_iter()
     }
 
@@ -107,7 +107,7 @@ impl View<'_> {
 
     /// How many checkpoints there are.
     pub fn checkpoints(&self) -> usize {
-        self.inserts.iter().filter(|inserted| inserted.kind == Kind::Checkpoint).count()
+        self.inserts.iter().filter(|inserted| inserted.kind == InsertedKind::Checkpoint).count()
     }
 
     /// The changes to the bytes, in the order of the messages. An insert names the nearest entry
@@ -141,13 +141,13 @@ impl View<'_> {
         items.map(|(item, place)| Entry { id: EntryId(place), ..self.entry_of(item) }).collect()
     }
 
-    fn entry_of(&self, item: Item<'_>) -> Entry {
+    fn entry_of(&self, item: ViewItem<'_>) -> Entry {
         match item {
-            Item::Inserted(inserted) => Entry {
+            ViewItem::Inserted(inserted) => Entry {
                 id: EntryId(0),
                 role: inserted.role,
                 parts: vec![Part {
-                    body: Body::Text(inserted.text.clone()),
+                    body: PartBody::Text(inserted.text.clone()),
                     speaker: Speaker::Harness,
                     within: None,
                     known_as: None,
@@ -156,7 +156,7 @@ impl View<'_> {
                 bytes: u32::try_from(inserted.text.len()).unwrap_or(u32::MAX),
                 at: None,
             },
-            Item::Kept(entry) => {
+            ViewItem::Kept(entry) => {
                 let mut entry = entry.clone();
                 for (id, text) in self.rewrites_of(entry.id) {
                     rewrite(&mut entry, *id, text);
@@ -169,21 +169,21 @@ impl View<'_> {
     }
 
     /// The size of the request, in the unit of `sizes`.
-    pub fn size(&self, sizes: &Sizes<'_>) -> u64 {
+    pub fn size(&self, sizes: &ThreadSizes<'_>) -> u64 {
         let messages = self.items().map(|item| match item {
-            Item::Kept(entry) => self.entry_size(sizes, entry.id),
-            Item::Inserted(inserted) => sizes.gauge().message(&inserted.text),
+            ViewItem::Kept(entry) => self.entry_size(sizes, entry.id),
+            ViewItem::Inserted(inserted) => sizes.gauge().message(&inserted.text),
         });
         sizes.request(messages.sum())
     }
 
     /// The size of an entry as it is sent; 0 where it left.
-    pub fn sent(&self, sizes: &Sizes<'_>, id: EntryId) -> u64 {
+    pub fn sent(&self, sizes: &ThreadSizes<'_>, id: EntryId) -> u64 {
         if self.keeps(id) { self.entry_size(sizes, id) } else { 0 }
     }
 
     /// The size of a part as it is sent; 0 where it left.
-    pub fn sent_part(&self, sizes: &Sizes<'_>, id: PartId) -> u64 {
+    pub fn sent_part(&self, sizes: &ThreadSizes<'_>, id: PartId) -> u64 {
         match self.rewrites.get(&id) {
             _ if !self.keeps(id.entry) || self.stripped.contains(&id) => 0,
             Some(text) => sizes.rewritten(self.thread, id, text),
@@ -191,7 +191,7 @@ impl View<'_> {
         }
     }
 
-    fn entry_size(&self, sizes: &Sizes<'_>, id: EntryId) -> u64 {
+    fn entry_size(&self, sizes: &ThreadSizes<'_>, id: EntryId) -> u64 {
         let rewrites = self.rewrites_of(id);
         let size = rewrites.fold(sizes.entry(id), |size, (&part, text)| {
             size.saturating_sub(sizes.part(part)) + sizes.rewritten(self.thread, part, text)
@@ -201,11 +201,11 @@ impl View<'_> {
     }
 
     /// Tokens by category; `tokens` are the thread's sizes in tokens, tool schemas their envelope.
-    pub fn breakdown(&self, tokens: &Sizes<'_>) -> Breakdown {
-        let mut by = Breakdown { tools: tokens.envelope(), ..Breakdown::default() };
+    pub fn breakdown(&self, tokens: &ThreadSizes<'_>) -> TokenBreakdown {
+        let mut by = TokenBreakdown { tools: tokens.envelope(), ..TokenBreakdown::default() };
         for item in self.items() {
             match item {
-                Item::Kept(entry) => {
+                ViewItem::Kept(entry) => {
                     tokens.add_to(&mut by, entry);
                     for (&id, text) in self.rewrites_of(entry.id) {
                         let slot = category(&mut by, entry, self.thread.part(id));
@@ -218,12 +218,12 @@ impl View<'_> {
                         *slot = slot.saturating_sub(tokens.share(id));
                     }
                 }
-                Item::Inserted(inserted) => {
+                ViewItem::Inserted(inserted) => {
                     let slot = match (inserted.kind, inserted.role) {
-                        (Kind::Checkpoint | Kind::State, _) => &mut by.checkpoints,
-                        (Kind::Note, Role::System) => &mut by.system,
-                        (Kind::Note, Role::Assistant) => &mut by.assistant,
-                        (Kind::Note, Role::User | Role::Tool) => &mut by.user,
+                        (InsertedKind::Checkpoint | InsertedKind::State, _) => &mut by.checkpoints,
+                        (InsertedKind::Note, Role::System) => &mut by.system,
+                        (InsertedKind::Note, Role::Assistant) => &mut by.assistant,
+                        (InsertedKind::Note, Role::User | Role::Tool) => &mut by.user,
                     };
                     *slot += tokens.gauge().message(&inserted.text);
                 }
@@ -241,8 +241,8 @@ impl View<'_> {
     }
 }
 
-impl Inserted {
-    pub(crate) fn new(after: Option<EntryId>, role: Role, text: &str, kind: Kind) -> Self {
+impl InsertedMessage {
+    pub(crate) fn new(after: Option<EntryId>, role: Role, text: &str, kind: InsertedKind) -> Self {
         let place = after.map_or(0, |id| id.index() + 1);
         Self { place, rank: 0, role, text: text.to_owned(), kind }
     }
@@ -250,7 +250,7 @@ impl Inserted {
     /// A checkpoint; `front` is the place behind the system prompt.
     pub(crate) fn checkpoint(checkpoint: &Checkpoint, front: usize) -> Self {
         let Checkpoint { covers, text, stand, .. } = checkpoint;
-        let made = Self::new(covers.last().copied(), stand.role(), text, Kind::Checkpoint);
+        let made = Self::new(covers.last().copied(), stand.role(), text, InsertedKind::Checkpoint);
         match stand.front {
             true => Self { place: front, rank: made.place, ..made },
             false => made,
@@ -259,7 +259,7 @@ impl Inserted {
 
     /// By place; the state of the work stands behind all else that is put there.
     pub(crate) fn order(&self) -> (usize, bool, usize) {
-        (self.place, self.kind == Kind::State, self.rank)
+        (self.place, self.kind == InsertedKind::State, self.rank)
     }
 
     fn edit(&self, after: Option<EntryId>) -> Edit {
@@ -286,9 +286,9 @@ pub fn rewrite(entry: &mut Entry, id: PartId, text: &str) {
     let Some(part) = entry.parts.get_mut(id.part as usize) else { return };
     part.known_as = None;
     match &mut part.body {
-        Body::Text(old) => text.clone_into(old),
-        Body::Result(result) => text.clone_into(&mut result.text),
-        Body::Call(call) => text.clone_into(&mut call.arguments),
+        PartBody::Text(old) => text.clone_into(old),
+        PartBody::Result(result) => text.clone_into(&mut result.text),
+        PartBody::Call(call) => text.clone_into(&mut call.arguments),
         _ => {}
     }
 }

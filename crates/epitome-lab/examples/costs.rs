@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 use std::{env, fs};
 
-use epitome_lab::{Figures, Recording, Setup, at_share, given, lost};
+use epitome_lab::{Recording, ReplaySetup, ReplayTotals, at_share, given, lost};
 
 #[expect(clippy::disallowed_methods, reason = "it reads what the user names, and takes the time")]
 fn main() -> io::Result<()> {
@@ -50,7 +50,7 @@ fn main() -> io::Result<()> {
             let from = Instant::now();
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             let name: String = name.chars().take(44).collect();
-            let figures = match at_share(&recording, &Setup::default(), share) {
+            let figures = match at_share(&recording, &ReplaySetup::default(), share) {
                 Ok(figures) if figures.turns > 0 => figures,
                 Ok(_) => continue,
                 Err(error) => {
@@ -71,7 +71,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-fn row(out: &mut impl Write, name: &str, it: &Figures, ms: u128) -> io::Result<f64> {
+fn row(out: &mut impl Write, name: &str, it: &ReplayTotals, ms: u128) -> io::Result<f64> {
     let ratio = it.cache_cost / it.cache_cost_uncompressed;
     writeln!(
         out,

@@ -5,19 +5,24 @@
 
 use std::sync::Arc;
 
-use epitome::{Memory, Window};
+use epitome::{MemoryStore, WindowSetting};
 
 use crate::replay::played;
-use crate::{Figures, Recording, Replay, ReplayError, Setup};
+use crate::{Recording, Replay, ReplayError, ReplaySetup, ReplayTotals};
 
 /// Replays a recording under a limit of this share of the tokens of its largest request.
 ///
 /// # Errors
 ///
 /// As a replay.
-pub fn at_share(recording: &Recording, setup: &Setup, share: f64) -> Result<Figures, ReplayError> {
-    let store = || Arc::new(Memory::new());
+pub fn at_share(
+    recording: &Recording,
+    setup: &ReplaySetup,
+    share: f64,
+) -> Result<ReplayTotals, ReplayError> {
+    let store = || Arc::new(MemoryStore::new());
     let size = Replay::new(recording, setup, store(), None)?.tokens();
-    let setup = Setup { window: Window::Limit((size as f64 * share) as u64), ..setup.clone() };
+    let setup =
+        ReplaySetup { window: WindowSetting::Limit((size as f64 * share) as u64), ..setup.clone() };
     played(Replay::new(recording, &setup, store(), None)?)
 }

@@ -8,14 +8,14 @@ use serde::Serialize;
 
 /// The tokens of many prompts, by what the cache makes of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Traffic {
+pub struct CacheTraffic {
     /// Read from the cache.
     pub read: u64,
     /// Written to it.
     pub written: u64,
 }
 
-impl Traffic {
+impl CacheTraffic {
     /// Adds a prompt of so many tokens, of which it shares so many with the prompt before it.
     pub fn prompt(&mut self, tokens: u64, shared: u64) {
         let shared = shared.min(tokens);
@@ -54,7 +54,7 @@ mod tests {
 
     /// Each prompt as `[tokens, shared]`.
     fn check(prompts: &[[u64; 2]], traffic: [u64; 2], cost: f64) {
-        let mut found = Traffic::default();
+        let mut found = CacheTraffic::default();
         prompts.iter().for_each(|&[tokens, shared]| found.prompt(tokens, shared));
         assert_eq!([found.read, found.written], traffic);
         let off = found.cost(CachePrices { read: 0.1, write: 1.25 }) - cost;

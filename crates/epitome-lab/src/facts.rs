@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use epitome::types::{ContentId, Entry, EntryId, FactReport, MustKeep, Passage};
-use epitome::{Counter, Facts, Store, StoreError, kept_and_lost};
+use epitome::types::{ContentId, Entry, EntryId, FactCounts, FactReport, Passage};
+use epitome::{MustKeepFacts, OriginalStore, StoreError, TokenCounter, kept_and_lost};
 
 /// So many facts are asked for at a time.
 const ASKED: usize = 16;
@@ -15,7 +15,7 @@ const ASKED: usize = 16;
 const ANSWER: u64 = 250;
 
 /// How many facts are neither in the prompt nor found by a search.
-pub fn lost(kept: &MustKeep) -> u64 {
+pub fn lost(kept: &FactCounts) -> u64 {
     let all = [kept.constraints, kept.paths, kept.errors, kept.identifiers];
     let left: u64 = all.iter().map(|[here, all]| u64::from(all - here)).sum();
     left.saturating_sub(u64::from(kept.recallable))
@@ -23,9 +23,9 @@ pub fn lost(kept: &MustKeep) -> u64 {
 
 /// Where a conversation is recorded, and what measures what a search in it returns.
 pub(crate) struct SearchedStore<'a> {
-    pub(crate) store: &'a dyn Store,
+    pub(crate) store: &'a dyn OriginalStore,
     pub(crate) scope: &'a str,
-    pub(crate) counter: &'a dyn Counter,
+    pub(crate) counter: &'a dyn TokenCounter,
 }
 
 impl SearchedStore<'_> {
@@ -38,7 +38,7 @@ impl SearchedStore<'_> {
         originals: &[(EntryId, ContentId, String)],
     ) -> Result<FactReport, StoreError> {
         let [said, prompt] = [said, prompt].map(|all| all.iter().collect::<Vec<_>>());
-        let (facts, here) = (Facts::of(&said), Facts::of(&prompt));
+        let (facts, here) = (MustKeepFacts::of(&said), MustKeepFacts::of(&prompt));
         let kinds = [
             (&facts.constraints, &here.constraints),
             (&facts.paths, &here.paths),
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn lost_is_what_is_neither_here_nor_found() {
-        let kept = MustKeep {
+        let kept = FactCounts {
             constraints: [2, 3],
             paths: [1, 5],
             errors: [0, 0],
@@ -78,6 +78,6 @@ mod tests {
             recallable: 3,
         };
         assert_eq!(lost(&kept), 1 + 4 - 3);
-        assert_eq!(lost(&MustKeep::default()), 0);
+        assert_eq!(lost(&FactCounts::default()), 0);
     }
 }

@@ -2,20 +2,20 @@
 //!
 //! Invariant: plain data; the keys are those that the command line promises.
 
-use epitome::types::{FactReport, Happened};
+use epitome::types::{EventKind, FactReport};
 use epitome::{CachePrices, Format, Price, Quote, UnaidedPrompt};
 use serde::{Serialize, Serializer};
 
-use crate::{Traffic, Turn};
+use crate::{CacheTraffic, ReplayTurn};
 
 /// The last line of `replay --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Summary {
+pub struct ReplaySummary {
     /// Always true.
     pub summary: bool,
     /// The figures.
     #[serde(flatten)]
-    pub figures: Figures,
+    pub figures: ReplayTotals,
     /// Time from the first request to the last prompt, in milliseconds.
     pub elapsed_ms: f64,
     /// What the user should know.
@@ -24,7 +24,7 @@ pub struct Summary {
 
 /// What a replay comes to, beside what it would have been without compression.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Figures {
+pub struct ReplayTotals {
     /// The session it is recorded as.
     pub session: String,
     /// The beginning of the first text that a person typed.
@@ -40,7 +40,7 @@ pub struct Figures {
     pub turns: usize,
     /// Requests that could not be sent, since what cannot shrink exceeds the limit. They count in
     /// no figure but this one.
-    pub refused: Vec<Refusal>,
+    pub refused: Vec<ReplayRefusal>,
     /// Prompts that were sent although they exceed the limit.
     pub oversized: usize,
     /// Compressions.
@@ -64,9 +64,9 @@ pub struct Figures {
     /// sent: it makes them smaller by itself where they reach its threshold.
     pub cache_cost_uncompressed: f64,
     /// The tokens behind `cache_cost`.
-    pub traffic: Traffic,
+    pub traffic: CacheTraffic,
     /// The tokens behind `cache_cost_uncompressed`.
-    pub traffic_uncompressed: Traffic,
+    pub traffic_uncompressed: CacheTraffic,
     /// Calls of models that wrote summaries; what they cost is part of `cache_cost` and of what was
     /// sent.
     pub own_calls: u64,
@@ -74,11 +74,11 @@ pub struct Figures {
     #[serde(skip_serializing_if = "is_none")]
     pub own_unpriced: u64,
     /// What would have been paid.
-    pub money: Money,
+    pub money: PromptMoney,
     /// Tool results that left for the store before they were first sent.
-    pub offloaded: Tally,
+    pub offloaded: SavingCount,
     /// Tool results that were made smaller before they were first sent.
-    pub digested: Tally,
+    pub digested: SavingCount,
     /// Which must-keep facts the last prompt still holds, how many of the others a search in the
     /// store finds, and those others themselves.
     pub must_keep: FactReport,
@@ -86,7 +86,7 @@ pub struct Figures {
 
 /// A request that could not be sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Refusal {
+pub struct ReplayRefusal {
     /// The turn, counted from 1.
     pub turn: usize,
     /// What cannot shrink, and by how much it is too large.
@@ -95,7 +95,7 @@ pub struct Refusal {
 
 /// How many, and how many tokens they saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Tally {
+pub struct SavingCount {
     /// How many.
     pub count: u64,
     /// Tokens saved.
@@ -105,7 +105,7 @@ pub struct Tally {
 /// What prompts cost at a model's prices, replies not counted; nothing is said of a model whose price
 /// is not known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Money {
+pub struct PromptMoney {
     /// US dollars for what the client would have sent without compression.
     pub raw: Option<f64>,
     /// US dollars for the prompts as they were sent.
@@ -117,7 +117,7 @@ pub struct Money {
     pub priced_as: Option<String>,
 }
 
-impl Money {
+impl PromptMoney {
     /// Nothing as yet, at a price.
     fn at(quote: Option<Quote<'_>>) -> Self {
         let nothing = quote.map(|_| 0.0);
@@ -126,8 +126,8 @@ impl Money {
     }
 
     /// Adds a prompt, and what would have been sent without us.
-    fn add(&mut self, price: Price, raw: Traffic, sent: Traffic) {
-        let dollars = |traffic: Traffic| price.of(traffic.tokens(), traffic.cost(price.cache));
+    fn add(&mut self, price: Price, raw: CacheTraffic, sent: CacheTraffic) {
+        let dollars = |traffic: CacheTraffic| price.of(traffic.tokens(), traffic.cost(price.cache));
         let (raw, sent) = (dollars(raw), dollars(sent));
         let plus = |sum: &mut Option<f64>, more: f64| *sum = sum.map(|sum| sum + more);
         plus(&mut self.raw, raw);
@@ -136,7 +136,7 @@ impl Money {
     }
 }
 
-impl Tally {
+impl SavingCount {
     /// Adds others.
     pub fn add(&mut self, other: Self) {
         self.count += other.count;
@@ -148,10 +148,10 @@ impl Tally {
     }
 }
 
-impl Figures {
+impl ReplayTotals {
     /// The summary of a replay that took so many milliseconds.
-    pub fn summary(self, elapsed_ms: f64) -> Summary {
-        Summary { summary: true, figures: self, elapsed_ms, warnings: Vec::new() }
+    pub fn summary(self, elapsed_ms: f64) -> ReplaySummary {
+        ReplaySummary { summary: true, figures: self, elapsed_ms, warnings: Vec::new() }
     }
 
     /// The figures before the first request.
@@ -174,23 +174,23 @@ impl Figures {
             prefix_kept: 1.0,
             cache_cost: 0.0,
             cache_cost_uncompressed: 0.0,
-            traffic: Traffic::default(),
-            traffic_uncompressed: Traffic::default(),
+            traffic: CacheTraffic::default(),
+            traffic_uncompressed: CacheTraffic::default(),
             own_calls: 0,
             own_unpriced: 0,
-            money: Money::at(quote),
-            offloaded: Tally::default(),
-            digested: Tally::default(),
+            money: PromptMoney::at(quote),
+            offloaded: SavingCount::default(),
+            digested: SavingCount::default(),
             must_keep: FactReport::default(),
         }
     }
 
     /// Adds a turn.
-    pub(crate) fn add(&mut self, turn: &Turn) {
+    pub(crate) fn add(&mut self, turn: &ReplayTurn) {
         self.turns += 1;
         self.limit = turn.limit;
         if let Some(reason) = turn.refused.clone() {
-            self.refused.push(Refusal { turn: turn.turn, reason });
+            self.refused.push(ReplayRefusal { turn: turn.turn, reason });
             return;
         }
         self.oversized += usize::from(turn.tokens_sent > turn.limit);
@@ -204,9 +204,9 @@ impl Figures {
         }
         for event in &turn.events {
             match event.what {
-                Happened::Compressed { .. } => self.compressions += 1,
-                Happened::ToolResultOffloaded { saved, .. } => self.offloaded.one(saved),
-                Happened::ToolResultDigested { saved, .. } => self.digested.one(saved),
+                EventKind::Compressed { .. } => self.compressions += 1,
+                EventKind::ToolResultOffloaded { saved, .. } => self.offloaded.one(saved),
+                EventKind::ToolResultDigested { saved, .. } => self.digested.one(saved),
                 _ => {}
             }
         }
@@ -220,7 +220,7 @@ impl Figures {
         unaided: UnaidedPrompt,
         price: Option<Price>,
     ) {
-        let (mut raw, mut sent) = (Traffic::default(), Traffic::default());
+        let (mut raw, mut sent) = (CacheTraffic::default(), CacheTraffic::default());
         sent.prompt(tokens, shared);
         raw.unaided(unaided);
         self.traffic.add(sent);

@@ -15,7 +15,7 @@ const SESSION: &str = "jsonl";
 
 /// The folders in which clients keep the sessions of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Homes {
+pub struct ClientFolders {
     /// Claude Code's: a folder for each project.
     pub claude_code: PathBuf,
     /// Codex': a folder for each day.
@@ -26,23 +26,23 @@ pub struct Homes {
 
 /// Files that may hold a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Candidates {
+pub struct RecordingCandidates {
     /// The files.
     pub files: Vec<PathBuf>,
     /// What was named or found, and cannot be looked at.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
 }
 
 /// A file that is not in the figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Skipped {
+pub struct SkippedFile {
     /// The file.
     pub file: PathBuf,
     /// Why, in one line.
     pub reason: String,
 }
 
-impl Homes {
+impl ClientFolders {
     /// The folders that an environment says; none where there is no home.
     pub fn of(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -59,10 +59,10 @@ impl Homes {
 }
 
 /// The sessions that clients keep of this user. A client that is not there keeps none.
-pub fn own(homes: &Homes) -> Candidates {
-    let Homes { claude_code, codex, pi } = homes;
+pub fn own(homes: &ClientFolders) -> RecordingCandidates {
+    let ClientFolders { claude_code, codex, pi } = homes;
     let is_session = |path: &Path| path.extension() == Some(OsStr::new(SESSION));
-    let mut found = Found::default();
+    let mut found = FileVerdict::default();
     for folder in [claude_code, codex, pi].into_iter().filter(|folder| folder.is_dir()) {
         found.walk(folder, &is_session);
     }
@@ -70,8 +70,8 @@ pub fn own(homes: &Homes) -> Candidates {
 }
 
 /// Files as they are named, and every file in the folders that are.
-pub fn given(paths: &[PathBuf]) -> Candidates {
-    let mut found = Found::default();
+pub fn given(paths: &[PathBuf]) -> RecordingCandidates {
+    let mut found = FileVerdict::default();
     for path in paths {
         if path.is_dir() {
             found.walk(path, &|_| true);
@@ -83,17 +83,17 @@ pub fn given(paths: &[PathBuf]) -> Candidates {
 }
 
 #[derive(Default)]
-struct Found {
-    candidates: Candidates,
+struct FileVerdict {
+    candidates: RecordingCandidates,
     known: BTreeSet<PathBuf>,
 }
 
-impl Found {
+impl FileVerdict {
     fn walk(&mut self, folder: &Path, wanted: &dyn Fn(&Path) -> bool) {
         let mut all = Vec::new();
         let skipped = &mut self.candidates.skipped;
         files::walk(folder, wanted, &mut all, &mut |path, reason| {
-            skipped.push(Skipped { file: path.to_owned(), reason });
+            skipped.push(SkippedFile { file: path.to_owned(), reason });
         });
         all.into_iter().for_each(|file| self.add(file));
     }
@@ -114,7 +114,7 @@ mod tests {
         std::fs::File::options().create(true).append(true).open(path).unwrap();
     }
 
-    fn names(folder: &Path, found: &Candidates) -> Vec<String> {
+    fn names(folder: &Path, found: &RecordingCandidates) -> Vec<String> {
         let inside = |file: &PathBuf| file.strip_prefix(folder).unwrap().display().to_string();
         found.files.iter().map(inside).collect()
     }
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn variables_of_clients_go_before_the_home() {
         let of = |variables: &[(&str, &str)]| {
-            Homes::of(|name| {
+            ClientFolders::of(|name| {
                 let found = variables.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| OsString::from(value))
             })
@@ -147,7 +147,7 @@ mod tests {
         ];
         files.iter().for_each(|file| touch(&home.path().join(file)));
         let path = home.path().as_os_str().to_owned();
-        let homes = Homes::of(|name| (name == "HOME").then(|| path.clone())).unwrap();
+        let homes = ClientFolders::of(|name| (name == "HOME").then(|| path.clone())).unwrap();
         let found = own(&homes);
         assert_eq!(names(home.path(), &found), [files[2], files[1], files[0]]);
         assert_eq!(found.skipped, []);

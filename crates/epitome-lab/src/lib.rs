@@ -49,16 +49,18 @@ mod setup;
 mod turn;
 
 pub use ab::{
-    Bench, Compared, Comparison, Estimate, Group, Means, Played, Row, Score, Strategy,
-    Summary as AbSummary, ab,
+    Comparison, ComparisonResult, EvalHost, EvalRow, EvalScore, MeanInterval, ReplayFigures,
+    Strategy, StrategyMeans, StrategySummary, WorkKind, ab,
 };
 pub use corpus::at_share;
-pub use cost::Traffic;
+pub use cost::CacheTraffic;
 pub use facts::lost;
-pub use figures::{Figures, Money, Refusal, Summary, Tally};
-pub use find::{Candidates, Homes, Skipped, given, own};
+pub use figures::{PromptMoney, ReplayRefusal, ReplaySummary, ReplayTotals, SavingCount};
+pub use find::{ClientFolders, RecordingCandidates, SkippedFile, given, own};
 pub use recording::Recording;
 pub use replay::{Replay, ReplayError};
-pub use scan::{Case, Progress, Scan, ScanOptions, Scanned, Totals, Worst, scan};
-pub use setup::Setup;
-pub use turn::Turn;
+pub use scan::{
+    PastScan, ScanOptions, ScanProgress, ScanTotals, ScannedSession, WorstCase, WorstSessions, scan,
+};
+pub use setup::ReplaySetup;
+pub use turn::ReplayTurn;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a request's own bytes stay as they are; only recordings are converted.
 
-use epitome::{Document, Error, Format, TornLine, WireError, detect, transcribe, untorn};
+use epitome::{Error, Format, RequestDocument, TornLine, WireError, detect, transcribe, untorn};
 
 /// A recorded conversation.
 #[derive(Clone, Debug)]
@@ -54,8 +54,8 @@ impl Recording {
         &self.request
     }
 
-    pub(crate) fn document(&self) -> Result<Document<'_>, WireError> {
-        Document::parse(&self.request, self.format)
+    pub(crate) fn document(&self) -> Result<RequestDocument<'_>, WireError> {
+        RequestDocument::parse(&self.request, self.format)
     }
 }
 

@@ -6,15 +6,15 @@
 use std::io;
 use std::sync::Arc;
 
-use epitome::types::{Breakdown, ContentId, EntryId, FactReport};
+use epitome::types::{ContentId, EntryId, FactReport, TokenBreakdown};
 use epitome::{
-    Archive, Counter, Document, Error, Gauge, ModelCalls, OwnCompaction, Price, Session, Sizes,
-    Store, UnaidedClient, Unit, scan, tool_format, tools,
+    BudgetUnit, Error, ModelCalls, OriginalStore, OwnCompaction, Price, RequestDocument, Session,
+    SessionArchive, SizeGauge, ThreadSizes, TokenCounter, UnaidedClient, scan, tool_format, tools,
 };
 
 use crate::facts::SearchedStore;
-use crate::sent::Sent;
-use crate::{Figures, Recording, Setup, Turn};
+use crate::sent::SentPrompt;
+use crate::{Recording, ReplaySetup, ReplayTotals, ReplayTurn};
 
 /// Why a replay ended early.
 #[derive(Debug, thiserror::Error)]
@@ -38,8 +38,8 @@ pub enum ReplayError {
 
 /// A recording that is being played.
 pub struct Replay<'a, S> {
-    setup: &'a Setup,
-    document: Document<'a>,
+    setup: &'a ReplaySetup,
+    document: RequestDocument<'a>,
     /// How many entries stand before the first message.
     lead: usize,
     /// How many messages each request holds.
@@ -50,8 +50,8 @@ pub struct Replay<'a, S> {
     raw: Vec<u64>,
     session: Session,
     store: Arc<S>,
-    counter: Arc<dyn Counter>,
-    last: Option<Sent>,
+    counter: Arc<dyn TokenCounter>,
+    last: Option<SentPrompt>,
     /// Tokens of the request behind the last prompt, and how many entries it held.
     last_raw: (u64, usize),
     /// Where the client would have made its prompts smaller by itself, what it would have sent, and
@@ -61,10 +61,10 @@ pub struct Replay<'a, S> {
     price: Option<Price>,
     /// The calls of models before the first request.
     called: Vec<ModelCalls>,
-    figures: Figures,
+    figures: ReplayTotals,
 }
 
-impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
+impl<'a, S: SessionArchive + OriginalStore + 'static> Replay<'a, S> {
     /// A replay into a store, as the session of this name or as the recording's own.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
     /// When the recording cannot be read.
     pub fn new(
         recording: &'a Recording,
-        setup: &'a Setup,
+        setup: &'a ReplaySetup,
         store: Arc<S>,
         session: Option<&str>,
     ) -> Result<Self, Error> {
@@ -80,8 +80,8 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
         let counter = setup.counter(document.model());
         let tool_format = tool_format(document.format());
         let schemas = tools(&*counter, tool_format, &document.tool_schemas());
-        let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
-        let sizes = Sizes::of(document.entries(), gauge, schemas);
+        let gauge = SizeGauge { counter: &*counter, unit: BudgetUnit::Tokens };
+        let sizes = ThreadSizes::measure(document.entries(), gauge, schemas);
         let mut raw = vec![schemas];
         raw.extend(document.entries().iter().scan(schemas, |sum, entry| {
             *sum += sizes.entry(entry.id);
@@ -91,7 +91,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
             - scan(recording.request(), recording.format())?.messages.len();
         let model = setup.model_for(document.model());
         let quote = setup.prices.of(model);
-        let figures = Figures::new(recording.from(), model, quote);
+        let figures = ReplayTotals::new(recording.from(), model, quote);
         let own = setup.unaided(&document, recording.from().name());
         let (unaided, price) = (UnaidedClient::default(), quote.map(|quote| quote.price));
         // A recording is a client of its own: played again it goes on, and no other one is it.
@@ -146,7 +146,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
     }
 
     /// The figures so far; costs, facts and the session's name come with [`Replay::finish`].
-    pub fn figures(&self) -> &Figures {
+    pub fn figures(&self) -> &ReplayTotals {
         &self.figures
     }
 
@@ -156,7 +156,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
     /// # Errors
     ///
     /// When a request fails for any other reason.
-    pub async fn step(&mut self) -> Result<Option<Turn>, ReplayError> {
+    pub async fn step(&mut self) -> Result<Option<ReplayTurn>, ReplayError> {
         let number = self.skipped + self.figures.turns + 1;
         let Some(&messages) = self.turns.get(number - 1) else { return Ok(None) };
         let turn = self.request(number, messages).await;
@@ -170,7 +170,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
     /// # Errors
     ///
     /// When the store cannot be read.
-    pub fn finish(mut self) -> Result<Figures, Error> {
+    pub fn finish(mut self) -> Result<ReplayTotals, Error> {
         let profile = &self.setup.profile;
         self.figures.cost(profile.cache_rule());
         for call in profile.own_calls_since(&self.called) {
@@ -195,7 +195,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
     /// When the store cannot be read.
     pub fn must_keep(&self) -> Result<FactReport, Error> {
         let Some(last) = &self.last else { return Ok(FactReport::default()) };
-        let prompt = Document::parse(&last.bytes, self.document.format())?;
+        let prompt = RequestDocument::parse(&last.bytes, self.document.format())?;
         let (said, scope) = (&self.document.entries()[..self.last_raw.1], self.setup.scope());
         let searched =
             SearchedStore { store: &*self.store, scope: &scope, counter: &*self.counter };
@@ -215,14 +215,14 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
         Ok(kept.collect())
     }
 
-    async fn request(&mut self, number: usize, messages: usize) -> Result<Turn, Error> {
+    async fn request(&mut self, number: usize, messages: usize) -> Result<ReplayTurn, Error> {
         let entries = self.lead + messages;
         let role = self.document.entries()[entries - 1].role;
         let raw = self.raw[entries];
-        let sent = match self.session.send(&self.document.prefix(messages)).await {
+        let sent = match self.session.prompt_for(&self.document.prefix(messages)).await {
             Ok(sent) => sent,
             Err(error @ Error::CannotFit { budget, .. }) => {
-                return Ok(Turn {
+                return Ok(ReplayTurn {
                     turn: number,
                     role,
                     tokens_raw: raw,
@@ -234,13 +234,13 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
                     events: Vec::new(),
                     must_keep: None,
                     refused: Some(error.to_string()),
-                    by: Breakdown::default(),
+                    by: TokenBreakdown::default(),
                 });
             }
             Err(error) => return Err(error),
         };
         let tokens = sent.tokens[1];
-        let prompt = Sent::new(sent.bytes, self.document.format(), tokens)?;
+        let prompt = SentPrompt::new(sent.bytes, self.document.format(), tokens)?;
         let (shared, kept) = match &self.last {
             Some(last) => (self.shared(&prompt, last)?, prompt.kept(last)),
             None => (0, 1.0),
@@ -249,7 +249,7 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
         self.figures.add_prompt([tokens, shared], unaided, self.price);
         let hash = format!("b3:{}", blake3::hash(&prompt.bytes));
         (self.last, self.last_raw) = (Some(prompt), (raw, entries));
-        Ok(Turn {
+        Ok(ReplayTurn {
             turn: number,
             role,
             tokens_raw: raw,
@@ -265,16 +265,16 @@ impl<'a, S: Archive + Store + 'static> Replay<'a, S> {
         })
     }
 
-    fn shared(&self, prompt: &Sent, last: &Sent) -> Result<u64, Error> {
-        let gauge = Gauge { counter: &*self.counter, unit: Unit::Tokens };
+    fn shared(&self, prompt: &SentPrompt, last: &SentPrompt) -> Result<u64, Error> {
+        let gauge = SizeGauge { counter: &*self.counter, unit: BudgetUnit::Tokens };
         Ok(prompt.shared(last, self.document.format(), gauge)?)
     }
 }
 
 /// Plays a replay to its end on this thread.
-pub(crate) fn played<S: Archive + Store + 'static>(
+pub(crate) fn played<S: SessionArchive + OriginalStore + 'static>(
     mut replay: Replay<'_, S>,
-) -> Result<Figures, ReplayError> {
+) -> Result<ReplayTotals, ReplayError> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     while runtime.block_on(replay.step())?.is_some() {}
     Ok(replay.finish()?)

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use epitome::types::MustKeep;
-use epitome::{Memory, TornLine};
+use epitome::types::FactCounts;
+use epitome::{MemoryStore, TornLine};
 use serde::Serialize;
 
-use crate::find::{Candidates, Skipped};
+use crate::find::{RecordingCandidates, SkippedFile};
 use crate::replay::played;
-use crate::{Figures, Recording, Replay, Setup, Tally, Traffic, files, lost};
+use crate::{CacheTraffic, Recording, Replay, ReplaySetup, ReplayTotals, SavingCount, files, lost};
 
 /// So many cases are named for each way of coming out badly.
 const NAMED: usize = 3;
@@ -38,7 +38,7 @@ impl Default for ScanOptions {
 
 /// A file is done; told from the thread that did it.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress<'a> {
+pub struct ScanProgress<'a> {
     /// How many are done by now.
     pub done: usize,
     /// How many there are.
@@ -51,38 +51,38 @@ pub struct Progress<'a> {
 
 /// What a scan comes to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Scan {
+pub struct PastScan {
     /// The profile that was tried.
     pub profile: String,
     /// The hash of its effective options.
     pub config: String,
     /// The recordings, in the order of their files.
-    pub sessions: Vec<Scanned>,
+    pub sessions: Vec<ScannedSession>,
     /// Files that no reader knows, or that hold no request.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
     /// Recordings whose last line is not whole, which are read up to there.
-    pub torn: Vec<Skipped>,
+    pub torn: Vec<SkippedFile>,
     /// Recordings that could be read and not be played to their end: a fault of this program.
-    pub failed: Vec<Skipped>,
+    pub failed: Vec<SkippedFile>,
     /// All sessions together.
-    pub totals: Totals,
+    pub totals: ScanTotals,
     /// The sessions that came out worst.
-    pub worst: Worst,
+    pub worst: WorstSessions,
 }
 
 /// One recording.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Scanned {
+pub struct ScannedSession {
     /// Its file.
     pub file: PathBuf,
     /// What its replay comes to, and what it would have been without compression.
     #[serde(flatten)]
-    pub figures: Figures,
+    pub figures: ReplayTotals,
 }
 
 /// Sums over sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Totals {
+pub struct ScanTotals {
     /// Sessions.
     pub sessions: usize,
     /// Requests.
@@ -104,9 +104,9 @@ pub struct Totals {
     /// What the requests would have cost.
     pub cache_cost_uncompressed: f64,
     /// The tokens behind `cache_cost`.
-    pub traffic: Traffic,
+    pub traffic: CacheTraffic,
     /// The tokens behind `cache_cost_uncompressed`.
-    pub traffic_uncompressed: Traffic,
+    pub traffic_uncompressed: CacheTraffic,
     /// US dollars for the requests.
     pub money_raw: f64,
     /// US dollars for the prompts.
@@ -116,31 +116,31 @@ pub struct Totals {
     /// Sessions whose model no price is known of; they are in none of these sums.
     pub unpriced: usize,
     /// Tool results that left for the store before they were first sent.
-    pub offloaded: Tally,
+    pub offloaded: SavingCount,
     /// Tool results that were made smaller before they were first sent.
-    pub digested: Tally,
+    pub digested: SavingCount,
     /// Which must-keep facts the last prompts hold, and how many others a search finds.
-    pub must_keep: MustKeep,
+    pub must_keep: FactCounts,
     /// How many facts are neither in a prompt nor found.
     pub lost: u64,
 }
 
 /// The sessions that came out worst; in each list the worst first, and only real cases.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Worst {
+pub struct WorstSessions {
     /// Cost more than they would have without compression: by what factor.
-    pub costlier: Vec<Case>,
+    pub costlier: Vec<WorstCase>,
     /// Were compressed and saved least: the share of their tokens.
-    pub least_saved: Vec<Case>,
+    pub least_saved: Vec<WorstCase>,
     /// Lost most facts: how many.
-    pub most_lost: Vec<Case>,
+    pub most_lost: Vec<WorstCase>,
     /// Had requests that could not be sent: how many.
-    pub most_refused: Vec<Case>,
+    pub most_refused: Vec<WorstCase>,
 }
 
 /// A session, and why it is named.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Case {
+pub struct WorstCase {
     /// Its file.
     pub file: PathBuf,
     /// The figure.
@@ -149,43 +149,47 @@ pub struct Case {
 
 /// Replays the candidates and adds up. `progress` is told of each file when it is done.
 pub fn scan(
-    candidates: Candidates,
-    setup: &Setup,
+    candidates: RecordingCandidates,
+    setup: &ReplaySetup,
     options: ScanOptions,
-    progress: impl Fn(Progress<'_>) + Sync,
-) -> Scan {
-    let Candidates { files, mut skipped } = candidates;
-    let mut scan = Scan {
+    progress: impl Fn(ScanProgress<'_>) + Sync,
+) -> PastScan {
+    let RecordingCandidates { files, mut skipped } = candidates;
+    let mut scan = PastScan {
         profile: setup.profile.name().to_owned(),
         config: setup.profile.config(),
         sessions: Vec::new(),
         skipped: Vec::new(),
         torn: Vec::new(),
         failed: Vec::new(),
-        totals: Totals::default(),
-        worst: Worst::default(),
+        totals: ScanTotals::default(),
+        worst: WorstSessions::default(),
     };
     for (file, outcome) in files.iter().zip(outcomes(&files, setup, options, &progress)) {
         let file = file.clone();
         match outcome {
-            Outcome::Replayed(figures, torn) => {
+            ScanFileOutcome::Replayed(figures, torn) => {
                 let reason = torn.map(|torn| torn.to_string());
-                scan.torn.extend(reason.map(|reason| Skipped { file: file.clone(), reason }));
+                scan.torn.extend(reason.map(|reason| SkippedFile { file: file.clone(), reason }));
                 scan.totals.add(&figures);
-                scan.sessions.push(Scanned { file, figures: *figures });
+                scan.sessions.push(ScannedSession { file, figures: *figures });
             }
-            Outcome::Skipped(reason) => skipped.push(Skipped { file, reason: line(&reason) }),
-            Outcome::Failed(reason) => scan.failed.push(Skipped { file, reason: line(&reason) }),
+            ScanFileOutcome::Skipped(reason) => {
+                skipped.push(SkippedFile { file, reason: line(&reason) })
+            }
+            ScanFileOutcome::Failed(reason) => {
+                scan.failed.push(SkippedFile { file, reason: line(&reason) })
+            }
         }
     }
     scan.skipped = skipped;
-    scan.worst = Worst::of(&scan.sessions);
+    scan.worst = WorstSessions::of(&scan.sessions);
     scan
 }
 
 /// What became of one file.
-enum Outcome {
-    Replayed(Box<Figures>, Option<TornLine>),
+enum ScanFileOutcome {
+    Replayed(Box<ReplayTotals>, Option<TornLine>),
     Skipped(String),
     Failed(String),
 }
@@ -193,10 +197,10 @@ enum Outcome {
 /// The outcomes, in the order of the files.
 fn outcomes(
     files: &[PathBuf],
-    setup: &Setup,
+    setup: &ReplaySetup,
     options: ScanOptions,
-    progress: &(impl Fn(Progress<'_>) + Sync),
-) -> Vec<Outcome> {
+    progress: &(impl Fn(ScanProgress<'_>) + Sync),
+) -> Vec<ScanFileOutcome> {
     let cores = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
     let threads = options.threads.unwrap_or_else(cores).get().min(files.len());
     // The largest first, so that no thread is left alone with one at the end.
@@ -209,12 +213,12 @@ fn outcomes(
             let file = &*files[place];
             let outcome = replayed(file, setup, options.max_input);
             let tokens = match &outcome {
-                Outcome::Replayed(figures, _) => figures.tokens_raw,
-                Outcome::Skipped(_) | Outcome::Failed(_) => 0,
+                ScanFileOutcome::Replayed(figures, _) => figures.tokens_raw,
+                ScanFileOutcome::Skipped(_) | ScanFileOutcome::Failed(_) => 0,
             };
             outcomes.lock().unwrap_or_else(PoisonError::into_inner).push((place, outcome));
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            progress(Progress { done, of: files.len(), file, tokens });
+            progress(ScanProgress { done, of: files.len(), file, tokens });
         }
     };
     thread::scope(|scope| {
@@ -225,27 +229,29 @@ fn outcomes(
     outcomes.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-fn replayed(file: &Path, setup: &Setup, max_input: u64) -> Outcome {
+fn replayed(file: &Path, setup: &ReplaySetup, max_input: u64) -> ScanFileOutcome {
     let bytes = match files::read(file, max_input) {
         Ok(bytes) => bytes,
-        Err(reason) => return Outcome::Skipped(reason),
+        Err(reason) => return ScanFileOutcome::Skipped(reason),
     };
     let recording = match Recording::read(&bytes, None, None) {
         Ok(recording) => recording,
-        Err(error) => return Outcome::Skipped(error.to_string()),
+        Err(error) => return ScanFileOutcome::Skipped(error.to_string()),
     };
     drop(bytes);
     let torn = recording.torn();
-    let replay = match Replay::new(&recording, setup, Arc::new(Memory::new()), None) {
+    let replay = match Replay::new(&recording, setup, Arc::new(MemoryStore::new()), None) {
         Ok(replay) if replay.turns() == 0 => {
-            return Outcome::Skipped("holds no request: nobody asks for a reply".to_owned());
+            return ScanFileOutcome::Skipped(
+                "holds no request: nobody asks for a reply".to_owned(),
+            );
         }
         Ok(replay) => replay,
-        Err(error) => return Outcome::Skipped(error.to_string()),
+        Err(error) => return ScanFileOutcome::Skipped(error.to_string()),
     };
     match played(replay) {
-        Ok(figures) => Outcome::Replayed(Box::new(figures), torn),
-        Err(error) => Outcome::Failed(error.to_string()),
+        Ok(figures) => ScanFileOutcome::Replayed(Box::new(figures), torn),
+        Err(error) => ScanFileOutcome::Failed(error.to_string()),
     }
 }
 
@@ -254,8 +260,8 @@ fn line(reason: &str) -> String {
     reason.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-impl Totals {
-    fn add(&mut self, figures: &Figures) {
+impl ScanTotals {
+    fn add(&mut self, figures: &ReplayTotals) {
         self.sessions += 1;
         self.turns += figures.turns;
         self.refused += figures.refused.len();
@@ -288,12 +294,12 @@ impl Totals {
     }
 }
 
-impl Worst {
-    fn of(sessions: &[Scanned]) -> Self {
+impl WorstSessions {
+    fn of(sessions: &[ScannedSession]) -> Self {
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-        let of = |figure: &dyn Fn(&Figures) -> Option<f64>| -> Vec<Case> {
-            let case = |one: &Scanned| {
-                Some(Case { file: one.file.clone(), figure: figure(&one.figures)? })
+        let of = |figure: &dyn Fn(&ReplayTotals) -> Option<f64>| -> Vec<WorstCase> {
+            let case = |one: &ScannedSession| {
+                Some(WorstCase { file: one.file.clone(), figure: figure(&one.figures)? })
             };
             let mut cases: Vec<_> = sessions.iter().filter_map(case).collect();
             cases.sort_by(|one, other| other.figure.total_cmp(&one.figure));

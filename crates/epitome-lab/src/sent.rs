@@ -3,17 +3,17 @@
 //! Invariant: of the earlier prompt no more is needed than its bytes and where its messages stand.
 
 use bytes::Bytes;
-use epitome::{Document, Format, Gauge, Scan, Sizes, WireError, scan};
+use epitome::{Format, RequestDocument, RequestScan, SizeGauge, ThreadSizes, WireError, scan};
 
 /// A prompt that was sent.
 #[derive(Debug)]
-pub(crate) struct Sent {
+pub(crate) struct SentPrompt {
     pub(crate) bytes: Bytes,
     pub(crate) tokens: u64,
-    scan: Scan,
+    scan: RequestScan,
 }
 
-impl Sent {
+impl SentPrompt {
     pub(crate) fn new(bytes: Bytes, format: Format, tokens: u64) -> Result<Self, WireError> {
         let scan = scan(&bytes, format)?;
         Ok(Self { bytes, tokens, scan })
@@ -37,16 +37,16 @@ impl Sent {
         &self,
         before: &Self,
         format: Format,
-        gauge: Gauge<'_>,
+        gauge: SizeGauge<'_>,
     ) -> Result<u64, WireError> {
         let (old, new) = (&before.scan.messages, &self.scan.messages);
         let same = old.iter().zip(new).take_while(|(old, new)| old.hash == new.hash).count();
         if same == old.len() {
             return Ok(before.tokens);
         }
-        let document = Document::parse(&self.bytes, format)?;
+        let document = RequestDocument::parse(&self.bytes, format)?;
         let lead = document.entries().len() - new.len();
-        let sizes = Sizes::of(document.entries(), gauge, 0);
+        let sizes = ThreadSizes::measure(document.entries(), gauge, 0);
         let rest = document.entries().iter().skip(lead + same).map(|entry| entry.id);
         Ok(self.tokens.saturating_sub(sizes.sum(rest)))
     }
@@ -54,24 +54,24 @@ impl Sent {
 
 #[cfg(test)]
 mod tests {
-    use epitome::Unit;
+    use epitome::BudgetUnit;
     use epitome_testkit::FixedCounter;
 
     use super::*;
 
     /// A request of messages with so many words each; a message takes 4 tokens more.
-    fn sent(messages: &[(&str, u64)]) -> Sent {
+    fn sent(messages: &[(&str, u64)]) -> SentPrompt {
         let text = |(word, count): &(&str, u64)| [*word].repeat(*count as usize).join(" ");
         let message =
             |one: &(&str, u64)| format!("{{\"role\":\"user\",\"content\":\"{}\"}}", text(one));
         let all: Vec<_> = messages.iter().map(message).collect();
         let tokens = messages.iter().map(|(_, count)| count + 4).sum();
-        Sent::new(format!("[{}]", all.join(",")).into(), Format::OpenAi, tokens).unwrap()
+        SentPrompt::new(format!("[{}]", all.join(",")).into(), Format::OpenAi, tokens).unwrap()
     }
 
     fn check(before: &[(&str, u64)], after: &[(&str, u64)], shared: u64, kept: f64) {
         let (before, after) = (sent(before), sent(after));
-        let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
+        let gauge = SizeGauge { counter: &FixedCounter::Words, unit: BudgetUnit::Tokens };
         assert_eq!(after.shared(&before, Format::OpenAi, gauge), Ok(shared));
         let found = after.kept(&before);
         assert!((found - kept).abs() < 1e-9, "{found} instead of {kept}");

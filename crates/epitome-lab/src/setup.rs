@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use epitome::{
-    Builder, Cached, Clock, Compressor, Counter, Document, Format, OwnCompaction, Prices, Profile,
-    ScopeOwner, Style, Target, Tracer, Window, for_model, scope,
+    CachedCounter, Clock, CompressionTarget, Compressor, CompressorBuilder, Format, OwnCompaction,
+    PolicyTracer, Prices, Profile, RequestDocument, ScopeOwner, SummaryStyle, TokenCounter,
+    WindowSetting, for_model, scope,
 };
 
 /// Counts where neither the setup nor the recording names a model.
@@ -14,18 +15,18 @@ const VOCABULARY: &str = "o200k_base";
 
 /// How conversations are compressed, and what is paid for them.
 #[derive(Clone, Default)]
-pub struct Setup {
+pub struct ReplaySetup {
     /// The profile.
     pub profile: Profile,
     /// How large a prompt the provider takes; as the profile says unless told otherwise.
-    pub window: Window,
+    pub window: WindowSetting,
     /// How far to compress.
-    pub target: Target,
+    pub target: CompressionTarget,
     /// Counts and pays as for this model; otherwise for the profile's, or the one that a recording
     /// names.
     pub model: Option<String>,
     /// How summaries are worded, in place of the profile's option.
-    pub style: Option<Style>,
+    pub style: Option<SummaryStyle>,
     /// How many of the newest messages are left alone, in place of the profile's share.
     pub keep_recent: Option<usize>,
     /// What a token costs.
@@ -33,26 +34,26 @@ pub struct Setup {
     /// Says what time it is, in place of the machine's clock.
     pub clock: Option<Clock>,
     /// Watches the policies while they are asked.
-    pub tracer: Option<Arc<dyn Tracer>>,
+    pub tracer: Option<Arc<dyn PolicyTracer>>,
     /// Whether files of policies that change meanwhile are taken up.
     pub watched: bool,
     /// Whose conversation it is, where that is not this machine's alone.
     pub owner: Option<ScopeOwner>,
 }
 
-impl Setup {
+impl ReplaySetup {
     /// The model whose counts and prices hold for a recording.
     pub(crate) fn model_for<'a>(&'a self, recorded: Option<&'a str>) -> Option<&'a str> {
         self.model.as_deref().or(self.profile.model()).or(recorded)
     }
 
     /// The counter of the session that [`Setup::builder`] makes.
-    pub(crate) fn counter(&self, recorded: Option<&str>) -> Arc<dyn Counter> {
-        Arc::new(Cached::new(for_model(self.model_for(recorded).unwrap_or(VOCABULARY))))
+    pub(crate) fn counter(&self, recorded: Option<&str>) -> Arc<dyn TokenCounter> {
+        Arc::new(CachedCounter::new(for_model(self.model_for(recorded).unwrap_or(VOCABULARY))))
     }
 
     /// Where the client of a recording would have made its prompts smaller by itself.
-    pub(crate) fn unaided(&self, recorded: &Document<'_>, client: &str) -> OwnCompaction {
+    pub(crate) fn unaided(&self, recorded: &RequestDocument<'_>, client: &str) -> OwnCompaction {
         let model = self.model_for(recorded.model());
         let window = self.profile.window_of_model(model, recorded.format());
         OwnCompaction::of(Some(client), window)
@@ -65,12 +66,12 @@ impl Setup {
     }
 
     /// The limit of prompts like this one, in tokens.
-    pub(crate) fn limit(&self, recorded: &Document<'_>) -> u64 {
-        self.builder(recorded.format()).limit_of(recorded).limit
+    pub(crate) fn limit(&self, recorded: &RequestDocument<'_>) -> u64 {
+        self.builder(recorded.format()).limit_for_request(recorded).limit
     }
 
     /// A session in the making, for requests in this format.
-    pub(crate) fn builder(&self, format: Format) -> Builder {
+    pub(crate) fn builder(&self, format: Format) -> CompressorBuilder {
         let Self {
             profile,
             window,
@@ -88,9 +89,9 @@ impl Setup {
             .profile(profile.clone())
             .window(*window)
             .target(*target)
-            .format(format);
+            .input_format(format);
         if let Some(model) = model {
-            builder = builder.model(model);
+            builder = builder.count_as(model);
         }
         if let Some(style) = style {
             builder = builder.style(*style);

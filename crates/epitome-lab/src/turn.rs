@@ -2,12 +2,12 @@
 //!
 //! Invariant: the keys are those that the command line promises for `replay --json`.
 
-use epitome::types::{Breakdown, Event, FactReport, Happened, Role};
+use epitome::types::{Event, EventKind, FactReport, Role, TokenBreakdown};
 use serde::Serialize;
 
 /// One request.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Turn {
+pub struct ReplayTurn {
     /// Its number, counted from 1.
     pub turn: usize,
     /// The role of its last message.
@@ -37,14 +37,14 @@ pub struct Turn {
     pub refused: Option<String>,
     /// The tokens of what was sent by category, for a live view.
     #[serde(skip)]
-    pub by: Breakdown,
+    pub by: TokenBreakdown,
 }
 
-impl Turn {
+impl ReplayTurn {
     /// Whether a compression was applied, or another one than before is in force.
     pub fn has_new_epoch(&self) -> bool {
         let changes = |event: &Event| {
-            matches!(event.what, Happened::Compressed { .. } | Happened::EpochChanged { .. })
+            matches!(event.what, EventKind::Compressed { .. } | EventKind::EpochChanged { .. })
         };
         self.events.iter().any(changes)
     }

@@ -6,10 +6,10 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use epitome_kernel::{Chain, Counter, Policy};
-use epitome_lua::{Engine, Found, Limits, Source};
+use epitome_kernel::{Policy, PolicyChain, TokenCounter};
+use epitome_lua::{FoundPolicy, LuaLimits, PolicyEngine, PolicySource};
 use epitome_testkit::FixedCounter;
-use epitome_types::Cause;
+use epitome_types::CompactionCause;
 use epitome_types::hook::*;
 use serde::de::IgnoredAny;
 use serde_json::{Map, json};
@@ -37,8 +37,8 @@ return {
 
 struct NoTexts;
 
-impl Texts for NoTexts {
-    fn text(&self, _: Place) -> Option<String> {
+impl MessageTexts for NoTexts {
+    fn text(&self, _: MessageNumber) -> Option<String> {
         None
     }
 }
@@ -71,12 +71,15 @@ fn request() -> Vec<u8> {
 }
 
 fn bench(criterion: &mut Criterion) {
-    let Ok(engine) = Engine::new(Limits::default()) else { return };
-    let counter: Arc<dyn Counter> = Arc::new(FixedCounter::Quarters);
-    let found =
-        Found { name: "bench".to_owned(), files: Source::Embedded(PLAN), libraries: Vec::new() };
+    let Ok(engine) = PolicyEngine::new(LuaLimits::default()) else { return };
+    let counter: Arc<dyn TokenCounter> = Arc::new(FixedCounter::Quarters);
+    let found = FoundPolicy {
+        name: "bench".to_owned(),
+        files: PolicySource::Embedded(PLAN),
+        libraries: Vec::new(),
+    };
     let Ok(policy) = engine.load(&found, &counter, &Map::new()) else { return };
-    let chain = Chain::new(vec![Arc::new(policy) as Arc<dyn Policy>], BTreeMap::new());
+    let chain = PolicyChain::new(vec![Arc::new(policy) as Arc<dyn Policy>], BTreeMap::new());
     let mut common = Common::default();
     common.tokens.total = 150_000;
     let job = PlanJob {
@@ -87,7 +90,7 @@ fn bench(criterion: &mut Criterion) {
         most: 120_000,
         floor: 5000,
         budgets: Budgets::default(),
-        cause: Cause::Soft,
+        cause: CompactionCause::Soft,
         mark: None,
         mark_lost: false,
         texts: &NoTexts,

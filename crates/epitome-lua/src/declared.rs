@@ -37,7 +37,7 @@ const BUILT_IN: &str = "default";
 
 /// What a policy says it is.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Declared {
+pub struct PolicyDeclaration {
     /// What it does, in a sentence.
     pub doc: Option<String>,
     /// The policy that is asked where this one has no opinion.
@@ -86,7 +86,7 @@ pub(crate) fn check_header(text: &str) -> Result<(), String> {
 }
 
 /// Looks at what the file returned.
-pub(crate) fn read(name: &str, value: &Value) -> Result<(Declared, Hooks), String> {
+pub(crate) fn read(name: &str, value: &Value) -> Result<(PolicyDeclaration, Hooks), String> {
     let Value::Table(table) = value else {
         return Err(format!(
             "{POLICY}: expected a table of hooks as what the file returns, found `{}`",
@@ -134,7 +134,7 @@ pub(crate) fn read(name: &str, value: &Value) -> Result<(Declared, Hooks), Strin
     let names = names.collect();
     table.set_readonly(true);
     let (doc, extends) = (text("doc")?, text("extends")?);
-    Ok((Declared { doc, extends, options, built_in_options, hooks: names }, hooks))
+    Ok((PolicyDeclaration { doc, extends, options, built_in_options, hooks: names }, hooks))
 }
 
 fn function(name: &str, value: &Value) -> Result<Hook, String> {

@@ -5,37 +5,37 @@
 use std::fmt;
 use std::sync::Arc;
 
-use epitome_kernel::Counter;
+use epitome_kernel::TokenCounter;
 use serde_json::{Map, Value as Json};
 
 use crate::error::LoadError;
 use crate::generation::Generation;
-use crate::limits::Limits;
-use crate::source::Found;
+use crate::limits::LuaLimits;
+use crate::source::FoundPolicy;
 use crate::watchdog::Watchdog;
 
 /// Loads policies.
 #[derive(Clone)]
-pub struct Engine(Arc<Inner>);
+pub struct PolicyEngine(Arc<Inner>);
 
 struct Inner {
-    limits: Limits,
+    limits: LuaLimits,
     dog: Watchdog,
 }
 
-impl fmt::Debug for Engine {
+impl fmt::Debug for PolicyEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Engine").field(&self.0.limits).finish()
+        f.debug_tuple("PolicyEngine").field(&self.0.limits).finish()
     }
 }
 
-impl Engine {
+impl PolicyEngine {
     /// An engine whose policies have these limits.
     ///
     /// # Errors
     ///
     /// When the system has no thread to give.
-    pub fn new(limits: Limits) -> std::io::Result<Self> {
+    pub fn new(limits: LuaLimits) -> std::io::Result<Self> {
         Ok(Self(Arc::new(Inner { limits, dog: Watchdog::start()? })))
     }
 
@@ -46,14 +46,14 @@ impl Engine {
     /// When it cannot be read, run, or used with these options.
     pub fn load(
         &self,
-        found: &Found,
-        counter: &Arc<dyn Counter>,
+        found: &FoundPolicy,
+        counter: &Arc<dyn TokenCounter>,
         options: &Map<String, Json>,
     ) -> Result<Generation, LoadError> {
         Generation::load(self.clone(), found, counter, options)
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &LuaLimits {
         &self.0.limits
     }
 

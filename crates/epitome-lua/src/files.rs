@@ -6,20 +6,20 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::source::{Found, Source};
+use crate::source::{FoundPolicy, PolicySource};
 
 /// The file that every policy has.
 pub(crate) const POLICY: &str = "policy.lua";
 
 /// The files that one generation was made of.
 #[derive(Debug)]
-pub(crate) struct Files {
-    found: Found,
-    state: Mutex<State>,
+pub(crate) struct GenerationFiles {
+    found: FoundPolicy,
+    state: Mutex<FileCacheState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct FileCacheState {
     /// What was read: text by the name that places name it by.
     texts: BTreeMap<String, String>,
     sealed: bool,
@@ -33,13 +33,13 @@ pub(crate) struct Module {
     pub(crate) text: String,
 }
 
-impl Files {
+impl GenerationFiles {
     /// Nothing read yet, but for the prompts.
     ///
     /// # Errors
     ///
     /// When a prompt cannot be read.
-    pub(crate) fn new(found: Found) -> Result<Self, String> {
+    pub(crate) fn new(found: FoundPolicy) -> Result<Self, String> {
         let mut texts = BTreeMap::new();
         for name in found.files.names("prompts", "md").map_err(|error| error.to_string())? {
             let path = format!("prompts/{name}.md");
@@ -47,7 +47,7 @@ impl Files {
                 texts.insert(path, text);
             }
         }
-        Ok(Self { found, state: Mutex::new(State { texts, sealed: false }) })
+        Ok(Self { found, state: Mutex::new(FileCacheState { texts, sealed: false }) })
     }
 
     /// `policy.lua`; `None` where there is none.
@@ -111,7 +111,10 @@ impl Files {
     /// The same files, to which more may be added.
     pub(crate) fn unsealed(&self) -> Self {
         let texts = self.state().texts.clone();
-        Self { found: self.found.clone(), state: Mutex::new(State { texts, sealed: false }) }
+        Self {
+            found: self.found.clone(),
+            state: Mutex::new(FileCacheState { texts, sealed: false }),
+        }
     }
 
     /// From now on nothing is read any more.
@@ -131,11 +134,16 @@ impl Files {
         hasher.finalize()
     }
 
-    pub(crate) fn found(&self) -> &Found {
+    pub(crate) fn found(&self) -> &FoundPolicy {
         &self.found
     }
 
-    fn one(&self, source: &Source, path: &str, chunk: String) -> Result<Option<Module>, String> {
+    fn one(
+        &self,
+        source: &PolicySource,
+        path: &str,
+        chunk: String,
+    ) -> Result<Option<Module>, String> {
         let mut state = self.state();
         if let Some(text) = state.texts.get(&chunk) {
             return Ok(Some(Module { chunk, text: text.clone() }));
@@ -150,7 +158,7 @@ impl Files {
         }))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FileCacheState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -159,15 +167,16 @@ impl Files {
 mod tests {
     use super::*;
 
-    fn files() -> Files {
-        let files = Source::Embedded(&[
+    fn files() -> GenerationFiles {
+        let files = PolicySource::Embedded(&[
             ("policy.lua", "p"),
             ("classes.lua", "c"),
             ("figures/age.lua", "a"),
             ("prompts/level3.md", "l"),
         ]);
-        let library = Source::Embedded(&[("classes.lua", "hidden"), ("dates.lua", "d")]);
-        Files::new(Found { name: "x".into(), files, libraries: vec![library] }).unwrap()
+        let library = PolicySource::Embedded(&[("classes.lua", "hidden"), ("dates.lua", "d")]);
+        GenerationFiles::new(FoundPolicy { name: "x".into(), files, libraries: vec![library] })
+            .unwrap()
     }
 
     #[track_caller]

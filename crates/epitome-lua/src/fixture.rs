@@ -3,7 +3,7 @@
 //! Invariant: what is filled in says as little as possible (0, empty, `false`, the first word), and
 //! what is given is checked like an answer. Called by `suite`.
 
-use epitome_types::hook::{Field, Shape, TableShape};
+use epitome_types::hook::{FieldShape, TableShape, ValueShape};
 use mlua::{Lua, Result, Table, Value};
 
 use crate::job::{METHODS, first_lines};
@@ -52,23 +52,26 @@ fn filled(
 }
 
 /// Whether the job has a field of its own of this name, in the place of what every job says.
-fn is_hidden(shape: &TableShape, field: &Field) -> bool {
+fn is_hidden(shape: &TableShape, field: &FieldShape) -> bool {
     shape.fields.iter().any(|own| own.name == field.name && !std::ptr::eq(own, field))
 }
 
 fn one(
     lua: &Lua,
     value: &Value,
-    shape: &Shape,
+    shape: &ValueShape,
     methods: &[&str],
 ) -> std::result::Result<Value, Misfit> {
     match (shape, value) {
         (_, Value::Nil) => nothing(lua, shape),
-        (Shape::Optional(inner), _) => one(lua, value, inner, methods),
-        (Shape::Table(table), Value::Table(given)) => {
+        (ValueShape::Optional(inner), _) => one(lua, value, inner, methods),
+        (ValueShape::Table(table), Value::Table(given)) => {
             filled(lua, given, table, methods).map(Value::Table)
         }
-        (Shape::List(inner @ (Shape::Table(_) | Shape::List(_))), Value::Table(given)) => {
+        (
+            ValueShape::List(inner @ (ValueShape::Table(_) | ValueShape::List(_))),
+            Value::Table(given),
+        ) => {
             let failed = |error: mlua::Error| Misfit::new(value, error.to_string());
             let list = lua.create_table().map_err(failed)?;
             for place in 1..=given.raw_len() {
@@ -83,18 +86,21 @@ fn one(
 }
 
 /// The value that says least.
-fn nothing(lua: &Lua, shape: &Shape) -> std::result::Result<Value, Misfit> {
+fn nothing(lua: &Lua, shape: &ValueShape) -> std::result::Result<Value, Misfit> {
     let failed = |error: mlua::Error| Misfit::new(&Value::Nil, error.to_string());
     let text = |text: &str| lua.create_string(text).map(Value::String).map_err(failed);
     let table = || lua.create_table().map_err(failed);
     match shape {
-        Shape::Bool => Ok(Value::Boolean(false)),
-        Shape::Integer | Shape::Number => Ok(Value::Integer(0)),
-        Shape::Text => text(""),
-        Shape::Word(words) => text(words.first().copied().unwrap_or_default()),
-        Shape::List(_) | Shape::Map(_) => table().map(Value::Table),
-        Shape::Table(shape) => filled(lua, &table()?, shape, &[]).map(Value::Table),
-        Shape::Either(_) | Shape::Tagged { .. } | Shape::Optional(_) | Shape::Any => Ok(Value::Nil),
+        ValueShape::Bool => Ok(Value::Boolean(false)),
+        ValueShape::Integer | ValueShape::Number => Ok(Value::Integer(0)),
+        ValueShape::Text => text(""),
+        ValueShape::Word(words) => text(words.first().copied().unwrap_or_default()),
+        ValueShape::List(_) | ValueShape::Map(_) => table().map(Value::Table),
+        ValueShape::Table(shape) => filled(lua, &table()?, shape, &[]).map(Value::Table),
+        ValueShape::Either(_)
+        | ValueShape::Tagged { .. }
+        | ValueShape::Optional(_)
+        | ValueShape::Any => Ok(Value::Nil),
     }
 }
 

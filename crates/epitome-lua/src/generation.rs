@@ -9,25 +9,26 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use epitome_kernel::{
-    Answer, Counter, HOOKS, Halt, HookShape, Job, Opinion, Policy, PolicyError, Rest,
+    Answer, HOOKS, HookInterrupt, HookResult, HookShape, Job, NextPolicies, Policy, PolicyError,
+    TokenCounter,
 };
 use serde_json::{Map, Value as Json};
 
-use crate::api::{Host, Patterns};
-use crate::declared::{self, Declared};
-use crate::engine::Engine;
+use crate::api::{ApiHost, RegexCache};
+use crate::declared::{self, PolicyDeclaration};
+use crate::engine::PolicyEngine;
 use crate::error::{LoadCause, LoadError};
 use crate::fault::said;
-use crate::files::{Files, Module};
-use crate::source::Found;
-use crate::vm::{CallBounds, Reply, Trouble, Unanswered, Vm};
+use crate::files::{GenerationFiles, Module};
+use crate::source::FoundPolicy;
+use crate::vm::{CallBounds, HookReply, Unanswered, Vm, VmFailure};
 
 /// A policy as its files were at one moment.
 pub struct Generation {
-    engine: Engine,
-    host: Arc<Host>,
+    engine: PolicyEngine,
+    host: Arc<ApiHost>,
     policy: Module,
-    declared: Declared,
+    declared: PolicyDeclaration,
     options: Map<String, Json>,
     id: String,
     /// The lines of the policy's own file where its hooks begin.
@@ -45,31 +46,31 @@ impl fmt::Debug for Generation {
 
 impl Generation {
     pub(crate) fn load(
-        engine: Engine,
-        found: &Found,
-        counter: &Arc<dyn Counter>,
+        engine: PolicyEngine,
+        found: &FoundPolicy,
+        counter: &Arc<dyn TokenCounter>,
         options: &Map<String, Json>,
     ) -> Result<Self, LoadError> {
         let failed = |cause| LoadError { policy: found.name.clone(), cause };
-        let files =
-            Files::new(found.clone()).map_err(|what| failed(LoadCause::Unreadable(what)))?;
+        let files = GenerationFiles::new(found.clone())
+            .map_err(|what| failed(LoadCause::Unreadable(what)))?;
         let policy =
             files.policy().map_err(|what| failed(LoadCause::Unreadable(what)))?.ok_or_else(
                 || failed(LoadCause::Missing(found.files.folder().map(ToOwned::to_owned))),
             )?;
         declared::check_header(&policy.text).map_err(|what| failed(LoadCause::Broken(what)))?;
-        let host = Arc::new(Host {
+        let host = Arc::new(ApiHost {
             policy: found.name.clone(),
             counter: Arc::clone(counter),
             files: Arc::new(files),
-            patterns: Patterns::default(),
+            patterns: RegexCache::default(),
             said: AtomicU32::new(0),
         });
         let mut generation = Self {
             engine,
             host,
             policy,
-            declared: Declared::default(),
+            declared: PolicyDeclaration::default(),
             options: Map::new(),
             id: String::new(),
             lines: BTreeMap::new(),
@@ -100,7 +101,7 @@ impl Generation {
     }
 
     /// What it says it is.
-    pub fn declared(&self) -> &Declared {
+    pub fn declared(&self) -> &PolicyDeclaration {
         &self.declared
     }
 
@@ -114,16 +115,16 @@ impl Generation {
         self.overruns.load(Ordering::Relaxed) >= self.engine.limits().overruns
     }
 
-    pub(crate) fn found(&self) -> &Found {
+    pub(crate) fn found(&self) -> &FoundPolicy {
         self.host.files.found()
     }
 
-    pub(crate) fn engine(&self) -> &Engine {
+    pub(crate) fn engine(&self) -> &PolicyEngine {
         &self.engine
     }
 
     /// A new machine with the policy in it, without options.
-    fn machine(&self) -> Result<(Vm, Declared), Trouble> {
+    fn machine(&self) -> Result<(Vm, PolicyDeclaration), VmFailure> {
         let mut vm = Vm::new(&self.host).map_err(|error| said(&error))?;
         let (limits, dog) = (self.engine.limits(), self.engine.dog());
         let declared = vm.load(&self.host.policy, &self.policy, CallBounds { limits, dog })?;
@@ -131,12 +132,12 @@ impl Generation {
     }
 
     /// A machine for tests, in which `require` finds modules that the policy does not use.
-    pub(crate) fn test_machine(&self) -> Result<Vm, Trouble> {
-        let host = Arc::new(Host {
+    pub(crate) fn test_machine(&self) -> Result<Vm, VmFailure> {
+        let host = Arc::new(ApiHost {
             policy: self.host.policy.clone(),
             counter: Arc::clone(&self.host.counter),
             files: Arc::new(self.host.files.unsealed()),
-            patterns: Patterns::default(),
+            patterns: RegexCache::default(),
             said: AtomicU32::new(0),
         });
         let mut vm = Vm::new(&host).map_err(|error| said(&error))?;
@@ -147,7 +148,7 @@ impl Generation {
 
     /// A machine that nobody uses. There are as many as calls under way, and no call waits for
     /// another; of those that come back a few are kept.
-    pub(crate) fn take(&self) -> Result<Vm, Trouble> {
+    pub(crate) fn take(&self) -> Result<Vm, VmFailure> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         if let Some(vm) = idle {
             return Ok(vm);
@@ -168,8 +169,8 @@ impl Generation {
         &self,
         hook: &'static HookShape,
         job: Job<'_>,
-        rest: &Rest<'_>,
-    ) -> Result<Reply, Unanswered> {
+        rest: &NextPolicies<'_>,
+    ) -> Result<HookReply, Unanswered> {
         let mut vm = self.take().map_err(Unanswered::Trouble)?;
         let memo = rest.memo(&self.host.policy);
         let (limits, dog) = (self.engine.limits(), self.engine.dog());
@@ -182,7 +183,7 @@ impl Generation {
     }
 
     /// What is said of an overrun: with the last one that is borne, that it was the last.
-    fn counted(&self, trouble: Trouble) -> String {
+    fn counted(&self, trouble: VmFailure) -> String {
         let most = self.engine.limits().overruns;
         match trouble.overran && self.overruns.fetch_add(1, Ordering::Relaxed) + 1 == most {
             true => {
@@ -203,7 +204,7 @@ impl Policy for Generation {
         self.lines.get(hook).copied()
     }
 
-    fn answer(&self, job: &Job<'_>, rest: &Rest<'_>) -> Opinion<Answer> {
+    fn answer(&self, job: &Job<'_>, rest: &NextPolicies<'_>) -> HookResult<Answer> {
         let name = job.hook();
         if !self.declared.hooks.contains(&name) || self.quarantined() {
             return Ok(None);
@@ -217,7 +218,7 @@ impl Policy for Generation {
                 Ok(reply.answer)
             }
             Err(Unanswered::Halt(halt)) => Err(halt),
-            Err(Unanswered::Trouble(trouble)) => Err(Halt::Error(PolicyError {
+            Err(Unanswered::Trouble(trouble)) => Err(HookInterrupt::Error(PolicyError {
                 policy: self.host.policy.clone(),
                 hook: name,
                 what: self.counted(trouble),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use epitome_kernel::{HookShape, Job};
-use epitome_types::hook::{Place, Shape, TableShape, Texts};
+use epitome_types::hook::{MessageNumber, MessageTexts, TableShape, ValueShape};
 use mlua::{Function, Lua, Result, Scope, Table, Value};
 
 use crate::strict;
@@ -90,13 +90,13 @@ enum Within {
 }
 
 /// What is locked where a value of this shape stands.
-fn within(shape: &'static Shape) -> Option<Within> {
+fn within(shape: &'static ValueShape) -> Option<Within> {
     match shape {
-        Shape::Optional(inner) => within(inner),
-        Shape::Table(table) => Some(Within::Table(table)),
-        Shape::List(Shape::Table(table)) => Some(Within::Tables(table)),
-        Shape::List(Shape::List(Shape::Table(table))) => Some(Within::Lists(table)),
-        Shape::List(_) | Shape::Map(_) => Some(Within::Values),
+        ValueShape::Optional(inner) => within(inner),
+        ValueShape::Table(table) => Some(Within::Table(table)),
+        ValueShape::List(ValueShape::Table(table)) => Some(Within::Tables(table)),
+        ValueShape::List(ValueShape::List(ValueShape::Table(table))) => Some(Within::Lists(table)),
+        ValueShape::List(_) | ValueShape::Map(_) => Some(Within::Values),
         _ => None,
     }
 }
@@ -138,17 +138,17 @@ fn beginning<'scope, 'env: 'scope>(
 
 fn any<'scope, 'env: 'scope>(
     scope: &'scope Scope<'scope, 'env>,
-    texts: &'env dyn Texts,
+    texts: &'env dyn MessageTexts,
 ) -> Result<Function> {
-    scope.create_function(move |_, (_, place): (Value, u32)| Ok(texts.text(Place(place))))
+    scope.create_function(move |_, (_, place): (Value, u32)| Ok(texts.text(MessageNumber(place))))
 }
 
 fn any_beginning<'scope, 'env: 'scope>(
     scope: &'scope Scope<'scope, 'env>,
-    texts: &'env dyn Texts,
+    texts: &'env dyn MessageTexts,
 ) -> Result<Function> {
     scope.create_function(move |_, (_, place, lines): (Value, u32, usize)| {
-        Ok(texts.text(Place(place)).map(|text| first_lines(&text, lines).to_owned()))
+        Ok(texts.text(MessageNumber(place)).map(|text| first_lines(&text, lines).to_owned()))
     })
 }
 

@@ -61,23 +61,23 @@ mod write;
 #[cfg(feature = "vm")]
 pub use api::{API, ApiFunction};
 #[cfg(feature = "vm")]
-pub use declared::{API_VERSION, Declared};
+pub use declared::{API_VERSION, PolicyDeclaration};
 #[cfg(feature = "vm")]
 pub use describe::{example, reference, schema, stubs};
 #[cfg(feature = "vm")]
-pub use engine::Engine;
+pub use engine::PolicyEngine;
 #[cfg(feature = "vm")]
 pub use error::{LoadCause, LoadError};
 #[cfg(feature = "vm")]
 pub use generation::Generation;
 #[cfg(feature = "vm")]
-pub use limits::Limits;
+pub use limits::LuaLimits;
 #[cfg(feature = "vm")]
 pub use live::LuaPolicy;
 pub use option_shape::OptionShape;
-pub use source::{Found, Source};
+pub use source::{FoundPolicy, PolicySource};
 #[cfg(feature = "vm")]
 pub use suite::TestResult;
-pub use trust::{Standing, Trust, folder_hash};
+pub use trust::{TrustStatus, TrustStore, folder_hash};
 #[cfg(feature = "vm")]
-pub use watch::{Reloaded, Watch, WatchError};
+pub use watch::{PolicyReload, PolicyWatch, WatchError};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// How long a policy may run and how much it may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct LuaLimits {
     /// The longest that one call of a hook may take, without what `ep.next` takes. It is time on
     /// the clock, so it is a hundred times what a call needs: on a busy machine none falls out.
     pub call: Duration,
@@ -26,7 +26,7 @@ pub struct Limits {
     pub idle: usize,
 }
 
-impl Default for Limits {
+impl Default for LuaLimits {
     fn default() -> Self {
         Self {
             call: Duration::from_millis(500),

@@ -6,20 +6,20 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use epitome_kernel::{Answer, Counter, Job, Opinion, Policy, Rest};
+use epitome_kernel::{Answer, HookResult, Job, NextPolicies, Policy, TokenCounter};
 use serde_json::{Map, Value as Json};
 
-use crate::engine::Engine;
+use crate::engine::PolicyEngine;
 use crate::error::{LoadCause, LoadError};
 use crate::generation::Generation;
-use crate::source::Found;
+use crate::source::FoundPolicy;
 use crate::suite::Extent;
 
 /// A policy in Lua, in its newest good generation.
 pub struct LuaPolicy {
-    engine: Engine,
-    found: Found,
-    counter: Arc<dyn Counter>,
+    engine: PolicyEngine,
+    found: FoundPolicy,
+    counter: Arc<dyn TokenCounter>,
     options: Map<String, Json>,
     current: RwLock<Current>,
     /// Held while a generation is built, so that an older one never takes the place of a newer.
@@ -45,9 +45,9 @@ impl LuaPolicy {
     ///
     /// When it cannot be read, run, or used with these options.
     pub fn open(
-        engine: &Engine,
-        found: &Found,
-        counter: &Arc<dyn Counter>,
+        engine: &PolicyEngine,
+        found: &FoundPolicy,
+        counter: &Arc<dyn TokenCounter>,
         options: &Map<String, Json>,
     ) -> Result<Self, LoadError> {
         let generation = Arc::new(engine.load(found, counter, options)?);
@@ -69,7 +69,7 @@ impl LuaPolicy {
     }
 
     /// Where its files are.
-    pub fn found(&self) -> &Found {
+    pub fn found(&self) -> &FoundPolicy {
         &self.found
     }
 
@@ -105,7 +105,7 @@ impl Policy for LuaPolicy {
         self.current().0.line(hook)
     }
 
-    fn answer(&self, job: &Job<'_>, rest: &Rest<'_>) -> Opinion<Answer> {
+    fn answer(&self, job: &Job<'_>, rest: &NextPolicies<'_>) -> HookResult<Answer> {
         self.current().0.answer(job, rest)
     }
 }

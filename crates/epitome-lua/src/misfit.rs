@@ -6,7 +6,7 @@
 use std::fmt;
 
 use epitome_kernel::nearest;
-use epitome_types::hook::Shape;
+use epitome_types::hook::ValueShape;
 use mlua::Value;
 
 /// A value that does not fit its shape.
@@ -26,7 +26,7 @@ impl Misfit {
     }
 
     /// The value is not of the shape.
-    pub(crate) fn expected(value: &Value, shape: &Shape) -> Self {
+    pub(crate) fn expected(value: &Value, shape: &ValueShape) -> Self {
         Self::new(value, format!("expected {}", expected(shape)))
     }
 
@@ -65,32 +65,32 @@ pub(crate) fn hint<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str> + 
 }
 
 /// What a shape accepts.
-pub(crate) fn expected(shape: &Shape) -> String {
+pub(crate) fn expected(shape: &ValueShape) -> String {
     match shape {
-        Shape::Bool => "`true` or `false`".to_owned(),
-        Shape::Integer => "a whole number from 0 up".to_owned(),
-        Shape::Number => "a number".to_owned(),
-        Shape::Text => "a text".to_owned(),
-        Shape::Word(words) => one_of(words.iter().copied()),
-        Shape::List(_) => "a list".to_owned(),
-        Shape::Map(_) | Shape::Any => "a table".to_owned(),
-        Shape::Table(table) => {
+        ValueShape::Bool => "`true` or `false`".to_owned(),
+        ValueShape::Integer => "a whole number from 0 up".to_owned(),
+        ValueShape::Number => "a number".to_owned(),
+        ValueShape::Text => "a text".to_owned(),
+        ValueShape::Word(words) => one_of(words.iter().copied()),
+        ValueShape::List(_) => "a list".to_owned(),
+        ValueShape::Map(_) | ValueShape::Any => "a table".to_owned(),
+        ValueShape::Table(table) => {
             let required = table.all_fields().filter(|field| !optional(&field.shape));
             match required.map(|field| format!("`{}`", field.name)).collect::<Vec<_>>() {
                 names if names.is_empty() => "a table".to_owned(),
                 names => format!("a table with {}", names.join(", ")),
             }
         }
-        Shape::Optional(inner) => format!("{} or nothing", expected(inner)),
-        Shape::Either(shapes) => shapes.iter().map(expected).collect::<Vec<_>>().join(", or "),
-        Shape::Tagged { tag, variants, .. } => {
+        ValueShape::Optional(inner) => format!("{} or nothing", expected(inner)),
+        ValueShape::Either(shapes) => shapes.iter().map(expected).collect::<Vec<_>>().join(", or "),
+        ValueShape::Tagged { tag, variants, .. } => {
             format!("a table whose `{tag}` is {}", one_of(variants.iter().map(|(word, _)| *word)))
         }
     }
 }
 
-pub(crate) fn optional(shape: &Shape) -> bool {
-    matches!(shape, Shape::Optional(_))
+pub(crate) fn optional(shape: &ValueShape) -> bool {
+    matches!(shape, ValueShape::Optional(_))
 }
 
 fn one_of<'a>(words: impl Iterator<Item = &'a str>) -> String {

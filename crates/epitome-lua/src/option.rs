@@ -3,7 +3,7 @@
 //! Invariant: after the check every declared option has a value of its type and within its bounds,
 //! and there is no other. Called by the loader; read by whoever shows or sets options.
 
-use epitome_types::hook::{Field, Shape, TableShape};
+use epitome_types::hook::{FieldShape, TableShape, ValueShape};
 use mlua::{Table, Value};
 use serde_json::{Map, Value as Json};
 
@@ -19,25 +19,37 @@ pub(crate) static OPTION: TableShape = TableShape {
     name: "Option",
     doc: "An option of a policy, set by `[profile.NAME.options.POLICY]`.",
     fields: &[
-        Field { name: "type", doc: "The type of its value.", shape: Shape::Word(KINDS) },
-        Field {
+        FieldShape { name: "type", doc: "The type of its value.", shape: ValueShape::Word(KINDS) },
+        FieldShape {
             name: "default",
             doc: "Its value where none is set.",
-            shape: Shape::Either(&[
-                Shape::Bool,
-                Shape::Number,
-                Shape::Text,
-                Shape::List(&Shape::Any),
+            shape: ValueShape::Either(&[
+                ValueShape::Bool,
+                ValueShape::Number,
+                ValueShape::Text,
+                ValueShape::List(&ValueShape::Any),
             ]),
         },
-        Field { name: "min", doc: "The least.", shape: Shape::Optional(&Shape::Number) },
-        Field { name: "max", doc: "The most.", shape: Shape::Optional(&Shape::Number) },
-        Field {
+        FieldShape {
+            name: "min",
+            doc: "The least.",
+            shape: ValueShape::Optional(&ValueShape::Number),
+        },
+        FieldShape {
+            name: "max",
+            doc: "The most.",
+            shape: ValueShape::Optional(&ValueShape::Number),
+        },
+        FieldShape {
             name: "one_of",
             doc: "The only values that it may have.",
-            shape: Shape::Optional(&Shape::List(&Shape::Any)),
+            shape: ValueShape::Optional(&ValueShape::List(&ValueShape::Any)),
         },
-        Field { name: "doc", doc: "What it does.", shape: Shape::Optional(&Shape::Text) },
+        FieldShape {
+            name: "doc",
+            doc: "What it does.",
+            shape: ValueShape::Optional(&ValueShape::Text),
+        },
     ],
 };
 
@@ -48,7 +60,8 @@ pub(crate) fn declared(options: &Table) -> Result<Vec<OptionShape>, String> {
 
 fn one(name: &str, value: &Value) -> Result<OptionShape, String> {
     let wrong = |what: String| format!("option `{name}`: {what}");
-    let read = read(value, &Shape::Table(&OPTION)).map_err(|misfit| wrong(misfit.to_string()))?;
+    let read =
+        read(value, &ValueShape::Table(&OPTION)).map_err(|misfit| wrong(misfit.to_string()))?;
     let kind = read["type"].as_str().unwrap_or_default();
     let mut option = OptionShape {
         name: name.to_owned(),

@@ -5,7 +5,7 @@
 //! answers, on memos and by `ep.json`.
 
 use epitome_kernel::nearest;
-use epitome_types::hook::{Field, Shape, TableShape};
+use epitome_types::hook::{FieldShape, TableShape, ValueShape};
 use mlua::{Table, Value};
 use serde_json::{Map, Number, Value as Json};
 
@@ -19,37 +19,37 @@ const MOST_BYTES: usize = 16 << 20;
 const DEEPEST: usize = 64;
 
 /// A value that must have a shape.
-pub(crate) fn read(value: &Value, shape: &Shape) -> Result<Json, Misfit> {
-    Reader::default().shaped(value, shape)
+pub(crate) fn read(value: &Value, shape: &ValueShape) -> Result<Json, Misfit> {
+    AnswerReader::default().shaped(value, shape)
 }
 
 /// A value of any shape.
 pub(crate) fn read_any(value: &Value) -> Result<Json, Misfit> {
-    read(value, &Shape::Any)
+    read(value, &ValueShape::Any)
 }
 
 #[derive(Default)]
-struct Reader {
+struct AnswerReader {
     values: usize,
     bytes: usize,
 }
 
-impl Reader {
-    fn shaped(&mut self, value: &Value, shape: &Shape) -> Result<Json, Misfit> {
+impl AnswerReader {
+    fn shaped(&mut self, value: &Value, shape: &ValueShape) -> Result<Json, Misfit> {
         self.values += 1;
         if self.values > MOST_VALUES {
             return Err(Misfit::new(value, format!("there are more than {MOST_VALUES} values")));
         }
         let wrong = || Misfit::expected(value, shape);
         match (shape, value) {
-            (Shape::Any, _) => self.any(value, DEEPEST),
-            (Shape::Optional(_), Value::Nil) => Ok(Json::Null),
-            (Shape::Optional(inner), _) => self.shaped(value, inner),
-            (Shape::Bool, Value::Boolean(is)) => Ok(Json::Bool(*is)),
-            (Shape::Integer, Value::Integer(_) | Value::Number(_)) => whole(value),
-            (Shape::Number, Value::Integer(_) | Value::Number(_)) => number(value),
-            (Shape::Text, Value::String(_)) => self.text(value),
-            (Shape::Word(words), Value::String(text)) => {
+            (ValueShape::Any, _) => self.any(value, DEEPEST),
+            (ValueShape::Optional(_), Value::Nil) => Ok(Json::Null),
+            (ValueShape::Optional(inner), _) => self.shaped(value, inner),
+            (ValueShape::Bool, Value::Boolean(is)) => Ok(Json::Bool(*is)),
+            (ValueShape::Integer, Value::Integer(_) | Value::Number(_)) => whole(value),
+            (ValueShape::Number, Value::Integer(_) | Value::Number(_)) => number(value),
+            (ValueShape::Text, Value::String(_)) => self.text(value),
+            (ValueShape::Word(words), Value::String(text)) => {
                 let text = text.to_string_lossy();
                 match words.contains(&text.as_str()) {
                     true => Ok(Json::String(text)),
@@ -59,17 +59,19 @@ impl Reader {
                     }
                 }
             }
-            (Shape::List(inner), Value::Table(table)) => {
+            (ValueShape::List(inner), Value::Table(table)) => {
                 self.list(table, "expected a list", |reader, item| reader.shaped(item, inner))
             }
-            (Shape::Map(inner), Value::Table(table)) => {
+            (ValueShape::Map(inner), Value::Table(table)) => {
                 self.map(table, |reader, item| reader.shaped(item, inner))
             }
-            (Shape::Table(shape), Value::Table(table)) => self.table(value, table, shape, None),
-            (Shape::Either(shapes), _) => {
+            (ValueShape::Table(shape), Value::Table(table)) => {
+                self.table(value, table, shape, None)
+            }
+            (ValueShape::Either(shapes), _) => {
                 self.either(value, shapes).unwrap_or_else(|| Err(wrong()))
             }
-            (Shape::Tagged { tag, variants, .. }, Value::Table(table)) => {
+            (ValueShape::Tagged { tag, variants, .. }, Value::Table(table)) => {
                 let word = raw(table, *tag);
                 let Value::String(text) = &word else { return Err(wrong()) };
                 let text = text.to_string_lossy();
@@ -88,13 +90,13 @@ impl Reader {
 
     /// One of several shapes: the first that has the value's type; of tables, the one that has the
     /// most of the value's fields. `None` where none has its type.
-    fn either(&mut self, value: &Value, shapes: &[Shape]) -> Option<Result<Json, Misfit>> {
+    fn either(&mut self, value: &Value, shapes: &[ValueShape]) -> Option<Result<Json, Misfit>> {
         let Value::Table(table) = value else {
             return shapes.iter().find_map(|shape| self.shaped(value, shape).ok()).map(Ok);
         };
         let names: Vec<String> = keys(table).into_iter().map(|(name, _)| name).collect();
-        let known = |shape: &Shape| match shape {
-            Shape::Table(shape) => {
+        let known = |shape: &ValueShape| match shape {
+            ValueShape::Table(shape) => {
                 let fields = || shape.all_fields().map(|field| field.name);
                 // A name that is nearly right counts, but less than one that is.
                 let points = |name: &String| match nearest(name, fields()) {
@@ -104,7 +106,10 @@ impl Reader {
                 };
                 Some(names.iter().map(points).sum())
             }
-            Shape::List(_) | Shape::Map(_) | Shape::Tagged { .. } | Shape::Any => Some(0),
+            ValueShape::List(_)
+            | ValueShape::Map(_)
+            | ValueShape::Tagged { .. }
+            | ValueShape::Any => Some(0),
             _ => None,
         };
         let tables =
@@ -132,7 +137,7 @@ impl Reader {
             let what = format!("no such field{}", hint(&key, names().collect::<Vec<_>>()));
             return Err(Misfit::new(&value, what).in_field(&key));
         }
-        for Field { name, shape, .. } in shape.all_fields() {
+        for FieldShape { name, shape, .. } in shape.all_fields() {
             let item = raw(table, *name);
             if !item.is_nil() {
                 let item = self.shaped(&item, shape).map_err(|misfit| misfit.in_field(name))?;
@@ -284,7 +289,7 @@ fn whole(value: &Value) -> Result<Json, Misfit> {
     }
     match number {
         0.0..=9_007_199_254_740_992.0 => Ok(Json::Number((number as u64).into())),
-        _ => Err(Misfit::expected(value, &Shape::Integer)),
+        _ => Err(Misfit::expected(value, &ValueShape::Integer)),
     }
 }
 
@@ -305,7 +310,7 @@ mod tests {
 
     use super::*;
 
-    fn shape(hook: &str) -> &'static Shape {
+    fn shape(hook: &str) -> &'static ValueShape {
         &HOOKS.iter().find(|known| known.name == hook).unwrap().answer
     }
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use mlua::chunk::ChunkMode;
 use mlua::{Error, Function, Lua, Result, Value};
 
-use crate::files::{Files, Module};
+use crate::files::{GenerationFiles, Module};
 
 /// The function `require`.
-pub(crate) fn require(lua: &Lua, files: &Arc<Files>) -> Result<Function> {
+pub(crate) fn require(lua: &Lua, files: &Arc<GenerationFiles>) -> Result<Function> {
     let loaded = lua.create_table()?;
     let files = Arc::clone(files);
     lua.create_function(move |lua, name: String| {

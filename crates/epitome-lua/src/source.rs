@@ -12,7 +12,7 @@ const LARGEST: u64 = 1 << 20;
 
 /// A folder of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum PolicySource {
     /// On disk.
     Folder(PathBuf),
     /// Compiled into the program: path with `/`, and text.
@@ -21,16 +21,16 @@ pub enum Source {
 
 /// A policy that can be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundPolicy {
     /// Its name: that of its folder.
     pub name: String,
     /// Its folder, in which `policy.lua` stands.
-    pub files: Source,
+    pub files: PolicySource,
     /// Where `require` looks next, in this order.
-    pub libraries: Vec<Source>,
+    pub libraries: Vec<PolicySource>,
 }
 
-impl Source {
+impl PolicySource {
     /// The text of a file; `None` where there is none.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ mod tests {
         &[("policy.lua", "p"), ("prompts/b.md", "b"), ("prompts/a.md", "a"), ("prompts/a.txt", "")];
 
     #[track_caller]
-    fn check(source: &Source) {
+    fn check(source: &PolicySource) {
         assert_eq!(source.read("policy.lua").unwrap().as_deref(), Some("p"));
         assert_eq!(source.read("prompts/b.md").unwrap().as_deref(), Some("b"));
         assert_eq!(source.read("other.lua").unwrap(), None);
@@ -127,13 +127,13 @@ mod tests {
 
     #[test]
     fn a_folder_and_an_embedded_set_read_alike() {
-        check(&Source::Embedded(FILES));
+        check(&PolicySource::Embedded(FILES));
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("prompts")).unwrap();
         for (name, text) in FILES {
             fs::write(folder.path().join(name), text).unwrap();
         }
-        check(&Source::Folder(folder.path().to_owned()));
+        check(&PolicySource::Folder(folder.path().to_owned()));
     }
 
     #[test]
@@ -142,7 +142,7 @@ mod tests {
         let folder = top.path().join("policy");
         fs::create_dir(&folder).unwrap();
         fs::write(top.path().join("secret.lua"), "s").unwrap();
-        let source = Source::Folder(folder.clone());
+        let source = PolicySource::Folder(folder.clone());
         assert!(source.read("../secret.lua").is_err());
         #[cfg(unix)]
         {

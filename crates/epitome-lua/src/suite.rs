@@ -12,8 +12,8 @@ use epitome_kernel::HOOKS;
 use mlua::{Error, Function, Lua, Result, Table, Value};
 use serde_json::{Map, Value as Json};
 
-use crate::declared::{Declared, Hooks};
-use crate::engine::Engine;
+use crate::declared::{Hooks, PolicyDeclaration};
+use crate::engine::PolicyEngine;
 use crate::fault::{line_in, said};
 use crate::files::Module;
 use crate::fixture;
@@ -78,7 +78,7 @@ impl Generation {
                 }
             };
             let module = Module { chunk: file.clone(), text };
-            match File::load(self, &module) {
+            match TestFile::load(self, &module) {
                 Ok(tests) => {
                     for (name, test) in tests.list() {
                         let result = tests.run(&file, &name, &test);
@@ -101,8 +101,8 @@ fn broken(file: &str, what: String) -> TestResult {
 }
 
 /// A file of tests, with a machine of its own.
-struct File<'g> {
-    engine: &'g Engine,
+struct TestFile<'g> {
+    engine: &'g PolicyEngine,
     vm: Vm,
     tests: Table,
     given: Table,
@@ -112,11 +112,11 @@ struct File<'g> {
 struct Asking {
     hooks: Hooks,
     slot: Table,
-    declared: Declared,
+    declared: PolicyDeclaration,
     options: Map<String, Json>,
 }
 
-impl<'g> File<'g> {
+impl<'g> TestFile<'g> {
     fn load(generation: &'g Generation, module: &Module) -> std::result::Result<Self, String> {
         let engine = generation.engine();
         let mut vm = generation.test_machine().map_err(|trouble| trouble.what)?;

@@ -21,7 +21,7 @@ const MOST_WALKED: usize = 200_000;
 
 /// How a folder stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum TrustStatus {
     /// Nobody said anything of it.
     Unknown,
     /// It was trusted, and is not what it was then.
@@ -34,7 +34,7 @@ pub enum Standing {
     Own,
 }
 
-impl Standing {
+impl TrustStatus {
     /// Whether what is in the folder may run.
     pub fn may_run(self) -> bool {
         matches!(self, Self::Trusted | Self::Own)
@@ -43,7 +43,7 @@ impl Standing {
 
 /// The record of trusted folders: one line for each, its path and its hash.
 #[derive(Clone, Debug)]
-pub struct Trust {
+pub struct TrustStore {
     file: PathBuf,
 }
 
@@ -57,7 +57,7 @@ const AUTHORED: &str = "authored";
 /// The most contents that are remembered of one folder; the oldest go first.
 const MOST_CONTENTS: usize = 4096;
 
-impl Trust {
+impl TrustStore {
     /// The record in this file, which need not be there yet.
     pub fn at(file: impl Into<PathBuf>) -> Self {
         Self { file: file.into() }
@@ -68,13 +68,13 @@ impl Trust {
     /// # Errors
     ///
     /// When the record or the folder cannot be read.
-    pub fn standing(&self, folder: &Path) -> Result<Standing> {
+    pub fn standing(&self, folder: &Path) -> Result<TrustStatus> {
         let path = canonical(folder)?;
         Ok(match self.recorded()?.into_iter().find(|(known, _)| *known == path) {
-            None => Standing::Unknown,
+            None => TrustStatus::Unknown,
             Some((_, hash)) if hash == OWN => self.authored(&path)?,
-            Some((_, hash)) if hash == folder_hash(folder)? => Standing::Trusted,
-            Some(_) => Standing::Changed,
+            Some((_, hash)) if hash == folder_hash(folder)? => TrustStatus::Trusted,
+            Some(_) => TrustStatus::Changed,
         })
     }
 
@@ -113,15 +113,15 @@ impl Trust {
 
     /// How a folder of the user's own stands. What the user wrote is remembered, so that it is the
     /// user's once it is committed, too.
-    fn authored(&self, path: &str) -> Result<Standing> {
+    fn authored(&self, path: &str) -> Result<TrustStatus> {
         let looked = authored::look(Path::new(path))?;
         let known: BTreeSet<_> = self.contents(path)?.into_iter().collect();
         if !looked.doubted.is_subset(&known) {
-            return Ok(Standing::Pulled);
+            return Ok(TrustStatus::Pulled);
         }
         // A record that cannot be written asks once more at worst.
         drop(self.remember(path, looked.written.difference(&known)));
-        Ok(Standing::Own)
+        Ok(TrustStatus::Own)
     }
 
     /// The contents that are remembered of a folder, oldest first.

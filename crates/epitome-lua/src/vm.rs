@@ -7,17 +7,17 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use epitome_kernel::{Answer, Halt, HookShape, Job, ModelAsk, Rest};
-use epitome_types::hook::{Field, Shape, TableShape};
+use epitome_kernel::{Answer, HookInterrupt, HookShape, Job, ModelQuestion, NextPolicies};
+use epitome_types::hook::{FieldShape, TableShape, ValueShape};
 use mlua::{Error, Lua, Result, Table, Value};
 use serde_json::{Map, Value as Json};
 
-use crate::api::{self, Env, Host};
-use crate::declared::{self, Declared, Hooks};
+use crate::api::{self, ApiHost, Env};
+use crate::declared::{self, Hooks, PolicyDeclaration};
 use crate::fault::{out_of_memory, said};
 use crate::files::Module;
 use crate::job::{self, Metatables};
-use crate::limits::Limits;
+use crate::limits::LuaLimits;
 use crate::read::{raw, read, read_any};
 use crate::require;
 use crate::sandbox;
@@ -36,26 +36,34 @@ pub(crate) static ASK: TableShape = TableShape {
     name: "Ask",
     doc: "Asks a model first; then the hook is asked again, with `job.replies[id]`.",
     fields: &[
-        Field { name: "id", doc: "The name of the reply in `job.replies`.", shape: Shape::Text },
-        Field { name: "system", doc: "The system prompt.", shape: Shape::Optional(&Shape::Text) },
-        Field { name: "user", doc: "The question.", shape: Shape::Text },
-        Field {
+        FieldShape {
+            name: "id",
+            doc: "The name of the reply in `job.replies`.",
+            shape: ValueShape::Text,
+        },
+        FieldShape {
+            name: "system",
+            doc: "The system prompt.",
+            shape: ValueShape::Optional(&ValueShape::Text),
+        },
+        FieldShape { name: "user", doc: "The question.", shape: ValueShape::Text },
+        FieldShape {
             name: "max_tokens",
             doc: "The most tokens of the reply.",
-            shape: Shape::Optional(&Shape::Integer),
+            shape: ValueShape::Optional(&ValueShape::Integer),
         },
     ],
 };
 
 /// A failure in the words of `fault`.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Trouble {
+pub(crate) struct VmFailure {
     pub(crate) what: String,
     /// Whether time or memory ran out.
     pub(crate) overran: bool,
 }
 
-impl From<String> for Trouble {
+impl From<String> for VmFailure {
     fn from(what: String) -> Self {
         Self { what, overran: false }
     }
@@ -64,8 +72,8 @@ impl From<String> for Trouble {
 /// Why a call gave no answer.
 #[derive(Debug)]
 pub(crate) enum Unanswered {
-    Trouble(Trouble),
-    Halt(Halt),
+    Trouble(VmFailure),
+    Halt(HookInterrupt),
 }
 
 impl From<String> for Unanswered {
@@ -76,7 +84,7 @@ impl From<String> for Unanswered {
 
 /// What a hook answered.
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub(crate) struct HookReply {
     pub(crate) answer: Option<Answer>,
     /// The memo after the call, where it is another one.
     pub(crate) memo: Option<String>,
@@ -85,7 +93,7 @@ pub(crate) struct Reply {
 /// What a call of a policy is held to, and who stops it where it takes longer.
 #[derive(Clone, Copy)]
 pub(crate) struct CallBounds<'a> {
-    pub(crate) limits: &'a Limits,
+    pub(crate) limits: &'a LuaLimits,
     pub(crate) dog: &'a Watchdog,
 }
 
@@ -103,7 +111,7 @@ pub(crate) struct Vm {
 
 impl Vm {
     /// A machine with nothing in it yet.
-    pub(crate) fn new(host: &Arc<Host>) -> Result<Self> {
+    pub(crate) fn new(host: &Arc<ApiHost>) -> Result<Self> {
         let flag = Arc::new(AtomicBool::new(false));
         let mut slot = None;
         let lua = sandbox::machine(&flag, |lua, globals| {
@@ -125,7 +133,7 @@ impl Vm {
         name: &str,
         policy: &Module,
         bounds: CallBounds<'_>,
-    ) -> std::result::Result<Declared, Trouble> {
+    ) -> std::result::Result<PolicyDeclaration, VmFailure> {
         let CallBounds { limits, dog } = bounds;
         let watched = dog.watch(&self.flag, limits.load);
         self.limit(limits.memory);
@@ -152,13 +160,13 @@ impl Vm {
         hook: &'static HookShape,
         job: Job<'_>,
         memo: Option<&str>,
-        rest: &Rest<'_>,
+        rest: &NextPolicies<'_>,
         bounds: CallBounds<'_>,
-    ) -> std::result::Result<Reply, Unanswered> {
+    ) -> std::result::Result<HookReply, Unanswered> {
         let CallBounds { limits, dog } = bounds;
         let Self { lua, flag, slot, hooks, opt, metatables } = self;
         let Some(called) = hooks.get(hook.name) else {
-            return Ok(Reply { answer: None, memo: None });
+            return Ok(HookReply { answer: None, memo: None });
         };
         let (halted, got) = (RefCell::new(None), RefCell::new(None));
         let watched = RefCell::new(dog.watch(flag, limits.call));
@@ -173,7 +181,7 @@ impl Vm {
             table.raw_set("opt", opt.as_ref())?;
             metatables.lock_job(lua, &table, hook)?;
             let ask = scope.create_function(|lua, ()| {
-                let opinion = watched.borrow_mut().paused(|| rest.ask(&job));
+                let opinion = watched.borrow_mut().paused(|| rest.call(&job));
                 match opinion {
                     Ok(None) => Ok(Value::Nil),
                     Ok(Some(answer)) => {
@@ -215,7 +223,7 @@ impl Vm {
         drop(watched);
         let wrong = |what: String| format!("{} answered {what}", called.place);
         if let Some(ask) = asked(&answer).map_err(wrong)? {
-            return Err(Unanswered::Halt(Halt::Ask(Box::new(ask))));
+            return Err(Unanswered::Halt(HookInterrupt::Ask(Box::new(ask))));
         }
         let answer = match got.into_inner() {
             Some(got) if passes_on(lua, &answer, &got) => Some(got),
@@ -225,7 +233,7 @@ impl Vm {
         if lua.used_memory() > limits.memory / SWEPT_ABOVE {
             lua.gc_collect().map_err(|error| said(&error))?;
         }
-        Ok(Reply { answer, memo })
+        Ok(HookReply { answer, memo })
     }
 
     pub(crate) fn limit(&self, bytes: usize) {
@@ -244,20 +252,20 @@ fn limit(lua: &Lua, bytes: usize) {
 pub(crate) fn trouble(
     error: &Error,
     watched: &Watched<'_>,
-    limits: &Limits,
+    limits: &LuaLimits,
     time: std::time::Duration,
-) -> Trouble {
+) -> VmFailure {
     let what = said(error);
     let place =
         what.split_once(": ").map(|(place, _)| place).filter(|place| place.contains(".lua:"));
     let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
     if watched.over() {
         let time = time.as_millis();
-        return Trouble { what: format!("{place}took longer than {time} ms"), overran: true };
+        return VmFailure { what: format!("{place}took longer than {time} ms"), overran: true };
     }
     if out_of_memory(error) {
         let memory = limits.memory >> 20;
-        return Trouble { what: format!("{place}needed more than {memory} MiB"), overran: true };
+        return VmFailure { what: format!("{place}needed more than {memory} MiB"), overran: true };
     }
     what.into()
 }
@@ -293,21 +301,21 @@ fn passes_on(lua: &Lua, answer: &Value, got: &Answer) -> bool {
 }
 
 /// A question for a model, where the answer is one.
-pub(crate) fn asked(answer: &Value) -> std::result::Result<Option<ModelAsk>, String> {
+pub(crate) fn asked(answer: &Value) -> std::result::Result<Option<ModelQuestion>, String> {
     let Value::Table(table) = answer else { return Ok(None) };
     let ask = raw(table, "ask");
     if ask.is_nil() {
         return Ok(None);
     }
-    let read = read(&ask, &Shape::Table(&ASK));
+    let read = read(&ask, &ValueShape::Table(&ASK));
     let json = read.map_err(|misfit| misfit.in_field("ask").to_string())?;
     let text = |field: &str| json.get(field).and_then(Json::as_str).map(str::to_owned);
-    Ok(Some(ModelAsk {
+    Ok(Some(ModelQuestion {
         id: text("id").unwrap_or_default(),
         system: text("system"),
         user: text("user").unwrap_or_default(),
         max_tokens: json.get("max_tokens").and_then(Json::as_u64),
-        ..ModelAsk::default()
+        ..ModelQuestion::default()
     }))
 }
 
@@ -333,16 +341,17 @@ pub(crate) mod tests {
     use super::*;
     use std::sync::atomic::AtomicU32;
 
-    use crate::api::Patterns;
-    use crate::files::Files;
-    use crate::source::{Found, Source};
+    use crate::api::RegexCache;
+    use crate::files::GenerationFiles;
+    use crate::source::{FoundPolicy, PolicySource};
 
     /// Runs a text as a policy's file and gives what it returns as a text, or what it says.
     pub(crate) fn eval(text: &str) -> std::result::Result<String, String> {
-        let found = Found { name: "x".into(), files: Source::Embedded(&[]), libraries: vec![] };
-        let files = Arc::new(Files::new(found).unwrap());
-        let (counter, patterns) = (Arc::new(FixedCounter::Quarters), Patterns::default());
-        let host = Arc::new(Host {
+        let found =
+            FoundPolicy { name: "x".into(), files: PolicySource::Embedded(&[]), libraries: vec![] };
+        let files = Arc::new(GenerationFiles::new(found).unwrap());
+        let (counter, patterns) = (Arc::new(FixedCounter::Quarters), RegexCache::default());
+        let host = Arc::new(ApiHost {
             policy: "x".into(),
             counter,
             files,

@@ -14,7 +14,7 @@ use std::time::Duration;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::live::LuaPolicy;
-use crate::source::Source;
+use crate::source::PolicySource;
 
 /// How long nothing may change before the files are read: editors write in several steps.
 const SETTLE: Duration = Duration::from_millis(200);
@@ -23,7 +23,7 @@ const MOST_CHANGES: u32 = 50;
 
 /// A policy's files have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reloaded {
+pub struct PolicyReload {
     /// The policy.
     pub policy: String,
     /// The number of the generation that is in force now.
@@ -44,22 +44,22 @@ pub struct WatchError {
 }
 
 /// Policies being watched.
-pub struct Watch {
-    stop: Sender<Message>,
+pub struct PolicyWatch {
+    stop: Sender<WatchMessage>,
 }
 
-enum Message {
+enum WatchMessage {
     Changed,
     Stop,
 }
 
-impl fmt::Debug for Watch {
+impl fmt::Debug for PolicyWatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Watch")
     }
 }
 
-impl Watch {
+impl PolicyWatch {
     /// Watches the folders of policies and of the modules that they use, and tells of what became
     /// of each change, on a thread of its own.
     ///
@@ -68,7 +68,7 @@ impl Watch {
     /// When the system does not let a folder be watched.
     pub fn start(
         policies: Vec<Arc<LuaPolicy>>,
-        tell: impl FnMut(Reloaded) + Send + 'static,
+        tell: impl FnMut(PolicyReload) + Send + 'static,
     ) -> Result<Self, WatchError> {
         let (stop, messages) = mpsc::channel();
         let changed = stop.clone();
@@ -77,7 +77,7 @@ impl Watch {
             let read = event.is_ok_and(|event| matches!(event.kind, EventKind::Access(_)));
             if !read {
                 // The thread may have ended.
-                drop(changed.send(Message::Changed));
+                drop(changed.send(WatchMessage::Changed));
             }
         });
         let failed = |path: PathBuf| {
@@ -90,7 +90,7 @@ impl Watch {
                 watcher.watch(folder, *mode).map_err(failed(folder.clone()))?;
             }
         }
-        let thread = Thread { watcher, folders, policies, broken: BTreeSet::new(), tell };
+        let thread = WatchThread { watcher, folders, policies, broken: BTreeSet::new(), tell };
         let spawned = thread::Builder::new()
             .name("policy-watch".to_owned())
             .spawn(move || thread.run(&messages));
@@ -99,10 +99,10 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for PolicyWatch {
     fn drop(&mut self) {
         // The thread may have ended.
-        drop(self.stop.send(Message::Stop));
+        drop(self.stop.send(WatchMessage::Stop));
     }
 }
 
@@ -114,14 +114,14 @@ fn folders(policies: &[Arc<LuaPolicy>]) -> Vec<(PathBuf, RecursiveMode)> {
         std::iter::once(&found.files).chain(&found.libraries)
     });
     let own: BTreeSet<PathBuf> =
-        sources.filter_map(Source::folder).map(ToOwned::to_owned).collect();
+        sources.filter_map(PolicySource::folder).map(ToOwned::to_owned).collect();
     let parents: BTreeSet<PathBuf> =
         own.iter().filter_map(|folder| folder.parent()).map(ToOwned::to_owned).collect();
     let parents = parents.into_iter().map(|folder| (folder, RecursiveMode::NonRecursive));
     parents.chain(own.into_iter().map(|folder| (folder, RecursiveMode::Recursive))).collect()
 }
 
-struct Thread<F> {
+struct WatchThread<F> {
     watcher: RecommendedWatcher,
     folders: Vec<(PathBuf, RecursiveMode)>,
     policies: Vec<Arc<LuaPolicy>>,
@@ -130,9 +130,9 @@ struct Thread<F> {
     tell: F,
 }
 
-impl<F: FnMut(Reloaded)> Thread<F> {
-    fn run(mut self, messages: &Receiver<Message>) {
-        while let Ok(Message::Changed) = messages.recv() {
+impl<F: FnMut(PolicyReload)> WatchThread<F> {
+    fn run(mut self, messages: &Receiver<WatchMessage>) {
+        while let Ok(WatchMessage::Changed) = messages.recv() {
             if !settled(messages) {
                 return;
             }
@@ -168,18 +168,18 @@ impl<F: FnMut(Reloaded)> Thread<F> {
             };
             let generation = policy.current().1;
             let policy = policy.found().name.clone();
-            (self.tell)(Reloaded { policy, generation, error });
+            (self.tell)(PolicyReload { policy, generation, error });
         }
     }
 }
 
 /// Waits until nothing changes; whether to go on.
-fn settled(messages: &Receiver<Message>) -> bool {
+fn settled(messages: &Receiver<WatchMessage>) -> bool {
     for _ in 0..MOST_CHANGES {
         match messages.recv_timeout(SETTLE) {
-            Ok(Message::Changed) => {}
+            Ok(WatchMessage::Changed) => {}
             Err(RecvTimeoutError::Timeout) => return true,
-            Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
+            Ok(WatchMessage::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
         }
     }
     true

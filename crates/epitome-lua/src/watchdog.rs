@@ -11,18 +11,18 @@ use std::time::{Duration, Instant};
 /// One watchdog thread, which ends with this value.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
-    shared: Arc<Shared>,
+    shared: Arc<WatchdogShared>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
+struct WatchdogShared {
+    state: Mutex<WatchdogState>,
     woken: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    calls: Vec<Call>,
+struct WatchdogState {
+    calls: Vec<WatchedCall>,
     next: u64,
     /// When the thread looks again by itself; it must be woken for anything earlier.
     looks: Option<Instant>,
@@ -30,7 +30,7 @@ struct State {
 }
 
 #[derive(Debug)]
-struct Call {
+struct WatchedCall {
     number: u64,
     deadline: Instant,
     flag: Arc<AtomicBool>,
@@ -43,7 +43,7 @@ impl Watchdog {
     ///
     /// When the system has no thread to give.
     pub(crate) fn start() -> std::io::Result<Self> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(WatchdogShared::default());
         let thread = Arc::clone(&shared);
         thread::Builder::new().name("policy-watchdog".to_owned()).spawn(move || thread.run())?;
         Ok(Self { shared })
@@ -99,8 +99,8 @@ impl Drop for Watched<'_> {
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl WatchdogShared {
+    fn state(&self) -> MutexGuard<'_, WatchdogState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -108,7 +108,7 @@ impl Shared {
         let mut state = self.state();
         state.next += 1;
         let number = state.next;
-        state.calls.push(Call { number, deadline, flag });
+        state.calls.push(WatchedCall { number, deadline, flag });
         let late = state.looks.is_none_or(|looks| deadline < looks);
         drop(state);
         if late {

@@ -17,7 +17,7 @@ const OPTIONS: SerializeOptions = SerializeOptions::new()
 
 /// Data as a Lua value.
 pub(crate) fn to_lua(lua: &Lua, data: &(impl Serialize + ?Sized)) -> Result<Value> {
-    data.serialize(Writer { lua, words: None })
+    data.serialize(JobWriter { lua, words: None })
 }
 
 /// The longest text that is taken for a word, in bytes.
@@ -27,13 +27,13 @@ const MOST_WORDS: usize = 8;
 
 /// The words of a list: columns say few different ones, hundreds of times.
 #[derive(Default)]
-struct Words {
+struct InternedWords {
     known: RefCell<Vec<(String, LuaString)>>,
     /// The one that was written last, in the place of a value.
     said: Cell<Option<usize>>,
 }
 
-impl Words {
+impl InternedWords {
     /// Says a word instead of making a text of it; whether it could.
     fn say(&self, lua: &Lua, text: &str) -> Result<bool> {
         let mut known = self.known.borrow_mut();
@@ -51,13 +51,13 @@ impl Words {
 
 /// Makes lists and tables; what else there is, mlua makes.
 #[derive(Clone, Copy)]
-struct Writer<'l> {
+struct JobWriter<'l> {
     lua: &'l Lua,
     /// Those of the list whose element this is.
-    words: Option<&'l Words>,
+    words: Option<&'l InternedWords>,
 }
 
-impl<'l> Writer<'l> {
+impl<'l> JobWriter<'l> {
     fn plain(self) -> Plain<'l> {
         Plain::new_with_options(self.lua, OPTIONS)
     }
@@ -71,15 +71,15 @@ macro_rules! whole {
     };
 }
 
-impl<'l> ser::Serializer for Writer<'l> {
+impl<'l> ser::Serializer for JobWriter<'l> {
     type Ok = Value;
     type Error = Error;
-    type SerializeSeq = List<'l>;
-    type SerializeTuple = List<'l>;
-    type SerializeTupleStruct = List<'l>;
+    type SerializeSeq = LuaList<'l>;
+    type SerializeTuple = LuaList<'l>;
+    type SerializeTupleStruct = LuaList<'l>;
     type SerializeTupleVariant = <Plain<'l> as ser::Serializer>::SerializeTupleVariant;
-    type SerializeMap = Named<'l>;
-    type SerializeStruct = Named<'l>;
+    type SerializeMap = NamedField<'l>;
+    type SerializeStruct = NamedField<'l>;
     type SerializeStructVariant = <Plain<'l> as ser::Serializer>::SerializeStructVariant;
 
     whole! {
@@ -157,16 +157,16 @@ impl<'l> ser::Serializer for Writer<'l> {
         Ok(Value::Table(table))
     }
 
-    fn serialize_seq(self, length: Option<usize>) -> Result<List<'l>> {
+    fn serialize_seq(self, length: Option<usize>) -> Result<LuaList<'l>> {
         let items = Vec::with_capacity(length.unwrap_or_default());
-        Ok(List { lua: self.lua, items, words: Words::default() })
+        Ok(LuaList { lua: self.lua, items, words: InternedWords::default() })
     }
 
-    fn serialize_tuple(self, length: usize) -> Result<List<'l>> {
+    fn serialize_tuple(self, length: usize) -> Result<LuaList<'l>> {
         self.serialize_seq(Some(length))
     }
 
-    fn serialize_tuple_struct(self, _: &str, length: usize) -> Result<List<'l>> {
+    fn serialize_tuple_struct(self, _: &str, length: usize) -> Result<LuaList<'l>> {
         self.serialize_seq(Some(length))
     }
 
@@ -180,12 +180,12 @@ impl<'l> ser::Serializer for Writer<'l> {
         self.plain().serialize_tuple_variant(name, index, variant, length)
     }
 
-    fn serialize_map(self, length: Option<usize>) -> Result<Named<'l>> {
+    fn serialize_map(self, length: Option<usize>) -> Result<NamedField<'l>> {
         let table = self.lua.create_table_with_capacity(0, length.unwrap_or_default())?;
-        Ok(Named { lua: self.lua, table, key: Value::Nil })
+        Ok(NamedField { lua: self.lua, table, key: Value::Nil })
     }
 
-    fn serialize_struct(self, _: &str, length: usize) -> Result<Named<'l>> {
+    fn serialize_struct(self, _: &str, length: usize) -> Result<NamedField<'l>> {
         self.serialize_map(Some(length))
     }
 
@@ -200,40 +200,40 @@ impl<'l> ser::Serializer for Writer<'l> {
     }
 }
 
-struct List<'l> {
+struct LuaList<'l> {
     lua: &'l Lua,
-    items: Vec<Item>,
-    words: Words,
+    items: Vec<LuaItem>,
+    words: InternedWords,
 }
 
-enum Item {
+enum LuaItem {
     Value(Value),
     Word(usize),
 }
 
-impl ser::SerializeSeq for List<'_> {
+impl ser::SerializeSeq for LuaList<'_> {
     type Ok = Value;
     type Error = Error;
 
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
-        let written = value.serialize(Writer { lua: self.lua, words: Some(&self.words) })?;
-        self.items.push(self.words.said.take().map_or(Item::Value(written), Item::Word));
+        let written = value.serialize(JobWriter { lua: self.lua, words: Some(&self.words) })?;
+        self.items.push(self.words.said.take().map_or(LuaItem::Value(written), LuaItem::Word));
         Ok(())
     }
 
     fn end(self) -> Result<Value> {
         let known = self.words.known.into_inner();
-        let word = |item: &Item| match item {
-            Item::Word(at) => Some(&known[*at].1),
-            Item::Value(_) => None,
+        let word = |item: &LuaItem| match item {
+            LuaItem::Word(at) => Some(&known[*at].1),
+            LuaItem::Value(_) => None,
         };
         // A list of nothing but words needs no value for each.
         let list = match self.items.iter().map(word).collect::<Option<Vec<&LuaString>>>() {
             Some(words) => self.lua.create_sequence_from(words)?,
             None => {
                 self.lua.create_sequence_from(self.items.into_iter().map(|item| match item {
-                    Item::Word(at) => Value::String(known[at].1.clone()),
-                    Item::Value(value) => value,
+                    LuaItem::Word(at) => Value::String(known[at].1.clone()),
+                    LuaItem::Value(value) => value,
                 }))?
             }
         };
@@ -241,7 +241,7 @@ impl ser::SerializeSeq for List<'_> {
     }
 }
 
-impl ser::SerializeTuple for List<'_> {
+impl ser::SerializeTuple for LuaList<'_> {
     type Ok = Value;
     type Error = Error;
 
@@ -254,7 +254,7 @@ impl ser::SerializeTuple for List<'_> {
     }
 }
 
-impl ser::SerializeTupleStruct for List<'_> {
+impl ser::SerializeTupleStruct for LuaList<'_> {
     type Ok = Value;
     type Error = Error;
 
@@ -267,13 +267,13 @@ impl ser::SerializeTupleStruct for List<'_> {
     }
 }
 
-struct Named<'l> {
+struct NamedField<'l> {
     lua: &'l Lua,
     table: Table,
     key: Value,
 }
 
-impl ser::SerializeMap for Named<'_> {
+impl ser::SerializeMap for NamedField<'_> {
     type Ok = Value;
     type Error = Error;
 
@@ -291,7 +291,7 @@ impl ser::SerializeMap for Named<'_> {
     }
 }
 
-impl ser::SerializeStruct for Named<'_> {
+impl ser::SerializeStruct for NamedField<'_> {
     type Ok = Value;
     type Error = Error;
 

@@ -3,7 +3,9 @@
 //! Invariant: what is not understood is refused with what would be, so that a model can mend its
 //! call. The comments of the fields are what the model reads.
 
-use epitome::types::{ArtifactChange, DecisionKind, GoalAct, GoalChange, MilestoneState, Priority};
+use epitome::types::{
+    ArtifactChange, DecisionKind, GoalAction, GoalChange, MilestoneState, Priority,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -18,7 +20,7 @@ pub(crate) struct Nothing {
 /// Which augments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Patterns {
+pub(crate) struct PatternArgs {
     /// Names or patterns like `refactoring/*`
     #[serde(deserialize_with = "one_or_more")]
     #[schemars(with = "Vec<String>")]
@@ -30,7 +32,7 @@ pub(crate) struct Patterns {
 /// What is to be brought back.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Recall {
+pub(crate) struct RecallToolArgs {
     /// What to look for, in any words
     pub(crate) query: Option<String>,
     /// The id that stands where something was shortened, in place of a query
@@ -44,7 +46,7 @@ pub(crate) struct Recall {
 /// A restore point.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Snapshot {
+pub(crate) struct SnapshotToolArgs {
     /// A name to find it by
     pub(crate) name: Option<String>,
     /// The session; left out, the one of this conversation
@@ -54,7 +56,7 @@ pub(crate) struct Snapshot {
 /// Which entries.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Pin {
+pub(crate) struct PinToolArgs {
     /// Places like `e4`, as recall names them
     #[serde(deserialize_with = "one_or_more")]
     #[schemars(with = "Vec<String>")]
@@ -69,10 +71,10 @@ pub(crate) struct Pin {
 /// What becomes of a goal.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Goal {
+pub(crate) struct GoalToolArgs {
     /// What to do
     #[serde(default)]
-    pub(crate) action: Action,
+    pub(crate) action: GoalToolAction,
     /// What it is about: the goal, milestone, decision, step, or the path of an artifact
     pub(crate) text: Option<String>,
     /// The goal's id; left out, the active one
@@ -83,9 +85,9 @@ pub(crate) struct Goal {
     /// Of set and prioritise
     pub(crate) priority: Option<Weight>,
     /// Of milestone
-    pub(crate) state: Option<Progress>,
+    pub(crate) state: Option<MilestoneProgress>,
     /// Of artifact
-    pub(crate) change: Option<Change>,
+    pub(crate) change: Option<ArtifactChangeArg>,
     /// Of decide: why
     pub(crate) rationale: Option<String>,
     /// Of decide: nothing may change it from now on
@@ -101,7 +103,7 @@ pub(crate) struct Goal {
 /// What to do with a goal.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Action {
+pub(crate) enum GoalToolAction {
     #[default]
     List,
     Set,
@@ -127,7 +129,7 @@ pub(crate) enum Weight {
 
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Progress {
+pub(crate) enum MilestoneProgress {
     Pending,
     #[serde(rename = "in_progress")]
     Begun,
@@ -136,46 +138,46 @@ pub(crate) enum Progress {
 
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Change {
+pub(crate) enum ArtifactChangeArg {
     Created,
     Modified,
     Deleted,
 }
 
-impl Goal {
+impl GoalToolArgs {
     /// What is to be recorded, where a goal is `active` or none is; nothing where the goals are only
     /// asked for.
     ///
     /// # Errors
     ///
     /// When something is missing that the action needs.
-    pub(crate) fn acts(&self, active: bool) -> Result<Vec<GoalAct>, String> {
+    pub(crate) fn acts(&self, active: bool) -> Result<Vec<GoalAction>, String> {
         let text = || {
             let text = self.text.clone().filter(|text| !text.trim().is_empty());
             text.ok_or_else(|| "`text` is missing".to_owned())
         };
         let priority = self.priority.map(Priority::from);
         let change = match self.action {
-            Action::List => return Ok(Vec::new()),
-            Action::Set if active && !self.new => {
+            GoalToolAction::List => return Ok(Vec::new()),
+            GoalToolAction::Set if active && !self.new => {
                 let matters = priority.map(|priority| GoalChange::Prioritise { priority });
                 let changes = [GoalChange::Revise { text: text()? }].into_iter().chain(matters);
-                let goal = |change| GoalAct { goal: self.goal.clone(), change };
+                let goal = |change| GoalAction { goal: self.goal.clone(), change };
                 return Ok(changes.map(goal).collect());
             }
-            Action::Set => {
+            GoalToolAction::Set => {
                 let priority = priority.unwrap_or(Priority::Medium);
                 return Ok(vec![GoalChange::Set { text: text()?, priority }.into()]);
             }
-            Action::Revise => GoalChange::Revise { text: text()? },
-            Action::Prioritise => {
+            GoalToolAction::Revise => GoalChange::Revise { text: text()? },
+            GoalToolAction::Prioritise => {
                 GoalChange::Prioritise { priority: priority.ok_or("`priority` is missing")? }
             }
-            Action::Milestone => {
-                let state = self.state.unwrap_or(Progress::Pending).into();
+            GoalToolAction::Milestone => {
+                let state = self.state.unwrap_or(MilestoneProgress::Pending).into();
                 GoalChange::Milestone { text: text()?, state }
             }
-            Action::Decide => GoalChange::Decide {
+            GoalToolAction::Decide => GoalChange::Decide {
                 text: text()?,
                 rationale: self.rationale.clone(),
                 locked: self.locked,
@@ -184,17 +186,17 @@ impl Goal {
                     false => DecisionKind::Plain,
                 },
             },
-            Action::Lock => GoalChange::Lock { decision: text()? },
-            Action::Artifact => {
-                let change = self.change.unwrap_or(Change::Modified).into();
+            GoalToolAction::Lock => GoalChange::Lock { decision: text()? },
+            GoalToolAction::Artifact => {
+                let change = self.change.unwrap_or(ArtifactChangeArg::Modified).into();
                 GoalChange::Artifact { path: text()?, change }
             }
-            Action::Next => GoalChange::Next { text: text()? },
-            Action::Pause => GoalChange::Pause,
-            Action::Resume => GoalChange::Resume,
-            Action::Complete => GoalChange::Complete,
+            GoalToolAction::Next => GoalChange::Next { text: text()? },
+            GoalToolAction::Pause => GoalChange::Pause,
+            GoalToolAction::Resume => GoalChange::Resume,
+            GoalToolAction::Complete => GoalChange::Complete,
         };
-        Ok(vec![GoalAct { goal: self.goal.clone(), change }])
+        Ok(vec![GoalAction { goal: self.goal.clone(), change }])
     }
 }
 
@@ -208,22 +210,22 @@ impl From<Weight> for Priority {
     }
 }
 
-impl From<Progress> for MilestoneState {
-    fn from(progress: Progress) -> Self {
+impl From<MilestoneProgress> for MilestoneState {
+    fn from(progress: MilestoneProgress) -> Self {
         match progress {
-            Progress::Pending => Self::Pending,
-            Progress::Begun => Self::InProgress,
-            Progress::Completed => Self::Completed,
+            MilestoneProgress::Pending => Self::Pending,
+            MilestoneProgress::Begun => Self::InProgress,
+            MilestoneProgress::Completed => Self::Completed,
         }
     }
 }
 
-impl From<Change> for ArtifactChange {
-    fn from(change: Change) -> Self {
+impl From<ArtifactChangeArg> for ArtifactChange {
+    fn from(change: ArtifactChangeArg) -> Self {
         match change {
-            Change::Created => Self::Created,
-            Change::Modified => Self::Modified,
-            Change::Deleted => Self::Deleted,
+            ArtifactChangeArg::Created => Self::Created,
+            ArtifactChangeArg::Modified => Self::Modified,
+            ArtifactChangeArg::Deleted => Self::Deleted,
         }
     }
 }

@@ -3,11 +3,11 @@
 //! Invariant: each is made of the journal when it is asked for; an address without a session means
 //! the one of this conversation.
 
-use epitome::Levers;
+use epitome::SessionControls;
 use rmcp::ErrorData;
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 
-use crate::words::Words;
+use crate::words::InWords;
 
 /// What all addresses begin with.
 const SCHEME: &str = "epitome://";
@@ -17,17 +17,17 @@ const MOST: usize = 256 << 10;
 
 /// A document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Document {
+enum McpResource {
     Goal,
     Ledger,
     Status,
     Transcript,
 }
 
-const ALL: [Document; 4] =
-    [Document::Goal, Document::Ledger, Document::Status, Document::Transcript];
+const ALL: [McpResource; 4] =
+    [McpResource::Goal, McpResource::Ledger, McpResource::Status, McpResource::Transcript];
 
-impl Document {
+impl McpResource {
     fn name(self) -> &'static str {
         match self {
             Self::Goal => "goal",
@@ -57,7 +57,7 @@ impl Document {
 
 /// The documents of this conversation.
 pub(crate) fn list() -> Vec<Resource> {
-    let resource = |one: Document| {
+    let resource = |one: McpResource| {
         Resource::new(format!("{SCHEME}{}", one.name()), one.name())
             .with_description(one.about())
             .with_mime_type(one.kind())
@@ -67,7 +67,7 @@ pub(crate) fn list() -> Vec<Resource> {
 
 /// The same of any session.
 pub(crate) fn templates() -> Vec<ResourceTemplate> {
-    let template = |one: Document| {
+    let template = |one: McpResource| {
         ResourceTemplate::new(format!("{SCHEME}{}/{{session}}", one.name()), one.name())
             .with_description(format!("{}, of a session by its name", one.about()))
             .with_mime_type(one.kind())
@@ -81,7 +81,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 ///
 /// For an address that is none, and where there is no such session.
 pub(crate) fn read(
-    levers: &Levers,
+    levers: &SessionControls,
     session: Option<&str>,
     uri: &str,
 ) -> Result<ResourceContents, ErrorData> {
@@ -97,12 +97,12 @@ pub(crate) fn read(
     let named = named.map(decoded);
     let session = named.as_deref().or(session);
     let text = match document {
-        Document::Goal => levers.goals(session).map(|goals| goals.words()),
-        Document::Ledger => levers.ledger(session).and_then(|ledger| {
+        McpResource::Goal => levers.goals(session).map(|goals| goals.words()),
+        McpResource::Ledger => levers.ledger(session).and_then(|ledger| {
             serde_json::to_string_pretty(&ledger).or_else(|_| Ok(String::new()))
         }),
-        Document::Status => levers.status(session).map(|status| status.words()),
-        Document::Transcript => levers.transcript(session, MOST),
+        McpResource::Status => levers.status(session).map(|status| status.words()),
+        McpResource::Transcript => levers.transcript(session, MOST),
     };
     let text = text.map_err(|error| ErrorData::resource_not_found(error.to_string(), None))?;
     Ok(ResourceContents::text(text, uri).with_mime_type(document.kind()))

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use epitome::Levers;
+use epitome::SessionControls;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -15,24 +15,24 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::server::McpServer;
 
 /// The server behind a host that listens.
-pub struct Http {
-    levers: Box<dyn Fn(&str) -> Levers + Send + Sync>,
+pub struct McpHttp {
+    levers: Box<dyn Fn(&str) -> SessionControls + Send + Sync>,
     /// The session that each tenant's client asked for last.
     heard: Mutex<HashMap<String, String>>,
 }
 
-impl std::fmt::Debug for Http {
+impl std::fmt::Debug for McpHttp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Http").finish_non_exhaustive()
+        f.debug_struct("McpHttp").finish_non_exhaustive()
     }
 }
 
-impl Http {
+impl McpHttp {
     /// A server over the levers that a tenant has.
-    pub fn new(levers: impl Fn(&str) -> Levers + Send + Sync + 'static) -> Self {
+    pub fn new(levers: impl Fn(&str) -> SessionControls + Send + Sync + 'static) -> Self {
         Self { levers: Box::new(levers), heard: Mutex::default() }
     }
 
@@ -55,7 +55,7 @@ impl Http {
             return refused(code, &message);
         }
         let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner).get(tenant).cloned();
-        let server = Server::new((self.levers)(tenant), heard);
+        let server = McpServer::new((self.levers)(tenant), heard);
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)

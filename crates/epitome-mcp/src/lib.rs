@@ -1,6 +1,6 @@
 //! The levers of a session as an MCP server, so that the agent can pull them itself.
 //!
-//! [`stdio`] serves one client over standard input and output, [`Http`] answers requests of a host
+//! [`stdio`] serves one client over standard input and output, [`McpHttp`] answers requests of a host
 //! that listens. Both are the same server: `table` declares its tools, `args` what they take,
 //! `words` what they say, `documents` what can be read besides; the protocol is the official
 //! SDK's.
@@ -18,5 +18,5 @@ mod stdio;
 mod table;
 mod words;
 
-pub use http::Http;
+pub use http::McpHttp;
 pub use stdio::{StdioError, stdio};

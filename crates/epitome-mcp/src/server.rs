@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use epitome::{Error, LeverCall, Levers};
+use epitome::{Error, LeverCall, SessionControls};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
@@ -17,7 +17,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use crate::documents;
-use crate::table::{Ground, Lever, TABLE};
+use crate::table::{CallContext, ControlTool, TABLE};
 
 /// What the client tells its model of the server.
 const ABOUT: &str = "Levers over the context window of this conversation. When a task is done and \
@@ -29,19 +29,19 @@ const CALL: &str = "claudecode/toolUseId";
 
 /// The server.
 #[derive(Clone)]
-pub(crate) struct Server {
-    levers: Arc<Levers>,
+pub(crate) struct McpServer {
+    levers: Arc<SessionControls>,
     /// The session that the client was heard of last.
     heard: Option<String>,
 }
 
-impl Server {
-    pub(crate) fn new(levers: Levers, heard: Option<String>) -> Self {
+impl McpServer {
+    pub(crate) fn new(levers: SessionControls, heard: Option<String>) -> Self {
         Self { levers: Arc::new(levers), heard }
     }
 
     fn called(&self, request: CallToolRequestParams, call: Option<&str>) -> CallToolResult {
-        let Some(lever) = Lever::named(&request.name) else {
+        let Some(lever) = ControlTool::named(&request.name) else {
             let known = TABLE.map(|lever| lever.name).join(", ");
             let words = format!("there is no tool `{}`; there is {known}", request.name);
             return CallToolResult::error(vec![ContentBlock::text(words)]);
@@ -60,7 +60,7 @@ impl Server {
             Ok(session) => session,
         };
         let session = session.or_else(|| self.heard.clone());
-        let ground = Ground { levers: &self.levers, session: session.as_deref() };
+        let ground = CallContext { levers: &self.levers, session: session.as_deref() };
         lever.pull(&ground, arguments)
     }
 
@@ -75,7 +75,7 @@ impl Server {
     }
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
         let ours = Implementation::new("epitome", env!("CARGO_PKG_VERSION"));
@@ -87,11 +87,11 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(TABLE.iter().map(Lever::tool).collect()))
+        Ok(ListToolsResult::with_all_items(TABLE.iter().map(ControlTool::tool).collect()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        Lever::named(name).map(Lever::tool)
+        ControlTool::named(name).map(ControlTool::tool)
     }
 
     async fn call_tool(

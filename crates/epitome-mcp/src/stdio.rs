@@ -3,12 +3,12 @@
 //! Invariant: standard output holds messages of the protocol and nothing else; the server ends with
 //! its input.
 
-use epitome::Levers;
+use epitome::SessionControls;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::stdio as streams;
 
-use crate::server::Server;
+use crate::server::McpServer;
 
 /// Why a client could not be served.
 #[derive(Debug, thiserror::Error)]
@@ -27,8 +27,8 @@ pub enum StdioError {
 /// # Errors
 ///
 /// When what comes is not the beginning of the protocol.
-pub async fn stdio(levers: Levers) -> Result<(), StdioError> {
-    let running = match Server::new(levers, None).serve(streams()).await {
+pub async fn stdio(levers: SessionControls) -> Result<(), StdioError> {
+    let running = match McpServer::new(levers, None).serve(streams()).await {
         Ok(running) => running,
         // It went before it said anything, as those do that only look whether the program is there.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

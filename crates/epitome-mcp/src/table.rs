@@ -5,15 +5,18 @@
 
 use std::sync::Arc;
 
-use epitome::levers::{Asked, Excerpts, GoalsView, Shelf, Standing, Switched, Wanted};
-use epitome::{Levers, Lines, Pinned};
+use epitome::controls::{
+    AugmentChange, AugmentList, CompressionRequest, ContextStatus, GoalsView, RecallAnswer,
+    RecallRequest,
+};
+use epitome::{LineRange, PinList, SessionControls};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::words::{Snapped, Words};
+use crate::words::{InWords, Snapped};
 use crate::{args, schema};
 
 /// Tokens that come back unless more are asked for.
@@ -22,109 +25,114 @@ const USUAL: u64 = 1_000;
 const MOST: u64 = 8_000;
 
 /// What a call is about.
-pub(crate) struct Ground<'a> {
-    pub(crate) levers: &'a Levers,
+pub(crate) struct CallContext<'a> {
+    pub(crate) levers: &'a SessionControls,
     /// The session that the call came from, where that is known.
     pub(crate) session: Option<&'a str>,
 }
 
 /// A tool.
-pub(crate) struct Lever {
+pub(crate) struct ControlTool {
     pub(crate) name: &'static str,
     about: &'static str,
     /// Whether it changes nothing.
     reads: bool,
     /// The schemas of what it takes and of what it answers.
     schemas: fn() -> [JsonObject; 2],
-    run: fn(&Ground<'_>, JsonObject) -> Result<Answer, String>,
+    run: fn(&CallContext<'_>, JsonObject) -> Result<ToolAnswer, String>,
     /// Arguments that make sense.
     example: &'static str,
 }
 
 /// What a tool answers: for programs, and for models.
-pub(crate) struct Answer {
+pub(crate) struct ToolAnswer {
     data: Value,
     words: String,
 }
 
 /// All tools, in the order in which they are listed.
-pub(crate) const TABLE: [Lever; 9] = [
-    Lever {
+pub(crate) const TABLE: [ControlTool; 9] = [
+    ControlTool {
         name: "compress_to_checkpoint",
         about: "Ends a task: with the next request tool calls and results so far may leave the \
                 prompt, what was said stays. `recall` finds them again.",
         reads: false,
-        schemas: schemas::<args::Nothing, Asked>,
+        schemas: schemas::<args::Nothing, CompressionRequest>,
         run: |ground, arguments| {
             let args: args::Nothing = read(arguments)?;
-            answer(&ground.levers.mark(ground.of(&args.session), COMPRESS).map_err(said)?)
+            answer(
+                &ground
+                    .levers
+                    .request_compression(ground.of(&args.session), COMPRESS)
+                    .map_err(said)?,
+            )
         },
         example: "{}",
     },
-    Lever {
+    ControlTool {
         name: "activate_augments",
         about: "Loads augments, texts on how to do something, with all that they require.",
         reads: false,
-        schemas: schemas::<args::Patterns, Switched>,
+        schemas: schemas::<args::PatternArgs, AugmentChange>,
         run: |ground, arguments| {
-            let args: args::Patterns = read(arguments)?;
+            let args: args::PatternArgs = read(arguments)?;
             let done = ground.levers.activate(ground.of(&args.session), &args.patterns);
             answer(&done.map_err(said)?)
         },
         example: PATTERNS,
     },
-    Lever {
+    ControlTool {
         name: "deactivate_augments",
         about: "Unloads augments and ends a task, as compress_to_checkpoint does.",
         reads: false,
-        schemas: schemas::<args::Patterns, Switched>,
+        schemas: schemas::<args::PatternArgs, AugmentChange>,
         run: |ground, arguments| {
-            let args: args::Patterns = read(arguments)?;
+            let args: args::PatternArgs = read(arguments)?;
             let session = ground.of(&args.session);
             let done = ground.levers.deactivate(session, &args.patterns, DEACTIVATE);
             answer(&done.map_err(said)?)
         },
         example: PATTERNS,
     },
-    Lever {
+    ControlTool {
         name: "list_augments",
         about: "Lists the augments that there are, and which are active.",
         reads: true,
-        schemas: schemas::<args::Nothing, Shelf>,
+        schemas: schemas::<args::Nothing, AugmentList>,
         run: |ground, arguments| {
             let args: args::Nothing = read(arguments)?;
             answer(&ground.levers.list(ground.of(&args.session)).map_err(said)?)
         },
         example: "{}",
     },
-    Lever {
+    ControlTool {
         name: "context_status",
         about: "Tells how full the context window is and what was done about it.",
         reads: true,
-        schemas: schemas::<args::Nothing, Standing>,
+        schemas: schemas::<args::Nothing, ContextStatus>,
         run: |ground, arguments| {
             let args: args::Nothing = read(arguments)?;
             answer(&ground.levers.status(ground.of(&args.session)).map_err(said)?)
         },
         example: "{}",
     },
-    Lever {
+    ControlTool {
         name: "recall",
         about: "Brings back what left the prompt: passages that answer a query, or an original by \
                 the id that stands where it was shortened.",
         reads: true,
-        schemas: schemas::<args::Recall, Excerpts>,
+        schemas: schemas::<args::RecallToolArgs, RecallAnswer>,
         run: |ground, arguments| {
-            let args: args::Recall = read(arguments)?;
+            let args: args::RecallToolArgs = read(arguments)?;
             let most = args.max_tokens.unwrap_or(USUAL);
             if !(1..=MOST).contains(&most) {
                 return Err(format!("`max_tokens` is {most}; it may be 1 to {MOST}"));
             }
-            let lines = args.lines.as_deref().map(str::parse::<Lines>).transpose();
+            let lines = args.lines.as_deref().map(str::parse::<LineRange>).transpose();
             let lines = lines.map_err(|expected| format!("`lines`: {expected}"))?;
             let wanted = match (&args.query, &args.id) {
-                (Some(query), None) if lines.is_none() => Wanted::Query(query),
-                (None, Some(id)) => Wanted::Original(id, lines.unwrap_or(Lines::ALL)),
+                (Some(query), None) if lines.is_none() => RecallRequest::Query(query),
+                (None, Some(id)) => RecallRequest::Original(id, lines.unwrap_or(LineRange::ALL)),
                 (Some(_), None) => return Err("`lines` go with an `id`".to_owned()),
                 _ => return Err("one of `query` and `id` is needed".to_owned()),
             };
@@ -132,13 +140,13 @@ pub(crate) const TABLE: [Lever; 9] = [
         },
         example: r#"{"query": "why the build failed"} or {"id": "9ac89c67", "lines": "1-40"}"#,
     },
-    Lever {
+    ControlTool {
         name: "snapshot",
         about: "Makes a restore point of the conversation, for the user to go back to.",
         reads: false,
-        schemas: schemas::<args::Snapshot, Snapped>,
+        schemas: schemas::<args::SnapshotToolArgs, Snapped>,
         run: |ground, arguments| {
-            let args: args::Snapshot = read(arguments)?;
+            let args: args::SnapshotToolArgs = read(arguments)?;
             let made = ground.levers.snapshot(ground.of(&args.session), args.name.as_deref());
             let made = made.map_err(said)?;
             let (session, id, name) = (made.session, made.id, made.name);
@@ -146,31 +154,31 @@ pub(crate) const TABLE: [Lever; 9] = [
         },
         example: r#"{"name": "before-the-merge"}"#,
     },
-    Lever {
+    ControlTool {
         name: "goal",
         about: "Shows or changes the goal, its milestones and decisions, which outlast every \
                 compression.",
         reads: false,
-        schemas: schemas::<args::Goal, GoalsView>,
+        schemas: schemas::<args::GoalToolArgs, GoalsView>,
         run: |ground, arguments| {
-            let args: args::Goal = read(arguments)?;
+            let args: args::GoalToolArgs = read(arguments)?;
             let session = ground.of(&args.session);
             let known = ground.levers.goals(session).map_err(said)?;
             let active = known.goals.iter().any(|goal| goal.status == "active");
             match args.acts(active)? {
                 acts if acts.is_empty() => answer(&known),
-                acts => answer(&ground.levers.goal(session, acts).map_err(said)?),
+                acts => answer(&ground.levers.change_goals(session, acts).map_err(said)?),
             }
         },
         example: r#"{"action": "milestone", "text": "the parser", "state": "completed"}"#,
     },
-    Lever {
+    ControlTool {
         name: "pin",
         about: "Keeps messages word for word through every compression.",
         reads: false,
-        schemas: schemas::<args::Pin, Pinned>,
+        schemas: schemas::<args::PinToolArgs, PinList>,
         run: |ground, arguments| {
-            let args: args::Pin = read(arguments)?;
+            let args: args::PinToolArgs = read(arguments)?;
             let session = ground.of(&args.session);
             let done = ground.levers.pin(session, &args.entries, !args.unpin);
             answer(&done.map_err(said)?)
@@ -185,7 +193,7 @@ const DEACTIVATE: &str = "deactivate_augments";
 
 const PATTERNS: &str = r#"{"patterns": ["refactoring/*"]}; list_augments names what there is"#;
 
-impl<'a> Ground<'a> {
+impl<'a> CallContext<'a> {
     /// The session that is named, else the one that the call came from.
     fn of<'n>(&self, named: &'n Option<String>) -> Option<&'n str>
     where
@@ -195,10 +203,10 @@ impl<'a> Ground<'a> {
     }
 }
 
-impl Lever {
+impl ControlTool {
     /// The tool of this name.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
-        const ALL: &[Lever] = &TABLE;
+        const ALL: &[ControlTool] = &TABLE;
         ALL.iter().find(|lever| lever.name == name)
     }
 
@@ -212,9 +220,9 @@ impl Lever {
     }
 
     /// Pulls it. What goes wrong is said to the model, which can mend it.
-    pub(crate) fn pull(&self, ground: &Ground<'_>, arguments: JsonObject) -> CallToolResult {
+    pub(crate) fn pull(&self, ground: &CallContext<'_>, arguments: JsonObject) -> CallToolResult {
         match (self.run)(ground, arguments) {
-            Ok(Answer { data, words }) => {
+            Ok(ToolAnswer { data, words }) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(words)]);
                 result.structured_content = Some(data);
                 result
@@ -235,9 +243,9 @@ fn read<A: DeserializeOwned>(arguments: JsonObject) -> Result<A, String> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| error.to_string())
 }
 
-fn answer<T: Serialize + Words>(answer: &T) -> Result<Answer, String> {
+fn answer<T: Serialize + InWords>(answer: &T) -> Result<ToolAnswer, String> {
     let data = serde_json::to_value(answer).map_err(|error| error.to_string())?;
-    Ok(Answer { data, words: answer.words() })
+    Ok(ToolAnswer { data, words: answer.words() })
 }
 
 fn said(error: epitome::Error) -> String {
@@ -253,7 +261,7 @@ mod tests {
 
     #[test]
     fn the_tools_are_few_and_short() {
-        let size = |lever: &Lever| {
+        let size = |lever: &ControlTool| {
             let tool = lever.tool();
             let input = serde_json::to_string(&tool.input_schema).unwrap();
             assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
@@ -267,9 +275,9 @@ mod tests {
     #[test]
     fn examples_are_taken() {
         let object = |text: &str| serde_json::from_str::<JsonObject>(text).unwrap();
-        read::<args::Patterns>(object(r#"{"patterns": ["refactoring/*"]}"#)).unwrap();
+        read::<args::PatternArgs>(object(r#"{"patterns": ["refactoring/*"]}"#)).unwrap();
         assert_eq!(
-            read::<args::Patterns>(object(r#"{"patterns": "a/*"}"#)).unwrap().patterns,
+            read::<args::PatternArgs>(object(r#"{"patterns": "a/*"}"#)).unwrap().patterns,
             ["a/*"]
         );
         for (text, wrong) in [
@@ -281,7 +289,7 @@ mod tests {
                 "unknown field `x`, expected `patterns` or `session`",
             ),
         ] {
-            let error = read::<args::Patterns>(object(text)).unwrap_err();
+            let error = read::<args::PatternArgs>(object(text)).unwrap_err();
             assert!(error.contains(wrong), "{text}: {error}");
         }
     }
@@ -289,7 +297,7 @@ mod tests {
     #[test]
     fn goals_say_what_is_missing() {
         let check = |text: &str, expected: Result<usize, &str>| {
-            let goal: args::Goal = serde_json::from_str(text).unwrap();
+            let goal: args::GoalToolArgs = serde_json::from_str(text).unwrap();
             let acts = goal.acts(true).map(|acts| acts.len());
             assert_eq!(acts, expected.map_err(str::to_owned), "{text}");
         };

@@ -2,8 +2,11 @@
 //!
 //! Invariant: short, and what the agent should do with it stands in it.
 
-use epitome::Pinned;
-use epitome::levers::{Asked, Excerpts, GoalView, GoalsView, Shelf, Standing, Switched};
+use epitome::PinList;
+use epitome::controls::{
+    AugmentChange, AugmentList, CompressionRequest, ContextStatus, GoalView, GoalsView,
+    RecallAnswer,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,12 +25,12 @@ pub(crate) struct Snapped {
 }
 
 /// An answer in words.
-pub(crate) trait Words {
+pub(crate) trait InWords {
     /// The words.
     fn words(&self) -> String;
 }
 
-impl Words for Asked {
+impl InWords for CompressionRequest {
     fn words(&self) -> String {
         "Noted. With the next request the conversation is made smaller; `recall` brings back what \
          left it."
@@ -35,7 +38,7 @@ impl Words for Asked {
     }
 }
 
-impl Words for Switched {
+impl InWords for AugmentChange {
     fn words(&self) -> String {
         let mut lines = Vec::new();
         for one in &self.loaded {
@@ -55,7 +58,7 @@ impl Words for Switched {
     }
 }
 
-impl Words for Shelf {
+impl InWords for AugmentList {
     fn words(&self) -> String {
         let lines = self.augments.iter().map(|one| {
             let state = match (one.pinned, one.active) {
@@ -74,7 +77,7 @@ impl Words for Shelf {
     }
 }
 
-impl Words for Standing {
+impl InWords for ContextStatus {
     fn words(&self) -> String {
         let used = format!("{} of {} tokens ({} %)", self.used, self.limit, self.percent);
         let made = format!("{} saved, {} compressions", self.saved, self.compressions);
@@ -93,7 +96,7 @@ impl Words for Standing {
     }
 }
 
-impl Words for Excerpts {
+impl InWords for RecallAnswer {
     fn words(&self) -> String {
         let found = self.found.iter();
         let mut parts: Vec<_> = found
@@ -107,7 +110,7 @@ impl Words for Excerpts {
     }
 }
 
-impl Words for Snapped {
+impl InWords for Snapped {
     fn words(&self) -> String {
         format!(
             "Snapshot {} of {} messages; the user goes back to it with `epitome snapshot restore \
@@ -117,7 +120,7 @@ impl Words for Snapped {
     }
 }
 
-impl Words for GoalsView {
+impl InWords for GoalsView {
     fn words(&self) -> String {
         let mut parts: Vec<_> = self.goals.iter().map(goal).collect();
         if parts.is_empty() {
@@ -139,7 +142,7 @@ fn goal(goal: &GoalView) -> String {
     [head].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }
 
-impl Words for Pinned {
+impl InWords for PinList {
     fn words(&self) -> String {
         match self.pinned.as_slice() {
             [] => "Nothing is pinned by hand.".to_owned(),

@@ -5,53 +5,53 @@
 //! Called by the client.
 
 use bytes::Bytes;
-use epitome_kernel::{ModelAsk, Underway};
+use epitome_kernel::{LiveRequest, ModelQuestion};
 use epitome_wire::{parameter, scan, with_parameter};
 use serde_json::{Value, json};
 
-use crate::endpoint::Endpoint;
-use crate::spec::Api;
+use crate::endpoint::ModelEndpoint;
+use crate::spec::ModelApi;
 
 /// The most that an answer may take where an API wants to be told and nobody says.
 const ANSWER: u64 = 4096;
 
 /// The body of a question. Sizes are tokens; `window` is what Ollama is told to make room for.
-pub(crate) fn body(endpoint: &Endpoint, ask: &ModelAsk, window: Option<u64>) -> Bytes {
+pub(crate) fn body(endpoint: &ModelEndpoint, ask: &ModelQuestion, window: Option<u64>) -> Bytes {
     let system = ask.system.iter().map(|text| json!({"role": "system", "content": text}));
     let user = json!({"role": "user", "content": ask.user});
     let messages: Vec<Value> = system.chain([user.clone()]).collect();
     let name = &endpoint.spec.name;
     let mut body = match endpoint.spec.api {
-        Api::Ollama => {
+        ModelApi::Ollama => {
             let mut options = json!({"temperature": 0});
             set(&mut options, "num_predict", ask.max_tokens);
             set(&mut options, "num_ctx", window);
             json!({"model": name, "messages": messages, "stream": true, "think": false,
                    "options": options})
         }
-        Api::Anthropic => {
+        ModelApi::Anthropic => {
             let most = ask.max_tokens.unwrap_or(ANSWER);
             let mut body = json!({"model": name, "max_tokens": most, "messages": [user],
                                   "stream": true});
             set(&mut body, "system", ask.system.clone());
             body
         }
-        Api::OpenAi => {
+        ModelApi::OpenAi => {
             json!({"model": name, "messages": messages, "stream": true,
                    "stream_options": {"include_usage": true}})
         }
     };
     match endpoint.spec.api {
-        Api::OpenAi if endpoint.is_usual() => {
+        ModelApi::OpenAi if endpoint.is_usual() => {
             set(&mut body, "max_completion_tokens", ask.max_tokens);
         }
-        Api::OpenAi => {
+        ModelApi::OpenAi => {
             // Servers of one's own take these; a summary wants no thoughts and no chance.
             set(&mut body, "max_tokens", ask.max_tokens);
             set(&mut body, "temperature", Some(0));
             set(&mut body, "chat_template_kwargs", Some(json!({"enable_thinking": false})));
         }
-        Api::Ollama | Api::Anthropic => {}
+        ModelApi::Ollama | ModelApi::Anthropic => {}
     }
     Bytes::from(body.to_string())
 }
@@ -64,11 +64,11 @@ pub(crate) fn body(endpoint: &Endpoint, ask: &ModelAsk, window: Option<u64>) -> 
 ///
 /// When it is no request of its format, in words.
 pub(crate) fn after(
-    endpoint: &Endpoint,
-    underway: &Underway,
-    ask: &ModelAsk,
+    endpoint: &ModelEndpoint,
+    underway: &LiveRequest,
+    ask: &ModelQuestion,
 ) -> Result<Bytes, String> {
-    let Underway { request, format } = underway;
+    let LiveRequest { request, format } = underway;
     let format = format.parse().map_err(|_| format!("`{format}` is no format"))?;
     let found = scan(request, format).map_err(|error| error.to_string())?;
     // Not as an edit would do it: that may put the question into a message which is there.
@@ -80,12 +80,12 @@ pub(crate) fn after(
 }
 
 /// A request with the most that its answer may take, in tokens, where it states none.
-fn bounded(request: Vec<u8>, endpoint: &Endpoint, most: Option<u64>) -> Vec<u8> {
+fn bounded(request: Vec<u8>, endpoint: &ModelEndpoint, most: Option<u64>) -> Vec<u8> {
     let ways: &[&[&str]] = match endpoint.spec.api {
-        Api::Ollama => &[&["options", "num_predict"]],
-        Api::Anthropic => &[&["max_tokens"]],
-        Api::OpenAi if endpoint.is_usual() => &[&["max_completion_tokens"], &["max_tokens"]],
-        Api::OpenAi => &[&["max_tokens"], &["max_completion_tokens"]],
+        ModelApi::Ollama => &[&["options", "num_predict"]],
+        ModelApi::Anthropic => &[&["max_tokens"]],
+        ModelApi::OpenAi if endpoint.is_usual() => &[&["max_completion_tokens"], &["max_tokens"]],
+        ModelApi::OpenAi => &[&["max_tokens"], &["max_completion_tokens"]],
     };
     let is_stated = ways.iter().any(|path| parameter(&request, path).is_some());
     let most = most.filter(|_| !is_stated);
@@ -95,19 +95,23 @@ fn bounded(request: Vec<u8>, endpoint: &Endpoint, most: Option<u64>) -> Vec<u8> 
 }
 
 /// A conversation that begins: the system prompt, and no message yet.
-pub(crate) fn opening(endpoint: &Endpoint, system: Option<&str>, window: Option<u64>) -> Bytes {
+pub(crate) fn opening(
+    endpoint: &ModelEndpoint,
+    system: Option<&str>,
+    window: Option<u64>,
+) -> Bytes {
     let name = &endpoint.spec.name;
     let first = system.map(|text| json!([{"role": "system", "content": text}]));
     let messages = first.unwrap_or_else(|| json!([]));
     let mut body = json!({"model": name, "messages": messages, "stream": true});
     match endpoint.spec.api {
-        Api::Ollama => {
+        ModelApi::Ollama => {
             set(&mut body, "options", window.map(|window| json!({"num_ctx": window})));
         }
-        Api::OpenAi => {
+        ModelApi::OpenAi => {
             set(&mut body, "stream_options", Some(json!({"include_usage": true})));
         }
-        Api::Anthropic => {
+        ModelApi::Anthropic => {
             set(&mut body, "max_tokens", Some(ANSWER));
             set(&mut body, "messages", Some(json!([])));
             set(&mut body, "system", system);
@@ -126,9 +130,9 @@ fn set(into: &mut Value, key: &str, value: Option<impl Into<Value>>) {
 mod tests {
     use super::*;
 
-    fn endpoint(spec: &str) -> Endpoint {
+    fn endpoint(spec: &str) -> ModelEndpoint {
         let key = |name: &str| name.ends_with("_API_KEY").then(|| "k".to_owned());
-        Endpoint::of(spec.parse().unwrap(), key).unwrap()
+        ModelEndpoint::of(spec.parse().unwrap(), key).unwrap()
     }
 
     #[test]
@@ -156,12 +160,12 @@ mod tests {
 
     #[track_caller]
     fn check(spec: &str, expected: Value) {
-        let ask = ModelAsk {
+        let ask = ModelQuestion {
             id: "q".into(),
             system: Some("Be brief.".into()),
             user: "Why?".into(),
             max_tokens: Some(9),
-            ..ModelAsk::default()
+            ..ModelQuestion::default()
         };
         let body = body(&endpoint(spec), &ask, Some(4096));
         assert_eq!(serde_json::from_slice::<Value>(&body).unwrap(), expected);
@@ -171,9 +175,9 @@ mod tests {
     fn asked(spec: &str, request: &str) -> Result<String, String> {
         let endpoint = endpoint(spec);
         let format = endpoint.spec.api.format().name().to_owned();
-        let underway = Underway { request: request.as_bytes().into(), format };
+        let underway = LiveRequest { request: request.as_bytes().into(), format };
         let (user, max_tokens) = ("So?".to_owned(), Some(9));
-        let ask = ModelAsk { user, max_tokens, ..ModelAsk::default() };
+        let ask = ModelQuestion { user, max_tokens, ..ModelQuestion::default() };
         let bytes = after(&endpoint, &underway, &ask)?;
         Ok(String::from_utf8(bytes.to_vec()).unwrap())
     }

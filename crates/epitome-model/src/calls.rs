@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use epitome_kernel::types::Usage;
+use epitome_kernel::types::TokenUsage;
 
-use crate::spec::{Api, ModelSpec};
+use crate::spec::{ModelApi, ModelSpec};
 
 /// The calls of the models that compressions ask.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub struct CallSum {
     /// How many calls were answered.
     pub calls: u64,
     /// What the provider counted.
-    pub usage: Usage,
+    pub usage: TokenUsage,
 }
 
 /// The calls of one model.
@@ -38,10 +38,10 @@ impl CallSum {
     /// What came after an earlier sum.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
-        let Usage { input, cache_read, cache_written, output } = self.usage;
+        let TokenUsage { input, cache_read, cache_written, output } = self.usage;
         Self {
             calls: self.calls.saturating_sub(before.calls),
-            usage: Usage {
+            usage: TokenUsage {
                 input: input.saturating_sub(before.usage.input),
                 cache_read: cache_read.saturating_sub(before.usage.cache_read),
                 cache_written: cache_written.saturating_sub(before.usage.cache_written),
@@ -53,9 +53,9 @@ impl CallSum {
 
 impl OwnCalls {
     /// Adds an answered call.
-    pub(crate) fn add(&self, spec: &ModelSpec, usage: Usage) {
+    pub(crate) fn add(&self, spec: &ModelSpec, usage: TokenUsage) {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let sum = calls.entry((spec.name.clone(), spec.api == Api::Ollama)).or_default();
+        let sum = calls.entry((spec.name.clone(), spec.api == ModelApi::Ollama)).or_default();
         sum.calls += 1;
         sum.usage += usage;
     }

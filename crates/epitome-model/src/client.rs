@@ -8,21 +8,21 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use epitome_kernel::{Lack, Model, ModelAsk, ModelError, Underway};
-use epitome_wire::{Answer, Reply, Signatures, scan};
+use epitome_kernel::{LanguageModel, LiveRequest, ModelError, ModelLimitHit, ModelQuestion};
+use epitome_wire::{OverflowSignatures, ResponseInfo, ResponseParser, scan};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 use tokio::time::{sleep, timeout};
 
+use crate::answer::said;
 use crate::ask;
 use crate::calls::OwnCalls;
-use crate::endpoint::Endpoint;
-use crate::failure::Failure;
-use crate::probe::{self, Probed};
+use crate::endpoint::ModelEndpoint;
+use crate::failure::ModelFailure;
+use crate::probe::{self, ProbedWindow};
 use crate::retry;
-use crate::said::said;
-use crate::spec::Api;
-use crate::transport::{Call, Method, Response, SendError, Transport};
+use crate::spec::ModelApi;
+use crate::transport::{HttpMethod, HttpRequest, HttpResponse, SendError, Transport};
 
 /// The most that is read of a refusal, in bytes.
 const MOST_REFUSAL: usize = 16 * 1024;
@@ -33,7 +33,7 @@ const FACTS: Duration = Duration::from_secs(5);
 
 /// How long is waited, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct ClientTimeouts {
     /// For a whole answer, repetitions included.
     pub answer: Duration,
     /// For the next piece of an answer.
@@ -42,7 +42,7 @@ pub struct Terms {
     pub retries: u32,
 }
 
-impl Default for Terms {
+impl Default for ClientTimeouts {
     fn default() -> Self {
         let seconds = Duration::from_secs;
         // A small machine reads 8,000 tokens in about three minutes, and says nothing until then.
@@ -52,35 +52,35 @@ impl Default for Terms {
 
 /// Asks one model.
 #[derive(Clone)]
-pub struct Client {
+pub struct ModelClient {
     name: String,
-    endpoint: Endpoint,
+    endpoint: ModelEndpoint,
     transport: Arc<dyn Transport>,
-    terms: Terms,
+    terms: ClientTimeouts,
     window: Option<u64>,
-    signatures: Signatures,
+    signatures: OverflowSignatures,
     /// What the server said of it.
     probed: Arc<OnceCell<Option<u64>>>,
     calls: Arc<OwnCalls>,
 }
 
 /// What was heard of one answer.
-struct Heard {
-    reply: Reply,
+struct AnswerSoFar {
+    reply: ResponseParser,
     any: bool,
 }
 
-impl Client {
+impl ModelClient {
     /// A client of the model at an endpoint.
-    pub fn new(endpoint: Endpoint, transport: Arc<dyn Transport>) -> Self {
+    pub fn new(endpoint: ModelEndpoint, transport: Arc<dyn Transport>) -> Self {
         let name = endpoint.spec.to_string();
         Self {
             name,
             endpoint,
             transport,
-            terms: Terms::default(),
+            terms: ClientTimeouts::default(),
             window: None,
-            signatures: Signatures::default(),
+            signatures: OverflowSignatures::default(),
             probed: Arc::default(),
             calls: Arc::default(),
         }
@@ -88,7 +88,7 @@ impl Client {
 
     /// The same, on other terms.
     #[must_use]
-    pub fn terms(self, terms: Terms) -> Self {
+    pub fn terms(self, terms: ClientTimeouts) -> Self {
         Self { terms, ..self }
     }
 
@@ -100,18 +100,18 @@ impl Client {
 
     /// The same, with wordings of one's own for prompts that are too long.
     #[must_use]
-    pub fn signatures(self, signatures: Signatures) -> Self {
+    pub fn signatures(self, signatures: OverflowSignatures) -> Self {
         Self { signatures, ..self }
     }
 
-    /// The same, with what it is asked for as a [`Model`] counted here.
+    /// The same, with what it is asked for as a [`LanguageModel`] counted here.
     #[must_use]
     pub fn counted(self, calls: Arc<OwnCalls>) -> Self {
         Self { calls, ..self }
     }
 
     /// Where it asks.
-    pub fn endpoint(&self) -> &Endpoint {
+    pub fn endpoint(&self) -> &ModelEndpoint {
         &self.endpoint
     }
 
@@ -125,12 +125,12 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// [`Failure`], which holds what was heard of an answer that is not whole.
+    /// [`ModelFailure`], which holds what was heard of an answer that is not whole.
     pub async fn chat(
         &self,
         body: Bytes,
         said: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<Answer, Failure> {
+    ) -> Result<ResponseInfo, ModelFailure> {
         self.answered(body, None, said).await
     }
 
@@ -140,19 +140,19 @@ impl Client {
         body: Bytes,
         within: Option<Duration>,
         said: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<Answer, Failure> {
+    ) -> Result<ResponseInfo, ModelFailure> {
         let format = self.endpoint.spec.api.format();
-        let mut heard = Heard { reply: Reply::aloud(format), any: false };
+        let mut heard = AnswerSoFar { reply: ResponseParser::aloud(format), any: false };
         let most = within.unwrap_or(Duration::MAX).min(self.terms.answer);
         match timeout(most, self.ask(body, &mut heard, said)).await {
             Ok(Ok(())) => whole(heard.reply.end(), &self.signatures),
-            Ok(Err(Failure::BrokeOff { cause, .. })) => {
-                Err(Failure::BrokeOff { cause, answer: Box::new(heard.reply.end()) })
+            Ok(Err(ModelFailure::BrokeOff { cause, .. })) => {
+                Err(ModelFailure::BrokeOff { cause, answer: Box::new(heard.reply.end()) })
             }
             Ok(Err(failure)) => Err(failure),
             Err(_) => {
                 let after_ms = most.as_millis() as u64;
-                Err(Failure::Deadline { after_ms, answer: Box::new(heard.reply.end()) })
+                Err(ModelFailure::Deadline { after_ms, answer: Box::new(heard.reply.end()) })
             }
         }
     }
@@ -163,30 +163,30 @@ impl Client {
     ///
     /// When the server cannot be reached or does not know the model. One that has nothing to say
     /// of windows is no failure.
-    pub async fn probe(&self) -> Result<Probed, Failure> {
-        let Endpoint { spec, base, .. } = &self.endpoint;
+    pub async fn probe(&self) -> Result<ProbedWindow, ModelFailure> {
+        let ModelEndpoint { spec, base, .. } = &self.endpoint;
         match spec.api {
-            Api::Ollama => {
+            ModelApi::Ollama => {
                 let asked = serde_json::json!({"model": spec.name}).to_string();
                 let url = format!("{base}/api/show");
-                let found = probe::ollama(&self.facts(Method::Post, &url, asked).await?);
+                let found = probe::ollama(&self.facts(HttpMethod::Post, &url, asked).await?);
                 if found.window.is_some() {
                     return Ok(found);
                 }
                 let running = |said: &Value| probe::running(said, &spec.name);
                 Ok(found.or(self.known(&format!("{base}/api/ps"), running).await?))
             }
-            Api::Anthropic => {
+            ModelApi::Anthropic => {
                 let url = format!("{}/v1/models/{}", self.endpoint.root(), spec.name);
                 self.known(&url, |said| probe::listed(said, &spec.name)).await
             }
-            Api::OpenAi => self.probe_listed().await,
+            ModelApi::OpenAi => self.probe_listed().await,
         }
     }
 
     /// What a server tells that speaks like OpenAI: in its list of models, or where llama-server
     /// and LM Studio do.
-    async fn probe_listed(&self) -> Result<Probed, Failure> {
+    async fn probe_listed(&self) -> Result<ProbedWindow, ModelFailure> {
         let (base, root, name) =
             (&self.endpoint.base, self.endpoint.root(), &self.endpoint.spec.name);
         let listed = |said: &Value| probe::listed(said, name);
@@ -205,40 +205,51 @@ impl Client {
     /// # Errors
     ///
     /// When it does not say.
-    pub async fn models(&self) -> Result<Vec<String>, Failure> {
+    pub async fn models(&self) -> Result<Vec<String>, ModelFailure> {
         let base = &self.endpoint.base;
         let url = match self.endpoint.spec.api {
-            Api::Ollama => format!("{base}/api/tags"),
-            Api::OpenAi => format!("{base}/models"),
-            Api::Anthropic => format!("{}/v1/models", self.endpoint.root()),
+            ModelApi::Ollama => format!("{base}/api/tags"),
+            ModelApi::OpenAi => format!("{base}/models"),
+            ModelApi::Anthropic => format!("{}/v1/models", self.endpoint.root()),
         };
-        Ok(probe::names(&self.facts(Method::Get, &url, String::new()).await?))
+        Ok(probe::names(&self.facts(HttpMethod::Get, &url, String::new()).await?))
     }
 
     /// What a server says about itself, if it knows the question.
-    async fn known(&self, url: &str, read: impl Fn(&Value) -> Probed) -> Result<Probed, Failure> {
-        match self.facts(Method::Get, url, String::new()).await {
+    async fn known(
+        &self,
+        url: &str,
+        read: impl Fn(&Value) -> ProbedWindow,
+    ) -> Result<ProbedWindow, ModelFailure> {
+        match self.facts(HttpMethod::Get, url, String::new()).await {
             Ok(said) => Ok(read(&said)),
-            Err(Failure::Refused { .. } | Failure::Unreadable(_)) => Ok(Probed::default()),
+            Err(ModelFailure::Refused { .. } | ModelFailure::Unreadable(_)) => {
+                Ok(ProbedWindow::default())
+            }
             Err(failure) => Err(failure),
         }
     }
 
-    async fn facts(&self, method: Method, url: &str, body: String) -> Result<Value, Failure> {
+    async fn facts(
+        &self,
+        method: HttpMethod,
+        url: &str,
+        body: String,
+    ) -> Result<Value, ModelFailure> {
         let call = self.call(method, url.to_owned(), Bytes::from(body));
         let asked = async {
-            let Response { status, mut body, .. } =
+            let HttpResponse { status, mut body, .. } =
                 self.transport.send(&call).await.map_err(|error| self.unreachable(error))?;
             let mut said = Vec::new();
             while let Some(piece) = body.next().await.map_err(|error| self.unreachable(error))? {
                 said.extend_from_slice(&piece);
                 if said.len() > MOST_FACTS {
-                    return Err(Failure::Unreadable("it is too long".to_owned()));
+                    return Err(ModelFailure::Unreadable("it is too long".to_owned()));
                 }
             }
             match status {
                 200 => serde_json::from_slice(&said)
-                    .map_err(|error| Failure::Unreadable(error.to_string())),
+                    .map_err(|error| ModelFailure::Unreadable(error.to_string())),
                 _ => Err(self.refused(status, &said)),
             }
         };
@@ -252,21 +263,21 @@ impl Client {
     async fn ask(
         &self,
         body: Bytes,
-        heard: &mut Heard,
+        heard: &mut AnswerSoFar,
         said: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ModelFailure> {
         let base = &self.endpoint.base;
         let url = match self.endpoint.spec.api {
-            Api::Ollama => format!("{base}/api/chat"),
-            Api::OpenAi => format!("{base}/chat/completions"),
-            Api::Anthropic => format!("{}/v1/messages", self.endpoint.root()),
+            ModelApi::Ollama => format!("{base}/api/chat"),
+            ModelApi::OpenAi => format!("{base}/chat/completions"),
+            ModelApi::Anthropic => format!("{}/v1/messages", self.endpoint.root()),
         };
-        let call = self.call(Method::Post, url, body);
+        let call = self.call(HttpMethod::Post, url, body);
         for attempt in 1.. {
             let (failure, told) = match self.once(&call, heard, said).await {
                 Ok(()) => return Ok(()),
-                Err(Missed::For(failure)) => return Err(failure),
-                Err(Missed::Now { failure, told }) => (failure, told),
+                Err(AttemptError::For(failure)) => return Err(failure),
+                Err(AttemptError::Now { failure, told }) => (failure, told),
             };
             let wait = retry::wait(attempt, told, fastrand::f64());
             if attempt > self.terms.retries || heard.any || wait >= self.terms.answer {
@@ -275,24 +286,24 @@ impl Client {
             tracing::info!(model = self.name, %failure, ?wait, "a model is asked once more");
             sleep(wait).await;
         }
-        Err(Failure::Request("it was never made".to_owned()))
+        Err(ModelFailure::Request("it was never made".to_owned()))
     }
 
     /// Asks once.
     async fn once(
         &self,
-        call: &Call,
-        heard: &mut Heard,
+        call: &HttpRequest,
+        heard: &mut AnswerSoFar,
         said: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<(), Missed> {
+    ) -> Result<(), AttemptError> {
         let sent = timeout(self.terms.silence, self.transport.send(call)).await;
-        let Response { status, retry_after, mut body } = match sent {
+        let HttpResponse { status, retry_after, mut body } = match sent {
             Ok(Ok(response)) => response,
             Ok(Err(error)) if error.passes => {
-                return Err(Missed::Now { failure: self.unreachable(error), told: None });
+                return Err(AttemptError::Now { failure: self.unreachable(error), told: None });
             }
-            Ok(Err(error)) => return Err(Missed::For(Failure::Request(error.cause))),
-            Err(_) => return Err(Missed::Now { failure: self.silent(), told: None }),
+            Ok(Err(error)) => return Err(AttemptError::For(ModelFailure::Request(error.cause))),
+            Err(_) => return Err(AttemptError::Now { failure: self.silent(), told: None }),
         };
         let mut refusal = Vec::new();
         loop {
@@ -317,76 +328,86 @@ impl Client {
             return Ok(());
         }
         if let Some(found) = self.signatures.overflow(status, &refusal) {
-            return Err(Missed::For(Failure::Overflow(found)));
+            return Err(AttemptError::For(ModelFailure::Overflow(found)));
         }
         let failure = self.refused(status, &refusal);
         Err(match retry::passes(status) {
-            true => Missed::Now { failure, told: retry_after.as_deref().and_then(retry::told) },
-            false => Missed::For(failure),
+            true => {
+                AttemptError::Now { failure, told: retry_after.as_deref().and_then(retry::told) }
+            }
+            false => AttemptError::For(failure),
         })
     }
 
-    fn call(&self, method: Method, url: String, body: Bytes) -> Call {
-        Call { method, url, headers: self.endpoint.headers(), body }
+    fn call(&self, method: HttpMethod, url: String, body: Bytes) -> HttpRequest {
+        HttpRequest { method, url, headers: self.endpoint.headers(), body }
     }
 
-    fn unreachable(&self, error: SendError) -> Failure {
+    fn unreachable(&self, error: SendError) -> ModelFailure {
         let remedy = match self.endpoint.spec.api {
-            Api::Ollama => "start it with `ollama serve`, or name its address by `OLLAMA_HOST`",
-            Api::OpenAi if !self.endpoint.is_usual() => "see to it that the server runs there",
+            ModelApi::Ollama => {
+                "start it with `ollama serve`, or name its address by `OLLAMA_HOST`"
+            }
+            ModelApi::OpenAi if !self.endpoint.is_usual() => "see to it that the server runs there",
             _ => "check the network",
         };
         let (address, remedy) = (self.endpoint.base.clone(), remedy.to_owned());
-        Failure::Unreachable { address, cause: error.cause, remedy }
+        ModelFailure::Unreachable { address, cause: error.cause, remedy }
     }
 
-    fn silent(&self) -> Failure {
+    fn silent(&self) -> ModelFailure {
         broke_off(format!("nothing came for {} ms", self.terms.silence.as_millis()))
     }
 
-    fn refused(&self, status: u16, body: &[u8]) -> Failure {
+    fn refused(&self, status: u16, body: &[u8]) -> ModelFailure {
         let remedy = match (status, self.endpoint.spec.api) {
-            (401 | 403, Api::Ollama) => String::new(),
+            (401 | 403, ModelApi::Ollama) => String::new(),
             (401 | 403, _) => "; check the key in the environment".to_owned(),
-            (404, Api::Ollama) => format!("; `ollama pull {}` fetches it", self.endpoint.spec.name),
+            (404, ModelApi::Ollama) => {
+                format!("; `ollama pull {}` fetches it", self.endpoint.spec.name)
+            }
             (404, _) => "; check the model's name and the address".to_owned(),
             _ => String::new(),
         };
-        Failure::Refused { status, says: message(body), remedy }
+        ModelFailure::Refused { status, says: message(body), remedy }
     }
 }
 
 /// Why there is no answer yet.
-enum Missed {
+enum AttemptError {
     /// For good.
-    For(Failure),
+    For(ModelFailure),
     /// It may be different soon; `told` is when, as the provider says.
-    Now { failure: Failure, told: Option<Duration> },
+    Now { failure: ModelFailure, told: Option<Duration> },
 }
 
-fn missed(failure: Failure) -> Missed {
-    Missed::Now { failure, told: None }
+fn missed(failure: ModelFailure) -> AttemptError {
+    AttemptError::Now { failure, told: None }
 }
 
-fn broke_off(cause: String) -> Failure {
-    Failure::BrokeOff { cause, answer: Box::default() }
+fn broke_off(cause: String) -> ModelFailure {
+    ModelFailure::BrokeOff { cause, answer: Box::default() }
 }
 
 /// An answer that was heard to its end, if it is whole.
-fn whole(answer: Answer, signatures: &Signatures) -> Result<Answer, Failure> {
+fn whole(
+    answer: ResponseInfo,
+    signatures: &OverflowSignatures,
+) -> Result<ResponseInfo, ModelFailure> {
     if let Some(error) = &answer.error {
         return Err(match signatures.overflow(400, error.as_bytes()) {
-            Some(found) => Failure::Overflow(found),
-            None => {
-                Failure::BrokeOff { cause: message(error.as_bytes()), answer: Box::new(answer) }
-            }
+            Some(found) => ModelFailure::Overflow(found),
+            None => ModelFailure::BrokeOff {
+                cause: message(error.as_bytes()),
+                answer: Box::new(answer),
+            },
         });
     }
     if answer.complete {
         return Ok(answer);
     }
     let cause = "it ended before it was whole".to_owned();
-    Err(Failure::BrokeOff { cause, answer: Box::new(answer) })
+    Err(ModelFailure::BrokeOff { cause, answer: Box::new(answer) })
 }
 
 /// What an error says, in a line.
@@ -405,21 +426,23 @@ fn message(body: &[u8]) -> String {
 }
 
 #[async_trait]
-impl Model for Client {
+impl LanguageModel for ModelClient {
     fn name(&self) -> &str {
         &self.name
     }
 
-    async fn complete(&self, ask: &ModelAsk) -> Result<String, ModelError> {
+    async fn complete(&self, ask: &ModelQuestion) -> Result<String, ModelError> {
         let lacking = |cause: String, lack| ModelError { model: self.name.clone(), cause, lack };
-        let failed = |cause| lacking(cause, Lack::Other);
+        let failed = |cause| lacking(cause, ModelLimitHit::Other);
         let body = match &ask.after {
             Some(underway) => ask::after(&self.endpoint, underway, ask).map_err(failed)?,
             None => ask::body(&self.endpoint, ask, self.window().await),
         };
         let answer = self.answered(body, ask.within, &mut |_| ()).await;
         let answer = answer.map_err(|failure| match &failure {
-            Failure::Overflow(over) => lacking(failure.to_string(), Lack::Window(over.limit)),
+            ModelFailure::Overflow(over) => {
+                lacking(failure.to_string(), ModelLimitHit::Window(over.limit))
+            }
             _ => failed(failure.to_string()),
         })?;
         self.calls.add(&self.endpoint.spec, answer.usage.unwrap_or_default());
@@ -432,12 +455,12 @@ impl Model for Client {
             return self.window;
         }
         // Where nobody answers the question itself says so.
-        let asked = async || Ok::<_, Failure>(self.probe().await?.window);
+        let asked = async || Ok::<_, ModelFailure>(self.probe().await?.window);
         self.probed.get_or_try_init(asked).await.ok().copied().flatten()
     }
 
-    fn extends(&self, conversation: &Underway) -> bool {
-        let Endpoint { spec, .. } = &self.endpoint;
+    fn extends(&self, conversation: &LiveRequest) -> bool {
+        let ModelEndpoint { spec, .. } = &self.endpoint;
         let format = spec.api.format();
         conversation.format == format.name()
             && scan(&conversation.request, format)

@@ -8,11 +8,11 @@
 use std::fmt;
 
 use crate::address;
-use crate::spec::{Api, ModelSpec};
+use crate::spec::{ModelApi, ModelSpec};
 
 /// Where a model is asked.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct ModelEndpoint {
     /// The model.
     pub spec: ModelSpec,
     /// The address that the paths of its API follow, without a slash at its end.
@@ -54,18 +54,20 @@ const OTHER_KEY: &str = "EPITOME_API_KEY";
 /// A provider of many models, with a key of its own.
 const ROUTER: (&str, &str) = ("https://openrouter.ai/", "OPENROUTER_API_KEY");
 
-fn usual(api: Api) -> Usual {
+fn usual(api: ModelApi) -> Usual {
     let (address, variable, key) = match api {
-        Api::Ollama => ("http://127.0.0.1:11434", "OLLAMA_HOST", None),
-        Api::OpenAi => ("https://api.openai.com/v1", "OPENAI_BASE_URL", Some("OPENAI_API_KEY")),
-        Api::Anthropic => {
+        ModelApi::Ollama => ("http://127.0.0.1:11434", "OLLAMA_HOST", None),
+        ModelApi::OpenAi => {
+            ("https://api.openai.com/v1", "OPENAI_BASE_URL", Some("OPENAI_API_KEY"))
+        }
+        ModelApi::Anthropic => {
             ("https://api.anthropic.com", "ANTHROPIC_BASE_URL", Some("ANTHROPIC_API_KEY"))
         }
     };
     Usual { address, variable, key }
 }
 
-impl Endpoint {
+impl ModelEndpoint {
     /// Where a model is, as itself and the environment say; `var` reads a variable.
     ///
     /// # Errors
@@ -103,11 +105,11 @@ impl Endpoint {
     pub(crate) fn headers(&self) -> Vec<(&'static str, String)> {
         let key = self.key.as_deref();
         match self.spec.api {
-            Api::Anthropic => {
+            ModelApi::Anthropic => {
                 let version = ("anthropic-version", "2023-06-01".to_owned());
                 key.map(|key| ("x-api-key", key.to_owned())).into_iter().chain([version]).collect()
             }
-            Api::OpenAi | Api::Ollama => {
+            ModelApi::OpenAi | ModelApi::Ollama => {
                 key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
             }
         }
@@ -126,8 +128,8 @@ impl Endpoint {
 
 /// An address as Ollama reads it too: host and port may stand alone, and a server that listens to
 /// everybody is asked on this machine.
-fn full(api: Api, given: &str) -> String {
-    if api != Api::Ollama {
+fn full(api: ModelApi, given: &str) -> String {
+    if api != ModelApi::Ollama {
         return given.to_owned();
     }
     let (scheme, rest) = given.split_once("://").unwrap_or(("http", given));
@@ -138,10 +140,10 @@ fn full(api: Api, given: &str) -> String {
     format!("{scheme}://{host}{port}{slash}{path}")
 }
 
-impl fmt::Debug for Endpoint {
+impl fmt::Debug for ModelEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = self.key.as_ref().map(|_| "…");
-        f.debug_struct("Endpoint")
+        f.debug_struct("ModelEndpoint")
             .field("spec", &self.spec)
             .field("base", &self.base)
             .field("key", &key)
@@ -153,11 +155,11 @@ impl fmt::Debug for Endpoint {
 mod tests {
     use super::*;
 
-    fn of(spec: &str, set: &[(&str, &str)]) -> Result<Endpoint, EndpointError> {
+    fn of(spec: &str, set: &[(&str, &str)]) -> Result<ModelEndpoint, EndpointError> {
         let var = |name: &str| {
             set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        Endpoint::of(spec.parse().unwrap(), var)
+        ModelEndpoint::of(spec.parse().unwrap(), var)
     }
 
     #[track_caller]

@@ -3,13 +3,13 @@
 //! Invariant: it says who failed, in the provider's own words where there are some, and what to do
 //! about what the user can change; no key stands in it. Made by the client.
 
-use epitome_kernel::types::Overflow;
-use epitome_wire::Answer;
+use epitome_kernel::types::ContextOverflow;
+use epitome_wire::ResponseInfo;
 
 /// A model did not answer, or not to its end.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Failure {
+pub enum ModelFailure {
     /// Nobody is there.
     #[error("nobody answers at {address}: {cause}; {remedy}")]
     Unreachable {
@@ -22,7 +22,7 @@ pub enum Failure {
     },
     /// The prompt is larger than the model's window.
     #[error("the prompt is too long for the model{}", figures(.0))]
-    Overflow(Overflow),
+    Overflow(ContextOverflow),
     /// The provider refuses.
     #[error("the provider refuses with {status}: {says}{remedy}")]
     Refused {
@@ -39,7 +39,7 @@ pub enum Failure {
         /// Why.
         cause: String,
         /// What came of it.
-        answer: Box<Answer>,
+        answer: Box<ResponseInfo>,
     },
     /// It took too long.
     #[error("no whole answer within {after_ms} ms")]
@@ -47,7 +47,7 @@ pub enum Failure {
         /// Milliseconds that were waited.
         after_ms: u64,
         /// What came of it.
-        answer: Box<Answer>,
+        answer: Box<ResponseInfo>,
     },
     /// It answered what cannot be read.
     #[error("the answer cannot be read: {0}")]
@@ -57,7 +57,7 @@ pub enum Failure {
     Request(String),
 }
 
-fn figures(overflow: &Overflow) -> String {
+fn figures(overflow: &ContextOverflow) -> String {
     match (overflow.size, overflow.limit) {
         (Some(size), Some(limit)) => format!(": {size} tokens of {limit}"),
         (None, Some(limit)) => format!(", which takes {limit} tokens"),

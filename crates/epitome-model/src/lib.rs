@@ -1,15 +1,16 @@
 //! Language models over HTTP: Ollama, whatever speaks OpenAI's chat completions, and Anthropic.
 //!
-//! A [`ModelSpec`] is what a user types; an [`Endpoint`] is where that leads, with the key from the
-//! environment; a [`Client`] asks there. Behind it a [`Transport`] moves the bytes: `Http`, which is
-//! behind the feature `http`, a transport of the host's own, or a cassette that [`Recorder`] wrote and
-//! [`Player`] plays.
+//! A [`ModelSpec`] is what a user types; an [`ModelEndpoint`] is where that leads, with the key from the
+//! environment; a [`ModelClient`] asks there. Behind it a [`Transport`] moves the bytes: `HttpTransport`, which is
+//! behind the feature `http`, a transport of the host's own, or a cassette that [`CassetteRecorder`] wrote and
+//! [`CassettePlayer`] plays.
 //!
 //! Invariant: a request goes to the one endpoint that was named, with no key but the one meant for
 //! it; whatever comes back, the answer is whole, or an error that says what is missing, within the
 //! deadline. Called by the facade and by hosts.
 
 mod address;
+mod answer;
 mod ask;
 mod calls;
 mod client;
@@ -17,18 +18,18 @@ mod endpoint;
 mod failure;
 mod probe;
 mod retry;
-mod said;
 mod spec;
 mod transport;
 
 pub use calls::{CallSum, ModelCalls, OwnCalls};
-pub use client::{Client, Terms};
-pub use endpoint::{Endpoint, EndpointError};
-pub use failure::Failure;
-pub use probe::Probed;
-pub use spec::{Api, ModelSpec, SpecError};
+pub use client::{ClientTimeouts, ModelClient};
+pub use endpoint::{EndpointError, ModelEndpoint};
+pub use failure::ModelFailure;
+pub use probe::ProbedWindow;
+pub use spec::{ModelApi, ModelSpec, SpecError};
 #[cfg(feature = "http")]
-pub use transport::Http;
+pub use transport::HttpTransport;
 pub use transport::{
-    Call, Chunks, Method, Player, PlayerError, Recorder, Response, SendError, Transport,
+    BodyChunks, CassettePlayer, CassetteRecorder, HttpMethod, HttpRequest, HttpResponse,
+    PlayerError, SendError, Transport,
 };

@@ -7,14 +7,14 @@ use serde_json::Value;
 
 /// What a server says of a model's window, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Probed {
+pub struct ProbedWindow {
     /// What it makes room for now, or would unless told otherwise.
     pub window: Option<u64>,
     /// What the model was trained for: the most that it could be told to make room for.
     pub trained: Option<u64>,
 }
 
-impl Probed {
+impl ProbedWindow {
     /// What is not said here, as it is said there.
     pub(crate) fn or(self, other: Self) -> Self {
         Self { window: self.window.or(other.window), trained: self.trained.or(other.trained) }
@@ -22,18 +22,18 @@ impl Probed {
 }
 
 /// Ollama's `/api/show`.
-pub(crate) fn ollama(shown: &Value) -> Probed {
+pub(crate) fn ollama(shown: &Value) -> ProbedWindow {
     let infos = shown.get("model_info").and_then(Value::as_object);
     let trained = infos.into_iter().flatten().find(|(key, _)| key.ends_with(".context_length"));
     let parameters = shown.get("parameters").and_then(Value::as_str).unwrap_or_default();
     let window = parameters.lines().find_map(|line| {
         line.trim().strip_prefix("num_ctx")?.trim().parse().ok().filter(|size| *size > 0)
     });
-    Probed { window, trained: trained.and_then(|(_, value)| figure(value)) }
+    ProbedWindow { window, trained: trained.and_then(|(_, value)| figure(value)) }
 }
 
 /// Ollama's `/api/ps`: what it makes room for where it has the model at hand.
-pub(crate) fn running(list: &Value, name: &str) -> Probed {
+pub(crate) fn running(list: &Value, name: &str) -> ProbedWindow {
     let full = |name: &str| match name.rsplit('/').next().is_some_and(|last| last.contains(':')) {
         true => name.to_owned(),
         false => format!("{name}:latest"),
@@ -45,18 +45,18 @@ pub(crate) fn running(list: &Value, name: &str) -> Probed {
     let models = list.get("models").and_then(Value::as_array);
     let model = models.and_then(|all| all.iter().find(is_it));
     let window = model.and_then(|model| model.get("context_length")).and_then(figure);
-    Probed { window, trained: None }
+    ProbedWindow { window, trained: None }
 }
 
 /// llama-server's `/props`.
-pub(crate) fn llama(props: &Value) -> Probed {
+pub(crate) fn llama(props: &Value) -> ProbedWindow {
     let window = props.pointer("/default_generation_settings/n_ctx").and_then(figure);
-    Probed { window, trained: None }
+    ProbedWindow { window, trained: None }
 }
 
 /// What `/v1/models` and LM Studio's `/api/v0/models` say of a model: vLLM, OpenRouter, LM Studio,
 /// Anthropic (of one model by itself).
-pub(crate) fn listed(list: &Value, name: &str) -> Probed {
+pub(crate) fn listed(list: &Value, name: &str) -> ProbedWindow {
     let all = list.get("data").and_then(Value::as_array);
     let has_name = |model: &&Value| model.get("id").and_then(Value::as_str) == Some(name);
     let model = match all {
@@ -65,7 +65,7 @@ pub(crate) fn listed(list: &Value, name: &str) -> Probed {
         None => Some(list),
     };
     let read = |keys: &[&str]| keys.iter().find_map(|key| model?.pointer(key).and_then(figure));
-    Probed {
+    ProbedWindow {
         window: read(&[
             "/max_model_len",
             "/loaded_context_length",
@@ -98,9 +98,9 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(found: Probed, window: u64, trained: u64) {
+    fn check(found: ProbedWindow, window: u64, trained: u64) {
         let said = |figure| (figure != 0).then_some(figure);
-        assert_eq!(found, Probed { window: said(window), trained: said(trained) });
+        assert_eq!(found, ProbedWindow { window: said(window), trained: said(trained) });
     }
 
     #[test]

@@ -10,7 +10,7 @@ use epitome_wire::Format;
 
 /// How a model is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Api {
+pub enum ModelApi {
     /// Ollama's own (`/api/chat`).
     Ollama,
     /// OpenAI's chat completions: OpenAI, vLLM, llama-server, LM Studio, OpenRouter.
@@ -23,7 +23,7 @@ pub enum Api {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ModelSpec {
     /// How it is spoken to.
-    pub api: Api,
+    pub api: ModelApi,
     /// Its name there.
     pub name: String,
     /// Where it is, unless where its API usually is.
@@ -41,22 +41,22 @@ pub struct SpecError {
     what: &'static str,
 }
 
-impl Api {
+impl ModelApi {
     /// Its name in a [`ModelSpec`].
     pub fn name(self) -> &'static str {
         match self {
-            Api::Ollama => "ollama",
-            Api::OpenAi => "openai",
-            Api::Anthropic => "anthropic",
+            ModelApi::Ollama => "ollama",
+            ModelApi::OpenAi => "openai",
+            ModelApi::Anthropic => "anthropic",
         }
     }
 
     /// The format of its requests.
     pub fn format(self) -> Format {
         match self {
-            Api::Ollama => Format::Ollama,
-            Api::OpenAi => Format::OpenAi,
-            Api::Anthropic => Format::Anthropic,
+            ModelApi::Ollama => Format::Ollama,
+            ModelApi::OpenAi => Format::OpenAi,
+            ModelApi::Anthropic => Format::Anthropic,
         }
     }
 }
@@ -67,7 +67,7 @@ impl FromStr for ModelSpec {
     fn from_str(given: &str) -> Result<Self, SpecError> {
         let error = |what| SpecError { given: given.to_owned(), what };
         let (api, rest) = given.split_once(':').ok_or_else(|| error("names no API"))?;
-        let api = [Api::Ollama, Api::OpenAi, Api::Anthropic]
+        let api = [ModelApi::Ollama, ModelApi::OpenAi, ModelApi::Anthropic]
             .into_iter()
             .find(|known| known.name() == api)
             .ok_or_else(|| error("names an API that is not known"))?;
@@ -99,18 +99,18 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(given: &str, api: Api, name: &str, base: Option<&str>) {
+    fn check(given: &str, api: ModelApi, name: &str, base: Option<&str>) {
         let expected = ModelSpec { api, name: name.to_owned(), base: base.map(str::to_owned) };
         assert_eq!(given.parse(), Ok(expected));
     }
 
     #[test]
     fn a_name_says_how_and_where() {
-        check("ollama:llama3.2:3b", Api::Ollama, "llama3.2:3b", None);
-        check("anthropic:claude-sonnet-4-5", Api::Anthropic, "claude-sonnet-4-5", None);
-        check("openai:gpt@2024", Api::OpenAi, "gpt@2024", None);
+        check("ollama:llama3.2:3b", ModelApi::Ollama, "llama3.2:3b", None);
+        check("anthropic:claude-sonnet-4-5", ModelApi::Anthropic, "claude-sonnet-4-5", None);
+        check("openai:gpt@2024", ModelApi::OpenAi, "gpt@2024", None);
         let local = "http://127.0.0.1:8080/v1";
-        check("openai:qwen@http://127.0.0.1:8080/v1/", Api::OpenAi, "qwen", Some(local));
+        check("openai:qwen@http://127.0.0.1:8080/v1/", ModelApi::OpenAi, "qwen", Some(local));
     }
 
     #[track_caller]
@@ -131,7 +131,7 @@ mod tests {
         #[test]
         fn what_is_displayed_is_read_again(name in "[a-z0-9.:@/-]{1,20}", at in any::<bool>()) {
             let base = at.then(|| "https://host/v1".to_owned());
-            let spec = ModelSpec { api: Api::OpenAi, name, base };
+            let spec = ModelSpec { api: ModelApi::OpenAi, name, base };
             prop_assert_eq!(spec.to_string().parse(), Ok(spec));
         }
     }

@@ -7,16 +7,20 @@
 use std::ops::Range;
 
 use epitome_kernel::types::hook::{Arrive, Arriving, Way};
-use epitome_kernel::types::{Body, ContentId, EntryKey, How, Part, PartId, Plan, Rewrite};
-use epitome_kernel::{Departure, DigestJob, Digested, Digester, Measure, Sizes, Thread};
+use epitome_kernel::types::{
+    ArrivalRewrite, ContentId, EntryKey, Part, PartBody, PartId, Plan, ReplaceMethod,
+};
+use epitome_kernel::{
+    DigestJob, Eviction, TextMeasure, Thread, ThreadSizes, ToolDigest, ToolDigester,
+};
 
 use crate::budget::rewritable;
-use crate::cut::{Cut, Cutter};
-use crate::departure::{Leaving, Wanted};
+use crate::cut::{PartShortener, ShortenedPart};
+use crate::eviction::{EvictionCollector, Wanted};
 
 /// How what is made smaller is written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct DoorOptions {
+pub struct ArrivalWording {
     /// Stands where a text was shortened; `{lines}`, `{tokens}` and `{id}` are filled in.
     pub marker: String,
     /// The largest piece that is cut for search, in bytes.
@@ -25,15 +29,19 @@ pub struct DoorOptions {
 
 /// What was made smaller.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Arrival {
+pub struct ArrivalOutcome {
     /// The new texts.
-    pub rewrites: Vec<Rewrite>,
+    pub rewrites: Vec<ArrivalRewrite>,
     /// The originals.
-    pub departure: Departure,
+    pub departure: Eviction,
 }
 
 /// The tool results among new entries that may be made smaller, for the policies to look at.
-pub fn arriving(thread: &Thread, new: Range<usize>, tokens: &Sizes<'_>) -> Vec<(PartId, Arriving)> {
+pub fn arriving(
+    thread: &Thread,
+    new: Range<usize>,
+    tokens: &ThreadSizes<'_>,
+) -> Vec<(PartId, Arriving)> {
     let entries = thread.entries().get(new).unwrap_or_default();
     let parts = entries.iter().flat_map(|entry| rewritable(thread, entry.id));
     let described = parts.filter_map(|part| {
@@ -63,41 +71,41 @@ pub struct NewTalk<'a> {
     /// Their keys, in order.
     pub keys: &'a [EntryKey],
     /// Their sizes.
-    pub tokens: &'a Sizes<'a>,
+    pub tokens: &'a ThreadSizes<'a>,
 }
 
 /// Makes tool results smaller as it was decided.
 pub fn arrive(
     talk: &NewTalk<'_>,
     decided: &[(PartId, Arrive)],
-    options: &DoorOptions,
-    digester: &dyn Digester,
-) -> Arrival {
+    options: &ArrivalWording,
+    digester: &dyn ToolDigester,
+) -> ArrivalOutcome {
     let NewTalk { thread, keys, tokens } = *talk;
     let cutter =
-        Cutter { thread, sizes: tokens, tokens, marker: &options.marker, digest_tokens: 0 };
-    let door = Door { thread, tokens, digester, cutter };
+        PartShortener { thread, sizes: tokens, tokens, marker: &options.marker, digest_tokens: 0 };
+    let door = ArrivalScan { thread, tokens, digester, cutter };
     let cuts: Vec<_> =
         decided.iter().filter_map(|(part, decision)| door.smaller(*part, decision)).collect();
-    let rewrite = |cut: &Cut| {
+    let rewrite = |cut: &ShortenedPart| {
         let original = thread.part(cut.part).and_then(Part::text).unwrap_or_default();
-        Some(Rewrite {
+        Some(ArrivalRewrite {
             key: *keys.get(cut.part.entry.index())?,
             part: cut.part.part,
             how: cut.how,
-            original: ContentId::of(original),
+            original: ContentId::for_text(original),
             tool: thread.tool_of(cut.part).unwrap_or_default().to_owned(),
             tokens: [tokens.part(cut.part), cut.size],
             with: cut.with.clone(),
         })
     };
     let rewrites = cuts.iter().filter_map(rewrite).collect();
-    let plan = Plan { ops: cuts.iter().map(Cut::op).collect(), reason: String::new() };
+    let plan = Plan { ops: cuts.iter().map(ShortenedPart::op).collect(), reason: String::new() };
     let passage_bytes = Some(options.passage_bytes);
     let wanted = Wanted { originals: true, passage_bytes, line_chars: 0 };
-    let leaving = Leaving::new(thread, tokens, wanted);
+    let leaving = EvictionCollector::new(thread, tokens, wanted);
     let (departure, _) = leaving.gather(&plan, &cuts, Vec::new(), &[]);
-    Arrival { rewrites, departure }
+    ArrivalOutcome { rewrites, departure }
 }
 
 /// Puts a value where a policy's text leaves room for it, as `{name}`. Where the original says the
@@ -111,49 +119,57 @@ pub fn fill_in(with: &str, name: &str, value: &str, original: &str) -> String {
 }
 
 /// Looks at one part after the other.
-struct Door<'a> {
+struct ArrivalScan<'a> {
     thread: &'a Thread,
-    tokens: &'a Sizes<'a>,
-    digester: &'a dyn Digester,
-    cutter: Cutter<'a>,
+    tokens: &'a ThreadSizes<'a>,
+    digester: &'a dyn ToolDigester,
+    cutter: PartShortener<'a>,
 }
 
-impl Door<'_> {
+impl ArrivalScan<'_> {
     /// What stands in the place of a part, where something smaller does.
-    fn smaller(&self, part: PartId, decision: &Arrive) -> Option<Cut> {
+    fn smaller(&self, part: PartId, decision: &Arrive) -> Option<ShortenedPart> {
         let text = self.thread.part(part)?.text()?;
         let size = self.tokens.part(part);
         let most = decision.most.unwrap_or(size.saturating_sub(1));
         match decision.how {
             Way::Keep => None,
-            Way::Mask => self.replaced(part, text, decision.with.as_deref()?, How::Mask),
+            Way::Mask => self.replaced(part, text, decision.with.as_deref()?, ReplaceMethod::Mask),
             Way::Digest => match &decision.with {
-                Some(with) => self.replaced(part, text, with, How::Digest),
+                Some(with) => self.replaced(part, text, with, ReplaceMethod::Digest),
                 None => self.digest(part, text, most),
             },
             Way::Offload => {
                 let own = decision.with.as_deref();
-                let own = own.and_then(|with| self.replaced(part, text, with, How::Offload));
+                let own =
+                    own.and_then(|with| self.replaced(part, text, with, ReplaceMethod::Offload));
                 let made = own.or_else(|| self.digest(part, text, most));
                 let cut = made.or_else(|| self.cutter.cut(part, most))?;
-                Some(Cut { how: How::Offload, ..cut })
+                Some(ShortenedPart { how: ReplaceMethod::Offload, ..cut })
             }
         }
     }
 
     /// A policy's own text; where that does not name the original, with the marker behind it that
     /// does.
-    fn replaced(&self, part: PartId, text: &str, with: &str, how: How) -> Option<Cut> {
+    fn replaced(
+        &self,
+        part: PartId,
+        text: &str,
+        with: &str,
+        how: ReplaceMethod,
+    ) -> Option<ShortenedPart> {
         let most = self.tokens.part(part).saturating_sub(1);
-        let id = ContentId::of(text).short();
+        let id = ContentId::for_text(text).short();
         let with = self.filled(part, text, with.trim(), &id);
         if with.contains(&id) {
             let size = self.tokens.gauge().size(&with);
-            let cut = Cut { part, with, how, size, most, digest: false, left: Vec::new() };
+            let cut =
+                ShortenedPart { part, with, how, size, most, digest: false, left: Vec::new() };
             return (size <= most).then_some(cut);
         }
-        let digest = Digested { text: with, kind: "text".into(), left: Vec::new() };
-        Some(Cut { how, ..self.cutter.digest(part, text, &digest, most)? })
+        let digest = ToolDigest { text: with, kind: "text".into(), left: Vec::new() };
+        Some(ShortenedPart { how, ..self.cutter.digest(part, text, &digest, most)? })
     }
 
     /// A policy's text with what it leaves to be filled in.
@@ -170,7 +186,7 @@ impl Door<'_> {
         fill_in(&with, "saved", &saved.to_string(), text)
     }
 
-    fn digest(&self, part: PartId, text: &str, most: u64) -> Option<Cut> {
+    fn digest(&self, part: PartId, text: &str, most: u64) -> Option<ShortenedPart> {
         let call = self.thread.call_of(part)?;
         let digest = self.digester.digest(&DigestJob {
             tool: &call.tool,
@@ -188,5 +204,5 @@ impl Door<'_> {
 fn is_error(thread: &Thread, part: PartId) -> bool {
     let outer = thread.part(part).and_then(|inner| inner.within);
     let outer = outer.map_or(part, |outer| PartId { part: outer, ..part });
-    matches!(thread.part(outer).map(|outer| &outer.body), Some(Body::Result(result)) if result.error)
+    matches!(thread.part(outer).map(|outer| &outer.body), Some(PartBody::Result(result)) if result.error)
 }

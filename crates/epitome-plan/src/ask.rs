@@ -2,28 +2,28 @@
 //!
 //! Invariant: an ask says all that a summariser needs; it is answered with `Run::answer`.
 
-use epitome_kernel::types::{Entry, EntryId, Level, PartId, Style};
+use epitome_kernel::types::{CheckpointLevel, Entry, EntryId, PartId, SummaryStyle};
 
-use crate::outcome::Outcome;
+use crate::outcome::FitOutcome;
 
 /// What a run needs next.
 #[derive(Debug)]
-pub enum Step<'t> {
+pub enum FitStep<'t> {
     /// A summary; answered with [`epitome_kernel::answer`].
-    Summarize(Ask),
+    Summarize(SummaryRequest),
     /// Nothing; the run is over.
-    Done(Outcome<'t>),
+    Done(FitOutcome<'t>),
 }
 
 /// A summary that is wanted.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ask {
+pub struct SummaryRequest {
     /// What it stands for.
-    pub what: Wanted,
+    pub what: SummarySubject,
     /// How detailed it will be.
-    pub level: Level,
+    pub level: CheckpointLevel,
     /// How it is worded.
-    pub style: Style,
+    pub style: SummaryStyle,
     /// Which summariser of the chain, counted from 0.
     pub summarizer: usize,
     /// The entries that stay in the prompt, oldest first, as they will stand there; for a digest
@@ -35,7 +35,7 @@ pub struct Ask {
 
 /// What a summary stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum SummarySubject {
     /// These entries, oldest first.
     Checkpoint(Vec<EntryId>),
     /// The text of this part.

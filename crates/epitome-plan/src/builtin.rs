@@ -5,11 +5,11 @@
 
 use epitome_kernel::types::Speaker;
 use epitome_kernel::types::hook::{
-    Arrive, ArriveJob, Budgets, BudgetsJob, Due, Fact, Fit, Found, GoalsJob, Line, Order, Orders,
-    PlanJob, Prompt, PromptJob, Rejected, Seconded, Strength, Trigger, TriggerJob, Verify,
-    VerifyJob, Way,
+    Arrive, ArriveJob, Budgets, BudgetsJob, Due, Fact, Fit, Found, GoalsJob, Line, OpRequest,
+    Orders, PlanJob, Prompt, PromptJob, Rejected, Seconded, Strength, TriggerAnswer, TriggerJob,
+    VerifyAnswer, VerifyJob, Way,
 };
-use epitome_kernel::{Opinion, Policy, Rest};
+use epitome_kernel::{HookResult, NextPolicies, Policy};
 
 use crate::markers;
 
@@ -74,12 +74,12 @@ pub struct ArriveOptions {
 
 /// The built-in policy.
 #[derive(Clone, Debug)]
-pub struct Builtin {
+pub struct BuiltinPolicy {
     name: String,
     options: BuiltinOptions,
 }
 
-impl Builtin {
+impl BuiltinPolicy {
     /// The policy with these decisions, under the name that reports give it.
     pub fn new(name: &str, options: BuiltinOptions) -> Self {
         Self { name: name.to_owned(), options }
@@ -106,16 +106,16 @@ impl Builtin {
     }
 }
 
-impl Policy for Builtin {
+impl Policy for BuiltinPolicy {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn budgets(&self, job: &BudgetsJob, _rest: &Rest<'_>) -> Opinion<Budgets> {
+    fn budgets(&self, job: &BudgetsJob, _rest: &NextPolicies<'_>) -> HookResult<Budgets> {
         Ok(Some(self.bounds(job.common.model.limit)))
     }
 
-    fn arrive(&self, job: &ArriveJob<'_>, _rest: &Rest<'_>) -> Opinion<Arrive> {
+    fn arrive(&self, job: &ArriveJob<'_>, _rest: &NextPolicies<'_>) -> HookResult<Arrive> {
         let (entry, limit, options) = (&job.entry, job.common.model.limit, &self.options.arrive);
         let holds = |text: &Option<String>, word: &String| {
             text.as_ref().is_some_and(|text| text.contains(word))
@@ -135,25 +135,25 @@ impl Policy for Builtin {
         Ok(Some(Arrive { how, with: None, most }))
     }
 
-    fn trigger(&self, job: &TriggerJob, _rest: &Rest<'_>) -> Opinion<Trigger> {
+    fn trigger(&self, job: &TriggerJob, _rest: &NextPolicies<'_>) -> HookResult<TriggerAnswer> {
         let (tokens, bounds) = (job.common.tokens.total, &job.budgets);
-        let due = |level| Trigger::Compress(Due { level, target: None, reason: None });
+        let due = |level| TriggerAnswer::Compress(Due { level, target: None, reason: None });
         Ok(Some(match () {
             () if bounds.hard.is_some_and(|hard| tokens > hard) => due(Strength::Hard),
             () if job.asked.is_some() => due(Strength::Asked),
-            () if bounds.soft.is_none_or(|soft| tokens < soft) => Trigger::Wait(false),
-            () if job.cache.forgone < job.cache.rewrite_cost => Trigger::Wait(false),
-            () if self.rests(job) => Trigger::Wait(false),
+            () if bounds.soft.is_none_or(|soft| tokens < soft) => TriggerAnswer::Wait(false),
+            () if job.cache.forgone < job.cache.rewrite_cost => TriggerAnswer::Wait(false),
+            () if self.rests(job) => TriggerAnswer::Wait(false),
             () => due(Strength::Soft),
         }))
     }
 
-    fn plan(&self, _job: &PlanJob<'_>, _rest: &Rest<'_>) -> Opinion<Orders> {
-        let ops = vec![Order::Fit(Fit::default())];
+    fn plan(&self, _job: &PlanJob<'_>, _rest: &NextPolicies<'_>) -> HookResult<Orders> {
+        let ops = vec![OpRequest::Fit(Fit::default())];
         Ok(Some(Orders { ops, ..Orders::default() }))
     }
 
-    fn prompt(&self, job: &PromptJob<'_>, _rest: &Rest<'_>) -> Opinion<Prompt> {
+    fn prompt(&self, job: &PromptJob<'_>, _rest: &NextPolicies<'_>) -> HookResult<Prompt> {
         let options = &self.options.summaries;
         let most = share(job.max_tokens, options.share);
         let user = options.ask.replace("{max_tokens}", &most.to_string());
@@ -164,7 +164,7 @@ impl Policy for Builtin {
 
     /// What a summary forgot is added as data, as far as there is room, first what the extractor
     /// would have kept. One that keeps fewer facts even so than that would is not taken.
-    fn verify(&self, job: &VerifyJob<'_>, _rest: &Rest<'_>) -> Opinion<Verify> {
+    fn verify(&self, job: &VerifyJob<'_>, _rest: &NextPolicies<'_>) -> HookResult<VerifyAnswer> {
         let opening = &self.options.summaries.forgotten;
         // No text has more tokens than bytes.
         let mut room = job.max_tokens.saturating_sub(job.tokens + opening.len() as u64 + 2);
@@ -183,22 +183,22 @@ impl Policy for Builtin {
         let count = |holds: fn(&Fact) -> bool| job.must_keep.iter().filter(|it| holds(it)).count();
         let (held, extracted) = (count(|it| it.found) + added.len(), count(|it| it.extracted));
         Ok(Some(match added.is_empty() {
-            _ if held < extracted => Verify::Reject(Rejected {
+            _ if held < extracted => VerifyAnswer::Reject(Rejected {
                 reject: format!(
                     "it keeps {held} of {} facts, and without a model it would be {extracted}",
                     job.must_keep.len()
                 ),
             }),
-            true => Verify::Plain(true),
+            true => VerifyAnswer::Plain(true),
             false => {
                 let append = Some(format!("{opening}\n{}", added.join("\n")));
-                Verify::Second(Seconded { append, confidence: None })
+                VerifyAnswer::Second(Seconded { append, confidence: None })
             }
         }))
     }
 
     /// Markers, in what the model says: it was told of them, others only write about them.
-    fn goals(&self, job: &GoalsJob, _rest: &Rest<'_>) -> Opinion<Vec<Found>> {
+    fn goals(&self, job: &GoalsJob, _rest: &NextPolicies<'_>) -> HookResult<Vec<Found>> {
         Ok((job.speaker == Speaker::Model.name()).then(|| markers(&job.text)))
     }
 }
@@ -212,18 +212,19 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
-    use epitome_kernel::Chain;
+    use epitome_kernel::PolicyChain;
     use epitome_kernel::types::Goals;
     use epitome_kernel::types::hook::{
-        Arriving, Cache, Common, Covered, ModelFacts, Occasion, Place, Purpose, Texts, Tokens,
+        Arriving, Cache, Common, Covered, MessageNumber, MessageTexts, ModelFacts, Occasion,
+        Purpose, Tokens,
     };
 
     use super::*;
-    use crate::{CachePrices, Meter};
+    use crate::{CacheMeter, CachePrices};
 
     const PRICES: CachePrices = CachePrices { read: 0.1, write: 1.25 };
 
-    fn chain() -> (Builtin, Chain) {
+    fn chain() -> (BuiltinPolicy, PolicyChain) {
         let arrive = ArriveOptions {
             digest_from: 100,
             digest_share: 0.5,
@@ -250,8 +251,8 @@ mod tests {
                 beside: "Said:".to_owned(),
             },
         };
-        let builtin = Builtin::new("builtin", options);
-        let chain = Chain::new(vec![Arc::new(builtin.clone())], BTreeMap::new());
+        let builtin = BuiltinPolicy::new("builtin", options);
+        let chain = PolicyChain::new(vec![Arc::new(builtin.clone())], BTreeMap::new());
         (builtin, chain)
     }
 
@@ -261,7 +262,7 @@ mod tests {
     }
 
     /// What a prompt of this size is told in its `turn`th request.
-    fn told(meter: &mut Meter, tokens: u64, cold: bool) -> Trigger {
+    fn told(meter: &mut CacheMeter, tokens: u64, cold: bool) -> TriggerAnswer {
         let (builtin, chain) = chain();
         let budgets = builtin.bounds(1000);
         let cache = meter.look(tokens, cold, &budgets, PRICES);
@@ -283,16 +284,16 @@ mod tests {
         chain.ask().trigger(&job).ok().flatten().expect("an answer")
     }
 
-    fn due(level: Strength) -> Trigger {
-        Trigger::Compress(Due { level, target: None, reason: None })
+    fn due(level: Strength) -> TriggerAnswer {
+        TriggerAnswer::Compress(Due { level, target: None, reason: None })
     }
 
     /// The turn, counted from 1, at which a prompt of this size is compressed.
     fn check(tokens: u64, cold: bool, expected: Option<(u32, Strength)>) {
-        let mut meter = Meter::default();
+        let mut meter = CacheMeter::default();
         let found = (1..100).find_map(|turn| match told(&mut meter, tokens, cold) {
-            Trigger::Compress(due) => Some((turn, due.level)),
-            Trigger::Wait(_) | Trigger::Pass(_) => None,
+            TriggerAnswer::Compress(due) => Some((turn, due.level)),
+            TriggerAnswer::Wait(_) | TriggerAnswer::Pass(_) => None,
         });
         assert_eq!(found, expected, "{tokens} {cold}");
     }
@@ -323,9 +324,9 @@ mod tests {
 
     #[test]
     fn what_brought_nothing_waits_for_new_weight() {
-        let mut meter = Meter::default();
+        let mut meter = CacheMeter::default();
         meter.stalled(900);
-        assert_eq!(told(&mut meter, 944, true), Trigger::Wait(false));
+        assert_eq!(told(&mut meter, 944, true), TriggerAnswer::Wait(false));
         assert_eq!(told(&mut meter, 945, true), due(Strength::Soft));
         meter.stalled(940);
         assert_eq!(told(&mut meter, 951, true), due(Strength::Hard));
@@ -361,7 +362,7 @@ mod tests {
     }
 
     /// What becomes of a summary of 40 tokens with these facts: text, found, extracted.
-    fn judged(max_tokens: u64, facts: &[(&str, bool, bool)]) -> Verify {
+    fn judged(max_tokens: u64, facts: &[(&str, bool, bool)]) -> VerifyAnswer {
         let fact = |&(text, found, extracted): &(&str, bool, bool)| Fact {
             text: text.to_owned(),
             found,
@@ -384,8 +385,8 @@ mod tests {
 
     struct Nothing;
 
-    impl Texts for Nothing {
-        fn text(&self, _: Place) -> Option<String> {
+    impl MessageTexts for Nothing {
+        fn text(&self, _: MessageNumber) -> Option<String> {
             None
         }
     }
@@ -393,15 +394,15 @@ mod tests {
     #[test]
     fn what_a_summary_forgot_is_added_where_there_is_room() {
         let facts = [("a.rs", true, true), ("b.rs", false, false), ("c.rs", false, true)];
-        assert_eq!(judged(99, &facts[..1]), Verify::Plain(true));
+        assert_eq!(judged(99, &facts[..1]), VerifyAnswer::Plain(true));
         let added = |max_tokens| match judged(max_tokens, &facts) {
-            Verify::Second(Seconded { append, .. }) => append.unwrap(),
+            VerifyAnswer::Second(Seconded { append, .. }) => append.unwrap(),
             other => panic!("{other:?}"),
         };
         assert_eq!(added(99), "Also:\n- c.rs\n- b.rs");
         assert_eq!(added(60), "Also:\n- c.rs");
         let reject = "it keeps 1 of 3 facts, and without a model it would be 2".to_owned();
-        assert_eq!(judged(50, &facts), Verify::Reject(Rejected { reject }));
+        assert_eq!(judged(50, &facts), VerifyAnswer::Reject(Rejected { reject }));
     }
 
     #[test]
@@ -424,7 +425,7 @@ mod tests {
     #[test]
     fn the_cache_is_described_in_its_prices() {
         let (builtin, _) = chain();
-        let mut meter = Meter::from_reading(epitome_kernel::types::MeterReading {
+        let mut meter = CacheMeter::from_reading(epitome_kernel::types::MeterReading {
             rent: 10.0,
             ..<_>::default()
         });

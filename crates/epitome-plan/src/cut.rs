@@ -5,12 +5,12 @@
 
 use std::ops::Range;
 
-use epitome_kernel::types::{ContentId, How, Op, PartId, Passage};
+use epitome_kernel::types::{ContentId, Op, PartId, Passage, ReplaceMethod};
 
 use crate::input::{long_texts, truncated};
-use epitome_kernel::Sizes;
 use epitome_kernel::Thread;
-use epitome_kernel::{Digested, Measure};
+use epitome_kernel::ThreadSizes;
+use epitome_kernel::{TextMeasure, ToolDigest};
 
 /// How often the size of a cut is estimated anew. What is reached by then stands.
 const TRIES: u32 = 8;
@@ -20,10 +20,10 @@ const LINE: usize = 120;
 
 /// A part with a shorter text.
 #[derive(Clone, Debug)]
-pub(crate) struct Cut {
+pub(crate) struct ShortenedPart {
     pub(crate) part: PartId,
     pub(crate) with: String,
-    pub(crate) how: How,
+    pub(crate) how: ReplaceMethod,
     /// The size of `with`, and the most it may have.
     pub(crate) size: u64,
     pub(crate) most: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Cut {
     pub(crate) left: Vec<Passage>,
 }
 
-impl Cut {
+impl ShortenedPart {
     pub(crate) fn op(&self) -> Op {
         Op::Replace { part: self.part, with: self.with.clone(), how: self.how }
     }
@@ -41,35 +41,35 @@ impl Cut {
 
 /// Cuts parts of one thread.
 #[derive(Clone, Copy)]
-pub(crate) struct Cutter<'a> {
+pub(crate) struct PartShortener<'a> {
     pub(crate) thread: &'a Thread,
     /// In the unit that must shrink.
-    pub(crate) sizes: &'a Sizes<'a>,
+    pub(crate) sizes: &'a ThreadSizes<'a>,
     /// In tokens, for the marker.
-    pub(crate) tokens: &'a Sizes<'a>,
+    pub(crate) tokens: &'a ThreadSizes<'a>,
     /// The marker; `{lines}`, `{tokens}` and `{id}` are filled in.
     pub(crate) marker: &'a str,
     /// The least room of a digest, in tokens.
     pub(crate) digest_tokens: u64,
 }
 
-impl Cutter<'_> {
+impl PartShortener<'_> {
     /// The smallest size a part can be brought to.
     pub(crate) fn least(&self, part: PartId) -> u64 {
         let Some(text) = self.text(part) else { return 0 };
-        let bare = self.marked(part, text, &ContentId::of(text).short(), "", "");
+        let bare = self.marked(part, text, &ContentId::for_text(text).short(), "", "");
         self.measure(&bare).min(self.sizes.part(part))
     }
 
     /// What a digest of a part may take, where that with its marker is at most `most`.
     pub(crate) fn digest_room(&self, part: PartId, most: u64) -> u64 {
         let Some(text) = self.text(part) else { return 0 };
-        let bare = self.marked(part, text, &ContentId::of(text).short(), "", "");
+        let bare = self.marked(part, text, &ContentId::for_text(text).short(), "", "");
         most.saturating_sub(self.measure(&format!("\n{bare}")))
     }
 
     /// Whether the room of a cut is worth a digest, by its tokens.
-    pub(crate) fn holds_digest(&self, cut: &Cut) -> bool {
+    pub(crate) fn holds_digest(&self, cut: &ShortenedPart) -> bool {
         let room = self.digest_room(cut.part, cut.most);
         let worth = self.digest_tokens * self.sizes.part(cut.part);
         room * self.tokens.part(cut.part) >= worth.max(1)
@@ -80,7 +80,10 @@ impl Cutter<'_> {
         let text = self.text(part)?;
         let left = text.lines().count().saturating_sub(digest.lines().count()).max(1);
         let kept = self.tokens.gauge().size(digest);
-        Some(format!("{digest}\n{}", self.fill(part, &ContentId::of(text).short(), left, kept)))
+        Some(format!(
+            "{digest}\n{}",
+            self.fill(part, &ContentId::for_text(text).short(), left, kept)
+        ))
     }
 
     /// A digest with its marker in the place of a part, where that takes at most `most`.
@@ -88,9 +91,9 @@ impl Cutter<'_> {
         &self,
         part: PartId,
         text: &str,
-        digest: &Digested,
+        digest: &ToolDigest,
         most: u64,
-    ) -> Option<Cut> {
+    ) -> Option<ShortenedPart> {
         let with = self.digested(part, &digest.text)?;
         let size = self.measure(&with);
         let passage = |range: &Range<usize>| {
@@ -98,13 +101,21 @@ impl Cutter<'_> {
             Some(Passage { entry: part.entry, text })
         };
         let left = digest.left.iter().filter_map(passage).collect();
-        let cut = Cut { part, with, how: How::Digest, size, most, digest: false, left };
+        let cut = ShortenedPart {
+            part,
+            with,
+            how: ReplaceMethod::Digest,
+            size,
+            most,
+            digest: false,
+            left,
+        };
         (size <= most).then_some(cut)
     }
 
     /// Cuts the largest of the parts so that together they take at most `room`; `None` where that
     /// is not possible. Parts that fit as they are stay out.
-    pub(crate) fn fit(&self, parts: &[PartId], room: u64) -> Option<Vec<Cut>> {
+    pub(crate) fn fit(&self, parts: &[PartId], room: u64) -> Option<Vec<ShortenedPart>> {
         let bounds: Vec<_> =
             parts.iter().map(|&part| (self.least(part), self.sizes.part(part))).collect();
         let at_level =
@@ -123,12 +134,12 @@ impl Cutter<'_> {
 
     /// Cuts a part to at most `most`, and not much less; `None` where it fits as it is or cannot be
     /// made smaller.
-    pub(crate) fn cut(&self, part: PartId, most: u64) -> Option<Cut> {
+    pub(crate) fn cut(&self, part: PartId, most: u64) -> Option<ShortenedPart> {
         let (text, size) = (self.text(part)?, self.sizes.part(part));
         if size <= most {
             return None;
         }
-        let id = ContentId::of(text).short();
+        let id = ContentId::for_text(text).short();
         let bare = self.marked(part, text, &id, "", "");
         let mut best = (self.measure(&bare), bare);
         let room = most.checked_sub(best.0)?;
@@ -156,19 +167,27 @@ impl Cutter<'_> {
             bytes = guess.clamp(fits + margin, too_large - margin);
         }
         let (size, with) = best;
-        Some(Cut { part, with, how: How::Cut, size, most, digest: false, left: Vec::new() })
+        Some(ShortenedPart {
+            part,
+            with,
+            how: ReplaceMethod::Cut,
+            size,
+            most,
+            digest: false,
+            left: Vec::new(),
+        })
     }
 
     /// The arguments of a call, with the marker in the place of what they wrote; `None` where that
     /// is not smaller.
-    pub(crate) fn input(&self, part: PartId) -> Option<Cut> {
+    pub(crate) fn input(&self, part: PartId) -> Option<ShortenedPart> {
         let arguments = self.thread.part(part)?.original()?;
         let lines = long_texts(arguments).iter().map(|text| text.lines().count()).sum();
-        let marker = self.fill(part, &ContentId::of(arguments).short(), lines, 0);
+        let marker = self.fill(part, &ContentId::for_text(arguments).short(), lines, 0);
         let with = truncated(arguments, &marker)?;
         let (size, most) = (self.sizes.rewritten(self.thread, part, &with), self.sizes.part(part));
-        let how = How::TruncateInput;
-        let cut = Cut { part, with, how, size, most, digest: false, left: Vec::new() };
+        let how = ReplaceMethod::TruncateInput;
+        let cut = ShortenedPart { part, with, how, size, most, digest: false, left: Vec::new() };
         (size < most).then_some(cut)
     }
 

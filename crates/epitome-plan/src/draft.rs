@@ -1,42 +1,43 @@
 //! The shape of a plan before its summary is written: what stays, what is cut, what is covered.
 //!
 //! Invariant: what a draft keeps, with its cuts and stubs, fits the budget; `left` is what remains
-//! of it. Called by `Run`, once per rung of the ladder.
+//! of it. Called by `FitRun`, once per rung of the ladder.
 
 use std::collections::BTreeMap;
 
 use epitome_kernel::types::{
-    Body, Budget, Checkpoint, ContentId, EntryId, Level, Op, PartId, Role, Stand,
+    Budget, Checkpoint, CheckpointLevel, CheckpointPlacement, ContentId, EntryId, Op, PartBody,
+    PartId, Role,
 };
 
-use crate::budget::{Floor, floor, rewritable};
-use crate::cut::{Cut, Cutter, close};
-use crate::demands::{State, Stating, is_said};
-use crate::departure::original_of;
+use crate::budget::{PromptFloor, prompt_floor, rewritable};
+use crate::constraints::{MeasuredConstraints, WorkStatement, is_said};
+use crate::cut::{PartShortener, ShortenedPart, close};
+use crate::eviction::original_of;
 use crate::lines;
 use crate::options::CompressOptions;
 use crate::pressure::Pressure;
-use epitome_kernel::{Exchange, Sizes, Stripped, Thread};
+use epitome_kernel::{Exchange, StrippedExchange, Thread, ThreadSizes};
 
 /// What a plan is drafted from.
 #[derive(Clone, Copy)]
-pub(crate) struct Ground<'a> {
+pub(crate) struct DraftInput<'a> {
     pub(crate) thread: &'a Thread,
     pub(crate) options: &'a CompressOptions,
     pub(crate) budget: Budget,
     /// In the budget's unit.
-    pub(crate) sizes: &'a Sizes<'a>,
-    pub(crate) tokens: &'a Sizes<'a>,
+    pub(crate) sizes: &'a ThreadSizes<'a>,
+    pub(crate) tokens: &'a ThreadSizes<'a>,
     /// The notes that newer ones state anew; they are not among the sizes.
-    pub(crate) restated: &'a Stripped,
+    pub(crate) restated: &'a StrippedExchange,
     /// By exchange: whether all it says is said anew by a newer one.
     pub(crate) outdated: &'a [bool],
 }
 
 /// A plan without its summary.
 #[derive(Clone, Debug)]
-pub(crate) struct Draft {
-    pub(crate) cuts: Vec<Cut>,
+pub(crate) struct PlanDraft {
+    pub(crate) cuts: Vec<ShortenedPart>,
     pub(crate) stubs: Vec<Checkpoint>,
     /// What leaves, oldest first.
     pub(crate) covers: Vec<EntryId>,
@@ -45,14 +46,14 @@ pub(crate) struct Draft {
     /// What remains of the budget for a checkpoint's whole message.
     pub(crate) left: u64,
     /// The state of the work.
-    pub(crate) state: State,
+    pub(crate) state: WorkStatement,
 }
 
-impl Draft {
+impl PlanDraft {
     /// What is done but for the summary.
     pub(crate) fn ops(&self) -> Vec<Op> {
         let stubs = self.stubs.iter().cloned().map(Op::Summarize);
-        self.cuts.iter().map(Cut::op).chain(stubs).collect()
+        self.cuts.iter().map(ShortenedPart::op).chain(stubs).collect()
     }
 
     /// What leaves the prompt, with or without a stub in its place, oldest first.
@@ -64,9 +65,9 @@ impl Draft {
     }
 }
 
-impl<'a> Ground<'a> {
-    pub(crate) fn cutter(&self) -> Cutter<'a> {
-        Cutter {
+impl<'a> DraftInput<'a> {
+    pub(crate) fn cutter(&self) -> PartShortener<'a> {
+        PartShortener {
             thread: self.thread,
             sizes: self.sizes,
             tokens: self.tokens,
@@ -76,9 +77,9 @@ impl<'a> Ground<'a> {
     }
 
     /// What cannot shrink, but for the state.
-    pub(crate) fn floor(&self) -> Floor {
+    pub(crate) fn floor(&self) -> PromptFloor {
         let cutter = self.cutter();
-        floor(self.thread, self.sizes, |part| cutter.least(part))
+        prompt_floor(self.thread, self.sizes, |part| cutter.least(part))
     }
 
     /// Whether an exchange is a note that leaves alone.
@@ -87,12 +88,16 @@ impl<'a> Ground<'a> {
         exchange.entries.len() == 1 && self.restated.entries.binary_search(&first).is_ok()
     }
 
-    pub(crate) fn stating(&self) -> Stating<'a> {
-        Stating { thread: self.thread, options: self.options, gauge: self.sizes.gauge() }
+    pub(crate) fn stating(&self) -> MeasuredConstraints<'a> {
+        MeasuredConstraints {
+            thread: self.thread,
+            options: self.options,
+            gauge: self.sizes.gauge(),
+        }
     }
 
     /// Drafts a plan; `None` where not even the floor fits, or what was demanded beside it.
-    pub(crate) fn draft(&self, pressure: Pressure) -> Option<Draft> {
+    pub(crate) fn draft(&self, pressure: Pressure) -> Option<PlanDraft> {
         let lead = self.lead().filter(|_| !pressure.checkpoint).map_or(0, |(_, size)| size);
         let mut drafting = Drafting::of_pinned(*self, lead)?;
         drafting.take_tail(pressure);
@@ -111,13 +116,13 @@ impl<'a> Ground<'a> {
 }
 
 /// One exchange, as a draft keeps it.
-struct Kept {
-    cuts: Vec<Cut>,
+struct DraftExchange {
+    cuts: Vec<ShortenedPart>,
     size: u64,
     stub: Option<Checkpoint>,
 }
 
-impl Kept {
+impl DraftExchange {
     /// Whether little of a text is left: it has no room for a digest.
     fn is_poor(&self) -> bool {
         self.stub.is_some() || self.cuts.iter().any(|cut| !cut.digest)
@@ -125,9 +130,9 @@ impl Kept {
 }
 
 struct Drafting<'a> {
-    ground: Ground<'a>,
+    ground: DraftInput<'a>,
     /// By exchange.
-    kept: Vec<Option<Kept>>,
+    kept: Vec<Option<DraftExchange>>,
     /// By exchange.
     pinned: Vec<bool>,
     used: u64,
@@ -141,7 +146,7 @@ struct Drafting<'a> {
 
 impl<'a> Drafting<'a> {
     /// Keeps what is pinned, with its results cut where it would not fit otherwise.
-    fn of_pinned(ground: Ground<'a>, lead: u64) -> Option<Self> {
+    fn of_pinned(ground: DraftInput<'a>, lead: u64) -> Option<Self> {
         let thread = ground.thread;
         let exchanges = thread.exchanges();
         let pinned: Vec<_> = exchanges
@@ -173,7 +178,7 @@ impl<'a> Drafting<'a> {
         Some(drafting)
     }
 
-    fn put(&mut self, at: usize, kept: Kept) {
+    fn put(&mut self, at: usize, kept: DraftExchange) {
         self.used += kept.size;
         self.kept[at] = Some(kept);
     }
@@ -266,7 +271,7 @@ impl<'a> Drafting<'a> {
             .filter(|&at| !self.pinned[at])
             .filter(|&at| self.kept[at].as_ref().is_some_and(|kept| kept.stub.is_none()))
             .collect();
-        let size = |kept: &Option<Kept>| kept.as_ref().map_or(0, |kept| kept.size);
+        let size = |kept: &Option<DraftExchange>| kept.as_ref().map_or(0, |kept| kept.size);
         let now: u64 = recent.iter().map(|&at| size(&self.kept[at])).sum();
         let cut: u64 = recent.iter().map(|&at| self.whole(at)).sum::<u64>() - now;
         let parts: Vec<_> = recent.iter().flat_map(|&at| self.parts(at)).collect();
@@ -292,7 +297,7 @@ impl<'a> Drafting<'a> {
 
     /// An exchange in about `want` and never more than `most`: whole, also where that is larger by
     /// `slack`, shortened, or as a stub.
-    fn fitted(&self, at: usize, want: u64, slack: u64, most: u64) -> Option<Kept> {
+    fn fitted(&self, at: usize, want: u64, slack: u64, most: u64) -> Option<DraftExchange> {
         let (whole, parts, cutter) = (self.whole(at), self.parts(at), self.ground.cutter());
         // A cut that saves less than its marker takes is not worth its loss.
         let marker = parts.iter().map(|&part| cutter.least(part)).max().unwrap_or(0);
@@ -310,7 +315,7 @@ impl<'a> Drafting<'a> {
     }
 
     /// An exchange as the ladder leaves it.
-    fn pressed(&self, at: usize, kept: Kept, pressure: Pressure) -> Kept {
+    fn pressed(&self, at: usize, kept: DraftExchange, pressure: Pressure) -> DraftExchange {
         if kept.stub.is_some() {
             return kept;
         }
@@ -340,7 +345,7 @@ impl<'a> Drafting<'a> {
 
     /// The calls of an exchange of which all that they wrote is on disk.
     fn inputs(&self, at: usize) -> impl Iterator<Item = PartId> {
-        let Ground { thread, options, .. } = self.ground;
+        let DraftInput { thread, options, .. } = self.ground;
         let entries = &thread.exchanges()[at].entries;
         let inputs = options.inputs.iter().copied();
         inputs
@@ -349,17 +354,17 @@ impl<'a> Drafting<'a> {
     }
 
     /// An exchange with those of the cuts that are its own.
-    fn with_cuts(&self, at: usize, cuts: &[Cut]) -> Kept {
+    fn with_cuts(&self, at: usize, cuts: &[ShortenedPart]) -> DraftExchange {
         let entries = &self.ground.thread.exchanges()[at].entries;
-        let own = |cut: &&Cut| entries.contains(&cut.part.entry.index());
+        let own = |cut: &&ShortenedPart| entries.contains(&cut.part.entry.index());
         let cuts: Vec<_> = cuts.iter().filter(own).cloned().collect();
-        let size = |cut: &Cut| self.ground.sizes.part(cut.part).saturating_sub(cut.size);
+        let size = |cut: &ShortenedPart| self.ground.sizes.part(cut.part).saturating_sub(cut.size);
         let saved: u64 = cuts.iter().map(size).sum();
-        Kept { cuts, size: self.whole(at).saturating_sub(saved), stub: None }
+        DraftExchange { cuts, size: self.whole(at).saturating_sub(saved), stub: None }
     }
 
     /// The same with digests wished for, where there is room for good ones.
-    fn with_digests(&self, at: usize, cuts: &[Cut]) -> Kept {
+    fn with_digests(&self, at: usize, cuts: &[ShortenedPart]) -> DraftExchange {
         let mut kept = self.with_cuts(at, cuts);
         let cutter = self.ground.cutter();
         let digest = kept.cuts.iter().all(|cut| cutter.holds_digest(cut));
@@ -370,12 +375,12 @@ impl<'a> Drafting<'a> {
     fn is_squeezed(&self, part: PartId, pressure: Pressure) -> bool {
         let Some(entry) = self.ground.thread.entry(part.entry) else { return false };
         let part = &entry.parts[part.part as usize];
-        let result = part.within.is_some() || matches!(part.body, Body::Result(_));
+        let result = part.within.is_some() || matches!(part.body, PartBody::Result(_));
         if result { pressure.results } else { pressure.fold_user && entry.role == Role::User }
     }
 
     /// A tool exchange as one line, where that is smaller.
-    fn stub(&self, at: usize) -> Option<Kept> {
+    fn stub(&self, at: usize) -> Option<DraftExchange> {
         let exchange = &self.ground.thread.exchanges()[at];
         let entries = &self.ground.thread.entries()[exchange.entries.clone()];
         entries.iter().find(|entry| entry.calls().next().is_some())?;
@@ -392,12 +397,12 @@ impl<'a> Drafting<'a> {
             id,
             covers,
             text,
-            level: Level::Merged,
-            stand: Stand::default(),
+            level: CheckpointLevel::Merged,
+            stand: CheckpointPlacement::default(),
             model: None,
         };
         let smaller = size < self.whole(at);
-        smaller.then(|| Kept { cuts: Vec::new(), size, stub: Some(stub) })
+        smaller.then(|| DraftExchange { cuts: Vec::new(), size, stub: Some(stub) })
     }
 
     /// Gives up the oldest messages of the recent part until one of the user's side leads, and has
@@ -440,8 +445,8 @@ impl<'a> Drafting<'a> {
     }
 
     /// The state of the work beside a draft.
-    fn state(&self, draft: &Draft) -> State {
-        let Ground { thread, .. } = self.ground;
+    fn state(&self, draft: &PlanDraft) -> WorkStatement {
+        let DraftInput { thread, .. } = self.ground;
         let gone = draft.leaving();
         let is_cut =
             |id| draft.cuts.iter().any(|it| it.part.entry == id && is_said(thread, it.part));
@@ -451,11 +456,11 @@ impl<'a> Drafting<'a> {
 
     fn address(&self, covers: &[EntryId]) -> ContentId {
         let chars = self.ground.options.texts.line_chars;
-        ContentId::of(&original_of(self.ground.thread, covers, chars))
+        ContentId::for_text(&original_of(self.ground.thread, covers, chars))
     }
 
     /// `None` where a label would have to lead that is no smaller than what it stands for.
-    fn finish(mut self) -> Option<Draft> {
+    fn finish(mut self) -> Option<PlanDraft> {
         let (mut cuts, mut stubs, mut covers) = (Vec::new(), Vec::new(), Vec::new());
         let left: Vec<_> = (0..self.kept.len()).map(|at| self.has_left(at)).collect();
         let exchanges = self.ground.thread.exchanges().iter().zip(&mut self.kept);
@@ -469,14 +474,14 @@ impl<'a> Drafting<'a> {
                 }
             }
         }
-        let (id, state) = (self.address(&covers), State::default());
+        let (id, state) = (self.address(&covers), WorkStatement::default());
         if self.labelled {
             let label = self.ground.label(id, &covers)?;
             self.used += self.ground.sizes.gauge().message(&label.text);
             covers.clear();
             stubs.insert(0, label);
         }
-        let mut draft = Draft { cuts, stubs, id, covers, left: 0, state };
+        let mut draft = PlanDraft { cuts, stubs, id, covers, left: 0, state };
         draft.state = self.state(&draft);
         self.used -= self.ground.stating().rest() + self.reserve;
         let text = draft.state.text.as_deref();

@@ -5,29 +5,31 @@
 use std::borrow::Cow;
 
 use epitome_kernel::types::{Budget, Entry, Summary, SummaryKind};
-use epitome_kernel::{Counter, Gauge, Measure, Summarizer, SummaryError, SummaryJob, Thread};
+use epitome_kernel::{
+    SizeGauge, Summarizer, SummaryError, SummaryJob, TextMeasure, Thread, TokenCounter,
+};
 
-use crate::ask::{Ask, Step, Wanted};
-use crate::assembly::Assembly;
+use crate::ask::{FitStep, SummaryRequest, SummarySubject};
+use crate::assembly::PlanAssembly;
+use crate::fit::FitRun;
 use crate::options::CompressOptions;
-use crate::outcome::Outcome;
-use crate::run::Run;
+use crate::outcome::FitOutcome;
 
 /// Something that makes a plan, step by step.
-pub(crate) trait Machine<'t> {
+pub(crate) trait PlanMachine<'t> {
     /// Goes on until a summary is needed or it is over.
-    fn step(&mut self) -> Step<'t>;
+    fn step(&mut self) -> FitStep<'t>;
 
     /// Takes the answer to the last step. `Some` ends it; otherwise it is stepped on.
-    fn answer(&mut self, answer: Result<Summary, SummaryError>) -> Option<Outcome<'t>>;
+    fn answer(&mut self, answer: Result<Summary, SummaryError>) -> Option<FitOutcome<'t>>;
 
     /// The summaries that will be wanted if each comes out as it is wanted, where that is known.
-    fn wanted(&self) -> Vec<Ask> {
+    fn wanted(&self) -> Vec<SummaryRequest> {
         Vec::new()
     }
 
     /// What sizes the summaries.
-    fn gauge(&self) -> &Gauge<'t>;
+    fn gauge(&self) -> &SizeGauge<'t>;
 }
 
 /// Compresses a thread to a budget. The summarisers are asked in their order, the next one where
@@ -36,10 +38,10 @@ pub async fn compress<'t>(
     thread: &'t Thread,
     options: &'t CompressOptions,
     budget: Budget,
-    counter: &'t dyn Counter,
+    counter: &'t dyn TokenCounter,
     summarizers: &[&dyn Summarizer],
-) -> Outcome<'t> {
-    let mut run = Run::new(thread, options, budget, counter, summarizers.len());
+) -> FitOutcome<'t> {
+    let mut run = FitRun::new(thread, options, budget, counter, summarizers.len());
     if let Some(first) = summarizers.first().filter(|_| run.is_needed()) {
         run = run.outdated(&first.outdated(&thread.entries().iter().collect::<Vec<_>>()));
     }
@@ -48,35 +50,35 @@ pub async fn compress<'t>(
 
 /// Makes what a policy ordered.
 pub async fn assemble<'t>(
-    assembly: Assembly<'t>,
+    assembly: PlanAssembly<'t>,
     thread: &'t Thread,
     options: &'t CompressOptions,
     summarizers: &[&dyn Summarizer],
-) -> Outcome<'t> {
+) -> FitOutcome<'t> {
     drive(assembly, thread, options, summarizers).await
 }
 
 async fn drive<'t>(
-    mut run: impl Machine<'t>,
+    mut run: impl PlanMachine<'t>,
     thread: &'t Thread,
     options: &'t CompressOptions,
     summarizers: &[&dyn Summarizer],
-) -> Outcome<'t> {
+) -> FitOutcome<'t> {
     let gauge = *run.gauge();
     let wanted = run.wanted();
     if let (Some(first), [_, _, ..]) = (summarizers.first(), &wanted[..]) {
-        let shown: Vec<_> = wanted.iter().map(|ask| Shown::of(ask, thread)).collect();
-        let shown: Vec<_> = shown.iter().map(Shown::entries).collect();
+        let shown: Vec<_> = wanted.iter().map(|ask| SummarizerInput::of(ask, thread)).collect();
+        let shown: Vec<_> = shown.iter().map(SummarizerInput::entries).collect();
         let jobs = wanted.iter().zip(&shown);
         let jobs: Vec<_> = jobs.map(|(ask, shown)| job(ask, shown, &gauge, options)).collect();
         first.ahead(&jobs).await;
     }
     loop {
         let ask = match run.step() {
-            Step::Summarize(ask) => ask,
-            Step::Done(outcome) => return outcome,
+            FitStep::Summarize(ask) => ask,
+            FitStep::Done(outcome) => return outcome,
         };
-        let shown = Shown::of(&ask, thread);
+        let shown = SummarizerInput::of(&ask, thread);
         let shown = shown.entries();
         let answer = match summarizers.get(ask.summarizer) {
             Some(summarizer) => summarizer.summarize(&job(&ask, &shown, &gauge, options)).await,
@@ -89,7 +91,7 @@ async fn drive<'t>(
 }
 
 /// What a summariser is shown of the thread.
-struct Shown<'a> {
+struct SummarizerInput<'a> {
     /// The entries that it sums up.
     entries: Vec<Cow<'a, Entry>>,
     /// For each: how it was said, where that was in other words.
@@ -98,14 +100,14 @@ struct Shown<'a> {
     kept: &'a [Entry],
 }
 
-impl<'a> Shown<'a> {
-    fn of(ask: &'a Ask, thread: &'a Thread) -> Self {
+impl<'a> SummarizerInput<'a> {
+    fn of(ask: &'a SummaryRequest, thread: &'a Thread) -> Self {
         let (entries, originals) = match &ask.what {
-            Wanted::Checkpoint(ids) => {
+            SummarySubject::Checkpoint(ids) => {
                 let shown = |&id| Some((Cow::Borrowed(thread.entry(id)?), thread.original(id)));
                 ids.iter().filter_map(shown).unzip()
             }
-            Wanted::Digest(part) => {
+            SummarySubject::Digest(part) => {
                 let whole = thread.entry(part.entry).filter(|entry| entry.parts.len() == 1);
                 let alone = whole.map(Cow::Borrowed);
                 let alone = alone.or_else(|| thread.alone(*part).map(Cow::Owned));
@@ -124,14 +126,14 @@ impl<'a> Shown<'a> {
 }
 
 fn job<'a>(
-    ask: &Ask,
+    ask: &SummaryRequest,
     [entries, originals, kept]: &'a [Vec<&'a Entry>; 3],
-    measure: &'a dyn Measure,
+    measure: &'a dyn TextMeasure,
     options: &CompressOptions,
 ) -> SummaryJob<'a> {
     let kind = match ask.what {
-        Wanted::Checkpoint(_) => SummaryKind::Checkpoint,
-        Wanted::Digest(_) => SummaryKind::Digest,
+        SummarySubject::Checkpoint(_) => SummaryKind::Checkpoint,
+        SummarySubject::Digest(_) => SummaryKind::Digest,
     };
     let (level, style, most, passages) = (ask.level, ask.style, ask.most, options.passages);
     SummaryJob { kind, level, entries, originals, kept, most, measure, style, passages }

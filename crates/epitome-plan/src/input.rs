@@ -23,7 +23,7 @@ pub(crate) fn truncated(arguments: &str, with: &str) -> Option<String> {
     let longest = texts.iter().max_by_key(|one| one.text.len())?.at.start;
     let mut out = String::with_capacity(arguments.len() / 2);
     let mut from = 0;
-    for Text { at, .. } in &texts {
+    for ArgumentText { at, .. } in &texts {
         let new = if at.start == longest { with } else { GONE };
         out.push_str(&arguments[from..at.start]);
         out.push_str(&serde_json::Value::from(new).to_string());
@@ -44,13 +44,13 @@ fn is_long(text: &str) -> bool {
 }
 
 /// A text among arguments: where its literal stands, and what it says.
-struct Text {
+struct ArgumentText {
     at: Range<usize>,
     text: String,
 }
 
 /// The texts among the values of an object, in order; `None` where the arguments are none.
-fn texts(arguments: &str) -> Option<Vec<Text>> {
+fn texts(arguments: &str) -> Option<Vec<ArgumentText>> {
     let whole: &RawValue = serde_json::from_str(arguments).ok()?;
     if !whole.get().starts_with('{') {
         return None;
@@ -64,7 +64,7 @@ fn texts(arguments: &str) -> Option<Vec<Text>> {
         let next = bytes.get(at..)?.iter().find(|byte| !byte.is_ascii_whitespace());
         if next != Some(&b':') {
             let text = serde_json::from_str(arguments.get(start..at)?).ok()?;
-            texts.push(Text { at: start..at, text });
+            texts.push(ArgumentText { at: start..at, text });
         }
     }
     Some(texts)

@@ -6,16 +6,18 @@
 //! shrink; so a plan has it, or it is known that nothing fits. Called by the draft of a plan.
 
 use epitome_kernel::Exchange;
-use epitome_kernel::types::{Checkpoint, ContentId, EntryId, Level, Role, Stand};
+use epitome_kernel::types::{
+    Checkpoint, CheckpointLevel, CheckpointPlacement, ContentId, EntryId, Role,
+};
 
 use crate::budget::rewritable;
 use crate::cut::fill;
-use crate::draft::{Ground, ids};
+use crate::draft::{DraftInput, ids};
 
 /// What it is called where it is named as something that cannot shrink.
 pub(crate) const NAME: &str = "a first message in the user role, which providers ask for";
 
-impl Ground<'_> {
+impl DraftInput<'_> {
     /// The first message of the user's side and the least that it takes, where what is pinned
     /// begins with the assistant.
     pub(crate) fn lead(&self) -> Option<(EntryId, u64)> {
@@ -47,8 +49,8 @@ impl Ground<'_> {
             id,
             covers: covers.to_vec(),
             text,
-            level: Level::Compact,
-            stand: Stand::default(),
+            level: CheckpointLevel::Compact,
+            stand: CheckpointPlacement::default(),
             model: None,
         })
     }
@@ -68,7 +70,7 @@ impl Ground<'_> {
         let filled =
             ["id", "messages"].map(|name| texts.label_short.contains(&format!("{{{name}}}")));
         let figures =
-            [ContentId::of("").short().len(), self.thread.entries().len().to_string().len()];
+            [ContentId::for_text("").short().len(), self.thread.entries().len().to_string().len()];
         let figures = figures.iter().zip(filled).filter(|(_, filled)| *filled);
         let empty = fill(&texts.label_short, &[("id", ""), ("messages", "")]);
         self.sizes.gauge().message(&empty) + figures.map(|(length, _)| *length as u64).sum::<u64>()

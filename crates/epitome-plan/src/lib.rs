@@ -1,7 +1,7 @@
 //! How plans are made: what policies order, the built-in policy, and the emergency ladder.
 //!
 //! Invariant: no I/O, no clock, no randomness, and nothing is applied here but by the kernel, which
-//! checks every plan. Read from [`Run`] (the decisions) over [`Outcome`] (what came of them).
+//! checks every plan. Read from [`FitRun`] (the decisions) over [`FitOutcome`] (what came of them).
 
 mod account;
 mod arrive;
@@ -9,12 +9,14 @@ mod ask;
 mod assembly;
 mod budget;
 mod builtin;
+mod checkpoint_role;
+mod constraints;
 mod cut;
-mod demands;
-mod departure;
 mod digest;
 mod draft;
 mod driver;
+mod eviction;
+mod fit;
 mod input;
 mod lead;
 mod lines;
@@ -23,25 +25,23 @@ mod options;
 mod order;
 mod outcome;
 mod pressure;
-mod run;
 mod stale;
-mod stand;
 mod state;
 mod trigger;
 mod unbind;
 
 pub use account::{CachePrices, Rewrite, SentRequest};
-pub use arrive::{Arrival, DoorOptions, NewTalk, arrive, arriving, fill_in};
-pub use ask::{Ask, Step, Wanted};
-pub use assembly::{Assembly, PlanMeans};
-pub use budget::{Floor, by_ratio, floor, stalled};
-pub use builtin::{ArriveOptions, Builtin, BuiltinOptions, SummaryOptions};
-pub use demands::{Demand, Demands};
-pub use departure::{departure, pieces};
+pub use arrive::{ArrivalOutcome, ArrivalWording, NewTalk, arrive, arriving, fill_in};
+pub use ask::{FitStep, SummaryRequest, SummarySubject};
+pub use assembly::{PlanAssembly, PlanMeans};
+pub use budget::{PromptFloor, budget_for_ratio, frees_too_little, prompt_floor};
+pub use builtin::{ArriveOptions, BuiltinOptions, BuiltinPolicy, SummaryOptions};
+pub use constraints::{ConstraintState, StatedConstraint};
 pub use driver::{assemble, compress};
+pub use eviction::{evicted, split_passages};
+pub use fit::FitRun;
 pub use markers::markers;
-pub use options::{CompressOptions, Envelope, Rung, Texts, newest_from};
+pub use options::{CompressOptions, KernelTexts, LadderRung, RequestEnvelope, newest_from};
 pub use order::OrderError;
-pub use outcome::{Compressed, Outcome};
-pub use run::Run;
-pub use trigger::Meter;
+pub use outcome::{FitOutcome, PlannedCompression};
+pub use trigger::CacheMeter;

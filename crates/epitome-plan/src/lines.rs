@@ -2,11 +2,11 @@
 //!
 //! Invariant: an account is one line per entry and is never larger than allowed.
 
-use epitome_kernel::types::{Call, Entry, EntryId};
+use epitome_kernel::types::{Entry, EntryId, ToolCall};
 
 use crate::cut::fill;
-use crate::options::Texts;
-use epitome_kernel::Measure;
+use crate::options::KernelTexts;
+use epitome_kernel::TextMeasure;
 use epitome_kernel::Thread;
 
 /// The newest entries of `covers` that fit into `most`, one line each, oldest first; `None` where
@@ -16,7 +16,7 @@ pub(crate) fn account(
     covers: &[EntryId],
     chars: usize,
     most: u64,
-    measure: &dyn Measure,
+    measure: &dyn TextMeasure,
 ) -> Option<String> {
     let mut left = most;
     let mut lines = Vec::new();
@@ -35,7 +35,7 @@ pub(crate) fn account(
 }
 
 /// The stub of an exchange: its calls in one line, and how to get it back.
-pub(crate) fn stub(entries: &[Entry], texts: &Texts, tokens: u64, id: &str) -> String {
+pub(crate) fn stub(entries: &[Entry], texts: &KernelTexts, tokens: u64, id: &str) -> String {
     let calls: Vec<_> =
         entries.iter().flat_map(Entry::calls).map(|call| quote(call, texts.line_chars)).collect();
     let values =
@@ -58,7 +58,7 @@ pub(crate) fn said(entry: &Entry, chars: usize) -> String {
     said.join("; ")
 }
 
-fn quote(call: &Call, chars: usize) -> String {
+fn quote(call: &ToolCall, chars: usize) -> String {
     format!("{}({})", call.tool, clip(&call.arguments, chars))
 }
 

@@ -2,11 +2,11 @@
 //!
 //! Invariant: no number and no wording in here has a default; profiles supply them.
 
-use epitome_kernel::types::{Checkpoint, ContentId, PartId, Stand, Style};
-use epitome_kernel::{Gauge, Measure, Thread};
+use epitome_kernel::types::{Checkpoint, CheckpointPlacement, ContentId, PartId, SummaryStyle};
+use epitome_kernel::{SizeGauge, TextMeasure, Thread};
 
+use crate::constraints::ConstraintState;
 use crate::cut::fill;
-use crate::demands::Demands;
 
 /// How one conversation is compressed.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub struct CompressOptions {
     /// where there is less, it leaves with its exchange or its beginning and its end stay.
     pub digest_tokens: u64,
     /// How a summary is worded.
-    pub style: Style,
+    pub style: SummaryStyle,
     /// Whether the texts that leave are wanted: together they are as large as the conversation.
     pub originals: bool,
     /// Whether the pieces that leave are wanted for search.
@@ -33,22 +33,22 @@ pub struct CompressOptions {
     pub passage_bytes: usize,
     /// What is tried, in this order, when a summary does not fit (RULES 12). The last resort, a
     /// view without a checkpoint, needs not be named.
-    pub ladder: Vec<Rung>,
+    pub ladder: Vec<LadderRung>,
     /// The texts the kernel writes.
-    pub texts: Texts,
+    pub texts: KernelTexts,
     /// The state of the work, which the plan puts behind what it takes out: goals, plan, rules.
     pub state: Option<String>,
     /// What people demanded: stated with it, as far as the messages that say it leave.
-    pub demands: Demands,
+    pub demands: ConstraintState,
     /// Where checkpoints stand, and who says them.
-    pub stand: Stand,
+    pub stand: CheckpointPlacement,
     /// Whether the model binds what it thought to the prompt before it: reasoning behind a change
     /// leaves with it (RULES 139 and 140).
     pub unbind: bool,
     /// The calls of which all that they wrote is on disk.
     pub inputs: Vec<PartId>,
     /// What the request takes beside its messages.
-    pub envelope: Envelope,
+    pub envelope: RequestEnvelope,
     /// The policy that answers for the plan, for the report.
     pub policy: String,
     /// The hook that asked for it, for the report.
@@ -58,7 +58,7 @@ pub struct CompressOptions {
 /// One rung of the emergency ladder (RULES 12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Rung {
+pub enum LadderRung {
     /// Cuts the tool results of the recent part, all but those of the newest exchange.
     Results,
     /// Truncates the arguments of the recent part whose content is on disk, all but those of the
@@ -81,7 +81,7 @@ pub enum Rung {
 
 /// The wording of what the kernel inserts. It names a way back only where there is one (RULES 119).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Texts {
+pub struct KernelTexts {
     /// Opens a checkpoint; `{id}` and `{messages}` are filled in.
     pub label: String,
     /// Opens it where `label` would take more than `label_share` of the checkpoint's room.
@@ -96,7 +96,7 @@ pub struct Texts {
     pub line_chars: usize,
 }
 
-impl Texts {
+impl KernelTexts {
     /// The line that opens a checkpoint, and the words behind it; `None` where it is opened by
     /// another one.
     pub fn parted<'c>(&self, checkpoint: &'c Checkpoint) -> Option<(&'c str, &'c str)> {
@@ -114,7 +114,7 @@ impl Texts {
         id: ContentId,
         messages: usize,
         room: u64,
-        gauge: &Gauge<'_>,
+        gauge: &SizeGauge<'_>,
     ) -> String {
         let values = [("id", &*id.short()), ("messages", &messages.to_string())];
         let label = fill(&self.label, &values) + "\n";
@@ -127,7 +127,7 @@ impl Texts {
 
 /// What a request takes beside its messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Envelope {
+pub struct RequestEnvelope {
     /// Tokens of the tool schemas.
     pub tokens: u64,
     /// Bytes of everything around the messages.

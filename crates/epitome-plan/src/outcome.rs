@@ -1,36 +1,36 @@
 //! What a run ends with.
 //!
 //! Invariant: a compressed outcome is within its budget, and every text that is missing from its
-//! view is in its departure. Made by `Run`, read by the host.
+//! view is in its departure. Made by `FitRun`, read by the host.
 
 use epitome_kernel::types::{
-    Breakdown, Budget, CheckpointReport, Entry, EntryId, Happened, How, Level, OffloadReport, Op,
-    OpReport, PartId, Passage, Plan,
+    Budget, CheckpointLevel, CheckpointReport, Entry, EntryId, EventKind, OffloadReport, Op,
+    OpReport, PartId, Passage, Plan, ReplaceMethod, TokenBreakdown,
 };
-use epitome_kernel::{Departure, PlanError, Sizes, Thread, View};
+use epitome_kernel::{Eviction, PlanError, Thread, ThreadSizes, View};
 
-use crate::budget::{Floor, stalled};
-use crate::cut::Cut;
-use crate::departure::{Leaving, Wanted};
+use crate::budget::{PromptFloor, frees_too_little};
+use crate::cut::ShortenedPart;
+use crate::eviction::{EvictionCollector, Wanted};
 use crate::options::CompressOptions;
 
 /// The end of a run.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Outcome<'t> {
+pub enum FitOutcome<'t> {
     /// The conversation is within its budget as it is.
     NothingToDo {
         /// Its size, in the budget's unit.
         size: u64,
     },
     /// A smaller, valid view.
-    Compressed(Box<Compressed<'t>>),
+    Compressed(Box<PlannedCompression<'t>>),
     /// What cannot shrink exceeds the budget.
     CannotFit {
         /// The budget.
         budget: Budget,
         /// What cannot shrink.
-        floor: Floor,
+        floor: PromptFloor,
     },
     /// What was ordered leaves more than the budget.
     Missed {
@@ -43,7 +43,7 @@ pub enum Outcome<'t> {
 
 /// A compression, ready to be applied.
 #[derive(Debug)]
-pub struct Compressed<'t> {
+pub struct PlannedCompression<'t> {
     /// What is done.
     pub plan: Plan,
     /// What is sent.
@@ -51,7 +51,7 @@ pub struct Compressed<'t> {
     /// Size of the request before and after, in the budget's unit.
     pub size: [u64; 2],
     /// Tokens by category before and after.
-    pub by: [Breakdown; 2],
+    pub by: [TokenBreakdown; 2],
     /// The operations, as reported.
     pub ops: Vec<OpReport>,
     /// The checkpoints now in the prompt.
@@ -59,35 +59,35 @@ pub struct Compressed<'t> {
     /// Tool results that left the prompt or were cut.
     pub offloaded: Vec<OffloadReport>,
     /// What the store should keep.
-    pub departure: Departure,
+    pub departure: Eviction,
     /// Whether less was freed than the options ask for (RULES 8).
     pub stalled: bool,
     /// What the user should know.
     pub warnings: Vec<String>,
     /// What happened to checkpoints that stood there before.
-    pub events: Vec<Happened>,
+    pub events: Vec<EventKind>,
 }
 
 /// A plan that was applied, and what it was made from.
-pub(crate) struct Made<'a, 't> {
+pub(crate) struct AppliedPlan<'a, 't> {
     pub(crate) thread: &'t Thread,
     pub(crate) options: &'a CompressOptions,
     /// In the budget's unit.
-    pub(crate) sizes: &'a Sizes<'a>,
-    pub(crate) tokens: &'a Sizes<'a>,
+    pub(crate) sizes: &'a ThreadSizes<'a>,
+    pub(crate) tokens: &'a ThreadSizes<'a>,
     pub(crate) plan: Plan,
     pub(crate) view: View<'t>,
     pub(crate) size: u64,
-    pub(crate) cuts: &'a [Cut],
+    pub(crate) cuts: &'a [ShortenedPart],
     /// What the summarisers were shown, and the pieces that they cut of it.
     pub(crate) told_of: Vec<EntryId>,
     pub(crate) left: Vec<Passage>,
     pub(crate) warnings: Vec<String>,
-    pub(crate) events: Vec<Happened>,
+    pub(crate) events: Vec<EventKind>,
 }
 
-impl<'t> Made<'_, 't> {
-    pub(crate) fn compressed(self) -> Compressed<'t> {
+impl<'t> AppliedPlan<'_, 't> {
+    pub(crate) fn compressed(self) -> PlannedCompression<'t> {
         let (thread, tokens, options) = (self.thread, self.tokens, self.options);
         let before = self.sizes.total();
         // A summariser cuts the pieces of what it was shown; where it cut none, we do.
@@ -97,15 +97,15 @@ impl<'t> Made<'_, 't> {
             passage_bytes: options.passages.then_some(options.passage_bytes),
             line_chars: options.texts.line_chars,
         };
-        let leaving = Leaving::new(thread, tokens, wanted);
+        let leaving = EvictionCollector::new(thread, tokens, wanted);
         let (departure, offloaded) = leaving.gather(&self.plan, self.cuts, self.left, told_of);
-        let mut was = Breakdown { tools: tokens.envelope(), ..Breakdown::default() };
+        let mut was = TokenBreakdown { tools: tokens.envelope(), ..TokenBreakdown::default() };
         thread.entries().iter().for_each(|entry| tokens.add_to(&mut was, entry));
-        Compressed {
+        PlannedCompression {
             by: [was, self.view.breakdown(tokens)],
             ops: self.plan.ops.iter().map(|op| report(op, thread, tokens, options)).collect(),
             checkpoints: self.plan.ops.iter().filter_map(|op| checkpoint(op, tokens)).collect(),
-            stalled: stalled(before, self.size, options.minimum_gain),
+            stalled: frees_too_little(before, self.size, options.minimum_gain),
             size: [before, self.size],
             plan: self.plan,
             view: self.view,
@@ -129,7 +129,12 @@ struct Effect {
     reason: &'static str,
 }
 
-fn report(op: &Op, thread: &Thread, tokens: &Sizes<'_>, options: &CompressOptions) -> OpReport {
+fn report(
+    op: &Op,
+    thread: &Thread,
+    tokens: &ThreadSizes<'_>,
+    options: &CompressOptions,
+) -> OpReport {
     let Effect { name, entries, tokens: [before, after], reason } = effect(op, thread, tokens);
     OpReport {
         op: name,
@@ -147,11 +152,11 @@ fn report(op: &Op, thread: &Thread, tokens: &Sizes<'_>, options: &CompressOption
     }
 }
 
-fn effect(op: &Op, thread: &Thread, tokens: &Sizes<'_>) -> Effect {
+fn effect(op: &Op, thread: &Thread, tokens: &ThreadSizes<'_>) -> Effect {
     let (entries, tokens, reason) = match op {
         Op::Replace { part, with, how } => {
             let reason = match how {
-                How::TruncateInput => "what it wrote is on disk",
+                ReplaceMethod::TruncateInput => "what it wrote is on disk",
                 _ => "too large for the recent part",
             };
             let sizes = [tokens.part(*part), tokens.rewritten(thread, *part, with)];
@@ -190,7 +195,7 @@ fn effect(op: &Op, thread: &Thread, tokens: &Sizes<'_>) -> Effect {
         Op::Summarize(checkpoint) => {
             let before = tokens.sum(checkpoint.covers.iter().copied());
             let reason = match checkpoint.level {
-                Level::Merged => "too large to be cut",
+                CheckpointLevel::Merged => "too large to be cut",
                 _ => "older than the recent part",
             };
             let sizes = [before, tokens.gauge().message(&checkpoint.text)];
@@ -206,11 +211,11 @@ fn ids(entry: &Entry) -> impl Iterator<Item = PartId> {
 
 fn name(op: &Op) -> &'static str {
     match op {
-        Op::Replace { how: How::Digest, .. } => "digest",
-        Op::Replace { how: How::Offload, .. } => "offload",
-        Op::Replace { how: How::Mask, .. } => "mask",
-        Op::Replace { how: How::TruncateInput, .. } => "truncate_input",
-        Op::Replace { how: How::Cut, .. } => "cut",
+        Op::Replace { how: ReplaceMethod::Digest, .. } => "digest",
+        Op::Replace { how: ReplaceMethod::Offload, .. } => "offload",
+        Op::Replace { how: ReplaceMethod::Mask, .. } => "mask",
+        Op::Replace { how: ReplaceMethod::TruncateInput, .. } => "truncate_input",
+        Op::Replace { how: ReplaceMethod::Cut, .. } => "cut",
         Op::Drop { .. } => "drop",
         Op::Strip { .. } => "strip",
         Op::Unbind { .. } => "unbind",
@@ -220,7 +225,7 @@ fn name(op: &Op) -> &'static str {
     }
 }
 
-fn checkpoint(op: &Op, tokens: &Sizes<'_>) -> Option<CheckpointReport> {
+fn checkpoint(op: &Op, tokens: &ThreadSizes<'_>) -> Option<CheckpointReport> {
     let Op::Summarize(checkpoint) = op else { return None };
     Some(CheckpointReport {
         id: checkpoint.id.to_string(),

@@ -2,7 +2,7 @@
 //!
 //! Invariant: plain data; the run presses harder, the draft obeys.
 
-use epitome_kernel::types::Level;
+use epitome_kernel::types::CheckpointLevel;
 
 /// How hard the ladder presses by now.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +16,7 @@ pub(crate) struct Pressure {
     /// Whether exchanges of the recent part become stubs.
     pub(crate) stubs: bool,
     /// How detailed the checkpoint is. Merged, it takes in the stubs of the recent part as well.
-    pub(crate) level: Level,
+    pub(crate) level: CheckpointLevel,
     /// Whether user messages of the recent part are cut.
     pub(crate) fold_user: bool,
     /// Whether the kernel words the checkpoint itself.
@@ -32,7 +32,7 @@ impl Pressure {
         results: false,
         inputs: false,
         stubs: false,
-        level: Level::Detailed,
+        level: CheckpointLevel::Detailed,
         fold_user: false,
         own_words: false,
         checkpoint: true,
@@ -42,6 +42,6 @@ impl Pressure {
 
     /// Whether one checkpoint stands for all that does not stay word for word.
     pub(crate) fn merges(self) -> bool {
-        self.checkpoint && self.level == Level::Merged
+        self.checkpoint && self.level == CheckpointLevel::Merged
     }
 }

@@ -7,17 +7,17 @@
 use std::collections::BTreeSet;
 
 use epitome_kernel::types::{EntryId, Op, PartId};
-use epitome_kernel::{Stripped, Thread};
+use epitome_kernel::{StrippedExchange, Thread};
 
 use crate::options::{CompressOptions, newest_from};
 
 /// The notes that leave, but for those in messages that are to be left alone.
-pub(crate) fn restated(thread: &Thread, options: &CompressOptions) -> Stripped {
+pub(crate) fn restated(thread: &Thread, options: &CompressOptions) -> StrippedExchange {
     thread.restated(newest_from(thread, options.keep_recent_messages))
 }
 
 /// The ops that take notes out, where other ops are done as well.
-pub(crate) fn ops(gone: &Stripped, others: &[Op]) -> Vec<Op> {
+pub(crate) fn ops(gone: &StrippedExchange, others: &[Op]) -> Vec<Op> {
     let (mut entries, mut parts): (BTreeSet<EntryId>, BTreeSet<PartId>) = Default::default();
     for op in others {
         match op {

@@ -4,7 +4,7 @@
 //! older plan said of it never stays. Called when a plan is put together.
 
 use epitome_kernel::Thread;
-use epitome_kernel::types::{Body, Entry, EntryId, Op, Part, Role, Speaker};
+use epitome_kernel::types::{Entry, EntryId, Op, Part, PartBody, Role, Speaker};
 
 /// What it is called where it is named as something that cannot shrink.
 pub(crate) const NAME: &str = "the state of the work";
@@ -22,7 +22,7 @@ pub(crate) fn entry(thread: &Thread, text: Option<String>) -> Option<Entry> {
         role: Role::User,
         bytes: text.len() as u32,
         parts: vec![Part {
-            body: Body::Text(text),
+            body: PartBody::Text(text),
             speaker: Speaker::Harness,
             within: None,
             known_as: None,

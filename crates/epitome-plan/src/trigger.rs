@@ -10,9 +10,9 @@ use crate::account::{CachePrices, Rewrite, SentRequest};
 
 /// Follows one conversation from turn to turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Meter(MeterReading);
+pub struct CacheMeter(MeterReading);
 
-impl Meter {
+impl CacheMeter {
     /// A meter that goes on from a reading.
     pub fn from_reading(reading: MeterReading) -> Self {
         Self(reading)
@@ -77,7 +77,7 @@ mod tests {
     /// Turns until a rewrite of a full prompt to the target pays, the one that rewrites included.
     fn payback(prices: CachePrices) -> u32 {
         let bounds = Budgets { soft: Some(1), target: Some(100_000), ..Budgets::default() };
-        let mut meter = Meter::default();
+        let mut meter = CacheMeter::default();
         (1..)
             .find(|_| {
                 let cache = meter.look(200_000, false, &bounds, prices);
@@ -102,12 +102,12 @@ mod tests {
     fn an_epoch_settles_the_rent_and_so_does_a_small_prompt() {
         let bounds = Budgets { soft: Some(800), target: Some(400), ..Budgets::default() };
         let prices = CachePrices { read: 0.1, write: 1.25 };
-        let mut meter = Meter::from_reading(MeterReading { rent: 300.0, ..<_>::default() });
+        let mut meter = CacheMeter::from_reading(MeterReading { rent: 300.0, ..<_>::default() });
         meter.look(900, false, &bounds, prices);
         assert_eq!(meter.reading().rent, 350.0);
         meter.compressed();
-        assert_eq!(meter, Meter::default());
-        let mut meter = Meter::from_reading(MeterReading { rent: 300.0, ..<_>::default() });
+        assert_eq!(meter, CacheMeter::default());
+        let mut meter = CacheMeter::from_reading(MeterReading { rent: 300.0, ..<_>::default() });
         meter.look(500, false, &bounds, prices);
         assert_eq!(meter.reading().rent, 0.0);
     }

@@ -33,7 +33,7 @@ pub(crate) fn op(thread: &Thread, ops: &[Op]) -> Option<Op> {
     let gone: BTreeSet<_> = gone.collect();
     let behind = thread.entries().iter().skip(first).filter(|entry| !gone.contains(&entry.id));
     let bound = behind.filter(|entry| entry.thoughts().next().is_some());
-    let reply = |entry| BoundReply { key: EntryKey::of(entry), entry: entry.id };
+    let reply = |entry| BoundReply { key: EntryKey::for_entry(entry), entry: entry.id };
     let replies: Vec<_> = bound.map(reply).collect();
     (!replies.is_empty()).then_some(Op::Unbind { replies })
 }

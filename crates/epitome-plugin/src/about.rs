@@ -11,7 +11,7 @@ use serde_json::Value;
 /// What a plugin is called and what it provides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct About {
+pub struct PluginInfo {
     /// What profiles call it: small letters, digits and `-`, a letter first.
     pub name: Cow<'static, str>,
     /// The version of its answers: a new one where they change.
@@ -27,13 +27,13 @@ pub struct About {
     pub hooks: Vec<Cow<'static, str>>,
     /// What a profile may set for it.
     #[serde(default)]
-    pub options: Vec<Setting>,
+    pub options: Vec<PluginOption>,
 }
 
 /// An option of a plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Setting {
+pub struct PluginOption {
     /// Its key in `[profile.X.options.PLUGIN]`.
     pub name: Cow<'static, str>,
     /// What holds where nobody sets it; its type is the option's.
@@ -43,7 +43,7 @@ pub struct Setting {
     pub doc: Cow<'static, str>,
 }
 
-impl About {
+impl PluginInfo {
     /// A plugin that provides nothing yet.
     #[must_use]
     pub fn new(name: impl Into<Cow<'static, str>>, version: impl Into<Cow<'static, str>>) -> Self {
@@ -79,7 +79,11 @@ impl About {
         default: impl Into<Value>,
         doc: impl Into<Cow<'static, str>>,
     ) -> Self {
-        self.options.push(Setting { name: name.into(), default: default.into(), doc: doc.into() });
+        self.options.push(PluginOption {
+            name: name.into(),
+            default: default.into(),
+            doc: doc.into(),
+        });
         self
     }
 }

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde_json::Value;
 
 use crate::text::outline::passages;
-use crate::{Digest, Digested, Failed, Plugin};
+use crate::{DigestInput, DigestOutput, Plugin, PluginFailure};
 
 /// A plugin's digest, or `None` where it has none that is small enough. A panic of a plugin that is
 /// compiled in is a failure like any other.
@@ -17,13 +17,16 @@ use crate::{Digest, Digested, Failed, Plugin};
 /// # Errors
 ///
 /// What the plugin says, or what is wrong with its answer.
-pub fn digest(plugin: &dyn Plugin, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+pub fn digest(
+    plugin: &dyn Plugin,
+    job: &DigestInput<'_>,
+) -> Result<Option<DigestOutput>, PluginFailure> {
     let Some(mut digested) = unless_it_panics(|| plugin.digest(job))? else { return Ok(None) };
     let size = job.size(&digested.text);
     if size > job.most || size >= job.size(job.text) {
         return Ok(None);
     }
-    fits(job.text, &digested).map_err(Failed::new)?;
+    fits(job.text, &digested).map_err(PluginFailure::new)?;
     digested.left = passages(job.text, digested.left.into_iter());
     Ok(Some(digested))
 }
@@ -39,17 +42,19 @@ pub fn hook(
     hook: &str,
     job: &Value,
     options: &Value,
-) -> Result<Option<Value>, Failed> {
+) -> Result<Option<Value>, PluginFailure> {
     unless_it_panics(|| plugin.hook(hook, job, options))
 }
 
-pub(crate) fn unless_it_panics<T>(ask: impl FnOnce() -> Result<T, Failed>) -> Result<T, Failed> {
+pub(crate) fn unless_it_panics<T>(
+    ask: impl FnOnce() -> Result<T, PluginFailure>,
+) -> Result<T, PluginFailure> {
     catch_unwind(AssertUnwindSafe(ask))
-        .unwrap_or_else(|_| Err(Failed::new("it panicked").with_remedy("tell its author")))
+        .unwrap_or_else(|_| Err(PluginFailure::new("it panicked").with_remedy("tell its author")))
 }
 
 /// Whether a digest says something, and places what it leaves out in the text.
-pub(crate) fn fits(text: &str, digested: &Digested) -> Result<(), String> {
+pub(crate) fn fits(text: &str, digested: &DigestOutput) -> Result<(), String> {
     if digested.text.trim().is_empty() {
         return Err("its digest is empty".to_owned());
     }
@@ -82,33 +87,33 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::About;
+    use crate::PluginInfo;
 
     /// Answers with what it holds.
-    struct Fixed(Option<Digested>);
+    struct Fixed(Option<DigestOutput>);
 
     impl Plugin for Fixed {
-        fn about(&self) -> About {
-            About::new("fixed", "1").with_digest()
+        fn about(&self) -> PluginInfo {
+            PluginInfo::new("fixed", "1").with_digest()
         }
 
-        fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+        fn digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
             assert!(job.text != "panic", "as it was told");
             Ok(self.0.clone())
         }
 
-        fn hook(&self, _: &str, _: &Value, _: &Value) -> Result<Option<Value>, Failed> {
+        fn hook(&self, _: &str, _: &Value, _: &Value) -> Result<Option<Value>, PluginFailure> {
             panic!("as it always does")
         }
     }
 
     fn check(text: &str, digest: &str, left: &[[usize; 2]], expected: Result<bool, &str>) {
         let left = left.iter().map(|[start, end]| *start..*end).collect();
-        let answer = Digested { text: digest.into(), kind: "fixed".into(), left };
+        let answer = DigestOutput { text: digest.into(), kind: "fixed".into(), left };
         let size = |text: &str| text.len() as u64;
-        let found = super::digest(&Fixed(Some(answer)), &Digest::new(text, 6, &size));
+        let found = super::digest(&Fixed(Some(answer)), &DigestInput::new(text, 6, &size));
         let found = found.map(|digested| digested.is_some());
-        assert_eq!(found, expected.map_err(Failed::new), "{digest}");
+        assert_eq!(found, expected.map_err(PluginFailure::new), "{digest}");
     }
 
     #[test]
@@ -147,9 +152,9 @@ mod tests {
             left in proptest::collection::vec((0_usize..1000, 0_usize..1000), 0..5),
         ) {
             let left = left.into_iter().map(|(start, end)| start..end).collect();
-            let answer = Digested { text: digest, kind: "fixed".into(), left };
+            let answer = DigestOutput { text: digest, kind: "fixed".into(), left };
             let size = |text: &str| text.len() as u64;
-            let job = Digest::new(&text, 6, &size);
+            let job = DigestInput::new(&text, 6, &size);
             if let Ok(Some(found)) = super::digest(&Fixed(Some(answer)), &job) {
                 prop_assert!(found.text.len() <= 6 && found.text.len() < text.len());
                 let mut end = 0;
@@ -165,7 +170,7 @@ mod tests {
     #[test]
     fn a_panic_is_a_failure() {
         let size = |text: &str| text.len() as u64;
-        let failed = super::digest(&Fixed(None), &Digest::new("panic", 2, &size)).unwrap_err();
+        let failed = super::digest(&Fixed(None), &DigestInput::new("panic", 2, &size)).unwrap_err();
         assert_eq!(failed.to_string(), "it panicked; tell its author");
         let failed = super::hook(&Fixed(None), "trigger", &Value::Null, &Value::Null).unwrap_err();
         assert_eq!(failed.cause, "it panicked");

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// A tool's result that should become smaller.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
-pub struct Digest<'a> {
+pub struct DigestInput<'a> {
     /// The tool that gave it; a hint, what counts is the text.
     pub tool: &'a str,
     /// The arguments of the call, as the model wrote them; a hint too.
@@ -26,7 +26,7 @@ pub struct Digest<'a> {
     pub options: &'a Value,
 }
 
-impl<'a> Digest<'a> {
+impl<'a> DigestInput<'a> {
     /// A result of an unnamed tool, without options.
     #[must_use]
     pub fn new(text: &'a str, most: u64, measure: &'a (dyn Fn(&str) -> u64 + Sync)) -> Self {
@@ -58,9 +58,9 @@ impl<'a> Digest<'a> {
     }
 }
 
-impl fmt::Debug for Digest<'_> {
+impl fmt::Debug for DigestInput<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Digest")
+        f.debug_struct("DigestInput")
             .field("tool", &self.tool)
             .field("arguments", &self.arguments)
             .field("text", &self.text)
@@ -72,7 +72,7 @@ impl fmt::Debug for Digest<'_> {
 
 /// What may stand in the place of a tool's result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Digested {
+pub struct DigestOutput {
     /// The text, without the marker that names the original. What is not the result's own stands
     /// in `[… ]`.
     pub text: String,
@@ -85,14 +85,14 @@ pub struct Digested {
 
 /// Why there is no answer, and what to do about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Failed {
+pub struct PluginFailure {
     /// What went wrong.
     pub cause: String,
     /// What helps; empty where nobody knows.
     pub remedy: String,
 }
 
-impl Failed {
+impl PluginFailure {
     /// A failure without advice.
     #[must_use]
     pub fn new(cause: impl Into<String>) -> Self {
@@ -107,11 +107,11 @@ impl Failed {
     }
 }
 
-impl fmt::Display for Failed {
+impl fmt::Display for PluginFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.cause)?;
         if self.remedy.is_empty() { Ok(()) } else { write!(f, "; {}", self.remedy) }
     }
 }
 
-impl std::error::Error for Failed {}
+impl std::error::Error for PluginFailure {}

@@ -48,8 +48,8 @@ mod about;
 mod digest;
 mod serve;
 
-pub use about::{About, Setting};
-pub use digest::{Digest, Digested, Failed};
+pub use about::{PluginInfo, PluginOption};
+pub use digest::{DigestInput, DigestOutput, PluginFailure};
 pub use serve::{serve, serve_over};
 
 use serde_json::Value;
@@ -59,7 +59,7 @@ use serde_json::Value;
 /// Its answers depend on the job alone: the same job gives the same bytes, in every process.
 pub trait Plugin: Send + Sync {
     /// What it is called and what it provides.
-    fn about(&self) -> About;
+    fn about(&self) -> PluginInfo;
 
     /// A digest of a tool's result in the result's own words; `None` where the result is not of
     /// the plugin's kind, or where there is nothing to gain.
@@ -67,7 +67,7 @@ pub trait Plugin: Send + Sync {
     /// # Errors
     ///
     /// What kept the plugin from an answer. The result then stays as it is, or another digests it.
-    fn digest(&self, _job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+    fn digest(&self, _job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
         Ok(None)
     }
 
@@ -76,7 +76,12 @@ pub trait Plugin: Send + Sync {
     /// # Errors
     ///
     /// What kept the plugin from an answer. The next policy of the chain is asked then.
-    fn hook(&self, _hook: &str, _job: &Value, _options: &Value) -> Result<Option<Value>, Failed> {
+    fn hook(
+        &self,
+        _hook: &str,
+        _job: &Value,
+        _options: &Value,
+    ) -> Result<Option<Value>, PluginFailure> {
         Ok(None)
     }
 }

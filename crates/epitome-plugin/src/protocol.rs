@@ -11,7 +11,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{About, Setting};
+use crate::{PluginInfo, PluginOption};
 
 /// The version of the protocol that this crate speaks.
 pub const PROTOCOL: u32 = 1;
@@ -25,11 +25,11 @@ pub const DIGEST: &str = "digest";
 /// A line from the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Asked {
+pub enum HostMessage {
     /// The first line.
     Hello {
         /// Who asks.
-        hello: Host,
+        hello: HostInfo,
     },
     /// A result that should become smaller; answered by a [`DigestAnswer`] or `null`.
     Digest {
@@ -59,7 +59,7 @@ pub enum Asked {
 
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Host {
+pub struct HostInfo {
     /// The version of the protocol that it speaks.
     pub protocol: u32,
     /// Its name.
@@ -91,11 +91,11 @@ pub struct DigestCall {
 /// A line from the plugin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Said {
+pub enum PluginMessage {
     /// The first line.
     Hello {
         /// Who answers.
-        hello: Hello,
+        hello: PluginHello,
     },
     /// There is no answer.
     Failed {
@@ -115,7 +115,7 @@ pub enum Said {
 
 /// Who answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hello {
+pub struct PluginHello {
     /// The version of the protocol that it speaks.
     pub protocol: u32,
     /// Its name.
@@ -133,7 +133,7 @@ pub struct Hello {
     pub doc: String,
     /// What a profile may set for it.
     #[serde(default)]
-    pub options: Vec<Setting>,
+    pub options: Vec<PluginOption>,
 }
 
 /// A digest.
@@ -150,8 +150,8 @@ pub struct DigestAnswer {
     pub left: Option<Vec<[usize; 2]>>,
 }
 
-impl From<About> for Hello {
-    fn from(about: About) -> Self {
+impl From<PluginInfo> for PluginHello {
+    fn from(about: PluginInfo) -> Self {
         Self {
             protocol: PROTOCOL,
             name: about.name.into(),
@@ -164,8 +164,8 @@ impl From<About> for Hello {
     }
 }
 
-impl From<Hello> for About {
-    fn from(hello: Hello) -> Self {
+impl From<PluginHello> for PluginInfo {
+    fn from(hello: PluginHello) -> Self {
         Self {
             digest: hello.features.iter().any(|feature| feature == DIGEST),
             name: hello.name.into(),

@@ -7,8 +7,8 @@ use std::io::{self, BufRead, Write};
 
 use serde_json::Value;
 
-use crate::protocol::{Asked, DigestAnswer, DigestCall, Said};
-use crate::{Digest, Digested, Failed, Plugin};
+use crate::protocol::{DigestAnswer, DigestCall, HostMessage, PluginMessage};
+use crate::{DigestInput, DigestOutput, Plugin, PluginFailure};
 
 /// Answers the host on standard input and output until it closes them.
 ///
@@ -31,7 +31,7 @@ pub fn serve_over(
 ) -> io::Result<()> {
     let mut line = String::new();
     while from.read_line(&mut line)? > 0 {
-        let asked: Asked = serde_json::from_str(&line)?;
+        let asked: HostMessage = serde_json::from_str(&line)?;
         serde_json::to_writer(&mut to, &answer(plugin, asked))?;
         to.write_all(b"\n")?;
         to.flush()?;
@@ -40,33 +40,34 @@ pub fn serve_over(
     Ok(())
 }
 
-fn answer(plugin: &dyn Plugin, asked: Asked) -> Said {
+fn answer(plugin: &dyn Plugin, asked: HostMessage) -> PluginMessage {
     let (id, answer) = match asked {
-        Asked::Hello { .. } => return Said::Hello { hello: plugin.about().into() },
-        Asked::Digest { id, digest } => (id, digested(plugin, &digest)),
-        Asked::Hook { id, hook, job, options } => (id, plugin.hook(&hook, &job, &options)),
-        Asked::Unknown { id } => (id, Err(Failed::new("it does not know this call"))),
+        HostMessage::Hello { .. } => return PluginMessage::Hello { hello: plugin.about().into() },
+        HostMessage::Digest { id, digest } => (id, digested(plugin, &digest)),
+        HostMessage::Hook { id, hook, job, options } => (id, plugin.hook(&hook, &job, &options)),
+        HostMessage::Unknown { id } => (id, Err(PluginFailure::new("it does not know this call"))),
     };
     match answer {
-        Ok(ok) => Said::Done { id, ok: ok.unwrap_or_default() },
-        Err(failed) => Said::Failed { id, error: failed.to_string() },
+        Ok(ok) => PluginMessage::Done { id, ok: ok.unwrap_or_default() },
+        Err(failed) => PluginMessage::Failed { id, error: failed.to_string() },
     }
 }
 
-fn digested(plugin: &dyn Plugin, call: &DigestCall) -> Result<Option<Value>, Failed> {
+fn digested(plugin: &dyn Plugin, call: &DigestCall) -> Result<Option<Value>, PluginFailure> {
     // Sizes in the host's unit, by the share that this text's bytes have in it.
     let bytes = (call.text.len() as u64).max(1);
     let tokens = |part: u64| part.saturating_mul(call.tokens.max(1)).div_ceil(bytes);
     let measure = |text: &str| tokens(text.len() as u64);
     let most = tokens(call.most_bytes);
-    let job =
-        Digest::new(&call.text, most, &measure).of(&call.tool, &call.arguments).with(&call.options);
+    let job = DigestInput::new(&call.text, most, &measure)
+        .of(&call.tool, &call.arguments)
+        .with(&call.options);
     let answer = plugin.digest(&job)?;
     Ok(answer.and_then(|answer| serde_json::to_value(DigestAnswer::from(answer)).ok()))
 }
 
-impl From<Digested> for DigestAnswer {
-    fn from(digested: Digested) -> Self {
+impl From<DigestOutput> for DigestAnswer {
+    fn from(digested: DigestOutput) -> Self {
         let left = digested.left.into_iter().map(|span| [span.start, span.end]).collect();
         Self { text: digested.text, kind: digested.kind.into(), left: Some(left) }
     }

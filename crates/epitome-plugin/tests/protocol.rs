@@ -7,8 +7,10 @@
 
 use std::io::Cursor;
 
-use epitome_plugin::protocol::{Asked, DigestAnswer, HOST, Host, PROTOCOL, Said};
-use epitome_plugin::{About, Digest, Digested, Failed, Plugin, serve_over};
+use epitome_plugin::protocol::{
+    DigestAnswer, HOST, HostInfo, HostMessage, PROTOCOL, PluginMessage,
+};
+use epitome_plugin::{DigestInput, DigestOutput, Plugin, PluginFailure, PluginInfo, serve_over};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -24,8 +26,8 @@ fn recorded_lines_are_read_and_written_as_they_were() {
     assert_eq!(PROTOCOL, 1, "record the lines of the new version beside those of the old one");
     for line in V1.lines() {
         let again = match is_hosts(line) {
-            true => serde_json::to_string(&serde_json::from_str::<Asked>(line).unwrap()),
-            false => serde_json::to_string(&serde_json::from_str::<Said>(line).unwrap()),
+            true => serde_json::to_string(&serde_json::from_str::<HostMessage>(line).unwrap()),
+            false => serde_json::to_string(&serde_json::from_str::<PluginMessage>(line).unwrap()),
         };
         assert_eq!(again.unwrap(), line);
     }
@@ -37,10 +39,11 @@ fn the_lines_that_authors_are_shown_are_lines_of_the_protocol() {
     let shown = shown.split("```json lines\n").nth(1).and_then(|rest| rest.split("```").next());
     let lines: Vec<&str> = shown.unwrap().lines().collect();
     for pair in lines.chunks(2) {
-        let asked: Asked = serde_json::from_str(pair[0]).unwrap();
-        assert!(!matches!(asked, Asked::Unknown { .. }), "{}", pair[0]);
-        let said: Said = serde_json::from_str(pair[1]).unwrap();
-        if let (Asked::Digest { digest, .. }, Said::Done { ok, .. }) = (asked, said) {
+        let asked: HostMessage = serde_json::from_str(pair[0]).unwrap();
+        assert!(!matches!(asked, HostMessage::Unknown { .. }), "{}", pair[0]);
+        let said: PluginMessage = serde_json::from_str(pair[1]).unwrap();
+        if let (HostMessage::Digest { digest, .. }, PluginMessage::Done { ok, .. }) = (asked, said)
+        {
             let answer: Option<DigestAnswer> = serde_json::from_value(ok).unwrap();
             let left = answer.and_then(|answer| answer.left).unwrap_or_default();
             assert!(left.iter().all(|[start, end]| digest.text.get(*start..*end).is_some()));
@@ -52,30 +55,37 @@ fn the_lines_that_authors_are_shown_are_lines_of_the_protocol() {
 #[test]
 fn fields_that_nobody_knows_are_passed_over_and_others_have_defaults() {
     let hello = r#"{"hello":{"protocol":1,"name":"a","version":"1","mood":"good"},"more":1}"#;
-    let Said::Hello { hello } = serde_json::from_str(hello).unwrap() else { panic!("{hello}") };
-    assert_eq!(About::from(hello), About::new("a", "1"));
+    let PluginMessage::Hello { hello } = serde_json::from_str(hello).unwrap() else {
+        panic!("{hello}")
+    };
+    assert_eq!(PluginInfo::from(hello), PluginInfo::new("a", "1"));
     let answer: DigestAnswer = serde_json::from_str(r#"{"text":"a","why":"so"}"#).unwrap();
     assert_eq!(answer, DigestAnswer { text: "a".into(), ..DigestAnswer::default() });
     let call = r#"{"id":3,"dream":{"of":"sheep"}}"#;
-    assert_eq!(serde_json::from_str::<Asked>(call).unwrap(), Asked::Unknown { id: 3 });
+    assert_eq!(serde_json::from_str::<HostMessage>(call).unwrap(), HostMessage::Unknown { id: 3 });
 }
 
 /// Keeps the first line where that is small enough, and says what it is asked as a hook.
 struct First;
 
 impl Plugin for First {
-    fn about(&self) -> About {
-        About::new("first", "2").with_digest().with_hook("trigger").with_option("lines", 1, "")
+    fn about(&self) -> PluginInfo {
+        PluginInfo::new("first", "2").with_digest().with_hook("trigger").with_option("lines", 1, "")
     }
 
-    fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
-        let line = job.text.lines().next().ok_or_else(|| Failed::new("no line"))?;
+    fn digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
+        let line = job.text.lines().next().ok_or_else(|| PluginFailure::new("no line"))?;
         let fits = job.size(line) <= job.most;
         let left = std::iter::once(line.len()..job.text.len()).collect();
-        Ok(fits.then(|| Digested { text: line.into(), kind: "first".into(), left }))
+        Ok(fits.then(|| DigestOutput { text: line.into(), kind: "first".into(), left }))
     }
 
-    fn hook(&self, hook: &str, job: &Value, options: &Value) -> Result<Option<Value>, Failed> {
+    fn hook(
+        &self,
+        hook: &str,
+        job: &Value,
+        options: &Value,
+    ) -> Result<Option<Value>, PluginFailure> {
         Ok(job["say"].as_bool().unwrap_or(false).then(|| json!([hook, options])))
     }
 }
@@ -90,7 +100,7 @@ fn check(said: &str, expected: &[&str]) {
 #[test]
 fn each_call_gets_one_line() {
     check("", &[]);
-    let hello = Asked::Hello { hello: Host { protocol: PROTOCOL, host: HOST.into() } };
+    let hello = HostMessage::Hello { hello: HostInfo { protocol: PROTOCOL, host: HOST.into() } };
     let digest = |text: &str, most: u64| {
         format!(
             r#"{{"id":4,"digest":{{"text":"{text}","tokens":10,"most":1,"most_bytes":{most}}}}}"#
@@ -141,10 +151,10 @@ fn bent() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn bent_lines_are_read_or_refused(line in bent()) {
-        if let Ok(said) = serde_json::from_slice::<Said>(&line) {
+        if let Ok(said) = serde_json::from_slice::<PluginMessage>(&line) {
             // What was understood can be said again and means the same.
             let again = serde_json::to_vec(&said).unwrap();
-            prop_assert_eq!(serde_json::from_slice::<Said>(&again).unwrap(), said);
+            prop_assert_eq!(serde_json::from_slice::<PluginMessage>(&again).unwrap(), said);
         }
         let mut out = Vec::new();
         let served = serve_over(&First, Cursor::new(&line), &mut out).is_ok();
@@ -153,7 +163,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_or_refused(line in proptest::collection::vec(any::<u8>(), 0..200)) {
-        serde_json::from_slice::<Said>(&line).ok();
+        serde_json::from_slice::<PluginMessage>(&line).ok();
         serde_json::from_slice::<DigestAnswer>(&line).ok();
         serve_over(&First, Cursor::new(&line), Vec::new()).ok();
     }

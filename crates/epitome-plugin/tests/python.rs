@@ -7,21 +7,21 @@
 use std::path::Path;
 use std::time::Duration;
 
-use epitome_plugin::conformance::{self, Sample};
-use epitome_plugin::host::{Launch, Limits, Process};
-use epitome_plugin::{About, Digest, check};
+use epitome_plugin::conformance::{self, ConformanceSample};
+use epitome_plugin::host::{LaunchOptions, PluginProcess, ProcessLimits};
+use epitome_plugin::{DigestInput, PluginInfo, check};
 use serde_json::{Value, json};
 
-fn tickets() -> Process {
+fn tickets() -> PluginProcess {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/plugin-in-python");
     let minute = Duration::from_secs(60);
-    let launch = Launch {
+    let launch = LaunchOptions {
         command: vec!["python3".to_owned(), "plugin.py".to_owned()],
         folder: Path::new(folder).join("plugins/tickets"),
-        limits: Limits { hello: minute, call: minute, ..Limits::default() },
-        ..Launch::default()
+        limits: ProcessLimits { hello: minute, call: minute, ..ProcessLimits::default() },
+        ..LaunchOptions::default()
     };
-    Process::new(About::new("tickets", "1").with_digest(), launch)
+    PluginProcess::new(PluginInfo::new("tickets", "1").with_digest(), launch)
 }
 
 /// Tickets of which every eighth is open.
@@ -38,14 +38,14 @@ fn list(count: usize) -> String {
 
 fn digest(text: &str, arguments: &str, most: u64, options: &Value) -> Option<String> {
     let size = |text: &str| text.len() as u64;
-    let job = Digest::new(text, most, &size).of("list_tickets", arguments).with(options);
+    let job = DigestInput::new(text, most, &size).of("list_tickets", arguments).with(options);
     check::digest(&tickets(), &job).unwrap().map(|digested| digested.text)
 }
 
 #[test]
 fn it_says_what_it_is() {
     let about = tickets().hello().unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(about, About::new("tickets", "1").with_digest());
+    assert_eq!(about, PluginInfo::new("tickets", "1").with_digest());
 }
 
 #[test]
@@ -75,10 +75,11 @@ fn it_obeys_the_laws() {
     let shipped =
         include_str!("../../../examples/plugin-in-python/plugins/tickets/samples/list.txt");
     let samples = [
-        Sample::new("tickets", list(200)).keeping("#195 [open] Zahlung hängt in step 195"),
-        Sample::new("shipped", shipped),
+        ConformanceSample::new("tickets", list(200))
+            .keeping("#195 [open] Zahlung hängt in step 195"),
+        ConformanceSample::new("shipped", shipped),
     ];
-    let samples: Vec<Sample> =
+    let samples: Vec<ConformanceSample> =
         samples.into_iter().chain(conformance::usual()).chain(conformance::odd()).collect();
     let report = conformance::check(&tickets(), &samples);
     assert_eq!(report.findings, []);

@@ -11,10 +11,10 @@ use http::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
 use http::request::Parts;
 use http::{Method, StatusCode};
 
-use crate::fault::Fault;
+use crate::fault::ProxyFault;
 use crate::headers::TOKEN;
 use crate::route::behind;
-use crate::settings::Settings;
+use crate::settings::ProxySettings;
 
 /// The tenant of whoever reaches a proxy that needs no token.
 const LOCAL: &str = "local";
@@ -48,12 +48,12 @@ impl fmt::Debug for PathToken {
 
 /// Whoever holds it may use the proxy. Each is a tenant of its own: nothing is shared between two.
 #[derive(Clone)]
-pub struct Token {
+pub struct AccessToken {
     tenant: String,
     secret: blake3::Hash,
 }
 
-impl Token {
+impl AccessToken {
     /// The token of a tenant.
     pub fn new(tenant: impl Into<String>, secret: &str) -> Self {
         Self { tenant: tenant.into(), secret: blake3::hash(secret.as_bytes()) }
@@ -91,9 +91,9 @@ impl Token {
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for AccessToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Token").field("tenant", &self.tenant).finish_non_exhaustive()
+        f.debug_struct("AccessToken").field("tenant", &self.tenant).finish_non_exhaustive()
     }
 }
 
@@ -121,7 +121,7 @@ pub(crate) struct Visitor {
 /// # Errors
 ///
 /// When it may not come in.
-pub(crate) fn enter(settings: &Settings, head: &mut Parts) -> Result<Visitor, Fault> {
+pub(crate) fn enter(settings: &ProxySettings, head: &mut Parts) -> Result<Visitor, ProxyFault> {
     let tokens = settings.tokens.as_deref();
     // A request to a proxy names its host in the address, too. A tunnel goes to whatever it names, and
     // nowhere from here.
@@ -131,25 +131,25 @@ pub(crate) fn enter(settings: &Settings, head: &mut Parts) -> Result<Visitor, Fa
     if !named || !is_from_no_page(&head.headers, tokens.is_some()) {
         let message = "this proxy answers under the name of this machine only, and to no web page: \
             use http://127.0.0.1 or http://localhost";
-        return Err(Fault::new(StatusCode::FORBIDDEN, message));
+        return Err(ProxyFault::new(StatusCode::FORBIDDEN, message));
     }
     if let Some(token) = &settings.path_token {
         let inner = behind(&head.uri, |folder| token.is(folder));
         head.uri = inner.ok_or_else(|| {
             let message = "this proxy is there for the client that `epitome run` started, and only \
                 the address that it was given leads in: use `epitome serve` for others";
-            Fault::new(StatusCode::FORBIDDEN, message)
+            ProxyFault::new(StatusCode::FORBIDDEN, message)
         })?;
     }
     visitor(tokens, &head.headers).ok_or_else(|| {
         let message = "this proxy needs an access token: send one of its token file as \
             `authorization: Bearer TOKEN`, or as `x-epitome-token: TOKEN` beside your own credential";
-        Fault::new(StatusCode::UNAUTHORIZED, message)
+        ProxyFault::new(StatusCode::UNAUTHORIZED, message)
     })
 }
 
 /// Who sent these headers; none is somebody without a token that is known.
-fn visitor(tokens: Option<&[Token]>, headers: &HeaderMap) -> Option<Visitor> {
+fn visitor(tokens: Option<&[AccessToken]>, headers: &HeaderMap) -> Option<Visitor> {
     let Some(tokens) = tokens else {
         return Some(Visitor { tenant: LOCAL.to_owned(), spent: false });
     };
@@ -211,7 +211,8 @@ mod tests {
 
     #[track_caller]
     fn check(name: &'static str, value: &str, expected: Option<(&str, bool)>) {
-        let tokens = Token::read("# ours\n\nanna 0123456789abcdef\nben fedcba9876543210").unwrap();
+        let tokens =
+            AccessToken::read("# ours\n\nanna 0123456789abcdef\nben fedcba9876543210").unwrap();
         let found = visitor(Some(&tokens), &headers(name, value));
         let found = found.as_ref().map(|found| (found.tenant.as_str(), found.spent));
         assert_eq!(found, expected, "{name}: {value}");
@@ -266,15 +267,17 @@ mod tests {
 
     #[test]
     fn a_token_is_never_shown() {
-        let tokens = Token::read("0123456789abcdef").unwrap();
+        let tokens = AccessToken::read("0123456789abcdef").unwrap();
         let shown = format!("{tokens:?}");
         assert!(shown.contains("token-") && !shown.contains("0123456789"), "{shown}");
-        let error = Token::read("anna 0123456789abcdef x").unwrap_err().to_string();
+        let error = AccessToken::read("anna 0123456789abcdef x").unwrap_err().to_string();
         assert_eq!(
             error,
             "line 1: there are more than two words; expected `NAME TOKEN` or a token alone"
         );
-        assert!(Token::read("\nshort").unwrap_err().to_string().starts_with("line 2: the token"));
+        assert!(
+            AccessToken::read("\nshort").unwrap_err().to_string().starts_with("line 2: the token")
+        );
     }
 
     #[test]

@@ -8,34 +8,34 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use epitome::model::Http;
-use epitome::{Answered, Ask, Sent};
-use epitome_wire::Answer;
+use epitome::model::HttpTransport;
+use epitome::{ModelResponse, RoutedPrompt, RoutedRequest};
+use epitome_wire::ResponseInfo;
 use http::StatusCode;
 use http::request::Parts;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use crate::dump::{Dump, Dumped, Meta};
-use crate::ledger::{Exchange, Ledger};
-use crate::prepare::{Came, LargeBodies, Prepare, Prepared};
+use crate::ledger::{FinishedRequest, UsageLedger};
+use crate::prepare::{IncomingRequest, LargeBodies, Prepare, Prepared};
 use crate::recording::RecordingTicket;
-use crate::route::Api;
-use crate::settings::{ProxyError, Settings};
-use crate::skip::Skip;
-use crate::upstream::Upstream;
-use crate::url::Url;
-use crate::windows::Windows;
+use crate::route::UpstreamApi;
+use crate::settings::{ProxyError, ProxySettings};
+use crate::skip::ProxySkip;
+use crate::upstream::UpstreamClient;
+use crate::url::UpstreamUrl;
+use crate::windows::ServerWindows;
 
 /// The part of the time for a prompt that Ollama has to say how large it may be.
 const PART: u32 = 4;
 
 /// What all requests of one proxy share.
 pub(crate) struct App {
-    pub(crate) settings: Settings,
-    pub(crate) upstream: Upstream,
+    pub(crate) settings: ProxySettings,
+    pub(crate) upstream: UpstreamClient,
     pub(crate) prepare: Prepare,
-    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) ledger: Arc<UsageLedger>,
     pub(crate) dump: Option<Arc<Dump>>,
     /// Requests that were skipped by a failure, one after the other.
     run: AtomicU32,
@@ -49,7 +49,10 @@ pub(crate) struct App {
 }
 
 impl App {
-    pub(crate) fn new(settings: Settings, working: mpsc::Sender<()>) -> Result<Self, ProxyError> {
+    pub(crate) fn new(
+        settings: ProxySettings,
+        working: mpsc::Sender<()>,
+    ) -> Result<Self, ProxyError> {
         let dump = settings.dump.as_ref().map(|folder| {
             let path = folder.clone();
             Dump::open(folder).map_err(|source| ProxyError::Dump { path, source })
@@ -65,11 +68,11 @@ impl App {
             recordings: Arc::default(),
         };
         Ok(Self {
-            upstream: Upstream::new(&settings)?,
+            upstream: UpstreamClient::new(&settings)?,
             prepare,
             ledger: Arc::new(match &settings.books {
-                Some(books) => Ledger::new(terms, now()).after(&books.earlier()),
-                None => Ledger::new(terms, now()),
+                Some(books) => UsageLedger::new(terms, now()).after(&books.earlier()),
+                None => UsageLedger::new(terms, now()),
             }),
             dump: dump.transpose()?.map(Arc::new),
             run: AtomicU32::new(0),
@@ -92,8 +95,8 @@ impl App {
     }
 
     /// Puts a request down that has ended.
-    pub(crate) fn put(&self, exchange: &Exchange) {
-        let skip = exchange.skip.map_or("none", Skip::word);
+    pub(crate) fn put(&self, exchange: &FinishedRequest) {
+        let skip = exchange.skip.map_or("none", ProxySkip::word);
         if let Some(session) = exchange.session.as_deref() {
             let (raw, sent) = (exchange.raw.sum(), exchange.sent.sum());
             tracing::info!(session, raw, sent, status = exchange.status, skip, "a prompt");
@@ -123,7 +126,7 @@ impl App {
 
     /// Tells how a conversation's request was prepared, `None` for as it should be; a run of
     /// failures is an alarm (RULES 136).
-    pub(crate) fn prepared(&self, skip: Option<Skip>) {
+    pub(crate) fn prepared(&self, skip: Option<ProxySkip>) {
         match skip {
             None => self.run.store(0, Ordering::Relaxed),
             Some(skip) if skip.is_failure() => {
@@ -135,7 +138,7 @@ impl App {
                     tracing::error!(skip = skip.word(), run, "{message}");
                 }
             }
-            Some(skip @ Skip::Oversized) => {
+            Some(skip @ ProxySkip::Oversized) => {
                 let message = "a prompt is larger than its limit: what cannot shrink exceeds it";
                 tracing::warn!(skip = skip.word(), "{message}");
             }
@@ -154,19 +157,25 @@ impl App {
     }
 
     /// Tells the hub what came back for a prompt.
-    pub(crate) fn answered(&self, ask: Ask, sent: Sent, answer: Answer, ticket: RecordingTicket) {
+    pub(crate) fn answered(
+        &self,
+        ask: RoutedRequest,
+        sent: RoutedPrompt,
+        answer: ResponseInfo,
+        ticket: RecordingTicket,
+    ) {
         let (hub, runtime) = (Arc::clone(&self.settings.hub), self.runtime.clone());
         self.work(move || {
             let overflow =
                 answer.error.as_ref().and_then(|it| hub.signatures().overflow(400, it.as_bytes()));
-            let Answer { usage, stop, mut messages, .. } = answer;
+            let ResponseInfo { usage, stop, mut messages, .. } = answer;
             let message = messages.pop().map(Bytes::from);
-            let answered = Answered { usage: usage.unwrap_or_default(), message, stop };
+            let answered = ModelResponse { usage: usage.unwrap_or_default(), message, stop };
             runtime.block_on(async {
-                hub.answered(&sent, &answered).await;
+                hub.record_response(&sent, &answered).await;
                 // Too late for this prompt; the next one is made smaller.
                 if let Some(told) = overflow {
-                    hub.overflowed(&ask, &sent, told).await;
+                    hub.record_overflow(&ask, &sent, told).await;
                 }
             });
             drop(ticket);
@@ -177,8 +186,8 @@ impl App {
     pub(crate) fn dump(
         &self,
         head: &Parts,
-        upstream: &Url,
-        came: &Came,
+        upstream: &UpstreamUrl,
+        came: &IncomingRequest,
         prepared: &Prepared,
         status: StatusCode,
     ) {
@@ -192,7 +201,7 @@ impl App {
             status: status.as_u16(),
             session: sent.map(|prompt| prompt.session.clone()),
             tokens: sent.map(|prompt| prompt.tokens),
-            skip: prepared.skip.map(Skip::word),
+            skip: prepared.skip.map(ProxySkip::word),
             side: prepared.side,
         };
         let dumped = Dumped { request: prepared.plain.clone(), sent: prepared.body.clone(), meta };
@@ -202,10 +211,10 @@ impl App {
 }
 
 /// Whoever is asked what Ollama says of its models.
-fn windows(settings: &Settings) -> Option<Windows> {
-    let base = settings.upstreams.of(Api::Ollama)?;
-    match Http::new() {
-        Ok(http) => Some(Windows::new(base, Arc::new(http), settings.prepare_within / PART)),
+fn windows(settings: &ProxySettings) -> Option<ServerWindows> {
+    let base = settings.upstreams.of(UpstreamApi::Ollama)?;
+    match HttpTransport::new() {
+        Ok(http) => Some(ServerWindows::new(base, Arc::new(http), settings.prepare_within / PART)),
         Err(error) => {
             tracing::warn!(%error, "Ollama cannot be asked for the windows of its models");
             None

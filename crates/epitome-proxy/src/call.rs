@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use epitome::Sent;
+use epitome::RoutedPrompt;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
@@ -16,43 +16,43 @@ use crate::access::Visitor;
 use crate::app::App;
 use crate::body::{Sending, Untaken, take};
 use crate::count;
-use crate::fault::{Fault, translated};
+use crate::fault::{ProxyFault, translated};
 use crate::headers::{self, Payload};
-use crate::heard::{Heard, hear};
-use crate::prepare::{Came, Declined, Prepared};
-use crate::route::{Route, Task};
-use crate::skip::Skip;
+use crate::prepare::{Declined, IncomingRequest, Prepared};
+use crate::response::{RelayedResponse, hear};
+use crate::route::{RequestRoute, RouteTask};
+use crate::skip::ProxySkip;
 use crate::stream::{Outflow, Relay};
-use crate::tee::{Line, Tee};
+use crate::tee::{LedgerLineWriter, ResponseTee};
 use crate::tether;
 use crate::upstream::Unreachable;
-use crate::url::Url;
+use crate::url::UpstreamUrl;
 
 /// A request on its way.
-pub(crate) struct Call {
+pub(crate) struct ProxiedRequest {
     pub(crate) app: Arc<App>,
     pub(crate) head: Parts,
-    pub(crate) route: Route,
+    pub(crate) route: RequestRoute,
     pub(crate) visitor: Visitor,
-    pub(crate) upstream: Url,
+    pub(crate) upstream: UpstreamUrl,
 }
 
 /// What an upstream answers.
-enum Answer {
+enum UpstreamAnswer {
     /// The model speaks.
     Spoken(Response<Incoming>),
     /// An error, or a count.
-    Heard(Heard),
+    Heard(RelayedResponse),
 }
 
-impl Call {
+impl ProxiedRequest {
     /// Passes everything through, both ways.
     pub(crate) async fn pass(
         self,
         body: Incoming,
-        skip: Option<Skip>,
-        line: &mut Option<Line>,
-    ) -> Result<Response<Outflow>, Fault> {
+        skip: Option<ProxySkip>,
+        line: &mut Option<LedgerLineWriter>,
+    ) -> Result<Response<Outflow>, ProxyFault> {
         if let Some(skip) = skip {
             self.app.prepared(Some(skip));
         }
@@ -73,11 +73,11 @@ impl Call {
     pub(crate) async fn converse(
         self,
         body: Incoming,
-        line: &mut Option<Line>,
-    ) -> Result<Response<Outflow>, Fault> {
+        line: &mut Option<LedgerLineWriter>,
+    ) -> Result<Response<Outflow>, ProxyFault> {
         let settings = &self.app.settings;
         let body = take(body, settings.max_body, settings.body_within);
-        let came = Came {
+        let came = IncomingRequest {
             body: body.await.map_err(|why| self.untaken(why))?,
             headers: self.head.headers.clone(),
             dialect: self.route.dialect,
@@ -88,8 +88,8 @@ impl Call {
         let mut prepared = prepared.map_err(|why| match why {
             Declined::TooLarge(most) => self.too_large(most),
             Declined::Tethered => {
-                let fault = Fault::new(StatusCode::BAD_REQUEST, tether::MESSAGE);
-                Fault { code: Some(tether::CODE), ..fault }
+                let fault = ProxyFault::new(StatusCode::BAD_REQUEST, tether::MESSAGE);
+                ProxyFault { code: Some(tether::CODE), ..fault }
             }
         })?;
         if !prepared.side {
@@ -107,15 +107,17 @@ impl Call {
         }
         let answer = self.exchange(&mut prepared, line).await;
         let status = match &answer {
-            Ok(Answer::Spoken(answer)) => answer.status(),
-            Ok(Answer::Heard(heard)) => heard.head.status,
+            Ok(UpstreamAnswer::Spoken(answer)) => answer.status(),
+            Ok(UpstreamAnswer::Heard(heard)) => heard.head.status,
             Err(fault) => fault.status,
         };
         self.app.dump(&self.head, &self.upstream, &came, &prepared, status);
         Ok(match (answer?, line.take()) {
-            (Answer::Spoken(answer), Some(line)) => self.relayed(answer, prepared, line),
-            (Answer::Spoken(answer), None) => answer.map(|from| Outflow::Relayed(Relay::new(from))),
-            (Answer::Heard(heard), line) => {
+            (UpstreamAnswer::Spoken(answer), Some(line)) => self.relayed(answer, prepared, line),
+            (UpstreamAnswer::Spoken(answer), None) => {
+                answer.map(|from| Outflow::Relayed(Relay::new(from)))
+            }
+            (UpstreamAnswer::Heard(heard), line) => {
                 if let Some(line) = line {
                     self.app.put(&line.closed(status, self.app.now()));
                 }
@@ -128,19 +130,19 @@ impl Call {
     async fn exchange(
         &self,
         prepared: &mut Prepared,
-        line: &mut Option<Line>,
-    ) -> Result<Answer, Fault> {
+        line: &mut Option<LedgerLineWriter>,
+    ) -> Result<UpstreamAnswer, ProxyFault> {
         let body = Sending::whole(prepared.body.clone());
         let answer = self.send(body, prepared.payload, true).await?;
         let is_spoken = |answer: &Response<Incoming>| {
-            self.route.task == Task::Prompt && answer.status().as_u16() < 400
+            self.route.task == RouteTask::Prompt && answer.status().as_u16() < 400
         };
         if is_spoken(&answer) {
-            return Ok(Answer::Spoken(answer));
+            return Ok(UpstreamAnswer::Spoken(answer));
         }
         let heard = hear(answer, self.app.settings.hub.signatures()).await;
         let Some(smaller) = self.smaller(prepared, &heard).await else {
-            return Ok(Answer::Heard(heard));
+            return Ok(UpstreamAnswer::Heard(heard));
         };
         prepared.body = self.app.prepare.outgoing(&smaller, self.route.dialect);
         prepared.made = prepared.made.take().map(|(ask, _)| (ask, smaller));
@@ -150,8 +152,8 @@ impl Call {
         let body = Sending::whole(prepared.body.clone());
         let answer = self.send(body, prepared.payload, true).await?;
         Ok(match is_spoken(&answer) {
-            true => Answer::Spoken(answer),
-            false => Answer::Heard(hear(answer, self.app.settings.hub.signatures()).await),
+            true => UpstreamAnswer::Spoken(answer),
+            false => UpstreamAnswer::Heard(hear(answer, self.app.settings.hub.signatures()).await),
         })
     }
 
@@ -161,13 +163,13 @@ impl Call {
         body: Sending,
         payload: Payload,
         heard: bool,
-    ) -> Result<Response<Incoming>, Fault> {
+    ) -> Result<Response<Incoming>, ProxyFault> {
         let uri = self.upstream.join(&self.head.uri).ok_or_else(|| {
             let message = format!(
                 "`{}` is no path that can be sent on: ask for one that begins with a slash",
                 self.head.uri.path()
             );
-            Fault::new(StatusCode::BAD_REQUEST, message)
+            ProxyFault::new(StatusCode::BAD_REQUEST, message)
         })?;
         let mut request = Request::new(body);
         *request.method_mut() = self.head.method.clone();
@@ -178,10 +180,10 @@ impl Call {
     }
 
     /// A smaller prompt for one that was refused as too long, where there is one.
-    async fn smaller(&self, prepared: &Prepared, heard: &Heard) -> Option<Sent> {
+    async fn smaller(&self, prepared: &Prepared, heard: &RelayedResponse) -> Option<RoutedPrompt> {
         let told = heard.overflow?;
         let (ask, sent) = prepared.made.as_ref()?;
-        if self.app.settings.shadow || self.route.task == Task::Count {
+        if self.app.settings.shadow || self.route.task == RouteTask::Count {
             return None;
         }
         let again = self.app.prepare.again(ask, sent, told).await?;
@@ -193,7 +195,7 @@ impl Call {
         &self,
         answer: Response<Incoming>,
         prepared: Prepared,
-        line: Line,
+        line: LedgerLineWriter,
     ) -> Response<Outflow> {
         let (mut head, from) = answer.into_parts();
         head.headers = headers::downward(head.headers);
@@ -202,15 +204,15 @@ impl Call {
         let encoding = head.headers.get(CONTENT_ENCODING).map(HeaderValue::as_bytes);
         let plain = encoding.is_none_or(|encoding| encoding.eq_ignore_ascii_case(b"identity"));
         let dialect = self.route.dialect;
-        let tee = Tee::new(Arc::clone(&self.app), prepared, dialect.format(), plain, line);
+        let tee = ResponseTee::new(Arc::clone(&self.app), prepared, dialect.format(), plain, line);
         let upstream = self.upstream.to_string();
         let relay = Relay::answer(from, &head.headers, dialect, upstream, Box::new(tee));
         Response::from_parts(head, Outflow::Relayed(relay))
     }
 
     /// An error or a count, as it is or in the words that the client needs.
-    fn told(&self, heard: Heard, prepared: &Prepared) -> Response<Outflow> {
-        let Heard { mut head, before, rest, whole, overflow } = heard;
+    fn told(&self, heard: RelayedResponse, prepared: &Prepared) -> Response<Outflow> {
+        let RelayedResponse { mut head, before, rest, whole, overflow } = heard;
         head.headers = headers::downward(head.headers);
         tell(&mut head.headers, prepared.sent(), prepared.skip);
         let settings = &self.app.settings;
@@ -234,7 +236,7 @@ impl Call {
         Response::from_parts(head, body)
     }
 
-    fn untaken(&self, why: Untaken) -> Fault {
+    fn untaken(&self, why: Untaken) -> ProxyFault {
         let settings = &self.app.settings;
         match why {
             Untaken::TooLarge => self.too_large(settings.max_body),
@@ -244,24 +246,24 @@ impl Call {
                     "the body of the request stopped in the middle, or hardly came, for {seconds} \
                      seconds: send it again"
                 );
-                Fault::new(StatusCode::REQUEST_TIMEOUT, message)
+                ProxyFault::new(StatusCode::REQUEST_TIMEOUT, message)
             }
             Untaken::Broken => {
                 let message = "the body of the request broke off or is malformed: send it again";
-                Fault::new(StatusCode::BAD_REQUEST, message)
+                ProxyFault::new(StatusCode::BAD_REQUEST, message)
             }
         }
     }
 
-    fn too_large(&self, most: usize) -> Fault {
+    fn too_large(&self, most: usize) -> ProxyFault {
         let message = format!(
             "the body of the request is larger than the {most} bytes that this proxy takes: compact \
              the conversation or begin a new one"
         );
-        Fault::new(StatusCode::PAYLOAD_TOO_LARGE, message)
+        ProxyFault::new(StatusCode::PAYLOAD_TOO_LARGE, message)
     }
 
-    fn unreachable(&self, error: &Unreachable) -> Fault {
+    fn unreachable(&self, error: &Unreachable) -> ProxyFault {
         let Unreachable { connected, reason } = error;
         let (upstream, api) = (&self.upstream, self.route.api.name());
         let message = match connected {
@@ -274,12 +276,12 @@ impl Call {
                  again, and look into the upstream's log where that does not help"
             ),
         };
-        Fault::new(StatusCode::BAD_GATEWAY, message)
+        ProxyFault::new(StatusCode::BAD_GATEWAY, message)
     }
 }
 
 /// Says in the head of an answer what was done to its request.
-fn tell(headers: &mut HeaderMap, sent: Option<&Sent>, skip: Option<Skip>) {
+fn tell(headers: &mut HeaderMap, sent: Option<&RoutedPrompt>, skip: Option<ProxySkip>) {
     if let Some(sent) = sent {
         let [raw, now] = sent.prompt.tokens;
         if let Ok(session) = HeaderValue::from_str(&sent.prompt.session) {

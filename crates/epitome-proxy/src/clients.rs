@@ -7,7 +7,7 @@ use http::HeaderMap;
 use http::header::USER_AGENT;
 use serde_json::Value;
 
-use crate::facts::{Facts, SMALL};
+use crate::facts::{BodyFacts, SMALL};
 
 /// The headers that name a session, the user's own first: Claude Code, Codex (twice), opencode.
 const LABELS: [&str; 5] =
@@ -33,7 +33,7 @@ pub(crate) fn window(headers: &HeaderMap) -> Option<u64> {
 
 /// Whether a request is none of the conversation's turns: a probe of the quota, or a title. The
 /// client's own compaction is not one: it goes the way of the conversation that it ends.
-pub(crate) fn is_side_request(headers: &HeaderMap, facts: &Facts<'_>, body: &[u8]) -> bool {
+pub(crate) fn is_side_request(headers: &HeaderMap, facts: &BodyFacts<'_>, body: &[u8]) -> bool {
     if facts.has_tools() || body.len() > SMALL {
         return false;
     }
@@ -67,7 +67,7 @@ fn opening(body: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::route::Dialect;
+    use crate::route::ApiDialect;
 
     fn map(fields: &[(&'static str, &str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -100,7 +100,7 @@ mod tests {
 
     #[track_caller]
     fn check(agent: &str, body: &str, expected: bool) {
-        let facts = Facts::of(body.as_bytes(), Dialect::Messages).unwrap();
+        let facts = BodyFacts::of(body.as_bytes(), ApiDialect::Messages).unwrap();
         let found = is_side_request(&map(&[("user-agent", agent)]), &facts, body.as_bytes());
         assert_eq!(found, expected, "{agent} {body}");
     }

@@ -13,7 +13,7 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::route::Dialect;
+use crate::route::ApiDialect;
 
 /// Bodies up to this size are parsed whole.
 pub(crate) const SMALL: usize = 64 << 10;
@@ -30,7 +30,7 @@ const DECIDING: [&[u8]; 5] = [
 
 /// The top of a request's body: members as they stand there, the last of a name.
 #[derive(Debug, Default)]
-pub(crate) struct Facts<'b> {
+pub(crate) struct BodyFacts<'b> {
     model: Option<&'b RawValue>,
     max_tokens: Option<&'b RawValue>,
     tools: Option<&'b RawValue>,
@@ -40,12 +40,12 @@ pub(crate) struct Facts<'b> {
     thread: Option<&'b RawValue>,
 }
 
-impl<'b> Facts<'b> {
+impl<'b> BodyFacts<'b> {
     /// What a body says; none where it is seen to be no JSON object.
-    pub(crate) fn of(body: &'b [u8], dialect: Dialect) -> Option<Self> {
+    pub(crate) fn of(body: &'b [u8], dialect: ApiDialect) -> Option<Self> {
         if body.len() <= SMALL || decides(body, dialect) {
             let mut facts: Self = serde_json::from_slice(body).ok()?;
-            facts.chained &= dialect != Dialect::Messages;
+            facts.chained &= dialect != ApiDialect::Messages;
             return Some(facts);
         }
         Some(Self { model: first(body, b"\"model\""), ..Self::default() })
@@ -100,18 +100,21 @@ fn read<'b, T: Deserialize<'b>>(value: &'b RawValue) -> Option<T> {
     serde_json::from_str(value.get()).ok()
 }
 
-impl<'de: 'b, 'b> Deserialize<'de> for Facts<'b> {
+impl<'de: 'b, 'b> Deserialize<'de> for BodyFacts<'b> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Top;
         impl<'de> Visitor<'de> for Top {
-            type Value = Facts<'de>;
+            type Value = BodyFacts<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a request")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Facts<'de>, A::Error> {
-                let mut facts = Facts::default();
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut members: A,
+            ) -> Result<BodyFacts<'de>, A::Error> {
+                let mut facts = BodyFacts::default();
                 while let Some(name) = members.next_key::<Cow<'de, str>>()? {
                     let kept = match &*name {
                         "model" => &mut facts.model,
@@ -159,8 +162,8 @@ fn clears(management: &str) -> bool {
 }
 
 /// Whether a body may say something that decides about its conversation.
-fn decides(body: &[u8], dialect: Dialect) -> bool {
-    let names = if dialect == Dialect::Messages { &DECIDING[..2] } else { &DECIDING };
+fn decides(body: &[u8], dialect: ApiDialect) -> bool {
+    let names = if dialect == ApiDialect::Messages { &DECIDING[..2] } else { &DECIDING };
     names.iter().any(|name| {
         memmem::find_iter(body, name).any(|at| {
             // The one that every request of a well-known client has is harmless.
@@ -192,7 +195,7 @@ mod tests {
 
     #[track_caller]
     fn check(body: &str, expected: Option<Read>) {
-        let found = Facts::of(body.as_bytes(), Dialect::Responses).map(|facts| {
+        let found = BodyFacts::of(body.as_bytes(), ApiDialect::Responses).map(|facts| {
             let edits = facts.has_provider_edits();
             (facts.is_chained(), edits, facts.has_tools(), facts.max_tokens(), facts.num_ctx())
         });
@@ -257,10 +260,10 @@ mod tests {
                 r#"{{"model":"m-1","messages":[{{"role":"user","content":"{text}"}}],{members}}}"#
             );
             assert!(body.len() > SMALL);
-            assert_eq!(decides(body.as_bytes(), Dialect::Responses), parsed, "{members}");
-            let facts = Facts::of(body.as_bytes(), Dialect::Responses).unwrap();
+            assert_eq!(decides(body.as_bytes(), ApiDialect::Responses), parsed, "{members}");
+            let facts = BodyFacts::of(body.as_bytes(), ApiDialect::Responses).unwrap();
             assert_eq!((facts.is_chained(), facts.has_provider_edits()), (chained, edits));
-            let facts = Facts::of(body.as_bytes(), Dialect::Messages).unwrap();
+            let facts = BodyFacts::of(body.as_bytes(), ApiDialect::Messages).unwrap();
             assert_eq!((facts.is_chained(), facts.has_provider_edits()), (false, edits));
             assert_eq!(facts.model().as_deref(), Some("m-1"));
         }

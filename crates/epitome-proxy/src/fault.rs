@@ -4,43 +4,43 @@
 //! to come back for what will not change. Called wherever an answer is our own.
 
 use bytes::Bytes;
-use epitome_types::Overflow;
+use epitome_types::ContextOverflow;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::route::{Dialect, Manner};
+use crate::route::{ApiDialect, Manner};
 
 /// The most characters that are quoted of a page.
 const QUOTED: usize = 200;
 
 /// An error of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct ProxyFault {
     pub(crate) status: StatusCode,
     pub(crate) message: String,
     /// What clients of Anthropic's API know it by, where they do something about it.
     pub(crate) code: Option<&'static str>,
 }
 
-impl Fault {
+impl ProxyFault {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self { status, message: message.into(), code: None }
     }
 
     /// The body of an answer.
-    pub(crate) fn body(&self, dialect: Dialect) -> Bytes {
+    pub(crate) fn body(&self, dialect: ApiDialect) -> Bytes {
         let body = match dialect {
-            Dialect::Messages => {
+            ApiDialect::Messages => {
                 let mut body = anthropic(anthropic_kind(self.status), &self.message);
                 if let Some(code) = self.code {
                     body["error"]["details"] = json!({"error_code": code});
                 }
                 body
             }
-            Dialect::Chat | Dialect::Responses => {
+            ApiDialect::Chat | ApiDialect::Responses => {
                 openai(openai_kind(self.status), None, &self.message)
             }
-            Dialect::Ollama => json!({"error": self.message}),
+            ApiDialect::Ollama => json!({"error": self.message}),
         };
         body.to_string().into()
     }
@@ -57,13 +57,13 @@ impl Fault {
 
     /// What ends a stream that cannot be finished; `inside` says that a line or event is still open
     /// (RULES 130), `id` which answer it is: clients of Responses take no end of another one.
-    pub(crate) fn last_words(&self, dialect: Dialect, inside: bool, id: Option<&str>) -> Bytes {
+    pub(crate) fn last_words(&self, dialect: ApiDialect, inside: bool, id: Option<&str>) -> Bytes {
         let body = self.body(dialect);
         let body = String::from_utf8_lossy(&body);
         let words = match dialect {
-            Dialect::Messages => format!("event: error\ndata: {body}\n\n"),
-            Dialect::Chat => format!("data: {body}\n\n"),
-            Dialect::Responses => {
+            ApiDialect::Messages => format!("event: error\ndata: {body}\n\n"),
+            ApiDialect::Chat => format!("data: {body}\n\n"),
+            ApiDialect::Responses => {
                 let error = json!({"code": "server_error", "message": self.message});
                 let mut response =
                     json!({"object": "response", "status": "failed", "error": error});
@@ -73,11 +73,11 @@ impl Fault {
                 let event = json!({"type": "response.failed", "response": response});
                 format!("event: response.failed\ndata: {event}\n\n")
             }
-            Dialect::Ollama => format!("{body}\n"),
+            ApiDialect::Ollama => format!("{body}\n"),
         };
         match (inside, dialect) {
             (false, _) => words.into(),
-            (true, Dialect::Ollama) => format!("\n{words}").into(),
+            (true, ApiDialect::Ollama) => format!("\n{words}").into(),
             (true, _) => format!("\n\n{words}").into(),
         }
     }
@@ -87,30 +87,30 @@ impl Fault {
 /// says about a prompt that is too long. A server that speaks several APIs may know one shape only,
 /// and what stands before it may answer with a page.
 pub(crate) fn translated(
-    dialect: Dialect,
+    dialect: ApiDialect,
     status: StatusCode,
     body: &[u8],
-    told: Option<Overflow>,
+    told: Option<ContextOverflow>,
 ) -> Option<Bytes> {
     let Ok(body) = serde_json::from_slice::<Value>(body) else {
-        return Some(Fault::new(status, page(status, body)).body(dialect));
+        return Some(ProxyFault::new(status, page(status, body)).body(dialect));
     };
     let error = body.get("error")?;
     let wrapped = body.get("type").and_then(Value::as_str) == Some("error");
     let shape = match error {
-        Value::Object(_) if wrapped => Dialect::Messages,
-        Value::Object(_) => Dialect::Chat,
-        Value::String(_) => Dialect::Ollama,
+        Value::Object(_) if wrapped => ApiDialect::Messages,
+        Value::Object(_) => ApiDialect::Chat,
+        Value::String(_) => ApiDialect::Ollama,
         _ => return None,
     };
-    let wanted = if dialect == Dialect::Responses { Dialect::Chat } else { dialect };
+    let wanted = if dialect == ApiDialect::Responses { ApiDialect::Chat } else { dialect };
     if shape == wanted {
         return None;
     }
     let message = error.get("message").unwrap_or(error).as_str()?;
     let told = told.and_then(|told| Some((told.size?, told.limit?)));
     let translated = match wanted {
-        Dialect::Messages => {
+        ApiDialect::Messages => {
             let known = error.get("type").and_then(Value::as_str).filter(|kind| is_anthropic(kind));
             let kind = known.unwrap_or_else(|| anthropic_kind(status));
             // The words by which clients of this API know that it is time to compact.
@@ -122,11 +122,11 @@ pub(crate) fn translated(
             };
             anthropic(kind, &message)
         }
-        Dialect::Chat | Dialect::Responses => {
+        ApiDialect::Chat | ApiDialect::Responses => {
             let code = told.map(|_| "context_length_exceeded");
             openai(openai_kind(status), code, message)
         }
-        Dialect::Ollama => json!({"error": message}),
+        ApiDialect::Ollama => json!({"error": message}),
     };
     Some(translated.to_string().into())
 }
@@ -210,13 +210,13 @@ fn openai_kind(status: StatusCode) -> &'static str {
 mod tests {
     use super::*;
 
-    const ALL: [Dialect; 4] =
-        [Dialect::Messages, Dialect::Chat, Dialect::Responses, Dialect::Ollama];
+    const ALL: [ApiDialect; 4] =
+        [ApiDialect::Messages, ApiDialect::Chat, ApiDialect::Responses, ApiDialect::Ollama];
 
     #[track_caller]
-    fn check(dialect: Dialect, status: u16, body: &str, told: [u64; 2], expected: Option<&str>) {
+    fn check(dialect: ApiDialect, status: u16, body: &str, told: [u64; 2], expected: Option<&str>) {
         let [size, limit] = told;
-        let told = (limit > 0).then_some(Overflow { limit: Some(limit), size: Some(size) });
+        let told = (limit > 0).then_some(ContextOverflow { limit: Some(limit), size: Some(size) });
         let status = StatusCode::from_u16(status).unwrap();
         let found = translated(dialect, status, body.as_bytes(), told);
         let found = found.map(|bytes| String::from_utf8(bytes.to_vec()).unwrap());
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn each_protocol_has_its_shape() {
-        let fault = Fault::new(StatusCode::PAYLOAD_TOO_LARGE, "it is \"too\" large");
+        let fault = ProxyFault::new(StatusCode::PAYLOAD_TOO_LARGE, "it is \"too\" large");
         let bodies = ALL.map(|dialect| String::from_utf8(fault.body(dialect).to_vec()).unwrap());
         let openai = r#"{"error":{"message":"it is \"too\" large","type":"invalid_request_error","param":null,"code":null}}"#;
         assert_eq!(
@@ -237,7 +237,7 @@ mod tests {
                 r#"{"error":"it is \"too\" large"}"#,
             ]
         );
-        let fault = Fault::new(StatusCode::NOT_FOUND, "gone");
+        let fault = ProxyFault::new(StatusCode::NOT_FOUND, "gone");
         let others = [Manner::Google, Manner::Amazon].map(|manner| fault.in_the_manner(manner));
         let google = r#"{"error":{"code":404,"message":"gone","status":"NOT_FOUND"}}"#;
         assert_eq!(others, [google, r#"{"message":"gone"}"#]);
@@ -248,14 +248,14 @@ mod tests {
         let message = "the upstream answered 502 with what its API does not say: Bad Gateway nginx";
         let page = "<html>\n<body><h1>Bad  Gateway</h1><hr>nginx</body></html>";
         let expected = format!(r#"{{"error":"{message}"}}"#);
-        check(Dialect::Ollama, 502, page, [0, 0], Some(&expected));
+        check(ApiDialect::Ollama, 502, page, [0, 0], Some(&expected));
         let expected = r#"{"type":"error","error":{"type":"authentication_error","message":"the upstream answered 401 and said nothing; its log may say why"}}"#;
-        check(Dialect::Messages, 401, "", [0, 0], Some(expected));
+        check(ApiDialect::Messages, 401, "", [0, 0], Some(expected));
     }
 
     #[test]
     fn a_stream_ends_with_an_event_of_its_protocol() {
-        let fault = Fault::new(StatusCode::BAD_GATEWAY, "gone");
+        let fault = ProxyFault::new(StatusCode::BAD_GATEWAY, "gone");
         let words = ALL
             .map(|dialect| fault.last_words(dialect, false, None).to_vec())
             .map(|words| String::from_utf8(words).unwrap());
@@ -269,22 +269,22 @@ mod tests {
             ]
         );
         let inside = |dialect| fault.last_words(dialect, true, Some("resp_1"));
-        assert!(inside(Dialect::Messages).starts_with(b"\n\nevent"));
-        assert!(inside(Dialect::Ollama).starts_with(b"\n{"));
-        let failed = String::from_utf8(inside(Dialect::Responses).to_vec()).unwrap();
+        assert!(inside(ApiDialect::Messages).starts_with(b"\n\nevent"));
+        assert!(inside(ApiDialect::Ollama).starts_with(b"\n{"));
+        let failed = String::from_utf8(inside(ApiDialect::Responses).to_vec()).unwrap();
         assert!(failed.contains(r#""id":"resp_1""#), "{failed}");
     }
 
     #[test]
     fn an_error_in_the_clients_own_shape_is_left_alone() {
         let anthropic = r#"{"type":"error","error":{"type":"overloaded_error","message":"m"}}"#;
-        check(Dialect::Messages, 529, anthropic, [0, 0], None);
+        check(ApiDialect::Messages, 529, anthropic, [0, 0], None);
         let openai = r#"{"error":{"message":"m","type":"t","code":"c"}}"#;
-        check(Dialect::Chat, 400, openai, [9, 5], None);
-        check(Dialect::Responses, 400, openai, [0, 0], None);
-        check(Dialect::Ollama, 400, r#"{"error":"m"}"#, [0, 0], None);
+        check(ApiDialect::Chat, 400, openai, [9, 5], None);
+        check(ApiDialect::Responses, 400, openai, [0, 0], None);
+        check(ApiDialect::Ollama, 400, r#"{"error":"m"}"#, [0, 0], None);
         for other in ["{}", r#"{"error":7}"#, r#"{"error":{}}"#] {
-            check(Dialect::Messages, 502, other, [0, 0], None);
+            check(ApiDialect::Messages, 502, other, [0, 0], None);
         }
     }
 
@@ -293,7 +293,7 @@ mod tests {
         let llama =
             r#"{"error":{"code":400,"message":"too big","type":"exceed_context_size_error"}}"#;
         check(
-            Dialect::Messages,
+            ApiDialect::Messages,
             400,
             llama,
             [3031, 2048],
@@ -301,9 +301,9 @@ mod tests {
                 r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 3031 tokens > 2048 maximum (too big)"}}"#,
             ),
         );
-        check(Dialect::Ollama, 400, llama, [0, 0], Some(r#"{"error":"too big"}"#));
+        check(ApiDialect::Ollama, 400, llama, [0, 0], Some(r#"{"error":"too big"}"#));
         check(
-            Dialect::Responses,
+            ApiDialect::Responses,
             429,
             r#"{"type":"error","error":{"type":"rate_limit_error","message":"slow"}}"#,
             [0, 0],
@@ -312,7 +312,7 @@ mod tests {
             ),
         );
         check(
-            Dialect::Messages,
+            ApiDialect::Messages,
             404,
             r#"{"error":"model \"x\" not found"}"#,
             [0, 0],

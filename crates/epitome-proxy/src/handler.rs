@@ -15,17 +15,17 @@ use hyper::body::Incoming;
 
 use crate::access::{Visitor, enter};
 use crate::app::App;
-use crate::call::Call;
-use crate::fault::Fault;
-use crate::levers;
+use crate::call::ProxiedRequest;
+use crate::controls;
+use crate::fault::ProxyFault;
 use crate::pages;
-use crate::route::{Api, Asked, Known, Manner, Route, Task, addressed, asked};
+use crate::route::{Asked, Known, Manner, RequestRoute, RouteTask, UpstreamApi, addressed, asked};
 use crate::settings::Unchosen;
-use crate::skip::Skip;
+use crate::skip::ProxySkip;
 use crate::stray;
 use crate::stream::Outflow;
-use crate::tee::Line;
-use crate::url::Url;
+use crate::tee::LedgerLineWriter;
+use crate::url::UpstreamUrl;
 
 /// By which clients of Amazon's APIs know an error.
 const AMAZON_ERROR: HeaderName = HeaderName::from_static("x-amzn-errortype");
@@ -35,7 +35,7 @@ struct Entered {
     visitor: Visitor,
     head: Parts,
     /// The API whose address it came in at; none at the bare one.
-    of: Option<Api>,
+    of: Option<UpstreamApi>,
     asked: Asked,
 }
 
@@ -68,16 +68,16 @@ async fn answer(
     app: &Arc<App>,
     entered: Entered,
     body: Incoming,
-    line: &mut Option<Line>,
-) -> Result<Response<Outflow>, Fault> {
+    line: &mut Option<LedgerLineWriter>,
+) -> Result<Response<Outflow>, ProxyFault> {
     let Entered { visitor, head, of, asked } = entered;
     no_tunnel(&head)?;
     if of.is_none() {
         if let Some(page) = pages::page(app, &head) {
             return Ok(page);
         }
-        if let Some(mcp) = levers::asked(app, &head) {
-            return levers::answer(app, &mcp, &visitor, head, body).await;
+        if let Some(mcp) = controls::asked(app, &head) {
+            return controls::answer(app, &mcp, &visitor, head, body).await;
         }
     }
     let (route, upstream) = match asked {
@@ -86,21 +86,21 @@ async fn answer(
         Asked::Bare(known) => bare(app, known, &head)?,
         Asked::Stray(stray) => {
             let message = stray.message(&head.method, &head.uri);
-            return Err(Fault::new(StatusCode::NOT_FOUND, message));
+            return Err(ProxyFault::new(StatusCode::NOT_FOUND, message));
         }
     };
-    *line = Some(Line::new(route.api, app.now()));
-    let skip = is_signed(&head.headers).then_some(Skip::Signed);
-    let call = Call { app: Arc::clone(app), head, route, visitor, upstream };
+    *line = Some(LedgerLineWriter::new(route.api, app.now()));
+    let skip = is_signed(&head.headers).then_some(ProxySkip::Signed);
+    let call = ProxiedRequest { app: Arc::clone(app), head, route, visitor, upstream };
     match route.task {
-        Task::Pass => call.pass(body, None, line).await,
-        Task::Prompt | Task::Count if skip.is_some() => call.pass(body, skip, line).await,
-        Task::Prompt | Task::Count => call.converse(body, line).await,
+        RouteTask::Pass => call.pass(body, None, line).await,
+        RouteTask::Prompt | RouteTask::Count if skip.is_some() => call.pass(body, skip, line).await,
+        RouteTask::Prompt | RouteTask::Count => call.converse(body, line).await,
     }
 }
 
 /// Refuses what would make another kind of connection of it, or asks for another host.
-fn no_tunnel(head: &Parts) -> Result<(), Fault> {
+fn no_tunnel(head: &Parts) -> Result<(), ProxyFault> {
     let upgrade = head.headers.get(UPGRADE).map(HeaderValue::as_bytes).unwrap_or_default();
     let websocket = upgrade.eq_ignore_ascii_case(b"websocket");
     let elsewhere = head.method == Method::CONNECT || head.uri.authority().is_some();
@@ -112,35 +112,35 @@ fn no_tunnel(head: &Parts) -> Result<(), Fault> {
     // With this status Codex goes on without websockets at once, with any other it tries again for
     // seconds.
     let status = if websocket { StatusCode::UPGRADE_REQUIRED } else { StatusCode::NOT_IMPLEMENTED };
-    Err(Fault::new(status, message))
+    Err(ProxyFault::new(status, message))
 }
 
 /// The upstream that an address belongs to.
-fn own(app: &App, api: Api, head: &Parts) -> Result<Url, Fault> {
+fn own(app: &App, api: UpstreamApi, head: &Parts) -> Result<UpstreamUrl, ProxyFault> {
     let upstream = app.settings.upstreams.own(api);
     upstream.cloned().ok_or_else(|| unset(api, &head.method, &head.uri))
 }
 
 /// The way of what is asked at the bare address.
-fn bare(app: &App, known: Known, head: &Parts) -> Result<(Route, Url), Fault> {
+fn bare(app: &App, known: Known, head: &Parts) -> Result<(RequestRoute, UpstreamUrl), ProxyFault> {
     let Known { apis, dialect, task } = known;
     match (app.settings.upstreams.bare(apis), apis) {
-        (Ok((api, url)), _) => Ok((Route { api, dialect, task }, url.clone())),
+        (Ok((api, url)), _) => Ok((RequestRoute { api, dialect, task }, url.clone())),
         (Err(Unchosen::Unset), &[api, ..]) => Err(unset(api, &head.method, &head.uri)),
         (Err(_), _) => {
             let message = stray::undecided(&head.method, &head.uri, apis);
-            Err(Fault::new(StatusCode::NOT_FOUND, message))
+            Err(ProxyFault::new(StatusCode::NOT_FOUND, message))
         }
     }
 }
 
-fn unset(api: Api, method: &Method, uri: &Uri) -> Fault {
+fn unset(api: UpstreamApi, method: &Method, uri: &Uri) -> ProxyFault {
     let message = format!(
         "no upstream is set for {0}, where {method} {1} belongs: start with `--{0}-upstream URL`",
         api.name(),
         uri.path()
     );
-    Fault::new(StatusCode::NOT_FOUND, message)
+    ProxyFault::new(StatusCode::NOT_FOUND, message)
 }
 
 /// Whether a signature of AWS covers the body (RULES 133).
@@ -150,7 +150,7 @@ fn is_signed(headers: &HeaderMap) -> bool {
 }
 
 /// A fault as an answer.
-fn refused(fault: &Fault, manner: Manner) -> Response<Outflow> {
+fn refused(fault: &ProxyFault, manner: Manner) -> Response<Outflow> {
     let mut response = Response::new(Outflow::whole(fault.in_the_manner(manner)));
     *response.status_mut() = fault.status;
     let headers = response.headers_mut();

@@ -32,6 +32,7 @@ mod app;
 mod body;
 mod call;
 mod clients;
+mod controls;
 mod count;
 mod decode;
 mod dump;
@@ -39,16 +40,15 @@ mod facts;
 mod fault;
 mod handler;
 mod headers;
-mod heard;
 mod ledger;
-mod levers;
 mod lobby;
 mod metrics;
+mod ollama_context;
 mod page;
 mod pages;
 mod prepare;
 mod recording;
-mod room;
+mod response;
 mod route;
 mod server;
 mod settings;
@@ -62,12 +62,12 @@ mod upstream;
 mod url;
 mod windows;
 
-pub use access::{PathToken, Token, TokenError};
+pub use access::{AccessToken, PathToken, TokenError};
 pub use ledger::{
-    BOUNDS, Bill, Conversation, Figures, Histogram, Ledger, LedgerKeeper, OwnCost, Rates, Snapshot,
-    Terms,
+    BOUNDS, ConversationFigures, LatencyHistogram, LedgerKeeper, LedgerOptions, LedgerSnapshot,
+    OwnCost, PromptCost, Rates, RequestSums, UsageLedger,
 };
-pub use route::Api;
-pub use server::{Proxy, Running};
-pub use settings::{ProxyError, Settings, Upstreams};
-pub use url::{Url, UrlError};
+pub use route::UpstreamApi;
+pub use server::{Proxy, RunningProxy};
+pub use settings::{ProxyError, ProxySettings, Upstreams};
+pub use url::{UpstreamUrl, UrlError};

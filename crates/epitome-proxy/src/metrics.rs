@@ -6,13 +6,13 @@
 use std::fmt::{Display, Write};
 use std::time::SystemTime;
 
-use crate::ledger::{BOUNDS, Histogram, Snapshot, categories};
+use crate::ledger::{BOUNDS, LatencyHistogram, LedgerSnapshot, categories};
 
 /// The type that the text is served as.
 pub(crate) const TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// All figures, as metrics.
-pub(crate) fn text(books: &Snapshot, now: SystemTime) -> String {
+pub(crate) fn text(books: &LedgerSnapshot, now: SystemTime) -> String {
     let mut out = Exposition::default();
     let all = &books.all;
     out.family("requests_total", "counter", "Requests by API and status; 0 without an answer.");
@@ -114,7 +114,7 @@ impl Exposition {
         self.sample(name, &[], value);
     }
 
-    fn histogram(&mut self, name: &str, help: &str, times: &Histogram) {
+    fn histogram(&mut self, name: &str, help: &str, times: &LatencyHistogram) {
         self.family(name, "histogram", help);
         let bucket = format!("{name}_bucket");
         let mut below = 0;
@@ -139,17 +139,17 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::ledger::Exchange;
+    use crate::ledger::FinishedRequest;
     use crate::ledger::tests::{exchange, ledger, terms};
-    use crate::skip::Skip;
+    use crate::skip::ProxySkip;
 
     fn told() -> String {
         let ledger = ledger(terms());
         ledger.record(&exchange("evil\"} 1\n", 10, 10_000, 4_000));
         let slow = Some(Duration::from_secs(3_600));
-        let skip = Some(Skip::Deadline);
-        let skipped = Exchange { skip, first_byte: slow, ..exchange("b", 20, 5_000, 5_000) };
-        ledger.record(&Exchange { status: 529, model: Some("x\"y".into()), ..skipped });
+        let skip = Some(ProxySkip::Deadline);
+        let skipped = FinishedRequest { skip, first_byte: slow, ..exchange("b", 20, 5_000, 5_000) };
+        ledger.record(&FinishedRequest { status: 529, model: Some("x\"y".into()), ..skipped });
         text(&ledger.snapshot(), SystemTime::UNIX_EPOCH)
     }
 

@@ -13,42 +13,42 @@ use http::request::Parts;
 use http::{Method, Response};
 
 use crate::app::App;
-use crate::ledger::Snapshot;
+use crate::ledger::LedgerSnapshot;
 use crate::stream::Outflow;
 use crate::{metrics, page, status};
 
 /// What a page of ours is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Page {
+enum StatusPage {
     Html,
     Json,
     Metrics,
 }
 
-impl Page {
+impl StatusPage {
     /// The page of a path. `/status` is for people, unless JSON is asked for.
     fn of(path: &str, headers: &HeaderMap) -> Option<Self> {
         let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
         let wants = |kind: &str| accepted.is_some_and(|accepted| accepted.contains(kind));
         match path {
-            "/status" if wants("application/json") && !wants("text/html") => Some(Page::Json),
-            "/status" => Some(Page::Html),
-            "/status.json" => Some(Page::Json),
-            "/metrics" => Some(Page::Metrics),
+            "/status" if wants("application/json") && !wants("text/html") => Some(StatusPage::Json),
+            "/status" => Some(StatusPage::Html),
+            "/status.json" => Some(StatusPage::Json),
+            "/metrics" => Some(StatusPage::Metrics),
             _ => None,
         }
     }
 
     fn answer(
         self,
-        books: &Snapshot,
+        books: &LedgerSnapshot,
         outage: Option<&StoreOutage>,
         now: SystemTime,
     ) -> Response<Outflow> {
         let (kind, body) = match self {
-            Page::Html => (page::TYPE, page::page(books, outage, now)),
-            Page::Json => (status::TYPE, status::json(books, outage, now)),
-            Page::Metrics => (metrics::TYPE, metrics::text(books, now)),
+            StatusPage::Html => (page::TYPE, page::page(books, outage, now)),
+            StatusPage::Json => (status::TYPE, status::json(books, outage, now)),
+            StatusPage::Metrics => (metrics::TYPE, metrics::text(books, now)),
         };
         let mut response = Response::new(Outflow::whole(body));
         for (name, value) in [
@@ -71,7 +71,7 @@ const HERE: &str = "Epitome is here. What it does is shown at /status of this ad
 
 /// The page that a request asks for; none where it asks for no page of ours.
 pub(crate) fn page(app: &App, head: &Parts) -> Option<Response<Outflow>> {
-    let asked = Page::of(head.uri.path(), &head.headers)?;
+    let asked = StatusPage::of(head.uri.path(), &head.headers)?;
     if !matches!(head.method, Method::GET | Method::HEAD) {
         return None;
     }
@@ -92,19 +92,19 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(path: &str, accept: Option<&'static str>, expected: Option<Page>) {
+    fn check(path: &str, accept: Option<&'static str>, expected: Option<StatusPage>) {
         let mut headers = HeaderMap::new();
         headers.extend(accept.map(|value| (ACCEPT, HeaderValue::from_static(value))));
-        assert_eq!(Page::of(path, &headers), expected, "{path} {accept:?}");
+        assert_eq!(StatusPage::of(path, &headers), expected, "{path} {accept:?}");
     }
 
     #[test]
     fn people_and_programs_are_shown_their_own() {
-        check("/status", None, Some(Page::Html));
-        check("/status", Some("text/html,application/xhtml+xml,*/*;q=0.8"), Some(Page::Html));
-        check("/status", Some("application/json"), Some(Page::Json));
-        check("/status.json", Some("text/html"), Some(Page::Json));
-        check("/metrics", None, Some(Page::Metrics));
+        check("/status", None, Some(StatusPage::Html));
+        check("/status", Some("text/html,application/xhtml+xml,*/*;q=0.8"), Some(StatusPage::Html));
+        check("/status", Some("application/json"), Some(StatusPage::Json));
+        check("/status.json", Some("text/html"), Some(StatusPage::Json));
+        check("/metrics", None, Some(StatusPage::Metrics));
         check("/", None, None);
         check("/v1/status", None, None);
     }

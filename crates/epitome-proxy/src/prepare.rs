@@ -8,8 +8,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use epitome::{Ask, Error, Format, Hub, Sent, Window};
-use epitome_types::Overflow;
+use epitome::{Error, Format, RoutedPrompt, RoutedRequest, SessionRouter, WindowSetting};
+use epitome_types::ContextOverflow;
 use http::HeaderMap;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -18,14 +18,14 @@ use tokio::time::timeout;
 
 use crate::clients;
 use crate::decode::{Encoding, Undecoded, bound, decode, encodings};
-use crate::facts::Facts;
+use crate::facts::BodyFacts;
 use crate::headers::Payload;
+use crate::ollama_context::with_room;
 use crate::recording::Recordings;
-use crate::room::with_room;
-use crate::route::{Dialect, Task};
-use crate::skip::Skip;
+use crate::route::{ApiDialect, RouteTask};
+use crate::skip::ProxySkip;
 use crate::tether;
-use crate::windows::Windows;
+use crate::windows::ServerWindows;
 
 /// From so many bytes on a body waits for others that are as large; smaller ones never do.
 const LARGE: usize = 1 << 20;
@@ -77,13 +77,13 @@ fn units(bytes: usize) -> usize {
 /// Makes prompts.
 #[derive(Clone)]
 pub(crate) struct Prepare {
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) hub: Arc<SessionRouter>,
     /// How long making a prompt may take.
     pub(crate) within: Duration,
     /// The largest body, decoded.
     pub(crate) max_decoded: usize,
     /// What Ollama says of its models, where there is one.
-    pub(crate) windows: Option<Arc<Windows>>,
+    pub(crate) windows: Option<Arc<ServerWindows>>,
     pub(crate) large: LargeBodies,
     /// Answers that prove what the next request goes on from.
     pub(crate) recordings: Arc<Recordings>,
@@ -91,11 +91,11 @@ pub(crate) struct Prepare {
 
 /// A request that holds a conversation.
 #[derive(Clone)]
-pub(crate) struct Came {
+pub(crate) struct IncomingRequest {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    pub(crate) dialect: Dialect,
-    pub(crate) task: Task,
+    pub(crate) dialect: ApiDialect,
+    pub(crate) task: RouteTask,
     pub(crate) tenant: String,
 }
 
@@ -104,8 +104,8 @@ pub(crate) struct Prepared {
     pub(crate) body: Bytes,
     pub(crate) payload: Payload,
     /// What the hub made of it, and of what.
-    pub(crate) made: Option<(Ask, Sent)>,
-    pub(crate) skip: Option<Skip>,
+    pub(crate) made: Option<(RoutedRequest, RoutedPrompt)>,
+    pub(crate) skip: Option<ProxySkip>,
     /// Whether it is none of the conversation's turns.
     pub(crate) side: bool,
     pub(crate) model: Option<String>,
@@ -115,7 +115,7 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     /// What the hub made.
-    pub(crate) fn sent(&self) -> Option<&Sent> {
+    pub(crate) fn sent(&self) -> Option<&RoutedPrompt> {
         self.made.as_ref().map(|(_, sent)| sent)
     }
 }
@@ -130,22 +130,22 @@ pub(crate) enum Declined {
 }
 
 /// What could be told of a body before its prompt was made.
-struct Told {
-    ask: Ask,
+struct BodyHints {
+    ask: RoutedRequest,
     model: Option<String>,
 }
 
 /// What became of a body.
-enum Outcome {
-    Made(Box<Sent>),
-    Passed(Skip),
+enum PrepareOutcome {
+    Made(Box<RoutedPrompt>),
+    Passed(ProxySkip),
     Side,
     Declined(Declined),
 }
 
 impl Prepare {
-    /// Makes what is sent for a request; `Task::Count` decides and records nothing.
-    pub(crate) async fn prepare(&self, came: &Came) -> Result<Prepared, Declined> {
+    /// Makes what is sent for a request; `RouteTask::Count` decides and records nothing.
+    pub(crate) async fn prepare(&self, came: &IncomingRequest) -> Result<Prepared, Declined> {
         let told = Arc::new(OnceLock::new());
         // How large an encoded body is only shows once it is decoded, and then it is there.
         let most = most_decoded(came, self.max_decoded);
@@ -160,24 +160,26 @@ impl Prepare {
                 };
                 bounded(self.within, work).await
             }
-            Err(_) => Err(Skip::Deadline),
+            Err(_) => Err(ProxySkip::Deadline),
         };
         let (made, mut side, skip) = match outcome {
-            Ok(Outcome::Declined(why)) => return Err(why),
-            Ok(Outcome::Made(sent)) => (Some(*sent), false, None),
-            Ok(Outcome::Side) => (None, true, None),
-            Ok(Outcome::Passed(skip)) | Err(skip) => (None, false, Some(skip)),
+            Ok(PrepareOutcome::Declined(why)) => return Err(why),
+            Ok(PrepareOutcome::Made(sent)) => (Some(*sent), false, None),
+            Ok(PrepareOutcome::Side) => (None, true, None),
+            Ok(PrepareOutcome::Passed(skip)) | Err(skip) => (None, false, Some(skip)),
         };
-        side |= came.task == Task::Count;
-        let told: Option<&Told> = told.get();
+        side |= came.task == RouteTask::Count;
+        let told: Option<&BodyHints> = told.get();
         let made = match (made, told, skip) {
-            (None, Some(told), Some(Skip::Deadline | Skip::Failed | Skip::Panicked)) => {
-                self.look(&told.ask).await
-            }
+            (
+                None,
+                Some(told),
+                Some(ProxySkip::Deadline | ProxySkip::Failed | ProxySkip::Panicked),
+            ) => self.look(&told.ask).await,
             (made, ..) => made,
         };
         let is_oversized = made.as_ref().is_some_and(|sent| !sent.prompt.fits && !side);
-        let skip = skip.or(is_oversized.then_some(Skip::Oversized));
+        let skip = skip.or(is_oversized.then_some(ProxySkip::Oversized));
         let (body, payload) = match &made {
             Some(sent) => (self.outgoing(sent, came.dialect), Payload::Plain),
             None => (came.body.clone(), Payload::AsItCame),
@@ -194,21 +196,26 @@ impl Prepare {
     }
 
     /// A prompt as its upstream is sent it.
-    pub(crate) fn outgoing(&self, sent: &Sent, dialect: Dialect) -> Bytes {
+    pub(crate) fn outgoing(&self, sent: &RoutedPrompt, dialect: ApiDialect) -> Bytes {
         let bytes = &sent.prompt.bytes;
         let roomy = match self.hub.window() {
-            Window::Size(size) if dialect == Dialect::Ollama => with_room(bytes, size),
+            WindowSetting::Size(size) if dialect == ApiDialect::Ollama => with_room(bytes, size),
             _ => None,
         };
         roomy.unwrap_or_else(|| bytes.clone())
     }
 
     /// The prompt again, once its provider refused it as too long.
-    pub(crate) async fn again(&self, ask: &Ask, sent: &Sent, told: Overflow) -> Option<Sent> {
+    pub(crate) async fn again(
+        &self,
+        ask: &RoutedRequest,
+        sent: &RoutedPrompt,
+        told: ContextOverflow,
+    ) -> Option<RoutedPrompt> {
         let (hub, ask, sent) = (Arc::clone(&self.hub), ask.clone(), sent.clone());
         let made = move || {
             Handle::current().block_on(async {
-                hub.overflowed(&ask, &sent, told).await;
+                hub.record_overflow(&ask, &sent, told).await;
                 hub.prompt_again(&ask, &sent).await
             })
         };
@@ -233,82 +240,90 @@ impl Prepare {
     }
 
     /// The conversation as it was last decided on, with what is new as it came.
-    async fn look(&self, ask: &Ask) -> Option<Sent> {
+    async fn look(&self, ask: &RoutedRequest) -> Option<RoutedPrompt> {
         let (hub, ask) = (Arc::clone(&self.hub), ask.clone());
-        bounded(self.within / 4, move || hub.look(&ask)).await.ok()?.ok()
+        bounded(self.within / 4, move || hub.preview(&ask)).await.ok()?.ok()
     }
 
     /// What Ollama says of the window of a model, where the user says nothing of it.
     fn window_of(&self, model: &str) -> Option<u64> {
-        let windows = self.windows.as_ref().filter(|_| self.hub.window() == Window::Guessed)?;
+        let windows =
+            self.windows.as_ref().filter(|_| self.hub.window() == WindowSetting::Guessed)?;
         Handle::current().block_on(windows.of(model))
     }
 
-    fn outcome(&self, came: &Came, room: &mut Room, told: &OnceLock<Told>) -> Outcome {
+    fn outcome(
+        &self,
+        came: &IncomingRequest,
+        room: &mut Room,
+        told: &OnceLock<BodyHints>,
+    ) -> PrepareOutcome {
         let came_in = match plain(came, self.max_decoded) {
             Ok(body) => {
                 room.shrink(body.len());
                 body
             }
             Err(Undecoded::TooLarge(most)) => {
-                return Outcome::Declined(Declined::TooLarge(most));
+                return PrepareOutcome::Declined(Declined::TooLarge(most));
             }
-            Err(Undecoded::Unreadable) => return Outcome::Passed(Skip::Unreadable),
+            Err(Undecoded::Unreadable) => return PrepareOutcome::Passed(ProxySkip::Unreadable),
         };
-        let Some(facts) = Facts::of(&came_in, came.dialect) else {
-            return Outcome::Passed(Skip::Unreadable);
+        let Some(facts) = BodyFacts::of(&came_in, came.dialect) else {
+            return PrepareOutcome::Passed(ProxySkip::Unreadable);
         };
-        let thread = facts.thread().filter(|_| came.dialect == Dialect::Messages);
+        let thread = facts.thread().filter(|_| came.dialect == ApiDialect::Messages);
         let body = match thread.map(|thread| tether::untied(&came_in, thread)) {
             None => came_in.clone(),
             Some(Some(untied)) => untied,
             // There is no conversation to send anew for a count.
-            Some(None) if came.task == Task::Count => return Outcome::Passed(Skip::Chained),
-            Some(None) => return Outcome::Declined(Declined::Tethered),
+            Some(None) if came.task == RouteTask::Count => {
+                return PrepareOutcome::Passed(ProxySkip::Chained);
+            }
+            Some(None) => return PrepareOutcome::Declined(Declined::Tethered),
         };
         let told = told.get_or_init(|| self.told(came, &facts, body));
         if facts.is_chained() {
-            return Outcome::Passed(Skip::Chained);
+            return PrepareOutcome::Passed(ProxySkip::Chained);
         }
         if facts.has_provider_edits() {
-            return Outcome::Passed(Skip::ProviderEdits);
+            return PrepareOutcome::Passed(ProxySkip::ProviderEdits);
         }
-        let is_count = came.task == Task::Count;
+        let is_count = came.task == RouteTask::Count;
         if !is_count && clients::is_side_request(&came.headers, &facts, &told.ask.bytes) {
-            return Outcome::Side;
+            return PrepareOutcome::Side;
         }
         self.made(&told.ask, is_count)
     }
 
     /// What can be told of a request before its prompt is made; `body` is what it says.
-    fn told(&self, came: &Came, facts: &Facts<'_>, body: Bytes) -> Told {
+    fn told(&self, came: &IncomingRequest, facts: &BodyFacts<'_>, body: Bytes) -> BodyHints {
         let (format, model) = (came.dialect.format(), facts.model());
         let window = clients::window(&came.headers).or_else(|| facts.num_ctx());
         let asked = model.as_deref().filter(|_| window.is_none() && format == Format::Ollama);
         let told = asked.and_then(|model| self.window_of(model));
         let (tenant, label) = (came.tenant.clone(), clients::label(&came.headers));
-        Told { ask: Ask { bytes: body, format, tenant, label, window, told }, model }
+        BodyHints { ask: RoutedRequest { bytes: body, format, tenant, label, window, told }, model }
     }
 
     /// The prompt, or for a count what it would be.
-    fn made(&self, ask: &Ask, is_count: bool) -> Outcome {
+    fn made(&self, ask: &RoutedRequest, is_count: bool) -> PrepareOutcome {
         if ask.label.is_none() {
             // Without an id only what is recorded tells which conversation this is.
             Handle::current().block_on(self.recordings.settled());
         }
         let made = match is_count {
-            true => self.hub.look(ask),
-            false => Handle::current().block_on(self.hub.prompt(ask)),
+            true => self.hub.preview(ask),
+            false => Handle::current().block_on(self.hub.prompt_for(ask)),
         };
         match made {
-            Ok(sent) => Outcome::Made(Box::new(sent)),
+            Ok(sent) => PrepareOutcome::Made(Box::new(sent)),
             Err(Error::Input(error)) => {
                 tracing::warn!(%error, "a request cannot be read");
-                Outcome::Passed(Skip::Unreadable)
+                PrepareOutcome::Passed(ProxySkip::Unreadable)
             }
             Err(error) => {
                 tracing::warn!(%error, "no prompt could be made");
-                Outcome::Passed(Skip::Failed)
+                PrepareOutcome::Passed(ProxySkip::Failed)
             }
         }
     }
@@ -318,17 +333,17 @@ impl Prepare {
 async fn bounded<T: Send + 'static>(
     within: Duration,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Skip> {
+) -> Result<T, ProxySkip> {
     match timeout(within, spawn_blocking(work)).await {
         Ok(Ok(done)) => Ok(done),
         // A panic stays on its thread.
-        Ok(Err(_)) => Err(Skip::Panicked),
-        Err(_) => Err(Skip::Deadline),
+        Ok(Err(_)) => Err(ProxySkip::Panicked),
+        Err(_) => Err(ProxySkip::Deadline),
     }
 }
 
 /// How many bytes the body of a request may come to without its encodings.
-fn most_decoded(came: &Came, most: usize) -> usize {
+fn most_decoded(came: &IncomingRequest, most: usize) -> usize {
     match encodings(&came.headers) {
         Ok(encodings) if !encodings.is_empty() => bound(came.body.len(), most),
         _ => came.body.len(),
@@ -336,7 +351,7 @@ fn most_decoded(came: &Came, most: usize) -> usize {
 }
 
 /// The body of a request without its encodings.
-fn plain(came: &Came, most: usize) -> Result<Bytes, Undecoded> {
+fn plain(came: &IncomingRequest, most: usize) -> Result<Bytes, Undecoded> {
     let encodings: Vec<Encoding> = encodings(&came.headers)?;
     decode(came.body.clone(), &encodings, most)
 }
@@ -360,11 +375,11 @@ mod tests {
 
     #[tokio::test]
     async fn an_encoded_body_has_room_for_what_it_may_come_to() {
-        let mut came = Came {
+        let mut came = IncomingRequest {
             headers: HeaderMap::new(),
             body: Bytes::from(vec![0; 300 << 10]),
-            dialect: Dialect::Messages,
-            task: Task::Prompt,
+            dialect: ApiDialect::Messages,
+            task: RouteTask::Prompt,
             tenant: String::new(),
         };
         assert_eq!(most_decoded(&came, 64 << 20), 300 << 10);

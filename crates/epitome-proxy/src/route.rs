@@ -14,7 +14,7 @@ use crate::stray::Stray;
 
 /// An API, and with it the upstream that may see a request's credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Api {
+pub enum UpstreamApi {
     /// Anthropic's.
     Anthropic,
     /// OpenAI's, and what is compatible with it.
@@ -23,20 +23,20 @@ pub enum Api {
     Ollama,
 }
 
-impl Api {
+impl UpstreamApi {
     /// Its name, as the settings spell it.
     pub fn name(self) -> &'static str {
         match self {
-            Api::Anthropic => "anthropic",
-            Api::OpenAi => "openai",
-            Api::Ollama => "ollama",
+            UpstreamApi::Anthropic => "anthropic",
+            UpstreamApi::OpenAi => "openai",
+            UpstreamApi::Ollama => "ollama",
         }
     }
 }
 
 /// How a conversation and its answers are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Dialect {
+pub(crate) enum ApiDialect {
     /// Anthropic Messages.
     Messages,
     /// OpenAI Chat Completions.
@@ -47,30 +47,30 @@ pub(crate) enum Dialect {
     Ollama,
 }
 
-impl Dialect {
+impl ApiDialect {
     /// The format of its conversations.
     pub(crate) fn format(self) -> Format {
         match self {
-            Dialect::Messages => Format::Anthropic,
-            Dialect::Chat => Format::OpenAi,
-            Dialect::Responses => Format::Responses,
-            Dialect::Ollama => Format::Ollama,
+            ApiDialect::Messages => Format::Anthropic,
+            ApiDialect::Chat => Format::OpenAi,
+            ApiDialect::Responses => Format::Responses,
+            ApiDialect::Ollama => Format::Ollama,
         }
     }
 
     /// How errors are worded for a client of an API that asked for something else.
-    pub(crate) fn of(api: Api) -> Self {
+    pub(crate) fn of(api: UpstreamApi) -> Self {
         match api {
-            Api::Anthropic => Dialect::Messages,
-            Api::OpenAi => Dialect::Chat,
-            Api::Ollama => Dialect::Ollama,
+            UpstreamApi::Anthropic => ApiDialect::Messages,
+            UpstreamApi::OpenAi => ApiDialect::Chat,
+            UpstreamApi::Ollama => ApiDialect::Ollama,
         }
     }
 }
 
 /// What is done with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Task {
+pub(crate) enum RouteTask {
     /// It holds a conversation for the model to go on with.
     Prompt,
     /// It asks how large a conversation is.
@@ -83,7 +83,7 @@ pub(crate) enum Task {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
     /// As clients of this API read it.
-    Of(Dialect),
+    Of(ApiDialect),
     /// As clients of Google's APIs do.
     Google,
     /// As clients of Amazon's do.
@@ -92,20 +92,20 @@ pub(crate) enum Manner {
 
 /// Where a request goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Route {
+pub(crate) struct RequestRoute {
     /// The API whose upstream it goes to.
-    pub(crate) api: Api,
-    pub(crate) dialect: Dialect,
-    pub(crate) task: Task,
+    pub(crate) api: UpstreamApi,
+    pub(crate) dialect: ApiDialect,
+    pub(crate) task: RouteTask,
 }
 
 /// A path that is known at the bare address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
     /// The APIs that have it, its own one first.
-    pub(crate) apis: &'static [Api],
-    pub(crate) dialect: Dialect,
-    pub(crate) task: Task,
+    pub(crate) apis: &'static [UpstreamApi],
+    pub(crate) dialect: ApiDialect,
+    pub(crate) task: RouteTask,
 }
 
 /// What a request asks for.
@@ -114,7 +114,7 @@ pub(crate) enum Asked {
     /// Whether somebody is here.
     Alive,
     /// Something of the one upstream that has this address.
-    Of(Route),
+    Of(RequestRoute),
     /// Something of an API, at the bare address.
     Bare(Known),
     /// Something that nobody here has.
@@ -125,8 +125,8 @@ impl Asked {
     /// How a fault is worded for whoever asks.
     pub(crate) fn manner(self) -> Manner {
         match self {
-            Asked::Alive => Manner::Of(Dialect::Chat),
-            Asked::Of(Route { dialect, .. }) | Asked::Bare(Known { dialect, .. }) => {
+            Asked::Alive => Manner::Of(ApiDialect::Chat),
+            Asked::Of(RequestRoute { dialect, .. }) | Asked::Bare(Known { dialect, .. }) => {
                 Manner::Of(dialect)
             }
             Asked::Stray(stray) => stray.manner(),
@@ -139,9 +139,9 @@ impl Asked {
 const ADDRESSES: &str = "to";
 
 /// Who has the paths of Anthropic's conversations.
-const MESSAGES: &[Api] = &[Api::Anthropic, Api::Ollama];
+const MESSAGES: &[UpstreamApi] = &[UpstreamApi::Anthropic, UpstreamApi::Ollama];
 /// Who has the paths of OpenAI's API.
-const COMPATIBLE: &[Api] = &[Api::OpenAi, Api::Ollama];
+const COMPATIBLE: &[UpstreamApi] = &[UpstreamApi::OpenAi, UpstreamApi::Ollama];
 
 /// What stands under `v1` of OpenAI's API.
 const OPENAI: [&str; 22] = [
@@ -205,15 +205,20 @@ pub(crate) fn behind(uri: &Uri, is_right: impl Fn(&str) -> bool) -> Option<Uri> 
 }
 
 /// The upstream that an address belongs to, and what is asked of it.
-pub(crate) fn addressed(uri: &Uri) -> Option<(Api, Uri)> {
+pub(crate) fn addressed(uri: &Uri) -> Option<(UpstreamApi, Uri)> {
     let inner = behind(uri, |first| first == ADDRESSES)?;
-    let all = [Api::Anthropic, Api::OpenAi, Api::Ollama];
+    let all = [UpstreamApi::Anthropic, UpstreamApi::OpenAi, UpstreamApi::Ollama];
     all.into_iter().find_map(|api| Some((api, behind(&inner, |first| first == api.name())?)))
 }
 
 /// Finds out what a request asks for, of one upstream or at the bare address. A slash more or less
 /// in its path makes no other request of it.
-pub(crate) fn asked(of: Option<Api>, method: &Method, uri: &Uri, headers: &HeaderMap) -> Asked {
+pub(crate) fn asked(
+    of: Option<UpstreamApi>,
+    method: &Method,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Asked {
     let path = uri.path().trim_matches('/');
     let probes = match of {
         Some(_) => *method == Method::HEAD,
@@ -223,22 +228,26 @@ pub(crate) fn asked(of: Option<Api>, method: &Method, uri: &Uri, headers: &Heade
         return Asked::Alive;
     }
     let talk = conversation(path);
-    let task = |task| if *method == Method::POST { task } else { Task::Pass };
+    let task = |task| if *method == Method::POST { task } else { RouteTask::Pass };
     match (of, talk) {
-        (Some(api), Some((dialect, asked))) => Asked::Of(Route { api, dialect, task: task(asked) }),
-        (Some(api), None) => Asked::Of(Route { api, dialect: Dialect::of(api), task: Task::Pass }),
+        (Some(api), Some((dialect, asked))) => {
+            Asked::Of(RequestRoute { api, dialect, task: task(asked) })
+        }
+        (Some(api), None) => {
+            Asked::Of(RequestRoute { api, dialect: ApiDialect::of(api), task: RouteTask::Pass })
+        }
         (None, Some((dialect, asked))) => {
             let apis = match dialect {
-                Dialect::Messages => MESSAGES,
-                Dialect::Chat | Dialect::Responses => COMPATIBLE,
-                Dialect::Ollama => &[Api::Ollama],
+                ApiDialect::Messages => MESSAGES,
+                ApiDialect::Chat | ApiDialect::Responses => COMPATIBLE,
+                ApiDialect::Ollama => &[UpstreamApi::Ollama],
             };
             Asked::Bare(Known { apis, dialect, task: task(asked) })
         }
         (None, None) => match passing(path, headers).filter(|_| !Stray::is_google(uri, headers)) {
             Some(apis) => {
-                let dialect = Dialect::of(apis[0]);
-                Asked::Bare(Known { apis, dialect, task: Task::Pass })
+                let dialect = ApiDialect::of(apis[0]);
+                Asked::Bare(Known { apis, dialect, task: RouteTask::Pass })
             }
             None => Asked::Stray(Stray::of(uri, headers)),
         },
@@ -246,19 +255,19 @@ pub(crate) fn asked(of: Option<Api>, method: &Method, uri: &Uri, headers: &Heade
 }
 
 /// A path that conversations are posted to.
-fn conversation(path: &str) -> Option<(Dialect, Task)> {
+fn conversation(path: &str) -> Option<(ApiDialect, RouteTask)> {
     Some(match path {
-        "v1/messages" => (Dialect::Messages, Task::Prompt),
-        "v1/messages/count_tokens" => (Dialect::Messages, Task::Count),
-        "v1/chat/completions" | "chat/completions" => (Dialect::Chat, Task::Prompt),
-        "v1/responses" | "responses" => (Dialect::Responses, Task::Prompt),
-        "api/chat" => (Dialect::Ollama, Task::Prompt),
+        "v1/messages" => (ApiDialect::Messages, RouteTask::Prompt),
+        "v1/messages/count_tokens" => (ApiDialect::Messages, RouteTask::Count),
+        "v1/chat/completions" | "chat/completions" => (ApiDialect::Chat, RouteTask::Prompt),
+        "v1/responses" | "responses" => (ApiDialect::Responses, RouteTask::Prompt),
+        "api/chat" => (ApiDialect::Ollama, RouteTask::Prompt),
         _ => return None,
     })
 }
 
 /// Who has any other path that is known.
-fn passing(path: &str, headers: &HeaderMap) -> Option<&'static [Api]> {
+fn passing(path: &str, headers: &HeaderMap) -> Option<&'static [UpstreamApi]> {
     let is_anthropic = is_of_anthropic(headers);
     let first = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
     // Other services have longer paths that begin alike (`models/chat/completions`).
@@ -266,12 +275,12 @@ fn passing(path: &str, headers: &HeaderMap) -> Option<&'static [Api]> {
     match (path.strip_prefix("v1/"), path.strip_prefix("api/")) {
         (Some(rest), _) if rest.starts_with("messages/") || rest == "complete" => Some(MESSAGES),
         (Some(rest), _) if is_anthropic && ANTHROPIC.contains(&&*first(rest)) => {
-            Some(&[Api::Anthropic])
+            Some(&[UpstreamApi::Anthropic])
         }
         (_, Some(rest)) => {
             let most = if first(rest) == "blobs" { 2 } else { 1 };
             let is_ollamas = OLLAMA.contains(&&*first(rest)) && is_short(rest, most);
-            is_ollamas.then_some(&[Api::Ollama])
+            is_ollamas.then_some(&[UpstreamApi::Ollama])
         }
         (Some(rest), _) => OPENAI.contains(&&*first(rest)).then_some(COMPATIBLE),
         (None, _) => {
@@ -305,59 +314,66 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(request: &str, apis: &'static [Api], dialect: Dialect, task: Task) {
+    fn check(request: &str, apis: &'static [UpstreamApi], dialect: ApiDialect, task: RouteTask) {
         let (asked, _) = found(request, None);
         assert_eq!(asked, Asked::Bare(Known { apis, dialect, task }), "{request}");
     }
 
     #[track_caller]
-    fn check_addressed(request: &str, route: (Api, Dialect, Task), inner: &str) {
+    fn check_addressed(request: &str, route: (UpstreamApi, ApiDialect, RouteTask), inner: &str) {
         let (api, dialect, task) = route;
-        let expected = (Asked::Of(Route { api, dialect, task }), inner.to_owned());
+        let expected = (Asked::Of(RequestRoute { api, dialect, task }), inner.to_owned());
         assert_eq!(found(request, None), expected, "{request}");
     }
 
     #[test]
     fn conversations_are_known_by_their_path() {
-        use Task::Prompt;
-        check("POST /v1/messages", MESSAGES, Dialect::Messages, Prompt);
-        check("POST //v1/messages/", MESSAGES, Dialect::Messages, Prompt);
-        check("POST /v1/chat/completions", COMPATIBLE, Dialect::Chat, Prompt);
-        check("POST /chat/completions", COMPATIBLE, Dialect::Chat, Prompt);
-        check("POST /v1/responses", COMPATIBLE, Dialect::Responses, Prompt);
-        check("POST /responses", COMPATIBLE, Dialect::Responses, Prompt);
-        check("POST /api/chat", &[Api::Ollama], Dialect::Ollama, Prompt);
+        use RouteTask::Prompt;
+        check("POST /v1/messages", MESSAGES, ApiDialect::Messages, Prompt);
+        check("POST //v1/messages/", MESSAGES, ApiDialect::Messages, Prompt);
+        check("POST /v1/chat/completions", COMPATIBLE, ApiDialect::Chat, Prompt);
+        check("POST /chat/completions", COMPATIBLE, ApiDialect::Chat, Prompt);
+        check("POST /v1/responses", COMPATIBLE, ApiDialect::Responses, Prompt);
+        check("POST /responses", COMPATIBLE, ApiDialect::Responses, Prompt);
+        check("POST /api/chat", &[UpstreamApi::Ollama], ApiDialect::Ollama, Prompt);
         let count = "POST /v1/messages/count_tokens";
-        check(count, MESSAGES, Dialect::Messages, Task::Count);
+        check(count, MESSAGES, ApiDialect::Messages, RouteTask::Count);
     }
 
     #[test]
     fn known_paths_pass_to_those_who_have_them() {
-        use Task::Pass;
-        check("GET /v1/models", COMPATIBLE, Dialect::Chat, Pass);
-        check("POST /v1/embeddings?x=1", COMPATIBLE, Dialect::Chat, Pass);
-        check("POST /v1/messages/batches", MESSAGES, Dialect::Messages, Pass);
-        check("GET /v1/messages", MESSAGES, Dialect::Messages, Pass);
-        check("GET /v1/responses/resp_1", COMPATIBLE, Dialect::Chat, Pass);
-        check("GET /api/tags", &[Api::Ollama], Dialect::Ollama, Pass);
+        use RouteTask::Pass;
+        check("GET /v1/models", COMPATIBLE, ApiDialect::Chat, Pass);
+        check("POST /v1/embeddings?x=1", COMPATIBLE, ApiDialect::Chat, Pass);
+        check("POST /v1/messages/batches", MESSAGES, ApiDialect::Messages, Pass);
+        check("GET /v1/messages", MESSAGES, ApiDialect::Messages, Pass);
+        check("GET /v1/responses/resp_1", COMPATIBLE, ApiDialect::Chat, Pass);
+        check("GET /api/tags", &[UpstreamApi::Ollama], ApiDialect::Ollama, Pass);
         for header in ["anthropic-version", "x-api-key"] {
             let Asked::Bare(known) = found("GET /v1/models", Some(header)).0 else { panic!() };
-            assert_eq!((known.apis, known.dialect), (&[Api::Anthropic][..], Dialect::Messages));
+            assert_eq!(
+                (known.apis, known.dialect),
+                (&[UpstreamApi::Anthropic][..], ApiDialect::Messages)
+            );
         }
     }
 
     #[test]
     fn an_address_of_one_upstream_has_all_of_its_paths() {
-        use Task::{Pass, Prompt};
-        let chat = (Api::Ollama, Dialect::Chat, Prompt);
+        use RouteTask::{Pass, Prompt};
+        let chat = (UpstreamApi::Ollama, ApiDialect::Chat, Prompt);
         check_addressed("POST /to/ollama/v1/chat/completions", chat, "/v1/chat/completions");
-        let messages = (Api::OpenAi, Dialect::Messages, Prompt);
+        let messages = (UpstreamApi::OpenAi, ApiDialect::Messages, Prompt);
         check_addressed("POST //to/openai//v1/messages?beta", messages, "/v1/messages?beta");
-        let pass = (Api::OpenAi, Dialect::Chat, Pass);
+        let pass = (UpstreamApi::OpenAi, ApiDialect::Chat, Pass);
         let azure = "/deployments/d/chat/completions?api-version=1";
         check_addressed(&format!("POST /to/openai{azure}"), pass, azure);
         check_addressed("GET /to/openai", pass, "/");
-        check_addressed("GET /to/anthropic/x", (Api::Anthropic, Dialect::Messages, Pass), "/x");
+        check_addressed(
+            "GET /to/anthropic/x",
+            (UpstreamApi::Anthropic, ApiDialect::Messages, Pass),
+            "/x",
+        );
     }
 
     #[test]

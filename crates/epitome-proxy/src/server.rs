@@ -23,9 +23,9 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::app::App;
 use crate::handler::handle;
-use crate::ledger::Ledger;
+use crate::ledger::UsageLedger;
 use crate::lobby::{Lobby, Seat};
-use crate::settings::{ProxyError, Settings};
+use crate::settings::{ProxyError, ProxySettings};
 use crate::stream::Outflow;
 
 /// How long a listener rests that cannot accept, which is when there are too many files.
@@ -41,9 +41,9 @@ pub struct Proxy;
 
 /// A proxy that runs, until it is stopped or dropped.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningProxy {
     address: SocketAddr,
-    ledger: Arc<Ledger>,
+    ledger: Arc<UsageLedger>,
     /// How long streams that run may go on once it is told to stop.
     stop: watch::Sender<Option<Duration>>,
     accepting: JoinHandle<()>,
@@ -58,7 +58,7 @@ impl Proxy {
     ///
     /// When it would be open to everybody, has nowhere to send anything, or cannot listen; see
     /// [`ProxyError`].
-    pub async fn bind(settings: Settings) -> Result<Running, ProxyError> {
+    pub async fn bind(settings: ProxySettings) -> Result<RunningProxy, ProxyError> {
         let listen = settings.listen;
         if settings.tokens.is_none() && !listen.ip().is_loopback() {
             return Err(ProxyError::Open { address: listen });
@@ -74,18 +74,18 @@ impl Proxy {
         let (stop, stopped) = watch::channel(None);
         let ledger = Arc::clone(&app.ledger);
         let accepting = tokio::spawn(accept(listener, app, stopped));
-        Ok(Running { address, ledger, stop, accepting, working: done })
+        Ok(RunningProxy { address, ledger, stop, accepting, working: done })
     }
 }
 
-impl Running {
+impl RunningProxy {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// What it did so far.
-    pub fn figures(&self) -> &Arc<Ledger> {
+    pub fn figures(&self) -> &Arc<UsageLedger> {
         &self.ledger
     }
 
@@ -108,7 +108,7 @@ async fn accept(
     mut stopped: watch::Receiver<Option<Duration>>,
 ) {
     let graceful = GracefulShutdown::new();
-    let Settings { max_connections, max_waiting, .. } = app.settings;
+    let ProxySettings { max_connections, max_waiting, .. } = app.settings;
     let open = Arc::new(Semaphore::new(max_connections.saturating_add(max_waiting)));
     let hall = Hall { places: Arc::new(Semaphore::new(max_connections)), app };
     let lobby = Lobby::new(max_waiting);

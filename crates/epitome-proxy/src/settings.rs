@@ -9,23 +9,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use epitome::{CachePrices, Hub};
-use epitome_mcp::Http;
+use epitome::{CachePrices, SessionRouter};
+use epitome_mcp::McpHttp;
 
-use crate::access::{PathToken, Token};
-use crate::ledger::{LedgerKeeper, Terms};
-use crate::route::Api;
-use crate::url::Url;
+use crate::access::{AccessToken, PathToken};
+use crate::ledger::{LedgerKeeper, LedgerOptions};
+use crate::route::UpstreamApi;
+use crate::url::UpstreamUrl;
 
 /// What a proxy is told when it starts.
 #[derive(Clone)]
-pub struct Settings {
+pub struct ProxySettings {
     /// Where it listens; port 0 takes a free one.
     pub listen: SocketAddr,
     /// Where requests go.
     pub upstreams: Upstreams,
     /// Who may use it. None: whoever reaches it, which is allowed on a loopback address only.
-    pub tokens: Option<Vec<Token>>,
+    pub tokens: Option<Vec<AccessToken>>,
     /// What every path must begin with, where the proxy is there for one client alone.
     pub path_token: Option<PathToken>,
     /// Makes and figures prompts, and sends what came.
@@ -37,10 +37,10 @@ pub struct Settings {
     /// The largest body of a conversation, in bytes without its encodings.
     pub max_decoded: usize,
     /// The conversations.
-    pub hub: Arc<Hub>,
+    pub hub: Arc<SessionRouter>,
     /// The levers of their sessions, for agents, at `/mcp`; without them that is a path like any
     /// other.
-    pub mcp: Option<Arc<Http>>,
+    pub mcp: Option<Arc<McpHttp>>,
     /// How long making a prompt may take before the request goes on without it.
     pub prepare_within: Duration,
     /// How many requests may be skipped one after the other before that is an alarm.
@@ -50,7 +50,7 @@ pub struct Settings {
     /// windows look full.
     pub floor_share: f64,
     /// On what terms figures are kept; its `shadow` and `run` are taken from here.
-    pub terms: Terms,
+    pub terms: LedgerOptions,
     /// Where its figures are kept for the next proxy; without it they end with this one.
     pub books: Option<Arc<dyn LedgerKeeper>>,
     /// How long reaching an upstream may take.
@@ -67,9 +67,9 @@ pub struct Settings {
     pub max_waiting: usize,
 }
 
-impl Settings {
+impl ProxySettings {
     /// The usual settings: port 8787 on loopback, and no upstream.
-    pub fn new(hub: Arc<Hub>) -> Self {
+    pub fn new(hub: Arc<SessionRouter>) -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8787)),
             upstreams: Upstreams::default(),
@@ -84,7 +84,7 @@ impl Settings {
             prepare_within: Duration::from_secs(10),
             alarm_after: 5,
             floor_share: 0.25,
-            terms: Terms::new(CachePrices { read: 0.1, write: 1.25 }),
+            terms: LedgerOptions::new(CachePrices { read: 0.1, write: 1.25 }),
             books: None,
             connect_within: Duration::from_secs(15),
             head_within: Duration::from_secs(120),
@@ -100,14 +100,14 @@ impl Settings {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Upstreams {
     /// For Anthropic's API.
-    pub anthropic: Option<Url>,
+    pub anthropic: Option<UpstreamUrl>,
     /// For OpenAI's API and what is compatible with it.
-    pub openai: Option<Url>,
+    pub openai: Option<UpstreamUrl>,
     /// For Ollama's API.
-    pub ollama: Option<Url>,
+    pub ollama: Option<UpstreamUrl>,
     /// Those that stand above because nobody said otherwise. Once one is chosen, these are reached
     /// at their own addresses alone.
-    pub defaults: BTreeSet<Api>,
+    pub defaults: BTreeSet<UpstreamApi>,
 }
 
 /// Why a path at the bare address goes nowhere.
@@ -121,16 +121,19 @@ pub(crate) enum Unchosen {
 
 impl Upstreams {
     /// The upstream that an API's own address leads to.
-    pub(crate) fn own(&self, api: Api) -> Option<&Url> {
+    pub(crate) fn own(&self, api: UpstreamApi) -> Option<&UpstreamUrl> {
         match api {
-            Api::Anthropic => self.anthropic.as_ref(),
-            Api::OpenAi => self.openai.as_ref(),
-            Api::Ollama => self.ollama.as_ref(),
+            UpstreamApi::Anthropic => self.anthropic.as_ref(),
+            UpstreamApi::OpenAi => self.openai.as_ref(),
+            UpstreamApi::Ollama => self.ollama.as_ref(),
         }
     }
 
     /// The upstream of a path at the bare address, and its API, among those that have the path.
-    pub(crate) fn bare(&self, apis: &[Api]) -> Result<(Api, &Url), Unchosen> {
+    pub(crate) fn bare(
+        &self,
+        apis: &[UpstreamApi],
+    ) -> Result<(UpstreamApi, &UpstreamUrl), Unchosen> {
         let set = || apis.iter().filter_map(|api| Some((*api, self.own(*api)?)));
         if let Some(chosen) = set().find(|(api, _)| !self.defaults.contains(api)) {
             return Ok(chosen);
@@ -142,7 +145,7 @@ impl Upstreams {
         // Where nobody chose anything the bare address is Anthropic's, and Ollama's for what only
         // it has. Paths of OpenAI's are spoken by too many to say whose they are.
         let nothing_chosen = self.all().count() == self.defaults.len();
-        let own = self.own(first).filter(|_| nothing_chosen && first != Api::OpenAi);
+        let own = self.own(first).filter(|_| nothing_chosen && first != UpstreamApi::OpenAi);
         match own {
             Some(own) => Ok((first, own)),
             None if set().next().is_some() => Err(Unchosen::Undecided),
@@ -151,19 +154,19 @@ impl Upstreams {
     }
 
     /// The upstream of an API, which where only one is set, and was chosen, is that one.
-    pub(crate) fn of(&self, api: Api) -> Option<&Url> {
+    pub(crate) fn of(&self, api: UpstreamApi) -> Option<&UpstreamUrl> {
         self.own(api).or_else(|| self.sole())
     }
 
     /// The only one that is set, where somebody chose it. A default takes nothing but its own.
-    fn sole(&self) -> Option<&Url> {
+    fn sole(&self) -> Option<&UpstreamUrl> {
         let mut all = self.all();
         let sole = all.next().filter(|_| all.next().is_none())?;
         self.defaults.is_empty().then_some(sole)
     }
 
     /// All that are set.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Url> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &UpstreamUrl> {
         [&self.anthropic, &self.openai, &self.ollama].into_iter().flatten()
     }
 }
@@ -215,12 +218,12 @@ pub enum ProxyError {
 mod tests {
     use super::*;
 
-    use Api::{Anthropic, Ollama, OpenAi};
+    use UpstreamApi::{Anthropic, Ollama, OpenAi};
 
-    const MESSAGES: [Api; 2] = [Anthropic, Ollama];
-    const CHAT: [Api; 2] = [OpenAi, Ollama];
+    const MESSAGES: [UpstreamApi; 2] = [Anthropic, Ollama];
+    const CHAT: [UpstreamApi; 2] = [OpenAi, Ollama];
 
-    fn url(host: &str) -> Option<Url> {
+    fn url(host: &str) -> Option<UpstreamUrl> {
         Some(format!("http://{host}").parse().unwrap())
     }
 
@@ -244,7 +247,7 @@ mod tests {
 
     #[test]
     fn nothing_goes_to_a_provider_that_nobody_chose() {
-        let usual = |defaults: &[Api]| Upstreams {
+        let usual = |defaults: &[UpstreamApi]| Upstreams {
             anthropic: url("a"),
             openai: url("o"),
             ollama: url("l"),

@@ -5,7 +5,7 @@
 
 /// A reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Skip {
+pub(crate) enum ProxySkip {
     /// The body cannot be read: its encoding, its JSON, or what it is made of.
     Unreadable,
     /// The provider keeps the conversation and is sent its end (RULES 126).
@@ -24,39 +24,40 @@ pub(crate) enum Skip {
     Panicked,
 }
 
-impl Skip {
+impl ProxySkip {
     /// The word for it.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Skip::Unreadable => "unreadable",
-            Skip::Chained => "chained",
-            Skip::ProviderEdits => "provider-edits",
-            Skip::Signed => "signed",
-            Skip::Oversized => "oversized",
-            Skip::Deadline => "deadline",
-            Skip::Failed => "failed",
-            Skip::Panicked => "panicked",
+            ProxySkip::Unreadable => "unreadable",
+            ProxySkip::Chained => "chained",
+            ProxySkip::ProviderEdits => "provider-edits",
+            ProxySkip::Signed => "signed",
+            ProxySkip::Oversized => "oversized",
+            ProxySkip::Deadline => "deadline",
+            ProxySkip::Failed => "failed",
+            ProxySkip::Panicked => "panicked",
         }
     }
 
     /// The word of a reason, where it is one.
     pub(crate) fn known(word: &str) -> Option<&'static str> {
         let all = [
-            Skip::Unreadable,
-            Skip::Chained,
-            Skip::ProviderEdits,
-            Skip::Signed,
-            Skip::Oversized,
-            Skip::Deadline,
-            Skip::Failed,
-            Skip::Panicked,
+            ProxySkip::Unreadable,
+            ProxySkip::Chained,
+            ProxySkip::ProviderEdits,
+            ProxySkip::Signed,
+            ProxySkip::Oversized,
+            ProxySkip::Deadline,
+            ProxySkip::Failed,
+            ProxySkip::Panicked,
         ];
-        all.into_iter().map(Skip::word).find(|known| *known == word)
+        all.into_iter().map(ProxySkip::word).find(|known| *known == word)
     }
 
     /// Whether something went wrong; otherwise it is as the request wants it.
     pub(crate) fn is_failure(self) -> bool {
-        let as_wanted = [Skip::Chained, Skip::ProviderEdits, Skip::Signed, Skip::Oversized];
+        let as_wanted =
+            [ProxySkip::Chained, ProxySkip::ProviderEdits, ProxySkip::Signed, ProxySkip::Oversized];
         !as_wanted.contains(&self)
     }
 }

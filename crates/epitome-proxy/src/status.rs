@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use epitome::StoreOutage;
-use epitome_types::{Breakdown, Usage};
+use epitome_types::{TokenBreakdown, TokenUsage};
 use serde::Serialize;
 
-use crate::ledger::{Bill, Conversation, Figures, OwnCost, Snapshot};
+use crate::ledger::{ConversationFigures, LedgerSnapshot, OwnCost, PromptCost, RequestSums};
 
 /// The type that the JSON is served as.
 pub(crate) const TYPE: &str = "application/json";
@@ -19,8 +19,12 @@ pub(crate) const TYPE: &str = "application/json";
 const SCHEMA: &str = "epitome/status@1";
 
 /// All figures, as JSON.
-pub(crate) fn json(books: &Snapshot, outage: Option<&StoreOutage>, now: SystemTime) -> String {
-    let status = Status {
+pub(crate) fn json(
+    books: &LedgerSnapshot,
+    outage: Option<&StoreOutage>,
+    now: SystemTime,
+) -> String {
+    let status = StatusDocument {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
         now: moment(now),
@@ -28,12 +32,12 @@ pub(crate) fn json(books: &Snapshot, outage: Option<&StoreOutage>, now: SystemTi
         since: moment(books.since),
         shadow: books.shadow,
         store: Store::of(outage),
-        all: Sums::of(&books.all),
+        all: StatusSums::of(&books.all),
         own_calls: OwnCalls::of(books.own),
         passed: books.passed,
         alarms: books.alarms(now).map(Alarm::of).collect(),
-        sessions: books.conversations.iter().map(Session::of).collect(),
-        older: Older { sessions: books.folded, sums: Sums::of(&books.rest) },
+        sessions: books.conversations.iter().map(SessionStatusRow::of).collect(),
+        older: Older { sessions: books.folded, sums: StatusSums::of(&books.rest) },
     };
     // Nothing in it can fail to be written; were it so, an empty object says as much.
     serde_json::to_string_pretty(&status).unwrap_or_else(|_| "{}".to_owned())
@@ -45,7 +49,7 @@ pub(crate) fn moment(time: SystemTime) -> String {
 }
 
 #[derive(Serialize)]
-struct Status<'a> {
+struct StatusDocument<'a> {
     schema: &'static str,
     version: &'static str,
     now: String,
@@ -55,14 +59,14 @@ struct Status<'a> {
     /// Whether all goes out as it came; `sent` is what would have been sent then.
     shadow: bool,
     store: Store<'a>,
-    all: Sums<'a>,
+    all: StatusSums<'a>,
     /// Calls of models that write summaries; what they cost is part of what was paid in `all.net`.
     own_calls: OwnCalls,
     /// Requests that passed through untouched, since they hold no conversation.
     passed: u64,
     alarms: Vec<Alarm<'a>>,
     /// The one used last first.
-    sessions: Vec<Session<'a>>,
+    sessions: Vec<SessionStatusRow<'a>>,
     /// Those that are no longer kept apart.
     older: Older<'a>,
 }
@@ -83,7 +87,7 @@ impl<'a> Store<'a> {
 }
 
 #[derive(Serialize)]
-struct Session<'a> {
+struct SessionStatusRow<'a> {
     session: &'a str,
     api: &'static str,
     model: Option<&'a str>,
@@ -92,14 +96,14 @@ struct Session<'a> {
     /// Tokens of its newest prompts, oldest first: as they came and as they were sent.
     recent: Vec<[u64; 2]>,
     #[serde(flatten)]
-    sums: Sums<'a>,
+    sums: StatusSums<'a>,
 }
 
 #[derive(Serialize)]
 struct Older<'a> {
     sessions: u64,
     #[serde(flatten)]
-    sums: Sums<'a>,
+    sums: StatusSums<'a>,
 }
 
 /// Requests of a conversation that failed open one after the other.
@@ -111,7 +115,7 @@ struct Alarm<'a> {
 }
 
 #[derive(Serialize)]
-struct Sums<'a> {
+struct StatusSums<'a> {
     requests: u64,
     side_requests: u64,
     tokens: Tokens<'a>,
@@ -133,15 +137,15 @@ struct Sums<'a> {
 struct Tokens<'a> {
     raw: u64,
     sent: u64,
-    raw_by: &'a Breakdown,
-    sent_by: &'a Breakdown,
+    raw_by: &'a TokenBreakdown,
+    sent_by: &'a TokenBreakdown,
 }
 
 #[derive(Serialize)]
 struct Provider {
     answers: u64,
     #[serde(flatten)]
-    usage: Usage,
+    usage: TokenUsage,
 }
 
 /// What the provider was paid against what the client would have paid by itself, under the same cache
@@ -150,16 +154,16 @@ struct Provider {
 struct Net {
     /// In the price of one token of input that is not cached.
     #[serde(flatten)]
-    tokens: Cost,
+    tokens: StatusCost,
     /// In US dollars, for those answers whose model's price is known.
-    dollars: Option<Cost>,
+    dollars: Option<StatusCost>,
     priced_answers: u64,
     /// Answers of models whose price is not known; they are in no sum of money.
     unpriced_answers: u64,
 }
 
 #[derive(Serialize)]
-struct Cost {
+struct StatusCost {
     paid: f64,
     raw: f64,
     saved: f64,
@@ -190,8 +194,8 @@ impl OwnCalls {
     }
 }
 
-impl<'a> Session<'a> {
-    fn of(shown: &'a Conversation) -> Self {
+impl<'a> SessionStatusRow<'a> {
+    fn of(shown: &'a ConversationFigures) -> Self {
         Self {
             session: &shown.name,
             api: shown.api.name(),
@@ -199,19 +203,19 @@ impl<'a> Session<'a> {
             first: moment(shown.first),
             last: moment(shown.last),
             recent: shown.recent.iter().copied().collect(),
-            sums: Sums::of(&shown.figures),
+            sums: StatusSums::of(&shown.figures),
         }
     }
 }
 
 impl<'a> Alarm<'a> {
-    fn of(shown: &'a Conversation) -> Self {
+    fn of(shown: &'a ConversationFigures) -> Self {
         Self { session: &shown.name, skips: shown.run, reason: shown.reason.unwrap_or_default() }
     }
 }
 
-impl<'a> Sums<'a> {
-    fn of(figures: &'a Figures) -> Self {
+impl<'a> StatusSums<'a> {
+    fn of(figures: &'a RequestSums) -> Self {
         let [raw, sent] = figures.tokens();
         Self {
             requests: figures.requests,
@@ -221,8 +225,8 @@ impl<'a> Sums<'a> {
             arrivals: figures.arrivals,
             provider: Provider { answers: figures.answers, usage: figures.usage },
             net: Net {
-                tokens: Cost::of(figures.bill, 1.0),
-                dollars: (figures.priced > 0).then(|| Cost::of(figures.dollars, 1e6)),
+                tokens: StatusCost::of(figures.bill, 1.0),
+                dollars: (figures.priced > 0).then(|| StatusCost::of(figures.dollars, 1e6)),
                 priced_answers: figures.priced,
                 unpriced_answers: figures.unpriced,
             },
@@ -236,9 +240,9 @@ impl<'a> Sums<'a> {
     }
 }
 
-impl Cost {
+impl StatusCost {
     /// A bill, to so many parts of its unit.
-    fn of(bill: Bill, parts: f64) -> Self {
+    fn of(bill: PromptCost, parts: f64) -> Self {
         let round = |cost: f64| (cost * parts).round() / parts;
         Self {
             paid: round(bill.paid),
@@ -257,18 +261,22 @@ mod tests {
 
     use super::*;
     use crate::ledger::tests::{exchange, ledger, terms};
-    use crate::ledger::{Acts, Exchange};
-    use crate::skip::Skip;
+    use crate::ledger::{FinishedRequest, RequestEffects};
+    use crate::skip::ProxySkip;
 
     #[test]
     fn programs_are_told_everything() {
         let ledger = ledger(terms());
         let mut first = exchange("a \"b\"", 10, 10_000, 4_000);
-        first.acts = Acts { epochs: 1, arrivals: 2, rewritten: true };
+        first.acts = RequestEffects { epochs: 1, arrivals: 2, rewritten: true };
         ledger.record(&first);
         for second in 20..23 {
-            let skip = Some(Skip::Failed);
-            ledger.record(&Exchange { skip, status: 529, ..exchange("b", second, 5_000, 5_000) });
+            let skip = Some(ProxySkip::Failed);
+            ledger.record(&FinishedRequest {
+                skip,
+                status: 529,
+                ..exchange("b", second, 5_000, 5_000)
+            });
         }
         let text = json(&ledger.snapshot(), None, SystemTime::UNIX_EPOCH + Duration::from_secs(90));
         let told: Value = serde_json::from_str(&text).unwrap();

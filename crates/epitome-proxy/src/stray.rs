@@ -5,7 +5,7 @@
 
 use http::{HeaderMap, Method, Uri};
 
-use crate::route::{Api, Dialect, Manner, is_of_anthropic};
+use crate::route::{ApiDialect, Manner, UpstreamApi, is_of_anthropic};
 
 /// What Google's APIs are asked to do, behind a colon.
 const VERBS: [&str; 9] = [
@@ -35,7 +35,7 @@ pub(crate) enum Stray {
     /// OpenRouter's.
     OpenRouter,
     /// Nobody knows whose; its client reads errors in this way.
-    Unknown(Dialect),
+    Unknown(ApiDialect),
 }
 
 impl Stray {
@@ -63,10 +63,10 @@ impl Stray {
             ("openai", _) => Stray::Azure,
             ("model", _) => Stray::Bedrock,
             ("api", rest) if rest.starts_with("v1/") => Stray::OpenRouter,
-            ("anthropic", _) => Stray::Unknown(Dialect::Messages),
-            _ if is_of_anthropic(headers) => Stray::Unknown(Dialect::Messages),
-            ("api", _) => Stray::Unknown(Dialect::Ollama),
-            _ => Stray::Unknown(Dialect::Chat),
+            ("anthropic", _) => Stray::Unknown(ApiDialect::Messages),
+            _ if is_of_anthropic(headers) => Stray::Unknown(ApiDialect::Messages),
+            ("api", _) => Stray::Unknown(ApiDialect::Ollama),
+            _ => Stray::Unknown(ApiDialect::Chat),
         }
     }
 
@@ -75,7 +75,7 @@ impl Stray {
         match self {
             Stray::Google => Manner::Google,
             Stray::Bedrock => Manner::Amazon,
-            Stray::Azure | Stray::OpenRouter => Manner::Of(Dialect::Chat),
+            Stray::Azure | Stray::OpenRouter => Manner::Of(ApiDialect::Chat),
             Stray::Unknown(dialect) => Manner::Of(dialect),
         }
     }
@@ -104,7 +104,7 @@ impl Stray {
 }
 
 /// A path that several APIs have, where nobody said which of them is meant.
-pub(crate) fn undecided(method: &Method, uri: &Uri, apis: &[Api]) -> String {
+pub(crate) fn undecided(method: &Method, uri: &Uri, apis: &[UpstreamApi]) -> String {
     let own = apis.first().map_or("", |api| api.name());
     let ways: Vec<_> = apis.iter().map(|api| format!("/to/{}", api.name())).collect();
     format!(
@@ -140,23 +140,26 @@ mod tests {
             assert_eq!(stray.manner(), manner, "{uri}");
             assert!(message.contains(word) && !message.contains("secret"), "{message}");
         };
-        let chat = Manner::Of(Dialect::Chat);
+        let chat = Manner::Of(ApiDialect::Chat);
         let gemini = "/v1beta/models/g:generateContent?key=secret";
         check(gemini, Stray::Google, Manner::Google, "the address of its provider");
         check("/model/m/converse", Stray::Bedrock, Manner::Amazon, "does not speak");
         check("/openai/v1/responses", Stray::Azure, chat, "azure.com/openai/v1`");
         check("/api/v1/chat/completions", Stray::OpenRouter, chat, "https://openrouter.ai/api`");
-        let messages = Dialect::Messages;
+        let messages = ApiDialect::Messages;
         let foundry = Stray::Unknown(messages);
         check("/anthropic/v1/messages", foundry, Manner::Of(messages), "/to/anthropic");
-        let ollama = Stray::Unknown(Dialect::Ollama);
-        check("/api/else", ollama, Manner::Of(Dialect::Ollama), "not known here");
+        let ollama = Stray::Unknown(ApiDialect::Ollama);
+        check("/api/else", ollama, Manner::Of(ApiDialect::Ollama), "not known here");
     }
 
     #[test]
     fn whoever_must_choose_is_told_between_what() {
-        let told =
-            undecided(&Method::GET, &"/v1/models".parse().unwrap(), &[Api::OpenAi, Api::Ollama]);
+        let told = undecided(
+            &Method::GET,
+            &"/v1/models".parse().unwrap(),
+            &[UpstreamApi::OpenAi, UpstreamApi::Ollama],
+        );
         let expected = "`GET /v1/models` may be meant for several providers, and none of them was \
             chosen for this address: give the client /to/openai or /to/ollama of it, or start with \
             `--openai-upstream URL`";

@@ -14,8 +14,8 @@ use http::StatusCode;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
-use crate::fault::Fault;
-use crate::route::Dialect;
+use crate::fault::ProxyFault;
+use crate::route::ApiDialect;
 use crate::upstream::innermost;
 
 /// So many bytes of an answer tell which one it is.
@@ -36,7 +36,7 @@ impl Outflow {
 }
 
 /// Who is told of an answer that is relayed.
-pub(crate) trait Listener: Send {
+pub(crate) trait RelayListener: Send {
     /// Some of its bytes.
     fn heard(&mut self, bytes: &Bytes);
     /// It came to its end; `whole` says that this was the end that the upstream meant.
@@ -48,15 +48,15 @@ pub(crate) struct Relay {
     /// What was read of it already.
     before: VecDeque<Bytes>,
     from: Incoming,
-    listener: Option<Box<dyn Listener>>,
+    listener: Option<Box<dyn RelayListener>>,
     /// How an unfinished answer can be ended; none where it can only be cut off.
-    words: Option<Words>,
+    words: Option<StreamEnding>,
     over: bool,
 }
 
 /// How a stream of events or lines is ended.
-struct Words {
-    dialect: Dialect,
+struct StreamEnding {
+    dialect: ApiDialect,
     upstream: String,
     /// The last two bytes that were passed on.
     last: [u8; 2],
@@ -74,15 +74,15 @@ impl Relay {
     pub(crate) fn answer(
         from: Incoming,
         headers: &HeaderMap,
-        dialect: Dialect,
+        dialect: ApiDialect,
         upstream: String,
-        listener: Box<dyn Listener>,
+        listener: Box<dyn RelayListener>,
     ) -> Self {
         let kind = headers.get(CONTENT_TYPE).map_or(&b""[..], |kind| kind.as_bytes());
         let is_stream =
             kind.starts_with(b"text/event-stream") || kind.starts_with(b"application/x-ndjson");
         let can_end = is_stream && !headers.contains_key(CONTENT_LENGTH);
-        let words = Words { dialect, upstream, last: *b"\n\n", opening: Vec::new() };
+        let words = StreamEnding { dialect, upstream, last: *b"\n\n", opening: Vec::new() };
         let words = can_end.then_some(words);
         let mut relay = Self::new(from);
         (relay.words, relay.listener) = (words, Some(listener));
@@ -121,12 +121,12 @@ impl Relay {
     }
 }
 
-impl Words {
+impl StreamEnding {
     fn hear(&mut self, bytes: &Bytes) {
         for byte in bytes.iter().rev().take(2).rev() {
             self.last = [self.last[1], *byte];
         }
-        if self.dialect == Dialect::Responses {
+        if self.dialect == ApiDialect::Responses {
             let room = OPENING - self.opening.len();
             self.opening.extend_from_slice(&bytes[..room.min(bytes.len())]);
         }
@@ -140,11 +140,11 @@ impl Words {
             innermost(error)
         );
         let inside = match self.dialect {
-            Dialect::Ollama => self.last[1] != b'\n',
+            ApiDialect::Ollama => self.last[1] != b'\n',
             _ => self.last != *b"\n\n",
         };
         let id = named(&self.opening);
-        Fault::new(StatusCode::BAD_GATEWAY, message).last_words(self.dialect, inside, id)
+        ProxyFault::new(StatusCode::BAD_GATEWAY, message).last_words(self.dialect, inside, id)
     }
 }
 

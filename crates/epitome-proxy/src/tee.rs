@@ -8,37 +8,37 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use epitome::{Ask, Format, Sent, keeps_an_hour};
-use epitome_types::Breakdown;
-use epitome_wire::Reply;
+use epitome::{Format, RoutedPrompt, RoutedRequest, keeps_an_hour};
+use epitome_types::TokenBreakdown;
+use epitome_wire::ResponseParser;
 use http::header::USER_AGENT;
 use http::{HeaderMap, StatusCode};
 
 use crate::app::App;
 use crate::clients;
-use crate::ledger::{Acts, Exchange, clipped};
+use crate::ledger::{FinishedRequest, RequestEffects, clipped};
 use crate::prepare::Prepared;
 use crate::recording::RecordingTicket;
-use crate::route::Api;
-use crate::skip::Skip;
-use crate::stream::Listener;
+use crate::route::UpstreamApi;
+use crate::skip::ProxySkip;
+use crate::stream::RelayListener;
 
 /// A request's line in the ledger, while it is being written.
-pub(crate) struct Line(Exchange);
+pub(crate) struct LedgerLineWriter(FinishedRequest);
 
-impl Line {
+impl LedgerLineWriter {
     /// A request that has arrived.
-    pub(crate) fn new(api: Api, started: SystemTime) -> Self {
-        Self(Exchange {
+    pub(crate) fn new(api: UpstreamApi, started: SystemTime) -> Self {
+        Self(FinishedRequest {
             session: None,
             api,
             model: None,
             client: None,
             window: None,
             hour: false,
-            raw: Breakdown::default(),
-            sent: Breakdown::default(),
-            acts: Acts::default(),
+            raw: TokenBreakdown::default(),
+            sent: TokenBreakdown::default(),
+            acts: RequestEffects::default(),
             overflowed: false,
             transformed: 0,
             usage: None,
@@ -55,7 +55,7 @@ impl Line {
     }
 
     /// It is left alone.
-    pub(crate) fn skipped(&mut self, skip: Skip) {
+    pub(crate) fn skipped(&mut self, skip: ProxySkip) {
         self.0.skip = Some(skip);
     }
 
@@ -89,13 +89,13 @@ impl Line {
     fn made(&mut self, tenant: &str, prepared: &Prepared) {
         let Self(line) = self;
         line.bytes_sent = prepared.body.len() as u64;
-        let Some((_, Sent { prompt, .. })) = &prepared.made else { return };
+        let Some((_, RoutedPrompt { prompt, .. })) = &prepared.made else { return };
         line.session = Some(match tenant {
             "local" => prompt.session.clone(),
             _ => format!("{tenant}/{}", prompt.session),
         });
         [line.raw, line.sent] = prompt.by;
-        line.acts = Acts::of(&prompt.events);
+        line.acts = RequestEffects::of(&prompt.events);
     }
 
     /// The head of its answer is there.
@@ -107,14 +107,14 @@ impl Line {
     }
 
     /// It ends with an answer that nobody needs to listen to.
-    pub(crate) fn closed(self, status: StatusCode, now: SystemTime) -> Exchange {
+    pub(crate) fn closed(self, status: StatusCode, now: SystemTime) -> FinishedRequest {
         let Self(line) = self.answered(status, now);
-        Exchange { ended: now, ..line }
+        FinishedRequest { ended: now, ..line }
     }
 
     /// It ends with a fault of ours; no answer came.
-    pub(crate) fn refused(self, status: StatusCode, now: SystemTime) -> Exchange {
-        Exchange { status: status.as_u16(), ended: now, ..self.0 }
+    pub(crate) fn refused(self, status: StatusCode, now: SystemTime) -> FinishedRequest {
+        FinishedRequest { status: status.as_u16(), ended: now, ..self.0 }
     }
 }
 
@@ -123,53 +123,59 @@ fn since(earlier: SystemTime, later: SystemTime) -> Duration {
 }
 
 /// Listens to an answer of the model.
-pub(crate) struct Tee {
+pub(crate) struct ResponseTee {
     app: Arc<App>,
     /// None where the answer cannot be read, or what reads it failed.
-    reply: Option<Reply>,
+    reply: Option<ResponseParser>,
     /// What the answer is for, where the journal wants it.
-    made: Option<(Ask, Sent)>,
+    made: Option<(RoutedRequest, RoutedPrompt)>,
     /// Held from before the client has the whole answer until it is recorded.
     ticket: Option<RecordingTicket>,
-    line: Option<Line>,
+    line: Option<LedgerLineWriter>,
 }
 
-impl Tee {
+impl ResponseTee {
     pub(crate) fn new(
         app: Arc<App>,
         prepared: Prepared,
         format: Format,
         plain: bool,
-        line: Line,
+        line: LedgerLineWriter,
     ) -> Self {
         // Where a prompt could not be made, its history is not in the journal either.
         let made = prepared.made.filter(|_| prepared.skip.is_none());
-        Self { app, reply: plain.then(|| Reply::new(format)), made, ticket: None, line: Some(line) }
+        Self {
+            app,
+            reply: plain.then(|| ResponseParser::new(format)),
+            made,
+            ticket: None,
+            line: Some(line),
+        }
     }
 
     /// Does something with what reads the answer; a fault in that is its end.
-    fn with<T>(&mut self, work: impl FnOnce(Reply) -> T) -> Option<T> {
+    fn with<T>(&mut self, work: impl FnOnce(ResponseParser) -> T) -> Option<T> {
         let reply = self.reply.take()?;
         let done = panic::catch_unwind(AssertUnwindSafe(|| work(reply)));
         done.inspect_err(|_| tracing::error!("an answer cannot be listened to")).ok()
     }
 }
 
-impl Listener for Tee {
+impl RelayListener for ResponseTee {
     fn heard(&mut self, bytes: &Bytes) {
         self.reply = self.with(|mut reply| {
             reply.hear(bytes);
             reply
         });
-        let is_complete = self.reply.as_ref().is_some_and(Reply::is_complete);
+        let is_complete = self.reply.as_ref().is_some_and(ResponseParser::is_complete);
         if is_complete && self.ticket.is_none() && self.made.is_some() {
             self.ticket = Some(self.app.recording());
         }
     }
 
     fn ended(&mut self, whole: bool) {
-        let Some(Line(mut line)) = self.line.take() else { return };
-        let answer = self.with(Reply::end).unwrap_or_default();
+        let Some(LedgerLineWriter(mut line)) = self.line.take() else { return };
+        let answer = self.with(ResponseParser::end).unwrap_or_default();
         tracing::debug!(whole, complete = answer.complete, "an answer ended");
         line.usage = answer.usage;
         line.transformed = answer.transformed;

@@ -46,13 +46,13 @@ pub(crate) fn untied(body: &Bytes, thread: &RawValue) -> Option<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::Facts;
-    use crate::route::Dialect;
+    use crate::facts::BodyFacts;
+    use crate::route::ApiDialect;
 
     #[track_caller]
     fn check(body: &str, expected: Option<&str>) {
         let body = Bytes::copy_from_slice(body.as_bytes());
-        let facts = Facts::of(&body, Dialect::Messages).unwrap();
+        let facts = BodyFacts::of(&body, ApiDialect::Messages).unwrap();
         let untied = facts.thread().and_then(|thread| untied(&body, thread));
         assert_eq!(untied.as_deref().map(|it| std::str::from_utf8(it).unwrap()), expected);
     }

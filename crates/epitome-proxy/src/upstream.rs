@@ -26,29 +26,29 @@ use tokio::net::TcpStream;
 use tower_service::Service;
 
 use crate::body::Sending;
-use crate::settings::{ProxyError, Settings};
-use crate::url::Url;
+use crate::settings::{ProxyError, ProxySettings};
+use crate::url::UpstreamUrl;
 
 /// How long a connection may wait for the next request. Shorter than what servers usually allow,
 /// so that none is used that its other end is just closing.
 const IDLE: Duration = Duration::from_secs(30);
 
 /// A boxed error of any layer below.
-type Cause = Box<dyn StdError + Send + Sync>;
+type BoxedCause = Box<dyn StdError + Send + Sync>;
 
 /// Sends requests to the upstreams, over connections that are kept.
 #[derive(Clone)]
-pub(crate) struct Upstream {
+pub(crate) struct UpstreamClient {
     client: Client<Timed, Sending>,
 }
 
-impl Upstream {
+impl UpstreamClient {
     /// # Errors
     ///
     /// When an upstream is reached over TLS and this machine trusts no authority.
-    pub(crate) fn new(settings: &Settings) -> Result<Self, ProxyError> {
+    pub(crate) fn new(settings: &ProxySettings) -> Result<Self, ProxyError> {
         let provider = Arc::new(ring::default_provider());
-        let tls = if settings.upstreams.all().any(Url::is_tls) {
+        let tls = if settings.upstreams.all().any(UpstreamUrl::is_tls) {
             HttpsConnectorBuilder::new()
                 .with_provider_and_native_roots(provider)
                 .map_err(|source| ProxyError::Certificates { source })?
@@ -63,7 +63,7 @@ impl Upstream {
         let mut direct = HttpConnector::new();
         direct.enforce_http(false);
         direct.set_nodelay(true);
-        let route = Route { direct, matcher: Arc::new(Matcher::from_env()) };
+        let route = ProxyRoute { direct, matcher: Arc::new(Matcher::from_env()) };
         let tls = tls.https_or_http().enable_http1().wrap_connector(route);
         let connector = Timed { tls, within: settings.connect_within };
         let client = Client::builder(TokioExecutor::new())
@@ -110,17 +110,17 @@ pub(crate) fn innermost(error: &(dyn StdError + 'static)) -> String {
 /// Reaches https upstreams through the proxy that `HTTPS_PROXY` names, unless `NO_PROXY` names the
 /// upstream.
 #[derive(Clone)]
-struct Route {
+struct ProxyRoute {
     direct: HttpConnector,
     matcher: Arc<Matcher>,
 }
 
-impl Service<Uri> for Route {
+impl Service<Uri> for ProxyRoute {
     type Response = TokioIo<TcpStream>;
-    type Error = Cause;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Cause>> + Send>>;
+    type Error = BoxedCause;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxedCause>> + Send>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Cause>> {
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxedCause>> {
         self.direct.poll_ready(context).map_err(Into::into)
     }
 
@@ -145,16 +145,16 @@ impl Service<Uri> for Route {
 /// Bounds the time that a connection takes, name and handshake included.
 #[derive(Clone)]
 struct Timed {
-    tls: HttpsConnector<Route>,
+    tls: HttpsConnector<ProxyRoute>,
     within: Duration,
 }
 
 impl Service<Uri> for Timed {
     type Response = MaybeHttpsStream<TokioIo<TcpStream>>;
-    type Error = Cause;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Cause>> + Send>>;
+    type Error = BoxedCause;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxedCause>> + Send>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Cause>> {
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxedCause>> {
         self.tls.poll_ready(context)
     }
 

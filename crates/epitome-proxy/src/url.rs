@@ -10,7 +10,7 @@ use http::uri::{Authority, PathAndQuery, Scheme};
 
 /// The address of an upstream: `http` or `https`, a host, and perhaps a path before every path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Url {
+pub struct UpstreamUrl {
     scheme: Scheme,
     authority: Authority,
     /// Without a slash at its end.
@@ -31,7 +31,7 @@ pub struct UrlError {
     pub reason: &'static str,
 }
 
-impl Url {
+impl UpstreamUrl {
     /// Where a request goes that asked for this path here. `/v1` at the end of the address and at
     /// the beginning of the path is the same one. None for what is
     /// no path, such as `*`.
@@ -56,13 +56,13 @@ impl Url {
     }
 }
 
-impl fmt::Display for Url {
+impl fmt::Display for UpstreamUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}{}", self.scheme, self.authority, self.prefix)
     }
 }
 
-impl FromStr for Url {
+impl FromStr for UpstreamUrl {
     type Err = UrlError;
 
     fn from_str(address: &str) -> Result<Self, UrlError> {
@@ -94,9 +94,9 @@ mod tests {
 
     #[track_caller]
     fn check(address: &str, path: &str, expected: &str) {
-        let url: Url = address.parse().unwrap();
+        let url: UpstreamUrl = address.parse().unwrap();
         assert_eq!(url.join(&path.parse().unwrap()).unwrap().to_string(), expected);
-        assert_eq!(url.to_string().parse::<Url>().unwrap(), url);
+        assert_eq!(url.to_string().parse::<UpstreamUrl>().unwrap(), url);
     }
 
     #[test]
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn only_a_path_is_asked_of_an_upstream() {
-        let url: Url = "https://a.b".parse().unwrap();
+        let url: UpstreamUrl = "https://a.b".parse().unwrap();
         assert_eq!(url.join(&"*".parse().unwrap()), None);
         let absolute = "http://c.d/x?y".parse().unwrap();
         assert_eq!(url.join(&absolute).unwrap().to_string(), "https://a.b/x?y");
@@ -133,7 +133,7 @@ mod tests {
             ("https://a.b?key=1", "query"),
             ("https:// a", "cannot be read"),
         ] {
-            let error = address.parse::<Url>().unwrap_err().to_string();
+            let error = address.parse::<UpstreamUrl>().unwrap_err().to_string();
             assert!(error.contains(word) && !error.contains("pass@"), "{error}");
         }
     }

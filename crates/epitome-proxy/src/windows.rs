@@ -9,32 +9,32 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use epitome::model::{Api, Client, Endpoint, ModelSpec, Terms, Transport};
+use epitome::model::{ClientTimeouts, ModelApi, ModelClient, ModelEndpoint, ModelSpec, Transport};
 use tokio::time::timeout;
 
-use crate::url::Url;
+use crate::url::UpstreamUrl;
 
 /// So many models are known; what names more is not worth a question.
 const MOST: usize = 256;
 
 /// What was said of the models of one server.
-pub(crate) struct Windows {
+pub(crate) struct ServerWindows {
     base: String,
     transport: Arc<dyn Transport>,
     within: Duration,
-    known: Mutex<HashMap<String, Known>>,
+    known: Mutex<HashMap<String, ServerWindow>>,
 }
 
 /// What was said of one model.
 #[derive(Clone, Copy, Default)]
-struct Known {
+struct ServerWindow {
     window: Option<u64>,
     requests: u32,
 }
 
-impl Windows {
+impl ServerWindows {
     /// Those of the server at this address, which has so much time to answer.
-    pub(crate) fn new(base: &Url, transport: Arc<dyn Transport>, within: Duration) -> Self {
+    pub(crate) fn new(base: &UpstreamUrl, transport: Arc<dyn Transport>, within: Duration) -> Self {
         let base = base.to_string().trim_end_matches('/').to_owned();
         Self { base, transport, within, known: Mutex::default() }
     }
@@ -66,15 +66,15 @@ impl Windows {
     /// What the server says now.
     async fn told(&self, model: &str) -> Option<u64> {
         let base = Some(self.base.clone());
-        let spec = ModelSpec { api: Api::Ollama, name: model.to_owned(), base };
-        let endpoint = Endpoint::of(spec, |_| None).ok()?;
-        let terms = Terms { answer: self.within, silence: self.within, retries: 0 };
-        let client = Client::new(endpoint, Arc::clone(&self.transport)).terms(terms);
+        let spec = ModelSpec { api: ModelApi::Ollama, name: model.to_owned(), base };
+        let endpoint = ModelEndpoint::of(spec, |_| None).ok()?;
+        let terms = ClientTimeouts { answer: self.within, silence: self.within, retries: 0 };
+        let client = ModelClient::new(endpoint, Arc::clone(&self.transport)).terms(terms);
         timeout(self.within, client.probe()).await.ok()?.ok()?.window
     }
 
     /// Each change under this lock is whole, so a panic elsewhere leaves what it guards sound.
-    fn locked(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+    fn locked(&self) -> MutexGuard<'_, HashMap<String, ServerWindow>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,9 +13,9 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use epitome_kernel::types::{Chain, ContentId, EntryKey, Role, Usage};
-use epitome_kernel::{Answered, Batch, Journal, Said};
-use epitome_store::{Durability, Sqlite};
+use epitome_kernel::types::{ContentId, EntryKey, HistoryHash, Role, TokenUsage};
+use epitome_kernel::{AppendBatch, Journal, MessageRecord, ResponseRecord};
+use epitome_store::{Durability, SqliteStore};
 
 /// Bytes of a message.
 const SIZE: usize = 2_000;
@@ -24,31 +24,36 @@ const SIZE: usize = 2_000;
 const ROUNDS: usize = 1_500;
 
 /// The request that adds one message to a history.
-fn next(after: Chain, place: u32) -> Batch {
+fn next(after: HistoryHash, place: u32) -> AppendBatch {
     let text = format!("{place:08} {}", "word ".repeat(SIZE / 5));
-    let key = EntryKey(ContentId::of(&text).0);
-    let said = Said {
-        chain: after.then(key),
+    let key = EntryKey(ContentId::for_text(&text).0);
+    let said = MessageRecord {
+        chain: after.append(key),
         key,
         place,
         role: Role::User,
-        text: ContentId::of(&text),
+        text: ContentId::for_text(&text),
         bytes: Some(text.into_bytes()),
         tokens: 500,
         at: None,
     };
-    Batch { after, said: vec![said], at: "2026-01-01T00:00:00Z".into(), ..Batch::default() }
+    AppendBatch {
+        after,
+        said: vec![said],
+        at: "2026-01-01T00:00:00Z".into(),
+        ..AppendBatch::default()
+    }
 }
 
 /// What is answered to it.
-fn answer(batch: &Batch) -> Answered {
+fn answer(batch: &AppendBatch) -> ResponseRecord {
     let said = &batch.said[0];
-    Answered {
+    ResponseRecord {
         after: said.chain,
         key: Some(said.key),
         bytes: said.bytes.clone(),
         text: said.text,
-        usage: Usage::default(),
+        usage: TokenUsage::default(),
         stop: None,
         at: batch.at.clone(),
     }
@@ -70,10 +75,10 @@ fn shown(name: &str, mut times: Vec<Duration>, beside: Option<Duration>) -> Dura
 
 fn ratio() {
     let folder = tempfile::tempdir().unwrap();
-    let normal = Sqlite::open(&folder.path().join("normal.db")).unwrap();
-    let full = Sqlite::open_with(&folder.path().join("full.db"), Durability::Full).unwrap();
+    let normal = SqliteStore::open(&folder.path().join("normal.db")).unwrap();
+    let full = SqliteStore::open_with(&folder.path().join("full.db"), Durability::Full).unwrap();
     let mut plain = File::create(folder.path().join("plain.jsonl")).unwrap();
-    let mut chain = Chain::default();
+    let mut chain = HistoryHash::default();
     let mut times: [Vec<Duration>; 4] = <_>::default();
     for place in 0..u32::try_from(ROUNDS).unwrap() {
         let batch = next(chain, place);
@@ -85,7 +90,7 @@ fn ratio() {
         }));
         times[1].push(timed(|| normal.append("local", "one", &batch).unwrap()));
         let answer = answer(&batch);
-        times[3].push(timed(|| normal.answered("local", "one", &answer).unwrap()));
+        times[3].push(timed(|| normal.record_response("local", "one", &answer).unwrap()));
         times[2].push(timed(|| full.append("local", "one", &batch).unwrap()));
     }
     let [plain, normal, full, answered] = times;
@@ -98,8 +103,8 @@ fn ratio() {
 fn append(criterion: &mut Criterion) {
     ratio();
     let folder = tempfile::tempdir().unwrap();
-    let store = Sqlite::open(&folder.path().join("epitome.db")).unwrap();
-    let (mut chain, mut place) = (Chain::default(), 0);
+    let store = SqliteStore::open(&folder.path().join("epitome.db")).unwrap();
+    let (mut chain, mut place) = (HistoryHash::default(), 0);
     criterion.bench_function("append", |bencher| {
         bencher.iter_batched(
             || {

@@ -10,10 +10,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use epitome_kernel::types::{Chain, ContentId, EntryId, EntryKey, Image, Passage, Role};
-use epitome_kernel::{Batch, Blob, Counter, Departure, Journal, Said, Store};
-use epitome_store::Archive;
-use epitome_store::{Memory, Sqlite};
+use epitome_kernel::types::{ContentId, EntryId, EntryKey, HistoryHash, ImagePart, Passage, Role};
+use epitome_kernel::{
+    AppendBatch, Eviction, Journal, MessageRecord, OriginalStore, StoredText, TokenCounter,
+};
+use epitome_store::SessionArchive;
+use epitome_store::{MemoryStore, SqliteStore};
 
 /// Messages that one request brings.
 const BATCH: usize = 100;
@@ -21,7 +23,7 @@ const BATCH: usize = 100;
 /// Four bytes are a token.
 struct Bytes;
 
-impl Counter for Bytes {
+impl TokenCounter for Bytes {
     fn id(&self) -> &str {
         "bytes/4"
     }
@@ -30,7 +32,7 @@ impl Counter for Bytes {
         text.len() as u64 / 4
     }
 
-    fn image(&self, _: &Image) -> u64 {
+    fn image(&self, _: &ImagePart) -> u64 {
         0
     }
 }
@@ -56,19 +58,20 @@ fn text(number: usize) -> String {
     text
 }
 
-fn fill(store: &Sqlite, memory: &Memory, messages: usize) -> Chain {
-    let mut chain = Chain::default();
+fn fill(store: &SqliteStore, memory: &MemoryStore, messages: usize) -> HistoryHash {
+    let mut chain = HistoryHash::default();
     for first in (0..messages).step_by(BATCH) {
-        let mut batch = Batch { after: chain, at: "2026-01-01".into(), ..Batch::default() };
-        let mut departure = Departure::default();
+        let mut batch =
+            AppendBatch { after: chain, at: "2026-01-01".into(), ..AppendBatch::default() };
+        let mut departure = Eviction::default();
         let mut chains = Vec::new();
         for number in first..(first + BATCH).min(messages) {
             let text = text(number);
-            let id = ContentId::of(&text);
+            let id = ContentId::for_text(&text);
             let key = EntryKey(id.0);
-            chain = chain.then(key);
+            chain = chain.append(key);
             chains.push(chain);
-            batch.said.push(Said {
+            batch.said.push(MessageRecord {
                 chain,
                 key,
                 place: u32::try_from(number).unwrap(),
@@ -81,7 +84,7 @@ fn fill(store: &Sqlite, memory: &Memory, messages: usize) -> Chain {
             let entry = EntryId(u32::try_from(number).unwrap());
             departure.sources.push((entry, id, format!("{entry} user")));
             departure.passages.push(Passage { entry, text: text.clone() });
-            departure.blobs.push(Blob { id, source: format!("{entry} user"), text });
+            departure.blobs.push(StoredText { id, source: format!("{entry} user"), text });
         }
         store.append("local", "long", &batch).unwrap();
         store.index("local", "one", &chains, &departure).unwrap();
@@ -103,10 +106,12 @@ fn timed<T>(name: &str, mut work: impl FnMut() -> T) -> Duration {
     times[2]
 }
 
-fn measure(path: &Path, memory: &Memory, head: Chain, messages: usize) {
-    timed("open", || Sqlite::open(path).unwrap());
-    timed("open and list", || Sqlite::open(path).unwrap().sessions("local", 0, 50, false).unwrap());
-    let store = Sqlite::open(path).unwrap();
+fn measure(path: &Path, memory: &MemoryStore, head: HistoryHash, messages: usize) {
+    timed("open", || SqliteStore::open(path).unwrap());
+    timed("open and list", || {
+        SqliteStore::open(path).unwrap().sessions("local", 0, 50, false).unwrap()
+    });
+    let store = SqliteStore::open(path).unwrap();
     let last = u32::try_from(messages - 100).unwrap();
     timed("the first page of the history", || store.history("local", "one", head, 0, 100).unwrap());
     timed("the last page of the history", || {
@@ -135,9 +140,9 @@ fn main() {
     let messages = messages.unwrap_or(100_000);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("epitome.db");
-    let memory = Memory::new();
+    let memory = MemoryStore::new();
     let start = Instant::now();
-    let head = fill(&Sqlite::open(&path).unwrap(), &memory, messages);
+    let head = fill(&SqliteStore::open(&path).unwrap(), &memory, messages);
     println!("{messages} messages made and indexed in {:.1?}", start.elapsed());
     println!("{} MB on disk", path.metadata().unwrap().len() >> 20);
     measure(&path, &memory, head, messages);

@@ -5,18 +5,18 @@
 
 use std::collections::BTreeSet;
 
-use epitome_kernel::types::{Chain, EntryKey, Recorded, SessionInfo, Snapshot};
-use epitome_kernel::{Departure, Journal, Said, Store, StoreError};
+use epitome_kernel::types::{EntryKey, HistoryHash, RecordedCompaction, SessionInfo, Snapshot};
+use epitome_kernel::{Eviction, Journal, MessageRecord, OriginalStore, StoreError};
 
 use crate::{StoreNews, StoreOutage};
 
 /// Looks after what the journal holds: for people, never on the way of a request. What left prompts
-/// is searched in the journal's own [`Store`].
+/// is searched in the journal's own [`OriginalStore`].
 ///
 /// A live session itself asks for [`Archive::session`] and [`Archive::history`]; a store of the host's
 /// own may leave the rest as it is here, and then refuses ([`StoreError::NotOffered`]) what people do
 /// with sessions.
-pub trait Archive: Journal + Store {
+pub trait SessionArchive: Journal + OriginalStore {
     /// The scopes that something was ever recorded in, in order.
     ///
     /// # Errors
@@ -60,10 +60,10 @@ pub trait Archive: Journal + Store {
         &self,
         scope: &str,
         session: &str,
-        head: Chain,
+        head: HistoryHash,
         from: u32,
         most: usize,
-    ) -> Result<Vec<Said>, StoreError>;
+    ) -> Result<Vec<MessageRecord>, StoreError>;
 
     /// The newest answer to the newest message of a session, where nobody went on from it yet: as
     /// the message that it will be.
@@ -72,7 +72,7 @@ pub trait Archive: Journal + Store {
     /// # Errors
     ///
     /// [`StoreError::NoSession`], or when the store cannot be read.
-    fn answer(&self, _scope: &str, _session: &str) -> Result<Option<Said>, StoreError> {
+    fn answer(&self, _scope: &str, _session: &str) -> Result<Option<MessageRecord>, StoreError> {
         Ok(None)
     }
 
@@ -81,7 +81,11 @@ pub trait Archive: Journal + Store {
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn epochs_of(&self, _scope: &str, _session: &str) -> Result<Vec<Recorded>, StoreError> {
+    fn compactions_of_session(
+        &self,
+        _scope: &str,
+        _session: &str,
+    ) -> Result<Vec<RecordedCompaction>, StoreError> {
         Err(StoreError::NotOffered { what: "list compressions" })
     }
 
@@ -91,7 +95,12 @@ pub trait Archive: Journal + Store {
     /// # Errors
     ///
     /// When the store cannot be written.
-    fn snap(&self, _scope: &str, _snapshot: &Snapshot, _keep: usize) -> Result<(), StoreError> {
+    fn save_snapshot(
+        &self,
+        _scope: &str,
+        _snapshot: &Snapshot,
+        _keep: usize,
+    ) -> Result<(), StoreError> {
         Err(StoreError::NotOffered { what: "keep snapshots" })
     }
 
@@ -109,7 +118,7 @@ pub trait Archive: Journal + Store {
     /// # Errors
     ///
     /// [`StoreError::NoSnapshot`], or when the store cannot be written.
-    fn forget_snapshot(&self, _scope: &str, id: &str) -> Result<(), StoreError> {
+    fn delete_snapshot(&self, _scope: &str, id: &str) -> Result<(), StoreError> {
         Err(StoreError::NoSnapshot { name: id.to_owned() })
     }
 
@@ -118,7 +127,7 @@ pub trait Archive: Journal + Store {
     /// # Errors
     ///
     /// [`StoreError::NoSession`]; [`StoreError::Damaged`] where `head` is not recorded.
-    fn rewind(&self, _scope: &str, _session: &str, _head: Chain) -> Result<(), StoreError> {
+    fn set_head(&self, _scope: &str, _session: &str, _head: HistoryHash) -> Result<(), StoreError> {
         Err(StoreError::NotOffered { what: "go back to an earlier message" })
     }
 
@@ -127,7 +136,7 @@ pub trait Archive: Journal + Store {
     /// # Errors
     ///
     /// [`StoreError::NoSession`], or when the store cannot be written.
-    fn trash(&self, _scope: &str, _session: &str, _trashed: bool) -> Result<(), StoreError> {
+    fn set_trashed(&self, _scope: &str, _session: &str, _trashed: bool) -> Result<(), StoreError> {
         Err(StoreError::NotOffered { what: "have a trash" })
     }
 
@@ -169,7 +178,11 @@ pub trait Archive: Journal + Store {
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn unindexed(&self, _scope: &str, _most: usize) -> Result<Vec<(String, Said)>, StoreError> {
+    fn unindexed(
+        &self,
+        _scope: &str,
+        _most: usize,
+    ) -> Result<Vec<(String, MessageRecord)>, StoreError> {
         Ok(Vec::new())
     }
 
@@ -183,8 +196,8 @@ pub trait Archive: Journal + Store {
         &self,
         _scope: &str,
         _session: &str,
-        _messages: &[Chain],
-        _departure: &Departure,
+        _messages: &[HistoryHash],
+        _departure: &Eviction,
     ) -> Result<(), StoreError> {
         Ok(())
     }
@@ -195,7 +208,7 @@ pub trait Archive: Journal + Store {
     /// # Errors
     ///
     /// When the store cannot be read at all.
-    fn verify(&self, _repair: bool) -> Result<Vec<Finding>, StoreError> {
+    fn verify(&self, _repair: bool) -> Result<Vec<StoreFinding>, StoreError> {
         Err(StoreError::NotOffered { what: "check itself" })
     }
 
@@ -224,7 +237,7 @@ pub trait Archive: Journal + Store {
 
 /// Something that is wrong with a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct StoreFinding {
     /// What, and where.
     pub what: String,
     /// Whether it was mended.

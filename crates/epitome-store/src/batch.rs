@@ -4,8 +4,8 @@
 
 use std::borrow::Cow;
 
-use epitome_kernel::types::{Chain, ContentId, EntryKey, Epoch, Rewrite};
-use epitome_kernel::{AnswerClue, Batch, Beginning, Clue, Departure, StoreError};
+use epitome_kernel::types::{ArrivalRewrite, Compaction, ContentId, EntryKey, HistoryHash};
+use epitome_kernel::{AnswerClue, AppendBatch, Beginning, Clue, Eviction, StoreError};
 use rustc_hash::FxHashSet;
 
 /// Chains that are looked up one by one from the end: a request mostly adds a message or two.
@@ -24,11 +24,11 @@ pub(crate) fn reach(clue: &Clue<'_>) -> (usize, usize) {
 ///
 /// When the look-up fails.
 pub(crate) fn deepest<N, E>(
-    chains: &[Chain],
-    mut find: impl FnMut(Chain) -> Result<Option<N>, E>,
+    chains: &[HistoryHash],
+    mut find: impl FnMut(HistoryHash) -> Result<Option<N>, E>,
 ) -> Result<Option<(usize, N)>, E> {
     // The empty history is everybody's and nobody's.
-    let empty = chains.iter().take_while(|chain| **chain == Chain::default()).count();
+    let empty = chains.iter().take_while(|chain| **chain == HistoryHash::default()).count();
     let near = chains.len().saturating_sub(NEAR).max(empty);
     for index in (near..chains.len()).rev() {
         if let Some(node) = find(chains[index])? {
@@ -53,7 +53,7 @@ pub(crate) fn has_drawn(bytes: Option<&[u8]>, answer: Option<&AnswerClue>) -> bo
 }
 
 /// How a batch begins a session that nobody began: with nothing known of it but what it brings.
-pub(crate) fn beginning(batch: &Batch) -> Beginning {
+pub(crate) fn beginning(batch: &AppendBatch) -> Beginning {
     let opened = batch.turn.map_or(0, |_| u32::try_from(batch.said.len()).unwrap_or(u32::MAX));
     Beginning { label: batch.label.clone(), opened, from: None }
 }
@@ -63,11 +63,11 @@ pub(crate) fn beginning(batch: &Batch) -> Beginning {
 /// # Errors
 ///
 /// [`StoreError::Damaged`] names the first that does not.
-pub(crate) fn follows(batch: &Batch) -> Result<(), StoreError> {
+pub(crate) fn follows(batch: &AppendBatch) -> Result<(), StoreError> {
     let mut chain = batch.after;
     let first = batch.said.first().map_or(0, |said| said.place);
     for (place, said) in (first..).zip(&batch.said) {
-        chain = chain.then(said.key);
+        chain = chain.append(said.key);
         if said.chain != chain || said.place != place {
             return Err(astray(said.key, said.place));
         }
@@ -80,7 +80,7 @@ pub(crate) fn follows(batch: &Batch) -> Result<(), StoreError> {
 /// # Errors
 ///
 /// [`StoreError::Damaged`] names the first.
-pub(crate) fn continues(batch: &Batch, end: Option<u32>) -> Result<(), StoreError> {
+pub(crate) fn continues(batch: &AppendBatch, end: Option<u32>) -> Result<(), StoreError> {
     match batch.said.first() {
         Some(said) if said.place != end.map_or(0, |place| place + 1) => {
             Err(astray(said.key, said.place))
@@ -99,7 +99,7 @@ fn astray(key: EntryKey, place: u32) -> StoreError {
 /// # Errors
 ///
 /// [`StoreError::Damaged`] names it.
-pub(crate) fn addressed(epoch: &Epoch) -> Result<(), StoreError> {
+pub(crate) fn addressed(epoch: &Compaction) -> Result<(), StoreError> {
     if epoch.id == epoch.hash() {
         return Ok(());
     }
@@ -112,10 +112,10 @@ pub(crate) fn addressed(epoch: &Epoch) -> Result<(), StoreError> {
 ///
 /// When the look-up fails.
 pub(crate) fn without_erased<E>(
-    batch: &Batch,
+    batch: &AppendBatch,
     mut erased: impl FnMut(EntryKey) -> Result<bool, E>,
-) -> Result<(Vec<&Rewrite>, Cow<'_, Departure>), E> {
-    if batch.rewrites.is_empty() && batch.departure == Departure::default() {
+) -> Result<(Vec<&ArrivalRewrite>, Cow<'_, Eviction>), E> {
+    if batch.rewrites.is_empty() && batch.departure == Eviction::default() {
         return Ok((Vec::new(), Cow::Borrowed(&batch.departure)));
     }
     let mut gone: FxHashSet<ContentId> = FxHashSet::default();
@@ -150,8 +150,8 @@ mod tests {
 
     #[track_caller]
     fn check(recorded: usize, of: usize, most_lookups: usize) {
-        let chains: Vec<Chain> =
-            (0..of).map(|at| Chain([u8::try_from(at + 1).unwrap(); 16])).collect();
+        let chains: Vec<HistoryHash> =
+            (0..of).map(|at| HistoryHash([u8::try_from(at + 1).unwrap(); 16])).collect();
         let mut lookups = 0;
         let found = deepest(&chains, |chain| {
             lookups += 1;
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_empty_history_is_never_it() {
-        let found = deepest(&[Chain::default()], |_| Ok::<_, StoreError>(Some(())));
+        let found = deepest(&[HistoryHash::default()], |_| Ok::<_, StoreError>(Some(())));
         assert_eq!(found.unwrap(), None);
     }
 }

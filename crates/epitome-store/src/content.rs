@@ -2,7 +2,9 @@
 //!
 //! Invariant: pure; both stores look for the same copies. Called when something is to go for good.
 
-use epitome_kernel::types::{Act, Acted, By, ContentId, EntryId, Epoch, GoalAct, Op};
+use epitome_kernel::types::{
+    Actor, Compaction, ContentId, EntryId, GoalAction, Op, RecordedAction, SessionAction,
+};
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
@@ -11,12 +13,12 @@ const LEAST_QUOTE: usize = 8;
 
 /// What messages told that are to go for good.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct ErasedContent {
     texts: FxHashSet<ContentId>,
     strings: Vec<String>,
 }
 
-impl Told {
+impl ErasedContent {
     /// Adds a message: the address of its readable text, and its bytes.
     pub(crate) fn add(&mut self, text: ContentId, bytes: Option<&[u8]>) {
         self.texts.insert(text);
@@ -26,26 +28,26 @@ impl Told {
     /// The addresses under which copies may be kept: of readable texts, and of every string, since
     /// parts are kept under their own.
     pub(crate) fn addresses(&self) -> FxHashSet<ContentId> {
-        let strings = self.strings.iter().map(|string| ContentId::of(string));
+        let strings = self.strings.iter().map(|string| ContentId::for_text(string));
         self.texts.iter().copied().chain(strings).collect()
     }
 
     /// Whether an act was taken from a message: it holds words of it, and is not the user's own,
     /// who did it by hand. A system prompt holds what was said of goals in its lines. Excerpts may
     /// be, whatever they hold: they are put together anew.
-    pub(crate) fn quoted_by(&self, acted: &Acted) -> bool {
+    pub(crate) fn quoted_by(&self, acted: &RecordedAction) -> bool {
         match acted.act.clone() {
-            Act::Goal(GoalAct { mut change, .. }) => {
+            SessionAction::Goal(GoalAction { mut change, .. }) => {
                 let said =
                     |text: &mut String| self.strings.iter().any(|string| holds(string, text));
-                acted.by != By::User && change.texts_mut().any(said)
+                acted.by != Actor::User && change.texts_mut().any(said)
             }
-            Act::System { around, .. } => {
+            SessionAction::System { around, .. } => {
                 let lines = self.strings.iter().flat_map(|string| string.lines()).map(stated);
                 let mut lines = lines.filter(|line| line.len() >= LEAST_QUOTE);
                 lines.any(|line| around.iter().any(|text| text.contains(line)))
             }
-            Act::Recall { .. } => true,
+            SessionAction::Recall { .. } => true,
             _ => false,
         }
     }
@@ -61,7 +63,7 @@ fn stated(line: &str) -> &str {
 
 /// The addresses under which copies of a message may be kept.
 pub(crate) fn addresses(text: ContentId, bytes: Option<&[u8]>) -> FxHashSet<ContentId> {
-    let mut told = Told::default();
+    let mut told = ErasedContent::default();
     told.add(text, bytes);
     told.addresses()
 }
@@ -90,15 +92,15 @@ fn holds(text: &str, words: &str) -> bool {
 }
 
 /// The addresses of what an epoch sends, and of the lists that its checkpoints lead to.
-pub(crate) fn of_epoch(epoch: &Epoch) -> FxHashSet<ContentId> {
+pub(crate) fn of_epoch(epoch: &Compaction) -> FxHashSet<ContentId> {
     let mut found = FxHashSet::default();
     for op in &epoch.plan.ops {
         match op {
             Op::Replace { with: text, .. } | Op::Insert { text, .. } | Op::State { text, .. } => {
-                found.insert(ContentId::of(text));
+                found.insert(ContentId::for_text(text));
             }
             Op::Summarize(checkpoint) => {
-                found.extend([checkpoint.id, ContentId::of(&checkpoint.text)]);
+                found.extend([checkpoint.id, ContentId::for_text(&checkpoint.text)]);
             }
             Op::Drop { .. } | Op::Strip { .. } | Op::Unbind { .. } => {}
         }
@@ -133,24 +135,27 @@ mod tests {
     #[test]
     fn every_string_is_a_place_to_look() {
         let bytes = br#"{"role":"user","content":[{"type":"text","text":"one \u00e9"},{"n":1}]}"#;
-        let found = addresses(ContentId::of("whole"), Some(bytes));
+        let found = addresses(ContentId::for_text("whole"), Some(bytes));
         for text in ["whole", "one é", "user", "text"] {
-            assert!(found.contains(&ContentId::of(text)), "{text}");
+            assert!(found.contains(&ContentId::for_text(text)), "{text}");
         }
         assert_eq!(found.len(), 4);
-        assert!(addresses(ContentId::of(""), Some(b"plain")).contains(&ContentId::of("plain")));
+        assert!(
+            addresses(ContentId::for_text(""), Some(b"plain"))
+                .contains(&ContentId::for_text("plain"))
+        );
     }
 
     #[test]
     fn a_system_prompt_that_states_a_goal_quotes_it() {
         let around =
             ["Help.\n\nGoal (high): Mend the parser\n- Keep the lexer".to_owned(), "".into()];
-        let act = Act::System { epoch: None, of: ContentId::of(""), around };
-        let acted = Acted { act, by: By::Policy("staged".into()), at: String::new() };
+        let act = SessionAction::System { epoch: None, of: ContentId::for_text(""), around };
+        let acted = RecordedAction { act, by: Actor::Policy("staged".into()), at: String::new() };
         let quoted = |said: &str| {
-            let mut told = Told::default();
+            let mut told = ErasedContent::default();
             let bytes = serde_json::json!({"role": "system", "content": said}).to_string();
-            told.add(ContentId::of(said), Some(bytes.as_bytes()));
+            told.add(ContentId::for_text(said), Some(bytes.as_bytes()));
             told.quoted_by(&acted)
         };
         assert!(quoted("So be it.\n[GOAL] Mend the parser"));

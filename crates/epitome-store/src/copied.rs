@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 
 use epitome_kernel::types::{
-    Acted, Chain, EntryKey, Mark, MeterReading, Recorded, Rewrite, SessionInfo,
+    ArrivalRewrite, EntryKey, HistoryHash, JournalMark, MeterReading, RecordedAction,
+    RecordedCompaction, SessionInfo,
 };
-use epitome_kernel::{Answered, Said};
+use epitome_kernel::{MessageRecord, ResponseRecord};
 
 /// All that is needed to go on with a session where it stands. What was done to it is beside the place
 /// that it had come to then.
@@ -18,14 +19,14 @@ pub(crate) struct SessionCopy {
     pub(crate) opened: u32,
     pub(crate) meter: MeterReading,
     /// The messages on the way to its newest one.
-    pub(crate) said: Vec<Said>,
-    pub(crate) rewrites: Vec<Rewrite>,
-    pub(crate) epochs: Vec<(Chain, Recorded)>,
-    pub(crate) acts: Vec<(Chain, Acted)>,
-    pub(crate) marks: Vec<(Chain, Mark)>,
+    pub(crate) said: Vec<MessageRecord>,
+    pub(crate) rewrites: Vec<ArrivalRewrite>,
+    pub(crate) epochs: Vec<(HistoryHash, RecordedCompaction)>,
+    pub(crate) acts: Vec<(HistoryHash, RecordedAction)>,
+    pub(crate) marks: Vec<(HistoryHash, JournalMark)>,
     pub(crate) memos: BTreeMap<String, String>,
     /// The newest answer, where nobody went on from it yet.
-    pub(crate) answer: Option<Answered>,
+    pub(crate) answer: Option<ResponseRecord>,
     /// What was erased in its scope.
     pub(crate) erased: Vec<EntryKey>,
 }

@@ -2,10 +2,10 @@
 //! content id, and the pieces that a search finds again.
 //!
 //! The invariant of the crate: everything is addressed by scope first, and nothing crosses it
-//! (RULES 66). [`Memory`] and `Sqlite` answer the same ports with the same answers; one
+//! (RULES 66). [`MemoryStore`] and `SqliteStore` answer the same ports with the same answers; one
 //! conformance suite holds for both. `FallbackStore` is the one with the other behind it. Only
-//! `Sqlite` touches files, and only this crate knows their modes. These two are behind the feature
-//! `sqlite`; a host that keeps conversations in its own way fills [`Archive`].
+//! `SqliteStore` touches files, and only this crate knows their modes. These two are behind the feature
+//! `sqlite`; a host that keeps conversations in its own way fills [`SessionArchive`].
 
 mod archive;
 mod batch;
@@ -17,7 +17,7 @@ mod durability;
 mod fallback;
 mod lineage;
 mod marks;
-mod memory;
+mod memory_store;
 mod near;
 mod outage;
 mod passage;
@@ -33,11 +33,11 @@ mod select;
 mod sqlite;
 mod terms;
 
-pub use archive::{Archive, Finding};
+pub use archive::{SessionArchive, StoreFinding};
 pub use durability::Durability;
 #[cfg(feature = "sqlite")]
 pub use fallback::FallbackStore;
-pub use memory::Memory;
+pub use memory_store::MemoryStore;
 pub use outage::{StoreNews, StoreOutage};
 #[cfg(feature = "sqlite")]
-pub use sqlite::Sqlite;
+pub use sqlite::SqliteStore;

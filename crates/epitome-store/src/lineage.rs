@@ -6,15 +6,15 @@
 #[cfg(feature = "sqlite")]
 mod estate;
 
-use epitome_kernel::types::{Chain, Covered, EntryKey};
+use epitome_kernel::types::{CompactionRange, EntryKey, HistoryHash};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 #[cfg(feature = "sqlite")]
-pub(crate) use self::estate::{Estate, NOBODY};
+pub(crate) use self::estate::{DeletionPlan, NOBODY};
 
 /// A message of the tree.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Knot {
+pub(crate) struct MessageNode {
     /// Its number.
     pub(crate) id: i64,
     /// The message it follows.
@@ -27,14 +27,14 @@ pub(crate) struct Knot {
 
 /// All messages of a scope.
 #[derive(Debug)]
-pub(crate) struct Lineage {
-    knots: Vec<Knot>,
+pub(crate) struct MessageForest {
+    knots: Vec<MessageNode>,
     children: FxHashMap<i64, Vec<usize>>,
 }
 
-impl Lineage {
+impl MessageForest {
     /// The tree of these messages, in the order of their numbers.
-    pub(crate) fn new(knots: Vec<Knot>) -> Self {
+    pub(crate) fn new(knots: Vec<MessageNode>) -> Self {
         let mut children: FxHashMap<i64, Vec<usize>> = FxHashMap::default();
         for (at, knot) in knots.iter().enumerate() {
             if let Some(parent) = knot.parent {
@@ -46,7 +46,7 @@ impl Lineage {
 
     /// Whether a run may hold a message that says this: it does, or it is not recorded whole so
     /// that nobody can tell.
-    pub(crate) fn may_hold(&self, run: &Covered, key: EntryKey) -> bool {
+    pub(crate) fn may_hold(&self, run: &CompactionRange, key: EntryKey) -> bool {
         let (mut recorded, mut holds) = (false, false);
         self.runs(run, &mut |way| {
             recorded = true;
@@ -75,7 +75,7 @@ impl Lineage {
     }
 
     /// Visits every place where a run is recorded.
-    fn runs(&self, run: &Covered, visit: &mut impl FnMut(&[usize])) {
+    fn runs(&self, run: &CompactionRange, visit: &mut impl FnMut(&[usize])) {
         for (at, knot) in self.knots.iter().enumerate() {
             if knot.key == run.first {
                 self.descend(run, at, visit);
@@ -84,12 +84,12 @@ impl Lineage {
     }
 
     /// Walks all ways down from a message, as far as the run is long.
-    fn descend(&self, run: &Covered, from: usize, visit: &mut impl FnMut(&[usize])) {
+    fn descend(&self, run: &CompactionRange, from: usize, visit: &mut impl FnMut(&[usize])) {
         let length = run.len as usize;
-        let mut open = vec![(from, 0, Chain::default())];
+        let mut open = vec![(from, 0, HistoryHash::default())];
         let mut way = Vec::new();
         while let Some((at, depth, before)) = open.pop() {
-            let chain = before.then(self.knots[at].key);
+            let chain = before.append(self.knots[at].key);
             way.truncate(depth);
             way.push(at);
             if way.len() == length {
@@ -115,11 +115,11 @@ pub(super) mod tests {
     }
 
     /// A tree of `(number, parent, session, key)`; parent 0 is none.
-    fn tree(knots: &[(i64, i64, i64, u8)]) -> Lineage {
-        Lineage::new(
+    fn tree(knots: &[(i64, i64, i64, u8)]) -> MessageForest {
+        MessageForest::new(
             knots
                 .iter()
-                .map(|&(id, parent, session, name)| Knot {
+                .map(|&(id, parent, session, name)| MessageNode {
                     id,
                     parent: (parent > 0).then_some(parent),
                     session,
@@ -129,15 +129,15 @@ pub(super) mod tests {
         )
     }
 
-    fn run(names: &[u8]) -> Covered {
+    fn run(names: &[u8]) -> CompactionRange {
         let keys: Vec<EntryKey> = names.iter().map(|&name| key(name)).collect();
         let len = u32::try_from(keys.len()).unwrap();
-        Covered { first: keys[0], len, chain: Chain::of(&keys) }
+        CompactionRange { first: keys[0], len, chain: HistoryHash::for_entries(&keys) }
     }
 
     /// 1 ─ 2 ─ 3 ─ 4   of session 7
     ///      └─ 5 ─ 6   of session 8, 7 behind 3 of session 9
-    pub(super) fn forked() -> Lineage {
+    pub(super) fn forked() -> MessageForest {
         tree(&[
             (1, 0, 7, b'a'),
             (2, 1, 7, b'b'),

@@ -2,13 +2,13 @@
 //!
 //! Invariant: pure. Called by both stores.
 
-use epitome_kernel::types::{Chain, ContentId, EntryKey};
-use epitome_kernel::{Said, StoreError};
+use epitome_kernel::types::{ContentId, EntryKey, HistoryHash};
+use epitome_kernel::{MessageRecord, StoreError};
 use rustc_hash::FxHashSet;
 
 /// The way to a place in the history of a session.
 pub(crate) struct Way {
-    places: FxHashSet<Chain>,
+    places: FxHashSet<HistoryHash>,
     /// When the last message on it was said.
     until: Option<String>,
     /// Whether it leads to what the session has come to.
@@ -17,14 +17,14 @@ pub(crate) struct Way {
 
 impl Way {
     /// The way that these messages make.
-    pub(crate) fn of(said: &[Said], is_whole: bool) -> Self {
-        let places = said.iter().map(|said| said.chain).chain([Chain::default()]).collect();
+    pub(crate) fn of(said: &[MessageRecord], is_whole: bool) -> Self {
+        let places = said.iter().map(|said| said.chain).chain([HistoryHash::default()]).collect();
         let until = said.last().and_then(|said| said.at.clone());
         Self { places, until, is_whole }
     }
 
     /// Whether something had been done by its end. Older versions recorded only the time of it.
-    pub(crate) fn had(&self, place: Option<Chain>, at: &str) -> bool {
+    pub(crate) fn had(&self, place: Option<HistoryHash>, at: &str) -> bool {
         match place {
             Some(place) => self.places.contains(&place),
             None => self.is_whole || self.until.as_deref().is_some_and(|until| at <= until),

@@ -70,7 +70,7 @@ mod tests {
         let pieces: Vec<Piece<'_>> = texts
             .iter()
             .zip(0..)
-            .map(|(text, order)| Piece::alone(text, ContentId::of(text), order))
+            .map(|(text, order)| Piece::alone(text, ContentId::for_text(text), order))
             .collect();
         let found = near(missed(&pieces, query), texts);
         let found: Vec<(&str, Vec<&str>)> = found

@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use epitome_kernel::types::ContentId;
-use epitome_kernel::{Counter, Departure, Excerpt};
+use epitome_kernel::{Eviction, Excerpt, TokenCounter};
 use memchr::memmem;
 use rustc_hash::FxHashMap;
 
@@ -17,7 +17,7 @@ use crate::terms::term;
 
 /// A passage on its way into a store.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Arrival<'a> {
+pub(crate) struct IncomingPassage<'a> {
     /// The address of its text: the same text is kept once per session.
     pub(crate) id: ContentId,
     /// The text.
@@ -32,7 +32,7 @@ pub(crate) struct Arrival<'a> {
 
 /// A passage that a search may return.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Kept {
+pub(crate) struct IndexedPassage {
     /// The address of its text.
     pub(crate) id: ContentId,
     /// Its place among those of its session; neighbours differ by one.
@@ -49,7 +49,7 @@ pub(crate) struct Kept {
     pub(crate) text: String,
 }
 
-impl Kept {
+impl IndexedPassage {
     /// Whether it goes on in a line where another one ended.
     fn goes_on_from(&self, before: &Self) -> bool {
         let end = before.span.as_ref().map(|span| span.end);
@@ -92,7 +92,7 @@ impl Places {
 
 /// The passages of a departure that hold anything, in order. One whose entry names no original is
 /// its own.
-pub(crate) fn arrivals(departure: &Departure) -> impl Iterator<Item = Arrival<'_>> {
+pub(crate) fn arrivals(departure: &Eviction) -> impl Iterator<Item = IncomingPassage<'_>> {
     let originals: FxHashMap<ContentId, &str> =
         departure.blobs.iter().map(|blob| (blob.id, blob.text.as_str())).collect();
     let sources: FxHashMap<_, _> =
@@ -101,9 +101,15 @@ pub(crate) fn arrivals(departure: &Departure) -> impl Iterator<Item = Arrival<'_
     departure.passages.iter().filter(|passage| !passage.text.trim().is_empty()).map(
         move |passage| {
             let (entry, text) = (passage.entry, passage.text.as_str());
-            let id = ContentId::of(text);
+            let id = ContentId::for_text(text);
             let Some(&(original, source)) = sources.get(&entry) else {
-                return Arrival { id, text, original: id, source: entry.to_string(), range: None };
+                return IncomingPassage {
+                    id,
+                    text,
+                    original: id,
+                    source: entry.to_string(),
+                    range: None,
+                };
             };
             let range = originals.get(&original).and_then(|whole| {
                 let from = searched_to.entry(original).or_default();
@@ -111,7 +117,7 @@ pub(crate) fn arrivals(departure: &Departure) -> impl Iterator<Item = Arrival<'_
                 *from = found.end;
                 Some(found)
             });
-            Arrival { id, text, original, source: source.clone(), range }
+            IncomingPassage { id, text, original, source: source.clone(), range }
         },
     )
 }
@@ -127,9 +133,9 @@ fn find(whole: &str, text: &str, from: usize) -> Option<Range<usize>> {
 
 /// The passages of several scopes as those of one: the same text is there once, with the names of
 /// all who said it, and what two scopes hold is never taken for neighbours.
-pub(crate) fn joined(scopes: Vec<Vec<Kept>>) -> Vec<Kept> {
+pub(crate) fn joined(scopes: Vec<Vec<IndexedPassage>>) -> Vec<IndexedPassage> {
     let mut seen: FxHashMap<ContentId, usize> = FxHashMap::default();
-    let (mut all, mut next): (Vec<Kept>, _) = (Vec::new(), 0);
+    let (mut all, mut next): (Vec<IndexedPassage>, _) = (Vec::new(), 0);
     for kept in scopes {
         let first = next;
         for mut one in kept {
@@ -154,15 +160,15 @@ pub(crate) fn joined(scopes: Vec<Vec<Kept>>) -> Vec<Kept> {
 
 /// The excerpts that answer a query, best first, at most `budget` tokens in all.
 pub(crate) fn answer(
-    kept: &[Kept],
+    kept: &[IndexedPassage],
     query: &str,
     budget: u64,
-    counter: &dyn Counter,
+    counter: &dyn TokenCounter,
 ) -> Vec<Excerpt> {
     rank(&pieces(kept), query, budget, counter)
         .into_iter()
         .map(|group| {
-            let Kept { original, source, also, .. } = &kept[group.pieces[0]];
+            let IndexedPassage { original, source, also, .. } = &kept[group.pieces[0]];
             let (source, also) = (source.clone(), also.clone());
             Excerpt { id: *original, text: group.text, source, also }
         })
@@ -170,8 +176,8 @@ pub(crate) fn answer(
 }
 
 /// The passages as the ranking sees them.
-pub(crate) fn pieces(kept: &[Kept]) -> Vec<Piece<'_>> {
-    let mut before: Option<&Kept> = None;
+pub(crate) fn pieces(kept: &[IndexedPassage]) -> Vec<Piece<'_>> {
+    let mut before: Option<&IndexedPassage> = None;
     kept.iter()
         .map(|one| {
             let goes_on = before.replace(one).is_some_and(|before| one.goes_on_from(before));
@@ -183,15 +189,15 @@ pub(crate) fn pieces(kept: &[Kept]) -> Vec<Piece<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use epitome_kernel::Blob;
+    use epitome_kernel::StoredText;
     use epitome_kernel::types::{EntryId, Passage};
 
     use super::*;
 
-    fn departure(original: &str, passages: &[&str]) -> Departure {
-        let id = ContentId::of(original);
-        Departure {
-            blobs: vec![Blob { id, source: "e4 tool".into(), text: original.into() }],
+    fn departure(original: &str, passages: &[&str]) -> Eviction {
+        let id = ContentId::for_text(original);
+        Eviction {
+            blobs: vec![StoredText { id, source: "e4 tool".into(), text: original.into() }],
             passages: passages
                 .iter()
                 .map(|&text| Passage { entry: EntryId(4), text: text.into() })
@@ -227,7 +233,7 @@ mod tests {
         let mut departure = departure("one", &["one"]);
         departure.sources.clear();
         let arrivals: Vec<_> = arrivals(&departure).collect();
-        assert_eq!(arrivals[0].original, ContentId::of("one"));
+        assert_eq!(arrivals[0].original, ContentId::for_text("one"));
         assert_eq!(arrivals[0].source, "e4");
     }
 }

@@ -66,7 +66,7 @@ mod tests {
     /// Passages of one original; `+` stands before what goes on within a line.
     #[track_caller]
     fn check(texts: &[&str], phrase: &str, expected: &[bool]) {
-        let origin = ContentId::of("the one");
+        let origin = ContentId::for_text("the one");
         let pieces: Vec<_> = texts
             .iter()
             .zip(0..)
@@ -96,8 +96,8 @@ mod tests {
     #[test]
     fn what_is_of_another_original_does_not_go_on() {
         let pieces = [("was", "a", 0), ("refused", "b", 1)];
-        let pieces =
-            pieces.map(|(text, origin, order)| Piece::alone(text, ContentId::of(origin), order));
+        let pieces = pieces
+            .map(|(text, origin, order)| Piece::alone(text, ContentId::for_text(origin), order));
         assert_eq!(saying(&pieces, &["was refused".to_owned()]), [[false, false]]);
     }
 }

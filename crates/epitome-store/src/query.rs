@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::terms::{Term, Terms, is_common, parts, runs, term};
+use crate::terms::{Term, TermFilter, is_common, parts, runs, term};
 
 /// Words of a search. What has more, or several lines, is a question or a pasted text: it says
 /// little of what it needs by name, so that the passages around those that answer it count, too.
@@ -52,7 +52,7 @@ impl<'q> Query<'q> {
         let phrases = phrases(text);
         let is_search = !phrases.is_empty() || is_line(text, SEARCH_WORDS);
         let mut query = Self { phrases, is_search, ..Self::default() };
-        let terms = Terms::new();
+        let terms = TermFilter::new();
         let mut known = FxHashSet::default();
         let mut before = None;
         for run in runs(text) {

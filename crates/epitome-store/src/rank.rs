@@ -3,7 +3,7 @@
 //! Invariant: pure and deterministic; the same passages, query and counter give the same answer,
 //! and the answer never exceeds the budget. Called by both stores with the passages of one scope.
 
-use epitome_kernel::Counter;
+use epitome_kernel::TokenCounter;
 
 use crate::piece::Piece;
 use crate::query::Query;
@@ -12,7 +12,7 @@ use crate::select::select;
 
 /// One excerpt.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Group {
+pub(crate) struct ExcerptGroup {
     /// The passages in it (by index), in order.
     pub(crate) pieces: Vec<usize>,
     /// Their texts.
@@ -25,8 +25,8 @@ pub(crate) fn rank(
     pieces: &[Piece<'_>],
     query: &str,
     budget: u64,
-    counter: &dyn Counter,
-) -> Vec<Group> {
+    counter: &dyn TokenCounter,
+) -> Vec<ExcerptGroup> {
     let relevance = relevance(pieces, &Query::of(query));
     let selection = select(pieces, &relevance, budget, counter);
     if selection.picked.is_empty() {
@@ -40,7 +40,12 @@ pub(crate) fn rank(
 }
 
 /// As much of a passage as fits, up to the end of a word.
-fn beginning(pieces: &[Piece<'_>], at: usize, budget: u64, counter: &dyn Counter) -> Option<Group> {
+fn beginning(
+    pieces: &[Piece<'_>],
+    at: usize,
+    budget: u64,
+    counter: &dyn TokenCounter,
+) -> Option<ExcerptGroup> {
     let text = pieces[at].text;
     let ends: Vec<usize> = text
         .match_indices(char::is_whitespace)
@@ -50,7 +55,7 @@ fn beginning(pieces: &[Piece<'_>], at: usize, budget: u64, counter: &dyn Counter
     let fit = ends.partition_point(|&end| counter.count(&text[..end]) <= budget);
     let text = text[..*ends.get(fit.checked_sub(1)?)?].trim();
     let fits = !text.is_empty() && counter.count(text) <= budget;
-    fits.then(|| Group { pieces: vec![at], text: text.to_owned() })
+    fits.then(|| ExcerptGroup { pieces: vec![at], text: text.to_owned() })
 }
 
 /// Puts neighbours of the same origin together. Putting texts together may cost tokens, so the
@@ -59,8 +64,8 @@ fn join(
     pieces: &[Piece<'_>],
     mut picked: Vec<usize>,
     budget: u64,
-    counter: &dyn Counter,
-) -> Vec<Group> {
+    counter: &dyn TokenCounter,
+) -> Vec<ExcerptGroup> {
     loop {
         let groups = grouped(pieces, &picked);
         if groups.iter().map(|group| counter.count(&group.text)).sum::<u64>() <= budget {
@@ -71,16 +76,16 @@ fn join(
 }
 
 /// The groups of what was picked, each at the place of its best passage.
-fn grouped(pieces: &[Piece<'_>], picked: &[usize]) -> Vec<Group> {
+fn grouped(pieces: &[Piece<'_>], picked: &[usize]) -> Vec<ExcerptGroup> {
     let mut places: Vec<usize> = (0..picked.len()).collect();
     places.sort_unstable_by_key(|&place| picked[place]);
-    let mut groups: Vec<(usize, Group)> = places
+    let mut groups: Vec<(usize, ExcerptGroup)> = places
         .chunk_by(|&a, &b| pieces[picked[a]].leads_to(&pieces[picked[b]]))
         .map(|places| {
             let pieces_of: Vec<usize> = places.iter().map(|&place| picked[place]).collect();
             let texts: Vec<&str> = pieces_of.iter().map(|&at| pieces[at].text).collect();
             let best = places.iter().copied().min().unwrap_or_default();
-            (best, Group { text: texts.join("\n"), pieces: pieces_of })
+            (best, ExcerptGroup { text: texts.join("\n"), pieces: pieces_of })
         })
         .collect();
     groups.sort_unstable_by_key(|(best, _)| *best);
@@ -89,14 +94,14 @@ fn grouped(pieces: &[Piece<'_>], picked: &[usize]) -> Vec<Group> {
 
 #[cfg(test)]
 mod tests {
-    use epitome_kernel::types::{ContentId, Image};
+    use epitome_kernel::types::{ContentId, ImagePart};
 
     use super::*;
 
     /// A word is a token.
     struct Words;
 
-    impl Counter for Words {
+    impl TokenCounter for Words {
         fn id(&self) -> &str {
             "words"
         }
@@ -105,7 +110,7 @@ mod tests {
             text.split_whitespace().count() as u64
         }
 
-        fn image(&self, _: &Image) -> u64 {
+        fn image(&self, _: &ImagePart) -> u64 {
             0
         }
     }
@@ -116,7 +121,7 @@ mod tests {
         let pieces: Vec<Piece<'_>> = texts
             .iter()
             .zip(0..)
-            .map(|(text, order)| Piece::alone(text, ContentId::of(&text[..1]), order))
+            .map(|(text, order)| Piece::alone(text, ContentId::for_text(&text[..1]), order))
             .collect();
         let groups = rank(&pieces, query, budget, &Words);
         let found: Vec<&str> = groups.iter().map(|group| group.text.as_str()).collect();

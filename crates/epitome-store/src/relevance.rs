@@ -7,7 +7,7 @@
 use crate::phrases::saying;
 use crate::piece::Piece;
 use crate::query::{Query, told};
-use crate::terms::{Terms, term};
+use crate::terms::{TermFilter, term};
 
 /// How fast repetitions of a term stop to count (BM25 k1).
 const SATURATION: f64 = 1.2;
@@ -83,7 +83,7 @@ pub(crate) fn unsaid<'q>(pieces: &[Piece<'_>], query: &'q Query<'_>) -> Vec<&'q 
 
 /// Which passage holds which term of the query, and how often.
 struct Hits {
-    found: Vec<Hit>,
+    found: Vec<TermHit>,
     /// Terms that follow each other in the query and in a passage, each once: by passage.
     ordered: Vec<(usize, (usize, usize))>,
     /// For every term: the number of passages that hold it.
@@ -92,7 +92,7 @@ struct Hits {
     lengths: Vec<f64>,
 }
 
-struct Hit {
+struct TermHit {
     piece: usize,
     term: usize,
     times: f64,
@@ -100,7 +100,7 @@ struct Hit {
 
 impl Hits {
     fn of(pieces: &[Piece<'_>], query: &Query<'_>) -> Self {
-        let terms = Terms::new();
+        let terms = TermFilter::new();
         let mut hits = Self {
             found: Vec::new(),
             ordered: Vec::new(),
@@ -116,7 +116,7 @@ impl Hits {
                 if let Some(term) = asked {
                     match hits.found[first..].iter_mut().find(|hit| hit.term == term) {
                         Some(hit) => hit.times += 1.0,
-                        None => hits.found.push(Hit { piece: at, term, times: 1.0 }),
+                        None => hits.found.push(TermHit { piece: at, term, times: 1.0 }),
                     }
                 }
                 if let Some(pair) = before.zip(asked).filter(|&pair| query.is_pair(pair))
@@ -208,7 +208,7 @@ mod tests {
         let pieces: Vec<Piece<'_>> = texts
             .iter()
             .zip(0..)
-            .map(|(text, order)| Piece::alone(text, ContentId::of(text), order))
+            .map(|(text, order)| Piece::alone(text, ContentId::for_text(text), order))
             .collect();
         relevance(&pieces, &Query::of(query))
     }

@@ -6,13 +6,13 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use epitome_kernel::Counter;
+use epitome_kernel::TokenCounter;
 use rustc_hash::FxHashSet;
 
 use crate::piece::Piece;
 use crate::refs::each_reference;
 use crate::relevance::Relevance;
-use crate::terms::{Term, Terms, term};
+use crate::terms::{Term, TermFilter, term};
 
 /// What a reference that nothing returned yet adds, in units of a perfect match. Who asks often
 /// knows only the topic and needs the one name that belongs to it, so a passage with many is worth
@@ -41,7 +41,7 @@ const COUNTED_PER: u64 = 8;
 
 /// What was selected.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Selection {
+pub(crate) struct PassageSelection {
     /// The passages that fit (by index), best first.
     pub(crate) picked: Vec<usize>,
     /// The best passage, whether it fits or not.
@@ -53,8 +53,8 @@ pub(crate) fn select(
     pieces: &[Piece<'_>],
     relevance: &[Relevance],
     budget: u64,
-    counter: &dyn Counter,
-) -> Selection {
+    counter: &dyn TokenCounter,
+) -> PassageSelection {
     let mut open = candidates(pieces, relevance, budget, counter);
     let best = open.peek().map(|candidate| candidate.at);
     let mut returned = FxHashSet::default();
@@ -80,7 +80,7 @@ pub(crate) fn select(
         returned.extend(candidate.references.iter().map(|reference| reference.term));
         picked.push(candidate.at);
     }
-    Selection { picked, best }
+    PassageSelection { picked, best }
 }
 
 /// The passages that answer, estimated as if all of each were new.
@@ -88,15 +88,15 @@ fn candidates(
     pieces: &[Piece<'_>],
     relevance: &[Relevance],
     budget: u64,
-    counter: &dyn Counter,
-) -> BinaryHeap<Candidate> {
-    let mut rough: Vec<Candidate> = pieces
+    counter: &dyn TokenCounter,
+) -> BinaryHeap<PassageCandidate> {
+    let mut rough: Vec<PassageCandidate> = pieces
         .iter()
         .enumerate()
         .filter(|(at, _)| relevance[*at].answers)
         .map(|(at, piece)| {
             let distance = (pieces.len() - 1 - at) as f64;
-            Candidate::new(at, piece.text, relevance[at], NEARNESS / (1.0 + distance / NEAR))
+            PassageCandidate::new(at, piece.text, relevance[at], NEARNESS / (1.0 + distance / NEAR))
         })
         .collect();
     let counted =
@@ -105,7 +105,7 @@ fn candidates(
         rough.select_nth_unstable_by(counted, |a, b| b.cmp(a));
         rough.truncate(counted);
     }
-    let terms = Terms::new();
+    let terms = TermFilter::new();
     for candidate in &mut rough {
         let text = pieces[candidate.at].text;
         candidate.tokens = counter.count(text);
@@ -119,32 +119,32 @@ fn candidates(
 
 /// A passage that may be taken.
 #[derive(Debug)]
-struct Candidate {
+struct PassageCandidate {
     at: usize,
     gain: f64,
     relevance: Relevance,
     nearness: f64,
     tokens: u64,
     words: Vec<Term>,
-    references: Vec<Reference>,
+    references: Vec<PassageReference>,
 }
 
 /// A reference in a passage.
 #[derive(Debug)]
-struct Reference {
+struct PassageReference {
     term: Term,
     worth: f64,
 }
 
-impl Candidate {
+impl PassageCandidate {
     /// A candidate with its references alone, its tokens guessed by its length.
     fn new(at: usize, text: &str, relevance: Relevance, nearness: f64) -> Self {
-        let mut references: Vec<Reference> = Vec::new();
+        let mut references: Vec<PassageReference> = Vec::new();
         each_reference(text, |reference| {
             let term = term(reference);
             if !references.iter().any(|known| known.term == term) {
                 let named = reference.chars().any(char::is_alphabetic);
-                references.push(Reference { term, worth: if named { 1.0 } else { NUMBER } });
+                references.push(PassageReference { term, worth: if named { 1.0 } else { NUMBER } });
             }
         });
         let tokens = text.len() as u64 / 4;
@@ -171,7 +171,7 @@ impl Candidate {
     }
 }
 
-impl Ord for Candidate {
+impl Ord for PassageCandidate {
     /// Those that say it in the words' order first; newer ones where the gains are equal.
     fn cmp(&self, other: &Self) -> Ordering {
         let order = self.relevance.in_order.cmp(&other.relevance.in_order);
@@ -179,16 +179,16 @@ impl Ord for Candidate {
     }
 }
 
-impl PartialOrd for Candidate {
+impl PartialOrd for PassageCandidate {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Candidate {
+impl PartialEq for PassageCandidate {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Candidate {}
+impl Eq for PassageCandidate {}

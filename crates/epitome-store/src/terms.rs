@@ -25,11 +25,11 @@ const STOP: &str = "a about after again all also am an and any are as at be been
 static STOPPED: LazyLock<FxHashSet<&str>> = LazyLock::new(|| STOP.split_whitespace().collect());
 
 /// Decides which words are passed over.
-pub(crate) struct Terms {
+pub(crate) struct TermFilter {
     stop: &'static FxHashSet<&'static str>,
 }
 
-impl Terms {
+impl TermFilter {
     /// Terms without the common English words.
     pub(crate) fn new() -> Self {
         Self { stop: &STOPPED }
@@ -127,7 +127,7 @@ pub(crate) fn parts(run: &str) -> impl Iterator<Item = &str> {
     run.split(|c: char| !is_word(c)).flat_map(Humps)
 }
 
-/// The humps of one alphanumeric word (`parseHTTPBody` → `parse`, `HTTP`, `Body`).
+/// The humps of one alphanumeric word (`parseHTTPBody` → `parse`, `HTTP`, `PartBody`).
 struct Humps<'a>(&'a str);
 
 impl<'a> Iterator for Humps<'a> {
@@ -212,7 +212,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
         let mut found = Vec::new();
-        Terms::new().each(text, |term| found.push(term.to_owned()));
+        TermFilter::new().each(text, |term| found.push(term.to_owned()));
         assert_eq!(found, expected, "terms of {text:?}");
     }
 

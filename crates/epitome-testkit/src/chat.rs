@@ -14,8 +14,8 @@
 //! ```
 
 use epitome_kernel::types::{
-    Body, Call, ContentId, Entry, EntryId, Image, Opaque, Part, Role, Speaker, StateNote, Stays,
-    ToolResult,
+    ContentId, Entry, EntryId, ImagePart, OpaqueBlock, Part, PartBody, Role, Speaker, StateNote,
+    Stays, ToolCall, ToolResult,
 };
 
 /// What a message is taken to need around its parts, and each part around its text, in bytes.
@@ -37,28 +37,28 @@ pub fn chat() -> Chat {
 impl Chat {
     /// A system prompt.
     pub fn system(self, text: &str) -> Self {
-        self.message(Role::System, Speaker::Harness, Body::Text(text.to_owned()))
+        self.message(Role::System, Speaker::Harness, PartBody::Text(text.to_owned()))
     }
 
     /// A text that a person typed.
     pub fn user(self, text: &str) -> Self {
-        self.message(Role::User, Speaker::Human, Body::Text(text.to_owned()))
+        self.message(Role::User, Speaker::Human, PartBody::Text(text.to_owned()))
     }
 
     /// A text in the user role that the harness wrote.
     pub fn note(self, text: &str) -> Self {
-        self.message(Role::User, Speaker::Harness, Body::Text(text.to_owned()))
+        self.message(Role::User, Speaker::Harness, PartBody::Text(text.to_owned()))
     }
 
     /// A text of the client that states something, in the user role or the system's.
     pub fn states(self, role: Role, subject: &str, text: &str) -> Self {
         let speaker = Speaker::Harness;
-        self.message(role, speaker, Body::Text(text.to_owned())).about(subject)
+        self.message(role, speaker, PartBody::Text(text.to_owned())).about(subject)
     }
 
     /// The same as a text that joins the last message.
     pub fn and_states(self, subject: &str, text: &str) -> Self {
-        self.join(Speaker::Harness, Body::Text(text.to_owned()), None).about(subject)
+        self.join(Speaker::Harness, PartBody::Text(text.to_owned()), None).about(subject)
     }
 
     fn about(mut self, subject: &str) -> Self {
@@ -80,27 +80,27 @@ impl Chat {
 
     /// A text of the model.
     pub fn assistant(self, text: &str) -> Self {
-        self.message(Role::Assistant, Speaker::Model, Body::Text(text.to_owned()))
+        self.message(Role::Assistant, Speaker::Model, PartBody::Text(text.to_owned()))
     }
 
     /// Reasoning at the head of a message of the model; what the model says next joins it.
     pub fn thinking(self, text: &str) -> Self {
-        self.message(Role::Assistant, Speaker::Model, Body::Thinking(text.to_owned()))
+        self.message(Role::Assistant, Speaker::Model, PartBody::Thinking(text.to_owned()))
     }
 
     /// A text that joins the last message.
     pub fn and(self, text: &str) -> Self {
         let speaker = self.last_speaker();
-        self.join(speaker, Body::Text(text.to_owned()), None)
+        self.join(speaker, PartBody::Text(text.to_owned()), None)
     }
 
     /// An image in the user role.
     pub fn image(self, width: u32, height: u32) -> Self {
-        let image = Image {
-            content: ContentId::of(&format!("{width}x{height}")),
+        let image = ImagePart {
+            content: ContentId::for_text(&format!("{width}x{height}")),
             pixels: Some((width, height)),
         };
-        self.message(Role::User, Speaker::Human, Body::Image(image))
+        self.message(Role::User, Speaker::Human, PartBody::Image(image))
     }
 
     /// A tool call; it joins the model's last message if that is the last one, so that two in a
@@ -109,8 +109,8 @@ impl Chat {
         self.calls += 1;
         let id = format!("c{}", self.calls);
         self.open.push(id.clone());
-        let call = Call { id, tool: tool.to_owned(), arguments: arguments.to_owned() };
-        self.of_model(Body::Call(call))
+        let call = ToolCall { id, tool: tool.to_owned(), arguments: arguments.to_owned() };
+        self.of_model(PartBody::Call(call))
     }
 
     /// A call that the provider itself answers in the same message (RULES 103).
@@ -118,9 +118,9 @@ impl Chat {
         self.calls += 1;
         let id = format!("s{}", self.calls);
         let block = |kind: &str, text: &str, calls, answers| {
-            Body::Opaque(Opaque {
+            PartBody::Opaque(OpaqueBlock {
                 kind: kind.to_owned(),
-                content: ContentId::of(text),
+                content: ContentId::for_text(text),
                 text: text.to_owned(),
                 calls,
                 answers,
@@ -154,7 +154,7 @@ impl Chat {
     pub fn user_result_blocks(self, text: &str) -> Self {
         let this = self.user_result("");
         let outer = this.entries.last().map_or(0, |entry| entry.parts.len() - 1);
-        this.join(Speaker::Tool, Body::Text(text.to_owned()), Some(outer as u32))
+        this.join(Speaker::Tool, PartBody::Text(text.to_owned()), Some(outer as u32))
     }
 
     /// A result that no call asked for.
@@ -174,20 +174,20 @@ impl Chat {
         self.entries
     }
 
-    fn of_model(self, body: Body) -> Self {
+    fn of_model(self, body: PartBody) -> Self {
         if self.entries.last().is_some_and(|entry| entry.role == Role::Assistant) {
             return self.join(Speaker::Model, body, None);
         }
         self.message(Role::Assistant, Speaker::Model, body)
     }
 
-    fn message(mut self, role: Role, speaker: Speaker, body: Body) -> Self {
+    fn message(mut self, role: Role, speaker: Speaker, body: PartBody) -> Self {
         let id = EntryId(self.entries.len() as u32);
         self.entries.push(Entry { id, role, parts: Vec::new(), bytes: AROUND as u32, at: None });
         self.join(speaker, body, None)
     }
 
-    fn join(mut self, speaker: Speaker, body: Body, within: Option<u32>) -> Self {
+    fn join(mut self, speaker: Speaker, body: PartBody, within: Option<u32>) -> Self {
         if let Some(entry) = self.entries.last_mut() {
             entry.bytes += (AROUND + encoded(&body)) as u32;
             entry.parts.push(Part { body, speaker, within, known_as: None, note: None });
@@ -202,19 +202,19 @@ impl Chat {
     }
 }
 
-fn result(call: String, text: &str) -> Body {
-    Body::Result(ToolResult { call, text: text.to_owned(), error: false })
+fn result(call: String, text: &str) -> PartBody {
+    PartBody::Result(ToolResult { call, text: text.to_owned(), error: false })
 }
 
 /// The length of a part's texts as JSON strings, at most.
-fn encoded(body: &Body) -> usize {
+fn encoded(body: &PartBody) -> usize {
     let length = |text: &str| text.escape_default().count();
     match body {
-        Body::Text(text) | Body::Thinking(text) => length(text),
-        Body::Result(result) => length(&result.text),
-        Body::Call(call) => length(&call.tool) + length(&call.arguments),
-        Body::Opaque(opaque) => length(&opaque.text),
-        Body::Image(_) => 0,
+        PartBody::Text(text) | PartBody::Thinking(text) => length(text),
+        PartBody::Result(result) => length(&result.text),
+        PartBody::Call(call) => length(&call.tool) + length(&call.arguments),
+        PartBody::Opaque(opaque) => length(&opaque.text),
+        PartBody::Image(_) => 0,
     }
 }
 

@@ -1,7 +1,7 @@
 //! A counter whose figures can be worked out by hand.
 
-use epitome_kernel::Counter;
-use epitome_kernel::types::Image;
+use epitome_kernel::TokenCounter;
+use epitome_kernel::types::ImagePart;
 
 /// How many tokens an image is.
 const IMAGE: u64 = 100;
@@ -16,7 +16,7 @@ pub enum FixedCounter {
     Quarters,
 }
 
-impl Counter for FixedCounter {
+impl TokenCounter for FixedCounter {
     fn id(&self) -> &str {
         match self {
             Self::Words => "words",
@@ -31,7 +31,7 @@ impl Counter for FixedCounter {
         }
     }
 
-    fn image(&self, _image: &Image) -> u64 {
+    fn image(&self, _image: &ImagePart) -> u64 {
         IMAGE
     }
 }

@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use epitome_kernel::{Lack, Model, ModelAsk, ModelError};
+use epitome_kernel::{LanguageModel, ModelError, ModelLimitHit, ModelQuestion};
 
 /// A model with a script; it remembers what it was asked. Clones share both.
 #[derive(Clone, Debug)]
 pub struct ScriptedModel {
     replies: Vec<Result<String, String>>,
-    asked: Arc<Mutex<Vec<ModelAsk>>>,
+    asked: Arc<Mutex<Vec<ModelQuestion>>>,
 }
 
 impl ScriptedModel {
@@ -25,23 +25,23 @@ impl ScriptedModel {
     }
 
     /// What it was asked so far.
-    pub fn asked(&self) -> Vec<ModelAsk> {
+    pub fn asked(&self) -> Vec<ModelQuestion> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 #[async_trait]
-impl Model for ScriptedModel {
+impl LanguageModel for ScriptedModel {
     fn name(&self) -> &str {
         "scripted"
     }
 
-    async fn complete(&self, ask: &ModelAsk) -> Result<String, ModelError> {
+    async fn complete(&self, ask: &ModelQuestion) -> Result<String, ModelError> {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let reply = self.replies.get(asked.len()).or(self.replies.last()).cloned();
         asked.push(ask.clone());
         let model = || self.name().to_owned();
-        let error = |cause| ModelError { model: model(), cause, lack: Lack::Other };
+        let error = |cause| ModelError { model: model(), cause, lack: ModelLimitHit::Other };
         reply.unwrap_or_else(|| Err("it has nothing to say".to_owned())).map_err(error)
     }
 }
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn the_last_reply_is_said_for_good() {
         let model = ScriptedModel::saying(&["one", "two"]);
-        let ask = ModelAsk { id: "a".into(), user: "?".into(), ..ModelAsk::default() };
+        let ask = ModelQuestion { id: "a".into(), user: "?".into(), ..ModelQuestion::default() };
         for expected in ["one", "two", "two"] {
             assert_eq!(now(model.complete(&ask)).as_deref(), Ok(expected));
         }

@@ -175,8 +175,8 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
 
 #[cfg(test)]
 mod tests {
-    use epitome_kernel::types::{Level, Style, Unit};
-    use epitome_kernel::{Gauge, Measure};
+    use epitome_kernel::types::{BudgetUnit, CheckpointLevel, SummaryStyle};
+    use epitome_kernel::{SizeGauge, TextMeasure};
 
     use super::*;
     use crate::{FixedCounter, chat};
@@ -184,16 +184,16 @@ mod tests {
     #[test]
     fn filling_says_as_much_as_fits_and_names_the_rest() {
         let entries = chat().user("one two three").assistant("four five").entries();
-        let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
+        let gauge = SizeGauge { counter: &FixedCounter::Words, unit: BudgetUnit::Tokens };
         let job = SummaryJob {
-            level: Level::Detailed,
+            level: CheckpointLevel::Detailed,
             kind: SummaryKind::Checkpoint,
             entries: &entries.iter().collect::<Vec<_>>(),
             originals: &entries.iter().collect::<Vec<_>>(),
             kept: &[],
             most: 4,
             measure: &gauge,
-            style: Style::Verbatim,
+            style: SummaryStyle::Verbatim,
             passages: true,
         };
         let filler = ScriptedSummarizer::new(Script::Fill);

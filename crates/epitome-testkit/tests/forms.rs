@@ -5,21 +5,21 @@
 use std::path::Path;
 use std::time::Duration;
 
-use epitome_plugin::conformance::{self, Sample};
-use epitome_plugin::host::{Launch, Limits, Process};
-use epitome_plugin::{Digest, Plugin, check};
+use epitome_plugin::conformance::{self, ConformanceSample};
+use epitome_plugin::host::{LaunchOptions, PluginProcess, ProcessLimits};
+use epitome_plugin::{DigestInput, Plugin, check};
 use epitome_testkit::FirstLines;
 use serde_json::json;
 
-fn program() -> Process {
+fn program() -> PluginProcess {
     let minute = Duration::from_secs(60);
-    let launch = Launch {
+    let launch = LaunchOptions {
         command: vec![env!("CARGO_BIN_EXE_first-lines-plugin").to_owned()],
         folder: Path::new(env!("CARGO_MANIFEST_DIR")).to_owned(),
-        limits: Limits { hello: minute, call: minute, ..Limits::default() },
-        ..Launch::default()
+        limits: ProcessLimits { hello: minute, call: minute, ..ProcessLimits::default() },
+        ..LaunchOptions::default()
     };
-    Process::new(FirstLines.about(), launch)
+    PluginProcess::new(FirstLines.about(), launch)
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn digests_are_the_same() {
     let size = |text: &str| text.len() as u64;
     for sample in conformance::usual() {
         let options = json!({ "lines": 9 });
-        let job = Digest::new(&sample.text, 900, &size).with(&options);
+        let job = DigestInput::new(&sample.text, 900, &size).with(&options);
         let found = check::digest(&program, &job).unwrap();
         assert_eq!(found, check::digest(&FirstLines, &job).unwrap(), "{}", sample.name);
         // What is one long line has no first lines.
@@ -64,14 +64,15 @@ fn what_is_larger_by_the_hosts_count_is_asked_for_once_more() {
     // A program is told of sizes by the share of bytes; of this text the first lines take more.
     let text = "a\n".repeat(400) + &"b".repeat(2000);
     let size = |text: &str| text.split_whitespace().count() as u64;
-    let job = Digest::new(&text, 200, &size);
+    let job = DigestInput::new(&text, 200, &size);
     let found = check::digest(&program(), &job).unwrap().unwrap();
     assert!(size(&found.text) <= 200 && found.text.contains("a\n"), "{}", found.text);
 }
 
 #[test]
 fn both_obey_the_laws() {
-    let samples: Vec<Sample> = conformance::usual().into_iter().chain(conformance::odd()).collect();
+    let samples: Vec<ConformanceSample> =
+        conformance::usual().into_iter().chain(conformance::odd()).collect();
     for plugin in [&FirstLines as &dyn Plugin, &program()] {
         let report = conformance::check(plugin, &samples);
         // It knows no failure when it sees one, and so keeps none.

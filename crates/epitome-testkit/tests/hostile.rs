@@ -7,35 +7,35 @@
 use std::path::Path;
 use std::time::Duration;
 
-use epitome_plugin::host::{Cause, Launch, Limits, Process};
-use epitome_plugin::{About, Digest, check};
+use epitome_plugin::host::{LaunchOptions, PluginErrorCause, PluginProcess, ProcessLimits};
+use epitome_plugin::{DigestInput, PluginInfo, check};
 use serde_json::Value;
 
 const TEXT: &str = "thirty bytes of text, and more";
 
-fn process(fault: &[&str], limits: Limits) -> Process {
+fn process(fault: &[&str], limits: ProcessLimits) -> PluginProcess {
     let program = env!("CARGO_BIN_EXE_hostile-plugin");
     let command = std::iter::once(&program).chain(fault).map(|part| (*part).to_owned()).collect();
-    let about = About::new("hostile", "0").with_digest().with_hook("trigger");
+    let about = PluginInfo::new("hostile", "0").with_digest().with_hook("trigger");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).to_owned();
     let env = vec![("GRANTED".to_owned(), "yes".to_owned())];
-    Process::new(about, Launch { command, folder, env, limits })
+    PluginProcess::new(about, LaunchOptions { command, folder, env, limits })
 }
 
 /// Limits that are met by what never ends only.
-fn patient() -> Limits {
+fn patient() -> ProcessLimits {
     let minute = Duration::from_secs(60);
-    Limits { hello: minute, call: minute, line: 1 << 20, pauses: vec![Duration::ZERO] }
+    ProcessLimits { hello: minute, call: minute, line: 1 << 20, pauses: vec![Duration::ZERO] }
 }
 
 /// Limits for faults that meet the deadline.
-fn hasty() -> Limits {
-    Limits { call: Duration::from_secs(1), ..patient() }
+fn hasty() -> ProcessLimits {
+    ProcessLimits { call: Duration::from_secs(1), ..patient() }
 }
 
-fn ask(process: &Process) -> String {
+fn ask(process: &PluginProcess) -> String {
     let size = |text: &str| text.len() as u64;
-    match check::digest(process, &Digest::new(TEXT, 20, &size)) {
+    match check::digest(process, &DigestInput::new(TEXT, 20, &size)) {
         Ok(None) => "nothing".to_owned(),
         Ok(Some(digested)) => digested.text,
         Err(failed) => failed.to_string(),
@@ -75,12 +75,12 @@ const ENDLESS: &[&str] = &["hang", "flood-of-logs", "escape"];
 #[test]
 fn every_fault_is_told_and_none_takes_longer_than_its_deadline() {
     let said = std::thread::scope(|scope| {
-        let run = |fault: &'static str, limits: Limits| {
+        let run = |fault: &'static str, limits: ProcessLimits| {
             scope.spawn(move || format!("{fault}:\n  {}\n", ask(&process(&[fault], limits))))
         };
         let mut runs: Vec<_> = FAULTS.iter().map(|fault| run(fault, patient())).collect();
         runs.extend(ENDLESS.iter().map(|fault| run(fault, hasty())));
-        let silent = Limits { hello: Duration::from_millis(400), ..patient() };
+        let silent = ProcessLimits { hello: Duration::from_millis(400), ..patient() };
         runs.push(run("silent", silent));
         runs.into_iter().map(|run| run.join().unwrap()).collect::<String>()
     });
@@ -89,12 +89,13 @@ fn every_fault_is_told_and_none_takes_longer_than_its_deadline() {
 
 #[test]
 fn a_program_that_cannot_be_started_is_told() {
-    let about = About::new("hostile", "0").with_digest();
+    let about = PluginInfo::new("hostile", "0").with_digest();
     let of = |command: &[&str]| {
         let command = command.iter().map(|part| (*part).to_owned()).collect();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).to_owned();
-        let launch = Launch { command, folder, limits: patient(), ..Launch::default() };
-        Process::new(about.clone(), launch).hello().unwrap_err().to_string()
+        let launch =
+            LaunchOptions { command, folder, limits: patient(), ..LaunchOptions::default() };
+        PluginProcess::new(about.clone(), launch).hello().unwrap_err().to_string()
     };
     let said = [of(&[]), of(&["no-such-program-anywhere", "x"]), of(&["./Cargo.toml"])].join("\n");
     insta::assert_snapshot!(said);
@@ -103,7 +104,7 @@ fn a_program_that_cannot_be_started_is_told() {
 #[test]
 fn one_that_failed_is_started_again_until_it_failed_too_often() {
     let pauses = vec![Duration::ZERO, Duration::from_secs(3600)];
-    let process = process(&["exit"], Limits { pauses, ..patient() });
+    let process = process(&["exit"], ProcessLimits { pauses, ..patient() });
     let said: Vec<String> = (0..4).map(|_| ask(&process)).collect();
     insta::assert_snapshot!(said.join("\n"));
 }
@@ -157,7 +158,7 @@ fn calls_of_many_threads_wait_for_one_another() {
 fn a_hook_that_the_program_does_not_name_is_not_asked() {
     let process = process(&[], patient());
     let error = process.try_hook("trigger", &Value::Null, &Value::Null).unwrap_err();
-    assert!(matches!(error.cause, Cause::Lacks { .. }));
+    assert!(matches!(error.cause, PluginErrorCause::Lacks { .. }));
     insta::assert_snapshot!(error.to_string());
     assert_eq!(ask(&process), "[… all is well]");
 }

@@ -6,16 +6,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ArtifactChange, ContentId, DecisionKind, EntryKey, EpochId, MilestoneState, Priority};
+use crate::{
+    ArtifactChange, CompactionId, ContentId, DecisionKind, EntryKey, MilestoneState, Priority,
+};
 
 /// Something that was done to a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Acted {
+pub struct RecordedAction {
     /// What.
     #[serde(flatten)]
-    pub act: Act,
+    pub act: SessionAction,
     /// By whom.
-    pub by: By,
+    pub by: Actor,
     /// When, ISO 8601.
     pub at: String,
 }
@@ -23,7 +25,7 @@ pub struct Acted {
 /// Who did it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum By {
+pub enum Actor {
     /// The user, by hand.
     User,
     /// The agent, by a tool or a marker in what it says.
@@ -36,9 +38,9 @@ pub enum By {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "act", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Act {
+pub enum SessionAction {
     /// Something about a goal.
-    Goal(GoalAct),
+    Goal(GoalAction),
     /// An augment was activated, or deactivated.
     Augment {
         /// Its name: `group/name`.
@@ -82,7 +84,7 @@ pub enum Act {
     /// The system prompt was put together (RULES 33).
     System {
         /// The epoch that it belongs to; none before the first.
-        epoch: Option<EpochId>,
+        epoch: Option<CompactionId>,
         /// The host's own words that stand in it.
         of: ContentId,
         /// What it says before and behind them.
@@ -92,7 +94,7 @@ pub enum Act {
 
 /// Something about a goal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GoalAct {
+pub struct GoalAction {
     /// The goal's id. Without one it is the goal that is active, and for a goal that is set the
     /// next free id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -185,7 +187,7 @@ impl GoalChange {
     }
 }
 
-impl From<GoalChange> for GoalAct {
+impl From<GoalChange> for GoalAction {
     /// For the goal that is active, or with the next free id.
     fn from(change: GoalChange) -> Self {
         Self { goal: None, change }

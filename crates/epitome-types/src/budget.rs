@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What a budget counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum BudgetUnit {
     /// Tokens: text + call arguments + 4 per message (`--max-tokens`).
     Tokens,
     /// Characters of the message texts joined by a newline (`--max-chars`).
@@ -17,17 +17,17 @@ pub enum Unit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// What is counted.
-    pub unit: Unit,
+    pub unit: BudgetUnit,
     /// The most that may be sent, in `unit`.
     pub most: u64,
 }
 
-impl fmt::Display for Unit {
+impl fmt::Display for BudgetUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Unit::Tokens => "tokens",
-            Unit::Chars => "characters",
-            Unit::Bytes => "bytes",
+            BudgetUnit::Tokens => "tokens",
+            BudgetUnit::Chars => "characters",
+            BudgetUnit::Bytes => "bytes",
         })
     }
 }

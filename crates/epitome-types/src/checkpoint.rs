@@ -7,7 +7,7 @@ use crate::{ContentId, EntryId, Role};
 /// How much of its original a checkpoint still holds (RULES 22).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Level {
+pub enum CheckpointLevel {
     /// Several checkpoints together, the essential context only.
     Merged,
     /// Critical information.
@@ -29,10 +29,10 @@ pub struct Checkpoint {
     /// What the model reads, label included.
     pub text: String,
     /// How detailed it is.
-    pub level: Level,
+    pub level: CheckpointLevel,
     /// Where it stands, and who says it.
-    #[serde(default, skip_serializing_if = "Stand::is_default")]
-    pub stand: Stand,
+    #[serde(default, skip_serializing_if = "CheckpointPlacement::is_default")]
+    pub stand: CheckpointPlacement,
     /// The model that wrote it; none where it was written without one (RULES 22).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -41,7 +41,7 @@ pub struct Checkpoint {
 /// Where a checkpoint stands in the prompt, and who says it (RULES 11).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Stand {
+pub struct CheckpointPlacement {
     /// Whether it stands after the system prompt, with the others, oldest first; otherwise where
     /// its last covered entry stood.
     pub front: bool,
@@ -49,7 +49,7 @@ pub struct Stand {
     pub assistant: bool,
 }
 
-impl Stand {
+impl CheckpointPlacement {
     /// Whether it is where it is unless told otherwise.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
@@ -61,14 +61,14 @@ impl Stand {
     }
 }
 
-impl Level {
+impl CheckpointLevel {
     /// The level as users know it: 3, 2, 1, and 0 for merged.
     pub fn number(self) -> u8 {
         self as u8
     }
 
     /// The level of a number.
-    pub fn of_number(number: u8) -> Option<Self> {
+    pub fn from_number(number: u8) -> Option<Self> {
         [Self::Merged, Self::Compact, Self::Moderate, Self::Detailed]
             .into_iter()
             .find(|level| level.number() == number)

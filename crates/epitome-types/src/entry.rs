@@ -52,7 +52,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// What it is.
-    pub body: Body,
+    pub body: PartBody,
     /// Who produced it.
     pub speaker: Speaker,
     /// The part (by place in the same entry) whose block this one stands in: the blocks of a tool
@@ -90,24 +90,24 @@ pub enum Stays {
 
 /// What a part is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Body {
+pub enum PartBody {
     /// Plain text.
     Text(String),
     /// A tool call made by the model.
-    Call(Call),
+    Call(ToolCall),
     /// A tool's result.
     Result(ToolResult),
     /// Reasoning of the model; its bytes are never changed (RULES 107).
     Thinking(String),
     /// An image, priced by its dimensions (RULES 124).
-    Image(Image),
+    Image(ImagePart),
     /// Any block this version does not interpret; passed through as it is.
-    Opaque(Opaque),
+    Opaque(OpaqueBlock),
 }
 
 /// A tool call.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct ToolCall {
     /// The id its result refers to.
     pub id: String,
     /// The tool's name.
@@ -130,7 +130,7 @@ pub struct ToolResult {
 
 /// An image, known by its size and its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Image {
+pub struct ImagePart {
     /// The address of its encoded data, or of the address it is fetched from.
     pub content: ContentId,
     /// Width and height in pixels.
@@ -139,7 +139,7 @@ pub struct Image {
 
 /// A block passed through untouched.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Opaque {
+pub struct OpaqueBlock {
     /// The block's `type`.
     pub kind: String,
     /// The address of the whole block, binary data included and cache marks left out.
@@ -164,9 +164,9 @@ impl Entry {
     }
 
     /// The tool calls the entry makes.
-    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match &part.body {
-            Body::Call(call) => Some(call),
+            PartBody::Call(call) => Some(call),
             _ => None,
         })
     }
@@ -174,7 +174,7 @@ impl Entry {
     /// The place of one of its tool calls, counted from 1.
     pub fn call_at(&self, number: u32) -> Option<PartId> {
         let calls =
-            self.parts.iter().zip(0..).filter(|(part, _)| matches!(part.body, Body::Call(_)));
+            self.parts.iter().zip(0..).filter(|(part, _)| matches!(part.body, PartBody::Call(_)));
         let (_, part) = calls.zip(1..).find(|(_, at)| *at == number)?.0;
         Some(PartId { entry: self.id, part })
     }
@@ -182,14 +182,14 @@ impl Entry {
     /// Its reasoning, by place.
     pub fn thoughts(&self) -> impl Iterator<Item = PartId> {
         let parts = (0..).zip(&self.parts);
-        let thoughts = parts.filter(|(_, part)| matches!(part.body, Body::Thinking(_)));
+        let thoughts = parts.filter(|(_, part)| matches!(part.body, PartBody::Thinking(_)));
         thoughts.map(|(part, _)| PartId { entry: self.id, part })
     }
 
     /// The tool results the entry carries.
     pub fn results(&self) -> impl Iterator<Item = &ToolResult> {
         self.parts.iter().filter_map(|part| match &part.body {
-            Body::Result(result) => Some(result),
+            PartBody::Result(result) => Some(result),
             _ => None,
         })
     }
@@ -208,7 +208,7 @@ impl Entry {
         for part in &self.parts {
             let start = out.len();
             match &part.body {
-                Body::Call(call) => out.extend([&*call.tool, "(", &call.arguments, ")"]),
+                PartBody::Call(call) => out.extend([&*call.tool, "(", &call.arguments, ")"]),
                 _ => out.push_str(part.said().unwrap_or_default()),
             }
             if out.len() > start {
@@ -220,7 +220,7 @@ impl Entry {
     }
 }
 
-impl Body {
+impl PartBody {
     /// Whether it calls a tool or answers a call, those of the provider's own tools included.
     pub fn is_tool(&self) -> bool {
         match self {
@@ -235,7 +235,7 @@ impl Part {
     /// The text that is readable of it as it stands there.
     fn said(&self) -> Option<&str> {
         match &self.body {
-            Body::Opaque(opaque) => Some(&opaque.text),
+            PartBody::Opaque(opaque) => Some(&opaque.text),
             _ => self.text(),
         }
     }
@@ -243,7 +243,7 @@ impl Part {
     /// The bytes that it adds to what is readable of its entry, the end of its line included.
     fn readable_len(&self) -> usize {
         let bytes = match &self.body {
-            Body::Call(call) => call.tool.len() + call.arguments.len() + 2,
+            PartBody::Call(call) => call.tool.len() + call.arguments.len() + 2,
             _ => self.said().unwrap_or_default().len(),
         };
         if bytes > 0 { bytes + 1 } else { 0 }
@@ -252,8 +252,8 @@ impl Part {
     /// The part's readable text, where it has any.
     pub fn text(&self) -> Option<&str> {
         match &self.body {
-            Body::Text(text) => Some(text),
-            Body::Result(result) => Some(&result.text),
+            PartBody::Text(text) => Some(text),
+            PartBody::Result(result) => Some(&result.text),
             _ => None,
         }
     }
@@ -261,7 +261,7 @@ impl Part {
     /// What a replacement stands in the place of: the readable text, of a call its arguments.
     pub fn original(&self) -> Option<&str> {
         match &self.body {
-            Body::Call(call) => Some(&call.arguments),
+            PartBody::Call(call) => Some(&call.arguments),
             _ => self.text(),
         }
     }

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::hook::{Drift, Stop, words};
-use crate::{By, Cause, GoalAct, MustKeep, OpReport, Purpose};
+use crate::{Actor, CompactionCause, FactCounts, GoalAction, OpReport, SnapshotPurpose};
 
 /// Something that happened to a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,14 +18,14 @@ pub struct Event {
     pub tokens: [u64; 2],
     /// What happened.
     #[serde(flatten)]
-    pub what: Happened,
+    pub what: EventKind,
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Happened {
+pub enum EventKind {
     /// A compression was applied.
     Compressed {
         /// The epoch's id.
@@ -33,16 +33,16 @@ pub enum Happened {
         /// Which compression of its history it is.
         number: u32,
         /// Why it was made.
-        cause: Cause,
+        cause: CompactionCause,
         /// What was done.
         ops: Vec<OpReport>,
         /// How many of the facts that should survive are still in the prompt.
-        must_keep: MustKeep,
+        must_keep: FactCounts,
     },
     /// No compression was applied, though one was considered.
     CompressionSkipped {
         /// Why not.
-        reason: Skip,
+        reason: SkipReason,
     },
     /// A compression failed; the conversation goes on as it was.
     CompressionError {
@@ -62,25 +62,25 @@ pub enum Happened {
     },
     /// A compression was applied in a window of size class 1.
     #[serde(rename = "tier1-compressed")]
-    Tier1Compressed(Classed),
+    Tier1Compressed(TierCompression),
     /// A compression was applied in a window of size class 2.
     #[serde(rename = "tier2-compressed")]
-    Tier2Compressed(Classed),
+    Tier2Compressed(TierCompression),
     /// A compression was applied in a window of size class 3.
     #[serde(rename = "tier3-compressed")]
-    Tier3Compressed(Classed),
+    Tier3Compressed(TierCompression),
     /// A compression was applied in a window of size class 4.
     #[serde(rename = "tier4-compressed")]
-    Tier4Compressed(Classed),
+    Tier4Compressed(TierCompression),
     /// A compression was applied in a window of size class 5.
     #[serde(rename = "tier5-compressed")]
-    Tier5Compressed(Classed),
+    Tier5Compressed(TierCompression),
     /// A compression was applied that nobody asked for by hand.
     AutoSummaryCreated {
         /// The epoch's id.
         epoch: String,
         /// Why it was made.
-        cause: Cause,
+        cause: CompactionCause,
     },
     /// The conversation started over: one checkpoint stands for all that was said.
     RolloverComplete {
@@ -226,9 +226,9 @@ pub enum Happened {
     GoalUpdated {
         /// What.
         #[serde(flatten)]
-        act: GoalAct,
+        act: GoalAction,
         /// By whom.
-        by: By,
+        by: Actor,
     },
     /// A policy pinned a message.
     Pinned {
@@ -242,14 +242,14 @@ pub enum Happened {
         /// Its id.
         id: String,
         /// What it is for.
-        purpose: Purpose,
+        purpose: SnapshotPurpose,
     },
     /// A snapshot was made before a compression.
     AutoSnapshotCreated {
         /// Its id.
         id: String,
         /// What it is for.
-        purpose: Purpose,
+        purpose: SnapshotPurpose,
     },
     /// A snapshot could not be made.
     SnapshotError {
@@ -339,16 +339,16 @@ pub enum Happened {
 
 /// A compression, by the size class of its window (RULES 25).
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Classed {
+pub struct TierCompression {
     /// The epoch's id.
     pub epoch: String,
     /// What the class is called, where a policy says so.
     pub strategy: Option<String>,
 }
 
-impl Happened {
+impl EventKind {
     /// The compression of a class; `None` for a class that there is not.
-    pub fn of_class(class: u32, compression: Classed) -> Option<Self> {
+    pub fn for_tier(class: u32, compression: TierCompression) -> Option<Self> {
         Some(match class {
             1 => Self::Tier1Compressed(compression),
             2 => Self::Tier2Compressed(compression),
@@ -388,7 +388,7 @@ impl Stage {
 /// Why no compression was applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Skip {
+pub enum SkipReason {
     /// The prompt is within its bounds.
     NotNeeded,
     /// What could leave is pinned or held.

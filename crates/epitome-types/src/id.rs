@@ -38,12 +38,12 @@ pub struct ContentId(pub [u8; 16]);
 
 impl ContentId {
     /// The id of a text.
-    pub fn of(text: &str) -> Self {
-        Self::of_bytes(text.as_bytes())
+    pub fn for_text(text: &str) -> Self {
+        Self::for_bytes(text.as_bytes())
     }
 
     /// The id of what need not be a text: an encoded message.
-    pub fn of_bytes(bytes: &[u8]) -> Self {
+    pub fn for_bytes(bytes: &[u8]) -> Self {
         let mut id = [0; 16];
         id.copy_from_slice(&blake3::hash(bytes).as_bytes()[..16]);
         Self(id)

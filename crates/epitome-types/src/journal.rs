@@ -7,28 +7,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::key::Hash;
 use crate::{
-    BoundReply, Chain, ContentId, EntryId, EntryKey, How, Level, MustKeep, Op, Plan, Role, Stand,
+    BoundReply, CheckpointLevel, CheckpointPlacement, ContentId, EntryId, EntryKey, FactCounts,
+    HistoryHash, Op, Plan, ReplaceMethod, Role,
 };
 
 /// The id of an epoch: a hash over all the rest of it ([`Epoch::hash`]).
-pub type EpochId = ContentId;
+pub type CompactionId = ContentId;
 
 /// The run of entries that an epoch rewrites: from the first entry it touches to the last one,
 /// untouched entries between them included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Covered {
+pub struct CompactionRange {
     /// The key of the first entry.
     pub first: EntryKey,
     /// How many entries.
     pub len: u32,
     /// The chain of their keys.
-    pub chain: Chain,
+    pub chain: HistoryHash,
 }
 
 /// Why a compression was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cause {
+pub enum CompactionCause {
     /// It pays: the window is filling, and what a smaller prompt saves outweighs the rewrite.
     Soft,
     /// The window forces it.
@@ -39,7 +40,7 @@ pub enum Cause {
 
 /// Who ordered an op.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Credit {
+pub struct OpAuthor {
     /// The policy.
     pub policy: String,
     /// The hook that answered.
@@ -55,19 +56,19 @@ pub struct Credit {
 /// said of it. So exactly one epoch is in force for a history, and taking it back leaves its
 /// parent in force.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Epoch {
+pub struct Compaction {
     /// Its id.
-    pub id: EpochId,
+    pub id: CompactionId,
     /// The epoch that was in force before.
-    pub parent: Option<EpochId>,
+    pub parent: Option<CompactionId>,
     /// The run that it rewrites.
-    pub covered: Covered,
+    pub covered: CompactionRange,
     /// What the run is sent as; its entry ids count from the first covered entry.
     pub plan: Plan,
     /// Who ordered each op of the plan, in their order; none where that was not recorded.
-    pub credits: Vec<Credit>,
+    pub credits: Vec<OpAuthor>,
     /// Why it was made.
-    pub cause: Cause,
+    pub cause: CompactionCause,
     /// Which compression of its history it is, counted from 1 (RULES 22).
     pub number: u32,
     /// Tokens of the prompt before and after.
@@ -75,7 +76,7 @@ pub struct Epoch {
     /// The share of must-keep facts that are still in the prompt, 0 to 1.
     pub confidence: f64,
     /// Which must-keep facts those are.
-    pub must_keep: MustKeep,
+    pub must_keep: FactCounts,
     /// The profile and the hash of its effective options.
     pub profile: String,
     /// The hash of the profile's effective options.
@@ -84,10 +85,10 @@ pub struct Epoch {
     pub at: String,
 }
 
-impl Epoch {
+impl Compaction {
     /// The id that it must have: a hash over every field but the id itself. It is the same in every
     /// version of this program; a new field is hashed only where it differs from its default.
-    pub fn hash(&self) -> EpochId {
+    pub fn hash(&self) -> CompactionId {
         let mut hash = Hash::default();
         let Self { id: _, parent, covered, plan, cause, number, tokens, .. } = self;
         hash.field(parent.as_ref().map_or(&[][..], |parent| &parent.0));
@@ -97,9 +98,9 @@ impl Epoch {
         hash.fields([
             plan.reason.as_bytes(),
             match cause {
-                Cause::Soft => b"soft",
-                Cause::Hard => b"hard",
-                Cause::Manual => b"manual",
+                CompactionCause::Soft => b"soft",
+                CompactionCause::Hard => b"hard",
+                CompactionCause::Manual => b"manual",
             },
             &number.to_le_bytes(),
             &tokens[0].to_le_bytes(),
@@ -109,10 +110,10 @@ impl Epoch {
             self.config.as_bytes(),
             self.at.as_bytes(),
         ]);
-        if self.must_keep != MustKeep::default() {
+        if self.must_keep != FactCounts::default() {
             hash_score(&mut hash, &self.must_keep);
         }
-        for Credit { policy, hook, line } in &self.credits {
+        for OpAuthor { policy, hook, line } in &self.credits {
             let line = line.map_or([0; 5], |line| {
                 let [a, b, c, d] = line.to_le_bytes();
                 [1, a, b, c, d]
@@ -123,8 +124,8 @@ impl Epoch {
     }
 }
 
-fn hash_score(hash: &mut Hash, score: &MustKeep) {
-    let MustKeep { constraints, paths, errors, identifiers, recallable } = *score;
+fn hash_score(hash: &mut Hash, score: &FactCounts) {
+    let FactCounts { constraints, paths, errors, identifiers, recallable } = *score;
     let pairs = [constraints, paths, errors, identifiers, [recallable, 0]];
     let bytes: Vec<u8> = pairs.as_flattened().iter().flat_map(|n| n.to_le_bytes()).collect();
     hash.fields([b"must_keep", &bytes]);
@@ -171,14 +172,14 @@ fn hash_op(hash: &mut Hash, op: &Op) {
             hash.fields([&b"summarize"[..], &checkpoint.id.0]);
             hash_entries(hash, &checkpoint.covers);
             let level: &[u8] = match checkpoint.level {
-                Level::Merged => b"merged",
-                Level::Compact => b"compact",
-                Level::Moderate => b"moderate",
-                Level::Detailed => b"detailed",
+                CheckpointLevel::Merged => b"merged",
+                CheckpointLevel::Compact => b"compact",
+                CheckpointLevel::Moderate => b"moderate",
+                CheckpointLevel::Detailed => b"detailed",
             };
             hash.fields([checkpoint.text.as_bytes(), level]);
             if !checkpoint.stand.is_default() {
-                let Stand { front, assistant } = checkpoint.stand;
+                let CheckpointPlacement { front, assistant } = checkpoint.stand;
                 hash.fields([&b"stand"[..], &[u8::from(front), u8::from(assistant)]]);
             }
         }
@@ -190,19 +191,19 @@ fn hash_entries(hash: &mut Hash, entries: &[EntryId]) {
     hash.field(&places);
 }
 
-fn how_name(how: How) -> &'static [u8] {
+fn how_name(how: ReplaceMethod) -> &'static [u8] {
     match how {
-        How::Digest => b"digest",
-        How::Offload => b"offload",
-        How::Mask => b"mask",
-        How::TruncateInput => b"truncate_input",
-        How::Cut => b"cut",
+        ReplaceMethod::Digest => b"digest",
+        ReplaceMethod::Offload => b"offload",
+        ReplaceMethod::Mask => b"mask",
+        ReplaceMethod::TruncateInput => b"truncate_input",
+        ReplaceMethod::Cut => b"cut",
     }
 }
 
 /// A tool result that was made smaller before it was first sent (RULES 61).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rewrite {
+pub struct ArrivalRewrite {
     /// The entry that holds it.
     pub key: EntryKey,
     /// The part, by its place in the entry.
@@ -210,7 +211,7 @@ pub struct Rewrite {
     /// What is sent in its place.
     pub with: String,
     /// In which way it is smaller.
-    pub how: How,
+    pub how: ReplaceMethod,
     /// The address of the original text.
     pub original: ContentId,
     /// The tool that returned it.
@@ -221,12 +222,12 @@ pub struct Rewrite {
 
 /// Something that was done by hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum JournalMark {
     /// An epoch is taken back, and its run held: it is not compressed again unless the user or the
     /// window says so.
-    Undo(EpochId),
+    Undo(CompactionId),
     /// An undo is taken back, and the hold with it.
-    Redo(EpochId),
+    Redo(CompactionId),
     /// An entry is pinned.
     Pin(EntryKey),
     /// An entry is not pinned any longer.
@@ -235,17 +236,17 @@ pub enum Mark {
 
 /// An epoch, and whether it was taken back.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recorded {
+pub struct RecordedCompaction {
     /// The epoch.
-    pub epoch: Epoch,
+    pub epoch: Compaction,
     /// Whether it was taken back.
     pub undone: bool,
     /// What the session had come to then, where that is known.
-    pub undone_at: Option<Chain>,
+    pub undone_at: Option<HistoryHash>,
 }
 
-impl From<Epoch> for Recorded {
-    fn from(epoch: Epoch) -> Self {
+impl From<Compaction> for RecordedCompaction {
+    fn from(epoch: Compaction) -> Self {
         Self { epoch, undone: false, undone_at: None }
     }
 }
@@ -255,34 +256,38 @@ mod tests {
     use super::*;
     use crate::{Checkpoint, PartId};
 
-    fn epoch() -> Epoch {
+    fn epoch() -> Compaction {
         let part = PartId { entry: EntryId(3), part: 0 };
-        Epoch {
+        Compaction {
             id: ContentId([0; 16]),
             parent: None,
-            covered: Covered { first: EntryKey([1; 16]), len: 4, chain: Chain([2; 16]) },
+            covered: CompactionRange {
+                first: EntryKey([1; 16]),
+                len: 4,
+                chain: HistoryHash([2; 16]),
+            },
             plan: Plan {
                 ops: vec![
-                    Op::Replace { part, with: "short".into(), how: How::Digest },
+                    Op::Replace { part, with: "short".into(), how: ReplaceMethod::Digest },
                     Op::Drop { entries: vec![EntryId(1), EntryId(2)] },
                     Op::Insert { after: None, role: Role::User, text: "note".into() },
                     Op::Summarize(Checkpoint {
                         id: ContentId([3; 16]),
                         covers: vec![EntryId(0)],
                         text: "summary".into(),
-                        level: Level::Detailed,
-                        stand: Stand::default(),
+                        level: CheckpointLevel::Detailed,
+                        stand: CheckpointPlacement::default(),
                         model: None,
                     }),
                 ],
                 reason: "full".into(),
             },
             credits: Vec::new(),
-            cause: Cause::Soft,
+            cause: CompactionCause::Soft,
             number: 1,
             tokens: [900, 300],
             confidence: 0.75,
-            must_keep: MustKeep::default(),
+            must_keep: FactCounts::default(),
             profile: "default".into(),
             config: "c0".into(),
             at: "2026-01-02T03:04:05Z".into(),
@@ -291,18 +296,18 @@ mod tests {
 
     #[test]
     fn every_field_but_the_id_counts() {
-        let changes: [fn(&mut Epoch); 24] = [
-            |epoch| epoch.credits = vec![Credit::default()],
-            |epoch| epoch.credits = vec![Credit { line: Some(0), ..Credit::default() }],
+        let changes: [fn(&mut Compaction); 24] = [
+            |epoch| epoch.credits = vec![OpAuthor::default()],
+            |epoch| epoch.credits = vec![OpAuthor { line: Some(0), ..OpAuthor::default() }],
             |epoch| epoch.parent = Some(ContentId([0; 16])),
             |epoch| epoch.covered.first = EntryKey([9; 16]),
             |epoch| epoch.covered.len = 5,
-            |epoch| epoch.covered.chain = Chain([9; 16]),
+            |epoch| epoch.covered.chain = HistoryHash([9; 16]),
             |epoch| epoch.plan.ops.truncate(3),
             |epoch| epoch.plan.ops.swap(0, 1),
             |epoch| epoch.plan.ops[1] = Op::Drop { entries: vec![EntryId(1)] },
             |epoch| epoch.plan.reason.clear(),
-            |epoch| epoch.cause = Cause::Hard,
+            |epoch| epoch.cause = CompactionCause::Hard,
             |epoch| epoch.number = 2,
             |epoch| epoch.tokens[0] += 1,
             |epoch| epoch.tokens[1] += 1,
@@ -327,7 +332,7 @@ mod tests {
         hashes.sort_unstable();
         hashes.dedup();
         assert_eq!(hashes.len(), 25);
-        assert_eq!(Epoch { id: first, ..epoch() }.hash(), first);
+        assert_eq!(Compaction { id: first, ..epoch() }.hash(), first);
     }
 
     #[test]
@@ -341,10 +346,10 @@ mod tests {
         let all = stands.map(|(front, assistant)| {
             let mut one = epoch();
             let Some(Op::Summarize(checkpoint)) = one.plan.ops.last_mut() else { panic!() };
-            checkpoint.stand = Stand { front, assistant };
+            checkpoint.stand = CheckpointPlacement { front, assistant };
             one
         });
-        let mut hashes: Vec<_> = all.iter().map(Epoch::hash).collect();
+        let mut hashes: Vec<_> = all.iter().map(Compaction::hash).collect();
         assert_eq!(hashes[0], epoch().hash());
         hashes.sort_unstable();
         hashes.dedup();
@@ -387,7 +392,7 @@ mod tests {
         ];
         let hash = |op: &Op| {
             let plan = Plan { ops: vec![op.clone()], reason: String::new() };
-            Epoch { plan, ..epoch() }.hash()
+            Compaction { plan, ..epoch() }.hash()
         };
         let mut hashes: Vec<_> = ops.iter().map(hash).collect();
         hashes.sort_unstable();

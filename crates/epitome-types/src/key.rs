@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Body, Call, Entry, Part, Role};
+use crate::{Entry, Part, PartBody, Role, ToolCall};
 
 /// What an entry says: role and parts, without its place and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,11 +17,11 @@ pub struct EntryKey(pub [u8; 16]);
 
 /// A sequence of entries, as a hash over their keys in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Chain(pub [u8; 16]);
+pub struct HistoryHash(pub [u8; 16]);
 
 impl EntryKey {
     /// The key of an entry.
-    pub fn of(entry: &Entry) -> Self {
+    pub fn for_entry(entry: &Entry) -> Self {
         let mut hash = Hash::default();
         hash.field(match entry.role {
             Role::System => b"system",
@@ -32,13 +32,13 @@ impl EntryKey {
         for part in &entry.parts {
             hash.field(&part.within.map_or([u8::MAX; 4], u32::to_le_bytes));
             match &part.body {
-                Body::Text(text) => hash.fields([b"text", known(part, text)]),
-                Body::Call(call) => {
-                    let Call { id, tool, arguments } = call;
+                PartBody::Text(text) => hash.fields([b"text", known(part, text)]),
+                PartBody::Call(call) => {
+                    let ToolCall { id, tool, arguments } = call;
                     let arguments = known(part, arguments);
                     hash.fields([b"call", id.as_bytes(), tool.as_bytes(), arguments]);
                 }
-                Body::Result(result) => {
+                PartBody::Result(result) => {
                     let error = [u8::from(result.error)];
                     hash.fields([
                         b"result",
@@ -47,9 +47,9 @@ impl EntryKey {
                         &error,
                     ]);
                 }
-                Body::Thinking(text) => hash.fields([b"thinking", known(part, text)]),
-                Body::Image(image) => hash.fields([b"image", &image.content.0]),
-                Body::Opaque(opaque) => hash.fields([b"opaque", &opaque.content.0]),
+                PartBody::Thinking(text) => hash.fields([b"thinking", known(part, text)]),
+                PartBody::Image(image) => hash.fields([b"image", &image.content.0]),
+                PartBody::Opaque(opaque) => hash.fields([b"opaque", &opaque.content.0]),
             }
         }
         Self(hash.end())
@@ -61,15 +61,15 @@ impl EntryKey {
     }
 }
 
-impl Chain {
+impl HistoryHash {
     /// The chain of these entries.
-    pub fn of(keys: &[EntryKey]) -> Self {
-        keys.iter().fold(Self::default(), |chain, &key| chain.then(key))
+    pub fn for_entries(keys: &[EntryKey]) -> Self {
+        keys.iter().fold(Self::default(), |chain, &key| chain.append(key))
     }
 
     /// This sequence and one more entry.
     #[must_use]
-    pub fn then(self, key: EntryKey) -> Self {
+    pub fn append(self, key: EntryKey) -> Self {
         let mut hash = blake3::Hasher::new();
         hash.update(&self.0).update(&key.0);
         Self(half(&hash))
@@ -123,7 +123,7 @@ impl<'de> Deserialize<'de> for EntryKey {
     }
 }
 
-impl fmt::Display for Chain {
+impl fmt::Display for HistoryHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }

@@ -21,27 +21,31 @@ mod session;
 mod summary;
 mod usage;
 
-pub use act::{Act, Acted, By, GoalAct, GoalChange};
-pub use budget::{Budget, Unit};
-pub use checkpoint::{Checkpoint, Level, Stand};
+pub use act::{Actor, GoalAction, GoalChange, RecordedAction, SessionAction};
+pub use budget::{Budget, BudgetUnit};
+pub use checkpoint::{Checkpoint, CheckpointLevel, CheckpointPlacement};
 pub use entry::{
-    Body, Call, Entry, Image, Opaque, Part, Role, Speaker, StateNote, Stays, ToolResult,
+    Entry, ImagePart, OpaqueBlock, Part, PartBody, Role, Speaker, StateNote, Stays, ToolCall,
+    ToolResult,
 };
-pub use event::{Classed, Event, Happened, Skip, Stage};
+pub use event::{Event, EventKind, SkipReason, Stage, TierCompression};
 pub use goal::{
     Artifact, ArtifactChange, ArtifactKind, Decision, DecisionKind, Goal, GoalStatus, Goals,
     Milestone, MilestoneState, Priority, Revision,
 };
 pub use id::{ContentId, EntryId, PartId};
-pub use journal::{Cause, Covered, Credit, Epoch, EpochId, Mark, Recorded, Rewrite};
-pub use key::{Chain, EntryKey};
-pub use meter::{Account, MeterReading};
-pub use overflow::Overflow;
-pub use plan::{BoundReply, Edit, How, Op, Plan};
-pub use report::{
-    Breakdown, CheckpointReport, FactReport, LostFact, MustKeep, OffloadReport, OpReport, Report,
-    SCHEMA, Totals,
+pub use journal::{
+    ArrivalRewrite, Compaction, CompactionCause, CompactionId, CompactionRange, JournalMark,
+    OpAuthor, RecordedCompaction,
 };
-pub use session::{Purpose, SessionInfo, Snapshot};
-pub use summary::{Passage, Style, Summary, SummaryKind};
-pub use usage::Usage;
+pub use key::{EntryKey, HistoryHash};
+pub use meter::{Account, MeterReading};
+pub use overflow::ContextOverflow;
+pub use plan::{BoundReply, Edit, Op, Plan, ReplaceMethod};
+pub use report::{
+    CheckpointReport, CompressionReport, FactCounts, FactReport, LostFact, OffloadReport, OpReport,
+    PromptSize, SCHEMA, TokenBreakdown,
+};
+pub use session::{SessionInfo, Snapshot, SnapshotPurpose};
+pub use summary::{Passage, Summary, SummaryKind, SummaryStyle};
+pub use usage::TokenUsage;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A prompt that was refused because it does not fit the model's window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Overflow {
+pub struct ContextOverflow {
     /// The most that a request may take, in tokens.
     pub limit: Option<u64>,
     /// What this one takes, in tokens: the prompt, and where the provider adds it up, the room for

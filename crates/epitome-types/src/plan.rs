@@ -24,7 +24,7 @@ pub enum Op {
         /// The new text.
         with: String,
         /// In which way it is shorter.
-        how: How,
+        how: ReplaceMethod,
     },
     /// Takes whole entries out without a substitute.
     Drop {
@@ -79,7 +79,7 @@ pub struct BoundReply {
 /// In which way a replacement is shorter than its original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
+pub enum ReplaceMethod {
     /// A digest of the content.
     Digest,
     /// A reference to the stored original.

@@ -9,7 +9,7 @@ pub const SCHEMA: &str = "epitome/report@1";
 
 /// The account of one compression.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct CompressionReport {
     /// Always [`SCHEMA`].
     pub schema: &'static str,
     /// The profile in force.
@@ -32,9 +32,9 @@ pub struct Report {
     /// Time from the first input byte to the last output byte, in milliseconds.
     pub elapsed_ms: f64,
     /// The conversation as it came in.
-    pub before: Totals,
+    pub before: PromptSize,
     /// The conversation as it goes out.
-    pub after: Totals,
+    pub after: PromptSize,
     /// What was done.
     pub ops: Vec<OpReport>,
     /// The checkpoints now in the prompt.
@@ -49,7 +49,7 @@ pub struct Report {
 
 /// Size of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Totals {
+pub struct PromptSize {
     /// Tokens of the whole prompt.
     pub tokens: u64,
     /// Bytes of the encoded request.
@@ -57,12 +57,12 @@ pub struct Totals {
     /// Number of messages.
     pub messages: u64,
     /// Tokens by category.
-    pub by: Breakdown,
+    pub by: TokenBreakdown,
 }
 
 /// Tokens by category; they add up to the whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Breakdown {
+pub struct TokenBreakdown {
     /// System and developer messages.
     pub system: u64,
     /// Tool schemas.
@@ -81,7 +81,7 @@ pub struct Breakdown {
     pub checkpoints: u64,
 }
 
-impl Breakdown {
+impl TokenBreakdown {
     /// The whole.
     pub fn sum(&self) -> u64 {
         let messages = self.system + self.user + self.assistant + self.checkpoints;
@@ -143,7 +143,7 @@ pub struct OffloadReport {
 pub struct FactReport {
     /// How many did.
     #[serde(flatten)]
-    pub kept: MustKeep,
+    pub kept: FactCounts,
     /// Those that are no longer in the prompt, what people order first.
     pub lost: Vec<LostFact>,
 }
@@ -170,7 +170,7 @@ impl LostFact {
 
 /// Facts that should survive: each pair is `[kept, all]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MustKeep {
+pub struct FactCounts {
     /// Sentences in which a person orders or forbids something.
     pub constraints: [u32; 2],
     /// Paths and file names.
@@ -183,7 +183,7 @@ pub struct MustKeep {
     pub recallable: u32,
 }
 
-impl MustKeep {
+impl FactCounts {
     /// Each kind of fact that there is any of, by name, with its `[kept, all]`.
     pub fn kinds(&self) -> impl Iterator<Item = (&'static str, [u32; 2])> {
         let Self { constraints, paths, errors, identifiers, .. } = *self;
@@ -210,7 +210,7 @@ impl MustKeep {
 }
 
 /// For people: `17 of 17 constraints, 42 of 44 paths; 2 recallable`.
-impl fmt::Display for MustKeep {
+impl fmt::Display for FactCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut first = true;
         for (name, [kept, all]) in self.kinds() {
@@ -233,13 +233,13 @@ mod tests {
 
     #[test]
     fn the_score_is_said_in_words() {
-        let check = |kept: MustKeep, text: &str, share: f64| {
+        let check = |kept: FactCounts, text: &str, share: f64| {
             assert_eq!((kept.to_string(), kept.share()), (text.to_owned(), share));
         };
-        check(MustKeep::default(), "nothing to keep", 1.0);
-        let whole = MustKeep { constraints: [1, 1], ..MustKeep::default() };
+        check(FactCounts::default(), "nothing to keep", 1.0);
+        let whole = FactCounts { constraints: [1, 1], ..FactCounts::default() };
         check(whole, "1 of 1 constraint", 1.0);
-        let kept = MustKeep { paths: [1, 3], recallable: 2, ..whole };
+        let kept = FactCounts { paths: [1, 3], recallable: 2, ..whole };
         check(kept, "1 of 1 constraint, 1 of 3 paths; 2 recallable", 0.5);
     }
 }

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::{Chain, EpochId, Usage};
+use crate::{CompactionId, HistoryHash, TokenUsage};
 
 /// A session of the journal, in short.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -36,12 +36,12 @@ pub struct SessionInfo {
     /// Answers that came back.
     pub answers: u64,
     /// What the provider counted for them, in its own tokens.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Whether it is in the trash.
     pub trashed: bool,
     /// Its newest message, as the history that ends with it.
     #[serde(skip)]
-    pub head: Chain,
+    pub head: HistoryHash,
     /// The id that its client gave it.
     #[serde(skip)]
     pub label: Option<String>,
@@ -50,7 +50,7 @@ pub struct SessionInfo {
 /// What a snapshot is for (RULES 55).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Purpose {
+pub enum SnapshotPurpose {
     /// Made by hand.
     Recovery,
     /// Made before a compression.
@@ -70,7 +70,7 @@ pub struct Snapshot {
     /// The name it was given by hand.
     pub name: Option<String>,
     /// What it is for.
-    pub purpose: Purpose,
+    pub purpose: SnapshotPurpose,
     /// When it was made, ISO 8601.
     pub at: String,
     /// Messages.
@@ -87,8 +87,8 @@ pub struct Snapshot {
     pub profile: String,
     /// The history up to its newest message.
     #[serde(skip)]
-    pub head: Chain,
+    pub head: HistoryHash,
     /// The epoch in force.
     #[serde(skip)]
-    pub epoch: Option<EpochId>,
+    pub epoch: Option<CompactionId>,
 }

@@ -4,7 +4,7 @@ use crate::EntryId;
 
 /// How a summary is worded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Style {
+pub enum SummaryStyle {
     /// Sentences, lines and rows as they were said.
     #[default]
     Verbatim,

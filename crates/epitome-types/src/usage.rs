@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// What a provider counted for one request, or for several together. The three kinds of input
 /// overlap nowhere: together they are the whole prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Tokens of the prompt that were neither read from a cache nor written to one.
     pub input: u64,
     /// Tokens of the prompt that were read from the provider's cache.
@@ -20,14 +20,14 @@ pub struct Usage {
     pub output: u64,
 }
 
-impl Usage {
+impl TokenUsage {
     /// Tokens of the whole prompt.
     pub fn prompt(&self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_written)
     }
 }
 
-impl AddAssign for Usage {
+impl AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
         let pairs = [
             (&mut self.input, other.input),

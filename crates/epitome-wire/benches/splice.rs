@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use epitome_types::{Edit, EntryId, PartId};
-use epitome_wire::{Document, Format, scan};
+use epitome_wire::{Format, RequestDocument, scan};
 use serde::de::IgnoredAny;
 
 const MESSAGES: usize = 400;
@@ -73,7 +73,7 @@ fn ours(body: &[u8]) -> Vec<u8> {
 
 /// Every entry decoded, and the texts of every twentieth message replaced.
 fn decoded(body: &[u8]) -> Vec<u8> {
-    let document = Document::parse(body, Format::Anthropic).unwrap();
+    let document = RequestDocument::parse(body, Format::Anthropic).unwrap();
     let edits: Vec<_> = (0..MESSAGES as u32)
         .step_by(20)
         .map(|entry| Edit::SetText {

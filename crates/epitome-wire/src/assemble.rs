@@ -67,16 +67,16 @@ fn is_object(value: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Document;
+    use crate::RequestDocument;
 
     #[track_caller]
     fn check(format: Format, body: &str, expected: &str) {
-        let document = Document::parse(body.as_bytes(), format).unwrap();
+        let document = RequestDocument::parse(body.as_bytes(), format).unwrap();
         let ids = document.entries().iter().map(|entry| entry.id);
         let parts: Vec<_> = ids.map(|id| document.message_bytes(id)).collect();
         let made = assemble(format, document.model(), document.tools(), &parts);
         assert_eq!(std::str::from_utf8(&made), Ok(expected));
-        let again = Document::parse(&made, format).unwrap();
+        let again = RequestDocument::parse(&made, format).unwrap();
         assert_eq!(again.entries(), document.entries());
         assert_eq!((again.model(), again.tools()), (document.model(), document.tools()));
     }
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn an_unknown_entry_has_no_bytes() {
         let body = br#"{"messages":[{"role":"user","content":"u"}]}"#;
-        let document = Document::parse(body, Format::Anthropic).unwrap();
+        let document = RequestDocument::parse(body, Format::Anthropic).unwrap();
         assert_eq!(document.message_bytes(epitome_types::EntryId(1)), b"");
     }
 }

@@ -5,7 +5,7 @@
 //! history anew with other spaces, escapes and orders of members (RULES 116).
 
 use crate::WireError;
-use crate::json::{Cursor, Kind, literal};
+use crate::json::{Cursor, JsonValueKind, literal};
 
 /// The one spelling of a JSON text, where that is not the text itself. What is no JSON has none.
 pub(crate) fn canonical(text: &str) -> Option<String> {
@@ -18,7 +18,7 @@ pub(crate) fn canonical(text: &str) -> Option<String> {
 /// Steps over one value and spells it. Recursion is bounded by the depth of sound JSON.
 fn spell(cursor: &mut Cursor<'_>, out: &mut String) -> Result<(), WireError> {
     match cursor.peek_kind()? {
-        Kind::Object => {
+        JsonValueKind::Object => {
             let mut members = Vec::new();
             cursor.members(|key, cursor| {
                 let mut value = String::new();
@@ -30,7 +30,7 @@ fn spell(cursor: &mut Cursor<'_>, out: &mut String) -> Result<(), WireError> {
             let members = members.into_iter().map(|(key, value)| literal(&key) + ":" + &value);
             enclose(out, ['{', '}'], members.collect());
         }
-        Kind::Array => {
+        JsonValueKind::Array => {
             let mut items = Vec::new();
             cursor.items(|cursor| {
                 let mut item = String::new();
@@ -40,7 +40,7 @@ fn spell(cursor: &mut Cursor<'_>, out: &mut String) -> Result<(), WireError> {
             })?;
             enclose(out, ['[', ']'], items);
         }
-        Kind::String => out.push_str(&literal(&cursor.value()?.str()?)),
+        JsonValueKind::String => out.push_str(&literal(&cursor.value()?.str()?)),
         _ => out.push_str(cursor.value()?.raw()),
     }
     Ok(())

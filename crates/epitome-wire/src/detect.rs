@@ -4,7 +4,7 @@
 //! provider's, the plainer format (openai) is chosen.
 
 use crate::error::quoted;
-use crate::json::{self, Cursor, Kind, Object, Value};
+use crate::json::{self, Cursor, JsonValue, JsonValueKind, Object};
 use crate::{Format, WireError};
 
 /// The format of a conversation.
@@ -17,7 +17,7 @@ pub fn detect(bytes: &[u8]) -> Result<Format, WireError> {
     let text = json::text(bytes)?;
     let mut cursor = Cursor::new(text, 0);
     let first = cursor.value()?;
-    if first.kind() == Kind::Array {
+    if first.kind() == JsonValueKind::Array {
         cursor.end()?;
         return Ok(Format::OpenAi);
     }
@@ -62,10 +62,12 @@ fn is_responses(body: &Object<'_>) -> bool {
         "include",
     ];
     body.some("input").is_some_and(|input| match input.kind() {
-        Kind::String => OWN_KEYS.iter().any(|key| body.has(key)) || !body.has("encoding_format"),
-        Kind::Array => {
+        JsonValueKind::String => {
+            OWN_KEYS.iter().any(|key| body.has(key)) || !body.has("encoding_format")
+        }
+        JsonValueKind::Array => {
             let items = input.items().unwrap_or_default();
-            items.iter().all(|item| item.kind() == Kind::Object)
+            items.iter().all(|item| item.kind() == JsonValueKind::Object)
         }
         _ => false,
     })
@@ -73,25 +75,25 @@ fn is_responses(body: &Object<'_>) -> bool {
 
 /// What only Ollama's chat has: its own members, images beside the content, arguments that are no
 /// text.
-fn is_ollama(body: &Object<'_>, messages: Value<'_>) -> bool {
+fn is_ollama(body: &Object<'_>, messages: JsonValue<'_>) -> bool {
     if body.has("options") || body.has("keep_alive") {
         return true;
     }
     let messages = messages.items().unwrap_or_default();
-    messages.into_iter().filter_map(Value::as_object).any(|message| {
+    messages.into_iter().filter_map(JsonValue::as_object).any(|message| {
         let calls = message.some("tool_calls").and_then(|calls| calls.items().ok());
-        let mut calls = calls.into_iter().flatten().filter_map(Value::as_object);
+        let mut calls = calls.into_iter().flatten().filter_map(JsonValue::as_object);
         message.has("images")
             || message.has("tool_name")
             || calls.any(|call| {
-                let function = call.get("function").and_then(Value::as_object);
+                let function = call.get("function").and_then(JsonValue::as_object);
                 let arguments = function.and_then(|function| function.get("arguments"));
-                arguments.is_some_and(|arguments| arguments.kind() == Kind::Object)
+                arguments.is_some_and(|arguments| arguments.kind() == JsonValueKind::Object)
             })
     })
 }
 
-fn is_anthropic(body: &Object<'_>, messages: Value<'_>) -> Result<bool, WireError> {
+fn is_anthropic(body: &Object<'_>, messages: JsonValue<'_>) -> Result<bool, WireError> {
     const OWN_KEYS: [&str; 5] =
         ["system", "anthropic_version", "stop_sequences", "thinking", "context_management"];
     const OWN_BLOCKS: [&str; 7] = [
@@ -119,7 +121,8 @@ fn is_anthropic(body: &Object<'_>, messages: Value<'_>) -> Result<bool, WireErro
         if message.has("tool_calls") || message.has("tool_call_id") {
             return Ok(false);
         }
-        let Some(content) = message.get("content").filter(|content| content.kind() == Kind::Array)
+        let Some(content) =
+            message.get("content").filter(|content| content.kind() == JsonValueKind::Array)
         else {
             continue;
         };
@@ -139,7 +142,7 @@ fn of_lines(text: &str) -> Result<Format, WireError> {
     let mut found = None;
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let at_line = |source| WireError::Line { line: number + 1, source: Box::new(source) };
-        let object = json::parse(line).and_then(Value::object).map_err(at_line)?;
+        let object = json::parse(line).and_then(JsonValue::object).map_err(at_line)?;
         if let Some(format) = of_line(&object) {
             return Ok(format);
         }

@@ -8,21 +8,21 @@ use std::sync::Arc;
 
 use epitome_types::{Edit, Entry, EntryId, Role};
 
-use crate::json::{self, Cursor, Kind, Objects, Span, Value};
+use crate::json::{self, Cursor, JsonValue, JsonValueKind, Objects, Span};
 use crate::opaque::kind;
-use crate::site::{List, Site};
-use crate::{Format, Layout, Violation, WireError, anthropic, edit, read, validate};
+use crate::site::{BracketList, Site};
+use crate::{Format, MessageLayout, RuleViolation, WireError, anthropic, edit, read, validate};
 
 /// A request of a provider format.
 #[derive(Debug)]
-pub struct Document<'a> {
+pub struct RequestDocument<'a> {
     text: &'a str,
     format: Format,
     /// Shared with the thread that is made of them.
     entries: Arc<Vec<Entry>>,
     /// One for each message; the top-level system prompt is an entry without a site.
     sites: Vec<Site>,
-    messages: List,
+    messages: BracketList,
     /// The message that the whole input is the text of, where it is one text and no list.
     bare: Option<String>,
     /// Whether the history, or part of it, is kept by the provider.
@@ -36,7 +36,7 @@ pub struct Document<'a> {
     model: Option<Cow<'a, str>>,
 }
 
-impl<'a> Document<'a> {
+impl<'a> RequestDocument<'a> {
     /// Reads a request.
     ///
     /// # Errors
@@ -49,10 +49,12 @@ impl<'a> Document<'a> {
             return Err(WireError::WrongKind { format, is: "a recording", expected });
         }
         let text = json::text(bytes)?;
-        let Outline { messages: input, members } = Outline::of(text, format)?;
+        let BodyOutline { messages: input, members } = BodyOutline::of(text, format)?;
         let member = |name: &str| {
-            let found =
-                members.iter().rev().find(|(key, value)| key == name && value.kind() != Kind::Null);
+            let found = members
+                .iter()
+                .rev()
+                .find(|(key, value)| key == name && value.kind() != JsonValueKind::Null);
             found.map(|(_, value)| *value)
         };
         let mut entries = Vec::new();
@@ -66,35 +68,35 @@ impl<'a> Document<'a> {
         let (mut bare, messages) = (
             None,
             match &input {
-                Input::Text(text) => {
+                MessagesInput::Text(text) => {
                     let (entry, site) = read::value(*text, format, next_id(&entries))?;
                     entries.push(entry);
                     sites.push(site);
-                    List { span: text.span(), items: vec![text.span()] }
+                    BracketList { span: text.span(), items: vec![text.span()] }
                 }
-                Input::List(items) => {
+                MessagesInput::List(items) => {
                     for item in &items.items {
                         let (entry, site) = read::message(item, format, next_id(&entries))?;
                         entries.push(entry);
                         sites.push(site);
                         continued |= format == Format::Responses && kind(item) == "item_reference";
                     }
-                    List::of(items)
+                    BracketList::of(items)
                 }
             },
         );
-        if let Input::Text(text) = input {
+        if let MessagesInput::Text(text) = input {
             bare = Some(edit::bare_message(text.raw()));
         }
-        let tools = member("tools").or_else(|| member("functions")).map(Value::raw);
-        let model = member("model").and_then(Value::as_str);
+        let tools = member("tools").or_else(|| member("functions")).map(JsonValue::raw);
+        let model = member("model").and_then(JsonValue::as_str);
         let context_size = member("options").filter(|_| format == Format::Ollama);
         let context_size = context_size.and_then(|it| it.as_object()?.get("num_ctx"));
         let context_size = context_size.and_then(|size| size.raw().parse().ok());
         let thinking = member("thinking").filter(|_| format == Format::Anthropic);
         let thinking = thinking.and_then(|it| it.as_object()?.text("type"));
         let budgeted = thinking.is_some_and(|kind| kind == "enabled");
-        let system = system.map(Value::span);
+        let system = system.map(JsonValue::span);
         Ok(Self {
             text,
             format,
@@ -157,7 +159,7 @@ impl<'a> Document<'a> {
     /// The tool schemas one by one, each as it stands in the body.
     pub fn tool_schemas(&self) -> Vec<&str> {
         let schemas = self.tools.and_then(|tools| json::parse(tools).ok()?.items().ok());
-        schemas.unwrap_or_default().into_iter().map(Value::raw).collect()
+        schemas.unwrap_or_default().into_iter().map(JsonValue::raw).collect()
     }
 
     /// The model asked for.
@@ -220,7 +222,7 @@ impl<'a> Document<'a> {
 
     /// The rules of its provider that the request breaks: what [`crate::validate`] finds in its
     /// bytes, without reading them again.
-    pub fn violations(&self) -> Vec<Violation> {
+    pub fn violations(&self) -> Vec<RuleViolation> {
         validate::violations(self)
     }
 
@@ -229,12 +231,12 @@ impl<'a> Document<'a> {
     /// # Errors
     ///
     /// As [`Document::edited`].
-    pub fn layout(&self, edits: &[Edit]) -> Result<Layout, WireError> {
-        Layout::of(self, edits)
+    pub fn layout(&self, edits: &[Edit]) -> Result<MessageLayout, WireError> {
+        MessageLayout::of(self, edits)
     }
 
     /// The request laid out like this: what [`Document::edited`] makes of the same edits.
-    pub fn laid_out(&self, layout: &Layout) -> Vec<u8> {
+    pub fn laid_out(&self, layout: &MessageLayout) -> Vec<u8> {
         edit::write(self, layout)
     }
 
@@ -249,7 +251,7 @@ impl<'a> Document<'a> {
     }
 
     /// The array that holds the messages.
-    pub(crate) fn messages(&self) -> &List {
+    pub(crate) fn messages(&self) -> &BracketList {
         &self.messages
     }
 
@@ -270,36 +272,36 @@ fn next_id(entries: &[Entry]) -> EntryId {
 }
 
 /// The top of a body: one pass over the bytes finds the messages and checks all of it.
-struct Outline<'a> {
-    messages: Input<'a>,
+struct BodyOutline<'a> {
+    messages: MessagesInput<'a>,
     /// The other members of the body.
-    members: Vec<(Cow<'a, str>, Value<'a>)>,
+    members: Vec<(Cow<'a, str>, JsonValue<'a>)>,
 }
 
 /// What the messages are given as.
-enum Input<'a> {
+enum MessagesInput<'a> {
     List(Objects<'a>),
     /// One text of the user (Responses API).
-    Text(Value<'a>),
+    Text(JsonValue<'a>),
 }
 
-impl<'a> Outline<'a> {
+impl<'a> BodyOutline<'a> {
     fn of(text: &'a str, format: Format) -> Result<Self, WireError> {
         let mut cursor = Cursor::new(text, 0);
         let mut messages = None;
         let mut members = Vec::new();
         match cursor.peek_kind()? {
-            Kind::Array if format == Format::OpenAi => {
-                messages = Some(Input::List(cursor.objects()?))
+            JsonValueKind::Array if format == Format::OpenAi => {
+                messages = Some(MessagesInput::List(cursor.objects()?))
             }
-            Kind::Object => cursor.members(|key, cursor| {
+            JsonValueKind::Object => cursor.members(|key, cursor| {
                 match key.str()? {
                     key if key == format.messages() => {
-                        let bare =
-                            format == Format::Responses && cursor.peek_kind()? == Kind::String;
+                        let bare = format == Format::Responses
+                            && cursor.peek_kind()? == JsonValueKind::String;
                         messages = Some(match bare {
-                            true => Input::Text(cursor.value()?),
-                            false => Input::List(cursor.objects()?),
+                            true => MessagesInput::Text(cursor.value()?),
+                            false => MessagesInput::List(cursor.objects()?),
                         });
                     }
                     key => members.push((key, cursor.value()?)),

@@ -122,7 +122,7 @@ fn known() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Document, Format, detect, validate};
+    use crate::{Format, RequestDocument, detect, validate};
 
     #[test]
     fn control_characters_are_quoted_escaped() {
@@ -152,7 +152,7 @@ mod tests {
             assert!(message.len() < 1000, "{} bytes: {message:.80}", message.len());
         };
         let parse = |body: &str| {
-            check(Document::parse(body.as_bytes(), Format::OpenAi).unwrap_err().to_string());
+            check(RequestDocument::parse(body.as_bytes(), Format::OpenAi).unwrap_err().to_string());
         };
         for long in ["k", "é", "9"].map(|c| c.repeat(100_000)) {
             parse(&format!(r#"{{"{long}":{{"x":tru}}}}"#));

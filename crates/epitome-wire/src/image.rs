@@ -3,13 +3,13 @@
 //! Invariant: reads headers only; anything it does not understand has no size. Called by the
 //! readers of both formats.
 
-use epitome_types::{ContentId, Image};
+use epitome_types::{ContentId, ImagePart};
 
 /// How far into a JPEG its frame header is looked for: metadata and thumbnails stand before it.
 const MOST_JPEG: usize = 256 * 1024;
 
 /// The size of a base64-encoded PNG, GIF, WebP or JPEG image.
-pub(crate) fn size(base64: &str) -> Image {
+pub(crate) fn size(base64: &str) -> ImagePart {
     let head = decode(base64, 32);
     let pixels = match head.as_slice() {
         [0x89, b'P', b'N', b'G', ..] => be32(&head, 16).zip(be32(&head, 20)),
@@ -19,14 +19,14 @@ pub(crate) fn size(base64: &str) -> Image {
         _ => None,
     };
     let pixels = pixels.filter(|&(width, height)| width > 0 && height > 0);
-    Image { content: ContentId::of(base64), pixels }
+    ImagePart { content: ContentId::for_text(base64), pixels }
 }
 
 /// The size of an image given as `data:image/png;base64,…`; unknown for any other address.
-pub(crate) fn size_of_url(url: &str) -> Image {
+pub(crate) fn size_of_url(url: &str) -> ImagePart {
     match url.strip_prefix("data:").and_then(|data| data.split_once(";base64,")) {
         Some((_, base64)) => size(base64),
-        None => Image { content: ContentId::of(url), pixels: None },
+        None => ImagePart { content: ContentId::for_text(url), pixels: None },
     }
 }
 

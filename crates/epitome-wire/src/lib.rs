@@ -1,6 +1,6 @@
 //! Provider and transcript formats: bytes to entries, edits to bytes.
 //!
-//! A request is read as spans over its own bytes ([`Document`]); edits replace spans, so whatever
+//! A request is read as spans over its own bytes ([`RequestDocument`]); edits replace spans, so whatever
 //! no edit touched leaves with the bytes it came with (RULES 132). Recordings of clients are
 //! turned into requests first ([`convert`]); [`Document::turns`] finds the requests that a client
 //! made on the way to one, [`assemble`] makes one of recorded messages, and [`mod@export`] writes a
@@ -40,16 +40,16 @@ mod volatile;
 
 pub use assemble::assemble;
 pub use detect::detect;
-pub use document::Document;
-pub use edit::Layout;
+pub use document::RequestDocument;
+pub use edit::MessageLayout;
 pub use error::WireError;
 pub use format::Format;
 pub use message::message;
 pub use note::offers_tools;
-pub use overflow::{SignatureError, Signatures, overflow};
+pub use overflow::{OverflowSignatures, SignatureError, overflow};
 pub use parameter::{parameter, with_parameter};
 pub use record::{TornLine, Transcript, convert, transcribe, untorn};
-pub use reply::{Answer, Reply};
-pub use scan::{MessageSpan, Scan, scan, scan_after};
+pub use reply::{ResponseInfo, ResponseParser};
+pub use scan::{MessageSpan, RequestScan, scan, scan_after};
 pub use system::{system, with_system};
-pub use validate::{Violation, validate};
+pub use validate::{RuleViolation, validate};

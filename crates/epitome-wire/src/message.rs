@@ -24,12 +24,12 @@ pub fn message(bytes: &[u8], format: Format) -> Result<Entry, WireError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Document;
+    use crate::RequestDocument;
 
     #[track_caller]
     fn check(format: Format, bytes: &str) {
         let request = format!("{{\"{}\":[{bytes}]}}", format.messages());
-        let document = Document::parse(request.as_bytes(), format).unwrap();
+        let document = RequestDocument::parse(request.as_bytes(), format).unwrap();
         assert_eq!(message(bytes.as_bytes(), format).as_ref(), Ok(&document.entries()[0]));
     }
 

@@ -6,7 +6,7 @@
 
 mod table;
 
-use epitome_types::{Body, ContentId, Part, Role, Speaker, StateNote, Stays};
+use epitome_types::{ContentId, Part, PartBody, Role, Speaker, StateNote, Stays};
 
 use table::About::{Fields, Happened, Kind, Named, Pointer, Wording};
 use table::{AIDER, AIDER_REPLIES, OTHERS, REMINDERS, Row};
@@ -50,7 +50,7 @@ pub(crate) fn is_of_client(text: &str) -> bool {
 pub(crate) fn find(role: Role, parts: &mut [Part]) {
     let count = parts.len();
     for (at, part) in parts.iter_mut().enumerate().filter(|(_, part)| part.within.is_none()) {
-        let Body::Text(text) = &part.body else { continue };
+        let PartBody::Text(text) = &part.body else { continue };
         let trimmed = text.trim();
         part.note = match (role, part.speaker) {
             (_, Speaker::Tool) | (Role::Tool, _) => None,
@@ -113,7 +113,7 @@ fn note(row: Row, text: &str) -> Option<StateNote> {
             let names: Vec<_> = names.filter(|name| !name.is_empty()).skip(1).collect();
             format!("{kind} {}", names.join(" "))
         }
-        Wording(kind) => format!("{kind} {}", ContentId::of(text)),
+        Wording(kind) => format!("{kind} {}", ContentId::for_text(text)),
     };
     let stays = match about {
         Happened(..) | Pointer(_) => Stays::Nothing,
@@ -136,7 +136,7 @@ fn attached(text: &str) -> Option<StateNote> {
 }
 
 fn wording(text: &str, stays: Stays) -> StateNote {
-    StateNote { subject: format!("note {}", ContentId::of(text)), stays }
+    StateNote { subject: format!("note {}", ContentId::for_text(text)), stays }
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 //! Invariant: one walk over the block's bytes, whatever is nested in it. A cache mark is part of
 //! neither, wherever it stands (RULES 115). Called by the readers of both formats.
 
-use epitome_types::{ContentId, Opaque};
+use epitome_types::{ContentId, OpaqueBlock};
 
 use crate::WireError;
 use crate::canonical::canonical;
-use crate::json::{Cursor, Kind, Object, Span};
+use crate::json::{Cursor, JsonValueKind, Object, Span};
 
 /// A block's `type`; empty where it has none.
 pub(crate) fn kind(block: &Object<'_>) -> String {
@@ -15,7 +15,7 @@ pub(crate) fn kind(block: &Object<'_>) -> String {
 }
 
 /// A block passed through as it is, with the ids that pair it (RULES 103).
-pub(crate) fn opaque(block: &Object<'_>) -> Opaque {
+pub(crate) fn opaque(block: &Object<'_>) -> OpaqueBlock {
     let kind = kind(block);
     let id = |key| block.text(key).map(|id| id.into_owned());
     let calls = if kind.ends_with("_tool_use") { id("id") } else { None };
@@ -27,10 +27,10 @@ pub(crate) fn opaque(block: &Object<'_>) -> Opaque {
         cuts = Cuts::default();
     }
     let known = without(raw, &cuts.marks);
-    let content = ContentId::of(&canonical(&known).unwrap_or(known));
+    let content = ContentId::for_text(&canonical(&known).unwrap_or(known));
     let mut all = [cuts.marks, cuts.binary].concat();
     all.sort_by_key(|span| span.start);
-    Opaque { kind, content, text: without(raw, &all), calls, answers }
+    OpaqueBlock { kind, content, text: without(raw, &all), calls, answers }
 }
 
 /// A text without these spans, which are in order and do not overlap.
@@ -58,8 +58,8 @@ impl Cuts {
     /// Steps over one value. Recursion is bounded by the depth of sound JSON.
     fn walk(&mut self, cursor: &mut Cursor<'_>) -> Result<(), WireError> {
         match cursor.peek_kind()? {
-            Kind::Array => cursor.items(|cursor| self.walk(cursor)),
-            Kind::Object => self.members(cursor),
+            JsonValueKind::Array => cursor.items(|cursor| self.walk(cursor)),
+            JsonValueKind::Object => self.members(cursor),
             _ => cursor.value().map(drop),
         }
     }
@@ -86,7 +86,7 @@ impl Cuts {
                 self.marks.push(Span::new(marks.start, start));
             }
             let binary = matches!(key.raw(), "\"data\"" | "\"file_data\"");
-            if binary && cursor.peek_kind()? == Kind::String {
+            if binary && cursor.peek_kind()? == JsonValueKind::String {
                 let Span { start, end } = cursor.value()?.span();
                 self.binary.push(Span::new(start + 1, end - 1));
             } else {

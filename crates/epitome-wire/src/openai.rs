@@ -5,16 +5,16 @@
 
 use std::borrow::Cow;
 
-use epitome_types::{Body, Call, EntryId, Role, Speaker, ToolResult};
+use epitome_types::{EntryId, PartBody, Role, Speaker, ToolCall, ToolResult};
 
-use crate::json::{Kind, Object, Value};
+use crate::json::{JsonValue, JsonValueKind, Object};
 use crate::opaque::{kind, opaque};
-use crate::site::{Beside, Content, Home, List, Message, Parts, Site, TextSite};
+use crate::site::{Beside, BracketList, Content, Home, Parts, ReadMessage, Site, TextSite};
 use crate::{WireError, image, speaker};
 
 /// Whose messages they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub(crate) enum OpenAiDialect {
     /// OpenAI's and its imitators': calls have ids, images are content.
     OpenAi,
     /// Ollama's: results name the tool or answer the calls in their order, images stand beside a
@@ -23,18 +23,18 @@ pub(crate) enum Dialect {
 }
 
 /// One message.
-pub(crate) fn message(object: &Object<'_>, id: EntryId, dialect: Dialect) -> Message {
+pub(crate) fn message(object: &Object<'_>, id: EntryId, dialect: OpenAiDialect) -> ReadMessage {
     let (value, role) = (object.value, role(object)?);
-    let mut reader = Reader { dialect, role, parts: Parts::default() };
+    let mut reader = OpenAiReader { dialect, role, parts: Parts::default() };
     let content = match object.get("content") {
-        None if role == Role::Assistant || dialect == Dialect::Ollama => Content::Absent,
+        None if role == Role::Assistant || dialect == OpenAiDialect::Ollama => Content::Absent,
         None => return Err(value.unexpected("a message with `content`")),
         Some(content) => reader.content(object, content)?,
     };
-    let images = if dialect == Dialect::Ollama { reader.images(object)? } else { None };
+    let images = if dialect == OpenAiDialect::Ollama { reader.images(object)? } else { None };
     let calls = reader.calls(object)?;
     let (entry, parts) = reader.parts.entry(id, role, value.span());
-    let members = List { span: value.span(), items: object.member_spans() };
+    let members = BracketList { span: value.span(), items: object.member_spans() };
     Ok((entry, Site { role, content, members, calls, images, parts }))
 }
 
@@ -53,20 +53,24 @@ fn role(message: &Object<'_>) -> Result<Role, WireError> {
 }
 
 /// Reads one message.
-struct Reader {
-    dialect: Dialect,
+struct OpenAiReader {
+    dialect: OpenAiDialect,
     role: Role,
     parts: Parts,
 }
 
-impl Reader {
-    fn content(&mut self, message: &Object<'_>, content: Value<'_>) -> Result<Content, WireError> {
+impl OpenAiReader {
+    fn content(
+        &mut self,
+        message: &Object<'_>,
+        content: JsonValue<'_>,
+    ) -> Result<Content, WireError> {
         if self.role == Role::Tool {
             self.result(message, content)?;
         }
         match content.kind() {
-            Kind::Null => Ok(Content::Null(content.span())),
-            Kind::String => {
+            JsonValueKind::Null => Ok(Content::Null(content.span())),
+            JsonValueKind::String => {
                 let calls = ["tool_calls", "function_call"].map(|key| message.some(key));
                 let empty = content.span().len() == 2;
                 // An empty text beside calls is no part of its own.
@@ -75,23 +79,23 @@ impl Reader {
                 }
                 Ok(Content::Text(content.span()))
             }
-            Kind::Array => {
+            JsonValueKind::Array => {
                 let array = content.objects()?;
                 if self.role != Role::Tool {
                     for (place, part) in array.items.iter().enumerate() {
                         self.part(part, Home::Block(place))?;
                     }
                 }
-                Ok(Content::Blocks(List::of(&array)))
+                Ok(Content::Blocks(BracketList::of(&array)))
             }
             _ => Err(content.unexpected("a string, an array of parts, or null")),
         }
     }
 
-    fn text(&mut self, text: Value<'_>, home: Home) -> Result<(), WireError> {
+    fn text(&mut self, text: JsonValue<'_>, home: Home) -> Result<(), WireError> {
         let decoded = text.str()?.into_owned();
         let speaker = speaker::of_text(self.role, &decoded);
-        self.parts.push(Body::Text(decoded), speaker, home, TextSite::Literal(text.span()));
+        self.parts.push(PartBody::Text(decoded), speaker, home, TextSite::Literal(text.span()));
         Ok(())
     }
 
@@ -103,8 +107,8 @@ impl Reader {
                     .ok_or_else(|| part.value.unexpected("a text part with `text`"))?;
                 return self.text(text, home);
             }
-            "image_url" => Body::Image(image_of(part)),
-            _ => Body::Opaque(opaque(part)),
+            "image_url" => PartBody::Image(image_of(part)),
+            _ => PartBody::Opaque(opaque(part)),
         };
         let speaker = match self.role {
             Role::System => Speaker::Harness,
@@ -117,21 +121,23 @@ impl Reader {
     }
 
     /// A whole tool message: the result, and the parts of a list within it.
-    fn result(&mut self, message: &Object<'_>, content: Value<'_>) -> Result<(), WireError> {
+    fn result(&mut self, message: &Object<'_>, content: JsonValue<'_>) -> Result<(), WireError> {
         let key = match self.dialect {
-            Dialect::OpenAi => "tool_call_id",
-            Dialect::Ollama => "tool_name",
+            OpenAiDialect::OpenAi => "tool_call_id",
+            OpenAiDialect::Ollama => "tool_name",
         };
         let call = message.text(key).or_else(|| message.text("name")).unwrap_or_default();
         let (text, site) = match content.kind() {
-            Kind::String => (content.str()?.into_owned(), TextSite::Literal(content.span())),
+            JsonValueKind::String => {
+                (content.str()?.into_owned(), TextSite::Literal(content.span()))
+            }
             _ => (String::new(), TextSite::Fixed),
         };
-        let body = Body::Result(ToolResult { call: call.into_owned(), text, error: false });
+        let body = PartBody::Result(ToolResult { call: call.into_owned(), text, error: false });
         let outer = self.parts.push(body, Speaker::Tool, Home::Message, site);
-        if content.kind() == Kind::Array {
+        if content.kind() == JsonValueKind::Array {
             let inner = content.objects()?;
-            self.parts.set_inner(outer, List::of(&inner));
+            self.parts.set_inner(outer, BracketList::of(&inner));
             for (item, part) in inner.items.iter().enumerate() {
                 self.part(part, Home::Inner { outer, item })?;
             }
@@ -144,11 +150,11 @@ impl Reader {
         let items = images.items()?;
         let speaker = if self.role == Role::Tool { Speaker::Tool } else { Speaker::Human };
         for (place, image) in items.iter().enumerate() {
-            let body = Body::Image(image::size(&image.str()?));
+            let body = PartBody::Image(image::size(&image.str()?));
             self.parts.push(body, speaker, Home::Image(place), TextSite::Fixed);
         }
-        let items = items.into_iter().map(Value::span).collect();
-        let list = Some(List { span: images.span(), items });
+        let items = items.into_iter().map(JsonValue::span).collect();
+        let list = Some(BracketList { span: images.span(), items });
         Ok(Some(Beside { keys: message.places("images"), list }))
     }
 
@@ -160,14 +166,14 @@ impl Reader {
                 let inner =
                     inner.ok_or_else(|| call.value.unexpected("a tool call with `function`"))?;
                 let id = match self.dialect {
-                    Dialect::OpenAi => Some(call.text("id").unwrap_or_default()),
+                    OpenAiDialect::OpenAi => Some(call.text("id").unwrap_or_default()),
                     // Not every client sends it back with the result.
-                    Dialect::Ollama => None,
+                    OpenAiDialect::Ollama => None,
                 };
                 self.call(id, inner, place)?;
             }
             let keys = message.places("tool_calls");
-            return Ok(Some(Beside { keys, list: Some(List::of(&calls)) }));
+            return Ok(Some(Beside { keys, list: Some(BracketList::of(&calls)) }));
         }
         if let Some(call) = message.some("function_call") {
             self.call(None, call, 0)?;
@@ -180,7 +186,7 @@ impl Reader {
     fn call(
         &mut self,
         id: Option<Cow<'_, str>>,
-        function: Value<'_>,
+        function: JsonValue<'_>,
         place: usize,
     ) -> Result<(), WireError> {
         let object = function.object()?;
@@ -188,7 +194,7 @@ impl Reader {
             object.text("name").ok_or_else(|| function.unexpected("a function with `name`"))?;
         let arguments = object.get("arguments").or_else(|| object.get("input"));
         let (arguments, site) = match arguments {
-            Some(value) if value.kind() == Kind::String => (
+            Some(value) if value.kind() == JsonValueKind::String => (
                 value.str()?.into_owned(),
                 TextSite::Arguments { span: value.span(), literal: true },
             ),
@@ -198,18 +204,18 @@ impl Reader {
             None => (String::new(), TextSite::Fixed),
         };
         let (tool, id) = (tool.clone().into_owned(), id.unwrap_or(tool).into_owned());
-        let call = Call { id, tool, arguments };
-        self.parts.push(Body::Call(call), Speaker::Model, Home::Call(place), site);
+        let call = ToolCall { id, tool, arguments };
+        self.parts.push(PartBody::Call(call), Speaker::Model, Home::Call(place), site);
         Ok(())
     }
 }
 
-fn image_of(part: &Object<'_>) -> epitome_types::Image {
+fn image_of(part: &Object<'_>) -> epitome_types::ImagePart {
     let url = match part.get("image_url") {
-        Some(value) if value.kind() == Kind::Object => {
+        Some(value) if value.kind() == JsonValueKind::Object => {
             value.as_object().and_then(|image| image.text("url"))
         }
-        other => other.and_then(Value::as_str),
+        other => other.and_then(JsonValue::as_str),
     };
     image::size_of_url(url.as_deref().unwrap_or_default())
 }

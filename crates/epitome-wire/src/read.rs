@@ -5,24 +5,24 @@
 
 use epitome_types::EntryId;
 
-use crate::json::{Kind, Object, Value};
-use crate::openai::Dialect;
-use crate::site::Message;
+use crate::json::{JsonValue, JsonValueKind, Object};
+use crate::openai::OpenAiDialect;
+use crate::site::ReadMessage;
 use crate::{Format, anthropic, openai, responses};
 
 /// A message, as an object. A recording's format stands for its nearest provider's.
-pub(crate) fn message(object: &Object<'_>, format: Format, id: EntryId) -> Message {
+pub(crate) fn message(object: &Object<'_>, format: Format, id: EntryId) -> ReadMessage {
     match format.nearest() {
         Format::Anthropic => anthropic::message(object, id),
         Format::Responses => responses::item(object, id),
-        Format::Ollama => openai::message(object, id, Dialect::Ollama),
-        _ => openai::message(object, id, Dialect::OpenAi),
+        Format::Ollama => openai::message(object, id, OpenAiDialect::Ollama),
+        _ => openai::message(object, id, OpenAiDialect::OpenAi),
     }
 }
 
 /// A message, as a value: where a format takes a bare text for one, that too.
-pub(crate) fn value(value: Value<'_>, format: Format, id: EntryId) -> Message {
-    if format == Format::Responses && value.kind() == Kind::String {
+pub(crate) fn value(value: JsonValue<'_>, format: Format, id: EntryId) -> ReadMessage {
+    if format == Format::Responses && value.kind() == JsonValueKind::String {
         return responses::prompt(value, id);
     }
     message(&value.object()?, format, id)

@@ -3,19 +3,19 @@
 //! Invariant: every item is an entry of its own, in order; one of unknown type is an opaque part.
 //! Called through `read`.
 
-use epitome_types::{Body, Call, ContentId, EntryId, Role, Speaker, ToolResult};
+use epitome_types::{ContentId, EntryId, PartBody, Role, Speaker, ToolCall, ToolResult};
 
-use crate::json::{Kind, Object, Value};
+use crate::json::{JsonValue, JsonValueKind, Object};
 use crate::opaque::{kind, opaque};
-use crate::site::{Content, Home, List, Message, Parts, Site, TextSite};
+use crate::site::{BracketList, Content, Home, Parts, ReadMessage, Site, TextSite};
 use crate::{WireError, image, speaker};
 
 /// The one text that `input` consists of where it is no list: a message of the user.
-pub(crate) fn prompt(text: Value<'_>, id: EntryId) -> Message {
-    let mut reader = Reader { role: Role::User, parts: Parts::default() };
+pub(crate) fn prompt(text: JsonValue<'_>, id: EntryId) -> ReadMessage {
+    let mut reader = ResponsesReader { role: Role::User, parts: Parts::default() };
     reader.text(text, Home::Content)?;
     let (entry, parts) = reader.parts.entry(id, Role::User, text.span());
-    let members = List { span: text.span(), items: Vec::new() };
+    let members = BracketList { span: text.span(), items: Vec::new() };
     Ok((
         entry,
         Site {
@@ -30,8 +30,8 @@ pub(crate) fn prompt(text: Value<'_>, id: EntryId) -> Message {
 }
 
 /// One item.
-pub(crate) fn item(object: &Object<'_>, id: EntryId) -> Message {
-    let mut reader = Reader { role: Role::Assistant, parts: Parts::default() };
+pub(crate) fn item(object: &Object<'_>, id: EntryId) -> ReadMessage {
+    let mut reader = ResponsesReader { role: Role::Assistant, parts: Parts::default() };
     let content = match kind(object).as_str() {
         "message" | "" => reader.message(object)?,
         kind => {
@@ -41,41 +41,41 @@ pub(crate) fn item(object: &Object<'_>, id: EntryId) -> Message {
     };
     let role = reader.role;
     let (entry, parts) = reader.parts.entry(id, role, object.value.span());
-    let members = List { span: object.value.span(), items: object.member_spans() };
+    let members = BracketList { span: object.value.span(), items: object.member_spans() };
     Ok((entry, Site { role, content, members, calls: None, images: None, parts }))
 }
 
 /// Reads one item.
-struct Reader {
+struct ResponsesReader {
     role: Role,
     parts: Parts,
 }
 
-impl Reader {
+impl ResponsesReader {
     fn message(&mut self, object: &Object<'_>) -> Result<Content, WireError> {
         self.role = role(object)?;
         let content = object.get("content");
         let content = content.ok_or_else(|| object.value.unexpected("a message with `content`"))?;
         match content.kind() {
-            Kind::String => {
+            JsonValueKind::String => {
                 self.text(content, Home::Content)?;
                 Ok(Content::Text(content.span()))
             }
-            Kind::Array => {
+            JsonValueKind::Array => {
                 let blocks = content.objects()?;
                 for (place, block) in blocks.items.iter().enumerate() {
                     self.block(block, Home::Block(place))?;
                 }
-                Ok(Content::Blocks(List::of(&blocks)))
+                Ok(Content::Blocks(BracketList::of(&blocks)))
             }
             _ => Err(content.unexpected("a string or an array of content")),
         }
     }
 
-    fn text(&mut self, text: Value<'_>, home: Home) -> Result<(), WireError> {
+    fn text(&mut self, text: JsonValue<'_>, home: Home) -> Result<(), WireError> {
         let decoded = text.str()?.into_owned();
         let speaker = speaker::of_text(self.role, &decoded);
-        self.parts.push(Body::Text(decoded), speaker, home, TextSite::Literal(text.span()));
+        self.parts.push(PartBody::Text(decoded), speaker, home, TextSite::Literal(text.span()));
         Ok(())
     }
 
@@ -99,9 +99,9 @@ impl Reader {
             }
             "input_image" => {
                 let url = block.text("image_url").or_else(|| block.text("file_id"));
-                Body::Image(image::size_of_url(&url.unwrap_or_default()))
+                PartBody::Image(image::size_of_url(&url.unwrap_or_default()))
             }
-            _ => Body::Opaque(opaque(block)),
+            _ => PartBody::Opaque(opaque(block)),
         };
         self.parts.push(body, own, home, TextSite::Fixed);
         Ok(())
@@ -120,8 +120,8 @@ impl Reader {
         }
         let is_output = kind.ends_with("_output") && item.text("call_id").is_some();
         let output = item.some("output").filter(|_| is_output);
-        if let Some(output) =
-            output.filter(|output| matches!(output.kind(), Kind::String | Kind::Array))
+        if let Some(output) = output
+            .filter(|output| matches!(output.kind(), JsonValueKind::String | JsonValueKind::Array))
         {
             return self.result(item, output);
         }
@@ -133,14 +133,18 @@ impl Reader {
     fn reasoning(&mut self, item: &Object<'_>) {
         let lists =
             ["summary", "content"].into_iter().filter_map(|key| item.some(key)?.items().ok());
-        let blocks = lists.flatten().filter_map(Value::as_object);
+        let blocks = lists.flatten().filter_map(JsonValue::as_object);
         let texts: Vec<_> =
             blocks.filter_map(|block| Some(block.text("text")?.into_owned())).collect();
         let text = texts.join("\n");
         let sealed = item.text("encrypted_content").or_else(|| item.text("id"));
-        let known_as = sealed.map(|sealed| format!("{text}\n{}", ContentId::of(&sealed)));
-        let part =
-            self.parts.push(Body::Thinking(text), Speaker::Model, Home::Message, TextSite::Fixed);
+        let known_as = sealed.map(|sealed| format!("{text}\n{}", ContentId::for_text(&sealed)));
+        let part = self.parts.push(
+            PartBody::Thinking(text),
+            Speaker::Model,
+            Home::Message,
+            TextSite::Fixed,
+        );
         self.parts.set_known(part, known_as);
     }
 
@@ -158,7 +162,7 @@ impl Reader {
         };
         let given = ["arguments", "input", "action", "operation"];
         let (arguments, site) = match given.into_iter().find_map(|key| item.some(key)) {
-            Some(value) if value.kind() == Kind::String => (
+            Some(value) if value.kind() == JsonValueKind::String => (
                 value.str()?.into_owned(),
                 TextSite::Arguments { span: value.span(), literal: true },
             ),
@@ -167,25 +171,25 @@ impl Reader {
             }
             None => (String::new(), TextSite::Fixed),
         };
-        let call = Call { id, tool, arguments };
-        let part = self.parts.push(Body::Call(call), Speaker::Model, Home::Message, site);
+        let call = ToolCall { id, tool, arguments };
+        let part = self.parts.push(PartBody::Call(call), Speaker::Model, Home::Message, site);
         // Clients send the items of this API back as they came: calls are known by their bytes.
         self.parts.set_known(part, None);
         Ok(())
     }
 
-    fn result(&mut self, item: &Object<'_>, output: Value<'_>) -> Result<(), WireError> {
+    fn result(&mut self, item: &Object<'_>, output: JsonValue<'_>) -> Result<(), WireError> {
         self.role = Role::Tool;
         let call = item.text("call_id").unwrap_or_default().into_owned();
         let (text, site) = match output.kind() {
-            Kind::String => (output.str()?.into_owned(), TextSite::Literal(output.span())),
+            JsonValueKind::String => (output.str()?.into_owned(), TextSite::Literal(output.span())),
             _ => (String::new(), TextSite::Fixed),
         };
-        let body = Body::Result(ToolResult { call, text, error: false });
+        let body = PartBody::Result(ToolResult { call, text, error: false });
         let outer = self.parts.push(body, Speaker::Tool, Home::Message, site);
-        if output.kind() == Kind::Array {
+        if output.kind() == JsonValueKind::Array {
             let inner = output.objects()?;
-            self.parts.set_inner(outer, List::of(&inner));
+            self.parts.set_inner(outer, BracketList::of(&inner));
             for (place, block) in inner.items.iter().enumerate() {
                 self.block(block, Home::Inner { outer, item: place })?;
             }
@@ -212,7 +216,7 @@ impl Reader {
         if opaque.answers.is_some() {
             (self.role, speaker) = (Role::Tool, Speaker::Tool);
         }
-        self.parts.push(Body::Opaque(opaque), speaker, Home::Message, TextSite::Fixed);
+        self.parts.push(PartBody::Opaque(opaque), speaker, Home::Message, TextSite::Fixed);
     }
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use memchr::memmem;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use crate::json::{self, Cursor, Kind, Span, Value};
+use crate::json::{self, Cursor, JsonValue, JsonValueKind, Span};
 use crate::{Format, WireError};
 
 /// What a client moves from message to message (RULES 115), as it stands in the bytes.
@@ -20,7 +20,7 @@ const AHEAD: usize = 16;
 
 /// The messages of a request body, and what else it says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Scan {
+pub struct RequestScan {
     /// The messages, in order.
     pub messages: Vec<MessageSpan>,
     /// The list that they stand in, or the one text that is all of them.
@@ -41,7 +41,7 @@ pub struct Scan {
     hour: bool,
 }
 
-impl Scan {
+impl RequestScan {
     /// The scanned body with new bytes for some messages, by place; all else is copied.
     ///
     /// Places must grow; one that is out of order or out of range is passed over.
@@ -76,7 +76,7 @@ impl Scan {
         let tools = self.tools.as_ref().and_then(|tools| body.get(tools.range.clone()));
         let tools = tools.and_then(|tools| json::text(tools).ok());
         let schemas = tools.and_then(|tools| json::parse(tools).ok()?.items().ok());
-        schemas.unwrap_or_default().into_iter().map(Value::raw).collect()
+        schemas.unwrap_or_default().into_iter().map(JsonValue::raw).collect()
     }
 }
 
@@ -100,8 +100,8 @@ pub struct MessageSpan {
 ///
 /// When the body is not UTF-8, not JSON, nested too deeply, or holds no messages; the error names
 /// the byte.
-pub fn scan(bytes: &[u8], format: Format) -> Result<Scan, WireError> {
-    scan_after(bytes, format, &Scan::default())
+pub fn scan(bytes: &[u8], format: Format) -> Result<RequestScan, WireError> {
+    scan_after(bytes, format, &RequestScan::default())
 }
 
 /// The same of a body that may go on from one that was scanned before: what stands in the place
@@ -111,26 +111,30 @@ pub fn scan(bytes: &[u8], format: Format) -> Result<Scan, WireError> {
 /// # Errors
 ///
 /// As [`scan`].
-pub fn scan_after(bytes: &[u8], format: Format, before: &Scan) -> Result<Scan, WireError> {
+pub fn scan_after(
+    bytes: &[u8],
+    format: Format,
+    before: &RequestScan,
+) -> Result<RequestScan, WireError> {
     let (text, format) = (json::text(bytes)?, format.nearest());
     let mut cursor = Cursor::new(text, 0);
-    let mut scan = Scan::default();
+    let mut scan = RequestScan::default();
     let mut found = false;
     match cursor.peek_kind()? {
-        Kind::Array => {
+        JsonValueKind::Array => {
             let start = cursor.at();
             scan.messages = messages(text, &mut cursor, before)?;
             scan.list = start..cursor.at();
             found = true;
         }
-        Kind::Object => cursor.members(|key, cursor| {
+        JsonValueKind::Object => cursor.members(|key, cursor| {
             match key.str()?.as_ref() {
                 key if key == format.messages() => {
                     found = true;
                     let kind = cursor.peek_kind()?;
                     let start = cursor.at();
                     scan.messages = match kind {
-                        Kind::String if format == Format::Responses => {
+                        JsonValueKind::String if format == Format::Responses => {
                             vec![plain(cursor.value()?)]
                         }
                         _ => messages(text, cursor, before)?,
@@ -150,7 +154,7 @@ pub fn scan_after(bytes: &[u8], format: Format, before: &Scan) -> Result<Scan, W
                 }
                 key => {
                     let value = cursor.value()?;
-                    if value.kind() != Kind::Null {
+                    if value.kind() != JsonValueKind::Null {
                         scan.note(key, value, format);
                     }
                 }
@@ -170,13 +174,15 @@ pub fn scan_after(bytes: &[u8], format: Format, before: &Scan) -> Result<Scan, W
     }))
 }
 
-impl Scan {
+impl RequestScan {
     /// Notes what a member of the body says.
-    fn note(&mut self, key: &str, value: Value<'_>, format: Format) {
+    fn note(&mut self, key: &str, value: JsonValue<'_>, format: Format) {
         match key {
             "model" => self.model = value.as_str().map(Into::into),
             "cache_control" => self.hour = is_an_hour(value.raw()),
-            "stream" => self.stream = (value.kind() == Kind::Bool).then(|| value.raw() == "true"),
+            "stream" => {
+                self.stream = (value.kind() == JsonValueKind::Bool).then(|| value.raw() == "true")
+            }
             "tools" => self.tools = Some(plain(value)),
             "functions" if self.tools.is_none() => self.tools = Some(plain(value)),
             "options" if format == Format::Ollama => {
@@ -192,7 +198,7 @@ impl Scan {
 }
 
 /// A value that is known by all its bytes.
-fn plain(value: Value<'_>) -> MessageSpan {
+fn plain(value: JsonValue<'_>) -> MessageSpan {
     let Span { start, end } = value.span();
     let raw = value.raw();
     let hour = memmem::find_iter(raw.as_bytes(), MARK).any(|at| {
@@ -211,7 +217,7 @@ fn is_an_hour(mark: &str) -> bool {
 fn messages(
     text: &str,
     cursor: &mut Cursor<'_>,
-    before: &Scan,
+    before: &RequestScan,
 ) -> Result<Vec<MessageSpan>, WireError> {
     let mut known = before.messages.iter();
     let mut messages = Vec::with_capacity(known.len() + AHEAD);
@@ -288,13 +294,13 @@ fn marked(text: &str, cursor: &mut Cursor<'_>, depth: Depth) -> Result<MessageSp
 /// Steps over a value and notes where marks stand in it, each with one comma beside it.
 fn walk(cursor: &mut Cursor<'_>, depth: Depth, cuts: &mut Vec<Span>) -> Result<(), WireError> {
     match cursor.peek_kind()? {
-        Kind::Array if depth != Depth::None && depth != Depth::Message => {
+        JsonValueKind::Array if depth != Depth::None && depth != Depth::Message => {
             cursor.items(|cursor| match cursor.peek_kind()? {
-                Kind::Object => object(cursor, depth, cuts),
+                JsonValueKind::Object => object(cursor, depth, cuts),
                 _ => cursor.value().map(drop),
             })
         }
-        Kind::Object if depth == Depth::Message => object(cursor, depth, cuts),
+        JsonValueKind::Object if depth == Depth::Message => object(cursor, depth, cuts),
         _ => cursor.value().map(drop),
     }
 }
@@ -336,161 +342,4 @@ fn object(cursor: &mut Cursor<'_>, depth: Depth, cuts: &mut Vec<Span>) -> Result
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(body: &str, messages: &[&str]) {
-        let scan = scan(body.as_bytes(), Format::OpenAi).unwrap();
-        let found: Vec<_> =
-            scan.messages.iter().map(|message| &body[message.range.clone()]).collect();
-        assert_eq!(found, messages);
-        let hashes = messages.iter().map(|message| xxh3_128(message.as_bytes()));
-        assert!(scan.messages.iter().map(|message| message.hash).eq(hashes));
-    }
-
-    #[test]
-    fn finds_the_messages_of_a_body_and_of_a_bare_array() {
-        check(
-            r#"{"tools":[{"a":1}],"messages":[ {"role":"user"} , {"x":[1.0]}],"n":2}"#,
-            &[r#"{"role":"user"}"#, r#"{"x":[1.0]}"#],
-        );
-        check(r#" [{"role":"user"},{}] "#, &[r#"{"role":"user"}"#, "{}"]);
-        check("[]", &[]);
-        check(r#"{"messages":[1],"messages":[2]}"#, &["2"]);
-        check(r#"{"m\u0065ssages":[1]}"#, &["1"]);
-    }
-
-    /// Both messages are known as the same.
-    #[track_caller]
-    fn check_alike(one: &str, other: &str, alike: bool) {
-        let hash = |message: &str| {
-            let body = format!("{{\"messages\":[{message}]}}");
-            scan(body.as_bytes(), Format::Anthropic).unwrap().messages[0].hash
-        };
-        assert_eq!(hash(one) == hash(other), alike, "{one} {other}");
-    }
-
-    #[test]
-    fn a_message_is_known_without_the_marks_in_it() {
-        const MARK: &str = r#""cache_control":{"type":"ephemeral"}"#;
-        let plain = r#"{"role":"user","content":[{"type":"text","text":"a"}]}"#;
-        let check = |marked: &str| check_alike(plain, &marked.replace("MARK", MARK), true);
-        check(r#"{"role":"user","content":[{"type":"text","text":"a",MARK}]}"#);
-        check(r#"{"role":"user","content":[{"type":"text","text":"a", MARK}]}"#);
-        check(r#"{"role":"user","content":[{"type":"text",MARK,"text":"a"}]}"#);
-        check(r#"{"role":"user","content":[{MARK,"type":"text","text":"a"}]}"#);
-        check(r#"{"role":"user",MARK,"content":[{MARK,"type":"text","text":"a",MARK}]}"#);
-        let inner = r#"{"role":"user","content":[{"type":"tool_result","content":[{"type":"text","text":"a"}]}]}"#;
-        check_alike(inner, &inner.replace(r#""a""#, &format!(r#""a",{MARK}"#)), true);
-        // What is data stays data.
-        let call = r#"{"role":"assistant","content":[{"type":"tool_use","input":{"a":1}}]}"#;
-        check_alike(call, &call.replace(r#""a":1"#, &format!(r#""a":1,{MARK}"#)), false);
-        check_alike(plain, &plain.replace(r#""a""#, r#""b""#), false);
-        check_alike(r#"{"content":[{}]}"#, &r#"{"content":[{MARK}]}"#.replace("MARK", MARK), true);
-    }
-
-    #[test]
-    fn tells_what_else_a_body_says() {
-        let body = r#"{"model":"m","stream":true,"system":[{"type":"text","text":"s"}],"messages":[],
-            "tools":[{"name":"a"} , {"name":"b"}]}"#;
-        let all = scan(body.as_bytes(), Format::Anthropic).unwrap();
-        assert_eq!(
-            (all.model.as_deref(), all.stream, all.continued),
-            (Some("m"), Some(true), false)
-        );
-        let at = |span: Option<MessageSpan>| span.map(|span| &body[span.range]);
-        assert_eq!(at(all.system.clone()), Some(r#"[{"type":"text","text":"s"}]"#));
-        assert_eq!(all.tool_schemas(body.as_bytes()), [r#"{"name":"a"}"#, r#"{"name":"b"}"#]);
-        let none = r#"{"messages":[],"system":null,"tools":null}"#;
-        let none = scan(none.as_bytes(), Format::Anthropic).unwrap();
-        assert_eq!((none.system, none.tools), (None, None));
-        let body = r#"{"input":"hello","previous_response_id":"r"}"#;
-        let all = scan(body.as_bytes(), Format::Responses).unwrap();
-        assert!(all.continued && all.list == (9..16) && all.messages[0].range == (9..16));
-        let body = r#"{"messages":[],"options":{"num_ctx":8192}}"#;
-        let all = scan(body.as_bytes(), Format::Ollama).unwrap();
-        assert_eq!(all.context_size, Some(8192));
-    }
-
-    #[test]
-    fn an_hour_is_asked_for_by_a_mark() {
-        let check = |body: &str, expected| {
-            let first = scan(body.as_bytes(), Format::Anthropic).unwrap();
-            assert_eq!(first.keeps_an_hour(), expected, "{body}");
-            let again = scan_after(body.as_bytes(), Format::Anthropic, &first).unwrap();
-            assert_eq!(again, first, "{body}");
-        };
-        let with = |hour: &str| format!(r#""cache_control":{{"type":"ephemeral"{hour}}}"#);
-        let (hour, minutes) = (with(r#","ttl" : "1h""#), with(r#","ttl":"5m""#));
-        for (mark, expected) in [(&hour, true), (&minutes, false)] {
-            let block = format!(r#"{{"type":"text","text":"a",{mark}}}"#);
-            check(&format!(r#"{{"messages":[{{"role":"user","content":[{block}]}}]}}"#), expected);
-            check(&format!(r#"{{"system":[{block}],"messages":[]}}"#), expected);
-            check(&format!(r#"{{"tools":[{{"name":"a",{mark}}}],"messages":[]}}"#), expected);
-            check(&format!(r#"{{{mark},"messages":[]}}"#), expected);
-        }
-        check(r#"{"messages":[{"role":"user","content":"\"cache_control\" \"1h\""}]}"#, false);
-        check(r#"{"messages":[{"role":"user","content":"1h"}],"tools":[{"name":"1h"}]}"#, false);
-        let tools = format!(r#"[{{"name":"a",{minutes}}},{{"name":"1h"}}]"#);
-        check(&format!(r#"{{"messages":[],"tools":{tools}}}"#), false);
-    }
-
-    #[test]
-    fn splices_whole_messages() {
-        let body = br#"{"messages":[{"a":1.0}, {"b":2} ,{}]}"#;
-        let scan = scan(body, Format::OpenAi).unwrap();
-        assert_eq!(scan.splice(body, &[]), body);
-        let spliced = scan.splice(body, &[(1, b"B"), (2, b"C"), (0, b"late"), (9, b"far")]);
-        assert_eq!(spliced, br#"{"messages":[{"a":1.0}, B ,C]}"#);
-    }
-
-    #[test]
-    fn what_was_scanned_before_changes_nothing() {
-        const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
-        let body = |system: &str, messages: &str| {
-            format!(r#"{{"tools":[{{"a":1}}],"system":{system},"messages":[{messages}],"n":1}}"#)
-        };
-        let blocks = |mark: &str| {
-            let blocks = format!(r#"[{{"type":"text","text":"b"{mark}}}]"#);
-            format!(r#"{{"role":"user","content":{blocks}}}"#)
-        };
-        let (plain, marked) = (blocks(""), blocks(MARK));
-        let one = r#"{"role":"user","content":"a"}"#;
-        let bodies = [
-            body("\"s\"", &format!("{one} , {plain}")),
-            body("\"s\"", &format!("{one},{marked}")),
-            body("\"s\"", &format!("{one},{plain},{one}")),
-            body("[]", &format!("{plain},{one}")),
-            body("null", "1,12"),
-            body("\"s\"", "12,1"),
-            body("\"so\"", "\"1\",\"12\""),
-            body("1", ""),
-            format!("[{plain},{one}]"),
-            r#"{"input":"hello"}"#.to_owned(),
-        ];
-        for format in [Format::Anthropic, Format::OpenAi, Format::Responses] {
-            for before in bodies.iter().filter_map(|body| scan(body.as_bytes(), format).ok()) {
-                for body in &bodies {
-                    let (now, alone) = (
-                        scan_after(body.as_bytes(), format, &before),
-                        scan(body.as_bytes(), format),
-                    );
-                    assert_eq!(now, alone, "{before:?} {body}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn refuses_what_is_no_body() {
-        let check = |body: &[u8], expected: &str| {
-            assert_eq!(scan(body, Format::OpenAi).unwrap_err().to_string(), expected);
-        };
-        check(b"{\"messages\":[{}]", "byte 16: expected `,` or `}`");
-        check(b"{}", "byte 0: expected an object with `messages`, or an array, found an object");
-        check(b"{\"messages\":3}", "byte 12: expected an array");
-        check(b"[\"\xff\"]", "byte 2: expected UTF-8 text");
-        check(b"[1]]", "byte 3: expected the end of the input");
-        check(b"", "byte 0: expected a value");
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 //! Invariant: parts and their sites are parallel; every span lies inside the message's span.
 //! Written by the readers of the provider formats, read by `edit`.
 
-use epitome_types::{Body, Entry, EntryId, Part, Role, Speaker};
+use epitome_types::{Entry, EntryId, Part, PartBody, Role, Speaker};
 
 use crate::canonical::canonical;
 use crate::json::{Objects, Span};
@@ -15,7 +15,7 @@ pub(crate) struct Site {
     pub(crate) role: Role,
     pub(crate) content: Content,
     /// The message itself: its members, from key to end of value.
-    pub(crate) members: List,
+    pub(crate) members: BracketList,
     pub(crate) calls: Option<Beside>,
     pub(crate) images: Option<Beside>,
     pub(crate) parts: Vec<PartSite>,
@@ -28,7 +28,7 @@ pub(crate) enum Content {
     Null(Span),
     /// One string literal, quotes included.
     Text(Span),
-    Blocks(List),
+    Blocks(BracketList),
 }
 
 /// What stands beside the content: calls (`tool_calls`, the older `function_call`), images.
@@ -37,12 +37,12 @@ pub(crate) struct Beside {
     /// The places among the message's members of the keys that hold them.
     pub(crate) keys: Vec<usize>,
     /// The array; absent for the single `function_call`.
-    pub(crate) list: Option<List>,
+    pub(crate) list: Option<BracketList>,
 }
 
 /// An array or object and what stands between its brackets.
 #[derive(Debug)]
-pub(crate) struct List {
+pub(crate) struct BracketList {
     pub(crate) span: Span,
     pub(crate) items: Vec<Span>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct PartSite {
     pub(crate) home: Home,
     pub(crate) text: TextSite,
     /// The blocks of a tool result whose content is a list.
-    pub(crate) inner: Option<List>,
+    pub(crate) inner: Option<BracketList>,
 }
 
 /// What a part is an item of.
@@ -85,7 +85,7 @@ pub(crate) enum TextSite {
     Arguments { span: Span, literal: bool },
 }
 
-impl List {
+impl BracketList {
     /// Where an array and its items stand.
     pub(crate) fn of(array: &Objects<'_>) -> Self {
         let items = array.items.iter().map(|item| item.value.span());
@@ -102,14 +102,20 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// Adds a part; its place is returned.
-    pub(crate) fn push(&mut self, body: Body, speaker: Speaker, home: Home, text: TextSite) -> u32 {
+    pub(crate) fn push(
+        &mut self,
+        body: PartBody,
+        speaker: Speaker,
+        home: Home,
+        text: TextSite,
+    ) -> u32 {
         let within = match home {
             Home::Inner { outer, .. } => Some(outer),
             _ => None,
         };
         let known_as = match (&body, text) {
-            (Body::Text(text), _) if speaker == Speaker::Harness => volatile::known_as(text),
-            (Body::Call(call), TextSite::Arguments { literal: false, .. }) => {
+            (PartBody::Text(text), _) if speaker == Speaker::Harness => volatile::known_as(text),
+            (PartBody::Call(call), TextSite::Arguments { literal: false, .. }) => {
                 canonical(&call.arguments)
             }
             _ => None,
@@ -127,7 +133,7 @@ impl Parts {
     }
 
     /// Notes the list that later parts within part `outer` stand in.
-    pub(crate) fn set_inner(&mut self, outer: u32, list: List) {
+    pub(crate) fn set_inner(&mut self, outer: u32, list: BracketList) {
         if let Some(site) = self.sites.get_mut(outer as usize) {
             site.inner = Some(list);
         }
@@ -145,4 +151,4 @@ impl Parts {
 }
 
 /// A message, read: the entry and where it stands.
-pub(crate) type Message = Result<(Entry, Site), WireError>;
+pub(crate) type ReadMessage = Result<(Entry, Site), WireError>;

@@ -3,14 +3,14 @@
 //! Invariant: nothing but the system prompt changes, and a cache mark at its end stays there.
 //! Called by hosts that own a prompt; behind the proxy nobody touches a client's.
 
-use crate::json::{self, Kind, Value, literal};
-use crate::scan::Scan;
+use crate::json::{self, JsonValue, JsonValueKind, literal};
+use crate::scan::RequestScan;
 use crate::{Format, WireError};
 
 /// Where a system prompt stands, or would.
 enum Seat<'a> {
     /// It is there, as this value.
-    Taken(Value<'a>),
+    Taken(JsonValue<'a>),
     /// There is none; these bytes belong at this place, with the text between them.
     Free(usize, [String; 2]),
 }
@@ -20,13 +20,17 @@ enum Seat<'a> {
 /// # Errors
 ///
 /// When the body is no JSON.
-pub fn system(body: &[u8], format: Format, scan: &Scan) -> Result<Option<String>, WireError> {
+pub fn system(
+    body: &[u8],
+    format: Format,
+    scan: &RequestScan,
+) -> Result<Option<String>, WireError> {
     let Seat::Taken(value) = seat(json::text(body)?, format, scan)? else { return Ok(None) };
     let texts = match value.kind() {
-        Kind::Array => value.items()?.into_iter().filter_map(text_of).collect(),
+        JsonValueKind::Array => value.items()?.into_iter().filter_map(text_of).collect(),
         _ => vec![value],
     };
-    let texts: Vec<_> = texts.into_iter().filter_map(Value::as_str).collect();
+    let texts: Vec<_> = texts.into_iter().filter_map(JsonValue::as_str).collect();
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }
 
@@ -39,7 +43,7 @@ pub fn system(body: &[u8], format: Format, scan: &Scan) -> Result<Option<String>
 pub fn with_system(
     body: &[u8],
     format: Format,
-    scan: &Scan,
+    scan: &RequestScan,
     text: &str,
 ) -> Result<Vec<u8>, WireError> {
     let (whole, text) = (json::text(body)?, literal(text));
@@ -57,7 +61,7 @@ pub fn with_system(
     Ok(out)
 }
 
-fn seat<'a>(body: &'a str, format: Format, scan: &Scan) -> Result<Seat<'a>, WireError> {
+fn seat<'a>(body: &'a str, format: Format, scan: &RequestScan) -> Result<Seat<'a>, WireError> {
     let value = |range: &std::ops::Range<usize>| json::Cursor::new(body, range.start).value();
     if let Some(system) = &scan.system {
         return Ok(Seat::Taken(value(&system.range)?));
@@ -88,8 +92,8 @@ fn opening() -> String {
 }
 
 /// A value that says this instead: a JSON string, or the last of its blocks with it.
-fn reworded(body: &str, value: Value<'_>, text: &str) -> Result<String, WireError> {
-    if value.kind() != Kind::Array {
+fn reworded(body: &str, value: JsonValue<'_>, text: &str) -> Result<String, WireError> {
+    if value.kind() != JsonValueKind::Array {
         return Ok(text.to_owned());
     }
     let last = value.items()?.into_iter().rev().find_map(|block| Some((block, text_of(block)?)));
@@ -103,8 +107,8 @@ fn reworded(body: &str, value: Value<'_>, text: &str) -> Result<String, WireErro
 }
 
 /// The text of a block.
-fn text_of(block: Value<'_>) -> Option<Value<'_>> {
-    block.as_object()?.get("text").filter(|text| text.kind() == Kind::String)
+fn text_of(block: JsonValue<'_>) -> Option<JsonValue<'_>> {
+    block.as_object()?.get("text").filter(|text| text.kind() == JsonValueKind::String)
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@
 
 use epitome_types::{EntryId, Role};
 
-use crate::Document;
+use crate::RequestDocument;
 
-impl Document<'_> {
+impl RequestDocument<'_> {
     /// How many messages each request held, oldest first.
     ///
     /// A request ends right before a reply, with all results of the reply before it; the newest
@@ -95,7 +95,7 @@ mod tests {
             })
             .collect();
         let body = format!("{{\"n\":1.0,\"messages\":[ {} ] ,\"m\":2}}", items.join(" ,\n"));
-        let document = Document::parse(body.as_bytes(), Format::OpenAi).unwrap();
+        let document = RequestDocument::parse(body.as_bytes(), Format::OpenAi).unwrap();
         assert_eq!(document.turns(), turns, "{messages}");
         for count in 0..items.len() + 2 {
             let prefix = String::from_utf8(document.prefix(count)).unwrap();
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn a_request_grows_at_its_end() {
         let check = |body: &str, expected: &str| {
-            let document = Document::parse(body.as_bytes(), Format::OpenAi).unwrap();
+            let document = RequestDocument::parse(body.as_bytes(), Format::OpenAi).unwrap();
             let grown = document.extended(["{1}", "{2}"].map(str::as_bytes));
             assert_eq!(String::from_utf8(grown).unwrap(), expected);
             assert_eq!(document.extended([]), body.as_bytes());

@@ -3,11 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may fail")]
 
 use epitome_types::EntryKey;
-use epitome_wire::{Document, Format};
+use epitome_wire::{Format, RequestDocument};
 
 fn key(format: Format, message: &str) -> EntryKey {
     let body = format!(r#"{{"messages":[{message}]}}"#);
-    EntryKey::of(&Document::parse(body.as_bytes(), format).unwrap().entries()[0])
+    EntryKey::for_entry(&RequestDocument::parse(body.as_bytes(), format).unwrap().entries()[0])
 }
 
 /// `MARK` stands where a client may put its mark: as a member, behind others.
@@ -68,7 +68,9 @@ fn a_mark_may_stand_anywhere_in_a_block() {
             |block: &str| format!(r#"{{"messages":[{{"role":"user","content":[{block}]}}]}}"#);
         let (block, plain) = (body(block), body(plain));
         let [block, plain] = [&block, &plain].map(|body| {
-            Document::parse(body.as_bytes(), Format::Anthropic).unwrap().entries()[0].parts.clone()
+            RequestDocument::parse(body.as_bytes(), Format::Anthropic).unwrap().entries()[0]
+                .parts
+                .clone()
         });
         assert_eq!(block, plain);
     };

@@ -6,10 +6,10 @@ mod bodies;
 use std::collections::BTreeSet;
 
 use bodies::{Body, body, key, literal};
-use epitome_types::{Body as Said, Edit, EntryId, PartId, Role};
+use epitome_types::{Edit, EntryId, PartBody as Said, PartId, Role};
 use epitome_wire::{
-    Document, Format, Reply, assemble, convert, detect, message, overflow, scan, scan_after,
-    validate,
+    Format, RequestDocument, ResponseParser, assemble, convert, detect, message, overflow, scan,
+    scan_after, validate,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -48,7 +48,7 @@ fn doing() -> impl Strategy<Value = Doing> {
 /// The edits that do it, and the messages they remove and those they may change.
 fn plan(
     body: &Body,
-    document: &Document<'_>,
+    document: &RequestDocument<'_>,
     doings: &[Doing],
 ) -> (Vec<Edit>, BTreeSet<usize>, BTreeSet<usize>) {
     let (mut edits, mut removed, mut changed) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
@@ -93,7 +93,7 @@ proptest! {
         order in any::<prop::sample::Selector>(),
     ) {
         prop_assert_eq!(validate(body.format, body.json.as_bytes()), Ok(()));
-        let document = Document::parse(body.json.as_bytes(), body.format).unwrap();
+        let document = RequestDocument::parse(body.json.as_bytes(), body.format).unwrap();
         prop_assert_eq!(document.edited(&[]).unwrap(), body.json.as_bytes());
 
         let (mut edits, removed, changed) = plan(&body, &document, &doings);
@@ -104,7 +104,7 @@ proptest! {
         let edited = String::from_utf8(document.edited(&edits).unwrap()).unwrap();
         prop_assert_eq!(validate(body.format, edited.as_bytes()), Ok(()), "{}\n{:?}\n{}", body.json, edits, edited);
 
-        let read = Document::parse(edited.as_bytes(), body.format).unwrap();
+        let read = RequestDocument::parse(edited.as_bytes(), body.format).unwrap();
         let after = read.entries().iter().map(|entry| read.message_bytes(entry.id));
         let after: Vec<_> = after.map(|bytes| std::str::from_utf8(bytes).unwrap()).collect();
         let kept: Vec<_> = (0..body.messages.len()).filter(|message| !removed.contains(message)).collect();
@@ -135,7 +135,7 @@ proptest! {
     /// Whatever stands around the arguments of a call keeps its bytes, and so does all else.
     #[test]
     fn new_arguments_leave_every_other_byte(body in body(), at in any::<Index>(), text in "[a-z\"\\\\\n\u{e9}]{0,9}") {
-        let document = Document::parse(body.json.as_bytes(), body.format).unwrap();
+        let document = RequestDocument::parse(body.json.as_bytes(), body.format).unwrap();
         let calls = document.entries().iter().flat_map(|entry| {
             let calls = (0..).zip(&entry.parts).filter_map(|(part, it)| match &it.body {
                 Said::Call(call) => Some((PartId { entry: entry.id, part }, &call.arguments)),
@@ -161,7 +161,7 @@ proptest! {
             body.json.starts_with(&edited[..start]) && body.json.ends_with(rest) && old == *was
         });
         prop_assert!(around, "{}\n{edited}", body.json);
-        let after = Document::parse(edited.as_bytes(), body.format).unwrap();
+        let after = RequestDocument::parse(edited.as_bytes(), body.format).unwrap();
         for (before, after) in document.entries().iter().zip(after.entries()) {
             prop_assert!(before.id == part.entry || before == after);
         }
@@ -189,7 +189,7 @@ proptest! {
 
     #[test]
     fn every_turn_is_a_sound_beginning(body in body()) {
-        let document = Document::parse(body.json.as_bytes(), body.format).unwrap();
+        let document = RequestDocument::parse(body.json.as_bytes(), body.format).unwrap();
         let turns = document.turns();
         let roles: Vec<_> = document.entries().iter().map(|entry| entry.role).collect();
         for count in 1..=roles.len() {
@@ -200,7 +200,7 @@ proptest! {
         for count in turns {
             let prefix = document.prefix(count);
             prop_assert_eq!(validate(body.format, &prefix), Ok(()));
-            let prefix = Document::parse(&prefix, body.format).unwrap();
+            let prefix = RequestDocument::parse(&prefix, body.format).unwrap();
             prop_assert_eq!(prefix.entries(), &document.entries()[..count]);
             for entry in prefix.entries() {
                 prop_assert_eq!(prefix.message_bytes(entry.id), body.messages[entry.id.index()].as_bytes());
@@ -220,12 +220,12 @@ proptest! {
             (Some(system), Some(key)) => body.json.replacen('{', &format!("{{\"{key}\":{system},"), 1),
             _ => body.json.clone(),
         };
-        let document = Document::parse(json.as_bytes(), body.format).unwrap();
+        let document = RequestDocument::parse(json.as_bytes(), body.format).unwrap();
         let ids = document.entries().iter().map(|entry| entry.id);
         let messages: Vec<_> = ids.map(|id| document.message_bytes(id)).collect();
         let made = assemble(body.format, document.model(), document.tools(), &messages);
         prop_assert_eq!(validate(body.format, &made), Ok(()));
-        let made = Document::parse(&made, body.format).unwrap();
+        let made = RequestDocument::parse(&made, body.format).unwrap();
         prop_assert_eq!(made.entries(), document.entries());
     }
 
@@ -246,9 +246,9 @@ proptest! {
                 }
             })
             .collect();
-        let document = Document::parse(body.json.as_bytes(), body.format).unwrap();
+        let document = RequestDocument::parse(body.json.as_bytes(), body.format).unwrap();
         if let Ok(edited) = document.edited(&edits) {
-            let after = Document::parse(&edited, body.format).unwrap();
+            let after = RequestDocument::parse(&edited, body.format).unwrap();
             let gone = edits.iter().filter(|edit| matches!(edit, Edit::RemoveEntry(_) | Edit::RemovePart(_))).count();
             prop_assert!(after.entries().len() + gone >= document.entries().len());
         }
@@ -319,18 +319,18 @@ fn use_everything(bytes: &[u8]) -> Result<(), TestCaseError> {
     let _ = overflow(400, bytes);
     for format in Format::ALL {
         drop((scan(bytes, format), validate(format, bytes), message(bytes, format)));
-        let mut reply = Reply::new(format);
+        let mut reply = ResponseParser::new(format);
         reply.hear(bytes);
         for said in reply.end().messages {
             prop_assert!(serde_json::from_slice::<serde::de::IgnoredAny>(&said).is_ok());
         }
-        match Document::parse(bytes, format) {
+        match RequestDocument::parse(bytes, format) {
             Ok(document) => {
                 prop_assert_eq!(document.edited(&[]), Ok(bytes.to_vec()));
                 prop_assert_eq!(document.prefix(usize::MAX), bytes);
                 for count in document.turns() {
                     let prefix = document.prefix(count);
-                    prop_assert!(Document::parse(&prefix, format).is_ok());
+                    prop_assert!(RequestDocument::parse(&prefix, format).is_ok());
                 }
             }
             Err(error) => prop_assert!(!error.to_string().is_empty()),

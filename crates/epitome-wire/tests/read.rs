@@ -1,8 +1,8 @@
 //! What requests decode to, block by block.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests may fail")]
 
-use epitome_types::{Body, Entry, Part, Role, Speaker};
-use epitome_wire::{Document, Format};
+use epitome_types::{Entry, Part, PartBody, Role, Speaker};
+use epitome_wire::{Format, RequestDocument};
 
 /// A part in a few characters: speaker, kind, what it says.
 fn short(part: &Part) -> String {
@@ -13,9 +13,9 @@ fn short(part: &Part) -> String {
         Speaker::Harness => "harness",
     };
     let body = match &part.body {
-        Body::Text(text) => format!("text {text:?}"),
-        Body::Call(call) => format!("call {} {}({})", call.id, call.tool, call.arguments),
-        Body::Result(result) => {
+        PartBody::Text(text) => format!("text {text:?}"),
+        PartBody::Call(call) => format!("call {} {}({})", call.id, call.tool, call.arguments),
+        PartBody::Result(result) => {
             format!(
                 "result {} {:?}{}",
                 result.call,
@@ -23,9 +23,9 @@ fn short(part: &Part) -> String {
                 if result.error { " error" } else { "" }
             )
         }
-        Body::Thinking(text) => format!("thinking {text:?}"),
-        Body::Image(image) => format!("image {:?}", image.pixels),
-        Body::Opaque(opaque) => {
+        PartBody::Thinking(text) => format!("thinking {text:?}"),
+        PartBody::Image(image) => format!("image {:?}", image.pixels),
+        PartBody::Opaque(opaque) => {
             format!(
                 "opaque {} {:?} {:?} {}",
                 opaque.kind, opaque.calls, opaque.answers, opaque.text
@@ -40,7 +40,7 @@ fn short(part: &Part) -> String {
 #[track_caller]
 fn check(format: Format, message: &str, role: Role, parts: &[&str]) {
     let body = format!(r#"{{"messages":[{message}]}}"#);
-    let document = Document::parse(body.as_bytes(), format).unwrap();
+    let document = RequestDocument::parse(body.as_bytes(), format).unwrap();
     let [Entry { role: found, parts: found_parts, bytes, .. }] = document.entries() else {
         panic!("one entry expected");
     };
@@ -117,7 +117,7 @@ fn the_system_prompt_comes_first() {
     let read = |system: &str| {
         let body =
             format!(r#"{{"system":{system},"messages":[],"model":"m\/1","tools":[ {{"a":1.0}}]}}"#);
-        let document = Document::parse(body.as_bytes(), Format::Anthropic).unwrap();
+        let document = RequestDocument::parse(body.as_bytes(), Format::Anthropic).unwrap();
         assert_eq!((document.model(), document.tools()), (Some("m/1"), Some("[ {\"a\":1.0}]")));
         let entries = document.entries().iter();
         entries
@@ -183,9 +183,10 @@ fn openai_messages_become_parts() {
 #[test]
 fn a_bare_array_is_a_conversation() {
     for body in ["[]", " [ ]\n"] {
-        assert_eq!(Document::parse(body.as_bytes(), Format::OpenAi).unwrap().entries(), []);
+        assert_eq!(RequestDocument::parse(body.as_bytes(), Format::OpenAi).unwrap().entries(), []);
     }
-    let document = Document::parse(br#"[{"role":"user","content":"a"}]"#, Format::OpenAi).unwrap();
+    let document =
+        RequestDocument::parse(br#"[{"role":"user","content":"a"}]"#, Format::OpenAi).unwrap();
     assert_eq!((document.entries().len(), document.tools(), document.model()), (1, None, None));
 }
 
@@ -199,7 +200,10 @@ fn of_equal_keys_the_last_counts() {
 fn errors_name_byte_path_and_what_was_expected() {
     #[track_caller]
     fn check(format: Format, body: &str, expected: &str) {
-        assert_eq!(Document::parse(body.as_bytes(), format).unwrap_err().to_string(), expected);
+        assert_eq!(
+            RequestDocument::parse(body.as_bytes(), format).unwrap_err().to_string(),
+            expected
+        );
     }
     check(
         Format::OpenAi,

@@ -2,8 +2,8 @@
 //! not know in them.
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may fail")]
 
-use epitome_types::{Body, Edit, Entry, EntryId, EntryKey, PartId, Role, Speaker};
-use epitome_wire::{Document, Format, assemble, detect, message, validate};
+use epitome_types::{Edit, Entry, EntryId, EntryKey, PartBody, PartId, Role, Speaker};
+use epitome_wire::{Format, RequestDocument, assemble, detect, message, validate};
 
 /// Codex: everything is an item, the system prompt among them.
 const CODEX: &str = r#"{"model":"m-1","stream":true,"input":[
@@ -42,33 +42,33 @@ const OLLAMA: &str = r#"{"model":"q","messages":[
 ],"tools":[{"type":"function","function":{"name":"w"}}],"stream":false,"options":{"num_ctx":8192,"temperature":0.50},"keep_alive":"5m"}"#;
 
 #[track_caller]
-fn read(body: &str, format: Format) -> Document<'_> {
+fn read(body: &str, format: Format) -> RequestDocument<'_> {
     assert_eq!(detect(body.as_bytes()), Ok(format));
     assert_eq!(validate(format, body.as_bytes()), Ok(()));
-    let document = Document::parse(body.as_bytes(), format).unwrap();
+    let document = RequestDocument::parse(body.as_bytes(), format).unwrap();
     assert_eq!(document.edited(&[]).unwrap(), body.as_bytes());
     for entry in document.entries().iter().skip(document.lead()) {
         let alone = message(document.message_bytes(entry.id), format).unwrap();
-        assert_eq!(EntryKey::of(&alone), EntryKey::of(entry));
+        assert_eq!(EntryKey::for_entry(&alone), EntryKey::for_entry(entry));
     }
     document
 }
 
 /// An entry in short: role, and what each part is.
 fn short(entry: &Entry) -> String {
-    let part = |body: &Body| match body {
-        Body::Text(text) => format!("{text:.20}"),
-        Body::Call(call) => format!("{}:{}({})", call.id, call.tool, call.arguments),
-        Body::Result(result) => format!("{}={}", result.call, result.text),
-        Body::Thinking(text) => format!("~{text}"),
-        Body::Image(image) => format!("{:?}", image.pixels),
-        Body::Opaque(opaque) => format!("<{}>", opaque.kind),
+    let part = |body: &PartBody| match body {
+        PartBody::Text(text) => format!("{text:.20}"),
+        PartBody::Call(call) => format!("{}:{}({})", call.id, call.tool, call.arguments),
+        PartBody::Result(result) => format!("{}={}", result.call, result.text),
+        PartBody::Thinking(text) => format!("~{text}"),
+        PartBody::Image(image) => format!("{:?}", image.pixels),
+        PartBody::Opaque(opaque) => format!("<{}>", opaque.kind),
     };
     let parts: Vec<_> = entry.parts.iter().map(|one| part(&one.body)).collect();
     format!("{:?} {}", entry.role, parts.join(" | "))
 }
 
-fn edit(document: &Document<'_>, edits: &[Edit]) -> String {
+fn edit(document: &RequestDocument<'_>, edits: &[Edit]) -> String {
     String::from_utf8(document.edited(edits).unwrap()).unwrap()
 }
 
@@ -183,7 +183,7 @@ fn one_text_is_a_conversation_too() {
         document.entries().iter().map(|entry| document.message_bytes(entry.id)).collect();
     let made = assemble(Format::Responses, document.model(), None, &parts);
     assert_eq!(
-        Document::parse(&made, Format::Responses).unwrap().entries()[0],
+        RequestDocument::parse(&made, Format::Responses).unwrap().entries()[0],
         document.entries()[0]
     );
 }
@@ -191,7 +191,7 @@ fn one_text_is_a_conversation_too() {
 #[test]
 fn what_the_provider_keeps_is_said() {
     let check = |body: &str, continued: bool| {
-        let document = Document::parse(body.as_bytes(), Format::Responses).unwrap();
+        let document = RequestDocument::parse(body.as_bytes(), Format::Responses).unwrap();
         assert_eq!(document.is_continued(), continued, "{body}");
     };
     check(r#"{"input":"x"}"#, false);
@@ -199,7 +199,8 @@ fn what_the_provider_keeps_is_said() {
     check(r#"{"input":"x","previous_response_id":"r"}"#, true);
     check(r#"{"input":[],"conversation":"c"}"#, true);
     check(r#"{"input":[{"type":"item_reference","id":"i"}]}"#, true);
-    let other = Document::parse(br#"{"messages":[],"previous_response_id":"r"}"#, Format::OpenAi);
+    let other =
+        RequestDocument::parse(br#"{"messages":[],"previous_response_id":"r"}"#, Format::OpenAi);
     assert!(!other.unwrap().is_continued());
 }
 
@@ -210,7 +211,7 @@ fn what_was_compacted_stays_like_a_system_prompt() {
     let roles: Vec<_> = document.entries().iter().map(|entry| entry.role).collect();
     assert_eq!(roles, [Role::System, Role::User, Role::Assistant, Role::Assistant, Role::Tool]);
     let ids = |entry: usize| match &document.entries()[entry].parts[0].body {
-        Body::Opaque(opaque) => (opaque.calls.clone(), opaque.answers.clone()),
+        PartBody::Opaque(opaque) => (opaque.calls.clone(), opaque.answers.clone()),
         _ => (None, None),
     };
     assert_eq!((ids(3), ids(4)), ((Some("q".into()), None), (None, Some("q".into()))));
@@ -220,7 +221,7 @@ fn what_was_compacted_stays_like_a_system_prompt() {
 fn reasoning_is_known_by_what_is_sealed_in_it() {
     let key = |sealed: &str| {
         let item = format!(r#"{{"type":"reasoning","summary":[],"encrypted_content":"{sealed}"}}"#);
-        EntryKey::of(&message(item.as_bytes(), Format::Responses).unwrap())
+        EntryKey::for_entry(&message(item.as_bytes(), Format::Responses).unwrap())
     };
     assert_eq!(key("a"), key("a"));
     assert_ne!(key("a"), key("b"));
@@ -258,8 +259,8 @@ fn a_clients_day_and_build_do_not_change_what_it_says() {
     let check = |body: &str, format: Format, entry: usize, from: &str, to: &str, same: bool| {
         assert!(body.contains(from), "{from}");
         let key = |body: &str| {
-            let document = Document::parse(body.as_bytes(), format).unwrap();
-            EntryKey::of(&document.entries()[entry])
+            let document = RequestDocument::parse(body.as_bytes(), format).unwrap();
+            EntryKey::for_entry(&document.entries()[entry])
         };
         assert_eq!(key(body) == key(&body.replace(from, to)), same, "{from}");
     };

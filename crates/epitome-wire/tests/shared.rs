@@ -10,8 +10,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use epitome_types::{Body, Edit, Role, Speaker};
-use epitome_wire::{Document, Format, convert, detect, scan, transcribe, validate};
+use epitome_types::{Edit, PartBody, Role, Speaker};
+use epitome_wire::{Format, RequestDocument, convert, detect, scan, transcribe, validate};
 use serde_json::value::RawValue;
 
 /// The files of a folder with an ending, or nothing where the folder is not named.
@@ -49,7 +49,7 @@ fn captured_requests_are_recognised_and_valid() {
         let plain = endpoint.contains("count_tokens");
         assert!(plain || detect(body) == Ok(format), "{}", path.display());
         assert_eq!(validate(format, body), Ok(()), "{}", path.display());
-        let document = Document::parse(body, format).unwrap();
+        let document = RequestDocument::parse(body, format).unwrap();
         assert_eq!(document.edited(&[]).unwrap(), body);
         assert!(
             document.entries().iter().any(|entry| entry.has_speaker(Speaker::Human)),
@@ -71,7 +71,7 @@ fn check_recording(path: &Path, bytes: &[u8], format: Format) {
         let transcript = transcribe(bytes, format, to).unwrap();
         assert_eq!(validate(to, &transcript.request), Ok(()), "{} to {to}", path.display());
         assert_eq!(convert(bytes, format, to).unwrap(), transcript.request);
-        let document = Document::parse(&transcript.request, to).unwrap();
+        let document = RequestDocument::parse(&transcript.request, to).unwrap();
         let messages = scan(&transcript.request, to).unwrap().messages.len();
         assert_eq!(transcript.at.len(), messages);
         let calls = document.entries().iter().flat_map(|entry| entry.calls()).count();
@@ -83,7 +83,7 @@ fn check_recording(path: &Path, bytes: &[u8], format: Format) {
 }
 
 /// Some of the requests that were made on the way, the first and the last among them.
-fn beginnings_are_valid(document: &Document<'_>) {
+fn beginnings_are_valid(document: &RequestDocument<'_>) {
     let turns = document.turns();
     let step = turns.len() / 8 + 1;
     for count in turns.iter().step_by(step).chain(turns.last()) {
@@ -92,7 +92,7 @@ fn beginnings_are_valid(document: &Document<'_>) {
 }
 
 /// Removes the whole middle, calls with their results, and puts a note in its place.
-fn removing_turns_stays_valid(document: &Document<'_>) {
+fn removing_turns_stays_valid(document: &RequestDocument<'_>) {
     let entries = document.entries();
     let is_start =
         |at: usize| entries[at].role == Role::User && entries[at].results().next().is_none();
@@ -104,7 +104,7 @@ fn removing_turns_stays_valid(document: &Document<'_>) {
     edits.push(Edit::Insert { after: Some(after), role: Role::User, text: "[SUMMARY]".into() });
     let edited = document.edited(&edits).unwrap();
     assert_eq!(validate(document.format(), &edited), Ok(()));
-    let after = Document::parse(&edited, document.format()).unwrap();
+    let after = RequestDocument::parse(&edited, document.format()).unwrap();
     assert_eq!(after.entries().len(), entries.len() - kept.len(), "folded, not added");
 }
 
@@ -113,12 +113,12 @@ fn pi_sessions_convert() {
     for (path, bytes) in files("data/pi-sessions", ".jsonl") {
         check_recording(&path, &bytes, Format::Pi);
         let transcript = transcribe(&bytes, Format::Pi, Format::Anthropic).unwrap();
-        let document = Document::parse(&transcript.request, Format::Anthropic)
+        let document = RequestDocument::parse(&transcript.request, Format::Anthropic)
             .unwrap()
             .with_times(&transcript.at);
         assert!(document.entries().iter().all(|entry| entry.at.is_some()));
         let thinking = document.entries().iter().flat_map(|entry| &entry.parts);
-        assert_eq!(thinking.filter(|part| matches!(part.body, Body::Thinking(_))).count(), 1);
+        assert_eq!(thinking.filter(|part| matches!(part.body, PartBody::Thinking(_))).count(), 1);
     }
 }
 

@@ -28,11 +28,11 @@ const LARGEST: u64 = 4 << 20;
 
 /// A folder that a client works in.
 #[derive(Clone, Debug)]
-pub struct Folder {
+pub struct WorkspaceFolder {
     root: PathBuf,
 }
 
-impl Folder {
+impl WorkspaceFolder {
     /// The workspace in this folder. Nothing is made before the first file.
     pub fn new(root: &Path) -> Self {
         Self { root: root.to_owned() }
@@ -92,7 +92,7 @@ impl Folder {
     }
 }
 
-impl Workspace for Folder {
+impl Workspace for WorkspaceFolder {
     fn persisted(&self, path: &str, bytes: &[u8]) -> bool {
         self.real(path).is_some_and(|file| holds(&file, bytes).unwrap_or(false))
     }
@@ -122,7 +122,7 @@ impl Workspace for Folder {
     }
 }
 
-impl Folder {
+impl WorkspaceFolder {
     /// The file at a path that leads to one in the folder, links followed.
     fn real(&self, path: &str) -> Option<PathBuf> {
         let root = fs::canonicalize(&self.root).ok()?;
@@ -252,7 +252,7 @@ mod tests {
 
     fn check_refused(path: &str, cause: &str) {
         let folder = tempfile::tempdir().unwrap();
-        let error = Folder::new(folder.path()).export(path, b"x").unwrap_err();
+        let error = WorkspaceFolder::new(folder.path()).export(path, b"x").unwrap_err();
         assert!(error.to_string().contains(cause), "{error}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{path}");
     }
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn a_file_is_there_whole_and_for_git_it_is_not() {
         let folder = tempfile::tempdir().unwrap();
-        let workspace = Folder::new(folder.path());
+        let workspace = WorkspaceFolder::new(folder.path());
         assert!(!workspace.persisted(FILE, b"one\n"));
         for text in [&b"one\n"[..], b"two\n", b""] {
             let before = workspace.stamp(FILE);
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn what_is_added_stands_behind_what_was_there() {
         let folder = tempfile::tempdir().unwrap();
-        let workspace = Folder::new(folder.path());
+        let workspace = WorkspaceFolder::new(folder.path());
         for text in ["one\n", "two\n"] {
             workspace.append(".epitome/LOG.md", text.as_bytes()).unwrap();
         }
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn a_file_holds_what_was_written_to_it() {
         let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let workspace = Folder::new(folder.path());
+        let workspace = WorkspaceFolder::new(folder.path());
         let at = |name: &str| folder.path().join(name);
         fs::create_dir(at("src")).unwrap();
         for (name, text) in [("src/a.rs", "fn a() {}\nfn b() {}\n"), ("../x", "fn b() {}")] {
@@ -332,8 +332,8 @@ mod tests {
     fn nobody_else_reads_it() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
-        Folder::new(folder.path()).export(FILE, b"secret").unwrap();
-        Folder::new(folder.path()).append(".epitome/LOG.md", b"secret").unwrap();
+        WorkspaceFolder::new(folder.path()).export(FILE, b"secret").unwrap();
+        WorkspaceFolder::new(folder.path()).append(".epitome/LOG.md", b"secret").unwrap();
         let mode =
             |path: &str| fs::metadata(folder.path().join(path)).unwrap().permissions().mode();
         for path in [".epitome", ".epitome/offloaded"] {
@@ -356,7 +356,7 @@ mod tests {
             check_refused(path, "not a plain one");
         }
         let folder = tempfile::tempdir().unwrap();
-        let inner = Folder::new(&folder.path().join("a"));
+        let inner = WorkspaceFolder::new(&folder.path().join("a"));
         assert!(!inner.persisted("../x", b"") && !inner.holds("../x", ""));
     }
 
@@ -369,8 +369,8 @@ mod tests {
             let at = folder.path().join(link);
             fs::create_dir_all(at.parent().unwrap()).unwrap();
             std::os::unix::fs::symlink(outside.path(), &at).unwrap();
-            let workspace = Folder::new(folder.path());
-            for write in [Folder::export, Folder::append] {
+            let workspace = WorkspaceFolder::new(folder.path());
+            for write in [WorkspaceFolder::export, WorkspaceFolder::append] {
                 let error = write(&workspace, FILE, b"x").unwrap_err();
                 assert!(error.cause.contains("is a link"), "{error}");
             }
@@ -381,7 +381,7 @@ mod tests {
     #[test]
     fn files_go_by_their_first_line() {
         let folder = tempfile::tempdir().unwrap();
-        let workspace = Folder::new(folder.path());
+        let workspace = WorkspaceFolder::new(folder.path());
         assert_eq!(workspace.remove(".epitome/offloaded", "session a"), Ok(0));
         for (name, text) in [("1", "# session a, e4\nx"), ("2", "# session b\nsession a,")] {
             workspace.export(&format!(".epitome/offloaded/{name}.md"), text.as_bytes()).unwrap();

@@ -10,4 +10,4 @@ mod folder;
 
 pub use block::block;
 #[cfg(feature = "folder")]
-pub use folder::Folder;
+pub use folder::WorkspaceFolder;

@@ -15,7 +15,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use epitome::{Compressor, Counter, Format, Memory, Target, VocabularyCounter, detect, scope};
+use epitome::{
+    CompressionTarget, Compressor, Format, MemoryStore, TokenCounter, VocabularyCounter, detect,
+    scope,
+};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -156,10 +159,10 @@ fn messages() -> Vec<Value> {
     messages
 }
 
-fn compress(body: &[u8], runtime: &Runtime, with_store: bool) -> epitome::Compressed {
-    let builder = Compressor::builder().target(Target::Ratio(4.0));
+fn compress(body: &[u8], runtime: &Runtime, with_store: bool) -> epitome::CompressedPrompt {
+    let builder = Compressor::builder().target(CompressionTarget::Ratio(4.0));
     let builder = match with_store {
-        true => builder.store(Arc::new(Memory::new()), &scope("default")),
+        true => builder.store(Arc::new(MemoryStore::new()), &scope("default")),
         false => builder,
     };
     runtime.block_on(builder.build().compress(body)).unwrap()

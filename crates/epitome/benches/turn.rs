@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use criterion::{Criterion, criterion_group, criterion_main};
 use epitome::{
-    Archive, Ask, Compressor, Format, Hub, LOCAL, Memory, Profile, Sqlite, Window, scan,
+    Compressor, Format, LOCAL, MemoryStore, Profile, RoutedRequest, SessionArchive, SessionRouter,
+    SqliteStore, WindowSetting, scan,
 };
 use epitome_wire::scan_after;
 use serde::de::IgnoredAny;
@@ -56,15 +57,15 @@ fn body(turns: &[[String; 2]]) -> Bytes {
     .into()
 }
 
-fn ask(bytes: Bytes) -> Ask {
+fn ask(bytes: Bytes) -> RoutedRequest {
     let (format, tenant) = (Format::Anthropic, LOCAL.to_owned());
-    Ask { bytes, format, tenant, label: None, window: None, told: None }
+    RoutedRequest { bytes, format, tenant, label: None, window: None, told: None }
 }
 
-fn hub(journal: Arc<dyn Archive>, limit: u64) -> Hub {
+fn hub(journal: Arc<dyn SessionArchive>, limit: u64) -> SessionRouter {
     let profile = Profile::default();
-    Hub::new(journal, move || {
-        Compressor::builder().profile(profile.clone()).window(Window::Limit(limit))
+    SessionRouter::new(journal, move || {
+        Compressor::builder().profile(profile.clone()).window(WindowSetting::Limit(limit))
     })
 }
 
@@ -83,18 +84,18 @@ fn median(mut times: Vec<Duration>) -> f64 {
 /// request that goes on from a known one, the known path, what that takes beyond the pass, and a
 /// session that reads all of it. The last is measured by itself: it would leave nothing of the others
 /// near the processor.
-fn at_turn(runtime: &Runtime, journal: fn() -> Arc<dyn Archive>, from: usize) -> [f64; 4] {
+fn at_turn(runtime: &Runtime, journal: fn() -> Arc<dyn SessionArchive>, from: usize) -> [f64; 4] {
     let turns: Vec<_> = (0..from + TURNS).map(turn).collect();
     let journal = journal();
     let live = hub(Arc::clone(&journal), 10_000_000);
     let first = body(&turns[..from]);
     let mut before = scan(&first, Format::Anthropic).unwrap();
-    drop(runtime.block_on(live.prompt(&ask(first))).unwrap());
+    drop(runtime.block_on(live.prompt_for(&ask(first))).unwrap());
     let [mut scans, mut known, mut beyond, mut whole] = [const { Vec::new() }; 4];
     for end in from + 1..=from + TURNS {
         let ask = ask(body(&turns[..end]));
         let pass = timed(|| before = scan_after(&ask.bytes, ask.format, &before).unwrap());
-        let all = timed(|| drop(black_box(runtime.block_on(live.prompt(&ask)).unwrap())));
+        let all = timed(|| drop(black_box(runtime.block_on(live.prompt_for(&ask)).unwrap())));
         scans.push(pass);
         known.push(all);
         beyond.push(all.saturating_sub(pass));
@@ -102,7 +103,7 @@ fn at_turn(runtime: &Runtime, journal: fn() -> Arc<dyn Archive>, from: usize) ->
     for end in from + TURNS - ROUNDS..from + TURNS {
         let ask = ask(body(&turns[..end]));
         let fresh = hub(Arc::clone(&journal), 10_000_000);
-        whole.push(timed(|| drop(black_box(runtime.block_on(fresh.prompt(&ask)).unwrap()))));
+        whole.push(timed(|| drop(black_box(runtime.block_on(fresh.prompt_for(&ask)).unwrap()))));
     }
     [scans, known, beyond, whole].map(median)
 }
@@ -111,10 +112,10 @@ fn at_turn(runtime: &Runtime, journal: fn() -> Arc<dyn Archive>, from: usize) ->
 fn known_body(runtime: &Runtime) {
     for (what, limit) in [("nothing changed", 10_000_000), ("spliced", 100_000)] {
         let turns: Vec<_> = (0..480 + ROUNDS).map(turn).collect();
-        let live = hub(Arc::new(Memory::new()), limit);
+        let live = hub(Arc::new(MemoryStore::new()), limit);
         let mut spliced = 0;
         for end in (0..480).step_by(40).chain([480]) {
-            drop(runtime.block_on(live.prompt(&ask(body(&turns[..end])))).unwrap());
+            drop(runtime.block_on(live.prompt_for(&ask(body(&turns[..end])))).unwrap());
         }
         let [mut ignored, mut scans, mut known, mut looks] = [const { Vec::new() }; 4];
         for end in 481..480 + ROUNDS {
@@ -123,10 +124,10 @@ fn known_body(runtime: &Runtime) {
                 .push(timed(|| drop(black_box(serde_json::from_slice::<IgnoredAny>(&ask.bytes)))));
             scans.push(timed(|| drop(black_box(scan(&ask.bytes, ask.format)))));
             known.push(timed(|| {
-                let sent = runtime.block_on(live.prompt(&ask)).unwrap();
+                let sent = runtime.block_on(live.prompt_for(&ask)).unwrap();
                 spliced = sent.prompt.bytes.len();
             }));
-            looks.push(timed(|| drop(black_box(live.look(&ask).unwrap()))));
+            looks.push(timed(|| drop(black_box(live.preview(&ask).unwrap()))));
         }
         let size = body(&turns[..480]).len();
         let [ignored, scans, known, looks] = [ignored, scans, known, looks].map(median);
@@ -140,13 +141,13 @@ fn known_body(runtime: &Runtime) {
     }
 }
 
-fn memory() -> Arc<dyn Archive> {
-    Arc::new(Memory::new())
+fn memory() -> Arc<dyn SessionArchive> {
+    Arc::new(MemoryStore::new())
 }
 
-fn sqlite() -> Arc<dyn Archive> {
+fn sqlite() -> Arc<dyn SessionArchive> {
     let folder = tempfile::tempdir().unwrap().keep();
-    Arc::new(Sqlite::open(&folder.join("journal.db")).unwrap())
+    Arc::new(SqliteStore::open(&folder.join("journal.db")).unwrap())
 }
 
 fn bench(criterion: &mut Criterion) {
@@ -165,14 +166,14 @@ fn bench(criterion: &mut Criterion) {
     let turns: Vec<_> = (0..480).map(turn).collect();
     let live = hub(memory(), 10_000_000);
     let ask = ask(body(&turns));
-    drop(runtime.block_on(live.prompt(&ask)).unwrap());
+    drop(runtime.block_on(live.prompt_for(&ask)).unwrap());
     let mut group = criterion.benchmark_group("known_600_kb");
     group.bench_function("ignored_any", |bench| {
         bench.iter(|| serde_json::from_slice::<IgnoredAny>(black_box(&ask.bytes)).unwrap());
     });
     group.bench_function("scan", |bench| bench.iter(|| scan(black_box(&ask.bytes), ask.format)));
     group.bench_function("again", |bench| {
-        bench.iter(|| runtime.block_on(live.prompt(black_box(&ask))).unwrap());
+        bench.iter(|| runtime.block_on(live.prompt_for(black_box(&ask))).unwrap());
     });
     group.finish();
 }

@@ -9,7 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use criterion::{BatchSize, Bencher, Criterion, criterion_group, criterion_main};
-use epitome::{Archive, Compressor, Config, Format, Memory, Session, Sources, Sqlite, Window};
+use epitome::{
+    Compressor, Config, ConfigSources, Format, MemoryStore, Session, SessionArchive, SqliteStore,
+    WindowSetting,
+};
 use epitome_testkit::now;
 use serde_json::{Value as Json, json};
 
@@ -49,32 +52,36 @@ fn request(messages: &[Json]) -> Vec<u8> {
         .into_bytes()
 }
 
-fn memory() -> Arc<dyn Archive> {
-    Arc::new(Memory::new())
+fn memory() -> Arc<dyn SessionArchive> {
+    Arc::new(MemoryStore::new())
 }
 
 /// A database of its own, which leaves with its folder.
-fn sqlite(folder: &Path) -> Arc<dyn Archive> {
+fn sqlite(folder: &Path) -> Arc<dyn SessionArchive> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let name = format!("{}.db", NUMBER.fetch_add(1, Ordering::Relaxed));
-    Arc::new(Sqlite::open(&folder.join(name)).expect("a database"))
+    Arc::new(SqliteStore::open(&folder.join(name)).expect("a database"))
 }
 
-fn session(journal: Arc<dyn Archive>) -> Session {
-    let config = Config::load(Sources::default()).expect("a configuration");
+fn session(journal: Arc<dyn SessionArchive>) -> Session {
+    let config = Config::load(ConfigSources::default()).expect("a configuration");
     Compressor::builder()
         .profile(config.profile("watermark").expect("it is shipped"))
-        .window(Window::Limit(200_000))
-        .format(Format::Anthropic)
+        .window(WindowSetting::Limit(200_000))
+        .input_format(Format::Anthropic)
         .session(journal, None)
 }
 
 fn send(session: &mut Session, request: &[u8]) {
-    black_box(now(session.send(request)).expect("a prompt"));
+    black_box(now(session.prompt_for(request)).expect("a prompt"));
 }
 
 /// Asks the next request of a session that was asked the others one after the other.
-fn next(bencher: &mut Bencher<'_>, journal: impl Fn() -> Arc<dyn Archive>, requests: &[Vec<u8>]) {
+fn next(
+    bencher: &mut Bencher<'_>,
+    journal: impl Fn() -> Arc<dyn SessionArchive>,
+    requests: &[Vec<u8>],
+) {
     let (last, before) = requests.split_last().expect("a request");
     bencher.iter_batched(
         || {
@@ -90,7 +97,7 @@ fn next(bencher: &mut Bencher<'_>, journal: impl Fn() -> Arc<dyn Archive>, reque
     );
 }
 
-type Journal<'a> = &'a dyn Fn() -> Arc<dyn Archive>;
+type Journal<'a> = &'a dyn Fn() -> Arc<dyn SessionArchive>;
 
 fn bench(criterion: &mut Criterion) {
     let folder = tempfile::tempdir().expect("a folder");

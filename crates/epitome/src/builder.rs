@@ -6,28 +6,29 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use epitome_extract::Extractive;
+use epitome_extract::ExtractiveSummarizer;
 use epitome_kernel::{
-    Chain, Counter, Digester, Model, Policy, PolicyError, Store, Summarizer, Tracer, Workspace,
+    LanguageModel, OriginalStore, Policy, PolicyChain, PolicyError, PolicyTracer, Summarizer,
+    TokenCounter, ToolDigester, Workspace,
 };
 use epitome_plugin::Plugin;
-use epitome_store::Archive;
+use epitome_store::SessionArchive;
 use epitome_types::hook::Budgets;
-use epitome_types::{Event, Style};
-use epitome_wire::{Document, Format};
-use epitome_workspace::augments::Folders;
+use epitome_types::{Event, SummaryStyle};
+use epitome_wire::{Format, RequestDocument};
+use epitome_workspace::augments::AugmentFolders;
 use tokio::runtime::Handle;
 
 use crate::compressor::Compressor;
-use crate::council::Council;
+use crate::limits::{CompressionTarget, LimitSource, PromptLimit, WindowSetting};
+use crate::model_summarizer::ModelTimeBudget;
 use crate::models::Models;
-use crate::plugins::{Desk, Hooked, Running};
-use crate::problem::{ConfigError, Problem};
+use crate::plugins::{DigestRunner, Hooked, LoadedPlugin};
+use crate::policy_runner::PolicyRunner;
+use crate::problem::{ConfigError, ConfigProblem};
 use crate::profile::Profile;
 use crate::scope::{LOCAL, ScopeOwner};
-use crate::session::{Clock, Listener, Session, system_time};
-use crate::target::{KnownLimit, Target, Window, WindowSource};
-use crate::writer::Patience;
+use crate::session::{Clock, EventListener, Session, system_time};
 
 /// Who counts.
 #[derive(Default)]
@@ -38,42 +39,42 @@ pub(crate) enum Counting {
     /// As this model does.
     Model(String),
     /// The host.
-    Own(Arc<dyn Counter>),
+    Own(Arc<dyn TokenCounter>),
 }
 
 /// A compressor in the making.
-pub struct Builder {
+pub struct CompressorBuilder {
     pub(crate) profile: Profile,
-    pub(crate) target: Target,
-    pub(crate) window: Window,
+    pub(crate) target: CompressionTarget,
+    pub(crate) window: WindowSetting,
     pub(crate) format: Option<Format>,
     pub(crate) to: Option<Format>,
     pub(crate) counting: Counting,
     pub(crate) summarizers: Vec<Arc<dyn Summarizer>>,
-    pub(crate) store: Option<(Arc<dyn Store>, String)>,
+    pub(crate) store: Option<(Arc<dyn OriginalStore>, String)>,
     /// Whether a compression hands out the texts that left.
     pub(crate) originals: bool,
     pub(crate) workspace: Option<Arc<dyn Workspace>>,
     pub(crate) owner: ScopeOwner,
-    pub(crate) augments: Folders,
-    pub(crate) digester: Option<Box<dyn Digester>>,
+    pub(crate) augments: AugmentFolders,
+    pub(crate) digester: Option<Box<dyn ToolDigester>>,
     pub(crate) plugins: Vec<Arc<dyn Plugin>>,
     pub(crate) clock: Clock,
     pub(crate) policies: Vec<Arc<dyn Policy>>,
     pub(crate) models: Models,
     pub(crate) mode: Option<String>,
-    pub(crate) tracer: Option<Arc<dyn Tracer>>,
+    pub(crate) tracer: Option<Arc<dyn PolicyTracer>>,
     pub(crate) watched: bool,
-    pub(crate) listeners: Vec<Listener>,
+    pub(crate) listeners: Vec<EventListener>,
     pub(crate) runtime: Option<Handle>,
 }
 
-impl Default for Builder {
+impl Default for CompressorBuilder {
     fn default() -> Self {
         Self {
             profile: Profile::default(),
-            target: Target::default(),
-            window: Window::default(),
+            target: CompressionTarget::default(),
+            window: WindowSetting::default(),
             format: None,
             to: None,
             counting: Counting::default(),
@@ -82,7 +83,7 @@ impl Default for Builder {
             originals: true,
             workspace: None,
             owner: ScopeOwner::from(LOCAL),
-            augments: Folders::default(),
+            augments: AugmentFolders::default(),
             digester: None,
             plugins: Vec::new(),
             clock: Arc::new(system_time),
@@ -97,7 +98,7 @@ impl Default for Builder {
     }
 }
 
-impl Builder {
+impl CompressorBuilder {
     /// The profile; `default` unless told otherwise.
     #[must_use]
     pub fn profile(mut self, profile: Profile) -> Self {
@@ -107,7 +108,7 @@ impl Builder {
 
     /// How far to compress; as the profile says unless told otherwise.
     #[must_use]
-    pub fn target(mut self, target: Target) -> Self {
+    pub fn target(mut self, target: CompressionTarget) -> Self {
         self.target = target;
         self
     }
@@ -115,21 +116,21 @@ impl Builder {
     /// How large a prompt the provider takes; as the profile states it, or else guesses it from the
     /// format, unless told otherwise.
     #[must_use]
-    pub fn window(mut self, window: Window) -> Self {
+    pub fn window(mut self, window: WindowSetting) -> Self {
         self.window = window;
         self
     }
 
     /// The input's format; recognised by its content unless told otherwise.
     #[must_use]
-    pub fn format(mut self, format: Format) -> Self {
+    pub fn input_format(mut self, format: Format) -> Self {
         self.format = Some(format);
         self
     }
 
     /// The provider format that recordings are written in; the nearest unless told otherwise.
     #[must_use]
-    pub fn to(mut self, format: Format) -> Self {
+    pub fn output_format(mut self, format: Format) -> Self {
         self.to = Some(format);
         self
     }
@@ -137,14 +138,14 @@ impl Builder {
     /// Counts as this model does. Unless told so here or by the profile, budgets are counted in `o200k_base`, and
     /// a window in the tokens of the model that the request names.
     #[must_use]
-    pub fn model(mut self, name: &str) -> Self {
+    pub fn count_as(mut self, name: &str) -> Self {
         self.counting = Counting::Model(name.to_owned());
         self
     }
 
     /// Counts with the host's own counter, in place of a model's.
     #[must_use]
-    pub fn counter(mut self, counter: impl Counter + 'static) -> Self {
+    pub fn counter(mut self, counter: impl TokenCounter + 'static) -> Self {
         self.counting = Counting::Own(Arc::new(counter));
         self
     }
@@ -160,7 +161,7 @@ impl Builder {
     /// Keeps what leaves the prompt in a store, under a scope ([`crate::scope`] makes one). The
     /// host shares it, to search in it later.
     #[must_use]
-    pub fn store(mut self, store: Arc<dyn Store>, scope: &str) -> Self {
+    pub fn store(mut self, store: Arc<dyn OriginalStore>, scope: &str) -> Self {
         self.store = Some((store, scope.to_owned()));
         self
     }
@@ -193,14 +194,14 @@ impl Builder {
     /// Where a session finds the augments that its user or agent activates; without any there are
     /// none. Those that are active stand in the prompt from each compression on.
     #[must_use]
-    pub fn augments(mut self, folders: Folders) -> Self {
+    pub fn augments(mut self, folders: AugmentFolders) -> Self {
         self.augments = folders;
         self
     }
 
     /// How summaries are worded, in place of the profile's option.
     #[must_use]
-    pub fn style(mut self, style: Style) -> Self {
+    pub fn style(mut self, style: SummaryStyle) -> Self {
         self.profile.options.compress.style = style.into();
         self
     }
@@ -214,7 +215,7 @@ impl Builder {
 
     /// Makes tool results smaller before they are first sent, in place of all plugins.
     #[must_use]
-    pub fn digester(mut self, digester: impl Digester + 'static) -> Self {
+    pub fn digester(mut self, digester: impl ToolDigester + 'static) -> Self {
         self.digester = Some(Box::new(digester));
         self
     }
@@ -270,13 +271,13 @@ impl Builder {
     /// (`prompt`), and answer what policies ask. As the profile says unless told otherwise; without
     /// any none is asked.
     #[must_use]
-    pub fn llm(self, model: impl Model + 'static) -> Self {
+    pub fn model(self, model: impl LanguageModel + 'static) -> Self {
         self.models(vec![Arc::new(model)])
     }
 
-    /// Adds several language models, as [`Builder::llm`] does.
+    /// Adds several language models, as [`model`] does.
     #[must_use]
-    pub fn models(mut self, models: Vec<Arc<dyn Model>>) -> Self {
+    pub fn models(mut self, models: Vec<Arc<dyn LanguageModel>>) -> Self {
         self.models.all.extend(models);
         self
     }
@@ -291,7 +292,7 @@ impl Builder {
 
     /// Has the policies watched while they are asked.
     #[must_use]
-    pub fn tracer(mut self, tracer: impl Tracer + 'static) -> Self {
+    pub fn tracer(mut self, tracer: impl PolicyTracer + 'static) -> Self {
         self.tracer = Some(Arc::new(tracer));
         self
     }
@@ -329,13 +330,13 @@ impl Builder {
     }
 
     /// A live conversation over a journal; without a name it is known by what it says.
-    pub fn session(self, journal: Arc<dyn Archive>, name: Option<&str>) -> Session {
+    pub fn session(self, journal: Arc<dyn SessionArchive>, name: Option<&str>) -> Session {
         Session::new(self.settled(), journal, name)
     }
 
     /// With everything settled that the host left open.
     pub(crate) fn settled(mut self) -> Self {
-        if self.window == Window::Guessed {
+        if self.window == WindowSetting::Guessed {
             self.window = self.profile.window;
         }
         if self.mode.is_none() {
@@ -349,15 +350,15 @@ impl Builder {
             self.models = self.profile.models.clone();
         }
         if self.summarizers.is_empty() {
-            self.summarizers.push(Arc::new(Extractive::default()));
+            self.summarizers.push(Arc::new(ExtractiveSummarizer::default()));
         }
         self
     }
 
     /// The limit of prompts to a model, as somebody states or guesses it.
-    pub fn limit(&self, format: Format, model: Option<&str>) -> KnownLimit {
+    pub fn limit(&self, format: Format, model: Option<&str>) -> PromptLimit {
         let window = match self.window {
-            Window::Guessed => self.profile.window,
+            WindowSetting::Guessed => self.profile.window,
             stated => stated,
         };
         let model = match &self.counting {
@@ -368,10 +369,10 @@ impl Builder {
     }
 
     /// The same of a request, which may state it itself.
-    pub fn limit_of(&self, request: &Document<'_>) -> KnownLimit {
+    pub fn limit_for_request(&self, request: &RequestDocument<'_>) -> PromptLimit {
         let known = self.limit(request.format(), request.model());
-        let own = KnownLimit::of_request(request.context_size());
-        own.filter(|_| known.source != WindowSource::User).unwrap_or(known)
+        let own = PromptLimit::of_request(request.context_size());
+        own.filter(|_| known.source != LimitSource::User).unwrap_or(known)
     }
 
     /// The bounds of a prompt where policies leave them open, in tokens.
@@ -383,31 +384,31 @@ impl Builder {
     /// one that is built in.
     pub(crate) fn council(
         &self,
-        counter: &Arc<dyn Counter>,
+        counter: &Arc<dyn TokenCounter>,
         memos: BTreeMap<String, String>,
-    ) -> Result<Council, ConfigError> {
+    ) -> Result<PolicyRunner, ConfigError> {
         let mut policies = self.policies.clone();
         let own = self.plugins.iter().filter(|plugin| !plugin.about().hooks.is_empty());
-        let hooked = own.map(|plugin| Hooked::new(Running::of_host(Arc::clone(plugin))));
+        let hooked = own.map(|plugin| Hooked::new(LoadedPlugin::of_host(Arc::clone(plugin))));
         policies.extend(hooked.map(|hooked| Arc::new(hooked) as Arc<dyn Policy>));
         let loaded = self.profile.load(counter)?;
         policies.extend(loaded.current());
         policies.push(Arc::new(self.profile.last()));
-        let chain = Chain::new(policies, memos).traced(self.tracer.clone());
-        for Problem { place, what } in loaded.left_out() {
+        let chain = PolicyChain::new(policies, memos).traced(self.tracer.clone());
+        for ConfigProblem { place, what } in loaded.left_out() {
             let (policy, what) = (place.clone(), what.clone());
             chain.note(PolicyError { policy, hook: "extends", what });
         }
-        for Problem { place, what } in loaded.passed_over() {
+        for ConfigProblem { place, what } in loaded.passed_over() {
             let (policy, what) = (place.clone(), what.clone());
             chain.note(PolicyError { policy, hook: "load", what });
         }
         let within = self.patience();
-        Ok(Council {
+        Ok(PolicyRunner {
             chain,
             models: self.models.clone(),
             within,
-            patience: Arc::new(Patience::new(&self.clock, within)),
+            patience: Arc::new(ModelTimeBudget::new(&self.clock, within)),
             window_share: self.profile.options.summaries.window_share,
             counter: Arc::clone(counter),
             clock: self.clock.clone(),
@@ -427,7 +428,7 @@ impl Builder {
     }
 
     /// Whoever digests tool results.
-    pub(crate) fn desk<'a>(&'a self, council: &'a Council) -> Desk<'a> {
-        Desk::new(&self.plugins, &self.profile.plugins, &council.failures)
+    pub(crate) fn desk<'a>(&'a self, council: &'a PolicyRunner) -> DigestRunner<'a> {
+        DigestRunner::new(&self.plugins, &self.profile.plugins, &council.failures)
     }
 }

@@ -6,47 +6,47 @@
 use std::mem;
 use std::sync::Arc;
 
-use epitome_count::{Cached, ToolFormat, for_model, tools};
-use epitome_kernel::{ChainRound, Counter, Departure, Gauge, Sizes, Thread};
-use epitome_plan::{CompressOptions, Envelope};
-use epitome_types::{Happened, Report, Unit};
-use epitome_wire::{Document, Format};
+use epitome_count::{CachedCounter, ToolFormat, for_model, tools};
+use epitome_kernel::{ChainRound, Eviction, SizeGauge, Thread, ThreadSizes, TokenCounter};
+use epitome_plan::{CompressOptions, RequestEnvelope};
+use epitome_types::{BudgetUnit, CompressionReport, EventKind};
+use epitome_wire::{Format, RequestDocument};
 
-use crate::builder::{Builder, Counting};
-use crate::council::Council;
+use crate::builder::{CompressorBuilder, Counting};
 use crate::error::{Error, first};
 use crate::facts::ThreadTexts;
-use crate::outgoing::{broken, outgoing};
-use crate::planning::{GivenOrders, Planned, Told, shaped};
+use crate::one_shot::{Decided, OneShot};
+use crate::output_check::{broken, outgoing};
+use crate::planning::{GivenOrders, PlanNotes, PlanResult, shaped};
+use crate::policy_runner::PolicyRunner;
 use crate::profile::Back;
-use crate::reported::Account;
-use crate::request::Request;
-use crate::single::{Decided, Single};
+use crate::report::ReportBase;
+use crate::request::ParsedRequest;
 
 /// The vocabulary that budgets are counted in.
 pub(crate) const BUDGET_VOCABULARY: &str = "o200k_base";
 
 /// Compresses conversations, each on its own.
 pub struct Compressor {
-    pub(crate) settings: Builder,
+    pub(crate) settings: CompressorBuilder,
 }
 
 /// A conversation, ready to be sent.
 #[derive(Debug)]
-pub struct Compressed {
+pub struct CompressedPrompt {
     /// The request; the bytes that came in where nothing was to do.
     pub bytes: Vec<u8>,
     /// What was done. `elapsed_ms` is 0: the host owns the clock.
-    pub report: Report,
+    pub report: CompressionReport,
     /// What left the prompt; where there is a store it is kept already, and only then it is cut
     /// into pieces for search.
-    pub departure: Departure,
+    pub departure: Eviction,
 }
 
 impl Compressor {
     /// A compressor in the making.
-    pub fn builder() -> Builder {
-        Builder::default()
+    pub fn builder() -> CompressorBuilder {
+        CompressorBuilder::default()
     }
 
     /// Compresses a conversation.
@@ -55,11 +55,11 @@ impl Compressor {
     ///
     /// When the input cannot be read, when what cannot shrink exceeds a stated bound, or when the
     /// store fails; see [`Error`].
-    pub async fn compress(&self, input: &[u8]) -> Result<Compressed, Error> {
-        let request = Request::read(input, self.settings.format, self.settings.to)?;
+    pub async fn compress(&self, input: &[u8]) -> Result<CompressedPrompt, Error> {
+        let request = ParsedRequest::read(input, self.settings.format, self.settings.to)?;
         let document = request.document()?.standing_alone();
-        let of_model = |name: &str| Arc::new(Cached::new(for_model(name)));
-        let counter: Arc<dyn Counter> = match &self.settings.counting {
+        let of_model = |name: &str| Arc::new(CachedCounter::new(for_model(name)));
+        let counter: Arc<dyn TokenCounter> = match &self.settings.counting {
             Counting::Own(counter) => counter.clone(),
             Counting::Model(name) => of_model(name),
             Counting::Default => {
@@ -76,24 +76,27 @@ impl Compressor {
 
     async fn run(
         &self,
-        request: &Request<'_>,
-        document: &Document<'_>,
-        shared: &Arc<dyn Counter>,
-    ) -> Result<Compressed, Error> {
+        request: &ParsedRequest<'_>,
+        document: &RequestDocument<'_>,
+        shared: &Arc<dyn TokenCounter>,
+    ) -> Result<CompressedPrompt, Error> {
         let counter = &**shared;
-        let Builder { profile, target, .. } = &self.settings;
+        let CompressorBuilder { profile, target, .. } = &self.settings;
         let thread = Thread::new(document.shared_entries(), &[]);
         let schemas = tools(counter, tool_format(request.format), &document.tool_schemas());
-        let envelope = Envelope {
+        let envelope = RequestEnvelope {
             tokens: if target.counts_tools() { schemas } else { 0 },
             bytes: around(document),
         };
-        let tokens =
-            Sizes::of(thread.entries(), Gauge { counter, unit: Unit::Tokens }, envelope.tokens);
-        let known = self.settings.limit_of(document);
+        let tokens = ThreadSizes::measure(
+            thread.entries(),
+            SizeGauge { counter, unit: BudgetUnit::Tokens },
+            envelope.tokens,
+        );
+        let known = self.settings.limit_for_request(document);
         let bounds = target.bounds(known, &thread, &tokens);
         let known = broken(document);
-        let mut account = Account {
+        let mut account = ReportBase {
             profile,
             format: request.from,
             counter: counter.id(),
@@ -105,7 +108,7 @@ impl Compressor {
             let known = first(&known);
             account.warnings.push(format!("its provider would refuse the input: {known}"));
         }
-        let single = Single {
+        let single = OneShot {
             settings: &self.settings,
             document,
             thread: &thread,
@@ -129,12 +132,12 @@ impl Compressor {
     /// What the first policy's plan comes to that comes to something; the last one's always does.
     async fn planned(
         &self,
-        single: &Single<'_>,
+        single: &OneShot<'_>,
         decided: &Decided,
-        envelope: Envelope,
-        mut account: Account<'_>,
-    ) -> Result<Compressed, Error> {
-        let Builder { profile, store, summarizers, .. } = &self.settings;
+        envelope: RequestEnvelope,
+        mut account: ReportBase<'_>,
+    ) -> Result<CompressedPrompt, Error> {
+        let CompressorBuilder { profile, store, summarizers, .. } = &self.settings;
         let back = if store.is_some() { Back::Store } else { Back::None };
         let originals = self.settings.originals || store.is_some();
         let unbind = profile.unbinds(single.document);
@@ -143,7 +146,7 @@ impl Compressor {
         let (texts, counter) = (ThreadTexts(single.thread), single.tokens.gauge().counter);
         let planning = decided.planning(single, counter, &summarizers, &texts);
         let (mut told, round, mut behind) =
-            (Told::default(), ChainRound::default(), None::<String>);
+            (PlanNotes::default(), ChainRound::default(), None::<String>);
         loop {
             let (orders, policy) = planning.orders(&round, behind.as_deref(), &mut told).await;
             behind.clone_from(&policy);
@@ -151,23 +154,23 @@ impl Compressor {
             let given = GivenOrders { orders: &orders, policy };
             let options = shaped(base.clone(), back, council, common, given).await;
             let planned = planning.make(&orders, &options, &decided.attempts, &mut told).await;
-            if matches!(planned, Planned::Passed) {
+            if matches!(planned, PlanResult::Passed) {
                 continue;
             }
             account.warnings.extend(warnings(&told, council));
             match planned {
-                Planned::Made(compressed) => {
+                PlanResult::Made(compressed) => {
                     return finished(single, decided, *compressed, account);
                 }
-                Planned::Refused(error) => return Err(Error::Plan(error)),
-                Planned::CannotFit { budget, floor } if single.bounds.enforced => {
+                PlanResult::Refused(error) => return Err(Error::Plan(error)),
+                PlanResult::CannotFit { budget, floor } if single.bounds.enforced => {
                     return Err(Error::CannotFit { budget, floor });
                 }
-                Planned::CannotFit { budget, floor } => account.warnings.push(format!(
+                PlanResult::CannotFit { budget, floor } => account.warnings.push(format!(
                     "{} {} cannot shrink, more than the guessed limit of {}; state it with a limit",
                     floor.size, budget.unit, budget.most
                 )),
-                Planned::Skipped(_) | Planned::Passed => {}
+                PlanResult::Skipped(_) | PlanResult::Passed => {}
             }
             return Ok(untouched(single, account));
         }
@@ -176,28 +179,28 @@ impl Compressor {
 
 /// A conversation that is made smaller, as its provider takes it.
 fn finished(
-    single: &Single<'_>,
+    single: &OneShot<'_>,
     decided: &Decided,
-    mut compressed: epitome_plan::Compressed<'_>,
-    account: Account<'_>,
-) -> Result<Compressed, Error> {
+    mut compressed: epitome_plan::PlannedCompression<'_>,
+    account: ReportBase<'_>,
+) -> Result<CompressedPrompt, Error> {
     let document = single.document;
     let bytes = outgoing(document, &compressed.view.edits(), decided.most())?;
-    let after = Document::parse(&bytes, document.format()).map_err(Error::Edit)?;
+    let after = RequestDocument::parse(&bytes, document.format()).map_err(Error::Edit)?;
     let departure = mem::take(&mut compressed.departure);
     let report = account.compressed(document, &after.standing_alone(), compressed, &departure);
-    Ok(Compressed { bytes, report, departure })
+    Ok(CompressedPrompt { bytes, report, departure })
 }
 
 /// A conversation as it came.
-fn untouched(single: &Single<'_>, account: Account<'_>) -> Compressed {
-    let Single { document, thread, tokens, .. } = single;
-    let (report, departure) = (account.untouched(document, thread, tokens), Departure::default());
-    Compressed { bytes: document.bytes().to_vec(), report, departure }
+fn untouched(single: &OneShot<'_>, account: ReportBase<'_>) -> CompressedPrompt {
+    let OneShot { document, thread, tokens, .. } = single;
+    let (report, departure) = (account.untouched(document, thread, tokens), Eviction::default());
+    CompressedPrompt { bytes: document.bytes().to_vec(), report, departure }
 }
 
 /// What a report warns of, of what policies said and failed at.
-fn warnings(told: &Told, council: &Council) -> Vec<String> {
+fn warnings(told: &PlanNotes, council: &PolicyRunner) -> Vec<String> {
     let mut warnings: Vec<_> = told.happened.iter().filter_map(worth_telling).collect();
     warnings.extend(told.of_sessions());
     warnings.extend(council.failures.take().iter().filter_map(worth_telling));
@@ -207,11 +210,11 @@ fn warnings(told: &Told, council: &Council) -> Vec<String> {
 }
 
 /// What a report warns of, of what came up.
-fn worth_telling(happened: &Happened) -> Option<String> {
+fn worth_telling(happened: &EventKind) -> Option<String> {
     match happened {
-        Happened::PolicyWarning { policy, text, .. } => Some(format!("{policy}: {text}")),
-        Happened::CompressionError { cause, remedy, .. } => Some(format!("{cause}; {remedy}")),
-        Happened::ModelPassedOver { policy, hook, ask, cause, next, .. } => {
+        EventKind::PolicyWarning { policy, text, .. } => Some(format!("{policy}: {text}")),
+        EventKind::CompressionError { cause, remedy, .. } => Some(format!("{cause}; {remedy}")),
+        EventKind::ModelPassedOver { policy, hook, ask, cause, next, .. } => {
             Some(format!("{policy}: `{hook}`: it asks `{ask}`: {cause}; `{next}` is asked"))
         }
         _ => None,
@@ -228,7 +231,7 @@ pub fn tool_format(format: Format) -> ToolFormat {
 }
 
 /// The bytes of a request beside its messages, each of which brings one separator but the last.
-fn around(document: &Document<'_>) -> u64 {
+fn around(document: &RequestDocument<'_>) -> u64 {
     let messages = document.entries().iter().map(|entry| u64::from(entry.bytes) + 1);
     (document.bytes().len() as u64).saturating_sub(messages.sum::<u64>().saturating_sub(1))
 }

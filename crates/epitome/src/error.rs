@@ -8,9 +8,9 @@ use epitome_kernel::goals::GoalError;
 use epitome_kernel::{PlanError, StoreError};
 #[cfg(feature = "lua")]
 use epitome_lua::WatchError;
-use epitome_plan::Floor;
-use epitome_types::{Budget, Unit};
-use epitome_wire::{Format, Violation, WireError};
+use epitome_plan::PromptFloor;
+use epitome_types::{Budget, BudgetUnit};
+use epitome_wire::{Format, RuleViolation, WireError};
 use epitome_workspace::augments::AugmentError;
 
 /// So many of the items that cannot shrink are named.
@@ -40,13 +40,13 @@ pub enum Error {
         /// The budget.
         budget: Budget,
         /// What cannot shrink, in the budget's unit.
-        floor: Floor,
+        floor: PromptFloor,
     },
     /// A live conversation was to be held to something else than tokens.
     #[error("a live conversation is held to tokens, not to {unit}; give the budget in tokens")]
     NotInTokens {
         /// What was asked for.
-        unit: Unit,
+        unit: BudgetUnit,
     },
     /// A message carries a tool result that belongs nowhere.
     #[error("the result answers the call `{call}`, which is not open; {}", waiting(open))]
@@ -163,7 +163,7 @@ pub enum Error {
     Plan(#[from] PlanError),
     /// The result breaks rules of its provider that the input kept: a fault of this program.
     #[error("the result would be refused by its provider: {}", first(.0))]
-    Invalid(Vec<Violation>),
+    Invalid(Vec<RuleViolation>),
     /// The result is larger than its budget: a fault of this program.
     #[error("the result takes {size}, more than the {budget} allowed")]
     Overrun {
@@ -174,7 +174,7 @@ pub enum Error {
     },
 }
 
-fn unshrinkable(budget: &Budget, floor: &Floor) -> String {
+fn unshrinkable(budget: &Budget, floor: &PromptFloor) -> String {
     let named = floor.items.iter().take(NAMED);
     let mut items: Vec<_> = named.map(|(_, what, size)| format!("{what} ({size})")).collect();
     if floor.items.len() > NAMED {
@@ -207,7 +207,7 @@ fn known_sessions(known: &[String]) -> String {
 }
 
 /// The first violation, and how many there are.
-pub(crate) fn first(violations: &[Violation]) -> String {
+pub(crate) fn first(violations: &[RuleViolation]) -> String {
     let first = violations.first().map_or_else(String::new, ToString::to_string);
     match violations.len() {
         0 | 1 => first,

@@ -3,14 +3,14 @@
 //! Invariant: facts of the thread and of what is sent of it alone.
 
 use epitome_extract::ledger::written;
-use epitome_kernel::{Sizes, Thread, View};
-use epitome_types::hook::{Columns, Input, Place, Texts, Tokens};
-use epitome_types::{Body, Breakdown, Call, Entry, EntryKey, Part, PartId, Speaker};
+use epitome_kernel::{Thread, ThreadSizes, View};
+use epitome_types::hook::{Columns, Input, MessageNumber, MessageTexts, Tokens};
+use epitome_types::{Entry, EntryKey, Part, PartBody, PartId, Speaker, TokenBreakdown, ToolCall};
 
-use crate::planning::Known;
+use crate::planning::KnownCheckpoint;
 
 /// The sizes of a prompt.
-pub(crate) fn sizes(by: &Breakdown) -> Tokens {
+pub(crate) fn sizes(by: &TokenBreakdown) -> Tokens {
     let (total, aside) = (by.sum(), by.system + by.tools + by.checkpoints);
     Tokens {
         total,
@@ -25,8 +25,8 @@ pub(crate) fn sizes(by: &Breakdown) -> Tokens {
 pub(crate) fn columns(
     thread: &Thread,
     view: &View<'_>,
-    tokens: &Sizes<'_>,
-    checkpoints: &[Known],
+    tokens: &ThreadSizes<'_>,
+    checkpoints: &[KnownCheckpoint],
     keys: &[EntryKey],
 ) -> Columns {
     let entries = thread.entries();
@@ -56,12 +56,12 @@ pub(crate) fn columns(
 
 /// The calls of an entry that write files. Whether what they wrote is there is for whoever has the
 /// client's folder to say.
-fn inputs(thread: &Thread, view: &View<'_>, tokens: &Sizes<'_>, entry: &Entry) -> Vec<Input> {
+fn inputs(thread: &Thread, view: &View<'_>, tokens: &ThreadSizes<'_>, entry: &Entry) -> Vec<Input> {
     let calls = entry.parts.iter().zip(0..).filter_map(|(part, at)| match &part.body {
-        Body::Call(call) => Some((call, PartId { entry: entry.id, part: at })),
+        PartBody::Call(call) => Some((call, PartId { entry: entry.id, part: at })),
         _ => None,
     });
-    let input = |(number, (call, part)): (u32, (&Call, PartId))| {
+    let input = |(number, (call, part)): (u32, (&ToolCall, PartId))| {
         let path = written(call).into_iter().next()?.path;
         let tool = call.tool.clone();
         let tokens = view.sent_part(tokens, part);
@@ -73,8 +73,8 @@ fn inputs(thread: &Thread, view: &View<'_>, tokens: &Sizes<'_>, entry: &Entry) -
 /// Reads what the messages of a thread say.
 pub(crate) struct ThreadTexts<'a>(pub(crate) &'a Thread);
 
-impl Texts for ThreadTexts<'_> {
-    fn text(&self, place: Place) -> Option<String> {
+impl MessageTexts for ThreadTexts<'_> {
+    fn text(&self, place: MessageNumber) -> Option<String> {
         Some(self.0.entry(place.entry()?)?.readable().into_owned())
     }
 }
@@ -90,8 +90,10 @@ pub(crate) fn speaker(entry: &Entry) -> Speaker {
 /// The tools that an entry calls or answers.
 fn names<'t>(thread: &'t Thread, entry: &'t Entry) -> impl Iterator<Item = String> + use<'t> {
     let name = |(part, at): (&'t Part, u32)| match &part.body {
-        Body::Call(call) => Some(call.tool.clone()),
-        Body::Result(_) => thread.tool_of(PartId { entry: entry.id, part: at }).map(str::to_owned),
+        PartBody::Call(call) => Some(call.tool.clone()),
+        PartBody::Result(_) => {
+            thread.tool_of(PartId { entry: entry.id, part: at }).map(str::to_owned)
+        }
         _ => None,
     };
     entry.parts.iter().zip(0..).filter_map(name)

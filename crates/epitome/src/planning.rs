@@ -1,5 +1,4 @@
-//! What is done about a prompt that is compressed: asked of the policies, and made as the first of
-//! them orders it whose plan comes to something, which the built-in one's does.
+//! Plans a compression: asks the policies and makes the first plan of theirs that frees something.
 //!
 //! Invariant: whatever a policy orders, the outcome is a checked plan within the bounds, or none;
 //! what went wrong is told, and the plan is credited to whoever ordered it (RULES 6, 7, 9).
@@ -8,52 +7,56 @@
 use std::fmt;
 use std::sync::Arc;
 
-use epitome_kernel::{ChainRound, Counter, Model, PlanError, Summarizer, Thread, Underway};
+use epitome_kernel::{
+    ChainRound, LanguageModel, LiveRequest, PlanError, Summarizer, Thread, TokenCounter,
+};
 use epitome_plan::{
-    Assembly, CompressOptions, Compressed, Floor, OrderError, Outcome, PlanMeans, assemble,
-    compress,
+    CompressOptions, FitOutcome, OrderError, PlanAssembly, PlanMeans, PlannedCompression,
+    PromptFloor, assemble, compress,
 };
 use epitome_types::hook::{
-    AgeJob, Ageing, Budgets, Columns, Common, Export, Fit, Handover, Order, Orders, PlanJob,
-    Position, Render, RenderJob, Standing, Texts, Wording,
+    AgeJob, Ageing, Budgets, Columns, Common, Export, Fit, Handover, MessageTexts, OpRequest,
+    Orders, PlanJob, Position, Render, RenderJob, Standing, Wording,
 };
 use epitome_types::{
-    Budget, Cause, Credit, EntryId, Goals, Happened, Op, PartId, Plan, Role, Skip, Stage, Stand,
-    Unit,
+    Budget, BudgetUnit, CheckpointPlacement, CompactionCause, EntryId, EventKind, Goals, Op,
+    OpAuthor, PartId, Plan, Role, SkipReason, Stage,
 };
 
-use crate::council::Council;
+use crate::keep_recent;
+use crate::model_summarizer::{
+    AcceptedSummaries, ModelSummarizer, ModelTimeBudget, PrewrittenSummary,
+};
+use crate::policy_runner::PolicyRunner;
 use crate::profile::{BUILTIN, Back, Summaries};
-use crate::recent;
-use crate::writer::{Ahead, Patience, Taken, Writer};
 
 /// The hooks that order ops, as reports name them.
 const PLAN: &str = "plan";
 const AGE: &str = "age";
 
 /// A checkpoint in the prompt, with the entries that it stands for.
-pub(crate) type Known = (Vec<EntryId>, Standing);
+pub(crate) type KnownCheckpoint = (Vec<EntryId>, Standing);
 
 /// All that a plan is made from.
-pub(crate) struct Planning<'a, 't> {
-    pub(crate) council: &'a Council,
+pub(crate) struct PlanRequest<'a, 't> {
+    pub(crate) council: &'a PolicyRunner,
     pub(crate) common: &'a Common,
     pub(crate) budgets: &'a Budgets,
     pub(crate) thread: &'t Thread,
-    pub(crate) texts: &'a dyn Texts,
-    pub(crate) counter: &'t dyn Counter,
+    pub(crate) texts: &'a dyn MessageTexts,
+    pub(crate) counter: &'t dyn TokenCounter,
     pub(crate) summarizers: &'a [&'a dyn Summarizer],
     /// The models that are asked before those.
-    pub(crate) models: &'a [Arc<dyn Model>],
+    pub(crate) models: &'a [Arc<dyn LanguageModel>],
     /// What is in force, in the places of the thread.
     pub(crate) standing: Plan,
     /// Who ordered each op of that, where it was recorded.
-    pub(crate) credits: Vec<Credit>,
+    pub(crate) credits: Vec<OpAuthor>,
     /// What was worked out before: it is taken where it leaves no more than so many tokens.
     pub(crate) prepared: Option<(Plan, u64)>,
-    pub(crate) checkpoints: Vec<Known>,
+    pub(crate) checkpoints: Vec<KnownCheckpoint>,
     pub(crate) columns: Columns,
-    pub(crate) cause: Cause,
+    pub(crate) cause: CompactionCause,
     /// The size to come to, in tokens.
     pub(crate) target: u64,
     /// What must not be exceeded.
@@ -65,19 +68,19 @@ pub(crate) struct Planning<'a, 't> {
     pub(crate) mark: Option<Option<EntryId>>,
     /// How models are asked.
     pub(crate) terms: &'a Summaries,
-    pub(crate) patience: Patience,
+    pub(crate) patience: ModelTimeBudget,
     /// The prompt as its provider has it, where that is known.
-    pub(crate) underway: Option<Underway>,
+    pub(crate) underway: Option<LiveRequest>,
 }
 
 /// What came of it.
-pub(crate) enum Planned<'t> {
+pub(crate) enum PlanResult<'t> {
     /// A smaller view.
-    Made(Box<Compressed<'t>>),
+    Made(Box<PlannedCompression<'t>>),
     /// Nothing, for this reason.
-    Skipped(Skip),
+    Skipped(SkipReason),
     /// What cannot shrink exceeds the bounds.
-    CannotFit { budget: Budget, floor: Floor },
+    CannotFit { budget: Budget, floor: PromptFloor },
     /// The kernel's own plan was refused.
     Refused(PlanError),
     /// What a policy ordered comes to nothing that may be sent: those behind it are asked.
@@ -96,8 +99,8 @@ pub(crate) struct WantedPin {
 
 /// What else came up.
 #[derive(Default)]
-pub(crate) struct Told {
-    pub(crate) happened: Vec<Happened>,
+pub(crate) struct PlanNotes {
+    pub(crate) happened: Vec<EventKind>,
     /// What a policy pinned, and which.
     pub(crate) pins: Vec<WantedPin>,
     /// The files that a policy wants written, in order.
@@ -110,7 +113,7 @@ pub(crate) struct Told {
     pub(crate) confidence: Option<f64>,
 }
 
-impl Told {
+impl PlanNotes {
     /// What was ordered that only sessions do.
     pub(crate) fn of_sessions(&self) -> impl Iterator<Item = String> {
         let exports = self.exports.iter().map(|one| {
@@ -123,20 +126,20 @@ impl Told {
 
 /// What is made where nobody says anything, and who is credited with it: the kernel's own way.
 fn own_way() -> (Orders, Option<String>) {
-    let orders = Orders { ops: vec![Order::Fit(Fit::default())], ..Orders::default() };
+    let orders = Orders { ops: vec![OpRequest::Fit(Fit::default())], ..Orders::default() };
     (orders, Some(BUILTIN.to_owned()))
 }
 
-impl<'t> Planning<'_, 't> {
+impl<'t> PlanRequest<'_, 't> {
     /// What the policies order, and by whom; `behind` is the one whose plan came to nothing. What
     /// those behind it gave it already is in the round, and is taken as it is.
     pub(crate) async fn orders(
         &self,
         round: &ChainRound,
         behind: Option<&str>,
-        told: &mut Told,
+        told: &mut PlanNotes,
     ) -> (Orders, Option<String>) {
-        if self.most.unit != Unit::Tokens {
+        if self.most.unit != BudgetUnit::Tokens {
             return own_way();
         }
         let mut job = PlanJob {
@@ -153,14 +156,14 @@ impl<'t> Planning<'_, 't> {
             texts: self.texts,
         };
         let chain = &self.council.chain;
-        let rest = behind.map_or_else(|| chain.ask(), |policy| chain.ask_behind(policy));
+        let rest = behind.map_or_else(|| chain.ask(), |policy| chain.call_after(policy));
         let rest = rest.within(round);
         let orders = self.council.ask_these(rest, &mut job, |rest, job| rest.plan(job)).await;
         let Some(orders) = orders else { return own_way() };
         let policy = chain.winner(PLAN).unwrap_or_default();
         for order in &orders.ops {
             match order {
-                Order::Pin(one) => {
+                OpRequest::Pin(one) => {
                     let known = one.entries.iter().filter_map(|place| place.entry());
                     let known = known.filter(|id| self.thread.entry(*id).is_some());
                     told.pins.extend(known.map(|entry| WantedPin {
@@ -170,13 +173,13 @@ impl<'t> Planning<'_, 't> {
                         hook: PLAN,
                     }));
                 }
-                Order::Warn(one) => told.happened.push(Happened::PolicyWarning {
+                OpRequest::Warn(one) => told.happened.push(EventKind::PolicyWarning {
                     policy: policy.clone(),
                     text: one.text.clone(),
                     level: None,
                 }),
-                Order::Export(one) => told.exports.push(one.clone()),
-                Order::Handover(one) => told.handover = Some(one.clone()),
+                OpRequest::Export(one) => told.exports.push(one.clone()),
+                OpRequest::Handover(one) => told.handover = Some(one.clone()),
                 _ => {}
             }
         }
@@ -197,22 +200,22 @@ impl<'t> Planning<'_, 't> {
         orders: &Orders,
         options: &'t CompressOptions,
         attempts: &[Budget],
-        told: &mut Told,
-    ) -> Planned<'t> {
+        told: &mut PlanNotes,
+    ) -> PlanResult<'t> {
         if let Some(mut made) = self.resumed(options).await {
             self.credit(&mut made, &options.policy, &[]);
-            return Planned::Made(made);
+            return PlanResult::Made(made);
         }
-        let taken = Taken::default();
+        let taken = AcceptedSummaries::default();
         let writers = self.writers(orders, &taken);
         let models = writers.iter().map(|writer| writer as &dyn Summarizer);
         let summarizers: Vec<_> = models.chain(self.summarizers.iter().copied()).collect();
         let mut aged = Vec::new();
         let mut planned = self.made(orders, options, attempts, &summarizers, &mut aged).await;
-        if let Planned::Made(made) = &mut planned {
+        if let PlanResult::Made(made) = &mut planned {
             self.credit(made, &options.policy, &aged);
             (told.written, told.confidence) = taken.within(&made.plan);
-            told.happened.extend(recent::touched(self.thread, &made.plan, options));
+            told.happened.extend(keep_recent::touched(self.thread, &made.plan, options));
         }
         planned
     }
@@ -221,24 +224,28 @@ impl<'t> Planning<'_, 't> {
     pub(crate) async fn resumed(
         &self,
         options: &'t CompressOptions,
-    ) -> Option<Box<Compressed<'t>>> {
+    ) -> Option<Box<PlannedCompression<'t>>> {
         let (plan, most) = self.prepared.clone()?;
         let orders = Orders { reason: Some(plan.reason.clone()), ..Orders::default() };
         let (thread, counter) = (self.thread, self.counter);
         let means = PlanMeans { budget: self.most, counter, summarizers: 0 };
-        let assembly = Assembly::new(thread, options, means, plan, &orders).ok()?;
+        let assembly = PlanAssembly::new(thread, options, means, plan, &orders).ok()?;
         match assemble(assembly, thread, options, &[]).await {
-            Outcome::Compressed(made) if made.size[1] <= most => Some(made),
+            FitOutcome::Compressed(made) if made.size[1] <= most => Some(made),
             _ => None,
         }
     }
 
     /// The models, in their order. What they write is measured in tokens only.
-    fn writers<'w>(&'w self, orders: &'w Orders, taken: &'w Taken) -> Vec<Writer<'w>> {
+    fn writers<'w>(
+        &'w self,
+        orders: &'w Orders,
+        taken: &'w AcceptedSummaries,
+    ) -> Vec<ModelSummarizer<'w>> {
         let Some(inner) = self.summarizers.first() else { return Vec::new() };
-        let models = self.models.iter().filter(|_| self.most.unit == Unit::Tokens);
+        let models = self.models.iter().filter(|_| self.most.unit == BudgetUnit::Tokens);
         models
-            .map(|model| Writer {
+            .map(|model| ModelSummarizer {
                 council: self.council,
                 model: &**model,
                 common: self.common,
@@ -250,7 +257,7 @@ impl<'t> Planning<'_, 't> {
                 patience: &self.patience,
                 underway: self.underway.as_ref(),
                 taken,
-                ahead: Ahead::default(),
+                ahead: PrewrittenSummary::default(),
             })
             .collect()
     }
@@ -262,22 +269,24 @@ impl<'t> Planning<'_, 't> {
         attempts: &[Budget],
         summarizers: &[&dyn Summarizer],
         aged: &mut Vec<Ageing>,
-    ) -> Planned<'t> {
+    ) -> PlanResult<'t> {
         let mut aims = orders.ops.iter().filter(|op| !op.is_aside());
         match (aims.next(), aims.next()) {
-            (None, _) if self.cause != Cause::Hard => Planned::Skipped(Skip::NothingToCompress),
-            (None, _) => Planned::Passed,
-            (Some(Order::Fit(fit)), None) => {
-                let most = fit.most.map(|most| Budget { unit: Unit::Tokens, most });
+            (None, _) if self.cause != CompactionCause::Hard => {
+                PlanResult::Skipped(SkipReason::NothingToCompress)
+            }
+            (None, _) => PlanResult::Passed,
+            (Some(OpRequest::Fit(fit)), None) => {
+                let most = fit.most.map(|most| Budget { unit: BudgetUnit::Tokens, most });
                 let attempts: Vec<_> = most.into_iter().chain(attempts.iter().copied()).collect();
                 self.fit(options, &attempts, summarizers).await
             }
             _ => match self.ordered(orders, options, summarizers, aged).await {
-                Ok(Outcome::Compressed(compressed)) => Planned::Made(compressed),
-                Ok(Outcome::NothingToDo { .. }) if self.cause != Cause::Hard => {
-                    Planned::Skipped(Skip::NothingToCompress)
+                Ok(FitOutcome::Compressed(compressed)) => PlanResult::Made(compressed),
+                Ok(FitOutcome::NothingToDo { .. }) if self.cause != CompactionCause::Hard => {
+                    PlanResult::Skipped(SkipReason::NothingToCompress)
                 }
-                Ok(Outcome::Refused(error)) => {
+                Ok(FitOutcome::Refused(error)) => {
                     self.passed(&options.policy, Stage::Preparation, &error)
                 }
                 Err(error) => self.passed(&options.policy, Stage::Preparation, &error),
@@ -291,9 +300,9 @@ impl<'t> Planning<'_, 't> {
 
     /// Says of each op who ordered it: of what stood there before, whoever did then; of checkpoints
     /// that aged, whoever answered `age`; of all else, the policy whose plan it is.
-    pub(crate) fn credit(&self, made: &mut Compressed<'_>, policy: &str, aged: &[Ageing]) {
+    pub(crate) fn credit(&self, made: &mut PlannedCompression<'_>, policy: &str, aged: &[Ageing]) {
         let chain = &self.council.chain;
-        let of = |policy: &str, hook: &str| Credit {
+        let of = |policy: &str, hook: &str| OpAuthor {
             policy: policy.to_owned(),
             hook: hook.to_owned(),
             line: chain.line(policy, hook),
@@ -317,15 +326,15 @@ impl<'t> Planning<'_, 't> {
     }
 
     /// A plan came to nothing, which is told once.
-    fn passed(&self, policy: &str, stage: Stage, why: &dyn fmt::Display) -> Planned<'t> {
-        self.council.failures.add(Happened::CompressionError {
+    fn passed(&self, policy: &str, stage: Stage, why: &dyn fmt::Display) -> PlanResult<'t> {
+        self.council.failures.add(EventKind::CompressionError {
             stage,
             cause: format!("{policy}: {why}"),
             remedy:
                 "the next policy's plan was made instead; `epitome policy trace` shows the orders"
                     .to_owned(),
         });
-        Planned::Passed
+        PlanResult::Passed
     }
 
     /// What a policy ordered, with the ageing that belongs to it.
@@ -335,13 +344,13 @@ impl<'t> Planning<'_, 't> {
         options: &'t CompressOptions,
         summarizers: &[&dyn Summarizer],
         aged: &mut Vec<Ageing>,
-    ) -> Result<Outcome<'t>, OrderError> {
+    ) -> Result<FitOutcome<'t>, OrderError> {
         let asked: Vec<_> = orders.ops.iter().filter(|op| !op.is_aside()).cloned().collect();
         let orders = Orders { ops: asked, ..orders.clone() };
         let (budget, counter, count) = (self.most, self.counter, summarizers.len());
         let means = PlanMeans { budget, counter, summarizers: count };
         let standing = self.standing.clone();
-        let mut assembly = Assembly::new(self.thread, options, means, standing, &orders)?;
+        let mut assembly = PlanAssembly::new(self.thread, options, means, standing, &orders)?;
         let mut job = AgeJob {
             common: self.common.clone(),
             checkpoints: self.aged(&assembly),
@@ -355,7 +364,7 @@ impl<'t> Planning<'_, 't> {
     }
 
     /// The checkpoints as the orders leave them; ages count this compression.
-    fn aged(&self, assembly: &Assembly<'_>) -> Vec<Standing> {
+    fn aged(&self, assembly: &PlanAssembly<'_>) -> Vec<Standing> {
         let number = self.common.compressions + 1;
         let standing = |id: &str| self.checkpoints.iter().find(|(_, one)| one.id == id);
         let left = assembly.checkpoints().into_iter().map(|(covers, id, level, tokens)| {
@@ -384,25 +393,26 @@ impl<'t> Planning<'_, 't> {
         options: &'t CompressOptions,
         attempts: &[Budget],
         summarizers: &[&dyn Summarizer],
-    ) -> Planned<'t> {
-        let is_whole = |plan: &Plan| recent::touched(self.thread, plan, options).is_none();
+    ) -> PlanResult<'t> {
+        let is_whole = |plan: &Plan| keep_recent::touched(self.thread, plan, options).is_none();
         let mut smallest = None;
         for (at, &budget) in attempts.iter().enumerate() {
-            let made = compress(self.thread, options, budget, self.counter, summarizers).await;
-            match made {
-                Outcome::Compressed(made) if is_whole(&made.plan) => return Planned::Made(made),
-                // A larger size may have room for the messages that are to be left alone.
-                Outcome::Compressed(made) => drop(smallest.get_or_insert(made)),
-                _ if smallest.is_some() => break,
-                Outcome::CannotFit { .. } if at + 1 < attempts.len() => {}
-                Outcome::CannotFit { budget, floor } => {
-                    return Planned::CannotFit { budget, floor };
+            match compress(self.thread, options, budget, self.counter, summarizers).await {
+                FitOutcome::Compressed(made) if is_whole(&made.plan) => {
+                    return PlanResult::Made(made);
                 }
-                Outcome::Refused(error) => return Planned::Refused(error),
+                // A larger size may have room for the messages that are to be left alone.
+                FitOutcome::Compressed(made) => drop(smallest.get_or_insert(made)),
+                _ if smallest.is_some() => break,
+                FitOutcome::CannotFit { .. } if at + 1 < attempts.len() => {}
+                FitOutcome::CannotFit { budget, floor } => {
+                    return PlanResult::CannotFit { budget, floor };
+                }
+                FitOutcome::Refused(error) => return PlanResult::Refused(error),
                 _ => break,
             }
         }
-        smallest.map_or(Planned::Skipped(Skip::NotNeeded), Planned::Made)
+        smallest.map_or(PlanResult::Skipped(SkipReason::NotNeeded), PlanResult::Made)
     }
 }
 
@@ -417,7 +427,7 @@ pub(crate) struct GivenOrders<'a> {
 pub(crate) async fn shaped(
     mut options: CompressOptions,
     back: Back,
-    council: &Council,
+    council: &PolicyRunner,
     common: &Common,
     given: GivenOrders<'_>,
 ) -> CompressOptions {
@@ -426,7 +436,7 @@ pub(crate) async fn shaped(
         options.policy = policy;
     }
     for order in &orders.ops {
-        let Order::Fit(fit) = order else { continue };
+        let OpRequest::Fit(fit) = order else { continue };
         if let Some(share) = fit.keep_recent_share {
             (options.keep_recent_share, options.keep_recent_messages) = (share, None);
         }
@@ -442,7 +452,7 @@ pub(crate) async fn shaped(
         texts.label_short.clone_from(&text);
         texts.label = text;
     }
-    options.stand = Stand {
+    options.stand = CheckpointPlacement {
         front: said.place == Some(Position::Front),
         assistant: said.role == Some(Role::Assistant),
     };
@@ -459,14 +469,19 @@ pub(crate) async fn shaped(
 pub(crate) async fn worded(
     part: Wording,
     back: Back,
-    council: &Council,
+    council: &PolicyRunner,
     common: &Common,
 ) -> Option<String> {
     rendered(part, back, council, common).await?.text
 }
 
 /// What the policies say of a text.
-async fn rendered(part: Wording, back: Back, council: &Council, common: &Common) -> Option<Render> {
+async fn rendered(
+    part: Wording,
+    back: Back,
+    council: &PolicyRunner,
+    common: &Common,
+) -> Option<Render> {
     let (stored, files) = (back != Back::None, back == Back::File);
     let mut job = RenderJob { common: common.clone(), part, system: None, stored, files };
     council.ask(&mut job, |rest, job| rest.render(job)).await

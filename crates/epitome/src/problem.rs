@@ -19,7 +19,7 @@ pub enum ConfigError {
     },
     /// Something in the files or variables may not be said.
     #[error("{}", first(.0))]
-    Invalid(Vec<Problem>),
+    Invalid(Vec<ConfigProblem>),
     /// A store is named by a URL that this program does not know.
     #[error("{place}: {what}")]
     UnknownStore {
@@ -42,33 +42,33 @@ pub enum ConfigError {
 
 /// Something that may not be said, and where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// The place: a file with its line, a variable or a flag.
     pub place: String,
     /// What is wrong there, and what was expected.
     pub what: String,
 }
 
-impl Problem {
+impl ConfigProblem {
     pub(crate) fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
         Self { place: place.into(), what: what.into() }
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.place, self.what)
     }
 }
 
-impl From<Problem> for ConfigError {
-    fn from(problem: Problem) -> Self {
+impl From<ConfigProblem> for ConfigError {
+    fn from(problem: ConfigProblem) -> Self {
         Self::Invalid(vec![problem])
     }
 }
 
 /// The first problem, and how many there are.
-fn first(problems: &[Problem]) -> String {
+fn first(problems: &[ConfigProblem]) -> String {
     let first = problems.first().map_or_else(String::new, ToString::to_string);
     match problems.len() {
         0 | 1 => first,

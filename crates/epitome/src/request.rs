@@ -5,13 +5,13 @@
 
 use std::borrow::Cow;
 
-use epitome_wire::{Document, Format, TornLine, WireError, detect, transcribe, untorn};
+use epitome_wire::{Format, RequestDocument, TornLine, WireError, detect, transcribe, untorn};
 
 use crate::Error;
-use crate::session::Source;
+use crate::session::RequestSource;
 
 /// A request, and what it was made from.
-pub(crate) struct Request<'a> {
+pub(crate) struct ParsedRequest<'a> {
     bytes: Cow<'a, [u8]>,
     /// When each message was said, where a recording tells.
     at: Vec<Option<String>>,
@@ -23,7 +23,7 @@ pub(crate) struct Request<'a> {
     pub(crate) torn: Option<TornLine>,
 }
 
-impl<'a> Request<'a> {
+impl<'a> ParsedRequest<'a> {
     /// Reads the input, but for a last line that is torn: as `from`, or as what its content says; a recording becomes a request in
     /// the format `to`, or in the nearest one.
     pub(crate) fn read(
@@ -46,12 +46,12 @@ impl<'a> Request<'a> {
     }
 
     /// The request, to be read as far as it is needed.
-    pub(crate) fn source(&self) -> Result<Source<'_>, WireError> {
-        Source::of(&self.bytes, self.format, &self.at)
+    pub(crate) fn source(&self) -> Result<RequestSource<'_>, WireError> {
+        RequestSource::of(&self.bytes, self.format, &self.at)
     }
 
     /// The request, read.
-    pub(crate) fn document(&self) -> Result<Document<'_>, WireError> {
-        Ok(Document::parse(&self.bytes, self.format)?.with_times(&self.at))
+    pub(crate) fn document(&self) -> Result<RequestDocument<'_>, WireError> {
+        Ok(RequestDocument::parse(&self.bytes, self.format)?.with_times(&self.at))
     }
 }

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use epitome_kernel::StoreError;
-use epitome_store::Archive;
+use epitome_store::SessionArchive;
 
 /// How the file of a configuration is called, in the user's folder and in a project's.
 pub(crate) const NAME: &str = "epitome.toml";
@@ -145,7 +145,11 @@ impl ScopeOwner {
     /// # Errors
     ///
     /// When the journal cannot be read.
-    pub fn reads(&self, journal: &dyn Archive, profile: &str) -> Result<Vec<String>, StoreError> {
+    pub fn reads(
+        &self,
+        journal: &dyn SessionArchive,
+        profile: &str,
+    ) -> Result<Vec<String>, StoreError> {
         let own = self.scope(profile);
         let rank = |scope: &String| Some((self.rank(scope, profile)?, scope.clone()));
         let found = journal.scopes()?;
@@ -199,8 +203,8 @@ fn real(folder: &Path) -> PathBuf {
 mod tests {
     use std::fs::create_dir_all;
 
-    use epitome_kernel::{Departure, Store};
-    use epitome_store::Memory;
+    use epitome_kernel::{Eviction, OriginalStore};
+    use epitome_store::MemoryStore;
 
     use super::*;
 
@@ -208,7 +212,7 @@ mod tests {
     #[track_caller]
     fn check(owner: &ScopeOwner, top: &Path, expected: &[&str]) {
         let top = real(top).display().to_string();
-        let journal = Memory::new();
+        let journal = MemoryStore::new();
         let kept = [
             "local/default",
             "local/ollm",
@@ -221,7 +225,7 @@ mod tests {
             "local/other/default@TOP/a",
         ];
         for scope in kept {
-            journal.keep(&scope.replace("TOP", &top), &Departure::default()).unwrap();
+            journal.keep(&scope.replace("TOP", &top), &Eviction::default()).unwrap();
         }
         let found = owner.reads(&journal, "default").unwrap();
         let found: Vec<_> = found.iter().map(|scope| scope.replace(&top, "TOP")).collect();

@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use epitome::types::{Event, Happened};
-use epitome::{Compressor, Memory, Prompt, Window};
+use epitome::types::{Event, EventKind};
+use epitome::{Compressor, MemoryStore, Prompt, WindowSetting};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // `Sqlite::open` in the place of `Memory` keeps the conversation; its name finds it again.
-    let journal = Arc::new(Memory::new());
-    let builder = Compressor::builder().window(Window::Limit(1000)).on_event(tell);
+    // `Sqlite::open` in the place of `MemoryStore` keeps the conversation; its name finds it again.
+    let journal = Arc::new(MemoryStore::new());
+    let builder = Compressor::builder().window(WindowSetting::Limit(1000)).on_event(tell);
     let mut session = builder.session(journal, Some("work"));
 
     session.push(message("system", "You mend parsers.").as_bytes())?;
@@ -50,7 +50,7 @@ fn reply(prompt: &Prompt) -> String {
 fn tell(event: &Event) {
     let [before, after] = event.tokens;
     match &event.what {
-        Happened::Compressed { number, .. } => {
+        EventKind::Compressed { number, .. } => {
             println!("compression {number}: {before} tokens became {after}");
         }
         what => println!("{what:?}"),

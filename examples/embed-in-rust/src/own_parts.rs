@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use epitome::types::hook::{Arrive, ArriveJob, Observe, ObserveJob, Way};
-use epitome::types::{Happened, Image};
+use epitome::types::{EventKind, ImagePart};
 use epitome::{
-    Blob, Compressor, Counter, Departure, Excerpt, Memory, Opinion, Policy, Rest, Store,
-    StoreError, Target,
+    CompressionTarget, Compressor, Eviction, Excerpt, HookResult, MemoryStore, NextPolicies,
+    OriginalStore, Policy, StoreError, StoredText, TokenCounter,
 };
 
 /// Counts words.
 struct Words;
 
-impl Counter for Words {
+impl TokenCounter for Words {
     fn id(&self) -> &str {
         "words"
     }
@@ -24,17 +24,17 @@ impl Counter for Words {
         text.split_whitespace().count() as u64
     }
 
-    fn image(&self, _image: &Image) -> u64 {
+    fn image(&self, _image: &ImagePart) -> u64 {
         100
     }
 }
 
 /// Keeps what left the prompt in a map.
 #[derive(Default)]
-struct Shelf(Mutex<BTreeMap<String, Blob>>);
+struct Shelf(Mutex<BTreeMap<String, StoredText>>);
 
-impl Store for Shelf {
-    fn keep(&self, scope: &str, departure: &Departure) -> Result<(), StoreError> {
+impl OriginalStore for Shelf {
+    fn keep(&self, scope: &str, departure: &Eviction) -> Result<(), StoreError> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for blob in &departure.blobs {
             kept.insert(format!("{scope}/{}", blob.id), blob.clone());
@@ -42,7 +42,7 @@ impl Store for Shelf {
         Ok(())
     }
 
-    fn original(&self, scope: &str, id: &str) -> Result<Blob, StoreError> {
+    fn original(&self, scope: &str, id: &str) -> Result<StoredText, StoreError> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let begins = format!("{scope}/{id}");
         let found = kept.iter().find(|(key, _)| key.starts_with(&begins));
@@ -54,7 +54,7 @@ impl Store for Shelf {
         scope: &str,
         query: &str,
         budget: u64,
-        counter: &dyn Counter,
+        counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let here = kept.iter().filter(|(key, _)| key.starts_with(&format!("{scope}/")));
@@ -77,7 +77,7 @@ impl Policy for Careful {
     }
 
     /// What a tool says at length never stays whole.
-    fn arrive(&self, job: &ArriveJob<'_>, rest: &Rest<'_>) -> Opinion<Arrive> {
+    fn arrive(&self, job: &ArriveJob<'_>, rest: &NextPolicies<'_>) -> HookResult<Arrive> {
         if job.entry.tokens > 200 {
             return Ok(Some(Arrive { how: Way::Offload, with: None, most: Some(60) }));
         }
@@ -85,7 +85,7 @@ impl Policy for Careful {
     }
 
     /// What holds a decision is never touched again.
-    fn observe(&self, job: &ObserveJob<'_>, _rest: &Rest<'_>) -> Opinion<Observe> {
+    fn observe(&self, job: &ObserveJob<'_>, _rest: &NextPolicies<'_>) -> HookResult<Observe> {
         let pin = job.text.contains("DECIDED").then_some(true);
         Ok(pin.map(|_| Observe { pin, ..Observe::default() }))
     }
@@ -104,7 +104,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // One conversation that stands by itself: what leaves it goes to the shelf.
     let shelf = Arc::new(Shelf::default());
-    let builder = Compressor::builder().counter(Words).policy(Careful).target(Target::Tokens(200));
+    let builder =
+        Compressor::builder().counter(Words).policy(Careful).target(CompressionTarget::Tokens(200));
     let compressor = builder.store(shelf.clone(), "here").build();
     let compressed = compressor.compress(format!("[{}]", messages.join(",")).as_bytes()).await?;
     println!("{} words became {}", compressed.report.before.tokens, compressed.report.after.tokens);
@@ -115,15 +116,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // One that goes on: the policy is asked for each message, once.
     let builder = Compressor::builder().counter(Words).policy(Careful);
-    let mut session = builder.session(Arc::new(Memory::new()), Some("work"));
+    let mut session = builder.session(Arc::new(MemoryStore::new()), Some("work"));
     for message in &messages {
         session.push(message.as_bytes())?;
     }
     let prompt = session.prompt().await?;
     println!("{} words became {}: {:?}", prompt.tokens[0], prompt.tokens[1], prompt.events);
-    let is = |wanted: fn(&Happened) -> bool| prompt.events.iter().any(|event| wanted(&event.what));
-    assert!(is(|what| matches!(what, Happened::ToolResultOffloaded { .. })));
-    assert!(is(|what| matches!(what, Happened::Pinned { policy, .. } if policy == "careful")));
+    let is = |wanted: fn(&EventKind) -> bool| prompt.events.iter().any(|event| wanted(&event.what));
+    assert!(is(|what| matches!(what, EventKind::ToolResultOffloaded { .. })));
+    assert!(is(|what| matches!(what, EventKind::Pinned { policy, .. } if policy == "careful")));
     assert!(prompt.tokens[1] < prompt.tokens[0] / 4);
     Ok(())
 }

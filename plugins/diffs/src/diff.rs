@@ -10,7 +10,7 @@ use epitome_plugin::text::shape;
 
 /// What a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum DiffRowKind {
     /// No line of a diff: a commit's message, or what a program says beside it.
     Other,
     /// The first line about a file.
@@ -27,13 +27,13 @@ pub(crate) enum What {
 
 /// One line.
 #[derive(Clone, Debug)]
-pub(crate) struct Row<'a> {
-    pub(crate) what: What,
+pub(crate) struct DiffRow<'a> {
+    pub(crate) what: DiffRowKind,
     pub(crate) text: Cow<'a, str>,
     pub(crate) span: Range<usize>,
 }
 
-impl Row<'_> {
+impl DiffRow<'_> {
     /// The path of the new file, of the first line about it.
     pub(crate) fn path(&self) -> &str {
         let text = self.text.split('\t').next().unwrap_or_default();
@@ -45,16 +45,16 @@ impl Row<'_> {
 
 /// The rows of one file, or those between two files.
 #[derive(Clone, Debug)]
-pub(crate) struct Section {
+pub(crate) struct DiffSection {
     pub(crate) rows: Range<usize>,
     pub(crate) is_file: bool,
 }
 
 /// A text that holds a diff.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Diff<'a> {
-    pub(crate) rows: Vec<Row<'a>>,
-    pub(crate) sections: Vec<Section>,
+pub(crate) struct ParsedDiff<'a> {
+    pub(crate) rows: Vec<DiffRow<'a>>,
+    pub(crate) sections: Vec<DiffSection>,
 }
 
 /// What is left of a hunk, by its numbers.
@@ -68,7 +68,7 @@ enum Left {
     Signs(usize),
 }
 
-impl<'a> Diff<'a> {
+impl<'a> ParsedDiff<'a> {
     /// Reads a text; `None` where it is no diff, or a diff is but a small part of it.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
         let mut diff = Self::default();
@@ -84,35 +84,35 @@ impl<'a> Diff<'a> {
                 left = Left::of(&line).filter(|_| about).unwrap_or(Left::Nothing);
                 match left {
                     Left::Nothing => outside(&line, &next, about, hunked),
-                    Left::Lines(..) | Left::Signs(_) => What::Hunk,
+                    Left::Lines(..) | Left::Signs(_) => DiffRowKind::Hunk,
                 }
             });
-            let begins = what == What::File;
-            let ends = what == What::Other && about;
+            let begins = what == DiffRowKind::File;
+            let ends = what == DiffRowKind::Other && about;
             about = begins || about && !ends;
-            hunked = (hunked || what == What::Hunk) && !begins;
+            hunked = (hunked || what == DiffRowKind::Hunk) && !begins;
             if begins || ends || diff.sections.is_empty() {
-                diff.sections.push(Section { rows: index..index, is_file: about });
+                diff.sections.push(DiffSection { rows: index..index, is_file: about });
             }
             if let Some(section) = diff.sections.last_mut() {
                 section.rows.end = index + 1;
             }
-            diff.rows.push(Row { what, text: line, span: span.clone() });
+            diff.rows.push(DiffRow { what, text: line, span: span.clone() });
         }
         diff.is_one().then_some(diff)
     }
 
     fn is_one(&self) -> bool {
         let filled = self.rows.iter().filter(|row| !row.text.trim().is_empty());
-        let of_file = filled.clone().filter(|row| row.what != What::Other).count();
-        let tells = |row: &Row<'_>| matches!(row.what, What::Hunk | What::Fate);
+        let of_file = filled.clone().filter(|row| row.what != DiffRowKind::Other).count();
+        let tells = |row: &DiffRow<'_>| matches!(row.what, DiffRowKind::Hunk | DiffRowKind::Fate);
         of_file * 2 >= filled.count() && self.rows.iter().any(tells)
     }
 
     /// How many lines of these rows were added and removed, and in how many hunks.
     pub(crate) fn counts(&self, rows: Range<usize>) -> [usize; 3] {
         let count = |what| self.rows[rows.clone()].iter().filter(|row| row.what == what).count();
-        [count(What::Added), count(What::Removed), count(What::Hunk)]
+        [count(DiffRowKind::Added), count(DiffRowKind::Removed), count(DiffRowKind::Hunk)]
     }
 }
 
@@ -134,30 +134,30 @@ impl Left {
     }
 
     /// What a line of the open hunk is; `None` where none is open, or the line ends it.
-    fn take(&mut self, line: &str) -> Option<What> {
+    fn take(&mut self, line: &str) -> Option<DiffRowKind> {
         let what = match self {
             Self::Nothing => return None,
-            Self::Lines(0, 0) if line.starts_with('\\') => Some(What::Same),
+            Self::Lines(0, 0) if line.starts_with('\\') => Some(DiffRowKind::Same),
             Self::Lines(old, new) => {
                 let what = match line.bytes().next() {
-                    Some(b'+') if *new > 0 => Some(What::Added),
-                    Some(b'-') if *old > 0 => Some(What::Removed),
+                    Some(b'+') if *new > 0 => Some(DiffRowKind::Added),
+                    Some(b'-') if *old > 0 => Some(DiffRowKind::Removed),
                     // Some tools drop the space of an empty line.
-                    Some(b' ') | None if *old > 0 && *new > 0 => Some(What::Same),
-                    Some(b'\\') => return Some(What::Same),
+                    Some(b' ') | None if *old > 0 && *new > 0 => Some(DiffRowKind::Same),
+                    Some(b'\\') => return Some(DiffRowKind::Same),
                     _ => None,
                 };
-                *old -= u64::from(matches!(what, Some(What::Removed | What::Same)));
-                *new -= u64::from(matches!(what, Some(What::Added | What::Same)));
+                *old -= u64::from(matches!(what, Some(DiffRowKind::Removed | DiffRowKind::Same)));
+                *new -= u64::from(matches!(what, Some(DiffRowKind::Added | DiffRowKind::Same)));
                 what
             }
             Self::Signs(signs) => {
                 let signs = line.as_bytes().get(..*signs).unwrap_or(line.as_bytes());
                 let are_signs = signs.iter().all(|sign| b" +-".contains(sign));
                 are_signs.then(|| match () {
-                    () if signs.contains(&b'+') => What::Added,
-                    () if signs.contains(&b'-') => What::Removed,
-                    () => What::Same,
+                    () if signs.contains(&b'+') => DiffRowKind::Added,
+                    () if signs.contains(&b'-') => DiffRowKind::Removed,
+                    () => DiffRowKind::Same,
                 })
             }
         };
@@ -169,13 +169,13 @@ impl Left {
 }
 
 /// What a line outside of hunks is.
-fn outside(line: &str, next: &str, about: bool, hunked: bool) -> What {
+fn outside(line: &str, next: &str, about: bool, hunked: bool) -> DiffRowKind {
     let starts = |starts: &[&str]| starts.iter().any(|start| line.starts_with(start));
     if starts(&["diff --git ", "diff --cc ", "diff --combined ", "diff -", "Index: "]) {
-        return What::File;
+        return DiffRowKind::File;
     }
     if line.starts_with("--- ") && next.starts_with("+++ ") && (!about || hunked) {
-        return What::File;
+        return DiffRowKind::File;
     }
     let fate = [
         "new file mode",
@@ -188,12 +188,12 @@ fn outside(line: &str, next: &str, about: bool, hunked: bool) -> What {
         "GIT binary patch",
     ];
     match () {
-        () if !about => What::Other,
-        () if starts(&fate) => What::Fate,
+        () if !about => DiffRowKind::Other,
+        () if starts(&fate) => DiffRowKind::Fate,
         () if starts(&["index ", "--- ", "+++ ", "similarity ", "dissimilarity ", "====="]) => {
-            What::Header
+            DiffRowKind::Header
         }
-        () => What::Other,
+        () => DiffRowKind::Other,
     }
 }
 

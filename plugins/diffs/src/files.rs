@@ -5,12 +5,12 @@
 
 use std::cmp::Reverse;
 
-use epitome_plugin::text::outline::{Item, Outline, clip};
+use epitome_plugin::text::outline::{DigestOutline, OutlineItem, clip};
 use epitome_plugin::text::shape;
-use epitome_plugin::{Digest, Digested};
+use epitome_plugin::{DigestInput, DigestOutput};
 
 use crate::KIND;
-use crate::diff::{Diff, Row, Section, What};
+use crate::diff::{DiffRow, DiffRowKind, DiffSection, ParsedDiff};
 use crate::render::{head, is_conflict, sums};
 
 /// A line beside the diff has at most about so many bytes.
@@ -22,8 +22,8 @@ const BESIDE: u32 = 1;
 const FILE: u32 = 2;
 
 /// The files of a diff as far as there is room; `None` where there is none for any.
-pub(crate) fn digest(job: &Digest<'_>, diff: &Diff<'_>) -> Option<Digested> {
-    let changes = |section: &Section| {
+pub(crate) fn digest(job: &DigestInput<'_>, diff: &ParsedDiff<'_>) -> Option<DigestOutput> {
+    let changes = |section: &DiffSection| {
         let [added, removed, _] = diff.counts(section.rows.clone());
         added + removed
     };
@@ -40,25 +40,32 @@ pub(crate) fn digest(job: &Digest<'_>, diff: &Diff<'_>) -> Option<Digested> {
         if let Some(first) = rows.first().filter(|_| section.is_file) {
             let span = first.span.start..rows.last().map_or(first.span.end, |row| row.span.end);
             let text = named(diff, section, first).into();
-            items.push(Item { text, span, rank, like: items.len(), whole: false });
+            items.push(OutlineItem { text, span, rank, like: items.len(), whole: false });
         }
-        let told = |row: &&Row<'_>| is_conflict(&row.text) || shape::fails(&row.text);
-        let other = |row: &&Row<'_>| row.what == What::Other && !row.text.trim().is_empty();
+        let told = |row: &&DiffRow<'_>| is_conflict(&row.text) || shape::fails(&row.text);
+        let other =
+            |row: &&DiffRow<'_>| row.what == DiffRowKind::Other && !row.text.trim().is_empty();
         for row in rows.iter().filter(|row| is_conflict(&row.text) || other(row)) {
             let rank = if told(&row) { TOLD } else { BESIDE };
             let text = if rank == TOLD { row.text.clone() } else { clip(&row.text, LINE) };
             let whole = text.len() == row.text.len();
-            items.push(Item { text, span: row.span.clone(), rank, like: items.len(), whole });
+            items.push(OutlineItem {
+                text,
+                span: row.span.clone(),
+                rank,
+                like: items.len(),
+                whole,
+            });
         }
     }
     let head = head(diff, ", the most changed");
-    Outline { head, items, caps: Vec::new(), noun: Some("parts"), must: true }.fill(job, KIND)
+    DigestOutline { head, items, caps: Vec::new(), noun: Some("parts"), must: true }.fill(job, KIND)
 }
 
 /// The path of a file with what became of it and its sums.
-fn named(diff: &Diff<'_>, section: &Section, first: &Row<'_>) -> String {
+fn named(diff: &ParsedDiff<'_>, section: &DiffSection, first: &DiffRow<'_>) -> String {
     let rows = diff.rows[section.rows.clone()].iter();
-    let fate = rows.filter(|row| row.what == What::Fate).find_map(|row| {
+    let fate = rows.filter(|row| row.what == DiffRowKind::Fate).find_map(|row| {
         let fates = ["new", "deleted", "rename", "copy", "Binary"];
         fates.into_iter().find(|fate| row.text.starts_with(fate))
     });

@@ -12,9 +12,9 @@ mod render;
 
 use epitome_plugin::text::outline::passages;
 use epitome_plugin::text::shape;
-use epitome_plugin::{About, Digest, Digested, Failed, Plugin};
+use epitome_plugin::{DigestInput, DigestOutput, Plugin, PluginFailure, PluginInfo};
 
-use diff::{Diff, Row, Section, What};
+use diff::{DiffRow, DiffRowKind, DiffSection, ParsedDiff};
 use render::{DETAILS, render};
 
 /// What the digest calls itself.
@@ -24,24 +24,24 @@ const SAYS: usize = 10;
 
 /// Digests unified diffs.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Diffs;
+pub struct DiffDigester;
 
-impl Plugin for Diffs {
-    fn about(&self) -> About {
-        About::new("diffs", "1")
+impl Plugin for DiffDigester {
+    fn about(&self) -> PluginInfo {
+        PluginInfo::new("diffs", "1")
             .with_doc("unified diffs: small hunks whole, long ones and generated files as counts")
             .with_digest()
     }
 
-    fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+    fn digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
         if shape::reads_file(job) && !job.arguments.contains("git ") {
             return Ok(None);
         }
-        Ok(Diff::read(job.text).and_then(|diff| digest(job, &diff)))
+        Ok(ParsedDiff::read(job.text).and_then(|diff| digest(job, &diff)))
     }
 }
 
-fn digest(job: &Digest<'_>, diff: &Diff<'_>) -> Option<Digested> {
+fn digest(job: &DigestInput<'_>, diff: &ParsedDiff<'_>) -> Option<DigestOutput> {
     let mut generated: Vec<bool> =
         diff.sections.iter().map(|section| is_generated(diff, section, job.arguments)).collect();
     let all = diff.sections.iter().zip(&generated).all(|(section, is)| *is || !section.is_file);
@@ -54,19 +54,23 @@ fn digest(job: &Digest<'_>, diff: &Diff<'_>) -> Option<Digested> {
         return files::digest(job, diff);
     };
     let left = passages(job.text, rendered.left.into_iter());
-    Some(Digested { text: rendered.text, kind: KIND.into(), left })
+    Some(DigestOutput { text: rendered.text, kind: KIND.into(), left })
 }
 
 /// Whether a program wrote the file, and the call did not ask for it.
-fn is_generated(diff: &Diff<'_>, section: &Section, arguments: &str) -> bool {
+fn is_generated(diff: &ParsedDiff<'_>, section: &DiffSection, arguments: &str) -> bool {
     let rows = &diff.rows[section.rows.clone()];
-    let path = rows.first().filter(|_| section.is_file).map(Row::path).unwrap_or_default();
+    let path = rows.first().filter(|_| section.is_file).map(DiffRow::path).unwrap_or_default();
     let name = path.rsplit('/').next().unwrap_or_default();
     if name.is_empty() || arguments.contains(name) {
         return false;
     }
-    let added = rows.iter().filter(|row| matches!(row.what, What::Added | What::Same)).take(SAYS);
-    let says = |row: &Row<'_>| row.text.contains("@generated") || row.text.contains("DO NOT EDIT");
+    let added = rows
+        .iter()
+        .filter(|row| matches!(row.what, DiffRowKind::Added | DiffRowKind::Same))
+        .take(SAYS);
+    let says =
+        |row: &DiffRow<'_>| row.text.contains("@generated") || row.text.contains("DO NOT EDIT");
     NAMES.contains(&name)
         || ENDINGS.iter().any(|ending| name.ends_with(ending))
         || FOLDERS.iter().any(|folder| path.split('/').any(|part| part == *folder))

@@ -9,7 +9,7 @@ use std::ops::Range;
 use epitome_plugin::text::outline::{clip, counted, number};
 use epitome_plugin::text::{code, shape};
 
-use crate::diff::{Diff, Row, Section, What};
+use crate::diff::{DiffRow, DiffRowKind, DiffSection, ParsedDiff};
 
 /// A line has at most about so many bytes.
 const LINE: usize = 400;
@@ -64,7 +64,7 @@ pub(crate) struct Rendered {
 }
 
 /// The diff in this detail; `generated` tells of each section whether nobody wrote it.
-pub(crate) fn render(diff: &Diff<'_>, detail: Detail, generated: &[bool]) -> Rendered {
+pub(crate) fn render(diff: &ParsedDiff<'_>, detail: Detail, generated: &[bool]) -> Rendered {
     let around = match detail.around {
         0 => ", without unchanged lines".to_owned(),
         around => format!(", {} around changes", counted(around, "unchanged lines")),
@@ -98,7 +98,7 @@ pub(crate) fn is_conflict(line: &str) -> bool {
 }
 
 /// What stands above the diff: its sums, and how it is shown.
-pub(crate) fn head(diff: &Diff<'_>, how: &str) -> String {
+pub(crate) fn head(diff: &ParsedDiff<'_>, how: &str) -> String {
     let [added, removed, _] = diff.counts(0..diff.rows.len());
     let files = diff.sections.iter().filter(|section| section.is_file).count();
     format!("[… diff of {}, {}{how}]", counted(files, "files"), sums(added, removed))
@@ -110,8 +110,9 @@ pub(crate) fn sums(added: usize, removed: usize) -> String {
 }
 
 impl Rendered {
-    fn push(&mut self, row: &Row<'_>, note: &str) {
-        let keeps = is_conflict(&row.text) || row.what == What::Other && shape::fails(&row.text);
+    fn push(&mut self, row: &DiffRow<'_>, note: &str) {
+        let keeps =
+            is_conflict(&row.text) || row.what == DiffRowKind::Other && shape::fails(&row.text);
         let said = if keeps { Cow::Borrowed(&*row.text) } else { clip(&row.text, LINE) };
         if said.len() < row.text.len() {
             self.left.push(row.span.clone());
@@ -121,12 +122,12 @@ impl Rendered {
         self.text.push_str(note);
     }
 
-    fn leave(&mut self, rows: &[Row<'_>]) {
+    fn leave(&mut self, rows: &[DiffRow<'_>]) {
         self.left.extend(rows.iter().map(|row| row.span.clone()));
     }
 
     /// Leaves out rows that are counted here.
-    fn fold(&mut self, rows: &[Row<'_>], noun: &str) {
+    fn fold(&mut self, rows: &[DiffRow<'_>], noun: &str) {
         if !rows.is_empty() {
             self.text.push_str(&format!("\n[… {}]", counted(rows.len(), noun)));
             self.leave(rows);
@@ -134,7 +135,12 @@ impl Rendered {
     }
 
     /// Shows those of the rows that are wanted and counts the others where they stood.
-    fn some(&mut self, rows: &[Row<'_>], noun: &str, wanted: impl Fn(usize, &Row<'_>) -> bool) {
+    fn some(
+        &mut self,
+        rows: &[DiffRow<'_>],
+        noun: &str,
+        wanted: impl Fn(usize, &DiffRow<'_>) -> bool,
+    ) {
         let mut hidden = 0;
         for (at, row) in rows.iter().enumerate() {
             if wanted(at, row) {
@@ -149,7 +155,7 @@ impl Rendered {
     }
 
     /// What stands beside the diff: all of it, unless room is short.
-    fn other(&mut self, rows: &[Row<'_>], detail: Detail) {
+    fn other(&mut self, rows: &[DiffRow<'_>], detail: Detail) {
         let short = !detail.names;
         self.some(rows, "lines", |at, row| {
             !short
@@ -162,7 +168,7 @@ impl Rendered {
     }
 
     /// A file as counts.
-    fn counts(&mut self, diff: &Diff<'_>, section: &Section, why: &str) {
+    fn counts(&mut self, diff: &ParsedDiff<'_>, section: &DiffSection, why: &str) {
         let [added, removed, hunks] = diff.counts(section.rows.clone());
         let note = match hunks {
             0 => String::new(),
@@ -170,58 +176,58 @@ impl Rendered {
         };
         for row in &diff.rows[section.rows.clone()] {
             match row.what {
-                What::File => self.push(row, &note),
-                What::Fate => self.push(row, ""),
+                DiffRowKind::File => self.push(row, &note),
+                DiffRowKind::Fate => self.push(row, ""),
                 _ if is_conflict(&row.text) => self.push(row, ""),
                 _ => self.left.push(row.span.clone()),
             }
         }
     }
 
-    fn file(&mut self, diff: &Diff<'_>, section: &Section, detail: Detail) {
+    fn file(&mut self, diff: &ParsedDiff<'_>, section: &DiffSection, detail: Detail) {
         let rows = &diff.rows[section.rows.clone()];
         // Where one line names both files, the two lines that name one each say nothing new.
         let named = rows.first().is_some_and(|row| !row.text.starts_with("--- "));
-        let first = rows.iter().position(|row| row.what == What::Hunk).unwrap_or(rows.len());
+        let first = rows.iter().position(|row| row.what == DiffRowKind::Hunk).unwrap_or(rows.len());
         for row in &rows[..first] {
             match row.what {
-                What::Header if named || !row.text.starts_with("+++ ") => {
+                DiffRowKind::Header if named || !row.text.starts_with("+++ ") => {
                     self.left.push(row.span.clone());
                 }
                 _ => self.push(row, ""),
             }
         }
-        for hunk in rows[first..].chunk_by(|_, next| next.what != What::Hunk) {
+        for hunk in rows[first..].chunk_by(|_, next| next.what != DiffRowKind::Hunk) {
             self.hunk(hunk, detail);
         }
     }
 
     /// A hunk, its header first.
-    fn hunk(&mut self, rows: &[Row<'_>], detail: Detail) {
+    fn hunk(&mut self, rows: &[DiffRow<'_>], detail: Detail) {
         let Some((header, lines)) = rows.split_first() else { return };
         let count = |what| lines.iter().filter(|row| row.what == what).count();
-        let (added, removed) = (count(What::Added), count(What::Removed));
+        let (added, removed) = (count(DiffRowKind::Added), count(DiffRowKind::Removed));
         let small = added + removed <= detail.small;
         if detail.counts >= Counts::Hunks && !small {
             self.push(header, &format!(" [… {}]", sums(added, removed)));
             let (shown, left): (Vec<_>, _) = lines.iter().partition(|row| is_conflict(&row.text));
             shown.into_iter().for_each(|row| self.push(row, ""));
-            self.left.extend(left.into_iter().map(|row: &Row<'_>| row.span.clone()));
+            self.left.extend(left.into_iter().map(|row: &DiffRow<'_>| row.span.clone()));
             return;
         }
         self.push(header, "");
-        let runs: Vec<&[Row<'_>]> = lines.chunk_by(|one, next| one.what == next.what).collect();
+        let runs: Vec<&[DiffRow<'_>]> = lines.chunk_by(|one, next| one.what == next.what).collect();
         for (at, run) in runs.iter().enumerate() {
             match run[0].what {
-                What::Added => self.changed(run, "added lines", small, detail),
-                What::Removed => self.changed(run, "removed lines", small, detail),
+                DiffRowKind::Added => self.changed(run, "added lines", small, detail),
+                DiffRowKind::Removed => self.changed(run, "removed lines", small, detail),
                 _ => self.same(run, at > 0, at + 1 < runs.len(), detail),
             }
         }
     }
 
     /// Unchanged lines next to the changes before and behind them.
-    fn same(&mut self, run: &[Row<'_>], before: bool, behind: bool, detail: Detail) {
+    fn same(&mut self, run: &[DiffRow<'_>], before: bool, behind: bool, detail: Detail) {
         let first = if before { detail.around } else { 0 };
         let last = if behind { detail.around } else { 0 };
         for (at, row) in run.iter().enumerate() {
@@ -234,7 +240,7 @@ impl Rendered {
     }
 
     /// Added or removed lines: all of a short run, both ends of a long one and what stands out.
-    fn changed(&mut self, run: &[Row<'_>], noun: &str, small: bool, detail: Detail) {
+    fn changed(&mut self, run: &[DiffRow<'_>], noun: &str, small: bool, detail: Detail) {
         // A note takes as much room as a line.
         let whole = small || run.len() <= detail.first + detail.last + 1;
         self.some(run, noun, |at, row| {

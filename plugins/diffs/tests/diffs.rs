@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use epitome_digest_diffs::Diffs;
-use epitome_plugin::conformance::{self, Sample};
-use epitome_plugin::{Digest, Digested, check};
+use epitome_digest_diffs::DiffDigester;
+use epitome_plugin::conformance::{self, ConformanceSample};
+use epitome_plugin::{DigestInput, DigestOutput, check};
 use proptest::prelude::*;
 
 /// A commit of this repository, as `git show` prints it.
@@ -15,9 +15,9 @@ fn bytes(text: &str) -> u64 {
     text.len() as u64
 }
 
-fn digest(text: &str, most: usize) -> Option<Digested> {
-    let job = Digest::new(text, most as u64, &bytes).of("bash", r#"{"command": "git diff"}"#);
-    check::digest(&Diffs, &job).unwrap()
+fn digest(text: &str, most: usize) -> Option<DigestOutput> {
+    let job = DigestInput::new(text, most as u64, &bytes).of("bash", r#"{"command": "git diff"}"#);
+    check::digest(&DiffDigester, &job).unwrap()
 }
 
 #[track_caller]
@@ -26,7 +26,7 @@ fn becomes(text: &str, most: usize, expected: &str) {
 }
 
 #[track_caller]
-fn holds(digested: &Digested, lines: &[&str]) {
+fn holds(digested: &DigestOutput, lines: &[&str]) {
     for line in lines {
         assert!(digested.text.lines().any(|said| said == *line), "{line}: {}", digested.text);
     }
@@ -173,8 +173,8 @@ fn files_that_nobody_wrote_are_counted_unless_they_were_asked_for() {
         ],
     );
     let arguments = r#"{"command": "git diff web/package-lock.json"}"#;
-    let job = Digest::new(&lock, 1300, &bytes).of("bash", arguments);
-    let asked = check::digest(&Diffs, &job).unwrap().unwrap();
+    let job = DigestInput::new(&lock, 1300, &bytes).of("bash", arguments);
+    let asked = check::digest(&DiffDigester, &job).unwrap().unwrap();
     holds(&asked, &["+    step(0);", "+    step(49);"]);
 }
 
@@ -202,7 +202,8 @@ fn plain_diffs_are_read_and_what_only_looks_like_a_header_is_none() {
 #[test]
 fn files_and_other_texts_are_left_alone() {
     let ask = |tool, arguments| {
-        check::digest(&Diffs, &Digest::new(COMMIT, 6000, &bytes).of(tool, arguments)).unwrap()
+        check::digest(&DiffDigester, &DigestInput::new(COMMIT, 6000, &bytes).of(tool, arguments))
+            .unwrap()
     };
     assert_eq!(ask("Read", r#"{"file_path": "a.diff"}"#), None);
     assert_eq!(ask("bash", r#"{"command": "cat a.diff"}"#), None);
@@ -216,8 +217,8 @@ fn files_and_other_texts_are_left_alone() {
 #[test]
 fn the_laws_of_digests_hold() {
     let mut samples = [conformance::usual(), conformance::odd()].concat();
-    samples.push(Sample::new("commit", COMMIT).of("bash", r#"{"command":"git show"}"#));
-    let report = conformance::check(&Diffs, &samples);
+    samples.push(ConformanceSample::new("commit", COMMIT).of("bash", r#"{"command":"git show"}"#));
+    let report = conformance::check(&DiffDigester, &samples);
     assert_eq!(report.findings, []);
     assert!(report.made.iter().any(|made| made.sample == "diff"), "{:?}", report.made);
 }

@@ -13,12 +13,12 @@ mod entity;
 mod page;
 mod scan;
 
-use epitome_plugin::text::asked::Asked;
-use epitome_plugin::text::outline::{Cap, Item, Outline, clip, counted, passages};
+use epitome_plugin::text::outline::{DigestOutline, OutlineItem, RankCap, clip, counted, passages};
+use epitome_plugin::text::query::QueryWords;
 use epitome_plugin::text::shape;
-use epitome_plugin::{About, Digest, Digested, Failed, Plugin};
+use epitome_plugin::{DigestInput, DigestOutput, Plugin, PluginFailure, PluginInfo};
 
-use page::{Block, Kind, Page};
+use page::{BlockKind, HtmlPage, PageBlock};
 
 /// What the digest calls itself.
 const KIND: &str = "html";
@@ -38,31 +38,31 @@ const PLACE: u32 = 2;
 
 /// Digests web pages.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Html;
+pub struct HtmlDigester;
 
-impl Plugin for Html {
-    fn about(&self) -> About {
-        About::new("html", "1")
+impl Plugin for HtmlDigester {
+    fn about(&self) -> PluginInfo {
+        PluginInfo::new("html", "1")
             .with_doc("web pages as text: without navigation, scripts and styles")
             .with_digest()
             .with_option("whole", WHOLE, "tokens up to which the text of a page is whole")
     }
 
-    fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+    fn digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
         Ok(digest(job))
     }
 }
 
-fn digest(job: &Digest<'_>) -> Option<Digested> {
+fn digest(job: &DigestInput<'_>) -> Option<DigestOutput> {
     let start = begin(job.text).filter(|_| !shape::reads_file(job))?;
-    let page = Page::read(&job.text[start..]);
+    let page = HtmlPage::read(&job.text[start..]);
     if page.blocks.is_empty() {
         return None;
     }
-    let outline = |most: usize| Outline {
+    let outline = |most: usize| DigestOutline {
         head: head(&page, job.text[..start].trim_end()),
         items: items(&page, start, job, most),
-        caps: vec![Cap { rank: PLACE, most: job.number("whole", WHOLE) }],
+        caps: vec![RankCap { rank: PLACE, most: job.number("whole", WHOLE) }],
         noun: Some("blocks"),
         must: false,
     };
@@ -71,7 +71,7 @@ fn digest(job: &Digest<'_>) -> Option<Digested> {
     let beside = page.around.iter().chain(&page.scripts);
     let beside = beside.map(|span| span.start + start..span.end + start);
     let left = passages(job.text, digested.left.into_iter().chain(beside));
-    (digested.text.len() < job.text.len()).then_some(Digested { left, ..digested })
+    (digested.text.len() < job.text.len()).then_some(DigestOutput { left, ..digested })
 }
 
 /// Where the page begins; `None` where the text is none.
@@ -89,7 +89,7 @@ fn begin(text: &str) -> Option<usize> {
 }
 
 /// What stands above the text: what came before the page, and what is left out of it.
-fn head(page: &Page, before: &str) -> String {
+fn head(page: &HtmlPage, before: &str) -> String {
     let mut gone = Vec::new();
     let counts = [
         (page.around.len(), "blocks around the main part"),
@@ -107,16 +107,21 @@ fn head(page: &Page, before: &str) -> String {
 }
 
 /// The blocks, where each says at most about `most` bytes.
-fn items<'a>(page: &'a Page, start: usize, job: &Digest<'_>, most: usize) -> Vec<Item<'a>> {
-    let asked = Asked::of(job.arguments, page.blocks.iter().map(|block| block.text.as_str()));
-    let wanted = |block: &Block| {
+fn items<'a>(
+    page: &'a HtmlPage,
+    start: usize,
+    job: &DigestInput<'_>,
+    most: usize,
+) -> Vec<OutlineItem<'a>> {
+    let asked = QueryWords::of(job.arguments, page.blocks.iter().map(|block| block.text.as_str()));
+    let wanted = |block: &PageBlock| {
         asked.says(&block.text) || block.text.len() <= FAILURE && shape::fails(&block.text)
     };
     let mut place = 0usize;
-    let item = |(index, block): (usize, &'a Block)| {
+    let item = |(index, block): (usize, &'a PageBlock)| {
         place += 1;
         let rank = match block.kind {
-            Kind::Title | Kind::Heading => {
+            BlockKind::Title | BlockKind::Heading => {
                 place = 0;
                 NAME
             }
@@ -126,7 +131,7 @@ fn items<'a>(page: &'a Page, start: usize, job: &Digest<'_>, most: usize) -> Vec
         let text = clip(&block.text, most);
         let whole = text.len() == block.text.len();
         let span = block.span.start + start..block.span.end + start;
-        Item { text, span, rank, like: index, whole }
+        OutlineItem { text, span, rank, like: index, whole }
     };
     page.blocks.iter().enumerate().map(item).collect()
 }

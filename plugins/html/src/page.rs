@@ -6,9 +6,9 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::element::{self, Role, attribute};
+use crate::element::{self, ElementRole, attribute};
 use crate::entity;
-use crate::scan::{Piece, Pieces};
+use crate::scan::{HtmlPiece, Pieces};
 
 /// More elements in one another are not told apart.
 const DEPTH: usize = 512;
@@ -21,7 +21,7 @@ const ANCHORS: [&str; 4] = ["#", "§", "¶", "🔗"];
 
 /// What a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum BlockKind {
     Title,
     Heading,
     Text,
@@ -30,8 +30,8 @@ pub(crate) enum Kind {
 
 /// One heading, paragraph, item, row or preformatted text.
 #[derive(Clone, Debug)]
-pub(crate) struct Block {
-    pub(crate) kind: Kind,
+pub(crate) struct PageBlock {
+    pub(crate) kind: BlockKind,
     pub(crate) text: String,
     /// Where it stands in the page, markup within it included.
     pub(crate) span: Range<usize>,
@@ -43,8 +43,8 @@ pub(crate) struct Block {
 
 /// What a page says.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Page {
-    pub(crate) blocks: Vec<Block>,
+pub(crate) struct HtmlPage {
+    pub(crate) blocks: Vec<PageBlock>,
     /// Where blocks stand that are around the main part.
     pub(crate) around: Vec<Range<usize>>,
     /// Where scripts stand.
@@ -53,10 +53,10 @@ pub(crate) struct Page {
     pub(crate) comments: usize,
 }
 
-impl Page {
+impl HtmlPage {
     /// Reads a page.
     pub(crate) fn read(text: &str) -> Self {
-        let mut reader = Reader::default();
+        let mut reader = HtmlReader::default();
         for (span, piece) in Pieces::of(text) {
             reader.piece(span, piece);
         }
@@ -68,21 +68,21 @@ impl Page {
 
     /// Leaves out what stands around the main part, unless that is nearly all.
     fn leave_around(&mut self) {
-        let size = |wanted: &dyn Fn(&Block) -> bool| -> usize {
+        let size = |wanted: &dyn Fn(&PageBlock) -> bool| -> usize {
             self.blocks.iter().filter(|block| wanted(block)).map(|block| block.text.len()).sum()
         };
         let all = size(&|_| true);
         let main = size(&|block| block.main && !block.around);
         let open = size(&|block| !block.around);
-        let stays = |block: &Block| match () {
-            () if block.kind == Kind::Title => true,
+        let stays = |block: &PageBlock| match () {
+            () if block.kind == BlockKind::Title => true,
             () if main * 4 >= open && main > 0 => block.main && !block.around,
             () if open * 10 >= all => !block.around,
             () => true,
         };
         let (stay, leave) = std::mem::take(&mut self.blocks).into_iter().partition(stays);
         self.blocks = stay;
-        self.around = leave.into_iter().map(|block: Block| block.span).collect();
+        self.around = leave.into_iter().map(|block: PageBlock| block.span).collect();
     }
 }
 
@@ -90,13 +90,13 @@ impl Page {
 #[derive(Debug)]
 struct Open {
     name: &'static str,
-    role: Role,
+    role: ElementRole,
     around: bool,
 }
 
 /// A link whose text is being read.
 #[derive(Debug)]
-struct Link {
+struct OpenLink {
     /// Where its text begins in the block.
     start: usize,
     to: String,
@@ -111,8 +111,8 @@ struct Form {
 }
 
 #[derive(Debug, Default)]
-struct Reader {
-    page: Page,
+struct HtmlReader {
+    page: HtmlPage,
     open: Vec<Open>,
     // How many elements of each sort are open.
     dropped: usize,
@@ -121,29 +121,29 @@ struct Reader {
     preformatted: usize,
     cells: usize,
     lists: usize,
-    link: Option<Link>,
+    link: Option<OpenLink>,
     /// Where links led so far.
     linked: HashSet<String>,
     form: Option<Form>,
     style: bool,
     titled: bool,
     // The block that is being read.
-    kind: Option<Kind>,
+    kind: Option<BlockKind>,
     /// What stands in front of its text.
     mark: String,
     text: String,
     span: Option<Range<usize>>,
 }
 
-impl Reader {
-    fn piece(&mut self, span: Range<usize>, piece: Piece<'_>) {
+impl HtmlReader {
+    fn piece(&mut self, span: Range<usize>, piece: HtmlPiece<'_>) {
         match piece {
-            Piece::Open { name, attributes } => self.element(name, attributes, span),
-            Piece::Close(name) => self.close(name, span),
-            Piece::Text(text) => self.say(text, span),
-            Piece::Raw(_) if self.style => self.page.styles += 1,
-            Piece::Raw(_) => self.page.scripts.push(span),
-            Piece::Aside => self.page.comments += 1,
+            HtmlPiece::Open { name, attributes } => self.element(name, attributes, span),
+            HtmlPiece::Close(name) => self.close(name, span),
+            HtmlPiece::Text(text) => self.say(text, span),
+            HtmlPiece::Raw(_) if self.style => self.page.styles += 1,
+            HtmlPiece::Raw(_) => self.page.scripts.push(span),
+            HtmlPiece::Aside => self.page.comments += 1,
         }
     }
 
@@ -169,30 +169,30 @@ impl Reader {
         }
         let is_page = matches!(name, "body" | "main" | "article" | "a");
         let around = match role {
-            Role::Around => true,
-            Role::AroundMain => self.main == 0,
+            ElementRole::Around => true,
+            ElementRole::AroundMain => self.main == 0,
             _ => self.main == 0 && !is_page && element::is_around(attributes),
         };
         self.around += usize::from(around);
         match role {
-            Role::Link => self.link(attributes),
-            Role::Cell => self.cell(),
-            _ if self.cells == 0 || role == Role::Row => self.flush(),
+            ElementRole::Link => self.link(attributes),
+            ElementRole::Cell => self.cell(),
+            _ if self.cells == 0 || role == ElementRole::Row => self.flush(),
             _ => self.space(),
         }
         match role {
-            Role::Dropped => self.dropped += 1,
-            Role::Main => self.main += 1,
-            Role::Preformatted => self.preformatted += 1,
-            Role::Cell => self.cells += 1,
-            Role::List => self.lists += 1,
-            Role::Item => self.item(),
-            Role::Heading(level) => {
-                self.kind = Some(Kind::Heading);
+            ElementRole::Dropped => self.dropped += 1,
+            ElementRole::Main => self.main += 1,
+            ElementRole::Preformatted => self.preformatted += 1,
+            ElementRole::Cell => self.cells += 1,
+            ElementRole::List => self.lists += 1,
+            ElementRole::Item => self.item(),
+            ElementRole::Heading(level) => {
+                self.kind = Some(BlockKind::Heading);
                 self.mark = "#".repeat(level) + " ";
             }
-            Role::Title => self.kind = Some(Kind::Title),
-            Role::Form => self.form = Some(Form::of(attributes, span.start)),
+            ElementRole::Title => self.kind = Some(BlockKind::Title),
+            ElementRole::Form => self.form = Some(Form::of(attributes, span.start)),
             _ => {}
         }
         self.open.push(Open { name, role, around });
@@ -204,7 +204,7 @@ impl Reader {
             near.map(|open| open.name).position(|open| open.eq_ignore_ascii_case(name))
         else {
             // What was never opened still parts what stands before and behind it.
-            if element::role(name).is_some_and(|(_, role)| role != Role::Link) {
+            if element::role(name).is_some_and(|(_, role)| role != ElementRole::Link) {
                 self.space();
             }
             return;
@@ -219,24 +219,24 @@ impl Reader {
     /// What an element does where it ends.
     fn leave(&mut self, open: &Open, at: usize) {
         match open.role {
-            Role::Link => self.end_link(),
-            Role::Cell => {}
-            Role::Row => self.flush(),
+            ElementRole::Link => self.end_link(),
+            ElementRole::Cell => {}
+            ElementRole::Row => self.flush(),
             _ if self.cells == 0 => self.flush(),
             _ => self.space(),
         }
         self.around -= usize::from(open.around);
         match open.role {
-            Role::Dropped => self.dropped -= 1,
-            Role::Main => self.main -= 1,
-            Role::Preformatted => self.preformatted -= 1,
-            Role::Cell => self.cells -= 1,
-            Role::List => self.lists -= 1,
-            Role::Heading(_) | Role::Item | Role::Title => {
+            ElementRole::Dropped => self.dropped -= 1,
+            ElementRole::Main => self.main -= 1,
+            ElementRole::Preformatted => self.preformatted -= 1,
+            ElementRole::Cell => self.cells -= 1,
+            ElementRole::List => self.lists -= 1,
+            ElementRole::Heading(_) | ElementRole::Item | ElementRole::Title => {
                 self.kind = None;
                 self.mark.clear();
             }
-            Role::Form => self.end_form(at),
+            ElementRole::Form => self.end_form(at),
             _ => {}
         }
     }
@@ -273,14 +273,17 @@ impl Reader {
         let is_code = self.preformatted > 0;
         let body = if is_code { text.trim_matches('\n').trim_end() } else { text.trim() };
         let Some(span) = self.span.take().filter(|_| !body.is_empty()) else { return };
-        let kind =
-            if is_code { Kind::Preformatted } else { self.kind.take().unwrap_or(Kind::Text) };
-        if kind == Kind::Title && std::mem::replace(&mut self.titled, true) {
+        let kind = if is_code {
+            BlockKind::Preformatted
+        } else {
+            self.kind.take().unwrap_or(BlockKind::Text)
+        };
+        if kind == BlockKind::Title && std::mem::replace(&mut self.titled, true) {
             return;
         }
         let text = std::mem::take(&mut self.mark) + body;
         let (around, main) = (self.around > 0, self.main > 0);
-        self.page.blocks.push(Block { kind, text, span, around, main });
+        self.page.blocks.push(PageBlock { kind, text, span, around, main });
     }
 
     fn cell(&mut self) {
@@ -302,12 +305,12 @@ impl Reader {
     fn link(&mut self, attributes: &str) {
         self.end_link();
         let to = attribute(attributes, "href").unwrap_or_default().trim().to_owned();
-        self.link = Some(Link { start: self.text.len(), to });
+        self.link = Some(OpenLink { start: self.text.len(), to });
     }
 
     /// Writes where a link leads behind its text, for each address once and never into code.
     fn end_link(&mut self) {
-        let Some(Link { start, to }) = self.link.take() else { return };
+        let Some(OpenLink { start, to }) = self.link.take() else { return };
         let said = self.text.get(start..).unwrap_or_default();
         let bare = said.trim();
         let inside = to.is_empty() || to.starts_with('#') || to.starts_with("javascript:");

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// One piece of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum HtmlPiece<'a> {
     /// `<name attributes>`
     Open { name: &'a str, attributes: &'a str },
     /// `</name>`
@@ -70,20 +70,20 @@ impl<'a> Pieces<'a> {
     }
 
     /// A tag, comment or the like that begins here; `None` where the `<` is only a sign.
-    fn markup(&mut self) -> Option<(usize, Piece<'a>)> {
+    fn markup(&mut self) -> Option<(usize, HtmlPiece<'a>)> {
         let start = self.at;
         let rest = &self.text[start + 1..];
         if rest.starts_with("!--") {
             // `<!-->` is a whole comment.
             let end = self.behind(start + 2, "-->").or_else(|| self.behind(start + 1, ">"))?;
-            return Some((end, Piece::Aside));
+            return Some((end, HtmlPiece::Aside));
         }
         if rest.starts_with("![CDATA[") {
             let end = self.behind(start, "]]>")?;
-            return Some((end, Piece::Text(&self.text[start + 9..end - 3])));
+            return Some((end, HtmlPiece::Text(&self.text[start + 9..end - 3])));
         }
         if rest.starts_with(['!', '?']) {
-            return Some((self.behind(start, ">")?, Piece::Aside));
+            return Some((self.behind(start, ">")?, HtmlPiece::Aside));
         }
         let closing = rest.strip_prefix('/');
         let inner = closing.unwrap_or(rest);
@@ -98,8 +98,8 @@ impl<'a> Pieces<'a> {
             return None;
         };
         let piece = match closing {
-            Some(_) => Piece::Close(name),
-            None => Piece::Open { name, attributes: &self.text[behind..end - 1] },
+            Some(_) => HtmlPiece::Close(name),
+            None => HtmlPiece::Open { name, attributes: &self.text[behind..end - 1] },
         };
         Some((end, piece))
     }
@@ -127,7 +127,7 @@ impl<'a> Pieces<'a> {
 }
 
 impl<'a> Iterator for Pieces<'a> {
-    type Item = (Range<usize>, Piece<'a>);
+    type Item = (Range<usize>, HtmlPiece<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
         let start = self.at;
@@ -138,14 +138,14 @@ impl<'a> Iterator for Pieces<'a> {
             let end = self.raw(name);
             if end > start {
                 self.at = end;
-                return Some((start..end, Piece::Raw(&self.text[start..end])));
+                return Some((start..end, HtmlPiece::Raw(&self.text[start..end])));
             }
         }
         if !self.plain
             && self.text[start..].starts_with('<')
             && let Some((end, piece)) = self.markup()
         {
-            if let Piece::Open { name, .. } = piece {
+            if let HtmlPiece::Open { name, .. } = piece {
                 self.raw = RAW.iter().any(|raw| name.eq_ignore_ascii_case(raw)).then_some(name);
             }
             self.at = end;
@@ -155,7 +155,7 @@ impl<'a> Iterator for Pieces<'a> {
         let skip = self.text[start..].chars().next().map_or(1, char::len_utf8);
         let next = self.text[start + skip..].find('<').filter(|_| !self.plain);
         self.at = next.map_or(self.text.len(), |at| start + skip + at);
-        Some((start..self.at, Piece::Text(&self.text[start..self.at])))
+        Some((start..self.at, HtmlPiece::Text(&self.text[start..self.at])))
     }
 }
 
@@ -165,32 +165,32 @@ mod tests {
 
     use super::*;
 
-    fn check(text: &str, expected: &[Piece<'_>]) {
-        let found: Vec<Piece<'_>> = Pieces::of(text).map(|(_, piece)| piece).collect();
+    fn check(text: &str, expected: &[HtmlPiece<'_>]) {
+        let found: Vec<HtmlPiece<'_>> = Pieces::of(text).map(|(_, piece)| piece).collect();
         assert_eq!(found, expected, "{text}");
     }
 
     #[test]
     fn tags_are_told_from_signs() {
-        let open = |name, attributes| Piece::Open { name, attributes };
-        check("a<b c='>'>d", &[Piece::Text("a"), open("b", " c='>'"), Piece::Text("d")]);
-        check("1 < 2 <3", &[Piece::Text("1 "), Piece::Text("< 2 "), Piece::Text("<3")]);
-        check("<br/></P >", &[open("br", "/"), Piece::Close("P")]);
-        check("<a b=\"c>d", &[open("a", " b=\"c"), Piece::Text("d")]);
-        check("<a b", &[Piece::Text("<a b")]);
-        check("<!-- <p> --><!-->x", &[Piece::Aside, Piece::Aside, Piece::Text("x")]);
-        check("<![CDATA[a<b]]>", &[Piece::Text("a<b")]);
+        let open = |name, attributes| HtmlPiece::Open { name, attributes };
+        check("a<b c='>'>d", &[HtmlPiece::Text("a"), open("b", " c='>'"), HtmlPiece::Text("d")]);
+        check("1 < 2 <3", &[HtmlPiece::Text("1 "), HtmlPiece::Text("< 2 "), HtmlPiece::Text("<3")]);
+        check("<br/></P >", &[open("br", "/"), HtmlPiece::Close("P")]);
+        check("<a b=\"c>d", &[open("a", " b=\"c"), HtmlPiece::Text("d")]);
+        check("<a b", &[HtmlPiece::Text("<a b")]);
+        check("<!-- <p> --><!-->x", &[HtmlPiece::Aside, HtmlPiece::Aside, HtmlPiece::Text("x")]);
+        check("<![CDATA[a<b]]>", &[HtmlPiece::Text("a<b")]);
     }
 
     #[test]
     fn scripts_end_at_their_closing_tag_only() {
-        let open = Piece::Open { name: "SCRIPT", attributes: "" };
+        let open = HtmlPiece::Open { name: "SCRIPT", attributes: "" };
         let code = "if (a</b/.c) '</p>'";
         check(
             &format!("<SCRIPT>{code}</script>x"),
-            &[open, Piece::Raw(code), Piece::Close("script"), Piece::Text("x")],
+            &[open, HtmlPiece::Raw(code), HtmlPiece::Close("script"), HtmlPiece::Text("x")],
         );
-        check("<SCRIPT></scripts>", &[open, Piece::Raw("</scripts>")]);
+        check("<SCRIPT></scripts>", &[open, HtmlPiece::Raw("</scripts>")]);
     }
 
     proptest! {

@@ -1,16 +1,16 @@
 //! Web pages as real tools make them: smaller, with what matters in each.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use epitome_digest_html::Html;
-use epitome_plugin::conformance::{self, Sample};
-use epitome_plugin::{Digest, Digested, Plugin};
+use epitome_digest_html::HtmlDigester;
+use epitome_plugin::conformance::{self, ConformanceSample};
+use epitome_plugin::{DigestInput, DigestOutput, Plugin};
 use proptest::prelude::*;
 
 const RUSTDOC: &str = include_str!("pages/rustdoc.html");
 
-fn digest(text: &str, most: usize) -> Option<Digested> {
+fn digest(text: &str, most: usize) -> Option<DigestOutput> {
     let size = |text: &str| text.len() as u64;
-    Html.digest(&Digest::new(text, most as u64, &size).of("fetch", "{}")).unwrap()
+    HtmlDigester.digest(&DigestInput::new(text, most as u64, &size).of("fetch", "{}")).unwrap()
 }
 
 #[track_caller]
@@ -104,9 +104,9 @@ fn names_failures_and_what_was_asked_for_come_first() {
     let body = body.replacen("Begin 9.</p>", "Begin 9.</p><p>The warranty is 3 years.</p>", 1);
     let text = page(&body);
     let size = |text: &str| text.len() as u64;
-    let job =
-        Digest::new(&text, 3000, &size).of("fetch", r#"{"prompt": "how long is the warranty"}"#);
-    let found = Html.digest(&job).unwrap().unwrap();
+    let job = DigestInput::new(&text, 3000, &size)
+        .of("fetch", r#"{"prompt": "how long is the warranty"}"#);
+    let found = HtmlDigester.digest(&job).unwrap().unwrap();
     assert!(found.text.len() <= 3000);
     for at in 0..20 {
         assert!(found.text.contains(&format!("## Part {at}\nBegin {at}.")), "{at}: {}", found.text);
@@ -121,10 +121,12 @@ fn names_failures_and_what_was_asked_for_come_first() {
 fn files_and_other_texts_are_left_alone() {
     let text = page("<p>text</p>");
     let size = |text: &str| text.len() as u64;
-    let job = |tool, arguments| Digest::new(&text, 1000, &size).of(tool, arguments);
-    assert_eq!(Html.digest(&job("Read", r#"{"file_path": "a.html"}"#)).unwrap(), None);
-    assert_eq!(Html.digest(&job("Bash", r#"{"command": "cat a.html"}"#)).unwrap(), None);
-    assert!(Html.digest(&job("Bash", r#"{"command": "curl http://a"}"#)).unwrap().is_some());
+    let job = |tool, arguments| DigestInput::new(&text, 1000, &size).of(tool, arguments);
+    assert_eq!(HtmlDigester.digest(&job("Read", r#"{"file_path": "a.html"}"#)).unwrap(), None);
+    assert_eq!(HtmlDigester.digest(&job("Bash", r#"{"command": "cat a.html"}"#)).unwrap(), None);
+    assert!(
+        HtmlDigester.digest(&job("Bash", r#"{"command": "curl http://a"}"#)).unwrap().is_some()
+    );
     for other in
         ["", "prose", "<?xml version='1.0'?><a/>", "<!DOCTYPE svg><svg/>", "<html>", "a < b"]
     {
@@ -135,8 +137,10 @@ fn files_and_other_texts_are_left_alone() {
 #[test]
 fn the_laws_of_digests_hold() {
     let mut samples = [conformance::usual(), conformance::odd()].concat();
-    samples.push(Sample::new("rustdoc", RUSTDOC).of("web_fetch", r#"{"url":"https://x.org"}"#));
-    let report = conformance::check(&Html, &samples);
+    samples.push(
+        ConformanceSample::new("rustdoc", RUSTDOC).of("web_fetch", r#"{"url":"https://x.org"}"#),
+    );
+    let report = conformance::check(&HtmlDigester, &samples);
     assert_eq!(report.findings, []);
     assert!(report.made.iter().any(|made| made.sample == "html"), "{:?}", report.made);
 }

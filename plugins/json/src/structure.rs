@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use epitome_plugin::text::outline::{clip, number};
-use epitome_plugin::text::tape::{Kind, Tape};
+use epitome_plugin::text::tape::{JsonKind, JsonTape};
 
 /// How much of a JSON text is said.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ const fn short(string: usize, values: usize, keys: usize, depth: usize) -> Short
 
 /// Writes a text again with short strings, lists and depths.
 pub(crate) struct Shorter<'t, 'a> {
-    tape: &'t Tape<'a>,
+    tape: &'t JsonTape<'a>,
     short: &'t Short,
     /// A value that is said elsewhere.
     table: Option<usize>,
@@ -48,7 +48,7 @@ pub(crate) struct Shorter<'t, 'a> {
 }
 
 impl<'t, 'a> Shorter<'t, 'a> {
-    pub(crate) fn new(tape: &'t Tape<'a>, short: &'t Short, table: Option<usize>) -> Self {
+    pub(crate) fn new(tape: &'t JsonTape<'a>, short: &'t Short, table: Option<usize>) -> Self {
         Self { tape, short, table, left: Vec::new() }
     }
 
@@ -89,7 +89,7 @@ impl<'t, 'a> Shorter<'t, 'a> {
     fn value(
         &mut self,
         at: usize,
-        kind: Kind,
+        kind: JsonKind,
         open: &mut Vec<(usize, char, usize)>,
         out: &mut String,
     ) -> usize {
@@ -99,9 +99,9 @@ impl<'t, 'a> Shorter<'t, 'a> {
             return next;
         }
         let (brackets, noun, most) = match kind {
-            Kind::Object => (['{', '}'], "keys", self.short.keys),
-            Kind::Array => (['[', ']'], "values", self.short.values),
-            Kind::String | Kind::Scalar => {
+            JsonKind::Object => (['{', '}'], "keys", self.short.keys),
+            JsonKind::Array => (['[', ']'], "values", self.short.values),
+            JsonKind::String | JsonKind::Scalar => {
                 let raw = self.tape.raw(at);
                 let said = clip(raw, self.short.string);
                 if said.len() < raw.len() {

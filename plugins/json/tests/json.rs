@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use epitome_digest_json::Json;
-use epitome_plugin::conformance::{self, Sample};
-use epitome_plugin::{Digest, Digested, check};
+use epitome_digest_json::JsonDigester;
+use epitome_plugin::conformance::{self, ConformanceSample};
+use epitome_plugin::{DigestInput, DigestOutput, check};
 use proptest::prelude::*;
 
 fn chars(text: &str) -> u64 {
@@ -17,25 +17,25 @@ fn tokens(text: &str) -> u64 {
     (text.len() as u64).div_ceil(3)
 }
 
-fn digest(tool: &str, text: &str, most: u64) -> Option<Digested> {
-    let job = Digest::new(text, most, &chars).of(tool, "");
-    let digested = check::digest(&Json, &job).unwrap();
-    assert_eq!(digested, check::digest(&Json, &job).unwrap());
+fn digest(tool: &str, text: &str, most: u64) -> Option<DigestOutput> {
+    let job = DigestInput::new(text, most, &chars).of(tool, "");
+    let digested = check::digest(&JsonDigester, &job).unwrap();
+    assert_eq!(digested, check::digest(&JsonDigester, &job).unwrap());
     digested
 }
 
 /// A digest as it is asked for of a result that arrives: half of it, and little of a large one.
-fn arrives(text: &str, least_saved: f64) -> Digested {
+fn arrives(text: &str, least_saved: f64) -> DigestOutput {
     let size = tokens(text);
     let most = if size > 15_000 { 1000 } else { size / 2 };
-    let job = Digest::new(text, most, &tokens).of("query", "");
-    let digested = check::digest(&Json, &job).unwrap().expect("a digest");
+    let job = DigestInput::new(text, most, &tokens).of("query", "");
+    let digested = check::digest(&JsonDigester, &job).unwrap().expect("a digest");
     let saved = 1.0 - tokens(&digested.text) as f64 / size as f64;
     assert!(saved >= least_saved, "{saved}: {}", digested.text);
     digested
 }
 
-fn lists(digested: &Digested, lines: &[&str]) {
+fn lists(digested: &DigestOutput, lines: &[&str]) {
     for line in lines {
         assert!(digested.text.lines().any(|said| said == *line), "{line}: {}", digested.text);
     }
@@ -242,8 +242,8 @@ fn other_json_keeps_its_keys() {
 fn a_profile_says_how_large_a_whole_table_may_be() {
     let text = users();
     let options = serde_json::json!({ "whole": 20_000 });
-    let job = Digest::new(&text, 10_000, &tokens).with(&options);
-    let digested = check::digest(&Json, &job).unwrap().unwrap();
+    let job = DigestInput::new(&text, 10_000, &tokens).with(&options);
+    let digested = check::digest(&JsonDigester, &job).unwrap().unwrap();
     assert!(digested.left.is_empty() && digested.text.lines().count() == 403);
 }
 
@@ -265,8 +265,8 @@ fn deep_and_wide_texts_end() {
 #[test]
 fn the_laws_of_digests_hold() {
     let mut samples = [conformance::usual(), conformance::odd()].concat();
-    samples.push(Sample::new("users", users()));
-    let report = conformance::check(&Json, &samples);
+    samples.push(ConformanceSample::new("users", users()));
+    let report = conformance::check(&JsonDigester, &samples);
     assert!(report.findings.is_empty(), "{:#?}", report.findings);
     assert!(report.made.iter().filter(|made| made.sample.starts_with("json")).count() >= 2);
 }
@@ -294,7 +294,7 @@ fn json() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn any_json_conforms(text in json()) {
-        let report = conformance::check(&Json, &[Sample::new("any", text)]);
+        let report = conformance::check(&JsonDigester, &[ConformanceSample::new("any", text)]);
         prop_assert!(report.findings.is_empty(), "{:#?}", report.findings);
     }
 }

@@ -6,14 +6,16 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use epitome_plugin::text::asked::Asked;
-use epitome_plugin::text::outline::{Cap, Item, Outline, counted, passages, spread};
+use epitome_plugin::text::outline::{
+    DigestOutline, OutlineItem, RankCap, counted, passages, spread,
+};
+use epitome_plugin::text::query::QueryWords;
 use epitome_plugin::text::{kind, shape};
-use epitome_plugin::{Digest, Digested};
+use epitome_plugin::{DigestInput, DigestOutput};
 use rustc_hash::FxHashMap;
 
 use crate::KIND;
-use crate::listing::{Entry, Listing, Sort, bytes};
+use crate::listing::{Listing, ListingEntry, Sort, bytes};
 
 /// All names are said up to this size, by the measure of the job.
 pub(crate) const WHOLE: u64 = 1500;
@@ -38,26 +40,31 @@ const ODD: u32 = 2;
 const OTHER: u32 = 3;
 const LIKE: u32 = 1 << 16;
 
-pub(crate) fn digest(job: &Digest<'_>, listing: &Listing<'_>) -> Option<Digested> {
+pub(crate) fn digest(job: &DigestInput<'_>, listing: &Listing<'_>) -> Option<DigestOutput> {
     if listing.sort == Sort::Sizes {
         return by_size(job, listing);
     }
-    let fold = Fold::of(job, listing);
-    let cap = |rank, most| Cap { rank, most };
+    let fold = FoldedListing::of(job, listing);
+    let cap = |rank, most| RankCap { rank, most };
     let caps = || vec![cap(OTHER, job.number("whole", WHOLE)), cap(LIKE, 0)];
     DEPTHS.iter().find_map(|&(depth, all)| {
         let noun = (!all).then_some("folders");
-        let outline =
-            Outline { head: fold.head(), items: fold.items(depth), caps: caps(), noun, must: all };
+        let outline = DigestOutline {
+            head: fold.head(),
+            items: fold.items(depth),
+            caps: caps(),
+            noun,
+            must: all,
+        };
         let digested = outline.fill(job, KIND)?;
         let beside = fold.beside();
         let left = passages(job.text, digested.left.into_iter().chain(beside));
-        (digested.text.len() < job.text.len()).then_some(Digested { left, ..digested })
+        (digested.text.len() < job.text.len()).then_some(DigestOutput { left, ..digested })
     })
 }
 
 /// What `du` says: the sum and the largest.
-fn by_size(job: &Digest<'_>, listing: &Listing<'_>) -> Option<Digested> {
+fn by_size(job: &DigestInput<'_>, listing: &Listing<'_>) -> Option<DigestOutput> {
     let mut order: Vec<usize> = (0..listing.entries.len()).collect();
     let size = |index: &usize| bytes(listing.entries[*index].size).unwrap_or_default();
     order.sort_by(|one, other| size(other).total_cmp(&size(one)).then(one.cmp(other)));
@@ -78,25 +85,25 @@ fn by_size(job: &Digest<'_>, listing: &Listing<'_>) -> Option<Digested> {
     spans.sort_by_key(|(span, _)| span.start);
     let items = spans.into_iter().enumerate().map(|(like, (span, rank))| {
         let text = Cow::Borrowed(&job.text[span.clone()]);
-        Item { text, span, rank, like, whole: true }
+        OutlineItem { text, span, rank, like, whole: true }
     });
     let head = format!("[… sizes of {}, the largest]", counted(listing.entries.len(), "entries"));
-    let caps = vec![Cap { rank: ODD + LARGEST as u32, most: job.number("whole", WHOLE) }];
+    let caps = vec![RankCap { rank: ODD + LARGEST as u32, most: job.number("whole", WHOLE) }];
     let items = items.collect();
     let digested =
-        Outline { head, items, caps, noun: Some("lines"), must: false }.fill(job, KIND)?;
+        DigestOutline { head, items, caps, noun: Some("lines"), must: false }.fill(job, KIND)?;
     (digested.text.len() < job.text.len()).then_some(digested)
 }
 
-fn asked(job: &Digest<'_>, listing: &Listing<'_>) -> Asked {
-    Asked::of(job.arguments, listing.entries.iter().map(|entry| entry.name))
+fn asked(job: &DigestInput<'_>, listing: &Listing<'_>) -> QueryWords {
+    QueryWords::of(job.arguments, listing.entries.iter().map(|entry| entry.name))
 }
 
 /// A listing and what its entries have in common.
-struct Fold<'a> {
+struct FoldedListing<'a> {
     text: &'a str,
     listing: &'a Listing<'a>,
-    asked: Asked,
+    asked: QueryWords,
     /// How many entries have which access.
     accesses: FxHashMap<&'a [&'a str], usize>,
     /// The access that most files have, and that most folders have.
@@ -105,9 +112,9 @@ struct Fold<'a> {
     large: f64,
 }
 
-impl<'a> Fold<'a> {
-    fn of(job: &Digest<'a>, listing: &'a Listing<'a>) -> Self {
-        let counts = |entries: &mut dyn Iterator<Item = &'a Entry<'a>>| {
+impl<'a> FoldedListing<'a> {
+    fn of(job: &DigestInput<'a>, listing: &'a Listing<'a>) -> Self {
+        let counts = |entries: &mut dyn Iterator<Item = &'a ListingEntry<'a>>| {
             let mut counts: FxHashMap<&[&str], usize> = FxHashMap::default();
             entries.for_each(|entry| *counts.entry(&entry.access).or_default() += 1);
             counts
@@ -146,36 +153,53 @@ impl<'a> Fold<'a> {
     }
 
     /// Whether its access is another than the head says.
-    fn differs(&self, entry: &Entry<'_>) -> bool {
+    fn differs(&self, entry: &ListingEntry<'_>) -> bool {
         entry.access != self.usual[usize::from(entry.is_folder)]
     }
 
     /// Whether its access is as that of few others, or there is nothing in it.
-    fn is_odd(&self, entry: &Entry<'_>) -> bool {
+    fn is_odd(&self, entry: &ListingEntry<'_>) -> bool {
         let same = self.accesses.get(&*entry.access).copied().unwrap_or_default();
         let few = same as f64 <= self.listing.entries.len() as f64 * FEW;
         self.differs(entry) && few || entry.size == "0"
     }
 
     /// Each folder down to a depth, and below it what lies in it.
-    fn items(&self, depth: usize) -> Vec<Item<'a>> {
+    fn items(&self, depth: usize) -> Vec<OutlineItem<'a>> {
         let mut items = Vec::new();
         for span in &self.listing.others {
             let own = items.len();
             let text = Cow::Borrowed(&self.text[span.clone()]);
-            items.push(Item { text, span: span.clone(), rank: HEAD, like: own, whole: true });
+            items.push(OutlineItem {
+                text,
+                span: span.clone(),
+                rank: HEAD,
+                like: own,
+                whole: true,
+            });
         }
         for (folder, entries) in self.grouped(depth) {
             let start = entries.first().map_or(0, |entry| entry.span.start);
             let own = items.len();
             let text = heading(folder, &entries).into();
-            items.push(Item { text, span: start..start, rank: HEAD, like: own, whole: true });
+            items.push(OutlineItem {
+                text,
+                span: start..start,
+                rank: HEAD,
+                like: own,
+                whole: true,
+            });
             self.entries(folder, &entries, &mut items);
         }
         items
     }
 
-    fn entries(&self, folder: &str, entries: &[&'a Entry<'a>], items: &mut Vec<Item<'a>>) {
+    fn entries(
+        &self,
+        folder: &str,
+        entries: &[&'a ListingEntry<'a>],
+        items: &mut Vec<OutlineItem<'a>>,
+    ) {
         let mut endings: FxHashMap<&str, usize> = FxHashMap::default();
         entries.iter().for_each(|entry| *endings.entry(ending(entry.name)).or_default() += 1);
         let mut kinds: FxHashMap<(u64, &[&str]), usize> = FxHashMap::default();
@@ -197,12 +221,12 @@ impl<'a> Fold<'a> {
             let like = if rank <= ODD { own } else { like };
             let rank = if like == own { rank } else { LIKE };
             let whole = text.len() >= entry.span.len();
-            items.push(Item { text, span: entry.span.clone(), rank, like, whole });
+            items.push(OutlineItem { text, span: entry.span.clone(), rank, like, whole });
         }
     }
 
     /// An entry as it is shown below the head of a folder; its whole `line` where that is said.
-    fn said(&self, folder: &str, entry: &Entry<'a>, line: bool) -> Cow<'a, str> {
+    fn said(&self, folder: &str, entry: &ListingEntry<'a>, line: bool) -> Cow<'a, str> {
         let below = entry.folder.strip_prefix(folder).unwrap_or_default();
         if self.listing.sort == Sort::Long && line && below.is_empty() {
             return Cow::Borrowed(&self.text[entry.span.clone()]);
@@ -217,9 +241,9 @@ impl<'a> Fold<'a> {
     }
 
     /// The entries of each folder, in the order in which folders were first seen.
-    fn grouped(&self, depth: usize) -> Vec<(&'a str, Vec<&'a Entry<'a>>)> {
+    fn grouped(&self, depth: usize) -> Vec<(&'a str, Vec<&'a ListingEntry<'a>>)> {
         let mut places: FxHashMap<&str, usize> = FxHashMap::default();
-        let mut out: Vec<(&'a str, Vec<&'a Entry<'a>>)> = Vec::new();
+        let mut out: Vec<(&'a str, Vec<&'a ListingEntry<'a>>)> = Vec::new();
         let inner = self.listing.entries.iter().filter(|entry| !matches!(entry.name, "." | ".."));
         for entry in inner {
             let folder = upper(&entry.folder, depth);
@@ -243,7 +267,7 @@ fn upper(folder: &str, depth: usize) -> &str {
 }
 
 /// The head of a folder: its path and what is in it.
-fn heading(folder: &str, entries: &[&Entry<'_>]) -> String {
+fn heading(folder: &str, entries: &[&ListingEntry<'_>]) -> String {
     let folders = entries.iter().filter(|entry| entry.is_folder).count();
     let mut said: Vec<String> = Vec::new();
     for (count, noun) in [(entries.len() - folders, "files"), (folders, "folders")] {

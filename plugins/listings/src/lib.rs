@@ -12,7 +12,7 @@ mod fold;
 mod listing;
 
 use epitome_plugin::text::shape;
-use epitome_plugin::{About, Digest, Digested, Failed, Plugin};
+use epitome_plugin::{DigestInput, DigestOutput, Plugin, PluginFailure, PluginInfo};
 
 use listing::Listing;
 
@@ -21,17 +21,17 @@ const KIND: &str = "listing";
 
 /// Digests listings of files.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Listings;
+pub struct ListingDigester;
 
-impl Plugin for Listings {
-    fn about(&self) -> About {
-        About::new("listings", "1")
+impl Plugin for ListingDigester {
+    fn about(&self) -> PluginInfo {
+        PluginInfo::new("listings", "1")
             .with_doc("listings of files: folders with counts, the largest entries and odd ones")
             .with_digest()
             .with_option("whole", fold::WHOLE, "tokens up to which all names of a listing are said")
     }
 
-    fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+    fn digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
         if shape::reads_file(job) {
             return Ok(None);
         }

@@ -14,7 +14,7 @@ const MONTHS: [&str; 12] =
 
 /// A file or a folder.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct ListingEntry<'a> {
     /// Where it lies, with a slash at the end; empty where nothing says so.
     pub(crate) folder: Cow<'a, str>,
     pub(crate) name: &'a str,
@@ -29,7 +29,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) span: Range<usize>,
 }
 
-impl Entry<'_> {
+impl ListingEntry<'_> {
     /// Its path as a folder.
     fn path(&self) -> String {
         format!("{}{}/", self.folder, self.name.trim_end_matches('/'))
@@ -52,7 +52,7 @@ pub(crate) enum Sort {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Listing<'a> {
     pub(crate) sort: Sort,
-    pub(crate) entries: Vec<Entry<'a>>,
+    pub(crate) entries: Vec<ListingEntry<'a>>,
     /// Lines that name no entry: errors and sums.
     pub(crate) others: Vec<Range<usize>>,
 }
@@ -74,7 +74,7 @@ impl<'a> Listing<'a> {
     /// What other entries lie in is a folder, whether its own line says so or not.
     fn mark_folders(&mut self) {
         let folders: FxHashSet<&str> = self.entries.iter().map(|entry| &*entry.folder).collect();
-        let holds = |entry: &Entry<'_>| folders.contains(&*entry.path());
+        let holds = |entry: &ListingEntry<'_>| folders.contains(&*entry.path());
         let marks: Vec<bool> = self.entries.iter().map(holds).collect();
         for (entry, holds) in self.entries.iter_mut().zip(marks) {
             entry.has_head = holds || matches!(entry.name, "." | "..");
@@ -132,7 +132,7 @@ fn long<'a>(text: &'a str, spans: Vec<Range<usize>>) -> Listing<'a> {
 }
 
 /// An entry with its mode, links, owner, group, size and date.
-fn long_entry(line: &str, span: Range<usize>) -> Option<Entry<'_>> {
+fn long_entry(line: &str, span: Range<usize>) -> Option<ListingEntry<'_>> {
     let place = |word: &str| word.as_ptr() as usize - line.as_ptr() as usize;
     let words: Vec<&str> = line.split_whitespace().take(16).collect();
     let mode = words.iter().take(3).position(|word| is_mode(word))?;
@@ -146,7 +146,7 @@ fn long_entry(line: &str, span: Range<usize>) -> Option<Entry<'_>> {
     let is_link = words[mode].starts_with('l');
     // What a link leads to is part of what is shown of it, not of its name.
     let named = name.split_once(" -> ").filter(|_| is_link).map_or(name, |(name, _)| name);
-    (!named.is_empty()).then(|| Entry {
+    (!named.is_empty()).then(|| ListingEntry {
         name: named,
         is_folder: words[mode].starts_with('d'),
         size: words[date - 1],
@@ -157,7 +157,7 @@ fn long_entry(line: &str, span: Range<usize>) -> Option<Entry<'_>> {
             .map(|(_, word)| *word)
             .collect(),
         span,
-        ..Entry::default()
+        ..ListingEntry::default()
     })
 }
 
@@ -224,13 +224,13 @@ fn drawn<'a>(text: &'a str, spans: Vec<Range<usize>>) -> Listing<'a> {
             above.iter().flat_map(|name| [name.trim_end_matches('/'), "/"]).collect();
         let is_folder = name.ends_with('/');
         above.push(name);
-        out.entries.push(Entry {
+        out.entries.push(ListingEntry {
             folder: folder.into(),
             name,
             is_folder,
             size,
             span,
-            ..Entry::default()
+            ..ListingEntry::default()
         });
     }
     out
@@ -255,12 +255,12 @@ fn sizes<'a>(text: &'a str, spans: Vec<Range<usize>>) -> Listing<'a> {
             Some((size, path)) => {
                 let (folder, name) = split(path);
                 let size = size.trim();
-                out.entries.push(Entry {
+                out.entries.push(ListingEntry {
                     folder: folder.into(),
                     name,
                     size,
                     span,
-                    ..Entry::default()
+                    ..ListingEntry::default()
                 });
             }
             None => out.others.push(span),
@@ -280,15 +280,20 @@ fn names<'a>(text: &'a str, spans: Vec<Range<usize>>) -> Listing<'a> {
         if let (Some(path), false) = (heading(line), is_inner) {
             folder = Some(as_folder(path));
         } else if let (Some(folder), false) = (&folder, is_inner || line.contains('/')) {
-            out.entries.push(Entry {
+            out.entries.push(ListingEntry {
                 folder: folder.clone(),
                 name: line,
                 span,
-                ..Entry::default()
+                ..ListingEntry::default()
             });
         } else if is_path(line) {
             let (folder, name) = split(line);
-            out.entries.push(Entry { folder: folder.into(), name, span, ..Entry::default() });
+            out.entries.push(ListingEntry {
+                folder: folder.into(),
+                name,
+                span,
+                ..ListingEntry::default()
+            });
         } else {
             out.others.push(span);
         }

@@ -1,9 +1,9 @@
 //! What becomes of listings: folders with counts, the largest entries and those that stand out.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use epitome_digest_listings::Listings;
-use epitome_plugin::conformance::{self, Sample};
-use epitome_plugin::{Digest, Digested, check};
+use epitome_digest_listings::ListingDigester;
+use epitome_plugin::conformance::{self, ConformanceSample};
+use epitome_plugin::{DigestInput, DigestOutput, check};
 use proptest::prelude::*;
 
 /// `ls -lR` of a toolchain's folder.
@@ -19,17 +19,17 @@ fn tokens(text: &str) -> u64 {
 }
 
 /// Of a text in at most so many bytes.
-fn asked(text: &str, most: usize, arguments: &str) -> Option<Digested> {
-    let job = Digest::new(text, most as u64 / 4, &tokens).of("bash", arguments);
-    check::digest(&Listings, &job).unwrap()
+fn asked(text: &str, most: usize, arguments: &str) -> Option<DigestOutput> {
+    let job = DigestInput::new(text, most as u64 / 4, &tokens).of("bash", arguments);
+    check::digest(&ListingDigester, &job).unwrap()
 }
 
-fn digest(text: &str, most: usize) -> Option<Digested> {
+fn digest(text: &str, most: usize) -> Option<DigestOutput> {
     asked(text, most, r#"{"command": "ls"}"#)
 }
 
 #[track_caller]
-fn holds(digested: &Digested, lines: &[&str]) {
+fn holds(digested: &DigestOutput, lines: &[&str]) {
     for line in lines {
         assert!(digested.text.lines().any(|said| said == *line), "{line}: {}", digested.text);
     }
@@ -173,9 +173,9 @@ fn source_code_is_no_listing() {
 fn the_laws_of_digests_hold() {
     let mut samples = [conformance::usual(), conformance::odd()].concat();
     for (name, text) in [("long", LONG), ("paths", PATHS), ("sizes", SIZES)] {
-        samples.push(Sample::new(name, text).of("bash", r#"{"command":"ls"}"#));
+        samples.push(ConformanceSample::new(name, text).of("bash", r#"{"command":"ls"}"#));
     }
-    let report = conformance::check(&Listings, &samples);
+    let report = conformance::check(&ListingDigester, &samples);
     assert_eq!(report.findings, []);
     assert!(report.made.iter().any(|made| made.sample == "listing"), "{:?}", report.made);
 }

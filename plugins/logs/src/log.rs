@@ -6,9 +6,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use epitome_plugin::text::outline::{Cap, Item, Outline, clip, counted, share, spread};
+use epitome_plugin::text::outline::{
+    DigestOutline, OutlineItem, RankCap, clip, counted, share, spread,
+};
 use epitome_plugin::text::{kind, shape};
-use epitome_plugin::{Digest, Digested};
+use epitome_plugin::{DigestInput, DigestOutput};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::reports;
@@ -58,8 +60,8 @@ const FAILING_LINE: usize = 2000;
 
 /// The lines of a log.
 #[derive(Debug)]
-pub(crate) struct Log<'a> {
-    lines: Vec<Line<'a>>,
+pub(crate) struct ParsedLog<'a> {
+    lines: Vec<LogLine<'a>>,
     kinds: usize,
     reports: usize,
     /// How many lines say when or how bad.
@@ -68,12 +70,12 @@ pub(crate) struct Log<'a> {
 }
 
 #[derive(Debug)]
-struct Line<'a> {
+struct LogLine<'a> {
     text: Cow<'a, str>,
     span: Range<usize>,
     tells: Tells,
     /// Its place from the nearer end of the report that it is part of, heading and end being close.
-    report: Option<Place>,
+    report: Option<ReportPosition>,
     /// The first line of its kind, and how many there are up to this one.
     like: usize,
     ordinal: u32,
@@ -90,13 +92,13 @@ enum Tells {
 
 /// Where a line stands in its report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum ReportPosition {
     Heading,
     Near,
     Between,
 }
 
-impl<'a> Log<'a> {
+impl<'a> ParsedLog<'a> {
     /// Reads a text; empty lines are dropped outside of reports.
     pub(crate) fn read(text: &'a str) -> Self {
         let spans: Vec<Range<usize>> = shape::lines(text).collect();
@@ -104,22 +106,22 @@ impl<'a> Log<'a> {
             spans.iter().map(|span| shape::plain(&text[span.clone()])).collect();
         let trimmed: Vec<&str> = texts.iter().map(|line| line.trim_end()).collect();
         let reports = reports::find(&trimmed);
-        let mut places: Vec<Option<Place>> = vec![None; spans.len()];
+        let mut places: Vec<Option<ReportPosition>> = vec![None; spans.len()];
         for report in &reports {
             for at in report.clone() {
                 let near = at < report.start + REPORT_FIRST || at + REPORT_LAST >= report.end;
                 places[at] = Some(match at == report.start {
-                    true => Place::Heading,
-                    false if near => Place::Near,
-                    false => Place::Between,
+                    true => ReportPosition::Heading,
+                    false if near => ReportPosition::Near,
+                    false => ReportPosition::Between,
                 });
             }
         }
-        let mut lines: Vec<Line<'a>> = Vec::with_capacity(spans.len());
+        let mut lines: Vec<LogLine<'a>> = Vec::with_capacity(spans.len());
         for ((text, span), report) in texts.into_iter().zip(spans).zip(places) {
             if report.is_some() || !text.trim().is_empty() {
                 let tells = Tells::of(&text);
-                lines.push(Line { text, span, tells, report, like: 0, ordinal: 0 });
+                lines.push(LogLine { text, span, tells, report, like: 0, ordinal: 0 });
             }
         }
         let mut log = Self { lines, kinds: 0, reports: reports.len(), stamped: 0, failures: 0 };
@@ -168,7 +170,7 @@ impl<'a> Log<'a> {
     }
 
     /// The digest; `None` where nothing fits, or not the failures that have to be said.
-    pub(crate) fn digest(&self, job: &Digest<'_>) -> Option<Digested> {
+    pub(crate) fn digest(&self, job: &DigestInput<'_>) -> Option<DigestOutput> {
         let mut ranks = self.ranks(job.number("failures", OF_ONE_KIND));
         let size = job.size(job.text);
         let again = share(size, 0.03).clamp(600, 1000);
@@ -177,19 +179,19 @@ impl<'a> Log<'a> {
             let most = if rank < KIND { FAILING_LINE } else { LINE };
             let text = clip(&line.text, most);
             let whole = text.len() == line.text.len();
-            Item { text, span: line.span.clone(), rank, like: line.like, whole }
+            OutlineItem { text, span: line.span.clone(), rank, like: line.like, whole }
         });
         let caps = vec![
-            Cap { rank: SUM, most: again },
-            Cap { rank: KIND, most: share(size, 0.025).clamp(500, 800) },
-            Cap { rank: REPEAT, most: share(size, 0.01).clamp(150, 250) },
+            RankCap { rank: SUM, most: again },
+            RankCap { rank: KIND, most: share(size, 0.025).clamp(500, 800) },
+            RankCap { rank: REPEAT, most: share(size, 0.01).clamp(150, 250) },
         ];
         let (head, items) = (self.head(), items.collect());
-        Outline { head, items, caps, noun: Some("lines"), must: true }.fill(job, "log")
+        DigestOutline { head, items, caps, noun: Some("lines"), must: true }.fill(job, "log")
     }
 
     fn head(&self) -> String {
-        let told = |line: &&Line<'_>| line.report.is_none() || !line.text.trim().is_empty();
+        let told = |line: &&LogLine<'_>| line.report.is_none() || !line.text.trim().is_empty();
         let lines = counted(self.lines.iter().filter(told).count(), "lines");
         let reports = match self.reports {
             0 => String::new(),
@@ -201,7 +203,7 @@ impl<'a> Log<'a> {
     /// Demands all lines that tell of something bad where they take little room, or else the first
     /// of each kind, or else the first failures: no digest is better than one that keeps quiet about
     /// them.
-    fn demand(&self, ranks: &mut [u32], job: &Digest<'_>, little: u64) {
+    fn demand(&self, ranks: &mut [u32], job: &DigestInput<'_>, little: u64) {
         let bad: Vec<bool> = self.lines.iter().map(|line| line.tells != Tells::Nothing).collect();
         let mut kinds = FxHashSet::default();
         let lines = bad.iter().zip(&self.lines);
@@ -252,14 +254,14 @@ impl<'a> Log<'a> {
         let outermost = index == 0 || index + 2 >= all;
         let first = line.ordinal == 1;
         match (line.report, line.tells) {
-            (Some(Place::Heading), _) => FAILURE,
+            (Some(ReportPosition::Heading), _) => FAILURE,
             (Some(_), Tells::Failure | Tells::Grave) => FAILURE,
             (None, Tells::Grave) if first => GRAVE,
             _ if outermost => OUTERMOST,
             (None, Tells::Failure) if first => FAILURE,
-            (Some(Place::Near), _) => TRACE,
+            (Some(ReportPosition::Near), _) => TRACE,
             _ if is_end && counts[line.like] < COMMON => TRACE,
-            (Some(Place::Between), _) => AGAIN,
+            (Some(ReportPosition::Between), _) => AGAIN,
             (None, Tells::Warning | Tells::Failure | Tells::Grave)
                 if u64::from(line.ordinal) <= of_one_kind =>
             {

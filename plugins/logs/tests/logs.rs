@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use epitome_digest_logs::Logs;
-use epitome_plugin::conformance::{self, Sample};
-use epitome_plugin::{Digest, Digested, check};
+use epitome_digest_logs::LogDigester;
+use epitome_plugin::conformance::{self, ConformanceSample};
+use epitome_plugin::{DigestInput, DigestOutput, check};
 use proptest::prelude::*;
 
 fn chars(text: &str) -> u64 {
@@ -17,25 +17,25 @@ fn tokens(text: &str) -> u64 {
     (text.len() as u64).div_ceil(3)
 }
 
-fn digest(tool: &str, text: &str, most: u64) -> Option<Digested> {
-    let job = Digest::new(text, most, &chars).of(tool, "");
-    let digested = check::digest(&Logs, &job).unwrap();
-    assert_eq!(digested, check::digest(&Logs, &job).unwrap());
+fn digest(tool: &str, text: &str, most: u64) -> Option<DigestOutput> {
+    let job = DigestInput::new(text, most, &chars).of(tool, "");
+    let digested = check::digest(&LogDigester, &job).unwrap();
+    assert_eq!(digested, check::digest(&LogDigester, &job).unwrap());
     digested
 }
 
 /// A digest as it is asked for of a result that arrives: half of it, and little of a large one.
-fn arrives(text: &str, least_saved: f64) -> Digested {
+fn arrives(text: &str, least_saved: f64) -> DigestOutput {
     let size = tokens(text);
     let most = if size > 15_000 { 1000 } else { size / 2 };
-    let job = Digest::new(text, most, &tokens).of("Bash", "");
-    let digested = check::digest(&Logs, &job).unwrap().expect("a digest");
+    let job = DigestInput::new(text, most, &tokens).of("Bash", "");
+    let digested = check::digest(&LogDigester, &job).unwrap().expect("a digest");
     let saved = 1.0 - tokens(&digested.text) as f64 / size as f64;
     assert!(saved >= least_saved, "{saved}: {}", digested.text);
     digested
 }
 
-fn holds(digested: &Digested, lines: &[&str]) {
+fn holds(digested: &DigestOutput, lines: &[&str]) {
     for line in lines {
         assert!(digested.text.lines().any(|said| said == *line), "{line}: {}", digested.text);
     }
@@ -182,7 +182,7 @@ fn hostile_texts_end() {
 #[test]
 fn the_laws_of_digests_hold() {
     let samples = [conformance::usual(), conformance::odd()].concat();
-    let report = conformance::check(&Logs, &samples);
+    let report = conformance::check(&LogDigester, &samples);
     assert!(report.findings.is_empty(), "{:#?}", report.findings);
     for name in ["log", "test run"] {
         assert!(report.made.iter().any(|made| made.sample == name), "{name}");
@@ -255,7 +255,7 @@ proptest! {
 
     #[test]
     fn any_output_conforms(text in output()) {
-        let report = conformance::check(&Logs, &[Sample::new("any", text)]);
+        let report = conformance::check(&LogDigester, &[ConformanceSample::new("any", text)]);
         prop_assert!(report.findings.is_empty(), "{:#?}", report.findings);
     }
 }

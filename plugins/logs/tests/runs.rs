@@ -2,8 +2,8 @@
 //! stay word for word with their traces.
 #![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
-use epitome_digest_logs::Logs;
-use epitome_plugin::{Digest, check};
+use epitome_digest_logs::LogDigester;
+use epitome_plugin::{DigestInput, check};
 
 /// The tests that fail, by their numbers.
 const FAILING: [usize; 3] = [311, 907, 1650];
@@ -60,9 +60,9 @@ fn check(runner: &str, run: &Run) {
     // As it is asked for of a result that arrives: half of it, and little of a large one.
     let size = tokens(&text);
     let most = if size > 15_000 { 1000 } else { size / 2 };
-    let job = Digest::new(&text, most, &tokens).of("Bash", r#"{"command":"run the tests"}"#);
-    let digested = check::digest(&Logs, &job).unwrap().unwrap_or_else(|| panic!("{runner}"));
-    assert_eq!(check::digest(&Logs, &job).unwrap().as_ref(), Some(&digested));
+    let job = DigestInput::new(&text, most, &tokens).of("Bash", r#"{"command":"run the tests"}"#);
+    let digested = check::digest(&LogDigester, &job).unwrap().unwrap_or_else(|| panic!("{runner}"));
+    assert_eq!(check::digest(&LogDigester, &job).unwrap().as_ref(), Some(&digested));
     let said = &digested.text;
     let saved = 1.0 - tokens(said) as f64 / size as f64;
     assert!(saved >= 0.95, "{runner} {saved}: {said}");

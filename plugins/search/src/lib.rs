@@ -2,30 +2,30 @@
 //! folder.
 //!
 //! Invariant: a shown hit keeps its line number and its words; every path is shown, or its folder
-//! with a count. Hosts register [`Search`] by name.
+//! with a count. Hosts register [`SearchDigester`] by name.
 
-mod found;
 mod outlines;
+mod results;
 
 use epitome_plugin::text::shape;
-use epitome_plugin::{About, Digest, Digested, Failed, Plugin};
+use epitome_plugin::{DigestInput, DigestOutput, Plugin, PluginFailure, PluginInfo};
 
 /// Digests hits of searches and lists of files.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Search;
+pub struct SearchDigester;
 
-impl Plugin for Search {
-    fn about(&self) -> About {
-        About::new("search", "1")
+impl Plugin for SearchDigester {
+    fn about(&self) -> PluginInfo {
+        PluginInfo::new("search", "1")
             .with_doc("hits of searches and lists of files, by file or folder")
             .with_digest()
     }
 
-    fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+    fn digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
         if shape::reads_file(job) {
             return Ok(None);
         }
-        let found = found::Found::read(job.text);
+        let found = results::SearchResults::read(job.text);
         Ok(if found.is_one() { found.digest(job) } else { None })
     }
 }

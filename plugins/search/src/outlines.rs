@@ -7,11 +7,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use epitome_plugin::text::kind;
-use epitome_plugin::text::outline::{self, Cap, Item, Outline, clip, counted, passages, share};
-use epitome_plugin::{Digest, Digested};
+use epitome_plugin::text::outline::{
+    self, DigestOutline, OutlineItem, RankCap, clip, counted, passages, share,
+};
+use epitome_plugin::{DigestInput, DigestOutput};
 use rustc_hash::FxHashMap;
 
-use crate::found::{Found, Hit, is_beside};
+use crate::results::{SearchLine, SearchResults, is_beside};
 
 const KIND: &str = "search";
 /// A line has at most about this many bytes.
@@ -28,21 +30,21 @@ const FIRST: u32 = 1;
 const BESIDE: u32 = 1 << 15;
 const LIKE: u32 = 1 << 16;
 
-impl<'a> Found<'a> {
+impl<'a> SearchResults<'a> {
     /// The digest; `None` where nothing fits.
-    pub(crate) fn digest(&self, job: &Digest<'_>) -> Option<Digested> {
+    pub(crate) fn digest(&self, job: &DigestInput<'_>) -> Option<DigestOutput> {
         let (items, how) = if self.hits > 0 {
             (self.by_file(job), "by file")
         } else {
             (self.by_folder(), "by folder")
         };
         let caps = self.caps(job);
-        let outline = Outline { head: self.head(how), items, caps, noun: None, must: true };
+        let outline = DigestOutline { head: self.head(how), items, caps, noun: None, must: true };
         outline.fill(job, KIND).or_else(|| self.folders(job))
     }
 
     /// Each file, and below it its hits: those that say something else before those that do not.
-    fn by_file(&self, job: &Digest<'a>) -> Vec<Item<'a>> {
+    fn by_file(&self, job: &DigestInput<'a>) -> Vec<OutlineItem<'a>> {
         let mut items = Vec::with_capacity(self.files.len() + self.hits);
         let mut kinds: FxHashMap<u64, usize> = FxHashMap::default();
         for file in &self.files {
@@ -51,14 +53,14 @@ impl<'a> Found<'a> {
                 hits => titled(file.path, &counted(hits, "hits")).into(),
             };
             push(&mut items, head, file.span.clone(), HEAD, true);
-            for (place, Hit { span, said }) in file.hits.iter().enumerate() {
+            for (place, SearchLine { span, said }) in file.hits.iter().enumerate() {
                 let hit = &job.text[*said..span.end];
                 let text = clip(hit, LINE);
                 let whole = text.len() == hit.len();
                 let own = items.len();
                 let like = *kinds.entry(kind::of(hit).0).or_insert(own);
                 let rank = if like == own { first(hit, place) } else { LIKE + place as u32 };
-                items.push(Item { text, span: span.clone(), rank, like, whole });
+                items.push(OutlineItem { text, span: span.clone(), rank, like, whole });
             }
         }
         self.push_others(job, &mut items);
@@ -66,7 +68,7 @@ impl<'a> Found<'a> {
     }
 
     /// Each folder, and below it the names in it.
-    fn by_folder(&self) -> Vec<Item<'a>> {
+    fn by_folder(&self) -> Vec<OutlineItem<'a>> {
         let mut items = Vec::new();
         for (folder, files) in self.grouped(usize::MAX) {
             let head = titled(folder, &counted(files.len(), "files"));
@@ -85,7 +87,7 @@ impl<'a> Found<'a> {
 
     /// All folders, as deep as they fit, and of each the first files and the hits that say
     /// something else.
-    fn folders(&self, job: &Digest<'_>) -> Option<Digested> {
+    fn folders(&self, job: &DigestInput<'_>) -> Option<DigestOutput> {
         let kinds = self.kinds(job);
         DEPTHS.iter().find_map(|&(depth, all)| {
             let mut items = Vec::new();
@@ -100,8 +102,9 @@ impl<'a> Found<'a> {
                 push(&mut items, said.into(), 0..0, HEAD, true);
                 for (place, file) in files.iter().map(|file| &self.files[*file]).enumerate() {
                     let name = &file.path[folder.len()..];
-                    let told = |hit: &&Hit| all && kinds.contains_key(&hit.said);
-                    let (told, others): (Vec<&Hit>, Vec<&Hit>) = file.hits.iter().partition(told);
+                    let told = |hit: &&SearchLine| all && kinds.contains_key(&hit.said);
+                    let (told, others): (Vec<&SearchLine>, Vec<&SearchLine>) =
+                        file.hits.iter().partition(told);
                     untold.extend(others.into_iter().map(|hit| hit.span.clone()));
                     for (place, hit) in told.iter().enumerate() {
                         let (said, whole) = &kinds[&hit.said];
@@ -124,7 +127,7 @@ impl<'a> Found<'a> {
             }
             let head = self.head("by folder, not all shown");
             let noun = (!all).then_some("folders");
-            let outline = Outline { head, items, caps: self.caps(job), noun, must: all };
+            let outline = DigestOutline { head, items, caps: self.caps(job), noun, must: all };
             let mut digest = outline.fill(job, KIND)?;
             digest.left = passages(job.text, digest.left.into_iter().chain(untold));
             Some(digest)
@@ -132,26 +135,26 @@ impl<'a> Found<'a> {
     }
 
     /// Of hits a sample says enough; of a list of files each name counts.
-    fn caps(&self, job: &Digest<'_>) -> Vec<Cap> {
+    fn caps(&self, job: &DigestInput<'_>) -> Vec<RankCap> {
         if self.hits == 0 {
             return Vec::new();
         }
         let size = job.size(job.text);
         vec![
-            Cap { rank: HEAD, most: share(size, 0.05).clamp(600, 1000) },
-            Cap { rank: LIKE, most: share(size, 0.03).clamp(300, 500) },
+            RankCap { rank: HEAD, most: share(size, 0.05).clamp(600, 1000) },
+            RankCap { rank: LIKE, most: share(size, 0.03).clamp(300, 500) },
         ]
     }
 
     /// The first hit of each kind with a note about those like it, and whether it is whole, by
     /// where it stands.
-    fn kinds(&self, job: &Digest<'a>) -> FxHashMap<usize, (String, bool)> {
-        let mut kinds: FxHashMap<u64, Vec<&Hit>> = FxHashMap::default();
+    fn kinds(&self, job: &DigestInput<'a>) -> FxHashMap<usize, (String, bool)> {
+        let mut kinds: FxHashMap<u64, Vec<&SearchLine>> = FxHashMap::default();
         for hit in self.files.iter().flat_map(|file| &file.hits) {
             kinds.entry(kind::of(&job.text[hit.said..hit.span.end]).0).or_default().push(hit);
         }
-        let said = |hit: &&Hit| &job.text[hit.said..hit.span.end];
-        let noted = |hits: Vec<&Hit>| {
+        let said = |hit: &&SearchLine| &job.text[hit.said..hit.span.end];
+        let noted = |hits: Vec<&SearchLine>| {
             let first = hits.first()?;
             let note = outline::like(hits.len(), &kind::spans(hits.iter().map(said)));
             let text = clip(said(first), LINE);
@@ -177,7 +180,7 @@ impl<'a> Found<'a> {
     }
 
     /// What is neither path nor hit stands at the end.
-    fn push_others(&self, job: &Digest<'a>, items: &mut Vec<Item<'a>>) {
+    fn push_others(&self, job: &DigestInput<'a>, items: &mut Vec<OutlineItem<'a>>) {
         for span in &self.others {
             let line = &job.text[span.clone()];
             let text = clip(line, LINE);
@@ -219,11 +222,11 @@ fn titled(path: &str, count: &str) -> String {
 }
 
 fn push<'a>(
-    items: &mut Vec<Item<'a>>,
+    items: &mut Vec<OutlineItem<'a>>,
     text: Cow<'a, str>,
     span: Range<usize>,
     rank: u32,
     whole: bool,
 ) {
-    items.push(Item { text, span, rank, like: items.len(), whole });
+    items.push(OutlineItem { text, span, rank, like: items.len(), whole });
 }

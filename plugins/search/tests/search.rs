@@ -3,9 +3,9 @@
 
 use std::fmt::Write;
 
-use epitome_digest_search::Search;
-use epitome_plugin::conformance::{self, Sample};
-use epitome_plugin::{Digest, Digested, check};
+use epitome_digest_search::SearchDigester;
+use epitome_plugin::conformance::{self, ConformanceSample};
+use epitome_plugin::{DigestInput, DigestOutput, check};
 use proptest::prelude::*;
 
 fn chars(text: &str) -> u64 {
@@ -17,26 +17,26 @@ fn tokens(text: &str) -> u64 {
     (text.len() as u64).div_ceil(3)
 }
 
-fn digest(text: &str, most: u64) -> Option<Digested> {
-    let job = Digest::new(text, most, &chars).of("bash", "");
-    let digested = check::digest(&Search, &job).unwrap();
-    assert_eq!(digested, check::digest(&Search, &job).unwrap());
+fn digest(text: &str, most: u64) -> Option<DigestOutput> {
+    let job = DigestInput::new(text, most, &chars).of("bash", "");
+    let digested = check::digest(&SearchDigester, &job).unwrap();
+    assert_eq!(digested, check::digest(&SearchDigester, &job).unwrap());
     digested
 }
 
 /// A digest as it is asked for of a result that arrives: half of it, and little of a large one.
-fn arrives(text: &str, least_saved: f64) -> Digested {
+fn arrives(text: &str, least_saved: f64) -> DigestOutput {
     let size = tokens(text);
     let most = if size > 15_000 { 1000 } else { size / 2 };
-    let job = Digest::new(text, most, &tokens).of("Grep", "");
-    let digested = check::digest(&Search, &job).unwrap().expect("a digest");
+    let job = DigestInput::new(text, most, &tokens).of("Grep", "");
+    let digested = check::digest(&SearchDigester, &job).unwrap().expect("a digest");
     let saved = 1.0 - tokens(&digested.text) as f64 / size as f64;
     assert!(saved >= least_saved, "{saved}: {}", digested.text);
     digested
 }
 
 /// Every line is shown, or lies in what was left out.
-fn covers(text: &str, digested: &Digested) {
+fn covers(text: &str, digested: &DigestOutput) {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let said = line.trim_end().rsplit("rs:").next().unwrap();
@@ -173,7 +173,7 @@ fn what_is_no_search_stays() {
 #[test]
 fn the_laws_of_digests_hold() {
     let samples = [conformance::usual(), conformance::odd()].concat();
-    let report = conformance::check(&Search, &samples);
+    let report = conformance::check(&SearchDigester, &samples);
     assert!(report.findings.is_empty(), "{:#?}", report.findings);
     assert!(report.made.iter().any(|made| made.sample == "search"));
 }
@@ -193,7 +193,7 @@ fn output() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn any_output_conforms(text in output()) {
-        let report = conformance::check(&Search, &[Sample::new("any", text)]);
+        let report = conformance::check(&SearchDigester, &[ConformanceSample::new("any", text)]);
         prop_assert!(report.findings.is_empty(), "{:#?}", report.findings);
     }
 }

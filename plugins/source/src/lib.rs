@@ -12,7 +12,7 @@ mod outline;
 mod purpose;
 
 use epitome_plugin::text::shape;
-use epitome_plugin::{About, Digest, Digested, Failed, Plugin};
+use epitome_plugin::{DigestInput, DigestOutput, Plugin, PluginFailure, PluginInfo};
 
 /// What the digest calls itself.
 const KIND: &str = "source";
@@ -21,17 +21,17 @@ const CODE: f64 = 0.3;
 
 /// Digests source code.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Source;
+pub struct SourceDigester;
 
-impl Plugin for Source {
-    fn about(&self) -> About {
-        About::new("source", "1")
+impl Plugin for SourceDigester {
+    fn about(&self) -> PluginInfo {
+        PluginInfo::new("source", "1")
             .with_doc("source code that nobody edits: its outline and the lines that matter")
             .with_digest()
             .with_option("whole", outline::WHOLE, "tokens up to which bodies are shown too")
     }
 
-    fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+    fn digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
         if purpose::may_be_edited(job) || !shape::is_source(job.text, CODE) {
             return Ok(None);
         }

@@ -3,10 +3,10 @@
 //! Invariant: a line's rank depends on its shape and on its neighbours', never on its place in the
 //! text. Called by the crate.
 
-use epitome_plugin::text::asked::Asked;
-use epitome_plugin::text::outline::{Cap, Item, Outline, clip, counted};
+use epitome_plugin::text::outline::{DigestOutline, OutlineItem, RankCap, clip, counted};
+use epitome_plugin::text::query::QueryWords;
 use epitome_plugin::text::{code, shape};
-use epitome_plugin::{Digest, Digested};
+use epitome_plugin::{DigestInput, DigestOutput};
 
 use crate::KIND;
 
@@ -32,21 +32,21 @@ const IMPORT: u32 = 5;
 const NEAR: u32 = 6;
 const BODY: u32 = 7;
 
-pub(crate) fn digest(job: &Digest<'_>) -> Option<Digested> {
+pub(crate) fn digest(job: &DigestInput<'_>) -> Option<DigestOutput> {
     let spans: Vec<_> =
         shape::lines(job.text).filter(|span| !job.text[span.clone()].trim().is_empty()).collect();
     let lines: Vec<&str> = spans.iter().map(|span| &job.text[span.clone()]).collect();
-    let ranks = ranks(&lines, &Asked::of(job.arguments, lines.iter().copied()));
+    let ranks = ranks(&lines, &QueryWords::of(job.arguments, lines.iter().copied()));
     let items =
         spans.iter().zip(&lines).zip(ranks).enumerate().map(|(like, ((span, line), rank))| {
             let text = clip(line, LINE);
             let whole = text.len() == line.len();
-            Item { text, span: span.clone(), rank, like, whole }
+            OutlineItem { text, span: span.clone(), rank, like, whole }
         });
-    let outline = Outline {
+    let outline = DigestOutline {
         head: format!("[… outline of source code, {}]", counted(lines.len(), "lines")),
         items: items.collect(),
-        caps: vec![Cap { rank: NEAR, most: job.number("whole", WHOLE) }],
+        caps: vec![RankCap { rank: NEAR, most: job.number("whole", WHOLE) }],
         noun: Some("lines"),
         must: false,
     };
@@ -54,7 +54,7 @@ pub(crate) fn digest(job: &Digest<'_>) -> Option<Digested> {
     (digested.text.len() < job.text.len()).then_some(digested)
 }
 
-fn ranks(lines: &[&str], asked: &Asked) -> Vec<u32> {
+fn ranks(lines: &[&str], asked: &QueryWords) -> Vec<u32> {
     let bare: Vec<&str> = lines.iter().map(|line| code::unnumbered(line)).collect();
     let mut ranks: Vec<u32> = bare.iter().map(|line| of_line(line, asked)).collect();
     for index in 0..bare.len() {
@@ -83,7 +83,7 @@ fn ranks(lines: &[&str], asked: &Asked) -> Vec<u32> {
 }
 
 /// What a line is by itself.
-fn of_line(line: &str, asked: &Asked) -> u32 {
+fn of_line(line: &str, asked: &QueryWords) -> u32 {
     let margin = !line.starts_with([' ', '\t']);
     match () {
         () if asked.says(line) => ASKED,
@@ -151,7 +151,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, arguments: &str, expected: &[u32]) {
         let lines: Vec<&str> = text.lines().collect();
-        let asked = Asked::of(arguments, lines.iter().copied());
+        let asked = QueryWords::of(arguments, lines.iter().copied());
         let found = ranks(&lines, &asked);
         assert_eq!(found, expected, "{text}");
     }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a doubt is answered by the answer that leaves the code alone. Called by the crate.
 
-use epitome_plugin::Digest;
+use epitome_plugin::DigestInput;
 
 /// Arguments that hold a command.
 const COMMANDS: &[&str] = &["\"command\"", "\"cmd\"", "\"script\"", "\"code\"", "\"input\""];
@@ -31,7 +31,7 @@ const PRINTERS: &[&str] = &[
 
 /// Whether an edit may need the text word for word. What a tool shows that is not known to look
 /// elsewhere may be at hand, and the same text is never shown in two ways.
-pub(crate) fn may_be_edited(job: &Digest<'_>) -> bool {
+pub(crate) fn may_be_edited(job: &DigestInput<'_>) -> bool {
     let tool = job.tool.to_ascii_lowercase();
     let mut words = tool.split(|c: char| !c.is_ascii_alphanumeric());
     let looks_elsewhere =
@@ -55,7 +55,7 @@ mod tests {
     fn code_at_hand_may_be_edited_and_code_elsewhere_may_not() {
         let check = |tool: &str, arguments: &str, expected: bool| {
             let size = |text: &str| text.len() as u64;
-            let job = Digest::new("", 0, &size).of(tool, arguments);
+            let job = DigestInput::new("", 0, &size).of(tool, arguments);
             assert_eq!(may_be_edited(&job), expected, "{tool} {arguments}");
         };
         check("read_file", r#"{"path": "a.rs"}"#, true);

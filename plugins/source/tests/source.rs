@@ -1,9 +1,9 @@
 //! What becomes of source code: its outline where nobody edits it, and nothing where somebody may.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use epitome_digest_source::Source;
-use epitome_plugin::conformance::{self, Sample};
-use epitome_plugin::{Digest, Digested, check};
+use epitome_digest_source::SourceDigester;
+use epitome_plugin::conformance::{self, ConformanceSample};
+use epitome_plugin::{DigestInput, DigestOutput, check};
 use proptest::prelude::*;
 
 /// Code of this repository.
@@ -20,17 +20,17 @@ fn tokens(text: &str) -> u64 {
     (text.len() as u64).div_ceil(4)
 }
 
-fn ask(text: &str, part: u64, tool: &str, arguments: &str) -> Option<Digested> {
-    let job = Digest::new(text, tokens(text) / part, &tokens).of(tool, arguments);
-    check::digest(&Source, &job).unwrap()
+fn ask(text: &str, part: u64, tool: &str, arguments: &str) -> Option<DigestOutput> {
+    let job = DigestInput::new(text, tokens(text) / part, &tokens).of(tool, arguments);
+    check::digest(&SourceDigester, &job).unwrap()
 }
 
-fn fetched(text: &str, part: u64) -> Option<Digested> {
+fn fetched(text: &str, part: u64) -> Option<DigestOutput> {
     ask(text, part, "web_fetch", r#"{"url": "https://code.example/queue"}"#)
 }
 
 #[track_caller]
-fn holds(digested: &Digested, lines: &[&str]) {
+fn holds(digested: &DigestOutput, lines: &[&str]) {
     for line in lines {
         assert!(digested.text.lines().any(|said| said == *line), "{line}: {}", digested.text);
     }
@@ -154,9 +154,10 @@ fn the_laws_of_digests_hold() {
     let mut samples = [conformance::usual(), conformance::odd()].concat();
     let code = [("rust", RUST), ("python", PYTHON), ("go", GO), ("java", JAVA), ("c", C)];
     for (name, text) in code {
-        samples.push(Sample::new(name, text).of("web_fetch", r#"{"url":"https://x.org"}"#));
+        samples
+            .push(ConformanceSample::new(name, text).of("web_fetch", r#"{"url":"https://x.org"}"#));
     }
-    let report = conformance::check(&Source, &samples);
+    let report = conformance::check(&SourceDigester, &samples);
     assert_eq!(report.findings, []);
     assert!(report.made.iter().any(|made| made.sample == "rust"), "{:?}", report.made);
 }

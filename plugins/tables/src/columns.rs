@@ -5,29 +5,29 @@
 
 use std::ops::Range;
 
-use epitome_plugin::text::rows::{Row, Rows, Spelling};
+use epitome_plugin::text::rows::{CellSpelling, TableRow, TableRows};
 
-use super::Found;
+use super::FramedTable;
 
 /// Reads a table and what stands around it.
-pub(super) fn read<'a>(text: &'a str, lines: &[Range<usize>]) -> Option<Found<'a>> {
+pub(super) fn read<'a>(text: &'a str, lines: &[Range<usize>]) -> Option<FramedTable<'a>> {
     let line = |index: usize| &text[lines[index].clone()];
     let (rule, places) = (1..lines.len().min(40))
         .find_map(|index| dashes(line(index)).map(|places| (index, places)))?;
     let columns = cells(line(rule - 1), &places)?.into_iter().map(Into::into).collect();
-    let mut rows: Vec<Row<'a>> = Vec::new();
+    let mut rows: Vec<TableRow<'a>> = Vec::new();
     let mut others: Vec<Range<usize>> = lines[..rule - 1].to_vec();
     for span in &lines[rule + 1..] {
         match cells(&text[span.clone()], &places) {
             Some(cells) => {
                 let cells = cells.into_iter().map(Into::into).collect();
-                rows.push(Row { span: span.clone(), cells, ..Row::default() });
+                rows.push(TableRow { span: span.clone(), cells, ..TableRow::default() });
             }
             None => others.push(span.clone()),
         }
     }
-    let rows = Rows { columns, rows, grouped: false, spelling: Spelling::bare("|") };
-    Some(Found { rows, others })
+    let rows = TableRows { columns, rows, grouped: false, spelling: CellSpelling::bare("|") };
+    Some(FramedTable { rows, others })
 }
 
 /// Where the columns begin, in characters, of a line of dashes that stand apart.

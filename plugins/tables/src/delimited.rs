@@ -6,10 +6,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use epitome_plugin::text::rows::{Row, Rows, Spelling};
+use epitome_plugin::text::rows::{CellSpelling, TableRow, TableRows};
 use epitome_plugin::text::shape;
 
-use super::{Found, unnamed};
+use super::{FramedTable, unnamed};
 
 const SIGNS: [&str; 4] = ["\t", "|", ",", ";"];
 /// At least this share of the records has as many cells as the first.
@@ -20,7 +20,7 @@ const RECORD: usize = 16_384;
 const NAME: usize = 40;
 
 /// Reads the rows; lines that are none stand around them.
-pub(super) fn read<'a>(text: &'a str, lines: &[Range<usize>]) -> Option<Found<'a>> {
+pub(super) fn read<'a>(text: &'a str, lines: &[Range<usize>]) -> Option<FramedTable<'a>> {
     let first = &text[lines.first()?.clone()];
     SIGNS.iter().filter(|sign| first.contains(**sign)).find_map(|sign| {
         let mut records = records(text, lines, sign)?;
@@ -41,13 +41,13 @@ pub(super) fn read<'a>(text: &'a str, lines: &[Range<usize>]) -> Option<Found<'a
         for (span, cells) in records {
             if cells.len() == width {
                 let cells = cells.into_iter().map(Cow::from).collect();
-                rows.push(Row { span, cells, ..Row::default() });
+                rows.push(TableRow { span, cells, ..TableRow::default() });
             } else {
                 others.push(span);
             }
         }
-        let spelling = Spelling { separator: sign, cell: |cell| cell, value };
-        Some(Found { rows: Rows { columns, rows, grouped: false, spelling }, others })
+        let spelling = CellSpelling { separator: sign, cell: |cell| cell, value };
+        Some(FramedTable { rows: TableRows { columns, rows, grouped: false, spelling }, others })
     })
 }
 

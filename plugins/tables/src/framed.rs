@@ -5,14 +5,14 @@
 
 use std::ops::Range;
 
-use epitome_plugin::text::rows::{Row, Rows, Spelling};
+use epitome_plugin::text::rows::{CellSpelling, TableRow, TableRows};
 
-use super::Found;
+use super::FramedTable;
 
 const BARS: [char; 3] = ['|', '│', '┃'];
 
 /// Where the cells of a line stand.
-struct Frame {
+struct CellFrame {
     bar: char,
     /// Whether lines begin with a bar.
     closed: bool,
@@ -23,14 +23,14 @@ struct Frame {
 }
 
 /// Reads a table and what stands around it.
-pub(super) fn read<'a>(text: &'a str, lines: &[Range<usize>]) -> Option<Found<'a>> {
+pub(super) fn read<'a>(text: &'a str, lines: &[Range<usize>]) -> Option<FramedTable<'a>> {
     let line = |index: usize| &text[lines[index].clone()];
     let names = (0..lines.len().saturating_sub(1)).take(40).find(|index| {
         line(*index).contains(BARS) && !is_rule(line(*index)) && is_rule(line(index + 1))
     })?;
-    let frame = Frame::of(line(names))?;
+    let frame = CellFrame::of(line(names))?;
     let columns = frame.cells(line(names))?.into_iter().map(Into::into).collect();
-    let mut rows: Vec<Row<'a>> = Vec::new();
+    let mut rows: Vec<TableRow<'a>> = Vec::new();
     let mut others: Vec<Range<usize>> = Vec::new();
     let mut goes_on = false;
     for (index, span) in lines.iter().enumerate().filter(|(index, _)| *index != names) {
@@ -49,14 +49,14 @@ pub(super) fn read<'a>(text: &'a str, lines: &[Range<usize>]) -> Option<Found<'a
                 None => {
                     goes_on = cells.iter().any(|cell| cell.ends_with('+')) && !frame.closed;
                     let cells = cells.into_iter().map(Into::into).collect();
-                    rows.push(Row { span: span.clone(), cells, ..Row::default() });
+                    rows.push(TableRow { span: span.clone(), cells, ..TableRow::default() });
                 }
             },
             None => others.push(span.clone()),
         }
     }
-    let rows = Rows { columns, rows, grouped: false, spelling: Spelling::bare("|") };
-    Some(Found { rows, others })
+    let rows = TableRows { columns, rows, grouped: false, spelling: CellSpelling::bare("|") };
+    Some(FramedTable { rows, others })
 }
 
 /// Whether a line only parts others.
@@ -68,7 +68,7 @@ fn is_rule(line: &str) -> bool {
         && line.contains(|c: char| "+|".contains(c) || ('\u{2502}'..='\u{257f}').contains(&c))
 }
 
-impl Frame {
+impl CellFrame {
     fn of(names: &str) -> Option<Self> {
         let bar = names.chars().find(|c| BARS.contains(c))?;
         let closed = names.trim_start().starts_with(bar);

@@ -1,7 +1,7 @@
 //! Digests of what queries give, in the forms in which databases and their tools print it: framed
 //! and aligned tables, CSV and the like, one record below the other.
 //!
-//! Invariant: a cell is spelled as in the text, without what aligns it. Hosts register [`Tables`]
+//! Invariant: a cell is spelled as in the text, without what aligns it. Hosts register [`TableDigester`]
 //! by name.
 
 mod columns;
@@ -12,9 +12,9 @@ mod records;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use epitome_plugin::text::rows::{Rows, Title};
+use epitome_plugin::text::rows::{TableRows, TableTitle};
 use epitome_plugin::text::shape;
-use epitome_plugin::{About, Digest, Digested, Failed, Plugin};
+use epitome_plugin::{DigestInput, DigestOutput, Plugin, PluginFailure, PluginInfo};
 
 const KIND: &str = "table";
 /// A table has at least this many rows.
@@ -26,23 +26,23 @@ const SOURCE: f64 = 0.3;
 
 /// Digests results of queries.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tables;
+pub struct TableDigester;
 
 /// A table, and the lines that stand beside it.
-struct Found<'a> {
-    rows: Rows<'a>,
+struct FramedTable<'a> {
+    rows: TableRows<'a>,
     others: Vec<Range<usize>>,
 }
 
-impl Plugin for Tables {
-    fn about(&self) -> About {
-        About::new("tables", "1")
+impl Plugin for TableDigester {
+    fn about(&self) -> PluginInfo {
+        PluginInfo::new("tables", "1")
             .with_doc("results of queries: what rows share, counts, and the rows that stand out")
             .with_digest()
             .with_option("whole", 1500, "tokens up to which a table shows all of its rows")
     }
 
-    fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+    fn digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
         if shape::reads_file(job) {
             return Ok(None);
         }
@@ -51,10 +51,10 @@ impl Plugin for Tables {
 }
 
 /// The table that a text is.
-fn found(text: &str) -> Option<Found<'_>> {
+fn found(text: &str) -> Option<FramedTable<'_>> {
     let lines: Vec<Range<usize>> =
         shape::lines(text).filter(|line| !text[line.clone()].trim().is_empty()).collect();
-    let clear = |found: &Found<'_>| {
+    let clear = |found: &FramedTable<'_>| {
         let others: usize = found.others.iter().map(ExactSizeIterator::len).sum();
         found.rows.rows.len() >= ROWS && others <= AROUND
     };
@@ -69,14 +69,14 @@ fn found(text: &str) -> Option<Found<'_>> {
         })
 }
 
-impl Found<'_> {
-    fn digest(&self, job: &Digest<'_>) -> Option<Digested> {
+impl FramedTable<'_> {
+    fn digest(&self, job: &DigestInput<'_>) -> Option<DigestOutput> {
         let mut around = String::new();
         for other in &self.others {
             around.push('\n');
             around.push_str(&job.text[other.clone()]);
         }
-        self.rows.digest(job, &Title { what: "rows", around: &around, left: &[] }, KIND)
+        self.rows.digest(job, &TableTitle { what: "rows", around: &around, left: &[] }, KIND)
     }
 }
 

@@ -5,23 +5,23 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use epitome_plugin::text::rows::{Row, Rows, Spelling};
+use epitome_plugin::text::rows::{CellSpelling, TableRow, TableRows};
 
-use super::Found;
+use super::FramedTable;
 
 /// Reads the records and what stands around them.
-pub(super) fn read<'a>(text: &'a str, lines: &[Range<usize>]) -> Option<Found<'a>> {
+pub(super) fn read<'a>(text: &'a str, lines: &[Range<usize>]) -> Option<FramedTable<'a>> {
     let line = |span: &Range<usize>| &text[span.clone()];
     let first = lines.iter().take(40).position(|span| sign(line(span)).is_some())?;
     let sign_of_names = sign(line(&lines[first]))?;
     let mut columns: Vec<Cow<'a, str>> = Vec::new();
-    let mut rows: Vec<Row<'a>> = Vec::new();
+    let mut rows: Vec<TableRow<'a>> = Vec::new();
     let mut others: Vec<Range<usize>> = lines[..first].to_vec();
     let last = lines.iter().rposition(|span| named(line(span), sign_of_names).is_some())?;
     for span in lines.get(first..=last)? {
         let text = line(span);
         if sign(text).is_some() {
-            rows.push(Row { span: span.clone(), ..Row::default() });
+            rows.push(TableRow { span: span.clone(), ..TableRow::default() });
             continue;
         }
         // The first record names the columns.
@@ -42,8 +42,8 @@ pub(super) fn read<'a>(text: &'a str, lines: &[Range<usize>]) -> Option<Found<'a
         row.cells[place] = value.into();
     }
     others.extend(lines[last + 1..].iter().cloned());
-    let rows = Rows { columns, rows, grouped: false, spelling: Spelling::bare("|") };
-    Some(Found { rows, others })
+    let rows = TableRows { columns, rows, grouped: false, spelling: CellSpelling::bare("|") };
+    Some(FramedTable { rows, others })
 }
 
 /// What stands behind the names below the line that opens a record.

@@ -1,9 +1,9 @@
 //! One result of 300 rows in each form in which tools print it, and what must stay of it.
 #![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
-use epitome_digest_tables::Tables;
-use epitome_plugin::conformance::{self, Sample};
-use epitome_plugin::{Digest, Digested, check};
+use epitome_digest_tables::TableDigester;
+use epitome_plugin::conformance::{self, ConformanceSample};
+use epitome_plugin::{DigestInput, DigestOutput, check};
 use proptest::prelude::*;
 
 const NAMES: [&str; 6] = ["id", "customer", "email", "status", "total", "created_at"];
@@ -14,12 +14,12 @@ fn tokens(text: &str) -> u64 {
 }
 
 /// A digest as it is asked for of a result that arrives: half of it, and little of a large one.
-fn digest(tool: &str, text: &str) -> Option<Digested> {
+fn digest(tool: &str, text: &str) -> Option<DigestOutput> {
     let size = tokens(text);
     let most = if size > 15_000 { 1000 } else { size / 2 };
-    let job = Digest::new(text, most, &tokens).of(tool, "");
-    let digested = check::digest(&Tables, &job).unwrap();
-    assert_eq!(digested, check::digest(&Tables, &job).unwrap());
+    let job = DigestInput::new(text, most, &tokens).of(tool, "");
+    let digested = check::digest(&TableDigester, &job).unwrap();
+    assert_eq!(digested, check::digest(&TableDigester, &job).unwrap());
     digested
 }
 
@@ -190,8 +190,8 @@ fn what_stands_beside_a_table_stays() {
 
 fn becomes(text: &str, expected: &str) {
     let size = |text: &str| text.chars().count() as u64;
-    let job = Digest::new(text, size(text) - 1, &size);
-    let found = check::digest(&Tables, &job).unwrap().map(|digested| digested.text);
+    let job = DigestInput::new(text, size(text) - 1, &size);
+    let found = check::digest(&TableDigester, &job).unwrap().map(|digested| digested.text);
     assert_eq!(found.as_deref(), Some(expected));
 }
 
@@ -253,9 +253,10 @@ fn the_laws_of_digests_hold() {
     let mut samples = [conformance::usual(), conformance::odd()].concat();
     let forms = [psql(), mysql(), sqlite_box(), sqlite_column(), markdown(), delimited(",")];
     let records = [psql_expanded(), mysql_vertical(), delimited("\t"), delimited("|")];
-    let failed = |text: String| Sample::new("orders", text).keeping(orders()[41][0].clone());
+    let failed =
+        |text: String| ConformanceSample::new("orders", text).keeping(orders()[41][0].clone());
     samples.extend(forms.into_iter().chain(records).map(failed));
-    let report = conformance::check(&Tables, &samples);
+    let report = conformance::check(&TableDigester, &samples);
     assert!(report.findings.is_empty(), "{:#?}", report.findings);
     assert_eq!(report.made.iter().filter(|made| made.sample == "orders").count(), 10);
     assert!(report.made.iter().any(|made| made.sample == "query"));
@@ -280,7 +281,7 @@ fn output() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn any_output_conforms(text in output()) {
-        let report = conformance::check(&Tables, &[Sample::new("any", text)]);
+        let report = conformance::check(&TableDigester, &[ConformanceSample::new("any", text)]);
         prop_assert!(report.findings.is_empty(), "{:#?}", report.findings);
     }
 }

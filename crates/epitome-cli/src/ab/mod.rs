@@ -4,7 +4,7 @@
 //! Invariant: what is printed depends on the inputs and options alone, but for the times; what was
 //! finished by an earlier run is taken from its records, and only then.
 
-mod desk;
+mod comparison_files;
 mod page;
 mod table;
 
@@ -13,18 +13,23 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epitome::{Archive, Config, Memory, Sqlite, Store, StoreError, Target};
-use epitome_lab::{Candidates, Compared, Comparison, Setup, Skipped, Strategy, ab, given};
+use epitome::{
+    CompressionTarget, Config, MemoryStore, OriginalStore, SessionArchive, SqliteStore, StoreError,
+};
+use epitome_lab::{
+    Comparison, ComparisonResult, RecordingCandidates, ReplaySetup, SkippedFile, Strategy, ab,
+    given,
+};
 use serde::Serialize;
 
-use crate::apart::{Part, apart};
-use crate::compress::BudgetFlags;
-use crate::fault::{self, Fault};
-use crate::files::{self, Output};
+use crate::compress::CompressBudgetFlags;
+use crate::fault::{self, CliError};
+use crate::files::{self, PendingFile};
 use crate::flags::{self, StyleFlag, SummarizerFlags, WindowFlags};
+use crate::outputs::{FileFate, apart};
 use crate::settings::{self, ConfigFlags};
 use crate::text::{counted, grouped};
-use desk::Desk;
+use comparison_files::ComparisonFiles;
 
 /// The profile that gives the baselines their numbers.
 const BASE: &str = "default";
@@ -42,7 +47,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     config: ConfigFlags,
     #[command(flatten)]
-    budget: BudgetFlags,
+    budget: CompressBudgetFlags,
     #[command(flatten)]
     window: WindowFlags,
     #[command(flatten)]
@@ -84,15 +89,15 @@ pub(crate) struct Args {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
-    let inputs = args.inputs.iter().map(|input| ("an input", Some(&**input), Part::Input));
-    let resume = ("`--resume`", args.resume.as_deref(), Part::Written);
-    let html = ("`--html`", args.html.as_deref(), Part::Written);
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    let inputs = args.inputs.iter().map(|input| ("an input", Some(&**input), FileFate::Input));
+    let resume = ("`--resume`", args.resume.as_deref(), FileFate::Written);
+    let html = ("`--html`", args.html.as_deref(), FileFate::Written);
     apart(&inputs.chain([resume, html]).collect::<Vec<_>>())?;
     let config = args.config.load(|sources| args.window.set(args.summarizers.set(sources)))?;
     let strategies = args.strategies(&config)?;
     if let Some(path) = args.inputs.iter().find(|path| !path.exists()) {
-        return Err(Fault::unreadable(format!("{}: no such file or folder", path.display())));
+        return Err(CliError::unreadable(format!("{}: no such file or folder", path.display())));
     }
     let comparison = Comparison {
         strategies,
@@ -101,11 +106,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         threads: None,
         max_input: args.max_input,
     };
-    let html = args.html.as_deref().map(Output::prepare).transpose()?;
+    let html = args.html.as_deref().map(PendingFile::prepare).transpose()?;
     let candidates = args.candidates();
     let compared = match &args.outputs {
         Some(_) => args.compared(candidates, &comparison, fresh)?,
-        None => args.compared(candidates, &comparison, |_| Ok(Arc::new(Memory::new())))?,
+        None => args.compared(candidates, &comparison, |_| Ok(Arc::new(MemoryStore::new())))?,
     };
     if let Some(mut html) = html.filter(|_| !compared.rows.is_empty()) {
         html.write(page::page(&compared, &args.about(&compared)).as_bytes())?;
@@ -122,13 +127,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
 }
 
 /// An empty store; what an earlier comparison left there is in its way.
-fn fresh(path: &Path) -> Result<Arc<Sqlite>, StoreError> {
+fn fresh(path: &Path) -> Result<Arc<SqliteStore>, StoreError> {
     files::remove_store(path).map_err(|cause| StoreError::Broken {
         what: "cannot be written",
         path: path.display().to_string(),
         cause,
     })?;
-    Sqlite::open(path).map(Arc::new)
+    SqliteStore::open(path).map(Arc::new)
 }
 
 /// Reads `--cut`.
@@ -137,10 +142,10 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "expected a share between 0 and 1, like 0.6".to_owned())
 }
 
-fn json(compared: &Compared) -> Result<(), Fault> {
+fn json(compared: &ComparisonResult) -> Result<(), CliError> {
     let mut out = String::new();
-    let mut line = |text: serde_json::Result<String>| -> Result<(), Fault> {
-        out.push_str(&text.map_err(Fault::internal)?);
+    let mut line = |text: serde_json::Result<String>| -> Result<(), CliError> {
+        out.push_str(&text.map_err(CliError::internal)?);
         out.push('\n');
         Ok(())
     };
@@ -154,27 +159,27 @@ fn encoded(value: &impl Serialize) -> serde_json::Result<String> {
 }
 
 /// What a script is told of the whole.
-fn verdict(compared: &Compared) -> Result<(), Fault> {
-    if let Some(Skipped { file, reason }) = compared.failed.first() {
+fn verdict(compared: &ComparisonResult) -> Result<(), CliError> {
+    if let Some(SkippedFile { file, reason }) = compared.failed.first() {
         let all = counted(compared.failed.len() as u64, "conversation");
-        return Err(Fault::internal(format!(
+        return Err(CliError::internal(format!(
             "{all} failed, the first {}: {reason}",
             file.display()
         )));
     }
     if compared.rows.is_empty() {
         let why: &dyn Display = match compared.skipped.first() {
-            Some(Skipped { file, reason }) => &format!("; {}: {reason}", file.display()),
+            Some(SkippedFile { file, reason }) => &format!("; {}: {reason}", file.display()),
             None => &"",
         };
-        return Err(Fault::unreadable(format!("no conversation to compare profiles on{why}")));
+        return Err(CliError::unreadable(format!("no conversation to compare profiles on{why}")));
     }
     Ok(())
 }
 
 impl Args {
     /// The profiles in the order given, then the baselines.
-    fn strategies(&self, config: &Config) -> Result<Vec<Strategy>, Fault> {
+    fn strategies(&self, config: &Config) -> Result<Vec<Strategy>, CliError> {
         let mut out: Vec<Strategy> = Vec::new();
         for name in self.profiles.iter().map(String::as_str).chain(["truncate", "none"]) {
             if out.iter().any(|known| known.name() == name) {
@@ -188,19 +193,19 @@ impl Args {
         Ok(out)
     }
 
-    fn setup(&self, config: &Config) -> Result<Setup, Fault> {
-        Ok(Setup {
+    fn setup(&self, config: &Config) -> Result<ReplaySetup, CliError> {
+        Ok(ReplaySetup {
             profile: config.profile(BASE)?,
             target: self.budget.target(),
             model: self.model.clone(),
             style: self.style.map(Into::into),
             keep_recent: self.keep_recent.map(|all| usize::try_from(all).unwrap_or(usize::MAX)),
-            ..Setup::default()
+            ..ReplaySetup::default()
         })
     }
 
     /// The files to look at; what an earlier comparison wrote among them is none of them.
-    fn candidates(&self) -> Candidates {
+    fn candidates(&self) -> RecordingCandidates {
         let mut found = given(&self.inputs);
         if let Some(folder) = &self.outputs {
             found.files.retain(|file| !file.starts_with(folder));
@@ -209,15 +214,19 @@ impl Args {
     }
 
     /// What was compared, and how, in a line.
-    fn about(&self, compared: &Compared) -> String {
+    fn about(&self, compared: &ComparisonResult) -> String {
         let conversations: BTreeSet<_> = compared.rows.iter().map(|row| &row.id).collect();
         let conversations = counted(conversations.len() as u64, "conversation");
         let held = match self.budget.target() {
-            Target::Tokens(most) => format!("compressed once to {} tokens", grouped(most)),
-            Target::Chars(most) => format!("compressed once to {} characters", grouped(most)),
-            Target::Bytes(most) => format!("compressed once to {} bytes", grouped(most)),
-            Target::Ratio(part) => format!("compressed once at --ratio {part}"),
-            Target::Trigger => {
+            CompressionTarget::Tokens(most) => {
+                format!("compressed once to {} tokens", grouped(most))
+            }
+            CompressionTarget::Chars(most) => {
+                format!("compressed once to {} characters", grouped(most))
+            }
+            CompressionTarget::Bytes(most) => format!("compressed once to {} bytes", grouped(most)),
+            CompressionTarget::Ratio(part) => format!("compressed once at --ratio {part}"),
+            CompressionTarget::Trigger => {
                 let mut limits =
                     compared.rows.iter().filter_map(|row| Some(row.played.as_ref()?.limit));
                 let limit = limits.next().filter(|first| limits.all(|limit| limit == *first));
@@ -228,14 +237,14 @@ impl Args {
         format!("{conversations}, {held}; epitome {}", env!("CARGO_PKG_VERSION"))
     }
 
-    fn compared<S: Archive + Store + 'static>(
+    fn compared<S: SessionArchive + OriginalStore + 'static>(
         &self,
-        candidates: Candidates,
+        candidates: RecordingCandidates,
         comparison: &Comparison,
         open: fn(&Path) -> Result<Arc<S>, StoreError>,
-    ) -> Result<Compared, Fault> {
+    ) -> Result<ComparisonResult, CliError> {
         let names = comparison.strategies.iter().map(Strategy::name);
-        let desk = Desk::new(self.outputs.clone(), self.resume.as_deref(), names, open)?;
+        let desk = ComparisonFiles::new(self.outputs.clone(), self.resume.as_deref(), names, open)?;
         let desk = desk.shown(!self.quiet);
         let compared = ab(candidates, comparison, &desk);
         desk.end();
@@ -243,11 +252,11 @@ impl Args {
     }
 
     /// Says what is not in the figures, and what could not be sent.
-    fn notes(&self, compared: &Compared) {
+    fn notes(&self, compared: &ComparisonResult) {
         if self.quiet {
             return;
         }
-        for Skipped { file, reason } in &compared.torn {
+        for SkippedFile { file, reason } in &compared.torn {
             fault::warn(&format!("{}: {reason}", file.display()));
         }
         if self.verbose {
@@ -256,7 +265,7 @@ impl Args {
                     fault::note(&format!("{} on {}: {reason}", row.profile, row.id));
                 }
             }
-            for Skipped { file, reason } in &compared.skipped {
+            for SkippedFile { file, reason } in &compared.skipped {
                 fault::note(&format!("left out {}: {reason}", file.display()));
             }
         } else if !compared.skipped.is_empty() && !compared.rows.is_empty() {

@@ -5,12 +5,12 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use epitome_lab::{AbSummary as Summary, Compared, Estimate, Group, Means};
+use epitome_lab::{ComparisonResult, MeanInterval, StrategyMeans, StrategySummary, WorkKind};
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::figure::short;
 use crate::files;
-use crate::table::{Column, Table, left, output_width, right};
+use crate::table::{Column, TextTable, left, output_width, right};
 use crate::text::{counted, wrapped};
 
 /// The columns; those at the end of a replay only.
@@ -39,7 +39,7 @@ const ALWAYS: usize = 14;
 const BEST: [&str; 2] = ["*", " "];
 
 /// Prints the table: on standard output, or on standard error where data goes there.
-pub(crate) fn print(compared: &Compared, beside_data: bool) -> Result<(), Fault> {
+pub(crate) fn print(compared: &ComparisonResult, beside_data: bool) -> Result<(), CliError> {
     if beside_data {
         // That people cannot be told beside the data is no failure of the comparison.
         drop(write(compared, &mut anstream::stderr().lock()));
@@ -48,16 +48,16 @@ pub(crate) fn print(compared: &Compared, beside_data: bool) -> Result<(), Fault>
     files::to_stdout(|out| write(compared, out))
 }
 
-fn write(compared: &Compared, out: &mut dyn Write) -> io::Result<()> {
+fn write(compared: &ComparisonResult, out: &mut dyn Write) -> io::Result<()> {
     let summaries = &compared.summaries;
     let played = summaries.iter().any(|summary| summary.all.compressions.is_some());
     let columns = &COLUMNS[..if played { COLUMNS.len() } else { ALWAYS }];
-    let groups: Vec<Group> = Group::ALL
+    let groups: Vec<WorkKind> = WorkKind::ALL
         .into_iter()
         .filter(|group| summaries.iter().any(|summary| summary.groups.contains_key(group)))
         .collect();
     let of = |group| summaries.iter().map(|summary| summary.groups.get(group)).collect();
-    let mut parts: Vec<(&str, Vec<Option<&Means>>)> =
+    let mut parts: Vec<(&str, Vec<Option<&StrategyMeans>>)> =
         groups.iter().map(|group| (group.name(), of(group))).collect();
     if groups.len() > 1 {
         parts.push(("all", summaries.iter().map(|summary| Some(&summary.all)).collect()));
@@ -73,7 +73,7 @@ fn write(compared: &Compared, out: &mut dyn Write) -> io::Result<()> {
     }
     // All rows together say how wide the columns are.
     let all: Vec<_> = rows.iter().flat_map(|(_, rows)| rows.clone()).collect();
-    let mut table = Table::new(columns).measured(&all);
+    let mut table = TextTable::new(columns).measured(&all);
     let bold = Style::new().bold();
     table.print(out, &[])?;
     for (about, rows) in &rows {
@@ -96,8 +96,8 @@ const OF_REPLAYS: &str = "tokens: of the last prompts; cuts: compressions; cost:
     against no compression";
 
 /// The rows of one kind of work.
-fn rows_of(summaries: &[Summary], means: &[Option<&Means>]) -> Vec<Vec<String>> {
-    let best = |of: fn(&Means) -> Option<Estimate>| {
+fn rows_of(summaries: &[StrategySummary], means: &[Option<&StrategyMeans>]) -> Vec<Vec<String>> {
+    let best = |of: fn(&StrategyMeans) -> Option<MeanInterval>| {
         let figures = means.iter().flatten().filter_map(|means| of(means)).map(|it| it.mean);
         figures.fold(0.0, f64::max)
     };
@@ -107,9 +107,9 @@ fn rows_of(summaries: &[Summary], means: &[Option<&Means>]) -> Vec<Vec<String>> 
     pairs.map(|(summary, means)| row(&summary.profile, means, best_score, best_search)).collect()
 }
 
-fn row(name: &str, means: &Means, best_score: f64, best_search: f64) -> Vec<String> {
+fn row(name: &str, means: &StrategyMeans, best_score: f64, best_search: f64) -> Vec<String> {
     let share = |figure: Option<f64>| figure.map_or_else(nothing, |figure| format!("{figure:.3}"));
-    let marked = |figure: Option<Estimate>, best: f64| {
+    let marked = |figure: Option<MeanInterval>, best: f64| {
         let is_best = figure.is_some_and(|it| it.mean > 0.0 && it.mean >= best);
         share(figure.map(|it| it.mean)) + BEST[usize::from(!is_best)]
     };
@@ -141,8 +141,8 @@ fn nothing() -> String {
 }
 
 /// An interval without its leading zeros: `.71–.88`.
-fn interval(figure: Option<Estimate>) -> String {
-    let Some(Estimate { interval: Some([low, high]), .. }) = figure else { return nothing() };
+fn interval(figure: Option<MeanInterval>) -> String {
+    let Some(MeanInterval { interval: Some([low, high]), .. }) = figure else { return nothing() };
     let bound = |figure: f64| match format!("{figure:.2}") {
         text if text.starts_with("0.") => text[1..].to_owned(),
         text => text,
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn figures_are_short() {
-        let of = |interval| Some(Estimate { mean: 0.5, interval });
+        let of = |interval| Some(MeanInterval { mean: 0.5, interval });
         assert_eq!(interval(of(Some([0.714, 1.0]))), ".71–1.00");
         assert_eq!(interval(of(None)), "–");
         assert_eq!([time(12.3), time(2345.0)], ["12 ms", "2.3 s"]);
@@ -171,8 +171,10 @@ mod tests {
 
     #[test]
     fn the_best_is_marked_and_nothing_is_never() {
-        let means =
-            |mean| Means { score: Some(Estimate { mean, interval: None }), ..Means::default() };
+        let means = |mean| StrategyMeans {
+            score: Some(MeanInterval { mean, interval: None }),
+            ..StrategyMeans::default()
+        };
         let check = |mean: f64, best: f64, expected: &str| {
             assert_eq!(row("x", &means(mean), best, 0.0)[1], expected);
         };

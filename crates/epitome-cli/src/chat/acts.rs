@@ -6,15 +6,17 @@
 use std::path::{Path, PathBuf};
 
 use epitome::model::ModelSpec;
-use epitome::types::{By, GoalChange};
-use epitome::{Excerpt, KnownLimit, Recalled, Talk, Written, for_model, nothing_on};
+use epitome::types::{Actor, GoalChange};
+use epitome::{
+    ChatSession, Excerpt, ExportFormat, PromptLimit, RecallResult, for_model, nothing_on,
+};
 
-use super::errand::{self, Errand};
-use super::trouble::{Trouble, fault_of};
+use super::command::{self, ChatCommand};
+use super::failure::{ChatFailure, fault_of};
 use super::{Chat, seen, spoken};
-use crate::bar::Bar;
+use crate::bar::BeforeAfterBar;
 use crate::catch_up::catch_up;
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::recall::names;
 use crate::text::{clipped, counted, grouped, on_one_line, plain};
 use crate::{files, goal, report, status};
@@ -32,84 +34,88 @@ const RECALLED: u64 = 1000;
 const TOOL: &str = "chat";
 
 /// The model that is talked with, and how large a prompt it takes.
-pub(super) fn addressee(talk: &Talk) -> String {
-    let (KnownLimit { limit, source }, model) = (talk.window(), talk.client().endpoint());
+pub(super) fn addressee(talk: &ChatSession) -> String {
+    let (PromptLimit { limit, source }, model) = (talk.window(), talk.client().endpoint());
     format!("{}, {} tokens, {source}", model.spec, grouped(limit))
 }
 
 impl Chat {
     /// Does what a command says. Gives whether the conversation goes on.
-    pub(super) async fn perform(&mut self, errand: Errand, rest: &str) -> Result<bool, Fault> {
+    pub(super) async fn perform(
+        &mut self,
+        errand: ChatCommand,
+        rest: &str,
+    ) -> Result<bool, CliError> {
         let said = match errand {
-            Errand::Quit => return Ok(false),
-            Errand::Help => errand::help(),
-            Errand::Compress => {
+            ChatCommand::Quit => return Ok(false),
+            ChatCommand::Help => command::help(),
+            ChatCommand::Compress => {
                 self.compress().await?;
                 return Ok(true);
             }
-            Errand::Model => self.model(rest).await?,
-            Errand::Context => self.context()?,
-            Errand::Status => self.status()?,
-            Errand::Undo => self.undo()?,
-            Errand::Redo => self.redo()?,
-            Errand::Snapshot => self.snapshot(rest)?,
-            Errand::Goal => self.goal(rest)?,
-            Errand::Pin => self.pin(rest, true)?,
-            Errand::Unpin => self.pin(rest, false)?,
-            Errand::Mode => self.mode(rest),
-            Errand::Recall => self.recall(rest)?,
-            Errand::Export => self.export(rest)?,
-            Errand::Augments => self.augments(rest)?,
+            ChatCommand::Model => self.model(rest).await?,
+            ChatCommand::Context => self.context()?,
+            ChatCommand::Status => self.status()?,
+            ChatCommand::Undo => self.undo()?,
+            ChatCommand::Redo => self.redo()?,
+            ChatCommand::Snapshot => self.snapshot(rest)?,
+            ChatCommand::Goal => self.goal(rest)?,
+            ChatCommand::Pin => self.pin(rest, true)?,
+            ChatCommand::Unpin => self.pin(rest, false)?,
+            ChatCommand::Mode => self.mode(rest),
+            ChatCommand::Recall => self.recall(rest)?,
+            ChatCommand::Export => self.export(rest)?,
+            ChatCommand::Augments => self.augments(rest)?,
         };
         seen(&self.view).say(&said);
         Ok(true)
     }
 
     /// The session's name.
-    fn name(&mut self) -> Result<String, Fault> {
+    fn name(&mut self) -> Result<String, CliError> {
         let name = self.talk.session().name().map(str::to_owned);
         let begun = name.filter(|name| self.levers.session(Some(name)).is_ok());
-        begun.ok_or_else(|| Fault::usage("nothing was said yet; say something first"))
+        begun.ok_or_else(|| CliError::usage("nothing was said yet; say something first"))
     }
 
-    async fn model(&mut self, rest: &str) -> Result<String, Fault> {
+    async fn model(&mut self, rest: &str) -> Result<String, CliError> {
         if rest.is_empty() {
             return Ok(addressee(&self.talk));
         }
-        let spec: ModelSpec = rest.parse().map_err(Fault::usage)?;
+        let spec: ModelSpec = rest.parse().map_err(CliError::usage)?;
         let api = self.talk.client().endpoint().spec.api;
         if spec.api != api {
             let api = api.name();
-            return Err(Fault::usage(format!(
+            return Err(CliError::usage(format!(
                 "{spec} speaks another API than this conversation; name a model as `{api}:NAME`, or \
                  begin another session with it"
             )));
         }
         let client = self.tape.client(spec)?;
         let before = self.talk.client().clone();
-        self.talk.switch(client).map_err(fault_of)?;
-        if let Err(failure) = self.talk.ask_for_window().await {
-            let trouble = Trouble::of_model(failure, self.talk.client()).await;
-            self.talk.switch(before).map_err(fault_of)?;
+        self.talk.set_model(client).map_err(fault_of)?;
+        if let Err(failure) = self.talk.probe_window().await {
+            let trouble = ChatFailure::of_model(failure, self.talk.client()).await;
+            self.talk.set_model(before).map_err(fault_of)?;
             // It answered before.
-            drop(self.talk.ask_for_window().await);
+            drop(self.talk.probe_window().await);
             return Err(trouble.fault);
         }
         let client = self.talk.client().clone();
-        self.talk.switch(client).map_err(fault_of)?;
+        self.talk.set_model(client).map_err(fault_of)?;
         Ok(format!("the conversation goes on with {}", addressee(&self.talk)))
     }
 
-    fn context(&mut self) -> Result<String, Fault> {
+    fn context(&mut self) -> Result<String, CliError> {
         let Some(prompt) = &self.prompt else {
-            return Err(Fault::usage(
+            return Err(CliError::usage(
                 "no prompt was made yet; say something first, or `/compress`",
             ));
         };
         let rows = [&prompt.by[0], &prompt.by[1]].map(report::rows);
         let whole = prompt.limit.max(prompt.tokens[0]);
         let categories = rows[0].iter().zip(rows[1]).map(|((name, before), (_, after))| {
-            let bar = Bar { before: *before, after, whole, width: BAR };
+            let bar = BeforeAfterBar { before: *before, after, whole, width: BAR };
             let [said, sent] = [*before, after].map(grouped);
             (*before + after > 0).then(|| format!("{name:14}{said:>9} {sent:>9}  {bar}"))
         });
@@ -119,41 +125,41 @@ impl Chat {
         Ok(lines.flatten().collect::<Vec<_>>().join("\n"))
     }
 
-    fn status(&mut self) -> Result<String, Fault> {
+    fn status(&mut self) -> Result<String, CliError> {
         let name = self.name()?;
         let mut out = Vec::new();
         status::write(&mut out, self.levers.keeper(), &name, &self.flag)?;
         Ok(String::from_utf8_lossy(&out).trim_end().to_owned())
     }
 
-    fn undo(&mut self) -> Result<String, Fault> {
+    fn undo(&mut self) -> Result<String, CliError> {
         let name = self.name()?;
-        let compressions = self.levers.keeper().compressions(&name).map_err(Fault::of)?;
-        let epoch = compressions.undo(&epitome::system_time()).map_err(Fault::of)?.short();
+        let compressions = self.levers.keeper().compressions(&name).map_err(CliError::of)?;
+        let epoch = compressions.undo(&epitome::system_time()).map_err(CliError::of)?.short();
         Ok(format!(
             "compression {epoch} is taken back; what it had touched stays as it was said until the \
              window forces a compression, or `/redo`"
         ))
     }
 
-    fn redo(&mut self) -> Result<String, Fault> {
+    fn redo(&mut self) -> Result<String, CliError> {
         let name = self.name()?;
-        let compressions = self.levers.keeper().compressions(&name).map_err(Fault::of)?;
-        let epoch = compressions.redo(&epitome::system_time()).map_err(Fault::of)?.short();
+        let compressions = self.levers.keeper().compressions(&name).map_err(CliError::of)?;
+        let epoch = compressions.redo(&epitome::system_time()).map_err(CliError::of)?.short();
         Ok(format!("compression {epoch} is in force again"))
     }
 
-    fn snapshot(&mut self, rest: &str) -> Result<String, Fault> {
+    fn snapshot(&mut self, rest: &str) -> Result<String, CliError> {
         let (session, name) = (self.name()?, (!rest.is_empty()).then_some(rest));
-        let made = self.levers.snapshot(Some(&session), name).map_err(Fault::of)?;
+        let made = self.levers.snapshot(Some(&session), name).map_err(CliError::of)?;
         let (id, flag) = (&made.id, &self.flag);
         Ok(format!("snapshot {id}; `epitome snapshot restore{flag} {id}` goes back to it"))
     }
 
-    fn goal(&mut self, rest: &str) -> Result<String, Fault> {
+    fn goal(&mut self, rest: &str) -> Result<String, CliError> {
         let session = self.name()?;
         let keeper = self.levers.keeper();
-        let known = keeper.goals(Some(&session)).map_err(Fault::of)?;
+        let known = keeper.goals(Some(&session)).map_err(CliError::of)?;
         let acts = match rest {
             "" => return Ok(goal::shown(&known)),
             "done" => vec![GoalChange::Complete.into()],
@@ -161,22 +167,23 @@ impl Chat {
             text => goal::setting(&known.goals, text.to_owned(), None, false),
         };
         let at = epitome::system_time();
-        let now = keeper.change_goals(Some(&session), acts, &By::User, &at).map_err(Fault::of)?;
+        let now =
+            keeper.change_goals(Some(&session), acts, &Actor::User, &at).map_err(CliError::of)?;
         Ok(goal::shown(&now))
     }
 
-    fn pin(&mut self, rest: &str, pin: bool) -> Result<String, Fault> {
+    fn pin(&mut self, rest: &str, pin: bool) -> Result<String, CliError> {
         let session = self.name()?;
         let ids: Vec<_> = rest.split_whitespace().map(str::to_owned).collect();
         if !ids.is_empty() {
-            let done = self.levers.pin(Some(&session), &ids, pin).map_err(Fault::of)?;
+            let done = self.levers.pin(Some(&session), &ids, pin).map_err(CliError::of)?;
             return Ok(match done.pinned.as_slice() {
                 [] => "nothing is pinned by hand".to_owned(),
                 pinned => format!("pinned by hand are {}", pinned.join(" ")),
             });
         }
         let keeper = self.levers.keeper();
-        let pinned = keeper.history(Some(&session)).map_err(Fault::of)?.pinned();
+        let pinned = keeper.history(Some(&session)).map_err(CliError::of)?.pinned();
         let lines = spoken::last(keeper, &session, LISTED)?.into_iter().map(|said| {
             let mark = if pinned.contains(&said.id) { "pinned" } else { "" };
             let (id, role) = (said.id.to_string(), format!("{:?}", said.role).to_lowercase());
@@ -197,19 +204,19 @@ impl Chat {
         }
     }
 
-    fn recall(&mut self, rest: &str) -> Result<String, Fault> {
+    fn recall(&mut self, rest: &str) -> Result<String, CliError> {
         if rest.is_empty() {
-            return Err(Fault::usage("say what to look for: `/recall QUERY`"));
+            return Err(CliError::usage("say what to look for: `/recall QUERY`"));
         }
         let counter = for_model(&self.talk.client().endpoint().spec.name);
         let keeper = self.levers.keeper();
         let found = keeper.recall(&*self.store, rest, RECALLED, &counter, |keeper| {
             catch_up(keeper, true);
         });
-        Ok(match found.map_err(|error| Fault::of_store(&error))? {
-            Recalled::Original(blob) => blob.text,
-            Recalled::Nothing(missed) => plain(&nothing_on(&missed)),
-            Recalled::Excerpts(found) => {
+        Ok(match found.map_err(|error| CliError::of_store(&error))? {
+            RecallResult::Original(blob) => blob.text,
+            RecallResult::Nothing(missed) => plain(&nothing_on(&missed)),
+            RecallResult::Excerpts(found) => {
                 let one = |one: &Excerpt| {
                     let (id, names) = (one.id.short(), plain(&names(one)));
                     format!("{id}  {names}\n{}", one.text.trim_end())
@@ -219,18 +226,18 @@ impl Chat {
         })
     }
 
-    fn export(&mut self, rest: &str) -> Result<String, Fault> {
+    fn export(&mut self, rest: &str) -> Result<String, CliError> {
         let session = self.name()?;
         let path = match rest {
             "" => PathBuf::from(format!("{}.md", session.replace('/', "-"))),
             named => PathBuf::from(named),
         };
         let is_json = path.extension().is_some_and(|ending| ending == "json");
-        let written = if is_json { Written::Json } else { Written::Markdown };
-        let text = self.levers.keeper().export(&session, written).map_err(Fault::of)?;
+        let written = if is_json { ExportFormat::Json } else { ExportFormat::Markdown };
+        let text = self.levers.keeper().export(&session, written).map_err(CliError::of)?;
         if rest.is_empty() && Path::exists(&path) {
             let path = path.display();
-            return Err(Fault::usage(format!(
+            return Err(CliError::usage(format!(
                 "{path} is there already; `/export FILE` names another"
             )));
         }
@@ -238,11 +245,11 @@ impl Chat {
         Ok(format!("{} was written", path.display()))
     }
 
-    fn augments(&mut self, rest: &str) -> Result<String, Fault> {
+    fn augments(&mut self, rest: &str) -> Result<String, CliError> {
         let session = self.talk.session().name().map(str::to_owned);
         if rest.is_empty() {
-            let shelf = self.levers.list(session.as_deref()).map_err(Fault::of)?;
-            let line = |one: &epitome::levers::Listed| {
+            let shelf = self.levers.list(session.as_deref()).map_err(CliError::of)?;
+            let line = |one: &epitome::controls::ListedAugment| {
                 let mark = if one.active { "active" } else { "" };
                 format!("  {mark:7} {}  {}", plain(&one.name), plain(&one.title))
             };
@@ -258,12 +265,12 @@ impl Chat {
         let gone: Vec<_> = gone.iter().map(|name| name[1..].to_owned()).collect();
         let mut said = Vec::new();
         if !gone.is_empty() {
-            let done = self.levers.deactivate(Some(&session), &gone, TOOL).map_err(Fault::of)?;
+            let done = self.levers.deactivate(Some(&session), &gone, TOOL).map_err(CliError::of)?;
             said.push(format!("unloaded {}", counted(done.unloaded.len() as u64, "augment")));
             said.extend(done.notes);
         }
         if !new.is_empty() {
-            let done = self.levers.activate(Some(&session), &new).map_err(Fault::of)?;
+            let done = self.levers.activate(Some(&session), &new).map_err(CliError::of)?;
             said.push(format!("loaded {}", counted(done.loaded.len() as u64, "augment")));
             said.extend(done.notes);
         }

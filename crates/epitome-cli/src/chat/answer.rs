@@ -7,35 +7,35 @@ use std::future::{Future, pending};
 use std::pin::{Pin, pin};
 
 use anstyle::AnsiColor;
-use epitome::{Prompt, Said, TalkError};
+use epitome::{ChatError, ChatReply, Prompt};
 use tokio::time::interval;
 
-use super::trouble::Trouble;
+use super::failure::ChatFailure;
 use super::view::TICK;
 use super::{Chat, seen};
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::files;
 use crate::text::{counted, grouped};
 
 /// How a message ended.
-pub(super) enum Ended {
+pub(super) enum AnswerEnd {
     /// The next one may come.
     Well,
     /// It was not answered.
-    Badly(Trouble),
+    Badly(ChatFailure),
     /// Nobody reads the answers any longer.
     Unread,
 }
 
 impl Chat {
     /// Says a message to the model, and shows what it answers.
-    pub(super) async fn say(&mut self, text: &str) -> Result<Ended, Fault> {
+    pub(super) async fn say(&mut self, text: &str) -> Result<AnswerEnd, CliError> {
         seen(&self.view).wait();
         let view = &self.view;
         let stop = stop(seen(view).terminal);
-        let hear = &mut |heard: epitome::Heard<'_>| seen(view).hear(heard);
+        let hear = &mut |heard: epitome::ChatUpdate<'_>| seen(view).hear(heard);
         let said = {
-            let mut saying = pin!(self.talk.say_until(text, hear, stop));
+            let mut saying = pin!(self.talk.send_until(text, hear, stop));
             let mut tick = interval(TICK);
             loop {
                 tokio::select! {
@@ -49,26 +49,26 @@ impl Chat {
         if let Some(error) = lost
             && !files::is_read(Err(error))?
         {
-            return Ok(Ended::Unread);
+            return Ok(AnswerEnd::Unread);
         }
         match said {
             Ok(said) => {
                 self.answered(said);
-                Ok(Ended::Well)
+                Ok(AnswerEnd::Well)
             }
-            Err(TalkError::Stopped) => {
+            Err(ChatError::Stopped) => {
                 seen(&self.view).note(AnsiColor::Yellow, "stopped; what you said is kept");
-                Ok(Ended::Well)
+                Ok(AnswerEnd::Well)
             }
-            Err(error) => Ok(Ended::Badly(Trouble::of(error, self.talk.client()).await)),
+            Err(error) => Ok(AnswerEnd::Badly(ChatFailure::of(error, self.talk.client()).await)),
         }
     }
 
     /// Makes the prompt smaller now.
-    pub(super) async fn compress(&mut self) -> Result<(), Fault> {
+    pub(super) async fn compress(&mut self) -> Result<(), CliError> {
         let stop = stop(seen(&self.view).terminal);
         seen(&self.view).wait();
-        self.talk.session().ask_to_compress();
+        self.talk.session().request_compression();
         let made = {
             let mut making = pin!(self.talk.session().prompt());
             let (mut tick, mut stop) = (interval(TICK), pin!(stop));
@@ -82,13 +82,13 @@ impl Chat {
         };
         seen(&self.view).arrived();
         let Some(prompt) = made else { return Ok(()) };
-        let prompt = prompt.map_err(Fault::of)?;
+        let prompt = prompt.map_err(CliError::of)?;
         seen(&self.view).events(&prompt.events);
         self.standing(prompt);
         Ok(())
     }
 
-    fn answered(&mut self, said: Said) {
+    fn answered(&mut self, said: ChatReply) {
         if let Some(cause) = said.broke_off {
             let line = format!("the answer is not whole, {cause}; what came of it is kept");
             seen(&self.view).note(AnsiColor::Yellow, &line);

@@ -13,14 +13,14 @@ use rustyline::history::MemHistory;
 use rustyline::validate::Validator;
 use rustyline::{Context, Editor, Helper};
 
-use super::errand::KNOWN;
-use crate::fault::Fault;
+use super::command::KNOWN;
+use crate::fault::CliError;
 use crate::files::cause;
 
 const PROMPT: &str = "> ";
 
 /// Where lines come from.
-pub(super) enum Input {
+pub(super) enum LineSource {
     Terminal(Box<Editor<Commands, MemHistory>>),
     Pipe,
 }
@@ -33,14 +33,14 @@ pub(super) enum Typed {
     End,
 }
 
-impl Input {
+impl LineSource {
     /// Whether a person types, and reads what comes.
     pub(super) fn is_terminal() -> bool {
         io::stdin().is_terminal() && io::stdout().is_terminal()
     }
 
     /// A terminal that knows what was said before, or a pipe.
-    pub(super) fn new(terminal: bool, said: &[String]) -> Result<Self, Fault> {
+    pub(super) fn new(terminal: bool, said: &[String]) -> Result<Self, CliError> {
         if !terminal {
             return Ok(Self::Pipe);
         }
@@ -54,7 +54,7 @@ impl Input {
     }
 
     /// The next line.
-    pub(super) fn next(&mut self) -> Result<Typed, Fault> {
+    pub(super) fn next(&mut self) -> Result<Typed, CliError> {
         match self {
             Self::Terminal(editor) => match editor.readline(PROMPT) {
                 Ok(line) => {
@@ -70,9 +70,9 @@ impl Input {
             Self::Pipe => {
                 let mut line = Vec::new();
                 let read = io::stdin().lock().read_until(b'\n', &mut line);
-                let read = read.map_err(|error| Fault::unreadable(about(&cause(&error))))?;
+                let read = read.map_err(|error| CliError::unreadable(about(&cause(&error))))?;
                 let text = String::from_utf8(line)
-                    .map_err(|_| Fault::unreadable(about("a line is no text in UTF-8")))?;
+                    .map_err(|_| CliError::unreadable(about("a line is no text in UTF-8")))?;
                 Ok(if read == 0 { Typed::End } else { Typed::Line(text) })
             }
         }
@@ -83,10 +83,10 @@ fn about(what: &str) -> String {
     format!("standard input: {what}")
 }
 
-fn unreadable(error: ReadlineError) -> Fault {
+fn unreadable(error: ReadlineError) -> CliError {
     match error {
-        ReadlineError::Io(error) => Fault::unreadable(about(&cause(&error))),
-        error => Fault::unreadable(about(&error.to_string())),
+        ReadlineError::Io(error) => CliError::unreadable(about(&cause(&error))),
+        error => CliError::unreadable(about(&error.to_string())),
     }
 }
 

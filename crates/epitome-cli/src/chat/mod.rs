@@ -10,12 +10,12 @@
 
 mod acts;
 mod answer;
-mod errand;
+mod command;
+mod failure;
 mod input;
+mod marker_filter;
 mod open;
 mod spoken;
-mod trouble;
-mod veil;
 mod view;
 
 use std::path::PathBuf;
@@ -23,17 +23,17 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use epitome::model::ModelSpec;
-use epitome::{Config, FallbackStore, Levers, Prompt, Talk};
+use epitome::{ChatSession, Config, FallbackStore, Prompt, SessionControls};
 use tokio::runtime::{Builder, Runtime};
 
-use self::answer::Ended;
-use self::errand::Line;
-use self::input::{Input, Typed};
-use self::view::View;
-use crate::fault::Fault;
+use self::answer::AnswerEnd;
+use self::command::TypedInput;
+use self::input::{LineSource, Typed};
+use self::view::ChatView;
+use crate::cassette::{ModelTransport, TapeFlags};
+use crate::fault::CliError;
 use crate::flags::{SummarizerFlags, WindowFlags};
 use crate::settings::{self, ProfileFlags};
-use crate::tape::{Tape, TapeFlags};
 
 /// So many messages can be gone back to with the arrow keys.
 const BACK: u32 = 400;
@@ -82,7 +82,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn config(&self) -> Result<Config, Fault> {
+    fn config(&self) -> Result<Config, CliError> {
         self.profile.load(|sources| {
             let sources = settings::path(sources, "--store", "store", self.store.as_deref());
             let sources = self.summarizers.set(self.window.set(sources));
@@ -93,11 +93,11 @@ impl Args {
 
 /// A conversation.
 struct Chat {
-    talk: Talk,
-    levers: Levers,
+    talk: ChatSession,
+    levers: SessionControls,
     store: Arc<FallbackStore>,
-    tape: Tape,
-    view: Mutex<View>,
+    tape: ModelTransport,
+    view: Mutex<ChatView>,
     /// The last prompt that was made.
     prompt: Option<Prompt>,
     /// What a policy advised last.
@@ -107,15 +107,15 @@ struct Chat {
 }
 
 /// The view, for a moment.
-fn seen(view: &Mutex<View>) -> MutexGuard<'_, View> {
+fn seen(view: &Mutex<ChatView>) -> MutexGuard<'_, ChatView> {
     view.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs the verb; gives the exit code where nothing ended it early.
-pub(crate) fn run(args: &Args) -> Result<ExitCode, Fault> {
+pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let runtime = runtime.map_err(Fault::internal)?;
-    let terminal = Input::is_terminal();
+    let runtime = runtime.map_err(CliError::internal)?;
+    let terminal = LineSource::is_terminal();
     let mut chat = runtime.block_on(Chat::open(args, terminal))?;
     let code = chat.talk_on(&runtime, terminal);
     // Whatever still goes on in the background has nobody to wait for it.
@@ -125,10 +125,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Fault> {
 
 impl Chat {
     /// Takes line after line.
-    fn talk_on(&mut self, runtime: &Runtime, terminal: bool) -> Result<ExitCode, Fault> {
-        let mut input = Input::new(terminal, &self.typed()?)?;
+    fn talk_on(&mut self, runtime: &Runtime, terminal: bool) -> Result<ExitCode, CliError> {
+        let mut input = LineSource::new(terminal, &self.typed()?)?;
         let mut code = ExitCode::SUCCESS;
-        let mut went_wrong = |fault: &Fault| {
+        let mut went_wrong = |fault: &CliError| {
             let said = fault.report();
             if !terminal && code == ExitCode::SUCCESS {
                 code = said;
@@ -140,18 +140,20 @@ impl Chat {
                 Typed::Nothing => continue,
                 Typed::End => break,
             };
-            match Line::read(&line) {
-                Line::Blank => {}
-                Line::Unknown(what) => went_wrong(&Fault::usage(what)),
-                Line::Command(errand, rest) => match runtime.block_on(self.perform(errand, rest)) {
-                    Ok(true) => {}
-                    Ok(false) => break,
-                    Err(fault) => went_wrong(&fault),
-                },
-                Line::Message(text) => match runtime.block_on(self.say(text))? {
-                    Ended::Well => {}
-                    Ended::Unread => break,
-                    Ended::Badly(trouble) => {
+            match TypedInput::read(&line) {
+                TypedInput::Blank => {}
+                TypedInput::Unknown(what) => went_wrong(&CliError::usage(what)),
+                TypedInput::Command(errand, rest) => {
+                    match runtime.block_on(self.perform(errand, rest)) {
+                        Ok(true) => {}
+                        Ok(false) => break,
+                        Err(fault) => went_wrong(&fault),
+                    }
+                }
+                TypedInput::Message(text) => match runtime.block_on(self.say(text))? {
+                    AnswerEnd::Well => {}
+                    AnswerEnd::Unread => break,
+                    AnswerEnd::Badly(trouble) => {
                         went_wrong(&trouble.fault);
                         if trouble.stays && !terminal {
                             break;
@@ -164,7 +166,7 @@ impl Chat {
     }
 
     /// What was typed in the session before.
-    fn typed(&mut self) -> Result<Vec<String>, Fault> {
+    fn typed(&mut self) -> Result<Vec<String>, CliError> {
         let Some(name) = self.talk.session().name().map(str::to_owned) else {
             return Ok(Vec::new());
         };

@@ -7,20 +7,21 @@ use std::env;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use epitome::types::By;
+use epitome::types::Actor;
 use epitome::{
-    Compressor, Config, FallbackStore, Folder, Levers, Profile, ScopeOwner, Sqlite, Talk,
+    ChatSession, Compressor, Config, FallbackStore, Profile, ScopeOwner, SessionControls,
+    SqliteStore, WorkspaceFolder,
 };
 use tokio::runtime::Handle;
 
 use super::acts::addressee;
-use super::trouble::{Trouble, fault_of};
-use super::view::View;
+use super::failure::{ChatFailure, fault_of};
+use super::view::ChatView;
 use super::{Args, Chat};
-use crate::apart::{Part, apart};
-use crate::fault::Fault;
+use crate::cassette::ModelTransport;
+use crate::fault::CliError;
 use crate::journal::{owner_of, store_path};
-use crate::tape::Tape;
+use crate::outputs::{FileFate, apart};
 use crate::text::counted;
 use crate::{files, settings, shell, stores};
 
@@ -29,42 +30,49 @@ const MOST: u64 = 1 << 20;
 
 impl Chat {
     /// Meets the model, and takes the session up.
-    pub(super) async fn open(args: &Args, terminal: bool) -> Result<Self, Fault> {
+    pub(super) async fn open(args: &Args, terminal: bool) -> Result<Self, CliError> {
         let config = args.config()?;
         let path = store_path(args.store.as_deref(), &config)?;
         let [record, cassette] = args.tape.files();
-        apart(&[("the store", Some(&path), Part::Store), record, cassette, args.profile.file()])?;
-        let tape = Tape::new(&args.tape)?;
+        apart(&[
+            ("the store", Some(&path), FileFate::Store),
+            record,
+            cassette,
+            args.profile.file(),
+        ])?;
+        let tape = ModelTransport::new(&args.tape)?;
         let client = tape.client(args.spec.clone())?;
         let system = args.system.as_deref().map(system).transpose()?;
         let profile =
-            settings::permitted(config.chosen()?)?.with_prices(settings::prices(&config)?);
+            settings::permitted(config.profile_in_use()?)?.with_prices(settings::prices(&config)?);
         let profile = tape.connected(profile, Some(&client))?;
-        let store = Sqlite::open_with(&path, config.durability()).map_err(Fault::of_output)?;
+        let store =
+            SqliteStore::open_with(&path, config.durability()).map_err(CliError::of_output)?;
         stores::name_read_only(&store);
         let store = Arc::new(FallbackStore::new(store));
         let folder = args.workspace.clone().or_else(|| env::current_dir().ok());
         let augments = config.augments(folder.as_deref());
         let mut builder = Compressor::builder().profile(profile.clone()).watch();
-        builder = builder.format(args.spec.api.format()).augments(augments.clone());
+        builder = builder.input_format(args.spec.api.format()).augments(augments.clone());
         if tape.is_live() {
             builder = builder.background(Handle::current());
         }
         if let Some(folder) = &args.workspace {
-            builder = builder.workspace(Folder::new(folder));
+            builder = builder.workspace(WorkspaceFolder::new(folder));
         }
         let owner = owner(&config, &store, &profile, args)?;
         builder = builder.owner(owner.clone());
-        let levers = Levers::new(store.clone(), profile, owner, By::User).with_augments(augments);
+        let levers = SessionControls::new(store.clone(), profile, owner, Actor::User)
+            .with_augments(augments);
         let known = args.session.as_ref().and_then(|name| levers.session(Some(name)).ok());
         let session = builder.session(store.clone(), args.session.as_deref());
-        let mut talk = Talk::new(session, client);
-        if let Err(failure) = talk.ask_for_window().await {
-            return Err(Trouble::of_model(failure, talk.client()).await.fault);
+        let mut talk = ChatSession::new(session, client);
+        if let Err(failure) = talk.probe_window().await {
+            return Err(ChatFailure::of_model(failure, talk.client()).await.fault);
         }
         talk.begin(system.as_deref()).map_err(fault_of)?;
         stores::remember_configured(&config);
-        let mut view = View::new(terminal, args.quiet, args.verbose);
+        let mut view = ChatView::new(terminal, args.quiet, args.verbose);
         let name = levers.keeper().profile().name();
         view.aside(&format!("{}; profile {name}", addressee(&talk)));
         if let Some(known) = &known {
@@ -95,7 +103,7 @@ fn owner(
     store: &Arc<FallbackStore>,
     profile: &Profile,
     args: &Args,
-) -> Result<ScopeOwner, Fault> {
+) -> Result<ScopeOwner, CliError> {
     let owner = match &args.workspace {
         Some(folder) => config.owner(Some(folder)),
         None => settings::owner(config),
@@ -104,11 +112,11 @@ fn owner(
 }
 
 /// A system prompt: what a file says, or a text of several words.
-fn system(given: &str) -> Result<String, Fault> {
+fn system(given: &str) -> Result<String, CliError> {
     if given.trim().contains(char::is_whitespace) && !Path::new(given).is_file() {
         return Ok(given.to_owned());
     }
     let text = String::from_utf8(files::read(Some(Path::new(given)), MOST)?);
-    let text = text.map_err(|_| Fault::unreadable(format!("{given}: is no text in UTF-8")))?;
+    let text = text.map_err(|_| CliError::unreadable(format!("{given}: is no text in UTF-8")))?;
     Ok(text.trim_end().to_owned())
 }

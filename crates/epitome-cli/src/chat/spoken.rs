@@ -3,11 +3,11 @@
 //! Invariant: read from the journal alone, so that nothing is shown that was redacted or erased.
 //! Called at the beginning of a conversation, and where messages are listed.
 
-use epitome::Keeper;
+use epitome::SessionAdmin;
 use epitome::types::{EntryId, Role};
 use serde_json::Value;
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 
 /// What opens a note of the program's own.
 const NOTE: &str = "<epitome-note";
@@ -27,12 +27,16 @@ impl Spoken {
 }
 
 /// The last messages of a session, so many at most, oldest first.
-pub(super) fn last(keeper: &Keeper, session: &str, most: u32) -> Result<Vec<Spoken>, Fault> {
-    let info = keeper.session(Some(session)).map_err(Fault::of)?;
+pub(super) fn last(
+    keeper: &SessionAdmin,
+    session: &str,
+    most: u32,
+) -> Result<Vec<Spoken>, CliError> {
+    let info = keeper.session(Some(session)).map_err(CliError::of)?;
     let first = info.messages.saturating_sub(most);
     let said =
         keeper.journal().history(keeper.scope(), &info.name, info.head, first, most as usize);
-    let said = said.map_err(|error| Fault::of_store(&error))?;
+    let said = said.map_err(|error| CliError::of_store(&error))?;
     let spoken = (first..).zip(said).map(|(place, said)| {
         let text = said.bytes.as_deref().map(text).unwrap_or_default();
         Spoken { id: EntryId(place), role: said.role, text }

@@ -10,12 +10,12 @@ use std::mem;
 use std::time::{Duration, Instant};
 
 use anstyle::{AnsiColor, Style};
-use epitome::Heard;
-use epitome::types::{Event, Happened};
+use epitome::ChatUpdate;
+use epitome::types::{Event, EventKind};
 
-use super::veil::Veil;
+use super::marker_filter::MarkerFilter;
 use crate::clock::{now, since};
-use crate::news::Told;
+use crate::events::EventPrinter;
 use crate::screen::{Screen, To};
 
 /// From so many milliseconds on a wait is worth telling of.
@@ -30,12 +30,12 @@ enum Wait {
 }
 
 /// What a person or a pipe sees.
-pub(super) struct View {
+pub(super) struct ChatView {
     pub(super) terminal: bool,
     quiet: bool,
     screen: Screen,
-    told: Told,
-    veil: Veil,
+    told: EventPrinter,
+    veil: MarkerFilter,
     wait: Wait,
     since: Instant,
     /// The last character of the answer that was shown.
@@ -44,14 +44,14 @@ pub(super) struct View {
     lost: Option<io::Error>,
 }
 
-impl View {
+impl ChatView {
     pub(super) fn new(terminal: bool, quiet: bool, verbose: bool) -> Self {
         Self {
             terminal,
             quiet,
             screen: Screen::new(To::Err, terminal && !quiet),
-            told: Told::new(verbose),
-            veil: Veil::default(),
+            told: EventPrinter::new(verbose),
+            veil: MarkerFilter::default(),
             wait: Wait::Nothing,
             since: now(),
             last: None,
@@ -62,7 +62,7 @@ impl View {
     /// Something was said, or asked for: there is a wait.
     pub(super) fn wait(&mut self) {
         (self.wait, self.since) = (Wait::Prompt, now());
-        (self.veil, self.last) = (Veil::default(), None);
+        (self.veil, self.last) = (MarkerFilter::default(), None);
     }
 
     /// Time has passed.
@@ -82,18 +82,18 @@ impl View {
     }
 
     /// What is heard of an answer.
-    pub(super) fn hear(&mut self, heard: Heard<'_>) {
+    pub(super) fn hear(&mut self, heard: ChatUpdate<'_>) {
         match heard {
-            Heard::Prompt(prompt) => {
+            ChatUpdate::Prompt(prompt) => {
                 self.events(&prompt.events);
                 (self.wait, self.since) = (Wait::Answer, now());
             }
-            Heard::Text(text) => {
+            ChatUpdate::Text(text) => {
                 self.arrived();
                 let shown = self.veil.hear(text);
                 self.write(&shown);
             }
-            Heard::Refused => {
+            ChatUpdate::Refused => {
                 self.note(
                     AnsiColor::Yellow,
                     "the model refused the prompt as too long; it is \
@@ -107,7 +107,7 @@ impl View {
     /// Tells what happened to a prompt.
     pub(super) fn events(&mut self, events: &[Event]) {
         // What a policy advises is told behind the answer.
-        let is_told = |event: &&Event| !matches!(event.what, Happened::LowReliability { .. });
+        let is_told = |event: &&Event| !matches!(event.what, EventKind::LowReliability { .. });
         let events: Vec<_> = events.iter().filter(is_told).cloned().collect();
         for (color, text) in self.told.news(&events) {
             self.note(color, &text);

@@ -6,7 +6,7 @@ mod show;
 
 use epitome::Config;
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::journal;
 
 /// Shows what is in force and where it is from, or the schema of epitome.toml
@@ -14,11 +14,11 @@ use crate::journal;
 #[command(after_help = "Example:\n  epitome config show")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    errand: Errand,
+    errand: ConfigCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum Errand {
+enum ConfigCommand {
     Show(show::Args),
     Schema(SchemaArgs),
 }
@@ -29,9 +29,9 @@ enum Errand {
 struct SchemaArgs {}
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     match &args.errand {
-        Errand::Show(args) => show::run(args),
-        Errand::Schema(SchemaArgs {}) => journal::json(&Config::schema()),
+        ConfigCommand::Show(args) => show::run(args),
+        ConfigCommand::Schema(SchemaArgs {}) => journal::json(&Config::schema()),
     }
 }

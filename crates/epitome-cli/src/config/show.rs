@@ -9,18 +9,19 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use epitome::{
-    Config, Effective, Format, KnownLimit, Link, Origin, PluginRef, Profile, Taught, nearest,
+    ChainLink, Config, EffectiveValue, ExtensionOrigin, Format, ModelKnowledge, PluginRef, Profile,
+    PromptLimit, nearest,
 };
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::fault::{self, Fault};
+use crate::fault::{self, CliError};
 use crate::figure::middle;
 use crate::files;
 use crate::flags::WindowFlags;
 use crate::journal::{self, store_path};
 use crate::settings::{self, ProfileFlags};
-use crate::table::{Column, GAP, Table, left, output_width};
+use crate::table::{Column, GAP, TextTable, left, output_width};
 use crate::text::{clipped, grouped, plain, width, wrapped};
 
 const COLUMNS: [Column; 3] =
@@ -57,14 +58,14 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct ShownValue<'a> {
     profile: &'a str,
     /// What it inherits from, the nearest first.
     inherits: Vec<String>,
     /// Who is asked, in this order, before what is built in; plugins that answer hooks too.
-    policies: Vec<Asked<'a>>,
+    policies: Vec<ShowQuery<'a>>,
     /// The plugins that it names, for digests or hooks.
-    plugins: Vec<Asked<'a>>,
+    plugins: Vec<ShowQuery<'a>>,
     /// The hash of the profile's options and policies.
     config: String,
     /// The files that were read, the earlier ones overridden by the later.
@@ -72,15 +73,15 @@ struct Shown<'a> {
     /// How large a prompt may be, by format, where nobody knows the model.
     limits: Vec<Limited>,
     /// What refusals and answers taught of models, in their place.
-    learned: Vec<Taught>,
-    values: Vec<Effective>,
+    learned: Vec<ModelKnowledge>,
+    values: Vec<EffectiveValue>,
 }
 
 #[derive(Serialize)]
 struct Limited {
     format: &'static str,
     #[serde(flatten)]
-    known: KnownLimit,
+    known: PromptLimit,
 }
 
 /// The limits of a profile; one where they are the same for every format.
@@ -93,39 +94,39 @@ fn limits(profile: &Profile) -> Vec<Limited> {
 }
 
 #[derive(Serialize)]
-struct Asked<'a> {
+struct ShowQuery<'a> {
     name: Cow<'a, str>,
-    origin: Origin,
+    origin: ExtensionOrigin,
     folder: Option<&'a Path>,
 }
 
-impl<'a> From<&'a PluginRef> for Asked<'a> {
+impl<'a> From<&'a PluginRef> for ShowQuery<'a> {
     fn from(plugin: &'a PluginRef) -> Self {
         Self { name: plugin.name().into(), origin: plugin.origin(), folder: plugin.folder() }
     }
 }
 
 /// A link of the profile's chain.
-fn asked<'a>(profile: &'a Profile, link: &'a Link) -> Option<Asked<'a>> {
+fn asked<'a>(profile: &'a Profile, link: &'a ChainLink) -> Option<ShowQuery<'a>> {
     let (origin, folder) = match link {
-        Link::Policy(policy) => (policy.origin(), policy.folder()),
-        Link::Plugin { name, .. } => {
+        ChainLink::Policy(policy) => (policy.origin(), policy.folder()),
+        ChainLink::Plugin { name, .. } => {
             let plugin = profile.plugins().iter().find(|plugin| plugin.name() == name)?;
             (plugin.origin(), plugin.folder())
         }
     };
-    Some(Asked { name: link.name(), origin, folder })
+    Some(ShowQuery { name: link.name(), origin, folder })
 }
 
 /// Runs the errand.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let config = args.profile.load(|sources| {
         let sources = settings::path(sources, "--store", "store", args.store.as_deref());
         let sources = settings::text(sources, "--model", "model", args.model.as_deref());
         args.window.set(sources)
     })?;
-    let profile = config.chosen()?;
-    config.doubts(profile.name())?.iter().for_each(|doubt| fault::warn(&doubt.to_string()));
+    let profile = config.profile_in_use()?;
+    config.warnings(profile.name())?.iter().for_each(|doubt| fault::warn(&doubt.to_string()));
     if let Err(error) = profile.permitted() {
         fault::warn(&error.to_string());
     }
@@ -134,11 +135,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     if let (Some(key), false) = (&args.key, args.json) {
         return alone(key, &values);
     }
-    let shown = Shown {
+    let shown = ShownValue {
         profile: profile.name(),
         inherits: config.inherited(profile.name())?,
         policies: profile.chain().iter().filter_map(|link| asked(&profile, link)).collect(),
-        plugins: profile.plugins().iter().map(Asked::from).collect(),
+        plugins: profile.plugins().iter().map(ShowQuery::from).collect(),
         config: profile.config(),
         files: config.files(),
         limits: limits(&profile),
@@ -149,23 +150,23 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
 }
 
 /// The values that were asked for.
-fn chosen(values: Vec<Effective>, key: Option<&str>) -> Result<Vec<Effective>, Fault> {
+fn chosen(values: Vec<EffectiveValue>, key: Option<&str>) -> Result<Vec<EffectiveValue>, CliError> {
     let Some(key) = key.map(|key| key.trim_end_matches('.')) else { return Ok(values) };
     let is_below = |one: &str| one.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
-    let is_meant = |one: &&Effective| one.key == key || is_below(&one.key);
+    let is_meant = |one: &&EffectiveValue| one.key == key || is_below(&one.key);
     let found: Vec<_> = values.iter().filter(is_meant).cloned().collect();
     if found.is_empty() {
         let meant = nearest(key, values.iter().map(|one| &*one.key));
         let meant = meant.map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
         let what =
             format!("nothing is in force under `{key}`; {meant}`config show` lists all keys");
-        return Err(Fault::usage(what));
+        return Err(CliError::usage(what));
     }
     Ok(found)
 }
 
 /// One value whole, as it is; of several the table.
-fn alone(key: &str, values: &[Effective]) -> Result<(), Fault> {
+fn alone(key: &str, values: &[EffectiveValue]) -> Result<(), CliError> {
     files::to_stdout(|out| match values {
         [one] if one.key == key => match &one.value {
             Value::String(text) => {
@@ -178,7 +179,7 @@ fn alone(key: &str, values: &[Effective]) -> Result<(), Fault> {
 }
 
 /// The values as a table, one line each.
-fn table(out: &mut dyn Write, values: &[Effective]) -> io::Result<()> {
+fn table(out: &mut dyn Write, values: &[EffectiveValue]) -> io::Result<()> {
     let most = output_width();
     let (folder, home) = (env::current_dir().ok(), env::var_os("HOME").map(PathBuf::from));
     let near = |source: &str| {
@@ -187,13 +188,14 @@ fn table(out: &mut dyn Write, values: &[Effective]) -> io::Result<()> {
         let from_here = below(&folder).map(str::to_owned);
         plain(&from_here.or_else(from_home).unwrap_or_else(|| source.to_owned()))
     };
-    let row = |one: &Effective| vec![one.key.clone(), on_a_line(&one.value), near(&one.source)];
+    let row =
+        |one: &EffectiveValue| vec![one.key.clone(), on_a_line(&one.value), near(&one.source)];
     let mut rows: Vec<_> = values.iter().map(row).collect();
     if most == usize::MAX {
         // Nobody's screen is too narrow: values stand whole, and only short ones in line.
         let narrow = |row: &Vec<String>| vec![row[0].clone(), clipped(&row[1], IN_LINE)];
         let narrow: Vec<_> = rows.iter().map(narrow).collect();
-        return Table::new(&WHOLE).measured(&narrow).print(out, &rows);
+        return TextTable::new(&WHOLE).measured(&narrow).print(out, &rows);
     }
     // Long values make room before sources do, and sources in their middle: the line stands last.
     let widest = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or_default();
@@ -203,7 +205,7 @@ fn table(out: &mut dyn Write, values: &[Effective]) -> io::Result<()> {
         row[1] = clipped(&row[1], value);
         row[2] = middle(&row[2], room.saturating_sub(value).max(SOURCE));
     }
-    Table::new(&COLUMNS).within(most).print(out, &rows)
+    TextTable::new(&COLUMNS).within(most).print(out, &rows)
 }
 
 /// The rest of a source in this folder.
@@ -220,15 +222,15 @@ fn on_a_line(value: &Value) -> String {
     }
 }
 
-fn words(config: &Config, shown: &Shown<'_>) -> Result<(), Fault> {
+fn words(config: &Config, shown: &ShownValue<'_>) -> Result<(), CliError> {
     files::to_stdout(|out| {
         let inherits = shown.inherits.iter().map(|name| format!(" → {name}"));
         writeln!(out, "profile  {}{}", shown.profile, inherits.collect::<String>())?;
         // The shipped plugins stand among the values.
-        let own = shown.plugins.iter().filter(|plugin| plugin.origin != Origin::Shipped);
+        let own = shown.plugins.iter().filter(|plugin| plugin.origin != ExtensionOrigin::Shipped);
         let asked = [("policies", shown.policies.iter().collect()), ("plugins ", own.collect())];
         for (what, asked) in asked {
-            let asked: Vec<&Asked<'_>> = asked;
+            let asked: Vec<&ShowQuery<'_>> = asked;
             let asked: Vec<_> =
                 asked.iter().map(|one| format!("{} ({})", one.name, one.origin)).collect();
             if !asked.is_empty() {

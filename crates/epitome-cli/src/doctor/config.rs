@@ -2,20 +2,21 @@
 
 use epitome::ConfigError;
 
-use super::{Finding, Patient};
+use super::{DoctorFinding, Patient};
 
 /// Whether the files and variables can be used, and which files were read.
-pub(super) fn files(patient: &Patient) -> Vec<Finding> {
+pub(super) fn files(patient: &Patient) -> Vec<DoctorFinding> {
     const ABOUT: &str = "config";
     const REMEDY: &str = "correct it; `epitome config schema` says what may stand there";
     match &patient.fault {
         Some(ConfigError::Invalid(problems)) => {
-            let fail =
-                |problem: &epitome::Problem| Finding::fail(ABOUT, problem.to_string(), REMEDY);
+            let fail = |problem: &epitome::ConfigProblem| {
+                DoctorFinding::fail(ABOUT, problem.to_string(), REMEDY)
+            };
             problems.iter().map(fail).collect()
         }
         Some(error) => {
-            vec![Finding::fail(ABOUT, error.to_string(), "name a file that can be read")]
+            vec![DoctorFinding::fail(ABOUT, error.to_string(), "name a file that can be read")]
         }
         None => {
             let files = patient.config.files().iter().map(|path| path.display().to_string());
@@ -24,22 +25,22 @@ pub(super) fn files(patient: &Patient) -> Vec<Finding> {
                 true => "no epitome.toml here or upwards, nor in your folder".to_owned(),
                 false => format!("read {}", files.join(", then ")),
             };
-            vec![Finding::ok(ABOUT, found)]
+            vec![DoctorFinding::ok(ABOUT, found)]
         }
     }
 }
 
 /// Whether variables that begin as ours do mean anything.
-pub(super) fn variables(patient: &Patient) -> Vec<Finding> {
+pub(super) fn variables(patient: &Patient) -> Vec<DoctorFinding> {
     let finding = |name: &String| {
         let found = format!("{name} is set and says nothing to this program");
-        Finding::warn("variable", found, "unset it, unless another program reads it")
+        DoctorFinding::warn("variable", found, "unset it, unless another program reads it")
     };
     patient.config.unused().iter().map(finding).collect()
 }
 
 /// Whether each profile can be used, the chosen one above all.
-pub(super) fn profiles(patient: &Patient) -> Vec<Finding> {
+pub(super) fn profiles(patient: &Patient) -> Vec<DoctorFinding> {
     const ABOUT: &str = "profile";
     let config = &patient.config;
     let fail = |error: ConfigError| {
@@ -47,24 +48,24 @@ pub(super) fn profiles(patient: &Patient) -> Vec<Finding> {
             ConfigError::Invalid(_) => "correct it; `epitome config show` shows what is in force",
             _ => "choose one of these with `--profile`",
         };
-        Finding::fail(ABOUT, error.to_string(), remedy)
+        DoctorFinding::fail(ABOUT, error.to_string(), remedy)
     };
-    let chosen = match config.chosen() {
+    let chosen = match config.profile_in_use() {
         Ok(profile) => {
             let hash: String = profile.config().chars().take(11).collect();
-            Finding::ok(ABOUT, format!("{}, options {hash}", profile.name()))
+            DoctorFinding::ok(ABOUT, format!("{}, options {hash}", profile.name()))
         }
         Err(error) => fail(error),
     };
     let others = config.profiles().into_iter().filter(|name| name != config.chosen_name());
     let others = others.filter_map(|name| config.profile(&name).err().map(fail));
-    let doubts = config.profiles().into_iter().filter_map(|name| config.doubts(&name).ok());
+    let doubts = config.profiles().into_iter().filter_map(|name| config.warnings(&name).ok());
     let mut doubts: Vec<_> = doubts.flatten().map(|doubt| doubt.to_string()).collect();
     doubts.sort();
     doubts.dedup();
     let doubts = doubts.iter().map(|doubt| {
         let (found, remedy) = doubt.split_once("; ").unwrap_or((doubt, "choose another name"));
-        Finding::warn(ABOUT, found, remedy)
+        DoctorFinding::warn(ABOUT, found, remedy)
     });
     [chosen].into_iter().chain(others).chain(doubts).collect()
 }

@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use epitome::{Archive, Sqlite};
+use epitome::{SessionArchive, SqliteStore};
 
-use super::{Finding, Patient};
+use super::{DoctorFinding, Patient};
 use crate::text::{counted, grouped};
 
 /// A larger store is not verified here, since that would take long.
@@ -17,7 +17,7 @@ const LITTLE: u64 = 64 << 20;
 const TIGHT: u64 = 1 << 30;
 
 /// Whether others can read what was said.
-pub(super) fn files(patient: &Patient) -> Vec<Finding> {
+pub(super) fn files(patient: &Patient) -> Vec<DoctorFinding> {
     const ABOUT: &str = "files";
     if !patient.path.exists() {
         return Vec::new();
@@ -31,11 +31,11 @@ pub(super) fn files(patient: &Patient) -> Vec<Finding> {
     let folder = patient.path.parent().filter(|_| patient.usual);
     open.extend(folder.and_then(|folder| readable_by_others(folder, "700")));
     if open.is_empty() {
-        return vec![Finding::ok(ABOUT, "readable by you only")];
+        return vec![DoctorFinding::ok(ABOUT, "readable by you only")];
     }
     let found = |(path, mode, remedy): (PathBuf, u32, String)| {
         let found = format!("{} has the mode {mode:o}: others may read it", path.display());
-        Finding::fail(ABOUT, found, remedy)
+        DoctorFinding::fail(ABOUT, found, remedy)
     };
     open.into_iter().map(found).collect()
 }
@@ -47,7 +47,7 @@ fn readable_by_others(path: &Path, mode: &str) -> Option<(PathBuf, u32, String)>
 }
 
 /// Whether there is room to record more.
-pub(super) fn room(patient: &Patient) -> Vec<Finding> {
+pub(super) fn room(patient: &Patient) -> Vec<DoctorFinding> {
     const ABOUT: &str = "room";
     const REMEDY: &str = "make room, or name a store elsewhere with `--store`";
     let folder = patient.path.ancestors().skip(1).find(|folder| folder.is_dir());
@@ -56,45 +56,48 @@ pub(super) fn room(patient: &Patient) -> Vec<Finding> {
     let free = about.f_bavail.saturating_mul(about.f_frsize);
     let found = format!("{} MiB free in {}", grouped(free >> 20), folder.display());
     vec![match free {
-        _ if free < LITTLE => Finding::fail(ABOUT, found, REMEDY),
-        _ if free < TIGHT => Finding::warn(ABOUT, found, REMEDY),
-        _ => Finding::ok(ABOUT, found),
+        _ if free < LITTLE => DoctorFinding::fail(ABOUT, found, REMEDY),
+        _ if free < TIGHT => DoctorFinding::warn(ABOUT, found, REMEDY),
+        _ => DoctorFinding::ok(ABOUT, found),
     }]
 }
 
 /// Whether the store can be opened and holds what was written.
-pub(super) fn store(patient: &Patient) -> Vec<Finding> {
+pub(super) fn store(patient: &Patient) -> Vec<DoctorFinding> {
     const ABOUT: &str = "store";
     let path = patient.path.display();
     if !patient.path.exists() {
         let found = format!("there is none yet at {path}; the first session makes it");
-        return vec![Finding::ok(ABOUT, found)];
+        return vec![DoctorFinding::ok(ABOUT, found)];
     }
-    let store = match Sqlite::open_existing(&patient.path) {
+    let store = match SqliteStore::open_existing(&patient.path) {
         Ok(store) => store,
         Err(error) => {
             let remedy = "move the file away, or name another store with `--store`";
-            return vec![Finding::fail(ABOUT, error.to_string(), remedy)];
+            return vec![DoctorFinding::fail(ABOUT, error.to_string(), remedy)];
         }
     };
     let size = fs::metadata(&patient.path).map_or(0, |about| about.len());
     let opens = format!("{path} opens, {} KiB, its schema is known", grouped(size.div_ceil(1024)));
     if size > QUICK {
         let remedy = "`epitome session verify` takes its time and looks at all of it";
-        return vec![Finding::ok(ABOUT, format!("{opens}; too large to verify here: {remedy}"))];
+        return vec![DoctorFinding::ok(
+            ABOUT,
+            format!("{opens}; too large to verify here: {remedy}"),
+        )];
     }
     match store.verify(false) {
         Ok(findings) if findings.is_empty() => {
-            vec![Finding::ok(ABOUT, format!("{opens} and all is as it was written"))]
+            vec![DoctorFinding::ok(ABOUT, format!("{opens} and all is as it was written"))]
         }
         Ok(findings) => {
             let found = counted(findings.len() as u64, "finding");
             let remedy = "`epitome session verify` names them, `--repair` mends what can be";
-            vec![Finding::fail(ABOUT, format!("{path} is damaged: {found}"), remedy)]
+            vec![DoctorFinding::fail(ABOUT, format!("{path} is damaged: {found}"), remedy)]
         }
         Err(error) => {
             let remedy = "`epitome session verify` tells more";
-            vec![Finding::fail(ABOUT, error.to_string(), remedy)]
+            vec![DoctorFinding::fail(ABOUT, error.to_string(), remedy)]
         }
     }
 }

@@ -18,7 +18,7 @@ use anstyle::{AnsiColor, Style};
 use epitome::{Config, ConfigError};
 use serde::Serialize;
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::files;
 use crate::journal::{self as journals, JournalFlags};
 use crate::table::output_width;
@@ -28,7 +28,7 @@ use crate::text::{counted, wrapped};
 const INDENT: usize = 16;
 
 /// Every check, in the order of the report.
-const CHECKS: &[fn(&Patient) -> Vec<Finding>] = &[
+const CHECKS: &[fn(&Patient) -> Vec<DoctorFinding>] = &[
     machine::program,
     machine::terminal,
     config::files,
@@ -77,7 +77,7 @@ enum Verdict {
 
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Finding {
+struct DoctorFinding {
     verdict: Verdict,
     /// What was looked at.
     about: &'static str,
@@ -88,7 +88,7 @@ struct Finding {
     remedy: Option<String>,
 }
 
-impl Finding {
+impl DoctorFinding {
     fn ok(about: &'static str, found: impl Into<String>) -> Self {
         Self { verdict: Verdict::Ok, about, found: found.into(), remedy: None }
     }
@@ -104,7 +104,7 @@ impl Finding {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let flags = &args.journal;
     let (config, fault) = flags.profile.load_or_built_in(|sources| flags.set(sources))?;
     let path = flags.path(&config)?;
@@ -114,16 +114,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     if flags.json {
         journals::json(&findings)?;
     } else {
-        let shown = |one: &&Finding| !flags.quiet || one.verdict != Verdict::Ok;
+        let shown = |one: &&DoctorFinding| !flags.quiet || one.verdict != Verdict::Ok;
         files::to_stdout(|out| findings.iter().filter(shown).try_for_each(|one| write(out, one)))?;
     }
     match findings.iter().filter(|one| one.verdict == Verdict::Fail).count() as u64 {
         0 => Ok(()),
-        failed => Err(Fault::found(format!("{} failed", counted(failed, "check")))),
+        failed => Err(CliError::found(format!("{} failed", counted(failed, "check")))),
     }
 }
 
-fn write(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
+fn write(out: &mut dyn Write, finding: &DoctorFinding) -> io::Result<()> {
     let (name, color) = match finding.verdict {
         Verdict::Ok => ("ok", AnsiColor::Green),
         Verdict::Warn => ("warn", AnsiColor::Yellow),

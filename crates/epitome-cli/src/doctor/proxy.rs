@@ -10,11 +10,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use epitome::{Config, Sources};
-use epitome_proxy::Url;
+use epitome::{Config, ConfigSources};
+use epitome_proxy::UpstreamUrl;
 use serde_json::Value;
 
-use super::{Finding, Patient};
+use super::{DoctorFinding, Patient};
 use crate::files;
 
 /// How long an upstream may take to be reached.
@@ -64,9 +64,9 @@ const OF_PROJECT: [&str; 5] = [
 ];
 
 /// Whether the upstreams that the user named can be reached.
-pub(super) fn upstreams(patient: &Patient) -> Vec<Finding> {
+pub(super) fn upstreams(patient: &Patient) -> Vec<DoctorFinding> {
     const ABOUT: &str = "upstream";
-    let Ok(usual) = Config::load(Sources::default()) else { return Vec::new() };
+    let Ok(usual) = Config::load(ConfigSources::default()) else { return Vec::new() };
     let (usual, table) = (usual.proxy(), patient.config.proxy());
     let keys = [
         ("anthropic_upstream", &table.anthropic_upstream, &usual.anthropic_upstream),
@@ -78,16 +78,16 @@ pub(super) fn upstreams(patient: &Patient) -> Vec<Finding> {
         if address == usual || address.is_empty() {
             return None;
         }
-        if let Err(error) = address.parse::<Url>() {
+        if let Err(error) = address.parse::<UpstreamUrl>() {
             let remedy = "correct it in your epitome.toml, or take it out";
-            return Some(Finding::fail(ABOUT, format!("proxy.{key}: {error}"), remedy));
+            return Some(DoctorFinding::fail(ABOUT, format!("proxy.{key}: {error}"), remedy));
         }
         Some(match reached(address) {
-            Ok(()) => Finding::ok(ABOUT, format!("{what} can be reached")),
+            Ok(()) => DoctorFinding::ok(ABOUT, format!("{what} can be reached")),
             Err(why) => {
                 let remedy =
                     "start what listens there, or correct the address in your epitome.toml";
-                Finding::fail(ABOUT, format!("{what} cannot be reached: {why}"), remedy)
+                DoctorFinding::fail(ABOUT, format!("{what} cannot be reached: {why}"), remedy)
             }
         })
     };
@@ -95,7 +95,7 @@ pub(super) fn upstreams(patient: &Patient) -> Vec<Finding> {
 }
 
 /// Whether clients were told to send requests to a port of this machine where nobody listens.
-pub(super) fn stale(_: &Patient) -> Vec<Finding> {
+pub(super) fn stale(_: &Patient) -> Vec<DoctorFinding> {
     const ABOUT: &str = "client";
     let set = VARIABLES.iter().filter_map(|name| {
         let remedy = format!("unset {name}, or run the client with `epitome run -- CMD`");
@@ -114,7 +114,7 @@ pub(super) fn stale(_: &Patient) -> Vec<Finding> {
         let port = near(&address)?;
         let answers = TcpStream::connect_timeout(&port, NEAR).is_ok();
         let found = format!("{place} sends requests to {address}, where nobody listens");
-        (!answers).then(|| Finding::fail(ABOUT, found, remedy))
+        (!answers).then(|| DoctorFinding::fail(ABOUT, found, remedy))
     });
     dead.collect()
 }

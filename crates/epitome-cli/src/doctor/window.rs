@@ -8,10 +8,14 @@ use std::env;
 use std::sync::Arc;
 use std::time::Duration;
 
-use epitome::model::{Client, Endpoint, Http, ModelSpec, Probed, Terms};
-use epitome::{Format, Scribe, Shortened, Taught, Window, WindowSource};
+use epitome::model::{
+    ClientTimeouts, HttpTransport, ModelClient, ModelEndpoint, ModelSpec, ProbedWindow,
+};
+use epitome::{
+    Format, LimitSource, ModelKnowledge, SilentTruncation, SummarizerSpec, WindowSetting,
+};
 
-use super::{Finding, Patient};
+use super::{DoctorFinding, Patient};
 use crate::journal::{lessons, said};
 use crate::text::grouped;
 
@@ -21,81 +25,82 @@ const ABOUT: &str = "window";
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the profile states, or what is assumed where it does not.
-pub(super) fn stated(patient: &Patient) -> Vec<Finding> {
-    let Ok(profile) = patient.config.chosen() else { return Vec::new() };
+pub(super) fn stated(patient: &Patient) -> Vec<DoctorFinding> {
+    let Ok(profile) = patient.config.profile_in_use() else { return Vec::new() };
     let known = |format| profile.window().known(&profile, format, None);
     let stated = known(Format::OpenAi);
     if stated.source.is_stated() {
         let size = match profile.window() {
-            Window::Size(size) => format!("of a size of {} ", grouped(size)),
+            WindowSetting::Size(size) => format!("of a size of {} ", grouped(size)),
             _ => String::new(),
         };
         let limit = grouped(stated.limit);
-        return vec![Finding::ok(ABOUT, format!("{limit} tokens {size}{}", stated.source))];
+        return vec![DoctorFinding::ok(ABOUT, format!("{limit} tokens {size}{}", stated.source))];
     }
     let formats = [Format::Anthropic, Format::OpenAi, Format::Ollama];
     let all = formats.map(|format| format!("{} for {format}", grouped(known(format).limit)));
     let found = format!("{} tokens, {}", all.join(", "), stated.source);
     let how = "; `--limit`, `--size` or `--window` state it";
-    vec![Finding::ok(ABOUT, found + " where the model table knows none" + how)]
+    vec![DoctorFinding::ok(ABOUT, found + " where the model table knows none" + how)]
 }
 
 /// What the servers tell whose models the profile names.
-pub(super) fn told(patient: &Patient) -> Vec<Finding> {
-    let Ok(profile) = patient.config.chosen() else { return Vec::new() };
-    let specs = profile.scribes().iter().filter_map(|scribe| match scribe {
-        Scribe::Model(spec) => Some(spec.clone()),
-        Scribe::Extractive | Scribe::Talking => None,
+pub(super) fn told(patient: &Patient) -> Vec<DoctorFinding> {
+    let Ok(profile) = patient.config.profile_in_use() else { return Vec::new() };
+    let specs = profile.summarizers().iter().filter_map(|scribe| match scribe {
+        SummarizerSpec::Model(spec) => Some(spec.clone()),
+        SummarizerSpec::Extractive | SummarizerSpec::Talking => None,
     });
     specs.map(told_of).collect()
 }
 
-fn told_of(spec: ModelSpec) -> Finding {
+fn told_of(spec: ModelSpec) -> DoctorFinding {
     let name = spec.to_string();
     match probed(spec) {
-        Ok(Probed { window: Some(window), .. }) => {
+        Ok(ProbedWindow { window: Some(window), .. }) => {
             let window = grouped(window);
-            Finding::ok(ABOUT, format!("{name}: {window} tokens, told by the server"))
+            DoctorFinding::ok(ABOUT, format!("{name}: {window} tokens, told by the server"))
         }
-        Ok(Probed { trained: Some(trained), .. }) => {
+        Ok(ProbedWindow { trained: Some(trained), .. }) => {
             let trained = grouped(trained);
             let found = format!("{name}: trained for {trained} tokens; what its server makes room");
-            Finding::ok(ABOUT, found + " for it does not tell, `--size` tells it")
+            DoctorFinding::ok(ABOUT, found + " for it does not tell, `--size` tells it")
         }
-        Ok(_) => Finding::ok(ABOUT, format!("{name}: its server does not tell")),
+        Ok(_) => DoctorFinding::ok(ABOUT, format!("{name}: its server does not tell")),
         Err(why) => {
             let remedy = "start the server, or correct `summarizers` in your epitome.toml";
-            Finding::warn(ABOUT, format!("{name}: {why}"), remedy)
+            DoctorFinding::warn(ABOUT, format!("{name}: {why}"), remedy)
         }
     }
 }
 
-fn probed(spec: ModelSpec) -> Result<Probed, String> {
-    let endpoint = Endpoint::of(spec, |name| env::var(name).ok()).map_err(|it| it.to_string())?;
-    let transport = Arc::new(Http::new().map_err(|error| error.to_string())?);
-    let terms = Terms { answer: PATIENCE, silence: PATIENCE, retries: 0 };
-    let client = Client::new(endpoint, transport).terms(terms);
+fn probed(spec: ModelSpec) -> Result<ProbedWindow, String> {
+    let endpoint =
+        ModelEndpoint::of(spec, |name| env::var(name).ok()).map_err(|it| it.to_string())?;
+    let transport = Arc::new(HttpTransport::new().map_err(|error| error.to_string())?);
+    let terms = ClientTimeouts { answer: PATIENCE, silence: PATIENCE, retries: 0 };
+    let client = ModelClient::new(endpoint, transport).terms(terms);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     runtime.block_on(client.probe()).map_err(|failure| failure.to_string())
 }
 
 /// What refusals and answers taught.
-pub(super) fn learned(patient: &Patient) -> Vec<Finding> {
-    let Ok(profile) = patient.config.chosen() else { return Vec::new() };
+pub(super) fn learned(patient: &Patient) -> Vec<DoctorFinding> {
+    let Ok(profile) = patient.config.profile_in_use() else { return Vec::new() };
     lessons(&patient.path, &profile, &patient.config).iter().filter_map(learned_of).collect()
 }
 
-fn learned_of(taught: &Taught) -> Option<Finding> {
+fn learned_of(taught: &ModelKnowledge) -> Option<DoctorFinding> {
     let model = taught.model.as_deref().unwrap_or("the model");
     let name = format!("{model} ({})", taught.format);
-    if let Some(Shortened { sent, evaluated }) = taught.shortened {
+    if let Some(SilentTruncation { sent, evaluated }) = taught.shortened {
         let [sent, evaluated] = [sent, evaluated].map(grouped);
         let found = format!("{name}: its server read {evaluated} of {sent} tokens of a prompt");
-        return Some(Finding::warn(ABOUT, found, Shortened::REMEDY));
+        return Some(DoctorFinding::warn(ABOUT, found, SilentTruncation::REMEDY));
     }
     let limit = said(taught).map(|(limit, source)| match source {
-        WindowSource::Learned => {
+        LimitSource::Learned => {
             format!("{} tokens, {source}; `--limit` states another", grouped(limit))
         }
         _ => format!("{} tokens, {source}", grouped(limit)),
@@ -105,5 +110,5 @@ fn learned_of(taught: &Taught) -> Option<Finding> {
         format!("counts {factor:.2} tokens for 1 of ours, ±{band:.0} %")
     });
     let found: Vec<_> = limit.into_iter().chain(counted).collect();
-    (!found.is_empty()).then(|| Finding::ok(ABOUT, format!("{name}: {}", found.join("; "))))
+    (!found.is_empty()).then(|| DoctorFinding::ok(ABOUT, format!("{name}: {}", found.join("; "))))
 }

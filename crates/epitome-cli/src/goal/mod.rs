@@ -8,12 +8,12 @@ mod show;
 pub(crate) use show::all as shown;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use epitome::types::hook::{Shape, Shaped};
+use epitome::types::hook::{HasShape, ValueShape};
 use epitome::types::{
-    By, Decision, DecisionKind, GoalAct, GoalChange, Goals, MilestoneState, Priority,
+    Actor, Decision, DecisionKind, GoalAction, GoalChange, Goals, MilestoneState, Priority,
 };
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::journal::JournalFlags;
 
 /// Shows and sets goals, their milestones and decisions
@@ -21,12 +21,12 @@ use crate::journal::JournalFlags;
 #[command(after_help = "Example:\n  epitome goal set Ship the importer --priority high")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    errand: Errand,
+    errand: GoalCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum Errand {
-    List(ListArgs),
+enum GoalCommand {
+    List(GoalListArgs),
     Set(SetArgs),
     Pause(PauseArgs),
     Resume(ResumeArgs),
@@ -39,7 +39,7 @@ enum Errand {
 /// Lists the goals of a session with all that belongs to them
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome goal list --session debugging-session")]
-struct ListArgs {
+struct GoalListArgs {
     #[command(flatten)]
     of: Of,
 }
@@ -66,7 +66,7 @@ struct SetArgs {
 #[command(after_help = "Example:\n  epitome goal pause")]
 struct PauseArgs {
     #[command(flatten)]
-    which: Which,
+    which: GoalSelector,
 }
 
 /// Resumes a goal; another one that is active pauses
@@ -74,7 +74,7 @@ struct PauseArgs {
 #[command(after_help = "Example:\n  epitome goal resume g1")]
 struct ResumeArgs {
     #[command(flatten)]
-    which: Which,
+    which: GoalSelector,
 }
 
 /// Completes a goal
@@ -82,7 +82,7 @@ struct ResumeArgs {
 #[command(after_help = "Example:\n  epitome goal done")]
 struct DoneArgs {
     #[command(flatten)]
-    which: Which,
+    which: GoalSelector,
 }
 
 /// Adds a milestone, or says how far a known one is
@@ -143,7 +143,7 @@ struct Of {
 }
 
 #[derive(clap::Args)]
-struct Which {
+struct GoalSelector {
     /// The goal [default: the active one; to resume, the newest one that is paused]
     #[arg(value_name = "ID")]
     id: Option<String>,
@@ -161,29 +161,29 @@ struct InGoal {
 }
 
 /// Reads one of the words of a choice.
-fn word<T: Shaped + Clone + Send + Sync + 'static>(
+fn word<T: HasShape + Clone + Send + Sync + 'static>(
     of: fn(&str) -> Option<T>,
 ) -> impl TypedValueParser<Value = T> {
     let words = match T::SHAPE {
-        Shape::Word(words) => words,
+        ValueShape::Word(words) => words,
         _ => &[],
     };
     PossibleValuesParser::new(words).try_map(move |word| of(&word).ok_or("there is no such word"))
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     match &args.errand {
-        Errand::List(args) => list(&args.of),
-        Errand::Set(args) => set(args),
-        Errand::Pause(args) => turn(&args.which, GoalChange::Pause),
-        Errand::Resume(args) => turn(&args.which, GoalChange::Resume),
-        Errand::Done(args) => turn(&args.which, GoalChange::Complete),
-        Errand::Milestone(args) => {
+        GoalCommand::List(args) => list(&args.of),
+        GoalCommand::Set(args) => set(args),
+        GoalCommand::Pause(args) => turn(&args.which, GoalChange::Pause),
+        GoalCommand::Resume(args) => turn(&args.which, GoalChange::Resume),
+        GoalCommand::Done(args) => turn(&args.which, GoalChange::Complete),
+        GoalCommand::Milestone(args) => {
             let (text, state) = (args.text.join(" "), args.state);
             args.goal.change(GoalChange::Milestone { text, state })
         }
-        Errand::Decide(args) => {
+        GoalCommand::Decide(args) => {
             let (text, rationale) = (args.text.join(" "), args.because.clone());
             let kind = match args.architecture {
                 true => DecisionKind::Architecture,
@@ -191,17 +191,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
             };
             args.goal.change(GoalChange::Decide { text, rationale, locked: args.lock, kind })
         }
-        Errand::Lock(args) => lock(args),
+        GoalCommand::Lock(args) => lock(args),
     }
 }
 
-fn list(of: &Of) -> Result<(), Fault> {
+fn list(of: &Of) -> Result<(), CliError> {
     let keeper = of.journal.open_at(of.session.as_deref())?.keeper;
-    let goals = keeper.goals(of.session.as_deref()).map_err(Fault::of)?;
+    let goals = keeper.goals(of.session.as_deref()).map_err(CliError::of)?;
     of.journal.print(&goals, || show::all(&goals))
 }
 
-fn set(args: &SetArgs) -> Result<(), Fault> {
+fn set(args: &SetArgs) -> Result<(), CliError> {
     let text = args.text.join(" ");
     args.of.change(|goals| setting(goals, text, args.priority, args.new))
 }
@@ -212,21 +212,21 @@ pub(crate) fn setting(
     text: String,
     priority: Option<Priority>,
     new: bool,
-) -> Vec<GoalAct> {
+) -> Vec<GoalAction> {
     if new || goals.active().is_none() {
         let priority = priority.unwrap_or(Priority::Medium);
         return vec![GoalChange::Set { text, priority }.into()];
     }
     let matters = priority.map(|priority| GoalChange::Prioritise { priority });
     let changes = [GoalChange::Revise { text }].into_iter().chain(matters);
-    changes.map(GoalAct::from).collect()
+    changes.map(GoalAction::from).collect()
 }
 
-fn turn(which: &Which, change: GoalChange) -> Result<(), Fault> {
-    which.of.change(|_| vec![GoalAct { goal: which.id.clone(), change }])
+fn turn(which: &GoalSelector, change: GoalChange) -> Result<(), CliError> {
+    which.of.change(|_| vec![GoalAction { goal: which.id.clone(), change }])
 }
 
-fn lock(args: &LockArgs) -> Result<(), Fault> {
+fn lock(args: &LockArgs) -> Result<(), CliError> {
     let named = args.decision.join(" ");
     args.of.change(|goals| {
         let listed = numbered(goals).find(|(number, _)| *number == named);
@@ -242,19 +242,19 @@ fn numbered(goals: &Goals) -> impl Iterator<Item = (String, &Decision)> {
 }
 
 impl InGoal {
-    fn change(&self, change: GoalChange) -> Result<(), Fault> {
-        self.of.change(|_| vec![GoalAct { goal: self.goal.clone(), change }])
+    fn change(&self, change: GoalChange) -> Result<(), CliError> {
+        self.of.change(|_| vec![GoalAction { goal: self.goal.clone(), change }])
     }
 }
 
 impl Of {
     /// Makes the changes that follow from how the goals stand, and says how they stand then.
-    fn change(&self, changes: impl FnOnce(&Goals) -> Vec<GoalAct>) -> Result<(), Fault> {
+    fn change(&self, changes: impl FnOnce(&Goals) -> Vec<GoalAction>) -> Result<(), CliError> {
         let keeper = self.journal.open_at(self.session.as_deref())?.keeper;
         let session = self.session.as_deref();
         let (before, at) = (keeper.goals(session).ok(), epitome::system_time());
         let acts = changes(&before.as_ref().map(|it| it.goals.clone()).unwrap_or_default());
-        let after = keeper.change_goals(session, acts, &By::User, &at).map_err(Fault::of)?;
+        let after = keeper.change_goals(session, acts, &Actor::User, &at).map_err(CliError::of)?;
         self.journal.print(&after, || match before.as_ref() != Some(&after) {
             true => show::all(&after),
             false => format!("session {}: nothing changed, it says so already", after.session),

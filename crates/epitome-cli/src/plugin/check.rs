@@ -6,15 +6,17 @@
 use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
-use epitome::plugin::conformance::{self, Finding, Report, Sample};
-use epitome::plugin::host::Process;
-use epitome::plugin::{About, Digest, Digested, Failed, Plugin};
+use epitome::plugin::conformance::{
+    self, ConformanceFinding, ConformanceReport, ConformanceSample,
+};
+use epitome::plugin::host::PluginProcess;
+use epitome::plugin::{DigestInput, DigestOutput, Plugin, PluginFailure, PluginInfo};
 use epitome::{Config, ConfigError, PluginRef};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::choice::{Choice, none};
-use crate::fault::Fault;
+use super::choice::{PluginArgs, none};
+use crate::fault::CliError;
 use crate::files;
 use crate::journal;
 use crate::text::{counted, on_one_line};
@@ -36,7 +38,7 @@ const MOST: u64 = 16 << 20;
 #[command(after_help = "Example:\n  epitome plugin check json")]
 pub(crate) struct Args {
     #[command(flatten)]
-    choice: Choice,
+    choice: PluginArgs,
     /// Prints JSON on standard output
     #[arg(long)]
     json: bool,
@@ -47,7 +49,7 @@ pub(crate) struct Args {
 
 /// What was found of a plugin.
 #[derive(Default)]
-pub(crate) struct Checked {
+pub(crate) struct CheckedPlugin {
     /// Whether it was not run, since nobody trusts it.
     pub(crate) untrusted: bool,
     pub(crate) problems: Vec<String>,
@@ -59,14 +61,14 @@ pub(crate) struct Checked {
 }
 
 #[derive(Serialize)]
-struct Said<'a> {
+struct PluginReport<'a> {
     plugin: &'a str,
     problems: Vec<String>,
     log: Vec<String>,
 }
 
 /// Runs the errand.
-pub(super) fn run(args: &Args) -> Result<(), Fault> {
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let chosen = args.choice.find()?;
     let mut said = Vec::new();
     for found in &chosen.plugins {
@@ -74,8 +76,8 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
         if !args.json {
             show(&found.0, &checked, args.quiet)?;
         }
-        let Checked { problems, log, .. } = checked;
-        said.push(Said { plugin: &found.0, problems, log });
+        let CheckedPlugin { problems, log, .. } = checked;
+        said.push(PluginReport { plugin: &found.0, problems, log });
     }
     if args.json {
         journal::json(&said)?;
@@ -85,28 +87,34 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
     let wrong: Vec<_> = said.iter().filter(|one| !one.problems.is_empty()).collect();
     match &wrong[..] {
         [] => Ok(()),
-        [one] => Err(Fault::found(format!("`{}` cannot be used", one.plugin))),
-        _ => Err(Fault::found(format!("{} cannot be used", counted(wrong.len() as u64, "plugin")))),
+        [one] => Err(CliError::found(format!("`{}` cannot be used", one.plugin))),
+        _ => Err(CliError::found(format!(
+            "{} cannot be used",
+            counted(wrong.len() as u64, "plugin")
+        ))),
     }
 }
 
 /// What keeps a plugin from being used; its program is started for its hello and no more.
-pub(crate) fn checked(config: &Config, found: &Result<PluginRef, ConfigError>) -> Checked {
-    greeted(config, found, |_, _| Report::default())
+pub(crate) fn checked(config: &Config, found: &Result<PluginRef, ConfigError>) -> CheckedPlugin {
+    greeted(config, found, |_, _| ConformanceReport::default())
 }
 
 /// The same, and what is wrong with its digests of sample texts: its own, and some that suit every
 /// plugin.
-fn tried(config: &Config, found: &Result<PluginRef, ConfigError>) -> Result<Checked, Fault> {
+fn tried(
+    config: &Config,
+    found: &Result<PluginRef, ConfigError>,
+) -> Result<CheckedPlugin, CliError> {
     let folder = found.as_ref().ok().and_then(PluginRef::folder);
     let own = folder.map_or(Ok(Vec::new()), own_samples)?;
     Ok(greeted(config, found, |plugin, options| {
         let others = conformance::usual().into_iter().chain(conformance::odd());
-        let set = |mut sample: Sample| {
+        let set = |mut sample: ConformanceSample| {
             sample.options = options.clone();
             sample
         };
-        let mut all = Report::default();
+        let mut all = ConformanceReport::default();
         for sample in own.iter().cloned().chain(others).map(set) {
             let mut report = conformance::check(plugin, &[sample]);
             report.findings.retain(|finding| !all.findings.contains(finding));
@@ -121,16 +129,16 @@ fn tried(config: &Config, found: &Result<PluginRef, ConfigError>) -> Result<Chec
 }
 
 /// The texts in the folder of a plugin: what the tools gave that the files are called by.
-fn own_samples(folder: &Path) -> Result<Vec<Sample>, Fault> {
+fn own_samples(folder: &Path) -> Result<Vec<ConformanceSample>, CliError> {
     let Ok(entries) = std::fs::read_dir(folder.join(SAMPLES)) else { return Ok(Vec::new()) };
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
     let sample = |path: &PathBuf| {
-        let no_text = |_| Fault::unreadable(format!("{}: is no text in UTF-8", path.display()));
+        let no_text = |_| CliError::unreadable(format!("{}: is no text in UTF-8", path.display()));
         let text = String::from_utf8(files::read(Some(path), MOST)?).map_err(no_text)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let tool = path.file_stem().unwrap_or_default().to_string_lossy();
-        Ok(Sample::new(format!("{SAMPLES}/{name}"), text).of(tool.into_owned(), ""))
+        Ok(ConformanceSample::new(format!("{SAMPLES}/{name}"), text).of(tool.into_owned(), ""))
     };
     paths.iter().map(sample).collect()
 }
@@ -138,9 +146,9 @@ fn own_samples(folder: &Path) -> Result<Vec<Sample>, Fault> {
 fn greeted(
     config: &Config,
     found: &Result<PluginRef, ConfigError>,
-    check: impl Fn(&dyn Plugin, &Value) -> Report,
-) -> Checked {
-    let mut checked = Checked::default();
+    check: impl Fn(&dyn Plugin, &Value) -> ConformanceReport,
+) -> CheckedPlugin {
+    let mut checked = CheckedPlugin::default();
     let plugin = match found {
         Ok(plugin) => plugin,
         Err(ConfigError::Invalid(problems)) => {
@@ -174,10 +182,10 @@ fn greeted(
                 return checked;
             }
         },
-        (None, None) => Report::default(),
+        (None, None) => ConformanceReport::default(),
     };
     let place = plugin.place();
-    let problem = |finding: &Finding| format!("{place}: {finding}");
+    let problem = |finding: &ConformanceFinding| format!("{place}: {finding}");
     checked.problems.extend(report.findings.iter().map(problem));
     checked.kinds = report.made.into_iter().map(|made| made.kind).collect();
     checked.kinds.sort();
@@ -187,7 +195,7 @@ fn greeted(
 }
 
 /// In what a program's hello is not what its manifest says.
-fn contradictions(plugin: &PluginRef, hello: &About) -> Vec<String> {
+fn contradictions(plugin: &PluginRef, hello: &PluginInfo) -> Vec<String> {
     let (place, said) = (plugin.place(), plugin.about());
     let mut wrong = Vec::new();
     if hello.name != said.name {
@@ -208,25 +216,30 @@ fn contradictions(plugin: &PluginRef, hello: &About) -> Vec<String> {
 
 /// A program that said hello.
 struct Greeted<'a> {
-    program: &'a Process,
-    about: About,
+    program: &'a PluginProcess,
+    about: PluginInfo,
 }
 
 impl Plugin for Greeted<'_> {
-    fn about(&self) -> About {
+    fn about(&self) -> PluginInfo {
         self.about.clone()
     }
 
-    fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+    fn digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
         self.program.digest(job)
     }
 
-    fn hook(&self, hook: &str, job: &Value, options: &Value) -> Result<Option<Value>, Failed> {
+    fn hook(
+        &self,
+        hook: &str,
+        job: &Value,
+        options: &Value,
+    ) -> Result<Option<Value>, PluginFailure> {
         self.program.hook(hook, job, options)
     }
 }
 
-fn show(name: &str, checked: &Checked, quiet: bool) -> Result<(), Fault> {
+fn show(name: &str, checked: &CheckedPlugin, quiet: bool) -> Result<(), CliError> {
     let style = |color: AnsiColor| Style::new().fg_color(Some(color.into())).bold();
     files::to_stdout(|out| {
         let (ok, fail) = (style(AnsiColor::Green), style(AnsiColor::Red));

@@ -6,14 +6,14 @@
 
 use std::path::PathBuf;
 
-use epitome::{Config, ConfigError, Origin, PluginRef};
+use epitome::{Config, ConfigError, ExtensionOrigin, PluginRef};
 use serde::Serialize;
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::files;
 use crate::journal;
 use crate::settings::ConfigFlags;
-use crate::table::{Column, Table, left};
+use crate::table::{Column, TextTable, left};
 use crate::text::plain;
 
 const COLUMNS: [Column; 5] =
@@ -32,10 +32,10 @@ pub(crate) struct Args {
 
 /// A plugin, as it is listed.
 #[derive(Serialize)]
-struct Listed {
+struct ListedPlugin {
     name: String,
     /// None where its manifest cannot be read.
-    from: Option<Origin>,
+    from: Option<ExtensionOrigin>,
     folder: Option<PathBuf>,
     digest: bool,
     hooks: Vec<String>,
@@ -49,7 +49,7 @@ struct Listed {
 }
 
 /// Runs the errand.
-pub(super) fn run(args: &Args) -> Result<(), Fault> {
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let config = args.config.load(|sources| sources)?;
     let mut listed: Vec<_> =
         config.plugins().into_iter().map(|(name, found)| of(&config, name, found)).collect();
@@ -57,11 +57,11 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
     if args.json { journal::json(&listed) } else { words(&listed) }
 }
 
-fn of(config: &Config, name: String, found: Result<PluginRef, ConfigError>) -> Listed {
+fn of(config: &Config, name: String, found: Result<PluginRef, ConfigError>) -> ListedPlugin {
     let plugin = match found {
         Ok(plugin) => plugin,
         Err(error) => {
-            return Listed {
+            return ListedPlugin {
                 name,
                 from: None,
                 folder: None,
@@ -79,7 +79,7 @@ fn of(config: &Config, name: String, found: Result<PluginRef, ConfigError>) -> L
     let refusal = config.plugin_refusal(&plugin);
     let asks_for = plugin.asks_for().to_vec();
     let granted = config.granted(&name);
-    Listed {
+    ListedPlugin {
         from: Some(plugin.origin()),
         folder: plugin.folder().map(Into::into),
         digest: about.digest,
@@ -93,7 +93,7 @@ fn of(config: &Config, name: String, found: Result<PluginRef, ConfigError>) -> L
     }
 }
 
-impl Listed {
+impl ListedPlugin {
     fn provides(&self) -> String {
         let digest = self.digest.then(|| "digest".to_owned());
         digest.into_iter().chain(self.hooks.iter().cloned()).collect::<Vec<_>>().join(", ")
@@ -108,12 +108,12 @@ impl Listed {
     }
 }
 
-fn words(listed: &[Listed]) -> Result<(), Fault> {
-    let row = |one: &Listed| {
+fn words(listed: &[ListedPlugin]) -> Result<(), CliError> {
+    let row = |one: &ListedPlugin| {
         let trusted = if one.trusted { "yes" } else { "no" };
         let from = one.from.map(|from| from.to_string()).unwrap_or_default();
         vec![one.name.clone(), from, plain(&one.provides()), trusted.into(), plain(&one.words())]
     };
     let rows: Vec<_> = listed.iter().map(row).collect();
-    files::to_stdout(|out| Table::new(&COLUMNS).print(out, &rows))
+    files::to_stdout(|out| TextTable::new(&COLUMNS).print(out, &rows))
 }

@@ -8,9 +8,9 @@ mod choice;
 mod list;
 mod new;
 
-pub(crate) use self::check::{Checked, checked};
+pub(crate) use self::check::{CheckedPlugin, checked};
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 
 /// The folder of a project's plugins, in the project's own.
 pub(crate) const PLUGINS: &str = ".epitome/plugins";
@@ -20,21 +20,21 @@ pub(crate) const PLUGINS: &str = ".epitome/plugins";
 #[command(after_help = "Example:\n  epitome plugin new tickets")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    errand: Errand,
+    errand: PluginCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum Errand {
+enum PluginCommand {
     New(new::Args),
     List(list::Args),
     Check(check::Args),
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     match &args.errand {
-        Errand::New(args) => new::run(args),
-        Errand::List(args) => list::run(args),
-        Errand::Check(args) => check::run(args),
+        PluginCommand::New(args) => new::run(args),
+        PluginCommand::List(args) => list::run(args),
+        PluginCommand::Check(args) => check::run(args),
     }
 }

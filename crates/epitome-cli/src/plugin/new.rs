@@ -6,10 +6,10 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use epitome::plugin::conformance::is_name;
-use epitome::{Config, Origin};
+use epitome::{Config, ExtensionOrigin};
 
 use super::PLUGINS;
-use crate::fault::{self, Fault};
+use crate::fault::{self, CliError};
 use crate::files;
 use crate::policy::{project, shown};
 use crate::settings::ConfigFlags;
@@ -65,13 +65,13 @@ enum Lang {
 }
 
 /// Runs the errand.
-pub(super) fn run(args: &Args) -> Result<(), Fault> {
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let config = args.config.load(|sources| sources)?;
     args.check(&config)?;
     let folder = project(PLUGINS)?.join(&args.name);
     if folder.symlink_metadata().is_ok() {
         let folder = shown(&folder);
-        return Err(Fault::usage(format!("{folder}: is there already; choose another name")));
+        return Err(CliError::usage(format!("{folder}: is there already; choose another name")));
     }
     let filled = |text: &str| text.replace("NAME", &args.name).replace("TOOL", args.tool());
     for (path, text) in args.files() {
@@ -82,7 +82,7 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
     match config.trust().map(|trust| trust.own(&folder)) {
         Some(Ok(())) => {}
         Some(Err(error)) => {
-            return Err(Fault::usage(format!("what is trusted cannot be recorded: {error}")));
+            return Err(CliError::usage(format!("what is trusted cannot be recorded: {error}")));
         }
         None => {
             fault::warn("no home folder to record in that the plugin is yours; it will not run")
@@ -105,10 +105,10 @@ impl Args {
     }
 
     /// Whether a plugin may be made.
-    fn check(&self, config: &Config) -> Result<(), Fault> {
+    fn check(&self, config: &Config) -> Result<(), CliError> {
         let name = &self.name;
         if !is_name(name) {
-            return Err(Fault::usage(format!(
+            return Err(CliError::usage(format!(
                 "`{name}` is no name of a plugin; expected small letters, digits and `-`, a letter \
                  first"
             )));
@@ -116,18 +116,18 @@ impl Args {
         let tool = self.tool();
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
         if tool.is_empty() || !tool.chars().all(plain) {
-            return Err(Fault::usage(format!(
+            return Err(CliError::usage(format!(
                 "`{tool}` is no name of a tool; expected letters, digits, `-` and `_`"
             )));
         }
         let known = config.plugins().into_iter().find(|(known, _)| known == name);
-        if known.is_some_and(|(_, it)| it.is_ok_and(|it| it.origin() == Origin::Shipped)) {
-            return Err(Fault::usage(format!(
+        if known.is_some_and(|(_, it)| it.is_ok_and(|it| it.origin() == ExtensionOrigin::Shipped)) {
+            return Err(CliError::usage(format!(
                 "`{name}` is a shipped plugin, which one of yours would hide; choose another name"
             )));
         }
         if config.policies().iter().any(|policy| policy.name() == name) {
-            return Err(Fault::usage(format!(
+            return Err(CliError::usage(format!(
                 "`{name}` is a policy, whose options have the same key; choose another name"
             )));
         }
@@ -135,7 +135,7 @@ impl Args {
     }
 
     /// What was made, and how to go on.
-    fn tell(&self, folder: &str) -> Result<(), Fault> {
+    fn tell(&self, folder: &str) -> Result<(), CliError> {
         let (Self { name, lang, .. }, tool) = (self, self.tool());
         let program = if *lang == Lang::Python { "plugin.py  " } else { "src/main.rs" };
         files::to_stdout(|out| {

@@ -8,16 +8,16 @@ mod jobs;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use epitome::{Chain, Counter, HOOKS, Job, Policy, PolicyRef, VocabularyCounter};
+use epitome::{HOOKS, Job, Policy, PolicyChain, PolicyRef, TokenCounter, VocabularyCounter};
 use serde::Serialize;
 
 use self::jobs::Jobs;
-use super::choice::{Choice, none};
+use super::choice::{PolicyArgs, none};
 use crate::clock::{now, since};
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::files;
 use crate::journal;
-use crate::table::{Column, Table, left, right};
+use crate::table::{Column, TextTable, left, right};
 
 /// How often each hook is asked.
 const CALLS: usize = 300;
@@ -33,7 +33,7 @@ const COLUMNS: [Column; 5] =
 #[command(after_help = "Example:\n  epitome policy bench ollm")]
 pub(crate) struct Args {
     #[command(flatten)]
-    choice: Choice,
+    choice: PolicyArgs,
     /// Prints JSON on standard output
     #[arg(long)]
     json: bool,
@@ -41,7 +41,7 @@ pub(crate) struct Args {
 
 /// What asking a hook takes.
 #[derive(Serialize)]
-struct Cost {
+struct HookCost {
     policy: String,
     hook: &'static str,
     /// Microseconds.
@@ -54,7 +54,7 @@ struct Cost {
 }
 
 /// Runs the errand.
-pub(super) fn run(args: &Args) -> Result<(), Fault> {
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let chosen = args.choice.find()?;
     let mut costs = Vec::new();
     for policy in &chosen.policies {
@@ -70,18 +70,18 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
         return Ok(());
     }
     let figure = |micros: f64| format!("{micros:.1}");
-    let row = |cost: &Cost| {
+    let row = |cost: &HookCost| {
         let error = cost.error.clone().unwrap_or_default();
         let (median, most) = (figure(cost.median), figure(cost.most));
         vec![cost.policy.clone(), cost.hook.to_owned(), median, most, error]
     };
     let rows: Vec<_> = costs.iter().map(row).collect();
-    files::to_stdout(|out| Table::new(&COLUMNS).print(out, &rows))
+    files::to_stdout(|out| TextTable::new(&COLUMNS).print(out, &rows))
 }
 
 /// What each hook of a policy takes.
-fn measured(profile: &epitome::Profile, policy: &PolicyRef) -> Result<Vec<Cost>, Fault> {
-    let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
+fn measured(profile: &epitome::Profile, policy: &PolicyRef) -> Result<Vec<HookCost>, CliError> {
+    let counter: Arc<dyn TokenCounter> = Arc::new(VocabularyCounter::default());
     let loaded = profile.load(&counter)?;
     let Some(own) = loaded.lua().find(|one| one.name() == policy.name()) else {
         return Ok(Vec::new());
@@ -89,7 +89,7 @@ fn measured(profile: &epitome::Profile, policy: &PolicyRef) -> Result<Vec<Cost>,
     let hooks = own.current().0.declared().hooks.clone();
     let mut policies = loaded.current();
     policies.push(Arc::new(profile.built_in()));
-    let chain = Chain::new(policies, BTreeMap::new());
+    let chain = PolicyChain::new(policies, BTreeMap::new());
     let jobs = Jobs::new(&chain);
     let asked = HOOKS.iter().filter(|hook| hooks.contains(&hook.name));
     let mut costs = Vec::new();
@@ -99,7 +99,7 @@ fn measured(profile: &epitome::Profile, policy: &PolicyRef) -> Result<Vec<Cost>,
             for call in 0..WARM + CALLS {
                 let start = now();
                 // What it answers is of no matter here, and errors are noted.
-                drop(chain.ask().ask(job));
+                drop(chain.ask().call(job));
                 if call >= WARM {
                     calls.push(since(start) * 1000.0);
                 }
@@ -111,7 +111,7 @@ fn measured(profile: &epitome::Profile, policy: &PolicyRef) -> Result<Vec<Cost>,
         let error = errors.map(|error| error.what).next();
         let (median, most) = (at(0.5).unwrap_or_default(), at(0.99).unwrap_or_default());
         let policy = policy.name().to_owned();
-        costs.push(Cost { policy, hook: hook.name, median, most, error });
+        costs.push(HookCost { policy, hook: hook.name, median, most, error });
     }
     Ok(costs)
 }

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
 use epitome::{
-    Config, ConfigError, Counter, Declared, Policy, PolicyRef, Problem, VocabularyCounter,
+    Config, ConfigError, ConfigProblem, Policy, PolicyDeclaration, PolicyRef, TokenCounter,
+    VocabularyCounter,
 };
 use serde::Serialize;
 
-use super::choice::{Choice, none};
-use crate::fault::Fault;
+use super::choice::{PolicyArgs, none};
+use crate::fault::CliError;
 use crate::files;
 use crate::journal;
 use crate::text::on_one_line;
@@ -22,7 +23,7 @@ use crate::text::on_one_line;
 #[command(after_help = "Example:\n  epitome policy check ollm")]
 pub(crate) struct Args {
     #[command(flatten)]
-    choice: Choice,
+    choice: PolicyArgs,
     /// Prints JSON on standard output
     #[arg(long)]
     json: bool,
@@ -32,20 +33,20 @@ pub(crate) struct Args {
 }
 
 /// What was found of a policy.
-pub(crate) struct Checked {
+pub(crate) struct CheckedPolicy {
     pub(crate) trusted: bool,
-    pub(crate) declared: Option<Declared>,
+    pub(crate) declared: Option<PolicyDeclaration>,
     pub(crate) problems: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct Said<'a> {
+struct PolicyReport<'a> {
     policy: &'a str,
     problems: Vec<String>,
 }
 
 /// Runs the errand.
-pub(super) fn run(args: &Args) -> Result<(), Fault> {
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let chosen = args.choice.find()?;
     let mut said = Vec::new();
     for policy in &chosen.policies {
@@ -53,7 +54,7 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
         if !args.json {
             show(policy.name(), &checked, args.quiet)?;
         }
-        said.push(Said { policy: policy.name(), problems: checked.problems });
+        said.push(PolicyReport { policy: policy.name(), problems: checked.problems });
     }
     if args.json {
         journal::json(&said)?;
@@ -63,14 +64,14 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
     let wrong: Vec<_> = said.iter().filter(|one| !one.problems.is_empty()).collect();
     match &wrong[..] {
         [] => Ok(()),
-        [one] => Err(Fault::found(format!("`{}` cannot be used", one.policy))),
-        _ => Err(Fault::found(format!("{} policies cannot be used", wrong.len()))),
+        [one] => Err(CliError::found(format!("`{}` cannot be used", one.policy))),
+        _ => Err(CliError::found(format!("{} policies cannot be used", wrong.len()))),
     }
 }
 
 /// What is wrong with a policy, and what it says it is.
-pub(crate) fn checked(config: &Config, policy: &PolicyRef) -> Checked {
-    let mut checked = Checked { trusted: true, declared: None, problems: Vec::new() };
+pub(crate) fn checked(config: &Config, policy: &PolicyRef) -> CheckedPolicy {
+    let mut checked = CheckedPolicy { trusted: true, declared: None, problems: Vec::new() };
     let profile = match config.profile_of_policy(policy.name()) {
         Ok(profile) => profile,
         Err(error) => {
@@ -83,7 +84,7 @@ pub(crate) fn checked(config: &Config, policy: &PolicyRef) -> Checked {
         checked.problems.push(refusal.to_string());
         return checked;
     }
-    let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
+    let counter: Arc<dyn TokenCounter> = Arc::new(VocabularyCounter::default());
     match profile.load(&counter) {
         Ok(loaded) => {
             let own = loaded.lua().find(|one| one.name() == policy.name());
@@ -91,7 +92,8 @@ pub(crate) fn checked(config: &Config, policy: &PolicyRef) -> Checked {
             checked.problems.extend(loaded.left_out().iter().map(ToString::to_string));
             // Another one of its name answers, which makes this one no better.
             let folder = policy.folder().map(|folder| folder.display().to_string());
-            let own = |one: &&Problem| folder.as_ref().is_some_and(|it| one.place.starts_with(it));
+            let own =
+                |one: &&ConfigProblem| folder.as_ref().is_some_and(|it| one.place.starts_with(it));
             let passed = loaded.passed_over().iter().filter(own);
             checked.problems.extend(passed.map(ToString::to_string));
         }
@@ -108,7 +110,7 @@ fn problems(error: ConfigError) -> Vec<String> {
     }
 }
 
-fn show(name: &str, checked: &Checked, quiet: bool) -> Result<(), Fault> {
+fn show(name: &str, checked: &CheckedPolicy, quiet: bool) -> Result<(), CliError> {
     let style = |color: AnsiColor| Style::new().fg_color(Some(color.into())).bold();
     files::to_stdout(|out| {
         let (ok, fail) = (style(AnsiColor::Green), style(AnsiColor::Red));

@@ -4,14 +4,14 @@
 
 use std::path::Path;
 
-use epitome::{Config, ConfigError, Origin, PolicyRef, Sources};
+use epitome::{Config, ConfigError, ConfigSources, ExtensionOrigin, PolicyRef};
 
-use crate::fault::{self, Fault};
+use crate::fault::{self, CliError};
 use crate::settings::ConfigFlags;
 
 /// Which policies.
 #[derive(clap::Args)]
-pub(crate) struct Choice {
+pub(crate) struct PolicyArgs {
     /// A policy: its name, or its folder as `./team` [default: every one that is not shipped]
     #[arg(value_name = "NAME|PATH")]
     policy: Option<String>,
@@ -20,31 +20,34 @@ pub(crate) struct Choice {
 }
 
 /// The configuration, and the policies that are meant.
-pub(super) struct Chosen {
+pub(super) struct ChosenPolicies {
     pub(super) config: Config,
     pub(super) policies: Vec<PolicyRef>,
 }
 
-impl Choice {
+impl PolicyArgs {
     /// The policies that are meant.
-    pub(super) fn find(&self) -> Result<Chosen, Fault> {
+    pub(super) fn find(&self) -> Result<ChosenPolicies, CliError> {
         self.find_with(|sources| sources)
     }
 
     /// The same, with what `set` adds to the configuration.
-    pub(super) fn find_with(&self, set: impl Fn(Sources) -> Sources) -> Result<Chosen, Fault> {
+    pub(super) fn find_with(
+        &self,
+        set: impl Fn(ConfigSources) -> ConfigSources,
+    ) -> Result<ChosenPolicies, CliError> {
         let config = self.config.load(&set)?;
         let Some(named) = &self.policy else {
             let mut policies = config.policies();
-            policies.retain(|policy| policy.origin() != Origin::Shipped);
-            return Ok(Chosen { config, policies });
+            policies.retain(|policy| policy.origin() != ExtensionOrigin::Shipped);
+            return Ok(ChosenPolicies { config, policies });
         };
         let path = Path::new(named);
         if path.components().count() < 2 && !named.contains(['/', '.']) {
             let policies = one(&config, named)?;
-            return Ok(Chosen { config, policies });
+            return Ok(ChosenPolicies { config, policies });
         }
-        let line = |what: &str| Fault::unreadable(format!("{named}: {what}"));
+        let line = |what: &str| CliError::unreadable(format!("{named}: {what}"));
         let folder = path.canonicalize().map_err(|_| line("no such folder"))?;
         if !folder.join("policy.lua").is_file() {
             return Err(line("holds no `policy.lua`; expected the folder of a policy"));
@@ -54,26 +57,26 @@ impl Choice {
             known.is_some_and(|known| known == folder)
         };
         if let Some(known) = config.policies().iter().find(is_there) {
-            return Ok(Chosen { policies: vec![known.clone()], config });
+            return Ok(ChosenPolicies { policies: vec![known.clone()], config });
         }
         let config = self.config.load(|sources| set(sources).policy(&folder))?;
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let policies = one(&config, &name)?;
-        Ok(Chosen { config, policies })
+        Ok(ChosenPolicies { config, policies })
     }
 }
 
 /// The policy of a name.
-pub(super) fn one(config: &Config, name: &str) -> Result<Vec<PolicyRef>, Fault> {
+pub(super) fn one(config: &Config, name: &str) -> Result<Vec<PolicyRef>, CliError> {
     match config.policies().into_iter().find(|policy| policy.name() == name) {
         Some(policy) => Ok(vec![policy]),
         None => match config.profile_of_policy(name) {
             Err(ConfigError::Invalid(problems)) => {
                 let what = problems.iter().map(|problem| problem.what.clone());
-                Err(Fault::usage(what.collect::<Vec<_>>().join("; ")))
+                Err(CliError::usage(what.collect::<Vec<_>>().join("; ")))
             }
             Err(error) => Err(error.into()),
-            Ok(_) => Err(Fault::usage(format!("there is no policy `{name}`"))),
+            Ok(_) => Err(CliError::usage(format!("there is no policy `{name}`"))),
         },
     }
 }

@@ -4,15 +4,15 @@
 
 use std::path::PathBuf;
 
-use epitome::{Config, Origin, PolicyRef};
+use epitome::{Config, ExtensionOrigin, PolicyRef};
 use serde::Serialize;
 
 use super::{check, shown};
-use crate::fault::{self, Fault};
+use crate::fault::{self, CliError};
 use crate::files;
 use crate::journal;
 use crate::settings::ConfigFlags;
-use crate::table::{Column, Table, left};
+use crate::table::{Column, TextTable, left};
 use crate::text::plain;
 
 const COLUMNS: [Column; 6] = [
@@ -37,9 +37,9 @@ pub(crate) struct Args {
 
 /// A policy, as it is listed.
 #[derive(Serialize)]
-struct Listed {
+struct ListedPolicy {
     name: String,
-    from: Origin,
+    from: ExtensionOrigin,
     folder: Option<PathBuf>,
     /// The policies of its name that it hides, by their folders; `shipped` for that one.
     hides: Vec<String>,
@@ -54,7 +54,7 @@ struct Listed {
 }
 
 /// Runs the errand.
-pub(super) fn run(args: &Args) -> Result<(), Fault> {
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let config = args.config.load(|sources| sources)?;
     let mut listed: Vec<_> = config.policies().iter().map(|one| of(&config, one)).collect();
     listed.sort_by(|one, other| (one.from, &one.name).cmp(&(other.from, &other.name)));
@@ -63,19 +63,22 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
 
 /// Where a policy stands, as people read it.
 fn place_of(policy: &PolicyRef) -> String {
-    match policy.folder().filter(|_| policy.origin() != Origin::Shipped) {
+    match policy.folder().filter(|_| policy.origin() != ExtensionOrigin::Shipped) {
         Some(folder) => shown(folder),
-        None => Origin::Shipped.to_string(),
+        None => ExtensionOrigin::Shipped.to_string(),
     }
 }
 
-fn of(config: &Config, policy: &PolicyRef) -> Listed {
+fn of(config: &Config, policy: &PolicyRef) -> ListedPolicy {
     let checked = check::checked(config, policy);
     let declared = checked.declared.unwrap_or_default();
-    Listed {
+    ListedPolicy {
         name: policy.name().to_owned(),
         from: policy.origin(),
-        folder: policy.folder().filter(|_| policy.origin() != Origin::Shipped).map(Into::into),
+        folder: policy
+            .folder()
+            .filter(|_| policy.origin() != ExtensionOrigin::Shipped)
+            .map(Into::into),
         hides: policy.hides().map(|hidden| place_of(&hidden)).collect(),
         extends: policy.extends(),
         trusted: checked.trusted,
@@ -85,8 +88,8 @@ fn of(config: &Config, policy: &PolicyRef) -> Listed {
     }
 }
 
-fn words(config: &Config, listed: &[Listed]) -> Result<(), Fault> {
-    let row = |one: &Listed| {
+fn words(config: &Config, listed: &[ListedPolicy]) -> Result<(), CliError> {
+    let row = |one: &ListedPolicy| {
         let doc = match (one.problems.is_empty(), one.trusted) {
             (true, _) => one.doc.clone().unwrap_or_default(),
             (false, true) => format!("(cannot be used: `epitome policy check {}`)", one.name),
@@ -105,5 +108,5 @@ fn words(config: &Config, listed: &[Listed]) -> Result<(), Fault> {
     };
     config.passed_over().for_each(|passed| fault::warn(&passed.to_string()));
     let rows: Vec<_> = listed.iter().map(row).collect();
-    files::to_stdout(|out| Table::new(&COLUMNS).print(out, &rows))
+    files::to_stdout(|out| TextTable::new(&COLUMNS).print(out, &rows))
 }

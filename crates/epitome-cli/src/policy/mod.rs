@@ -4,15 +4,15 @@
 //! `stubs` write files, and neither replaces one that a person may have changed.
 
 mod bench;
-mod brief;
 mod check;
 mod choice;
 mod list;
 mod new;
 mod place;
 mod played;
+mod sample_conversation;
+mod short_form;
 mod stubs;
-mod talk;
 mod test;
 mod trace;
 mod watcher;
@@ -20,18 +20,18 @@ mod watcher;
 pub(crate) use self::check::checked;
 pub(crate) use self::place::{POLICIES, project, shown};
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 
 /// Makes, lists, checks, tests, watches and measures policies
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome policy new team --from ollm")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    errand: Errand,
+    errand: PolicyCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum Errand {
+enum PolicyCommand {
     New(new::Args),
     List(list::Args),
     Check(check::Args),
@@ -42,14 +42,14 @@ enum Errand {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     match &args.errand {
-        Errand::New(args) => new::run(args),
-        Errand::List(args) => list::run(args),
-        Errand::Check(args) => check::run(args),
-        Errand::Test(args) => test::run(args),
-        Errand::Trace(args) => trace::run(args),
-        Errand::Bench(args) => bench::run(args),
-        Errand::Stubs(args) => stubs::run(args),
+        PolicyCommand::New(args) => new::run(args),
+        PolicyCommand::List(args) => list::run(args),
+        PolicyCommand::Check(args) => check::run(args),
+        PolicyCommand::Test(args) => test::run(args),
+        PolicyCommand::Trace(args) => trace::run(args),
+        PolicyCommand::Bench(args) => bench::run(args),
+        PolicyCommand::Stubs(args) => stubs::run(args),
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! Invariant: no file that is there is replaced. Only the new folder is recorded as the user's own.
 
-use epitome::{Config, Origin, PolicyRef, policy_stubs};
+use epitome::{Config, ExtensionOrigin, PolicyRef, policy_stubs};
 
 use super::place::{self, POLICIES, TYPES};
-use crate::fault::{self, Fault};
+use crate::fault::{self, CliError};
 use crate::files;
 use crate::settings::ConfigFlags;
 
@@ -36,14 +36,14 @@ pub(crate) struct Args {
 }
 
 /// Runs the errand.
-pub(super) fn run(args: &Args) -> Result<(), Fault> {
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let config = args.config.load(|sources| sources)?;
     args.check(&config)?;
     let shelf = place::project(POLICIES)?;
     let folder = shelf.join(&args.name);
     if folder.symlink_metadata().is_ok() {
         let folder = place::shown(&folder);
-        return Err(Fault::usage(format!("{folder}: is there already; choose another name")));
+        return Err(CliError::usage(format!("{folder}: is there already; choose another name")));
     }
     for (path, text) in FILES {
         let path = folder.join(path);
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
     match config.trust().map(|trust| trust.own(&folder)) {
         Some(Ok(())) => {}
         Some(Err(error)) => {
-            return Err(Fault::usage(format!("what is trusted cannot be recorded: {error}")));
+            return Err(CliError::usage(format!("what is trusted cannot be recorded: {error}")));
         }
         None => {
             fault::warn("no home folder to record in that the policy is yours; it will not run")
@@ -68,32 +68,33 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
 
 impl Args {
     /// Whether a policy may be made.
-    fn check(&self, config: &Config) -> Result<(), Fault> {
+    fn check(&self, config: &Config) -> Result<(), CliError> {
         let Self { name, from, .. } = self;
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
         if name.is_empty() || !name.chars().all(plain) {
-            return Err(Fault::usage(format!(
+            return Err(CliError::usage(format!(
                 "`{name}` is no name of a policy; expected letters, digits, `-` and `_`"
             )));
         }
         if ["lib", TYPES].contains(&name.as_str()) {
             let line = format!("`{name}` is a folder beside policies; choose another name");
-            return Err(Fault::usage(line));
+            return Err(CliError::usage(line));
         }
         let known = config.policies();
-        if known.iter().any(|one| one.name() == name && one.origin() == Origin::Shipped) {
-            return Err(Fault::usage(format!(
+        if known.iter().any(|one| one.name() == name && one.origin() == ExtensionOrigin::Shipped) {
+            return Err(CliError::usage(format!(
                 "`{name}` is a shipped policy, which one of yours would hide; choose another name, \
                  and extend it with `--from {name}`"
             )));
         }
-        let is_hidden = |one: &&PolicyRef| one.name() == name && one.origin() != Origin::Project;
+        let is_hidden =
+            |one: &&PolicyRef| one.name() == name && one.origin() != ExtensionOrigin::Project;
         if let Some(hidden) = known.iter().find(is_hidden).filter(|_| !self.quiet) {
             let folder = hidden.folder().map(place::shown).unwrap_or_default();
             fault::note(&format!("{folder} is hidden by the new policy in this project"));
         }
         if from == name {
-            return Err(Fault::usage(format!(
+            return Err(CliError::usage(format!(
                 "`{name}` cannot extend itself; name another policy"
             )));
         }
@@ -101,7 +102,7 @@ impl Args {
             return Ok(());
         }
         if config.profiles().contains(from) {
-            return Err(Fault::usage(format!(
+            return Err(CliError::usage(format!(
                 "the profile `{from}` has no policy of its name to extend; \
                  `epitome policy list` shows those there are"
             )));
@@ -110,7 +111,7 @@ impl Args {
     }
 
     /// What was made, and how to go on.
-    fn tell(&self, folder: &str) -> Result<(), Fault> {
+    fn tell(&self, folder: &str) -> Result<(), CliError> {
         let Self { name, from, .. } = self;
         files::to_stdout(|out| {
             writeln!(out, "{folder}/policy.lua          what it decides: change a number")?;

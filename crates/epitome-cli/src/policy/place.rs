@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 
 /// The folder of a project's policies, in the project's own.
 pub(crate) const POLICIES: &str = ".epitome/policies";
@@ -17,9 +17,9 @@ const PROJECT: &str = "epitome.toml";
 
 /// A folder of the project, whether or not there is one: in the nearest folder upwards that has an
 /// `epitome.toml` or this folder, else in the current one.
-pub(crate) fn project(below: &str) -> Result<PathBuf, Fault> {
+pub(crate) fn project(below: &str) -> Result<PathBuf, CliError> {
     let here = std::env::current_dir()
-        .map_err(|error| Fault::usage(format!("the current folder: {error}")))?;
+        .map_err(|error| CliError::usage(format!("the current folder: {error}")))?;
     let is_project = |folder: &&Path| folder.join(PROJECT).is_file() || folder.join(below).is_dir();
     Ok(here.ancestors().find(is_project).unwrap_or(&here).join(below))
 }

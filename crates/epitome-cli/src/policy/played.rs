@@ -6,12 +6,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use epitome::types::{Happened, Stage};
-use epitome::{Memory, Tracer, Window};
-use epitome_lab::{Recording, Replay, Setup, Turn};
+use epitome::types::{EventKind, Stage};
+use epitome::{MemoryStore, PolicyTracer, WindowSetting};
+use epitome_lab::{Recording, Replay, ReplaySetup, ReplayTurn};
 
-use super::talk::talk;
-use crate::fault::Fault;
+use super::sample_conversation::talk;
+use crate::fault::CliError;
 use crate::files;
 use crate::replay::of_replay;
 
@@ -25,46 +25,48 @@ const MESSAGES: usize = 100;
 const SHARE: u64 = 4;
 
 /// A conversation that can be played.
-pub(super) struct Conversation {
+pub(super) struct PlayableConversation {
     /// What messages call it.
     pub(super) name: String,
     recording: Recording,
 }
 
-impl Conversation {
+impl PlayableConversation {
     /// The recording, or what is played where none is named.
-    pub(super) fn read(input: Option<&Path>) -> Result<Self, Fault> {
+    pub(super) fn read(input: Option<&Path>) -> Result<Self, CliError> {
         let (name, bytes) = match input {
             Some(path) => (files::name(Some(path)), files::read(Some(path), MOST)?),
             None => ("a made-up session".to_owned(), talk(MESSAGES)),
         };
         if bytes.trim_ascii().is_empty() {
-            return Err(Fault::unreadable(format!("{name}: is empty; expected one conversation")));
+            return Err(CliError::unreadable(format!(
+                "{name}: is empty; expected one conversation"
+            )));
         }
         let recording = Recording::read(&bytes, None, None);
-        let recording = recording.map_err(|error| Fault::of_compression(error, &name))?;
+        let recording = recording.map_err(|error| CliError::of_compression(error, &name))?;
         Ok(Self { name, recording })
     }
 
     /// The tokens that a window has in which it must be compressed.
-    pub(super) fn tight(&self, setup: &Setup) -> Result<Window, Fault> {
-        let replay = Replay::new(&self.recording, setup, Arc::new(Memory::new()), None);
-        let replay = replay.map_err(|error| Fault::of_compression(error, &self.name))?;
-        Ok(Window::Limit((replay.tokens() / SHARE).max(1)))
+    pub(super) fn tight(&self, setup: &ReplaySetup) -> Result<WindowSetting, CliError> {
+        let replay = Replay::new(&self.recording, setup, Arc::new(MemoryStore::new()), None);
+        let replay = replay.map_err(|error| CliError::of_compression(error, &self.name))?;
+        Ok(WindowSetting::Limit((replay.tokens() / SHARE).max(1)))
     }
 
     /// Plays it; `each` is told of every turn and says whether to go on.
     pub(super) fn play(
         &self,
-        setup: &Setup,
-        mut each: impl FnMut(&Turn) -> Result<bool, Fault>,
-    ) -> Result<Outcome, Fault> {
-        let fault = |error| Fault::of_compression(error, &self.name);
+        setup: &ReplaySetup,
+        mut each: impl FnMut(&ReplayTurn) -> Result<bool, CliError>,
+    ) -> Result<PlayOutcome, CliError> {
+        let fault = |error| CliError::of_compression(error, &self.name);
         let runtime = tokio::runtime::Builder::new_current_thread().build();
-        let runtime = runtime.map_err(Fault::internal)?;
-        let mut replay =
-            Replay::new(&self.recording, setup, Arc::new(Memory::new()), None).map_err(fault)?;
-        let mut outcome = Outcome::default();
+        let runtime = runtime.map_err(CliError::internal)?;
+        let mut replay = Replay::new(&self.recording, setup, Arc::new(MemoryStore::new()), None)
+            .map_err(fault)?;
+        let mut outcome = PlayOutcome::default();
         while let Some(turn) =
             runtime.block_on(replay.step()).map_err(|error| of_replay(error, &self.name))?
         {
@@ -81,13 +83,13 @@ impl Conversation {
 }
 
 /// A setup whose policies are watched.
-pub(super) fn watched(setup: Setup, tracer: impl Tracer + 'static) -> Setup {
-    Setup { tracer: Some(Arc::new(tracer)), ..setup }
+pub(super) fn watched(setup: ReplaySetup, tracer: impl PolicyTracer + 'static) -> ReplaySetup {
+    ReplaySetup { tracer: Some(Arc::new(tracer)), ..setup }
 }
 
 /// What a replay says of its policies.
 #[derive(Debug, Default, serde::Serialize)]
-pub(super) struct Outcome {
+pub(super) struct PlayOutcome {
     pub(super) turns: usize,
     pub(super) compressions: usize,
     /// Prompts that exceeded the limit.
@@ -100,14 +102,14 @@ pub(super) struct Outcome {
     pub(super) errors: Vec<(usize, String)>,
 }
 
-impl Outcome {
-    fn add(&mut self, turn: &Turn) {
+impl PlayOutcome {
+    fn add(&mut self, turn: &ReplayTurn) {
         self.limit = self.limit.max(turn.limit);
         self.refused.extend(turn.refused.iter().map(|why| (turn.turn, why.clone())));
         self.errors.extend(turn.events.iter().filter_map(|event| match &event.what {
             // What people demanded takes room that no policy can know of; the next one answered.
-            Happened::CompressionError { stage: Stage::CheckpointCreation, .. } => None,
-            Happened::PolicyError { cause } | Happened::CompressionError { cause, .. } => {
+            EventKind::CompressionError { stage: Stage::CheckpointCreation, .. } => None,
+            EventKind::PolicyError { cause } | EventKind::CompressionError { cause, .. } => {
                 Some((turn.turn, cause.clone()))
             }
             _ => None,

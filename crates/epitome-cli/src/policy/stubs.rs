@@ -9,7 +9,7 @@ use epitome::policy_stubs;
 
 use super::new::STUBS;
 use super::place::{self, TYPES};
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::files;
 
 /// Writes the types of policies for lua-language-server, and prints where
@@ -22,7 +22,7 @@ pub(crate) struct Args {
 }
 
 /// Runs the errand.
-pub(super) fn run(args: &Args) -> Result<(), Fault> {
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let folder = match &args.folder {
         Some(folder) => folder.clone(),
         None => place::project(place::POLICIES)?.join(TYPES),

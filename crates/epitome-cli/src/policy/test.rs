@@ -7,13 +7,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
-use epitome::{Config, Counter, Policy, PolicyRef, Profile, TestResult, VocabularyCounter, Window};
-use epitome_lab::Setup;
+use epitome::{
+    Config, Policy, PolicyRef, Profile, TestResult, TokenCounter, VocabularyCounter, WindowSetting,
+};
+use epitome_lab::ReplaySetup;
 use serde::Serialize;
 
-use super::choice::{Choice, none};
-use super::played::{Conversation, Outcome};
-use crate::fault::Fault;
+use super::choice::{PolicyArgs, none};
+use super::played::{PlayOutcome, PlayableConversation};
+use crate::fault::CliError;
 use crate::files;
 use crate::flags::WindowFlags;
 use crate::journal;
@@ -27,7 +29,7 @@ const FAULTS: usize = 3;
 #[command(after_help = "Example:\n  epitome policy test ollm")]
 pub(crate) struct Args {
     #[command(flatten)]
-    choice: Choice,
+    choice: PolicyArgs,
     /// The conversation that is played: a client's recording, or a request to a provider
     /// [default: a made-up session]
     #[arg(long, value_name = "FILE")]
@@ -47,7 +49,7 @@ pub(crate) struct Args {
 struct Tested {
     policy: String,
     tests: Vec<One>,
-    replay: Outcome,
+    replay: PlayOutcome,
 }
 
 #[derive(Serialize)]
@@ -59,9 +61,9 @@ struct One {
 }
 
 /// Runs the errand.
-pub(super) fn run(args: &Args) -> Result<(), Fault> {
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let chosen = args.choice.find_with(|sources| args.window.set(sources))?;
-    let conversation = Conversation::read(args.recording.as_deref())?;
+    let conversation = PlayableConversation::read(args.recording.as_deref())?;
     let mut all = Vec::new();
     for policy in &chosen.policies {
         let tested = args.test(&chosen.config, policy, &conversation)?;
@@ -78,7 +80,7 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
     let failed = all.iter().map(Tested::failed).sum::<usize>();
     match failed as u64 {
         0 => Ok(()),
-        failed => Err(Fault::found(format!("{} failed", counted(failed, "test")))),
+        failed => Err(CliError::found(format!("{} failed", counted(failed, "test")))),
     }
 }
 
@@ -107,7 +109,7 @@ impl Tested {
         }
         let faults = self.replay.faults();
         if faults.is_empty() {
-            let Outcome { turns, compressions, limit, .. } = &self.replay;
+            let PlayOutcome { turns, compressions, limit, .. } = &self.replay;
             let turns = counted(*turns as u64, "turn");
             let compressions = counted(*compressions as u64, "compression");
             let limit = grouped(*limit);
@@ -129,20 +131,20 @@ impl Args {
         &self,
         config: &Config,
         policy: &PolicyRef,
-        conversation: &Conversation,
-    ) -> Result<Tested, Fault> {
+        conversation: &PlayableConversation,
+    ) -> Result<Tested, CliError> {
         let profile = config.profile_of_policy(policy.name())?;
         profile.permitted()?;
         let tests = own_tests(&profile, policy.name())?;
-        let mut setup = Setup { profile, ..Setup::default() };
-        if setup.profile.window() == Window::Guessed {
+        let mut setup = ReplaySetup { profile, ..ReplaySetup::default() };
+        if setup.profile.window() == WindowSetting::Guessed {
             setup.window = conversation.tight(&setup)?;
         }
         let replay = conversation.play(&setup, |_| Ok(true))?;
         Ok(Tested { policy: policy.name().to_owned(), tests, replay })
     }
 
-    fn show(&self, tested: &Tested, conversation: &str) -> Result<(), Fault> {
+    fn show(&self, tested: &Tested, conversation: &str) -> Result<(), CliError> {
         let style = |color: AnsiColor| Style::new().fg_color(Some(color.into())).bold();
         let (ok, fail) = (style(AnsiColor::Green), style(AnsiColor::Red));
         let (good, bad) = tested.lines(conversation);
@@ -160,8 +162,8 @@ impl Args {
 }
 
 /// The tests that stand in the policy's folder.
-fn own_tests(profile: &Profile, name: &str) -> Result<Vec<One>, Fault> {
-    let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
+fn own_tests(profile: &Profile, name: &str) -> Result<Vec<One>, CliError> {
+    let counter: Arc<dyn TokenCounter> = Arc::new(VocabularyCounter::default());
     let loaded = profile.load(&counter)?;
     let policy = loaded.lua().find(|one| one.name() == name);
     let results = policy.map(|one| one.current().0.run_tests()).unwrap_or_default();

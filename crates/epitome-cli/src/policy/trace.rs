@@ -7,16 +7,16 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anstyle::{AnsiColor, Style};
-use epitome::types::{Event, Happened};
-use epitome::{HOOKS, Lines};
-use epitome_lab::{Setup, Turn};
+use epitome::types::{Event, EventKind};
+use epitome::{HOOKS, LineRange};
+use epitome_lab::{ReplaySetup, ReplayTurn};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::brief::words;
-use super::played::{Conversation, watched};
-use super::watcher::{Note, Said, Watcher, What};
-use crate::fault::{self, Fault};
+use super::played::{PlayableConversation, watched};
+use super::short_form::words;
+use super::watcher::{Note, TracedAnswer, TracedOutcome, Watcher};
+use crate::fault::{self, CliError};
 use crate::files;
 use crate::flags::WindowFlags;
 use crate::settings::{ProfileFlags, permitted};
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     window: WindowFlags,
     /// Shows these turns only
     #[arg(long, value_name = "A-B")]
-    turns: Option<Lines>,
+    turns: Option<LineRange>,
     /// Shows this hook only
     #[arg(long, value_name = "HOOK", value_parser = hook)]
     hook: Option<&'static str>,
@@ -61,7 +61,7 @@ fn hook(name: &str) -> Result<&'static str, String> {
 /// A line of JSON.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Line<'a> {
+enum TraceLine<'a> {
     Asked {
         turn: usize,
         #[serde(flatten)]
@@ -79,12 +79,12 @@ enum Line<'a> {
 }
 
 /// Runs the errand.
-pub(super) fn run(args: &Args) -> Result<(), Fault> {
+pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let config = args.profile.load(|sources| args.window.set(sources))?;
-    let profile = permitted(config.chosen()?)?;
-    let conversation = Conversation::read(Some(&args.recording))?;
+    let profile = permitted(config.profile_in_use()?)?;
+    let conversation = PlayableConversation::read(Some(&args.recording))?;
     let watcher = Watcher::default();
-    let setup = watched(Setup { profile, ..Setup::default() }, watcher.clone());
+    let setup = watched(ReplaySetup { profile, ..ReplaySetup::default() }, watcher.clone());
     let mut shown = false;
     let outcome = conversation.play(&setup, |turn| {
         let notes = watcher.take();
@@ -106,7 +106,7 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
         }
         (false, None) => {
             let (name, last) = (&conversation.name, outcome.turns);
-            Err(Fault::usage(format!("{name}: has no such turns, the last is {last}")))
+            Err(CliError::usage(format!("{name}: has no such turns, the last is {last}")))
         }
         (true, _) => Ok(()),
     }
@@ -114,18 +114,18 @@ pub(super) fn run(args: &Args) -> Result<(), Fault> {
 
 impl Args {
     /// Shows a turn; whether anybody is still reading.
-    fn show(&self, turn: &Turn, notes: &[&Note]) -> Result<bool, Fault> {
+    fn show(&self, turn: &ReplayTurn, notes: &[&Note]) -> Result<bool, CliError> {
         // Of one hook only, what else happened is not asked for.
         let events: &[Event] = if self.hook.is_none() { &turn.events } else { &[] };
         let refused = turn.refused.as_deref().filter(|_| self.hook.is_none());
         if self.json {
             let number = turn.turn;
-            let asked = notes.iter().map(|note| Line::Asked { turn: number, note });
-            let happened = events.iter().map(|event| Line::Happened { turn: number, event });
-            let refused = refused.map(|refused| Line::Refused { turn: number, refused });
+            let asked = notes.iter().map(|note| TraceLine::Asked { turn: number, note });
+            let happened = events.iter().map(|event| TraceLine::Happened { turn: number, event });
+            let refused = refused.map(|refused| TraceLine::Refused { turn: number, refused });
             let mut out = String::new();
             for line in asked.chain(happened).chain(refused) {
-                out += &serde_json::to_string(&line).map_err(Fault::internal)?;
+                out += &serde_json::to_string(&line).map_err(CliError::internal)?;
                 out.push('\n');
             }
             return files::is_read(files::line_to_stdout(&out));
@@ -143,7 +143,7 @@ impl Args {
 
 fn write(
     out: &mut dyn Write,
-    turn: &Turn,
+    turn: &ReplayTurn,
     notes: &[&Note],
     events: &[Event],
     refused: Option<&str>,
@@ -153,7 +153,7 @@ fn write(
     for note in notes {
         let job = words(&Value::Object(note.job.clone()));
         line(out, 2, AnsiColor::Cyan.on_default(), note.hook, &job)?;
-        let silent = note.asked.iter().filter(|said| matches!(said.what, What::Passed(_)));
+        let silent = note.asked.iter().filter(|said| matches!(said.what, TracedOutcome::Passed(_)));
         let silent: Vec<_> = silent.map(|said| plain(&said.policy)).collect();
         if !silent.is_empty() {
             let silent = format!("no opinion: {}", silent.join(", "));
@@ -166,8 +166,8 @@ fn write(
     }
     for event in events {
         let style = match &event.what {
-            Happened::CompressionSkipped { .. } => AnsiColor::Yellow.on_default(),
-            Happened::CompressionError { .. } | Happened::PolicyError { .. } => {
+            EventKind::CompressionSkipped { .. } => AnsiColor::Yellow.on_default(),
+            EventKind::CompressionError { .. } | EventKind::PolicyError { .. } => {
                 AnsiColor::Red.on_default()
             }
             _ => AnsiColor::Green.on_default(),
@@ -182,12 +182,12 @@ fn write(
 }
 
 /// What a policy said; the one that decided has a mark.
-fn said_line(out: &mut dyn Write, said: &Said, won: bool) -> io::Result<()> {
+fn said_line(out: &mut dyn Write, said: &TracedAnswer, won: bool) -> io::Result<()> {
     let (style, what) = match &said.what {
-        What::Answer(answer) => (Style::new(), words(answer)),
-        What::Passed(_) => return Ok(()),
-        What::Ask(id) => (AnsiColor::Yellow.on_default(), format!("asks a model: {id}")),
-        What::Error(what) => (AnsiColor::Red.on_default(), format!("failed: {what}")),
+        TracedOutcome::Answer(answer) => (Style::new(), words(answer)),
+        TracedOutcome::Passed(_) => return Ok(()),
+        TracedOutcome::Ask(id) => (AnsiColor::Yellow.on_default(), format!("asks a model: {id}")),
+        TracedOutcome::Error(what) => (AnsiColor::Red.on_default(), format!("failed: {what}")),
     };
     let mark = if won { "→ " } else { "  " };
     let name = format!("{mark}{:NAME$}", plain(&said.policy));

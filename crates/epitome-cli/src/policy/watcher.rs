@@ -6,18 +6,18 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use epitome::{Answer, Halt, Job, Opinion, Tracer};
+use epitome::{Answer, HookInterrupt, HookResult, Job, PolicyTracer};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::brief;
+use super::short_form;
 
 /// A hook that was asked.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Note {
     pub(super) hook: &'static str,
     pub(super) job: Map<String, Value>,
-    pub(super) asked: Vec<Said>,
+    pub(super) asked: Vec<TracedAnswer>,
     /// The policy whose answer counts.
     pub(super) winner: Option<String>,
     /// What was answered last.
@@ -27,16 +27,16 @@ pub(super) struct Note {
 
 /// What a policy said.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Said {
+pub(super) struct TracedAnswer {
     pub(super) policy: String,
     #[serde(flatten)]
-    pub(super) what: What,
+    pub(super) what: TracedOutcome,
 }
 
 /// What came of asking a policy.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum What {
+pub(super) enum TracedOutcome {
     Answer(Value),
     /// It has no opinion.
     Passed(bool),
@@ -48,7 +48,7 @@ pub(super) enum What {
 impl Note {
     /// Whether anybody had something to say.
     pub(super) fn is_told(&self) -> bool {
-        self.asked.iter().any(|said| !matches!(said.what, What::Passed(_)))
+        self.asked.iter().any(|said| !matches!(said.what, TracedOutcome::Passed(_)))
     }
 }
 
@@ -63,15 +63,15 @@ impl Watcher {
     }
 }
 
-impl Tracer for Watcher {
-    fn asked(&self, job: &Job<'_>, policy: &str, opinion: &Opinion<Answer>) {
+impl PolicyTracer for Watcher {
+    fn asked(&self, job: &Job<'_>, policy: &str, opinion: &HookResult<Answer>) {
         let what = match opinion {
-            Ok(Some(answer)) => What::Answer(brief::answer(answer)),
-            Ok(None) => What::Passed(true),
-            Err(Halt::Ask(ask)) => What::Ask(ask.id.clone()),
-            Err(Halt::Error(error)) => What::Error(error.what.clone()),
+            Ok(Some(answer)) => TracedOutcome::Answer(short_form::answer(answer)),
+            Ok(None) => TracedOutcome::Passed(true),
+            Err(HookInterrupt::Ask(ask)) => TracedOutcome::Ask(ask.id.clone()),
+            Err(HookInterrupt::Error(error)) => TracedOutcome::Error(error.what.clone()),
         };
-        let (hook, brief) = (job.hook(), brief::job(job));
+        let (hook, brief) = (job.hook(), short_form::job(job));
         let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let same = notes.last().is_some_and(|note| note.hook == hook && note.job == brief);
         if !same {
@@ -83,6 +83,6 @@ impl Tracer for Watcher {
         {
             note.winner = Some(policy.to_owned());
         }
-        note.asked.push(Said { policy: policy.to_owned(), what });
+        note.asked.push(TracedAnswer { policy: policy.to_owned(), what });
     }
 }

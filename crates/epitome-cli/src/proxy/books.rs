@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use epitome::Archive;
+use epitome::SessionArchive;
 use epitome_proxy::LedgerKeeper;
 
 /// The scope of the records, which is nobody's sessions.
@@ -13,14 +13,14 @@ const SCOPE: &str = "figures of serve";
 
 /// The figures of one process.
 pub(super) struct KeptFigures {
-    store: Arc<dyn Archive>,
+    store: Arc<dyn SessionArchive>,
     /// The name of its record.
     name: String,
 }
 
 impl KeptFigures {
     /// Those of the process that is called so.
-    pub(super) fn new(store: Arc<dyn Archive>, name: String) -> Self {
+    pub(super) fn new(store: Arc<dyn SessionArchive>, name: String) -> Self {
         Self { store, name }
     }
 }

@@ -4,9 +4,9 @@
 
 use std::path::PathBuf;
 
-use epitome::{Config, Sources};
+use epitome::{Config, ConfigSources};
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::flags::{SummarizerFlags, WindowFlags};
 use crate::settings::{self, ProfileFlags};
 use crate::shell;
@@ -58,8 +58,11 @@ pub(crate) struct ProxyFlags {
 
 impl ProxyFlags {
     /// The configuration with these flags, and with what `set` adds.
-    pub(crate) fn config(&self, set: impl FnOnce(Sources) -> Sources) -> Result<Config, Fault> {
-        let address = |sources: Sources, flag, key, value: &Option<String>| match value {
+    pub(crate) fn config(
+        &self,
+        set: impl FnOnce(ConfigSources) -> ConfigSources,
+    ) -> Result<Config, CliError> {
+        let address = |sources: ConfigSources, flag, key, value: &Option<String>| match value {
             Some(value) => sources.flag(flag, key, value.as_str()),
             None => sources,
         };

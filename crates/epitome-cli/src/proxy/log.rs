@@ -15,7 +15,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::ProxyFlags;
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::files;
 
 /// From this size on a log is put aside and begun anew, in bytes.
@@ -31,7 +31,7 @@ pub(crate) fn to_stderr(flags: &ProxyFlags) {
 /// # Errors
 ///
 /// When it cannot be written.
-pub(crate) fn to_file(flags: &ProxyFlags, path: &Path) -> Result<(), Fault> {
+pub(crate) fn to_file(flags: &ProxyFlags, path: &Path) -> Result<(), CliError> {
     let file = files::log(path, LARGEST)?;
     begin(flags, Mutex::new(file), false);
     Ok(())

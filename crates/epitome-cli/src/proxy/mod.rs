@@ -9,7 +9,7 @@ mod start;
 
 pub(crate) use flags::ProxyFlags;
 pub(crate) use log::{to_file, to_stderr};
-pub(crate) use start::{Given, prepared};
+pub(crate) use start::{StartOverrides, prepared};
 
 use std::fs::OpenOptions;
 use std::io::{self, Read};
@@ -18,15 +18,15 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 
 /// How long streams may go on once the proxy is told to stop.
 pub(crate) const FINISH: Duration = Duration::from_secs(30);
 
 /// The runtime that a proxy runs on.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Fault> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(Fault::internal)?;
+    let runtime = runtime.map_err(CliError::internal)?;
     let entered = runtime.enter();
     // Where files may not grow further, that is an error of the write and not the end of the process.
     drop(signal(SignalKind::from_raw(Signal::XFSZ.as_raw())));

@@ -6,18 +6,20 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use epitome::types::By;
+use epitome::types::Actor;
 use epitome::{
-    Compressor, Config, Counter, FallbackStore, Folder, Format, Hub, Levers, Profile, ProxyTable,
-    Sqlite, VocabularyCounter,
+    Compressor, Config, FallbackStore, Format, Profile, ProxyConfig, SessionControls,
+    SessionRouter, SqliteStore, TokenCounter, VocabularyCounter, WorkspaceFolder,
 };
-use epitome_mcp::Http;
-use epitome_proxy::{Api, LedgerKeeper, OwnCost, Rates, Settings, Upstreams, Url};
+use epitome_mcp::McpHttp;
+use epitome_proxy::{
+    LedgerKeeper, OwnCost, ProxySettings, Rates, UpstreamApi, UpstreamUrl, Upstreams,
+};
 use tokio::runtime::Handle;
 
-use crate::fault::Fault;
+use crate::events::logged;
+use crate::fault::CliError;
 use crate::journal::store_path;
-use crate::news::logged;
 use crate::proxy::books::KeptFigures;
 use crate::{proxy, settings, stores};
 
@@ -26,7 +28,7 @@ static PROFILE: OnceLock<Profile> = OnceLock::new();
 
 /// What takes the place of the configuration.
 #[derive(Debug, Default)]
-pub(crate) struct Given<'a> {
+pub(crate) struct StartOverrides<'a> {
     /// The folder that the client works in, where none is named.
     pub(crate) workspace: Option<&'a Path>,
     /// Leaves the levers at `/mcp` out.
@@ -38,15 +40,16 @@ pub(crate) struct Given<'a> {
 /// The settings of a proxy, but for where it listens. Models write in the background, on `runtime`.
 pub(crate) fn prepared(
     config: &Config,
-    table: &ProxyTable,
-    given: &Given<'_>,
+    table: &ProxyConfig,
+    given: &StartOverrides<'_>,
     runtime: &Handle,
-) -> Result<Settings, Fault> {
-    let profile = settings::connected(config.chosen()?)?.with_prices(settings::prices(config)?);
-    let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
+) -> Result<ProxySettings, CliError> {
+    let profile =
+        settings::connected(config.profile_in_use()?)?.with_prices(settings::prices(config)?);
+    let counter: Arc<dyn TokenCounter> = Arc::new(VocabularyCounter::default());
     profile.load(&counter)?;
     let path = store_path(None, config)?;
-    let store = Sqlite::open_with(&path, config.durability()).map_err(Fault::of_output)?;
+    let store = SqliteStore::open_with(&path, config.durability()).map_err(CliError::of_output)?;
     stores::name_read_only(&store);
     let store = Arc::new(FallbackStore::new(store));
     stores::remember_configured(config);
@@ -54,24 +57,24 @@ pub(crate) fn prepared(
 
     let cache = profile.cache_rule();
     let project = table.workspace.as_deref().or(given.workspace);
-    let workspace = project.map(Folder::new);
+    let workspace = project.map(WorkspaceFolder::new);
     let augments = config.augments(project);
     // Whoever serves no folder in particular keeps what it hears for no project.
     let owner = config.owner(project);
     let mcp = {
         let (store, profile, augments) = (store.clone(), profile.clone(), augments.clone());
         let owner = owner.clone();
-        Http::new(move |tenant| {
+        McpHttp::new(move |tenant| {
             let owner = owner.of_tenant(tenant);
-            let levers = Levers::new(store.clone(), profile.clone(), owner, By::Model);
+            let levers = SessionControls::new(store.clone(), profile.clone(), owner, Actor::Model);
             levers.with_augments(augments.clone())
         })
     };
     let runtime = runtime.clone();
-    let books = given.keeps_figures.then(proxy::drawn).transpose().map_err(Fault::internal)?;
+    let books = given.keeps_figures.then(proxy::drawn).transpose().map_err(CliError::internal)?;
     let books = books
         .map(|name| -> Arc<dyn LedgerKeeper> { Arc::new(KeptFigures::new(store.clone(), name)) });
-    let hub = Hub::new(store, move || {
+    let hub = SessionRouter::new(store, move || {
         let builder = Compressor::builder().profile(profile.clone()).watch().on_event(logged);
         let builder = builder.augments(augments.clone()).background(runtime.clone());
         let builder = builder.owner(owner.clone());
@@ -80,7 +83,7 @@ pub(crate) fn prepared(
             None => builder,
         }
     });
-    let mut settings = Settings::new(Arc::new(hub));
+    let mut settings = ProxySettings::new(Arc::new(hub));
     settings.upstreams = upstreams(config, table)?;
     settings.mcp = (!given.no_mcp).then(|| Arc::new(mcp));
     settings.books = books;
@@ -93,18 +96,18 @@ pub(crate) fn prepared(
 }
 
 /// Where requests go.
-fn upstreams(config: &Config, table: &ProxyTable) -> Result<Upstreams, Fault> {
+fn upstreams(config: &Config, table: &ProxyConfig) -> Result<Upstreams, CliError> {
     let url = |key: &str, address: &str| match address {
         "" => Ok(None),
         _ => {
-            let url = address.parse::<Url>();
-            url.map(Some).map_err(|error| Fault::usage(format!("proxy.{key}: {error}")))
+            let url = address.parse::<UpstreamUrl>();
+            url.map(Some).map_err(|error| CliError::usage(format!("proxy.{key}: {error}")))
         }
     };
     let keys = [
-        (Api::Anthropic, "anthropic_upstream", &table.anthropic_upstream),
-        (Api::OpenAi, "openai_upstream", &table.openai_upstream),
-        (Api::Ollama, "ollama_upstream", &table.ollama_upstream),
+        (UpstreamApi::Anthropic, "anthropic_upstream", &table.anthropic_upstream),
+        (UpstreamApi::OpenAi, "openai_upstream", &table.openai_upstream),
+        (UpstreamApi::Ollama, "ollama_upstream", &table.ollama_upstream),
     ];
     let unsaid =
         keys.iter().filter(|(_, key, address)| !address.is_empty() && !config.says_of_proxy(key));
@@ -131,14 +134,14 @@ fn own() -> OwnCost {
 }
 
 /// What is known of a model.
-fn rates(model: Option<&str>, api: Api, hour: bool) -> Option<Rates> {
+fn rates(model: Option<&str>, api: UpstreamApi, hour: bool) -> Option<Rates> {
     let profile = PROFILE.get()?;
     let format = match api {
-        Api::Anthropic => Format::Anthropic,
-        Api::OpenAi => Format::OpenAi,
-        Api::Ollama => Format::Ollama,
+        UpstreamApi::Anthropic => Format::Anthropic,
+        UpstreamApi::OpenAi => Format::OpenAi,
+        UpstreamApi::Ollama => Format::Ollama,
     };
-    let price = profile.prices().of(model).filter(|_| api != Api::Ollama);
+    let price = profile.prices().of(model).filter(|_| api != UpstreamApi::Ollama);
     Some(Rates {
         cache: profile.cache_prices(model, hour),
         price: price.map(|quote| quote.price),

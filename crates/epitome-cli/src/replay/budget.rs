@@ -4,8 +4,8 @@
 //! no line reaches the last column.
 
 use anstyle::{AnsiColor, Color, Style};
-use epitome::types::Breakdown;
-use epitome_lab::Turn;
+use epitome::types::TokenBreakdown;
+use epitome_lab::ReplayTurn;
 
 use crate::figure::{middle, percent};
 use crate::text::{counted, grouped, plain};
@@ -15,39 +15,59 @@ const LIMIT: char = '┃';
 const CELL: char = '█';
 
 /// A kind of content, as it is drawn.
-struct Kind {
+struct ContentKind {
     name: &'static str,
     color: AnsiColor,
     /// Stands for it where there are no colours.
     letter: char,
-    tokens: fn(&Breakdown) -> u64,
+    tokens: fn(&TokenBreakdown) -> u64,
 }
 
-const KINDS: [Kind; 8] = [
-    Kind { name: "system", color: AnsiColor::Blue, letter: 's', tokens: |by| by.system },
-    Kind { name: "tools", color: AnsiColor::Magenta, letter: 't', tokens: |by| by.tools },
-    Kind {
+const KINDS: [ContentKind; 8] = [
+    ContentKind { name: "system", color: AnsiColor::Blue, letter: 's', tokens: |by| by.system },
+    ContentKind { name: "tools", color: AnsiColor::Magenta, letter: 't', tokens: |by| by.tools },
+    ContentKind {
         name: "checkpoints",
         color: AnsiColor::BrightMagenta,
         letter: 'C',
         tokens: |by| by.checkpoints,
     },
-    Kind { name: "user", color: AnsiColor::Green, letter: 'u', tokens: |by| by.user },
-    Kind { name: "assistant", color: AnsiColor::Cyan, letter: 'a', tokens: |by| by.assistant },
-    Kind { name: "calls", color: AnsiColor::Yellow, letter: 'c', tokens: |by| by.tool_calls },
-    Kind { name: "results", color: AnsiColor::White, letter: 'r', tokens: |by| by.tool_results },
-    Kind { name: "images", color: AnsiColor::BrightGreen, letter: 'i', tokens: |by| by.images },
+    ContentKind { name: "user", color: AnsiColor::Green, letter: 'u', tokens: |by| by.user },
+    ContentKind {
+        name: "assistant",
+        color: AnsiColor::Cyan,
+        letter: 'a',
+        tokens: |by| by.assistant,
+    },
+    ContentKind {
+        name: "calls",
+        color: AnsiColor::Yellow,
+        letter: 'c',
+        tokens: |by| by.tool_calls,
+    },
+    ContentKind {
+        name: "results",
+        color: AnsiColor::White,
+        letter: 'r',
+        tokens: |by| by.tool_results,
+    },
+    ContentKind {
+        name: "images",
+        color: AnsiColor::BrightGreen,
+        letter: 'i',
+        tokens: |by| by.images,
+    },
 ];
 
 /// Where a replay stands.
-pub(crate) struct State<'a> {
+pub(crate) struct ReplayState<'a> {
     pub(crate) name: &'a str,
-    pub(crate) turn: &'a Turn,
+    pub(crate) turn: &'a ReplayTurn,
     pub(crate) turns: usize,
     pub(crate) compressions: usize,
 }
 
-impl State<'_> {
+impl ReplayState<'_> {
     /// The lines of the view, for so many columns.
     pub(crate) fn block(&self, columns: usize, colored: bool) -> Vec<String> {
         let width = columns.saturating_sub(1);
@@ -80,7 +100,7 @@ impl State<'_> {
 
     /// The bar; its whole width stands for the limit, or for the prompt where that is larger.
     fn bar(&self, width: usize, colored: bool) -> String {
-        let Turn { by, limit, tokens_sent, .. } = self.turn;
+        let ReplayTurn { by, limit, tokens_sent, .. } = self.turn;
         let whole = (*limit).max(*tokens_sent).max(1);
         // One cell is the mark of the limit.
         let cells = width.saturating_sub(1);
@@ -110,7 +130,7 @@ impl State<'_> {
 }
 
 /// What the cells mean, as far as it fits.
-fn legend(by: &Breakdown, width: usize, colored: bool) -> String {
+fn legend(by: &TokenBreakdown, width: usize, colored: bool) -> String {
     let (mut out, mut taken) = (String::new(), 0);
     for kind in KINDS.iter().filter(|kind| (kind.tokens)(by) > 0) {
         let wide = kind.name.chars().count() + 4;
@@ -132,8 +152,8 @@ mod tests {
 
     use super::*;
 
-    fn block(by: Breakdown, limit: u64, columns: usize, colored: bool) -> Vec<String> {
-        let turn = Turn {
+    fn block(by: TokenBreakdown, limit: u64, columns: usize, colored: bool) -> Vec<String> {
+        let turn = ReplayTurn {
             turn: 7,
             role: Role::User,
             tokens_raw: 41_230,
@@ -147,13 +167,20 @@ mod tests {
             refused: None,
             by,
         };
-        let state = State { name: "a/session.jsonl", turn: &turn, turns: 12, compressions: 1 };
+        let state =
+            ReplayState { name: "a/session.jsonl", turn: &turn, turns: 12, compressions: 1 };
         let block = state.block(columns, colored);
         block.iter().map(|line| strip_str(line).to_string()).collect()
     }
 
-    fn by() -> Breakdown {
-        Breakdown { system: 1, user: 29, tool_results: 20, checkpoints: 10, ..Default::default() }
+    fn by() -> TokenBreakdown {
+        TokenBreakdown {
+            system: 1,
+            user: 29,
+            tool_results: 20,
+            checkpoints: 10,
+            ..Default::default()
+        }
     }
 
     #[test]

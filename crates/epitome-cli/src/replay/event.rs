@@ -4,17 +4,17 @@
 //! wrong is broken and never cut. Called by `replay`.
 
 use anstyle::{AnsiColor, Style};
-use epitome_lab::Turn;
+use epitome_lab::ReplayTurn;
 
+use crate::events::{ASIDE, EventPrinter};
 use crate::figure::{middle, percent};
-use crate::news::{ASIDE, Told};
 use crate::text::{clipped, grouped, on_one_line, plain as harmless, wrapped};
 
 /// Width of the turn that stands before each line.
 const TURN: usize = 11;
 
 /// The lines of a turn.
-pub(super) fn lines(told: &mut Told, turn: &Turn, columns: usize) -> Vec<String> {
+pub(super) fn lines(told: &mut EventPrinter, turn: &ReplayTurn, columns: usize) -> Vec<String> {
     let news = told.news(&turn.events).into_iter();
     let refused = turn
         .refused
@@ -33,7 +33,7 @@ pub(super) fn lines(told: &mut Told, turn: &Turn, columns: usize) -> Vec<String>
 }
 
 /// The line of a turn in which nothing happened.
-pub(super) fn plain(turn: &Turn, columns: usize) -> String {
+pub(super) fn plain(turn: &ReplayTurn, columns: usize) -> String {
     let (raw, sent) = (grouped(turn.tokens_raw), grouped(turn.tokens_sent));
     let text = format!(
         "{raw} tokens, {sent} sent, {} of the limit",
@@ -58,15 +58,17 @@ fn line(turn: usize, style: Style, text: &str) -> String {
 mod tests {
     use anstream::adapter::strip_str;
     use epitome::types::hook::Drift;
-    use epitome::types::{Breakdown, Cause, Event, Happened, MustKeep, OpReport, Role, Stage};
+    use epitome::types::{
+        CompactionCause, Event, EventKind, FactCounts, OpReport, Role, Stage, TokenBreakdown,
+    };
 
     use super::*;
 
-    fn turn(events: Vec<(Happened, [u64; 2])>, refused: Option<&str>) -> Turn {
+    fn turn(events: Vec<(EventKind, [u64; 2])>, refused: Option<&str>) -> ReplayTurn {
         let (session, at) = (String::new(), String::new());
         let event =
             |(what, tokens)| Event { session: session.clone(), at: at.clone(), tokens, what };
-        Turn {
+        ReplayTurn {
             turn: 7,
             role: Role::User,
             tokens_raw: 9000,
@@ -78,12 +80,12 @@ mod tests {
             events: events.into_iter().map(event).collect(),
             must_keep: None,
             refused: refused.map(str::to_owned),
-            by: Breakdown::default(),
+            by: TokenBreakdown::default(),
         }
     }
 
     #[track_caller]
-    fn check(told: &mut Told, turn: &Turn, columns: usize, expected: &[&str]) {
+    fn check(told: &mut EventPrinter, turn: &ReplayTurn, columns: usize, expected: &[&str]) {
         let lines = lines(told, turn, columns);
         let lines: Vec<_> = lines.iter().map(|line| strip_str(line).to_string()).collect();
         assert_eq!(lines, expected);
@@ -91,23 +93,26 @@ mod tests {
 
     #[test]
     fn a_turn_says_what_happened_within_its_columns() {
-        let compressed = Happened::Compressed {
+        let compressed = EventKind::Compressed {
             epoch: "x".into(),
             number: 3,
-            cause: Cause::Hard,
+            cause: CompactionCause::Hard,
             ops: vec![],
-            must_keep: MustKeep { paths: [4, 5], recallable: 1, ..MustKeep::default() },
+            must_keep: FactCounts { paths: [4, 5], recallable: 1, ..FactCounts::default() },
         };
-        let digested =
-            Happened::ToolResultDigested { entry: "e4".into(), tool: "sh\x1b[2J".into(), saved: 9 };
+        let digested = EventKind::ToolResultDigested {
+            entry: "e4".into(),
+            tool: "sh\x1b[2J".into(),
+            saved: 9,
+        };
         let turn = turn(vec![(digested, [12, 3]), (compressed, [6123, 3000])], None);
         let full = [
             "turn 7     digested e4 of sh[2J: 12 → 3 tokens",
             "turn 7     compressed (3), hard: 6,123 → 3,000 tokens, 49 % kept; 4 of 5 paths; 1 recallable",
         ];
-        check(&mut Told::default(), &turn, 100, &full);
+        check(&mut EventPrinter::default(), &turn, 100, &full);
         check(
-            &mut Told::default(),
+            &mut EventPrinter::default(),
             &turn,
             30,
             &["turn 7     digested e4 of sh[…", "turn 7     compressed (3), ha…"],
@@ -118,11 +123,11 @@ mod tests {
     #[test]
     fn stages_are_told_where_they_are_wanted() {
         let stage = Stage::Summarisation;
-        let progress = Happened::CheckpointProgress { stage, fraction: stage.fraction() };
+        let progress = EventKind::CheckpointProgress { stage, fraction: stage.fraction() };
         let turn = turn(vec![(progress, [6123, 6123])], None);
-        check(&mut Told::default(), &turn, 80, &[]);
+        check(&mut EventPrinter::default(), &turn, 80, &[]);
         let line = "turn 7     summarisation: 50 % of the compression";
-        check(&mut Told::new(true), &turn, 80, &[line]);
+        check(&mut EventPrinter::new(true), &turn, 80, &[line]);
     }
 
     #[test]
@@ -134,13 +139,13 @@ mod tests {
             action: text("Which?"),
         };
         let (policy, level) = (text("tiered"), None);
-        let drifts = Happened::DriftDetected { policy, drift, level };
+        let drifts = EventKind::DriftDetected { policy, drift, level };
         let sources = vec![text("e3 read result"), text("e5")];
-        let recalled = Happened::Recalled { query: text("the parser"), sources, tokens: 1200 };
+        let recalled = EventKind::Recalled { query: text("the parser"), sources, tokens: 1200 };
         let truncated =
-            Happened::ToolInputTruncated { entry: text("e4"), tool: text("Write"), saved: 900 };
+            EventKind::ToolInputTruncated { entry: text("e4"), tool: text("Write"), saved: 900 };
         let file = Some(text(".epitome/handover/a.md"));
-        let handed = Happened::Handover { file, text: text("all of it") };
+        let handed = EventKind::Handover { file, text: text("all of it") };
         let all = [drifts, recalled, truncated, handed].map(|what| (what, [6123, 6123]));
         let expected = [
             "turn 7     tiered: a question: Which?; it is there for the parser",
@@ -148,13 +153,13 @@ mod tests {
             "turn 7     input of Write in e4 truncated: 900 tokens saved",
             "turn 7     better go on in a fresh session, from: .epitome/handover/a.md",
         ];
-        check(&mut Told::default(), &turn(all.into(), None), 100, &expected);
+        check(&mut EventPrinter::default(), &turn(all.into(), None), 100, &expected);
     }
 
     #[test]
     fn a_warning_is_said_once_for_as_long_as_it_lasts() {
-        let warned = turn(vec![(Happened::ContextWarning { percent: 71 }, [71, 71])], None);
-        let told = &mut Told::default();
+        let warned = turn(vec![(EventKind::ContextWarning { percent: 71 }, [71, 71])], None);
+        let told = &mut EventPrinter::default();
         let line = "turn 7     71 % of the limit in use";
         check(told, &warned, 80, &[line]);
         check(told, &warned, 80, &[]);
@@ -176,22 +181,22 @@ mod tests {
             line: None,
             model: model.map(str::to_owned),
         };
-        let compressed = |models: &[Option<&str>]| Happened::Compressed {
+        let compressed = |models: &[Option<&str>]| EventKind::Compressed {
             epoch: String::new(),
             number: 1,
-            cause: Cause::Soft,
+            cause: CompactionCause::Soft,
             ops: models.iter().map(|model| op(*model)).collect(),
-            must_keep: MustKeep::default(),
+            must_keep: FactCounts::default(),
         };
-        let gave_up = || Happened::CompressionError {
+        let gave_up = || EventKind::CompressionError {
             stage: Stage::Summarisation,
             cause: "summariser 1 gave up: `a` wrote\nnothing".into(),
             remedy: "the next summariser was asked in its place".into(),
         };
         let done = "turn 7     compressed (1), soft: 9 → 3 tokens, 33 % kept";
-        let check = |events: &[Happened], expected: &[&str]| {
+        let check = |events: &[EventKind], expected: &[&str]| {
             let events = events.iter().map(|what| (what.clone(), [9, 3])).collect();
-            let lines = lines(&mut Told::default(), &turn(events, None), 70);
+            let lines = lines(&mut EventPrinter::default(), &turn(events, None), 70);
             let lines: Vec<_> = lines.iter().map(|line| strip_str(line).to_string()).collect();
             assert!(lines[0].starts_with(done), "{lines:?}");
             assert_eq!(lines[1..], *expected);
@@ -204,7 +209,7 @@ mod tests {
         let long = "summariser 1 gave up: the model `openai:m@http://127.0.0.1:9/v1` did not answer: \
                     the provider refuses with 404";
         let (stage, remedy) = (Stage::Summarisation, String::new());
-        let long = Happened::CompressionError { stage, cause: long.into(), remedy };
+        let long = EventKind::CompressionError { stage, cause: long.into(), remedy };
         let both = "turn 7     summariser 1 gave up: the mod…the provider refuses with 404";
         check(&[compressed(&[Some("b")]), long], &["turn 7     summed up by b", both]);
     }
@@ -212,18 +217,18 @@ mod tests {
     #[test]
     fn a_refusal_is_one_line() {
         let refused = turn(Vec::new(), Some("it cannot\nfit"));
-        check(&mut Told::default(), &refused, 80, &["turn 7     refused: it cannot fit"]);
+        check(&mut EventPrinter::default(), &refused, 80, &["turn 7     refused: it cannot fit"]);
     }
 
     #[test]
     fn what_went_wrong_is_broken_and_never_cut() {
         let cause = "job.entry has no `tokns`; did you mean `tokens`?".into();
-        let failed = turn(vec![(Happened::PolicyError { cause }, [9, 9])], None);
+        let failed = turn(vec![(EventKind::PolicyError { cause }, [9, 9])], None);
         let lines = [
             "turn 7     job.entry has no `tokns`; did\n           you mean `tokens`?",
             "turn 7     job.entry has no `tokns`; did you mean `tokens`?",
         ];
-        check(&mut Told::default(), &failed, 40, &lines[..1]);
-        check(&mut Told::default(), &failed, usize::MAX, &lines[1..]);
+        check(&mut EventPrinter::default(), &failed, 40, &lines[..1]);
+        check(&mut EventPrinter::default(), &failed, usize::MAX, &lines[1..]);
     }
 }

@@ -14,22 +14,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use epitome::types::FactReport;
-use epitome::{Archive, Config, Format, Memory, Profile, Sqlite, Store, Target};
-use epitome_lab::{Recording, Replay, ReplayError, Setup, Summary, Turn};
+use epitome::{
+    CompressionTarget, Config, Format, MemoryStore, OriginalStore, Profile, SessionArchive,
+    SqliteStore,
+};
+use epitome_lab::{Recording, Replay, ReplayError, ReplaySetup, ReplaySummary, ReplayTurn};
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::apart::{Part, apart};
+use crate::cassette::TapeFlags;
 use crate::clock::{now, since};
-use crate::fault::{Fault, warn};
-use crate::files::{self, Output};
+use crate::events::EventPrinter;
+use crate::fault::{CliError, warn};
+use crate::files::{self, PendingFile};
 use crate::flags::{self, Common, FormatFlag, SummarizerFlags, SummaryFlags, WindowFlags};
 use crate::journal::owner_of;
 use crate::lost::{self, Destination};
-use crate::news::Told;
+use crate::outputs::{FileFate, apart};
 use crate::screen::{Screen, To};
 use crate::settings;
-use crate::tape::TapeFlags;
 use crate::text::plain;
 
 /// Plays a recorded conversation turn by turn, each request with the whole history, as a client
@@ -43,7 +46,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     window: WindowFlags,
     #[command(flatten)]
-    budget: BudgetFlags,
+    budget: ReplayBudgetFlags,
     #[command(flatten)]
     summary: SummaryFlags,
     #[command(flatten)]
@@ -87,7 +90,7 @@ pub(crate) struct Args {
 /// A bound on every prompt in place of the window, at most one of these.
 #[derive(clap::Args)]
 #[group(multiple = false)]
-struct BudgetFlags {
+struct ReplayBudgetFlags {
     /// Holds every prompt to N tokens: text, call arguments and 4 a message
     #[arg(long, value_name = "N", value_parser = flags::number, allow_negative_numbers = true)]
     max_tokens: Option<u64>,
@@ -97,22 +100,22 @@ struct BudgetFlags {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     args.apart()?;
     let config = args.common.profile.load(|sources| {
         let sources = settings::text(sources, "--model", "model", args.model.as_deref());
         args.summarizers.set(args.summary.set(args.window.set(sources)))
     })?;
-    let (profile, tape) = args.tape.connected(config.chosen()?)?;
+    let (profile, tape) = args.tape.connected(config.profile_in_use()?)?;
     let mut setup = args.setup(&config, profile)?;
-    let report = args.report.as_deref().map(Output::prepare).transpose()?;
+    let report = args.report.as_deref().map(PendingFile::prepare).transpose()?;
     let name = files::name(Some(&args.input));
     let input = files::read(Some(&args.input), args.max_input)?;
     if input.trim_ascii().is_empty() {
-        return Err(Fault::unreadable(format!("{name}: is empty; expected one conversation")));
+        return Err(CliError::unreadable(format!("{name}: is empty; expected one conversation")));
     }
     let recording = Recording::read(&input, args.format.0, args.to);
-    let recording = recording.map_err(|error| Fault::of_compression(error, &name))?;
+    let recording = recording.map_err(|error| CliError::of_compression(error, &name))?;
     drop(input);
     if let Some(torn) = recording.torn().filter(|_| !args.common.quiet) {
         warn(&format!("{name}: {torn}"));
@@ -121,17 +124,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         files::make_folder(folder)?;
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(Fault::internal)?;
+    let runtime = runtime.map_err(CliError::internal)?;
     let summary = match &args.store {
         Some(path) => {
-            let store = Sqlite::open_with(path, config.durability())
-                .map_err(|error| Fault::of_store(&error))?;
+            let store = SqliteStore::open_with(path, config.durability())
+                .map_err(|error| CliError::of_store(&error))?;
             let (store, owner) = (Arc::new(store), args.common.profile.owner(&config));
             let session = args.common.session.as_deref();
             setup.owner = Some(owner_of(session, owner, &store, &setup.profile)?);
             runtime.block_on(args.play(&recording, &setup, store))
         }
-        None => runtime.block_on(args.play(&recording, &setup, Arc::new(Memory::new()))),
+        None => runtime.block_on(args.play(&recording, &setup, Arc::new(MemoryStore::new()))),
     };
     if let Some(tape) = tape {
         tape.end(args.common.quiet)?;
@@ -143,23 +146,23 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     verdict(&summary, &name)
 }
 
-fn write_report(mut file: Output, summary: &Summary) -> Result<(), Fault> {
-    let json = serde_json::to_string_pretty(summary).map_err(Fault::internal)? + "\n";
+fn write_report(mut file: PendingFile, summary: &ReplaySummary) -> Result<(), CliError> {
+    let json = serde_json::to_string_pretty(summary).map_err(CliError::internal)? + "\n";
     file.write(json.as_bytes())?;
     file.finish()
 }
 
 /// What a script is told of the whole: whether anything could be sent, and all of it was in
 /// bounds.
-fn verdict(Summary { figures, .. }: &Summary, name: &str) -> Result<(), Fault> {
+fn verdict(ReplaySummary { figures, .. }: &ReplaySummary, name: &str) -> Result<(), CliError> {
     match figures.refused.first() {
         Some(refusal) if figures.refused.len() == figures.turns => {
             let (turn, reason) = (refusal.turn, &refusal.reason);
-            Err(Fault::cannot_fit(format!("{name}: turn {turn}: {reason}")))
+            Err(CliError::cannot_fit(format!("{name}: turn {turn}: {reason}")))
         }
         _ if figures.oversized > 0 => {
             let (oversized, turns) = (figures.oversized, figures.turns);
-            Err(Fault::found(format!(
+            Err(CliError::found(format!(
                 "{name}: {oversized} of {turns} prompts exceed the limit; state what the provider \
                  takes with `--limit`, so that it is enforced"
             )))
@@ -170,27 +173,27 @@ fn verdict(Summary { figures, .. }: &Summary, name: &str) -> Result<(), Fault> {
 
 impl Args {
     /// Sees that no file is named twice that would be written.
-    fn apart(&self) -> Result<(), Fault> {
+    fn apart(&self) -> Result<(), CliError> {
         let [record, cassette] = self.tape.files();
         apart(&[
-            ("the input", Some(&self.input), Part::Input),
-            ("`--store`", self.store.as_deref(), Part::Store),
-            ("`--dump`", self.dump.as_deref(), Part::Prompts),
-            ("`--report`", self.report.as_deref(), Part::Written),
+            ("the input", Some(&self.input), FileFate::Input),
+            ("`--store`", self.store.as_deref(), FileFate::Store),
+            ("`--dump`", self.dump.as_deref(), FileFate::Prompts),
+            ("`--report`", self.report.as_deref(), FileFate::Written),
             self.common.profile.file(),
             record,
             cassette,
         ])
     }
 
-    fn setup(&self, config: &Config, profile: Profile) -> Result<Setup, Fault> {
-        let tokens = self.budget.max_tokens.map(Target::Tokens);
-        let target = tokens.or(self.budget.ratio.map(Target::Ratio)).unwrap_or_default();
+    fn setup(&self, config: &Config, profile: Profile) -> Result<ReplaySetup, CliError> {
+        let tokens = self.budget.max_tokens.map(CompressionTarget::Tokens);
+        let target = tokens.or(self.budget.ratio.map(CompressionTarget::Ratio)).unwrap_or_default();
         let prices = settings::prices(config)?;
         // Only who waits between turns has the time to change anything.
         let watched = self.pace > 0;
         let profile = profile.with_prices(prices.clone());
-        Ok(Setup { profile, target, prices, watched, ..Setup::default() })
+        Ok(ReplaySetup { profile, target, prices, watched, ..ReplaySetup::default() })
     }
 
     /// The first turn that is played.
@@ -199,29 +202,31 @@ impl Args {
     }
 
     /// Plays the recording to its end or to an interruption.
-    async fn play<S: Archive + Store + 'static>(
+    async fn play<S: SessionArchive + OriginalStore + 'static>(
         &self,
         recording: &Recording,
-        setup: &Setup,
+        setup: &ReplaySetup,
         store: Arc<S>,
-    ) -> Result<Summary, Fault> {
+    ) -> Result<ReplaySummary, CliError> {
         let name = files::name(Some(&self.input));
-        let fault = |error| Fault::of_compression(error, &name);
-        let mut interruption = signal(SignalKind::interrupt()).map_err(Fault::internal)?;
+        let fault = |error| CliError::of_compression(error, &name);
+        let mut interruption = signal(SignalKind::interrupt()).map_err(CliError::internal)?;
         let session = self.common.session.as_deref();
         let mut replay = Replay::new(recording, setup, store, session).map_err(fault)?;
         let turns = replay.turns();
         if turns == 0 {
             let line = format!("{name}: holds no request: nobody asks for a reply in it");
-            return Err(Fault::unreadable(line));
+            return Err(CliError::unreadable(line));
         }
         let first = self.first();
         if first > turns {
-            return Err(Fault::usage(format!("{name}: has no turn {first}, the last is {turns}")));
+            return Err(CliError::usage(format!(
+                "{name}: has no turn {first}, the last is {turns}"
+            )));
         }
         replay.start_at(first);
         let shown = plain(&name);
-        let mut view = View::new(self, &shown, turns);
+        let mut view = ReplayView::new(self, &shown, turns);
         let mut elapsed_ms = 0.0;
         loop {
             let start = now();
@@ -260,7 +265,7 @@ impl Args {
     }
 
     /// What the newest prompt lost, with the commands that bring it back.
-    fn facts<S: Archive + Store + 'static>(
+    fn facts<S: SessionArchive + OriginalStore + 'static>(
         &self,
         replay: &Replay<'_, S>,
     ) -> Result<FactReport, epitome::Error> {
@@ -285,41 +290,41 @@ impl Args {
     }
 }
 
-pub(crate) fn of_replay(error: ReplayError, name: &str) -> Fault {
+pub(crate) fn of_replay(error: ReplayError, name: &str) -> CliError {
     match error {
         ReplayError::Turn { turn, source } => {
-            Fault::of_compression(source, &format!("{name}: turn {turn}"))
+            CliError::of_compression(source, &format!("{name}: turn {turn}"))
         }
-        ReplayError::Ends(source) => Fault::of_compression(source, name),
-        _ => Fault::internal(format!("{name}: {error}")),
+        ReplayError::Ends(source) => CliError::of_compression(source, name),
+        _ => CliError::internal(format!("{name}: {error}")),
     }
 }
 
 /// What is shown of a replay.
-struct View<'a> {
+struct ReplayView<'a> {
     args: &'a Args,
     name: &'a str,
     turns: usize,
     screen: Screen,
-    told: Told,
+    told: EventPrinter,
 }
 
-impl<'a> View<'a> {
+impl<'a> ReplayView<'a> {
     fn new(args: &'a Args, name: &'a str, turns: usize) -> Self {
         let to = if args.json { To::Err } else { To::Out };
         // A block would be torn by the JSON lines that go to the same terminal.
         let torn = args.json && io::stdout().is_terminal();
         let live = !args.common.quiet && !torn;
-        let told = Told::new(args.common.verbose);
+        let told = EventPrinter::new(args.common.verbose);
         Self { args, name, turns, screen: Screen::new(to, live), told }
     }
 
     /// Shows a turn; whether anybody is still reading.
-    fn turn<S: Archive + Store + 'static>(
+    fn turn<S: SessionArchive + OriginalStore + 'static>(
         &mut self,
-        turn: &Turn,
+        turn: &ReplayTurn,
         replay: &Replay<'_, S>,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, CliError> {
         if self.args.json && !files::is_read(print(turn)?)? {
             return Ok(false);
         }
@@ -338,7 +343,7 @@ impl<'a> View<'a> {
         if !(self.screen.is_live() && is_due) {
             return Ok(true);
         }
-        let state = budget::State {
+        let state = budget::ReplayState {
             name: self.name,
             turn,
             turns: self.turns,
@@ -349,11 +354,11 @@ impl<'a> View<'a> {
     }
 
     /// Takes the block away.
-    fn end(&mut self) -> Result<(), Fault> {
+    fn end(&mut self) -> Result<(), CliError> {
         self.shown(Screen::clear).map(drop)
     }
 
-    fn summary(&mut self, summary: &Summary, setup: &Setup) -> Result<(), Fault> {
+    fn summary(&mut self, summary: &ReplaySummary, setup: &ReplaySetup) -> Result<(), CliError> {
         if self.args.json {
             files::is_read(print(summary)?)?;
         }
@@ -373,14 +378,14 @@ impl<'a> View<'a> {
 
     /// Does something to the screen; whether anybody is still reading. That people cannot be told
     /// beside the data is no failure of the replay.
-    fn shown(&mut self, act: impl FnOnce(&mut Screen) -> io::Result<()>) -> Result<bool, Fault> {
+    fn shown(&mut self, act: impl FnOnce(&mut Screen) -> io::Result<()>) -> Result<bool, CliError> {
         let done = act(&mut self.screen);
         if self.args.json { Ok(true) } else { files::is_read(done) }
     }
 }
 
 /// Writes one line of JSON at once.
-fn print(line: &impl Serialize) -> Result<io::Result<()>, Fault> {
-    let line = serde_json::to_string(line).map_err(Fault::internal)? + "\n";
+fn print(line: &impl Serialize) -> Result<io::Result<()>, CliError> {
+    let line = serde_json::to_string(line).map_err(CliError::internal)? + "\n";
     Ok(files::line_to_stdout(&line))
 }

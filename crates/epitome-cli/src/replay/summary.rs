@@ -2,7 +2,7 @@
 //!
 //! Invariant: at most 80 columns, and nothing in it that the JSON summary does not hold.
 
-use epitome_lab::{Figures, Summary, Tally};
+use epitome_lab::{ReplaySummary, ReplayTotals, SavingCount};
 
 use crate::figure::{dollars, middle, percent};
 use crate::screen::COLUMNS;
@@ -14,13 +14,13 @@ const FIGURE: usize = 12;
 
 /// The table of a replay that began with the turn `first`.
 pub(crate) fn table(
-    summary: &Summary,
+    summary: &ReplaySummary,
     name: &str,
     profile: &str,
     first: usize,
     turns: usize,
 ) -> String {
-    let Summary { figures, elapsed_ms, .. } = summary;
+    let ReplaySummary { figures, elapsed_ms, .. } = summary;
     let bold = anstyle::Style::new().bold();
     let mut rows = vec![heading(figures, name, first, turns), String::new()];
     rows.push(format!("{bold}{:NAME$}{:>FIGURE$}{:>FIGURE$}{bold:#}", "", "none", profile));
@@ -44,7 +44,7 @@ pub(crate) fn table(
     rows.join("\n")
 }
 
-fn heading(figures: &Figures, name: &str, first: usize, turns: usize) -> String {
+fn heading(figures: &ReplayTotals, name: &str, first: usize, turns: usize) -> String {
     let bold = anstyle::Style::new().bold();
     let last = first - 1 + figures.turns;
     let mut played = match first {
@@ -63,7 +63,7 @@ fn heading(figures: &Figures, name: &str, first: usize, turns: usize) -> String 
     format!("{bold}{name}{bold:#}{about}")
 }
 
-fn costs(figures: &Figures) -> [String; 2] {
+fn costs(figures: &ReplayTotals) -> [String; 2] {
     let (raw, sent) = (figures.cache_cost_uncompressed, figures.cache_cost);
     let ratio = if raw > 0.0 { format!("× {:.2}", sent / raw) } else { String::new() };
     let money = &figures.money;
@@ -89,8 +89,8 @@ fn costs(figures: &Figures) -> [String; 2] {
     ]
 }
 
-fn events(figures: &Figures) -> Vec<String> {
-    let made = |name: &str, all: Tally| match all.count {
+fn events(figures: &ReplayTotals) -> Vec<String> {
+    let made = |name: &str, all: SavingCount| match all.count {
         0 => None,
         count => Some(line(
             name,
@@ -112,7 +112,7 @@ fn events(figures: &Figures) -> Vec<String> {
 }
 
 /// What the last prompt still says, and what comes back.
-fn facts(figures: &Figures) -> Vec<String> {
+fn facts(figures: &ReplayTotals) -> Vec<String> {
     let facts = &figures.must_keep.kept;
     let kinds = [
         ("constraints", facts.constraints),

@@ -11,7 +11,7 @@ use rustix::process::{Pid, kill_process};
 use tokio::process::Command;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 
 /// What shells add to the number of a signal that ended a process.
 const SIGNALLED: i32 = 128;
@@ -29,10 +29,10 @@ const PASSED: [(SignalKind, rustix::process::Signal, bool); 6] = [
 
 /// How a client ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ended(u8);
+pub(crate) struct ClientExit(u8);
 
-impl From<Ended> for ExitCode {
-    fn from(ended: Ended) -> Self {
+impl From<ClientExit> for ExitCode {
+    fn from(ended: ClientExit) -> Self {
         ended.0.into()
     }
 }
@@ -67,11 +67,11 @@ impl Child {
     /// # Errors
     ///
     /// When it cannot be started.
-    pub(super) async fn run(self) -> Result<Ended, Fault> {
+    pub(super) async fn run(self) -> Result<ClientExit, CliError> {
         // Before it starts, so that none is lost and none ends us.
         let mut signals = Vec::new();
         for (kind, pass, by_terminal) in PASSED {
-            signals.push((signal(kind).map_err(Fault::internal)?, pass, by_terminal));
+            signals.push((signal(kind).map_err(CliError::internal)?, pass, by_terminal));
         }
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).envs(self.variables);
@@ -80,7 +80,7 @@ impl Child {
         let has_terminal = stdin().is_terminal();
         loop {
             tokio::select! {
-                ended = child.wait() => return ended.map(ended_as).map_err(Fault::internal),
+                ended = child.wait() => return ended.map(ended_as).map_err(CliError::internal),
                 (pass, by_terminal) = next(&mut signals) => {
                     // A terminal sends its own to the client as well.
                     if let Some(pid) = pid.filter(|_| !(by_terminal && has_terminal)) {
@@ -108,18 +108,18 @@ async fn next(
     .await
 }
 
-fn ended_as(status: ExitStatus) -> Ended {
+fn ended_as(status: ExitStatus) -> ClientExit {
     let code = status.code().or_else(|| Some(SIGNALLED + status.signal()?));
-    Ended(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
+    ClientExit(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
 }
 
-fn not_started(program: &OsString, error: &io::Error) -> Fault {
+fn not_started(program: &OsString, error: &io::Error) -> CliError {
     let program = program.to_string_lossy();
     match error.kind() {
-        ErrorKind::NotFound => Fault::of_client(format!(
+        ErrorKind::NotFound => CliError::of_client(format!(
             "there is no command `{program}`; install it, or give its path"
         )),
-        _ => Fault::of_client(format!("`{program}` cannot be started: {error}")),
+        _ => CliError::of_client(format!("`{program}` cannot be started: {error}")),
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
     fn check(command: &[&str], expected: u8) {
         let command: Vec<_> = command.iter().map(OsString::from).collect();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        assert_eq!(runtime.block_on(Child::of(&command).run()).unwrap(), Ended(expected));
+        assert_eq!(runtime.block_on(Child::of(&command).run()).unwrap(), ClientExit(expected));
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(super) const PROXY: &str = "{proxy}";
 
 /// An API, and with it an upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Api {
+pub(super) enum ClientApi {
     Anthropic,
     OpenAi,
     Ollama,
@@ -43,7 +43,7 @@ pub(super) trait Surroundings {
 pub(super) struct Way {
     /// Where its requests went until now, in place of what is configured: what says so, and the
     /// address.
-    pub(super) upstreams: BTreeMap<Api, (String, String)>,
+    pub(super) upstreams: BTreeMap<ClientApi, (String, String)>,
     /// Variables of its process.
     pub(super) variables: Vec<(&'static str, String)>,
     /// Arguments before its own.
@@ -55,11 +55,11 @@ pub(super) struct Way {
 }
 
 /// The address that belongs to the upstream of an API.
-pub(super) fn address(api: Api) -> String {
+pub(super) fn address(api: ClientApi) -> String {
     let name = match api {
-        Api::Anthropic => "anthropic",
-        Api::OpenAi => "openai",
-        Api::Ollama => "ollama",
+        ClientApi::Anthropic => "anthropic",
+        ClientApi::OpenAi => "openai",
+        ClientApi::Ollama => "ollama",
     };
     format!("{PROXY}/to/{name}")
 }
@@ -72,7 +72,7 @@ impl Way {
 
     /// The address that a client is given which goes on with paths like `/chat/completions`. An
     /// upstream whose own address ends in no version is spoken to without one.
-    pub(super) fn versioned(&self, api: Api) -> String {
+    pub(super) fn versioned(&self, api: ClientApi) -> String {
         let plain = self.upstreams.get(&api).is_some_and(|(_, address)| {
             let address = address.trim_end_matches('/');
             !address.ends_with("/v1") && !is_bare(address)
@@ -82,24 +82,24 @@ impl Way {
     }
 
     /// With what a variable says taken for an API's upstream.
-    fn known(&mut self, api: Api, variable: &str, around: &dyn Surroundings) {
+    fn known(&mut self, api: ClientApi, variable: &str, around: &dyn Surroundings) {
         let said = around.variable(variable).filter(|address| !address.trim().is_empty());
         if let Some(said) = said {
-            let address = if api == Api::Ollama { ollama(&said) } else { said };
+            let address = if api == ClientApi::Ollama { ollama(&said) } else { said };
             self.upstreams.entry(api).or_insert((variable.to_owned(), address));
         }
     }
 
     /// The variables by which all kinds of clients are told of an API.
-    fn told(&mut self, api: Api, around: &dyn Surroundings) {
+    fn told(&mut self, api: ClientApi, around: &dyn Surroundings) {
         let names: [&'static str; 2] = match api {
-            Api::Anthropic => ["ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"],
-            Api::OpenAi => ["OPENAI_BASE_URL", "OPENAI_API_BASE"],
-            Api::Ollama => ["OLLAMA_HOST", "OLLAMA_API_BASE"],
+            ClientApi::Anthropic => ["ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"],
+            ClientApi::OpenAi => ["OPENAI_BASE_URL", "OPENAI_API_BASE"],
+            ClientApi::Ollama => ["OLLAMA_HOST", "OLLAMA_API_BASE"],
         };
         names.iter().for_each(|name| self.known(api, name, around));
         let address = match api {
-            Api::OpenAi => self.versioned(api),
+            ClientApi::OpenAi => self.versioned(api),
             _ => address(api),
         };
         self.variables.extend(names.map(|name| (name, address.clone())));
@@ -122,16 +122,16 @@ pub(super) fn way(
         "codex" => codex::way(arguments, around),
         "opencode" => opencode::way(arguments, around),
         "gemini" => Ok(Way::past("gemini speaks an API that Epitome does not read")),
-        "qwen" => Ok(told(&[Api::OpenAi], around)),
+        "qwen" => Ok(told(&[ClientApi::OpenAi], around)),
         "ollama" if arguments.first().is_some_and(|verb| verb == "serve") => {
             Ok(Way::past("`ollama serve` is a provider; run a client of it"))
         }
-        "ollama" => Ok(told(&[Api::Ollama], around)),
-        _ => Ok(told(&[Api::Anthropic, Api::OpenAi, Api::Ollama], around)),
+        "ollama" => Ok(told(&[ClientApi::Ollama], around)),
+        _ => Ok(told(&[ClientApi::Anthropic, ClientApi::OpenAi, ClientApi::Ollama], around)),
     }
 }
 
-fn told(apis: &[Api], around: &dyn Surroundings) -> Way {
+fn told(apis: &[ClientApi], around: &dyn Surroundings) -> Way {
     let mut way = Way::default();
     apis.iter().for_each(|api| way.told(*api, around));
     way
@@ -177,8 +177,8 @@ fn claude(arguments: &[String], around: &dyn Surroundings) -> Result<Way, String
                  yourself: put `\"env\": {{\"{ADDRESS}\": \"\"}}` into yours, or take it out there"
             ));
         }
-        way.upstreams.insert(Api::Anthropic, (file, address));
-        let over = serde_json::json!({ "env": { ADDRESS: self::address(Api::Anthropic) } });
+        way.upstreams.insert(ClientApi::Anthropic, (file, address));
+        let over = serde_json::json!({ "env": { ADDRESS: self::address(ClientApi::Anthropic) } });
         way.arguments = vec!["--settings".to_owned(), over.to_string()];
     }
     // Otherwise its agent would have to search for them first, and does not know that they are there.
@@ -187,8 +187,8 @@ fn claude(arguments: &[String], around: &dyn Surroundings) -> Result<Way, String
     let servers = serde_json::json!({ "mcpServers": { "epitome": server } });
     // In one word, since the flag takes all words behind it that are no flags.
     way.mcp = vec![format!("--mcp-config={servers}")];
-    way.known(Api::Anthropic, ADDRESS, around);
-    way.variables.push((ADDRESS, address(Api::Anthropic)));
+    way.known(ClientApi::Anthropic, ADDRESS, around);
+    way.variables.push((ADDRESS, address(ClientApi::Anthropic)));
     // It finds its tools by search where it knows the provider's address, and we hide that.
     let usual = way.upstreams.is_empty() && said("ENABLE_TOOL_SEARCH").is_none();
     if usual && around.variable("ENABLE_TOOL_SEARCH").is_none() {
@@ -261,7 +261,7 @@ pub(super) mod tests {
     }
 
     #[track_caller]
-    fn check(machine: &Machine, command: &str, told: &[&str], upstreams: &[(Api, &str)]) {
+    fn check(machine: &Machine, command: &str, told: &[&str], upstreams: &[(ClientApi, &str)]) {
         let way = machine.way(command);
         assert_eq!(variables(&way), told, "{command}");
         let found: Vec<_> =
@@ -299,9 +299,9 @@ pub(super) mod tests {
             ..Machine::default()
         };
         let upstreams = [
-            (Api::Anthropic, "https://gateway.example/anthropic"),
-            (Api::OpenAi, "https://router.example/api/v1"),
-            (Api::Ollama, "http://127.0.0.1:11434"),
+            (ClientApi::Anthropic, "https://gateway.example/anthropic"),
+            (ClientApi::OpenAi, "https://router.example/api/v1"),
+            (ClientApi::Ollama, "http://127.0.0.1:11434"),
         ];
         check(&machine, "claude", &["ANTHROPIC_BASE_URL={proxy}/to/anthropic"], &upstreams[..1]);
         let openai =
@@ -314,7 +314,7 @@ pub(super) mod tests {
             ..Machine::default()
         };
         let openai = ["OPENAI_BASE_URL={proxy}/to/openai", "OPENAI_API_BASE={proxy}/to/openai"];
-        check(&plain, "qwen", &openai, &[(Api::OpenAi, "https://x.example/openai/")]);
+        check(&plain, "qwen", &openai, &[(ClientApi::OpenAi, "https://x.example/openai/")]);
     }
 
     #[test]
@@ -327,7 +327,7 @@ pub(super) mod tests {
             )],
         };
         let way = machine.way("claude -c");
-        assert_eq!(way.upstreams[&Api::Anthropic].1, "https://gateway.example");
+        assert_eq!(way.upstreams[&ClientApi::Anthropic].1, "https://gateway.example");
         let over = r#"{"env":{"ANTHROPIC_BASE_URL":"{proxy}/to/anthropic"}}"#;
         assert_eq!(way.arguments, ["--settings", over]);
         let own = ["--settings=x.json".to_owned()];

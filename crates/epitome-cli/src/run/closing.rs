@@ -4,13 +4,13 @@
 
 use std::io::Write;
 
-use epitome_proxy::{Figures, OwnCost, Snapshot};
+use epitome_proxy::{LedgerSnapshot, OwnCost, RequestSums};
 
 use crate::shell::quoted;
 use crate::text::{counted, grouped};
 
 /// Says it on standard error. Nobody is left to tell when that fails.
-pub(super) fn say(figures: &Snapshot, flag: &str) {
+pub(super) fn say(figures: &LedgerSnapshot, flag: &str) {
     let compressed = figures.conversations.iter().find(|one| one.figures.epochs > 0);
     // What went out as it came is not to be taken back.
     let compressed = compressed.filter(|_| !figures.shadow);
@@ -18,7 +18,7 @@ pub(super) fn say(figures: &Snapshot, flag: &str) {
     drop(writeln!(anstream::stderr(), "epitome: {}", line(figures, undo.as_deref())));
 }
 
-fn line(books: &Snapshot, undo: Option<&str>) -> String {
+fn line(books: &LedgerSnapshot, undo: Option<&str>) -> String {
     let figures = &books.all;
     let passed = match books.passed {
         0 => None,
@@ -59,7 +59,7 @@ fn line(books: &Snapshot, undo: Option<&str>) -> String {
 }
 
 /// What was paid for summaries beside it; nothing where there was none.
-fn own(own: &OwnCost, figures: &Figures) -> Option<String> {
+fn own(own: &OwnCost, figures: &RequestSums) -> Option<String> {
     let calls = counted(own.calls, "call");
     // Tokens are known of each call, dollars of those alone whose model has a price.
     let unpriced = if figures.priced > 0 { own.unpriced } else { 0 };
@@ -75,7 +75,7 @@ fn own(own: &OwnCost, figures: &Figures) -> Option<String> {
 }
 
 /// How many requests of no conversation nobody took, by the status that answered them.
-fn untaken(books: &Snapshot) -> Option<String> {
+fn untaken(books: &LedgerSnapshot) -> Option<String> {
     let all: u64 = books.untaken.values().sum();
     let by: Vec<_> = books
         .untaken
@@ -86,7 +86,7 @@ fn untaken(books: &Snapshot) -> Option<String> {
 }
 
 /// How many requests were not sent as they should have been, and why.
-fn skips(figures: &Figures) -> String {
+fn skips(figures: &RequestSums) -> String {
     let all = counted(figures.skips.values().sum(), "skip");
     let reasons: Vec<_> =
         figures.skips.iter().map(|(why, count)| format!("{} {why}", grouped(*count))).collect();
@@ -95,7 +95,7 @@ fn skips(figures: &Figures) -> String {
 
 /// What was saved in the end: in dollars where the price of the model is known, otherwise in tokens
 /// at the full price. Nothing where the provider said nothing of what it counted.
-fn net(figures: &Figures) -> Option<String> {
+fn net(figures: &RequestSums) -> Option<String> {
     let word = |saved: f64| if saved < 0.0 { "lost" } else { "saved" };
     match (figures.priced, figures.answers) {
         (0, 0) => None,
@@ -126,18 +126,18 @@ mod tests {
     use std::collections::BTreeMap;
     use std::time::SystemTime;
 
-    use epitome::types::Breakdown;
-    use epitome_proxy::{Bill, Histogram};
+    use epitome::types::TokenBreakdown;
+    use epitome_proxy::{LatencyHistogram, PromptCost};
 
     use super::*;
 
-    fn figures(raw: u64, sent: u64) -> Figures {
-        let of = |user| Breakdown { user, ..Breakdown::default() };
-        Figures { requests: 2, raw: of(raw), sent: of(sent), ..Figures::default() }
+    fn figures(raw: u64, sent: u64) -> RequestSums {
+        let of = |user| TokenBreakdown { user, ..TokenBreakdown::default() };
+        RequestSums { requests: 2, raw: of(raw), sent: of(sent), ..RequestSums::default() }
     }
 
-    fn books(all: &Figures, passed: u64) -> Snapshot {
-        Snapshot {
+    fn books(all: &RequestSums, passed: u64) -> LedgerSnapshot {
+        LedgerSnapshot {
             started: SystemTime::UNIX_EPOCH,
             since: SystemTime::UNIX_EPOCH,
             shadow: false,
@@ -147,22 +147,22 @@ mod tests {
             requests: BTreeMap::new(),
             passed,
             untaken: BTreeMap::new(),
-            prepared: Histogram::default(),
-            first_byte: Histogram::default(),
+            prepared: LatencyHistogram::default(),
+            first_byte: LatencyHistogram::default(),
             conversations: Vec::new(),
             folded: 0,
-            rest: Figures::default(),
+            rest: RequestSums::default(),
         }
     }
 
     #[track_caller]
-    fn check(figures: &Figures, undo: Option<&str>, expected: &str) {
+    fn check(figures: &RequestSums, undo: Option<&str>, expected: &str) {
         assert_eq!(line(&books(figures, 0), undo), expected);
     }
 
     #[test]
     fn what_passed_as_it_came_came_through() {
-        let nothing = Figures::default();
+        let nothing = RequestSums::default();
         let came = "3 requests came through, none of them with a conversation to compress";
         assert_eq!(line(&books(&nothing, 3), None), came);
         let some = "10 tokens raw → 10 sent (0 % less), 0 skips, 1 other request passed as it came";
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn what_was_only_watched_was_not_saved() {
-        let books = Snapshot { shadow: true, ..books(&figures(10, 4), 0) };
+        let books = LedgerSnapshot { shadow: true, ..books(&figures(10, 4), 0) };
         let watched = "10 tokens sent as they came; 4 would have been sent (60 % less), 0 skips";
         assert_eq!(line(&books, None), watched);
     }
@@ -179,12 +179,12 @@ mod tests {
     #[test]
     fn what_nobody_took_did_not_pass() {
         let untaken = BTreeMap::from([(413, 1), (502, 2)]);
-        let check = |all: &Figures, passed, expected: &str| {
-            let books = Snapshot { untaken: untaken.clone(), ..books(all, passed) };
+        let check = |all: &RequestSums, passed, expected: &str| {
+            let books = LedgerSnapshot { untaken: untaken.clone(), ..books(all, passed) };
             assert_eq!(line(&books, None), expected);
         };
         let refused = "3 other requests not taken (1 with 413, 2 with 502)";
-        let none = Figures::default();
+        let none = RequestSums::default();
         check(&none, 0, &format!("no request came through, {refused}"));
         let came = "1 request came through, none of them with a conversation to compress";
         check(&none, 1, &format!("{came}, {refused}"));
@@ -196,7 +196,7 @@ mod tests {
     fn it_tells_of_what_was_done() {
         let mut some = figures(1_234_567, 345_678);
         some.answers = 2;
-        some.bill = Bill { paid: 100.0, raw: 1100.4 };
+        some.bill = PromptCost { paid: 100.0, raw: 1100.4 };
         some.skips.insert("timeout", 2);
         some.skips.insert("body", 1);
         let sent = "1,234,567 tokens raw → 345,678 sent (72 % less)";
@@ -204,14 +204,14 @@ mod tests {
             "{sent}, net 1,000 full-price tokens saved (model unpriced), 3 skips (1 body, 2 timeout)"
         );
         check(&some, None, &expected);
-        (some.priced, some.dollars) = (2, Bill { paid: 0.5, raw: 1.73 });
+        (some.priced, some.dollars) = (2, PromptCost { paid: 0.5, raw: 1.73 });
         some.skips.clear();
         let undo = "epitome session undo a";
         check(&some, Some(undo), &format!("{sent}, net $1.23 saved, 0 skips; undo: {undo}"));
-        some.dollars = Bill { paid: 1.05, raw: 1.0 };
+        some.dollars = PromptCost { paid: 1.05, raw: 1.0 };
         check(&some, None, &format!("{sent}, net $0.0500 lost, 0 skips"));
         some.unpriced = 1;
-        some.dollars = Bill { paid: 1.0, raw: 1.0 };
+        some.dollars = PromptCost { paid: 1.0, raw: 1.0 };
         let one = "net $0 saved (1 answer unpriced)";
         check(&some, None, &format!("{sent}, {one}, 0 skips"));
         some.unpriced = 0;
@@ -221,15 +221,15 @@ mod tests {
     #[test]
     fn a_call_without_a_price_is_not_said_to_be_subtracted() {
         let check = |priced, unpriced, expected: &str| {
-            let all = Figures {
+            let all = RequestSums {
                 answers: 2,
                 priced,
-                dollars: Bill { paid: 0.5, raw: 1.5 },
-                bill: Bill { paid: 100.0, raw: 1100.0 },
+                dollars: PromptCost { paid: 0.5, raw: 1.5 },
+                bill: PromptCost { paid: 100.0, raw: 1100.0 },
                 ..figures(10, 10)
             };
             let own = OwnCost { calls: 3, unpriced, ..OwnCost::default() };
-            let line = line(&Snapshot { own, ..books(&all, 0) }, None);
+            let line = line(&LedgerSnapshot { own, ..books(&all, 0) }, None);
             assert!(line.ends_with(&format!("{expected}, 0 skips")), "{line}");
         };
         check(2, 0, "net $1.00 saved, 3 calls for summaries subtracted");
@@ -244,6 +244,6 @@ mod tests {
         check(&figures(10, 10), None, "10 tokens raw → 10 sent (0 % less), 0 skips");
         check(&figures(0, 0), None, "0 tokens raw → 0 sent (0 % less), 0 skips");
         let expected = "no request came through; the client sends them elsewhere, or sent none";
-        check(&Figures::default(), None, expected);
+        check(&RequestSums::default(), None, expected);
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use toml::Table;
 
-use super::clients::{Api, PROXY, Surroundings, Way};
+use super::clients::{ClientApi, PROXY, Surroundings, Way};
 
 /// The provider that is built in.
 const BUILT_IN: &str = "openai";
@@ -56,9 +56,9 @@ pub(super) fn way(arguments: &[String], around: &dyn Surroundings) -> Result<Way
     };
     let mut way = Way::default();
     if let Some(address) = address {
-        way.upstreams.insert(Api::OpenAi, (format!("codex's {key}"), address));
+        way.upstreams.insert(ClientApi::OpenAi, (format!("codex's {key}"), address));
     }
-    let address = way.versioned(Api::OpenAi);
+    let address = way.versioned(ClientApi::OpenAi);
     way.arguments = vec!["-c".to_owned(), format!("{key}=\"{address}\"")];
     way.mcp = vec!["-c".to_owned(), format!("mcp_servers.epitome.url=\"{PROXY}/mcp\"")];
     Ok(way)
@@ -119,7 +119,7 @@ mod tests {
     fn check(machine: Machine, command: &str, argument: &str, upstream: Option<&str>) {
         let way = machine.way(command);
         assert_eq!(way.arguments, ["-c", argument], "{command}");
-        let found = way.upstreams.get(&Api::OpenAi).map(|(_, address)| address.as_str());
+        let found = way.upstreams.get(&ClientApi::OpenAi).map(|(_, address)| address.as_str());
         assert_eq!(found, upstream, "{command}");
         assert_eq!((way.variables.len(), way.past), (0, None));
     }

@@ -17,14 +17,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use epitome::{Config, ProxyTable};
+use epitome::{Config, ProxyConfig};
 use epitome_proxy::PathToken;
 
-use crate::fault::{self, Fault};
-use crate::proxy::{self, Given, ProxyFlags};
+use crate::fault::{self, CliError};
+use crate::proxy::{self, ProxyFlags, StartOverrides};
 use crate::serve;
-use child::{Child, Ended};
-use clients::{Api, PROXY, Surroundings, Way};
+use child::{Child, ClientExit};
+use clients::{ClientApi, PROXY, Surroundings, Way};
 pub(crate) use opencode::read as json_with_comments;
 
 /// The log, in the user's data folder.
@@ -62,11 +62,11 @@ pub(crate) struct Args {
 }
 
 /// The machine.
-struct Machine {
+struct LocalMachine {
     folder: PathBuf,
 }
 
-impl Surroundings for Machine {
+impl Surroundings for LocalMachine {
     fn variable(&self, name: &str) -> Option<String> {
         env::var(name).ok()
     }
@@ -83,17 +83,17 @@ impl Surroundings for Machine {
 }
 
 /// Runs the verb. What the client ends with is the answer, not a fault.
-pub(crate) fn run(args: &Args) -> Result<Ended, Fault> {
+pub(crate) fn run(args: &Args) -> Result<ClientExit, CliError> {
     let folder = env::current_dir()
-        .map_err(|error| Fault::unreadable(format!("the current folder: {error}")))?;
-    let machine = Machine { folder };
+        .map_err(|error| CliError::unreadable(format!("the current folder: {error}")))?;
+    let machine = LocalMachine { folder };
     let words: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();
     let words: Vec<_> = words.iter().map(ToString::to_string).collect();
     // clap asks for one at least.
     let (program, arguments) =
-        words.split_first().ok_or_else(|| Fault::usage("no client given"))?;
+        words.split_first().ok_or_else(|| CliError::usage("no client given"))?;
     if program.starts_with('-') {
-        return Err(Fault::usage(unknown(program)));
+        return Err(CliError::usage(unknown(program)));
     }
     match proxied(args, &machine, program, arguments) {
         Ok(ended) => Ok(ended),
@@ -116,11 +116,11 @@ fn unknown(flag: &str) -> String {
 /// Runs the client before a proxy, or past one that would see nothing of it.
 fn proxied(
     args: &Args,
-    machine: &Machine,
+    machine: &LocalMachine,
     program: &str,
     arguments: &[String],
-) -> Result<Ended, Fault> {
-    let way = clients::way(program, arguments, machine).map_err(Fault::unreadable)?;
+) -> Result<ClientExit, CliError> {
+    let way = clients::way(program, arguments, machine).map_err(CliError::unreadable)?;
     if let Some(why) = &way.past {
         fault::warn(&format!("{why}: it runs as if `epitome run` were not there"));
         return direct(args);
@@ -131,15 +131,19 @@ fn proxied(
     if let Some(log) = &log {
         proxy::to_file(&args.proxy, log)?;
     }
-    let given = Given { workspace: Some(&machine.folder), no_mcp: args.no_mcp, ..Given::default() };
+    let given = StartOverrides {
+        workspace: Some(&machine.folder),
+        no_mcp: args.no_mcp,
+        ..StartOverrides::default()
+    };
     let runtime = proxy::runtime()?;
     let settings = proxy::prepared(&config, &table, &given, runtime.handle());
-    let mut settings = settings.map_err(Fault::at_start)?;
+    let mut settings = settings.map_err(CliError::at_start)?;
     settings.listen.set_port(0);
-    let token = proxy::drawn().map_err(|error| Fault::internal(error).at_start())?;
+    let token = proxy::drawn().map_err(|error| CliError::internal(error).at_start())?;
     settings.path_token = Some(PathToken::new(&token));
     runtime.block_on(async {
-        let running = serve::started(settings).await.map_err(Fault::at_start)?;
+        let running = serve::started(settings).await.map_err(CliError::at_start)?;
         let proxy = format!("http://{}/{token}", running.address());
         if !args.proxy.quiet {
             fault::note(&format!("what it does is shown at {proxy}/status while it runs"));
@@ -162,17 +166,17 @@ fn proxied(
 }
 
 /// Runs the client as if nothing were there.
-fn direct(args: &Args) -> Result<Ended, Fault> {
+fn direct(args: &Args) -> Result<ClientExit, CliError> {
     proxy::runtime()?.block_on(Child::of(&args.command).run())
 }
 
 /// Where requests go: where the client sent them until now, unless a flag says otherwise.
-fn table(config: &Config, flags: &ProxyFlags, way: &Way) -> ProxyTable {
+fn table(config: &Config, flags: &ProxyFlags, way: &Way) -> ProxyConfig {
     let mut table = config.proxy().clone();
     let keys = [
-        (Api::Anthropic, "--anthropic-upstream", &mut table.anthropic_upstream),
-        (Api::OpenAi, "--openai-upstream", &mut table.openai_upstream),
-        (Api::Ollama, "--ollama-upstream", &mut table.ollama_upstream),
+        (ClientApi::Anthropic, "--anthropic-upstream", &mut table.anthropic_upstream),
+        (ClientApi::OpenAi, "--openai-upstream", &mut table.openai_upstream),
+        (ClientApi::Ollama, "--ollama-upstream", &mut table.ollama_upstream),
     ];
     for (api, flag, key) in keys {
         if let Some((_, address)) = way.upstreams.get(&api)

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::clients::{Api, Surroundings, Way};
+use super::clients::{ClientApi, Surroundings, Way};
 
 /// The variable that is merged over all files.
 const CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
@@ -36,7 +36,7 @@ pub(super) fn way(arguments: &[String], around: &dyn Surroundings) -> Result<Way
     merge(&mut config, &content);
 
     let mut way = Way::default();
-    for api in [Api::Anthropic, Api::OpenAi] {
+    for api in [ClientApi::Anthropic, ClientApi::OpenAi] {
         let name = chosen(api, &config, arguments);
         if let Some(address) = config["provider"][&name]["options"]["baseURL"].as_str() {
             let place = format!("opencode's provider.{name}.options.baseURL");
@@ -51,7 +51,7 @@ pub(super) fn way(arguments: &[String], around: &dyn Surroundings) -> Result<Way
 
 /// The provider of an API that is told another address: that of a chosen model, one that the user
 /// gave an address, or else the API's own.
-fn chosen(api: Api, config: &Value, arguments: &[String]) -> String {
+fn chosen(api: ClientApi, config: &Value, arguments: &[String]) -> String {
     let flags = arguments.iter().zip(arguments.iter().skip(1));
     let flag = flags.filter(|(name, _)| ["--model", "-m"].contains(&&***name));
     let models = flag.map(|(_, model)| model.as_str());
@@ -60,7 +60,7 @@ fn chosen(api: Api, config: &Value, arguments: &[String]) -> String {
     let of_models = models.filter_map(|model| Some(model.split_once('/')?.0.to_owned()));
     let given = config["provider"].as_object().into_iter().flat_map(|all| all.keys().cloned());
     let own = match api {
-        Api::Anthropic => "anthropic",
+        ClientApi::Anthropic => "anthropic",
         _ => "openai",
     };
     let mut all = of_models.chain(given).filter(|name| speaks(name, config) == Some(api));
@@ -68,13 +68,13 @@ fn chosen(api: Api, config: &Value, arguments: &[String]) -> String {
 }
 
 /// The API of a provider, where its address is known.
-fn speaks(name: &str, config: &Value) -> Option<Api> {
+fn speaks(name: &str, config: &Value) -> Option<ClientApi> {
     let provider = &config["provider"][name];
     match (name, provider["npm"].as_str()) {
-        (_, Some("@ai-sdk/anthropic")) | ("anthropic", None) => Some(Api::Anthropic),
-        (_, Some("@ai-sdk/openai")) | ("openai", None) => Some(Api::OpenAi),
+        (_, Some("@ai-sdk/anthropic")) | ("anthropic", None) => Some(ClientApi::Anthropic),
+        (_, Some("@ai-sdk/openai")) | ("openai", None) => Some(ClientApi::OpenAi),
         (_, None | Some("@ai-sdk/openai-compatible")) => {
-            provider["options"]["baseURL"].is_string().then_some(Api::OpenAi)
+            provider["options"]["baseURL"].is_string().then_some(ClientApi::OpenAi)
         }
         _ => None,
     }
@@ -175,8 +175,8 @@ mod tests {
             ..Machine::default()
         };
         let way = machine.way("opencode");
-        assert_eq!(way.upstreams[&Api::OpenAi].1, "http://box:1/v1");
-        assert_eq!(way.upstreams[&Api::Anthropic].1, "https://x.example/a");
+        assert_eq!(way.upstreams[&ClientApi::OpenAi].1, "http://box:1/v1");
+        assert_eq!(way.upstreams[&ClientApi::Anthropic].1, "https://x.example/a");
         let told = content(&machine, "opencode");
         assert_eq!(
             told["provider"]["local"]["options"],

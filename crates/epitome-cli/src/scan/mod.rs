@@ -10,12 +10,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use epitome_lab::{
-    Candidates, Homes, Progress, Scan, ScanOptions, Setup, Skipped, Totals, Worst, given, own, scan,
+    ClientFolders, PastScan, RecordingCandidates, ReplaySetup, ScanOptions, ScanProgress,
+    ScanTotals, SkippedFile, WorstSessions, given, own, scan,
 };
 use serde::Serialize;
 
 use crate::clock::{now, since};
-use crate::fault::{self, Fault};
+use crate::fault::{self, CliError};
 use crate::figure::{middle, short};
 use crate::files;
 use crate::flags::{self, StyleFlags, WindowFlags};
@@ -58,27 +59,27 @@ pub(crate) struct Args {
 
 /// The last line of `scan --json`.
 #[derive(Serialize)]
-struct Summary<'a> {
+struct ScanSummary<'a> {
     summary: bool,
     profile: &'a str,
     config: &'a str,
-    totals: &'a Totals,
-    worst: &'a Worst,
-    skipped: &'a [Skipped],
-    torn: &'a [Skipped],
-    failed: &'a [Skipped],
+    totals: &'a ScanTotals,
+    worst: &'a WorstSessions,
+    skipped: &'a [SkippedFile],
+    torn: &'a [SkippedFile],
+    failed: &'a [SkippedFile],
     elapsed_ms: f64,
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let setup = args.setup()?;
     let start = now();
     let candidates = args.candidates()?;
     if candidates.files.is_empty() && candidates.skipped.is_empty() {
         args.nothing();
     }
-    let progress = Bar::new(args.quiet, start);
+    let progress = ScanProgressBar::new(args.quiet, start);
     let options = ScanOptions { max_input: args.max_input, ..ScanOptions::default() };
     let found = scan(candidates, &setup, options, |done| progress.show(done));
     progress.end();
@@ -97,15 +98,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     args.left_out(&found);
     match found.failed.first() {
         None => Ok(()),
-        Some(Skipped { file, reason }) => {
+        Some(SkippedFile { file, reason }) => {
             let all = counted(found.failed.len() as u64, "recording");
-            Err(Fault::internal(format!("{all} failed, the first {}: {reason}", file.display())))
+            Err(CliError::internal(format!("{all} failed, the first {}: {reason}", file.display())))
         }
     }
 }
 
-fn json(found: &Scan, elapsed_ms: f64) -> Result<(), Fault> {
-    let summary = Summary {
+fn json(found: &PastScan, elapsed_ms: f64) -> Result<(), CliError> {
+    let summary = ScanSummary {
         summary: true,
         profile: &found.profile,
         config: &found.config,
@@ -118,36 +119,39 @@ fn json(found: &Scan, elapsed_ms: f64) -> Result<(), Fault> {
     };
     let mut lines = Vec::with_capacity(found.sessions.len() + 1);
     for session in &found.sessions {
-        lines.push(serde_json::to_string(session).map_err(Fault::internal)?);
+        lines.push(serde_json::to_string(session).map_err(CliError::internal)?);
     }
-    lines.push(serde_json::to_string(&summary).map_err(Fault::internal)? + "\n");
+    lines.push(serde_json::to_string(&summary).map_err(CliError::internal)? + "\n");
     files::bytes_to_stdout(lines.join("\n").as_bytes())
 }
 
 impl Args {
-    fn setup(&self) -> Result<Setup, Fault> {
+    fn setup(&self) -> Result<ReplaySetup, CliError> {
         let config = self.profile.load(|sources| {
             let sources = settings::text(sources, "--model", "model", self.model.as_deref());
             let sources = settings::path(sources, "--prices", "prices", self.prices.as_deref());
             self.style.set(self.window.set(sources))
         })?;
-        let profile = settings::permitted(config.chosen()?)?;
+        let profile = settings::permitted(config.profile_in_use()?)?;
         let prices = settings::prices(&config)?;
         let profile = profile.with_prices(prices.clone());
         if !self.quiet {
             settings::tell_passed_over(&profile)?;
         }
-        Ok(Setup { profile, prices, ..Setup::default() })
+        Ok(ReplaySetup { profile, prices, ..ReplaySetup::default() })
     }
 
     /// The files to look at.
-    fn candidates(&self) -> Result<Candidates, Fault> {
+    fn candidates(&self) -> Result<RecordingCandidates, CliError> {
         if let Some(path) = self.paths.iter().find(|path| !path.exists()) {
-            return Err(Fault::unreadable(format!("{}: no such file or folder", path.display())));
+            return Err(CliError::unreadable(format!(
+                "{}: no such file or folder",
+                path.display()
+            )));
         }
         Ok(match (&*self.paths, homes()) {
             ([], Some(homes)) => own(&homes),
-            ([], None) => Candidates::default(),
+            ([], None) => RecordingCandidates::default(),
             (paths, _) => given(paths),
         })
     }
@@ -158,7 +162,7 @@ impl Args {
             return;
         }
         let looked = match (&*self.paths, homes()) {
-            ([], Some(Homes { claude_code, codex, pi })) => vec![claude_code, codex, pi],
+            ([], Some(ClientFolders { claude_code, codex, pi })) => vec![claude_code, codex, pi],
             (paths, _) => paths.to_vec(),
         };
         let looked: Vec<_> = looked.iter().map(|path| path.display().to_string()).collect();
@@ -172,18 +176,18 @@ impl Args {
     }
 
     /// Says which files are not in the figures.
-    fn left_out(&self, found: &Scan) {
+    fn left_out(&self, found: &PastScan) {
         if self.quiet {
             return;
         }
-        for Skipped { file, reason } in &found.torn {
+        for SkippedFile { file, reason } in &found.torn {
             fault::warn(&format!("{}: {reason}", file.display()));
         }
         if found.skipped.is_empty() {
             return;
         }
         if self.verbose {
-            for Skipped { file, reason } in &found.skipped {
+            for SkippedFile { file, reason } in &found.skipped {
                 fault::note(&format!("left out {}: {reason}", file.display()));
             }
         } else {
@@ -193,23 +197,23 @@ impl Args {
     }
 }
 
-fn homes() -> Option<Homes> {
-    Homes::of(|name| std::env::var_os(name))
+fn homes() -> Option<ClientFolders> {
+    ClientFolders::of(|name| std::env::var_os(name))
 }
 
 /// How far a scan is, on a terminal.
-struct Bar {
+struct ScanProgressBar {
     start: Instant,
     state: Mutex<(Screen, u64)>,
 }
 
-impl Bar {
+impl ScanProgressBar {
     fn new(quiet: bool, start: Instant) -> Self {
         Self { start, state: Mutex::new((Screen::new(To::Err, !quiet), 0)) }
     }
 
     /// Shows that a file is done. Nobody is left to tell where that fails.
-    fn show(&self, Progress { done, of, file, tokens }: Progress<'_>) {
+    fn show(&self, ScanProgress { done, of, file, tokens }: ScanProgress<'_>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (screen, sum) = &mut *state;
         *sum += tokens;

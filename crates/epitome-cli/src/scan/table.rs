@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use anstyle::Style;
-use epitome_lab::{Case, Figures, Scan, Scanned, Totals, lost};
+use epitome_lab::{PastScan, ReplayTotals, ScanTotals, ScannedSession, WorstCase, lost};
 
 use crate::figure::{dollars, middle, percent, short};
 use crate::text::{clipped, counted, grouped, plain, width as cells};
@@ -30,7 +30,7 @@ const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
 /// The whole output; `verbose` adds to each session its whole path and its title.
-pub(crate) fn table(scan: &Scan, elapsed_ms: f64, columns: usize, verbose: bool) -> String {
+pub(crate) fn table(scan: &PastScan, elapsed_ms: f64, columns: usize, verbose: bool) -> String {
     let client = CLIENT[usize::from(columns < ROOMY)];
     let width = columns - FIGURES - client - 1;
     let root = common(&scan.sessions);
@@ -42,7 +42,7 @@ pub(crate) fn table(scan: &Scan, elapsed_ms: f64, columns: usize, verbose: bool)
         "{BOLD}{:width$} {:client$} {:>5} {:>6} {:>6} {:>6} {:>6} {:>4} {:>5} {:>8}{BOLD:#}",
         "session", "client", "turns", "raw", "sent", "cut", "recall", "lost", "cost", "saved"
     )];
-    for Scanned { file, figures } in &scan.sessions {
+    for ScannedSession { file, figures } in &scan.sessions {
         let name = short_name(&file.with_extension(""));
         let name = match columns {
             ..WIDE => padded(&middle(&name, width), width),
@@ -70,7 +70,7 @@ fn padded(text: &str, width: usize) -> String {
 }
 
 /// The folder that all files are in.
-fn common(sessions: &[Scanned]) -> PathBuf {
+fn common(sessions: &[ScannedSession]) -> PathBuf {
     let mut folders = sessions.iter().filter_map(|one| one.file.parent());
     let Some(mut root) = folders.next() else { return PathBuf::new() };
     for folder in folders {
@@ -81,7 +81,7 @@ fn common(sessions: &[Scanned]) -> PathBuf {
     root.to_owned()
 }
 
-fn session(name: &str, figures: &Figures, client: usize) -> String {
+fn session(name: &str, figures: &ReplayTotals, client: usize) -> String {
     let of = figures.format.name();
     let of = if of.len() > client { of.split('-').next().unwrap_or(of) } else { of };
     let cost = match figures.cache_cost_uncompressed {
@@ -102,7 +102,7 @@ fn session(name: &str, figures: &Figures, client: usize) -> String {
 }
 
 /// All sessions, without compression and with it.
-fn totals(totals: &Totals, profile: &str, elapsed_ms: f64) -> Vec<String> {
+fn totals(totals: &ScanTotals, profile: &str, elapsed_ms: f64) -> Vec<String> {
     let row = |name: &str, raw: String, sent: String, note: String| {
         format!("{name:NAME$}{raw:>FIGURE$}{sent:>FIGURE$}  {note}").trim_end().to_owned()
     };
@@ -166,7 +166,7 @@ fn totals(totals: &Totals, profile: &str, elapsed_ms: f64) -> Vec<String> {
 }
 
 /// The facts of all sessions: still in the last prompts, to be recalled, lost.
-fn facts(totals: &Totals) -> Option<String> {
+fn facts(totals: &ScanTotals) -> Option<String> {
     let kept = &totals.must_keep;
     let kinds = [kept.constraints, kept.paths, kept.errors, kept.identifiers];
     let (here, all) = kinds.iter().fold((0_u64, 0_u64), |(here, all), kind| {
@@ -179,10 +179,10 @@ fn facts(totals: &Totals) -> Option<String> {
 }
 
 /// The sessions that came out worst; nothing where none did.
-fn worst(scan: &Scan, name: &dyn Fn(&Path) -> String, columns: usize) -> Vec<String> {
+fn worst(scan: &PastScan, name: &dyn Fn(&Path) -> String, columns: usize) -> Vec<String> {
     const WHY: usize = 31;
     let mut rows = Vec::new();
-    let mut say = |title: &str, cases: &[Case], figure: &dyn Fn(f64) -> String| {
+    let mut say = |title: &str, cases: &[WorstCase], figure: &dyn Fn(f64) -> String| {
         for (at, case) in cases.iter().enumerate() {
             if rows.is_empty() {
                 rows.extend([String::new(), format!("{BOLD}worst cases{BOLD:#}")]);

@@ -6,7 +6,7 @@ use epitome::types::{EntryId, EntryKey};
 use serde::Serialize;
 
 use super::offloaded::WorkspaceFlag;
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::journal::JournalFlags;
 use crate::text::counted;
 
@@ -35,12 +35,12 @@ struct Erased {
 }
 
 /// Runs the errand.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let keeper = args.journal.open_at(Some(&args.name))?.keeper;
-    let history = keeper.history(Some(&args.name)).map_err(Fault::of)?;
+    let history = keeper.history(Some(&args.name)).map_err(CliError::of)?;
     let mut ids: Vec<(EntryId, EntryKey)> = Vec::new();
     for id in &args.ids {
-        let found = history.entry(id).map_err(Fault::of)?;
+        let found = history.entry(id).map_err(CliError::of)?;
         if ids.iter().all(|(_, key)| *key != found.1) {
             ids.push(found);
         }
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     let mut gone = Vec::new();
     for (entry, key) in ids {
         let epochs = keeper.journal().erase(keeper.scope(), key);
-        let epochs = epochs.map_err(|error| Fault::of_store(&error))?;
+        let epochs = epochs.map_err(|error| CliError::of_store(&error))?;
         let tokens = history.message(entry).map_or(0, |message| message.tokens);
         gone.push(Erased { entry: entry.to_string(), key: key.short(), tokens, epochs });
     }

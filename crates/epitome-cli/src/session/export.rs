@@ -4,12 +4,12 @@
 
 use std::path::PathBuf;
 
-use epitome::Written;
+use epitome::ExportFormat;
 
-use crate::apart::{Part, apart};
-use crate::fault::{Fault, note};
-use crate::files::{self, Output};
+use crate::fault::{CliError, note};
+use crate::files::{self, PendingFile};
 use crate::journal::JournalFlags;
+use crate::outputs::{FileFate, apart};
 
 /// Writes all that was said in a session, whatever was compressed
 #[derive(clap::Args)]
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     name: String,
     /// For people (markdown), for programs (json), or as OLLM keeps its sessions (ollm)
     #[arg(long, value_enum, default_value = "markdown")]
-    format: FormatFlag,
+    format: ExportFormatFlag,
     /// Writes to a file instead of standard output, which is `-`
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -29,29 +29,29 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum FormatFlag {
+enum ExportFormatFlag {
     Markdown,
     Json,
     Ollm,
 }
 
 /// Runs the errand.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let written = match args.format {
-        FormatFlag::Markdown if args.journal.json => Written::Json,
-        FormatFlag::Markdown => Written::Markdown,
-        FormatFlag::Json => Written::Json,
-        FormatFlag::Ollm => Written::Ollm,
+        ExportFormatFlag::Markdown if args.journal.json => ExportFormat::Json,
+        ExportFormatFlag::Markdown => ExportFormat::Markdown,
+        ExportFormatFlag::Json => ExportFormat::Json,
+        ExportFormatFlag::Ollm => ExportFormat::Ollm,
     };
     let store = args.journal.path(&args.journal.config()?)?;
     apart(&[
-        ("`--output`", args.output.as_deref(), Part::Output),
-        ("the store", Some(&store), Part::Store),
+        ("`--output`", args.output.as_deref(), FileFate::Output),
+        ("the store", Some(&store), FileFate::Store),
         args.journal.profile.file(),
     ])?;
     let keeper = args.journal.open_at(Some(&args.name))?.keeper;
-    let output = files::named(args.output.as_deref()).map(Output::prepare).transpose()?;
-    let text = keeper.export(&args.name, written).map_err(Fault::of)?;
+    let output = files::named(args.output.as_deref()).map(PendingFile::prepare).transpose()?;
+    let text = keeper.export(&args.name, written).map_err(CliError::of)?;
     let Some(mut file) = output else { return files::bytes_to_stdout(text.as_bytes()) };
     file.write(text.as_bytes())?;
     file.finish()?;

@@ -5,9 +5,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epitome::{Keeper, Memory};
+use epitome::{MemoryStore, SessionAdmin};
 
-use crate::fault::{self, Fault};
+use crate::fault::{self, CliError};
 use crate::files;
 use crate::flags::{self, FormatFlag};
 use crate::journal::JournalFlags;
@@ -34,36 +34,36 @@ pub(crate) struct Args {
 }
 
 /// Runs the errand.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let input = files::read(Some(&args.file), args.max_input)?;
     let file = files::name(Some(&args.file));
     if input.trim_ascii().is_empty() {
-        return Err(Fault::unreadable(format!("{file}: is empty; expected one conversation")));
+        return Err(CliError::unreadable(format!("{file}: is empty; expected one conversation")));
     }
     let config = args.journal.config()?;
-    let profile = config.chosen()?;
+    let profile = config.profile_in_use()?;
     let stem = Some(&*args.file).filter(|path| *path != Path::new("-")).and_then(Path::file_stem);
     let stem = stem.map(|stem| stem.to_string_lossy().into_owned());
     let (name, now) = (args.name.clone().or(stem), epitome::system_time());
-    let import = |keeper: &Keeper| {
+    let import = |keeper: &SessionAdmin| {
         let imported = keeper.import(&input, args.format.0, name.as_deref(), &now);
-        imported.map_err(|error| Fault::of_compression(error, &file))
+        imported.map_err(|error| CliError::of_compression(error, &file))
     };
     if !args.journal.path(&config)?.exists() {
         // A file that cannot be read leaves no store behind.
-        import(&Keeper::new(Arc::new(Memory::new()), profile))?;
+        import(&SessionAdmin::new(Arc::new(MemoryStore::new()), profile))?;
     }
     let journal = args.journal.create(config)?;
     let imported = import(&journal.keeper)?;
     imported.warnings.iter().for_each(|line| fault::warn(&format!("{file}: {line}")));
-    let recorded = journal.keeper.session(Some(&imported.session)).map_err(Fault::of)?;
+    let recorded = journal.keeper.session(Some(&imported.session)).map_err(CliError::of)?;
     if recorded.trashed {
         let (flag, session) = (journal.flag(), &imported.session);
         let remedy =
             format!("`epitome session restore{flag} {}` takes it out of it", quoted(session));
         let line = format!("session {session} is in the trash; {remedy}");
         if imported.new == 0 {
-            return Err(Fault::usage(line));
+            return Err(CliError::usage(line));
         }
         fault::warn(&line);
     }

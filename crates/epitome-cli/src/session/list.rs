@@ -5,15 +5,15 @@
 use std::collections::VecDeque;
 use std::io::{self, Write};
 
-use epitome::Keeper;
+use epitome::SessionAdmin;
 use epitome::types::SessionInfo;
 use serde::Serialize;
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::files;
 use crate::flags;
-use crate::journal::{Journal, JournalFlags};
-use crate::table::{Column, Table, left, right};
+use crate::journal::{JournalFlags, OpenJournal};
+use crate::table::{Column, TextTable, left, right};
 use crate::text::{counted, grouped, moment, plain};
 
 /// So many sessions are read at a time.
@@ -56,7 +56,7 @@ struct Listed {
 }
 
 /// Runs the errand.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let journal = args.journal.open()?;
     let most = match usize::try_from(args.limit) {
         Ok(0) | Err(_) => usize::MAX,
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     }
     let mut failed = None;
     files::to_stdout(|out| {
-        let mut table = Table::new(&COLUMNS);
+        let mut table = TextTable::new(&COLUMNS);
         let mut page = first;
         while !page.is_empty() {
             table.print(out, &page.iter().map(row).collect::<Vec<_>>())?;
@@ -112,7 +112,7 @@ struct Pages {
 
 /// The sessions of one scope, the one used last first.
 struct Source {
-    keeper: Keeper,
+    keeper: SessionAdmin,
     read: VecDeque<SessionInfo>,
     skip: usize,
     /// Whether there are no more to read.
@@ -120,14 +120,14 @@ struct Source {
 }
 
 impl Pages {
-    fn new(journal: &Journal, args: &Args, most: usize) -> Result<Self, Fault> {
+    fn new(journal: &OpenJournal, args: &Args, most: usize) -> Result<Self, CliError> {
         let source =
             |keeper| Source { keeper, read: VecDeque::new(), skip: 0, is_exhausted: false };
         let sources = journal.keepers()?.into_iter().map(source).collect();
         Ok(Self { sources, trashed: args.trashed, all: args.all, passed_over: 0, most })
     }
 
-    fn next_page(&mut self) -> Result<Vec<Listed>, Fault> {
+    fn next_page(&mut self) -> Result<Vec<Listed>, CliError> {
         let mut page = Vec::new();
         while page.len() < PAGE.min(self.most) {
             let Some(next) = self.next()? else { break };
@@ -138,7 +138,7 @@ impl Pages {
     }
 
     /// The one used last of those that are left in any scope.
-    fn next(&mut self) -> Result<Option<Listed>, Fault> {
+    fn next(&mut self) -> Result<Option<Listed>, CliError> {
         let mut newest: Option<&mut Source> = None;
         for source in &mut self.sources {
             self.passed_over += source.fill(self.trashed, self.all)?;
@@ -170,17 +170,17 @@ impl Pages {
 
 impl Source {
     /// Reads on where nothing of the last page is left; gives how many it passed over.
-    fn fill(&mut self, trashed: bool, all: bool) -> Result<usize, Fault> {
+    fn fill(&mut self, trashed: bool, all: bool) -> Result<usize, CliError> {
         let (journal, scope) = (self.keeper.journal(), self.keeper.scope());
         let mut passed_over = 0;
         while self.read.is_empty() && !self.is_exhausted {
             let page = journal.sessions(scope, self.skip, PAGE, trashed);
-            let page = page.map_err(|error| Fault::of_store(&error))?;
+            let page = page.map_err(|error| CliError::of_store(&error))?;
             self.skip += page.len();
             self.is_exhausted = page.len() < PAGE;
             for info in page {
                 let is_answered = self.keeper.is_answered(&info);
-                match all || is_answered.map_err(|error| Fault::of_store(&error))? {
+                match all || is_answered.map_err(|error| CliError::of_store(&error))? {
                     true => self.read.push_back(info),
                     false => passed_over += 1,
                 }
@@ -207,12 +207,12 @@ fn row(listed: &Listed) -> Vec<String> {
 }
 
 /// One array, written page by page.
-fn list_json(mut page: Vec<Listed>, pages: &mut Pages) -> Result<(), Fault> {
+fn list_json(mut page: Vec<Listed>, pages: &mut Pages) -> Result<(), CliError> {
     let mut before = "[";
     while !page.is_empty() {
         let mut lines = String::new();
         for session in &page {
-            let json = serde_json::to_string(session).map_err(Fault::internal)?;
+            let json = serde_json::to_string(session).map_err(CliError::internal)?;
             lines.extend([before, "\n  ", &json]);
             before = ",";
         }

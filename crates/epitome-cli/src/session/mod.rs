@@ -14,18 +14,18 @@ mod trash;
 mod undo;
 mod verify;
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 
 /// Lists, shows, searches, exports and mends the sessions in the journal
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome session list")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    errand: Errand,
+    errand: SessionCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum Errand {
+enum SessionCommand {
     List(list::Args),
     Show(show::Args),
     Export(export::Args),
@@ -35,23 +35,23 @@ enum Errand {
     Redo(undo::RedoArgs),
     Verify(verify::Args),
     Delete(trash::DeleteArgs),
-    Restore(trash::RestoreArgs),
+    Restore(trash::UntrashArgs),
     Erase(erase::Args),
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     match &args.errand {
-        Errand::List(args) => list::run(args),
-        Errand::Show(args) => show::run(args),
-        Errand::Export(args) => export::run(args),
-        Errand::Import(args) => import::run(args),
-        Errand::Search(args) => search::run(args),
-        Errand::Undo(args) => undo::undo(args),
-        Errand::Redo(args) => undo::redo(args),
-        Errand::Verify(args) => verify::run(args),
-        Errand::Delete(args) => trash::delete(args),
-        Errand::Restore(args) => trash::restore(args),
-        Errand::Erase(args) => erase::run(args),
+        SessionCommand::List(args) => list::run(args),
+        SessionCommand::Show(args) => show::run(args),
+        SessionCommand::Export(args) => export::run(args),
+        SessionCommand::Import(args) => import::run(args),
+        SessionCommand::Search(args) => search::run(args),
+        SessionCommand::Undo(args) => undo::undo(args),
+        SessionCommand::Redo(args) => undo::redo(args),
+        SessionCommand::Verify(args) => verify::run(args),
+        SessionCommand::Delete(args) => trash::delete(args),
+        SessionCommand::Restore(args) => trash::restore(args),
+        SessionCommand::Erase(args) => erase::run(args),
     }
 }

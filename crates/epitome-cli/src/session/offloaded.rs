@@ -5,9 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use epitome::{Folder, Keeper, remove_offloaded};
+use epitome::{SessionAdmin, WorkspaceFolder, remove_offloaded};
 
-use crate::fault::{self, Fault};
+use crate::fault::{self, CliError};
 use crate::text::counted;
 
 /// What prompts say where a file stands for what left them.
@@ -32,7 +32,7 @@ impl WorkspaceFlag {
     /// What there is of these sessions, while the journal still knows.
     pub(super) fn of<'a>(
         &'a self,
-        keeper: &Keeper,
+        keeper: &SessionAdmin,
         sessions: impl IntoIterator<Item = String>,
     ) -> Offloaded<'a> {
         let known = |session: String| {
@@ -46,12 +46,12 @@ impl WorkspaceFlag {
 
 impl Offloaded<'_> {
     /// Removes their files, and tells of it.
-    pub(super) fn remove(&self, quiet: bool) -> Result<(), Fault> {
-        let workspace = Folder::new(self.folder);
+    pub(super) fn remove(&self, quiet: bool) -> Result<(), CliError> {
+        let workspace = WorkspaceFolder::new(self.folder);
         let folder = self.folder.display();
         for (session, names_files) in &self.sessions {
             let gone = remove_offloaded(&workspace, session)
-                .map_err(|error| Fault::usage(format!("{folder}: {error}")))?;
+                .map_err(|error| CliError::usage(format!("{folder}: {error}")))?;
             let told = match gone {
                 0 if !names_files => continue,
                 0 => format!(
@@ -72,7 +72,7 @@ impl Offloaded<'_> {
 }
 
 /// Whether what was made of a session's messages names files; nothing where it cannot be read.
-fn names_files(keeper: &Keeper, session: &str) -> Option<bool> {
+fn names_files(keeper: &SessionAdmin, session: &str) -> Option<bool> {
     let history = keeper.history(Some(session)).ok()?;
     let arrived =
         keeper.journal().rewrites(keeper.scope(), &history.info.name, history.keys()).ok()?;

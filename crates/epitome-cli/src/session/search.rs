@@ -2,11 +2,11 @@
 //!
 //! Invariant: as `recall` searches, with the session and the entry of each excerpt named apart.
 
-use epitome::{Store, for_model, nothing_on};
+use epitome::{OriginalStore, for_model, nothing_on};
 use serde::Serialize;
 
 use crate::catch_up::catch_up;
-use crate::fault::{Fault, note};
+use crate::fault::{CliError, note};
 use crate::files;
 use crate::flags;
 use crate::journal::{self, JournalFlags};
@@ -28,7 +28,7 @@ pub(crate) struct Args {
 
 /// An excerpt and where it stands.
 #[derive(Serialize)]
-struct Found {
+struct SearchHit {
     /// The session; none for what was compressed outside of one.
     session: Option<String>,
     entry: String,
@@ -41,19 +41,19 @@ struct Found {
 }
 
 /// Runs the errand.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let journal = args.journal.open()?;
     journal.keepers()?.iter().for_each(|keeper| catch_up(keeper, args.journal.quiet));
-    let scopes = journal.keeper.scopes().map_err(|error| Fault::of_store(&error))?;
+    let scopes = journal.keeper.scopes().map_err(|error| CliError::of_store(&error))?;
     let counter = for_model("o200k_base");
     let found = journal.store.search_in(&scopes, &args.query, args.max_tokens, &counter);
-    let found = found.map_err(|error| Fault::of_store(&error))?;
+    let found = found.map_err(|error| CliError::of_store(&error))?;
     let found: Vec<_> = found
         .into_iter()
         .map(|excerpt| {
             let (session, place) = parted(&excerpt.source);
             let (entry, what) = place.split_once(' ').unwrap_or((place, ""));
-            Found {
+            SearchHit {
                 session: session.map(str::to_owned),
                 entry: entry.to_owned(),
                 what: what.to_owned(),
@@ -68,12 +68,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     }
     if found.is_empty() && !args.journal.quiet {
         let missed = journal.store.missed(&scopes, &args.query);
-        let missed = missed.map_err(|error| Fault::of_store(&error))?;
+        let missed = missed.map_err(|error| CliError::of_store(&error))?;
         note(&plain(&nothing_on(&missed)));
     }
     files::to_stdout(|out| {
         let bold = anstyle::Style::new().bold();
-        for (at, Found { session, entry, what, content, also, .. }) in found.iter().enumerate() {
+        for (at, SearchHit { session, entry, what, content, also, .. }) in found.iter().enumerate()
+        {
             let gap = if at == 0 { "" } else { "\n" };
             let session = plain(session.as_deref().unwrap_or("no session named"));
             writeln!(out, "{gap}{bold}{session}  {entry} {what}{bold:#}")?;

@@ -6,13 +6,13 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use epitome::types::{EntryId, SessionInfo, Snapshot};
-use epitome::{History, Message, Past};
+use epitome::{MessageInfo, PastCompression, SessionHistory};
 use serde::Serialize;
 
-use crate::fault::Fault;
+use crate::compression_table;
+use crate::fault::CliError;
 use crate::files;
 use crate::journal::{self, JournalFlags};
-use crate::past;
 use crate::snapshot;
 use crate::text::{self, counted, grouped, moment, plain};
 
@@ -28,21 +28,21 @@ pub(crate) struct Args {
 
 /// All that is shown.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct ShownSession<'a> {
     #[serde(flatten)]
     info: &'a SessionInfo,
     /// The epoch in force.
     in_force: Option<String>,
-    epochs: Vec<Past>,
+    epochs: Vec<PastCompression>,
     snapshots: &'a [Snapshot],
-    pins: Vec<Named>,
+    pins: Vec<EntryNames>,
     /// The answer to the newest message, where nobody went on from it yet.
-    answer: Option<Named>,
+    answer: Option<EntryNames>,
 }
 
 /// An entry by its names.
 #[derive(Serialize)]
-struct Named {
+struct EntryNames {
     entry: String,
     key: String,
     role: epitome::types::Role,
@@ -50,15 +50,15 @@ struct Named {
 }
 
 /// Runs the errand.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let keeper = args.journal.open_at(args.name.as_deref())?.keeper;
-    let history = keeper.history(args.name.as_deref()).map_err(Fault::of)?;
+    let history = keeper.history(args.name.as_deref()).map_err(CliError::of)?;
     let snapshots = keeper.journal().snapshots(keeper.scope(), Some(&history.info.name));
-    let snapshots = snapshots.map_err(|error| Fault::of_store(&error))?;
-    let shown = Shown {
+    let snapshots = snapshots.map_err(|error| CliError::of_store(&error))?;
+    let shown = ShownSession {
         info: &history.info,
         in_force: history.in_force().map(|epoch| epoch.id.short()),
-        epochs: history.epochs().iter().map(Past::from).collect(),
+        epochs: history.epochs().iter().map(PastCompression::from).collect(),
         snapshots: &snapshots,
         pins: pins(&history),
         answer: answer(&history),
@@ -69,24 +69,24 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     files::to_stdout(|out| write(out, &shown))
 }
 
-fn pins(history: &History) -> Vec<Named> {
+fn pins(history: &SessionHistory) -> Vec<EntryNames> {
     let pinned = history.pinned().into_iter();
     pinned.filter_map(|id| Some(entry(id, history.message(id)?))).collect()
 }
 
-fn answer(history: &History) -> Option<Named> {
+fn answer(history: &SessionHistory) -> Option<EntryNames> {
     let place = EntryId(history.info.messages);
     history.answer.as_ref().map(|message| entry(place, message))
 }
 
-fn entry(id: EntryId, message: &Message) -> Named {
+fn entry(id: EntryId, message: &MessageInfo) -> EntryNames {
     let (entry, key) = (id.to_string(), message.key.short());
-    Named { entry, key, role: message.role, tokens: message.tokens }
+    EntryNames { entry, key, role: message.role, tokens: message.tokens }
 }
 
-fn write(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> {
+fn write(out: &mut dyn Write, shown: &ShownSession<'_>) -> io::Result<()> {
     let bold = Style::new().bold();
-    let Shown { info, in_force, epochs, snapshots, pins, answer } = shown;
+    let ShownSession { info, in_force, epochs, snapshots, pins, answer } = shown;
     let trashed = if info.trashed { "  (in the trash)" } else { "" };
     writeln!(out, "{bold}{}{bold:#}{trashed}", plain(&info.name))?;
     let [came, sent] = info.tokens.map(grouped);
@@ -115,7 +115,7 @@ fn write(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> {
     )?;
     if !epochs.is_empty() {
         writeln!(out, "\n{bold}compressions{bold:#}")?;
-        past::write(out, epochs, in_force.as_deref())?;
+        compression_table::write(out, epochs, in_force.as_deref())?;
     }
     if !snapshots.is_empty() {
         writeln!(out, "\n{bold}snapshots{bold:#}")?;

@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use super::offloaded::WorkspaceFlag;
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::journal::JournalFlags;
 use crate::shell::quoted;
 use crate::text::counted;
@@ -30,7 +30,7 @@ pub(crate) struct DeleteArgs {
 /// Takes a session out of the trash
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome session restore debugging-session")]
-pub(crate) struct RestoreArgs {
+pub(crate) struct UntrashArgs {
     /// The session
     name: String,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(crate) struct RestoreArgs {
 
 /// What was done.
 #[derive(Serialize)]
-struct Done<'a> {
+struct TrashOutput<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,15 +51,16 @@ struct Done<'a> {
 }
 
 /// Puts into the trash, or deletes.
-pub(crate) fn delete(args: &DeleteArgs) -> Result<(), Fault> {
+pub(crate) fn delete(args: &DeleteArgs) -> Result<(), CliError> {
     let journal = args.journal.open()?;
     let journal = if args.name.is_some() { journal.at(args.name.as_deref())? } else { journal };
     let (keeper, flag) = (&journal.keeper, journal.flag());
     match (&args.name, args.forever) {
         (Some(name), false) => {
-            let trashed = keeper.journal().trash(keeper.scope(), name, true);
-            trashed.map_err(|error| Fault::of_store(&error))?;
-            let done = Done { session: Some(name), trashed: Some(true), sessions: 0, messages: 0 };
+            let trashed = keeper.journal().set_trashed(keeper.scope(), name, true);
+            trashed.map_err(|error| CliError::of_store(&error))?;
+            let done =
+                TrashOutput { session: Some(name), trashed: Some(true), sessions: 0, messages: 0 };
             args.journal.print(&done, || {
                 let word = quoted(name);
                 format!(
@@ -71,16 +72,16 @@ pub(crate) fn delete(args: &DeleteArgs) -> Result<(), Fault> {
         (Some(name), true) => {
             let files = args.workspace.of(keeper, [name.clone()]);
             let messages = keeper.journal().delete(keeper.scope(), name);
-            let messages = messages.map_err(|error| Fault::of_store(&error))?;
+            let messages = messages.map_err(|error| CliError::of_store(&error))?;
             files.remove(args.journal.quiet)?;
-            let done = Done { session: Some(name), trashed: None, sessions: 1, messages };
+            let done = TrashOutput { session: Some(name), trashed: None, sessions: 1, messages };
             args.journal.print(&done, || {
                 let gone = counted(messages.into(), "message");
                 format!("session {name} is deleted for good, {gone} with it")
             })
         }
         (None, _) => {
-            let of_store = |error| Fault::of_store(&error);
+            let of_store = |error| CliError::of_store(&error);
             let (mut sessions, mut messages) = (0, 0);
             for keeper in journal.keepers()? {
                 let all = keeper.journal().sessions(keeper.scope(), 0, usize::MAX, true);
@@ -90,7 +91,7 @@ pub(crate) fn delete(args: &DeleteArgs) -> Result<(), Fault> {
                 files.remove(args.journal.quiet)?;
                 (sessions, messages) = (sessions + gone.0, messages + gone.1);
             }
-            let done = Done { session: None, trashed: None, sessions, messages };
+            let done = TrashOutput { session: None, trashed: None, sessions, messages };
             args.journal.print(&done, || match sessions {
                 0 => "the trash is empty".to_owned(),
                 _ => {
@@ -104,12 +105,15 @@ pub(crate) fn delete(args: &DeleteArgs) -> Result<(), Fault> {
 }
 
 /// Takes out of the trash.
-pub(crate) fn restore(args: &RestoreArgs) -> Result<(), Fault> {
+pub(crate) fn restore(args: &UntrashArgs) -> Result<(), CliError> {
     let keeper = args.journal.open_at(Some(&args.name))?.keeper;
     let name = &args.name;
-    let known = keeper.session(Some(name)).map_err(Fault::of)?;
-    keeper.journal().trash(keeper.scope(), name, false).map_err(|error| Fault::of_store(&error))?;
-    let done = Done { session: Some(name), trashed: Some(false), sessions: 0, messages: 0 };
+    let known = keeper.session(Some(name)).map_err(CliError::of)?;
+    keeper
+        .journal()
+        .set_trashed(keeper.scope(), name, false)
+        .map_err(|error| CliError::of_store(&error))?;
+    let done = TrashOutput { session: Some(name), trashed: Some(false), sessions: 0, messages: 0 };
     args.journal.print(&done, || match known.trashed {
         true => format!("session {name} is out of the trash"),
         false => format!("session {name} was not in the trash"),

@@ -2,10 +2,10 @@
 //!
 //! Invariant: both are records; a client that goes on meanwhile sees them with its next request.
 
-use epitome::Keeper;
+use epitome::SessionAdmin;
 use serde::Serialize;
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::journal::JournalFlags;
 
 /// Takes the last compression of a session back, and holds what it had touched
@@ -30,7 +30,7 @@ pub(crate) struct RedoArgs {
 
 /// What was done.
 #[derive(Serialize)]
-struct Done {
+struct UndoOutput {
     session: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     undone: Option<String>,
@@ -43,40 +43,40 @@ struct Done {
 }
 
 /// Takes a compression back.
-pub(crate) fn undo(args: &UndoArgs) -> Result<(), Fault> {
+pub(crate) fn undo(args: &UndoArgs) -> Result<(), CliError> {
     let keeper = args.journal.open_at(args.name.as_deref())?.keeper;
     let session = name(&keeper, args.name.as_deref())?;
-    let compressions = keeper.compressions(&session).map_err(Fault::of)?;
-    let undone = compressions.undo(&epitome::system_time()).map_err(Fault::of)?.short();
+    let compressions = keeper.compressions(&session).map_err(CliError::of)?;
+    let undone = compressions.undo(&epitome::system_time()).map_err(CliError::of)?.short();
     let in_force = in_force(&keeper, &session)?;
     let now = standing(in_force.as_deref());
     let line = format!(
         "session {session}: epoch {undone} is taken back; {now}. What it had touched is held: it \
          stays as it was said until the window forces a compression, or you redo"
     );
-    let done = Done { session, undone: Some(undone), redone: None, in_force, held: true };
+    let done = UndoOutput { session, undone: Some(undone), redone: None, in_force, held: true };
     args.journal.print(&done, || line)
 }
 
 /// Puts a compression in force again.
-pub(crate) fn redo(args: &RedoArgs) -> Result<(), Fault> {
+pub(crate) fn redo(args: &RedoArgs) -> Result<(), CliError> {
     let keeper = args.journal.open_at(args.name.as_deref())?.keeper;
     let session = name(&keeper, args.name.as_deref())?;
-    let compressions = keeper.compressions(&session).map_err(Fault::of)?;
-    let redone = compressions.redo(&epitome::system_time()).map_err(Fault::of)?.short();
+    let compressions = keeper.compressions(&session).map_err(CliError::of)?;
+    let redone = compressions.redo(&epitome::system_time()).map_err(CliError::of)?.short();
     let in_force = in_force(&keeper, &session)?;
     let now = standing(in_force.as_deref());
     let line = format!("session {session}: {now} again, and nothing of it is held any longer");
-    let done = Done { session, undone: None, redone: Some(redone), in_force, held: false };
+    let done = UndoOutput { session, undone: None, redone: Some(redone), in_force, held: false };
     args.journal.print(&done, || line)
 }
 
-fn name(keeper: &Keeper, named: Option<&str>) -> Result<String, Fault> {
-    Ok(keeper.session(named).map_err(Fault::of)?.name)
+fn name(keeper: &SessionAdmin, named: Option<&str>) -> Result<String, CliError> {
+    Ok(keeper.session(named).map_err(CliError::of)?.name)
 }
 
-fn in_force(keeper: &Keeper, session: &str) -> Result<Option<String>, Fault> {
-    let compressions = keeper.compressions(session).map_err(Fault::of)?;
+fn in_force(keeper: &SessionAdmin, session: &str) -> Result<Option<String>, CliError> {
+    let compressions = keeper.compressions(session).map_err(CliError::of)?;
     Ok(compressions.in_force().map(epitome::types::ContentId::short))
 }
 

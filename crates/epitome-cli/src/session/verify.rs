@@ -2,10 +2,10 @@
 //!
 //! Invariant: one line a finding; exit code 6 where one is left.
 
-use epitome::Sqlite;
+use epitome::SqliteStore;
 use serde::Serialize;
 
-use crate::fault::Fault;
+use crate::fault::CliError;
 use crate::files;
 use crate::journal::{self, JournalFlags};
 use crate::text::counted;
@@ -22,23 +22,24 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Found<'a> {
+struct VerifyFinding<'a> {
     what: &'a str,
     repaired: bool,
     remedy: &'a str,
 }
 
 /// Runs the errand.
-pub(crate) fn run(args: &Args) -> Result<(), Fault> {
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let config = args.journal.config()?;
-    config.chosen()?;
+    config.profile_in_use()?;
     let path = args.journal.path(&config)?;
     if !path.exists() {
         // It says how one is made.
         return args.journal.open().map(drop);
     }
-    let findings = Sqlite::check(&path, args.repair).map_err(|error| Fault::of_store(&error))?;
-    let found = findings.iter().map(|finding| Found {
+    let findings =
+        SqliteStore::check(&path, args.repair).map_err(|error| CliError::of_store(&error))?;
+    let found = findings.iter().map(|finding| VerifyFinding {
         what: &finding.what,
         repaired: finding.repaired,
         remedy: &finding.remedy,
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
         journal::json(&found.collect::<Vec<_>>())?;
     } else {
         files::to_stdout(|out| {
-            for Found { what, repaired, remedy } in found {
+            for VerifyFinding { what, repaired, remedy } in found {
                 match repaired {
                     true => writeln!(out, "repaired: {what}")?,
                     false => writeln!(out, "{what}; {remedy}")?,
@@ -61,6 +62,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Fault> {
     }
     match findings.iter().filter(|finding| !finding.repaired).count() as u64 {
         0 => Ok(()),
-        left => Err(Fault::found(format!("{} left", counted(left, "finding")))),
+        left => Err(CliError::found(format!("{} left", counted(left, "finding")))),
     }
 }

@@ -3,10 +3,10 @@
 //! Invariant: whatever a person says, and whatever the agent does next, answers. Called by
 //! [`super::Ledger::of`] (PAIN 29: nothing may begin that a person has not agreed to).
 
-use epitome_kernel::types::{Body, Entry, Role, Speaker};
+use epitome_kernel::types::{Entry, PartBody, Role, Speaker};
 
 use super::call::Tool;
-use super::{Answers, talk, typed};
+use super::{Answers, account, typed};
 use crate::split;
 
 /// A longer question (in bytes) is cut out of something else.
@@ -23,7 +23,7 @@ pub(super) fn of(entries: &[&Entry], answers: &Answers<'_>) -> Option<String> {
         let open = |call: &&_| !answers.has(call);
         return calls.filter(open).find_map(|call| asked_by(&Tool::of(call)));
     }
-    talk::written(last).last().and_then(question)
+    account::written(last).last().and_then(question)
 }
 
 /// Whether a person or the agent speaks in an entry; notes of the harness answer nothing.
@@ -31,7 +31,7 @@ fn speaks(entry: &Entry) -> bool {
     entry.role != Role::System
         && entry.parts.iter().any(|part| match part.speaker {
             Speaker::Human => true,
-            Speaker::Model => matches!(part.body, Body::Text(_) | Body::Call(_)),
+            Speaker::Model => matches!(part.body, PartBody::Text(_) | PartBody::Call(_)),
             Speaker::Tool | Speaker::Harness => false,
         })
 }
@@ -85,11 +85,11 @@ const IDLE: &[&str] = &[
 mod tests {
     use epitome_testkit::{Chat, chat};
 
-    use crate::ledger::Ledger;
+    use crate::ledger::WorkLedger;
 
     fn check(chat: Chat, expected: Option<&str>) {
         let entries = chat.entries();
-        let ledger = Ledger::of(&entries.iter().collect::<Vec<_>>());
+        let ledger = WorkLedger::of(&entries.iter().collect::<Vec<_>>());
         assert_eq!(ledger.awaiting.as_deref(), expected);
     }
 

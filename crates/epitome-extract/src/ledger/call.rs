@@ -3,7 +3,7 @@
 //! Invariant: arguments are foreign; whatever they are, reading them gives an answer or nothing.
 //! Called by the modules that look at calls.
 
-use epitome_kernel::types::Call;
+use epitome_kernel::types::ToolCall;
 use serde_json::{Map, Value};
 
 /// A call, its name and arguments taken apart.
@@ -16,7 +16,7 @@ pub(super) struct Tool {
 
 impl Tool {
     /// Reads a call.
-    pub(super) fn of(call: &Call) -> Self {
+    pub(super) fn of(call: &ToolCall) -> Self {
         let arguments = serde_json::from_str(&call.arguments)
             .unwrap_or_else(|_| Value::String(call.arguments.clone()));
         Self { words: name_words(&call.tool), arguments }
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn a_name_in_one_word_is_the_same() {
         let tool = |name: &str| {
-            let call = Call { id: String::new(), tool: name.into(), arguments: "{".into() };
+            let call = ToolCall { id: String::new(), tool: name.into(), arguments: "{".into() };
             Tool::of(&call)
         };
         assert!(

@@ -19,12 +19,12 @@ struct Word {
 }
 
 /// A sentence, cut into words.
-pub(super) struct Sentence {
+pub(super) struct EnglishSentence {
     words: Vec<Word>,
     asks: bool,
 }
 
-impl Sentence {
+impl EnglishSentence {
     /// Reads a sentence.
     pub(super) fn of(text: &str) -> Self {
         Self { words: words(text), asks: text.ends_with(['?', '？']) }
@@ -177,8 +177,9 @@ mod tests {
 
     #[test]
     fn rules_are_told_from_talk() {
-        let check =
-            |text: &str, rule: bool| assert_eq!(Sentence::of(text).is_rule(), rule, "{text}");
+        let check = |text: &str, rule: bool| {
+            assert_eq!(EnglishSentence::of(text).is_rule(), rule, "{text}")
+        };
         for rule in [
             "Never commit without asking me.",
             "Please don’t touch the lock file.",
@@ -220,8 +221,9 @@ mod tests {
 
     #[test]
     fn requests_are_told_from_talk() {
-        let check =
-            |text: &str, asked: bool| assert_eq!(Sentence::of(text).is_request(), asked, "{text}");
+        let check = |text: &str, asked: bool| {
+            assert_eq!(EnglishSentence::of(text).is_request(), asked, "{text}")
+        };
         check("ok, create a new theme for me", true);
         check("Can you please write a simple test?", true);
         check("we need to fix the tui test sources.", true);

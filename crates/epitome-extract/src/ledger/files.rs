@@ -13,7 +13,7 @@ use super::{patch, shell};
 /// What was done to a file, in sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
+pub enum FileChange {
     /// It was looked at.
     Read,
     /// It was changed.
@@ -26,11 +26,11 @@ pub enum How {
 
 /// A file that calls touched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Touched {
+pub struct TouchedFile {
     /// Its path as the call spells it; one in a `cd DIR && …` is spelled with the directory.
     pub path: String,
     /// What was done to it in sum: one that was made and then changed was made.
-    pub how: How,
+    pub how: FileChange,
     /// How many calls touched it.
     pub times: u32,
 }
@@ -55,16 +55,16 @@ pub(super) enum Did {
 
 /// The files of a conversation in the making.
 #[derive(Default)]
-pub(super) struct Files {
+pub(super) struct FileTracker {
     /// Each file, and when it was last touched.
-    all: Vec<(Touched, usize)>,
+    all: Vec<(TouchedFile, usize)>,
     by_path: FxHashMap<String, usize>,
     clock: usize,
     /// The file that an editor with a window has open (SWE-agent's `open`, then `edit`).
     open: Option<String>,
 }
 
-impl Files {
+impl FileTracker {
     /// Takes what a call did.
     pub(super) fn take(&mut self, tool: &Tool) {
         for touch in self.touches(tool) {
@@ -73,7 +73,7 @@ impl Files {
     }
 
     /// The files, the newest first.
-    pub(super) fn newest_first(mut self) -> Vec<Touched> {
+    pub(super) fn newest_first(mut self) -> Vec<TouchedFile> {
         self.all.sort_by_key(|(_, at)| std::cmp::Reverse(*at));
         self.all.into_iter().map(|(file, _)| file).collect()
     }
@@ -82,22 +82,22 @@ impl Files {
         self.clock += 1;
         let Some(&place) = self.by_path.get(&path) else {
             let how = match how {
-                Did::Read => How::Read,
-                Did::Change => How::Modified,
-                Did::Put => How::Created,
-                Did::Delete => How::Deleted,
+                Did::Read => FileChange::Read,
+                Did::Change => FileChange::Modified,
+                Did::Put => FileChange::Created,
+                Did::Delete => FileChange::Deleted,
             };
             self.by_path.insert(path.clone(), self.all.len());
-            self.all.push((Touched { path, how, times: 1 }, self.clock));
+            self.all.push((TouchedFile { path, how, times: 1 }, self.clock));
             return;
         };
         let (file, at) = &mut self.all[place];
         file.times += 1;
         *at = self.clock;
         file.how = match (file.how, how) {
-            (_, Did::Delete) => How::Deleted,
-            (How::Deleted, Did::Put | Did::Change) => How::Created,
-            (How::Read, Did::Put | Did::Change) => How::Modified,
+            (_, Did::Delete) => FileChange::Deleted,
+            (FileChange::Deleted, Did::Put | Did::Change) => FileChange::Created,
+            (FileChange::Read, Did::Put | Did::Change) => FileChange::Modified,
             (before, _) => before,
         };
     }
@@ -230,19 +230,19 @@ const READS: &[&str] = &["read", "view", "open", "cat", "show", "load", "get"];
 
 #[cfg(test)]
 mod tests {
-    use epitome_kernel::types::Call;
+    use epitome_kernel::types::ToolCall;
 
     use super::*;
 
     /// The files after calls of `tool(arguments)`, oldest first, as `how path xtimes`.
     fn check(calls: &[(&str, &str)], expected: &[&str]) {
-        let mut files = Files::default();
+        let mut files = FileTracker::default();
         for (tool, arguments) in calls {
             let call =
-                Call { id: "1".into(), tool: (*tool).into(), arguments: (*arguments).into() };
+                ToolCall { id: "1".into(), tool: (*tool).into(), arguments: (*arguments).into() };
             files.take(&Tool::of(&call));
         }
-        let said = |it: Touched| format!("{:?} {} x{}", it.how, it.path, it.times);
+        let said = |it: TouchedFile| format!("{:?} {} x{}", it.how, it.path, it.times);
         let found: Vec<String> = files.newest_first().into_iter().map(said).collect();
         assert_eq!(found, expected, "{calls:?}");
     }

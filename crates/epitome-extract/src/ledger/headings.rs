@@ -2,11 +2,11 @@
 //!
 //! Invariant: every language says all of them. Called by whoever renders a ledger.
 
-use super::{How, Language};
+use super::{FileChange, Language};
 
 /// What the ledger says beside what it quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Headings {
+pub struct LedgerHeadings {
     /// Over what people order and forbid.
     pub constraints: &'static str,
     /// Over what people asked to be made.
@@ -31,7 +31,7 @@ pub struct Headings {
     pub touched: [&'static str; 4],
 }
 
-impl Headings {
+impl LedgerHeadings {
     /// The words of a language.
     pub fn of(language: Language) -> &'static Self {
         match language {
@@ -50,18 +50,18 @@ impl Headings {
     }
 
     /// What was done to a file.
-    pub fn how(&self, how: How) -> &'static str {
+    pub fn how(&self, how: FileChange) -> &'static str {
         let [read, modified, created, deleted] = self.touched;
         match how {
-            How::Read => read,
-            How::Modified => modified,
-            How::Created => created,
-            How::Deleted => deleted,
+            FileChange::Read => read,
+            FileChange::Modified => modified,
+            FileChange::Created => created,
+            FileChange::Deleted => deleted,
         }
     }
 }
 
-const EN: Headings = Headings {
+const EN: LedgerHeadings = LedgerHeadings {
     constraints: "Rules of the user (word for word)",
     deliverables: "Asked for",
     plan: "Plan",
@@ -74,7 +74,7 @@ const EN: Headings = Headings {
     more: "more",
     touched: ["read", "modified", "created", "deleted"],
 };
-const DE: Headings = Headings {
+const DE: LedgerHeadings = LedgerHeadings {
     constraints: "Vorgaben des Nutzers (wörtlich)",
     deliverables: "Gewünscht",
     plan: "Plan",
@@ -87,7 +87,7 @@ const DE: Headings = Headings {
     more: "weitere",
     touched: ["gelesen", "geändert", "angelegt", "gelöscht"],
 };
-const FR: Headings = Headings {
+const FR: LedgerHeadings = LedgerHeadings {
     constraints: "Règles de l'utilisateur (mot pour mot)",
     deliverables: "Demandé",
     plan: "Plan",
@@ -100,7 +100,7 @@ const FR: Headings = Headings {
     more: "de plus",
     touched: ["lu", "modifié", "créé", "supprimé"],
 };
-const ES: Headings = Headings {
+const ES: LedgerHeadings = LedgerHeadings {
     constraints: "Reglas del usuario (palabra por palabra)",
     deliverables: "Solicitado",
     plan: "Plan",
@@ -113,7 +113,7 @@ const ES: Headings = Headings {
     more: "más",
     touched: ["leído", "modificado", "creado", "eliminado"],
 };
-const IT: Headings = Headings {
+const IT: LedgerHeadings = LedgerHeadings {
     constraints: "Regole dell'utente (parola per parola)",
     deliverables: "Richiesto",
     plan: "Piano",
@@ -126,7 +126,7 @@ const IT: Headings = Headings {
     more: "altri",
     touched: ["letto", "modificato", "creato", "eliminato"],
 };
-const PT: Headings = Headings {
+const PT: LedgerHeadings = LedgerHeadings {
     constraints: "Regras do usuário (palavra por palavra)",
     deliverables: "Pedido",
     plan: "Plano",
@@ -139,7 +139,7 @@ const PT: Headings = Headings {
     more: "mais",
     touched: ["lido", "modificado", "criado", "excluído"],
 };
-const NL: Headings = Headings {
+const NL: LedgerHeadings = LedgerHeadings {
     constraints: "Regels van de gebruiker (woordelijk)",
     deliverables: "Gevraagd",
     plan: "Plan",
@@ -152,7 +152,7 @@ const NL: Headings = Headings {
     more: "meer",
     touched: ["gelezen", "gewijzigd", "aangemaakt", "verwijderd"],
 };
-const RU: Headings = Headings {
+const RU: LedgerHeadings = LedgerHeadings {
     constraints: "Правила пользователя (дословно)",
     deliverables: "Запрошено",
     plan: "План",
@@ -165,7 +165,7 @@ const RU: Headings = Headings {
     more: "ещё",
     touched: ["прочитан", "изменён", "создан", "удалён"],
 };
-const ZH: Headings = Headings {
+const ZH: LedgerHeadings = LedgerHeadings {
     constraints: "用户的规则（原文）",
     deliverables: "用户的要求",
     plan: "计划",
@@ -178,7 +178,7 @@ const ZH: Headings = Headings {
     more: "项未列出",
     touched: ["已读", "已修改", "已创建", "已删除"],
 };
-const JA: Headings = Headings {
+const JA: LedgerHeadings = LedgerHeadings {
     constraints: "ユーザーの規則（原文）",
     deliverables: "依頼",
     plan: "計画",
@@ -191,7 +191,7 @@ const JA: Headings = Headings {
     more: "件省略",
     touched: ["読取", "変更", "作成", "削除"],
 };
-const KO: Headings = Headings {
+const KO: LedgerHeadings = LedgerHeadings {
     constraints: "사용자의 규칙 (원문)",
     deliverables: "요청",
     plan: "계획",

@@ -67,7 +67,7 @@ impl Language {
         texts: impl IntoIterator<Item = &'a str>,
     ) -> (Letters, [usize; FUNCTION_WORDS.len()]) {
         let mut letters = Letters::default();
-        let known = Known::new();
+        let known = LanguageBits::new();
         let mut counts = [0; FUNCTION_WORDS.len()];
         let mut word = String::new();
         for text in texts {
@@ -83,9 +83,9 @@ impl Language {
 }
 
 /// For each function word: the languages it is one of, by place in [`FUNCTION_WORDS`], a bit each.
-struct Known(FxHashMap<&'static str, u8>);
+struct LanguageBits(FxHashMap<&'static str, u8>);
 
-impl Known {
+impl LanguageBits {
     fn new() -> Self {
         let mut out = FxHashMap::default();
         for (place, (_, words)) in FUNCTION_WORDS.iter().enumerate() {

@@ -5,7 +5,7 @@
 
 /// A piece of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Token {
+pub(super) enum ShellToken {
     /// A word, its quotes taken off.
     Word(String),
     /// `>` or `>>`; the next word is the file.
@@ -18,7 +18,7 @@ pub(super) enum Token {
 }
 
 /// The pieces of a command line.
-pub(super) fn tokens(text: &str) -> Vec<Token> {
+pub(super) fn tokens(text: &str) -> Vec<ShellToken> {
     let mut lexer =
         Lexer { rest: text, word: None, skip: false, documents: Vec::new(), out: Vec::new() };
     while let Some(c) = lexer.next() {
@@ -36,7 +36,7 @@ struct Lexer<'a> {
     skip: bool,
     /// The delimiters of the here-documents that begin on the next line.
     documents: Vec<String>,
-    out: Vec<Token>,
+    out: Vec<ShellToken>,
 }
 
 impl Lexer<'_> {
@@ -96,7 +96,7 @@ impl Lexer<'_> {
         } else if errors {
             self.skip = true;
         } else {
-            self.out.push(Token::Into { append });
+            self.out.push(ShellToken::Into { append });
         }
     }
 
@@ -138,12 +138,12 @@ impl Lexer<'_> {
     fn end_word(&mut self) {
         let Some(word) = self.word.take() else { return };
         if !std::mem::take(&mut self.skip) {
-            self.out.push(Token::Word(word));
+            self.out.push(ShellToken::Word(word));
         }
     }
 
     fn end_command(&mut self) {
         self.end_word();
-        self.out.push(Token::End);
+        self.out.push(ShellToken::End);
     }
 }

@@ -4,6 +4,7 @@
 //! model only, files and plans from tool calls only, never from what a tool printed. Called by
 //! sessions at an epoch, and by whoever shows the ledger to the user or the agent.
 
+mod account;
 mod awaiting;
 mod call;
 mod english;
@@ -19,28 +20,27 @@ mod render;
 mod rules;
 mod shell;
 mod takeback;
-mod talk;
 mod typed;
 mod written;
 
-use epitome_kernel::types::{Body, Call, Entry, Role};
+use epitome_kernel::types::{Entry, PartBody, Role, ToolCall};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-pub use files::{How, Touched};
-pub use headings::Headings;
+pub use account::RejectedOption;
+pub use files::{FileChange, TouchedFile};
+pub use headings::LedgerHeadings;
 pub use language::Language;
-pub use plan::{PlanItem, State};
+pub use plan::{PlanItem, PlanItemState};
 pub(crate) use rules::Rule;
-pub use talk::Rejected;
-pub use written::{Written, is_on_disk, written};
+pub use written::{WrittenFile, is_on_disk, written};
 
 use call::Tool;
 
 /// What the continuation of a conversation must know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Ledger {
+pub struct WorkLedger {
     /// The language that people type in.
     pub language: Language,
     /// Sentences in which a person orders or forbids something and has not taken it back, word for
@@ -59,14 +59,14 @@ pub struct Ledger {
     /// What the agent asked the user and nobody answered.
     pub awaiting: Option<String>,
     /// The files that calls touched, the newest first.
-    pub files: Vec<Touched>,
+    pub files: Vec<TouchedFile>,
     /// What older lists had done, and what the model said last that it did; oldest first.
     pub done: Vec<String>,
     /// What the model decided against, oldest first.
-    pub rejected: Vec<Rejected>,
+    pub rejected: Vec<RejectedOption>,
 }
 
-impl Ledger {
+impl WorkLedger {
     /// The ledger of a conversation, oldest entry first. Whether a question is open only the end of
     /// the whole tells: of a beginning alone, `awaiting` says nothing.
     pub fn of(entries: &[&Entry]) -> Self {
@@ -74,7 +74,7 @@ impl Ledger {
         let language = Language::of(typed.iter().map(|sentence| sentence.text));
         let orders = rules::of(&typed, language);
         let answers = Answers::of(entries);
-        let (mut files, mut plans) = (files::Files::default(), plan::Plans::default());
+        let (mut files, mut plans) = (files::FileTracker::default(), plan::Plans::default());
         for call in entries.iter().flat_map(|entry| entry.calls()) {
             let answer = answers.0.get(call.id.as_str()).copied();
             if answer.is_some_and(|answer| answer.failed) {
@@ -85,7 +85,7 @@ impl Ledger {
             plans.take(&tool, answer.map(|answer| answer.text));
         }
         let planned = plans.finish();
-        let said = talk::said(entries, language);
+        let said = account::said(entries, language);
         let mut done = planned.done;
         done.extend(said.done);
         Self {
@@ -117,17 +117,17 @@ pub(crate) fn rules(entries: &[&Entry]) -> (Vec<Rule>, Language) {
 }
 
 /// What came back from calls, by the id of the call.
-struct Answers<'a>(FxHashMap<&'a str, Answer<'a>>);
+struct Answers<'a>(FxHashMap<&'a str, CallAnswer<'a>>);
 
 #[derive(Clone, Copy)]
-struct Answer<'a> {
+struct CallAnswer<'a> {
     text: &'a str,
     failed: bool,
 }
 
 impl<'a> Answers<'a> {
     /// Whether anything came back from a call.
-    fn has(&self, call: &Call) -> bool {
+    fn has(&self, call: &ToolCall) -> bool {
         self.0.contains_key(call.id.as_str())
     }
 
@@ -135,7 +135,7 @@ impl<'a> Answers<'a> {
         let mut out = FxHashMap::default();
         for entry in entries.iter().filter(|entry| entry.role != Role::System) {
             for (place, part) in entry.parts.iter().enumerate() {
-                let Body::Result(result) = &part.body else { continue };
+                let PartBody::Result(result) = &part.body else { continue };
                 let text = if result.text.is_empty() {
                     let inner = |it: &&epitome_kernel::types::Part| it.within == Some(place as u32);
                     entry.parts.iter().find(inner).and_then(|it| it.text()).unwrap_or_default()
@@ -143,7 +143,7 @@ impl<'a> Answers<'a> {
                     &result.text
                 };
                 let failed = result.error || text.starts_with("<tool_use_error>");
-                out.insert(result.call.as_str(), Answer { text, failed });
+                out.insert(result.call.as_str(), CallAnswer { text, failed });
             }
         }
         Self(out)

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::files::{Did, Touch, is_file};
-use super::written::Written;
+use super::written::WrittenFile;
 
 const BEGIN: &str = "*** Begin Patch";
 
@@ -53,8 +53,8 @@ pub(super) fn touches(patch: &str) -> Vec<Touch> {
 }
 
 /// What the files hold after the patch, as far as it says: each hunk as it stands then.
-pub(super) fn written(patch: &str) -> Vec<Written> {
-    let mut out: Vec<Written> = Vec::new();
+pub(super) fn written(patch: &str) -> Vec<WrittenFile> {
+    let mut out: Vec<WrittenFile> = Vec::new();
     // The file, and whether it is new.
     let mut file: Option<(&str, bool)> = None;
     let mut lines = patch.lines().peekable();
@@ -76,7 +76,7 @@ pub(super) fn written(patch: &str) -> Vec<Written> {
             begins = true;
         } else if let (Some((path, whole)), Some(text)) = (file, after(line)) {
             if std::mem::take(&mut begins) {
-                out.push(Written { path: path.to_owned(), text: String::new(), whole });
+                out.push(WrittenFile { path: path.to_owned(), text: String::new(), whole });
             }
             if let (Some(last), Some(text)) = (out.last_mut(), text) {
                 if !last.text.is_empty() && !last.whole {

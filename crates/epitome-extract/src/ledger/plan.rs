@@ -11,7 +11,7 @@ use super::call::{Tool, field};
 /// How far a point of a plan is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum PlanItemState {
     /// Nobody began it.
     #[default]
     Pending,
@@ -29,7 +29,7 @@ pub struct PlanItem {
     /// What is to be done, as the tool was told.
     pub text: String,
     /// How far it is.
-    pub state: State,
+    pub state: PlanItemState,
 }
 
 /// The plans of a conversation in the making.
@@ -45,7 +45,7 @@ pub(super) struct Plans {
 
 /// What the plans come to.
 #[derive(Default)]
-pub(super) struct Planned {
+pub(super) struct PlanSummary {
     pub(super) items: Vec<PlanItem>,
     pub(super) done: Vec<String>,
     pub(super) approved: Option<String>,
@@ -61,7 +61,7 @@ impl Plans {
         } else if tool.is(&["task", "create"]) {
             if let Some(text) = tool.text(TEXTS) {
                 let id = answer.and_then(task_number).unwrap_or_else(|| self.next_id());
-                self.items.push(PlanItem { text: one_line(text), state: State::Pending });
+                self.items.push(PlanItem { text: one_line(text), state: PlanItemState::Pending });
                 self.ids.push(id);
             }
         } else if tool.is(&["task", "update"]) {
@@ -72,15 +72,15 @@ impl Plans {
     }
 
     /// What is left at the end.
-    pub(super) fn finish(mut self) -> Planned {
+    pub(super) fn finish(mut self) -> PlanSummary {
         self.done.retain(|text| self.items.iter().all(|item| item.text != *text));
-        Planned { items: self.items, done: self.done, approved: self.approved }
+        PlanSummary { items: self.items, done: self.done, approved: self.approved }
     }
 
     fn replace(&mut self, items: Vec<PlanItem>) {
         let before = std::mem::replace(&mut self.items, items);
         self.ids.clear();
-        for item in before.into_iter().filter(|item| item.state == State::Done) {
+        for item in before.into_iter().filter(|item| item.state == PlanItemState::Done) {
             if !self.done.contains(&item.text) {
                 self.done.push(item.text);
             }
@@ -124,7 +124,7 @@ fn list(tool: &Tool) -> Option<Vec<PlanItem>> {
 fn item(value: &Value) -> Option<PlanItem> {
     let object: &Map<String, Value> = match value {
         Value::String(text) => {
-            let bare = PlanItem { text: one_line(text), state: State::Pending };
+            let bare = PlanItem { text: one_line(text), state: PlanItemState::Pending };
             return Some(checked(text).unwrap_or(bare)).filter(|item| !item.text.is_empty());
         }
         other => other.as_object()?,
@@ -133,8 +133,8 @@ fn item(value: &Value) -> Option<PlanItem> {
     let flag = ["completed", "done"].iter().find_map(|key| object.get(*key)?.as_bool());
     let state = match (field(object, STATES), flag) {
         (Some(state), _) => self::state(state),
-        (None, Some(true)) => State::Done,
-        (None, _) => State::Pending,
+        (None, Some(true)) => PlanItemState::Done,
+        (None, _) => PlanItemState::Pending,
     };
     (!text.is_empty()).then_some(PlanItem { text, state })
 }
@@ -144,25 +144,27 @@ fn checked(line: &str) -> Option<PlanItem> {
     let line = line.trim().trim_start_matches(['-', '*', ' ']);
     let (mark, text) = line.strip_prefix('[')?.split_once(']')?;
     let state = match mark.trim() {
-        "" => State::Pending,
-        "x" | "X" | "✓" => State::Done,
-        "-" | "~" | ">" | "/" => State::InProgress,
+        "" => PlanItemState::Pending,
+        "x" | "X" | "✓" => PlanItemState::Done,
+        "-" | "~" | ">" | "/" => PlanItemState::InProgress,
         _ => return None,
     };
     let text = one_line(text);
     (!text.is_empty()).then_some(PlanItem { text, state })
 }
 
-fn state(word: &str) -> State {
+fn state(word: &str) -> PlanItemState {
     let word: String =
         word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     match word.as_str() {
-        "completed" | "complete" | "done" | "finished" | "closed" => State::Done,
-        "inprogress" | "active" | "doing" | "current" | "started" | "running" => State::InProgress,
-        "cancelled" | "canceled" | "deleted" | "skipped" | "dropped" | "abandoned" => {
-            State::Dropped
+        "completed" | "complete" | "done" | "finished" | "closed" => PlanItemState::Done,
+        "inprogress" | "active" | "doing" | "current" | "started" | "running" => {
+            PlanItemState::InProgress
         }
-        _ => State::Pending,
+        "cancelled" | "canceled" | "deleted" | "skipped" | "dropped" | "abandoned" => {
+            PlanItemState::Dropped
+        }
+        _ => PlanItemState::Pending,
     }
 }
 
@@ -197,24 +199,25 @@ const STATES: &[&str] = &["status", "state"];
 
 #[cfg(test)]
 mod tests {
-    use State::{Done, Dropped, InProgress, Pending};
-    use epitome_kernel::types::Call;
+    use PlanItemState::{Done, Dropped, InProgress, Pending};
+    use epitome_kernel::types::ToolCall;
 
     use super::*;
 
-    fn planned(calls: &[(&str, &str, &str)]) -> Planned {
+    fn planned(calls: &[(&str, &str, &str)]) -> PlanSummary {
         let mut plans = Plans::default();
         for (tool, arguments, answer) in calls {
             let call =
-                Call { id: "1".into(), tool: (*tool).into(), arguments: (*arguments).into() };
+                ToolCall { id: "1".into(), tool: (*tool).into(), arguments: (*arguments).into() };
             plans.take(&Tool::of(&call), Some(*answer));
         }
         plans.finish()
     }
 
-    fn check(calls: &[(&str, &str, &str)], expected: &[(&str, State)]) {
+    fn check(calls: &[(&str, &str, &str)], expected: &[(&str, PlanItemState)]) {
         let found = planned(calls).items;
-        let found: Vec<(&str, State)> = found.iter().map(|it| (&*it.text, it.state)).collect();
+        let found: Vec<(&str, PlanItemState)> =
+            found.iter().map(|it| (&*it.text, it.state)).collect();
         assert_eq!(found, expected, "{calls:?}");
     }
 

@@ -7,9 +7,9 @@ use epitome_kernel::types::Speaker;
 use rustc_hash::FxHashSet;
 
 use super::marks::{self, Marks};
-use super::typed::Sentence;
+use super::typed::TypedSentence;
 use super::{Language, english, takeback};
-use crate::unit::{self, Unit};
+use crate::unit::{self, TextUnit};
 use crate::{directive, supersede};
 
 /// A longer sentence (in bytes) is no rule but a description.
@@ -19,7 +19,7 @@ const LONG: usize = 600;
 const GREETING: usize = 16;
 
 /// What people said that binds, and what they asked for.
-pub(super) struct Orders {
+pub(super) struct UserRules {
     /// Rules, word for word, oldest first.
     pub(super) said: Vec<Rule>,
     /// Those that stand: each once, oldest first.
@@ -39,19 +39,19 @@ pub(crate) struct Rule {
 }
 
 /// Reads the sentences of people.
-pub(super) fn of(typed: &[Sentence<'_>], language: Language) -> Orders {
+pub(super) fn of(typed: &[TypedSentence<'_>], language: Language) -> UserRules {
     let marks = marks::of(language);
-    let units: Vec<Unit<'_>> = typed.iter().map(unit).collect();
-    let read = |(sentence, unit): (&Sentence<'_>, &Unit)| match sentence.listed {
-        _ if unit.text.len() > LONG => Kind::Talk,
-        true => Kind::Rule,
+    let units: Vec<TextUnit<'_>> = typed.iter().map(unit).collect();
+    let read = |(sentence, unit): (&TypedSentence<'_>, &TextUnit)| match sentence.listed {
+        _ if unit.text.len() > LONG => SentenceKind::Talk,
+        true => SentenceKind::Rule,
         false => kind(&unit.text, &marks),
     };
-    let mut kinds: Vec<Kind> = typed.iter().zip(&units).map(read).collect();
+    let mut kinds: Vec<SentenceKind> = typed.iter().zip(&units).map(read).collect();
     if let Some(task) = task(&units, &kinds) {
-        kinds[task] = Kind::Request;
+        kinds[task] = SentenceKind::Request;
     }
-    let rules: Vec<bool> = kinds.iter().map(|kind| *kind == Kind::Rule).collect();
+    let rules: Vec<bool> = kinds.iter().map(|kind| *kind == SentenceKind::Rule).collect();
     let stale = if rules.contains(&true) {
         let mut stale = supersede::superseded_of(&units, &[], |unit| rules[unit]);
         takeback::strike(&units, &rules, &marks, &mut stale);
@@ -60,15 +60,15 @@ pub(super) fn of(typed: &[Sentence<'_>], language: Language) -> Orders {
         vec![false; units.len()]
     };
     let mut seen = FxHashSet::default();
-    let mut out = Orders { said: Vec::new(), rules: Vec::new(), asked: Vec::new() };
+    let mut out = UserRules { said: Vec::new(), rules: Vec::new(), asked: Vec::new() };
     for ((unit, kind), stale) in units.into_iter().zip(kinds).zip(stale) {
-        if kind == Kind::Rule {
+        if kind == SentenceKind::Rule {
             out.said.push(Rule { entry: unit.entry, text: unit.text.to_string(), stale });
         }
         let list = match kind {
-            Kind::Rule if !stale => &mut out.rules,
-            Kind::Request => &mut out.asked,
-            Kind::Rule | Kind::Talk => continue,
+            SentenceKind::Rule if !stale => &mut out.rules,
+            SentenceKind::Request => &mut out.asked,
+            SentenceKind::Rule | SentenceKind::Talk => continue,
         };
         if seen.insert(directive::normal(&unit.text)) {
             list.push(unit.text.into_owned());
@@ -79,20 +79,20 @@ pub(super) fn of(typed: &[Sentence<'_>], language: Language) -> Orders {
 
 /// The sentence that a conversation begins its task with, where its first message asks for nothing
 /// in so many words: the first that is no rule and more than a greeting.
-fn task(units: &[Unit<'_>], kinds: &[Kind]) -> Option<usize> {
+fn task(units: &[TextUnit<'_>], kinds: &[SentenceKind]) -> Option<usize> {
     let first = units.first()?.entry;
     let opening = || (0..units.len()).take_while(|&unit| units[unit].entry == first);
-    let asks = opening().any(|unit| kinds[unit] == Kind::Request);
+    let asks = opening().any(|unit| kinds[unit] == SentenceKind::Request);
     let says = |unit: &usize| {
         let text = &units[*unit].text;
-        kinds[*unit] == Kind::Talk && text.len() > GREETING && text.len() <= LONG
+        kinds[*unit] == SentenceKind::Talk && text.len() > GREETING && text.len() <= LONG
     };
     if asks { None } else { opening().find(says) }
 }
 
 /// What a sentence of a person is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SentenceKind {
     /// It orders or forbids.
     Rule,
     /// It asks for something to be made.
@@ -102,17 +102,17 @@ enum Kind {
 }
 
 /// What a sentence is, in English or in the conversation's language.
-fn kind(text: &str, marks: &Marks) -> Kind {
-    let english = english::Sentence::of(text);
+fn kind(text: &str, marks: &Marks) -> SentenceKind {
+    let english = english::EnglishSentence::of(text);
     let spaced = spaced(text);
     if !text.ends_with(['?', '？'])
         && (binds(&spaced, marks) || english.is_rule() && !tells(&spaced, marks))
     {
-        Kind::Rule
+        SentenceKind::Rule
     } else if english.is_request() || marks.makes.iter().any(|mark| spaced.contains(mark)) {
-        Kind::Request
+        SentenceKind::Request
     } else {
-        Kind::Talk
+        SentenceKind::Talk
     }
 }
 
@@ -128,14 +128,14 @@ fn tells(spaced: &str, marks: &Marks) -> bool {
     marks.accounts.iter().any(|mark| spaced.starts_with(mark))
 }
 
-fn unit<'a>(sentence: &Sentence<'a>) -> Unit<'a> {
+fn unit<'a>(sentence: &TypedSentence<'a>) -> TextUnit<'a> {
     let is_folded = !sentence.text.contains("  ") && !sentence.text.contains(is_other_space);
     let text = match is_folded {
         true => sentence.text.into(),
         false => sentence.text.split_whitespace().collect::<Vec<_>>().join(" ").into(),
     };
-    let (speaker, kind) = (Speaker::Human, unit::Kind::Sentence);
-    Unit { entry: sentence.entry, speaker, kind, stated: false, text, fields: Vec::new() }
+    let (speaker, kind) = (Speaker::Human, unit::UnitKind::Sentence);
+    TextUnit { entry: sentence.entry, speaker, kind, stated: false, text, fields: Vec::new() }
 }
 
 /// Whether it is white space and no blank.

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::files::{Did, Touch, is_file};
-use super::lexer::{self, Token};
+use super::lexer::{self, ShellToken};
 
 /// The files that the command of a call's arguments touches.
 pub(super) fn touches(arguments: &Value) -> Vec<Touch> {
@@ -24,7 +24,7 @@ fn of_words(words: &[Value]) -> Vec<Touch> {
     match words[..] {
         [_, flag, line] if flag.starts_with('-') && flag.ends_with('c') => of_line(line),
         _ => {
-            let mut line = Line::default();
+            let mut line = CommandLine::default();
             words.into_iter().for_each(|word| line.words.push(word.to_owned()));
             line.end();
             line.out
@@ -33,7 +33,7 @@ fn of_words(words: &[Value]) -> Vec<Touch> {
 }
 
 fn of_line(text: &str) -> Vec<Touch> {
-    let mut line = Line::default();
+    let mut line = CommandLine::default();
     for token in lexer::tokens(text) {
         line.take(token);
     }
@@ -43,7 +43,7 @@ fn of_line(text: &str) -> Vec<Touch> {
 
 /// A command line, read from left to right.
 #[derive(Default)]
-struct Line {
+struct CommandLine {
     /// The words of the command at hand.
     words: Vec<String>,
     /// Where the next word is written to.
@@ -53,15 +53,15 @@ struct Line {
     out: Vec<Touch>,
 }
 
-impl Line {
-    fn take(&mut self, token: Token) {
+impl CommandLine {
+    fn take(&mut self, token: ShellToken) {
         match (token, self.redirect.take()) {
-            (Token::Word(path), Some(how)) => self.touch(&path, how),
-            (Token::Word(word), None) => self.words.push(word),
-            (Token::Into { append }, _) => {
+            (ShellToken::Word(path), Some(how)) => self.touch(&path, how),
+            (ShellToken::Word(word), None) => self.words.push(word),
+            (ShellToken::Into { append }, _) => {
                 self.redirect = Some(if append { Did::Change } else { Did::Put });
             }
-            (Token::End, _) => self.end(),
+            (ShellToken::End, _) => self.end(),
         }
     }
 

@@ -8,14 +8,14 @@ use rustc_hash::FxHashSet;
 use super::marks::Marks;
 use super::rules::spaced;
 use crate::refs;
-use crate::unit::Unit;
+use crate::unit::TextUnit;
 use crate::words;
 
 /// Only so many of the newest rules are asked for.
 const MOST: usize = 600;
 
 /// Marks in `stale` the rules that a newer sentence takes back.
-pub(super) fn strike(units: &[Unit<'_>], rules: &[bool], marks: &Marks, stale: &mut [bool]) {
+pub(super) fn strike(units: &[TextUnit<'_>], rules: &[bool], marks: &Marks, stale: &mut [bool]) {
     let standing: Vec<usize> = (0..rules.len()).filter(|unit| rules[*unit]).collect();
     let Some(first) = standing.first() else { return };
     let standing = &standing[standing.len().saturating_sub(MOST)..];
@@ -187,12 +187,12 @@ const ORDERING: &[&str] = &[
 mod tests {
     use epitome_testkit::chat;
 
-    use crate::ledger::Ledger;
+    use crate::ledger::WorkLedger;
 
     /// The rules that stand at the end.
     fn check(messages: &[&str], expected: &[&str]) {
         let entries = messages.iter().fold(chat(), |chat, text| chat.user(text)).entries();
-        let ledger = Ledger::of(&entries.iter().collect::<Vec<_>>());
+        let ledger = WorkLedger::of(&entries.iter().collect::<Vec<_>>());
         assert_eq!(ledger.constraints, expected, "{messages:?}");
     }
 

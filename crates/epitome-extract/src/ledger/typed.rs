@@ -3,14 +3,14 @@
 //! Invariant: every text is a piece of one line of a human part, word for word; pasted material,
 //! code, quotes and diffs are left out. Called by [`super::Ledger::of`].
 
-use epitome_kernel::types::{Body, Entry, Role, Speaker};
+use epitome_kernel::types::{Entry, PartBody, Role, Speaker};
 
 use crate::directive;
 use crate::split;
 
 /// A sentence of a person.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sentence<'a> {
+pub(super) struct TypedSentence<'a> {
     /// Which entry it stands in, by place in the list.
     pub(super) entry: usize,
     /// The text, without the mark of a list.
@@ -20,11 +20,11 @@ pub(super) struct Sentence<'a> {
 }
 
 /// All sentences of people, oldest first.
-pub(super) fn sentences<'a>(entries: &[&'a Entry]) -> Vec<Sentence<'a>> {
+pub(super) fn sentences<'a>(entries: &[&'a Entry]) -> Vec<TypedSentence<'a>> {
     let mut out = Vec::new();
     for (index, entry) in entries.iter().enumerate().filter(|(_, it)| it.role != Role::System) {
         for part in entry.parts.iter().filter(|part| part.speaker == Speaker::Human) {
-            if let Body::Text(text) = &part.body
+            if let PartBody::Text(text) = &part.body
                 && directive::is_typed(text)
             {
                 of_text(index, text, &mut out);
@@ -34,27 +34,27 @@ pub(super) fn sentences<'a>(entries: &[&'a Entry]) -> Vec<Sentence<'a>> {
     out
 }
 
-fn of_text<'a>(entry: usize, text: &'a str, out: &mut Vec<Sentence<'a>>) {
+fn of_text<'a>(entry: usize, text: &'a str, out: &mut Vec<TypedSentence<'a>>) {
     let mut ruled = false;
-    for Line { whole, point } in lines(text) {
+    for TypedLine { whole, point } in lines(text) {
         let listed = ruled && point.len() < whole.len();
         ruled = listed || heads_rules(whole);
         if listed || !whole.starts_with('#') && split::has_few_signs(whole) {
             let sentences = split::whole_sentences(point).into_iter();
-            out.extend(sentences.map(|text| Sentence { entry, text, listed }));
+            out.extend(sentences.map(|text| TypedSentence { entry, text, listed }));
         }
     }
 }
 
 /// A line of a text that somebody wrote.
-pub(super) struct Line<'a> {
+pub(super) struct TypedLine<'a> {
     whole: &'a str,
     /// The line without the mark of a list.
     pub(super) point: &'a str,
 }
 
 /// The lines of a text that are neither code in fences nor quoted.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+pub(super) fn lines(text: &str) -> impl Iterator<Item = TypedLine<'_>> {
     let mut fenced = false;
     text.lines().map(str::trim).filter_map(move |whole| {
         if whole.starts_with("```") || whole.starts_with("~~~") {
@@ -62,7 +62,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
             return None;
         }
         let said = !fenced && !whole.is_empty() && !is_quoted(whole);
-        said.then(|| Line { whole, point: without_bullet(whole) })
+        said.then(|| TypedLine { whole, point: without_bullet(whole) })
     })
 }
 

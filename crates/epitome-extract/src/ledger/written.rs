@@ -3,7 +3,7 @@
 //! Invariant: what is named here stands in the arguments word for word, so whoever finds it on disk
 //! has it all; a call of which that cannot be said names nothing. Called for the columns of a plan.
 
-use epitome_kernel::types::Call;
+use epitome_kernel::types::ToolCall;
 use serde_json::{Map, Value};
 
 use super::call::{Tool, field};
@@ -12,7 +12,7 @@ use super::patch;
 
 /// A text that a call puts into a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenFile {
     /// The file, as the call spells it.
     pub path: String,
     /// What it holds then; empty where the call takes text out.
@@ -22,7 +22,7 @@ pub struct Written {
 }
 
 /// What a call writes to files, in order; nothing where it writes none.
-pub fn written(call: &Call) -> Vec<Written> {
+pub fn written(call: &ToolCall) -> Vec<WrittenFile> {
     let tool = Tool::of(call);
     if let Some(text) = patch::text(&tool.arguments) {
         return patch::written(text);
@@ -46,13 +46,13 @@ pub fn written(call: &Call) -> Vec<Written> {
 
 /// Whether all that a call wrote is on disk: `holds` is asked of each text, and of the whole file
 /// where the text is all of it. Of a call that put no text anywhere nothing can be said.
-pub fn is_on_disk(written: &[Written], holds: impl Fn(&Written) -> bool) -> bool {
+pub fn is_on_disk(written: &[WrittenFile], holds: impl Fn(&WrittenFile) -> bool) -> bool {
     let mut texts = written.iter().filter(|one| !one.text.is_empty()).peekable();
     texts.peek().is_some() && texts.all(holds)
 }
 
-fn of(path: &str, text: Option<&str>, whole: bool) -> Option<Written> {
-    Some(Written { path: path.to_owned(), text: text?.to_owned(), whole })
+fn of(path: &str, text: Option<&str>, whole: bool) -> Option<WrittenFile> {
+    Some(WrittenFile { path: path.to_owned(), text: text?.to_owned(), whole })
 }
 
 fn new_text(edit: &Map<String, Value>) -> Option<&str> {
@@ -88,9 +88,9 @@ mod tests {
 
     /// What `tool(arguments)` writes: the path, `=` for a whole file, the text.
     fn check(tool: &str, arguments: &str, expected: &[&str]) {
-        let call = Call { id: "1".into(), tool: tool.into(), arguments: arguments.into() };
-        let sign = |one: &Written| if one.whole { "=" } else { "+" };
-        let say = |one: &Written| format!("{}{}{}", one.path, sign(one), one.text);
+        let call = ToolCall { id: "1".into(), tool: tool.into(), arguments: arguments.into() };
+        let sign = |one: &WrittenFile| if one.whole { "=" } else { "+" };
+        let say = |one: &WrittenFile| format!("{}{}{}", one.path, sign(one), one.text);
         assert_eq!(written(&call).iter().map(say).collect::<Vec<_>>(), expected, "{arguments}");
     }
 
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn all_of_it_must_be_there() {
-        let of = |text: &str| Written { path: "a".into(), text: text.into(), whole: false };
+        let of = |text: &str| WrittenFile { path: "a".into(), text: text.into(), whole: false };
         let check = |texts: &[&str], expected: bool| {
             let written: Vec<_> = texts.iter().map(|text| of(text)).collect();
             assert_eq!(is_on_disk(&written, |one| one.text == "there"), expected, "{texts:?}");

@@ -5,19 +5,20 @@
 //! sessions, and by the doors through which users and agents set goals.
 
 mod error;
-mod found;
+mod finding;
 mod render;
 #[cfg(test)]
 mod tests;
 
 use epitome_types::{
-    Act, Acted, Artifact, ArtifactChange, ArtifactKind, Decision, DecisionKind, Goal, GoalAct,
-    GoalChange, GoalStatus, Goals, Milestone, MilestoneState, Priority, Revision,
+    Artifact, ArtifactChange, ArtifactKind, Decision, DecisionKind, Goal, GoalAction, GoalChange,
+    GoalStatus, Goals, Milestone, MilestoneState, Priority, RecordedAction, Revision,
+    SessionAction,
 };
 
 pub use self::error::GoalError;
-pub use self::found::act_of;
-pub use self::render::{Words, render};
+pub use self::finding::act_of;
+pub use self::render::{GoalWording, render};
 
 /// The longest text of a goal, a milestone, a decision or a step, in characters. Some of them
 /// stand in every prompt from then on.
@@ -25,7 +26,7 @@ pub const LONGEST: usize = 2_000;
 
 /// What the acts of a session come to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Projected {
+pub struct SessionProjection {
     /// The goals.
     pub goals: Goals,
     /// The acts that were passed over, by their places, and why.
@@ -33,10 +34,10 @@ pub struct Projected {
 }
 
 /// What these acts come to, oldest first; those that are not about goals are not looked at.
-pub fn project(acts: &[Acted]) -> Projected {
-    let mut projected = Projected::default();
+pub fn project(acts: &[RecordedAction]) -> SessionProjection {
+    let mut projected = SessionProjection::default();
     for (place, acted) in acts.iter().enumerate() {
-        if let Act::Goal(act) = &acted.act
+        if let SessionAction::Goal(act) = &acted.act
             && let Err(error) = enact(&mut projected.goals, act, &acted.at)
         {
             projected.ignored.push((place, error));
@@ -50,14 +51,14 @@ pub fn project(acts: &[Acted]) -> Projected {
 /// # Errors
 ///
 /// When it would be passed over.
-pub fn refuse(goals: &Goals, act: &GoalAct) -> Result<(), GoalError> {
+pub fn refuse(goals: &Goals, act: &GoalAction) -> Result<(), GoalError> {
     enact(&mut goals.clone(), act, "").map(|_| ())
 }
 
 /// The act with the id of the goal that it is about, so that it is about that one still when
 /// somebody set another meanwhile. Decisions are looked for in all goals.
 #[must_use]
-pub fn addressed(goals: &Goals, act: GoalAct) -> GoalAct {
+pub fn addressed(goals: &Goals, act: GoalAction) -> GoalAction {
     let of = |goal: &Goal| goal.id.clone();
     let newest_paused = || goals.goals.iter().rev().find(|it| it.status == GoalStatus::Paused);
     let meant = || match &act.change {
@@ -69,7 +70,7 @@ pub fn addressed(goals: &Goals, act: GoalAct) -> GoalAct {
         GoalChange::Resume => newest_paused().map(of),
         _ => goals.active().map(of),
     };
-    GoalAct { goal: act.goal.clone().or_else(meant), change: act.change }
+    GoalAction { goal: act.goal.clone().or_else(meant), change: act.change }
 }
 
 /// Applies an act; says whether it changed anything. What is said again changes nothing.
@@ -78,7 +79,7 @@ pub fn addressed(goals: &Goals, act: GoalAct) -> GoalAct {
 ///
 /// When it names what is not there, says nothing, or would change what is locked; then the goals
 /// are as they were.
-pub fn enact(goals: &mut Goals, act: &GoalAct, at: &str) -> Result<bool, GoalError> {
+pub fn enact(goals: &mut Goals, act: &GoalAction, at: &str) -> Result<bool, GoalError> {
     let id = act.goal.as_deref();
     match &act.change {
         GoalChange::Set { text, priority } => set(goals, id, text, *priority, at),

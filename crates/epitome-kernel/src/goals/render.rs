@@ -7,11 +7,11 @@ use epitome_types::{
     ArtifactChange, Decision, DecisionKind, Goal, Goals, MilestoneState, Priority,
 };
 
-use crate::port::Counter;
+use crate::port::TokenCounter;
 
 /// The words around what goals say, in one language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Words<'w> {
+pub struct GoalWording<'w> {
     /// Before the goal.
     pub goal: &'w str,
     /// Behind a goal of high priority, and of low.
@@ -32,7 +32,7 @@ pub struct Words<'w> {
     pub next: &'w str,
 }
 
-impl Words<'static> {
+impl GoalWording<'static> {
     /// In English.
     pub const ENGLISH: Self = Self {
         goal: "Goal",
@@ -49,7 +49,7 @@ impl Words<'static> {
 
 /// How much folds to counts, one after another where there is too little room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Fold {
+enum FoldedList {
     Nothing,
     Completed,
     Files,
@@ -59,7 +59,7 @@ enum Fold {
     InProgress,
 }
 
-impl Fold {
+impl FoldedList {
     const ALL: [Self; 7] = [
         Self::Nothing,
         Self::Completed,
@@ -73,9 +73,14 @@ impl Fold {
 
 /// The goal block; empty where no goal is active and nothing decided stays. It takes no more than
 /// `most` tokens where that can be had by folding.
-pub fn render(goals: &Goals, most: u64, counter: &dyn Counter, words: &Words<'_>) -> String {
+pub fn render(
+    goals: &Goals,
+    most: u64,
+    counter: &dyn TokenCounter,
+    words: &GoalWording<'_>,
+) -> String {
     let mut block = String::new();
-    for fold in Fold::ALL {
+    for fold in FoldedList::ALL {
         block = folded(goals, fold, words);
         if counter.count(&block) <= most {
             break;
@@ -84,15 +89,15 @@ pub fn render(goals: &Goals, most: u64, counter: &dyn Counter, words: &Words<'_>
     block
 }
 
-fn folded(goals: &Goals, fold: Fold, words: &Words<'_>) -> String {
-    let mut block = Block { lines: Vec::new() };
+fn folded(goals: &Goals, fold: FoldedList, words: &GoalWording<'_>) -> String {
+    let mut block = GoalBlock { lines: Vec::new() };
     let active = goals.active();
     if let Some(goal) = active {
         block.goal(goal, words);
         for (state, name, folds) in [
-            (MilestoneState::Completed, words.milestones[0], Fold::Completed),
-            (MilestoneState::InProgress, words.milestones[1], Fold::InProgress),
-            (MilestoneState::Pending, words.milestones[2], Fold::Pending),
+            (MilestoneState::Completed, words.milestones[0], FoldedList::Completed),
+            (MilestoneState::InProgress, words.milestones[1], FoldedList::InProgress),
+            (MilestoneState::Pending, words.milestones[2], FoldedList::Pending),
         ] {
             let those = goal.milestones.iter().filter(|milestone| milestone.state == state);
             block.list(name, those.map(|milestone| milestone.text.clone()), fold >= folds);
@@ -108,17 +113,17 @@ fn folded(goals: &Goals, fold: Fold, words: &Words<'_>) -> String {
     block.list(words.decisions[1], all.filter(architecture).map(line), false);
     if let Some(goal) = active {
         let plain = goal.decisions.iter().filter(|decision| !decision.stays());
-        block.list(words.decisions[2], plain.map(line), fold >= Fold::Decided);
-        block.files(goal, fold >= Fold::Files, words);
+        block.list(words.decisions[2], plain.map(line), fold >= FoldedList::Decided);
+        block.files(goal, fold >= FoldedList::Files, words);
         // What was named last is most likely to hold still.
-        let skipped = if fold >= Fold::Next { goal.next.len().saturating_sub(1) } else { 0 };
+        let skipped = if fold >= FoldedList::Next { goal.next.len().saturating_sub(1) } else { 0 };
         block.list(words.next, goal.next.iter().skip(skipped).cloned(), false);
     }
     block.lines.join("\n")
 }
 
 /// A decision with its reason.
-fn decided(decision: &Decision, words: &Words<'_>) -> String {
+fn decided(decision: &Decision, words: &GoalWording<'_>) -> String {
     match &decision.rationale {
         Some(why) => format!("{} ({} {why})", decision.text, words.because),
         None => decision.text.clone(),
@@ -126,12 +131,12 @@ fn decided(decision: &Decision, words: &Words<'_>) -> String {
 }
 
 /// A goal block on its way.
-struct Block {
+struct GoalBlock {
     lines: Vec<String>,
 }
 
-impl Block {
-    fn goal(&mut self, goal: &Goal, words: &Words<'_>) {
+impl GoalBlock {
+    fn goal(&mut self, goal: &Goal, words: &GoalWording<'_>) {
         let priority = match goal.priority {
             Priority::High => format!(" ({})", words.priority[0]),
             Priority::Medium => String::new(),
@@ -156,7 +161,7 @@ impl Block {
         }
     }
 
-    fn files(&mut self, goal: &Goal, folded: bool, words: &Words<'_>) {
+    fn files(&mut self, goal: &Goal, folded: bool, words: &GoalWording<'_>) {
         use ArtifactChange::{Created, Deleted, Modified};
         let kinds = [Created, Modified, Deleted].into_iter().zip(words.changes);
         if !folded {

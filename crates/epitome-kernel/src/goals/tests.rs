@@ -1,16 +1,18 @@
 //! What acts come to: a golden test for each sentence of RULES 56, and laws over any acts.
 
 use epitome_types::hook::{Found, FoundKind};
-use epitome_types::{Act, Acted, By, DecisionKind as Kind, MilestoneState as State};
+use epitome_types::{
+    Actor, DecisionKind as Kind, MilestoneState as State, RecordedAction, SessionAction,
+};
 use proptest::prelude::*;
 
 use super::*;
-use crate::port::Counter;
+use crate::port::TokenCounter;
 
 /// Counts words.
 struct ByWord;
 
-impl Counter for ByWord {
+impl TokenCounter for ByWord {
     fn id(&self) -> &str {
         "words"
     }
@@ -19,71 +21,71 @@ impl Counter for ByWord {
         text.split_whitespace().count() as u64
     }
 
-    fn image(&self, _: &epitome_types::Image) -> u64 {
+    fn image(&self, _: &epitome_types::ImagePart) -> u64 {
         0
     }
 }
 
-fn set_to(text: &str) -> GoalAct {
+fn set_to(text: &str) -> GoalAction {
     GoalChange::Set { text: text.into(), priority: Priority::Medium }.into()
 }
 
-fn step(text: &str, state: State) -> GoalAct {
+fn step(text: &str, state: State) -> GoalAction {
     GoalChange::Milestone { text: text.into(), state }.into()
 }
 
-fn decided(text: &str, locked: bool, kind: Kind) -> GoalAct {
+fn decided(text: &str, locked: bool, kind: Kind) -> GoalAction {
     GoalChange::Decide { text: text.into(), rationale: None, locked, kind }.into()
 }
 
-fn because(text: &str, why: &str) -> GoalAct {
+fn because(text: &str, why: &str) -> GoalAction {
     let (text, rationale) = (text.into(), Some(why.into()));
     GoalChange::Decide { text, rationale, locked: false, kind: Kind::Plain }.into()
 }
 
-fn file(path: &str, change: ArtifactChange) -> GoalAct {
+fn file(path: &str, change: ArtifactChange) -> GoalAction {
     GoalChange::Artifact { path: path.into(), change }.into()
 }
 
-fn then(text: &str) -> GoalAct {
+fn then(text: &str) -> GoalAction {
     GoalChange::Next { text: text.into() }.into()
 }
 
-fn of(id: &str, change: GoalChange) -> GoalAct {
-    GoalAct { goal: Some(id.into()), change }
+fn of(id: &str, change: GoalChange) -> GoalAction {
+    GoalAction { goal: Some(id.into()), change }
 }
 
 /// What these acts come to, and what was ignored.
-fn come_to(acts: &[GoalAct]) -> (Goals, Vec<String>) {
-    let acted = |(place, act): (usize, &GoalAct)| Acted {
-        act: Act::Goal(act.clone()),
-        by: By::User,
+fn come_to(acts: &[GoalAction]) -> (Goals, Vec<String>) {
+    let acted = |(place, act): (usize, &GoalAction)| RecordedAction {
+        act: SessionAction::Goal(act.clone()),
+        by: Actor::User,
         at: format!("t{place}"),
     };
-    let acts: Vec<Acted> = acts.iter().enumerate().map(acted).collect();
-    let Projected { goals, ignored } = project(&acts);
+    let acts: Vec<RecordedAction> = acts.iter().enumerate().map(acted).collect();
+    let SessionProjection { goals, ignored } = project(&acts);
     (goals, ignored.into_iter().map(|(place, error)| format!("{place}: {error}")).collect())
 }
 
 fn block(goals: &Goals, most: u64) -> String {
-    render(goals, most, &ByWord, &Words::ENGLISH)
+    render(goals, most, &ByWord, &GoalWording::ENGLISH)
 }
 
 /// The goal block that these acts lead to, none of them ignored.
 #[track_caller]
-fn check(acts: &[GoalAct], most: u64, expected: &str) {
+fn check(acts: &[GoalAction], most: u64, expected: &str) {
     let (goals, ignored) = come_to(acts);
     assert_eq!(ignored, [""; 0]);
     assert_eq!(block(&goals, most), expected);
 }
 
 #[track_caller]
-fn check_ignored(acts: &[GoalAct], expected: &[&str]) {
+fn check_ignored(acts: &[GoalAction], expected: &[&str]) {
     let (_, ignored) = come_to(acts);
     assert_eq!(ignored, expected);
 }
 
-fn all_sorts() -> Vec<GoalAct> {
+fn all_sorts() -> Vec<GoalAction> {
     vec![
         set_to("Ship the importer"),
         of("g1", GoalChange::Prioritise { priority: Priority::High }),
@@ -311,7 +313,7 @@ fn one_goal_is_active_at_a_time() {
 /// An act is about the goal that was meant when it was done.
 #[test]
 fn an_act_is_addressed_to_the_goal_that_is_meant() {
-    let meant = |acts: &[GoalAct], act: GoalAct| addressed(&come_to(acts).0, act).goal;
+    let meant = |acts: &[GoalAction], act: GoalAction| addressed(&come_to(acts).0, act).goal;
     let two = [set_to("a"), set_to("b")];
     assert_eq!(meant(&[], set_to("a")).as_deref(), Some("g1"));
     assert_eq!(meant(&two, set_to("c")).as_deref(), Some("g3"));
@@ -364,7 +366,7 @@ fn texts() -> impl Strategy<Value = String> {
     prop_oneof!["[abc]", "[a-c]{0,2} ?[A-C]", " *", "\\PC{0,12}"]
 }
 
-fn any_act() -> impl Strategy<Value = GoalAct> {
+fn any_act() -> impl Strategy<Value = GoalAction> {
     let priority =
         || prop_oneof![Just(Priority::High), Just(Priority::Medium), Just(Priority::Low)];
     let state =
@@ -390,7 +392,7 @@ fn any_act() -> impl Strategy<Value = GoalAct> {
         1 => Just(GoalChange::Complete),
     ];
     (prop::option::weighted(0.3, "g[1-4]"), change)
-        .prop_map(|(goal, change)| GoalAct { goal, change })
+        .prop_map(|(goal, change)| GoalAction { goal, change })
 }
 
 fn decisions(goals: &Goals) -> impl Iterator<Item = &Decision> {
@@ -447,8 +449,8 @@ proptest! {
     /// What is recorded comes back as it was.
     #[test]
     fn acts_outlive_their_recording(act in any_act()) {
-        let acted = Acted { act: Act::Goal(act), by: By::Policy("team".into()), at: "now".into() };
+        let acted = RecordedAction { act: SessionAction::Goal(act), by: Actor::Policy("team".into()), at: "now".into() };
         let written = serde_json::to_string(&acted).unwrap();
-        prop_assert_eq!(serde_json::from_str::<Acted>(&written).unwrap(), acted);
+        prop_assert_eq!(serde_json::from_str::<RecordedAction>(&written).unwrap(), acted);
     }
 }

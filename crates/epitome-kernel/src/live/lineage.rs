@@ -9,52 +9,52 @@ use std::ops::Range;
 
 use epitome_types::hook::Standing;
 use epitome_types::{
-    BoundReply, Cause, Chain, Checkpoint, Covered, EntryId, EntryKey, Epoch, EpochId, MustKeep, Op,
-    PartId, Plan, Recorded, Role,
+    BoundReply, Checkpoint, Compaction, CompactionCause, CompactionId, CompactionRange, EntryId,
+    EntryKey, FactCounts, HistoryHash, Op, PartId, Plan, RecordedCompaction, Role,
 };
 
 use crate::apply::reapply;
-use crate::size::Sizes;
+use crate::size::ThreadSizes;
 use crate::thread::Thread;
 use crate::view::View;
 
 /// The epochs that may apply to a history.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Lineage {
-    recorded: Vec<Recorded>,
+pub struct CompactionLineage {
+    recorded: Vec<RecordedCompaction>,
 }
 
 /// The epoch that applies to a history.
 #[derive(Clone, Debug)]
-pub struct InForce<'l, 't> {
+pub struct ActiveCompaction<'l, 't> {
     /// The epoch.
-    pub epoch: &'l Epoch,
+    pub epoch: &'l Compaction,
     /// Where its run begins in the history.
     pub start: usize,
     /// The history as it is sent.
     pub view: View<'t>,
 }
 
-impl InForce<'_, '_> {
+impl ActiveCompaction<'_, '_> {
     /// Its plan, in the places of the history.
     pub fn plan(&self) -> Plan {
         moved(&self.epoch.plan, self.start as i64)
     }
 }
 
-impl Lineage {
+impl CompactionLineage {
     /// A lineage of these epochs, oldest first.
-    pub fn new(recorded: Vec<Recorded>) -> Self {
+    pub fn new(recorded: Vec<RecordedCompaction>) -> Self {
         Self { recorded }
     }
 
     /// The epochs, oldest first.
-    pub fn recorded(&self) -> &[Recorded] {
+    pub fn recorded(&self) -> &[RecordedCompaction] {
         &self.recorded
     }
 
     /// Adds epochs; those that are known are passed over.
-    pub fn extend(&mut self, recorded: impl IntoIterator<Item = Recorded>) {
+    pub fn extend(&mut self, recorded: impl IntoIterator<Item = RecordedCompaction>) {
         for one in recorded {
             if self.recorded.iter().all(|known| known.epoch.id != one.epoch.id) {
                 self.recorded.push(one);
@@ -65,7 +65,7 @@ impl Lineage {
     /// Whether an epoch may apply to a history with these keys that did not to the first `before` of
     /// them: its run ends behind those.
     pub fn ripens(&self, keys: &[EntryKey], before: usize) -> bool {
-        self.recorded.iter().any(|Recorded { epoch, .. }| {
+        self.recorded.iter().any(|RecordedCompaction { epoch, .. }| {
             let start = |end: usize| (end + 1).saturating_sub(epoch.covered.len as usize);
             let starts = keys.get(start(before)..start(keys.len()));
             starts.is_some_and(|starts| starts.contains(&epoch.covered.first))
@@ -74,12 +74,16 @@ impl Lineage {
 
     /// The epoch in force for a thread with these keys. One that the kernel would refuse now, since
     /// an entry it takes was pinned later, is passed over.
-    pub fn in_force<'t>(&self, thread: &'t Thread, keys: &[EntryKey]) -> Option<InForce<'_, 't>> {
+    pub fn in_force<'t>(
+        &self,
+        thread: &'t Thread,
+        keys: &[EntryKey],
+    ) -> Option<ActiveCompaction<'_, 't>> {
         let mut found = self.matching(keys, false);
         found.sort_by_key(|(epoch, start)| start + epoch.covered.len as usize);
         found.into_iter().rev().find_map(|(epoch, start)| {
             let view = reapply(thread, &moved(&epoch.plan, start as i64)).ok()?;
-            Some(InForce { epoch, start, view })
+            Some(ActiveCompaction { epoch, start, view })
         })
     }
 
@@ -90,15 +94,15 @@ impl Lineage {
         &self,
         thread: &Thread,
         keys: &[EntryKey],
-        in_force: Option<&InForce<'_, '_>>,
+        in_force: Option<&ActiveCompaction<'_, '_>>,
     ) -> Vec<Range<usize>> {
-        let end = |epoch: &Epoch, start: usize| start + epoch.covered.len as usize;
+        let end = |epoch: &Compaction, start: usize| start + epoch.covered.len as usize;
         let reach = in_force.map_or(0, |it| end(it.epoch, it.start));
         let unbinds =
-            |epoch: &Epoch| epoch.plan.ops.iter().any(|op| matches!(op, Op::Unbind { .. }));
+            |epoch: &Compaction| epoch.plan.ops.iter().any(|op| matches!(op, Op::Unbind { .. }));
         let mut runs = Runs { keys, chains: Vec::new() };
         let undone = self.recorded.iter().filter(|one| one.undone && unbinds(&one.epoch));
-        let void = undone.filter_map(|Recorded { epoch, undone_at, .. }| {
+        let void = undone.filter_map(|RecordedCompaction { epoch, undone_at, .. }| {
             let from = end(epoch, runs.find(&epoch.covered)?);
             let until = undone_at.and_then(|at| place_of(keys, at)).unwrap_or(keys.len());
             // What had been answered by then comes with the next request.
@@ -111,8 +115,8 @@ impl Lineage {
 
     /// The epoch that reaches furthest into a history with these keys and touches none of the
     /// pinned ones.
-    pub fn furthest(&self, keys: &[EntryKey], pins: &[EntryKey]) -> Option<&Epoch> {
-        let is_free = |(epoch, start): &(&Epoch, usize)| {
+    pub fn furthest(&self, keys: &[EntryKey], pins: &[EntryKey]) -> Option<&Compaction> {
+        let is_free = |(epoch, start): &(&Compaction, usize)| {
             let mut touched = touched(&epoch.plan).into_iter();
             touched.all(|id| keys.get(start + id.index()).is_none_or(|key| !pins.contains(key)))
         };
@@ -124,8 +128,12 @@ impl Lineage {
 
     /// The entries that epochs which were taken back had touched, but for those that the epoch in
     /// force touches. They are held, so that the same cut does not come back by itself.
-    pub fn held(&self, keys: &[EntryKey], in_force: Option<&InForce<'_, '_>>) -> Vec<EntryId> {
-        let of = |epoch: &Epoch, start| touched(&moved(&epoch.plan, start as i64));
+    pub fn held(
+        &self,
+        keys: &[EntryKey],
+        in_force: Option<&ActiveCompaction<'_, '_>>,
+    ) -> Vec<EntryId> {
+        let of = |epoch: &Compaction, start| touched(&moved(&epoch.plan, start as i64));
         let undone = self.matching(keys, true);
         let held: BTreeSet<_> =
             undone.into_iter().flat_map(|(epoch, start)| of(epoch, start)).collect();
@@ -134,13 +142,17 @@ impl Lineage {
     }
 
     /// The epoch that was taken back last, of those whose parent is in force.
-    pub fn redoable(&self, keys: &[EntryKey], in_force: Option<EpochId>) -> Option<EpochId> {
+    pub fn redoable(
+        &self,
+        keys: &[EntryKey],
+        in_force: Option<CompactionId>,
+    ) -> Option<CompactionId> {
         let undone = self.matching(keys, true).into_iter().rev();
         undone.map(|(epoch, _)| epoch).find(|epoch| epoch.parent == in_force).map(|epoch| epoch.id)
     }
 
     /// How many compressions led to an epoch, itself included.
-    pub fn compressions(&self, mut epoch: Option<EpochId>) -> u32 {
+    pub fn compressions(&self, mut epoch: Option<CompactionId>) -> u32 {
         let mut count = 0;
         for recorded in self.recorded.iter().rev() {
             if Some(recorded.epoch.id) == epoch {
@@ -156,8 +168,8 @@ impl Lineage {
     /// took; places count from the beginning of the epoch's run.
     pub fn checkpoints(
         &self,
-        in_force: &InForce<'_, '_>,
-        tokens: &Sizes<'_>,
+        in_force: &ActiveCompaction<'_, '_>,
+        tokens: &ThreadSizes<'_>,
     ) -> Vec<(Checkpoint, Standing)> {
         let way = self.way(in_force.epoch);
         let plan = in_force.plan();
@@ -188,7 +200,7 @@ impl Lineage {
     }
 
     /// An epoch and those that it followed, the newest first.
-    fn way<'l>(&'l self, epoch: &'l Epoch) -> Vec<&'l Epoch> {
+    fn way<'l>(&'l self, epoch: &'l Compaction) -> Vec<&'l Compaction> {
         let mut way = vec![epoch];
         for recorded in self.recorded.iter().rev() {
             if way.last().is_some_and(|last| last.parent == Some(recorded.epoch.id)) {
@@ -199,11 +211,13 @@ impl Lineage {
     }
 
     /// The epochs whose run stands in a history, oldest first, and where it begins.
-    fn matching(&self, keys: &[EntryKey], undone: bool) -> Vec<(&Epoch, usize)> {
+    fn matching(&self, keys: &[EntryKey], undone: bool) -> Vec<(&Compaction, usize)> {
         let mut runs = Runs { keys, chains: Vec::new() };
         let recorded = self.recorded.iter().filter(|recorded| recorded.undone == undone);
         recorded
-            .filter_map(|Recorded { epoch, .. }| Some((epoch, runs.find(&epoch.covered)?)))
+            .filter_map(|RecordedCompaction { epoch, .. }| {
+                Some((epoch, runs.find(&epoch.covered)?))
+            })
             .collect()
     }
 }
@@ -212,25 +226,25 @@ impl Lineage {
 /// begin there.
 struct Runs<'k> {
     keys: &'k [EntryKey],
-    chains: Vec<(usize, Vec<Chain>)>,
+    chains: Vec<(usize, Vec<HistoryHash>)>,
 }
 
 impl Runs<'_> {
-    fn find(&mut self, covered: &Covered) -> Option<usize> {
+    fn find(&mut self, covered: &CompactionRange) -> Option<usize> {
         let places = (0..self.keys.len()).filter(|&place| self.keys[place] == covered.first);
         places
             .into_iter()
             .find(|&start| self.chain(start, covered.len as usize) == Some(covered.chain))
     }
 
-    fn chain(&mut self, start: usize, len: usize) -> Option<Chain> {
+    fn chain(&mut self, start: usize, len: usize) -> Option<HistoryHash> {
         let known = self.chains.iter().position(|(place, _)| *place == start);
         let at = known.unwrap_or_else(|| {
-            let chain = |chain: &mut Chain, &key: &EntryKey| {
-                *chain = chain.then(key);
+            let chain = |chain: &mut HistoryHash, &key: &EntryKey| {
+                *chain = chain.append(key);
                 Some(*chain)
             };
-            let chains = self.keys[start..].iter().scan(Chain::default(), chain).collect();
+            let chains = self.keys[start..].iter().scan(HistoryHash::default(), chain).collect();
             self.chains.push((start, chains));
             self.chains.len() - 1
         });
@@ -246,17 +260,17 @@ pub struct EpochGround<'a> {
     /// The first and the last message for whose sake it is made or that it tells of.
     pub tells: Option<[EntryId; 2]>,
     /// The epoch in force before it.
-    pub parent: Option<&'a InForce<'a, 'a>>,
+    pub parent: Option<&'a ActiveCompaction<'a, 'a>>,
     /// The how-manieth compression of its history it is, counted from 1.
     pub number: u32,
     /// Why it was made.
-    pub cause: Cause,
+    pub cause: CompactionCause,
 }
 
 /// The record of a plan over a whole history. It covers at least what its parent covered, so that
 /// the newest epoch is the one that reaches furthest; and the messages for whose sake it is made or
 /// that it tells of, from the first to the last, so that it is in force only where they were said.
-pub fn epoch_of(plan: &Plan, ground: &EpochGround<'_>) -> Option<Epoch> {
+pub fn epoch_of(plan: &Plan, ground: &EpochGround<'_>) -> Option<Compaction> {
     let EpochGround { keys, tells, parent, number, cause } = *ground;
     let touched = touched(plan);
     let (mut start, mut end) = (touched.first()?.index(), touched.last()?.index() + 1);
@@ -268,17 +282,21 @@ pub fn epoch_of(plan: &Plan, ground: &EpochGround<'_>) -> Option<Epoch> {
         end = end.max(parent.start + parent.epoch.covered.len as usize);
     }
     let run = keys.get(start..end)?;
-    Some(Epoch {
-        id: EpochId::of(""),
+    Some(Compaction {
+        id: CompactionId::for_text(""),
         parent: parent.map(|parent| parent.epoch.id),
-        covered: Covered { first: *run.first()?, len: run.len() as u32, chain: Chain::of(run) },
+        covered: CompactionRange {
+            first: *run.first()?,
+            len: run.len() as u32,
+            chain: HistoryHash::for_entries(run),
+        },
         plan: moved(plan, -(start as i64)),
         credits: Vec::new(),
         cause,
         number,
         tokens: [0, 0],
         confidence: 1.0,
-        must_keep: MustKeep::default(),
+        must_keep: FactCounts::default(),
         profile: String::new(),
         config: String::new(),
         at: String::new(),
@@ -286,20 +304,20 @@ pub fn epoch_of(plan: &Plan, ground: &EpochGround<'_>) -> Option<Epoch> {
 }
 
 /// How many entries of a history lead to a place in it.
-fn place_of(keys: &[EntryKey], at: Chain) -> Option<usize> {
-    let mut chain = Chain::default();
+fn place_of(keys: &[EntryKey], at: HistoryHash) -> Option<usize> {
+    let mut chain = HistoryHash::default();
     if chain == at {
         return Some(0);
     }
     let found = keys.iter().position(|key| {
-        chain = chain.then(*key);
+        chain = chain.append(*key);
         chain == at
     });
     found.map(|place| place + 1)
 }
 
 /// What a checkpoint of the same entries says in an epoch.
-fn text_of<'e>(epoch: &'e Epoch, checkpoint: &Checkpoint) -> Option<&'e str> {
+fn text_of<'e>(epoch: &'e Compaction, checkpoint: &Checkpoint) -> Option<&'e str> {
     epoch.plan.ops.iter().find_map(|op| match op {
         Op::Summarize(one) if one.id == checkpoint.id => Some(&*one.text),
         _ => None,

@@ -7,7 +7,7 @@ use epitome_types::EntryKey;
 
 /// How an incoming history follows from the known one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reconciled {
+pub enum HistoryMatch {
     /// Nothing was known.
     New,
     /// It is the known history and, from this place on, what is new.
@@ -24,22 +24,22 @@ pub enum Reconciled {
 }
 
 /// Compares an incoming history with the known one, by their keys.
-pub fn reconcile(known: &[EntryKey], incoming: &[EntryKey]) -> Reconciled {
+pub fn reconcile(known: &[EntryKey], incoming: &[EntryKey]) -> HistoryMatch {
     let shared = known.iter().zip(incoming).take_while(|(known, incoming)| known == incoming);
     match shared.count() {
-        _ if known.is_empty() => Reconciled::New,
-        shared if shared == known.len() => Reconciled::Extend { from: shared },
-        shared => Reconciled::Branch { at: shared },
+        _ if known.is_empty() => HistoryMatch::New,
+        shared if shared == known.len() => HistoryMatch::Extend { from: shared },
+        shared => HistoryMatch::Branch { at: shared },
     }
 }
 
-impl Reconciled {
+impl HistoryMatch {
     /// How many entries of the incoming history were known.
     pub fn shared(self) -> usize {
         match self {
-            Reconciled::New => 0,
-            Reconciled::Extend { from } => from,
-            Reconciled::Branch { at } => at,
+            HistoryMatch::New => 0,
+            HistoryMatch::Extend { from } => from,
+            HistoryMatch::Branch { at } => at,
         }
     }
 }
@@ -48,18 +48,18 @@ impl Reconciled {
 mod tests {
     use super::*;
 
-    fn check(known: &[u8], incoming: &[u8], expected: Reconciled) {
+    fn check(known: &[u8], incoming: &[u8], expected: HistoryMatch) {
         let keys = |all: &[u8]| all.iter().map(|&one| EntryKey([one; 16])).collect::<Vec<_>>();
         assert_eq!(reconcile(&keys(known), &keys(incoming)), expected, "{known:?} {incoming:?}");
     }
 
     #[test]
     fn histories_extend_branch_or_are_new() {
-        check(&[], &[1, 2], Reconciled::New);
-        check(&[1, 2], &[1, 2], Reconciled::Extend { from: 2 });
-        check(&[1, 2], &[1, 2, 3], Reconciled::Extend { from: 2 });
-        check(&[1, 2, 3], &[1, 2], Reconciled::Branch { at: 2 });
-        check(&[1, 2, 3], &[1, 9, 3], Reconciled::Branch { at: 1 });
-        check(&[1, 2], &[7], Reconciled::Branch { at: 0 });
+        check(&[], &[1, 2], HistoryMatch::New);
+        check(&[1, 2], &[1, 2], HistoryMatch::Extend { from: 2 });
+        check(&[1, 2], &[1, 2, 3], HistoryMatch::Extend { from: 2 });
+        check(&[1, 2, 3], &[1, 2], HistoryMatch::Branch { at: 2 });
+        check(&[1, 2, 3], &[1, 9, 3], HistoryMatch::Branch { at: 1 });
+        check(&[1, 2], &[7], HistoryMatch::Branch { at: 0 });
     }
 }

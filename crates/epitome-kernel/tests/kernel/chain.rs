@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use epitome_kernel::types::hook::{
-    Budgets, BudgetsJob, Common, EventJob, Export, Found, FoundKind, GoalsJob, Noted, PlanJob,
-    Texts,
+    Budgets, BudgetsJob, Common, EventJob, Export, Found, FoundKind, GoalsJob, MessageTexts, Noted,
+    PlanJob,
 };
-use epitome_kernel::types::{Cause, Event, Happened};
+use epitome_kernel::types::{CompactionCause, Event, EventKind};
 use epitome_kernel::{
-    Answer, Chain, ChainRound, Halt, Job, ModelAsk, Opinion, Policy, PolicyError, Rest,
+    Answer, ChainRound, HookInterrupt, HookResult, Job, ModelQuestion, NextPolicies, Policy,
+    PolicyChain, PolicyError,
 };
 use proptest::prelude::*;
 
@@ -50,16 +51,16 @@ struct Counted<T> {
 
 impl<T> Counted<T> {
     /// Takes note that it is asked, in the books of the test and in its memo.
-    fn count(&self, rest: &Rest<'_>) {
+    fn count(&self, rest: &NextPolicies<'_>) {
         let mut asked = self.asked.lock().unwrap();
         *asked.entry(self.name.clone()).or_default() += 1;
         let noted = rest.memo(&self.name).map_or(0, |memo| memo.parse::<u64>().unwrap());
         rest.set_memo(&self.name, (noted + 1).to_string());
     }
 
-    fn failure(&self, job: &Job<'_>) -> Halt {
+    fn failure(&self, job: &Job<'_>) -> HookInterrupt {
         let (policy, what) = (self.name.clone(), "it is broken".to_owned());
-        Halt::Error(PolicyError { policy, hook: job.hook(), what })
+        HookInterrupt::Error(PolicyError { policy, hook: job.hook(), what })
     }
 }
 
@@ -89,18 +90,18 @@ fn figure(answer: Option<Answer>) -> u64 {
 }
 
 /// The same job, said anew, with another name of its session where one is given.
-fn copied(job: &Job<'_>, rest: &Rest<'_>, named: Option<&str>) -> Opinion<Answer> {
+fn copied(job: &Job<'_>, rest: &NextPolicies<'_>, named: Option<&str>) -> HookResult<Answer> {
     let common = |of: &Common| {
         let session = named.unwrap_or(&of.session).to_owned();
         Common { session, ..of.clone() }
     };
     match job {
-        Job::Budgets(job) => rest.ask(&Job::Budgets(&BudgetsJob { common: common(&job.common) })),
+        Job::Budgets(job) => rest.call(&Job::Budgets(&BudgetsJob { common: common(&job.common) })),
         Job::Goals(job) => {
-            rest.ask(&Job::Goals(&GoalsJob { common: common(&job.common), ..(*job).clone() }))
+            rest.call(&Job::Goals(&GoalsJob { common: common(&job.common), ..(*job).clone() }))
         }
         Job::Event(job) => {
-            rest.ask(&Job::Event(&EventJob { common: common(&job.common), ..(*job).clone() }))
+            rest.call(&Job::Event(&EventJob { common: common(&job.common), ..(*job).clone() }))
         }
         _ => Ok(None),
     }
@@ -111,21 +112,24 @@ impl Policy for Counted<Manner> {
         &self.name
     }
 
-    fn answer(&self, job: &Job<'_>, rest: &Rest<'_>) -> Opinion<Answer> {
+    fn answer(&self, job: &Job<'_>, rest: &NextPolicies<'_>) -> HookResult<Answer> {
         self.count(rest);
         match self.manner {
             Manner::Silent => Ok(None),
             Manner::Says(figure) => Ok(saying(job, &self.name, figure)),
             Manner::Fails => Err(self.failure(job)),
             Manner::Adds(more) => {
-                let behind = rest.ask(job)?;
+                let behind = rest.call(job)?;
                 Ok(saying(job, &self.name, figure(behind) + more))
             }
             Manner::Asks(times) => {
                 let id = format!("{}{}", self.name, job.common().replies.len());
                 let own = |id: &&String| id.starts_with(&self.name);
                 match job.common().replies.keys().filter(own).count() < times {
-                    true => Err(Halt::Ask(Box::new(ModelAsk { id, ..ModelAsk::default() }))),
+                    true => Err(HookInterrupt::Ask(Box::new(ModelQuestion {
+                        id,
+                        ..ModelQuestion::default()
+                    }))),
                     false => Ok(saying(job, &self.name, times as u64)),
                 }
             }
@@ -136,7 +140,7 @@ impl Policy for Counted<Manner> {
                 Ok(saying(job, &self.name, figure(behind?) + more))
             }
             Manner::FailsAfter => {
-                rest.ask(job)?;
+                rest.call(job)?;
                 Err(self.failure(job))
             }
         }
@@ -150,16 +154,16 @@ impl Policy for Passing {
         &self.0
     }
 
-    fn answer(&self, job: &Job<'_>, rest: &Rest<'_>) -> Opinion<Answer> {
+    fn answer(&self, job: &Job<'_>, rest: &NextPolicies<'_>) -> HookResult<Answer> {
         match self.1 {
             Link::NoHook => Ok(None),
-            Link::Through => rest.ask(job),
+            Link::Through => rest.call(job),
             Link::Twice => {
-                rest.ask(job)?;
-                rest.ask(job)
+                rest.call(job)?;
+                rest.call(job)
             }
             Link::CallsAndSaysNothing => {
-                rest.ask(job)?;
+                rest.call(job)?;
                 Ok(None)
             }
             Link::ThroughACopy => copied(job, rest, None),
@@ -169,7 +173,7 @@ impl Policy for Passing {
 
 /// All that can be seen of a chain that is asked.
 type Seen = (
-    Vec<Opinion<Answer>>,
+    Vec<HookResult<Answer>>,
     BTreeMap<String, u64>,
     BTreeMap<String, String>,
     Vec<String>,
@@ -191,7 +195,7 @@ fn seen(manners: &[Manner], links: &[(usize, Link)], jobs: &[u8]) -> Seen {
             policies.push(Arc::new(Counted { name, manner, asked }));
         }
     }
-    let chain = Chain::new(policies, BTreeMap::new());
+    let chain = PolicyChain::new(policies, BTreeMap::new());
     let mut answers = Vec::new();
     let mut told = Vec::new();
     for kind in jobs {
@@ -201,20 +205,20 @@ fn seen(manners: &[Manner], links: &[(usize, Link)], jobs: &[u8]) -> Seen {
             let common = Common { replies: replies.clone(), ..Common::default() };
             let rest = chain.ask().within(&round);
             let opinion = match kind % 3 {
-                0 => rest.ask(&Job::Budgets(&BudgetsJob { common })),
+                0 => rest.call(&Job::Budgets(&BudgetsJob { common })),
                 1 => {
                     let (speaker, text, goals) = ("model".into(), "Done.".into(), <_>::default());
-                    rest.ask(&Job::Goals(&GoalsJob { common, speaker, text, goals }))
+                    rest.call(&Job::Goals(&GoalsJob { common, speaker, text, goals }))
                 }
                 _ => {
-                    let what = Happened::ContextWarning { percent: 70 };
+                    let what = EventKind::ContextWarning { percent: 70 };
                     let event =
                         Event { session: String::new(), at: String::new(), tokens: [0; 2], what };
-                    rest.ask(&Job::Event(&EventJob { common, event }))
+                    rest.call(&Job::Event(&EventJob { common, event }))
                 }
             };
             let id = match &opinion {
-                Err(Halt::Ask(ask)) => Some(ask.id.clone()),
+                Err(HookInterrupt::Ask(ask)) => Some(ask.id.clone()),
                 _ => None,
             };
             answers.push(opinion);
@@ -287,8 +291,8 @@ fn a_chain_of_links_costs_what_one_does() {
 #[test]
 fn a_job_with_other_texts_is_another_job() {
     struct Said(&'static str);
-    impl Texts for Said {
-        fn text(&self, _: epitome_kernel::types::hook::Place) -> Option<String> {
+    impl MessageTexts for Said {
+        fn text(&self, _: epitome_kernel::types::hook::MessageNumber) -> Option<String> {
             Some(self.0.to_owned())
         }
     }
@@ -300,8 +304,8 @@ fn a_job_with_other_texts_is_another_job() {
         fn plan(
             &self,
             _: &PlanJob<'_>,
-            _: &Rest<'_>,
-        ) -> Opinion<epitome_kernel::types::hook::Orders> {
+            _: &NextPolicies<'_>,
+        ) -> HookResult<epitome_kernel::types::hook::Orders> {
             self.0.fetch_add(1, Ordering::Relaxed);
             Ok(None)
         }
@@ -314,8 +318,8 @@ fn a_job_with_other_texts_is_another_job() {
         fn plan(
             &self,
             job: &PlanJob<'_>,
-            rest: &Rest<'_>,
-        ) -> Opinion<epitome_kernel::types::hook::Orders> {
+            rest: &NextPolicies<'_>,
+        ) -> HookResult<epitome_kernel::types::hook::Orders> {
             for text in self.0 {
                 rest.plan(&PlanJob { texts: &Said(text), ..job.clone() })?;
             }
@@ -324,7 +328,8 @@ fn a_job_with_other_texts_is_another_job() {
     }
     let check = |texts, times| {
         let reads = Arc::new(Reads(AtomicU64::new(0)));
-        let chain = Chain::new(vec![Arc::new(Rewords(texts)), reads.clone()], BTreeMap::new());
+        let chain =
+            PolicyChain::new(vec![Arc::new(Rewords(texts)), reads.clone()], BTreeMap::new());
         let mut job = PlanJob {
             common: Common::default(),
             entries: <_>::default(),
@@ -333,7 +338,7 @@ fn a_job_with_other_texts_is_another_job() {
             most: 0,
             floor: 0,
             budgets: Budgets::default(),
-            cause: Cause::Soft,
+            cause: CompactionCause::Soft,
             mark: None,
             mark_lost: false,
             texts: &Said("as it was"),

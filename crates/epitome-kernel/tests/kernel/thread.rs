@@ -1,7 +1,7 @@
 //! Exchanges, pins and what may be rewritten.
 
-use epitome_kernel::types::{Body, Entry, EntryId, PartId, Role, Stays};
-use epitome_kernel::{Frozen, Pin, Thread};
+use epitome_kernel::types::{Entry, EntryId, PartBody, PartId, Role, Stays};
+use epitome_kernel::{FreezeReason, PinReason, Thread};
 use epitome_testkit::{Chat, chat, conversation};
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ fn check_exchanges(chat: Chat, expected: &[(std::ops::Range<usize>, bool)]) {
 }
 
 #[track_caller]
-fn check_pins(chat: Chat, expected: &[Option<Pin>]) {
+fn check_pins(chat: Chat, expected: &[Option<PinReason>]) {
     let thread = thread(chat);
     let found: Vec<_> = thread.entries().iter().map(|entry| thread.pinned(entry.id)).collect();
     assert_eq!(found, expected);
@@ -90,8 +90,8 @@ fn results_of_calls_that_share_an_id_answer_them_in_order() {
         let mut entries = chat.entries();
         for part in entries.iter_mut().flat_map(|entry| &mut entry.parts) {
             match &mut part.body {
-                Body::Call(call) => call.id = "w".to_owned(),
-                Body::Result(result) => result.call = id.to_owned(),
+                PartBody::Call(call) => call.id = "w".to_owned(),
+                PartBody::Result(result) => result.call = id.to_owned(),
                 _ => {}
             }
         }
@@ -121,7 +121,7 @@ fn orphans_and_abandoned_calls_are_broken() {
 fn a_pending_call_pins_its_exchange() {
     check_pins(
         chat().user("u").assistant("a").call("x", "{}").call("y", "{}").result("1"),
-        &[Some(Pin::Typed), Some(Pin::Pending), Some(Pin::Partner)],
+        &[Some(PinReason::Typed), Some(PinReason::Pending), Some(PinReason::Partner)],
     );
 }
 
@@ -129,9 +129,9 @@ fn a_pending_call_pins_its_exchange() {
 fn the_last_typed_text_and_a_later_note_are_pinned() {
     check_pins(
         chat().system("s").user("old").user("new").assistant("a").note("n").assistant("b"),
-        &[Some(Pin::System), None, Some(Pin::Typed), None, Some(Pin::Note), None],
+        &[Some(PinReason::System), None, Some(PinReason::Typed), None, Some(PinReason::Note), None],
     );
-    check_pins(chat().note("n").user("u"), &[None, Some(Pin::Typed)]);
+    check_pins(chat().note("n").user("u"), &[None, Some(PinReason::Typed)]);
 }
 
 #[test]
@@ -141,11 +141,11 @@ fn the_newest_note_of_a_subject_is_pinned_and_older_ones_are_stale() {
     let talk = talk.assistant("c").user("v").and_states("todo", "2");
     let thread = thread(talk.clone());
     let pins: Vec<_> = thread.entries().iter().map(|entry| thread.pinned(entry.id)).collect();
-    let [state, typed] = [Some(Pin::State), Some(Pin::Typed)];
-    assert_eq!(pins, [Some(Pin::System), None, None, None, None, state, None, typed]);
+    let [state, typed] = [Some(PinReason::State), Some(PinReason::Typed)];
+    assert_eq!(pins, [Some(PinReason::System), None, None, None, None, state, None, typed]);
     let part = |entry, part| PartId { entry: EntryId(entry), part };
     assert_eq!(thread.stale().collect::<Vec<_>>(), [part(1, 0), part(3, 1)]);
-    assert_eq!(thread.frozen(part(5, 0)), Some(Frozen::Pinned(Pin::State)));
+    assert_eq!(thread.frozen(part(5, 0)), Some(FreezeReason::Pinned(PinReason::State)));
     // The conversation begins with the message that it began with.
     let left = thread.restated(thread.entries().len());
     assert_eq!((left.entries, left.parts), (vec![], vec![part(3, 1)]));
@@ -160,14 +160,14 @@ fn behind_the_first_block_the_system_only_notes() {
     check_pins(
         talk.states(Role::System, "todo", "2").user("v"),
         &[
-            Some(Pin::System),
-            Some(Pin::System),
+            Some(PinReason::System),
+            Some(PinReason::System),
             None,
             None,
             None,
-            Some(Pin::System),
-            Some(Pin::State),
-            Some(Pin::Typed),
+            Some(PinReason::System),
+            Some(PinReason::State),
+            Some(PinReason::Typed),
         ],
     );
 }
@@ -178,7 +178,7 @@ fn what_points_to_a_note_takes_the_place_of_none_that_stays() {
     let points = |talk: Chat| talk.states(Role::System, "mode", "still").staying(Stays::Nothing);
     let talk = points(points(talk.assistant("a").user("v")).assistant("b").user("w"));
     let found = thread(talk.clone());
-    assert_eq!(found.pinned(EntryId(2)), Some(Pin::State));
+    assert_eq!(found.pinned(EntryId(2)), Some(PinReason::State));
     let stale = |thread: &Thread| thread.stale().map(|part| part.entry.0).collect::<Vec<_>>();
     assert_eq!(stale(&found), [5]);
     assert_eq!(found.pinned(EntryId(8)), None);
@@ -211,7 +211,7 @@ fn of_notes_that_nobody_knows_the_last_few_stay() {
 fn without_any_user_text_the_newest_message_is_pinned() {
     check_pins(
         chat().system("s").assistant("a").assistant("b"),
-        &[Some(Pin::System), None, Some(Pin::Newest)],
+        &[Some(PinReason::System), None, Some(PinReason::Newest)],
     );
 }
 
@@ -219,7 +219,7 @@ fn without_any_user_text_the_newest_message_is_pinned() {
 fn pins_by_hand_hold_and_unknown_ones_do_nothing() {
     let entries = chat().user("a").assistant("b").user("c").entries();
     let thread = Thread::new(entries, &[EntryId(1), EntryId(9)]);
-    assert_eq!(thread.pinned(EntryId(1)), Some(Pin::ByHand));
+    assert_eq!(thread.pinned(EntryId(1)), Some(PinReason::ByHand));
     assert_eq!(thread.pinned(EntryId(9)), None);
 }
 
@@ -229,14 +229,14 @@ fn what_may_be_rewritten() {
     let chat = chat.call("a", "{}").user_result("r").and("typed").thinking("t2").and("last");
     let thread = thread(chat);
     let frozen = |entry, part| thread.frozen(PartId { entry: EntryId(entry), part });
-    assert_eq!(frozen(0, 0), Some(Frozen::System));
+    assert_eq!(frozen(0, 0), Some(FreezeReason::System));
     assert_eq!(frozen(1, 0), None);
-    assert_eq!(frozen(2, 0), Some(Frozen::Thinking));
+    assert_eq!(frozen(2, 0), Some(FreezeReason::Thinking));
     assert_eq!(frozen(2, 1), None, "older reasoning does not freeze the text beside it");
-    assert_eq!(frozen(2, 2), Some(Frozen::NotText));
+    assert_eq!(frozen(2, 2), Some(FreezeReason::NotText));
     assert_eq!(frozen(3, 0), None, "the result beside the typed text");
-    assert_eq!(frozen(3, 1), Some(Frozen::Pinned(Pin::Typed)));
-    assert_eq!(frozen(4, 1), Some(Frozen::Thinking), "beside the latest reasoning");
+    assert_eq!(frozen(3, 1), Some(FreezeReason::Pinned(PinReason::Typed)));
+    assert_eq!(frozen(4, 1), Some(FreezeReason::Thinking), "beside the latest reasoning");
 }
 
 #[test]
@@ -257,9 +257,9 @@ proptest! {
         for exchange in thread.exchanges().iter().filter(|exchange| !exchange.broken) {
             let parts = || thread.entries()[exchange.entries.clone()].iter().flat_map(|e| &e.parts);
             for part in parts() {
-                let Body::Result(result) = &part.body else { continue };
+                let PartBody::Result(result) = &part.body else { continue };
                 let answers = |part: &epitome_kernel::types::Part| {
-                    matches!(&part.body, Body::Call(call) if call.id == result.call)
+                    matches!(&part.body, PartBody::Call(call) if call.id == result.call)
                 };
                 prop_assert!(parts().any(answers), "{} has no call", result.call);
             }

@@ -5,13 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
-use epitome::types::{Budget, Unit};
-use epitome::{Counter, Error, Target};
+use epitome::types::{Budget, BudgetUnit};
+use epitome::{CompressionTarget, Error, TokenCounter};
 use serde::de::IgnoredAny;
 
 use super::derive::{cut, questions};
-use super::questions::Questions;
-use super::said::{said, tokens};
+use super::plain_text::{said, tokens};
+use super::questions::CaseQuestions;
 use crate::{Recording, files};
 
 /// How the two files of a prepared case end.
@@ -19,28 +19,28 @@ const MESSAGES: &str = ".messages.json";
 const QUESTIONS: &str = ".probes.json";
 
 /// A conversation, and what is asked about it.
-pub(crate) struct Case {
+pub(crate) struct EvalCase {
     pub(crate) recording: Recording,
-    pub(crate) questions: Questions,
+    pub(crate) questions: CaseQuestions,
 }
 
-impl Case {
+impl EvalCase {
     /// What a target allows; none where it asks for no size. A ratio is taken of the tokens as the
     /// score counts them, so that it means the same whatever is scored.
     pub(crate) fn budget(
         &self,
-        target: Target,
-        counter: &dyn Counter,
+        target: CompressionTarget,
+        counter: &dyn TokenCounter,
     ) -> Result<Option<Budget>, Error> {
         let (unit, most) = match target {
-            Target::Trigger => return Ok(None),
-            Target::Tokens(most) => (Unit::Tokens, most),
-            Target::Chars(most) => (Unit::Chars, most),
-            Target::Bytes(most) => (Unit::Bytes, most),
-            Target::Ratio(ratio) => {
+            CompressionTarget::Trigger => return Ok(None),
+            CompressionTarget::Tokens(most) => (BudgetUnit::Tokens, most),
+            CompressionTarget::Chars(most) => (BudgetUnit::Chars, most),
+            CompressionTarget::Bytes(most) => (BudgetUnit::Bytes, most),
+            CompressionTarget::Ratio(ratio) => {
                 let [all, pinned] = tokens(&said(&self.recording.document()?), counter);
                 let rest = all.saturating_sub(pinned) as f64 / ratio;
-                (Unit::Tokens, pinned + rest.ceil() as u64)
+                (BudgetUnit::Tokens, pinned + rest.ceil() as u64)
             }
         };
         Ok(Some(Budget { unit, most }))
@@ -68,12 +68,12 @@ pub(crate) fn name(file: &Path) -> String {
 }
 
 /// What is in the files of a case.
-pub(crate) struct Read {
+pub(crate) struct CaseFiles {
     pub(crate) messages: Vec<u8>,
     pub(crate) questions: Option<Vec<u8>>,
 }
 
-impl Read {
+impl CaseFiles {
     /// # Errors
     ///
     /// One line that says why a file cannot be read.
@@ -89,7 +89,12 @@ impl Read {
     /// # Errors
     ///
     /// One line that says why it is none.
-    pub(crate) fn case(&self, id: &str, share: f64, counter: &dyn Counter) -> Result<Case, String> {
+    pub(crate) fn case(
+        &self,
+        id: &str,
+        share: f64,
+        counter: &dyn TokenCounter,
+    ) -> Result<EvalCase, String> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let recording = Recording::read(&self.messages, None, None).map_err(|it| text(&it))?;
         if let Some(questions) = &self.questions {
@@ -97,7 +102,7 @@ impl Read {
             let questions = serde_json::from_slice::<IgnoredAny>(questions)
                 .and_then(|_| serde_json::from_slice(questions));
             let questions = questions.map_err(|error| format!("its questions: {error}"))?;
-            return Ok(Case { recording, questions });
+            return Ok(EvalCase { recording, questions });
         }
         let whole = recording.document().map_err(|it| text(&it))?;
         let messages = cut(&whole, share, counter)
@@ -110,7 +115,7 @@ impl Read {
         let questions = questions(id, source, &before, &whole, counter);
         match questions.count() {
             0 => Err("nothing of its first part is used in its second one".to_owned()),
-            _ => Ok(Case { recording: first, questions }),
+            _ => Ok(EvalCase { recording: first, questions }),
         }
     }
 }

@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use epitome::types::Role;
-use epitome::{Counter, Document};
+use epitome::{RequestDocument, TokenCounter};
 use regex::Regex;
 
-use super::names::{Kind, forms, names, neighbours, present};
-use super::questions::{Order, Questions, Reference};
-use super::said::{Said, last_typed, said};
-use super::words::{Rarity, content_words};
+use super::names::{NameKind, forms, names, neighbours, present};
+use super::plain_text::{PlainMessage, last_typed, said};
+use super::questions::{CaseQuestions, ConstraintQuestion, ReferenceQuestion};
+use super::words::{WordRarity, content_words};
 
 /// So many messages after the cut may ask for something.
 const HORIZON: usize = 150;
@@ -40,7 +40,11 @@ fn sound(regex: &str) -> Regex {
 
 /// How many messages of a recording stand before the cut at this share of its tokens; none where
 /// nothing would be left to ask for.
-pub(crate) fn cut(document: &Document<'_>, share: f64, counter: &dyn Counter) -> Option<usize> {
+pub(crate) fn cut(
+    document: &RequestDocument<'_>,
+    share: f64,
+    counter: &dyn TokenCounter,
+) -> Option<usize> {
     let turns = document.turns();
     let lead = lead(document);
     let sizes: Vec<u64> = document.entries()[lead..]
@@ -58,7 +62,7 @@ pub(crate) fn cut(document: &Document<'_>, share: f64, counter: &dyn Counter) ->
 }
 
 /// How many entries stand before the first message.
-pub(crate) fn lead(document: &Document<'_>) -> usize {
+pub(crate) fn lead(document: &RequestDocument<'_>) -> usize {
     document.lead()
 }
 
@@ -66,18 +70,18 @@ pub(crate) fn lead(document: &Document<'_>) -> usize {
 pub(crate) fn questions(
     id: &str,
     source: &str,
-    before: &Document<'_>,
-    whole: &Document<'_>,
-    counter: &dyn Counter,
-) -> Questions {
+    before: &RequestDocument<'_>,
+    whole: &RequestDocument<'_>,
+    counter: &dyn TokenCounter,
+) -> CaseQuestions {
     let (past, all) = (said(before), said(whole));
     let end = all.len().min(past.len() + HORIZON);
-    let texts: Vec<String> = past.iter().map(Said::text).collect();
-    let known = Known::of(&past, &texts, tools(whole), counter);
-    let rarity = Rarity::of(&texts);
-    let order = |text: &String| Order { need: rarity.need(text) };
+    let texts: Vec<String> = past.iter().map(PlainMessage::text).collect();
+    let known = SaidBefore::of(&past, &texts, tools(whole), counter);
+    let rarity = WordRarity::of(&texts);
+    let order = |text: &String| ConstraintQuestion { need: rarity.need(text) };
     let systems = past.iter().filter(|one| one.role == Role::System);
-    Questions {
+    CaseQuestions {
         id: id.to_owned(),
         source: source.to_owned(),
         refs: known.demanded(&all[past.len().min(end)..end]),
@@ -89,17 +93,17 @@ pub(crate) fn questions(
 }
 
 /// The names of all tools that are called: they are not remembered but offered.
-fn tools(document: &Document<'_>) -> BTreeSet<String> {
+fn tools(document: &RequestDocument<'_>) -> BTreeSet<String> {
     let calls = document.entries().iter().flat_map(|entry| entry.calls());
     calls.map(|call| call.tool.clone()).collect()
 }
 
 /// What was said before the cut.
-struct Known<'a> {
+struct SaidBefore<'a> {
     texts: &'a [String],
     system: String,
     /// Where each name stands, oldest first.
-    places: BTreeMap<String, (Kind, Vec<usize>)>,
+    places: BTreeMap<String, (NameKind, Vec<usize>)>,
     /// Each spelling, and the name that it was first a spelling of.
     spelled: BTreeMap<String, String>,
     tools: BTreeSet<String>,
@@ -108,14 +112,14 @@ struct Known<'a> {
     asked: String,
 }
 
-impl<'a> Known<'a> {
+impl<'a> SaidBefore<'a> {
     fn of(
-        past: &[Said],
+        past: &[PlainMessage],
         texts: &'a [String],
         tools: BTreeSet<String>,
-        counter: &dyn Counter,
+        counter: &dyn TokenCounter,
     ) -> Self {
-        let mut places: BTreeMap<String, (Kind, Vec<usize>)> = BTreeMap::new();
+        let mut places: BTreeMap<String, (NameKind, Vec<usize>)> = BTreeMap::new();
         let mut spelled = BTreeMap::new();
         let mut sizes = vec![0; past.len()];
         for (place, (one, text)) in past.iter().zip(texts).enumerate() {
@@ -144,8 +148,8 @@ impl<'a> Known<'a> {
     }
 
     /// The names that the assistant uses and could only remember, in the order of their use.
-    fn demanded(&self, future: &[Said]) -> Vec<Reference> {
-        let mut out: Vec<Reference> = Vec::new();
+    fn demanded(&self, future: &[PlainMessage]) -> Vec<ReferenceQuestion> {
+        let mut out: Vec<ReferenceQuestion> = Vec::new();
         let mut seen = BTreeSet::new();
         let mut asked = self.asked.clone();
         for one in future {
@@ -170,11 +174,11 @@ impl<'a> Known<'a> {
     fn reference(
         &self,
         name: &str,
-        kind: Kind,
-        said: &Said,
+        kind: NameKind,
+        said: &PlainMessage,
         text: &str,
         asked: &str,
-    ) -> Option<Reference> {
+    ) -> Option<ReferenceQuestion> {
         if self.tools.contains(name) || present(name, kind, &self.system).is_some() {
             return None;
         }
@@ -196,7 +200,7 @@ impl<'a> Known<'a> {
         }
         let reply = clipped(&said.content.replace(name, " "), PART);
         let query = format!("{asked}\n{reply}");
-        Some(Reference {
+        Some(ReferenceQuestion {
             name: name.to_owned(),
             kind,
             far: places.last().is_some_and(|last| *last < self.tail),
@@ -207,7 +211,7 @@ impl<'a> Known<'a> {
 }
 
 /// The sentences in which people order or forbid something. What is pasted is no order.
-fn orders(past: &[Said]) -> Vec<String> {
+fn orders(past: &[PlainMessage]) -> Vec<String> {
     const PASTED: usize = 4000;
     let mut out: Vec<String> = Vec::new();
     for one in past.iter().filter(|one| one.role == Role::User) {
@@ -249,12 +253,12 @@ mod tests {
         {"role":"user","content":"Look at 4711 again."},
         {"role":"assistant","content":"4711 and open_socket are fine, new_name is new."}]"#;
 
-    fn check(share: f64, messages: usize, names: &[&str]) -> Questions {
-        let whole = Document::parse(CHAT.as_bytes(), Format::OpenAi).unwrap();
+    fn check(share: f64, messages: usize, names: &[&str]) -> CaseQuestions {
+        let whole = RequestDocument::parse(CHAT.as_bytes(), Format::OpenAi).unwrap();
         let counter = FixedCounter::Words;
         assert_eq!(cut(&whole, share, &counter), Some(messages));
         let bytes = whole.prefix(messages);
-        let before = Document::parse(&bytes, Format::OpenAi).unwrap();
+        let before = RequestDocument::parse(&bytes, Format::OpenAi).unwrap();
         let found = questions("x", "y", &before, &whole, &counter);
         let asked: Vec<_> = found.refs.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(asked, names);
@@ -284,7 +288,7 @@ mod tests {
 
     #[test]
     fn nothing_is_cut_at_the_end() {
-        let whole = Document::parse(CHAT.as_bytes(), Format::OpenAi).unwrap();
+        let whole = RequestDocument::parse(CHAT.as_bytes(), Format::OpenAi).unwrap();
         assert_eq!(cut(&whole, 0.99, &FixedCounter::Words), None);
     }
 }

@@ -6,9 +6,9 @@
 mod case;
 mod derive;
 mod names;
+mod plain_text;
 mod questions;
 mod row;
-mod said;
 mod score;
 mod strategy;
 mod summary;
@@ -23,16 +23,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use epitome::{Archive, Counter, Format, Store, StoreError, TornLine, untorn};
+use epitome::{Format, OriginalStore, SessionArchive, StoreError, TokenCounter, TornLine, untorn};
 
-pub use row::{Group, Row};
-pub use score::Score;
-pub use strategy::{Played, Strategy};
-pub use summary::{Estimate, Means, Summary};
+pub use row::{EvalRow, WorkKind};
+pub use score::EvalScore;
+pub use strategy::{ReplayFigures, Strategy};
+pub use summary::{MeanInterval, StrategyMeans, StrategySummary};
 
-use crate::find::{Candidates, Skipped};
-use crate::{Setup, files};
-use case::{Case, Read};
+use crate::find::{RecordingCandidates, SkippedFile};
+use crate::{ReplaySetup, files};
+use case::{CaseFiles, EvalCase};
 use row::Judged;
 
 /// What is compared, and how.
@@ -40,7 +40,7 @@ pub struct Comparison {
     /// The strategies, in the order of the rows.
     pub strategies: Vec<Strategy>,
     /// Budget, window and model of all of them; its profile gives the baselines their numbers.
-    pub setup: Setup,
+    pub setup: ReplaySetup,
     /// Where a recording without questions is cut, as a share of its tokens.
     pub cut: f64,
     /// Conversations at a time; as many as there are cores unless told otherwise.
@@ -50,9 +50,9 @@ pub struct Comparison {
 }
 
 /// What a host does for a comparison. Everything is called from several threads at once.
-pub trait Bench: Sync {
+pub trait EvalHost: Sync {
     /// Keeps what leaves a prompt.
-    type Store: Archive + Store + 'static;
+    type Store: SessionArchive + OriginalStore + 'static;
 
     /// An empty store for a pair.
     ///
@@ -63,14 +63,14 @@ pub trait Bench: Sync {
 
     /// The row of a pair that was finished before under this key: same input, questions, options
     /// and version.
-    fn known(&self, key: &str, profile: &str, id: &str) -> Option<Row>;
+    fn known(&self, key: &str, profile: &str, id: &str) -> Option<EvalRow>;
 
     /// A pair is done, with the prompt that is sent in the end, where there is one.
     ///
     /// # Errors
     ///
     /// One line that says why it cannot be written down; the comparison ends with it.
-    fn done(&self, key: &str, row: &Row, prompt: Option<&[u8]>) -> Result<(), String>;
+    fn done(&self, key: &str, row: &EvalRow, prompt: Option<&[u8]>) -> Result<(), String>;
 
     /// So many pairs are done by now, of so many; one of them was the conversation `id`.
     fn progress(&self, done: usize, of: usize, id: &str);
@@ -81,41 +81,50 @@ pub trait Bench: Sync {
 
 /// What a comparison comes to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Compared {
+pub struct ComparisonResult {
     /// All pairs, by conversation.
-    pub rows: Vec<Row>,
+    pub rows: Vec<EvalRow>,
     /// The means of each strategy, in the order of the strategies.
-    pub summaries: Vec<Summary>,
+    pub summaries: Vec<StrategySummary>,
     /// Files that hold no conversation, or nothing to ask.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFile>,
     /// Recordings whose last line is not whole, which are read up to there.
-    pub torn: Vec<Skipped>,
+    pub torn: Vec<SkippedFile>,
     /// Pairs that failed: a fault of this program, or of the disk.
-    pub failed: Vec<Skipped>,
+    pub failed: Vec<SkippedFile>,
 }
 
 /// Compares strategies on the candidates.
-pub fn ab<B: Bench>(candidates: Candidates, comparison: &Comparison, bench: &B) -> Compared {
-    let Candidates { files, mut skipped } = candidates;
+pub fn ab<B: EvalHost>(
+    candidates: RecordingCandidates,
+    comparison: &Comparison,
+    bench: &B,
+) -> ComparisonResult {
+    let RecordingCandidates { files, mut skipped } = candidates;
     let files: Vec<_> = files.into_iter().filter(|file| !case::is_questions(file)).collect();
     let ids = ids(&files);
-    let work = Work { comparison, bench, counter: strategy::counter(), done: AtomicUsize::new(0) };
-    let mut out = Compared::default();
+    let work =
+        EvalQueue { comparison, bench, counter: strategy::counter(), done: AtomicUsize::new(0) };
+    let mut out = ComparisonResult::default();
     for (file, outcome) in files.iter().zip(work.all(&files, &ids)) {
         match outcome {
-            Outcome::Rows(rows, torn) => {
+            EvalFileOutcome::Rows(rows, torn) => {
                 let reason = torn.map(|torn| torn.to_string());
-                out.torn.extend(reason.map(|reason| Skipped { file: file.clone(), reason }));
+                out.torn.extend(reason.map(|reason| SkippedFile { file: file.clone(), reason }));
                 out.rows.extend(rows);
             }
-            Outcome::Skipped(reason) => skipped.push(Skipped { file: file.clone(), reason }),
-            Outcome::Failed(reason) => out.failed.push(Skipped { file: file.clone(), reason }),
+            EvalFileOutcome::Skipped(reason) => {
+                skipped.push(SkippedFile { file: file.clone(), reason })
+            }
+            EvalFileOutcome::Failed(reason) => {
+                out.failed.push(SkippedFile { file: file.clone(), reason })
+            }
         }
     }
     out.skipped = skipped;
     let summary = |strategy: &Strategy| {
         let rows: Vec<_> = out.rows.iter().filter(|row| row.profile == strategy.name()).collect();
-        Summary::of(strategy.name(), &strategy.config(), &rows)
+        StrategySummary::of(strategy.name(), &strategy.config(), &rows)
     };
     out.summaries = comparison.strategies.iter().map(summary).collect();
     out
@@ -134,22 +143,22 @@ fn ids(files: &[PathBuf]) -> Vec<String> {
 }
 
 /// What became of one file.
-enum Outcome {
-    Rows(Vec<Row>, Option<TornLine>),
+enum EvalFileOutcome {
+    Rows(Vec<EvalRow>, Option<TornLine>),
     Skipped(String),
     Failed(String),
 }
 
-struct Work<'a, B> {
+struct EvalQueue<'a, B> {
     comparison: &'a Comparison,
     bench: &'a B,
-    counter: Arc<dyn Counter>,
+    counter: Arc<dyn TokenCounter>,
     done: AtomicUsize,
 }
 
-impl<B: Bench> Work<'_, B> {
+impl<B: EvalHost> EvalQueue<'_, B> {
     /// The outcomes, in the order of the files.
-    fn all(&self, files: &[PathBuf], ids: &[String]) -> Vec<Outcome> {
+    fn all(&self, files: &[PathBuf], ids: &[String]) -> Vec<EvalFileOutcome> {
         let cores = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
         let threads = self.comparison.threads.unwrap_or_else(cores).get().min(files.len());
         // The largest first, so that no thread is left alone with one at the end.
@@ -171,7 +180,7 @@ impl<B: Bench> Work<'_, B> {
         outcomes.into_iter().map(|(_, outcome)| outcome).collect()
     }
 
-    fn one(&self, file: &std::path::Path, id: &str, files: usize) -> Outcome {
+    fn one(&self, file: &std::path::Path, id: &str, files: usize) -> EvalFileOutcome {
         let strategies = &self.comparison.strategies;
         let told = AtomicUsize::new(0);
         let tell = || {
@@ -184,11 +193,11 @@ impl<B: Bench> Work<'_, B> {
         outcome
     }
 
-    fn rows(&self, file: &std::path::Path, id: &str, tell: &dyn Fn()) -> Outcome {
+    fn rows(&self, file: &std::path::Path, id: &str, tell: &dyn Fn()) -> EvalFileOutcome {
         let Comparison { strategies, cut, max_input, .. } = self.comparison;
-        let read = match Read::from(file, *max_input) {
+        let read = match CaseFiles::from(file, *max_input) {
             Ok(read) => read,
-            Err(reason) => return Outcome::Skipped(one_line(&reason)),
+            Err(reason) => return EvalFileOutcome::Skipped(one_line(&reason)),
         };
         // Only what is not known yet needs the questions.
         let mut case = None;
@@ -202,14 +211,14 @@ impl<B: Bench> Work<'_, B> {
                         Some(case) => &*case,
                         none => match read.case(id, *cut, &*self.counter) {
                             Ok(found) => none.insert(found),
-                            Err(reason) => return Outcome::Skipped(one_line(&reason)),
+                            Err(reason) => return EvalFileOutcome::Skipped(one_line(&reason)),
                         },
                     };
                     match self.row(strategy, case, id, &key) {
                         Ok(row) => row,
                         Err(reason) => {
                             let name = strategy.name();
-                            return Outcome::Failed(one_line(&format!("{name}: {reason}")));
+                            return EvalFileOutcome::Failed(one_line(&format!("{name}: {reason}")));
                         }
                     }
                 }
@@ -217,10 +226,16 @@ impl<B: Bench> Work<'_, B> {
             rows.push(row);
             tell();
         }
-        Outcome::Rows(rows, untorn(&read.messages).1)
+        EvalFileOutcome::Rows(rows, untorn(&read.messages).1)
     }
 
-    fn row(&self, strategy: &Strategy, case: &Case, id: &str, key: &str) -> Result<Row, String> {
+    fn row(
+        &self,
+        strategy: &Strategy,
+        case: &EvalCase,
+        id: &str,
+        key: &str,
+    ) -> Result<EvalRow, String> {
         let setup = strategy.setup(&self.comparison.setup);
         let budget = case.budget(setup.target, &*self.counter).map_err(|it| it.to_string())?;
         let store = self.bench.store(strategy.name(), id).map_err(|it| it.to_string())?;
@@ -237,15 +252,15 @@ impl<B: Bench> Work<'_, B> {
             counter: &*self.counter,
         };
         let row = judged.row(strategy.name(), sends, &*store, elapsed_ms);
-        let row = Row { id: id.to_owned(), ..row.map_err(|error| error.to_string())? };
+        let row = EvalRow { id: id.to_owned(), ..row.map_err(|error| error.to_string())? };
         self.bench.done(key, &row, prompt.as_deref())?;
         Ok(row)
     }
 
     /// What a row depends on, in short.
-    fn key(&self, strategy: &Strategy, read: &Read, id: &str) -> String {
+    fn key(&self, strategy: &Strategy, read: &CaseFiles, id: &str) -> String {
         let Comparison { setup, cut, .. } = self.comparison;
-        let Setup { window, target, model, style, keep_recent, .. } = setup;
+        let ReplaySetup { window, target, model, style, keep_recent, .. } = setup;
         let profile = strategy.setup(setup).profile;
         let limits = Format::PROVIDERS.map(|format| profile.window().limit(&profile, format));
         let options = (window, limits, target, model, style, keep_recent, cut);

@@ -18,7 +18,7 @@ const REACH: usize = 400;
 /// What a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub(crate) enum NameKind {
     Url,
     Email,
     Path,
@@ -29,7 +29,7 @@ pub(crate) enum Kind {
     Id,
 }
 
-impl Kind {
+impl NameKind {
     /// Whether the pieces of such a name are no names of their own.
     fn is_whole(self) -> bool {
         matches!(self, Self::Url | Self::Email | Self::Path | Self::File)
@@ -39,7 +39,7 @@ impl Kind {
 /// How names of one kind are found. A regular expression cannot look around itself here, so what
 /// may not stand before a name, and what a name must hold, are asked beside it.
 struct Pattern {
-    kind: Kind,
+    kind: NameKind,
     regex: Regex,
     /// What may not stand right before it.
     not_after: fn(char) -> bool,
@@ -66,21 +66,21 @@ static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     ];
     let error = r"\b[A-Z]\w*(?:Error|Exception|Warning|Failure)\b|\b(?:E|W|F|TS|CS|C)\d{3,5}\b|\bENO[A-Z]+\b";
     [
-        (Kind::Url, r#"https?://[^\s"'<>)\]}`|]+"#.to_owned(), anywhere),
-        (Kind::Email, r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b".to_owned(), anywhere),
-        (Kind::Path, r"(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+-]*\w".to_owned(), in_path),
-        (Kind::File, file, anywhere),
-        (Kind::Error, error.to_owned(), anywhere),
-        (Kind::Flag, r"--[a-z][a-z0-9]+(?:-[a-z0-9]+)*\b".to_owned(), in_flag),
-        (Kind::Ident, ident.join("|"), anywhere),
-        (Kind::Id, id, anywhere),
+        (NameKind::Url, r#"https?://[^\s"'<>)\]}`|]+"#.to_owned(), anywhere),
+        (NameKind::Email, r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b".to_owned(), anywhere),
+        (NameKind::Path, r"(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+-]*\w".to_owned(), in_path),
+        (NameKind::File, file, anywhere),
+        (NameKind::Error, error.to_owned(), anywhere),
+        (NameKind::Flag, r"--[a-z][a-z0-9]+(?:-[a-z0-9]+)*\b".to_owned(), in_flag),
+        (NameKind::Ident, ident.join("|"), anywhere),
+        (NameKind::Id, id, anywhere),
     ]
     .into_iter()
     .map(|(kind, regex, not_after)| Pattern {
         kind,
         regex: compiled(&regex),
         not_after,
-        otherwise: (kind == Kind::Id).then(|| compiled(&format!("^(?:{figures})"))),
+        otherwise: (kind == NameKind::Id).then(|| compiled(&format!("^(?:{figures})"))),
     })
     .collect()
 });
@@ -145,15 +145,15 @@ impl Pattern {
 }
 
 /// The names in a text, each once, in the order in which they are found.
-pub(crate) fn names(text: &str) -> Vec<(String, Kind)> {
-    let mut out: Vec<(String, Kind)> = Vec::new();
+pub(crate) fn names(text: &str) -> Vec<(String, NameKind)> {
+    let mut out: Vec<(String, NameKind)> = Vec::new();
     let mut known = BTreeSet::new();
     let mut text = text.to_owned();
     for pattern in PATTERNS.iter() {
         let mut gone = Vec::new();
         for (start, end) in pattern.find(&text) {
             let name = text[start..end].trim_matches(|c| ".,;:!?)]}\"'`*".contains(c));
-            if pattern.kind == Kind::Path && !is_path(name) || name.chars().count() < 3 {
+            if pattern.kind == NameKind::Path && !is_path(name) || name.chars().count() < 3 {
                 continue;
             }
             if known.insert(name.to_owned()) {
@@ -183,9 +183,9 @@ fn is_path(name: &str) -> bool {
 }
 
 /// The spellings under which a name counts as itself: a path by its last two parts too.
-pub(crate) fn forms(name: &str, kind: Kind) -> Vec<String> {
+pub(crate) fn forms(name: &str, kind: NameKind) -> Vec<String> {
     let mut out = vec![name.to_owned()];
-    if kind == Kind::Path {
+    if kind == NameKind::Path {
         let parts: Vec<_> =
             name.split('/').filter(|part| !matches!(*part, "" | "." | ".." | "~")).collect();
         if let [.., folder, file] = &*parts {
@@ -196,7 +196,7 @@ pub(crate) fn forms(name: &str, kind: Kind) -> Vec<String> {
 }
 
 /// Where a name stands in a text, as a word of its own.
-pub(crate) fn present(name: &str, kind: Kind, text: &str) -> Option<usize> {
+pub(crate) fn present(name: &str, kind: NameKind, text: &str) -> Option<usize> {
     forms(name, kind).iter().find_map(|form| {
         let joins = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
         let (first, last) = (joins(form.chars().next()), joins(form.chars().next_back()));
@@ -215,7 +215,7 @@ pub(crate) fn present(name: &str, kind: Kind, text: &str) -> Option<usize> {
 }
 
 /// All places of a name, the next one looked for behind the first character of the one before.
-pub(crate) fn places(name: &str, kind: Kind, text: &str) -> impl Iterator<Item = usize> {
+pub(crate) fn places(name: &str, kind: NameKind, text: &str) -> impl Iterator<Item = usize> {
     let mut from = 0;
     std::iter::from_fn(move || {
         let place = from + present(name, kind, text.get(from..)?)?;
@@ -269,7 +269,7 @@ fn is_word(c: char) -> bool {
 mod tests {
     use super::*;
 
-    fn check(text: &str, expected: &[(&str, Kind)]) {
+    fn check(text: &str, expected: &[(&str, NameKind)]) {
         let expected: Vec<_> =
             expected.iter().map(|(name, kind)| ((*name).to_owned(), *kind)).collect();
         assert_eq!(names(text), expected, "{text}");
@@ -277,32 +277,32 @@ mod tests {
 
     #[test]
     fn every_kind_is_found() {
-        check("see https://a.io/x/y.html.", &[("https://a.io/x/y.html", Kind::Url)]);
-        check("write to jo@mail.example.com", &[("jo@mail.example.com", Kind::Email)]);
+        check("see https://a.io/x/y.html.", &[("https://a.io/x/y.html", NameKind::Url)]);
+        check("write to jo@mail.example.com", &[("jo@mail.example.com", NameKind::Email)]);
         check(
             "in src/net/pool.rs and ~/bin/run.sh",
-            &[("src/net/pool.rs", Kind::Path), ("~/bin/run.sh", Kind::Path)],
+            &[("src/net/pool.rs", NameKind::Path), ("~/bin/run.sh", NameKind::Path)],
         );
-        check("open Cargo.toml", &[("Cargo.toml", Kind::File)]);
-        check("a KeyError, E0382", &[("KeyError", Kind::Error), ("E0382", Kind::Error)]);
-        check("use --no-verify", &[("--no-verify", Kind::Flag)]);
+        check("open Cargo.toml", &[("Cargo.toml", NameKind::File)]);
+        check("a KeyError, E0382", &[("KeyError", NameKind::Error), ("E0382", NameKind::Error)]);
+        check("use --no-verify", &[("--no-verify", NameKind::Flag)]);
         check(
             "max_size, readFile, HttpPool, os.path.join(x)",
             &[
-                ("max_size", Kind::Ident),
-                ("readFile", Kind::Ident),
-                ("HttpPool", Kind::Ident),
-                ("os.path.join", Kind::Ident),
+                ("max_size", NameKind::Ident),
+                ("readFile", NameKind::Ident),
+                ("HttpPool", NameKind::Ident),
+                ("os.path.join", NameKind::Ident),
             ],
         );
         check(
             "order A1B2C, $1,200.50, 3.14, 4711, 2024-05-15",
             &[
-                ("A1B2C", Kind::Id),
-                ("$1,200.50", Kind::Id),
-                ("3.14", Kind::Id),
-                ("4711", Kind::Id),
-                ("2024", Kind::Id),
+                ("A1B2C", NameKind::Id),
+                ("$1,200.50", NameKind::Id),
+                ("3.14", NameKind::Id),
+                ("4711", NameKind::Id),
+                ("2024", NameKind::Id),
             ],
         );
     }
@@ -318,10 +318,10 @@ mod tests {
         let check = |name: &str, kind, text: &str, place| {
             assert_eq!(present(name, kind, text), place, "{text}");
         };
-        check("4711", Kind::Id, "x4711 4711", Some(6));
-        check("a/b/c.rs", Kind::Path, "see b/c.rs", Some(4));
-        check("a/b/c.rs", Kind::Path, "see c.rs", None);
-        assert_eq!(places("ab", Kind::Ident, "ab ab_ ab").collect::<Vec<_>>(), [0, 7]);
+        check("4711", NameKind::Id, "x4711 4711", Some(6));
+        check("a/b/c.rs", NameKind::Path, "see b/c.rs", Some(4));
+        check("a/b/c.rs", NameKind::Path, "see c.rs", None);
+        assert_eq!(places("ab", NameKind::Ident, "ab ab_ ab").collect::<Vec<_>>(), [0, 7]);
     }
 
     #[test]

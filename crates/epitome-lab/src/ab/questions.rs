@@ -7,21 +7,21 @@
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::names::Kind;
+use super::names::NameKind;
 use super::words::Need;
 
 /// The questions about one conversation.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub(crate) struct Questions {
+pub(crate) struct CaseQuestions {
     pub(crate) id: String,
     /// Where the conversation is from.
     pub(crate) source: String,
     #[serde(default)]
-    pub(crate) refs: Vec<Reference>,
+    pub(crate) refs: Vec<ReferenceQuestion>,
     #[serde(default)]
-    pub(crate) directives: Vec<Order>,
+    pub(crate) directives: Vec<ConstraintQuestion>,
     #[serde(default)]
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<QuestionItem>,
     /// Texts that must still be there, the system's and the last one that was typed.
     #[serde(default)]
     pub(crate) system: Vec<String>,
@@ -31,10 +31,10 @@ pub(crate) struct Questions {
 
 /// A name that the assistant used after the cut and that it could only remember.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct Reference {
+pub(crate) struct ReferenceQuestion {
     #[serde(rename = "ref")]
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: NameKind,
     /// Whether it was last said outside the newest eighth.
     pub(crate) far: bool,
     /// Words that stood around it.
@@ -45,19 +45,19 @@ pub(crate) struct Reference {
 
 /// A sentence in which a person orders or forbids something.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct Order {
+pub(crate) struct ConstraintQuestion {
     #[serde(deserialize_with = "in_order")]
     pub(crate) need: Need,
 }
 
 /// A question, and what must be there to answer it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(crate) struct Item {
+pub(crate) struct QuestionItem {
     pub(crate) question: String,
-    pub(crate) evidence: Vec<Order>,
+    pub(crate) evidence: Vec<ConstraintQuestion>,
 }
 
-impl Questions {
+impl CaseQuestions {
     /// Whether a conversation of people is asked about, not the work of an agent.
     pub(crate) fn is_chat(&self) -> bool {
         !self.items.is_empty()

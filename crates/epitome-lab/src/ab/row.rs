@@ -3,16 +3,19 @@
 //! Invariant: everything but the time depends on the conversation, the questions and the setup
 //! alone. What may not be sent is scored all the same, and named.
 
-use epitome::types::{Budget, MustKeep, Role, Unit};
-use epitome::{Archive, Counter, Document, Error, Format, Gauge, Sizes, Store, scope, validate};
+use epitome::types::{Budget, BudgetUnit, FactCounts, Role};
+use epitome::{
+    Error, Format, OriginalStore, RequestDocument, SessionArchive, SizeGauge, ThreadSizes,
+    TokenCounter, scope, validate,
+};
 use serde::{Deserialize, Serialize};
 
-use super::questions::Questions;
-use super::said::{Said, said, tokens};
-use super::score::{Score, score};
-use super::strategy::{Played, Sends};
+use super::plain_text::{PlainMessage, said, tokens};
+use super::questions::CaseQuestions;
+use super::score::{EvalScore, score};
+use super::strategy::{ReplayFigures, Sends};
 use crate::facts::SearchedStore;
-use crate::{Setup, lost};
+use crate::{ReplaySetup, lost};
 
 /// A prompt may be so much larger than its budget in tokens, and by so many.
 const FORGIVEN: f64 = 1.02;
@@ -22,7 +25,7 @@ const SEARCH: u64 = 1000;
 
 /// The figures of one strategy on one conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct EvalRow {
     /// The strategy.
     pub profile: String,
     /// The conversation.
@@ -30,7 +33,7 @@ pub struct Row {
     /// Where it is from: the name of a collection, a client or a format.
     pub source: String,
     /// The kind of work: `chat`, `coding` or `service`.
-    pub group: Group,
+    pub group: WorkKind,
     /// Tokens of the conversation: text, call arguments and 4 a message.
     pub tokens_before: u64,
     /// Tokens of what is sent in the end.
@@ -41,14 +44,14 @@ pub struct Row {
     pub faults: Vec<String>,
     /// How much of what is asked later is still there.
     #[serde(flatten)]
-    pub score: Score,
+    pub score: EvalScore,
     /// Which must-keep facts are still there, and how many others a search finds.
-    pub must_keep: MustKeep,
+    pub must_keep: FactCounts,
     /// Facts that are neither there nor found.
     pub lost: u64,
     /// What the replay came to, where it was one.
     #[serde(flatten)]
-    pub played: Option<Played>,
+    pub played: Option<ReplayFigures>,
     /// Time that the strategy took, in milliseconds.
     pub elapsed_ms: f64,
 }
@@ -56,7 +59,7 @@ pub struct Row {
 /// A kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Group {
+pub enum WorkKind {
     /// Talk between people, or with an assistant that only talks.
     Chat,
     /// Agents that work on code.
@@ -65,7 +68,7 @@ pub enum Group {
     Service,
 }
 
-impl Group {
+impl WorkKind {
     /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 3] = [Self::Chat, Self::Coding, Self::Service];
 
@@ -79,7 +82,7 @@ impl Group {
     }
 
     /// Agents work on code unless their collection is of another trade.
-    pub(crate) fn of(questions: &Questions) -> Self {
+    pub(crate) fn of(questions: &CaseQuestions) -> Self {
         const SERVICE: [&str; 2] = ["tau-bench", "tau2-bench"];
         match questions.is_chat() {
             true => Self::Chat,
@@ -91,28 +94,30 @@ impl Group {
 
 /// What a row is made of.
 pub(crate) struct Judged<'a> {
-    pub(crate) questions: &'a Questions,
-    pub(crate) setup: &'a Setup,
+    pub(crate) questions: &'a CaseQuestions,
+    pub(crate) setup: &'a ReplaySetup,
     pub(crate) budget: Option<Budget>,
     pub(crate) format: Format,
-    pub(crate) counter: &'a dyn Counter,
+    pub(crate) counter: &'a dyn TokenCounter,
 }
 
 impl Judged<'_> {
     /// The row of what a strategy sends.
-    pub(crate) fn row<S: Archive + Store>(
+    pub(crate) fn row<S: SessionArchive + OriginalStore>(
         &self,
         profile: &str,
         sends: Sends,
         store: &S,
         elapsed_ms: f64,
-    ) -> Result<Row, Error> {
+    ) -> Result<EvalRow, Error> {
         let Sends { prompt, of, played, faults: mut found } = sends;
-        let of = Document::parse(&of, self.format)?;
+        let of = RequestDocument::parse(&of, self.format)?;
         let before = said(&of);
         let [tokens_before, tokens_pinned] = tokens(&before, self.counter);
-        let after =
-            prompt.as_deref().map(|bytes| Document::parse(bytes, self.format)).transpose()?;
+        let after = prompt
+            .as_deref()
+            .map(|bytes| RequestDocument::parse(bytes, self.format))
+            .transpose()?;
         let sent = after.as_ref().map(said).unwrap_or_default();
         let [tokens_after, _] = tokens(&sent, self.counter);
         if let Some(after) = &after {
@@ -120,7 +125,7 @@ impl Judged<'_> {
             found.extend(self.changed(&sent));
             found.extend(broken(&of, after));
         }
-        if let Some(Played { oversized, turns, .. }) = &played
+        if let Some(ReplayFigures { oversized, turns, .. }) = &played
             && *oversized > 0
         {
             found.push(format!("{oversized} of {turns} prompts exceed the limit"));
@@ -133,11 +138,11 @@ impl Judged<'_> {
         let left = after.as_ref().map(|after| after.entries()).unwrap_or_default();
         let searched = SearchedStore { store, scope: &scope, counter: self.counter };
         let must_keep = searched.must_keep(of.entries(), left, &[])?.kept;
-        Ok(Row {
+        Ok(EvalRow {
             profile: profile.to_owned(),
             id: self.questions.id.clone(),
             source: self.questions.source.clone(),
-            group: Group::of(self.questions),
+            group: WorkKind::of(self.questions),
             tokens_before,
             tokens_after,
             tokens_pinned,
@@ -152,19 +157,21 @@ impl Judged<'_> {
 
     /// Whether a prompt exceeds the hard budget; a little is forgiven in tokens, for they may be
     /// counted in other pieces.
-    fn over(&self, tokens: u64, prompt: &Document<'_>) -> Option<String> {
+    fn over(&self, tokens: u64, prompt: &RequestDocument<'_>) -> Option<String> {
         let budget = self.budget?;
-        let gauge = Gauge { counter: self.counter, unit: budget.unit };
+        let gauge = SizeGauge { counter: self.counter, unit: budget.unit };
         let (size, most) = match budget.unit {
-            Unit::Tokens => (tokens, (budget.most as f64 * FORGIVEN) as u64 + SPARE),
-            Unit::Chars => (Sizes::of(prompt.entries(), gauge, 0).total(), budget.most),
-            Unit::Bytes => (prompt.bytes().len() as u64, budget.most),
+            BudgetUnit::Tokens => (tokens, (budget.most as f64 * FORGIVEN) as u64 + SPARE),
+            BudgetUnit::Chars => {
+                (ThreadSizes::measure(prompt.entries(), gauge, 0).total(), budget.most)
+            }
+            BudgetUnit::Bytes => (prompt.bytes().len() as u64, budget.most),
         };
         (size > most).then(|| format!("over budget: {size} of {budget}"))
     }
 
     /// Texts that had to stay and are not there.
-    fn changed(&self, prompt: &[Said]) -> Vec<String> {
+    fn changed(&self, prompt: &[PlainMessage]) -> Vec<String> {
         let says = |role, text: &str| {
             let text = text.trim();
             prompt.iter().any(|one| one.role == role && one.content.contains(text))
@@ -182,13 +189,13 @@ impl Judged<'_> {
 }
 
 /// The first rule of the provider that is broken more often than before.
-fn broken(before: &Document<'_>, after: &Document<'_>) -> Option<String> {
-    let of = |document: &Document<'_>| {
+fn broken(before: &RequestDocument<'_>, after: &RequestDocument<'_>) -> Option<String> {
+    let of = |document: &RequestDocument<'_>| {
         validate(document.format(), document.bytes()).err().unwrap_or_default()
     };
     let (known, found) = (of(before), of(after));
     let more = found.iter().find(|one| {
-        let count = |all: &[epitome::Violation]| {
+        let count = |all: &[epitome::RuleViolation]| {
             all.iter().filter(|other| other.hazard == one.hazard).count()
         };
         count(&found) > count(&known)

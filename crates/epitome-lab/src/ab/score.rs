@@ -11,9 +11,9 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::names::{around, end_of, neighbours, places, present};
-use super::questions::{Order, Questions, Reference};
-use super::said::Said;
-use super::words::Windows;
+use super::plain_text::PlainMessage;
+use super::questions::{CaseQuestions, ConstraintQuestion, ReferenceQuestion};
+use super::words::TextWindows;
 
 /// The share of the words that are needed from which on something counts as said.
 const ENOUGH: f64 = 0.70;
@@ -27,7 +27,7 @@ const REACH: usize = 160;
 
 /// What was found, each with how many it was looked for; shares of nothing are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Score {
+pub struct EvalScore {
     /// Questions, or names that were used later.
     pub n: usize,
     /// Share of them that the prompt answers, or names.
@@ -48,7 +48,7 @@ pub struct Score {
     pub spanned: Option<f64>,
 }
 
-impl Score {
+impl EvalScore {
     /// The one figure: names with their surroundings, or questions that are answered.
     pub fn headline(&self) -> Option<f64> {
         self.bound.or(self.recall)
@@ -57,14 +57,14 @@ impl Score {
 
 /// Scores a prompt. `search` answers one question with what it finds.
 pub(crate) fn score<E>(
-    questions: &Questions,
-    before: &[Said],
-    prompt: &[Said],
+    questions: &CaseQuestions,
+    before: &[PlainMessage],
+    prompt: &[PlainMessage],
     mut search: impl FnMut(&str) -> Result<Vec<String>, E>,
-) -> Result<Score, E> {
+) -> Result<EvalScore, E> {
     let talk: Vec<String> =
-        prompt.iter().filter(|one| one.role != Role::System).map(Said::text).collect();
-    let windows = Windows::new(&talk);
+        prompt.iter().filter(|one| one.role != Role::System).map(PlainMessage::text).collect();
+    let windows = TextWindows::new(&talk);
     if questions.is_chat() {
         return answers(questions, &windows, search);
     }
@@ -84,7 +84,7 @@ pub(crate) fn score<E>(
     }
     let (n, n_far) = (questions.refs.len(), questions.refs.iter().filter(|one| one.far).count());
     let kept = questions.directives.iter().filter(|order| says(&windows, order)).count();
-    Ok(Score {
+    Ok(EvalScore {
         n,
         recall: share(named, n),
         bound: share(bound, n),
@@ -98,10 +98,10 @@ pub(crate) fn score<E>(
 }
 
 fn answers<E>(
-    questions: &Questions,
-    windows: &Windows,
+    questions: &CaseQuestions,
+    windows: &TextWindows,
     mut search: impl FnMut(&str) -> Result<Vec<String>, E>,
-) -> Result<Score, E> {
+) -> Result<EvalScore, E> {
     let (mut here, mut back) = (0, 0);
     for item in &questions.items {
         let missing: Vec<_> = item.evidence.iter().filter(|one| !says(windows, one)).collect();
@@ -109,17 +109,17 @@ fn answers<E>(
         back += usize::from(match missing.is_empty() {
             true => true,
             false => {
-                let found = Windows::new(search(&item.question)?);
+                let found = TextWindows::new(search(&item.question)?);
                 missing.into_iter().all(|one| says(&found, one))
             }
         });
     }
     let n = questions.items.len();
     let (recall, recall_search) = (share(here, n), share(back, n));
-    Ok(Score { n, recall, recall_search, ..Score::default() })
+    Ok(EvalScore { n, recall, recall_search, ..EvalScore::default() })
 }
 
-fn says(windows: &Windows, order: &Order) -> bool {
+fn says(windows: &TextWindows, order: &ConstraintQuestion) -> bool {
     windows.best(&order.need) >= ENOUGH
 }
 
@@ -129,7 +129,7 @@ fn share(part: usize, whole: usize) -> Option<f64> {
 
 /// Whether a name stands somewhere with words of its surroundings, so that a bare list of names
 /// earns little.
-fn is_bound(one: &Reference, text: &str) -> bool {
+fn is_bound(one: &ReferenceQuestion, text: &str) -> bool {
     let context: BTreeSet<&str> = one.context.iter().map(String::as_str).collect();
     let need = NEAR.min(context.len());
     places(&one.name, one.kind, text).any(|place| {
@@ -141,12 +141,12 @@ fn is_bound(one: &Reference, text: &str) -> bool {
 }
 
 /// How many names stand there as they stood before, with neighbouring words.
-fn spanned(questions: &Questions, before: &[Said], text: &str) -> usize {
+fn spanned(questions: &CaseQuestions, before: &[PlainMessage], text: &str) -> usize {
     let sides = before.iter().map(|one| {
         format!("{} | {}", tokens(&one.content).join(" "), tokens(&one.arguments).join(" "))
     });
     let before = format!(" {} ", sides.collect::<Vec<_>>().join(" | "));
-    let stands = |one: &Reference| {
+    let stands = |one: &ReferenceQuestion| {
         let middle = tokens(&one.name);
         places(&one.name, one.kind, text).take(TRIES).any(|place| {
             let end = end_of(text, place, one.name.chars().count());
@@ -179,16 +179,16 @@ fn tokens(text: &str) -> Vec<&str> {
 mod tests {
     use std::convert::Infallible;
 
-    use super::super::names::Kind;
-    use super::super::questions::Item;
+    use super::super::names::NameKind;
+    use super::super::questions::QuestionItem;
     use super::*;
 
-    fn said(role: Role, text: &str) -> Said {
-        Said { role, content: text.to_owned(), arguments: String::new() }
+    fn said(role: Role, text: &str) -> PlainMessage {
+        PlainMessage { role, content: text.to_owned(), arguments: String::new() }
     }
 
-    fn asked() -> Questions {
-        let name = |name: &str, kind, far| Reference {
+    fn asked() -> CaseQuestions {
+        let name = |name: &str, kind, far| ReferenceQuestion {
             name: name.to_owned(),
             kind,
             far,
@@ -196,14 +196,14 @@ mod tests {
             query: name.to_owned(),
         };
         let need = ["never", "push", "main"].map(|word| (word.to_owned(), 1.0)).to_vec();
-        Questions {
-            refs: vec![name("open_fd", Kind::Ident, true), name("4711", Kind::Id, false)],
-            directives: vec![Order { need }],
-            ..Questions::default()
+        CaseQuestions {
+            refs: vec![name("open_fd", NameKind::Ident, true), name("4711", NameKind::Id, false)],
+            directives: vec![ConstraintQuestion { need }],
+            ..CaseQuestions::default()
         }
     }
 
-    fn scored(questions: &Questions, prompt: &str, found: &str) -> Score {
+    fn scored(questions: &CaseQuestions, prompt: &str, found: &str) -> EvalScore {
         let before = [said(Role::User, "the pool leaks a socket in open_fd whenever it is full")];
         let prompt = [said(Role::System, "open_fd 4711"), said(Role::User, prompt)];
         let search = |_: &str| Ok::<_, Infallible>(vec![found.to_owned()]);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     fn check(prompt: &str, found: &str, expected: [Option<f64>; 6]) {
-        let Score { recall, bound, recall_search, far, directives, spanned, .. } =
+        let EvalScore { recall, bound, recall_search, far, directives, spanned, .. } =
             scored(&asked(), prompt, found);
         let got = [recall, bound, recall_search, far, directives, spanned];
         assert_eq!(got, expected, "{prompt}");
@@ -229,9 +229,10 @@ mod tests {
 
     #[test]
     fn questions_need_all_their_evidence() {
-        let need = |word: &str| Order { need: vec![(word.to_owned(), 1.0)] };
-        let item = Item { question: "?".to_owned(), evidence: vec![need("red"), need("green")] };
-        let questions = Questions { items: vec![item], ..Questions::default() };
+        let need = |word: &str| ConstraintQuestion { need: vec![(word.to_owned(), 1.0)] };
+        let item =
+            QuestionItem { question: "?".to_owned(), evidence: vec![need("red"), need("green")] };
+        let questions = CaseQuestions { items: vec![item], ..CaseQuestions::default() };
         let check = |prompt, found, expected: [f64; 2]| {
             let score = scored(&questions, prompt, found);
             assert_eq!([score.recall, score.recall_search], expected.map(Some));

@@ -5,17 +5,17 @@
 
 use std::sync::Arc;
 
-use epitome::types::{Budget, Unit};
+use epitome::types::{Budget, BudgetUnit};
 use epitome::{
-    Archive, Counter, Document, Error, Gauge, Profile, Sizes, Store, Target, UnaidedClient, scope,
-    tool_format, tools,
+    CompressionTarget, Error, OriginalStore, Profile, RequestDocument, SessionArchive, SizeGauge,
+    ThreadSizes, TokenCounter, UnaidedClient, scope, tool_format, tools,
 };
 use serde::{Deserialize, Serialize};
 
 use super::truncate::Truncation;
 use crate::replay::Replay;
-use crate::sent::Sent;
-use crate::{Recording, ReplayError, Setup, Traffic};
+use crate::sent::SentPrompt;
+use crate::{CacheTraffic, Recording, ReplayError, ReplaySetup};
 
 /// What is compared.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,13 +35,13 @@ pub(crate) struct Sends {
     pub(crate) prompt: Option<Vec<u8>>,
     /// How much of the conversation it is about, in bytes of a request.
     pub(crate) of: Vec<u8>,
-    pub(crate) played: Option<Played>,
+    pub(crate) played: Option<ReplayFigures>,
     pub(crate) faults: Vec<String>,
 }
 
 /// What a replay comes to; the keys are those of `replay`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Played {
+pub struct ReplayFigures {
     /// Requests.
     pub turns: usize,
     /// Requests that could not be sent.
@@ -91,12 +91,12 @@ impl Strategy {
     }
 
     /// The setup it runs with; a baseline takes the numbers of the one that is given.
-    pub(crate) fn setup(&self, base: &Setup) -> Setup {
+    pub(crate) fn setup(&self, base: &ReplaySetup) -> ReplaySetup {
         let profile = match self {
             Self::Profile(profile) => (**profile).clone(),
             _ => base.profile.clone(),
         };
-        Setup { profile, ..base.clone() }
+        ReplaySetup { profile, ..base.clone() }
     }
 
     /// What it sends for a conversation within a budget, or turn by turn without one. What leaves
@@ -105,15 +105,15 @@ impl Strategy {
     /// # Errors
     ///
     /// When a compression fails for any reason but that it cannot fit.
-    pub(crate) fn run<S: Archive + Store + 'static>(
+    pub(crate) fn run<S: SessionArchive + OriginalStore + 'static>(
         &self,
         recording: &Recording,
-        setup: &Setup,
+        setup: &ReplaySetup,
         budget: Option<Budget>,
         store: &Arc<S>,
     ) -> Result<Sends, ReplayError> {
         let document = recording.document().map_err(Error::from)?;
-        let run = Run { recording, setup, store, document };
+        let run = StrategyRun { recording, setup, store, document };
         match (self, budget) {
             (Self::Profile(_), None) => run.replayed(),
             (Self::Profile(_), Some(budget)) => run.compressed(budget),
@@ -124,21 +124,21 @@ impl Strategy {
     }
 }
 
-struct Run<'a, S> {
+struct StrategyRun<'a, S> {
     recording: &'a Recording,
-    setup: &'a Setup,
+    setup: &'a ReplaySetup,
     store: &'a Arc<S>,
-    document: Document<'a>,
+    document: RequestDocument<'a>,
 }
 
-impl<S: Archive + Store + 'static> Run<'_, S> {
+impl<S: SessionArchive + OriginalStore + 'static> StrategyRun<'_, S> {
     /// A profile, at once.
     fn compressed(&self, budget: Budget) -> Result<Sends, ReplayError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let builder = self.setup.builder(self.recording.format()).target(match budget.unit {
-            Unit::Tokens => Target::Tokens(budget.most),
-            Unit::Chars => Target::Chars(budget.most),
-            Unit::Bytes => Target::Bytes(budget.most),
+            BudgetUnit::Tokens => CompressionTarget::Tokens(budget.most),
+            BudgetUnit::Chars => CompressionTarget::Chars(budget.most),
+            BudgetUnit::Bytes => CompressionTarget::Bytes(budget.most),
         });
         let builder = builder.store(self.store.clone(), &self.scope());
         let request = self.recording.request();
@@ -156,7 +156,7 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
         }
         let prompt = Some(replay.prompt().to_vec()).filter(|prompt| !prompt.is_empty());
         let figures = replay.finish()?;
-        let played = Played {
+        let played = ReplayFigures {
             turns: figures.turns,
             refused: figures.refused.len(),
             oversized: figures.oversized,
@@ -177,9 +177,9 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
     /// Truncation, at once.
     fn truncated(&self, budget: Budget) -> Result<Sends, ReplayError> {
         let counter = self.setup.counter(None);
-        let gauge = Gauge { counter: &*counter, unit: budget.unit };
+        let gauge = SizeGauge { counter: &*counter, unit: budget.unit };
         let envelope = match budget.unit {
-            Unit::Bytes => around(&self.document),
+            BudgetUnit::Bytes => around(&self.document),
             _ => 0,
         };
         let truncated = Truncation::new(&self.document, envelope).within(budget, gauge);
@@ -195,20 +195,20 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
     fn played(&self, truncates: bool) -> Result<Sends, ReplayError> {
         let format = self.document.format();
         let counter = self.setup.counter(self.document.model());
-        let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
+        let gauge = SizeGauge { counter: &*counter, unit: BudgetUnit::Tokens };
         let schemas = tools(&*counter, tool_format(format), &self.document.tool_schemas());
         let limit = self.setup.limit(&self.document);
-        let budget = Budget { unit: Unit::Tokens, most: limit };
-        let mut played = Played { limit, ..Played::default() };
-        let (mut raw_traffic, mut traffic) = (Traffic::default(), Traffic::default());
+        let budget = Budget { unit: BudgetUnit::Tokens, most: limit };
+        let mut played = ReplayFigures { limit, ..ReplayFigures::default() };
+        let (mut raw_traffic, mut traffic) = (CacheTraffic::default(), CacheTraffic::default());
         let own = self.setup.unaided(&self.document, format.name());
         let mut unaided = UnaidedClient::default();
-        let (mut before, mut gone) = (None::<Sent>, Vec::new());
+        let (mut before, mut gone) = (None::<SentPrompt>, Vec::new());
         let (mut departure, mut fault) = (None, None);
         for messages in self.document.turns() {
             let request = self.document.prefix(messages);
-            let document = Document::parse(&request, format).map_err(Error::from)?;
-            let raw = Sizes::of(document.entries(), gauge, schemas).total();
+            let document = RequestDocument::parse(&request, format).map_err(Error::from)?;
+            let raw = ThreadSizes::measure(document.entries(), gauge, schemas).total();
             played.turns += 1;
             let bytes = match truncates {
                 false => request.clone(),
@@ -228,9 +228,9 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
                     }
                 },
             };
-            let after = Document::parse(&bytes, format).map_err(Error::from)?;
-            let tokens = Sizes::of(after.entries(), gauge, schemas).total();
-            let sent = Sent::new(bytes.into(), format, tokens).map_err(Error::from)?;
+            let after = RequestDocument::parse(&bytes, format).map_err(Error::from)?;
+            let tokens = ThreadSizes::measure(after.entries(), gauge, schemas).total();
+            let sent = SentPrompt::new(bytes.into(), format, tokens).map_err(Error::from)?;
             let shared = before.as_ref().map(|before| sent.shared(before, format, gauge));
             let shared = shared.transpose().map_err(Error::from)?.unwrap_or_default();
             traffic.prompt(tokens, shared);
@@ -255,7 +255,7 @@ impl<S: Archive + Store + 'static> Run<'_, S> {
     fn sends(
         &self,
         prompt: Option<Vec<u8>>,
-        played: Option<Played>,
+        played: Option<ReplayFigures>,
         fault: Option<String>,
     ) -> Sends {
         let last = self.document.turns().last().copied().unwrap_or_default();
@@ -288,12 +288,12 @@ fn cannot_fit(budget: Budget) -> String {
 }
 
 /// The bytes of a request beside its messages, each of which brings one separator but the last.
-fn around(document: &Document<'_>) -> u64 {
+fn around(document: &RequestDocument<'_>) -> u64 {
     let messages = document.entries().iter().map(|entry| u64::from(entry.bytes) + 1);
     (document.bytes().len() as u64).saturating_sub(messages.sum::<u64>().saturating_sub(1))
 }
 
 /// The counter that scores are counted with.
-pub(crate) fn counter() -> Arc<dyn Counter> {
-    Setup::default().counter(None)
+pub(crate) fn counter() -> Arc<dyn TokenCounter> {
+    ReplaySetup::default().counter(None)
 }

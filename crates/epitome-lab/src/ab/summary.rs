@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::row::{Group, Row};
+use super::row::{EvalRow, WorkKind};
 
 /// How often rows are drawn anew for an interval, and the share of the draws outside of it on each
 /// side.
@@ -17,7 +17,7 @@ const SEED: u64 = 0x6570_6974_6f6d_6521;
 
 /// A mean and its 95 % confidence interval; none where fewer than two conversations say something.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Estimate {
+pub struct MeanInterval {
     /// The mean.
     pub mean: f64,
     /// The interval.
@@ -26,7 +26,7 @@ pub struct Estimate {
 
 /// Means over conversations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Means {
+pub struct StrategyMeans {
     /// Conversations with questions.
     pub cases: usize,
     /// Questions.
@@ -34,9 +34,9 @@ pub struct Means {
     /// Conversations whose prompt cannot be sent.
     pub invalid: usize,
     /// Names with their surroundings that are still there, or questions that are answered.
-    pub score: Option<Estimate>,
+    pub score: Option<MeanInterval>,
     /// The same with what one search finds.
-    pub score_search: Option<Estimate>,
+    pub score_search: Option<MeanInterval>,
     /// Shares of what is asked, as in a row.
     pub recall: Option<f64>,
     /// As in a row.
@@ -69,7 +69,7 @@ pub struct Means {
 
 /// The means of one strategy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Summary {
+pub struct StrategySummary {
     /// Always true.
     pub summary: bool,
     /// The strategy.
@@ -77,18 +77,18 @@ pub struct Summary {
     /// The hash of its options.
     pub config: String,
     /// All conversations; a score is the mean of the groups' scores.
-    pub all: Means,
+    pub all: StrategyMeans,
     /// By kind of work.
-    pub groups: BTreeMap<Group, Means>,
+    pub groups: BTreeMap<WorkKind, StrategyMeans>,
     /// By where they are from.
-    pub sources: BTreeMap<String, Means>,
+    pub sources: BTreeMap<String, StrategyMeans>,
 }
 
-impl Summary {
+impl StrategySummary {
     /// The means over the rows of one strategy.
-    pub fn of(profile: &str, config: &str, rows: &[&Row]) -> Self {
-        let mut groups: BTreeMap<Group, Vec<&Row>> = BTreeMap::new();
-        let mut sources: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    pub fn of(profile: &str, config: &str, rows: &[&EvalRow]) -> Self {
+        let mut groups: BTreeMap<WorkKind, Vec<&EvalRow>> = BTreeMap::new();
+        let mut sources: BTreeMap<&str, Vec<&EvalRow>> = BTreeMap::new();
         for row in rows {
             groups.entry(row.group).or_default().push(row);
             sources.entry(&row.source).or_default().push(row);
@@ -98,24 +98,27 @@ impl Summary {
             summary: true,
             profile: profile.to_owned(),
             config: config.to_owned(),
-            all: Means::of(&parts),
-            groups: groups.iter().map(|(group, rows)| (*group, Means::of(&[rows]))).collect(),
+            all: StrategyMeans::of(&parts),
+            groups: groups
+                .iter()
+                .map(|(group, rows)| (*group, StrategyMeans::of(&[rows])))
+                .collect(),
             sources: sources
                 .iter()
-                .map(|(source, rows)| ((*source).to_owned(), Means::of(&[rows])))
+                .map(|(source, rows)| ((*source).to_owned(), StrategyMeans::of(&[rows])))
                 .collect(),
         }
     }
 }
 
-impl Means {
-    fn of(parts: &[&[&Row]]) -> Self {
-        let asked = |row: &&&Row| row.score.recall.is_some();
-        let rows: Vec<&Row> = parts.concat().iter().filter(asked).copied().collect();
+impl StrategyMeans {
+    fn of(parts: &[&[&EvalRow]]) -> Self {
+        let asked = |row: &&&EvalRow| row.score.recall.is_some();
+        let rows: Vec<&EvalRow> = parts.concat().iter().filter(asked).copied().collect();
         let all = parts.concat();
-        let sum = |of: fn(&Row) -> u64| all.iter().map(|row| of(row)).sum::<u64>();
+        let sum = |of: fn(&EvalRow) -> u64| all.iter().map(|row| of(row)).sum::<u64>();
         // What was not sent is not small.
-        let sent = |of: fn(&Row) -> u64| {
+        let sent = |of: fn(&EvalRow) -> u64| {
             let sent = all.iter().filter(|row| row.tokens_after > 0);
             sent.map(|row| of(row).saturating_sub(row.tokens_pinned)).sum::<u64>()
         };
@@ -124,7 +127,7 @@ impl Means {
         let played: Vec<_> = all.iter().filter_map(|row| row.played.as_ref()).collect();
         let cost: f64 = played.iter().map(|it| it.cache_cost).sum();
         let raw: f64 = played.iter().map(|it| it.cache_cost_uncompressed).sum();
-        let n = |row: &Row| row.score.n;
+        let n = |row: &EvalRow| row.score.n;
         Self {
             cases: rows.len(),
             n: rows.iter().map(|row| row.score.n).sum(),
@@ -155,15 +158,15 @@ fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-fn sendable(row: &Row, figure: f64) -> f64 {
+fn sendable(row: &EvalRow, figure: f64) -> f64 {
     if row.faults.is_empty() { figure } else { 0.0 }
 }
 
 /// The mean of a figure, weighed; rows without it do not count.
 fn mean(
-    rows: &[&Row],
-    figure: impl Fn(&Row) -> Option<f64>,
-    weight: impl Fn(&Row) -> usize,
+    rows: &[&EvalRow],
+    figure: impl Fn(&EvalRow) -> Option<f64>,
+    weight: impl Fn(&EvalRow) -> usize,
 ) -> Option<f64> {
     let (mut sum, mut whole) = (0.0, 0.0);
     for row in rows {
@@ -177,13 +180,13 @@ fn mean(
 
 /// One figure of a group of rows: talk is the mean of its collections, which differ much; work is
 /// pooled over its questions.
-fn headline(rows: &[&Row], figure: &impl Fn(&Row) -> Option<f64>) -> Option<f64> {
-    let figure = |row: &Row| figure(row).map(|figure| sendable(row, figure));
-    let n = |row: &Row| row.score.n;
-    if rows.first().is_none_or(|row| row.group != Group::Chat) {
+fn headline(rows: &[&EvalRow], figure: &impl Fn(&EvalRow) -> Option<f64>) -> Option<f64> {
+    let figure = |row: &EvalRow| figure(row).map(|figure| sendable(row, figure));
+    let n = |row: &EvalRow| row.score.n;
+    if rows.first().is_none_or(|row| row.group != WorkKind::Chat) {
         return mean(rows, figure, n);
     }
-    let mut sources: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    let mut sources: BTreeMap<&str, Vec<&EvalRow>> = BTreeMap::new();
     rows.iter().for_each(|row| sources.entry(&row.source).or_default().push(row));
     average(sources.values().map(|rows| mean(rows, figure, n)))
 }
@@ -195,16 +198,19 @@ fn average(figures: impl Iterator<Item = Option<f64>>) -> Option<f64> {
 
 /// The mean of the groups' figures, and how far it moves when other conversations of the same kinds
 /// are drawn.
-fn estimate(parts: &[&[&Row]], figure: impl Fn(&Row) -> Option<f64>) -> Option<Estimate> {
-    let whole = |parts: &[Vec<&Row>]| average(parts.iter().map(|rows| headline(rows, &figure)));
-    let parts: Vec<Vec<&Row>> = parts
+fn estimate(
+    parts: &[&[&EvalRow]],
+    figure: impl Fn(&EvalRow) -> Option<f64>,
+) -> Option<MeanInterval> {
+    let whole = |parts: &[Vec<&EvalRow>]| average(parts.iter().map(|rows| headline(rows, &figure)));
+    let parts: Vec<Vec<&EvalRow>> = parts
         .iter()
         .map(|rows| rows.iter().filter(|row| figure(row).is_some()).copied().collect())
-        .filter(|rows: &Vec<&Row>| !rows.is_empty())
+        .filter(|rows: &Vec<&EvalRow>| !rows.is_empty())
         .collect();
     let mean = whole(&parts)?;
     if parts.iter().all(|rows| rows.len() < 2) {
-        return Some(Estimate { mean, interval: None });
+        return Some(MeanInterval { mean, interval: None });
     }
     let mut random = Random(SEED);
     let mut drawn = || -> Option<f64> {
@@ -217,7 +223,7 @@ fn estimate(parts: &[&[&Row]], figure: impl Fn(&Row) -> Option<f64>) -> Option<E
     let mut draws: Vec<f64> = (0..DRAWS).filter_map(|_| drawn()).collect();
     draws.sort_by(f64::total_cmp);
     let at = |share: f64| draws[((draws.len() - 1) as f64 * share).round() as usize];
-    Some(Estimate { mean, interval: Some([at(OUTSIDE), at(1.0 - OUTSIDE)]) })
+    Some(MeanInterval { mean, interval: Some([at(OUTSIDE), at(1.0 - OUTSIDE)]) })
 }
 
 /// SplitMix64: small, and the same everywhere.
@@ -239,15 +245,15 @@ impl Random {
 
 #[cfg(test)]
 mod tests {
-    use epitome::types::MustKeep;
+    use epitome::types::FactCounts;
 
     use super::*;
-    use crate::ab::score::Score;
+    use crate::ab::score::EvalScore;
 
-    fn row(group: Group, source: &str, n: usize, figure: f64, faulty: bool) -> Row {
+    fn row(group: WorkKind, source: &str, n: usize, figure: f64, faulty: bool) -> EvalRow {
         let figure = Some(figure);
-        let bound = figure.filter(|_| group != Group::Chat);
-        Row {
+        let bound = figure.filter(|_| group != WorkKind::Chat);
+        EvalRow {
             profile: "p".to_owned(),
             id: String::new(),
             source: source.to_owned(),
@@ -256,16 +262,22 @@ mod tests {
             tokens_after: 350,
             tokens_pinned: 100,
             faults: if faulty { vec!["over".to_owned()] } else { Vec::new() },
-            score: Score { n, recall: figure, bound, recall_search: figure, ..Score::default() },
-            must_keep: MustKeep::default(),
+            score: EvalScore {
+                n,
+                recall: figure,
+                bound,
+                recall_search: figure,
+                ..EvalScore::default()
+            },
+            must_keep: FactCounts::default(),
             lost: 0,
             played: None,
             elapsed_ms: 1.0,
         }
     }
 
-    fn check(rows: &[Row], score: f64, recall: f64) -> Summary {
-        let summary = Summary::of("p", "c", &rows.iter().collect::<Vec<_>>());
+    fn check(rows: &[EvalRow], score: f64, recall: f64) -> StrategySummary {
+        let summary = StrategySummary::of("p", "c", &rows.iter().collect::<Vec<_>>());
         assert_eq!(summary.all.score.map(|it| it.mean), Some(score));
         assert_eq!(summary.all.recall, Some(recall));
         summary
@@ -273,7 +285,7 @@ mod tests {
 
     #[test]
     fn work_is_pooled_and_talk_is_a_mean_of_its_collections() {
-        let (coding, chat) = (Group::Coding, Group::Chat);
+        let (coding, chat) = (WorkKind::Coding, WorkKind::Chat);
         let coded = [row(coding, "a", 3, 1.0, false), row(coding, "b", 1, 0.0, false)];
         check(&coded, 0.75, 0.75);
         let talked = [row(chat, "a", 3, 1.0, false), row(chat, "b", 1, 0.0, false)];
@@ -288,7 +300,7 @@ mod tests {
     #[test]
     fn what_cannot_be_sent_scores_nothing() {
         let rows =
-            [row(Group::Service, "a", 1, 1.0, true), row(Group::Service, "a", 1, 1.0, false)];
+            [row(WorkKind::Service, "a", 1, 1.0, true), row(WorkKind::Service, "a", 1, 1.0, false)];
         let summary = check(&rows, 0.5, 1.0);
         assert_eq!((summary.all.invalid, summary.all.ratio), (1, 4.0));
         let mut refused = rows[0].clone();
@@ -300,7 +312,7 @@ mod tests {
     #[test]
     fn intervals_hold_the_mean_and_come_out_the_same() {
         let rows: Vec<_> =
-            (0..20).map(|at| row(Group::Service, "a", 1, f64::from(at % 2), false)).collect();
+            (0..20).map(|at| row(WorkKind::Service, "a", 1, f64::from(at % 2), false)).collect();
         let [one, same] = [check(&rows, 0.5, 0.5), check(&rows, 0.5, 0.5)];
         assert_eq!(one, same);
         let [low, high] = one.all.score.unwrap().interval.unwrap();

@@ -4,7 +4,9 @@
 //! broken that was kept before.
 
 use epitome::types::{Budget, Edit, Entry, EntryId, Op, Plan, Role};
-use epitome::{Departure, Document, Error, Gauge, Sizes, Thread, apply, departure, validate};
+use epitome::{
+    Error, Eviction, RequestDocument, SizeGauge, Thread, ThreadSizes, apply, evicted, validate,
+};
 
 /// Leads where the first message that stays would be an assistant's: a user begins (RULES 106).
 const NOTE: &str = "[Earlier messages are left out.]";
@@ -15,7 +17,7 @@ const LINE: usize = 120;
 
 /// A conversation and its sizes.
 pub(crate) struct Truncation<'a> {
-    document: &'a Document<'a>,
+    document: &'a RequestDocument<'a>,
     thread: Thread,
     envelope: u64,
 }
@@ -25,12 +27,12 @@ pub(crate) struct Truncated {
     pub(crate) bytes: Vec<u8>,
     /// What went, oldest first.
     pub(crate) gone: Vec<EntryId>,
-    pub(crate) departure: Departure,
+    pub(crate) departure: Eviction,
 }
 
 impl<'a> Truncation<'a> {
     /// `envelope` is what the request takes beside its messages.
-    pub(crate) fn new(document: &'a Document<'a>, envelope: u64) -> Self {
+    pub(crate) fn new(document: &'a RequestDocument<'a>, envelope: u64) -> Self {
         Self { document, thread: Thread::new(document.shared_entries(), &[]), envelope }
     }
 
@@ -38,13 +40,13 @@ impl<'a> Truncation<'a> {
     pub(crate) fn within(
         &self,
         budget: Budget,
-        gauge: Gauge<'_>,
+        gauge: SizeGauge<'_>,
     ) -> Result<Option<Truncated>, Error> {
-        let gauge = Gauge { unit: budget.unit, ..gauge };
-        let sizes = Sizes::of(self.thread.entries(), gauge, self.envelope);
+        let gauge = SizeGauge { unit: budget.unit, ..gauge };
+        let sizes = ThreadSizes::measure(self.thread.entries(), gauge, self.envelope);
         if sizes.total() <= budget.most {
             let bytes = self.document.bytes().to_vec();
-            let (gone, departure) = (Vec::new(), Departure::default());
+            let (gone, departure) = (Vec::new(), Eviction::default());
             return Ok(Some(Truncated { bytes, gone, departure }));
         }
         let room = gauge.message(NOTE);
@@ -68,7 +70,7 @@ impl<'a> Truncation<'a> {
                 Some(oldest) if broken.len() > known => _ = kept.remove(oldest),
                 None if broken.len() > known => return Err(Error::Invalid(broken)),
                 _ => {
-                    let departure = departure(&self.thread, &sizes, &plan, PASSAGE, LINE);
+                    let departure = evicted(&self.thread, &sizes, &plan, PASSAGE, LINE);
                     return Ok(Some(Truncated { bytes, gone, departure }));
                 }
             }
@@ -88,7 +90,7 @@ impl<'a> Truncation<'a> {
 
     /// The exchanges that stay, oldest first, and whether each is pinned. Beside the pinned ones
     /// there is `room` for a message that leads.
-    fn kept(&self, sizes: &Sizes<'_>, most: u64, room: u64) -> Option<Vec<(usize, bool)>> {
+    fn kept(&self, sizes: &ThreadSizes<'_>, most: u64, room: u64) -> Option<Vec<(usize, bool)>> {
         let exchanges = self.thread.exchanges();
         let size = |exchange: usize| {
             let entries = &self.thread.entries()[exchanges[exchange].entries.clone()];
@@ -128,12 +130,12 @@ impl<'a> Truncation<'a> {
 
 #[cfg(test)]
 mod tests {
-    use epitome::types::Unit;
-    use epitome::{Format, Memory, Store};
+    use epitome::types::BudgetUnit;
+    use epitome::{Format, MemoryStore, OriginalStore};
     use epitome_testkit::FixedCounter;
 
     use super::*;
-    use crate::ab::said::said;
+    use crate::ab::plain_text::said;
 
     const OPENAI: &str = r#"[{"role":"system","content":"be brief"},
         {"role":"user","content":"one two three"},
@@ -145,13 +147,13 @@ mod tests {
         {"role":"tool","tool_call_id":"2","content":"seven"}]"#;
 
     fn check(text: &str, format: Format, most: u64, expected: Option<&[&str]>) {
-        let document = Document::parse(text.as_bytes(), format).unwrap();
-        let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
-        let budget = Budget { unit: Unit::Tokens, most };
+        let document = RequestDocument::parse(text.as_bytes(), format).unwrap();
+        let gauge = SizeGauge { counter: &FixedCounter::Words, unit: BudgetUnit::Tokens };
+        let budget = Budget { unit: BudgetUnit::Tokens, most };
         let truncated = Truncation::new(&document, 0).within(budget, gauge).unwrap();
         let left = truncated.as_ref().map(|it| {
-            let after = Document::parse(&it.bytes, format).unwrap();
-            let sizes = Sizes::of(after.entries(), gauge, 0);
+            let after = RequestDocument::parse(&it.bytes, format).unwrap();
+            let sizes = ThreadSizes::measure(after.entries(), gauge, 0);
             assert!(sizes.total() <= most, "{} of {most}", sizes.total());
             said(&after).iter().map(|one| one.content.clone()).collect::<Vec<_>>()
         });
@@ -188,11 +190,11 @@ mod tests {
 
     #[test]
     fn what_went_is_found() {
-        let document = Document::parse(OPENAI.as_bytes(), Format::OpenAi).unwrap();
-        let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
-        let budget = Budget { unit: Unit::Tokens, most: 32 };
+        let document = RequestDocument::parse(OPENAI.as_bytes(), Format::OpenAi).unwrap();
+        let gauge = SizeGauge { counter: &FixedCounter::Words, unit: BudgetUnit::Tokens };
+        let budget = Budget { unit: BudgetUnit::Tokens, most: 32 };
         let truncated = Truncation::new(&document, 0).within(budget, gauge).unwrap().unwrap();
-        let store = Memory::new();
+        let store = MemoryStore::new();
         store.keep("s", &truncated.departure).unwrap();
         let found = store.search("s", "five", 100, &FixedCounter::Words).unwrap();
         assert!(found.iter().any(|excerpt| excerpt.text.contains("four five")), "{found:?}");

@@ -75,12 +75,12 @@ fn stem(word: &str) -> String {
 pub(crate) type Need = Vec<(String, f64)>;
 
 /// The windows of some texts.
-pub(crate) struct Windows {
+pub(crate) struct TextWindows {
     of: HashMap<String, Vec<usize>>,
     count: usize,
 }
 
-impl Windows {
+impl TextWindows {
     pub(crate) fn new<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Self {
         let mut out = Self { of: HashMap::new(), count: 0 };
         for text in texts {
@@ -123,12 +123,12 @@ impl Windows {
 }
 
 /// How rare words are among some texts.
-pub(crate) struct Rarity {
+pub(crate) struct WordRarity {
     texts: usize,
     of: HashMap<String, usize>,
 }
 
-impl Rarity {
+impl WordRarity {
     pub(crate) fn of<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Self {
         let mut out = Self { texts: 0, of: HashMap::new() };
         for text in texts {
@@ -167,12 +167,13 @@ mod tests {
     #[test]
     fn a_share_is_of_one_window() {
         let need = vec![("alpha".to_owned(), 1.0), ("omega".to_owned(), 3.0)];
-        let check = |texts: &[&str], share: f64| assert_eq!(Windows::new(texts).best(&need), share);
+        let check =
+            |texts: &[&str], share: f64| assert_eq!(TextWindows::new(texts).best(&need), share);
         check(&[], 0.0);
         check(&["alpha omega"], 1.0);
         check(&["alpha", "omega"], 0.75);
         let far = format!("alpha {} omega", "x ".repeat(79));
         check(&[&far], 0.75);
-        assert_eq!(Windows::new(["x"]).best(&[]), 1.0);
+        assert_eq!(TextWindows::new(["x"]).best(&[]), 1.0);
     }
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use epitome_lab::{Recording, Setup, at_share, given};
+use epitome_lab::{Recording, ReplaySetup, at_share, given};
 
 /// Replays all recordings at a share of each one's size, and holds them to the rules: nothing is
 /// sent that is too large, prompts only grow between epochs, and all together cost no more than
@@ -18,7 +18,7 @@ fn check(files: &[PathBuf], share: f64) {
         let bytes = fs::read(file).unwrap();
         let Ok(recording) = Recording::read(&bytes, None, None) else { continue };
         let name = file.display().to_string();
-        let figures = at_share(&recording, &Setup::default(), share).unwrap();
+        let figures = at_share(&recording, &ReplaySetup::default(), share).unwrap();
         assert_eq!(figures.oversized, 0, "{name}");
         assert!(figures.prefix_kept >= 1.0, "{name}: {}", figures.prefix_kept);
         played += figures.turns - figures.refused.len();

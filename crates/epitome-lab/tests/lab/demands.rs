@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use epitome::types::{By, GoalChange, Priority};
-use epitome::{Clock, LOCAL, Levers, Memory, Profile, Window, validate};
-use epitome_lab::{Figures, Recording, Replay, Setup};
+use epitome::types::{Actor, GoalChange, Priority};
+use epitome::{Clock, LOCAL, MemoryStore, Profile, SessionControls, WindowSetting, validate};
+use epitome_lab::{Recording, Replay, ReplaySetup, ReplayTotals};
 
 use crate::corpus::shared;
 
@@ -19,12 +19,12 @@ const GOAL: &str = "The work is done without any loss, and the public API stays 
 
 /// Plays a recording with a goal that is set after the first prompt. Every prompt is valid where
 /// the recording is. Gives the last prompt, too.
-fn play(recording: &Recording, profile: &str, size: u64) -> (Figures, String) {
+fn play(recording: &Recording, profile: &str, size: u64) -> (ReplayTotals, String) {
     let profile = Profile::shipped(profile).unwrap();
     let clock: Clock = Arc::new(|| "2026-01-02T03:04:05.000Z".to_owned());
-    let (window, store) = (Window::Size(size), Arc::new(Memory::new()));
-    let levers = Levers::new(store.clone(), profile.clone(), LOCAL, By::User);
-    let setup = Setup { profile, window, clock: Some(clock), ..Setup::default() };
+    let (window, store) = (WindowSetting::Size(size), Arc::new(MemoryStore::new()));
+    let levers = SessionControls::new(store.clone(), profile.clone(), LOCAL, Actor::User);
+    let setup = ReplaySetup { profile, window, clock: Some(clock), ..ReplaySetup::default() };
     let is_valid = validate(recording.format(), recording.request()).is_ok();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut replay = Replay::new(recording, &setup, store, Some("played")).unwrap();
@@ -38,7 +38,7 @@ fn play(recording: &Recording, profile: &str, size: u64) -> (Figures, String) {
         }
         if !has_goal {
             let set = GoalChange::Set { text: GOAL.to_owned(), priority: Priority::Medium };
-            levers.goal(Some("played"), vec![set.into()]).unwrap();
+            levers.change_goals(Some("played"), vec![set.into()]).unwrap();
             has_goal = true;
         }
     }

@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use epitome::{Format, Memory, Prices, Window};
-use epitome_lab::{Figures, Recording, Replay, Setup, Traffic, Turn};
+use epitome::{Format, MemoryStore, Prices, WindowSetting};
+use epitome_lab::{CacheTraffic, Recording, Replay, ReplaySetup, ReplayTotals, ReplayTurn};
 
 use crate::talk::conversation;
 
 /// Plays a conversation to its end; the prompts stand beside their turns.
-async fn play(text: &str, setup: &Setup, store: Arc<Memory>) -> (Vec<(Turn, Vec<u8>)>, Figures) {
+async fn play(
+    text: &str,
+    setup: &ReplaySetup,
+    store: Arc<MemoryStore>,
+) -> (Vec<(ReplayTurn, Vec<u8>)>, ReplayTotals) {
     let recording = Recording::read(text.as_bytes(), None, None).unwrap();
     let mut replay = Replay::new(&recording, setup, store, Some("played")).unwrap();
     let mut turns = Vec::new();
@@ -19,15 +23,19 @@ async fn play(text: &str, setup: &Setup, store: Arc<Memory>) -> (Vec<(Turn, Vec<
     (turns, replay.finish().unwrap())
 }
 
-fn limited(limit: u64) -> Setup {
+fn limited(limit: u64) -> ReplaySetup {
     let clock: epitome::Clock = Arc::new(|| "2026-01-02T03:04:05.000Z".to_owned());
-    Setup { window: Window::Limit(limit), clock: Some(clock), ..Setup::default() }
+    ReplaySetup {
+        window: WindowSetting::Limit(limit),
+        clock: Some(clock),
+        ..ReplaySetup::default()
+    }
 }
 
 /// The rule as it is told: of every prompt, the messages that stand at the beginning of the one
 /// before are read, all else is written.
-fn traffic(prompts: &[(u64, &[u8])]) -> Traffic {
-    let mut all = Traffic::default();
+fn traffic(prompts: &[(u64, &[u8])]) -> CacheTraffic {
+    let mut all = CacheTraffic::default();
     let mut before: Vec<serde_json::Value> = Vec::new();
     for (tokens, prompt) in prompts {
         let body: serde_json::Value = serde_json::from_slice(prompt).unwrap();
@@ -46,14 +54,15 @@ fn traffic(prompts: &[(u64, &[u8])]) -> Traffic {
 }
 
 /// The tokens of a request.
-fn size(request: &str, setup: &Setup) -> u64 {
+fn size(request: &str, setup: &ReplaySetup) -> u64 {
     let recording = Recording::read(request.as_bytes(), Some(Format::OpenAi), None).unwrap();
-    Replay::new(&recording, setup, Arc::new(Memory::new()), None).unwrap().tokens()
+    Replay::new(&recording, setup, Arc::new(MemoryStore::new()), None).unwrap().tokens()
 }
 
 #[tokio::test]
 async fn figures_are_those_of_the_prompts() {
-    let (turns, figures) = play(&conversation(40), &limited(2500), Arc::new(Memory::new())).await;
+    let (turns, figures) =
+        play(&conversation(40), &limited(2500), Arc::new(MemoryStore::new())).await;
     assert!(figures.compressions > 2, "{figures:#?}");
     assert_eq!((figures.oversized, figures.refused.len(), figures.turns), (0, 0, turns.len()));
     let sent: Vec<_> =
@@ -63,7 +72,7 @@ async fn figures_are_those_of_the_prompts() {
     let raw: Vec<_> = turns.iter().map(|(turn, _)| turn.tokens_raw).collect();
     let read: u64 = raw[..raw.len() - 1].iter().sum();
     let written = *raw.last().unwrap();
-    assert_eq!(figures.traffic_uncompressed, Traffic { read, written });
+    assert_eq!(figures.traffic_uncompressed, CacheTraffic { read, written });
     assert_eq!(figures.tokens_raw, raw.iter().sum::<u64>());
     assert_eq!(Some(&figures.max_tokens_raw), raw.iter().max());
     let most = turns.iter().map(|(turn, _)| turn.tokens_sent).max();
@@ -80,7 +89,8 @@ async fn figures_are_those_of_the_prompts() {
 
 #[tokio::test]
 async fn prompts_only_grow_between_epochs() {
-    let (turns, figures) = play(&conversation(40), &limited(2500), Arc::new(Memory::new())).await;
+    let (turns, figures) =
+        play(&conversation(40), &limited(2500), Arc::new(MemoryStore::new())).await;
     assert!(figures.prefix_kept >= 1.0);
     for (before, after) in turns.iter().zip(&turns[1..]) {
         let grew = after.1.starts_with(&before.1[..before.1.len() - b"]}".len()]);
@@ -91,13 +101,13 @@ async fn prompts_only_grow_between_epochs() {
 
 #[tokio::test]
 async fn the_same_recording_gives_the_same_lines() {
-    let lines = |turns: &[(Turn, Vec<u8>)]| -> Vec<String> {
+    let lines = |turns: &[(ReplayTurn, Vec<u8>)]| -> Vec<String> {
         turns.iter().map(|(turn, _)| serde_json::to_string(turn).unwrap()).collect()
     };
     let text = conversation(30);
-    let store = Arc::new(Memory::new());
+    let store = Arc::new(MemoryStore::new());
     let (one, _) = play(&text, &limited(2000), store.clone()).await;
-    let (other, _) = play(&text, &limited(2000), Arc::new(Memory::new())).await;
+    let (other, _) = play(&text, &limited(2000), Arc::new(MemoryStore::new())).await;
     assert_eq!(lines(&one), lines(&other));
     let hash = format!("b3:{}", blake3::hash(&one[7].1));
     assert_eq!(one[7].0.prompt, Some(hash));
@@ -105,7 +115,8 @@ async fn the_same_recording_gives_the_same_lines() {
 
 #[tokio::test]
 async fn a_line_has_the_promised_keys() {
-    let (turns, figures) = play(&conversation(9), &limited(2500), Arc::new(Memory::new())).await;
+    let (turns, figures) =
+        play(&conversation(9), &limited(2500), Arc::new(MemoryStore::new())).await;
     let line = serde_json::to_value(&turns[0].0).unwrap();
     let keys: Vec<_> = line.as_object().unwrap().keys().map(String::as_str).collect();
     let promised =
@@ -140,7 +151,7 @@ async fn what_cannot_fit_is_refused_and_the_replay_goes_on() {
             {{"role":"user","content":"{long}"}},{{"role":"assistant","content":"I see."}},
             {{"role":"user","content":"Thank you."}},{{"role":"assistant","content":"Bye."}}]"#
     );
-    let (turns, figures) = play(&text, &limited(600), Arc::new(Memory::new())).await;
+    let (turns, figures) = play(&text, &limited(600), Arc::new(MemoryStore::new())).await;
     assert_eq!(figures.turns, 3);
     assert_eq!(figures.refused.iter().map(|one| one.turn).collect::<Vec<_>>(), [2]);
     assert!(figures.refused[0].reason.contains("cannot shrink"), "{}", figures.refused[0].reason);
@@ -155,7 +166,7 @@ async fn what_cannot_fit_is_refused_and_the_replay_goes_on() {
 #[tokio::test]
 async fn a_replay_goes_on_where_an_earlier_one_ended() {
     let text = conversation(30);
-    let store = Arc::new(Memory::new());
+    let store = Arc::new(MemoryStore::new());
     let recording = Recording::read(text.as_bytes(), None, None).unwrap();
     let setup = limited(2000);
     let mut cut_short = Replay::new(&recording, &setup, store.clone(), Some("played")).unwrap();
@@ -165,14 +176,14 @@ async fn a_replay_goes_on_where_an_earlier_one_ended() {
     }
     drop(cut_short);
     let (again, _) = play(&text, &setup, store).await;
-    let (whole, _) = play(&text, &setup, Arc::new(Memory::new())).await;
+    let (whole, _) = play(&text, &setup, Arc::new(MemoryStore::new())).await;
     assert_eq!(again[24].0.prompt, hashes[24]);
     assert_eq!(again.last().unwrap().0.prompt, whole.last().unwrap().0.prompt);
 }
 
 #[tokio::test]
 async fn what_left_is_found_again() {
-    let (_, figures) = play(&conversation(40), &limited(1200), Arc::new(Memory::new())).await;
+    let (_, figures) = play(&conversation(40), &limited(1200), Arc::new(MemoryStore::new())).await;
     let kept = figures.must_keep.kept;
     let [here, all] = kept.paths;
     assert!(here < all, "{kept:?}");
@@ -185,11 +196,12 @@ async fn money_is_paid_at_the_prices_of_the_model() {
     let prices = Prices::default()
         .extended("[[model]]\nname = \"mine\"\ninput = 2.0\nread = 0.5\nwrite = 1.0\n")
         .unwrap();
-    let setup = Setup { model: Some("team/mine-20260101".to_owned()), prices, ..limited(2500) };
-    let (_, figures) = play(&conversation(30), &setup, Arc::new(Memory::new())).await;
+    let setup =
+        ReplaySetup { model: Some("team/mine-20260101".to_owned()), prices, ..limited(2500) };
+    let (_, figures) = play(&conversation(30), &setup, Arc::new(MemoryStore::new())).await;
     assert_eq!(figures.money.priced_as.as_deref(), Some("mine"));
     let cache = epitome::CachePrices { read: 0.5, write: 1.0 };
-    let price = |it: Traffic| it.cost(cache) * 2.0 / 1e6;
+    let price = |it: CacheTraffic| it.cost(cache) * 2.0 / 1e6;
     let [raw, sent] = [figures.traffic_uncompressed, figures.traffic].map(price);
     assert!((figures.money.raw.unwrap() - raw).abs() < 1e-9);
     assert!((figures.money.saved.unwrap() - (raw - sent)).abs() < 1e-9);
@@ -197,8 +209,8 @@ async fn money_is_paid_at_the_prices_of_the_model() {
 
 #[tokio::test]
 async fn a_model_of_another_generation_is_unpriced() {
-    let setup = Setup { model: Some("claude-opus-4-9".to_owned()), ..limited(2500) };
-    let (_, figures) = play(&conversation(30), &setup, Arc::new(Memory::new())).await;
+    let setup = ReplaySetup { model: Some("claude-opus-4-9".to_owned()), ..limited(2500) };
+    let (_, figures) = play(&conversation(30), &setup, Arc::new(MemoryStore::new())).await;
     let money = &figures.money;
     assert_eq!((money.raw, money.sent, money.saved), (None, None, None));
     assert_eq!(money.priced_as, None);
@@ -208,8 +220,8 @@ async fn a_model_of_another_generation_is_unpriced() {
 async fn no_saving_is_claimed_beyond_the_window_of_the_model() {
     let models = epitome::ModelTable::default();
     assert!(models.window("gpt-4", None).is_ok());
-    let setup = Setup { model: Some("gpt-4".to_owned()), ..limited(2500) };
-    let (turns, figures) = play(&conversation(60), &setup, Arc::new(Memory::new())).await;
+    let setup = ReplaySetup { model: Some("gpt-4".to_owned()), ..limited(2500) };
+    let (turns, figures) = play(&conversation(60), &setup, Arc::new(MemoryStore::new())).await;
     let raw = turns.iter().map(|(turn, _)| turn.tokens_raw);
     assert!(raw.clone().max().unwrap() > 8_192, "the recording outgrows the window");
     assert!(figures.traffic_uncompressed.tokens() < raw.sum::<u64>());

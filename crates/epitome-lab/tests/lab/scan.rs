@@ -4,8 +4,8 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use epitome::Window;
-use epitome_lab::{Progress, Scan, ScanOptions, Setup, given, lost, scan};
+use epitome::WindowSetting;
+use epitome_lab::{PastScan, ReplaySetup, ScanOptions, ScanProgress, given, lost, scan};
 
 use crate::talk::conversation;
 
@@ -19,11 +19,11 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     folder
 }
 
-fn scanned(paths: &[PathBuf], threads: usize) -> (Scan, usize) {
-    let setup = Setup { window: Window::Limit(1500), ..Setup::default() };
+fn scanned(paths: &[PathBuf], threads: usize) -> (PastScan, usize) {
+    let setup = ReplaySetup { window: WindowSetting::Limit(1500), ..ReplaySetup::default() };
     let options = ScanOptions { threads: NonZero::new(threads), max_input: 100_000 };
     let told = Mutex::new(Vec::new());
-    let note = |progress: Progress<'_>| told.lock().unwrap().push((progress.done, progress.of));
+    let note = |progress: ScanProgress<'_>| told.lock().unwrap().push((progress.done, progress.of));
     let scan = scan(given(paths), &setup, options, note);
     let mut told = told.into_inner().unwrap();
     told.sort_unstable();
@@ -50,7 +50,7 @@ fn totals_are_the_sums_of_the_sessions() {
     let (short, long) = (conversation(4), conversation(30));
     let folder = folder(&[("a.json", &long), ("b.json", &short)]);
     let (scan, _) = scanned(&[folder.path().to_owned()], 2);
-    let sum = |of: fn(&epitome_lab::Figures) -> u64| {
+    let sum = |of: fn(&epitome_lab::ReplayTotals) -> u64| {
         scan.sessions.iter().map(|session| of(&session.figures)).sum::<u64>()
     };
     let totals = &scan.totals;

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use mlua::{Error, Function, Lua, Result, Value, Variadic};
 
-use super::{Env, Host};
+use super::{ApiHost, Env};
 use crate::misfit::hint;
 
 const LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
@@ -42,7 +42,7 @@ pub(crate) fn print(lua: &Lua, env: &Env) -> Result<Function> {
 }
 
 /// Says a line, unless the policy said too many.
-fn say(lua: &Lua, host: &Host, level: &str, text: &str) {
+fn say(lua: &Lua, host: &ApiHost, level: &str, text: &str) {
     let policy = &*host.policy;
     let at = caller(lua);
     let said = host.said.fetch_add(1, Ordering::Relaxed);

@@ -5,20 +5,20 @@
 
 mod json;
 mod log;
+mod next;
 mod regex;
-mod rest;
 mod text;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use epitome_kernel::Counter;
+use epitome_kernel::TokenCounter;
 use mlua::{Error, Function, Lua, LuaString, Result, Table};
 
-pub(crate) use self::regex::Patterns;
+pub(crate) use self::regex::RegexCache;
 pub(crate) use log::print;
 
-use crate::files::Files;
+use crate::files::GenerationFiles;
 use crate::strict;
 
 /// The longest text that one call takes, in bytes.
@@ -42,17 +42,17 @@ pub struct ApiFunction {
 
 /// What the functions work with.
 pub(crate) struct Env {
-    pub(crate) host: Arc<Host>,
+    pub(crate) host: Arc<ApiHost>,
     /// What is under way: `ask` and `job` while a hook runs.
     pub(crate) slot: Table,
 }
 
 /// What the functions of all virtual machines of a generation share.
-pub(crate) struct Host {
+pub(crate) struct ApiHost {
     pub(crate) policy: String,
-    pub(crate) counter: Arc<dyn Counter>,
-    pub(crate) files: Arc<Files>,
-    pub(crate) patterns: Patterns,
+    pub(crate) counter: Arc<dyn TokenCounter>,
+    pub(crate) files: Arc<GenerationFiles>,
+    pub(crate) patterns: RegexCache,
     /// How many lines it said to its author.
     pub(crate) said: AtomicU32,
 }
@@ -70,7 +70,7 @@ pub const API: &[ApiFunction] = &[
               as if it were not there. The job cannot be changed, so it is the same one; what you \
               want otherwise, change in the answer.",
         example: "type(ep.next) == 'function'",
-        make: rest::next,
+        make: next::next,
     },
     ApiFunction {
         name: "count",

@@ -17,9 +17,9 @@ const MOST_MATCHES: usize = 1000;
 
 /// Compiled expressions, by their text.
 #[derive(Debug, Default)]
-pub(crate) struct Patterns(Mutex<HashMap<String, Regex>>);
+pub(crate) struct RegexCache(Mutex<HashMap<String, Regex>>);
 
-impl Patterns {
+impl RegexCache {
     fn get(&self, pattern: &str) -> Result<Regex> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(regex) = kept.get(pattern) {

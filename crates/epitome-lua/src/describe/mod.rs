@@ -10,7 +10,7 @@ mod stubs;
 use std::collections::BTreeMap;
 
 use epitome_kernel::HOOKS;
-use epitome_types::hook::{INLINE, Shape, TableShape};
+use epitome_types::hook::{INLINE, TableShape, ValueShape};
 
 use crate::option::OPTION;
 use crate::vm::ASK;
@@ -64,20 +64,22 @@ const READS: &[(&str, &str, &str, &str)] = &[
 fn tables() -> BTreeMap<&'static str, &'static TableShape> {
     let mut tables = BTreeMap::from([(ASK.name, &ASK), (OPTION.name, &OPTION)]);
     for hook in HOOKS {
-        collect(&Shape::Table(hook.job), &mut tables);
+        collect(&ValueShape::Table(hook.job), &mut tables);
         collect(&hook.answer, &mut tables);
     }
     tables
 }
 
-fn collect(shape: &Shape, tables: &mut BTreeMap<&'static str, &'static TableShape>) {
+fn collect(shape: &ValueShape, tables: &mut BTreeMap<&'static str, &'static TableShape>) {
     match shape {
-        Shape::Optional(inner) | Shape::List(inner) | Shape::Map(inner) => collect(inner, tables),
-        Shape::Either(shapes) => shapes.iter().for_each(|shape| collect(shape, tables)),
-        Shape::Tagged { variants, .. } => {
-            variants.iter().for_each(|(_, table)| collect(&Shape::Table(table), tables));
+        ValueShape::Optional(inner) | ValueShape::List(inner) | ValueShape::Map(inner) => {
+            collect(inner, tables)
         }
-        Shape::Table(table) if tables.insert(table.name, table).is_none() => {
+        ValueShape::Either(shapes) => shapes.iter().for_each(|shape| collect(shape, tables)),
+        ValueShape::Tagged { variants, .. } => {
+            variants.iter().for_each(|(_, table)| collect(&ValueShape::Table(table), tables));
+        }
+        ValueShape::Table(table) if tables.insert(table.name, table).is_none() => {
             table.fields.iter().for_each(|field| collect(&field.shape, tables));
         }
         _ => {}
@@ -97,13 +99,13 @@ fn choices() -> Choices {
     choices
 }
 
-fn find_choices(shape: &Shape, choices: &mut Choices) {
+fn find_choices(shape: &ValueShape, choices: &mut Choices) {
     match shape {
-        Shape::Optional(inner) | Shape::List(inner) | Shape::Map(inner) => {
+        ValueShape::Optional(inner) | ValueShape::List(inner) | ValueShape::Map(inner) => {
             find_choices(inner, choices);
         }
-        Shape::Either(shapes) => shapes.iter().for_each(|shape| find_choices(shape, choices)),
-        Shape::Tagged { name, tag, variants } => {
+        ValueShape::Either(shapes) => shapes.iter().for_each(|shape| find_choices(shape, choices)),
+        ValueShape::Tagged { name, tag, variants } => {
             choices.insert(name, (tag, variants));
         }
         _ => {}
@@ -111,25 +113,25 @@ fn find_choices(shape: &Shape, choices: &mut Choices) {
 }
 
 /// A shape as editors write types.
-fn type_of(shape: &Shape) -> String {
+fn type_of(shape: &ValueShape) -> String {
     match shape {
-        Shape::Bool => "boolean".to_owned(),
-        Shape::Integer => "integer".to_owned(),
-        Shape::Number => "number".to_owned(),
-        Shape::Text => "string".to_owned(),
-        Shape::Any => "any".to_owned(),
-        Shape::Word(words) => {
+        ValueShape::Bool => "boolean".to_owned(),
+        ValueShape::Integer => "integer".to_owned(),
+        ValueShape::Number => "number".to_owned(),
+        ValueShape::Text => "string".to_owned(),
+        ValueShape::Any => "any".to_owned(),
+        ValueShape::Word(words) => {
             words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join("|")
         }
-        Shape::List(inner) => match type_of(inner) {
+        ValueShape::List(inner) => match type_of(inner) {
             inner if inner.contains('|') => format!("({inner})[]"),
             inner => format!("{inner}[]"),
         },
-        Shape::Map(inner) => format!("table<string, {}>", type_of(inner)),
-        Shape::Table(table) => table.name.to_owned(),
-        Shape::Optional(inner) => format!("{}?", type_of(inner)),
-        Shape::Either(shapes) => shapes.iter().map(type_of).collect::<Vec<_>>().join("|"),
-        Shape::Tagged { name, .. } => (*name).to_owned(),
+        ValueShape::Map(inner) => format!("table<string, {}>", type_of(inner)),
+        ValueShape::Table(table) => table.name.to_owned(),
+        ValueShape::Optional(inner) => format!("{}?", type_of(inner)),
+        ValueShape::Either(shapes) => shapes.iter().map(type_of).collect::<Vec<_>>().join("|"),
+        ValueShape::Tagged { name, .. } => (*name).to_owned(),
     }
 }
 
@@ -168,10 +170,10 @@ mod tests {
 
     #[test]
     fn types_are_written_as_editors_read_them() {
-        let check = |shape: Shape, expected: &str| assert_eq!(type_of(&shape), expected);
-        check(Shape::List(&Shape::Integer), "integer[]");
-        check(Shape::List(&Shape::Word(&["a", "b"])), "(\"a\"|\"b\")[]");
-        check(Shape::Map(&Shape::Optional(&Shape::Text)), "table<string, string?>");
-        check(Shape::Either(&[Shape::Bool, Shape::Text]), "boolean|string");
+        let check = |shape: ValueShape, expected: &str| assert_eq!(type_of(&shape), expected);
+        check(ValueShape::List(&ValueShape::Integer), "integer[]");
+        check(ValueShape::List(&ValueShape::Word(&["a", "b"])), "(\"a\"|\"b\")[]");
+        check(ValueShape::Map(&ValueShape::Optional(&ValueShape::Text)), "table<string, string?>");
+        check(ValueShape::Either(&[ValueShape::Bool, ValueShape::Text]), "boolean|string");
     }
 }

@@ -1,7 +1,7 @@
 //! The reference of hooks, in Markdown.
 
 use epitome_kernel::{HOOKS, HookShape};
-use epitome_types::hook::{Field, INLINE, Shape, TableShape};
+use epitome_types::hook::{FieldShape, INLINE, TableShape, ValueShape};
 
 use super::{OWN, READS, choices, doc, is_job, tables, type_of};
 use crate::api::API;
@@ -75,7 +75,7 @@ pub fn reference() -> String {
     for (_, variants) in choices().into_values() {
         for (word, table) in variants {
             let names = table.fields.iter().map(|field| match field.shape {
-                Shape::Optional(inner) => format!("`{}`: {}?", field.name, type_of(inner)),
+                ValueShape::Optional(inner) => format!("`{}`: {}?", field.name, type_of(inner)),
                 ref shape => format!("`{}`: {}", field.name, type_of(shape)),
             });
             let names: Vec<String> = names.map(|name| name.replace('|', "\\|")).collect();
@@ -107,7 +107,7 @@ pub fn reference() -> String {
 fn section(hook: &HookShape) -> String {
     let mut out = format!("\n## {}\n\n{}\n\n", hook.name, doc(hook.doc));
     let own = hook.job.fields.iter().filter(|field| field.name != INLINE);
-    let own: Vec<&Field> = own.collect();
+    let own: Vec<&FieldShape> = own.collect();
     if own.is_empty() {
         out += "The job has no more than every job.\n";
     } else {
@@ -117,7 +117,7 @@ fn section(hook: &HookShape) -> String {
         }
     }
     let answer = match hook.answer {
-        Shape::Table(table) if table.fields.is_empty() => "nothing".to_owned(),
+        ValueShape::Table(table) if table.fields.is_empty() => "nothing".to_owned(),
         ref answer => format!("`{}`", type_of(answer)),
     };
     out += &format!("\nThe answer: {answer}.\n");

@@ -1,7 +1,7 @@
 //! The JSON schema of jobs and answers.
 
 use epitome_kernel::HOOKS;
-use epitome_types::hook::{Shape, TableShape};
+use epitome_types::hook::{TableShape, ValueShape};
 use serde_json::{Map, Value as Json, json};
 
 use super::{choices, doc, tables};
@@ -21,7 +21,7 @@ pub fn schema() -> Json {
     }
     let hooks = HOOKS.iter().map(|hook| {
         let properties = json!({
-            "job": of(&Shape::Table(hook.job)),
+            "job": of(&ValueShape::Table(hook.job)),
             "answer": { "anyOf": [of(&hook.answer), { "type": "null" }] },
         });
         let described = json!({ "description": doc(hook.doc), "properties": properties });
@@ -62,19 +62,19 @@ fn object(table: &TableShape, tag: Option<(&str, &str)>) -> Json {
     })
 }
 
-fn of(shape: &Shape) -> Json {
+fn of(shape: &ValueShape) -> Json {
     match shape {
-        Shape::Bool => json!({ "type": "boolean" }),
-        Shape::Integer => json!({ "type": "integer", "minimum": 0 }),
-        Shape::Number => json!({ "type": "number" }),
-        Shape::Text => json!({ "type": "string" }),
-        Shape::Word(words) => json!({ "enum": words }),
-        Shape::List(inner) => json!({ "type": "array", "items": of(inner) }),
-        Shape::Map(inner) => json!({ "type": "object", "additionalProperties": of(inner) }),
-        Shape::Table(table) => json!({ "$ref": format!("#/$defs/{}", table.name) }),
-        Shape::Tagged { name, .. } => json!({ "$ref": format!("#/$defs/{name}") }),
-        Shape::Optional(inner) => json!({ "anyOf": [of(inner), { "type": "null" }] }),
-        Shape::Either(shapes) => json!({ "anyOf": shapes.iter().map(of).collect::<Vec<_>>() }),
-        Shape::Any => json!({}),
+        ValueShape::Bool => json!({ "type": "boolean" }),
+        ValueShape::Integer => json!({ "type": "integer", "minimum": 0 }),
+        ValueShape::Number => json!({ "type": "number" }),
+        ValueShape::Text => json!({ "type": "string" }),
+        ValueShape::Word(words) => json!({ "enum": words }),
+        ValueShape::List(inner) => json!({ "type": "array", "items": of(inner) }),
+        ValueShape::Map(inner) => json!({ "type": "object", "additionalProperties": of(inner) }),
+        ValueShape::Table(table) => json!({ "$ref": format!("#/$defs/{}", table.name) }),
+        ValueShape::Tagged { name, .. } => json!({ "$ref": format!("#/$defs/{name}") }),
+        ValueShape::Optional(inner) => json!({ "anyOf": [of(inner), { "type": "null" }] }),
+        ValueShape::Either(shapes) => json!({ "anyOf": shapes.iter().map(of).collect::<Vec<_>>() }),
+        ValueShape::Any => json!({}),
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use epitome_kernel::HOOKS;
-use epitome_types::hook::{Field, INLINE, Shape, TableShape};
+use epitome_types::hook::{FieldShape, INLINE, TableShape, ValueShape};
 
 use super::{OWN, READS, choices, doc, is_job, tables, type_of};
 use crate::api::API;
@@ -14,7 +14,7 @@ const COMMON: &str = "Common";
 
 /// `epitome.d.lua`.
 pub fn stubs() -> String {
-    let mut out = Output(String::new());
+    let mut out = StubWriter(String::new());
     out.line("---@meta epitome");
     out.line("-- Types of policies, for editors. Generated: `UPDATE=1 cargo test -p epitome-lua`.");
     out.policy();
@@ -36,9 +36,9 @@ pub fn stubs() -> String {
     out.0
 }
 
-struct Output(String);
+struct StubWriter(String);
 
-impl Output {
+impl StubWriter {
     fn line(&mut self, text: &str) {
         self.0.push_str(text);
         self.0.push('\n');
@@ -60,7 +60,7 @@ impl Output {
         }
         for hook in HOOKS {
             let answer = match hook.answer {
-                Shape::Table(table) if table.fields.is_empty() => "nil".to_owned(),
+                ValueShape::Table(table) if table.fields.is_empty() => "nil".to_owned(),
                 ref answer => format!("{}|Asking|nil", type_of(answer)),
             };
             let kind = format!("fun(job: {}): {answer}", hook.job.name);
@@ -73,9 +73,13 @@ impl Output {
     fn table(&mut self, table: &TableShape) {
         let above = if is_job(table) { format!(": {COMMON}") } else { String::new() };
         self.class(table.name, table.doc, &above);
-        for Field { name, doc, shape } in table.fields.iter().filter(|field| field.name != INLINE) {
+        for FieldShape { name, doc, shape } in
+            table.fields.iter().filter(|field| field.name != INLINE)
+        {
             match shape {
-                Shape::Optional(inner) => self.field(&format!("{name}?"), &type_of(inner), doc),
+                ValueShape::Optional(inner) => {
+                    self.field(&format!("{name}?"), &type_of(inner), doc)
+                }
                 shape => self.field(name, &type_of(shape), doc),
             }
         }

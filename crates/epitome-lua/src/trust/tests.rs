@@ -26,12 +26,12 @@ impl Place {
         fs::write(self.folder().join("team/policy.lua"), text).unwrap();
     }
 
-    fn trust(&self) -> Trust {
-        Trust::at(self.top.path().join("data/trusted"))
+    fn trust(&self) -> TrustStore {
+        TrustStore::at(self.top.path().join("data/trusted"))
     }
 
     #[track_caller]
-    fn check(&self, expected: Standing) {
+    fn check(&self, expected: TrustStatus) {
         assert_eq!(self.trust().standing(&self.folder()).unwrap(), expected);
     }
 }
@@ -39,17 +39,17 @@ impl Place {
 #[test]
 fn a_folder_is_trusted_for_what_is_in_it() {
     let place = Place::new();
-    place.check(Standing::Unknown);
+    place.check(TrustStatus::Unknown);
     place.trust().trust(&place.folder()).unwrap();
-    place.check(Standing::Trusted);
+    place.check(TrustStatus::Trusted);
     place.write("return { }");
-    place.check(Standing::Changed);
+    place.check(TrustStatus::Changed);
     place.write("return {}");
-    place.check(Standing::Trusted);
+    place.check(TrustStatus::Trusted);
     fs::write(place.folder().join("new"), "").unwrap();
-    place.check(Standing::Changed);
+    place.check(TrustStatus::Changed);
     place.trust().trust(&place.folder()).unwrap();
-    place.check(Standing::Trusted);
+    place.check(TrustStatus::Trusted);
 }
 
 #[test]
@@ -57,10 +57,10 @@ fn ones_own_folder_is_never_asked_for() {
     let place = Place::new();
     place.trust().own(&place.folder()).unwrap();
     place.write("return { }");
-    place.check(Standing::Own);
+    place.check(TrustStatus::Own);
     assert_eq!(place.trust().folders().unwrap(), [place.folder().canonicalize().unwrap()]);
     let other = tempfile::tempdir().unwrap();
-    assert_eq!(place.trust().standing(other.path()).unwrap(), Standing::Unknown);
+    assert_eq!(place.trust().standing(other.path()).unwrap(), TrustStatus::Unknown);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn what_is_behind_a_link_that_leads_out_counts() {
         assert!(place.trust().standing(&place.folder()).unwrap().may_run());
         let text = fs::read_to_string(file).unwrap();
         fs::write(file, format!("{text}#")).unwrap();
-        place.check(if trust { Standing::Pulled } else { Standing::Changed });
+        place.check(if trust { TrustStatus::Pulled } else { TrustStatus::Changed });
     }
 }
 
@@ -145,13 +145,13 @@ fn what_is_large_in_ones_own_folder_stops_nothing() {
     symlink(data.parent().unwrap(), place.folder().join("team/data")).unwrap();
     symlink(&one, place.folder().join("team/one")).unwrap();
     place.trust().own(&place.folder()).unwrap();
-    place.check(Standing::Own);
+    place.check(TrustStatus::Own);
     place.write("return { }");
-    place.check(Standing::Own);
+    place.check(TrustStatus::Own);
     for outside in [data, one] {
         fs::OpenOptions::new().append(true).open(&outside).unwrap().write_all(b"1").unwrap();
-        place.check(Standing::Pulled);
+        place.check(TrustStatus::Pulled);
         place.trust().own(&place.folder()).unwrap();
-        place.check(Standing::Own);
+        place.check(TrustStatus::Own);
     }
 }

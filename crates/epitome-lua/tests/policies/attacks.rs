@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use epitome_lua::{Engine, Generation, Limits};
+use epitome_lua::{Generation, LuaLimits, PolicyEngine};
 use serde_json::Value as Json;
 
 use crate::support::*;
 
-fn strict(call: Duration) -> Engine {
-    Engine::new(Limits { call, ..Limits::default() }).unwrap()
+fn strict(call: Duration) -> PolicyEngine {
+    PolicyEngine::new(LuaLimits { call, ..LuaLimits::default() }).unwrap()
 }
 
 fn runaway(body: &str, call: Duration) -> Arc<Generation> {

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use epitome_kernel::{Counter, HOOKS};
-use epitome_lua::{Engine, Found, Limits, Source, example, reference, schema, stubs};
+use epitome_kernel::{HOOKS, TokenCounter};
+use epitome_lua::{
+    FoundPolicy, LuaLimits, PolicyEngine, PolicySource, example, reference, schema, stubs,
+};
 use epitome_testkit::FixedCounter;
 use serde_json::Map;
 
@@ -34,15 +36,15 @@ fn the_files_of_the_repository_are_up_to_date() {
 /// Each example is a policy that runs, and its answer to a job that says little can be taken.
 #[test]
 fn every_hook_has_an_example_that_runs() {
-    let engine = Engine::new(Limits::default()).unwrap();
-    let counter: Arc<dyn Counter> = Arc::new(FixedCounter::Quarters);
+    let engine = PolicyEngine::new(LuaLimits::default()).unwrap();
+    let counter: Arc<dyn TokenCounter> = Arc::new(FixedCounter::Quarters);
     for hook in HOOKS {
         let example = example(hook.name).unwrap_or_else(|| panic!("`{}` has none", hook.name));
         let policy: &'static str = format!("--- @api 1\n{example}").leak();
         let test = format!("return {{ test = function(t) t.hook('{}') end }}", hook.name).leak();
         let files = vec![("policy.lua", policy), ("tests/example.lua", test)].leak();
-        let files = Source::Embedded(files);
-        let found = Found { name: "example".to_owned(), files, libraries: Vec::new() };
+        let files = PolicySource::Embedded(files);
+        let found = FoundPolicy { name: "example".to_owned(), files, libraries: Vec::new() };
         let policy = engine.load(&found, &counter, &Map::new()).unwrap();
         assert_eq!(policy.declared().hooks, [hook.name]);
         let failures: Vec<_> =

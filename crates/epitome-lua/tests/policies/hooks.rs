@@ -1,6 +1,6 @@
 //! What hooks are given, and what becomes of their answers.
 
-use epitome_kernel::{Halt, ModelAsk, Opinion};
+use epitome_kernel::{HookInterrupt, HookResult, ModelQuestion};
 use epitome_types::Goals;
 use epitome_types::hook::*;
 use serde_json::json;
@@ -8,15 +8,15 @@ use serde_json::json;
 use crate::support::*;
 
 /// What a `trigger` with this body answers, beside what went wrong.
-fn trigger(body: &str) -> (Opinion<Trigger>, String) {
+fn trigger(body: &str) -> (HookResult<TriggerAnswer>, String) {
     let chain = chain(&[load("one", &format!("return {{ trigger = function(job) {body} end }}"))]);
     let opinion = chain.ask().trigger(&trigger_job());
     let errors: Vec<String> = chain.take_errors().iter().map(ToString::to_string).collect();
     (opinion, errors.join("\n"))
 }
 
-fn due(reason: &str) -> Trigger {
-    Trigger::Compress(Due {
+fn due(reason: &str) -> TriggerAnswer {
+    TriggerAnswer::Compress(Due {
         level: Strength::Soft,
         target: Some(1000),
         reason: Some(reason.to_owned()),
@@ -46,7 +46,7 @@ fn a_job_says_what_it_says() {
 #[test]
 fn an_answer_may_be_no_opinion() {
     assert_eq!(trigger(""), (Ok(None), String::new()));
-    assert_eq!(trigger("return false").0, Ok(Some(Trigger::Wait(false))));
+    assert_eq!(trigger("return false").0, Ok(Some(TriggerAnswer::Wait(false))));
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn options_are_in_the_job() {
     let answer = chain.ask().trigger(&trigger_job()).unwrap().unwrap();
     let reason = Some("b".to_owned());
     let expected = Due { level: Strength::Soft, target: Some(50), reason };
-    assert_eq!(answer, Trigger::Compress(expected));
+    assert_eq!(answer, TriggerAnswer::Compress(expected));
 }
 
 #[test]
@@ -129,12 +129,12 @@ fn a_model_may_be_asked_first() {
     let chain = chain(&[load("over", over), load("asking", text)]);
     let mut job = trigger_job();
     let (id, user) = ("size".to_owned(), "How large?".to_owned());
-    let ask = ModelAsk { id, user, max_tokens: Some(5), ..ModelAsk::default() };
-    assert_eq!(chain.ask().trigger(&job), Err(Halt::Ask(Box::new(ask))));
+    let ask = ModelQuestion { id, user, max_tokens: Some(5), ..ModelQuestion::default() };
+    assert_eq!(chain.ask().trigger(&job), Err(HookInterrupt::Ask(Box::new(ask))));
     job.common.replies.insert("size".to_owned(), "large".to_owned());
     let answer = chain.ask().trigger(&job).unwrap();
     assert!(
-        matches!(answer, Some(Trigger::Compress(due)) if due.reason.as_deref() == Some("large"))
+        matches!(answer, Some(TriggerAnswer::Compress(due)) if due.reason.as_deref() == Some("large"))
     );
     assert!(chain.take_errors().is_empty());
 }
@@ -148,7 +148,7 @@ fn a_memo_lasts_from_call_to_call() {
     end }";
     let chain = chain(&[load("counting", text)]);
     let ask = || chain.ask().trigger(&trigger_job()).unwrap();
-    assert_eq!(ask(), Some(Trigger::Wait(false)));
+    assert_eq!(ask(), Some(TriggerAnswer::Wait(false)));
     assert_eq!(chain.memos()["counting"], r#"{"seen":1}"#);
     // What a hook that failed noted is not kept.
     assert_eq!((ask(), ask()), (None, None));
@@ -172,8 +172,8 @@ fn a_memo_is_small() {
 
 struct Said(Vec<&'static str>);
 
-impl Texts for Said {
-    fn text(&self, place: Place) -> Option<String> {
+impl MessageTexts for Said {
+    fn text(&self, place: MessageNumber) -> Option<String> {
         self.0.get(place.0.checked_sub(1)? as usize).map(|text| (*text).to_owned())
     }
 }
@@ -202,7 +202,7 @@ fn texts_are_read_where_they_are_wanted() {
     let job = plan_job(entries, &said);
     let orders = chain.ask().plan(&job).unwrap().unwrap();
     assert_eq!(orders.reason.as_deref(), Some("one|two|nil"));
-    assert_eq!(orders.ops, [Order::Drop(Drop { entries: vec![Place(2)] })]);
+    assert_eq!(orders.ops, [OpRequest::Drop(Drop { entries: vec![MessageNumber(2)] })]);
 
     let entry = Arriving::default();
     let (original, file, text) = (String::new(), None, "first\nsecond");
@@ -247,10 +247,10 @@ fn what_calls_wrote_and_what_a_summary_covers_is_told() {
     let entries = Columns { count: 2, inputs, ..Columns::default() };
     let orders = chain.ask().plan(&plan_job(entries, &said)).unwrap().unwrap();
     let (how, with) = (How::TruncateInput, Some("write a.rs".to_owned()));
-    let replace = Replace { entry: Place(2), how, with, target: None, call: Some(2) };
+    let replace = Replace { entry: MessageNumber(2), how, with, target: None, call: Some(2) };
     let export = Export { name: "log.md".to_owned(), text: None, append: Some(true) };
-    let handover = Order::Handover(Handover::default());
-    assert_eq!(orders.ops, [Order::Replace(replace), Order::Export(export), handover]);
+    let handover = OpRequest::Handover(Handover::default());
+    assert_eq!(orders.ops, [OpRequest::Replace(replace), OpRequest::Export(export), handover]);
 
     let (op, level, texts) = (Purpose::Summarize, Some(3), &said);
     let covered = || Covered { count: 2, role: vec!["user", "tool"], ..Covered::default() };
@@ -264,5 +264,5 @@ fn what_calls_wrote_and_what_a_summary_covers_is_told() {
     let (tokens, max_tokens) = (1, 9);
     let job =
         VerifyJob { common, op, level, covered, candidate, must_keep, tokens, max_tokens, texts };
-    assert_eq!(chain.ask().verify(&job), Ok(Some(Verify::Plain(true))));
+    assert_eq!(chain.ask().verify(&job), Ok(Some(VerifyAnswer::Plain(true))));
 }

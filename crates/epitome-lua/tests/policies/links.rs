@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use epitome_kernel::{Answer, Chain, ChainRound, Job, Opinion, Policy, Rest, Tracer};
+use epitome_kernel::{
+    Answer, ChainRound, HookResult, Job, NextPolicies, Policy, PolicyChain, PolicyTracer,
+};
 use epitome_types::hook::{Budgets, BudgetsJob, Common, EventJob, GoalsJob, TriggerJob};
-use epitome_types::{Event, Happened};
+use epitome_types::{Event, EventKind};
 use proptest::prelude::*;
 
 use crate::support::{load, trigger_job};
@@ -71,7 +73,7 @@ impl Policy for Last {
         "last"
     }
 
-    fn budgets(&self, _: &BudgetsJob, _: &Rest<'_>) -> Opinion<Budgets> {
+    fn budgets(&self, _: &BudgetsJob, _: &NextPolicies<'_>) -> HookResult<Budgets> {
         Ok(Some(Budgets { hard: Some(u64::MAX - 1), ..Budgets::default() }))
     }
 }
@@ -80,8 +82,8 @@ impl Policy for Last {
 #[derive(Default)]
 struct Asked(Mutex<Vec<String>>);
 
-impl Tracer for Asked {
-    fn asked(&self, job: &Job<'_>, policy: &str, _: &Opinion<Answer>) {
+impl PolicyTracer for Asked {
+    fn asked(&self, job: &Job<'_>, policy: &str, _: &HookResult<Answer>) {
         if !policy.starts_with("link") {
             self.0.lock().unwrap().push(format!("{policy} {}", job.hook()));
         }
@@ -93,7 +95,7 @@ type Seen = (Vec<String>, Vec<String>, BTreeMap<String, String>, Vec<String>, Ve
 
 fn seen(policies: Vec<Arc<dyn Policy>>) -> Seen {
     let asked = Arc::new(Asked::default());
-    let chain = Chain::new(policies, BTreeMap::new()).traced(Some(asked.clone()));
+    let chain = PolicyChain::new(policies, BTreeMap::new()).traced(Some(asked.clone()));
     let common = Common::default;
     let mut answers = Vec::new();
     for _ in 0..2 {
@@ -101,7 +103,7 @@ fn seen(policies: Vec<Arc<dyn Policy>>) -> Seen {
         let trigger = TriggerJob { common: common(), ..trigger_job() };
         let (speaker, text, goals) = ("model".to_owned(), "Done.".to_owned(), <_>::default());
         let goals = GoalsJob { common: common(), speaker, text, goals };
-        let what = Happened::ContextWarning { percent: 70 };
+        let what = EventKind::ContextWarning { percent: 70 };
         let event = Event { session: String::new(), at: String::new(), tokens: [0; 2], what };
         let event = EventJob { common: common(), event };
         let jobs = [
@@ -112,7 +114,7 @@ fn seen(policies: Vec<Arc<dyn Policy>>) -> Seen {
         ];
         for job in jobs {
             let round = ChainRound::default();
-            let answer = chain.ask().within(&round).ask(&job);
+            let answer = chain.ask().within(&round).call(&job);
             answers.push(format!("{answer:?} by {:?}", chain.winner(job.hook())));
         }
     }

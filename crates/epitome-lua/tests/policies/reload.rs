@@ -9,8 +9,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use epitome_kernel::{Chain, Policy};
-use epitome_lua::{Found, LuaPolicy, Reloaded, Source, Watch};
+use epitome_kernel::{Policy, PolicyChain};
+use epitome_lua::{FoundPolicy, LuaPolicy, PolicyReload, PolicySource, PolicyWatch};
 use epitome_types::hook::*;
 use serde_json::Map;
 
@@ -41,10 +41,10 @@ impl Folder {
     }
 
     fn open(&self) -> Arc<LuaPolicy> {
-        let found = Found {
+        let found = FoundPolicy {
             name: "one".to_owned(),
-            files: Source::Folder(self.path("one")),
-            libraries: vec![Source::Folder(self.path("lib"))],
+            files: PolicySource::Folder(self.path("one")),
+            libraries: vec![PolicySource::Folder(self.path("lib"))],
         };
         Arc::new(LuaPolicy::open(&patient(), &found, &counter(), &Map::new()).unwrap())
     }
@@ -56,18 +56,19 @@ return { budgets = function(job) return { soft = figures.soft } end }
 ";
 
 fn soft(policy: &Arc<LuaPolicy>) -> Option<u64> {
-    let chain = Chain::new(vec![Arc::clone(policy) as Arc<dyn Policy>], Default::default());
+    let chain = PolicyChain::new(vec![Arc::clone(policy) as Arc<dyn Policy>], Default::default());
     chain.ask().budgets(&BudgetsJob { common: Common::default() }).unwrap()?.soft
 }
 
-fn watched(policy: &Arc<LuaPolicy>) -> (Watch, Receiver<Reloaded>) {
+fn watched(policy: &Arc<LuaPolicy>) -> (PolicyWatch, Receiver<PolicyReload>) {
     let (told, events) = channel();
-    let watch = Watch::start(vec![Arc::clone(policy)], move |event| told.send(event).unwrap());
+    let watch =
+        PolicyWatch::start(vec![Arc::clone(policy)], move |event| told.send(event).unwrap());
     (watch.unwrap(), events)
 }
 
 #[track_caller]
-fn check(events: &Receiver<Reloaded>, generation: u64, error: Option<&str>) {
+fn check(events: &Receiver<PolicyReload>, generation: u64, error: Option<&str>) {
     let event = events.recv_timeout(Duration::from_secs(60)).unwrap();
     assert_eq!((event.policy.as_str(), event.generation), ("one", generation));
     assert_eq!(event.error.as_deref(), error);

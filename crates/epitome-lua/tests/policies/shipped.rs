@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epitome_kernel::{Chain, Counter, Policy};
-use epitome_lua::{Engine, Found, Generation, Limits, Source};
+use epitome_kernel::{Policy, PolicyChain, TokenCounter};
+use epitome_lua::{FoundPolicy, Generation, LuaLimits, PolicyEngine, PolicySource};
 use epitome_testkit::FixedCounter;
 use epitome_types::hook::*;
 use serde_json::{Map, Value as Json, json};
@@ -14,16 +14,16 @@ fn policies() -> PathBuf {
 }
 
 fn load(name: &str, options: Json) -> Generation {
-    let files = Source::Folder(policies().join(name));
-    let libraries = vec![Source::Folder(policies().join("lib"))];
-    let found = Found { name: name.to_owned(), files, libraries };
-    let counter: Arc<dyn Counter> = Arc::new(FixedCounter::Words);
+    let files = PolicySource::Folder(policies().join(name));
+    let libraries = vec![PolicySource::Folder(policies().join("lib"))];
+    let found = FoundPolicy { name: name.to_owned(), files, libraries };
+    let counter: Arc<dyn TokenCounter> = Arc::new(FixedCounter::Words);
     let options = options.as_object().cloned().unwrap_or_else(Map::new);
-    Engine::new(Limits::default()).unwrap().load(&found, &counter, &options).unwrap()
+    PolicyEngine::new(LuaLimits::default()).unwrap().load(&found, &counter, &options).unwrap()
 }
 
-fn chain(name: &str, options: Json) -> Chain {
-    Chain::new(vec![Arc::new(load(name, options)) as Arc<dyn Policy>], Default::default())
+fn chain(name: &str, options: Json) -> PolicyChain {
+    PolicyChain::new(vec![Arc::new(load(name, options)) as Arc<dyn Policy>], Default::default())
 }
 
 fn common(limit: u64, total: u64) -> Common {
@@ -69,7 +69,8 @@ fn each_passes_its_own_tests() {
 fn every_option_is_described() {
     for name in ["early", "ollm", "staged", "tiered", "watermark"] {
         let loaded = load(name, Json::Null);
-        let readme = Source::Folder(policies().join(name)).read("README.md").unwrap().unwrap();
+        let readme =
+            PolicySource::Folder(policies().join(name)).read("README.md").unwrap().unwrap();
         for option in &loaded.declared().options {
             let whole = option.doc.as_ref().is_some_and(|doc| doc.ends_with('.'));
             assert!(whole && readme.contains(&format!("`{}`", option.name)), "{}", option.name);

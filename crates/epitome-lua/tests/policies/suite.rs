@@ -1,6 +1,6 @@
 //! Tests that policies bring with them.
 
-use epitome_lua::{Found, Source, TestResult};
+use epitome_lua::{FoundPolicy, PolicySource, TestResult};
 use serde_json::Value as Json;
 
 use crate::support::*;
@@ -36,7 +36,7 @@ return {
 ";
 
 fn results(tests: &'static str) -> Vec<TestResult> {
-    let files = Source::Embedded(
+    let files = PolicySource::Embedded(
         vec![
             ("policy.lua", POLICY),
             ("halves.lua", "return { of = function(n) return n // 2 end }"),
@@ -45,7 +45,7 @@ fn results(tests: &'static str) -> Vec<TestResult> {
         ]
         .leak(),
     );
-    let found = Found { name: "half".to_owned(), files, libraries: Vec::new() };
+    let found = FoundPolicy { name: "half".to_owned(), files, libraries: Vec::new() };
     load_with(&patient(), &found, Json::Null).unwrap().run_tests()
 }
 

@@ -4,32 +4,34 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use epitome_kernel::{Chain, Counter, Policy};
-use epitome_lua::{Engine, Found, Generation, Limits, LoadError, Source};
+use epitome_kernel::{Policy, PolicyChain, TokenCounter};
+use epitome_lua::{FoundPolicy, Generation, LoadError, LuaLimits, PolicyEngine, PolicySource};
 use epitome_testkit::FixedCounter;
-use epitome_types::Cause;
-use epitome_types::hook::{Budgets, Cache, Columns, Common, Occasion, PlanJob, Texts, TriggerJob};
+use epitome_types::CompactionCause;
+use epitome_types::hook::{
+    Budgets, Cache, Columns, Common, MessageTexts, Occasion, PlanJob, TriggerJob,
+};
 use serde_json::{Map, Value as Json};
 
 /// Limits that a busy machine does not reach by itself.
-pub(crate) fn patient() -> Engine {
-    Engine::new(Limits { call: Duration::from_secs(60), ..Limits::default() }).unwrap()
+pub(crate) fn patient() -> PolicyEngine {
+    PolicyEngine::new(LuaLimits { call: Duration::from_secs(60), ..LuaLimits::default() }).unwrap()
 }
 
-pub(crate) fn counter() -> Arc<dyn Counter> {
+pub(crate) fn counter() -> Arc<dyn TokenCounter> {
     Arc::new(FixedCounter::Quarters)
 }
 
 /// A policy whose `policy.lua` is the header and this text.
-pub(crate) fn found(name: &str, text: &str) -> Found {
+pub(crate) fn found(name: &str, text: &str) -> FoundPolicy {
     let text: &'static str = format!("--- @api 1\n{text}").leak();
-    let files = Source::Embedded(vec![("policy.lua", text)].leak());
-    Found { name: name.to_owned(), files, libraries: Vec::new() }
+    let files = PolicySource::Embedded(vec![("policy.lua", text)].leak());
+    FoundPolicy { name: name.to_owned(), files, libraries: Vec::new() }
 }
 
 pub(crate) fn load_with(
-    engine: &Engine,
-    found: &Found,
+    engine: &PolicyEngine,
+    found: &FoundPolicy,
     options: Json,
 ) -> Result<Generation, LoadError> {
     let options = options.as_object().cloned().unwrap_or_else(Map::new);
@@ -41,9 +43,9 @@ pub(crate) fn load(name: &str, text: &str) -> Arc<Generation> {
 }
 
 /// A chain of policies, first one first.
-pub(crate) fn chain(policies: &[Arc<Generation>]) -> Chain {
+pub(crate) fn chain(policies: &[Arc<Generation>]) -> PolicyChain {
     let policies = policies.iter().map(|policy| Arc::clone(policy) as Arc<dyn Policy>);
-    Chain::new(policies.collect(), BTreeMap::new())
+    PolicyChain::new(policies.collect(), BTreeMap::new())
 }
 
 pub(crate) fn trigger_job() -> TriggerJob {
@@ -62,7 +64,7 @@ pub(crate) fn trigger_job() -> TriggerJob {
     }
 }
 
-pub(crate) fn plan_job(entries: Columns, texts: &dyn Texts) -> PlanJob<'_> {
+pub(crate) fn plan_job(entries: Columns, texts: &dyn MessageTexts) -> PlanJob<'_> {
     PlanJob {
         common: Common::default(),
         entries,
@@ -71,7 +73,7 @@ pub(crate) fn plan_job(entries: Columns, texts: &dyn Texts) -> PlanJob<'_> {
         most: 2000,
         floor: 100,
         budgets: Budgets::default(),
-        cause: Cause::Soft,
+        cause: CompactionCause::Soft,
         mark: None,
         mark_lost: false,
         texts,

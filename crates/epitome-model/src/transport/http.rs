@@ -12,21 +12,21 @@ use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{ClientBuilder, redirect};
 
-use super::{Call, Chunks, Method, Response, SendError, Transport};
+use super::{BodyChunks, HttpMethod, HttpRequest, HttpResponse, SendError, Transport};
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// Requests over HTTP, encrypted where the address says so. Clones share connections.
 #[derive(Clone, Debug)]
-pub struct Http {
+pub struct HttpTransport {
     /// For other machines.
     far: reqwest::Client,
     /// For this one.
     near: reqwest::Client,
 }
 
-impl Http {
+impl HttpTransport {
     /// A client without connections yet.
     ///
     /// # Errors
@@ -47,12 +47,12 @@ impl Http {
 }
 
 #[async_trait]
-impl Transport for Http {
-    async fn send(&self, call: &Call) -> Result<Response, SendError> {
+impl Transport for HttpTransport {
+    async fn send(&self, call: &HttpRequest) -> Result<HttpResponse, SendError> {
         let client = if is_near(&call.url) { &self.near } else { &self.far };
         let mut request = match call.method {
-            Method::Get => client.get(&call.url),
-            Method::Post => client
+            HttpMethod::Get => client.get(&call.url),
+            HttpMethod::Post => client
                 .post(&call.url)
                 .header(CONTENT_TYPE, "application/json")
                 .body(call.body.clone()),
@@ -64,7 +64,7 @@ impl Transport for Http {
         let retry_after = response.headers().get(RETRY_AFTER);
         let retry_after = retry_after.and_then(|value| value.to_str().ok()).map(str::to_owned);
         let status = response.status().as_u16();
-        Ok(Response { status, retry_after, body: Box::new(Stream(response)) })
+        Ok(HttpResponse { status, retry_after, body: Box::new(Stream(response)) })
     }
 }
 
@@ -72,7 +72,7 @@ impl Transport for Http {
 struct Stream(reqwest::Response);
 
 #[async_trait]
-impl Chunks for Stream {
+impl BodyChunks for Stream {
     async fn next(&mut self) -> Result<Option<Bytes>, SendError> {
         self.0.chunk().await.map_err(|error| failed(&error))
     }

@@ -13,55 +13,55 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 #[cfg(feature = "http")]
-pub use http::Http;
-pub use player::{Player, PlayerError};
-pub use recorder::Recorder;
+pub use http::HttpTransport;
+pub use player::{CassettePlayer, PlayerError};
+pub use recorder::CassetteRecorder;
 
 /// How a request is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum HttpMethod {
     /// Asks.
     Get,
     /// Sends a body.
     Post,
 }
 
-impl Method {
+impl HttpMethod {
     /// Its name in HTTP.
     pub fn name(self) -> &'static str {
         match self {
-            Method::Get => "GET",
-            Method::Post => "POST",
+            HttpMethod::Get => "GET",
+            HttpMethod::Post => "POST",
         }
     }
 }
 
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct HttpRequest {
     /// How.
-    pub method: Method,
+    pub method: HttpMethod,
     /// Where.
     pub url: String,
     /// Credentials and what else the API wants to be told.
     pub headers: Vec<(&'static str, String)>,
-    /// JSON; empty for [`Method::Get`].
+    /// JSON; empty for [`HttpMethod::Get`].
     pub body: Bytes,
 }
 
 /// The beginning of an answer, and the rest as it comes.
-pub struct Response {
+pub struct HttpResponse {
     /// The status.
     pub status: u16,
     /// What `retry-after` says.
     pub retry_after: Option<String>,
     /// The body.
-    pub body: Box<dyn Chunks>,
+    pub body: Box<dyn BodyChunks>,
 }
 
 /// A body that comes piece by piece.
 #[async_trait]
-pub trait Chunks: Send {
+pub trait BodyChunks: Send {
     /// The next piece, `None` at the end.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ pub trait Transport: Send + Sync {
     /// # Errors
     ///
     /// When there is no answer.
-    async fn send(&self, call: &Call) -> Result<Response, SendError>;
+    async fn send(&self, call: &HttpRequest) -> Result<HttpResponse, SendError>;
 }
 
 /// No answer came, or it broke off.

@@ -10,12 +10,12 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::tape::{Exchange, Reply, Request};
-use super::{Call, Chunks, Response, SendError, Transport};
+use super::tape::{CassetteExchange, CassetteReply, CassetteRequest};
+use super::{BodyChunks, HttpRequest, HttpResponse, SendError, Transport};
 
 /// A transport that answers from a cassette, in its order.
 #[derive(Debug)]
-pub struct Player(Mutex<VecDeque<Exchange>>);
+pub struct CassettePlayer(Mutex<VecDeque<CassetteExchange>>);
 
 /// A text is no cassette.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ pub struct PlayerError {
     cause: serde_json::Error,
 }
 
-impl Player {
+impl CassettePlayer {
     /// Plays a cassette from its beginning.
     ///
     /// # Errors
@@ -46,9 +46,9 @@ impl Player {
 }
 
 #[async_trait]
-impl Transport for Player {
-    async fn send(&self, call: &Call) -> Result<Response, SendError> {
-        let asked = Request::of(call);
+impl Transport for CassettePlayer {
+    async fn send(&self, call: &HttpRequest) -> Result<HttpResponse, SendError> {
+        let asked = CassetteRequest::of(call);
         let mut tape = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(next) = tape.front() else {
             return Err(unexpected(format!("the cassette is at its end; asked: {}", asked.path)));
@@ -56,22 +56,22 @@ impl Transport for Player {
         if let Some(difference) = difference(&next.request, &asked) {
             return Err(unexpected(difference));
         }
-        let Some(Exchange { response, .. }) = tape.pop_front() else {
+        let Some(CassetteExchange { response, .. }) = tape.pop_front() else {
             return Err(unexpected("the cassette is at its end".to_owned()));
         };
-        let Reply { status, retry_after, chunks, broke_off } = response;
-        let body = Box::new(Played { chunks: chunks.into(), broke_off });
-        Ok(Response { status, retry_after, body })
+        let CassetteReply { status, retry_after, chunks, broke_off } = response;
+        let body = Box::new(PlayedExchange { chunks: chunks.into(), broke_off });
+        Ok(HttpResponse { status, retry_after, body })
     }
 }
 
-struct Played {
+struct PlayedExchange {
     chunks: VecDeque<String>,
     broke_off: Option<String>,
 }
 
 #[async_trait]
-impl Chunks for Played {
+impl BodyChunks for PlayedExchange {
     async fn next(&mut self) -> Result<Option<Bytes>, SendError> {
         match (self.chunks.pop_front(), self.broke_off.take()) {
             (Some(chunk), broke_off) => {
@@ -89,9 +89,9 @@ fn unexpected(cause: String) -> SendError {
 }
 
 /// Where two requests differ first.
-fn difference(recorded: &Request, asked: &Request) -> Option<String> {
+fn difference(recorded: &CassetteRequest, asked: &CassetteRequest) -> Option<String> {
     if (&recorded.method, &recorded.path) != (&asked.method, &asked.path) {
-        let told = |it: &Request| format!("{} {}", it.method, it.path);
+        let told = |it: &CassetteRequest| format!("{} {}", it.method, it.path);
         return Some(format!("recorded was {}, asked is {}", told(recorded), told(asked)));
     }
     apart("", &recorded.body, &asked.body)
@@ -130,9 +130,9 @@ fn brief(value: &Value) -> String {
 mod tests {
     use super::*;
 
-    fn request(body: &str) -> Request {
+    fn request(body: &str) -> CassetteRequest {
         let (method, path) = ("POST".to_owned(), "/api/chat".to_owned());
-        Request { method, path, body: serde_json::from_str(body).unwrap() }
+        CassetteRequest { method, path, body: serde_json::from_str(body).unwrap() }
     }
 
     #[track_caller]
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn what_is_no_cassette_is_told_by_its_line() {
-        let error = Player::new("\n{}\n").unwrap_err().to_string();
+        let error = CassettePlayer::new("\n{}\n").unwrap_err().to_string();
         assert!(error.starts_with("line 2 of the cassette is not what"), "{error}");
     }
 }

@@ -8,17 +8,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::tape::{Exchange, Reply, Request};
-use super::{Call, Chunks, Response, SendError, Transport};
+use super::tape::{CassetteExchange, CassetteReply, CassetteRequest};
+use super::{BodyChunks, HttpRequest, HttpResponse, SendError, Transport};
 
 /// A transport that remembers. Clones remember together.
 #[derive(Clone)]
-pub struct Recorder {
+pub struct CassetteRecorder {
     inner: Arc<dyn Transport>,
-    tape: Arc<Mutex<Vec<Exchange>>>,
+    tape: Arc<Mutex<Vec<CassetteExchange>>>,
 }
 
-impl Recorder {
+impl CassetteRecorder {
     /// Records what goes over another transport.
     pub fn new(inner: Arc<dyn Transport>) -> Self {
         Self { inner, tape: Arc::default() }
@@ -33,32 +33,36 @@ impl Recorder {
 }
 
 #[async_trait]
-impl Transport for Recorder {
-    async fn send(&self, call: &Call) -> Result<Response, SendError> {
-        let Response { status, retry_after, body } = self.inner.send(call).await?;
-        let reply =
-            Reply { status, retry_after: retry_after.clone(), chunks: Vec::new(), broke_off: None };
-        let exchange = Exchange { request: Request::of(call), response: reply };
+impl Transport for CassetteRecorder {
+    async fn send(&self, call: &HttpRequest) -> Result<HttpResponse, SendError> {
+        let HttpResponse { status, retry_after, body } = self.inner.send(call).await?;
+        let reply = CassetteReply {
+            status,
+            retry_after: retry_after.clone(),
+            chunks: Vec::new(),
+            broke_off: None,
+        };
+        let exchange = CassetteExchange { request: CassetteRequest::of(call), response: reply };
         let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
         let at = tape.len();
         tape.push(exchange);
         drop(tape);
-        let heard = Heard { inner: body, tape: Arc::clone(&self.tape), at, cut: Vec::new() };
-        Ok(Response { status, retry_after, body: Box::new(heard) })
+        let heard = RecordedBody { inner: body, tape: Arc::clone(&self.tape), at, cut: Vec::new() };
+        Ok(HttpResponse { status, retry_after, body: Box::new(heard) })
     }
 }
 
 /// A body that is written down while it passes.
-struct Heard {
-    inner: Box<dyn Chunks>,
-    tape: Arc<Mutex<Vec<Exchange>>>,
+struct RecordedBody {
+    inner: Box<dyn BodyChunks>,
+    tape: Arc<Mutex<Vec<CassetteExchange>>>,
     at: usize,
     /// The beginning of a character whose end is in the next piece.
     cut: Vec<u8>,
 }
 
 #[async_trait]
-impl Chunks for Heard {
+impl BodyChunks for RecordedBody {
     async fn next(&mut self) -> Result<Option<Bytes>, SendError> {
         let next = self.inner.next().await;
         let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);

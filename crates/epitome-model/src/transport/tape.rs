@@ -6,20 +6,20 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Call;
+use super::HttpRequest;
 use crate::address;
 
 /// A request and its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Exchange {
-    pub(super) request: Request,
-    pub(super) response: Reply,
+pub(super) struct CassetteExchange {
+    pub(super) request: CassetteRequest,
+    pub(super) response: CassetteReply,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Request {
+pub(super) struct CassetteRequest {
     pub(super) method: String,
     pub(super) path: String,
     /// The body; null where there is none.
@@ -28,7 +28,7 @@ pub(super) struct Request {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Reply {
+pub(super) struct CassetteReply {
     pub(super) status: u16,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) retry_after: Option<String>,
@@ -39,8 +39,8 @@ pub(super) struct Reply {
     pub(super) broke_off: Option<String>,
 }
 
-impl Request {
-    pub(super) fn of(call: &Call) -> Self {
+impl CassetteRequest {
+    pub(super) fn of(call: &HttpRequest) -> Self {
         let path = address::path(&call.url);
         let body = match call.body.is_empty() {
             true => Value::Null,

@@ -4,8 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use epitome_kernel::{Model, ModelAsk, Underway};
-use epitome_model::{Client, Endpoint, Failure, Http, Player, Recorder, Terms, Transport};
+use epitome_kernel::{LanguageModel, LiveRequest, ModelQuestion};
+use epitome_model::{
+    CassettePlayer, CassetteRecorder, ClientTimeouts, HttpTransport, ModelClient, ModelEndpoint,
+    ModelFailure, Transport,
+};
 use epitome_upstream::{Fault, Script, Turn, Upstream};
 use serde_json::{Value, json};
 
@@ -20,18 +23,18 @@ fn failing(faults: &[Fault]) -> Script {
     Script { faults: faults.to_vec(), ..saying("well") }
 }
 
-fn endpoint(api: &str, base: &str) -> Endpoint {
-    Endpoint::of(format!("{api}:m@{base}").parse().unwrap(), |_| None).unwrap()
+fn endpoint(api: &str, base: &str) -> ModelEndpoint {
+    ModelEndpoint::of(format!("{api}:m@{base}").parse().unwrap(), |_| None).unwrap()
 }
 
-fn quick() -> Terms {
+fn quick() -> ClientTimeouts {
     let millis = Duration::from_millis;
-    Terms { answer: millis(4000), silence: millis(300), retries: 2 }
+    ClientTimeouts { answer: millis(4000), silence: millis(300), retries: 2 }
 }
 
-fn client(api: &str, upstream: &Upstream, path: &str) -> Client {
-    let http = Arc::new(Http::new().unwrap());
-    Client::new(endpoint(api, &(upstream.url() + path)), http).terms(quick())
+fn client(api: &str, upstream: &Upstream, path: &str) -> ModelClient {
+    let http = Arc::new(HttpTransport::new().unwrap());
+    ModelClient::new(endpoint(api, &(upstream.url() + path)), http).terms(quick())
 }
 
 fn request(api: &str) -> Bytes {
@@ -45,10 +48,10 @@ fn request(api: &str) -> Bytes {
     Bytes::from(body.to_string())
 }
 
-fn ask() -> ModelAsk {
+fn ask() -> ModelQuestion {
     let (id, user) = ("q".to_owned(), "How is it?".to_owned());
     let system = Some("Be brief.".to_owned());
-    ModelAsk { id, system, user, max_tokens: Some(50), ..ModelAsk::default() }
+    ModelQuestion { id, system, user, max_tokens: Some(50), ..ModelQuestion::default() }
 }
 
 #[tokio::test]
@@ -90,7 +93,7 @@ async fn what_may_pass_is_tried_again() {
 }
 
 #[track_caller]
-fn check_failure(failure: &Failure, expected: &str) {
+fn check_failure(failure: &ModelFailure, expected: &str) {
     let said = failure.to_string();
     assert!(said.contains(expected), "{said}");
 }
@@ -120,7 +123,7 @@ async fn what_was_said_before_it_broke_off_is_kept_and_not_asked_for_again() {
             let mut pieces = String::new();
             let client = client(api, &upstream, path);
             let failure = client.chat(request(api), &mut |piece| pieces += piece).await;
-            let Err(Failure::BrokeOff { answer, .. }) = failure else {
+            let Err(ModelFailure::BrokeOff { answer, .. }) = failure else {
                 panic!("{api} {fault}: {failure:?}");
             };
             assert!(!answer.complete && !pieces.is_empty(), "{api} {fault}");
@@ -132,7 +135,7 @@ async fn what_was_said_before_it_broke_off_is_kept_and_not_asked_for_again() {
 #[tokio::test]
 async fn a_deadline_holds() {
     let upstream = Upstream::start(failing(&[Fault::Slow(100)])).unwrap();
-    let terms = Terms { answer: Duration::from_millis(250), ..quick() };
+    let terms = ClientTimeouts { answer: Duration::from_millis(250), ..quick() };
     let client = client("openai", &upstream, "/v1").terms(terms);
     let failure = client.chat(request("openai"), &mut |_| ()).await.unwrap_err();
     check_failure(&failure, "no whole answer within 250 ms");
@@ -144,16 +147,16 @@ async fn a_prompt_that_is_too_long_is_told_with_the_limit() {
     let upstream = Upstream::start(script).unwrap();
     let client = client("openai", &upstream, "/v1");
     let failure = client.chat(request("openai"), &mut |_| ()).await.unwrap_err();
-    let Failure::Overflow(overflow) = failure else { panic!("{failure}") };
+    let ModelFailure::Overflow(overflow) = failure else { panic!("{failure}") };
     assert_eq!(overflow.limit, Some(10));
 }
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_named_with_what_to_do() {
-    let http: Arc<dyn Transport> = Arc::new(Http::new().unwrap());
+    let http: Arc<dyn Transport> = Arc::new(HttpTransport::new().unwrap());
     for (api, remedy) in [("ollama", "`ollama serve`"), ("openai", "the server runs there")] {
-        let client = Client::new(endpoint(api, "http://127.0.0.1:9"), Arc::clone(&http));
-        let terms = Terms { retries: 0, ..quick() };
+        let client = ModelClient::new(endpoint(api, "http://127.0.0.1:9"), Arc::clone(&http));
+        let terms = ClientTimeouts { retries: 0, ..quick() };
         let failure = client.terms(terms).chat(request(api), &mut |_| ()).await.unwrap_err();
         check_failure(&failure, "nobody answers at http://127.0.0.1:9: ");
         check_failure(&failure, remedy);
@@ -165,15 +168,16 @@ async fn a_cassette_says_what_was_said_and_hears_what_was_asked() {
     for (api, path) in APIS {
         let upstream = Upstream::start(saying("caf\u{e9} 🦀")).unwrap();
         let base = upstream.url() + path;
-        let recorder = Recorder::new(Arc::new(Http::new().unwrap()));
-        let live = Client::new(endpoint(api, &base), Arc::new(recorder.clone()));
+        let recorder = CassetteRecorder::new(Arc::new(HttpTransport::new().unwrap()));
+        let live = ModelClient::new(endpoint(api, &base), Arc::new(recorder.clone()));
         let first = live.chat(request(api), &mut |_| ()).await.unwrap();
         let cassette = recorder.cassette();
         assert!(!cassette.contains("127.0.0.1"), "{cassette}");
         drop(upstream);
 
-        let player = Arc::new(Player::new(&cassette).unwrap());
-        let played = Client::new(endpoint(api, &base), Arc::clone(&player) as Arc<dyn Transport>);
+        let player = Arc::new(CassettePlayer::new(&cassette).unwrap());
+        let played =
+            ModelClient::new(endpoint(api, &base), Arc::clone(&player) as Arc<dyn Transport>);
         let other = Bytes::from(String::from_utf8_lossy(&request(api)).replace("Hello", "Goodbye"));
         let failure = played.chat(other, &mut |_| ()).await.unwrap_err();
         check_failure(&failure, r#"`.messages[0].content` was recorded as "Hello?", and is"#);
@@ -197,12 +201,12 @@ async fn a_question_behind_a_conversation_is_read_from_the_cache() {
             if api == "anthropic" { json!([block]) } else { json!(text) };
         let body = Bytes::from(body.to_string());
         client.chat(body.clone(), &mut |_| ()).await.unwrap();
-        let underway = Underway { request: body.as_ref().into(), format: api.to_owned() };
+        let underway = LiveRequest { request: body.as_ref().into(), format: api.to_owned() };
         assert!(client.extends(&underway), "{api}");
         let other = String::from_utf8_lossy(&body).replace("\"m\"", "\"other\"");
-        let other = Underway { request: other.as_bytes().into(), format: api.to_owned() };
+        let other = LiveRequest { request: other.as_bytes().into(), format: api.to_owned() };
         assert!(!client.extends(&other), "{api}");
-        let ask = ModelAsk { user: "How is it?".to_owned(), after: Some(underway), ..ask() };
+        let ask = ModelQuestion { user: "How is it?".to_owned(), after: Some(underway), ..ask() };
         assert!(client.complete(&ask).await.unwrap().ends_with("so-so"), "{api}");
         let asked = upstream.prompts();
         let [first, second] = &asked[..] else { panic!("{api}: {}", asked.len()) };

@@ -4,29 +4,32 @@
 //! touched stays in it. An order that names what is not there is refused before anything is done;
 //! a summary that comes to nothing leaves what it was for as it is (RULES 7, 8).
 
-mod orders;
+mod ops;
 mod wish;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 
-use epitome_kernel::types::hook::{Ageing, Order, Orders};
+use epitome_kernel::types::hook::{Ageing, OpRequest, Orders};
 use epitome_kernel::types::{
-    Budget, ContentId, Entry, EntryId, Happened, Level, Op, Passage, Plan, Summary, Unit,
+    Budget, BudgetUnit, CheckpointLevel, ContentId, Entry, EntryId, EventKind, Op, Passage, Plan,
+    Summary,
 };
-use epitome_kernel::{Counter, Gauge, Sizes, SummaryError, Thread, apply, rewrite, strip};
+use epitome_kernel::{
+    SizeGauge, SummaryError, Thread, ThreadSizes, TokenCounter, apply, rewrite, strip,
+};
 
-use self::wish::{What, Wish};
-use crate::ask::{Ask, Step, Wanted};
-use crate::budget::floor;
-use crate::cut::{Cut, Cutter};
-use crate::demands::{State, Stating, unsaid};
-use crate::driver::Machine;
+use self::wish::{WordingPurpose, WordingRequest};
+use crate::ask::{FitStep, SummaryRequest, SummarySubject};
+use crate::budget::prompt_floor;
+use crate::constraints::{MeasuredConstraints, WorkStatement, unsaid};
+use crate::cut::{PartShortener, ShortenedPart};
+use crate::driver::PlanMachine;
 use crate::lines::account;
 use crate::options::CompressOptions;
 use crate::order::OrderError;
-use crate::outcome::{Made, Outcome};
-use crate::{stale, stand, state, unbind};
+use crate::outcome::{AppliedPlan, FitOutcome};
+use crate::{checkpoint_role, stale, state, unbind};
 
 /// How often a summary that came out too large is asked for again, smaller.
 const RETRIES: u32 = 3;
@@ -37,7 +40,7 @@ pub struct PlanMeans<'t> {
     /// The room that the prompt has.
     pub budget: Budget,
     /// Measures texts.
-    pub counter: &'t dyn Counter,
+    pub counter: &'t dyn TokenCounter,
     /// How many summarisers can be asked.
     pub summarizers: usize,
 }
@@ -55,18 +58,18 @@ impl fmt::Debug for PlanMeans<'_> {
 
 /// A plan in the making.
 #[derive(Debug)]
-pub struct Assembly<'t> {
+pub struct PlanAssembly<'t> {
     thread: &'t Thread,
     options: &'t CompressOptions,
-    tokens: Sizes<'t>,
+    tokens: ThreadSizes<'t>,
     budget: Budget,
     /// What is in force and not touched so far.
     standing: Vec<Op>,
     /// What is done anew and needs no words, or has them.
     ops: Vec<Op>,
-    cuts: Vec<Cut>,
+    cuts: Vec<ShortenedPart>,
     /// What is to be worded, in order.
-    wishes: VecDeque<Wish>,
+    wishes: VecDeque<WordingRequest>,
     /// How many summarisers there are, which one is asked, and which are not asked any more.
     summarizers: usize,
     summarizer: usize,
@@ -78,14 +81,14 @@ pub struct Assembly<'t> {
     /// What the summarisers were shown where they cut the pieces for search, and those pieces.
     told_of: Vec<EntryId>,
     left: Vec<Passage>,
-    events: Vec<Happened>,
+    events: Vec<EventKind>,
     warnings: Vec<String>,
     reason: Option<String>,
     /// Whether anything is ordered: what is worded anew is else as it was.
     orders: bool,
 }
 
-impl<'t> Assembly<'t> {
+impl<'t> PlanAssembly<'t> {
     /// Begins with what is in force (`standing`, in the places of this thread) and the orders.
     ///
     /// # Errors
@@ -99,11 +102,11 @@ impl<'t> Assembly<'t> {
         orders: &Orders,
     ) -> Result<Self, OrderError> {
         let PlanMeans { budget, counter, summarizers } = means;
-        let gauge = Gauge { counter, unit: Unit::Tokens };
+        let gauge = SizeGauge { counter, unit: BudgetUnit::Tokens };
         let mut assembly = Self {
             thread,
             options,
-            tokens: Sizes::of(thread.entries(), gauge, options.envelope.tokens),
+            tokens: ThreadSizes::measure(thread.entries(), gauge, options.envelope.tokens),
             budget,
             standing: standing.ops.into_iter().filter(|op| !is_restated(op)).collect(),
             ops: Vec::new(),
@@ -122,7 +125,7 @@ impl<'t> Assembly<'t> {
             orders: !orders.ops.is_empty(),
         };
         // What is covered by then is passed over.
-        let last = |order: &&Order| matches!(order, Order::Strip(_));
+        let last = |order: &&OpRequest| matches!(order, OpRequest::Strip(_));
         let (strips, others): (Vec<_>, Vec<_>) = orders.ops.iter().partition(last);
         others.into_iter().chain(strips).try_for_each(|order| assembly.take(order))?;
         Ok(assembly)
@@ -139,7 +142,7 @@ impl<'t> Assembly<'t> {
 
     /// The checkpoints as the orders leave them, oldest first, each with its level and the most
     /// that it takes.
-    pub fn checkpoints(&self) -> Vec<(&[EntryId], ContentId, Level, u64)> {
+    pub fn checkpoints(&self) -> Vec<(&[EntryId], ContentId, CheckpointLevel, u64)> {
         let standing = self.standing.iter().filter_map(|op| match op {
             Op::Summarize(one) => {
                 let size = self.tokens.gauge().message(&one.text);
@@ -148,16 +151,18 @@ impl<'t> Assembly<'t> {
             _ => None,
         });
         let wished = self.wishes.iter().filter_map(|wish| match &wish.what {
-            What::Checkpoint { id, covers, level } => Some((&**covers, *id, *level, wish.limit())),
-            What::Digest(_) => None,
+            WordingPurpose::Checkpoint { id, covers, level } => {
+                Some((&**covers, *id, *level, wish.limit()))
+            }
+            WordingPurpose::Digest(_) => None,
         });
         let mut all: Vec<_> = standing.chain(wished).collect();
         all.sort_by_key(|(covers, ..)| covers.last().copied());
         all
     }
 
-    fn cutter(&self) -> Cutter<'_> {
-        Cutter {
+    fn cutter(&self) -> PartShortener<'_> {
+        PartShortener {
             thread: self.thread,
             sizes: &self.tokens,
             tokens: &self.tokens,
@@ -167,9 +172,9 @@ impl<'t> Assembly<'t> {
     }
 
     /// The entries that stay, as they will stand there; for a digest those that are pinned.
-    fn kept(&self, wish: &Wish) -> Vec<Entry> {
+    fn kept(&self, wish: &WordingRequest) -> Vec<Entry> {
         let entries = self.thread.entries().iter();
-        if let What::Digest(_) = wish.what {
+        if let WordingPurpose::Digest(_) = wish.what {
             let pinned = entries.filter(|one| self.thread.pinned(one.id).is_some()).cloned();
             let state = state::entry(self.thread, self.options.state.clone());
             return pinned.chain(state).collect();
@@ -180,7 +185,8 @@ impl<'t> Assembly<'t> {
             Op::Drop { entries } => entries,
             _ => &[],
         });
-        let gone: BTreeSet<_> = gone.chain(self.wishes.iter().flat_map(Wish::covers)).collect();
+        let gone: BTreeSet<_> =
+            gone.chain(self.wishes.iter().flat_map(WordingRequest::covers)).collect();
         let mut kept: Vec<_> = entries.filter(|entry| !gone.contains(&entry.id)).cloned().collect();
         let texts = ops().filter_map(|op| match op {
             Op::Replace { part, with, .. } => Some((*part, with)),
@@ -205,32 +211,40 @@ impl<'t> Assembly<'t> {
     }
 
     /// The state of the work, where the messages that `lacks` names are not sent as they were said.
-    fn state(&self, lacks: impl Fn(EntryId) -> bool) -> State {
+    fn state(&self, lacks: impl Fn(EntryId) -> bool) -> WorkStatement {
         let (cutter, stating, thread) = (self.cutter(), self.stating(), self.thread);
-        let floor = || floor(thread, &self.tokens, |part| cutter.least(part)).size;
+        let floor = || prompt_floor(thread, &self.tokens, |part| cutter.least(part)).size;
         stating.state(lacks, stating.room(self.budget.most, floor))
     }
 
-    fn stating(&self) -> Stating<'_> {
-        Stating { thread: self.thread, options: self.options, gauge: self.tokens.gauge() }
+    fn stating(&self) -> MeasuredConstraints<'_> {
+        MeasuredConstraints {
+            thread: self.thread,
+            options: self.options,
+            gauge: self.tokens.gauge(),
+        }
     }
 
     /// Whether the orders take out more that was demanded than can be stated in its place.
     fn loses(&self) -> bool {
-        let wished = self.wishes.iter().flat_map(Wish::covers);
+        let wished = self.wishes.iter().flat_map(WordingRequest::covers);
         let mut unsaid = unsaid(self.thread, self.standing.iter().chain(&self.ops));
         unsaid.extend(wished);
         let state = self.state(|id| unsaid.contains(&id));
         !self.stating().allows(&state, self.budget.most)
     }
 
-    fn ask(&self, wish: &Wish, most: u64) -> Ask {
+    fn ask(&self, wish: &WordingRequest, most: u64) -> SummaryRequest {
         let (what, level) = match &wish.what {
-            What::Checkpoint { covers, level, .. } => (Wanted::Checkpoint(covers.clone()), *level),
-            What::Digest(part) => (Wanted::Digest(*part), Level::Detailed),
+            WordingPurpose::Checkpoint { covers, level, .. } => {
+                (SummarySubject::Checkpoint(covers.clone()), *level)
+            }
+            WordingPurpose::Digest(part) => {
+                (SummarySubject::Digest(*part), CheckpointLevel::Detailed)
+            }
         };
         let (style, summarizer) = (self.options.style, self.summarizer);
-        Ask { what, level, style, summarizer, kept: self.kept(wish), most }
+        SummaryRequest { what, level, style, summarizer, kept: self.kept(wish), most }
     }
 
     /// Turns to the first summariser from this one on that has not given up.
@@ -248,7 +262,7 @@ impl<'t> Assembly<'t> {
     }
 
     /// What the kernel itself can say: a line a message. It words no digest.
-    fn own_words(&self, wish: &Wish) -> Option<Summary> {
+    fn own_words(&self, wish: &WordingRequest) -> Option<Summary> {
         let mut room = self.room(wish);
         for _ in 0..=RETRIES {
             let chars = self.options.texts.line_chars;
@@ -261,33 +275,33 @@ impl<'t> Assembly<'t> {
         None
     }
 
-    fn settle(&mut self) -> Outcome<'t> {
+    fn settle(&mut self) -> FitOutcome<'t> {
         let mut ops = std::mem::take(&mut self.standing);
         ops.append(&mut self.ops);
-        ops.extend(self.cuts.iter().map(Cut::op));
+        ops.extend(self.cuts.iter().map(ShortenedPart::op));
         if self.orders && !ops.is_empty() {
             ops.extend(stale::ops(&stale::restated(self.thread, self.options), &ops));
         }
         if ops.is_empty() {
-            return Outcome::NothingToDo { size: self.tokens.total() };
+            return FitOutcome::NothingToDo { size: self.tokens.total() };
         }
         let unsaid = unsaid(self.thread, ops.iter());
         let state = self.state(|id| unsaid.contains(&id));
         ops.extend(state::op(self.thread, state.text, &ops));
         ops.sort_by_key(place);
         ops.extend(self.options.unbind.then(|| unbind::op(self.thread, &ops)).flatten());
-        stand::settle(self.thread, &mut ops);
+        checkpoint_role::settle(self.thread, &mut ops);
         let reason = self.reason.take().unwrap_or_else(|| "a policy ordered it".to_owned());
         let plan = Plan { ops, reason };
         let view = match apply(self.thread, &self.tokens, &plan) {
             Ok(view) => view,
-            Err(error) => return Outcome::Refused(error),
+            Err(error) => return FitOutcome::Refused(error),
         };
         let size = view.size(&self.tokens);
         if size > self.budget.most {
-            return Outcome::Missed { size };
+            return FitOutcome::Missed { size };
         }
-        let made = Made {
+        let made = AppliedPlan {
             thread: self.thread,
             options: self.options,
             sizes: &self.tokens,
@@ -301,27 +315,27 @@ impl<'t> Assembly<'t> {
             warnings: std::mem::take(&mut self.warnings),
             events: std::mem::take(&mut self.events),
         };
-        Outcome::Compressed(Box::new(made.compressed()))
+        FitOutcome::Compressed(Box::new(made.compressed()))
     }
 }
 
-impl<'t> Machine<'t> for Assembly<'t> {
-    fn step(&mut self) -> Step<'t> {
+impl<'t> PlanMachine<'t> for PlanAssembly<'t> {
+    fn step(&mut self) -> FitStep<'t> {
         if self.loses() {
-            return Step::Done(Outcome::Missed { size: self.tokens.total() });
+            return FitStep::Done(FitOutcome::Missed { size: self.tokens.total() });
         }
         while let Some(wish) = self.wishes.front() {
             let most = self.room(wish).saturating_sub(self.excess);
             if most > 0 && self.summarizer < self.summarizers {
-                return Step::Summarize(self.ask(wish, most));
+                return FitStep::Summarize(self.ask(wish, most));
             }
             let words = self.own_words(wish);
             self.fulfil(words);
         }
-        Step::Done(self.settle())
+        FitStep::Done(self.settle())
     }
 
-    fn answer(&mut self, answer: Result<Summary, SummaryError>) -> Option<Outcome<'t>> {
+    fn answer(&mut self, answer: Result<Summary, SummaryError>) -> Option<FitOutcome<'t>> {
         let wish = self.wishes.front()?;
         match answer {
             Ok(summary) if summary.text.trim().is_empty() => self.give_up("the summary is empty"),
@@ -339,12 +353,12 @@ impl<'t> Machine<'t> for Assembly<'t> {
         None
     }
 
-    fn wanted(&self) -> Vec<Ask> {
+    fn wanted(&self) -> Vec<SummaryRequest> {
         let rooms = self.wishes.iter().map(|wish| (wish, self.room(wish)));
         rooms.filter(|(_, room)| *room > 0).map(|(wish, room)| self.ask(wish, room)).collect()
     }
 
-    fn gauge(&self) -> &Gauge<'t> {
+    fn gauge(&self) -> &SizeGauge<'t> {
         self.tokens.gauge()
     }
 }

@@ -1,14 +1,17 @@
 //! What policies order: each order by itself, and on top of what is in force.
 
 use epitome_kernel::types::hook::{
-    AgeOrder, Drop, FoldUser, How as Shortened, Insert, Merge, Order, Orders, Place, Replace,
-    Rollover, Summarize, Warn,
+    AgeOrder, Drop, FoldUser, How as Shortened, Insert, Merge, MessageNumber, OpRequest, Orders,
+    Replace, Rollover, Summarize, Warn,
 };
 use epitome_kernel::types::{
-    Checkpoint, EntryId, Happened, How, Level, Op, PartId, Plan, Role, SummaryKind,
+    Checkpoint, CheckpointLevel, EntryId, EventKind, Op, PartId, Plan, ReplaceMethod, Role,
+    SummaryKind,
 };
 use epitome_kernel::{Summarizer, Thread};
-use epitome_plan::{Assembly, CompressOptions, Compressed, Outcome, PlanMeans, assemble};
+use epitome_plan::{
+    CompressOptions, FitOutcome, PlanAssembly, PlanMeans, PlannedCompression, assemble,
+};
 use epitome_testkit::{FixedCounter, Script, ScriptedSummarizer, chat, now};
 
 use crate::help::{
@@ -18,35 +21,50 @@ use crate::help::{
 /// More than any of these conversations takes.
 pub(crate) const PLENTY: u64 = 1 << 20;
 
-pub(crate) fn ordered(ops: Vec<Order>) -> Orders {
+pub(crate) fn ordered(ops: Vec<OpRequest>) -> Orders {
     Orders { ops, ..Orders::default() }
 }
 
 /// The places of the entries from one id up to another, which is not among them.
-pub(crate) fn places(from: u32, to: u32) -> Vec<Place> {
-    (from..to).map(|id| Place::from(EntryId(id))).collect()
+pub(crate) fn places(from: u32, to: u32) -> Vec<MessageNumber> {
+    (from..to).map(|id| MessageNumber::from(EntryId(id))).collect()
 }
 
-pub(crate) fn summarize(from: u32, to: u32, target: u64) -> Order {
-    Order::Summarize(Summarize { entries: places(from, to), target, level: None })
+pub(crate) fn summarize(from: u32, to: u32, target: u64) -> OpRequest {
+    OpRequest::Summarize(Summarize { entries: places(from, to), target, level: None })
 }
 
-fn age(checkpoint: &Checkpoint, to: u8, target: u64) -> Order {
-    Order::Age(AgeOrder { checkpoint: checkpoint.id.short(), to, target })
+fn age(checkpoint: &Checkpoint, to: u8, target: u64) -> OpRequest {
+    OpRequest::Age(AgeOrder { checkpoint: checkpoint.id.short(), to, target })
 }
 
-fn merge(checkpoints: &[&Checkpoint], target: u64) -> Order {
+fn merge(checkpoints: &[&Checkpoint], target: u64) -> OpRequest {
     let checkpoints = checkpoints.iter().map(|one| one.id.to_string()).collect();
-    Order::Merge(Merge { checkpoints, target, to: None })
+    OpRequest::Merge(Merge { checkpoints, target, to: None })
 }
 
-pub(crate) fn replace(id: u32, how: Shortened, with: Option<&str>, target: Option<u64>) -> Order {
+pub(crate) fn replace(
+    id: u32,
+    how: Shortened,
+    with: Option<&str>,
+    target: Option<u64>,
+) -> OpRequest {
     let with = with.map(str::to_owned);
-    Order::Replace(Replace { entry: Place::from(EntryId(id)), how, with, target, call: None })
+    OpRequest::Replace(Replace {
+        entry: MessageNumber::from(EntryId(id)),
+        how,
+        with,
+        target,
+        call: None,
+    })
 }
 
-pub(crate) fn insert(after: u32, text: &str) -> Order {
-    Order::Insert(Insert { after: Place(after), role: Role::User, text: text.to_owned() })
+pub(crate) fn insert(after: u32, text: &str) -> OpRequest {
+    OpRequest::Insert(Insert {
+        after: MessageNumber(after),
+        role: Role::User,
+        text: text.to_owned(),
+    })
 }
 
 /// Carries orders out on top of what is in force.
@@ -54,12 +72,12 @@ pub(crate) fn make<'t>(
     (thread, options): &'t (Thread, CompressOptions),
     most: u64,
     standing: &Plan,
-    ops: Vec<Order>,
+    ops: Vec<OpRequest>,
     summarizers: &[&dyn Summarizer],
-) -> Outcome<'t> {
+) -> FitOutcome<'t> {
     let (counter, count) = (&FixedCounter::Quarters, summarizers.len());
     let orders = ordered(ops);
-    let assembly = Assembly::new(
+    let assembly = PlanAssembly::new(
         thread,
         options,
         PlanMeans { budget: tokens(most), counter, summarizers: count },
@@ -74,8 +92,8 @@ pub(crate) fn make<'t>(
 fn done<'t>(
     ground: &'t (Thread, CompressOptions),
     standing: &Plan,
-    ops: Vec<Order>,
-) -> Box<Compressed<'t>> {
+    ops: Vec<OpRequest>,
+) -> Box<PlannedCompression<'t>> {
     let summarizer = ScriptedSummarizer::new(Script::Fill);
     let done = compressed(make(ground, PLENTY, standing, ops, &[&summarizer]));
     assert_sound(&ground.0, &done.view);
@@ -113,11 +131,12 @@ fn standing(ground: &(Thread, CompressOptions)) -> Plan {
 #[test]
 fn a_checkpoint_stands_where_its_last_message_stood() {
     let ground = ground();
-    let level = Order::Summarize(Summarize { entries: places(8, 11), target: 90, level: Some(2) });
+    let level =
+        OpRequest::Summarize(Summarize { entries: places(8, 11), target: 90, level: Some(2) });
     let done = done(&ground, &Plan::default(), vec![summarize(2, 8, 120), level]);
     let [first, second] = checkpoints(&done.plan)[..] else { panic!("{:?}", done.plan) };
-    assert_eq!((&first.covers, first.level), (&ids(2, 8), Level::Detailed));
-    assert_eq!((&second.covers, second.level), (&ids(8, 11), Level::Moderate));
+    assert_eq!((&first.covers, first.level), (&ids(2, 8), CheckpointLevel::Detailed));
+    assert_eq!((&second.covers, second.level), (&ids(8, 11), CheckpointLevel::Moderate));
     assert!(first.text.starts_with("[6 earlier messages, "), "{}", first.text);
     let texts = texts(&done.view);
     assert_eq!((&*texts[2], &*texts[3]), (&*first.text, &*second.text));
@@ -147,10 +166,13 @@ fn an_aged_checkpoint_is_smaller_and_lower() {
     let [first, second] = checkpoints(&standing)[..] else { panic!("{standing:?}") };
     let done = done(&ground, &standing, vec![age(first, 2, 60)]);
     let [aged, other] = checkpoints(&done.plan)[..] else { panic!("{:?}", done.plan) };
-    assert_eq!((aged.id, &aged.covers, aged.level), (first.id, &first.covers, Level::Moderate));
+    assert_eq!(
+        (aged.id, &aged.covers, aged.level),
+        (first.id, &first.covers, CheckpointLevel::Moderate)
+    );
     assert!(aged.text.len() < first.text.len() && done.checkpoints[0].tokens <= 60);
     assert_eq!(other, second);
-    let [Happened::CheckpointAged { checkpoint, levels: [3, 2], saved }] = &done.events[..] else {
+    let [EventKind::CheckpointAged { checkpoint, levels: [3, 2], saved }] = &done.events[..] else {
         panic!("{:?}", done.events)
     };
     assert!(*checkpoint == first.id.short() && *saved > 80, "{saved}");
@@ -167,7 +189,7 @@ fn what_cannot_be_said_in_fewer_words_has_aged_none_the_less() {
         let ops = vec![age(first, 1, target)];
         let done = compressed(make(&ground, PLENTY, &standing, ops, &[&summarizer]));
         let aged = checkpoints(&done.plan)[0];
-        assert_eq!((&aged.text, aged.level), (&first.text, Level::Compact), "{target}");
+        assert_eq!((&aged.text, aged.level), (&first.text, CheckpointLevel::Compact), "{target}");
         assert_eq!(summarizer.asked(SummaryKind::Checkpoint), []);
         assert_eq!(done.events, []);
     }
@@ -178,7 +200,7 @@ fn a_checkpoint_that_is_just_made_can_age_at_once() {
     let (thread, options) = ground();
     let orders = ordered(vec![summarize(2, 8, 150)]);
     let counter = &FixedCounter::Quarters;
-    let assembly = Assembly::new(
+    let assembly = PlanAssembly::new(
         &thread,
         &options,
         PlanMeans { budget: tokens(PLENTY), counter, summarizers: 0 },
@@ -191,12 +213,12 @@ fn a_checkpoint_that_is_just_made_can_age_at_once() {
         .into_iter()
         .map(|(covers, id, level, most)| (covers.to_vec(), id.short(), level, most))
         .collect();
-    let [(covers, id, Level::Detailed, 150)] = &made[..] else { panic!("{made:?}") };
+    let [(covers, id, CheckpointLevel::Detailed, 150)] = &made[..] else { panic!("{made:?}") };
     assert_eq!(*covers, ids(2, 8));
     let ageing = epitome_kernel::types::hook::Ageing { checkpoint: id.clone(), to: 1, target: 70 };
     assembly.age(&[ageing]).expect("a checkpoint that is there");
     let done = compressed(now(assemble(assembly, &thread, &options, &[])));
-    assert_eq!(checkpoints(&done.plan)[0].level, Level::Compact);
+    assert_eq!(checkpoints(&done.plan)[0].level, CheckpointLevel::Compact);
     assert!(done.checkpoints[0].tokens <= 70, "{:?}", done.checkpoints);
 }
 
@@ -207,9 +229,9 @@ fn merged_checkpoints_are_one() {
     let both = checkpoints(&standing);
     let done = done(&ground, &standing, vec![merge(&both, 200)]);
     let [one] = checkpoints(&done.plan)[..] else { panic!("{:?}", done.plan) };
-    assert_eq!((&one.covers, one.level), (&ids(2, 14), Level::Merged));
+    assert_eq!((&one.covers, one.level), (&ids(2, 14), CheckpointLevel::Merged));
     assert_eq!(texts(&done.view)[2], one.text);
-    let [Happened::CheckpointMerged { checkpoint, merged, saved }] = &done.events[..] else {
+    let [EventKind::CheckpointMerged { checkpoint, merged, saved }] = &done.events[..] else {
         panic!("{:?}", done.events)
     };
     assert_eq!(*merged, [both[0].id.short(), both[1].id.short()]);
@@ -230,15 +252,15 @@ fn messages_over_a_checkpoint_take_it_in() {
     let kept = self::done(&ground, &standing, vec![summarize(2, 17, 1)]);
     assert_eq!(kept.plan.ops, standing.ops);
     let torn = make(&ground, PLENTY, &standing, vec![summarize(4, 17, 200)], &[]);
-    assert!(matches!(torn, Outcome::Refused(_)), "half of a checkpoint: {torn:?}");
+    assert!(matches!(torn, FitOutcome::Refused(_)), "half of a checkpoint: {torn:?}");
 }
 
 #[test]
 fn messages_of_the_user_are_folded() {
     let chat = chat().user(&lines(20)).assistant("yes").user(&lines(30)).assistant("no");
     let ground = (Thread::new(chat.user("and now?").entries(), &[]), options());
-    let entries = vec![Place(3), Place(1)];
-    let fold = Order::FoldUser(FoldUser { entries, target: 80 });
+    let entries = vec![MessageNumber(3), MessageNumber(1)];
+    let fold = OpRequest::FoldUser(FoldUser { entries, target: 80 });
     let done = done(&ground, &Plan::default(), vec![fold]);
     assert_eq!(checkpoints(&done.plan)[0].covers, [EntryId(0), EntryId(2)]);
     assert!(done.checkpoints[0].tokens <= 80);
@@ -249,12 +271,12 @@ fn messages_of_the_user_are_folded() {
 fn a_rollover_starts_over() {
     let ground = ground();
     let standing = standing(&ground);
-    let done = done(&ground, &standing, vec![Order::Rollover(Rollover { target: 200 })]);
+    let done = done(&ground, &standing, vec![OpRequest::Rollover(Rollover { target: 200 })]);
     let [Op::Summarize(one)] = &done.plan.ops[..] else { panic!("{:?}", done.plan) };
     let free: Vec<_> = (1..28).filter(|&id| id != 26).map(EntryId).collect();
-    assert_eq!((&one.covers, one.level), (&free, Level::Merged));
+    assert_eq!((&one.covers, one.level), (&free, CheckpointLevel::Merged));
     assert_eq!(texts(&done.view).len(), 3);
-    let kept = self::done(&ground, &standing, vec![Order::Rollover(Rollover { target: 1 })]);
+    let kept = self::done(&ground, &standing, vec![OpRequest::Rollover(Rollover { target: 1 })]);
     assert_eq!(kept.plan.ops, standing.ops, "it could not be said");
 }
 
@@ -266,13 +288,13 @@ fn what_was_done_to_a_pinned_message_outlives_a_rollover() {
     let cut = vec![replace(2, Shortened::Cut, None, Some(60))];
     let standing = done(&ground, &Plan::default(), cut).plan;
     assert!(matches!(standing.ops[..], [Op::Replace { .. }]), "{standing:?}");
-    let done = done(&ground, &standing, vec![Order::Rollover(Rollover { target: 100 })]);
+    let done = done(&ground, &standing, vec![OpRequest::Rollover(Rollover { target: 100 })]);
     assert!(done.plan.ops.contains(&standing.ops[0]), "{:?}", done.plan);
     assert_eq!(checkpoints(&done.plan)[0].covers, [EntryId(0)]);
 }
 
 #[track_caller]
-fn check_replaced(how: Shortened, expected: How) {
+fn check_replaced(how: Shortened, expected: ReplaceMethod) {
     let ground = ground();
     let part = PartId { entry: EntryId(6), part: 0 };
     let given = vec![replace(6, how, Some("as told"), None)];
@@ -296,10 +318,10 @@ fn check_replaced(how: Shortened, expected: How) {
 
 #[test]
 fn a_text_is_replaced_in_every_way() {
-    check_replaced(Shortened::Digest, How::Digest);
-    check_replaced(Shortened::Offload, How::Offload);
-    check_replaced(Shortened::Mask, How::Mask);
-    check_replaced(Shortened::Cut, How::Cut);
+    check_replaced(Shortened::Digest, ReplaceMethod::Digest);
+    check_replaced(Shortened::Offload, ReplaceMethod::Offload);
+    check_replaced(Shortened::Mask, ReplaceMethod::Mask);
+    check_replaced(Shortened::Cut, ReplaceMethod::Cut);
 }
 
 #[test]
@@ -327,7 +349,11 @@ fn a_text_without_a_digest_is_cut_or_stays() {
     let ops = || vec![replace(6, Shortened::Digest, None, Some(80))];
     let summarizer = ScriptedSummarizer::new(Script::Fill).digests(Script::Fail);
     let done = compressed(make(&ground, PLENTY, &Plan::default(), ops(), &[&summarizer]));
-    assert!(matches!(done.plan.ops[..], [Op::Replace { how: How::Cut, .. }]), "{:?}", done.plan);
+    assert!(
+        matches!(done.plan.ops[..], [Op::Replace { how: ReplaceMethod::Cut, .. }]),
+        "{:?}",
+        done.plan
+    );
     let masked = vec![replace(6, Shortened::Mask, Some("in few words"), None)];
     let standing = self::done(&ground, &Plan::default(), masked).plan;
     let tiny = vec![replace(6, Shortened::Digest, None, Some(1))];
@@ -338,7 +364,7 @@ fn a_text_without_a_digest_is_cut_or_stays() {
 fn dropped_messages_leave_nothing_in_their_place() {
     let ground = ground();
     let standing = standing(&ground);
-    let done = done(&ground, &standing, vec![Order::Drop(Drop { entries: places(8, 17) })]);
+    let done = done(&ground, &standing, vec![OpRequest::Drop(Drop { entries: places(8, 17) })]);
     assert!(done.plan.ops.contains(&Op::Drop { entries: ids(8, 17) }), "{:?}", done.plan);
     assert_eq!(checkpoints(&done.plan).len(), 1, "the other one is dropped with its messages");
     assert_eq!(texts(&done.view).len(), 28 - 6 - 9 + 2);
@@ -347,8 +373,8 @@ fn dropped_messages_leave_nothing_in_their_place() {
 #[test]
 fn inserted_messages_stand_behind_theirs() {
     let ground = ground();
-    let note = Order::Insert(Insert {
-        after: Place(8),
+    let note = OpRequest::Insert(Insert {
+        after: MessageNumber(8),
         role: Role::Assistant,
         text: "and in between".to_owned(),
     });
@@ -358,16 +384,16 @@ fn inserted_messages_stand_behind_theirs() {
     assert_eq!((&*texts[0], texts.last().map(String::as_str)), ("at the head", Some("at the end")));
     assert!(texts[3].starts_with("[6 earlier messages") && texts[4] == "and in between");
     let inside = make(&ground, PLENTY, &Plan::default(), vec![insert(3, "between")], &[]);
-    let Outcome::Refused(error) = inside else { panic!("{inside:?}") };
+    let FitOutcome::Refused(error) = inside else { panic!("{inside:?}") };
     assert!(error.to_string().contains("between a call and its result"), "{error}");
 }
 
 #[test]
 fn a_warning_changes_nothing() {
     let ground = ground();
-    let warn = || vec![Order::Warn(Warn { text: "mind the gap".to_owned() })];
+    let warn = || vec![OpRequest::Warn(Warn { text: "mind the gap".to_owned() })];
     let outcome = make(&ground, PLENTY, &Plan::default(), warn(), &[]);
-    assert!(matches!(outcome, Outcome::NothingToDo { .. }), "{outcome:?}");
+    assert!(matches!(outcome, FitOutcome::NothingToDo { .. }), "{outcome:?}");
     let ops = [warn(), vec![summarize(2, 8, 120)]].concat();
     assert_eq!(done(&ground, &Plan::default(), ops).warnings, ["mind the gap"]);
 }

@@ -1,10 +1,10 @@
 //! What people demanded: it is said in every view that has room for it, by its message or by the
 //! state of the work, and never by both.
 
-use epitome_kernel::types::hook::{Drop, How as Shortened, Order, Rollover, Strip};
-use epitome_kernel::types::{Body, Entry, EntryId, Op, Plan, Speaker, Unit};
-use epitome_kernel::{Item, Kind, Measure, Thread, View};
-use epitome_plan::{CompressOptions, Demand, Demands, Outcome, floor};
+use epitome_kernel::types::hook::{Drop, How as Shortened, OpRequest, Rollover, Strip};
+use epitome_kernel::types::{BudgetUnit, Entry, EntryId, Op, PartBody, Plan, Speaker};
+use epitome_kernel::{InsertedKind, TextMeasure, Thread, View, ViewItem};
+use epitome_plan::{CompressOptions, ConstraintState, FitOutcome, StatedConstraint, prompt_floor};
 use epitome_testkit::{Script, ScriptedSummarizer, chat, conversation, words};
 use proptest::prelude::*;
 
@@ -17,29 +17,34 @@ const HEADING: &str = "Rules";
 /// Options under which these are demanded, the later the more lasting.
 fn demanding(all: &[(u32, &str)], state: Option<&str>) -> CompressOptions {
     let ranks = (0..all.len()).rev();
-    let demand = |((entry, text), rank): (&(u32, &str), usize)| Demand {
+    let demand = |((entry, text), rank): (&(u32, &str), usize)| StatedConstraint {
         entry: EntryId(*entry),
         text: (*text).to_owned(),
         rank,
     };
     let all = all.iter().zip(ranks).map(demand).collect();
     let (label, heading) = (LABEL.to_owned(), HEADING.to_owned());
-    let demands = Demands { all, label, heading, share: 0.5, most: 0, whole_below: 0 };
+    let demands = ConstraintState { all, label, heading, share: 0.5, most: 0, whole_below: 0 };
     CompressOptions { state: state.map(str::to_owned), demands, ..options() }
 }
 
 /// How often a view says a text by messages and the state of the work.
 fn said(view: &View<'_>, text: &str) -> usize {
     let words = |item| match item {
-        Item::Kept(entry) => entry.readable().into_owned(),
-        Item::Inserted(one) if one.kind == Kind::State => one.text.clone(),
-        Item::Inserted(_) => String::new(),
+        ViewItem::Kept(entry) => entry.readable().into_owned(),
+        ViewItem::Inserted(one) if one.kind == InsertedKind::State => one.text.clone(),
+        ViewItem::Inserted(_) => String::new(),
     };
     view.items().map(|item| words(item).matches(text).count()).sum()
 }
 
 #[track_caller]
-fn check(ops: Vec<Order>, demands: &[(u32, &str)], state: Option<&str>, expected: Option<&str>) {
+fn check(
+    ops: Vec<OpRequest>,
+    demands: &[(u32, &str)],
+    state: Option<&str>,
+    expected: Option<&str>,
+) {
     let ground = (Thread::new(session().entries(), &[]), demanding(demands, state));
     let summarizer = ScriptedSummarizer::new(Script::Fill);
     let done = compressed(make(&ground, PLENTY, &Plan::default(), ops, &[&summarizer]));
@@ -57,10 +62,10 @@ const ASKED: (u32, &str) = (1, "Please look into the failing parser test.");
 
 #[test]
 fn it_is_stated_where_its_message_leaves() {
-    let rollover = || vec![Order::Rollover(Rollover { target: 200 })];
+    let rollover = || vec![OpRequest::Rollover(Rollover { target: 200 })];
     let bare = "[State]\nRules:\n- Please look into the failing parser test.";
     check(rollover(), &[ASKED], None, Some(bare));
-    check(vec![Order::Drop(Drop { entries: places(1, 2) })], &[ASKED], None, Some(bare));
+    check(vec![OpRequest::Drop(Drop { entries: places(1, 2) })], &[ASKED], None, Some(bare));
     check(vec![replace(1, Shortened::Mask, Some("[m]"), None)], &[ASKED], None, Some(bare));
     let behind = "Goal: ship it.\n\nRules:\n- Please look into the failing parser test.";
     check(rollover(), &[ASKED], Some("Goal: ship it."), Some(behind));
@@ -71,10 +76,15 @@ fn it_is_not_stated_where_its_message_stays() {
     let goal = "Goal: ship it.";
     check(vec![summarize(2, 8, 150)], &[ASKED], None, None);
     check(vec![summarize(2, 8, 150)], &[ASKED], Some(goal), Some(goal));
-    check(vec![Order::Strip(Strip { entries: places(2, 9) })], &[ASKED], Some(goal), Some(goal));
+    check(
+        vec![OpRequest::Strip(Strip { entries: places(2, 9) })],
+        &[ASKED],
+        Some(goal),
+        Some(goal),
+    );
     // The last that a person typed cannot leave.
     check(
-        vec![Order::Rollover(Rollover { target: 200 })],
+        vec![OpRequest::Rollover(Rollover { target: 200 })],
         &[(26, "Now fix it, please.")],
         None,
         None,
@@ -104,14 +114,14 @@ fn a_plan_in_little_room_leaves_nothing_out_unless_it_may() {
     let mut ground =
         (Thread::new(chat.entries(), &[]), demanding(&[(0, "Never stop, one.")], None));
     let outcome = |ground: &(Thread, CompressOptions), most| {
-        let drop = Order::Drop(Drop { entries: places(0, 2) });
+        let drop = OpRequest::Drop(Drop { entries: places(0, 2) });
         let made = make(ground, most, &Plan::default(), vec![drop], &[]);
-        let made = matches!(made, Outcome::Compressed(_));
+        let made = matches!(made, FitOutcome::Compressed(_));
         (
             made,
             matches!(
                 run(&ground.0, &ground.1, tokens(most), &Script::Fill),
-                Outcome::Compressed(_)
+                FitOutcome::Compressed(_)
             ),
         )
     };
@@ -147,7 +157,7 @@ fn demands(entries: &mut [Entry]) -> Vec<(u32, String)> {
     let mut all = Vec::new();
     for (entry, at) in entries.iter_mut().zip(0..) {
         for part in entry.parts.iter_mut().filter(|part| part.speaker == Speaker::Human) {
-            let Body::Text(text) = &mut part.body else { continue };
+            let PartBody::Text(text) = &mut part.body else { continue };
             let demand = format!("Never lose number {at}.");
             *text = format!("{text}\n{demand}");
             entry.bytes += demand.len() as u32 + 1;
@@ -170,21 +180,21 @@ proptest! {
         let mut entries = entries;
         let all = demands(&mut entries);
         let thread = Thread::new(entries, &[]);
-        let sizes = sizes(&thread, Unit::Tokens);
+        let sizes = sizes(&thread, BudgetUnit::Tokens);
         let most = |share: f64| (sizes.total() as f64 * share) as u64;
         let given: Vec<_> = all.iter().map(|(at, text)| (*at, text.as_str())).collect();
         let mut options = demanding(&given, state.as_deref());
         options.keep_recent_share = tail;
         options.demands.most = most(raised);
         let budget = most(share);
-        let Outcome::Compressed(done) = run(&thread, &options, tokens(budget), &script) else {
+        let FitOutcome::Compressed(done) = run(&thread, &options, tokens(budget), &script) else {
             return Ok(());
         };
         prop_assert!(done.size[1] <= budget.max(options.demands.most));
         assert_sound(&thread, &done.view);
         let gauge = sizes.gauge();
         // No part is smaller than nothing.
-        let fixed = floor(&thread, &sizes, |part| sizes.part(part)).size
+        let fixed = prompt_floor(&thread, &sizes, |part| sizes.part(part)).size
             + gauge.message(state.as_deref().unwrap_or_default());
         let need = gauge.message(&format!("{LABEL}\n\n{HEADING}:\n"))
             + all.iter().map(|(_, text)| gauge.size(&format!("- {text}\n"))).sum::<u64>();

@@ -1,8 +1,10 @@
 //! Digests of large texts of the recent part: what is asked, and what comes of each answer.
 
-use epitome_kernel::types::{Entry, EntryId, How, Op, PartId, Passage, Summary, SummaryKind};
-use epitome_kernel::{Measure, SummaryError, Thread};
-use epitome_plan::{Run, Step, Wanted};
+use epitome_kernel::types::{
+    Entry, EntryId, Op, PartId, Passage, ReplaceMethod, Summary, SummaryKind,
+};
+use epitome_kernel::{SummaryError, TextMeasure, Thread};
+use epitome_plan::{FitRun, FitStep, SummarySubject};
 use epitome_testkit::{FixedCounter, Script, ScriptedSummarizer, chat};
 
 use crate::help::{
@@ -16,7 +18,7 @@ fn reading(count: usize) -> Thread {
 }
 
 /// How texts were shortened, and to what.
-fn shortened(ops: &[Op]) -> Vec<(PartId, How, &str)> {
+fn shortened(ops: &[Op]) -> Vec<(PartId, ReplaceMethod, &str)> {
     let texts = ops.iter().filter_map(|op| match op {
         Op::Replace { part, how, with } => Some((*part, *how, &**with)),
         _ => None,
@@ -28,10 +30,10 @@ fn shortened(ops: &[Op]) -> Vec<(PartId, How, &str)> {
 fn a_digest_is_asked_for_one_text_beside_what_is_pinned() {
     let thread = reading(200);
     let options = options();
-    let mut run = Run::new(&thread, &options, tokens(400), &FixedCounter::Quarters, 1);
-    let Step::Summarize(ask) = run.step() else { panic!("no digest is asked for") };
+    let mut run = FitRun::new(&thread, &options, tokens(400), &FixedCounter::Quarters, 1);
+    let FitStep::Summarize(ask) = run.step() else { panic!("no digest is asked for") };
     let part = PartId { entry: EntryId(4), part: 0 };
-    assert_eq!(ask.what, Wanted::Digest(part));
+    assert_eq!(ask.what, SummarySubject::Digest(part));
     assert_eq!(ask.kept.iter().map(|entry| entry.id).collect::<Vec<_>>(), [EntryId(2)]);
     let alone = thread.alone(part).expect("an entry");
     assert_eq!((alone.parts.len(), alone.readable()), (1, thread.entries()[4].readable()));
@@ -40,13 +42,13 @@ fn a_digest_is_asked_for_one_text_beside_what_is_pinned() {
     let left = vec![Passage { entry: EntryId(4), text: "line 3 of some file".to_owned() }];
     let digest = Summary { text: text.clone(), left: left.clone(), model: None };
     assert!(run.answer(Ok(digest)).is_none());
-    let Step::Summarize(ask) = run.step() else { panic!("no checkpoint is asked for") };
+    let FitStep::Summarize(ask) = run.step() else { panic!("no checkpoint is asked for") };
     let shown = ask.kept.last().map(Entry::readable).expect("the result");
     assert!(shown.starts_with(&format!("{text}\n[196 lines, ")), "{shown}");
     assert!(400 - run.gauge().size(&shown) > ask.most, "what the digest spares is not lost");
     let checkpoint = Summary { text: "Both read it.".to_owned(), ..Summary::default() };
     let done = compressed(run.answer(Ok(checkpoint)).expect("the end"));
-    assert_eq!(shortened(&done.plan.ops), [(part, How::Digest, &*shown)]);
+    assert_eq!(shortened(&done.plan.ops), [(part, ReplaceMethod::Digest, &*shown)]);
     assert_recorded(&thread, &done);
     let id = shown.trim_end_matches(']').rsplit(' ').next().expect("an id");
     let original = done.departure.blobs.iter().find(|blob| blob.id.short() == id).expect("a blob");
@@ -69,7 +71,7 @@ fn check_cut(digests: Script, warnings: usize) {
     let done = compressed(run_with(&thread, &options, tokens(400), &[&summarizer]));
     assert_sound(&thread, &done.view);
     assert_eq!(summarizer.asked(SummaryKind::Digest).len(), 1);
-    let [(_, How::Cut, text)] = shortened(&done.plan.ops)[..] else {
+    let [(_, ReplaceMethod::Cut, text)] = shortened(&done.plan.ops)[..] else {
         panic!("{:?}", done.plan.ops)
     };
     assert!(text.starts_with("line 0 ") && text.ends_with("was read\n"), "{text}");
@@ -91,7 +93,7 @@ fn the_next_summariser_writes_the_digest_that_one_failed_at() {
     let bad = ScriptedSummarizer::new(Script::Fill).digests(Script::Fail);
     let good = ScriptedSummarizer::new(Script::Fill);
     let done = compressed(run_with(&thread, &options, tokens(400), &[&bad, &good]));
-    assert!(matches!(shortened(&done.plan.ops)[..], [(_, How::Digest, _)]));
+    assert!(matches!(shortened(&done.plan.ops)[..], [(_, ReplaceMethod::Digest, _)]));
     let asked = |one: &ScriptedSummarizer| {
         [SummaryKind::Digest, SummaryKind::Checkpoint].map(|kind| one.asked(kind).len())
     };
@@ -111,7 +113,7 @@ fn small_texts_leave_their_share_to_large_ones() {
     assert_eq!(digests.iter().map(|one| one.0.entry.0).collect::<Vec<_>>(), [4, 6]);
     let rooms: Vec<_> = summarizer.asked(SummaryKind::Digest).iter().map(|one| one.1).collect();
     assert_eq!(rooms[0], rooms[1]);
-    let sizes = sizes(&thread, epitome_kernel::types::Unit::Tokens);
+    let sizes = sizes(&thread, epitome_kernel::types::BudgetUnit::Tokens);
     let rest = 200 - sizes.sum([EntryId(3), EntryId(5)]);
     assert!(rooms[0] > rest / 2 - 30, "{rooms:?} of {rest}");
 }
@@ -123,7 +125,7 @@ fn a_text_with_little_room_is_cut() {
     options.digest_tokens = 1 << 20;
     let summarizer = ScriptedSummarizer::new(Script::Fill);
     let done = compressed(run_with(&thread, &options, tokens(400), &[&summarizer]));
-    assert!(matches!(shortened(&done.plan.ops)[..], [(_, How::Cut, _)]));
+    assert!(matches!(shortened(&done.plan.ops)[..], [(_, ReplaceMethod::Cut, _)]));
     assert_eq!(summarizer.asked(SummaryKind::Digest), []);
 }
 
@@ -143,10 +145,10 @@ fn a_digest_is_asked_for_once_whatever_the_ladder_does() {
 fn too_small_is_no_failure() {
     let thread = reading(200);
     let options = options();
-    let mut run = Run::new(&thread, &options, tokens(400), &FixedCounter::Quarters, 1);
-    let Step::Summarize(digest) = run.step() else { panic!("no digest is asked for") };
+    let mut run = FitRun::new(&thread, &options, tokens(400), &FixedCounter::Quarters, 1);
+    let FitStep::Summarize(digest) = run.step() else { panic!("no digest is asked for") };
     assert!(run.answer(Err(SummaryError::TooSmall { most: digest.most, least: 999 })).is_none());
-    let Step::Summarize(ask) = run.step() else { panic!("no checkpoint is asked for") };
-    assert!(matches!(ask.what, Wanted::Checkpoint(_)));
+    let FitStep::Summarize(ask) = run.step() else { panic!("no checkpoint is asked for") };
+    assert!(matches!(ask.what, SummarySubject::Checkpoint(_)));
     assert_eq!(ask.summarizer, 0);
 }

@@ -1,9 +1,9 @@
 //! Checkpoints at the front and in the assistant's role (RULES 11).
 
-use epitome_kernel::types::hook::Order;
-use epitome_kernel::types::{Op, Plan, Role, Stand};
+use epitome_kernel::types::hook::OpRequest;
+use epitome_kernel::types::{CheckpointPlacement, Op, Plan, Role};
 use epitome_kernel::{Summarizer, Thread};
-use epitome_plan::{CompressOptions, Compressed};
+use epitome_plan::{CompressOptions, PlannedCompression};
 use epitome_testkit::{Chat, Script, ScriptedSummarizer, chat};
 
 use crate::assembly::{PLENTY, checkpoints, insert, make, summarize};
@@ -13,7 +13,7 @@ use crate::help::{
 
 const STATE: &str = "Goal: mend the parser.";
 
-fn ground(chat: Chat, stand: Stand) -> (Thread, CompressOptions) {
+fn ground(chat: Chat, stand: CheckpointPlacement) -> (Thread, CompressOptions) {
     let state = Some(STATE.to_owned());
     (Thread::new(chat.entries(), &[]), CompressOptions { stand, state, ..options() })
 }
@@ -22,8 +22,8 @@ fn ground(chat: Chat, stand: Stand) -> (Thread, CompressOptions) {
 fn done<'t>(
     ground: &'t (Thread, CompressOptions),
     standing: &Plan,
-    ops: Vec<Order>,
-) -> Box<Compressed<'t>> {
+    ops: Vec<OpRequest>,
+) -> Box<PlannedCompression<'t>> {
     let summarizer = ScriptedSummarizer::new(Script::Fill);
     let summarizers: [&dyn Summarizer; 1] = [&summarizer];
     let done = compressed(make(ground, PLENTY, standing, ops, &summarizers));
@@ -34,7 +34,7 @@ fn done<'t>(
 
 #[test]
 fn the_front_is_behind_the_system_prompt_oldest_first() {
-    let ground = ground(session(), Stand { front: true, assistant: false });
+    let ground = ground(session(), CheckpointPlacement { front: true, assistant: false });
     let later = done(&ground, &Plan::default(), vec![summarize(8, 14, 150), insert(26, "a note")]);
     let done = done(&ground, &later.plan, vec![summarize(2, 8, 150)]);
     let [older, newer] = checkpoints(&done.plan)[..] else { panic!("{:?}", done.plan) };
@@ -48,7 +48,7 @@ fn the_front_is_behind_the_system_prompt_oldest_first() {
 
 #[test]
 fn the_kernels_own_way_puts_it_there_too() {
-    let front = Stand { front: true, assistant: true };
+    let front = CheckpointPlacement { front: true, assistant: true };
     let ground = ground(session(), front);
     let done = compressed(run(&ground.0, &ground.1, tokens(500), &Script::Fill));
     assert_sound(&ground.0, &done.view);
@@ -60,7 +60,7 @@ fn the_kernels_own_way_puts_it_there_too() {
 
 /// Whether the assistant says the checkpoints.
 #[track_caller]
-fn check_assistant(ground: &(Thread, CompressOptions), ops: Vec<Order>, expected: &[bool]) {
+fn check_assistant(ground: &(Thread, CompressOptions), ops: Vec<OpRequest>, expected: &[bool]) {
     let done = done(ground, &Plan::default(), ops);
     let said: Vec<_> = checkpoints(&done.plan).into_iter().map(|one| one.stand.assistant).collect();
     assert_eq!(said, expected);
@@ -68,13 +68,13 @@ fn check_assistant(ground: &(Thread, CompressOptions), ops: Vec<Order>, expected
     assert!(last.role != Role::Assistant || last.parts[0].body == ground_last(&ground.0));
 }
 
-fn ground_last(thread: &Thread) -> epitome_kernel::types::Body {
+fn ground_last(thread: &Thread) -> epitome_kernel::types::PartBody {
     thread.entries().last().expect("a message").parts[0].body.clone()
 }
 
 #[test]
 fn the_assistant_never_has_the_last_word_that_it_did_not_say() {
-    let assistant = Stand { front: false, assistant: true };
+    let assistant = CheckpointPlacement { front: false, assistant: true };
     let ends = |talk: Chat| ground(talk, assistant);
     let working = chat().user("Read them.").assistant(&lines(9)).assistant(&lines(9));
     check_assistant(&ends(working.clone().user("Go on.")), vec![summarize(1, 3, 60)], &[true]);
@@ -88,13 +88,15 @@ fn the_assistant_never_has_the_last_word_that_it_did_not_say() {
         &[false, false],
     );
     check_assistant(&ends(two), vec![summarize(1, 3, 60)], &[true]);
-    let front = ground(session(), Stand { front: true, assistant: true });
+    let front = ground(session(), CheckpointPlacement { front: true, assistant: true });
     check_assistant(&front, vec![summarize(2, 8, 150)], &[true]);
 }
 
 #[test]
 fn what_was_recorded_before_stands_as_it_did() {
-    let ground = ground(session(), Stand::default());
+    let ground = ground(session(), CheckpointPlacement::default());
     let plan = done(&ground, &Plan::default(), vec![summarize(2, 8, 150)]).plan;
-    assert!(matches!(&plan.ops[0], Op::Summarize(one) if one.stand == Stand::default()));
+    assert!(
+        matches!(&plan.ops[0], Op::Summarize(one) if one.stand == CheckpointPlacement::default())
+    );
 }

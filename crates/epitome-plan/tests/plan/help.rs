@@ -3,32 +3,34 @@
 use std::collections::BTreeSet;
 
 use epitome_kernel::types::{
-    Body, Budget, Edit, Entry, EntryId, Op, Part, PartId, Speaker, Stand, Style, Unit,
+    Budget, BudgetUnit, CheckpointPlacement, Edit, Entry, EntryId, Op, Part, PartBody, PartId,
+    Speaker, SummaryStyle,
 };
-use epitome_kernel::{Gauge, Pin, Sizes, Summarizer, Thread, View};
+use epitome_kernel::{PinReason, SizeGauge, Summarizer, Thread, ThreadSizes, View};
 use epitome_plan::{
-    CompressOptions, Compressed, Demands, Envelope, Outcome, Rung, Texts, compress,
+    CompressOptions, ConstraintState, FitOutcome, KernelTexts, LadderRung, PlannedCompression,
+    RequestEnvelope, compress,
 };
 use epitome_testkit::{Chat, FixedCounter, Script, ScriptedSummarizer, chat, now};
 
-pub(crate) const LADDER: [Rung; 8] = [
-    Rung::Results,
-    Rung::Inputs,
-    Rung::Stubs,
-    Rung::Lower,
-    Rung::Merge,
-    Rung::FoldUser,
-    Rung::Chunks,
-    Rung::SmallerTail,
+pub(crate) const LADDER: [LadderRung; 8] = [
+    LadderRung::Results,
+    LadderRung::Inputs,
+    LadderRung::Stubs,
+    LadderRung::Lower,
+    LadderRung::Merge,
+    LadderRung::FoldUser,
+    LadderRung::Chunks,
+    LadderRung::SmallerTail,
 ];
 
-pub(crate) fn sizes(thread: &Thread, unit: Unit) -> Sizes<'static> {
+pub(crate) fn sizes(thread: &Thread, unit: BudgetUnit) -> ThreadSizes<'static> {
     let counter = &FixedCounter::Quarters;
-    Sizes::of(thread.entries(), Gauge { counter, unit }, 0)
+    ThreadSizes::measure(thread.entries(), SizeGauge { counter, unit }, 0)
 }
 
 pub(crate) fn tokens(most: u64) -> Budget {
-    Budget { unit: Unit::Tokens, most }
+    Budget { unit: BudgetUnit::Tokens, most }
 }
 
 pub(crate) fn options() -> CompressOptions {
@@ -38,12 +40,12 @@ pub(crate) fn options() -> CompressOptions {
         keep_recent_messages: None,
         minimum_gain: 0.05,
         digest_tokens: 24,
-        style: Style::Verbatim,
+        style: SummaryStyle::Verbatim,
         originals: true,
         passages: true,
         passage_bytes: 400,
         ladder: LADDER.to_vec(),
-        texts: Texts {
+        texts: KernelTexts {
             label: "[{messages} earlier messages, {id}]".to_owned(),
             label_short: "[{id}]".to_owned(),
             label_share: 0.1,
@@ -52,11 +54,11 @@ pub(crate) fn options() -> CompressOptions {
             line_chars: 60,
         },
         state: None,
-        demands: Demands::default(),
-        stand: Stand::default(),
+        demands: ConstraintState::default(),
+        stand: CheckpointPlacement::default(),
         unbind: false,
         inputs: Vec::new(),
-        envelope: Envelope::default(),
+        envelope: RequestEnvelope::default(),
         policy: "test".to_owned(),
         hook: "plan".to_owned(),
     }
@@ -84,7 +86,7 @@ pub(crate) fn run<'t>(
     options: &'t CompressOptions,
     budget: Budget,
     script: &Script,
-) -> Outcome<'t> {
+) -> FitOutcome<'t> {
     let summarizer = ScriptedSummarizer::new(script.clone());
     run_with(thread, options, budget, &[&summarizer])
 }
@@ -94,13 +96,13 @@ pub(crate) fn run_with<'t>(
     options: &'t CompressOptions,
     budget: Budget,
     summarizers: &[&dyn Summarizer],
-) -> Outcome<'t> {
+) -> FitOutcome<'t> {
     now(compress(thread, options, budget, &FixedCounter::Quarters, summarizers))
 }
 
-pub(crate) fn compressed(outcome: Outcome<'_>) -> Box<Compressed<'_>> {
+pub(crate) fn compressed(outcome: FitOutcome<'_>) -> Box<PlannedCompression<'_>> {
     match outcome {
-        Outcome::Compressed(compressed) => compressed,
+        FitOutcome::Compressed(compressed) => compressed,
         other => panic!("not compressed: {other:?}"),
     }
 }
@@ -119,8 +121,8 @@ pub(crate) fn assert_sound(thread: &Thread, view: &View<'_>) {
             continue;
         }
         let talk = |part: &Part| {
-            let said = matches!(&part.body, Body::Text(text) if !text.is_empty());
-            part.within.is_none() && (said || matches!(part.body, Body::Image(_)))
+            let said = matches!(&part.body, PartBody::Text(text) if !text.is_empty());
+            part.within.is_none() && (said || matches!(part.body, PartBody::Image(_)))
         };
         let silent = |id| !thread.entry(id).expect("an entry").parts.iter().any(talk);
         assert!(ids.all(|id| view.keeps(id) || silent(id)), "torn: {exchange:?}");
@@ -135,10 +137,10 @@ pub(crate) fn assert_sound(thread: &Thread, view: &View<'_>) {
         let Some(pin) = thread.pinned(entry.id) else { continue };
         assert!(view.keeps(entry.id), "{} was pinned: {pin:?}", entry.id);
         let same = |other: &&Entry| other.role == entry.role && other.parts == entry.parts;
-        if matches!(pin, Pin::System | Pin::ByHand) {
+        if matches!(pin, PinReason::System | PinReason::ByHand) {
             assert!(entries.iter().find(same).is_some(), "{} was changed", entry.id);
         }
-        if matches!(pin, Pin::Typed | Pin::Note) {
+        if matches!(pin, PinReason::Typed | PinReason::Note) {
             // What a newer note states anew is nothing that anybody typed.
             let own = |(at, part): &(u32, &Part)| {
                 let id = PartId { entry: entry.id, part: *at };
@@ -174,9 +176,9 @@ pub(crate) fn linked(entries: &[Entry]) -> [BTreeSet<String>; 2] {
     for part in entries.iter().flat_map(|entry| &entry.parts) {
         let [calls, results] = &mut linked;
         match &part.body {
-            Body::Call(call) => drop(calls.insert(call.id.clone())),
-            Body::Result(result) => drop(results.insert(result.call.clone())),
-            Body::Opaque(opaque) => {
+            PartBody::Call(call) => drop(calls.insert(call.id.clone())),
+            PartBody::Result(result) => drop(results.insert(result.call.clone())),
+            PartBody::Opaque(opaque) => {
                 calls.extend(opaque.calls.clone());
                 results.extend(opaque.answers.clone());
             }
@@ -187,7 +189,7 @@ pub(crate) fn linked(entries: &[Entry]) -> [BTreeSet<String>; 2] {
 }
 
 fn is_result(part: &Part) -> bool {
-    matches!(part.body, Body::Result(_))
+    matches!(part.body, PartBody::Result(_))
 }
 
 fn calls(entry: &Entry) -> Vec<&str> {
@@ -221,7 +223,7 @@ fn edited(entries: &[Entry], edits: &[Edit]) -> Vec<Entry> {
                 });
                 let new = out[behind..].iter().take_while(|(own, _)| own.is_none()).count();
                 let part = Part {
-                    body: Body::Text(text.clone()),
+                    body: PartBody::Text(text.clone()),
                     speaker: Speaker::Harness,
                     within: None,
                     known_as: None,
@@ -252,15 +254,15 @@ fn without_gone(parts: &mut Vec<Part>) {
 
 fn set(entry: &mut Entry, part: PartId, text: &str) {
     match &mut entry.parts[part.part as usize].body {
-        Body::Text(old) => *old = text.to_owned(),
-        Body::Result(result) => result.text = text.to_owned(),
-        Body::Call(call) => call.arguments = text.to_owned(),
+        PartBody::Text(old) => *old = text.to_owned(),
+        PartBody::Result(result) => result.text = text.to_owned(),
+        PartBody::Call(call) => call.arguments = text.to_owned(),
         other => panic!("{other:?} has no text"),
     }
 }
 
 /// Every text of an entry that left, and the original of every text that was cut, is in a blob.
-pub(crate) fn assert_recorded(thread: &Thread, done: &Compressed<'_>) {
+pub(crate) fn assert_recorded(thread: &Thread, done: &PlannedCompression<'_>) {
     let blobs: String = done.departure.blobs.iter().map(|blob| &*blob.text).collect();
     let has = |text: &str| blobs.contains(text.trim_end_matches('\n'));
     for entry in thread.entries().iter().filter(|entry| !done.view.keeps(entry.id)) {

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use epitome_kernel::types::hook::{How as Shortened, Order, Place, Replace};
-use epitome_kernel::types::{ContentId, EntryId, How, Op, PartId, Plan, Unit};
-use epitome_kernel::{Fault, Gauge, Pin, PlanError, Sizes, Thread, apply};
-use epitome_plan::{Assembly, CompressOptions, Compressed, Outcome, PlanMeans, Rung};
+use epitome_kernel::types::hook::{How as Shortened, MessageNumber, OpRequest, Replace};
+use epitome_kernel::types::{BudgetUnit, ContentId, EntryId, Op, PartId, Plan, ReplaceMethod};
+use epitome_kernel::{PinReason, PlanError, PlanFault, SizeGauge, Thread, ThreadSizes, apply};
+use epitome_plan::{
+    CompressOptions, FitOutcome, LadderRung, PlanAssembly, PlanMeans, PlannedCompression,
+};
 use epitome_testkit::{Chat, FixedCounter, Script, chat};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -18,9 +20,9 @@ use crate::help::{
 
 const WITH: &str = "on disk, {tokens} tokens: {id}";
 
-fn truncate(entry: u32, call: Option<u32>, with: Option<&str>) -> Order {
+fn truncate(entry: u32, call: Option<u32>, with: Option<&str>) -> OpRequest {
     let (how, with) = (Shortened::TruncateInput, with.map(str::to_owned));
-    Order::Replace(Replace { entry: Place(entry + 1), how, with, target: None, call })
+    OpRequest::Replace(Replace { entry: MessageNumber(entry + 1), how, with, target: None, call })
 }
 
 fn write(path: &str, content: &str) -> String {
@@ -50,8 +52,8 @@ fn ground(chat: Chat) -> (Thread, CompressOptions) {
 fn done<'t>(
     ground: &'t (Thread, CompressOptions),
     standing: &Plan,
-    ops: Vec<Order>,
-) -> Box<Compressed<'t>> {
+    ops: Vec<OpRequest>,
+) -> Box<PlannedCompression<'t>> {
     let done = compressed(make(ground, PLENTY, standing, ops, &[]));
     assert_sound(&ground.0, &done.view);
     assert_recorded(&ground.0, &done);
@@ -63,12 +65,13 @@ fn the_call_of_that_number_keeps_its_names_and_its_result() {
     let ground = ground(session());
     let done = done(&ground, &Plan::default(), vec![truncate(1, Some(2), Some(WITH))]);
     let part = PartId { entry: EntryId(1), part: 2 };
-    let [Op::Replace { part: of, with, how: How::TruncateInput }] = &done.plan.ops[..] else {
+    let [Op::Replace { part: of, with, how: ReplaceMethod::TruncateInput }] = &done.plan.ops[..]
+    else {
         panic!("{:?}", done.plan)
     };
     let was = write("a.rs", &lines(12));
     let size = (was.len() as u64).div_ceil(4) + 2;
-    let id = ContentId::of(&was);
+    let id = ContentId::for_text(&was);
     let said = format!("on disk, {size} tokens: {}", id.short());
     assert_eq!((*of, with), (part, &write("a.rs", &said)));
     assert!(texts(&done.view)[1].contains(&write("b.rs", &lines(9))), "the other call is whole");
@@ -106,11 +109,11 @@ fn what_is_not_smaller_stays() {
 }
 
 #[track_caller]
-fn check_order(order: Order, expected: &str) {
+fn check_order(order: OpRequest, expected: &str) {
     let (thread, options) = ground(session());
     let counter = &FixedCounter::Quarters;
     let plan = Plan::default();
-    let made = Assembly::new(
+    let made = PlanAssembly::new(
         &thread,
         &options,
         PlanMeans { budget: tokens(PLENTY), counter, summarizers: 0 },
@@ -139,9 +142,15 @@ fn orders_name_calls_that_are_there() {
 
 /// A plan that replaces one part is refused for this reason.
 #[track_caller]
-fn check_refused(thread: &Thread, (entry, part): (u32, u32), how: How, with: &str, fault: Fault) {
-    let gauge = Gauge { counter: &FixedCounter::Quarters, unit: Unit::Tokens };
-    let sizes = Sizes::of(thread.entries(), gauge, 0);
+fn check_refused(
+    thread: &Thread,
+    (entry, part): (u32, u32),
+    how: ReplaceMethod,
+    with: &str,
+    fault: PlanFault,
+) {
+    let gauge = SizeGauge { counter: &FixedCounter::Quarters, unit: BudgetUnit::Tokens };
+    let sizes = ThreadSizes::measure(thread.entries(), gauge, 0);
     let part = PartId { entry: EntryId(entry), part };
     let ops = vec![Op::Replace { part, with: with.to_owned(), how }];
     let refused = apply(thread, &sizes, &Plan { ops, reason: String::new() });
@@ -151,31 +160,31 @@ fn check_refused(thread: &Thread, (entry, part): (u32, u32), how: How, with: &st
 #[test]
 fn only_calls_that_are_free_are_truncated_and_only_so() {
     let part = |entry, part| PartId { entry: EntryId(entry), part };
-    let truncate = How::TruncateInput;
+    let truncate = ReplaceMethod::TruncateInput;
     let (thread, _) = ground(session());
-    check_refused(&thread, (1, 2), How::Cut, "{}", Fault::NotText(part(1, 2)));
-    check_refused(&thread, (1, 0), truncate, "{}", Fault::NotCall(part(1, 0)));
-    check_refused(&thread, (1, 9), truncate, "{}", Fault::UnknownPart(part(1, 9)));
-    check_refused(&thread, (1, 2), truncate, " ", Fault::Empty);
+    check_refused(&thread, (1, 2), ReplaceMethod::Cut, "{}", PlanFault::NotText(part(1, 2)));
+    check_refused(&thread, (1, 0), truncate, "{}", PlanFault::NotCall(part(1, 0)));
+    check_refused(&thread, (1, 9), truncate, "{}", PlanFault::UnknownPart(part(1, 9)));
+    check_refused(&thread, (1, 2), truncate, " ", PlanFault::Empty);
     let large = write("a.rs", &lines(13));
-    let fault = Fault::NotSmaller { before: 116, after: 125 };
+    let fault = PlanFault::NotSmaller { before: 116, after: 125 };
     check_refused(&thread, (1, 2), truncate, &large, fault);
 
     let by_hand = Thread::new(session().entries(), &[EntryId(1)]);
-    let pinned = |entry, pin| Fault::Pinned { entry: EntryId(entry), pin };
-    check_refused(&by_hand, (1, 2), truncate, "{}", pinned(1, Pin::ByHand));
+    let pinned = |entry, pin| PlanFault::Pinned { entry: EntryId(entry), pin };
+    check_refused(&by_hand, (1, 2), truncate, "{}", pinned(1, PinReason::ByHand));
     let open = chat().user("Go.").call("write", &write("a.rs", &lines(9)));
     let open = Thread::new(open.entries(), &[]);
-    check_refused(&open, (1, 0), truncate, "{}", pinned(1, Pin::Pending));
+    check_refused(&open, (1, 0), truncate, "{}", pinned(1, PinReason::Pending));
     let thinks = chat().user("Go.").thinking("hm").call("write", &write("a.rs", &lines(9)));
     let thinks = Thread::new(thinks.result("written").entries(), &[]);
-    check_refused(&thinks, (1, 1), truncate, "{}", Fault::Thinking(part(1, 1)));
+    check_refused(&thinks, (1, 1), truncate, "{}", PlanFault::Thinking(part(1, 1)));
 }
 
 /// The calls whose arguments the ladder truncates, of seven writes in a row of which so many are
 /// on disk.
 #[track_caller]
-fn check_rung(ladder: &[Rung], on_disk: u32, expected: &[u32]) {
+fn check_rung(ladder: &[LadderRung], on_disk: u32, expected: &[u32]) {
     let talk = (0..7).fold(chat().user("Write."), |talk, file| {
         let talk = talk.call("write", &write(&format!("f{file}.rs"), &lines(12)));
         talk.result("written").user("More.")
@@ -192,7 +201,7 @@ fn check_rung(ladder: &[Rung], on_disk: u32, expected: &[u32]) {
     assert_sound(&thread, &done.view);
     assert_recorded(&thread, &done);
     let found = done.plan.ops.iter().filter_map(|op| match op {
-        Op::Replace { part, with, how: How::TruncateInput } => {
+        Op::Replace { part, with, how: ReplaceMethod::TruncateInput } => {
             assert!(with.contains("[12 lines, 1"), "{with}");
             Some(part.entry.0)
         }
@@ -203,10 +212,10 @@ fn check_rung(ladder: &[Rung], on_disk: u32, expected: &[u32]) {
 
 #[test]
 fn the_ladder_truncates_what_is_on_disk_but_for_the_newest_exchange() {
-    check_rung(&[Rung::Inputs, Rung::Chunks], 7, &[13, 16]);
-    check_rung(&[Rung::Inputs, Rung::SmallerTail, Rung::Chunks], 6, &[13, 16]);
-    check_rung(&[Rung::Inputs, Rung::SmallerTail, Rung::Chunks], 0, &[]);
-    check_rung(&[Rung::SmallerTail, Rung::Chunks], 7, &[]);
+    check_rung(&[LadderRung::Inputs, LadderRung::Chunks], 7, &[13, 16]);
+    check_rung(&[LadderRung::Inputs, LadderRung::SmallerTail, LadderRung::Chunks], 6, &[13, 16]);
+    check_rung(&[LadderRung::Inputs, LadderRung::SmallerTail, LadderRung::Chunks], 0, &[]);
+    check_rung(&[LadderRung::SmallerTail, LadderRung::Chunks], 7, &[]);
 }
 
 proptest! {
@@ -233,9 +242,9 @@ proptest! {
         let pinned = picked.iter().any(|(at, _)| ground.0.pinned(EntryId(*at)).is_some());
         let ops = picked.iter().map(|&(at, call)| truncate(at, Some(call), Some(WITH))).collect();
         let done = match make(&ground, PLENTY, &Plan::default(), ops, &[]) {
-            Outcome::Compressed(done) => done,
+            FitOutcome::Compressed(done) => done,
             // Arguments that are no longer than what would stand in their place.
-            Outcome::NothingToDo { .. } => return Ok(()),
+            FitOutcome::NothingToDo { .. } => return Ok(()),
             other => {
                 prop_assert!(pinned, "{:?}", other);
                 return Ok(());
@@ -247,7 +256,7 @@ proptest! {
         prop_assert_eq!(linked(ground.0.entries()), linked(&done.view.entries()));
         prop_assert!(done.size[1] < done.size[0]);
         let counter = &FixedCounter::Quarters;
-        let counted = Sizes::of(&done.view.entries(), Gauge { counter, unit: Unit::Tokens }, 0);
+        let counted = ThreadSizes::measure(&done.view.entries(), SizeGauge { counter, unit: BudgetUnit::Tokens }, 0);
         prop_assert_eq!(counted.total(), done.size[1], "sizes are what is sent");
     }
 }

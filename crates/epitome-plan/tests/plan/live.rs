@@ -1,55 +1,59 @@
 //! Laws of epochs over random histories.
 
-use epitome_kernel::types::{Budget, Cause, Edit, Entry, EntryId, EntryKey, Recorded, Unit};
-use epitome_kernel::{EpochGround, InForce, Lineage, Summarizer, Thread, epoch_of, identity};
-use epitome_plan::{Outcome, compress};
+use epitome_kernel::types::{
+    Budget, BudgetUnit, CompactionCause, Edit, Entry, EntryId, EntryKey, RecordedCompaction,
+};
+use epitome_kernel::{
+    ActiveCompaction, CompactionLineage, EpochGround, Summarizer, Thread, epoch_of, identity,
+};
+use epitome_plan::{FitOutcome, compress};
 use epitome_testkit::{FixedCounter, Script, ScriptedSummarizer, chat, conversation, now};
 use proptest::prelude::*;
 
 use crate::help::options;
 
 fn keys(entries: &[Entry]) -> Vec<EntryKey> {
-    entries.iter().map(EntryKey::of).collect()
+    entries.iter().map(EntryKey::for_entry).collect()
 }
 
 /// Adds an epoch that brings a history to a share of its size, where one can be made.
-fn compressed(lineage: &mut Lineage, entries: &[Entry], share: f64) -> bool {
+fn compressed(lineage: &mut CompactionLineage, entries: &[Entry], share: f64) -> bool {
     let thread = Thread::new(entries.to_vec(), &[]);
     let keys = keys(entries);
     let counter = FixedCounter::Words;
     let size: u64 =
         entries.iter().map(|entry| entry.readable().split_whitespace().count() as u64 + 4).sum();
-    let budget = Budget { unit: Unit::Tokens, most: (size as f64 * share) as u64 };
+    let budget = Budget { unit: BudgetUnit::Tokens, most: (size as f64 * share) as u64 };
     let summarizer = ScriptedSummarizer::new(Script::Fill);
     let summarizers: [&dyn Summarizer; 1] = [&summarizer];
     let options = options();
     let outcome = now(compress(&thread, &options, budget, &counter, &summarizers));
-    let Outcome::Compressed(done) = outcome else { return false };
+    let FitOutcome::Compressed(done) = outcome else { return false };
     let in_force = lineage.in_force(&thread, &keys);
     let number = lineage.compressions(in_force.as_ref().map(|it| it.epoch.id)) + 1;
-    let (parent, cause) = (in_force.as_ref(), Cause::Hard);
+    let (parent, cause) = (in_force.as_ref(), CompactionCause::Hard);
     let ground = EpochGround { keys: &keys, tells: None, parent, number, cause };
     let epoch = epoch_of(&done.plan, &ground);
     let Some(mut epoch) = epoch else { return false };
     epoch.id = epoch.hash();
-    lineage.extend([Recorded::from(epoch)]);
+    lineage.extend([RecordedCompaction::from(epoch)]);
     true
 }
 
-fn edits(lineage: &Lineage, entries: &[Entry]) -> Vec<Edit> {
+fn edits(lineage: &CompactionLineage, entries: &[Entry]) -> Vec<Edit> {
     let thread = Thread::new(entries.to_vec(), &[]);
     match lineage.in_force(&thread, &keys(entries)) {
-        Some(InForce { view, .. }) => view.edits(),
+        Some(ActiveCompaction { view, .. }) => view.edits(),
         None => identity(&thread).edits(),
     }
 }
 
-fn undo_last(lineage: &Lineage) -> Lineage {
+fn undo_last(lineage: &CompactionLineage) -> CompactionLineage {
     let mut recorded = lineage.recorded().to_vec();
     if let Some(last) = recorded.last_mut() {
         last.undone = true;
     }
-    Lineage::new(recorded)
+    CompactionLineage::new(recorded)
 }
 
 proptest! {
@@ -57,7 +61,7 @@ proptest! {
     #[test]
     fn a_longer_history_is_sent_alike(all in conversation(14), cut in 0.3..0.9f64) {
         let cut = (all.len() as f64 * cut) as usize;
-        let mut lineage = Lineage::default();
+        let mut lineage = CompactionLineage::default();
         prop_assume!(compressed(&mut lineage, &all[..cut], 0.5));
         let covered = lineage.recorded()[0].epoch.covered.len as usize;
         prop_assert!(covered <= cut);
@@ -69,7 +73,7 @@ proptest! {
     /// An epoch leaves a history in which anything of its run was changed, and comes back with it.
     #[test]
     fn a_changed_run_is_not_covered(all in conversation(12), at in any::<prop::sample::Index>()) {
-        let mut lineage = Lineage::default();
+        let mut lineage = CompactionLineage::default();
         prop_assume!(compressed(&mut lineage, &all, 0.5));
         let thread = Thread::new(all.clone(), &[]);
         let in_force = lineage.in_force(&thread, &keys(&all)).unwrap();
@@ -84,7 +88,7 @@ proptest! {
     /// from there on.
     #[test]
     fn a_run_is_found_behind_another_opening(all in conversation(12)) {
-        let mut lineage = Lineage::default();
+        let mut lineage = CompactionLineage::default();
         prop_assume!(compressed(&mut lineage, &all, 0.5));
         let mut moved = chat().system("today is another day").entries();
         moved.extend(all.iter().cloned());
@@ -98,7 +102,7 @@ proptest! {
     #[test]
     fn an_undo_leaves_the_parent(all in conversation(16), cut in 0.4..0.8f64) {
         let cut = (all.len() as f64 * cut) as usize;
-        let mut lineage = Lineage::default();
+        let mut lineage = CompactionLineage::default();
         prop_assume!(compressed(&mut lineage, &all[..cut], 0.6));
         let before = edits(&lineage, &all);
         let parent = lineage.recorded()[0].epoch.id;
@@ -121,7 +125,7 @@ proptest! {
     /// An entry that is pinned later is not taken by an epoch made before.
     #[test]
     fn a_later_pin_wins(all in conversation(12), at in any::<prop::sample::Index>()) {
-        let mut lineage = Lineage::default();
+        let mut lineage = CompactionLineage::default();
         prop_assume!(compressed(&mut lineage, &all, 0.5));
         let pin = EntryId(at.index(all.len()) as u32);
         let thread = Thread::new(all.clone(), &[pin]);

@@ -1,12 +1,12 @@
 //! Laws of what policies order: random orders over random conversations, twice in a row.
 
 use epitome_kernel::types::hook::{
-    AgeOrder, Drop, FoldUser, How as Shortened, Insert, Merge, Order, Place, Replace, Rollover,
-    Strip, Summarize,
+    AgeOrder, Drop, FoldUser, How as Shortened, Insert, Merge, MessageNumber, OpRequest, Replace,
+    Rollover, Strip, Summarize,
 };
-use epitome_kernel::types::{EntryId, Op, PartId, Plan, Role, SummaryKind, Unit};
-use epitome_kernel::{Sizes, Summarizer, Thread};
-use epitome_plan::{Assembly, CompressOptions, Outcome, PlanMeans, assemble};
+use epitome_kernel::types::{BudgetUnit, EntryId, Op, PartId, Plan, Role, SummaryKind};
+use epitome_kernel::{Summarizer, Thread, ThreadSizes};
+use epitome_plan::{CompressOptions, FitOutcome, PlanAssembly, PlanMeans, assemble};
 use epitome_testkit::{FixedCounter, ScriptedSummarizer, conversation, now, words};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -40,60 +40,60 @@ fn raw() -> impl Strategy<Value = Raw> {
 
 impl Raw {
     /// The order over what is there; `None` where there is nothing of its kind.
-    fn order(&self, thread: &Thread, standing: &Plan) -> Option<Order> {
+    fn order(&self, thread: &Thread, standing: &Plan) -> Option<OpRequest> {
         let (target, at) = (self.target, self.at.index(thread.entries().len()));
         let known: Vec<_> = checkpoints(standing).iter().map(|one| one.id.short()).collect();
         let level = self.length as u8 % 4;
         Some(match self.kind {
-            0 | 1 => Order::Summarize(Summarize {
+            0 | 1 => OpRequest::Summarize(Summarize {
                 entries: self.run(thread),
                 target,
                 level: Some(level),
             }),
-            2 => Order::FoldUser(FoldUser { entries: self.run(thread), target }),
-            3 => Order::Drop(Drop { entries: self.run(thread) }),
-            4 => Order::Age(AgeOrder {
+            2 => OpRequest::FoldUser(FoldUser { entries: self.run(thread), target }),
+            3 => OpRequest::Drop(Drop { entries: self.run(thread) }),
+            4 => OpRequest::Age(AgeOrder {
                 checkpoint: known.get(at % known.len().max(1))?.clone(),
                 to: level,
                 target,
             }),
             5 => {
                 let checkpoints: Vec<_> = known.into_iter().take(self.length).collect();
-                Order::Merge(Merge { checkpoints, target, to: None })
+                OpRequest::Merge(Merge { checkpoints, target, to: None })
             }
             6 => {
-                let (how, entry) = (self.how, Place::from(EntryId(at as u32)));
+                let (how, entry) = (self.how, MessageNumber::from(EntryId(at as u32)));
                 let target = (self.length > 1).then_some(target);
-                Order::Replace(Replace { entry, how, with: None, target, call: None })
+                OpRequest::Replace(Replace { entry, how, with: None, target, call: None })
             }
             7 => {
                 let role = if self.length > 3 { Role::User } else { Role::Assistant };
                 let last = thread.exchange_of(EntryId(at as u32)).entries.end as u32;
-                let after = Place(if self.wild { at as u32 } else { last });
-                Order::Insert(Insert { after, role, text: "a note".to_owned() })
+                let after = MessageNumber(if self.wild { at as u32 } else { last });
+                OpRequest::Insert(Insert { after, role, text: "a note".to_owned() })
             }
-            8 | 9 => Order::Strip(Strip { entries: self.run(thread) }),
-            _ if self.length == 1 => Order::Rollover(Rollover { target }),
+            8 | 9 => OpRequest::Strip(Strip { entries: self.run(thread) }),
+            _ if self.length == 1 => OpRequest::Rollover(Rollover { target }),
             _ => return None,
         })
     }
 
     /// Some exchanges in a row, but for those that are pinned.
-    fn run(&self, thread: &Thread) -> Vec<Place> {
+    fn run(&self, thread: &Thread) -> Vec<MessageNumber> {
         let at = self.at.index(thread.entries().len());
         if self.wild {
-            return (at..at + self.length).map(|id| Place(id as u32)).collect();
+            return (at..at + self.length).map(|id| MessageNumber(id as u32)).collect();
         }
         let from = thread.exchange_of(EntryId(at as u32)).entries.start;
         let exchanges = thread.exchanges().iter().filter(|one| one.entries.start >= from);
         let ids = exchanges.take(self.length).flat_map(|one| one.entries.clone());
         let ids = ids.map(|at| EntryId(at as u32));
-        ids.filter(|&id| thread.pinned(id).is_none()).map(Place::from).collect()
+        ids.filter(|&id| thread.pinned(id).is_none()).map(MessageNumber::from).collect()
     }
 }
 
 /// Whether an op that was in force is still there, or something new stands in its place.
-fn is_answered(thread: &Thread, op: &Op, ops: &[Op], orders: &[Order]) -> bool {
+fn is_answered(thread: &Thread, op: &Op, ops: &[Op], orders: &[OpRequest]) -> bool {
     let taken = |id: &EntryId| {
         ops.iter().any(|other| match other {
             Op::Summarize(one) => one.covers.contains(id),
@@ -123,7 +123,7 @@ fn is_answered(thread: &Thread, op: &Op, ops: &[Op], orders: &[Order]) -> bool {
             }
             Op::Insert { .. } => {
                 let free = |id: &EntryId| thread.pinned(*id).is_none();
-                orders.iter().any(|order| matches!(order, Order::Rollover(_)))
+                orders.iter().any(|order| matches!(order, OpRequest::Rollover(_)))
                     && thread
                         .entries()
                         .iter()
@@ -137,7 +137,7 @@ fn is_answered(thread: &Thread, op: &Op, ops: &[Op], orders: &[Order]) -> bool {
 struct Ground<'a> {
     thread: &'a Thread,
     options: &'a CompressOptions,
-    sizes: &'a Sizes<'a>,
+    sizes: &'a ThreadSizes<'a>,
     summarizers: &'a [ScriptedSummarizer],
 }
 
@@ -146,12 +146,12 @@ fn made(
     ground: &Ground<'_>,
     most: u64,
     standing: &Plan,
-    ops: Vec<Order>,
+    ops: Vec<OpRequest>,
 ) -> Result<Option<(Plan, u64)>, TestCaseError> {
     let Ground { thread, options, sizes, summarizers } = ground;
     let orders = ordered(ops);
     let (counter, count) = (&FixedCounter::Quarters, summarizers.len());
-    let assembly = Assembly::new(
+    let assembly = PlanAssembly::new(
         thread,
         options,
         PlanMeans { budget: tokens(most), counter, summarizers: count },
@@ -170,7 +170,7 @@ fn made(
         prop_assert!(asked <= bound, "asked {} times", asked);
     }
     match outcome {
-        Outcome::Compressed(done) => {
+        FitOutcome::Compressed(done) => {
             prop_assert!(done.size[1] <= most);
             prop_assert_eq!(done.view.size(sizes), done.size[1]);
             assert_sound(thread, &done.view);
@@ -184,20 +184,20 @@ fn made(
             }
             Ok(Some((done.plan, done.size[1])))
         }
-        Outcome::NothingToDo { .. } => {
+        FitOutcome::NothingToDo { .. } => {
             prop_assert_eq!(&standing.ops, &Vec::new());
             Ok(None)
         }
-        Outcome::Missed { size } => {
+        FitOutcome::Missed { size } => {
             prop_assert!(size > most);
             Ok(None)
         }
-        Outcome::Refused(_) => Ok(None),
+        FitOutcome::Refused(_) => Ok(None),
         other => Err(TestCaseError::fail(format!("{other:?}"))),
     }
 }
 
-fn concrete(raw: &[Raw], thread: &Thread, standing: &Plan) -> Vec<Order> {
+fn concrete(raw: &[Raw], thread: &Thread, standing: &Plan) -> Vec<OpRequest> {
     raw.iter().filter_map(|one| one.order(thread, standing)).collect()
 }
 
@@ -214,7 +214,7 @@ proptest! {
         state in prop::option::weighted(0.3, words(1..60)),
     ) {
         let (thread, options) = (Thread::new(entries, &[]), CompressOptions { state, ..options() });
-        let sizes = sizes(&thread, Unit::Tokens);
+        let sizes = sizes(&thread, BudgetUnit::Tokens);
         let summarizers: Vec<_> = scripts
             .into_iter()
             .map(|(script, digests)| ScriptedSummarizer::new(script).digests(digests))
@@ -229,7 +229,7 @@ proptest! {
         let same = made(&ground, most, &plan, Vec::new())?;
         prop_assert_eq!(same.as_ref().map(|(same, size)| (&same.ops, *size)), Some((&plan.ops, size)));
         let orders = concrete(&second, &thread, &plan);
-        let notes = orders.iter().filter(|order| matches!(order, Order::Insert(_))).count() as u64;
+        let notes = orders.iter().filter(|order| matches!(order, OpRequest::Insert(_))).count() as u64;
         if let Some((_, after)) = made(&ground, PLENTY, &plan, orders)? {
             let notes = notes * sizes.gauge().message("a note");
             prop_assert!(after <= size + notes, "{} became {}", size, after);
@@ -252,9 +252,9 @@ proptest! {
         let counter = &FixedCounter::Quarters;
         let standing = Plan::default();
         let assembly =
-            Assembly::new(&thread, &options, PlanMeans { budget: tokens(PLENTY), counter, summarizers: 0 }, standing, &orders);
+            PlanAssembly::new(&thread, &options, PlanMeans { budget: tokens(PLENTY), counter, summarizers: 0 }, standing, &orders);
         let outcome = now(assemble(assembly.expect("an order"), &thread, &options, &[]));
-        let fine = matches!(outcome, Outcome::Compressed(_) | Outcome::NothingToDo { .. });
+        let fine = matches!(outcome, FitOutcome::Compressed(_) | FitOutcome::NothingToDo { .. });
         prop_assert!(fine, "{:?}", outcome);
     }
 }

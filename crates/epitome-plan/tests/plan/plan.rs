@@ -1,9 +1,10 @@
 //! Plans that are refused, plans that are applied, and random ones of either kind.
 
 use epitome_kernel::types::{
-    Checkpoint, ContentId, Edit, EntryId, How, Level, Op, PartId, Plan, Role, Stand, Unit,
+    BudgetUnit, Checkpoint, CheckpointLevel, CheckpointPlacement, ContentId, Edit, EntryId, Op,
+    PartId, Plan, ReplaceMethod, Role,
 };
-use epitome_kernel::{Fault, Pin, Thread, apply};
+use epitome_kernel::{PinReason, PlanFault, Thread, apply};
 use epitome_testkit::{Chat, chat, conversation, words};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -30,15 +31,15 @@ fn summarize(covers: &[u32], text: &str) -> Op {
         id: ContentId([0; 16]),
         covers: covers.iter().map(|&id| EntryId(id)).collect(),
         text: text.to_owned(),
-        level: Level::Detailed,
-        stand: Stand::default(),
+        level: CheckpointLevel::Detailed,
+        stand: CheckpointPlacement::default(),
         model: None,
     })
 }
 
 fn replace(entry: u32, part: u32, with: &str) -> Op {
     let part = PartId { entry: EntryId(entry), part };
-    Op::Replace { part, with: with.to_owned(), how: How::Cut }
+    Op::Replace { part, with: with.to_owned(), how: ReplaceMethod::Cut }
 }
 
 fn drop(entries: &[u32]) -> Op {
@@ -50,10 +51,10 @@ fn insert(after: u32, role: Role, text: &str) -> Op {
 }
 
 #[track_caller]
-fn check_refused(ops: Vec<Op>, op: usize, fault: Fault) {
+fn check_refused(ops: Vec<Op>, op: usize, fault: PlanFault) {
     let thread = Thread::new(talk().entries(), &[]);
     let plan = Plan { ops, reason: String::new() };
-    let error = apply(&thread, &sizes(&thread, Unit::Tokens), &plan).expect_err("refused");
+    let error = apply(&thread, &sizes(&thread, BudgetUnit::Tokens), &plan).expect_err("refused");
     assert_eq!((error.op, error.fault), (op, fault));
 }
 
@@ -61,7 +62,7 @@ fn check_refused(ops: Vec<Op>, op: usize, fault: Fault) {
 fn check_applied(chat: Chat, ops: Vec<Op>, expected: &[&str]) {
     let thread = Thread::new(chat.entries(), &[]);
     let plan = Plan { ops, reason: String::new() };
-    let view = apply(&thread, &sizes(&thread, Unit::Tokens), &plan).expect("applied");
+    let view = apply(&thread, &sizes(&thread, BudgetUnit::Tokens), &plan).expect("applied");
     assert_sound(&thread, &view);
     assert_eq!(texts(&view), expected);
 }
@@ -70,35 +71,39 @@ fn check_applied(chat: Chat, ops: Vec<Op>, expected: &[&str]) {
 fn what_a_plan_may_not_do() {
     let id = EntryId;
     let part = |entry, part| PartId { entry: EntryId(entry), part };
-    check_refused(vec![drop(&[99])], 0, Fault::UnknownEntry(id(99)));
-    check_refused(vec![replace(1, 7, "x")], 0, Fault::UnknownPart(part(1, 7)));
-    check_refused(vec![replace(2, 1, "x")], 0, Fault::NotText(part(2, 1)));
-    check_refused(vec![drop(&[0])], 0, Fault::System(id(0)));
-    check_refused(vec![replace(0, 0, "x")], 0, Fault::System(id(0)));
+    check_refused(vec![drop(&[99])], 0, PlanFault::UnknownEntry(id(99)));
+    check_refused(vec![replace(1, 7, "x")], 0, PlanFault::UnknownPart(part(1, 7)));
+    check_refused(vec![replace(2, 1, "x")], 0, PlanFault::NotText(part(2, 1)));
+    check_refused(vec![drop(&[0])], 0, PlanFault::System(id(0)));
+    check_refused(vec![replace(0, 0, "x")], 0, PlanFault::System(id(0)));
     check_refused(
         vec![summarize(&[4, 5], "x")],
         0,
-        Fault::Pinned { entry: id(5), pin: Pin::Typed },
+        PlanFault::Pinned { entry: id(5), pin: PinReason::Typed },
     );
-    check_refused(vec![replace(5, 0, "x")], 0, Fault::Pinned { entry: id(5), pin: Pin::Typed });
-    check_refused(vec![replace(6, 0, "x")], 0, Fault::Thinking(part(6, 0)));
-    check_refused(vec![replace(6, 1, "x")], 0, Fault::Thinking(part(6, 1)));
-    let torn = |entry| Fault::Torn { entry: id(entry), first: id(2), last: id(3) };
+    check_refused(
+        vec![replace(5, 0, "x")],
+        0,
+        PlanFault::Pinned { entry: id(5), pin: PinReason::Typed },
+    );
+    check_refused(vec![replace(6, 0, "x")], 0, PlanFault::Thinking(part(6, 0)));
+    check_refused(vec![replace(6, 1, "x")], 0, PlanFault::Thinking(part(6, 1)));
+    let torn = |entry| PlanFault::Torn { entry: id(entry), first: id(2), last: id(3) };
     check_refused(vec![summarize(&[1, 2], "x")], 0, torn(2));
     check_refused(vec![drop(&[3])], 0, torn(3));
-    check_refused(vec![summarize(&[4, 1], "x")], 0, Fault::OutOfOrder(id(1)));
-    check_refused(vec![summarize(&[1], " \n")], 0, Fault::Empty);
-    check_refused(vec![replace(1, 0, "")], 0, Fault::Empty);
-    check_refused(vec![drop(&[])], 0, Fault::Nothing);
-    check_refused(vec![insert(2, Role::User, "x")], 0, Fault::InsideExchange(id(2)));
-    check_refused(vec![insert(1, Role::Tool, "x")], 0, Fault::LoneResult);
-    check_refused(vec![replace(1, 0, LONG)], 0, Fault::NotSmaller { before: 16, after: 16 });
-    check_refused(vec![summarize(&[1], LONG)], 0, Fault::NotSmaller { before: 20, after: 20 });
+    check_refused(vec![summarize(&[4, 1], "x")], 0, PlanFault::OutOfOrder(id(1)));
+    check_refused(vec![summarize(&[1], " \n")], 0, PlanFault::Empty);
+    check_refused(vec![replace(1, 0, "")], 0, PlanFault::Empty);
+    check_refused(vec![drop(&[])], 0, PlanFault::Nothing);
+    check_refused(vec![insert(2, Role::User, "x")], 0, PlanFault::InsideExchange(id(2)));
+    check_refused(vec![insert(1, Role::Tool, "x")], 0, PlanFault::LoneResult);
+    check_refused(vec![replace(1, 0, LONG)], 0, PlanFault::NotSmaller { before: 16, after: 16 });
+    check_refused(vec![summarize(&[1], LONG)], 0, PlanFault::NotSmaller { before: 20, after: 20 });
 }
 
 #[test]
 fn no_part_is_touched_twice() {
-    let twice = |entry| Fault::TouchedTwice { entry: EntryId(entry), other: 0 };
+    let twice = |entry| PlanFault::TouchedTwice { entry: EntryId(entry), other: 0 };
     check_refused(vec![replace(1, 0, "x"), replace(1, 0, "y")], 1, twice(1));
     check_refused(vec![replace(1, 0, "x"), drop(&[1])], 1, twice(1));
     check_refused(vec![drop(&[1]), replace(1, 0, "x")], 1, twice(1));
@@ -109,7 +114,7 @@ fn no_part_is_touched_twice() {
 fn a_refusal_says_what_and_why() {
     let thread = Thread::new(talk().entries(), &[]);
     let plan = Plan { ops: vec![drop(&[3])], reason: String::new() };
-    let error = apply(&thread, &sizes(&thread, Unit::Tokens), &plan).expect_err("refused");
+    let error = apply(&thread, &sizes(&thread, BudgetUnit::Tokens), &plan).expect_err("refused");
     assert_eq!(
         error.to_string(),
         "op 1 of the plan breaks the rule that a call and its result go together: e3 belongs to the \
@@ -134,7 +139,7 @@ fn a_view_does_not_begin_with_the_assistant() {
     let entries = chat().user(LONG).assistant("kept").assistant(LONG).user("now").entries();
     let thread = Thread::new(entries, &[EntryId(1)]);
     let plan = Plan { ops: vec![summarize(&[0, 2], "sum")], reason: String::new() };
-    let view = apply(&thread, &sizes(&thread, Unit::Tokens), &plan).expect("applied");
+    let view = apply(&thread, &sizes(&thread, BudgetUnit::Tokens), &plan).expect("applied");
     assert_eq!(texts(&view), ["sum", "kept", "now"]);
 }
 
@@ -144,7 +149,7 @@ fn edits_anchor_at_what_stays() {
     let thread = Thread::new(chat.entries(), &[]);
     let ops = vec![summarize(&[1], "sum"), replace(2, 0, "short"), insert(3, Role::User, "note")];
     let plan = Plan { ops, reason: String::new() };
-    let view = apply(&thread, &sizes(&thread, Unit::Tokens), &plan).expect("applied");
+    let view = apply(&thread, &sizes(&thread, BudgetUnit::Tokens), &plan).expect("applied");
     let put = |after, text: &str| Edit::Insert {
         after: Some(EntryId(after)),
         role: Role::User,
@@ -165,7 +170,8 @@ fn edits_anchor_at_what_stays() {
 #[test]
 fn an_empty_plan_changes_nothing() {
     let thread = Thread::new(talk().entries(), &[]);
-    let view = apply(&thread, &sizes(&thread, Unit::Tokens), &Plan::default()).expect("applied");
+    let view =
+        apply(&thread, &sizes(&thread, BudgetUnit::Tokens), &Plan::default()).expect("applied");
     assert_eq!(view.entries(), thread.entries());
     assert_eq!(view.edits(), []);
 }
@@ -191,12 +197,12 @@ proptest! {
         }),
     ) {
         let thread = Thread::new(entries, &[]);
-        let tokens = sizes(&thread, Unit::Tokens);
+        let tokens = sizes(&thread, BudgetUnit::Tokens);
         let plan = Plan { ops, reason: String::new() };
         if let Ok(view) = apply(&thread, &tokens, &plan) {
             assert_sound(&thread, &view);
             let gauge = *tokens.gauge();
-            let again = epitome_kernel::Sizes::of(&view.entries(), gauge, 0);
+            let again = epitome_kernel::ThreadSizes::measure(&view.entries(), gauge, 0);
             prop_assert_eq!(view.size(&tokens), again.total());
             prop_assert_eq!(view.breakdown(&tokens).sum(), again.total());
         }

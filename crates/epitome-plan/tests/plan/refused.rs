@@ -2,17 +2,20 @@
 
 use epitome_kernel::Thread;
 use epitome_kernel::types::hook::{
-    AgeOrder, Drop, Fit, FoldUser, How as Shortened, Merge, Order, PinOrder, Place, Summarize,
+    AgeOrder, Drop, Fit, FoldUser, How as Shortened, Merge, MessageNumber, OpRequest, PinOrder,
+    Summarize,
 };
-use epitome_kernel::types::{Checkpoint, ContentId, EntryId, Level, Op, Plan, Stand};
-use epitome_plan::{Assembly, OrderError, Outcome, PlanMeans};
+use epitome_kernel::types::{
+    Checkpoint, CheckpointLevel, CheckpointPlacement, ContentId, EntryId, Op, Plan,
+};
+use epitome_plan::{FitOutcome, OrderError, PlanAssembly, PlanMeans};
 use epitome_testkit::{FixedCounter, chat};
 
 use crate::assembly::{PLENTY, ground, insert, make, ordered, places, replace, summarize};
 use crate::help::{lines, options, tokens};
 
 #[track_caller]
-fn check_refused(order: Order, told: &str) {
+fn check_refused(order: OpRequest, told: &str) {
     let chat = chat().system("Be brief.").user("go").call("a", "{}").call("b", "{}");
     let chat = chat.user_result(&lines(9)).user_result(&lines(9)).assistant("so").user("on");
     let thread = Thread::new(chat.entries(), &[]);
@@ -23,13 +26,13 @@ fn check_refused(order: Order, told: &str) {
         id,
         covers,
         text,
-        level: Level::Detailed,
-        stand: Stand::default(),
+        level: CheckpointLevel::Detailed,
+        stand: CheckpointPlacement::default(),
         model: None,
     })];
     let standing = Plan { ops, reason: String::new() };
     let counter = &FixedCounter::Quarters;
-    let error: OrderError = Assembly::new(
+    let error: OrderError = PlanAssembly::new(
         &thread,
         &options,
         PlanMeans { budget: tokens(PLENTY), counter, summarizers: 0 },
@@ -44,26 +47,29 @@ fn check_refused(order: Order, told: &str) {
 fn orders_of_what_is_not_there_say_what_there_is() {
     let none = "no message 7; `job.entries` has 1 to 6";
     check_refused(summarize(5, 7, 9), none);
-    check_refused(Order::Drop(Drop { entries: vec![Place(7)] }), none);
-    check_refused(Order::FoldUser(FoldUser { entries: vec![Place(7)], target: 9 }), none);
+    check_refused(OpRequest::Drop(Drop { entries: vec![MessageNumber(7)] }), none);
+    check_refused(
+        OpRequest::FoldUser(FoldUser { entries: vec![MessageNumber(7)], target: 9 }),
+        none,
+    );
     check_refused(replace(6, Shortened::Cut, None, None), none);
     check_refused(insert(7, "x"), none);
-    check_refused(Order::Pin(PinOrder { entries: vec![Place(7)] }), none);
-    let zero = Order::Drop(Drop { entries: vec![Place(0)] });
+    check_refused(OpRequest::Pin(PinOrder { entries: vec![MessageNumber(7)] }), none);
+    let zero = OpRequest::Drop(Drop { entries: vec![MessageNumber(0)] });
     check_refused(zero, "no message 0; `job.entries` has 1 to 6");
-    let named = |name: &str| Order::Age(AgeOrder { checkpoint: name.into(), to: 1, target: 9 });
+    let named = |name: &str| OpRequest::Age(AgeOrder { checkpoint: name.into(), to: 1, target: 9 });
     let known = |name| format!("no checkpoint `{name}` stands in the prompt; there is 07070707");
     check_refused(named("c0ffee"), &known("c0ffee"));
     check_refused(named(""), &known(""));
     let names = vec!["07070707".to_owned(), "0707".to_owned()];
-    let twice = Order::Merge(Merge { checkpoints: names, target: 9, to: None });
+    let twice = OpRequest::Merge(Merge { checkpoints: names, target: 9, to: None });
     check_refused(twice, "no checkpoint `0707` stands in the prompt; there is none");
     let levels = "no level 4; there is 3 (detailed), 2 (moderate), 1 (compact), 0 (merged)";
     check_refused(
-        Order::Summarize(Summarize { entries: places(4, 5), target: 9, level: Some(4) }),
+        OpRequest::Summarize(Summarize { entries: places(4, 5), target: 9, level: Some(4) }),
         levels,
     );
-    check_refused(Order::Age(AgeOrder { checkpoint: "07".into(), to: 4, target: 9 }), levels);
+    check_refused(OpRequest::Age(AgeOrder { checkpoint: "07".into(), to: 4, target: 9 }), levels);
     check_refused(
         replace(0, Shortened::Mask, Some("x"), None),
         "message 1 has no text that may be replaced: it is pinned, a call, or reasoning",
@@ -73,16 +79,16 @@ fn orders_of_what_is_not_there_say_what_there_is() {
         "message 4 has several texts; leave `with` out and each is shortened by itself",
     );
     check_refused(
-        Order::Fit(Fit::default()),
+        OpRequest::Fit(Fit::default()),
         "`fit` makes a whole plan; beside it there may be `pin`, `warn`, `export` and `handover` only",
     );
 }
 
 #[track_caller]
-fn check_broken(ops: Vec<Order>, told: &str) {
+fn check_broken(ops: Vec<OpRequest>, told: &str) {
     let ground = ground();
     let outcome = make(&ground, PLENTY, &Plan::default(), ops, &[]);
-    let Outcome::Refused(error) = outcome else { panic!("{outcome:?}") };
+    let FitOutcome::Refused(error) = outcome else { panic!("{outcome:?}") };
     assert!(error.to_string().contains(told), "{error}");
 }
 
@@ -90,7 +96,10 @@ fn check_broken(ops: Vec<Order>, told: &str) {
 fn orders_that_break_an_invariant_change_nothing() {
     check_broken(vec![summarize(20, 28, 90)], "e26 is pinned (Typed)");
     check_broken(vec![summarize(0, 5, 90)], "e0 is a system prompt");
-    check_broken(vec![Order::Drop(Drop { entries: places(2, 3) })], "e2 belongs to the exchange");
+    check_broken(
+        vec![OpRequest::Drop(Drop { entries: places(2, 3) })],
+        "e2 belongs to the exchange",
+    );
     check_broken(vec![summarize(2, 8, 90), summarize(5, 11, 90)], "is touched by op 1 as well");
     let mask = replace(3, Shortened::Mask, Some("[masked]"), None);
     check_broken(vec![mask, summarize(2, 5, 90)], "e3 is touched by op");
@@ -104,6 +113,6 @@ fn orders_that_break_an_invariant_change_nothing() {
 fn what_leaves_more_than_the_budget_is_missed() {
     let ground = ground();
     let outcome = make(&ground, 300, &Plan::default(), vec![summarize(2, 8, 120)], &[]);
-    let Outcome::Missed { size } = outcome else { panic!("{outcome:?}") };
+    let FitOutcome::Missed { size } = outcome else { panic!("{outcome:?}") };
     assert!(size > 300, "{size}");
 }

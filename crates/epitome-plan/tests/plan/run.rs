@@ -1,10 +1,14 @@
 //! Whole runs: the main plan, the ladder, and random conversations under random budgets.
 
 use epitome_kernel::types::{
-    Body, Budget, Entry, EntryId, Image, Level, Op, PartId, Role, Style, Summary, SummaryKind, Unit,
+    Budget, BudgetUnit, CheckpointLevel, Entry, EntryId, ImagePart, Op, PartBody, PartId, Role,
+    Summary, SummaryKind, SummaryStyle,
 };
-use epitome_kernel::{Counter, Sizes, SummaryError, Thread};
-use epitome_plan::{Ask, CompressOptions, Outcome, Run, Rung, Step, Wanted, compress};
+use epitome_kernel::{SummaryError, Thread, ThreadSizes, TokenCounter};
+use epitome_plan::{
+    CompressOptions, FitOutcome, FitRun, FitStep, LadderRung, SummaryRequest, SummarySubject,
+    compress,
+};
 use epitome_testkit::{
     Chat, FixedCounter, Script, ScriptedSummarizer, chat, conversation, now, words,
 };
@@ -19,10 +23,10 @@ use crate::help::{
 #[test]
 fn within_the_budget_there_is_nothing_to_do() {
     let thread = Thread::new(session().entries(), &[]);
-    let total = sizes(&thread, Unit::Tokens).total();
+    let total = sizes(&thread, BudgetUnit::Tokens).total();
     let options = options();
     let outcome = run(&thread, &options, tokens(total), &Script::Fail);
-    assert!(matches!(outcome, Outcome::NothingToDo { size } if size == total));
+    assert!(matches!(outcome, FitOutcome::NothingToDo { size } if size == total));
 }
 
 #[test]
@@ -32,7 +36,7 @@ fn the_recent_part_fills_its_share_and_the_summary_the_rest() {
     let budget = tokens(800);
     let done = compressed(run(&thread, &options, budget, &Script::Fill));
     assert_sound(&thread, &done.view);
-    let sizes = sizes(&thread, Unit::Tokens);
+    let sizes = sizes(&thread, BudgetUnit::Tokens);
     let [system, typed] = [EntryId(0), EntryId(26)].map(|id| sizes.entry(id));
     let checkpoints = done.by[1].checkpoints;
     let tail = done.size[1] - system - checkpoints;
@@ -69,7 +73,7 @@ fn notes_that_are_stated_anew_leave_before_any_talk_does() {
     };
     let talk = (0..6).fold(chat().system("s"), turn).user("go on");
     let thread = Thread::new(talk.entries(), &[]);
-    let total = sizes(&thread, Unit::Tokens).total();
+    let total = sizes(&thread, BudgetUnit::Tokens).total();
     let options = options();
     let done = compressed(run(&thread, &options, tokens(total / 3), &Script::Fail));
     assert_sound(&thread, &done.view);
@@ -119,11 +123,12 @@ fn so_many_newest_messages_are_left_alone() {
 fn what_cannot_shrink_is_named() {
     let thread = Thread::new(chat().system(&lines(30)).user("go").assistant("ok").entries(), &[]);
     let options = options();
-    let Outcome::CannotFit { floor, .. } = run(&thread, &options, tokens(50), &Script::Fill) else {
+    let FitOutcome::CannotFit { floor, .. } = run(&thread, &options, tokens(50), &Script::Fill)
+    else {
         panic!("it fits");
     };
     assert_eq!(floor.items[0].0, EntryId(0));
-    assert_eq!(floor.size, sizes(&thread, Unit::Tokens).sum([EntryId(0), EntryId(1)]));
+    assert_eq!(floor.size, sizes(&thread, BudgetUnit::Tokens).sum([EntryId(0), EntryId(1)]));
 }
 
 #[test]
@@ -156,7 +161,7 @@ fn without_a_summariser_the_kernel_says_a_line_a_message() {
 fn too_little_room_goes_down_the_ladder() {
     let thread = Thread::new(session().entries(), &[]);
     let mut options = options();
-    options.ladder = vec![Rung::Results, Rung::SmallerTail];
+    options.ladder = vec![LadderRung::Results, LadderRung::SmallerTail];
     let summarizer = ScriptedSummarizer::new(Script::Least(300));
     let done = compressed(run_with(&thread, &options, tokens(400), &[&summarizer]));
     let rooms: Vec<_> =
@@ -181,27 +186,27 @@ fn the_last_resort_needs_neither_summariser_nor_checkpoint() {
 fn a_run_is_stepped_by_hand() {
     let thread = Thread::new(session().entries(), &[]);
     let options = options();
-    let mut run = Run::new(&thread, &options, tokens(600), &FixedCounter::Quarters, 1);
-    let Step::Summarize(ask) = run.step() else { panic!("no summary is asked for") };
-    let Step::Summarize(again) = run.step() else { panic!("no summary is asked for") };
+    let mut run = FitRun::new(&thread, &options, tokens(600), &FixedCounter::Quarters, 1);
+    let FitStep::Summarize(ask) = run.step() else { panic!("no summary is asked for") };
+    let FitStep::Summarize(again) = run.step() else { panic!("no summary is asked for") };
     assert_eq!(ask, again);
-    let Ask { what: Wanted::Checkpoint(entries), kept, most, .. } = ask else {
+    let SummaryRequest { what: SummarySubject::Checkpoint(entries), kept, most, .. } = ask else {
         panic!("a digest is asked for")
     };
     assert_eq!(entries.len() + kept.len(), thread.entries().len());
     assert!(run.answer(Err(SummaryError::TooSmall { most, least: most + 1 })).is_none());
-    let Step::Summarize(second) = run.step() else { panic!("no summary is asked for") };
+    let FitStep::Summarize(second) = run.step() else { panic!("no summary is asked for") };
     assert!(second.most > most, "the results of the recent part are cut");
 }
 
 /// Steps to the next checkpoint that is wanted.
-fn wanted(run: &mut Run<'_>) -> (Vec<EntryId>, Ask) {
+fn wanted(run: &mut FitRun<'_>) -> (Vec<EntryId>, SummaryRequest) {
     loop {
-        let Step::Summarize(ask) = run.step() else { panic!("no checkpoint is asked for") };
+        let FitStep::Summarize(ask) = run.step() else { panic!("no checkpoint is asked for") };
         let refused = Err(SummaryError::TooSmall { most: ask.most, least: ask.most + 1 });
         match &ask.what {
-            Wanted::Checkpoint(covers) => return (covers.clone(), ask),
-            Wanted::Digest(_) => assert!(run.answer(refused).is_none()),
+            SummarySubject::Checkpoint(covers) => return (covers.clone(), ask),
+            SummarySubject::Digest(_) => assert!(run.answer(refused).is_none()),
         }
     }
 }
@@ -210,8 +215,9 @@ fn wanted(run: &mut Run<'_>) -> (Vec<EntryId>, Ask) {
 fn the_ladder_lowers_and_merges_before_it_cuts_what_people_said() {
     let thread = Thread::new(session().entries(), &[]);
     let mut options = options();
-    options.ladder = vec![Rung::Stubs, Rung::Lower, Rung::Merge, Rung::FoldUser];
-    let mut run = Run::new(&thread, &options, tokens(600), &FixedCounter::Quarters, 1);
+    options.ladder =
+        vec![LadderRung::Stubs, LadderRung::Lower, LadderRung::Merge, LadderRung::FoldUser];
+    let mut run = FitRun::new(&thread, &options, tokens(600), &FixedCounter::Quarters, 1);
     let mut asks = Vec::new();
     for _ in 0..4 {
         let (covers, ask) = wanted(&mut run);
@@ -222,18 +228,18 @@ fn the_ladder_lowers_and_merges_before_it_cuts_what_people_said() {
         }
     }
     let [first, stubbed, lowered, merged] = &asks[..] else { panic!("{asks:?}") };
-    assert_eq!([first.1, stubbed.1], [Level::Detailed; 2]);
-    assert_eq!((lowered.1, lowered.2), (Level::Moderate, Style::Brief));
+    assert_eq!([first.1, stubbed.1], [CheckpointLevel::Detailed; 2]);
+    assert_eq!((lowered.1, lowered.2), (CheckpointLevel::Moderate, SummaryStyle::Brief));
     assert_eq!((&lowered.0, lowered.3), (&stubbed.0, stubbed.3), "only its wording is another");
-    assert_eq!(merged.1, Level::Merged);
+    assert_eq!(merged.1, CheckpointLevel::Merged);
     assert_eq!(merged.0, lowered.0, "the stubs leave, people's words stay");
     assert!(merged.3 > lowered.3, "it has the room of the stubs: {merged:?}");
 
     let summary = Summary { text: "all of it".to_owned(), ..Summary::default() };
-    let Some(Outcome::Compressed(done)) = run.answer(Ok(summary)) else { panic!("it is over") };
+    let Some(FitOutcome::Compressed(done)) = run.answer(Ok(summary)) else { panic!("it is over") };
     assert_sound(&thread, &done.view);
     let [one] = &done.checkpoints[..] else { panic!("{:?}", done.checkpoints) };
-    assert_eq!(one.level, Level::Merged.number());
+    assert_eq!(one.level, CheckpointLevel::Merged.number());
 }
 
 #[test]
@@ -254,7 +260,7 @@ fn an_exchange_too_large_to_cut_becomes_a_line_in_its_place() {
 /// than their pieces.
 struct Joining;
 
-impl Counter for Joining {
+impl TokenCounter for Joining {
     fn id(&self) -> &str {
         "joining"
     }
@@ -264,7 +270,7 @@ impl Counter for Joining {
         FixedCounter::Quarters.count(text) + 3 * joints.count() as u64
     }
 
-    fn image(&self, _image: &Image) -> u64 {
+    fn image(&self, _image: &ImagePart) -> u64 {
         0
     }
 }
@@ -289,12 +295,12 @@ fn the_summariser_sees_what_stays_as_it_will_stand() {
     let chat = chat().user(&lines(60)).assistant(&lines(60)).user("read it").call("cat", "{}");
     let thread = Thread::new(chat.result(&lines(200)).entries(), &[]);
     let options = options();
-    let mut run = Run::new(&thread, &options, tokens(400), &FixedCounter::Quarters, 1);
-    let Step::Summarize(ask) = run.step() else { panic!("no digest is asked for") };
-    assert_eq!(ask.what, Wanted::Digest(PartId { entry: EntryId(4), part: 0 }));
+    let mut run = FitRun::new(&thread, &options, tokens(400), &FixedCounter::Quarters, 1);
+    let FitStep::Summarize(ask) = run.step() else { panic!("no digest is asked for") };
+    assert_eq!(ask.what, SummarySubject::Digest(PartId { entry: EntryId(4), part: 0 }));
     assert!(run.answer(Err(SummaryError::TooSmall { most: ask.most, least: 1 })).is_none());
-    let Step::Summarize(ask) = run.step() else { panic!("no summary is asked for") };
-    assert_eq!(ask.what, Wanted::Checkpoint(vec![EntryId(0), EntryId(1)]));
+    let FitStep::Summarize(ask) = run.step() else { panic!("no summary is asked for") };
+    assert_eq!(ask.what, SummarySubject::Checkpoint(vec![EntryId(0), EntryId(1)]));
     let result = ask.kept.last().expect("the result").readable();
     assert!(result.starts_with("line 0") && result.contains("\n["), "{result}");
 }
@@ -317,7 +323,7 @@ fn writing(entries: &mut [Entry]) -> Vec<PartId> {
     let mut calls = Vec::new();
     for (entry, id) in entries.iter_mut().zip((0..).map(EntryId)) {
         for (part, at) in entry.parts.iter_mut().zip(0..) {
-            let Body::Call(call) = &mut part.body else { continue };
+            let PartBody::Call(call) = &mut part.body else { continue };
             arguments.clone_into(&mut call.arguments);
             entry.bytes += 2 * arguments.len() as u32;
             calls.push(PartId { entry: id, part: at });
@@ -326,12 +332,12 @@ fn writing(entries: &mut [Entry]) -> Vec<PartId> {
     calls
 }
 
-fn ladders() -> impl Strategy<Value = Vec<Rung>> {
+fn ladders() -> impl Strategy<Value = Vec<LadderRung>> {
     prop::sample::subsequence(crate::help::LADDER.to_vec(), 0..=8).prop_shuffle()
 }
 
-fn units() -> impl Strategy<Value = Unit> {
-    prop_oneof![Just(Unit::Tokens), Just(Unit::Chars), Just(Unit::Bytes)]
+fn units() -> impl Strategy<Value = BudgetUnit> {
+    prop_oneof![Just(BudgetUnit::Tokens), Just(BudgetUnit::Chars), Just(BudgetUnit::Bytes)]
 }
 
 proptest! {
@@ -370,9 +376,9 @@ proptest! {
         let same = run_with(&thread, &options, budget, &[&rerun]);
         prop_assert_eq!(format!("{outcome:?}"), format!("{same:?}"));
         match outcome {
-            Outcome::NothingToDo { size } => prop_assert!(size == sizes.total() && size <= budget.most),
-            Outcome::CannotFit { floor, .. } => prop_assert!(floor.size > budget.most),
-            Outcome::Compressed(done) => {
+            FitOutcome::NothingToDo { size } => prop_assert!(size == sizes.total() && size <= budget.most),
+            FitOutcome::CannotFit { floor, .. } => prop_assert!(floor.size > budget.most),
+            FitOutcome::Compressed(done) => {
                 prop_assert!(sizes.total() > budget.most);
                 prop_assert!(done.size[1] <= budget.most);
                 prop_assert_eq!(done.view.size(&sizes), done.size[1]);
@@ -381,8 +387,8 @@ proptest! {
                     _ => None,
                 });
                 prop_assert_eq!(states.collect::<Vec<_>>(), state.iter().collect::<Vec<_>>());
-                if unit != Unit::Bytes {
-                    let again = Sizes::of(&done.view.entries(), *sizes.gauge(), 0);
+                if unit != BudgetUnit::Bytes {
+                    let again = ThreadSizes::measure(&done.view.entries(), *sizes.gauge(), 0);
                     prop_assert_eq!(again.total(), done.size[1]);
                 }
                 assert_sound(&thread, &done.view);
@@ -413,7 +419,7 @@ proptest! {
         };
         let chat = sizes_in_words.iter().fold(chat().user("go"), said);
         let thread = Thread::new(chat.entries(), &[]);
-        let sizes = sizes(&thread, Unit::Tokens);
+        let sizes = sizes(&thread, BudgetUnit::Tokens);
         let budget = tokens((sizes.total() as f64 * share) as u64);
         let options = CompressOptions {
             keep_recent_share: tail,

@@ -1,9 +1,9 @@
 //! The state of the work: where a plan puts it, what it costs, and that there is one of it.
 
-use epitome_kernel::types::hook::{Drop, How as Shortened, Order, Rollover, Strip};
-use epitome_kernel::types::{EntryId, Op, Plan, Role, SummaryKind, Unit};
-use epitome_kernel::{Fault, Item, Kind, Thread, apply};
-use epitome_plan::{CompressOptions, Compressed, Outcome};
+use epitome_kernel::types::hook::{Drop, How as Shortened, OpRequest, Rollover, Strip};
+use epitome_kernel::types::{BudgetUnit, EntryId, Op, Plan, Role, SummaryKind};
+use epitome_kernel::{InsertedKind, PlanFault, Thread, ViewItem, apply};
+use epitome_plan::{CompressOptions, FitOutcome, PlannedCompression};
 use epitome_testkit::{Script, ScriptedSummarizer, chat};
 
 use crate::assembly::{PLENTY, ground, insert, make, places, replace, summarize};
@@ -23,8 +23,8 @@ fn stating(text: &str) -> (Thread, CompressOptions) {
 fn done<'t>(
     ground: &'t (Thread, CompressOptions),
     standing: &Plan,
-    ops: Vec<Order>,
-) -> Box<Compressed<'t>> {
+    ops: Vec<OpRequest>,
+) -> Box<PlannedCompression<'t>> {
     let summarizer = ScriptedSummarizer::new(Script::Fill);
     let done = compressed(make(ground, PLENTY, standing, ops, &[&summarizer]));
     assert_sound(&ground.0, &done.view);
@@ -42,7 +42,7 @@ fn states(plan: &Plan) -> Vec<(Option<EntryId>, &str)> {
 }
 
 #[track_caller]
-fn check_place(ops: Vec<Order>, after: u32) {
+fn check_place(ops: Vec<OpRequest>, after: u32) {
     let ground = stating(STATE);
     let done = done(&ground, &Plan::default(), ops);
     assert_eq!(states(&done.plan), [(Some(EntryId(after)), STATE)]);
@@ -51,20 +51,21 @@ fn check_place(ops: Vec<Order>, after: u32) {
 #[test]
 fn it_stands_behind_the_newest_checkpoint_or_what_left_last() {
     check_place(vec![summarize(2, 8, 150), summarize(8, 11, 120)], 10);
-    let drop = Order::Drop(Drop { entries: places(14, 17) });
+    let drop = OpRequest::Drop(Drop { entries: places(14, 17) });
     check_place(vec![summarize(2, 8, 150), drop.clone()], 7);
     check_place(vec![drop], 16);
-    check_place(vec![Order::Strip(Strip { entries: places(2, 9) })], 9);
+    check_place(vec![OpRequest::Strip(Strip { entries: places(2, 9) })], 9);
     check_place(vec![replace(8, Shortened::Mask, Some("[m]"), None)], 9);
-    check_place(vec![Order::Rollover(Rollover { target: 200 })], 27);
+    check_place(vec![OpRequest::Rollover(Rollover { target: 200 })], 27);
     // Beside a note of a policy it comes last.
     let ground = stating(STATE);
     let done = done(&ground, &Plan::default(), vec![summarize(2, 8, 150), insert(8, "a note")]);
     let kinds = done.view.items().filter_map(|item| match item {
-        Item::Inserted(inserted) => Some((inserted.kind, inserted.role)),
-        Item::Kept(_) => None,
+        ViewItem::Inserted(inserted) => Some((inserted.kind, inserted.role)),
+        ViewItem::Kept(_) => None,
     });
-    let expected = [Kind::Note, Kind::Checkpoint, Kind::State].map(|kind| (kind, Role::User));
+    let expected = [InsertedKind::Note, InsertedKind::Checkpoint, InsertedKind::State]
+        .map(|kind| (kind, Role::User));
     let mut kinds: Vec<_> = kinds.collect();
     assert_eq!(kinds.pop(), Some(expected[2]));
     assert!(kinds.iter().all(|kind| expected[..2].contains(kind)), "{kinds:?}");
@@ -83,7 +84,7 @@ fn where_nothing_free_was_touched_it_leads_the_conversation() {
 #[test]
 fn it_counts_as_a_checkpoint_and_is_none() {
     let ground = stating(STATE);
-    let size = sizes(&ground.0, Unit::Tokens).gauge().message(STATE);
+    let size = sizes(&ground.0, BudgetUnit::Tokens).gauge().message(STATE);
     let plain =
         done(&self::ground(), &Plan::default(), vec![summarize(2, 8, 150)]).by[1].checkpoints;
     let done = done(&ground, &Plan::default(), vec![summarize(2, 8, 150)]);
@@ -107,7 +108,7 @@ fn a_new_plan_states_anew() {
     assert_eq!(states(&third), []);
     // By itself it is no reason for a plan.
     let none = make(&ground, PLENTY, &Plan::default(), Vec::new(), &[]);
-    assert!(matches!(none, Outcome::NothingToDo { .. }), "{none:?}");
+    assert!(matches!(none, FitOutcome::NothingToDo { .. }), "{none:?}");
 }
 
 #[test]
@@ -115,7 +116,7 @@ fn its_room_comes_out_of_the_budget_first() {
     let thread = Thread::new(session().entries(), &[]);
     let plain = options();
     let stating = CompressOptions { state: Some(STATE.to_owned()), ..options() };
-    let size = sizes(&thread, Unit::Tokens).gauge().message(STATE);
+    let size = sizes(&thread, BudgetUnit::Tokens).gauge().message(STATE);
     let done = compressed(run(&thread, &stating, tokens(700), &Script::Fill));
     let same = compressed(run(&thread, &plain, tokens(700 - size), &Script::Fill));
     assert_eq!(done.size[1], same.size[1] + size, "as if the budget were so much smaller");
@@ -124,7 +125,7 @@ fn its_room_comes_out_of_the_budget_first() {
     // It is part of the floor.
     let [with, without] =
         [&stating, &plain].map(|options| match run(&thread, options, tokens(5), &Script::Fill) {
-            Outcome::CannotFit { floor, .. } => floor,
+            FitOutcome::CannotFit { floor, .. } => floor,
             other => panic!("{other:?}"),
         });
     assert_eq!(with.size, without.size + size);
@@ -135,11 +136,14 @@ fn its_room_comes_out_of_the_budget_first() {
 #[test]
 fn an_order_that_leaves_no_room_for_it_misses() {
     let ground = stating(STATE);
-    let drop = || vec![Order::Drop(Drop { entries: places(2, 26) })];
+    let drop = || vec![OpRequest::Drop(Drop { entries: places(2, 26) })];
     let left = done(&ground, &Plan::default(), drop()).size[1];
-    assert!(matches!(make(&ground, left, &Plan::default(), drop(), &[]), Outcome::Compressed(_)));
+    assert!(matches!(
+        make(&ground, left, &Plan::default(), drop(), &[]),
+        FitOutcome::Compressed(_)
+    ));
     let missed = make(&ground, left - 1, &Plan::default(), drop(), &[]);
-    assert!(matches!(missed, Outcome::Missed { size } if size == left), "{missed:?}");
+    assert!(matches!(missed, FitOutcome::Missed { size } if size == left), "{missed:?}");
 }
 
 #[test]
@@ -172,13 +176,13 @@ fn a_plan_states_the_work_once_and_between_no_call_and_its_result() {
     let state = |after| Op::State { after: Some(EntryId(after)), text: STATE.to_owned() };
     let refused = |ops: Vec<Op>| {
         let plan = Plan { ops, reason: String::new() };
-        apply(&thread, &sizes(&thread, Unit::Tokens), &plan).expect_err("refused").fault
+        apply(&thread, &sizes(&thread, BudgetUnit::Tokens), &plan).expect_err("refused").fault
     };
-    assert_eq!(refused(vec![state(1), state(4)]), Fault::StatedTwice { other: 0 });
-    assert_eq!(refused(vec![state(2)]), Fault::InsideExchange(EntryId(2)));
-    assert_eq!(refused(vec![state(99)]), Fault::UnknownEntry(EntryId(99)));
+    assert_eq!(refused(vec![state(1), state(4)]), PlanFault::StatedTwice { other: 0 });
+    assert_eq!(refused(vec![state(2)]), PlanFault::InsideExchange(EntryId(2)));
+    assert_eq!(refused(vec![state(99)]), PlanFault::UnknownEntry(EntryId(99)));
     let empty = Op::State { after: None, text: " \n".to_owned() };
-    assert_eq!(refused(vec![empty]), Fault::Empty);
+    assert_eq!(refused(vec![empty]), PlanFault::Empty);
 }
 
 /// Some providers refuse a conversation that begins with the assistant (RULES 106).
@@ -191,6 +195,6 @@ fn it_leads_where_nothing_else_can() {
         Op::State { after: Some(EntryId(2)), text: STATE.to_owned() },
     ];
     let plan = Plan { ops, reason: String::new() };
-    let view = apply(&thread, &sizes(&thread, Unit::Tokens), &plan).expect("applied");
+    let view = apply(&thread, &sizes(&thread, BudgetUnit::Tokens), &plan).expect("applied");
     assert_eq!(texts(&view), [STATE, "keep this", "go on"]);
 }

@@ -1,11 +1,14 @@
 //! Tool calls and results that leave while the talk stays (RULES 36), by op and by order.
 
-use epitome_kernel::types::hook::{How as Shortened, Order, Strip};
+use epitome_kernel::types::hook::{How as Shortened, OpRequest, Strip};
 use epitome_kernel::types::{
-    Body, Cause, Edit, Entry, EntryId, EntryKey, How, Op, PartId, Plan, Recorded, Unit,
+    BudgetUnit, CompactionCause, Edit, Entry, EntryId, EntryKey, Op, PartBody, PartId, Plan,
+    RecordedCompaction, ReplaceMethod,
 };
-use epitome_kernel::{EpochGround, Fault, Lineage, Pin, Thread, apply, epoch_of, identity};
-use epitome_plan::{CompressOptions, Compressed, Outcome, departure};
+use epitome_kernel::{
+    CompactionLineage, EpochGround, PinReason, PlanFault, Thread, apply, epoch_of, identity,
+};
+use epitome_plan::{CompressOptions, FitOutcome, PlannedCompression, evicted};
 use epitome_testkit::{Chat, Script, ScriptedSummarizer, chat, conversation};
 use proptest::prelude::*;
 
@@ -14,8 +17,8 @@ use crate::help::{
     assert_recorded, assert_sound, compressed, lines, linked, options, sizes, texts,
 };
 
-fn strip(from: u32, to: u32) -> Order {
-    Order::Strip(Strip { entries: places(from, to) })
+fn strip(from: u32, to: u32) -> OpRequest {
+    OpRequest::Strip(Strip { entries: places(from, to) })
 }
 
 fn part(entry: u32, part: u32) -> PartId {
@@ -58,8 +61,8 @@ fn talk() -> Chat {
 fn done<'t>(
     ground: &'t (Thread, CompressOptions),
     standing: &Plan,
-    ops: Vec<Order>,
-) -> Box<Compressed<'t>> {
+    ops: Vec<OpRequest>,
+) -> Box<PlannedCompression<'t>> {
     let summarizer = ScriptedSummarizer::new(Script::Fill);
     let done = compressed(make(ground, PLENTY, standing, ops, &[&summarizer]));
     assert_sound(&ground.0, &done.view);
@@ -83,7 +86,7 @@ fn the_talk_of_an_exchange_stays() {
     let left = ["rules", "look", "I look twice", "and the tests", "searching", "what now"];
     assert_eq!(texts[..6], left);
     assert!(texts[6].starts_with("one more\nread("), "the latest reasoning: {texts:?}");
-    let sizes = sizes(&ground.0, Unit::Tokens);
+    let sizes = sizes(&ground.0, BudgetUnit::Tokens);
     let saved: u64 = done.ops.iter().map(|op| op.tokens_before).sum();
     assert_eq!(done.size[1], sizes.total() - saved);
     let report = done.ops.iter().find(|op| op.op == "strip").expect("a report");
@@ -105,53 +108,56 @@ fn what_left_can_be_found_again() {
     assert_eq!(offloaded, ["read", "read", "cat"]);
     assert!(blobs.iter().any(|blob| blob.id.to_string() == done.offloaded[0].id));
     // A host's own plan leaves the same behind.
-    let sizes = sizes(&ground.0, Unit::Tokens);
-    let again = departure(&ground.0, &sizes, &done.plan, 400, 60);
+    let sizes = sizes(&ground.0, BudgetUnit::Tokens);
+    let again = evicted(&ground.0, &sizes, &done.plan, 400, 60);
     assert_eq!(again.blobs, *blobs);
     assert_eq!(again.passages, done.departure.passages);
 }
 
 #[track_caller]
-fn check_refused(ops: Vec<Op>, op: usize, fault: Fault) {
+fn check_refused(ops: Vec<Op>, op: usize, fault: PlanFault) {
     let thread = Thread::new(talk().entries(), &[]);
     let plan = Plan { ops, reason: String::new() };
-    let error = apply(&thread, &sizes(&thread, Unit::Tokens), &plan).expect_err("refused");
+    let error = apply(&thread, &sizes(&thread, BudgetUnit::Tokens), &plan).expect_err("refused");
     assert_eq!((error.op, error.fault), (op, fault));
 }
 
 #[test]
 fn what_a_strip_may_not_do() {
-    let torn = |entry, first, last| Fault::Torn {
+    let torn = |entry, first, last| PlanFault::Torn {
         entry: EntryId(entry),
         first: EntryId(first),
         last: EntryId(last),
     };
-    check_refused(vec![parts(&[])], 0, Fault::Nothing);
-    check_refused(vec![parts(&[(99, 0)])], 0, Fault::UnknownEntry(EntryId(99)));
-    check_refused(vec![parts(&[(2, 9)])], 0, Fault::UnknownPart(part(2, 9)));
-    check_refused(vec![parts(&[(0, 0)])], 0, Fault::System(EntryId(0)));
+    check_refused(vec![parts(&[])], 0, PlanFault::Nothing);
+    check_refused(vec![parts(&[(99, 0)])], 0, PlanFault::UnknownEntry(EntryId(99)));
+    check_refused(vec![parts(&[(2, 9)])], 0, PlanFault::UnknownPart(part(2, 9)));
+    check_refused(vec![parts(&[(0, 0)])], 0, PlanFault::System(EntryId(0)));
     check_refused(
         vec![parts(&[(10, 0)])],
         0,
-        Fault::Pinned { entry: EntryId(10), pin: Pin::Typed },
+        PlanFault::Pinned { entry: EntryId(10), pin: PinReason::Typed },
     );
-    check_refused(vec![parts(&[(2, 0)])], 0, Fault::NotTool(part(2, 0)));
-    check_refused(vec![parts(&[(3, 2)])], 0, Fault::NotTool(part(3, 2)));
-    check_refused(vec![parts(&[(8, 2)])], 0, Fault::Thinking(part(8, 2)));
-    check_refused(vec![parts(&[(4, 1)])], 0, Fault::Emptied(EntryId(4)));
-    check_refused(vec![parts(&[(2, 2), (2, 1)])], 0, Fault::OutOfOrder(EntryId(2)));
+    check_refused(vec![parts(&[(2, 0)])], 0, PlanFault::NotTool(part(2, 0)));
+    check_refused(vec![parts(&[(3, 2)])], 0, PlanFault::NotTool(part(3, 2)));
+    check_refused(vec![parts(&[(8, 2)])], 0, PlanFault::Thinking(part(8, 2)));
+    check_refused(vec![parts(&[(4, 1)])], 0, PlanFault::Emptied(EntryId(4)));
+    check_refused(vec![parts(&[(2, 2), (2, 1)])], 0, PlanFault::OutOfOrder(EntryId(2)));
     // A call without its result, a result without its call.
     check_refused(vec![parts(&[(2, 1)])], 0, torn(2, 2, 3));
     check_refused(vec![parts(&[(3, 0)])], 0, torn(3, 2, 3));
     check_refused(vec![parts(&[(6, 2)])], 0, torn(6, 6, 6));
     check_refused(vec![parts(&[(2, 1), (3, 1)])], 0, torn(2, 2, 3));
-    let twice = |entry| Fault::TouchedTwice { entry: EntryId(entry), other: 0 };
+    let twice = |entry| PlanFault::TouchedTwice { entry: EntryId(entry), other: 0 };
     let both = || parts(&[(2, 1), (3, 0)]);
     check_refused(vec![both(), both()], 1, twice(2));
     check_refused(vec![both(), drop(&[2, 3])], 1, twice(2));
     check_refused(vec![drop(&[2, 3]), both()], 1, twice(2));
-    let shorter =
-        |entry, at| Op::Replace { part: part(entry, at), with: "x".into(), how: How::Cut };
+    let shorter = |entry, at| Op::Replace {
+        part: part(entry, at),
+        with: "x".into(),
+        how: ReplaceMethod::Cut,
+    };
     check_refused(vec![both(), shorter(3, 0)], 1, twice(3));
     // A text within a result leaves with it.
     check_refused(vec![parts(&[(2, 2), (3, 1)]), shorter(3, 2)], 1, twice(3));
@@ -161,7 +167,7 @@ fn what_a_strip_may_not_do() {
 #[test]
 fn one_of_two_calls_may_leave() {
     let thread = Thread::new(talk().entries(), &[]);
-    let sizes = sizes(&thread, Unit::Tokens);
+    let sizes = sizes(&thread, BudgetUnit::Tokens);
     for pair in [[(2, 1), (3, 0)], [(2, 2), (3, 1)]] {
         let plan = Plan { ops: vec![parts(&pair)], reason: String::new() };
         let view = apply(&thread, &sizes, &plan).expect("a pair");
@@ -184,7 +190,7 @@ fn what_is_stripped_stays_so_and_is_not_stripped_twice() {
     assert_eq!(again.plan.ops, whole.plan.ops);
     // Nothing to take: nothing is done.
     let none = make(&ground, PLENTY, &Plan::default(), vec![strip(0, 2)], &[]);
-    assert!(matches!(none, Outcome::NothingToDo { .. }), "{none:?}");
+    assert!(matches!(none, FitOutcome::NothingToDo { .. }), "{none:?}");
 }
 
 #[test]
@@ -219,7 +225,7 @@ fn a_checkpoint_takes_what_was_stripped() {
     // Without words all stays as it was.
     let none = done(&ground, &standing, vec![summarize(2, 6, 1)]);
     let view = |plan: &Plan| {
-        apply(&ground.0, &sizes(&ground.0, Unit::Tokens), plan).expect("a plan").entries()
+        apply(&ground.0, &sizes(&ground.0, BudgetUnit::Tokens), plan).expect("a plan").entries()
     };
     assert_eq!(view(&none.plan), view(&standing));
 }
@@ -229,7 +235,7 @@ fn an_epoch_that_strips_applies_wherever_its_run_stands() {
     let ground = ground(talk());
     let plan = done(&ground, &Plan::default(), vec![strip(0, 11)]).plan;
     let entries = ground.0.entries().to_vec();
-    let keys = |entries: &[Entry]| entries.iter().map(EntryKey::of).collect::<Vec<_>>();
+    let keys = |entries: &[Entry]| entries.iter().map(EntryKey::for_entry).collect::<Vec<_>>();
     let mut epoch = epoch_of(
         &plan,
         &EpochGround {
@@ -237,13 +243,13 @@ fn an_epoch_that_strips_applies_wherever_its_run_stands() {
             tells: None,
             parent: None,
             number: 1,
-            cause: Cause::Manual,
+            cause: CompactionCause::Manual,
         },
     )
     .expect("an epoch");
     epoch.id = epoch.hash();
     assert_eq!(epoch.covered.len, 5, "from the first call to the search");
-    let lineage = Lineage::new(vec![Recorded::from(epoch)]);
+    let lineage = CompactionLineage::new(vec![RecordedCompaction::from(epoch)]);
     let mut longer = chat().system("another day").entries();
     longer.extend(entries.iter().skip(1).cloned());
     longer.extend(chat().assistant("and more").entries());
@@ -266,7 +272,7 @@ fn said(entries: &[Entry]) -> Vec<&str> {
     // Of what a client states the newest counts.
     let own = parts.filter(|part| part.within.is_none() && part.note.is_none());
     let texts = own.filter_map(|part| match &part.body {
-        Body::Text(text) if !text.is_empty() => Some(&**text),
+        PartBody::Text(text) if !text.is_empty() => Some(&**text),
         _ => None,
     });
     texts.collect()
@@ -291,8 +297,8 @@ proptest! {
             let to = (from + length).min(thread.entries().len());
             let order = strip(from as u32, to as u32);
             let done = match make(&ground, PLENTY, &standing, vec![order], &[]) {
-                Outcome::Compressed(done) => done,
-                Outcome::NothingToDo { .. } => continue,
+                FitOutcome::Compressed(done) => done,
+                FitOutcome::NothingToDo { .. } => continue,
                 other => return Err(TestCaseError::fail(format!("{other:?}"))),
             };
             assert_sound(thread, &done.view);
@@ -304,10 +310,10 @@ proptest! {
                 thread.exchanges().iter().filter(|one| one.broken).count()
             };
             prop_assert!(broken(&now) <= broken(thread), "{:?}", sent);
-            for unit in [Unit::Tokens, Unit::Chars, Unit::Bytes] {
+            for unit in [BudgetUnit::Tokens, BudgetUnit::Chars, BudgetUnit::Bytes] {
                 let sizes = sizes(thread, unit);
                 let again = self::sizes(&now, unit);
-                if unit == Unit::Bytes {
+                if unit == BudgetUnit::Bytes {
                     prop_assert!(done.view.size(&sizes) < sizes.total());
                 } else {
                     prop_assert_eq!(done.view.size(&sizes), again.total());
@@ -315,7 +321,7 @@ proptest! {
             }
             // Nothing that was stripped comes back.
             let [before, after] = [&standing, &done.plan].map(|plan| {
-                apply(thread, &sizes(thread, Unit::Tokens), plan).expect("sound").edits()
+                apply(thread, &sizes(thread, BudgetUnit::Tokens), plan).expect("sound").edits()
             });
             prop_assert!(before.iter().all(|edit| after.contains(edit)
                 || matches!(edit, Edit::RemovePart(part) if after.contains(&Edit::RemoveEntry(part.entry)))));

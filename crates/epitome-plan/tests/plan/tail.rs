@@ -1,7 +1,7 @@
 //! What stays because it is recent, what leaves although it is, and what stands for the rest.
 
 use epitome_kernel::Thread;
-use epitome_kernel::types::{ContentId, EntryId, Op, Unit};
+use epitome_kernel::types::{BudgetUnit, ContentId, EntryId, Op};
 use epitome_plan::CompressOptions;
 use epitome_testkit::{Script, ScriptedSummarizer, chat};
 
@@ -14,7 +14,7 @@ fn pinned_messages_count_toward_the_recent_part() {
     let start = chat().system(&lines(5)).user(&lines(60)).assistant(&lines(30));
     let chat = start.assistant("Which one?").user(&lines(40)).assistant("That one.");
     let thread = Thread::new(chat.entries(), &[]);
-    let sizes = sizes(&thread, Unit::Tokens);
+    let sizes = sizes(&thread, BudgetUnit::Tokens);
     let options = options();
     let pinned = sizes.sum([EntryId(0), EntryId(4)]);
     let done = compressed(run(&thread, &options, tokens(pinned + 400), &Script::Fill));
@@ -30,7 +30,7 @@ fn the_oldest_recent_exchange_stays_or_leaves_whole_within_the_slack() {
     let kept = |slack: f64, edge: usize, newest: usize| {
         let start = chat().user("go").assistant(&lines(60)).assistant(&lines(edge));
         let thread = Thread::new(start.assistant(&lines(newest)).entries(), &[]);
-        let pinned = sizes(&thread, Unit::Tokens).entry(EntryId(0));
+        let pinned = sizes(&thread, BudgetUnit::Tokens).entry(EntryId(0));
         let mut options = options();
         options.keep_recent_slack = slack;
         let done = compressed(run(&thread, &options, tokens(pinned + 400), &Script::Fill));
@@ -48,7 +48,7 @@ fn a_system_prompt_is_no_recent_message() {
     let chat = start.assistant("newer").system(&lines(60));
     let thread = Thread::new(chat.entries(), &[]);
     let options = options();
-    let pinned = sizes(&thread, Unit::Tokens).sum([EntryId(0), EntryId(4)]);
+    let pinned = sizes(&thread, BudgetUnit::Tokens).sum([EntryId(0), EntryId(4)]);
     let done = compressed(run(&thread, &options, tokens(pinned + 200), &Script::Fill));
     assert!(done.view.keeps(EntryId(3)));
 }
@@ -114,7 +114,7 @@ fn what_leaves_is_kept_once_and_listed_under_the_checkpoint() {
     let blobs = &done.departure.blobs;
     let list = blobs.iter().find(|blob| blob.id == checkpoint(&done.plan.ops).0).expect("a list");
     let line =
-        format!("{} e1 user: Please", ContentId::of(&thread.entries()[1].readable()).short());
+        format!("{} e1 user: Please", ContentId::for_text(&thread.entries()[1].readable()).short());
     assert!(list.text.starts_with(&line), "{}", list.text);
     for line in list.text.lines() {
         let (id, _) = line.split_once(' ').expect("an address");
@@ -133,7 +133,7 @@ fn a_checkpoint_of_one_entry_is_addressed_as_that() {
     let thread = Thread::new(chat.entries(), &[]);
     let options = options();
     let done = compressed(run(&thread, &options, tokens(250), &Script::Fill));
-    let id = ContentId::of(&thread.entries()[0].readable());
+    let id = ContentId::for_text(&thread.entries()[0].readable());
     assert_eq!(checkpoint(&done.plan.ops).0, id);
     let sources: Vec<_> = done.departure.blobs.iter().map(|blob| &*blob.source).collect();
     assert_eq!(sources, ["e1 assistant", "e0 user"], "the part that was shortened, and the rest");
@@ -145,7 +145,7 @@ fn without_a_checkpoint_the_user_leads_a_pinned_answer() {
     let chat = chat().user("look").assistant(&lines(9)).user(&lines(20)).assistant("keep this");
     let thread = Thread::new(chat.user("go on").entries(), &[EntryId(3)]);
     let options = CompressOptions { ladder: Vec::new(), ..options() };
-    let sizes = sizes(&thread, Unit::Tokens);
+    let sizes = sizes(&thread, BudgetUnit::Tokens);
     let room = tokens(sizes.sum([EntryId(0), EntryId(3), EntryId(4)]));
     let done = compressed(run(&thread, &options, room, &Script::Fail));
     assert_eq!(texts(&done.view), ["look", "keep this", "go on"]);

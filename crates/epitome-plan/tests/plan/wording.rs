@@ -3,7 +3,7 @@
 use epitome_kernel::types::hook::How;
 use epitome_kernel::types::{Entry, Plan, SummaryKind};
 use epitome_kernel::{Summarizer, Thread};
-use epitome_plan::{Assembly, Outcome, PlanMeans, assemble};
+use epitome_plan::{FitOutcome, PlanAssembly, PlanMeans, assemble};
 use epitome_testkit::{FixedCounter, Script, ScriptedSummarizer, now};
 
 use crate::assembly::{PLENTY, checkpoints, ordered, replace, summarize};
@@ -19,7 +19,7 @@ fn worded(scripts: &[Script], targets: [u64; 2]) -> (Vec<String>, Vec<usize>, Ve
     let orders = ordered(vec![summarize(2, 8, targets[0]), summarize(8, 14, targets[1])]);
     let (counter, standing) = (&FixedCounter::Quarters, Plan::default());
     let (budget, count) = (tokens(PLENTY), summarizers.len());
-    let assembly = Assembly::new(
+    let assembly = PlanAssembly::new(
         &thread,
         &options,
         PlanMeans { budget, counter, summarizers: count },
@@ -29,7 +29,7 @@ fn worded(scripts: &[Script], targets: [u64; 2]) -> (Vec<String>, Vec<usize>, Ve
     let assembly = assembly.expect("orders of what is there");
     let outcome = now(assemble(assembly, &thread, &options, &summarizers));
     let asked = all.iter().map(|one| one.asked(SummaryKind::Checkpoint).len()).collect();
-    if let Outcome::NothingToDo { .. } = outcome {
+    if let FitOutcome::NothingToDo { .. } = outcome {
         return (Vec::new(), asked, Vec::new());
     }
     let done = compressed(outcome);
@@ -85,7 +85,7 @@ fn summarisers_see_what_stays_as_it_will_stand() {
         (replace(6, How::Cut, None, Some(60)), replace(9, How::Digest, None, Some(80)));
     let orders = ordered(vec![masked, cut, digest, summarize(11, 14, 90), summarize(14, 17, 90)]);
     let (counter, standing) = (&FixedCounter::Quarters, Plan::default());
-    let assembly = Assembly::new(
+    let assembly = PlanAssembly::new(
         &thread,
         &options,
         PlanMeans { budget: tokens(PLENTY), counter, summarizers: 1 },

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 pub use self::samples::{odd, usual};
 use crate::text::{kind, shape};
-use crate::{About, Digest, Plugin, check};
+use crate::{DigestInput, Plugin, PluginInfo, check};
 
 /// Digests are asked for that take a half, a fifth and a twentieth.
 const BOUNDS: [u64; 3] = [2, 5, 20];
@@ -30,7 +30,7 @@ const STAMPED: f64 = 0.3;
 /// A text to try a plugin on.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Sample {
+pub struct ConformanceSample {
     /// What findings call it.
     pub name: Cow<'static, str>,
     /// The tool that gave it.
@@ -45,7 +45,7 @@ pub struct Sample {
     pub keeps: Vec<String>,
 }
 
-impl Sample {
+impl ConformanceSample {
     /// A text that an unnamed tool gave.
     #[must_use]
     pub fn new(name: impl Into<Cow<'static, str>>, text: impl Into<String>) -> Self {
@@ -74,24 +74,24 @@ impl Sample {
 /// What came of a trial.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Report {
+pub struct ConformanceReport {
     /// The laws that were broken; a plugin that conforms has none.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ConformanceFinding>,
     /// The digests that were made.
-    pub made: Vec<Made>,
+    pub made: Vec<SampleDigest>,
 }
 
 /// A law that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Finding {
+pub struct ConformanceFinding {
     /// By the digest of this sample; empty where it is about the plugin itself.
     pub sample: String,
     /// What was found and what was expected.
     pub what: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for ConformanceFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.sample.is_empty() {
             return f.write_str(&self.what);
@@ -103,7 +103,7 @@ impl fmt::Display for Finding {
 /// A digest that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Made {
+pub struct SampleDigest {
     /// Of this sample.
     pub sample: String,
     /// What the plugin took it for.
@@ -116,11 +116,13 @@ pub struct Made {
 
 /// Tries a plugin on samples; see [`usual`] and [`odd`] for some that suit every plugin.
 #[must_use]
-pub fn check(plugin: &dyn Plugin, samples: &[Sample]) -> Report {
-    let mut report = Report::default();
+pub fn check(plugin: &dyn Plugin, samples: &[ConformanceSample]) -> ConformanceReport {
+    let mut report = ConformanceReport::default();
     let about = plugin.about();
     report.findings.extend(
-        about_itself(&about).into_iter().map(|what| Finding { sample: String::new(), what }),
+        about_itself(&about)
+            .into_iter()
+            .map(|what| ConformanceFinding { sample: String::new(), what }),
     );
     for sample in samples.iter().filter(|_| about.digest) {
         for part in BOUNDS {
@@ -131,15 +133,20 @@ pub fn check(plugin: &dyn Plugin, samples: &[Sample]) -> Report {
 }
 
 /// The trial of a sample at a bound: one part of so many.
-fn trial(plugin: &dyn Plugin, sample: &Sample, part: u64, report: &mut Report) {
+fn trial(
+    plugin: &dyn Plugin,
+    sample: &ConformanceSample,
+    part: u64,
+    report: &mut ConformanceReport,
+) {
     let size = |text: &str| (text.len() as u64).div_ceil(4);
     let most = size(&sample.text) / part;
-    let job = Digest::new(&sample.text, most, &size)
+    let job = DigestInput::new(&sample.text, most, &size)
         .of(&sample.tool, &sample.arguments)
         .with(&sample.options);
     let mut find = |what: String| {
         let what = format!("in {most} of {} tokens: {what}", size(&sample.text));
-        report.findings.push(Finding { sample: sample.name.to_string(), what });
+        report.findings.push(ConformanceFinding { sample: sample.name.to_string(), what });
     };
     let asked = || check::unless_it_panics(|| plugin.digest(&job));
     let digested = match asked() {
@@ -167,7 +174,7 @@ fn trial(plugin: &dyn Plugin, sample: &Sample, part: u64, report: &mut Report) {
         }
     }
     if part == BOUNDS[1] {
-        report.made.push(Made {
+        report.made.push(SampleDigest {
             sample: sample.name.to_string(),
             kind: digested.kind.into(),
             from: sample.text.len(),
@@ -178,7 +185,7 @@ fn trial(plugin: &dyn Plugin, sample: &Sample, part: u64, report: &mut Report) {
 
 /// What the digest has to hold: what the sample says, and of logs and test runs each line that tells
 /// of a failure and is the first of its kind.
-fn musts(sample: &Sample) -> Vec<Cow<'_, str>> {
+fn musts(sample: &ConformanceSample) -> Vec<Cow<'_, str>> {
     let mut out: Vec<Cow<'_, str>> = sample.keeps.iter().map(|keep| keep.into()).collect();
     let lines: Vec<Cow<'_, str>> =
         shape::lines(&sample.text).map(|line| shape::plain(&sample.text[line])).collect();
@@ -191,7 +198,7 @@ fn musts(sample: &Sample) -> Vec<Cow<'_, str>> {
     out
 }
 
-fn about_itself(about: &About) -> Vec<String> {
+fn about_itself(about: &PluginInfo) -> Vec<String> {
     let mut out = Vec::new();
     if !is_name(&about.name) {
         out.push(format!(
@@ -219,28 +226,28 @@ pub fn is_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Digested, Failed};
+    use crate::{DigestOutput, PluginFailure};
 
     /// Answers as its function says.
-    struct Made(fn(&Digest<'_>) -> Option<String>);
+    struct Made(fn(&DigestInput<'_>) -> Option<String>);
 
     impl Plugin for Made {
-        fn about(&self) -> About {
-            About::new("made", "1").with_digest()
+        fn about(&self) -> PluginInfo {
+            PluginInfo::new("made", "1").with_digest()
         }
 
-        fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+        fn digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
             let text = (self.0)(job);
-            Ok(text.map(|text| Digested { text, kind: "made".into(), left: Vec::new() }))
+            Ok(text.map(|text| DigestOutput { text, kind: "made".into(), left: Vec::new() }))
         }
     }
 
     const AT_HALF: &str = "sample `log`: in 167 of 334 tokens: ";
 
-    fn check(plugin: fn(&Digest<'_>) -> Option<String>, expected: &[&str]) {
+    fn check(plugin: fn(&DigestInput<'_>) -> Option<String>, expected: &[&str]) {
         let lines = (0..40).map(|n| format!("2024-01-01 12:00:{n} INFO step {n}\n"));
         let text = lines.collect::<String>() + "2024-01-01 12:01:00 ERROR disk gone\n";
-        let sample = Sample::new("log", text).keeping("step 7\n");
+        let sample = ConformanceSample::new("log", text).keeping("step 7\n");
         let report = super::check(&Made(plugin), &[sample]);
         let found = report.findings.iter().map(ToString::to_string);
         let found: Vec<String> =
@@ -271,7 +278,7 @@ mod tests {
 
     #[test]
     fn samples_of_all_kinds_are_at_hand() {
-        let samples: Vec<Sample> = usual().into_iter().chain(odd()).collect();
+        let samples: Vec<ConformanceSample> = usual().into_iter().chain(odd()).collect();
         assert!(samples.len() > 20, "{}", samples.len());
         for sample in &samples {
             for keep in &sample.keeps {

@@ -5,39 +5,46 @@
 
 use std::fmt::Write;
 
-use super::Sample;
+use super::ConformanceSample;
 
 /// Results of tools as they usually are, with what has to stay of each.
 #[must_use]
-pub fn usual() -> Vec<Sample> {
+pub fn usual() -> Vec<ConformanceSample> {
     let shell = |command: &str| format!(r#"{{"command":"{command}"}}"#);
     let fatal = "2024-05-01 10:07:13 FATAL worker-3 cannot open /var/lib/queue/0007: No space left";
     let failed =
         "thread 'store::tests::keeps_order' panicked at src/store.rs:88: left: 3, right: 4";
     let hit = "src/net/retry.rs:41:    // the deadline is not honoured here yet";
     vec![
-        Sample::new("log", log(800, fatal)).of("bash", shell("journalctl -u queue")).keeping(fatal),
-        Sample::new("test run", test_run(600, failed))
+        ConformanceSample::new("log", log(800, fatal))
+            .of("bash", shell("journalctl -u queue"))
+            .keeping(fatal),
+        ConformanceSample::new("test run", test_run(600, failed))
             .of("bash", shell("cargo test"))
             .keeping(failed)
             .keeping("test result: FAILED. 599 passed; 1 failed"),
-        Sample::new("json rows", json_rows(300)).of("http_get", r#"{"url":"/orders"}"#),
-        Sample::new("json object", json_object(120)).of("http_get", r#"{"url":"/config"}"#),
-        Sample::new("search", search(400, hit)).of("bash", shell("grep -rn deadline src")),
-        Sample::new("query", query(200)).of("sql", r#"{"query":"select * from orders"}"#),
-        Sample::new("csv", csv(200)).of("sql", r#"{"query":"select * from orders"}"#),
-        Sample::new("diff", diff(60)).of("bash", shell("git diff main")),
-        Sample::new("html", html(120)).of("web_fetch", r#"{"url":"https://docs.example/queue"}"#),
-        Sample::new("listing", listing(300)).of("bash", shell("ls -l build")),
-        Sample::new("source", source(150)).of("bash", shell("gofmt -d")),
-        Sample::new("prose", prose(200)).of("web_fetch", r#"{"url":"https://docs.example/why"}"#),
+        ConformanceSample::new("json rows", json_rows(300)).of("http_get", r#"{"url":"/orders"}"#),
+        ConformanceSample::new("json object", json_object(120))
+            .of("http_get", r#"{"url":"/config"}"#),
+        ConformanceSample::new("search", search(400, hit))
+            .of("bash", shell("grep -rn deadline src")),
+        ConformanceSample::new("query", query(200))
+            .of("sql", r#"{"query":"select * from orders"}"#),
+        ConformanceSample::new("csv", csv(200)).of("sql", r#"{"query":"select * from orders"}"#),
+        ConformanceSample::new("diff", diff(60)).of("bash", shell("git diff main")),
+        ConformanceSample::new("html", html(120))
+            .of("web_fetch", r#"{"url":"https://docs.example/queue"}"#),
+        ConformanceSample::new("listing", listing(300)).of("bash", shell("ls -l build")),
+        ConformanceSample::new("source", source(150)).of("bash", shell("gofmt -d")),
+        ConformanceSample::new("prose", prose(200))
+            .of("web_fetch", r#"{"url":"https://docs.example/why"}"#),
     ]
 }
 
 /// Texts that a plugin has to leave alone or digest, and must not fail on.
 #[must_use]
-pub fn odd() -> Vec<Sample> {
-    let of = |name: &'static str, text: String| Sample::new(name, text);
+pub fn odd() -> Vec<ConformanceSample> {
+    let of = |name: &'static str, text: String| ConformanceSample::new(name, text);
     vec![
         of("empty", String::new()),
         of("spaces", " \t \n\n".repeat(200)),

@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::error::Cause;
-use super::lines::{self, Line};
-use super::{Launch, Limits};
-use crate::protocol::{Asked, Said};
+use super::error::PluginErrorCause;
+use super::lines::{self, StreamLine};
+use super::{LaunchOptions, ProcessLimits};
+use crate::protocol::{HostMessage, PluginMessage};
 
 /// Lines that may wait to be heard; a program that writes on is held up.
 const WAITING: usize = 2;
@@ -27,25 +27,25 @@ const LOG_LINE: usize = 4096;
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// What a program wrote to standard error, the newest lines.
-pub(super) type Log = Arc<Mutex<VecDeque<String>>>;
+pub(super) type StderrLog = Arc<Mutex<VecDeque<String>>>;
 
 /// A program that runs.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(super) struct ChildProcess {
     child: Child,
     stopped: bool,
     /// To the thread that writes to it.
     input: Sender<Vec<u8>>,
     /// From the thread that reads from it.
-    output: Receiver<Line>,
-    log: Log,
+    output: Receiver<StreamLine>,
+    log: StderrLog,
     /// Closed once the log is read to its end.
     log_end: Receiver<()>,
 }
 
-impl Running {
+impl ChildProcess {
     /// Starts it; its log goes on in `log`.
-    pub(super) fn start(launch: &Launch, log: &Log) -> io::Result<Self> {
+    pub(super) fn start(launch: &LaunchOptions, log: &StderrLog) -> io::Result<Self> {
         let (program, args) = launch
             .command
             .split_first()
@@ -84,33 +84,34 @@ impl Running {
     /// Says one line and waits for one.
     pub(super) fn exchange(
         &mut self,
-        asked: &Asked,
+        asked: &HostMessage,
         deadline: Duration,
-        limits: &Limits,
-    ) -> Result<Said, Cause> {
-        let mut line = serde_json::to_vec(asked).map_err(|error| Cause::Unsayable { error })?;
+        limits: &ProcessLimits,
+    ) -> Result<PluginMessage, PluginErrorCause> {
+        let mut line =
+            serde_json::to_vec(asked).map_err(|error| PluginErrorCause::Unsayable { error })?;
         line.push(b'\n');
         if self.input.send(line).is_err() {
             return Err(self.ended());
         }
         match self.output.recv_timeout(deadline) {
-            Ok(Line::Whole(line)) => serde_json::from_slice(&line)
-                .map_err(|_| Cause::Garbage { line: lines::shown(&line) }),
-            Ok(Line::Cut(line)) => {
-                Err(Cause::TooLong { most: limits.line, line: lines::shown(&line) })
+            Ok(StreamLine::Whole(line)) => serde_json::from_slice(&line)
+                .map_err(|_| PluginErrorCause::Garbage { line: lines::shown(&line) }),
+            Ok(StreamLine::Cut(line)) => {
+                Err(PluginErrorCause::TooLong { most: limits.line, line: lines::shown(&line) })
             }
-            Ok(Line::End) | Err(RecvTimeoutError::Disconnected) => Err(self.ended()),
+            Ok(StreamLine::End) | Err(RecvTimeoutError::Disconnected) => Err(self.ended()),
             Err(RecvTimeoutError::Timeout) => {
                 self.stop();
-                Err(Cause::Late { deadline, said: self.last_words() })
+                Err(PluginErrorCause::Late { deadline, said: self.last_words() })
             }
         }
     }
 
     /// What is known once it has closed its output.
-    fn ended(&mut self) -> Cause {
+    fn ended(&mut self) -> PluginErrorCause {
         let status = self.stop().unwrap_or_else(|| "in an unknown way".to_owned());
-        Cause::Ended { status, said: self.last_words() }
+        PluginErrorCause::Ended { status, said: self.last_words() }
     }
 
     /// Kills what is left of it and of what it started; says how it ended.
@@ -140,7 +141,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.stop();
     }
@@ -156,11 +157,11 @@ fn write(mut to: impl Write, lines: &Receiver<Vec<u8>>) {
 }
 
 /// Hands on lines until there are no more, one is too long, or nobody listens.
-fn listen(from: impl Read, most: usize, to: &SyncSender<Line>) {
+fn listen(from: impl Read, most: usize, to: &SyncSender<StreamLine>) {
     let mut from = BufReader::new(from);
     loop {
-        let line = lines::next(&mut from, most).unwrap_or(Line::End);
-        let goes_on = matches!(line, Line::Whole(_));
+        let line = lines::next(&mut from, most).unwrap_or(StreamLine::End);
+        let goes_on = matches!(line, StreamLine::Whole(_));
         if to.send(line).is_err() || !goes_on {
             return;
         }
@@ -168,9 +169,10 @@ fn listen(from: impl Read, most: usize, to: &SyncSender<Line>) {
 }
 
 /// Remembers the newest lines, whatever their length, and drops `open` at the end.
-fn note(from: impl Read, log: &Log, open: SyncSender<()>) {
+fn note(from: impl Read, log: &StderrLog, open: SyncSender<()>) {
     let mut from = BufReader::new(from);
-    while let Ok(Line::Whole(line) | Line::Cut(line)) = lines::next(&mut from, LOG_LINE) {
+    while let Ok(StreamLine::Whole(line) | StreamLine::Cut(line)) = lines::next(&mut from, LOG_LINE)
+    {
         let line = lines::shown(&line);
         if line.is_empty() {
             continue;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::Failed;
+use crate::PluginFailure;
 use crate::protocol::PROTOCOL;
 
 /// A call that brought no answer.
@@ -20,15 +20,15 @@ pub struct PluginError {
     /// What was asked: `hello`, `digest`, or the name of a hook.
     pub call: String,
     /// What was wrong.
-    pub cause: Cause,
+    pub cause: PluginErrorCause,
     /// What happens now.
-    pub now: Now,
+    pub now: PluginErrorEffect,
 }
 
 /// What was wrong.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum Cause {
+pub enum PluginErrorCause {
     /// There is no such program, or it may not be run.
     #[error("`{program}` cannot be started: {error}")]
     Start {
@@ -116,7 +116,7 @@ pub enum Cause {
 /// What happens now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Now {
+pub enum PluginErrorEffect {
     /// It goes on.
     GoesOn,
     /// It is stopped; a call after this time starts it again.
@@ -133,12 +133,14 @@ impl PluginError {
     #[must_use]
     pub fn remedy(&self) -> String {
         let now = match self.now {
-            Now::GoesOn => "it goes on".to_owned(),
-            Now::Restart { after: Duration::ZERO } => "the next call tries again".to_owned(),
-            Now::Restart { after } => {
+            PluginErrorEffect::GoesOn => "it goes on".to_owned(),
+            PluginErrorEffect::Restart { after: Duration::ZERO } => {
+                "the next call tries again".to_owned()
+            }
+            PluginErrorEffect::Restart { after } => {
                 format!("a call after {} tries again", time(after))
             }
-            Now::Off => "it stays off until it is loaded anew".to_owned(),
+            PluginErrorEffect::Off => "it stays off until it is loaded anew".to_owned(),
         };
         match self.cause.advice() {
             "" => now,
@@ -147,7 +149,7 @@ impl PluginError {
     }
 }
 
-impl Cause {
+impl PluginErrorCause {
     /// What the author or the user can do.
     fn advice(&self) -> &'static str {
         match self {
@@ -184,7 +186,7 @@ impl Cause {
     }
 }
 
-impl From<PluginError> for Failed {
+impl From<PluginError> for PluginFailure {
     fn from(error: PluginError) -> Self {
         let remedy = error.remedy();
         Self::new(format!("{}: {}", error.call, error.cause)).with_remedy(remedy)

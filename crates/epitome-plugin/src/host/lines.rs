@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read};
 
 /// What stood next in a stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum StreamLine {
     /// A line, without what ends it.
     Whole(Vec<u8>),
     /// The beginning of a line of more than the limit.
@@ -17,19 +17,19 @@ pub(super) enum Line {
 }
 
 /// Reads on to the end of the line, or to `most` bytes of it.
-pub(super) fn next(from: &mut impl BufRead, most: usize) -> io::Result<Line> {
+pub(super) fn next(from: &mut impl BufRead, most: usize) -> io::Result<StreamLine> {
     let mut line = Vec::new();
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
     if from.by_ref().take(limit).read_until(b'\n', &mut line)? == 0 {
-        return Ok(Line::End);
+        return Ok(StreamLine::End);
     }
     if line.pop_if(|byte| *byte == b'\n').is_some() {
         line.pop_if(|byte| *byte == b'\r');
     } else if line.len() > most {
         line.truncate(most);
-        return Ok(Line::Cut(line));
+        return Ok(StreamLine::Cut(line));
     }
-    Ok(Line::Whole(line))
+    Ok(StreamLine::Whole(line))
 }
 
 /// What may be shown of bytes in a message: a short piece of text without control characters.
@@ -50,7 +50,7 @@ mod tests {
 
     use super::*;
 
-    fn check(bytes: &[u8], most: usize, expected: &[Line]) {
+    fn check(bytes: &[u8], most: usize, expected: &[StreamLine]) {
         let mut from = bytes;
         for line in expected {
             assert_eq!(&next(&mut from, most).unwrap(), line);
@@ -59,16 +59,16 @@ mod tests {
 
     #[test]
     fn a_line_ends_with_a_newline_or_the_stream() {
-        let whole = |text: &str| Line::Whole(text.into());
+        let whole = |text: &str| StreamLine::Whole(text.into());
         check(b"one\ntwo\r\n\nlast", 9, &[whole("one"), whole("two"), whole(""), whole("last")]);
-        check(b"", 9, &[Line::End]);
+        check(b"", 9, &[StreamLine::End]);
     }
 
     #[test]
     fn a_line_of_just_the_limit_is_whole() {
-        let whole = |text: &str| Line::Whole(text.into());
-        check(b"123\n45", 3, &[whole("123"), whole("45"), Line::End]);
-        check(b"1234\n", 3, &[Line::Cut(b"123".to_vec())]);
+        let whole = |text: &str| StreamLine::Whole(text.into());
+        check(b"123\n45", 3, &[whole("123"), whole("45"), StreamLine::End]);
+        check(b"1234\n", 3, &[StreamLine::Cut(b"123".to_vec())]);
     }
 
     #[test]
@@ -87,17 +87,17 @@ mod tests {
             let mut read = Vec::new();
             loop {
                 match next(&mut from, most).unwrap() {
-                    Line::Whole(line) => {
+                    StreamLine::Whole(line) => {
                         prop_assert!(line.len() <= most);
                         read.extend(line);
                         read.push(b'\n');
                     }
-                    Line::Cut(line) => {
+                    StreamLine::Cut(line) => {
                         prop_assert_eq!(line.len(), most);
                         read.extend(line);
                         break;
                     }
-                    Line::End => break,
+                    StreamLine::End => break,
                 }
             }
             let plain = |bytes: &[u8]| bytes.iter().filter(|b| !b"\r\n".contains(b)).count();

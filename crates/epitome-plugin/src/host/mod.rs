@@ -17,10 +17,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use self::child::{Log, Running};
-pub use self::error::{Cause, Now, PluginError};
-use crate::protocol::{Asked, DIGEST, DigestAnswer, DigestCall, HOST, Host, PROTOCOL, Said};
-use crate::{About, Digest, Digested, Failed, Plugin, text};
+use self::child::{ChildProcess, StderrLog};
+pub use self::error::{PluginError, PluginErrorCause, PluginErrorEffect};
+use crate::protocol::{
+    DIGEST, DigestAnswer, DigestCall, HOST, HostInfo, HostMessage, PROTOCOL, PluginMessage,
+};
+use crate::{DigestInput, DigestOutput, Plugin, PluginFailure, PluginInfo, text};
 
 /// What the first call of all is called in errors.
 const HELLO: &str = "hello";
@@ -29,7 +31,7 @@ const FORGIVEN_AFTER: u32 = 50;
 
 /// How a program is started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Launch {
+pub struct LaunchOptions {
     /// The program and its arguments: a name is looked for on the path, a path begins at `folder`.
     pub command: Vec<String>,
     /// Where it runs.
@@ -37,12 +39,12 @@ pub struct Launch {
     /// The variables that it gets beside `PATH`.
     pub env: Vec<(String, String)>,
     /// What it is held to.
-    pub limits: Limits,
+    pub limits: ProcessLimits,
 }
 
 /// What a program is held to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ProcessLimits {
     /// How long it may take from its start to its hello.
     pub hello: Duration,
     /// How long it may take for an answer.
@@ -53,7 +55,7 @@ pub struct Limits {
     pub pauses: Vec<Duration>,
 }
 
-impl Default for Limits {
+impl Default for ProcessLimits {
     fn default() -> Self {
         Self {
             hello: Duration::from_secs(5),
@@ -68,16 +70,16 @@ impl Default for Limits {
 ///
 /// Calls wait for one another, each no longer than those before it may take.
 #[derive(Debug)]
-pub struct Process {
-    about: About,
-    launch: Launch,
-    log: Log,
-    state: Mutex<State>,
+pub struct PluginProcess {
+    about: PluginInfo,
+    launch: LaunchOptions,
+    log: StderrLog,
+    state: Mutex<ProcessState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    running: Option<(Running, About)>,
+struct ProcessState {
+    running: Option<(ChildProcess, PluginInfo)>,
     failures: usize,
     /// Answers since the last failure.
     answers: u32,
@@ -86,11 +88,11 @@ struct State {
     calls: u64,
 }
 
-impl Process {
+impl PluginProcess {
     /// A plugin that is started with its first call. `about` is what its manifest says.
     #[must_use]
-    pub fn new(about: About, launch: Launch) -> Self {
-        Self { about, launch, log: Log::default(), state: Mutex::default() }
+    pub fn new(about: PluginInfo, launch: LaunchOptions) -> Self {
+        Self { about, launch, log: StderrLog::default(), state: Mutex::default() }
     }
 
     /// What the program says about itself; starts it where it does not run.
@@ -98,7 +100,7 @@ impl Process {
     /// # Errors
     ///
     /// Where it does not say hello.
-    pub fn hello(&self) -> Result<About, PluginError> {
+    pub fn hello(&self) -> Result<PluginInfo, PluginError> {
         let mut state = self.state();
         self.running(&mut state, HELLO).map(|(_, about)| about.clone())
     }
@@ -114,7 +116,7 @@ impl Process {
     /// # Errors
     ///
     /// Where it fails, or answers with what is no digest.
-    pub fn try_digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, PluginError> {
+    pub fn try_digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginError> {
         let tokens = job.size(job.text).max(1);
         let bytes = job.text.len() as u64;
         let mut call = DigestCall {
@@ -149,8 +151,8 @@ impl Process {
         job: &Value,
         options: &Value,
     ) -> Result<Option<Value>, PluginError> {
-        let provides = |about: &About| about.hooks.iter().any(|name| name == hook);
-        let ok = self.call(hook, provides, |id| Asked::Hook {
+        let provides = |about: &PluginInfo| about.hooks.iter().any(|name| name == hook);
+        let ok = self.call(hook, provides, |id| HostMessage::Hook {
             id,
             hook: hook.to_owned(),
             job: job.clone(),
@@ -160,10 +162,14 @@ impl Process {
     }
 
     fn digested(&self, call: &DigestCall) -> Result<Option<DigestAnswer>, PluginError> {
-        let asked = |id| Asked::Digest { id, digest: call.clone() };
+        let asked = |id| HostMessage::Digest { id, digest: call.clone() };
         let ok = self.call(DIGEST, |about| about.digest, asked)?;
         serde_json::from_value(ok).map_err(|error| {
-            self.failed(DIGEST, Cause::Misshapen { reason: error.to_string() }, Now::GoesOn)
+            self.failed(
+                DIGEST,
+                PluginErrorCause::Misshapen { reason: error.to_string() },
+                PluginErrorEffect::GoesOn,
+            )
         })
     }
 
@@ -171,8 +177,8 @@ impl Process {
     fn call(
         &self,
         name: &str,
-        provides: impl Fn(&About) -> bool,
-        asked: impl FnOnce(u64) -> Asked,
+        provides: impl Fn(&PluginInfo) -> bool,
+        asked: impl FnOnce(u64) -> HostMessage,
     ) -> Result<Value, PluginError> {
         let mut state = self.state();
         let id = state.calls;
@@ -181,17 +187,20 @@ impl Process {
         let (running, about) = self.running(&mut state, name)?;
         let answer = if provides(about) {
             running.exchange(&asked(id), limits.call, limits).and_then(|said| match said {
-                Said::Done { id: answered, ok } if answered == id => Ok(ok),
-                Said::Failed { id: answered, error } if answered == id => {
-                    Err(Cause::Reported { message: lines::shown(error.as_bytes()) })
+                PluginMessage::Done { id: answered, ok } if answered == id => Ok(ok),
+                PluginMessage::Failed { id: answered, error } if answered == id => {
+                    Err(PluginErrorCause::Reported { message: lines::shown(error.as_bytes()) })
                 }
-                Said::Done { id: answered, .. } | Said::Failed { id: answered, .. } => {
-                    Err(Cause::Stray { asked: id, answered })
+                PluginMessage::Done { id: answered, .. }
+                | PluginMessage::Failed { id: answered, .. } => {
+                    Err(PluginErrorCause::Stray { asked: id, answered })
                 }
-                Said::Hello { .. } => Err(Cause::Garbage { line: "a second hello".to_owned() }),
+                PluginMessage::Hello { .. } => {
+                    Err(PluginErrorCause::Garbage { line: "a second hello".to_owned() })
+                }
             })
         } else {
-            Err(Cause::Lacks { what: name.to_owned() })
+            Err(PluginErrorCause::Lacks { what: name.to_owned() })
         };
         match answer {
             Ok(ok) => {
@@ -208,9 +217,9 @@ impl Process {
     /// The program, which is started where it does not run and may.
     fn running<'s>(
         &self,
-        state: &'s mut State,
+        state: &'s mut ProcessState,
         call: &str,
-    ) -> Result<&'s mut (Running, About), PluginError> {
+    ) -> Result<&'s mut (ChildProcess, PluginInfo), PluginError> {
         let running = match state.running.take() {
             Some(running) => running,
             None => self.start(state, call)?,
@@ -218,16 +227,25 @@ impl Process {
         Ok(state.running.insert(running))
     }
 
-    fn start(&self, state: &mut State, call: &str) -> Result<(Running, About), PluginError> {
+    fn start(
+        &self,
+        state: &mut ProcessState,
+        call: &str,
+    ) -> Result<(ChildProcess, PluginInfo), PluginError> {
         if state.off {
-            return Err(self.failed(call, Cause::Off, Now::Off));
+            return Err(self.failed(call, PluginErrorCause::Off, PluginErrorEffect::Off));
         }
         let rest = state.rests_until.map(|until| until.saturating_duration_since(now()));
         if let Some(after) = rest.filter(|rest| !rest.is_zero()) {
-            return Err(self.failed(call, Cause::Resting, Now::Restart { after }));
+            return Err(self.failed(
+                call,
+                PluginErrorCause::Resting,
+                PluginErrorEffect::Restart { after },
+            ));
         }
-        let started = Running::start(&self.launch, &self.log)
-            .map_err(|error| Cause::Start { program: self.launch.command.join(" "), error });
+        let started = ChildProcess::start(&self.launch, &self.log).map_err(|error| {
+            PluginErrorCause::Start { program: self.launch.command.join(" "), error }
+        });
         let greeted = started.and_then(|mut running| {
             let about = self.greet(&mut running)?;
             Ok((running, about))
@@ -236,23 +254,28 @@ impl Process {
     }
 
     /// Hello, and what comes back.
-    fn greet(&self, running: &mut Running) -> Result<About, Cause> {
-        let hello = Asked::Hello { hello: Host { protocol: PROTOCOL, host: HOST.to_owned() } };
+    fn greet(&self, running: &mut ChildProcess) -> Result<PluginInfo, PluginErrorCause> {
+        let hello =
+            HostMessage::Hello { hello: HostInfo { protocol: PROTOCOL, host: HOST.to_owned() } };
         let limits = &self.launch.limits;
         match running.exchange(&hello, limits.hello, limits)? {
-            Said::Hello { hello } if hello.protocol == PROTOCOL => Ok(hello.into()),
-            Said::Hello { hello } => Err(Cause::Version { theirs: hello.protocol }),
-            Said::Failed { error, .. } => {
-                Err(Cause::Reported { message: lines::shown(error.as_bytes()) })
+            PluginMessage::Hello { hello } if hello.protocol == PROTOCOL => Ok(hello.into()),
+            PluginMessage::Hello { hello } => {
+                Err(PluginErrorCause::Version { theirs: hello.protocol })
             }
-            Said::Done { .. } => Err(Cause::Garbage { line: "an answer before hello".to_owned() }),
+            PluginMessage::Failed { error, .. } => {
+                Err(PluginErrorCause::Reported { message: lines::shown(error.as_bytes()) })
+            }
+            PluginMessage::Done { .. } => {
+                Err(PluginErrorCause::Garbage { line: "an answer before hello".to_owned() })
+            }
         }
     }
 
     /// Draws the consequences of a failure.
-    fn fail(&self, state: &mut State, call: &str, cause: Cause) -> PluginError {
+    fn fail(&self, state: &mut ProcessState, call: &str, cause: PluginErrorCause) -> PluginError {
         if !cause.is_fatal() && state.running.is_some() {
-            return self.failed(call, cause, Now::GoesOn);
+            return self.failed(call, cause, PluginErrorEffect::GoesOn);
         }
         state.running = None;
         state.answers = 0;
@@ -261,45 +284,50 @@ impl Process {
         let happens = match pause.filter(|_| !cause.is_final()) {
             Some(after) => {
                 state.rests_until = Some(now() + after);
-                Now::Restart { after }
+                PluginErrorEffect::Restart { after }
             }
             None => {
                 state.off = true;
-                Now::Off
+                PluginErrorEffect::Off
             }
         };
         self.failed(call, cause, happens)
     }
 
-    fn failed(&self, call: &str, cause: Cause, now: Now) -> PluginError {
+    fn failed(&self, call: &str, cause: PluginErrorCause, now: PluginErrorEffect) -> PluginError {
         PluginError { plugin: self.about.name.to_string(), call: call.to_owned(), cause, now }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ProcessState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Plugin for Process {
-    fn about(&self) -> About {
+impl Plugin for PluginProcess {
+    fn about(&self) -> PluginInfo {
         self.about.clone()
     }
 
-    fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+    fn digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
         Ok(self.try_digest(job)?)
     }
 
-    fn hook(&self, hook: &str, job: &Value, options: &Value) -> Result<Option<Value>, Failed> {
+    fn hook(
+        &self,
+        hook: &str,
+        job: &Value,
+        options: &Value,
+    ) -> Result<Option<Value>, PluginFailure> {
         Ok(self.try_hook(hook, job, options)?)
     }
 }
 
-fn digested(original: &str, answer: DigestAnswer) -> Digested {
+fn digested(original: &str, answer: DigestAnswer) -> DigestOutput {
     let left = match answer.left {
         Some(left) => left.into_iter().map(|[start, end]| start..end).collect(),
         None => text::unsaid(original, &answer.text),
     };
-    Digested { text: answer.text, kind: answer.kind.into(), left }
+    DigestOutput { text: answer.text, kind: answer.kind.into(), left }
 }
 
 /// `part` of `whole`, of something else.

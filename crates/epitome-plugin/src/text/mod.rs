@@ -3,10 +3,10 @@
 //! Invariant: pure functions of their arguments; what is not the text's own is written in `[… ]`.
 //! Called by plugins.
 
-pub mod asked;
 pub mod code;
 pub mod kind;
 pub mod outline;
+pub mod query;
 pub mod rows;
 pub mod shape;
 pub mod tape;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::kind;
-use crate::{Digest, Digested};
+use crate::{DigestInput, DigestOutput};
 
 /// A left-out passage ends before it grows over this many bytes.
 const PASSAGE: usize = 600;
@@ -17,7 +17,7 @@ const REPEAT: &str = " [… ×999,999,999]";
 
 /// A line, row or hit.
 #[derive(Clone, Debug)]
-pub struct Item<'a> {
+pub struct OutlineItem<'a> {
     /// What is shown of it.
     pub text: Cow<'a, str>,
     /// Where it stands in the original.
@@ -32,7 +32,7 @@ pub struct Item<'a> {
 
 /// Up to which size a digest says enough that items of `rank` and above are not needed.
 #[derive(Clone, Copy, Debug)]
-pub struct Cap {
+pub struct RankCap {
     /// The lowest rank that it is about.
     pub rank: u32,
     /// The size, by the measure of the job.
@@ -41,22 +41,22 @@ pub struct Cap {
 
 /// What a digest is chosen from.
 #[derive(Debug)]
-pub struct Outline<'a> {
+pub struct DigestOutline<'a> {
     /// What stands above the items; ends without a newline.
     pub head: String,
     /// The items, in the order of the original.
-    pub items: Vec<Item<'a>>,
+    pub items: Vec<OutlineItem<'a>>,
     /// Up to where items of high ranks may fill the digest; all others may up to the job's most.
-    pub caps: Vec<Cap>,
+    pub caps: Vec<RankCap>,
     /// What the items are, for the note of a gap (`lines`); none where items count others.
     pub noun: Option<&'static str>,
     /// Whether there is no digest unless all items of rank 0 are shown.
     pub must: bool,
 }
 
-impl Outline<'_> {
+impl DigestOutline<'_> {
     /// The digest, where the head and at least one item fit.
-    pub fn fill(&self, job: &Digest<'_>, kind: &'static str) -> Option<Digested> {
+    pub fn fill(&self, job: &DigestInput<'_>, kind: &'static str) -> Option<DigestOutput> {
         let size = |text: &str| job.size(text);
         let kinds = self.kinds();
         let sizes: Vec<u64> = self.items.iter().map(|item| size(&item.text) + size("\n")).collect();
@@ -81,11 +81,11 @@ impl Outline<'_> {
             .zip(&shown)
             .filter(|(item, shown)| !**shown || !item.whole)
             .map(|(item, _)| item.span.clone());
-        Some(Digested { text, kind: kind.into(), left: passages(job.text, left) })
+        Some(DigestOutput { text, kind: kind.into(), left: passages(job.text, left) })
     }
 
     /// All items, where they fit in `most`.
-    pub fn all(&self, job: &Digest<'_>, most: u64) -> Option<String> {
+    pub fn all(&self, job: &DigestInput<'_>, most: u64) -> Option<String> {
         let text = self.render(&vec![true; self.items.len()], &[], false);
         (!self.items.is_empty() && job.size(&text) <= most).then_some(text)
     }
@@ -105,7 +105,7 @@ impl Outline<'_> {
 
     fn choose(
         &self,
-        job: &Digest<'_>,
+        job: &DigestInput<'_>,
         most: u64,
         kinds: &[Vec<usize>],
         sizes: &[u64],
@@ -275,13 +275,14 @@ mod tests {
             .map(|(text, rank, like)| {
                 let span = at..at + text.len();
                 at = span.end + 1;
-                Item { text: (*text).into(), span, rank: *rank, like: *like, whole: true }
+                OutlineItem { text: (*text).into(), span, rank: *rank, like: *like, whole: true }
             })
             .collect();
         let size = |text: &str| text.chars().count() as u64;
-        let job = Digest::new(&text, most, &size);
+        let job = DigestInput::new(&text, most, &size);
         let head = "[… head]".into();
-        let outline = Outline { head, items, caps: Vec::new(), noun: Some("lines"), must: false };
+        let outline =
+            DigestOutline { head, items, caps: Vec::new(), noun: Some("lines"), must: false };
         let found = outline.fill(&job, "log").map(|digested| digested.text);
         assert_eq!(found.as_deref(), expected);
         assert!(found.is_none_or(|found| found.chars().count() as u64 <= most));
@@ -319,21 +320,21 @@ mod tests {
         let places = [(0, 3, 5), (4, 3, 0), (8, 5, 5), (14, 4, 2)];
         let items = places.iter().enumerate().map(|(like, (at, len, rank))| {
             let span = *at..at + len;
-            Item { text: text[span.clone()].into(), span, rank: *rank, like, whole: true }
+            OutlineItem { text: text[span.clone()].into(), span, rank: *rank, like, whole: true }
         });
         let size = |text: &str| text.chars().count() as u64;
-        let outline = Outline {
+        let outline = DigestOutline {
             head: "[… head]".into(),
             items: items.collect(),
-            caps: vec![Cap { rank: 5, most: 20 }],
+            caps: vec![RankCap { rank: 5, most: 20 }],
             noun: None,
             must: false,
         };
-        let found = outline.fill(&Digest::new(text, 100, &size), "log").unwrap();
+        let found = outline.fill(&DigestInput::new(text, 100, &size), "log").unwrap();
         assert_eq!(found.text, "[… head]\ntwo\nfour");
         assert_eq!(found.left, [0..3, 8..13]);
-        assert_eq!(outline.all(&Digest::new(text, 100, &size), 26), None);
-        let all = outline.all(&Digest::new(text, 100, &size), 28);
+        assert_eq!(outline.all(&DigestInput::new(text, 100, &size), 26), None);
+        let all = outline.all(&DigestInput::new(text, 100, &size), 28);
         assert_eq!(all.as_deref(), Some("[… head]\none\ntwo\nthree\nfour"));
     }
 

@@ -11,9 +11,9 @@ use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::outline::{Cap, Item, Outline, clip, number, passages, share, spread};
+use super::outline::{DigestOutline, OutlineItem, RankCap, clip, number, passages, share, spread};
 use super::{kind, shape};
-use crate::{Digest, Digested};
+use crate::{DigestInput, DigestOutput};
 
 /// Ranks of rows: the outermost, those that stand out, those with the least or most of a column,
 /// those near the ends, others.
@@ -44,7 +44,7 @@ const ODD_SHARE: f64 = 0.34;
 
 /// How cells are written and read.
 #[derive(Clone, Copy, Debug)]
-pub struct Spelling {
+pub struct CellSpelling {
     /// What stands between two cells of a row.
     pub separator: &'static str,
     /// A cell as it stands in a row.
@@ -53,7 +53,7 @@ pub struct Spelling {
     pub value: fn(&str) -> &str,
 }
 
-impl Spelling {
+impl CellSpelling {
     /// Cells that nothing quotes, with `separator` between them.
     #[must_use]
     pub fn bare(separator: &'static str) -> Self {
@@ -63,20 +63,20 @@ impl Spelling {
 
 /// Rows of the same columns.
 #[derive(Clone, Debug)]
-pub struct Rows<'a> {
+pub struct TableRows<'a> {
     /// The names of the columns; an empty one is a key without a name.
     pub columns: Vec<Cow<'a, str>>,
     /// The rows, in the order of the text.
-    pub rows: Vec<Row<'a>>,
+    pub rows: Vec<TableRow<'a>>,
     /// Whether the rows came in groups.
     pub grouped: bool,
     /// How cells are written.
-    pub spelling: Spelling,
+    pub spelling: CellSpelling,
 }
 
 /// One row.
 #[derive(Clone, Debug, Default)]
-pub struct Row<'a> {
+pub struct TableRow<'a> {
     /// Where it stands in the text.
     pub span: Range<usize>,
     /// Its cells as the text spells them, as far as the row has any; an absent one is empty.
@@ -89,7 +89,7 @@ pub struct Row<'a> {
 
 /// What stands above the rows.
 #[derive(Clone, Debug, Default)]
-pub struct Title<'a> {
+pub struct TableTitle<'a> {
     /// What they are, behind their number: `rows`.
     pub what: &'a str,
     /// What the text says beside them, as lines.
@@ -110,39 +110,39 @@ struct Ends<'r> {
 
 /// How the cells of a column are put in order.
 #[derive(Clone, Copy, Debug)]
-enum Order {
+enum CellOrder {
     Number,
     /// By their signs, where all have the same number of them: dates and times.
     Time,
 }
 
 /// What the rows are ranked and summed up by.
-struct Sums<'r> {
+struct RowStats<'r> {
     constant: Vec<bool>,
     /// The columns that have few values, with the count of each.
     few: Vec<(usize, FxHashMap<&'r str, usize>)>,
     ends: Vec<Ends<'r>>,
 }
 
-impl<'r> Sums<'r> {
+impl<'r> RowStats<'r> {
     /// The columns whose values are counted.
     fn counted(&self) -> impl Iterator<Item = &(usize, FxHashMap<&'r str, usize>)> {
         self.few.iter().filter(|(_, values)| values.len() <= FEW)
     }
 }
 
-impl<'a> Rows<'a> {
+impl<'a> TableRows<'a> {
     /// The table where it is small, else a sample with counts; `None` where nothing fits.
     #[must_use]
     pub fn digest(
         &self,
-        job: &Digest<'_>,
-        title: &Title<'_>,
+        job: &DigestInput<'_>,
+        title: &TableTitle<'_>,
         kind: &'static str,
-    ) -> Option<Digested> {
+    ) -> Option<DigestOutput> {
         let (sums, size) = (self.sums(), job.size(job.text));
         let head = self.head(&sums);
-        let outline = |note: &str, counts: &str, most: usize| Outline {
+        let outline = |note: &str, counts: &str, most: usize| DigestOutline {
             head: format!(
                 "[… {} {}{note}]{}{counts}{head}",
                 number(self.rows.len()),
@@ -151,8 +151,8 @@ impl<'a> Rows<'a> {
             ),
             items: self.items(&sums, most),
             caps: vec![
-                Cap { rank: EXTREME, most: share(size, 0.08).clamp(300, 1000) },
-                Cap { rank: NEAR_END, most: share(size, 0.05).clamp(200, 500) },
+                RankCap { rank: EXTREME, most: share(size, 0.08).clamp(300, 1000) },
+                RankCap { rank: NEAR_END, most: share(size, 0.05).clamp(200, 500) },
             ],
             noun: Some("rows"),
             must: false,
@@ -161,7 +161,7 @@ impl<'a> Rows<'a> {
         let room = job.number("whole", WHOLE).min(job.most);
         let mut digest = if let Some(text) = whole.all(job, room) {
             let partial = self.rows.iter().filter(|row| row.partial).map(|row| row.span.clone());
-            Digested { text, kind: kind.into(), left: partial.collect() }
+            DigestOutput { text, kind: kind.into(), left: partial.collect() }
         } else {
             // With as much about all rows as leaves room for some.
             let counts = self.counts(&sums);
@@ -174,8 +174,8 @@ impl<'a> Rows<'a> {
         Some(digest)
     }
 
-    fn sums(&self) -> Sums<'_> {
-        Sums { constant: self.constant(), few: self.few(), ends: self.ends() }
+    fn sums(&self) -> RowStats<'_> {
+        RowStats { constant: self.constant(), few: self.few(), ends: self.ends() }
     }
 
     fn cells(&self, column: usize) -> impl Iterator<Item = &str> {
@@ -194,7 +194,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The lines above the rows: what is the same in all of them, and the columns.
-    fn head(&self, sums: &Sums<'_>) -> String {
+    fn head(&self, sums: &RowStats<'_>) -> String {
         let mut out = String::new();
         let columns = |wanted: bool| {
             (0..self.columns.len()).filter(move |column| sums.constant[*column] == wanted)
@@ -221,7 +221,7 @@ impl<'a> Rows<'a> {
     }
 
     /// From where to where the columns of many values go.
-    fn ends_said(&self, sums: &Sums<'_>) -> String {
+    fn ends_said(&self, sums: &RowStats<'_>) -> String {
         let counted: Vec<usize> = sums.counted().map(|(column, _)| *column).collect();
         let many = |ends: &&Ends<'_>| !counted.contains(&ends.column);
         let said = |ends: &Ends<'_>| {
@@ -236,7 +236,7 @@ impl<'a> Rows<'a> {
     }
 
     /// How often the columns with few values have each of them.
-    fn counts(&self, sums: &Sums<'_>) -> String {
+    fn counts(&self, sums: &RowStats<'_>) -> String {
         let mut out = String::new();
         for (column, values) in sums.counted() {
             let mut values: Vec<(&str, usize)> =
@@ -277,7 +277,7 @@ impl<'a> Rows<'a> {
         let ends = |column: usize| {
             let cells = || self.cells(column).enumerate().filter(|(_, cell)| !is_none(cell));
             let (place, first, order) = cells().find_map(|(place, cell)| {
-                Order::of((self.spelling.value)(cell)).map(|order| (place, cell, order))
+                CellOrder::of((self.spelling.value)(cell)).map(|order| (place, cell, order))
             })?;
             let mut out = Ends { column, cells: [first; 2], rows: [place; 2], others: Vec::new() };
             let mut all = 0;
@@ -302,7 +302,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The rows as items: ends first, then what stands out, then evenly spread ones.
-    fn items(&self, sums: &Sums<'_>, most: usize) -> Vec<Item<'_>> {
+    fn items(&self, sums: &RowStats<'_>, most: usize) -> Vec<OutlineItem<'_>> {
         let last = self.rows.len().saturating_sub(1);
         let extremes: FxHashSet<usize> = sums.ends.iter().flat_map(|ends| ends.rows).collect();
         let lines: Vec<_> =
@@ -319,15 +319,15 @@ impl<'a> Rows<'a> {
             () if index < FIRST || index + LAST > last => NEAR_END,
             () => LIKE + spread(index),
         };
-        let item = |(index, (row, (text, whole))): (usize, (&Row<'a>, (String, bool)))| {
+        let item = |(index, (row, (text, whole))): (usize, (&TableRow<'a>, (String, bool)))| {
             let span = row.span.clone();
-            Item { text: text.into(), span, rank: rank(index), like: index, whole }
+            OutlineItem { text: text.into(), span, rank: rank(index), like: index, whole }
         };
         self.rows.iter().zip(lines).enumerate().map(item).collect()
     }
 
     /// The rows with a value that is rare, one of another kind, or none where nearly all have one.
-    fn odd(&self, sums: &Sums<'_>) -> FxHashSet<usize> {
+    fn odd(&self, sums: &RowStats<'_>) -> FxHashSet<usize> {
         let all = self.rows.len() as f64;
         let mut out: FxHashSet<usize> =
             sums.ends.iter().flat_map(|ends| ends.others.iter().copied()).collect();
@@ -349,7 +349,7 @@ impl<'a> Rows<'a> {
     }
 
     /// A row as a line, and whether all of it is said.
-    fn line(&self, row: &Row<'_>, constant: &[bool], most: usize) -> (String, bool) {
+    fn line(&self, row: &TableRow<'_>, constant: &[bool], most: usize) -> (String, bool) {
         let mut out = String::new();
         let mut whole = !row.partial;
         if self.grouped {
@@ -379,7 +379,7 @@ fn is_none(cell: &str) -> bool {
     matches!(cell, "" | "null" | "NULL" | "\\N" | "None" | "<null>")
 }
 
-impl Order {
+impl CellOrder {
     fn of(value: &str) -> Option<Self> {
         if value.parse::<f64>().is_ok() {
             return Some(Self::Number);
@@ -401,7 +401,7 @@ impl Order {
     }
 }
 
-impl Row<'_> {
+impl TableRow<'_> {
     fn cell(&self, column: usize) -> &str {
         self.cells.get(column).map_or("", |cell| cell)
     }

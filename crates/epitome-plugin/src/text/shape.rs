@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::Digest;
+use crate::DigestInput;
 
 /// The lines of a text with their places; a carriage return ends a line too, as progress bars do.
 pub fn lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
@@ -142,7 +142,7 @@ pub fn is_numbered(line: &str) -> bool {
 }
 
 /// Whether the call reads a file, by the tool's name or its command.
-pub fn reads_file(job: &Digest<'_>) -> bool {
+pub fn reads_file(job: &DigestInput<'_>) -> bool {
     let tool = job.tool.to_ascii_lowercase();
     let named = |words: &[&str], text: &str| {
         text.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| words.contains(&word))
@@ -374,7 +374,7 @@ mod tests {
     fn readers_of_files_are_known_by_their_command() {
         let check = |tool: &str, arguments: &str, expected: bool| {
             let size = |text: &str| text.len() as u64;
-            let job = Digest::new("", 0, &size).of(tool, arguments);
+            let job = DigestInput::new("", 0, &size).of(tool, arguments);
             assert_eq!(reads_file(&job), expected, "{tool} {arguments}");
         };
         check("read_file", r#"{"path": "a.rs"}"#, true);

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum JsonKind {
     /// `{…}`.
     Object,
     /// `[…]`.
@@ -22,9 +22,9 @@ pub enum Kind {
 
 /// One value.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct JsonNode {
     /// What it is.
-    pub kind: Kind,
+    pub kind: JsonKind,
     /// Where it stands, brackets and quotes included.
     pub span: Range<u32>,
     /// The key with its quotes, where it is a field of an object.
@@ -37,12 +37,12 @@ pub struct Node {
 
 /// The values of a text; the first holds all others.
 #[derive(Debug)]
-pub struct Tape<'a> {
+pub struct JsonTape<'a> {
     text: &'a str,
-    nodes: Vec<Node>,
+    nodes: Vec<JsonNode>,
 }
 
-impl<'a> Tape<'a> {
+impl<'a> JsonTape<'a> {
     /// Reads a text that is one object or array, or one of them on each of its lines.
     pub fn read(text: &'a str) -> Option<Self> {
         u32::try_from(text.len()).ok()?;
@@ -77,7 +77,7 @@ impl<'a> Tape<'a> {
     }
 
     /// A value by its place.
-    pub fn node(&self, node: usize) -> &Node {
+    pub fn node(&self, node: usize) -> &JsonNode {
         &self.nodes[node]
     }
 
@@ -104,14 +104,14 @@ impl<'a> Tape<'a> {
 }
 
 /// Reads valid JSON. `lines` says that there are several texts, which become one array.
-fn scan(text: &str, lines: bool) -> Tape<'_> {
+fn scan(text: &str, lines: bool) -> JsonTape<'_> {
     let bytes = text.as_bytes();
-    let mut nodes: Vec<Node> = Vec::new();
+    let mut nodes: Vec<JsonNode> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
     let mut key = 0..0;
     if lines {
-        nodes.push(Node {
-            kind: Kind::Array,
+        nodes.push(JsonNode {
+            kind: JsonKind::Array,
             span: 0..bytes.len() as u32,
             key: 0..0,
             next: 0,
@@ -140,7 +140,7 @@ fn scan(text: &str, lines: bool) -> Tape<'_> {
             _ => end_of_scalar(bytes, at),
         };
         let span = start as u32..at as u32;
-        let in_object = open.last().is_some_and(|last| nodes[*last].kind == Kind::Object);
+        let in_object = open.last().is_some_and(|last| nodes[*last].kind == JsonKind::Object);
         if in_object && key.is_empty() {
             key = span;
             continue;
@@ -149,21 +149,21 @@ fn scan(text: &str, lines: bool) -> Tape<'_> {
             nodes[*parent].count += 1;
         }
         let kind = match byte {
-            b'{' => Kind::Object,
-            b'[' => Kind::Array,
-            b'"' => Kind::String,
-            _ => Kind::Scalar,
+            b'{' => JsonKind::Object,
+            b'[' => JsonKind::Array,
+            b'"' => JsonKind::String,
+            _ => JsonKind::Scalar,
         };
-        if matches!(kind, Kind::Object | Kind::Array) {
+        if matches!(kind, JsonKind::Object | JsonKind::Array) {
             open.push(nodes.len());
         }
         let next = nodes.len() as u32 + 1;
-        nodes.push(Node { kind, span, key: std::mem::take(&mut key), next, count: 0 });
+        nodes.push(JsonNode { kind, span, key: std::mem::take(&mut key), next, count: 0 });
     }
     if lines {
         nodes[0].next = nodes.len() as u32;
     }
-    Tape { text, nodes }
+    JsonTape { text, nodes }
 }
 
 fn end_of_string(bytes: &[u8], start: usize) -> usize {
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &[(&str, &str)]) {
-        let tape = Tape::read(text).unwrap();
+        let tape = JsonTape::read(text).unwrap();
         let found: Vec<(&str, &str)> =
             (0..tape.len()).map(|node| (tape.key(node), tape.raw(node))).collect();
         assert_eq!(found, expected);
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn lines_become_one_array() {
-        let tape = Tape::read("{\"a\": 1}\n\n{\"a\": 2}\n").unwrap();
+        let tape = JsonTape::read("{\"a\": 1}\n\n{\"a\": 2}\n").unwrap();
         assert_eq!(
             tape.children(0).map(|row| tape.raw(row)).collect::<Vec<_>>(),
             ["{\"a\": 1}", "{\"a\": 2}"]
@@ -220,9 +220,9 @@ mod tests {
 
     #[test]
     fn what_is_not_json_is_left_alone() {
-        assert!(Tape::read("{not json").is_none());
-        assert!(Tape::read("plain").is_none());
+        assert!(JsonTape::read("{not json").is_none());
+        assert!(JsonTape::read("plain").is_none());
         let deep = "[".repeat(200_000) + &"]".repeat(200_000);
-        assert_eq!(Tape::read(&deep).unwrap().len(), 200_000);
+        assert_eq!(JsonTape::read(&deep).unwrap().len(), 200_000);
     }
 }

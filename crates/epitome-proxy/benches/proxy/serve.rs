@@ -11,8 +11,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use epitome::{Compressor, Hub, Profile, Sqlite};
-use epitome_proxy::{Proxy, Settings};
+use epitome::{Compressor, Profile, SessionRouter, SqliteStore};
+use epitome_proxy::{Proxy, ProxySettings};
 use http::uri::Authority;
 use http::{Request, Response, Uri};
 use http_body_util::{BodyExt, Either, Full};
@@ -106,10 +106,10 @@ async fn until_the_end(address: SocketAddr) -> Result<(), Fault> {
 }
 
 async fn epitome(upstream: &str, store: &str) -> Result<(), Fault> {
-    let store = Arc::new(Sqlite::open(store.as_ref())?);
+    let store = Arc::new(SqliteStore::open(store.as_ref())?);
     let profile = Profile::default();
-    let hub = Hub::new(store, move || Compressor::builder().profile(profile.clone()));
-    let mut settings = Settings::new(Arc::new(hub));
+    let hub = SessionRouter::new(store, move || Compressor::builder().profile(profile.clone()));
+    let mut settings = ProxySettings::new(Arc::new(hub));
     settings.listen = ANYWHERE.parse()?;
     settings.upstreams.anthropic = Some(format!("http://{upstream}").parse()?);
     // The first requests of a crowd are all long and new, on a machine that others use too.

@@ -4,19 +4,19 @@
 
 use std::time::{Duration, SystemTime};
 
-use epitome_types::{Breakdown, Event, Happened, Usage};
+use epitome_types::{Event, EventKind, TokenBreakdown, TokenUsage};
 
-use crate::route::Api;
-use crate::skip::Skip;
+use crate::route::UpstreamApi;
+use crate::skip::ProxySkip;
 
 /// A finished request.
 #[derive(Clone, Debug)]
-pub(crate) struct Exchange {
+pub(crate) struct FinishedRequest {
     /// The conversation that it belongs to; none where it passed through untouched, or where that
     /// was not found out.
     pub(crate) session: Option<String>,
     /// The API that it was made to.
-    pub(crate) api: Api,
+    pub(crate) api: UpstreamApi,
     /// The model that it asks for.
     pub(crate) model: Option<String>,
     /// What the client calls itself.
@@ -26,22 +26,22 @@ pub(crate) struct Exchange {
     /// Whether it asks for a cache of an hour, which costs more to write.
     pub(crate) hour: bool,
     /// Tokens of the prompt as it came, in our count.
-    pub(crate) raw: Breakdown,
+    pub(crate) raw: TokenBreakdown,
     /// Tokens of the prompt as it was sent, in our count.
-    pub(crate) sent: Breakdown,
+    pub(crate) sent: TokenBreakdown,
     /// What was done to the conversation.
-    pub(crate) acts: Acts,
+    pub(crate) acts: RequestEffects,
     /// Whether the provider refused a first prompt as too long, and a smaller one was sent.
     pub(crate) overflowed: bool,
     /// How much of the request the provider says that it left out, such as reasoning that was bound
     /// to another prompt.
     pub(crate) transformed: u64,
     /// What the provider counted, where it said so.
-    pub(crate) usage: Option<Usage>,
+    pub(crate) usage: Option<TokenUsage>,
     /// The status of the answer; 0 where there was none.
     pub(crate) status: u16,
     /// Why the prompt was not sent as it should have been.
-    pub(crate) skip: Option<Skip>,
+    pub(crate) skip: Option<ProxySkip>,
     /// Whether it is none of the conversation's turns: a title, a count, the client's own summary.
     pub(crate) side: bool,
     /// When it arrived.
@@ -60,7 +60,7 @@ pub(crate) struct Exchange {
 
 /// What was done to a conversation with one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Acts {
+pub(crate) struct RequestEffects {
     /// Compressions that were applied.
     pub(crate) epochs: u64,
     /// Tool results that were made smaller before they were first sent.
@@ -69,18 +69,18 @@ pub(crate) struct Acts {
     pub(crate) rewritten: bool,
 }
 
-impl Acts {
+impl RequestEffects {
     /// What these events tell.
     pub(crate) fn of(events: &[Event]) -> Self {
         let mut acts = Self::default();
         for event in events {
             match event.what {
-                Happened::Compressed { .. } => {
+                EventKind::Compressed { .. } => {
                     acts.epochs += 1;
                     acts.rewritten = true;
                 }
-                Happened::EpochChanged { .. } => acts.rewritten = true,
-                Happened::ToolResultOffloaded { .. } | Happened::ToolResultDigested { .. } => {
+                EventKind::EpochChanged { .. } => acts.rewritten = true,
+                EventKind::ToolResultOffloaded { .. } | EventKind::ToolResultDigested { .. } => {
                     acts.arrivals += 1;
                 }
                 _ => {}
@@ -90,14 +90,14 @@ impl Acts {
     }
 }
 
-impl Exchange {
+impl FinishedRequest {
     /// Whether the provider took the prompt: what it refuses, nobody pays for.
     pub(crate) fn was_taken(&self) -> bool {
         (200..400).contains(&self.status)
     }
 
     /// What the provider counted; a count of nothing is none.
-    pub(crate) fn counted(&self) -> Option<Usage> {
+    pub(crate) fn counted(&self) -> Option<TokenUsage> {
         self.usage.filter(|usage| self.was_taken() && usage.prompt() > 0)
     }
 }

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, SystemTime};
 
 use epitome::Price;
-use epitome_types::{Breakdown, Usage};
+use epitome_types::{TokenBreakdown, TokenUsage};
 
-use super::exchange::Exchange;
-use super::saving::{Bill, Settled};
-use crate::route::Api;
+use super::exchange::FinishedRequest;
+use super::saving::{PromptCost, Settled};
+use crate::route::UpstreamApi;
 
 /// So many of the newest requests of a conversation are drawn.
 const DRAWN: usize = 60;
@@ -20,21 +20,21 @@ const DRAWN: usize = 60;
 /// The longest name that is kept of a session or a model, in bytes.
 const LONGEST: usize = 200;
 
-/// Bounds of the buckets of a [`Histogram`], in seconds.
+/// Bounds of the buckets of a [`LatencyHistogram`], in seconds.
 pub const BOUNDS: [f64; 12] =
     [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
 
 /// Sums over requests.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Figures {
+pub struct RequestSums {
     /// Requests that held a conversation.
     pub requests: u64,
     /// Those among them that were none of its turns: titles, counts, summaries of the client's own.
     pub side: u64,
     /// Tokens of the prompts as they came, in our count.
-    pub raw: Breakdown,
+    pub raw: TokenBreakdown,
     /// Tokens of the prompts as they were sent, in our count.
-    pub sent: Breakdown,
+    pub sent: TokenBreakdown,
     /// Compressions.
     pub epochs: u64,
     /// Tool results that were made smaller on arrival.
@@ -42,11 +42,11 @@ pub struct Figures {
     /// Answers for which the provider said what it counted.
     pub answers: u64,
     /// What it counted.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// What the prompts of those answers cost, in the price of a token that is not cached.
-    pub bill: Bill,
+    pub bill: PromptCost,
     /// The same in US dollars, for the models whose price is known.
-    pub dollars: Bill,
+    pub dollars: PromptCost,
     /// Answers of models whose price is known.
     pub priced: u64,
     /// Answers of models whose price is not known: they are in no sum of money.
@@ -69,11 +69,11 @@ pub struct Figures {
 
 /// One conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Conversation {
+pub struct ConversationFigures {
     /// The name of its session.
     pub name: String,
     /// The API that it goes to.
-    pub api: Api,
+    pub api: UpstreamApi,
     /// The model last asked for.
     pub model: Option<String>,
     /// When its first request arrived.
@@ -81,7 +81,7 @@ pub struct Conversation {
     /// When its newest answer ended.
     pub last: SystemTime,
     /// Its sums.
-    pub figures: Figures,
+    pub figures: RequestSums,
     /// Tokens of its newest prompts, oldest first: as they came and as they were sent.
     pub recent: VecDeque<[u64; 2]>,
     /// How many of its newest requests in a row were skips because something went wrong.
@@ -92,7 +92,7 @@ pub struct Conversation {
 
 /// A distribution of times.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Histogram {
+pub struct LatencyHistogram {
     /// How many stand in each bucket of [`BOUNDS`], not cumulated; those above all bounds are in
     /// none.
     pub buckets: [u64; BOUNDS.len()],
@@ -102,11 +102,11 @@ pub struct Histogram {
     pub sum: f64,
 }
 
-impl Figures {
+impl RequestSums {
     /// Adds a request.
     pub(super) fn add(
         &mut self,
-        exchange: &Exchange,
+        exchange: &FinishedRequest,
         settled: Option<Settled>,
         price: Option<Price>,
     ) {
@@ -181,15 +181,15 @@ impl Figures {
     }
 }
 
-impl Conversation {
-    pub(super) fn new(name: &str, exchange: &Exchange) -> Self {
+impl ConversationFigures {
+    pub(super) fn new(name: &str, exchange: &FinishedRequest) -> Self {
         Self {
             name: name.to_owned(),
             api: exchange.api,
             model: None,
             first: exchange.started,
             last: exchange.ended,
-            figures: Figures::default(),
+            figures: RequestSums::default(),
             recent: VecDeque::new(),
             run: 0,
             reason: None,
@@ -197,7 +197,7 @@ impl Conversation {
     }
 
     /// Takes over what a request says of the conversation itself.
-    pub(super) fn advance(&mut self, exchange: &Exchange) {
+    pub(super) fn advance(&mut self, exchange: &FinishedRequest) {
         self.api = exchange.api;
         self.last = self.last.max(exchange.ended);
         if exchange.side {
@@ -224,7 +224,7 @@ impl Conversation {
     }
 }
 
-impl Histogram {
+impl LatencyHistogram {
     /// Adds a time.
     pub(super) fn add(&mut self, time: Duration) {
         let seconds = time.as_secs_f64();
@@ -249,7 +249,7 @@ pub(crate) fn clipped(name: &str) -> &str {
 }
 
 /// The tokens of a prompt by the names of their categories.
-pub(crate) fn categories(by: &Breakdown) -> [(&'static str, u64); 8] {
+pub(crate) fn categories(by: &TokenBreakdown) -> [(&'static str, u64); 8] {
     [
         ("system", by.system),
         ("tools", by.tools),
@@ -262,16 +262,24 @@ pub(crate) fn categories(by: &Breakdown) -> [(&'static str, u64); 8] {
     ]
 }
 
-fn add(sum: &mut Breakdown, more: &Breakdown) {
-    let Breakdown { system, tools, user, assistant, tool_calls, tool_results, images, checkpoints } =
-        sum;
+fn add(sum: &mut TokenBreakdown, more: &TokenBreakdown) {
+    let TokenBreakdown {
+        system,
+        tools,
+        user,
+        assistant,
+        tool_calls,
+        tool_results,
+        images,
+        checkpoints,
+    } = sum;
     let sums = [system, tools, user, assistant, tool_calls, tool_results, images, checkpoints];
     for (sum, (_, more)) in sums.into_iter().zip(categories(more)) {
         *sum += more;
     }
 }
 
-fn plus(sum: &mut Bill, more: Bill) {
+fn plus(sum: &mut PromptCost, more: PromptCost) {
     sum.paid += more.paid;
     sum.raw += more.raw;
 }

@@ -7,14 +7,14 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use epitome_types::{Breakdown, Usage};
+use epitome_types::{TokenBreakdown, TokenUsage};
 use serde::{Deserialize, Serialize};
 
-use super::figures::{Figures, Histogram, categories};
-use super::saving::Bill;
+use super::figures::{LatencyHistogram, RequestSums, categories};
+use super::saving::PromptCost;
 use super::{BOUNDS, Books};
-use crate::route::Api;
-use crate::skip::Skip;
+use crate::route::UpstreamApi;
+use crate::skip::ProxySkip;
 
 /// Where the sums of proxies are kept.
 pub trait LedgerKeeper: Send + Sync {
@@ -29,11 +29,11 @@ pub trait LedgerKeeper: Send + Sync {
 pub(super) struct Earlier {
     /// When the first of them was started; none where there is none.
     pub(super) since: Option<SystemTime>,
-    pub(super) all: Figures,
-    pub(super) requests: BTreeMap<(Api, u16), u64>,
+    pub(super) all: RequestSums,
+    pub(super) requests: BTreeMap<(UpstreamApi, u16), u64>,
     pub(super) passed: u64,
-    pub(super) prepared: Histogram,
-    pub(super) first_byte: Histogram,
+    pub(super) prepared: LatencyHistogram,
+    pub(super) first_byte: LatencyHistogram,
     pub(super) conversations: u64,
 }
 
@@ -58,7 +58,7 @@ struct WrittenFigures {
     /// Tokens by category: as they came, as they were sent.
     raw: BTreeMap<String, u64>,
     sent: BTreeMap<String, u64>,
-    usage: Usage,
+    usage: TokenUsage,
     /// Paid, and what the raw history would have cost.
     bill: [f64; 2],
     dollars: [f64; 2],
@@ -75,7 +75,7 @@ struct WrittenTimes {
 }
 
 /// The sums of a proxy, to be kept; `all` are those over all conversations.
-pub(super) fn written(books: &Books, all: &Figures) -> String {
+pub(super) fn written(books: &Books, all: &RequestSums) -> String {
     let since = books.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let requests = books.requests.iter();
     let written = Written {
@@ -113,7 +113,7 @@ impl Earlier {
             (since, started) => since.or(started),
         };
         self.all.merge(&written.figures.read());
-        let apis = [Api::Anthropic, Api::OpenAi, Api::Ollama];
+        let apis = [UpstreamApi::Anthropic, UpstreamApi::OpenAi, UpstreamApi::Ollama];
         for (name, status, count) in written.requests {
             if let Some(api) = apis.into_iter().find(|api| api.name() == name) {
                 *self.requests.entry((api, status)).or_default() += count;
@@ -127,7 +127,7 @@ impl Earlier {
 }
 
 /// The sums that are plain counts, by name.
-fn counts(figures: &mut Figures) -> [(&'static str, &mut u64); 12] {
+fn counts(figures: &mut RequestSums) -> [(&'static str, &mut u64); 12] {
     [
         ("requests", &mut figures.requests),
         ("side", &mut figures.side),
@@ -144,13 +144,13 @@ fn counts(figures: &mut Figures) -> [(&'static str, &mut u64); 12] {
     ]
 }
 
-fn by_name(by: &Breakdown) -> BTreeMap<String, u64> {
+fn by_name(by: &TokenBreakdown) -> BTreeMap<String, u64> {
     categories(by).into_iter().map(|(name, tokens)| (name.to_owned(), tokens)).collect()
 }
 
-fn breakdown(by: &BTreeMap<String, u64>) -> Breakdown {
+fn breakdown(by: &BTreeMap<String, u64>) -> TokenBreakdown {
     let of = |name| by.get(name).copied().unwrap_or_default();
-    Breakdown {
+    TokenBreakdown {
         system: of("system"),
         tools: of("tools"),
         user: of("user"),
@@ -163,7 +163,7 @@ fn breakdown(by: &BTreeMap<String, u64>) -> Breakdown {
 }
 
 impl WrittenFigures {
-    fn of(figures: &Figures) -> Self {
+    fn of(figures: &RequestSums) -> Self {
         let mut copy = figures.clone();
         let counts = counts(&mut copy).map(|(name, count)| (name.to_owned(), *count));
         let skips = figures.skips.iter();
@@ -179,18 +179,18 @@ impl WrittenFigures {
         }
     }
 
-    fn read(self) -> Figures {
-        let bill = |[paid, raw]: [f64; 2]| Bill { paid, raw };
+    fn read(self) -> RequestSums {
+        let bill = |[paid, raw]: [f64; 2]| PromptCost { paid, raw };
         let skips = self.skips.iter();
-        let mut figures = Figures {
+        let mut figures = RequestSums {
             raw: breakdown(&self.raw),
             sent: breakdown(&self.sent),
             usage: self.usage,
             bill: bill(self.bill),
             dollars: bill(self.dollars),
-            skips: skips.filter_map(|(word, n)| Some((Skip::known(word)?, *n))).collect(),
+            skips: skips.filter_map(|(word, n)| Some((ProxySkip::known(word)?, *n))).collect(),
             errors: self.errors,
-            ..Figures::default()
+            ..RequestSums::default()
         };
         for (name, count) in counts(&mut figures) {
             *count = self.counts.get(name).copied().unwrap_or_default();
@@ -200,13 +200,13 @@ impl WrittenFigures {
 }
 
 impl WrittenTimes {
-    fn of(times: &Histogram) -> Self {
+    fn of(times: &LatencyHistogram) -> Self {
         Self { buckets: times.buckets.to_vec(), count: times.count, sum: times.sum }
     }
 
-    fn read(self) -> Histogram {
+    fn read(self) -> LatencyHistogram {
         let mut buckets = [0; BOUNDS.len()];
         buckets.iter_mut().zip(self.buckets).for_each(|(bucket, count)| *bucket = count);
-        Histogram { buckets, count: self.count, sum: self.sum }
+        LatencyHistogram { buckets, count: self.count, sum: self.sum }
     }
 }

@@ -15,15 +15,15 @@ use std::time::{Duration, SystemTime};
 
 use epitome::{CachePrices, OwnCompaction, Price};
 
-pub(crate) use self::exchange::{Acts, Exchange};
-pub use self::figures::{BOUNDS, Conversation, Figures, Histogram};
+pub(crate) use self::exchange::{FinishedRequest, RequestEffects};
+pub use self::figures::{BOUNDS, ConversationFigures, LatencyHistogram, RequestSums};
 pub(crate) use self::figures::{categories, clipped};
 use self::kept::Earlier;
 pub use self::kept::LedgerKeeper;
-pub use self::saving::Bill;
-use self::saving::{Account, Rule, Settled, Turn};
-use crate::route::Api;
-use crate::skip::Skip;
+pub use self::saving::PromptCost;
+use self::saving::{CacheAccount, Rule, Settled, SettledRequest};
+use crate::route::UpstreamApi;
+use crate::skip::ProxySkip;
 
 /// Stands for the conversations of requests that went out before anybody knew which they belong to.
 const UNKNOWN: &str = "(unknown)";
@@ -33,11 +33,11 @@ const RESTS: Duration = Duration::from_secs(3_600);
 
 /// On what terms figures are kept.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms {
+pub struct LedgerOptions {
     /// What cached tokens cost against others, where nothing is known of a model.
     pub cache: CachePrices,
     /// What is known of a model: by its name, and whether what is written is kept for an hour.
-    pub rates: fn(model: Option<&str>, api: Api, hour: bool) -> Option<Rates>,
+    pub rates: fn(model: Option<&str>, api: UpstreamApi, hour: bool) -> Option<Rates>,
     /// What the models were asked for that write summaries.
     pub own: fn() -> OwnCost,
     /// So many conversations are kept apart.
@@ -75,7 +75,7 @@ pub struct Rates {
     pub window: u64,
 }
 
-impl Terms {
+impl LedgerOptions {
     /// The usual terms, at these prices.
     pub fn new(cache: CachePrices) -> Self {
         Self {
@@ -92,8 +92,8 @@ impl Terms {
 
 /// The figures of a proxy.
 #[derive(Debug)]
-pub struct Ledger {
-    terms: Terms,
+pub struct UsageLedger {
+    terms: LedgerOptions,
     /// What the proxies before this one did.
     earlier: Earlier,
     books: Mutex<Books>,
@@ -101,7 +101,7 @@ pub struct Ledger {
 
 /// A copy of all figures.
 #[derive(Clone, Debug)]
-pub struct Snapshot {
+pub struct LedgerSnapshot {
     /// When the ledger was opened.
     pub started: SystemTime,
     /// Since when its figures count: since the first proxy on the same store, where they are kept.
@@ -111,65 +111,65 @@ pub struct Snapshot {
     /// So many failures in a row are an alarm.
     pub run: u64,
     /// Over all conversations; what was paid for own calls of models is in its bills.
-    pub all: Figures,
+    pub all: RequestSums,
     /// Those calls.
     pub own: OwnCost,
     /// Requests by API and the status of their answers, those that passed through included.
-    pub requests: BTreeMap<(Api, u16), u64>,
+    pub requests: BTreeMap<(UpstreamApi, u16), u64>,
     /// Requests that passed through untouched, and that their provider took.
     pub passed: u64,
     /// Requests of no conversation that nobody took, by the status of what answered them: those that
     /// were refused here or by their provider, or that reached nobody. Of this proxy alone.
     pub untaken: BTreeMap<u16, u64>,
     /// How long prompts took to be made ready.
-    pub prepared: Histogram,
+    pub prepared: LatencyHistogram,
     /// How long the providers took until the first byte.
-    pub first_byte: Histogram,
+    pub first_byte: LatencyHistogram,
     /// The conversations, the one used last first.
-    pub conversations: Vec<Conversation>,
+    pub conversations: Vec<ConversationFigures>,
     /// How many older ones there are.
     pub folded: u64,
     /// Over those.
-    pub rest: Figures,
+    pub rest: RequestSums,
 }
 
 #[derive(Debug)]
 struct Books {
     started: SystemTime,
-    all: Figures,
-    requests: BTreeMap<(Api, u16), u64>,
+    all: RequestSums,
+    requests: BTreeMap<(UpstreamApi, u16), u64>,
     passed: u64,
     untaken: BTreeMap<u16, u64>,
-    prepared: Histogram,
-    first_byte: Histogram,
+    prepared: LatencyHistogram,
+    first_byte: LatencyHistogram,
     open: HashMap<String, Book>,
     folded: u64,
-    rest: Figures,
+    rest: RequestSums,
 }
 
 /// A conversation that is kept apart.
 #[derive(Debug)]
 struct Book {
-    shown: Conversation,
-    account: Account,
+    shown: ConversationFigures,
+    account: CacheAccount,
     /// Whether its newest prompt was a skip: the next one may begin otherwise.
     skipped: bool,
 }
 
-impl Ledger {
+impl UsageLedger {
     /// Opens a ledger at a time.
-    pub(crate) fn new(terms: Terms, started: SystemTime) -> Self {
+    pub(crate) fn new(terms: LedgerOptions, started: SystemTime) -> Self {
         let books = Books {
             started,
-            all: Figures::default(),
+            all: RequestSums::default(),
             requests: BTreeMap::new(),
             passed: 0,
             untaken: BTreeMap::new(),
-            prepared: Histogram::default(),
-            first_byte: Histogram::default(),
+            prepared: LatencyHistogram::default(),
+            first_byte: LatencyHistogram::default(),
             open: HashMap::new(),
             folded: 0,
-            rest: Figures::default(),
+            rest: RequestSums::default(),
         };
         Self { terms, earlier: Earlier::default(), books: Mutex::new(books) }
     }
@@ -186,12 +186,12 @@ impl Ledger {
     }
 
     /// Adds a request that has ended.
-    pub(crate) fn record(&self, exchange: &Exchange) {
+    pub(crate) fn record(&self, exchange: &FinishedRequest) {
         self.lock().record(exchange, &self.terms);
     }
 
     /// All figures as they stand.
-    pub fn snapshot(&self) -> Snapshot {
+    pub fn snapshot(&self) -> LedgerSnapshot {
         let books = self.lock();
         // Whoever shows what was saved shows it net of what was spent for it.
         let own = (self.terms.own)();
@@ -200,7 +200,7 @@ impl Ledger {
         conversations.sort_by(|one, other| (other.last, &one.name).cmp(&(one.last, &other.name)));
         let Earlier { since, all, requests, passed, prepared, first_byte, conversations: folded } =
             self.earlier.clone();
-        let mut snapshot = Snapshot {
+        let mut snapshot = LedgerSnapshot {
             started: books.started,
             since: since.map_or(books.started, |since| since.min(books.started)),
             shadow: self.terms.shadow,
@@ -233,18 +233,18 @@ impl Ledger {
 }
 
 /// Figures with what was spent on own calls of models among what was paid.
-fn net(figures: &Figures, own: &OwnCost) -> Figures {
+fn net(figures: &RequestSums, own: &OwnCost) -> RequestSums {
     let mut net = figures.clone();
     net.bill.paid += own.tokens;
     net.dollars.paid += own.dollars;
     net
 }
 
-impl Snapshot {
+impl LedgerSnapshot {
     /// The conversations whose newest requests failed open, one after the other, and that are still
     /// going on.
-    pub fn alarms(&self, now: SystemTime) -> impl Iterator<Item = &Conversation> {
-        let rests = move |shown: &Conversation| {
+    pub fn alarms(&self, now: SystemTime) -> impl Iterator<Item = &ConversationFigures> {
+        let rests = move |shown: &ConversationFigures| {
             now.duration_since(shown.last).is_ok_and(|pause| pause > RESTS)
         };
         let failing = self.conversations.iter().filter(|shown| shown.run >= self.run);
@@ -253,7 +253,7 @@ impl Snapshot {
 }
 
 impl Books {
-    fn record(&mut self, exchange: &Exchange, terms: &Terms) {
+    fn record(&mut self, exchange: &FinishedRequest, terms: &LedgerOptions) {
         *self.requests.entry((exchange.api, exchange.status)).or_default() += 1;
         if let Some(time) = exchange.first_byte {
             self.first_byte.add(time);
@@ -276,7 +276,7 @@ impl Books {
         let settled = book.settle(exchange, rates, terms);
         let price = rates.and_then(|rates| rates.price);
         book.shown.advance(exchange);
-        let failed = !exchange.side && exchange.skip.is_some_and(Skip::is_failure);
+        let failed = !exchange.side && exchange.skip.is_some_and(ProxySkip::is_failure);
         let rises = failed && book.shown.run == terms.run;
         for figures in [&mut book.shown.figures, &mut self.all] {
             figures.add(exchange, settled, price);
@@ -299,10 +299,10 @@ impl Books {
 }
 
 impl Book {
-    fn new(name: &str, exchange: &Exchange) -> Self {
+    fn new(name: &str, exchange: &FinishedRequest) -> Self {
         Self {
-            shown: Conversation::new(name, exchange),
-            account: Account::default(),
+            shown: ConversationFigures::new(name, exchange),
+            account: CacheAccount::default(),
             skipped: false,
         }
     }
@@ -310,15 +310,15 @@ impl Book {
     /// What a request cost, and would have cost.
     fn settle(
         &mut self,
-        exchange: &Exchange,
+        exchange: &FinishedRequest,
         rates: Option<Rates>,
-        terms: &Terms,
+        terms: &LedgerOptions,
     ) -> Option<Settled> {
         if !exchange.was_taken() || terms.shadow {
             return None;
         }
         let skipped = exchange.skip.is_some();
-        let turn = Turn {
+        let turn = SettledRequest {
             tokens: [&exchange.raw, &exchange.sent].map(|by| by.sum().max(1)),
             rewritten: exchange.acts.rewritten || skipped != self.skipped,
             started: exchange.started,
@@ -333,7 +333,7 @@ impl Book {
         };
         if exchange.side || exchange.session.is_none() {
             // What is remembered of the conversation says nothing of it.
-            return Account::default().settle(turn, usage, &rule);
+            return CacheAccount::default().settle(turn, usage, &rule);
         }
         self.skipped = skipped;
         self.account.settle(turn, usage, &rule)

@@ -21,19 +21,19 @@
 use std::time::{Duration, SystemTime};
 
 use epitome::{CachePrices, OwnCompaction, Price, UnaidedClient};
-use epitome_types::Usage;
+use epitome_types::TokenUsage;
 use serde::Serialize;
 
 /// What prompts cost, in the price of one token that is not cached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Bill {
+pub struct PromptCost {
     /// What was paid.
     pub paid: f64,
     /// What the raw history would have cost.
     pub raw: f64,
 }
 
-impl Bill {
+impl PromptCost {
     /// What was saved; negative where compression cost more than it saved.
     pub fn saved(&self) -> f64 {
         self.raw - self.paid
@@ -47,7 +47,7 @@ impl Bill {
 
 /// What is needed of a request to settle it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Turn {
+pub(crate) struct SettledRequest {
     /// Our counts of the prompt: as it came, and as it was sent.
     pub(crate) tokens: [u64; 2],
     /// Whether it no longer begins as the one before it, by our doing.
@@ -73,7 +73,7 @@ pub(crate) struct Rule {
 /// What a request cost, and would have cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Settled {
-    pub(crate) bill: Bill,
+    pub(crate) bill: PromptCost,
     /// Tokens of the prompts behind it, by the provider's count: the one that was paid, and the one
     /// that the client would have sent.
     pub(crate) prompts: [u64; 2],
@@ -81,15 +81,15 @@ pub(crate) struct Settled {
 
 impl Settled {
     /// The bill in US dollars.
-    pub(crate) fn dollars(&self, price: &Price) -> Bill {
+    pub(crate) fn dollars(&self, price: &Price) -> PromptCost {
         let [paid, raw] = self.prompts;
-        Bill { paid: price.of(paid, self.bill.paid), raw: price.of(raw, self.bill.raw) }
+        PromptCost { paid: price.of(paid, self.bill.paid), raw: price.of(raw, self.bill.raw) }
     }
 }
 
 /// What is remembered of a conversation from one request to the next.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Account {
+pub(crate) struct CacheAccount {
     before: Option<Before>,
     /// The client as it would be without us.
     client: UnaidedClient,
@@ -105,12 +105,12 @@ struct Before {
     fresh: f64,
 }
 
-impl Account {
+impl CacheAccount {
     /// Settles a request that the provider took; none where it did not say what it counted.
     pub(crate) fn settle(
         &mut self,
-        turn: Turn,
-        usage: Option<Usage>,
+        turn: SettledRequest,
+        usage: Option<TokenUsage>,
         rule: &Rule,
     ) -> Option<Settled> {
         let settled = match usage {
@@ -125,13 +125,18 @@ impl Account {
             (None, Some(before)) => (before.held, before.fresh),
             (None, None) => (1.0, 1.0),
         };
-        let Turn { tokens, ended, .. } = turn;
+        let SettledRequest { tokens, ended, .. } = turn;
         self.before = Some(Before { tokens, ended, held, fresh });
         settled.map(|(settled, ..)| settled)
     }
 
     /// The bill, the share that the cache held, and what a token that was not read cost.
-    fn price(&mut self, turn: Turn, usage: Usage, rule: &Rule) -> (Settled, f64, f64) {
+    fn price(
+        &mut self,
+        turn: SettledRequest,
+        usage: TokenUsage,
+        rule: &Rule,
+    ) -> (Settled, f64, f64) {
         let prices = rule.cache;
         let [input, read, written] =
             [usage.input, usage.cache_read, usage.cache_written].map(|tokens| tokens as f64);
@@ -177,7 +182,7 @@ impl Account {
             _ => held,
         };
         let prompts = [usage.prompt(), unaided.tokens];
-        (Settled { bill: Bill { paid, raw: cost }, prompts }, held, fresh)
+        (Settled { bill: PromptCost { paid, raw: cost }, prompts }, held, fresh)
     }
 }
 
@@ -191,7 +196,7 @@ mod tests {
     /// A conversation, with a request a minute unless it is said otherwise.
     #[derive(Default)]
     struct Talk {
-        account: Account,
+        account: CacheAccount,
         own: Option<OwnCompaction>,
         now: u64,
     }
@@ -215,9 +220,9 @@ mod tests {
         ) {
             self.now += 60;
             let started = SystemTime::UNIX_EPOCH + Duration::from_secs(self.now);
-            let turn = Turn { tokens, rewritten, started, ended: started };
+            let turn = SettledRequest { tokens, rewritten, started, ended: started };
             let [input, cache_read, cache_written] = usage;
-            let usage = Usage { input, cache_read, cache_written, output: 7 };
+            let usage = TokenUsage { input, cache_read, cache_written, output: 7 };
             let rule = Rule { own: self.own, ..RULE };
             let Settled { bill, .. } = self.account.settle(turn, Some(usage), &rule).unwrap();
             assert!((bill.paid - paid).abs() < 0.01, "paid {}, not {paid}", bill.paid);
@@ -318,7 +323,8 @@ mod tests {
         let mut talk = Talk::default();
         talk.check([10_000, 4_000], [0, 0, 4_000], 5_000.0, 12_500.0);
         let at = SystemTime::UNIX_EPOCH + Duration::from_secs(talk.now);
-        let turn = Turn { tokens: [12_000, 5_000], rewritten: false, started: at, ended: at };
+        let turn =
+            SettledRequest { tokens: [12_000, 5_000], rewritten: false, started: at, ended: at };
         assert_eq!(talk.account.settle(turn, None, &RULE), None);
         // 5,000 read + 1,000 written; raw: 12,000 read + 1,000 written.
         talk.check([13_000, 6_000], [0, 5_000, 1_000], 1_750.0, 2_450.0);
@@ -341,15 +347,15 @@ mod tests {
     #[test]
     fn long_prompts_are_priced_as_such() {
         let price = Price { input: 1.0, cache: PRICES, long: Some((200_000, 2.0)) };
-        let bill = Bill { paid: 1e6, raw: 1e6 };
+        let bill = PromptCost { paid: 1e6, raw: 1e6 };
         let settled = Settled { bill, prompts: [100_000, 200_001] };
-        assert_eq!(settled.dollars(&price), Bill { paid: 1.0, raw: 2.0 });
+        assert_eq!(settled.dollars(&price), PromptCost { paid: 1.0, raw: 2.0 });
     }
 
     #[test]
     fn shares_are_of_the_raw_cost() {
-        assert_eq!(Bill { paid: 5.0, raw: 20.0 }.share(), 0.75);
-        assert_eq!(Bill { paid: 30.0, raw: 20.0 }.share(), -0.5);
-        assert_eq!(Bill::default().share(), 0.0);
+        assert_eq!(PromptCost { paid: 5.0, raw: 20.0 }.share(), 0.75);
+        assert_eq!(PromptCost { paid: 30.0, raw: 20.0 }.share(), -0.5);
+        assert_eq!(PromptCost::default().share(), 0.0);
     }
 }

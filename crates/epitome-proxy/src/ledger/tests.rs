@@ -1,27 +1,30 @@
 //! What the ledger makes of requests.
 
-use epitome_types::{Breakdown, Usage};
+use epitome_types::{TokenBreakdown, TokenUsage};
 
 use super::*;
 
 /// A request of a conversation at a second: tokens as it came and as it was sent.
-pub(crate) fn exchange(session: &str, second: u64, raw: u64, sent: u64) -> Exchange {
+pub(crate) fn exchange(session: &str, second: u64, raw: u64, sent: u64) -> FinishedRequest {
     let at = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
-    let by =
-        |results: u64| Breakdown { system: 1_000, tool_results: results - 1_000, ..<_>::default() };
-    Exchange {
+    let by = |results: u64| TokenBreakdown {
+        system: 1_000,
+        tool_results: results - 1_000,
+        ..<_>::default()
+    };
+    FinishedRequest {
         session: Some(session.to_owned()),
-        api: Api::Anthropic,
+        api: UpstreamApi::Anthropic,
         model: Some("claude-test".to_owned()),
         client: None,
         window: None,
         hour: false,
         raw: by(raw),
         sent: by(sent),
-        acts: Acts::default(),
+        acts: RequestEffects::default(),
         overflowed: false,
         transformed: 0,
-        usage: Some(Usage { cache_written: sent, output: 100, ..Usage::default() }),
+        usage: Some(TokenUsage { cache_written: sent, output: 100, ..TokenUsage::default() }),
         status: 200,
         skip: None,
         side: false,
@@ -38,18 +41,18 @@ fn at(second: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(second)
 }
 
-pub(crate) fn terms() -> Terms {
-    fn rates(model: Option<&str>, _: Api, hour: bool) -> Option<Rates> {
+pub(crate) fn terms() -> LedgerOptions {
+    fn rates(model: Option<&str>, _: UpstreamApi, hour: bool) -> Option<Rates> {
         let cache = CachePrices { read: 0.1, write: if hour { 2.0 } else { 1.25 } };
         let price = Price { input: 3.0, cache, long: None };
         let price = model.filter(|model| model.starts_with("claude")).map(|_| price);
         Some(Rates { cache, price, window: 200_000 })
     }
-    Terms { rates, ..Terms::new(CachePrices { read: 0.1, write: 1.25 }) }
+    LedgerOptions { rates, ..LedgerOptions::new(CachePrices { read: 0.1, write: 1.25 }) }
 }
 
-pub(crate) fn ledger(terms: Terms) -> Ledger {
-    Ledger::new(terms, SystemTime::UNIX_EPOCH)
+pub(crate) fn ledger(terms: LedgerOptions) -> UsageLedger {
+    UsageLedger::new(terms, SystemTime::UNIX_EPOCH)
 }
 
 #[test]
@@ -65,10 +68,10 @@ fn a_request_is_counted_once_for_its_conversation_and_once_in_all() {
     let a = &books.conversations[1];
     assert_eq!((a.figures.tokens(), a.recent[0]), ([10_000, 4_000], [10_000, 4_000]));
     // 4,000 × 1.25 against 10,000 × 1.25, at 3 dollars a million.
-    assert_eq!(a.figures.bill, Bill { paid: 5_000.0, raw: 12_500.0 });
+    assert_eq!(a.figures.bill, PromptCost { paid: 5_000.0, raw: 12_500.0 });
     assert!((a.figures.dollars.saved() - 0.0225).abs() < 1e-9);
     assert_eq!(books.conversations[0].figures.bill.saved(), 0.0);
-    assert_eq!(books.requests[&(Api::Anthropic, 200)], 2);
+    assert_eq!(books.requests[&(UpstreamApi::Anthropic, 200)], 2);
     assert_eq!((books.prepared.count, books.prepared.buckets[3]), (2, 2));
 }
 
@@ -76,32 +79,34 @@ fn a_request_is_counted_once_for_its_conversation_and_once_in_all() {
 fn nobody_pays_for_what_was_refused() {
     let ledger = ledger(terms());
     for status in [400, 529, 0] {
-        ledger.record(&Exchange { status, ..exchange("a", 10, 10_000, 4_000) });
+        ledger.record(&FinishedRequest { status, ..exchange("a", 10, 10_000, 4_000) });
     }
     let all = ledger.snapshot().all;
-    assert_eq!((all.requests, all.tokens(), all.bill), (3, [0, 0], Bill::default()));
+    assert_eq!((all.requests, all.tokens(), all.bill), (3, [0, 0], PromptCost::default()));
     assert_eq!(all.errors.into_iter().collect::<Vec<_>>(), [(0, 1), (400, 1), (529, 1)]);
 }
 
 #[test]
 fn a_run_of_skips_is_an_alarm_until_one_goes_well() {
     let ledger = ledger(terms());
-    let skip =
-        |second| Exchange { skip: Some(Skip::Panicked), ..exchange("a", second, 5_000, 5_000) };
+    let skip = |second| FinishedRequest {
+        skip: Some(ProxySkip::Panicked),
+        ..exchange("a", second, 5_000, 5_000)
+    };
     for second in 1..=2 {
         ledger.record(&skip(second));
     }
     assert_eq!(ledger.snapshot().alarms(at(9)).count(), 0);
     for second in 3..=5 {
         ledger.record(&skip(second));
-        ledger.record(&Exchange { side: true, ..exchange("a", second, 2_000, 2_000) });
+        ledger.record(&FinishedRequest { side: true, ..exchange("a", second, 2_000, 2_000) });
     }
     let books = ledger.snapshot();
     let alarm = books.alarms(at(9)).next().unwrap();
     assert_eq!((alarm.run, alarm.reason, books.all.alarms), (5, Some("panicked"), 1));
     assert_eq!(books.all.skips[&"panicked"], 5);
     assert_eq!(books.alarms(at(4_000)).count(), 0, "nobody uses it any longer");
-    ledger.record(&Exchange { skip: Some(Skip::Chained), ..skip(6) });
+    ledger.record(&FinishedRequest { skip: Some(ProxySkip::Chained), ..skip(6) });
     assert_eq!(ledger.snapshot().alarms(at(9)).count(), 1);
     ledger.record(&exchange("a", 7, 5_000, 5_000));
     assert_eq!(ledger.snapshot().alarms(at(9)).count(), 0);
@@ -109,13 +114,13 @@ fn a_run_of_skips_is_an_alarm_until_one_goes_well() {
 
 #[test]
 fn old_conversations_are_folded_and_nothing_is_lost() {
-    let ledger = ledger(Terms { conversations: 3, ..terms() });
+    let ledger = ledger(LedgerOptions { conversations: 3, ..terms() });
     for number in 0..10 {
         let mut exchange = exchange(&format!("s{number}"), number, 10_000, 4_000);
-        exchange.skip = (number % 2 == 0).then_some(Skip::Deadline);
+        exchange.skip = (number % 2 == 0).then_some(ProxySkip::Deadline);
         exchange.overflowed = number == 1;
         ledger.record(&exchange);
-        ledger.record(&Exchange { status: 500, ..exchange });
+        ledger.record(&FinishedRequest { status: 500, ..exchange });
     }
     let books = ledger.snapshot();
     assert_eq!((books.conversations.len(), books.folded), (3, 7));
@@ -129,37 +134,38 @@ fn old_conversations_are_folded_and_nothing_is_lost() {
 fn a_skip_that_broke_the_cache_is_ours() {
     let ledger = ledger(terms());
     let usage = |read, written| {
-        Some(Usage { cache_read: read, cache_written: written, ..Usage::default() })
+        Some(TokenUsage { cache_read: read, cache_written: written, ..TokenUsage::default() })
     };
     ledger.record(&exchange("a", 10, 10_000, 4_000));
     // Failing open sends all of it: 11,000 × 1.25 = 13,750 was paid, and the raw history would have
     // read 10,000 and written 1,000 = 1,000 + 1,250.
-    let mut skip = Exchange { skip: Some(Skip::Panicked), ..exchange("a", 20, 11_000, 11_000) };
+    let mut skip =
+        FinishedRequest { skip: Some(ProxySkip::Panicked), ..exchange("a", 20, 11_000, 11_000) };
     skip.usage = usage(0, 11_000);
     ledger.record(&skip);
     let bill = ledger.snapshot().all.bill;
-    assert_eq!(bill, Bill { paid: 5_000.0 + 13_750.0, raw: 12_500.0 + 2_250.0 });
+    assert_eq!(bill, PromptCost { paid: 5_000.0 + 13_750.0, raw: 12_500.0 + 2_250.0 });
     assert!(bill.saved() < 0.0 && bill.share() < 0.0);
 }
 
 #[test]
 fn what_is_only_watched_saves_nothing() {
-    let ledger = ledger(Terms { shadow: true, ..terms() });
+    let ledger = ledger(LedgerOptions { shadow: true, ..terms() });
     ledger.record(&exchange("a", 10, 10_000, 4_000));
     let all = ledger.snapshot().all;
-    assert_eq!((all.tokens(), all.bill), ([10_000, 4_000], Bill::default()));
+    assert_eq!((all.tokens(), all.bill), ([10_000, 4_000], PromptCost::default()));
 }
 
 #[test]
 fn what_passes_through_is_no_conversation() {
     let ledger = ledger(terms());
     for status in [200, 404, 413, 404] {
-        ledger.record(&Exchange { session: None, status, ..exchange("", 10, 1_000, 1_000) });
+        ledger.record(&FinishedRequest { session: None, status, ..exchange("", 10, 1_000, 1_000) });
     }
     let books = ledger.snapshot();
     assert_eq!((books.passed, books.all.requests, books.conversations.len()), (1, 0, 0));
     assert_eq!(books.untaken.into_iter().collect::<Vec<_>>(), [(404, 2), (413, 1)]);
-    assert_eq!(books.requests[&(Api::Anthropic, 404)], 2);
+    assert_eq!(books.requests[&(UpstreamApi::Anthropic, 404)], 2);
 }
 
 #[test]
@@ -168,8 +174,9 @@ fn failures_before_a_conversation_is_known_are_told_too() {
     for second in 1..=4 {
         let mut lost = exchange("", second, 1_000, 1_000);
         (lost.session, lost.raw, lost.sent) = (None, <_>::default(), <_>::default());
-        lost.usage = Some(Usage { cache_read: 8_000, cache_written: 2_000, ..Usage::default() });
-        ledger.record(&Exchange { skip: Some(Skip::Unreadable), ..lost });
+        lost.usage =
+            Some(TokenUsage { cache_read: 8_000, cache_written: 2_000, ..TokenUsage::default() });
+        ledger.record(&FinishedRequest { skip: Some(ProxySkip::Unreadable), ..lost });
     }
     let books = ledger.snapshot();
     let alarm = books.alarms(at(9)).next().unwrap();
@@ -178,7 +185,7 @@ fn failures_before_a_conversation_is_known_are_told_too() {
         ("(unknown)", 4, Some("unreadable"))
     );
     // It went out as it came, and so it cost what it would have: 800 + 2,500 each.
-    assert_eq!(books.all.bill, Bill { paid: 13_200.0, raw: 13_200.0 });
+    assert_eq!(books.all.bill, PromptCost { paid: 13_200.0, raw: 13_200.0 });
     assert_eq!((books.passed, books.all.skips[&"unreadable"]), (0, 4));
 }
 
@@ -186,7 +193,7 @@ fn failures_before_a_conversation_is_known_are_told_too() {
 fn a_name_of_any_length_takes_bounded_room() {
     let ledger = ledger(terms());
     let model = Some("m".repeat(1 << 20));
-    ledger.record(&Exchange { model, ..exchange(&"ä".repeat(1 << 20), 10, 10_000, 4_000) });
+    ledger.record(&FinishedRequest { model, ..exchange(&"ä".repeat(1 << 20), 10, 10_000, 4_000) });
     let shown = &ledger.snapshot().conversations[0];
     assert_eq!((shown.name.len(), shown.model.as_ref().unwrap().len()), (200, 200));
 }
@@ -214,11 +221,11 @@ fn many_threads_may_tell_it() {
 #[test]
 fn a_ledger_goes_on_from_those_before_it() {
     let first = ledger(terms());
-    let skip = Some(Skip::Deadline);
-    first.record(&Exchange { skip, ..exchange("a", 10, 10_000, 4_000) });
+    let skip = Some(ProxySkip::Deadline);
+    first.record(&FinishedRequest { skip, ..exchange("a", 10, 10_000, 4_000) });
     first.record(&exchange("b", 20, 6_000, 6_000));
     let kept = [first.kept(), "torn".to_owned()];
-    let second = Ledger::new(terms(), at(90)).after(&kept);
+    let second = UsageLedger::new(terms(), at(90)).after(&kept);
     let [before, after] = [first.snapshot(), second.snapshot()];
     assert_eq!((&after.all, &after.requests), (&before.all, &before.requests));
     assert_eq!((&after.prepared, &after.first_byte), (&before.prepared, &before.first_byte));
@@ -228,6 +235,6 @@ fn a_ledger_goes_on_from_those_before_it() {
     let both = second.snapshot();
     assert_eq!((both.all.requests, both.rest.requests), (3, 2));
     // Each keeps its own alone, so that nothing is counted twice.
-    let third = Ledger::new(terms(), at(200)).after(&[first.kept(), second.kept()]).snapshot();
+    let third = UsageLedger::new(terms(), at(200)).after(&[first.kept(), second.kept()]).snapshot();
     assert_eq!((third.all.tokens(), third.folded), (both.all.tokens(), 3));
 }

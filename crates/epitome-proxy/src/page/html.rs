@@ -1,14 +1,14 @@
 //! Text and numbers as the page writes them.
 //!
-//! Invariant: whatever comes from a request passes through [`Text`] on its way into the page.
+//! Invariant: whatever comes from a request passes through [`EscapedText`] on its way into the page.
 
 use std::fmt::{self, Write};
 use std::time::{Duration, SystemTime};
 
 /// A text with what HTML would read as its own escaped.
-pub(super) struct Text<'a>(pub(super) &'a str);
+pub(super) struct EscapedText<'a>(pub(super) &'a str);
 
-impl fmt::Display for Text<'_> {
+impl fmt::Display for EscapedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for c in self.0.chars() {
             match c {
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn nothing_of_a_text_is_read_as_html() {
-        let text = Text("<script>\"a\" & 'b'\u{1b}\n</script>").to_string();
+        let text = EscapedText("<script>\"a\" & 'b'\u{1b}\n</script>").to_string();
         assert_eq!(text, "&lt;script&gt;&quot;a&quot; &amp; &#39;b&#39;  &lt;/script&gt;");
     }
 

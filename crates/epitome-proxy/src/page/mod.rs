@@ -12,8 +12,10 @@ use std::time::SystemTime;
 
 use epitome::StoreOutage;
 
-use self::html::{Text, ago, compact, dollars, grouped, percent};
-use crate::ledger::{Bill, Conversation, Figures, OwnCost, Snapshot, categories};
+use self::html::{EscapedText, ago, compact, dollars, grouped, percent};
+use crate::ledger::{
+    ConversationFigures, LedgerSnapshot, OwnCost, PromptCost, RequestSums, categories,
+};
 use crate::status::moment;
 
 /// The type that the page is served as.
@@ -29,7 +31,11 @@ const STYLE: &str = include_str!("style.css");
 const REFRESH: u32 = 5;
 
 /// All figures, as a page.
-pub(crate) fn page(books: &Snapshot, outage: Option<&StoreOutage>, now: SystemTime) -> String {
+pub(crate) fn page(
+    books: &LedgerSnapshot,
+    outage: Option<&StoreOutage>,
+    now: SystemTime,
+) -> String {
     let mut out = String::with_capacity(32 * 1024);
     // Writing to a string does not fail.
     write(&mut out, books, outage, now).unwrap_or_default();
@@ -38,7 +44,7 @@ pub(crate) fn page(books: &Snapshot, outage: Option<&StoreOutage>, now: SystemTi
 
 fn write(
     out: &mut String,
-    books: &Snapshot,
+    books: &LedgerSnapshot,
     outage: Option<&StoreOutage>,
     now: SystemTime,
 ) -> fmt::Result {
@@ -59,8 +65,8 @@ fn write(
             out,
             "<div class=\"card alarm\" role=\"alert\"><strong>Compressing from memory</strong>: {}. \
              Nothing of this is kept over a restart: {}.</div>",
-            Text(cause),
-            Text(remedy),
+            EscapedText(cause),
+            EscapedText(remedy),
         )?;
     }
     banners(out, books, now)?;
@@ -81,7 +87,7 @@ const FOOTER: &str = "<footer class=\"quiet\">Tokens are counted here, before an
     <a href=\"/metrics\">metrics</a>.</footer>\n</main>\n</body>\n</html>\n";
 
 /// What the tab of the browser says: the alarm, or the saving.
-fn title(books: &Snapshot, now: SystemTime) -> String {
+fn title(books: &LedgerSnapshot, now: SystemTime) -> String {
     match books.alarms(now).next() {
         Some(_) => "Not compressing".to_owned(),
         None if books.all.bill.raw > 0.0 => format!("{} saved", percent(books.all.bill.share())),
@@ -89,16 +95,16 @@ fn title(books: &Snapshot, now: SystemTime) -> String {
     }
 }
 
-fn banners(out: &mut String, books: &Snapshot, now: SystemTime) -> fmt::Result {
+fn banners(out: &mut String, books: &LedgerSnapshot, now: SystemTime) -> fmt::Result {
     for alarm in books.alarms(now) {
         writeln!(
             out,
             "<div class=\"card alarm\" role=\"alert\"><strong>Not compressing {}</strong>: its last \
              {} requests went out as they came ({}). They cost what they would without Epitome; the \
              log says more.</div>",
-            Text(&alarm.name),
+            EscapedText(&alarm.name),
             grouped(alarm.run),
-            Text(alarm.reason.unwrap_or("no reason known")),
+            EscapedText(alarm.reason.unwrap_or("no reason known")),
         )?;
     }
     if books.shadow {
@@ -110,7 +116,7 @@ fn banners(out: &mut String, books: &Snapshot, now: SystemTime) -> fmt::Result {
     Ok(())
 }
 
-fn tiles(out: &mut String, books: &Snapshot) -> fmt::Result {
+fn tiles(out: &mut String, books: &LedgerSnapshot) -> fmt::Result {
     let all = &books.all;
     let [raw, sent] = all.tokens();
     let less = 1.0 - share(sent, raw);
@@ -173,7 +179,7 @@ fn tile(out: &mut String, name: &str, value: TileValue<'_>, more: impl Display) 
     )
 }
 
-fn net(out: &mut String, all: &Figures) -> fmt::Result {
+fn net(out: &mut String, all: &RequestSums) -> fmt::Result {
     let bill = all.bill;
     if bill.raw <= 0.0 {
         let none = TileValue::plain("–".to_owned());
@@ -203,7 +209,7 @@ fn own(out: &mut String, own: &OwnCost) -> fmt::Result {
 }
 
 /// How many answers are in no sum of money.
-fn unpriced(figures: &Figures) -> String {
+fn unpriced(figures: &RequestSums) -> String {
     match figures.unpriced {
         0 => String::new(),
         unpriced => format!(" ({} unpriced)", grouped(unpriced)),
@@ -211,7 +217,7 @@ fn unpriced(figures: &Figures) -> String {
 }
 
 /// The class of a saving: good, bad, or neither.
-fn sign(bill: Bill) -> &'static str {
+fn sign(bill: PromptCost) -> &'static str {
     match bill.saved() {
         saved if saved >= 0.5 => "good",
         saved if saved <= -0.5 => "bad",
@@ -219,7 +225,7 @@ fn sign(bill: Bill) -> &'static str {
     }
 }
 
-fn by_category(out: &mut String, all: &Figures) -> fmt::Result {
+fn by_category(out: &mut String, all: &RequestSums) -> fmt::Result {
     out.write_str(
         "<section class=\"card\"><h2>Tokens by kind<span class=\"key\"><i class=\"raw\"></i>raw\
          <i class=\"sent\"></i>sent</span></h2>\n<table class=\"plain\"><tbody>\n",
@@ -247,7 +253,7 @@ fn by_category(out: &mut String, all: &Figures) -> fmt::Result {
     out.write_str("</section>\n")
 }
 
-fn faults(out: &mut String, books: &Snapshot) -> fmt::Result {
+fn faults(out: &mut String, books: &LedgerSnapshot) -> fmt::Result {
     let all = &books.all;
     out.write_str("<section class=\"card\"><h2>What went otherwise</h2>\n")?;
     let mut rows = Vec::new();
@@ -276,14 +282,14 @@ fn faults(out: &mut String, books: &Snapshot) -> fmt::Result {
         writeln!(
             out,
             "<tr><td>{}</td><td class=\"number\">{}</td></tr>",
-            Text(&what),
+            EscapedText(&what),
             grouped(count)
         )?;
     }
     out.write_str("</tbody></table></section>\n")
 }
 
-fn sessions(out: &mut String, books: &Snapshot, now: SystemTime) -> fmt::Result {
+fn sessions(out: &mut String, books: &LedgerSnapshot, now: SystemTime) -> fmt::Result {
     out.write_str("<section class=\"card\"><h2>Sessions</h2>\n")?;
     if books.conversations.is_empty() {
         return out.write_str(
@@ -310,21 +316,21 @@ fn sessions(out: &mut String, books: &Snapshot, now: SystemTime) -> fmt::Result 
     out.write_str("</table></div></section>\n")
 }
 
-fn row(out: &mut String, shown: &Conversation, now: SystemTime) -> fmt::Result {
+fn row(out: &mut String, shown: &ConversationFigures, now: SystemTime) -> fmt::Result {
     let model = shown.model.as_deref().unwrap_or(shown.api.name());
     write!(
         out,
         "<tr><td class=\"name\" title=\"{name}\">{name}<small>{}</small></td><td>{}</td>",
-        Text(model),
+        EscapedText(model),
         chart::curve(shown.recent.iter().copied()),
-        name = Text(&shown.name),
+        name = EscapedText(&shown.name),
     )?;
     figures(out, &shown.figures)?;
     writeln!(out, "<td class=\"number\">{}</td></tr>", ago(shown.last, now))
 }
 
 /// The cells that sessions and the rest have in common.
-fn figures(out: &mut String, figures: &Figures) -> fmt::Result {
+fn figures(out: &mut String, figures: &RequestSums) -> fmt::Result {
     let [raw, sent] = figures.tokens();
     let bill = figures.bill;
     let net = if bill.raw > 0.0 { percent(bill.share()) } else { "–".to_owned() };

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use epitome_types::Usage;
+use epitome_types::TokenUsage;
 
 use super::*;
 use crate::ledger::tests::{exchange, ledger, terms};
-use crate::ledger::{Exchange, Ledger, Terms};
-use crate::skip::Skip;
+use crate::ledger::{FinishedRequest, LedgerOptions, UsageLedger};
+use crate::skip::ProxySkip;
 
 fn at(second: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(second)
 }
 
 #[track_caller]
-fn check(ledger: &Ledger, there: &[&str], absent: &[&str]) {
+fn check(ledger: &UsageLedger, there: &[&str], absent: &[&str]) {
     let page = page(&ledger.snapshot(), None, at(1_000));
     for text in there {
         assert!(page.contains(text), "no `{text}` in\n{page}");
@@ -50,7 +50,7 @@ fn what_was_saved_is_told_net() {
 #[test]
 fn calls_for_summaries_are_told_beside_the_saving_that_is_without_them() {
     let own = || OwnCost { calls: 2, tokens: 1_500.0, dollars: 0.05, unpriced: 0 };
-    let ledger = ledger(Terms { own, ..terms() });
+    let ledger = ledger(LedgerOptions { own, ..terms() });
     ledger.record(&exchange("a", 10, 10_000, 4_000));
     let net = "6,500 full-price tokens, not 12.5 k";
     let calls = "Calls for summaries</span><b class=\"\">2</b><small>$0.05 · 1,500 full-price \
@@ -64,7 +64,7 @@ fn a_loss_is_told_as_one() {
     ledger.record(&exchange("a", 10, 100_000, 100_000));
     let mut rewritten = exchange("a", 20, 101_000, 20_000);
     rewritten.acts.rewritten = true;
-    rewritten.usage = Some(Usage { cache_written: 20_000, ..Usage::default() });
+    rewritten.usage = Some(TokenUsage { cache_written: 20_000, ..TokenUsage::default() });
     ledger.record(&rewritten);
     // 125,000 + 25,000 paid; 125,000 + 10,000 + 1,250 raw.
     check(&ledger, &["<b class=\"bad\">−10 %</b><small>−$0.04 · "], &["class=\"good\""]);
@@ -75,9 +75,9 @@ fn nothing_of_a_request_is_read_as_html() {
     let ledger = ledger(terms());
     let name = "<script>alert('x')</script>\" onload=\"x";
     let model = Some("<b>m</b>".to_owned());
-    let skip = Some(Skip::Failed);
+    let skip = Some(ProxySkip::Failed);
     for second in 1..9 {
-        ledger.record(&Exchange {
+        ledger.record(&FinishedRequest {
             model: model.clone(),
             skip,
             ..exchange(name, second, 5_000, 5_000)
@@ -91,10 +91,14 @@ fn nothing_of_a_request_is_read_as_html() {
 fn a_run_of_failures_is_in_plain_sight() {
     let ledger = ledger(terms());
     for second in 1..=4 {
-        let skip = Some(Skip::Deadline);
-        ledger.record(&Exchange { skip, ..exchange("a", second, 5_000, 5_000) });
+        let skip = Some(ProxySkip::Deadline);
+        ledger.record(&FinishedRequest { skip, ..exchange("a", second, 5_000, 5_000) });
     }
-    ledger.record(&Exchange { status: 429, overflowed: true, ..exchange("b", 9, 5_000, 5_000) });
+    ledger.record(&FinishedRequest {
+        status: 429,
+        overflowed: true,
+        ..exchange("b", 9, 5_000, 5_000)
+    });
     let there = [
         "<title>Not compressing",
         "role=\"alert\"",
@@ -108,14 +112,14 @@ fn a_run_of_failures_is_in_plain_sight() {
 
 #[test]
 fn what_is_only_watched_says_so() {
-    let ledger = ledger(Terms { shadow: true, ..terms() });
+    let ledger = ledger(LedgerOptions { shadow: true, ..terms() });
     ledger.record(&exchange("a", 10, 10_000, 4_000));
     check(&ledger, &["Watching only", "60 %"], &["class=\"good\""]);
 }
 
 #[test]
 fn older_sessions_are_one_line() {
-    let ledger = ledger(Terms { conversations: 2, ..terms() });
+    let ledger = ledger(LedgerOptions { conversations: 2, ..terms() });
     for number in 0..5 {
         ledger.record(&exchange(&format!("s{number}"), number, 10_000, 4_000));
     }

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use epitome::{Compressor, Hub, Memory, Profile};
-use epitome_proxy::{Proxy, Running, Settings};
+use epitome::{Compressor, MemoryStore, Profile, SessionRouter};
+use epitome_proxy::{Proxy, ProxySettings, RunningProxy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -120,20 +120,24 @@ async fn read(stream: &mut TcpStream) -> Option<Seen> {
 }
 
 /// The settings of a proxy before these upstreams; all requests go to the only one.
-pub(crate) fn settings() -> Settings {
+pub(crate) fn settings() -> ProxySettings {
     let profile = Profile::default();
-    let hub =
-        Hub::new(Arc::new(Memory::new()), move || Compressor::builder().profile(profile.clone()));
-    let mut settings = Settings::new(Arc::new(hub));
+    let hub = SessionRouter::new(Arc::new(MemoryStore::new()), move || {
+        Compressor::builder().profile(profile.clone())
+    });
+    let mut settings = ProxySettings::new(Arc::new(hub));
     settings.listen = "127.0.0.1:0".parse().unwrap();
     settings
 }
 
-pub(crate) async fn proxy(upstream: &Upstream) -> Running {
+pub(crate) async fn proxy(upstream: &Upstream) -> RunningProxy {
     proxy_with(upstream, |_| {}).await
 }
 
-pub(crate) async fn proxy_with(upstream: &Upstream, change: impl FnOnce(&mut Settings)) -> Running {
+pub(crate) async fn proxy_with(
+    upstream: &Upstream,
+    change: impl FnOnce(&mut ProxySettings),
+) -> RunningProxy {
     let mut settings = settings();
     settings.upstreams.anthropic = Some(format!("http://{}", upstream.address).parse().unwrap());
     change(&mut settings);
@@ -159,14 +163,14 @@ impl Got {
 }
 
 /// Opens a connection to a proxy and sends these bytes.
-pub(crate) async fn open(proxy: &Running, bytes: &[u8]) -> TcpStream {
+pub(crate) async fn open(proxy: &RunningProxy, bytes: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
     stream.write_all(bytes).await.unwrap();
     stream
 }
 
 /// Sends a request and reads the answer to its end.
-pub(crate) async fn ask(proxy: &Running, request: &[u8]) -> Got {
+pub(crate) async fn ask(proxy: &RunningProxy, request: &[u8]) -> Got {
     let mut stream = open(proxy, request).await;
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).await.unwrap();

@@ -1,12 +1,12 @@
 //! Our own pages: what was done, as people and programs are told.
 
-use epitome_proxy::Running;
+use epitome_proxy::RunningProxy;
 use serde_json::{Value, json};
 
 use crate::lab::{Got, Upstream, answer, ask, proxy, request};
 
 /// Asks for a page under the name of this machine.
-async fn page(proxy: &Running, path: &str, accept: &str) -> Got {
+async fn page(proxy: &RunningProxy, path: &str, accept: &str) -> Got {
     let head = format!(
         "GET {path} HTTP/1.1\r\nhost: {}\r\naccept: {accept}\r\nconnection: close\r\n\r\n",
         proxy.address()
@@ -15,7 +15,7 @@ async fn page(proxy: &Running, path: &str, accept: &str) -> Got {
 }
 
 /// A proxy after a conversation with a large result, to which the provider said what it counted.
-async fn used() -> Running {
+async fn used() -> RunningProxy {
     let log: String =
         (0..4_000).map(|line| format!("[{line:05}] compiled unit {line} cleanly\n")).collect();
     let call =

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use epitome_proxy::{Proxy, ProxyError, Token};
+use epitome_proxy::{AccessToken, Proxy, ProxyError};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -116,7 +116,7 @@ async fn websockets_and_tunnels_are_not_opened() {
 #[tokio::test]
 async fn a_token_lets_in_and_goes_no_further() {
     let upstream = Upstream::says(&[&answer("200 OK", "", "{}")]).await;
-    let tokens = Token::read("anna 0123456789abcdef").unwrap();
+    let tokens = AccessToken::read("anna 0123456789abcdef").unwrap();
     let proxy = proxy_with(&upstream, |settings| settings.tokens = Some(tokens)).await;
     let asked = |headers: &str| request("GET /v1/models", headers, "");
     let got = ask(&proxy, &asked("authorization: Bearer wrong")).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use epitome_proxy::{Api, PathToken};
+use epitome_proxy::{PathToken, UpstreamApi};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::lab::{Upstream, answer, ask, got, open, proxy, proxy_with, request};
@@ -61,7 +61,7 @@ async fn each_address_leads_to_its_own_upstream() {
     let url = |upstream: &Upstream| Some(format!("http://{}", upstream.address).parse().unwrap());
     let proxy = proxy_with(anthropic, |settings| {
         (settings.upstreams.openai, settings.upstreams.ollama) = (url(openai), url(ollama));
-        settings.upstreams.defaults = [Api::Anthropic, Api::OpenAi].into();
+        settings.upstreams.defaults = [UpstreamApi::Anthropic, UpstreamApi::OpenAi].into();
     })
     .await;
     let posted =
@@ -91,7 +91,8 @@ async fn nobody_is_asked_where_nobody_was_chosen() {
     let url = || Some(format!("http://{}", upstream.address).parse().unwrap());
     let proxy = proxy_with(&upstream, |settings| {
         (settings.upstreams.openai, settings.upstreams.ollama) = (url(), url());
-        settings.upstreams.defaults = [Api::Anthropic, Api::OpenAi, Api::Ollama].into();
+        settings.upstreams.defaults =
+            [UpstreamApi::Anthropic, UpstreamApi::OpenAi, UpstreamApi::Ollama].into();
     })
     .await;
     for line in ["POST /v1/chat/completions", "POST /v1/responses", "GET /v1/models"] {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use epitome::{Compressor, Hub, Memory, Profile, Sqlite};
+use epitome::{Compressor, MemoryStore, Profile, SessionRouter, SqliteStore};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -202,9 +202,9 @@ async fn credentials_are_nowhere_but_upstream() {
     let upstream =
         Upstream::says(&[&answer("200 OK", "", "{}"), &answer("500 No", "", "{}")]).await;
     let dump = folder.path().join("dumps");
-    let store = Arc::new(Sqlite::open(&folder.path().join("epitome.db")).unwrap());
+    let store = Arc::new(SqliteStore::open(&folder.path().join("epitome.db")).unwrap());
     let profile = Profile::default();
-    let hub = Hub::new(store, move || Compressor::builder().profile(profile.clone()));
+    let hub = SessionRouter::new(store, move || Compressor::builder().profile(profile.clone()));
     let proxy = proxy_with(&upstream, |settings| {
         settings.dump = Some(dump.clone());
         settings.hub = Arc::new(hub);
@@ -252,7 +252,7 @@ async fn a_fault_of_ours_is_done_without_and_told() {
     let upstream = Upstream::says(&[&answer("200 OK", "", "{}")]).await;
     let profile = Profile::default();
     let first = AtomicBool::new(true);
-    let broken = Hub::new(Arc::new(Memory::new()), move || {
+    let broken = SessionRouter::new(Arc::new(MemoryStore::new()), move || {
         assert!(first.swap(false, Ordering::Relaxed), "a fault of ours");
         Compressor::builder().profile(profile.clone())
     });

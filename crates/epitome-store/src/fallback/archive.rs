@@ -1,17 +1,17 @@
 //! The port for people who look after a store, on disk or in memory.
 //!
 //! Invariant: what is to go for good goes from both, and a disk that keeps it is an error. Called
-//! through [`Archive`].
+//! through [`SessionArchive`].
 
 use std::collections::BTreeSet;
 
-use epitome_kernel::types::{Chain, EntryKey, Recorded, SessionInfo, Snapshot};
-use epitome_kernel::{Departure, Said, SessionOf, StoreError};
+use epitome_kernel::types::{EntryKey, HistoryHash, RecordedCompaction, SessionInfo, Snapshot};
+use epitome_kernel::{Eviction, MessageRecord, SessionOf, StoreError};
 
 use super::FallbackStore;
-use crate::{Archive, Finding, StoreNews, StoreOutage};
+use crate::{SessionArchive, StoreFinding, StoreNews, StoreOutage};
 
-impl Archive for FallbackStore {
+impl SessionArchive for FallbackStore {
     fn scopes(&self) -> Result<Vec<String>, StoreError> {
         let mut all = match self.disk.scopes() {
             Err(error) if self.is_lost(&error) => Vec::new(),
@@ -47,10 +47,10 @@ impl Archive for FallbackStore {
         &self,
         scope: &str,
         session: &str,
-        head: Chain,
+        head: HistoryHash,
         from: u32,
         most: usize,
-    ) -> Result<Vec<Said>, StoreError> {
+    ) -> Result<Vec<MessageRecord>, StoreError> {
         if !self.is_away(scope, session) && self.is_astray(scope, session, head) {
             return self.disk.history(scope, session, head, from, most);
         }
@@ -59,17 +59,28 @@ impl Archive for FallbackStore {
         })
     }
 
-    fn answer(&self, scope: &str, session: &str) -> Result<Option<Said>, StoreError> {
+    fn answer(&self, scope: &str, session: &str) -> Result<Option<MessageRecord>, StoreError> {
         self.read(SessionOf { scope, session }, |store| store.answer(scope, session))
     }
 
-    fn epochs_of(&self, scope: &str, session: &str) -> Result<Vec<Recorded>, StoreError> {
-        self.read(SessionOf { scope, session }, |store| store.epochs_of(scope, session))
+    fn compactions_of_session(
+        &self,
+        scope: &str,
+        session: &str,
+    ) -> Result<Vec<RecordedCompaction>, StoreError> {
+        self.read(SessionOf { scope, session }, |store| {
+            store.compactions_of_session(scope, session)
+        })
     }
 
-    fn snap(&self, scope: &str, snapshot: &Snapshot, keep: usize) -> Result<(), StoreError> {
+    fn save_snapshot(
+        &self,
+        scope: &str,
+        snapshot: &Snapshot,
+        keep: usize,
+    ) -> Result<(), StoreError> {
         self.write(SessionOf { scope, session: &snapshot.session }, |store| {
-            store.snap(scope, snapshot, keep)
+            store.save_snapshot(scope, snapshot, keep)
         })
     }
 
@@ -78,25 +89,25 @@ impl Archive for FallbackStore {
         Ok(both.into_iter().flatten().collect())
     }
 
-    fn forget_snapshot(&self, scope: &str, id: &str) -> Result<(), StoreError> {
-        match self.memory.forget_snapshot(scope, id) {
-            Err(StoreError::NoSnapshot { .. }) => self.disk.forget_snapshot(scope, id),
+    fn delete_snapshot(&self, scope: &str, id: &str) -> Result<(), StoreError> {
+        match self.memory.delete_snapshot(scope, id) {
+            Err(StoreError::NoSnapshot { .. }) => self.disk.delete_snapshot(scope, id),
             done => done,
         }
     }
 
-    fn rewind(&self, scope: &str, session: &str, head: Chain) -> Result<(), StoreError> {
+    fn set_head(&self, scope: &str, session: &str, head: HistoryHash) -> Result<(), StoreError> {
         if self.is_away(scope, session) {
-            return self.memory.rewind(scope, session, head);
+            return self.memory.set_head(scope, session, head);
         }
-        self.disk.rewind(scope, session, head)
+        self.disk.set_head(scope, session, head)
     }
 
-    fn trash(&self, scope: &str, session: &str, trashed: bool) -> Result<(), StoreError> {
+    fn set_trashed(&self, scope: &str, session: &str, trashed: bool) -> Result<(), StoreError> {
         if self.is_away(scope, session) {
-            self.memory.trash(scope, session, trashed)?;
+            self.memory.set_trashed(scope, session, trashed)?;
         }
-        self.on_disk_too(scope, session, |disk| disk.trash(scope, session, trashed))
+        self.on_disk_too(scope, session, |disk| disk.set_trashed(scope, session, trashed))
     }
 
     fn delete(&self, scope: &str, session: &str) -> Result<u32, StoreError> {
@@ -125,7 +136,11 @@ impl Archive for FallbackStore {
         Ok(all)
     }
 
-    fn unindexed(&self, scope: &str, most: usize) -> Result<Vec<(String, Said)>, StoreError> {
+    fn unindexed(
+        &self,
+        scope: &str,
+        most: usize,
+    ) -> Result<Vec<(String, MessageRecord)>, StoreError> {
         if self.has_away(scope) {
             let open = self.memory.unindexed(scope, most)?;
             if !open.is_empty() {
@@ -139,8 +154,8 @@ impl Archive for FallbackStore {
         &self,
         scope: &str,
         session: &str,
-        messages: &[Chain],
-        departure: &Departure,
+        messages: &[HistoryHash],
+        departure: &Eviction,
     ) -> Result<(), StoreError> {
         match self.is_away(scope, session) {
             true => self.memory.index(scope, session, messages, departure),
@@ -148,7 +163,7 @@ impl Archive for FallbackStore {
         }
     }
 
-    fn verify(&self, repair: bool) -> Result<Vec<Finding>, StoreError> {
+    fn verify(&self, repair: bool) -> Result<Vec<StoreFinding>, StoreError> {
         self.disk.verify(repair)
     }
 
@@ -175,7 +190,7 @@ impl FallbackStore {
         &self,
         scope: &str,
         session: &str,
-        work: impl Fn(&dyn Archive) -> Result<(), StoreError>,
+        work: impl Fn(&dyn SessionArchive) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         match work(&self.disk) {
             Err(StoreError::NoSession { .. }) if self.is_away(scope, session) => Ok(()),

@@ -4,23 +4,25 @@
 
 use std::collections::BTreeMap;
 
-use epitome_kernel::types::{Acted, Chain, EntryKey, Epoch, Mark, MeterReading, Rewrite};
+use epitome_kernel::types::{
+    ArrivalRewrite, Compaction, EntryKey, HistoryHash, JournalMark, MeterReading, RecordedAction,
+};
 use epitome_kernel::{
-    Answered, Batch, Beginning, Clue, Commit, Departure, Epochs, Holder, Journal, Met, Onward,
-    SessionOf, StoreError,
+    AppendBatch, Beginning, Clue, CommitOutcome, CompactionSet, Eviction, HistoryLookup,
+    HistoryQuery, Holder, Journal, ResponseRecord, SessionOf, StoreError,
 };
 
 use super::FallbackStore;
-use crate::{Archive, batch};
+use crate::{SessionArchive, batch};
 
 impl Journal for FallbackStore {
-    fn known(
+    fn find_deepest(
         &self,
         scope: &str,
         session: &str,
-        chains: &[Chain],
+        chains: &[HistoryHash],
     ) -> Result<Option<usize>, StoreError> {
-        self.read(SessionOf { scope, session }, |store| store.known(scope, session, chains))
+        self.read(SessionOf { scope, session }, |store| store.find_deepest(scope, session, chains))
     }
 
     fn holders(&self, scope: &str, clue: &Clue<'_>) -> Result<Vec<Holder>, StoreError> {
@@ -68,9 +70,9 @@ impl Journal for FallbackStore {
         Ok(())
     }
 
-    fn append(&self, scope: &str, session: &str, batch: &Batch) -> Result<(), StoreError> {
+    fn append(&self, scope: &str, session: &str, batch: &AppendBatch) -> Result<(), StoreError> {
         batch::follows(batch)?;
-        let append = |store: &dyn Archive| store.append(scope, session, batch);
+        let append = |store: &dyn SessionArchive| store.append(scope, session, batch);
         self.commit_to(SessionOf { scope, session }, Some(batch), append)?;
         if !batch.rewrites.is_empty() {
             self.decided(scope, session);
@@ -78,12 +80,19 @@ impl Journal for FallbackStore {
         Ok(())
     }
 
-    fn answered(&self, scope: &str, session: &str, answer: &Answered) -> Result<(), StoreError> {
+    fn record_response(
+        &self,
+        scope: &str,
+        session: &str,
+        answer: &ResponseRecord,
+    ) -> Result<(), StoreError> {
         let is_away = self.is_away(scope, session);
         if !is_away && self.is_astray(scope, session, answer.after) {
-            return self.disk.answered(scope, session, answer);
+            return self.disk.record_response(scope, session, answer);
         }
-        self.write(SessionOf { scope, session }, |store| store.answered(scope, session, answer))
+        self.write(SessionOf { scope, session }, |store| {
+            store.record_response(scope, session, answer)
+        })
     }
 
     fn rewrites(
@@ -91,27 +100,34 @@ impl Journal for FallbackStore {
         scope: &str,
         session: &str,
         keys: &[EntryKey],
-    ) -> Result<Vec<Rewrite>, StoreError> {
+    ) -> Result<Vec<ArrivalRewrite>, StoreError> {
         self.read(SessionOf { scope, session }, |store| store.rewrites(scope, session, keys))
     }
 
-    fn epochs(&self, scope: &str, session: &str, keys: &[EntryKey]) -> Result<Epochs, StoreError> {
-        self.read(SessionOf { scope, session }, |store| store.epochs(scope, session, keys))
+    fn compactions(
+        &self,
+        scope: &str,
+        session: &str,
+        keys: &[EntryKey],
+    ) -> Result<CompactionSet, StoreError> {
+        self.read(SessionOf { scope, session }, |store| store.compactions(scope, session, keys))
     }
 
-    fn meet(&self, scope: &str, history: &Onward<'_>) -> Result<Met, StoreError> {
+    fn lookup(&self, scope: &str, history: &HistoryQuery<'_>) -> Result<HistoryLookup, StoreError> {
         // All that a request goes by is read from here on.
         self.let_back(scope, history.session);
-        self.read(SessionOf { scope, session: history.session }, |store| store.meet(scope, history))
+        self.read(SessionOf { scope, session: history.session }, |store| {
+            store.lookup(scope, history)
+        })
     }
 
-    fn seen(&self, scope: &str) -> Result<u64, StoreError> {
-        let kept = match self.disk.seen(scope) {
+    fn revision(&self, scope: &str) -> Result<u64, StoreError> {
+        let kept = match self.disk.revision(scope) {
             Err(error) if self.is_lost(&error) => 0,
             seen => seen?,
         };
         match self.has_away(scope) {
-            true => Ok(self.memory.seen(scope)?.wrapping_add(kept)),
+            true => Ok(self.memory.revision(scope)?.wrapping_add(kept)),
             false => Ok(kept),
         }
     }
@@ -120,19 +136,28 @@ impl Journal for FallbackStore {
         &self,
         scope: &str,
         session: &str,
-        epoch: &Epoch,
-        departure: &Departure,
+        epoch: &Compaction,
+        departure: &Eviction,
         seen: u64,
-    ) -> Result<Commit, StoreError> {
+    ) -> Result<CommitOutcome, StoreError> {
         batch::addressed(epoch)?;
-        let commit = |store: &dyn Archive| store.commit(scope, session, epoch, departure, seen);
+        let commit =
+            |store: &dyn SessionArchive| store.commit(scope, session, epoch, departure, seen);
         let done = self.commit_to(SessionOf { scope, session }, None, commit)?;
         self.decided(scope, session);
         Ok(done)
     }
 
-    fn mark(&self, scope: &str, session: &str, mark: &Mark, at: &str) -> Result<(), StoreError> {
-        self.write(SessionOf { scope, session }, |store| store.mark(scope, session, mark, at))?;
+    fn record_mark(
+        &self,
+        scope: &str,
+        session: &str,
+        mark: &JournalMark,
+        at: &str,
+    ) -> Result<(), StoreError> {
+        self.write(SessionOf { scope, session }, |store| {
+            store.record_mark(scope, session, mark, at)
+        })?;
         self.decided(scope, session);
         Ok(())
     }
@@ -173,13 +198,13 @@ impl Journal for FallbackStore {
         self.memory.learn(scope, about, lesson)
     }
 
-    fn act(&self, scope: &str, session: &str, acts: &[Acted]) -> Result<(), StoreError> {
+    fn act(&self, scope: &str, session: &str, acts: &[RecordedAction]) -> Result<(), StoreError> {
         self.write(SessionOf { scope, session }, |store| store.act(scope, session, acts))?;
         self.decided(scope, session);
         Ok(())
     }
 
-    fn acts(&self, scope: &str, session: &str) -> Result<Vec<Acted>, StoreError> {
+    fn acts(&self, scope: &str, session: &str) -> Result<Vec<RecordedAction>, StoreError> {
         self.read(SessionOf { scope, session }, |store| store.acts(scope, session))
     }
 }

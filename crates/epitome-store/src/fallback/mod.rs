@@ -5,7 +5,7 @@
 //! with all that could still be read of it, and stays there until the process ends: its prompts rest
 //! on decisions that the disk does not know, so going back would change them in the middle. Only one
 //! that nothing was decided of goes back, since its client sends the whole history with the next
-//! request. Called by hosts that keep conversations, in the place of [`Sqlite`].
+//! request. Called by hosts that keep conversations, in the place of [`SqliteStore`].
 
 mod archive;
 mod journal;
@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use epitome_kernel::types::Chain;
-use epitome_kernel::{Batch, Journal, SessionOf, StoreError};
+use epitome_kernel::types::HistoryHash;
+use epitome_kernel::{AppendBatch, Journal, SessionOf, StoreError};
 
 use crate::outage::OutageKind;
-use crate::{Archive, Memory, Sqlite, StoreNews, StoreOutage};
+use crate::{MemoryStore, SessionArchive, SqliteStore, StoreNews, StoreOutage};
 
 /// Numbers of [`epitome_kernel::Journal::seen`] in memory begin here, so that what was read of one of
 /// the two stores is never taken for what the other one says.
@@ -35,8 +35,8 @@ const PATIENCE_IN_OUTAGE: Duration = Duration::from_millis(20);
 /// A store on disk that goes on in memory where the disk fails.
 #[derive(Debug)]
 pub struct FallbackStore {
-    disk: Sqlite,
-    memory: Memory,
+    disk: SqliteStore,
+    memory: MemoryStore,
     state: Mutex<FallbackState>,
 }
 
@@ -60,8 +60,8 @@ struct AwaySession {
 impl FallbackStore {
     /// The same store, with memory behind it. One that was opened for reading alone is an outage from
     /// the beginning.
-    pub fn new(disk: Sqlite) -> Self {
-        let memory = Memory::counting_from(FIRST_SEEN);
+    pub fn new(disk: SqliteStore) -> Self {
+        let memory = MemoryStore::counting_from(FIRST_SEEN);
         disk.wait_at_most(PATIENCE);
         let store = Self { disk, memory, state: Mutex::default() };
         if store.disk.is_read_only() {
@@ -164,7 +164,7 @@ impl FallbackStore {
     fn read<T>(
         &self,
         SessionOf { scope, session }: SessionOf<'_>,
-        work: impl Fn(&dyn Archive) -> Result<T, StoreError>,
+        work: impl Fn(&dyn SessionArchive) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         if !self.is_away(scope, session) {
             match work(&self.disk) {
@@ -179,7 +179,7 @@ impl FallbackStore {
     fn write<T>(
         &self,
         SessionOf { scope, session }: SessionOf<'_>,
-        work: impl Fn(&dyn Archive) -> Result<T, StoreError>,
+        work: impl Fn(&dyn SessionArchive) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         if !self.is_away(scope, session) {
             if self.may_write() {
@@ -199,8 +199,8 @@ impl FallbackStore {
     fn commit_to<T>(
         &self,
         SessionOf { scope, session }: SessionOf<'_>,
-        batch: Option<&Batch>,
-        work: impl Fn(&dyn Archive) -> Result<T, StoreError>,
+        batch: Option<&AppendBatch>,
+        work: impl Fn(&dyn SessionArchive) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         if self.is_away(scope, session) {
             return work(&self.memory);
@@ -218,17 +218,18 @@ impl FallbackStore {
     }
 
     /// Whether the disk is well and knows of no such history: whoever says so is mistaken.
-    fn is_astray(&self, scope: &str, session: &str, after: Chain) -> bool {
-        after != Chain::default() && matches!(self.disk.known(scope, session, &[after]), Ok(None))
+    fn is_astray(&self, scope: &str, session: &str, after: HistoryHash) -> bool {
+        after != HistoryHash::default()
+            && matches!(self.disk.find_deepest(scope, session, &[after]), Ok(None))
     }
 
     /// The same of messages, which may not stand where they say, either.
-    fn goes_astray(&self, scope: &str, session: &str, batch: &Batch) -> bool {
+    fn goes_astray(&self, scope: &str, session: &str, batch: &AppendBatch) -> bool {
         let Some(first) = batch.said.first() else {
             return self.is_astray(scope, session, batch.after);
         };
-        if batch.after == Chain::default() || first.place == 0 {
-            return batch.after != Chain::default() || first.place != 0;
+        if batch.after == HistoryHash::default() || first.place == 0 {
+            return batch.after != HistoryHash::default() || first.place != 0;
         }
         match self.disk.history(scope, session, batch.after, first.place - 1, 2) {
             Ok(end) => end.iter().map(|said| said.chain).ne([batch.after]),
@@ -250,7 +251,7 @@ impl FallbackStore {
     fn both<T>(
         &self,
         scope: &str,
-        work: impl Fn(&dyn Archive) -> Result<Vec<T>, StoreError>,
+        work: impl Fn(&dyn SessionArchive) -> Result<Vec<T>, StoreError>,
     ) -> Result<[Vec<T>; 2], StoreError> {
         let away = if self.has_away(scope) { work(&self.memory)? } else { Vec::new() };
         match work(&self.disk) {

@@ -1,16 +1,18 @@
 //! What left prompts, on disk and in memory.
 //!
 //! Invariant: a search looks into both at once; a disk that cannot be read is an error where the
-//! memory has no answer. Called through [`Store`].
+//! memory has no answer. Called through [`OriginalStore`].
 
-use epitome_kernel::{Blob, Counter, Departure, Excerpt, MissedWord, SessionOf, Store, StoreError};
+use epitome_kernel::{
+    Eviction, Excerpt, MissedWord, OriginalStore, SessionOf, StoreError, StoredText, TokenCounter,
+};
 
 use super::FallbackStore;
 use crate::near::{missed, near};
-use crate::passage::{Kept, answer, joined, pieces};
+use crate::passage::{IndexedPassage, answer, joined, pieces};
 
-impl Store for FallbackStore {
-    fn keep(&self, scope: &str, departure: &Departure) -> Result<(), StoreError> {
+impl OriginalStore for FallbackStore {
+    fn keep(&self, scope: &str, departure: &Eviction) -> Result<(), StoreError> {
         if self.may_write() {
             match self.disk.keep(scope, departure) {
                 Err(error) if self.is_lost(&error) => {}
@@ -20,7 +22,7 @@ impl Store for FallbackStore {
         self.memory.keep(scope, departure)
     }
 
-    fn original(&self, scope: &str, id: &str) -> Result<Blob, StoreError> {
+    fn original(&self, scope: &str, id: &str) -> Result<StoredText, StoreError> {
         match self.memory.original(scope, id) {
             Err(StoreError::Unknown { .. }) => self.disk.original(scope, id),
             found => found,
@@ -32,7 +34,7 @@ impl Store for FallbackStore {
         scope: &str,
         query: &str,
         budget: u64,
-        counter: &dyn Counter,
+        counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         self.search_in(&[scope.to_owned()], query, budget, counter)
     }
@@ -42,7 +44,7 @@ impl Store for FallbackStore {
         of: SessionOf<'_>,
         query: &str,
         budget: u64,
-        counter: &dyn Counter,
+        counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         if !self.has_away(of.scope) {
             return self.disk.search_session(of, query, budget, counter);
@@ -60,7 +62,7 @@ impl Store for FallbackStore {
         scopes: &[String],
         query: &str,
         budget: u64,
-        counter: &dyn Counter,
+        counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         if !scopes.iter().any(|scope| self.has_away(scope)) {
             return self.disk.search_in(scopes, query, budget, counter);
@@ -79,7 +81,11 @@ impl Store for FallbackStore {
 
 impl FallbackStore {
     /// The passages that may answer a query, of both stores.
-    fn candidates(&self, scopes: &[String], query: &str) -> Result<Vec<Kept>, StoreError> {
+    fn candidates(
+        &self,
+        scopes: &[String],
+        query: &str,
+    ) -> Result<Vec<IndexedPassage>, StoreError> {
         let away = self.memory.candidates(scopes);
         let mut all = match self.disk.candidates(scopes, query) {
             Err(error) if away.iter().all(Vec::is_empty) || !self.is_lost(&error) => {

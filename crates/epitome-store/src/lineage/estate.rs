@@ -6,23 +6,23 @@
 use epitome_kernel::types::EntryKey;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Knot, Lineage};
+use super::{MessageForest, MessageNode};
 
 /// The session of a message that is on the way of others and that none of them recorded.
 pub(crate) const NOBODY: i64 = 0;
 
 /// What becomes of the messages that a session recorded.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Estate {
+pub(crate) struct DeletionPlan {
     /// Those that nobody needs.
     pub(crate) gone: FxHashSet<i64>,
     /// Those that somebody needs, with the session that has them from now on.
     pub(crate) left: Vec<(i64, i64)>,
 }
 
-impl Lineage {
+impl MessageForest {
     /// What a session leaves behind. `needed` are messages that other sessions lead to.
-    pub(crate) fn estate(&self, session: i64, needed: &[(i64, i64)]) -> Estate {
+    pub(crate) fn estate(&self, session: i64, needed: &[(i64, i64)]) -> DeletionPlan {
         let mut claims: FxHashMap<i64, i64> = FxHashMap::default();
         let claim = |claims: &mut FxHashMap<i64, i64>, message, session: i64| {
             claims
@@ -33,7 +33,7 @@ impl Lineage {
         for &(message, session) in needed {
             claim(&mut claims, message, session);
         }
-        let mut estate = Estate::default();
+        let mut estate = DeletionPlan::default();
         for knot in self.knots.iter().rev() {
             let heir = match claims.get(&knot.id) {
                 _ if ![session, NOBODY].contains(&knot.session) => Some(knot.session),
@@ -58,12 +58,12 @@ impl Lineage {
     }
 
     /// The tree after a session left.
-    pub(crate) fn after(self, estate: &Estate) -> Self {
+    pub(crate) fn after(self, estate: &DeletionPlan) -> Self {
         let heirs: FxHashMap<i64, i64> = estate.left.iter().copied().collect();
         let knots = self.knots.into_iter().filter(|knot| !estate.gone.contains(&knot.id));
-        let moved = |knot: Knot| {
+        let moved = |knot: MessageNode| {
             let session = heirs.get(&knot.id).copied().unwrap_or(knot.session);
-            Knot { session, ..knot }
+            MessageNode { session, ..knot }
         };
         Self::new(knots.map(moved).collect())
     }

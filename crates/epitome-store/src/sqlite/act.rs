@@ -4,22 +4,22 @@
 //! erased message with that. Called by [`super::journal`], and by [`super::erase`] and
 //! [`super::delete`] when they are to go for good.
 
-use epitome_kernel::types::{Acted, Chain};
+use epitome_kernel::types::{HistoryHash, RecordedAction};
 use rusqlite::{Connection, Row, params};
 
+use super::checksum::{ACT, ScopeChecksum};
 use super::fail::Fail;
-use super::ledger::{ACT, Ledger};
 use super::remove;
-use super::session::SessionId;
-use crate::content::Told;
+use super::session::SessionRowId;
+use crate::content::ErasedContent;
 
 /// Adds acts; `place` is what the session has come to.
 pub(crate) fn add(
     connection: &Connection,
-    ledger: &mut Ledger,
-    session: SessionId,
-    place: Chain,
-    acts: &[Acted],
+    ledger: &mut ScopeChecksum,
+    session: SessionRowId,
+    place: HistoryHash,
+    acts: &[RecordedAction],
 ) -> Result<(), Fail> {
     for act in acts {
         let written =
@@ -34,8 +34,8 @@ pub(crate) fn add(
 pub(crate) fn of_session(
     connection: &Connection,
     scope: i64,
-    session: SessionId,
-) -> Result<Vec<Acted>, Fail> {
+    session: SessionRowId,
+) -> Result<Vec<RecordedAction>, Fail> {
     let mut statement = connection
         .prepare_cached("SELECT id, act FROM act WHERE scope = ?1 AND session = ?2 ORDER BY id")?;
     let mut rows = statement.query(params![scope, session])?;
@@ -47,14 +47,18 @@ pub(crate) fn of_session(
 }
 
 /// Reads an act: its number and what is written of it.
-pub(crate) fn read(row: &Row<'_>) -> Result<Acted, Fail> {
+pub(crate) fn read(row: &Row<'_>) -> Result<RecordedAction, Fail> {
     let (id, written): (i64, String) = (row.get(0)?, row.get(1)?);
     serde_json::from_str(&written)
         .map_err(|error| Fail::damaged(format!("the act {id} cannot be read: {error}")))
 }
 
 /// Deletes the acts, of whatever session, that hold words of what was told.
-pub(crate) fn erase(connection: &Connection, ledger: &mut Ledger, told: &Told) -> Result<(), Fail> {
+pub(crate) fn erase(
+    connection: &Connection,
+    ledger: &mut ScopeChecksum,
+    told: &ErasedContent,
+) -> Result<(), Fail> {
     let mut statement = connection.prepare_cached("SELECT id, act FROM act WHERE scope = ?1")?;
     let mut rows = statement.query([ledger.scope])?;
     let mut gone = Vec::new();
@@ -73,8 +77,8 @@ pub(crate) fn erase(connection: &Connection, ledger: &mut Ledger, told: &Told) -
 /// Deletes all that was done to a session.
 pub(crate) fn forget(
     connection: &Connection,
-    ledger: &mut Ledger,
-    session: SessionId,
+    ledger: &mut ScopeChecksum,
+    session: SessionRowId,
 ) -> rusqlite::Result<()> {
     remove::rows(connection, ledger, &ACT, "session = ?2", params![session])
 }

@@ -4,16 +4,16 @@
 //! content with the message that it became. Called by [`super::journal`] and [`super::archive`],
 //! and by [`super::erase`] and [`super::delete`] when it is to go for good.
 
-use epitome_kernel::types::{Chain, ContentId, EntryKey, Role, SessionInfo, Usage};
-use epitome_kernel::{Answered, Said};
+use epitome_kernel::types::{ContentId, EntryKey, HistoryHash, Role, SessionInfo, TokenUsage};
+use epitome_kernel::{MessageRecord, ResponseRecord};
 use rusqlite::{Connection, Row, ToSql, params};
 
+use super::checksum::{ANSWER, ScopeChecksum};
 use super::fail::Fail;
-use super::ledger::{ANSWER, Ledger};
-use super::session::SessionId;
+use super::session::SessionRowId;
 use super::tree::Owner;
 use super::{remove, tree};
-use crate::content::Told;
+use crate::content::ErasedContent;
 
 /// Selects what [`said`] reads.
 const SAID: &str = "SELECT key, chain, place, raw, text, output, at, bytes, session FROM answer";
@@ -21,9 +21,9 @@ const SAID: &str = "SELECT key, chain, place, raw, text, output, at, bytes, sess
 /// Records an answer.
 pub(crate) fn add(
     connection: &Connection,
-    ledger: &mut Ledger,
-    session: SessionId,
-    answer: &Answered,
+    ledger: &mut ScopeChecksum,
+    session: SessionRowId,
+    answer: &ResponseRecord,
 ) -> Result<(), Fail> {
     let end = tree::end_of(connection, ledger.owner(session), answer.after)?;
     let place = end.map_or(0, |node| node.place + 1);
@@ -32,8 +32,8 @@ pub(crate) fn add(
         Some(_) => answer.bytes.as_ref(),
         None => None,
     };
-    let (key, chain) = (answer.key, answer.key.map(|key| answer.after.then(key)));
-    let Usage { input, cache_read, cache_written, output } = answer.usage;
+    let (key, chain) = (answer.key, answer.key.map(|key| answer.after.append(key)));
+    let TokenUsage { input, cache_read, cache_written, output } = answer.usage;
     ledger.insert(
         connection,
         &ANSWER,
@@ -62,9 +62,9 @@ pub(crate) fn add(
 pub(crate) fn newest(
     connection: &Connection,
     scope: i64,
-    session: SessionId,
-    head: Chain,
-) -> Result<Option<Said>, Fail> {
+    session: SessionRowId,
+    head: HistoryHash,
+) -> Result<Option<MessageRecord>, Fail> {
     let mut statement = connection.prepare_cached(&format!(
         "{SAID} WHERE scope = ?1 AND after = ?2 AND session = ?3 AND key NOT NULL
          ORDER BY id DESC LIMIT 1"
@@ -76,7 +76,7 @@ pub(crate) fn newest(
 /// Adds to the facts of a session what its provider counted.
 pub(crate) fn sum_up(
     connection: &Connection,
-    session: SessionId,
+    session: SessionRowId,
     info: &mut SessionInfo,
 ) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(
@@ -86,7 +86,7 @@ pub(crate) fn sum_up(
     while let Some(row) = rows.next()? {
         let count = |column| row.get::<_, i64>(column).map(|count| count as u64);
         info.answers += 1;
-        info.usage += Usage {
+        info.usage += TokenUsage {
             input: count(0)?,
             cache_read: count(1)?,
             cache_written: count(2)?,
@@ -102,7 +102,7 @@ pub(crate) fn unindexed(
     connection: &Connection,
     scope: i64,
     most: usize,
-) -> Result<Vec<(String, Said)>, Fail> {
+) -> Result<Vec<(String, MessageRecord)>, Fail> {
     let mut statement = connection.prepare_cached(&format!(
         "{SAID} WHERE scope = ?1 AND indexed = 0 AND NOT EXISTS
          (SELECT 1 FROM message WHERE message.scope = answer.scope AND message.chain = answer.chain
@@ -121,7 +121,7 @@ pub(crate) fn unindexed(
 pub(crate) fn is_open(
     connection: &Connection,
     Owner { scope, session }: Owner,
-    chain: Chain,
+    chain: HistoryHash,
 ) -> rusqlite::Result<bool> {
     connection
         .prepare_cached(
@@ -134,9 +134,9 @@ pub(crate) fn is_open(
 /// Remembers that the search knows the answers of a session that end a history.
 pub(crate) fn indexed(
     connection: &Connection,
-    ledger: &mut Ledger,
-    session: SessionId,
-    chain: Chain,
+    ledger: &mut ScopeChecksum,
+    session: SessionRowId,
+    chain: HistoryHash,
 ) -> rusqlite::Result<()> {
     let open = "SELECT id FROM answer
         WHERE scope = ?1 AND chain = ?2 AND session = ?3 AND indexed = 0";
@@ -150,9 +150,9 @@ pub(crate) fn indexed(
 /// what they told, and whether there was one that says it.
 pub(crate) fn erase(
     connection: &Connection,
-    ledger: &mut Ledger,
+    ledger: &mut ScopeChecksum,
     key: EntryKey,
-) -> rusqlite::Result<(Told, bool)> {
+) -> rusqlite::Result<(ErasedContent, bool)> {
     let scope = ledger.scope;
     let same = "SELECT id FROM answer WHERE scope = ?1 AND key = ?2";
     let mut rows = ids(connection, same, params![scope, key.0])?;
@@ -164,7 +164,7 @@ pub(crate) fn erase(
             AND (message.shared = 1 OR answer.session = message.session)
         WHERE message.scope = ?1 AND message.key = ?2 AND message.role = 'assistant'";
     rows.extend(ids(connection, same_place, params![scope, key.0])?);
-    let mut told = Told::default();
+    let mut told = ErasedContent::default();
     for row in rows {
         let (text, bytes): ([u8; 16], Option<Vec<u8>>) = connection
             .prepare_cached("SELECT text, bytes FROM answer WHERE id = ?1")?
@@ -178,8 +178,8 @@ pub(crate) fn erase(
 /// Deletes all that a session got.
 pub(crate) fn forget(
     connection: &Connection,
-    ledger: &mut Ledger,
-    session: SessionId,
+    ledger: &mut ScopeChecksum,
+    session: SessionRowId,
 ) -> rusqlite::Result<()> {
     remove::rows(connection, ledger, &ANSWER, "session = ?2", params![session])
 }
@@ -189,15 +189,15 @@ fn ids(connection: &Connection, sql: &str, values: &[&dyn ToSql]) -> rusqlite::R
 }
 
 /// An answer as the message that it will be.
-fn said(row: &Row<'_>) -> Result<Said, Fail> {
+fn said(row: &Row<'_>) -> Result<MessageRecord, Fail> {
     let key = EntryKey(row.get(0)?);
     let raw: Option<[u8; 16]> = row.get(3)?;
     let bytes: Option<Vec<u8>> = row.get(7)?;
     if raw != bytes.as_deref().map(tree::address) {
         return Err(Fail::damaged(format!("the bytes of the answer {key} are not what was kept")));
     }
-    Ok(Said {
-        chain: Chain(row.get(1)?),
+    Ok(MessageRecord {
+        chain: HistoryHash(row.get(1)?),
         key,
         place: row.get(2)?,
         role: Role::Assistant,

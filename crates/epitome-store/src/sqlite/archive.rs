@@ -1,23 +1,25 @@
 //! The port for people who look after a store, on disk.
 //!
 //! Invariant: listing reads no message; nothing here is on the way of a request. Called through
-//! [`Archive`].
+//! [`SessionArchive`].
 
 use std::collections::BTreeSet;
 
-use crate::{Archive, Finding};
-use epitome_kernel::types::{Chain, EntryKey, Recorded, SessionInfo, Snapshot};
-use epitome_kernel::{Departure, Said, StoreError};
+use crate::{SessionArchive, StoreFinding};
+use epitome_kernel::types::{EntryKey, HistoryHash, RecordedCompaction, SessionInfo, Snapshot};
+use epitome_kernel::{Eviction, MessageRecord, StoreError};
 use rusqlite::{Connection, params};
 
+use super::checksum::{MESSAGE, SESSION, ScopeChecksum};
 use super::fail::Fail;
 use super::journal::number;
-use super::ledger::{Ledger, MESSAGE, SESSION};
-use super::session::SessionId;
+use super::session::SessionRowId;
 use super::tree::Owner;
-use super::{Sqlite, answer, copy, delete, epoch, erase, session, shelf, snapshot, tree};
+use super::{
+    SqliteStore, answer, compaction, copy, delete, erase, passages, session, snapshot, tree,
+};
 
-impl Archive for Sqlite {
+impl SessionArchive for SqliteStore {
     fn scopes(&self) -> Result<Vec<String>, StoreError> {
         self.read(|connection| {
             let mut names = connection.prepare_cached("SELECT name FROM scope ORDER BY name")?;
@@ -56,10 +58,10 @@ impl Archive for Sqlite {
         &self,
         scope: &str,
         name: &str,
-        head: Chain,
+        head: HistoryHash,
         from: u32,
         most: usize,
-    ) -> Result<Vec<Said>, StoreError> {
+    ) -> Result<Vec<MessageRecord>, StoreError> {
         self.read(|connection| {
             let number = number(connection, scope)?;
             let (session, _) = session::named(connection, number, name)?;
@@ -68,7 +70,7 @@ impl Archive for Sqlite {
         })
     }
 
-    fn answer(&self, scope: &str, session: &str) -> Result<Option<Said>, StoreError> {
+    fn answer(&self, scope: &str, session: &str) -> Result<Option<MessageRecord>, StoreError> {
         self.read(|connection| {
             let number = number(connection, scope)?;
             let (id, info) = session::named(connection, number, session)?;
@@ -76,14 +78,23 @@ impl Archive for Sqlite {
         })
     }
 
-    fn epochs_of(&self, scope: &str, session: &str) -> Result<Vec<Recorded>, StoreError> {
+    fn compactions_of_session(
+        &self,
+        scope: &str,
+        session: &str,
+    ) -> Result<Vec<RecordedCompaction>, StoreError> {
         self.read(|connection| {
             let (id, _) = session::named(connection, number(connection, scope)?, session)?;
-            epoch::of_session(connection, id)
+            compaction::of_session(connection, id)
         })
     }
 
-    fn snap(&self, scope: &str, snapshot: &Snapshot, keep: usize) -> Result<(), StoreError> {
+    fn save_snapshot(
+        &self,
+        scope: &str,
+        snapshot: &Snapshot,
+        keep: usize,
+    ) -> Result<(), StoreError> {
         self.record(scope, |connection, ledger| {
             session::named(connection, Some(ledger.scope), &snapshot.session)?;
             snapshot::add(connection, ledger, snapshot, keep)
@@ -97,11 +108,11 @@ impl Archive for Sqlite {
         })
     }
 
-    fn forget_snapshot(&self, scope: &str, id: &str) -> Result<(), StoreError> {
+    fn delete_snapshot(&self, scope: &str, id: &str) -> Result<(), StoreError> {
         self.record(scope, |connection, ledger| snapshot::forget(connection, ledger, id))
     }
 
-    fn rewind(&self, scope: &str, session: &str, head: Chain) -> Result<(), StoreError> {
+    fn set_head(&self, scope: &str, session: &str, head: HistoryHash) -> Result<(), StoreError> {
         self.record(scope, |connection, ledger| {
             let (id, _) = session::named(connection, Some(ledger.scope), session)?;
             let end = tree::end_of(connection, ledger.owner(id), head)?;
@@ -111,7 +122,7 @@ impl Archive for Sqlite {
         })
     }
 
-    fn trash(&self, scope: &str, session: &str, trashed: bool) -> Result<(), StoreError> {
+    fn set_trashed(&self, scope: &str, session: &str, trashed: bool) -> Result<(), StoreError> {
         self.record(scope, |connection, ledger| {
             let (id, _) = session::named(connection, Some(ledger.scope), session)?;
             Ok(ledger.change(connection, &SESSION, id, "trashed = ?2", params![trashed])?)
@@ -139,7 +150,11 @@ impl Archive for Sqlite {
         })
     }
 
-    fn unindexed(&self, scope: &str, most: usize) -> Result<Vec<(String, Said)>, StoreError> {
+    fn unindexed(
+        &self,
+        scope: &str,
+        most: usize,
+    ) -> Result<Vec<(String, MessageRecord)>, StoreError> {
         self.read(|connection| match number(connection, scope)? {
             Some(scope) => {
                 let mut open = tree::unindexed(connection, scope, most)?;
@@ -154,13 +169,13 @@ impl Archive for Sqlite {
         &self,
         scope: &str,
         name: &str,
-        messages: &[Chain],
-        departure: &Departure,
+        messages: &[HistoryHash],
+        departure: &Eviction,
     ) -> Result<(), StoreError> {
-        let many = departure.passages.len() > shelf::PORTION;
+        let many = departure.passages.len() > passages::PORTION;
         self.record(scope, |connection, ledger| {
             let Some(session) = offered(connection, ledger, name, messages)? else { return Ok(()) };
-            shelf::keep(connection, ledger, session, departure)?;
+            passages::keep(connection, ledger, session, departure)?;
             if many { Ok(()) } else { cut(connection, ledger, session, messages) }
         })?;
         if !many {
@@ -176,7 +191,7 @@ impl Archive for Sqlite {
         })
     }
 
-    fn verify(&self, repair: bool) -> Result<Vec<Finding>, StoreError> {
+    fn verify(&self, repair: bool) -> Result<Vec<StoreFinding>, StoreError> {
         self.examine(repair)
     }
 }
@@ -185,10 +200,10 @@ impl Archive for Sqlite {
 /// it was read must not come back by what was made of it; the others are offered again.
 fn offered(
     connection: &Connection,
-    ledger: &Ledger,
+    ledger: &ScopeChecksum,
     name: &str,
-    messages: &[Chain],
-) -> Result<Option<SessionId>, Fail> {
+    messages: &[HistoryHash],
+) -> Result<Option<SessionRowId>, Fail> {
     let found = session::number(connection, ledger.scope, name)?;
     let Some(session) = found else { return Ok(None) };
     let owner = ledger.owner(session);
@@ -207,9 +222,9 @@ fn offered(
 /// Notes that these messages are cut into passages.
 fn cut(
     connection: &Connection,
-    ledger: &mut Ledger,
-    session: SessionId,
-    messages: &[Chain],
+    ledger: &mut ScopeChecksum,
+    session: SessionRowId,
+    messages: &[HistoryHash],
 ) -> Result<(), Fail> {
     for &chain in messages {
         if let Some(node) = tree::find(connection, ledger.owner(session), chain)? {

@@ -3,17 +3,19 @@
 //! Invariant: each of its parts is read by itself: where one is damaged the others are given. Called
 //! by [`crate::FallbackStore`].
 
-use epitome_kernel::types::{Chain, ContentId, EntryKey, Mark, Recorded, SessionInfo, Usage};
-use epitome_kernel::{Answered, Said};
+use epitome_kernel::types::{
+    ContentId, EntryKey, HistoryHash, JournalMark, RecordedCompaction, SessionInfo, TokenUsage,
+};
+use epitome_kernel::{MessageRecord, ResponseRecord};
 use rusqlite::{Connection, params};
 
 use super::fail::Fail;
-use super::session::SessionId;
+use super::session::SessionRowId;
 use super::tree::Owner;
-use super::{Sqlite, act, answer, epoch, journal, memo, session, tree};
+use super::{SqliteStore, act, answer, compaction, journal, memo, session, tree};
 use crate::copied::SessionCopy;
 
-impl Sqlite {
+impl SqliteStore {
     /// What can be read of a session; `None` where there is none, or not even that can be read.
     pub(crate) fn copy_of(&self, scope: &str, name: &str) -> Option<SessionCopy> {
         let copy = self.read(|connection| {
@@ -35,12 +37,13 @@ fn read(connection: &Connection, owner: Owner, info: SessionInfo) -> SessionCopy
     let meter = session::meter(connection, scope, &info.name).ok();
     let newest = answer::newest(connection, scope, id, head).ok().flatten();
     let beside = |table, count| places(connection, table, owner, head, count);
-    let epochs: Vec<Recorded> = epoch::of_session(connection, id).unwrap_or_default();
+    let epochs: Vec<RecordedCompaction> =
+        compaction::of_session(connection, id).unwrap_or_default();
     let acts = act::of_session(connection, scope, id).unwrap_or_default();
     SessionCopy {
         opened: opened(connection, id).unwrap_or(info.messages),
         meter: meter.unwrap_or_default(),
-        rewrites: epoch::rewrites(connection, owner, &keys).unwrap_or_default(),
+        rewrites: compaction::rewrites(connection, owner, &keys).unwrap_or_default(),
         epochs: beside("epoch", epochs.len()).into_iter().zip(epochs).collect(),
         acts: beside("act", acts.len()).into_iter().zip(acts).collect(),
         marks: marks(connection, owner, head).unwrap_or_default(),
@@ -53,7 +56,7 @@ fn read(connection: &Connection, owner: Owner, info: SessionInfo) -> SessionCopy
 }
 
 /// How many of its first messages came without a record of who said them.
-fn opened(connection: &Connection, session: SessionId) -> rusqlite::Result<u32> {
+fn opened(connection: &Connection, session: SessionRowId) -> rusqlite::Result<u32> {
     connection
         .prepare_cached("SELECT opened FROM session WHERE id = ?1")?
         .query_row([session], |row| row.get(0))
@@ -65,9 +68,9 @@ fn places(
     connection: &Connection,
     table: &str,
     Owner { scope, session }: Owner,
-    head: Chain,
+    head: HistoryHash,
     count: usize,
-) -> Vec<Chain> {
+) -> Vec<HistoryHash> {
     let sql = format!("SELECT place FROM {table} WHERE scope = ?1 AND session = ?2 ORDER BY id");
     let read = || -> rusqlite::Result<Vec<Option<[u8; 16]>>> {
         connection
@@ -76,15 +79,15 @@ fn places(
             .collect()
     };
     let known = read().unwrap_or_default().into_iter();
-    let places = known.map(|place| place.map_or(head, Chain));
+    let places = known.map(|place| place.map_or(head, HistoryHash));
     places.chain(std::iter::repeat(head)).take(count).collect()
 }
 
 fn marks(
     connection: &Connection,
     Owner { scope, session }: Owner,
-    head: Chain,
-) -> Result<Vec<(Chain, Mark)>, Fail> {
+    head: HistoryHash,
+) -> Result<Vec<(HistoryHash, JournalMark)>, Fail> {
     let mut statement = connection.prepare_cached(
         "SELECT kind, target, place FROM mark WHERE scope = ?1 AND session = ?2 ORDER BY id",
     )?;
@@ -93,13 +96,13 @@ fn marks(
     while let Some(row) = rows.next()? {
         let target: [u8; 16] = row.get(1)?;
         let mark = match row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)? {
-            "undo" => Mark::Undo(ContentId(target)),
-            "redo" => Mark::Redo(ContentId(target)),
-            "pin" => Mark::Pin(EntryKey(target)),
-            _ => Mark::Unpin(EntryKey(target)),
+            "undo" => JournalMark::Undo(ContentId(target)),
+            "redo" => JournalMark::Redo(ContentId(target)),
+            "pin" => JournalMark::Pin(EntryKey(target)),
+            _ => JournalMark::Unpin(EntryKey(target)),
         };
         let place: Option<[u8; 16]> = row.get(2)?;
-        found.push((place.map_or(head, Chain), mark));
+        found.push((place.map_or(head, HistoryHash), mark));
     }
     Ok(found)
 }
@@ -113,13 +116,13 @@ pub(crate) fn erased(connection: &Connection, scope: i64) -> rusqlite::Result<Ve
 }
 
 /// An answer as it was recorded, but for what the provider counted of its prompt.
-fn answered(after: Chain, said: Said) -> Answered {
-    Answered {
+fn answered(after: HistoryHash, said: MessageRecord) -> ResponseRecord {
+    ResponseRecord {
         after,
         key: Some(said.key),
         bytes: said.bytes,
         text: said.text,
-        usage: Usage { output: said.tokens, ..Usage::default() },
+        usage: TokenUsage { output: said.tokens, ..TokenUsage::default() },
         stop: None,
         at: said.at.unwrap_or_default(),
     }

@@ -19,11 +19,11 @@ const MOST: i32 = 2 * EACH;
 
 /// The copies of a store.
 #[derive(Debug)]
-pub(crate) struct Copying(Arc<Running>);
+pub(crate) struct Copying(Arc<RunningCopy>);
 
 /// The copy that runs, or ran last.
 #[derive(Debug)]
-struct Running {
+struct RunningCopy {
     path: PathBuf,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -39,7 +39,7 @@ impl Copying {
         path: &Path,
         [each, most]: [i32; 2],
     ) -> rusqlite::Result<Self> {
-        let running = Arc::new(Running { path: path.to_owned(), thread: Mutex::default() });
+        let running = Arc::new(RunningCopy { path: path.to_owned(), thread: Mutex::default() });
         let copies = Arc::clone(&running);
         // How many pages the file had after the last commit, and with how many the next copy is due.
         let (mut last, mut due) = (0, each);
@@ -68,7 +68,7 @@ impl Drop for Copying {
     }
 }
 
-impl Running {
+impl RunningCopy {
     /// Begins a copy, unless one runs; says whether it did.
     fn begin(&self) -> bool {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);

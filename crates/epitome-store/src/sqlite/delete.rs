@@ -4,22 +4,24 @@
 //! once for several.
 //! Called by [`super::archive`].
 
-use epitome_kernel::types::{Chain, ContentId, EntryKey};
+use epitome_kernel::types::{ContentId, EntryKey, HistoryHash};
 use rusqlite::{Connection, OptionalExtension, params};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::checksum::{
+    BLOB, BRANCH, HELD, MARK, MESSAGE, REWRITE, SESSION, SNAPSHOT, ScopeChecksum,
+};
 use super::fail::Fail;
 use super::inherit::Hand;
-use super::ledger::{BLOB, BRANCH, HELD, Ledger, MARK, MESSAGE, REWRITE, SESSION, SNAPSHOT};
-use super::session::SessionId;
-use super::{act, answer, memo, remove, shelf, tree};
+use super::session::SessionRowId;
+use super::{act, answer, memo, passages, remove, tree};
 use crate::content;
-use crate::lineage::{Estate, Lineage, NOBODY};
+use crate::lineage::{DeletionPlan, MessageForest, NOBODY};
 
 /// Deletes a session; gives how many messages went.
 pub(crate) fn session(
     connection: &Connection,
-    ledger: &mut Ledger,
+    ledger: &mut ScopeChecksum,
     name: &str,
 ) -> Result<u32, Fail> {
     let (doomed, _) = super::session::named(connection, Some(ledger.scope), name)?;
@@ -31,7 +33,7 @@ pub(crate) fn session(
     let before = remove::lineage(connection, ledger.scope)?;
     let estate = before.estate(doomed, &needed(connection, ledger.scope)?);
     let after = before.after(&estate);
-    let mut will = Will { connection, ledger, doomed };
+    let mut will = DeletionRun { connection, ledger, doomed };
     will.leave(&estate)?;
     let keys = will.bury(&estate)?;
     will.rewrites(&keys, &after)?;
@@ -47,8 +49,8 @@ pub(crate) fn session(
 pub(crate) fn needed(
     connection: &Connection,
     scope: i64,
-) -> rusqlite::Result<Vec<(i64, SessionId)>> {
-    let heads: Vec<([u8; 16], SessionId)> = connection
+) -> rusqlite::Result<Vec<(i64, SessionRowId)>> {
+    let heads: Vec<([u8; 16], SessionRowId)> = connection
         .prepare_cached(
             "SELECT head, id FROM session WHERE scope = ?1
              UNION ALL SELECT snapshot.head, session.id FROM snapshot
@@ -59,7 +61,7 @@ pub(crate) fn needed(
         .collect::<rusqlite::Result<_>>()?;
     let mut needed = Vec::new();
     for (head, session) in heads {
-        let end = tree::on_way(connection, tree::Owner { scope, session }, Chain(head))?;
+        let end = tree::on_way(connection, tree::Owner { scope, session }, HistoryHash(head))?;
         needed.extend(end.map(|node| (node.id, session)));
     }
     Ok(needed)
@@ -69,22 +71,22 @@ pub(crate) fn needed(
 type Id = [u8; 16];
 
 /// A deletion on its way.
-struct Will<'a> {
+struct DeletionRun<'a> {
     connection: &'a Connection,
-    ledger: &'a mut Ledger,
-    doomed: SessionId,
+    ledger: &'a mut ScopeChecksum,
+    doomed: SessionRowId,
 }
 
-impl Will<'_> {
+impl DeletionRun<'_> {
     /// Hands over the messages that stay, with their texts.
-    fn leave(&mut self, estate: &Estate) -> Result<(), Fail> {
+    fn leave(&mut self, estate: &DeletionPlan) -> Result<(), Fail> {
         for &(id, heir) in &estate.left {
             let (text, chain): ([u8; 16], [u8; 16]) = self
                 .connection
                 .prepare_cached("SELECT text, chain FROM message WHERE id = ?1")?
                 .query_row([id], |row| Ok((row.get(0)?, row.get(1)?)))?;
             // Of a history that an older version recorded for several the heir may have its own.
-            let own = tree::find(self.connection, self.ledger.owner(heir), Chain(chain))?;
+            let own = tree::find(self.connection, self.ledger.owner(heir), HistoryHash(chain))?;
             let (owner, set) = match own {
                 Some(_) => (NOBODY, "session = ?2, indexed = 1"),
                 None => (heir, "session = ?2"),
@@ -100,14 +102,14 @@ impl Will<'_> {
     fn hand_over(
         &mut self,
         texts: impl IntoIterator<Item = ContentId>,
-        heir: SessionId,
+        heir: SessionRowId,
     ) -> rusqlite::Result<()> {
         let hand = Hand { connection: self.connection, from: self.doomed, to: heir };
         hand.share(self.ledger, texts)
     }
 
     /// Deletes the messages that nobody needs; gives what they said.
-    fn bury(&mut self, estate: &Estate) -> Result<FxHashSet<EntryKey>, Fail> {
+    fn bury(&mut self, estate: &DeletionPlan) -> Result<FxHashSet<EntryKey>, Fail> {
         let (mut keys, mut raws) = (FxHashSet::default(), FxHashSet::default());
         for &id in &estate.gone {
             let (key, raw): ([u8; 16], Option<[u8; 16]>) = self
@@ -131,8 +133,8 @@ impl Will<'_> {
 
     /// Deletes its rewrites; of those that an older version recorded for all sessions at once, those of
     /// what nobody says any longer.
-    fn rewrites(&mut self, gone: &FxHashSet<EntryKey>, after: &Lineage) -> Result<(), Fail> {
-        let heirs: FxHashMap<EntryKey, SessionId> = after.sayers();
+    fn rewrites(&mut self, gone: &FxHashSet<EntryKey>, after: &MessageForest) -> Result<(), Fail> {
+        let heirs: FxHashMap<EntryKey, SessionRowId> = after.sayers();
         let own = "session = ?2";
         remove::rows(self.connection, self.ledger, &REWRITE, own, params![self.doomed])?;
         let found: Vec<(i64, Id, Id, Id)> = self
@@ -177,7 +179,7 @@ impl Will<'_> {
             .query_map(params![self.ledger.scope, self.doomed], |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?;
         for mark in marks {
-            let nobody = params![shelf::NO_SESSION];
+            let nobody = params![passages::NO_SESSION];
             self.ledger.change(self.connection, &MARK, mark, "session = ?2", nobody)?;
         }
         Ok(())

@@ -7,16 +7,16 @@ use epitome_kernel::types::{ContentId, EntryKey};
 use rusqlite::{Connection, params};
 use rustc_hash::FxHashSet;
 
+use super::checksum::{ERASED, MESSAGE, REWRITE, SESSION, ScopeChecksum};
 use super::fail::Fail;
-use super::ledger::{ERASED, Ledger, MESSAGE, REWRITE, SESSION};
-use super::{act, answer, delete, epoch, memo, remove, tree};
+use super::{act, answer, compaction, delete, memo, remove, tree};
 use crate::content;
-use crate::lineage::Lineage;
+use crate::lineage::MessageForest;
 
 /// Erases all messages that say this; gives how many epochs went.
 pub(crate) fn message(
     connection: &Connection,
-    ledger: &mut Ledger,
+    ledger: &mut ScopeChecksum,
     key: EntryKey,
 ) -> Result<u32, Fail> {
     let scope = ledger.scope;
@@ -41,7 +41,7 @@ pub(crate) fn message(
     act::erase(connection, ledger, &told)?;
     let mut gone = told.addresses();
     gone.extend(departed(connection, scope, key)?);
-    gone.extend(epoch::rewritten(connection, scope, key)?);
+    gone.extend(compaction::rewritten(connection, scope, key)?);
     remove::rows(connection, ledger, &REWRITE, "key = ?2", params![key.0])?;
     let tree = remove::lineage(connection, scope)?;
     for session in tree.hearers(key, &delete::needed(connection, scope)?) {
@@ -90,8 +90,8 @@ fn departed(
 /// Deletes the epochs whose run may hold the message: how many, and the addresses of their texts.
 fn epochs(
     connection: &Connection,
-    ledger: &mut Ledger,
-    tree: &Lineage,
+    ledger: &mut ScopeChecksum,
+    tree: &MessageForest,
     key: EntryKey,
 ) -> Result<(u32, FxHashSet<ContentId>), Fail> {
     let (mut went, mut texts) = (0, FxHashSet::default());
@@ -123,7 +123,7 @@ fn needed(connection: &Connection, scope: i64) -> Result<FxHashSet<ContentId>, F
 /// Takes the titles away that were made of a message.
 fn untitle(
     connection: &Connection,
-    ledger: &mut Ledger,
+    ledger: &mut ScopeChecksum,
     bytes: Option<&[u8]>,
 ) -> rusqlite::Result<()> {
     let titles: Vec<(i64, String)> = connection

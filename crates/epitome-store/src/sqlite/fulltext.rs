@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use crate::query::Query;
-use crate::terms::Terms;
+use crate::terms::TermFilter;
 
 /// Terms of a query that are looked up: the rarest decide, and each costs a pass over its hits.
 const LOOKED_UP: usize = 16;
@@ -19,15 +19,15 @@ const NEAREST: usize = 5;
 const COMPARED: usize = 16;
 
 /// Writes texts as the index holds them.
-pub(crate) struct Index {
+pub(crate) struct FulltextIndex {
     scope: i64,
-    terms: Terms,
+    terms: TermFilter,
 }
 
-impl Index {
+impl FulltextIndex {
     /// The index of one scope.
     pub(crate) fn new(scope: i64) -> Self {
-        Self { scope, terms: Terms::new() }
+        Self { scope, terms: TermFilter::new() }
     }
 
     /// The terms of a text, each followed by a space. Compounds are left to their parts.
@@ -51,7 +51,7 @@ pub(crate) fn proposals(
     scope: i64,
     query: &str,
 ) -> rusqlite::Result<Vec<String>> {
-    let index = Index::new(scope);
+    let index = FulltextIndex::new(scope);
     let demanded = index.terms(&Query::of(query).phrases().join(" "));
     if demanded.is_empty() {
         return Ok(rarest(connection, &index.terms(query))?.into_iter().collect());
@@ -100,7 +100,7 @@ pub(crate) fn nearest(
     let mut near: Vec<String> = Vec::new();
     for word in words {
         let mut compared = 0;
-        Terms::new().each(word, |term| {
+        TermFilter::new().each(word, |term| {
             if compared < COMPARED {
                 let terms = nearest_words(term, &known, NEAREST);
                 near.extend(terms.into_iter().map(|term| format!("\"{begin}{term}\"")));
@@ -158,7 +158,7 @@ fn each_passage(
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let text = row.get_ref(2)?.as_blob().map(String::from_utf8_lossy)?;
-        each(row.get(0)?, &Index::new(row.get(1)?).terms(&text))?;
+        each(row.get(0)?, &FulltextIndex::new(row.get(1)?).terms(&text))?;
     }
     Ok(())
 }

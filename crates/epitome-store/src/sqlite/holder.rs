@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use epitome_kernel::types::Chain;
+use epitome_kernel::types::HistoryHash;
 use epitome_kernel::{Clue, Holder};
 use rusqlite::{Connection, params};
 
 use super::fail::Fail;
-use super::session::SessionId;
+use super::session::SessionRowId;
 use super::tree::{self, Owner};
 use crate::batch;
 
@@ -18,7 +18,7 @@ use crate::batch;
 pub(crate) fn deepest(
     connection: &Connection,
     owner: Owner,
-    chains: &[Chain],
+    chains: &[HistoryHash],
 ) -> Result<Option<usize>, Fail> {
     let found = batch::deepest(chains, |chain| tree::find(connection, owner, chain))?;
     Ok(found.map(|(index, _)| index))
@@ -30,7 +30,7 @@ pub(crate) fn all(
     scope: i64,
     clue: &Clue<'_>,
 ) -> Result<Vec<Holder>, Fail> {
-    let mut found: BTreeMap<SessionId, usize> = BTreeMap::new();
+    let mut found: BTreeMap<SessionRowId, usize> = BTreeMap::new();
     for session in labeled(connection, scope, clue)? {
         let index = deepest(connection, Owner { scope, session }, clue.chains)?;
         found.insert(session, index.map_or(0, |index| index + 1));
@@ -56,7 +56,7 @@ fn labeled(
     connection: &Connection,
     scope: i64,
     clue: &Clue<'_>,
-) -> rusqlite::Result<Vec<SessionId>> {
+) -> rusqlite::Result<Vec<SessionRowId>> {
     let Some(label) = clue.label else { return Ok(Vec::new()) };
     connection
         .prepare_cached(
@@ -71,7 +71,7 @@ fn any(
     connection: &Connection,
     scope: i64,
     clue: &Clue<'_>,
-    chain: Chain,
+    chain: HistoryHash,
 ) -> rusqlite::Result<Option<()>> {
     let found = connection.prepare_cached(&format!("SELECT 1 {HOLDING}"))?.exists(params![
         scope,
@@ -87,8 +87,8 @@ fn holding(
     connection: &Connection,
     scope: i64,
     clue: &Clue<'_>,
-    chain: Chain,
-) -> rusqlite::Result<Vec<SessionId>> {
+    chain: HistoryHash,
+) -> rusqlite::Result<Vec<SessionRowId>> {
     connection
         .prepare_cached(&format!("SELECT session.id {HOLDING} ORDER BY session.id DESC LIMIT 64"))?
         .query_map(params![scope, chain.0, clue.format], |row| row.get(0))?
@@ -105,11 +105,11 @@ fn holder(
     shared: usize,
     clue: &Clue<'_>,
 ) -> Result<Holder, Fail> {
-    let last = shared.checked_sub(1).map_or_else(Chain::default, |last| clue.chains[last]);
+    let last = shared.checked_sub(1).map_or_else(HistoryHash::default, |last| clue.chains[last]);
     let (name, label, head, opened) = connection
         .prepare_cached("SELECT name, label, head, opened FROM session WHERE id = ?1")?
         .query_row([session], |row| {
-            Ok((row.get(0)?, row.get(1)?, Chain(row.get(2)?), row.get::<_, u32>(3)?))
+            Ok((row.get(0)?, row.get(1)?, HistoryHash(row.get(2)?), row.get::<_, u32>(3)?))
         })?;
     let (mut answered, mut has_drawn) = (false, false);
     if let Some(chain) = clue.chains.get(shared) {

@@ -3,24 +3,24 @@
 //! Invariant: nothing that was recorded behind the place comes along, and what comes along is the new
 //! session's own. Called by [`super::journal`].
 
-use epitome_kernel::types::{Chain, ContentId, EntryKey};
+use epitome_kernel::types::{ContentId, EntryKey, HistoryHash};
 use rusqlite::{Connection, params};
 use rustc_hash::FxHashSet;
 
+use super::checksum::{ACT, HELD, MARK, SESSION, ScopeChecksum};
 use super::fail::Fail;
-use super::ledger::{ACT, HELD, Ledger, MARK, SESSION};
-use super::session::SessionId;
-use super::{epoch, memo, session, tree};
+use super::session::SessionRowId;
+use super::{compaction, memo, session, tree};
 use crate::content;
 use crate::marks::Way;
 
 /// Gives a new session what another one had when it came to a place.
 pub(crate) fn up_to(
     connection: &Connection,
-    ledger: &mut Ledger,
-    heir: SessionId,
+    ledger: &mut ScopeChecksum,
+    heir: SessionRowId,
     parent: &str,
-    place: Chain,
+    place: HistoryHash,
 ) -> Result<(), Fail> {
     let (parent, info) = session::named(connection, Some(ledger.scope), parent)?;
     let owner = ledger.owner(parent);
@@ -32,29 +32,29 @@ pub(crate) fn up_to(
     }
     acts(&hand, ledger, &way)?;
     let undone = marks(&hand, ledger, &way)?;
-    let sql = format!("{} FROM epoch WHERE session = ?1 ORDER BY id", epoch::COLUMNS);
+    let sql = format!("{} FROM epoch WHERE session = ?1 ORDER BY id", compaction::COLUMNS);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([parent])?;
     while let Some(row) = rows.next()? {
         let (at, place): (String, Option<[u8; 16]>) = (row.get(15)?, row.get(18)?);
-        let place = place.map(Chain);
+        let place = place.map(HistoryHash);
         if !way.had(place, &at) {
             continue;
         }
-        let known = epoch::recorded(connection, row)?.epoch;
+        let known = compaction::recorded(connection, row)?.epoch;
         hand.share(ledger, content::of_epoch(&known))?;
-        epoch::add(connection, ledger, heir, &known, place)?;
+        compaction::add(connection, ledger, heir, &known, place)?;
         if undone.contains(&known.id.0) {
             let id: i64 = connection
                 .prepare_cached("SELECT id FROM epoch WHERE session = ?1 AND epoch = ?2")?
                 .query_row(params![heir, known.id.0], |row| row.get(0))?;
-            ledger.change(connection, &super::ledger::EPOCH, id, "undone = 1", &[])?;
+            ledger.change(connection, &super::checksum::EPOCH, id, "undone = 1", &[])?;
         }
     }
     let keys: Vec<EntryKey> = said.iter().map(|said| said.key).collect();
-    for rewrite in epoch::rewrites(connection, owner, &keys)? {
+    for rewrite in compaction::rewrites(connection, owner, &keys)? {
         ledger.insert(connection, &HELD, params![rewrite.original.0, heir], &[])?;
-        epoch::rewrite(connection, ledger, heir, &rewrite)?;
+        compaction::rewrite(connection, ledger, heir, &rewrite)?;
     }
     if way.is_whole {
         memo::replace(
@@ -79,15 +79,15 @@ pub(crate) fn up_to(
 /// Lets one session hold what another one holds, so that what names it finds it there.
 pub(crate) struct Hand<'a> {
     pub(crate) connection: &'a Connection,
-    pub(crate) from: SessionId,
-    pub(crate) to: SessionId,
+    pub(crate) from: SessionRowId,
+    pub(crate) to: SessionRowId,
 }
 
 impl Hand<'_> {
     /// Shares those of these texts that the one holds.
     pub(crate) fn share(
         &self,
-        ledger: &mut Ledger,
+        ledger: &mut ScopeChecksum,
         texts: impl IntoIterator<Item = ContentId>,
     ) -> rusqlite::Result<()> {
         for id in texts {
@@ -105,14 +105,14 @@ impl Hand<'_> {
     }
 }
 
-fn acts(hand: &Hand<'_>, ledger: &mut Ledger, way: &Way) -> Result<(), Fail> {
+fn acts(hand: &Hand<'_>, ledger: &mut ScopeChecksum, way: &Way) -> Result<(), Fail> {
     let Hand { connection, from: parent, to: heir } = *hand;
     let sql = "SELECT id, act, place FROM act WHERE scope = ?1 AND session = ?2 ORDER BY id";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params![ledger.scope, parent])?;
     while let Some(row) = rows.next()? {
         let (written, place): (String, Option<[u8; 16]>) = (row.get(1)?, row.get(2)?);
-        if way.had(place.map(Chain), &super::act::read(row)?.at) {
+        if way.had(place.map(HistoryHash), &super::act::read(row)?.at) {
             ledger.insert(connection, &ACT, params![heir, written, place], &[])?;
         }
     }
@@ -120,7 +120,11 @@ fn acts(hand: &Hand<'_>, ledger: &mut Ledger, way: &Way) -> Result<(), Fail> {
 }
 
 /// Gives the epochs that are taken back.
-fn marks(hand: &Hand<'_>, ledger: &mut Ledger, way: &Way) -> Result<FxHashSet<[u8; 16]>, Fail> {
+fn marks(
+    hand: &Hand<'_>,
+    ledger: &mut ScopeChecksum,
+    way: &Way,
+) -> Result<FxHashSet<[u8; 16]>, Fail> {
     let Hand { connection, from: parent, to: heir } = *hand;
     let sql = "SELECT kind, target, at, place FROM mark
         WHERE scope = ?1 AND session = ?2 ORDER BY id";
@@ -130,7 +134,7 @@ fn marks(hand: &Hand<'_>, ledger: &mut Ledger, way: &Way) -> Result<FxHashSet<[u
     while let Some(row) = rows.next()? {
         let (kind, target): (String, [u8; 16]) = (row.get(0)?, row.get(1)?);
         let (at, place): (String, Option<[u8; 16]>) = (row.get(2)?, row.get(3)?);
-        if !way.had(place.map(Chain), &at) {
+        if !way.had(place.map(HistoryHash), &at) {
             continue;
         }
         match &*kind {

@@ -5,28 +5,31 @@
 
 use std::collections::BTreeMap;
 
-use epitome_kernel::types::{Acted, Chain, EntryKey, Epoch, Mark, MeterReading, Rewrite};
+use epitome_kernel::types::{
+    ArrivalRewrite, Compaction, EntryKey, HistoryHash, JournalMark, MeterReading, RecordedAction,
+};
 use epitome_kernel::{
-    Answered, Batch, Beginning, Clue, Commit, Departure, Epochs, Holder, Journal, Met, News,
-    Onward, StoreError,
+    AppendBatch, Beginning, Clue, CommitOutcome, CompactionChanges, CompactionSet, Eviction,
+    HistoryLookup, HistoryQuery, Holder, Journal, ResponseRecord, StoreError,
 };
 use rusqlite::{Connection, OptionalExtension};
 
-use super::crowd::{Record, What};
+use super::checksum::ScopeChecksum;
 use super::fail::Fail;
-use super::ledger::Ledger;
-use super::session::SessionId;
+use super::group_commit::{PendingContent, PendingRecord};
+use super::session::SessionRowId;
 use super::{
-    Sqlite, act, answer, epoch, holder, inherit, lesson, mark, memo, session, shelf, tree,
+    SqliteStore, act, answer, compaction, holder, inherit, lesson, mark, memo, passages, session,
+    tree,
 };
 use crate::batch;
 
-impl Journal for Sqlite {
-    fn known(
+impl Journal for SqliteStore {
+    fn find_deepest(
         &self,
         scope: &str,
         session: &str,
-        chains: &[Chain],
+        chains: &[HistoryHash],
     ) -> Result<Option<usize>, StoreError> {
         self.read(|connection| match owner(connection, scope, session)? {
             Some(owner) => holder::deepest(connection, owner, chains),
@@ -62,18 +65,27 @@ impl Journal for Sqlite {
         })
     }
 
-    fn append(&self, scope: &str, name: &str, batch: &Batch) -> Result<(), StoreError> {
+    fn append(&self, scope: &str, name: &str, batch: &AppendBatch) -> Result<(), StoreError> {
         batch::follows(batch)?;
         let (of, session) = (scope.to_owned(), name.to_owned());
-        self.along(Record { scope: of, session, what: What::Said(batch.clone()) })?;
+        self.along(PendingRecord {
+            scope: of,
+            session,
+            what: PendingContent::Said(batch.clone()),
+        })?;
         // It is recorded by now. A search cuts anew what has no passages.
         drop(self.keep_rest(scope, Some(name), &batch.departure));
         Ok(())
     }
 
-    fn answered(&self, scope: &str, name: &str, answer: &Answered) -> Result<(), StoreError> {
+    fn record_response(
+        &self,
+        scope: &str,
+        name: &str,
+        answer: &ResponseRecord,
+    ) -> Result<(), StoreError> {
         let (scope, session) = (scope.to_owned(), name.to_owned());
-        self.along(Record { scope, session, what: What::Answered(answer.clone()) })
+        self.along(PendingRecord { scope, session, what: PendingContent::Answered(answer.clone()) })
     }
 
     fn rewrites(
@@ -81,53 +93,62 @@ impl Journal for Sqlite {
         scope: &str,
         session: &str,
         keys: &[EntryKey],
-    ) -> Result<Vec<Rewrite>, StoreError> {
+    ) -> Result<Vec<ArrivalRewrite>, StoreError> {
         self.read(|connection| match owner(connection, scope, session)? {
-            Some(owner) => epoch::rewrites(connection, owner, keys),
+            Some(owner) => compaction::rewrites(connection, owner, keys),
             None => Ok(Vec::new()),
         })
     }
 
-    fn epochs(&self, scope: &str, session: &str, keys: &[EntryKey]) -> Result<Epochs, StoreError> {
+    fn compactions(
+        &self,
+        scope: &str,
+        session: &str,
+        keys: &[EntryKey],
+    ) -> Result<CompactionSet, StoreError> {
         self.read(|connection| {
-            let Some(ledger) = Ledger::find(connection, scope)? else {
-                return Ok(Epochs::default());
+            let Some(ledger) = ScopeChecksum::find(connection, scope)? else {
+                return Ok(CompactionSet::default());
             };
             let session = session::number(connection, ledger.scope, session)?;
             epochs(connection, &ledger, session, keys)
         })
     }
 
-    fn meet(&self, scope: &str, history: &Onward<'_>) -> Result<Met, StoreError> {
-        let Onward { session, keys, chains, before, seen } = *history;
+    fn lookup(&self, scope: &str, history: &HistoryQuery<'_>) -> Result<HistoryLookup, StoreError> {
+        let HistoryQuery { session, keys, chains, before, seen } = *history;
         let (new, chains) = (&keys[before..], &chains[before..]);
         self.read(|connection| {
-            let Some(ledger) = Ledger::find(connection, scope)? else {
+            let Some(ledger) = ScopeChecksum::find(connection, scope)? else {
                 let nothing = match seen {
-                    Some(0) => News::Quiet(Vec::new()),
-                    _ => News::Anew(Epochs::default()),
+                    Some(0) => CompactionChanges::Quiet(Vec::new()),
+                    _ => CompactionChanges::Anew(CompactionSet::default()),
                 };
-                return Ok(Met { known: None, rewrites: Vec::new(), epochs: nothing });
+                return Ok(HistoryLookup { known: None, rewrites: Vec::new(), epochs: nothing });
             };
             let session = session::number(connection, ledger.scope, session)?;
-            let owner = ledger.owner(session.unwrap_or(shelf::NO_SESSION));
+            let owner = ledger.owner(session.unwrap_or(passages::NO_SESSION));
             let epochs = match seen {
                 Some(seen) if seen == ledger.seen as u64 => {
-                    News::Quiet(epoch::beginning_with(connection, owner, new)?)
+                    CompactionChanges::Quiet(compaction::beginning_with(connection, owner, new)?)
                 }
-                _ => News::Anew(epochs(connection, &ledger, session, keys)?),
+                _ => CompactionChanges::Anew(epochs(connection, &ledger, session, keys)?),
             };
             if session.is_none() {
-                return Ok(Met { known: None, rewrites: Vec::new(), epochs });
+                return Ok(HistoryLookup { known: None, rewrites: Vec::new(), epochs });
             }
-            let rewrites = epoch::rewrites(connection, owner, new)?;
-            Ok(Met { known: holder::deepest(connection, owner, chains)?, rewrites, epochs })
+            let rewrites = compaction::rewrites(connection, owner, new)?;
+            Ok(HistoryLookup {
+                known: holder::deepest(connection, owner, chains)?,
+                rewrites,
+                epochs,
+            })
         })
     }
 
-    fn seen(&self, scope: &str) -> Result<u64, StoreError> {
+    fn revision(&self, scope: &str) -> Result<u64, StoreError> {
         self.read(|connection| {
-            let ledger = Ledger::find(connection, scope)?;
+            let ledger = ScopeChecksum::find(connection, scope)?;
             Ok(ledger.map_or(0, |ledger| ledger.seen as u64))
         })
     }
@@ -136,28 +157,34 @@ impl Journal for Sqlite {
         &self,
         scope: &str,
         name: &str,
-        epoch: &Epoch,
-        departure: &Departure,
+        epoch: &Compaction,
+        departure: &Eviction,
         seen: u64,
-    ) -> Result<Commit, StoreError> {
+    ) -> Result<CommitOutcome, StoreError> {
         batch::addressed(epoch)?;
         let done = self.record(scope, |connection, ledger| {
             let (session, info) = session::named(connection, Some(ledger.scope), name)?;
             if ledger.seen as u64 != seen {
-                return Ok(Commit::Behind);
+                return Ok(CommitOutcome::Behind);
             }
-            epoch::add(connection, ledger, session, epoch, Some(info.head))?;
-            shelf::keep(connection, ledger, session, departure)?;
+            compaction::add(connection, ledger, session, epoch, Some(info.head))?;
+            passages::keep(connection, ledger, session, departure)?;
             ledger.seen += 1;
-            Ok(Commit::Done(ledger.seen as u64))
+            Ok(CommitOutcome::Done(ledger.seen as u64))
         })?;
-        if let Commit::Done(_) = done {
+        if let CommitOutcome::Done(_) = done {
             drop(self.keep_rest(scope, Some(name), departure));
         }
         Ok(done)
     }
 
-    fn mark(&self, scope: &str, name: &str, mark: &Mark, at: &str) -> Result<(), StoreError> {
+    fn record_mark(
+        &self,
+        scope: &str,
+        name: &str,
+        mark: &JournalMark,
+        at: &str,
+    ) -> Result<(), StoreError> {
         self.record(scope, |connection, ledger| {
             let (session, info) = session::named(connection, Some(ledger.scope), name)?;
             let marked = mark::Marked { mark, place: info.head, at };
@@ -209,14 +236,14 @@ impl Journal for Sqlite {
         })
     }
 
-    fn act(&self, scope: &str, name: &str, acts: &[Acted]) -> Result<(), StoreError> {
+    fn act(&self, scope: &str, name: &str, acts: &[RecordedAction]) -> Result<(), StoreError> {
         self.record(scope, |connection, ledger| {
             let (session, info) = session::named(connection, Some(ledger.scope), name)?;
             act::add(connection, ledger, session, info.head, acts)
         })
     }
 
-    fn acts(&self, scope: &str, name: &str) -> Result<Vec<Acted>, StoreError> {
+    fn acts(&self, scope: &str, name: &str) -> Result<Vec<RecordedAction>, StoreError> {
         self.read(|connection| {
             let Some(scope) = number(connection, scope)? else { return Ok(Vec::new()) };
             match session::find(connection, scope, name)? {
@@ -248,23 +275,25 @@ pub(crate) fn owner(
 /// The epochs of a session whose run begins with one of these entries, and its pins.
 fn epochs(
     connection: &Connection,
-    ledger: &Ledger,
-    session: Option<SessionId>,
+    ledger: &ScopeChecksum,
+    session: Option<SessionRowId>,
     keys: &[EntryKey],
-) -> Result<Epochs, Fail> {
+) -> Result<CompactionSet, Fail> {
     let seen = ledger.seen as u64;
-    let Some(session) = session else { return Ok(Epochs { seen, ..Epochs::default() }) };
+    let Some(session) = session else {
+        return Ok(CompactionSet { seen, ..CompactionSet::default() });
+    };
     let owner = ledger.owner(session);
-    let recorded = epoch::beginning_with(connection, owner, keys)?;
-    Ok(Epochs { recorded, pins: mark::pins(connection, owner)?, seen })
+    let recorded = compaction::beginning_with(connection, owner, keys)?;
+    Ok(CompactionSet { recorded, pins: mark::pins(connection, owner)?, seen })
 }
 
 /// Records what came back.
 pub(crate) fn answered(
     connection: &Connection,
-    ledger: &mut Ledger,
+    ledger: &mut ScopeChecksum,
     name: &str,
-    answer: &Answered,
+    answer: &ResponseRecord,
 ) -> Result<(), Fail> {
     let (session, _) = session::named(connection, Some(ledger.scope), name)?;
     answer::add(connection, ledger, session, answer)
@@ -273,9 +302,9 @@ pub(crate) fn answered(
 /// Records what was said.
 pub(crate) fn append(
     connection: &Connection,
-    ledger: &mut Ledger,
+    ledger: &mut ScopeChecksum,
     name: &str,
-    batch: &Batch,
+    batch: &AppendBatch,
 ) -> Result<(), Fail> {
     let scope = ledger.scope;
     let (session, known) = match session::find(connection, scope, name)? {
@@ -298,9 +327,9 @@ pub(crate) fn append(
     let gone = |key| tree::is_erased(connection, scope, key);
     let (rewrites, departure) = batch::without_erased(batch, gone)?;
     for rewrite in rewrites {
-        epoch::rewrite(connection, ledger, session, rewrite)?;
+        compaction::rewrite(connection, ledger, session, rewrite)?;
     }
-    shelf::keep(connection, ledger, session, &departure)?;
+    passages::keep(connection, ledger, session, &departure)?;
     let head = batch.said.last().map_or(batch.after, |said| said.chain);
     let messages = end.map_or(0, |node| node.place + 1);
     let row = session::SessionRow { id: session, known: &known };

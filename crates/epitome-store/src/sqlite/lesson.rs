@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, params};
 
-use super::ledger::{LESSON, Ledger};
+use super::checksum::{LESSON, ScopeChecksum};
 use super::remove;
 
 /// All that was learned in a scope, by what it is about.
@@ -24,7 +24,7 @@ pub(crate) fn all(
 /// Puts a lesson in the place of the one before.
 pub(crate) fn replace(
     connection: &Connection,
-    ledger: &mut Ledger,
+    ledger: &mut ScopeChecksum,
     about: &str,
     lesson: &str,
 ) -> rusqlite::Result<()> {

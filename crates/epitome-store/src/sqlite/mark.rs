@@ -3,37 +3,37 @@
 //! Invariant: marks are only added; whether an epoch is taken back stands beside it as well, and
 //! the marks can tell it anew. Called by [`super::journal`].
 
-use epitome_kernel::types::{Chain, EntryKey, EpochId, Mark};
+use epitome_kernel::types::{CompactionId, EntryKey, HistoryHash, JournalMark};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::checksum::{EPOCH, MARK, ScopeChecksum};
 use super::fail::Fail;
-use super::ledger::{EPOCH, Ledger, MARK};
-use super::session::SessionId;
+use super::session::SessionRowId;
 use super::tree::Owner;
 use crate::marks;
 
 /// A mark, where its session had come to, and when.
 pub(crate) struct Marked<'a> {
-    pub(crate) mark: &'a Mark,
-    pub(crate) place: Chain,
+    pub(crate) mark: &'a JournalMark,
+    pub(crate) place: HistoryHash,
     pub(crate) at: &'a str,
 }
 
 /// Adds a mark of a session.
 pub(crate) fn add(
     connection: &Connection,
-    ledger: &mut Ledger,
-    session: SessionId,
+    ledger: &mut ScopeChecksum,
+    session: SessionRowId,
     marked: &Marked<'_>,
 ) -> Result<(), Fail> {
     let owner = ledger.owner(session);
     let Marked { mark, place, at } = *marked;
     let (kind, target) = match *mark {
-        Mark::Undo(epoch) => ("undo", turn(connection, ledger, session, epoch, true)?.0),
-        Mark::Redo(epoch) => ("redo", turn(connection, ledger, session, epoch, false)?.0),
-        Mark::Pin(key) => ("pin", key.0),
-        Mark::Unpin(key) if pins(connection, owner)?.contains(&key) => ("unpin", key.0),
-        Mark::Unpin(key) => return Err(marks::unpinned(key).into()),
+        JournalMark::Undo(epoch) => ("undo", turn(connection, ledger, session, epoch, true)?.0),
+        JournalMark::Redo(epoch) => ("redo", turn(connection, ledger, session, epoch, false)?.0),
+        JournalMark::Pin(key) => ("pin", key.0),
+        JournalMark::Unpin(key) if pins(connection, owner)?.contains(&key) => ("unpin", key.0),
+        JournalMark::Unpin(key) => return Err(marks::unpinned(key).into()),
     };
     ledger.insert(connection, &MARK, params![kind, target, session, at, place.0], &[])?;
     ledger.seen += 1;
@@ -43,11 +43,11 @@ pub(crate) fn add(
 /// Takes an epoch back, or does it again.
 fn turn(
     connection: &Connection,
-    ledger: &mut Ledger,
-    session: SessionId,
-    id: EpochId,
+    ledger: &mut ScopeChecksum,
+    session: SessionRowId,
+    id: CompactionId,
     undone: bool,
-) -> Result<EpochId, Fail> {
+) -> Result<CompactionId, Fail> {
     let found: Option<(i64, bool)> = connection
         .prepare_cached(
             "SELECT id, undone FROM epoch WHERE scope = ?1 AND epoch = ?2 AND session = ?3",

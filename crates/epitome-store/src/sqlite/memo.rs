@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, params};
 
-use super::ledger::{Ledger, MEMO};
+use super::checksum::{MEMO, ScopeChecksum};
 use super::remove;
-use super::session::SessionId;
+use super::session::SessionRowId;
 
 /// What was noted of a session, by policy.
 pub(crate) fn of_session(
     connection: &Connection,
     scope: i64,
-    session: SessionId,
+    session: SessionRowId,
 ) -> rusqlite::Result<BTreeMap<String, String>> {
     connection
         .prepare_cached("SELECT policy, memo FROM memo WHERE scope = ?1 AND session = ?2")?
@@ -26,8 +26,8 @@ pub(crate) fn of_session(
 /// Puts these notes in the place of all that there are; what stays the same is not written.
 pub(crate) fn replace(
     connection: &Connection,
-    ledger: &mut Ledger,
-    session: SessionId,
+    ledger: &mut ScopeChecksum,
+    session: SessionRowId,
     memos: &BTreeMap<String, String>,
 ) -> rusqlite::Result<()> {
     let known = of_session(connection, ledger.scope, session)?;
@@ -47,8 +47,8 @@ pub(crate) fn replace(
 /// Deletes all that was noted of a session.
 pub(crate) fn forget(
     connection: &Connection,
-    ledger: &mut Ledger,
-    session: SessionId,
+    ledger: &mut ScopeChecksum,
+    session: SessionRowId,
 ) -> rusqlite::Result<()> {
     remove::rows(connection, ledger, &MEMO, "session = ?2", params![session])
 }

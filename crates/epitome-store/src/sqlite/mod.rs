@@ -6,53 +6,55 @@
 mod act;
 mod answer;
 mod archive;
+mod checksum;
+mod compaction;
 mod copy;
 mod copying;
-mod crowd;
 mod delete;
-mod epoch;
 mod erase;
 mod fail;
 mod file;
 mod fulltext;
+mod group_commit;
 mod holder;
 mod inherit;
 mod journal;
-mod ledger;
 mod lesson;
 mod mark;
 mod memo;
-mod moment;
+mod passages;
 mod presence;
 mod probe;
 mod remove;
 mod schema;
 mod search;
 mod session;
-mod shelf;
 mod snapshot;
-mod tail;
+mod transaction;
 mod tree;
 mod verify;
+mod wal;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use epitome_kernel::{Blob, Counter, Departure, Excerpt, MissedWord, SessionOf, Store, StoreError};
+use epitome_kernel::{
+    Eviction, Excerpt, MissedWord, OriginalStore, SessionOf, StoreError, StoredText, TokenCounter,
+};
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use self::checksum::ScopeChecksum;
 use self::copying::Copying;
-use self::crowd::Crowd;
 use self::fail::{Fail, broken};
-use self::ledger::Ledger;
-use self::moment::Moment;
+use self::group_commit::GroupCommit;
 use self::presence::FilePresence;
-use self::schema::{Refusal, Sync};
+use self::schema::{SchemaRefusal, Sync};
+use self::transaction::StoreTransaction;
 use crate::Durability;
 use crate::near::{missed, near};
-use crate::passage::{Kept, answer, arrivals, joined, pieces};
+use crate::passage::{IndexedPassage, answer, arrivals, joined, pieces};
 use crate::prefix::Prefix;
 
 /// Statements that a connection keeps ready.
@@ -60,11 +62,11 @@ const STATEMENTS: usize = 64;
 
 /// A store in a file.
 #[derive(Debug)]
-pub struct Sqlite {
+pub struct SqliteStore {
     path: PathBuf,
     durability: Sync,
-    link: Mutex<Link>,
-    crowd: Crowd,
+    link: Mutex<StoreConnection>,
+    crowd: GroupCommit,
     presence: FilePresence,
     /// How long whoever has the connection waits for another process, in milliseconds.
     patience: AtomicU64,
@@ -74,14 +76,14 @@ pub struct Sqlite {
 
 /// The connection, and what it waits for.
 #[derive(Debug)]
-struct Link {
+struct StoreConnection {
     connection: Connection,
     sync: Sync,
     /// How long it waits for another process, in milliseconds.
     patience: u64,
 }
 
-impl Sqlite {
+impl SqliteStore {
     /// Opens a store, creating the file (and its folders) if there is none.
     ///
     /// # Errors
@@ -134,7 +136,7 @@ impl Sqlite {
         };
         let sync = if created { Sync::Off } else { durability };
         presence::check_begun(path)?;
-        let loss = tail::loss(path);
+        let loss = wal::loss(path);
         if loss.is_some() {
             let (log, aside) = (file::beside(path, "-wal"), file::beside(path, "-wal.torn"));
             file::set_aside(&log, &aside)
@@ -148,17 +150,17 @@ impl Sqlite {
         };
         let opened = match link(Connection::open_with_flags(path, flags)) {
             // Whoever may not write it may read it.
-            Err(Refusal::Sql(error)) if file::is_settled(path) && is_unwritable(&error) => {
+            Err(SchemaRefusal::Sql(error)) if file::is_settled(path) && is_unwritable(&error) => {
                 link(open_settled(path))
             }
             opened => opened,
         };
         let mut connection = opened.map_err(|refusal| match refusal {
-            Refusal::Newer(error) => error,
-            Refusal::Foreign => {
+            SchemaRefusal::Newer(error) => error,
+            SchemaRefusal::Foreign => {
                 broken(path, "cannot be used", &"it is a database of another program")
             }
-            Refusal::Sql(error) => Fail::Sql(error).at(path, "cannot be opened"),
+            SchemaRefusal::Sql(error) => Fail::Sql(error).at(path, "cannot be opened"),
         })?;
         if let Some(what) = loss {
             // Said aloud once; from then on the verification tells it.
@@ -174,8 +176,8 @@ impl Sqlite {
         Ok(Self {
             path: path.to_owned(),
             durability,
-            link: Mutex::new(Link { connection, sync, patience }),
-            crowd: Crowd::default(),
+            link: Mutex::new(StoreConnection { connection, sync, patience }),
+            crowd: GroupCommit::default(),
             presence: FilePresence::at(path),
             patience: AtomicU64::new(patience),
             _copying: copying,
@@ -187,7 +189,7 @@ impl Sqlite {
         &self,
         scopes: &[String],
         query: &str,
-    ) -> Result<Vec<Vec<Kept>>, StoreError> {
+    ) -> Result<Vec<Vec<IndexedPassage>>, StoreError> {
         self.read(|connection| {
             let of = |scope: &String| search::candidates(connection, scope, query);
             scopes.iter().map(of).collect()
@@ -199,13 +201,13 @@ impl Sqlite {
         &self,
         of: SessionOf<'_>,
         query: &str,
-    ) -> Result<Vec<Kept>, StoreError> {
+    ) -> Result<Vec<IndexedPassage>, StoreError> {
         self.read(|connection| search::candidates_of(connection, of, query))
     }
 
     /// The connection. A panic while it was held rolled its transaction back. Whoever waits for it
     /// gets it before whoever had it for long.
-    fn lock(&self) -> MutexGuard<'_, Link> {
+    fn lock(&self) -> MutexGuard<'_, StoreConnection> {
         let mut link = self.link.lock();
         let patience = self.patience.load(Ordering::Relaxed);
         if link.patience != patience {
@@ -226,20 +228,20 @@ impl Sqlite {
         &self,
         scope: &str,
         session: Option<&str>,
-        departure: &Departure,
+        departure: &Eviction,
     ) -> Result<(), StoreError> {
-        if departure.passages.len() <= shelf::PORTION {
+        if departure.passages.len() <= passages::PORTION {
             return Ok(());
         }
-        let mut rest = arrivals(departure).skip(shelf::PORTION).peekable();
+        let mut rest = arrivals(departure).skip(passages::PORTION).peekable();
         while rest.peek().is_some() {
-            let portion: Vec<_> = rest.by_ref().take(shelf::PORTION).collect();
+            let portion: Vec<_> = rest.by_ref().take(passages::PORTION).collect();
             self.record(scope, |connection, ledger| {
                 let session = match session {
                     Some(name) => session::named(connection, Some(ledger.scope), name)?.0,
-                    None => shelf::NO_SESSION,
+                    None => passages::NO_SESSION,
                 };
-                Ok(shelf::keep_more(connection, ledger, session, &portion)?)
+                Ok(passages::keep_more(connection, ledger, session, &portion)?)
             })?;
         }
         Ok(())
@@ -255,7 +257,7 @@ impl Sqlite {
         &self,
         scope: &str,
         sync: Sync,
-        work: impl FnOnce(&Connection, &mut Ledger) -> Result<T, Fail>,
+        work: impl FnOnce(&Connection, &mut ScopeChecksum) -> Result<T, Fail>,
     ) -> Result<T, StoreError> {
         self.presence.check(&self.path).map_err(|loss| loss.at(&self.path))?;
         let mut link = self.lock();
@@ -266,7 +268,7 @@ impl Sqlite {
     fn record<T>(
         &self,
         scope: &str,
-        work: impl FnOnce(&Connection, &mut Ledger) -> Result<T, Fail>,
+        work: impl FnOnce(&Connection, &mut ScopeChecksum) -> Result<T, Fail>,
     ) -> Result<T, StoreError> {
         self.write(scope, self.durability, work)
     }
@@ -288,7 +290,7 @@ fn in_millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-impl Link {
+impl StoreConnection {
     /// Waits so many milliseconds for another process from now on.
     fn be_patient(&mut self, patience: u64) {
         // Where this fails it waits as long as it did.
@@ -298,7 +300,7 @@ impl Link {
     }
 
     fn read<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T, Fail>) -> Result<T, Fail> {
-        let _moment = Moment::reading(&self.connection)?;
+        let _moment = StoreTransaction::reading(&self.connection)?;
         work(&self.connection)
     }
 
@@ -306,11 +308,11 @@ impl Link {
         &mut self,
         scope: &str,
         sync: Sync,
-        work: impl FnOnce(&Connection, &mut Ledger) -> Result<T, Fail>,
+        work: impl FnOnce(&Connection, &mut ScopeChecksum) -> Result<T, Fail>,
     ) -> Result<T, Fail> {
         self.wait_for(sync)?;
-        let moment = Moment::writing(&self.connection)?;
-        let mut ledger = Ledger::open(&self.connection, scope)?;
+        let moment = StoreTransaction::writing(&self.connection)?;
+        let mut ledger = ScopeChecksum::open(&self.connection, scope)?;
         let result = work(&self.connection, &mut ledger)?;
         ledger.save(&self.connection)?;
         moment.commit()?;
@@ -327,13 +329,13 @@ impl Link {
     }
 }
 
-impl Store for Sqlite {
-    fn keep(&self, scope: &str, departure: &Departure) -> Result<(), StoreError> {
+impl OriginalStore for SqliteStore {
+    fn keep(&self, scope: &str, departure: &Eviction) -> Result<(), StoreError> {
         // The first departure into a new file does not wait for the disk, the following ones do:
         // a power cut may cost what is as good as made again, the crash of a process nothing.
         let sync = self.lock().sync;
         self.write(scope, sync, |connection, ledger| {
-            Ok(shelf::keep(connection, ledger, shelf::NO_SESSION, departure)?)
+            Ok(passages::keep(connection, ledger, passages::NO_SESSION, departure)?)
         })?;
         self.keep_rest(scope, None, departure)?;
         self.lock()
@@ -341,9 +343,9 @@ impl Store for Sqlite {
             .map_err(|error| Fail::Sql(error).at(&self.path, "cannot be written"))
     }
 
-    fn original(&self, scope: &str, id: &str) -> Result<Blob, StoreError> {
+    fn original(&self, scope: &str, id: &str) -> Result<StoredText, StoreError> {
         let prefix = Prefix::parse(id)?;
-        prefix.only(self.read(|connection| shelf::originals(connection, scope, &prefix))?)
+        prefix.only(self.read(|connection| passages::originals(connection, scope, &prefix))?)
     }
 
     fn search(
@@ -351,7 +353,7 @@ impl Store for Sqlite {
         scope: &str,
         query: &str,
         budget: u64,
-        counter: &dyn Counter,
+        counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         let kept = self.read(|connection| search::candidates(connection, scope, query))?;
         Ok(answer(&joined(vec![kept]), query, budget, counter))
@@ -362,7 +364,7 @@ impl Store for Sqlite {
         of: SessionOf<'_>,
         query: &str,
         budget: u64,
-        counter: &dyn Counter,
+        counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         Ok(answer(&self.candidates_of(of, query)?, query, budget, counter))
     }
@@ -372,7 +374,7 @@ impl Store for Sqlite {
         scopes: &[String],
         query: &str,
         budget: u64,
-        counter: &dyn Counter,
+        counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         Ok(answer(&joined(self.candidates(scopes, query)?), query, budget, counter))
     }

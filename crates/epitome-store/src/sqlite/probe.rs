@@ -3,13 +3,13 @@
 //! Invariant: nothing that is kept changes, and nobody waits: neither for another process nor for
 //! records that are being written. Called by [`crate::FallbackStore`] during an outage.
 
-use super::{Sqlite, file, schema};
+use super::{SqliteStore, file, schema};
 
 /// As much as a request with large results records, in bytes: with less room the next one would fail
 /// again.
 const ROOM: usize = 1 << 20;
 
-impl Sqlite {
+impl SqliteStore {
     /// Whether it takes records again: there is room beside it, and a page of it can be written.
     pub(crate) fn takes_more(&self) -> bool {
         if self.presence.check(&self.path).is_err() {

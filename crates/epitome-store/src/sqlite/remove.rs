@@ -4,20 +4,20 @@
 //! Called by [`super::delete`] and [`super::erase`].
 
 use epitome_kernel::StoreError;
-use epitome_kernel::types::{ContentId, EntryKey, Epoch};
+use epitome_kernel::types::{Compaction, ContentId, EntryKey};
 use rusqlite::{Connection, ToSql, params};
 
+use super::checksum::{BLOB, CheckedTable, EPOCH, HELD, PASSAGE, RAW, SNAPSHOT, ScopeChecksum};
 use super::fail::{Fail, broken};
-use super::ledger::{BLOB, EPOCH, HELD, Ledger, PASSAGE, RAW, SNAPSHOT, Table};
-use super::session::SessionId;
-use super::{Sqlite, epoch};
-use crate::lineage::{Knot, Lineage};
+use super::session::SessionRowId;
+use super::{SqliteStore, compaction};
+use crate::lineage::{MessageForest, MessageNode};
 
 /// Deletes the rows of a table that a condition selects; `?1` is the scope.
 pub(crate) fn rows(
     connection: &Connection,
-    ledger: &mut Ledger,
-    table: &Table,
+    ledger: &mut ScopeChecksum,
+    table: &CheckedTable,
     condition: &str,
     values: &[&dyn ToSql],
 ) -> rusqlite::Result<()> {
@@ -37,7 +37,7 @@ pub(crate) fn rows(
 /// Deletes a text, with its passages and the texts that only they have.
 pub(crate) fn text(
     connection: &Connection,
-    ledger: &mut Ledger,
+    ledger: &mut ScopeChecksum,
     id: ContentId,
 ) -> rusqlite::Result<()> {
     let passages: Vec<(i64, [u8; 16])> = connection
@@ -59,7 +59,7 @@ pub(crate) fn text(
 /// Deletes a passage, with the text that only it has.
 pub(crate) fn passage(
     connection: &Connection,
-    ledger: &mut Ledger,
+    ledger: &mut ScopeChecksum,
     row: i64,
     holder: [u8; 16],
 ) -> rusqlite::Result<()> {
@@ -75,7 +75,7 @@ pub(crate) fn passage(
 /// Deletes long encoded messages that no message refers to any longer.
 pub(crate) fn raw(
     connection: &Connection,
-    ledger: &mut Ledger,
+    ledger: &mut ScopeChecksum,
     candidates: impl IntoIterator<Item = [u8; 16]>,
 ) -> rusqlite::Result<()> {
     let mut spare: rustc_hash::FxHashSet<[u8; 16]> = candidates.into_iter().collect();
@@ -95,7 +95,7 @@ pub(crate) fn raw(
 /// Deletes an epoch; snapshots name it no longer, where no other session has it.
 pub(crate) fn epoch(
     connection: &Connection,
-    ledger: &mut Ledger,
+    ledger: &mut ScopeChecksum,
     row: i64,
     id: ContentId,
 ) -> rusqlite::Result<()> {
@@ -114,13 +114,13 @@ pub(crate) fn epoch(
 }
 
 /// The tree of a scope.
-pub(crate) fn lineage(connection: &Connection, scope: i64) -> rusqlite::Result<Lineage> {
+pub(crate) fn lineage(connection: &Connection, scope: i64) -> rusqlite::Result<MessageForest> {
     let knots = connection
         .prepare_cached(
             "SELECT id, parent, session, key FROM message WHERE scope = ?1 ORDER BY id",
         )?
         .query_map([scope], |row| {
-            Ok(Knot {
+            Ok(MessageNode {
                 id: row.get(0)?,
                 parent: row.get(1)?,
                 session: row.get(2)?,
@@ -128,22 +128,22 @@ pub(crate) fn lineage(connection: &Connection, scope: i64) -> rusqlite::Result<L
             })
         })?
         .collect::<rusqlite::Result<_>>()?;
-    Ok(Lineage::new(knots))
+    Ok(MessageForest::new(knots))
 }
 
 /// All epochs of a scope, with their rows and the sessions that recorded them.
 pub(crate) fn epochs(
     connection: &Connection,
     scope: i64,
-) -> Result<Vec<(i64, SessionId, Epoch)>, Fail> {
+) -> Result<Vec<(i64, SessionRowId, Compaction)>, Fail> {
     let mut statement = connection.prepare_cached(&format!(
         "{}, session FROM epoch WHERE scope = ?1 ORDER BY id",
-        epoch::COLUMNS
+        compaction::COLUMNS
     ))?;
     let mut rows = statement.query([scope])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push((row.get(0)?, row.get(20)?, epoch::recorded(connection, row)?.epoch));
+        found.push((row.get(0)?, row.get(20)?, compaction::recorded(connection, row)?.epoch));
     }
     Ok(found)
 }
@@ -155,7 +155,7 @@ pub(crate) fn from_index(connection: &Connection) -> rusqlite::Result<()> {
         .map(|_| ())
 }
 
-impl Sqlite {
+impl SqliteStore {
     /// Empties the write-ahead file, which holds old pages until then.
     ///
     /// # Errors

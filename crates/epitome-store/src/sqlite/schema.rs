@@ -9,7 +9,7 @@ use epitome_kernel::StoreError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
-use super::{ledger, shelf};
+use super::{checksum, passages};
 
 /// Marks a database as a store of Epitome ("Epit").
 const APPLICATION: i64 = 0x4570_6974;
@@ -321,7 +321,7 @@ impl Sync {
 }
 
 /// Why a database is not used.
-pub(crate) enum Refusal {
+pub(crate) enum SchemaRefusal {
     /// The port's own error.
     Newer(StoreError),
     /// It belongs to another program.
@@ -330,14 +330,14 @@ pub(crate) enum Refusal {
     Sql(rusqlite::Error),
 }
 
-impl From<rusqlite::Error> for Refusal {
+impl From<rusqlite::Error> for SchemaRefusal {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
 }
 
 /// Sets the connection up and brings the tables to this program's version.
-pub(crate) fn prepare(connection: &mut Connection, sync: Sync) -> Result<(), Refusal> {
+pub(crate) fn prepare(connection: &mut Connection, sync: Sync) -> Result<(), SchemaRefusal> {
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "secure_delete", true)?;
     // Else some statements are prepared anew with each value that is bound to them.
@@ -347,10 +347,10 @@ pub(crate) fn prepare(connection: &mut Connection, sync: Sync) -> Result<(), Ref
     let moment = connection.transaction()?;
     let found = state(&moment)?;
     drop(moment);
-    if found == State::Current {
+    if found == SchemaState::Current {
         return Ok(());
     }
-    if found == State::Empty {
+    if found == SchemaState::Empty {
         // Lasts in the file; needs to be alone with it, so it is done once only.
         insist(|| connection.pragma_update(None, "journal_mode", "WAL"))?;
     }
@@ -381,29 +381,29 @@ fn insist(work: impl Fn() -> rusqlite::Result<()>) -> rusqlite::Result<()> {
 }
 
 /// Runs the migrations that are missing; another process may have run them meanwhile.
-fn migrate(connection: &mut Connection) -> Result<(), Refusal> {
+fn migrate(connection: &mut Connection) -> Result<(), SchemaRefusal> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let done = match state(&transaction)? {
-        State::Empty => 0,
-        State::Older(version) => version,
-        State::Current => return Ok(()),
+        SchemaState::Empty => 0,
+        SchemaState::Older(version) => version,
+        SchemaState::Current => return Ok(()),
     };
     for step in &MIGRATIONS[done..] {
         transaction.execute_batch(step)?;
     }
     if done < LEDGER {
-        ledger::begin(&transaction)?;
+        checksum::begin(&transaction)?;
     } else if done < METERED {
-        let gone = (done >= WHOLE).then_some(&ledger::SESSION_UNMETERED);
-        let is_wider = |table: &ledger::Table| match table.name {
+        let gone = (done >= WHOLE).then_some(&checksum::SESSION_UNMETERED);
+        let is_wider = |table: &checksum::CheckedTable| match table.name {
             "session" => true,
             "passage" => done < OWNED,
             _ => done < WHOLE,
         };
-        ledger::widen(&transaction, is_wider, gone)?;
+        checksum::widen(&transaction, is_wider, gone)?;
     }
     if (LEDGER..OWNED).contains(&done) {
-        shelf::offer_shared(&transaction)?;
+        passages::offer_shared(&transaction)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION)?;
     transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
@@ -412,7 +412,7 @@ fn migrate(connection: &mut Connection) -> Result<(), Refusal> {
 
 /// What a database is to this program.
 #[derive(Debug, PartialEq)]
-enum State {
+enum SchemaState {
     /// Nothing is in it yet.
     Empty,
     /// A store of an older schema.
@@ -421,17 +421,17 @@ enum State {
     Current,
 }
 
-fn state(connection: &Connection) -> Result<State, Refusal> {
+fn state(connection: &Connection) -> Result<SchemaState, SchemaRefusal> {
     let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     if number("application_id")? != APPLICATION {
         let tables = connection.prepare("SELECT 1 FROM sqlite_schema")?.exists([])?;
-        return if tables { Err(Refusal::Foreign) } else { Ok(State::Empty) };
+        return if tables { Err(SchemaRefusal::Foreign) } else { Ok(SchemaState::Empty) };
     }
     let (found, known) = (number("user_version")?, MIGRATIONS.len());
     match usize::try_from(found) {
-        Ok(version) if version < known => Ok(State::Older(version)),
-        Ok(version) if version == known => Ok(State::Current),
-        _ => Err(Refusal::Newer(StoreError::Newer { found, known: known as i64 })),
+        Ok(version) if version < known => Ok(SchemaState::Older(version)),
+        Ok(version) if version == known => Ok(SchemaState::Current),
+        _ => Err(SchemaRefusal::Newer(StoreError::Newer { found, known: known as i64 })),
     }
 }
 

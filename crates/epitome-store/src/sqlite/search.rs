@@ -11,8 +11,8 @@ use rusqlite::{Connection, OptionalExtension, ToSql, params};
 use rustc_hash::FxHashMap;
 
 use super::fail::Fail;
-use super::{fulltext, session, shelf};
-use crate::passage::{Kept, Places};
+use super::{fulltext, passages, session};
+use crate::passage::{IndexedPassage, Places};
 
 /// Passages of one scope that are all ranked; of more, the full-text index proposes some.
 const RANKED_WHOLE: i64 = 5_000;
@@ -29,9 +29,9 @@ pub(crate) fn candidates(
     connection: &Connection,
     scope: &str,
     query: &str,
-) -> Result<Vec<Kept>, Fail> {
+) -> Result<Vec<IndexedPassage>, Fail> {
     let Some((scope, count)) = size(connection, scope)? else { return Ok(Vec::new()) };
-    let mut pile = Shelf { connection, scope, texts: FxHashMap::default() };
+    let mut pile = PassageReader { connection, scope, texts: FxHashMap::default() };
     pile.worth(count, "SELECT id FROM passage WHERE scope = ?1", &[], query)
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn candidates_of(
     connection: &Connection,
     of: SessionOf<'_>,
     query: &str,
-) -> Result<Vec<Kept>, Fail> {
+) -> Result<Vec<IndexedPassage>, Fail> {
     let Some((scope, _)) = size(connection, of.scope)? else { return Ok(Vec::new()) };
     let Some(session) = session::number(connection, scope, of.session)? else {
         return Ok(Vec::new());
@@ -48,7 +48,7 @@ pub(crate) fn candidates_of(
     let count = connection
         .prepare_cached("SELECT count(*) FROM passage WHERE scope = ?1 AND session = ?2")?
         .query_row(params![scope, session], |row| row.get(0))?;
-    let mut pile = Shelf { connection, scope, texts: FxHashMap::default() };
+    let mut pile = PassageReader { connection, scope, texts: FxHashMap::default() };
     let own = "SELECT id FROM passage WHERE scope = ?1 AND session = ?2";
     pile.worth(count, own, params![session], query)
 }
@@ -59,7 +59,7 @@ pub(crate) fn vicinity(
     connection: &Connection,
     scope: &str,
     missed: &[String],
-) -> Result<Vec<Kept>, Fail> {
+) -> Result<Vec<IndexedPassage>, Fail> {
     let Some((scope, count)) = size(connection, scope)? else { return Ok(Vec::new()) };
     if count <= RANKED_WHOLE {
         return Ok(Vec::new());
@@ -67,7 +67,7 @@ pub(crate) fn vicinity(
     let Some(expression) = fulltext::nearest(connection, scope, missed)? else {
         return Ok(Vec::new());
     };
-    let mut pile = Shelf { connection, scope, texts: FxHashMap::default() };
+    let mut pile = PassageReader { connection, scope, texts: FxHashMap::default() };
     let values = params![scope, rusqlite::types::Null, expression, VICINITY];
     pile.shown(|pile| pile.load(HOLDING, values))
 }
@@ -90,13 +90,13 @@ fn size(connection: &Connection, scope: &str) -> rusqlite::Result<Option<(i64, i
 }
 
 /// Reads passages of one scope; every text that holds some is read once.
-struct Shelf<'a> {
+struct PassageReader<'a> {
     connection: &'a Connection,
     scope: i64,
     texts: FxHashMap<[u8; 16], String>,
 }
 
-impl Shelf<'_> {
+impl PassageReader<'_> {
     /// Of the passages that `all` selects, so many, those that are worth ranking: all where they are
     /// few, else the newest and those that the full-text index proposes. `?1` is the scope, `more`
     /// are the values behind it.
@@ -106,7 +106,7 @@ impl Shelf<'_> {
         all: &str,
         more: &[&dyn ToSql],
         query: &str,
-    ) -> Result<Vec<Kept>, Fail> {
+    ) -> Result<Vec<IndexedPassage>, Fail> {
         let scope = self.scope;
         let mut values: Vec<&dyn ToSql> = vec![&scope];
         values.extend(more);
@@ -129,16 +129,20 @@ impl Shelf<'_> {
     /// What `load` finds, but for what only sessions in the trash hold.
     fn shown(
         &mut self,
-        load: impl FnOnce(&mut Self) -> rusqlite::Result<Vec<Kept>>,
-    ) -> Result<Vec<Kept>, Fail> {
+        load: impl FnOnce(&mut Self) -> rusqlite::Result<Vec<IndexedPassage>>,
+    ) -> Result<Vec<IndexedPassage>, Fail> {
         let mut kept = load(self)?;
-        let trashed = shelf::trashed(self.connection, self.scope)?;
+        let trashed = passages::trashed(self.connection, self.scope)?;
         kept.retain(|one| !trashed.contains(&one.original));
         Ok(kept)
     }
 
     /// The passages with the ids that a query selects; `?1` is the scope.
-    fn load(&mut self, chosen: &str, values: &[&dyn ToSql]) -> rusqlite::Result<Vec<Kept>> {
+    fn load(
+        &mut self,
+        chosen: &str,
+        values: &[&dyn ToSql],
+    ) -> rusqlite::Result<Vec<IndexedPassage>> {
         let mut statement = self.connection.prepare_cached(&format!(
             "SELECT id, original, source, holder, start, length, text_id, session,
                  (SELECT max(id) FROM passage AS before WHERE before.scope = ?1
@@ -158,7 +162,7 @@ impl Shelf<'_> {
             let span = (holder == original.0).then_some(range);
             let (id, source) = (ContentId(row.get(6)?), row.get(2)?);
             let also = Vec::new();
-            kept.push(Kept { id, order, original, source, also, span, text });
+            kept.push(IndexedPassage { id, order, original, source, also, span, text });
         }
         Ok(kept)
     }

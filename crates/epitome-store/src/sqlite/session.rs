@@ -3,16 +3,16 @@
 //! Invariant: a row says all that a list of sessions shows, so that listing reads no message.
 //! Called by [`super::journal`] and [`super::archive`].
 
-use epitome_kernel::types::{Chain, MeterReading, SessionInfo, Usage};
-use epitome_kernel::{Batch, Beginning, StoreError};
+use epitome_kernel::types::{HistoryHash, MeterReading, SessionInfo, TokenUsage};
+use epitome_kernel::{AppendBatch, Beginning, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
+use super::checksum::{SESSION, ScopeChecksum};
 use super::fail::Fail;
-use super::ledger::{Ledger, SESSION};
 use epitome_kernel::nearest;
 
 /// The number of a session in the database.
-pub(crate) type SessionId = i64;
+pub(crate) type SessionRowId = i64;
 
 /// Selects what [`info`] reads.
 const INFO: &str = "SELECT id, name, title, format, model, started, last, head, messages, turns, \
@@ -28,7 +28,7 @@ const MESSAGES: &str =
 const REQUEST: &str = "trashed = 0, turns = ?9, came = ?10, sent = ?11, all_came = ?12, all_sent = ?13, \
     size = ?14, meter = ?15";
 
-fn info(row: &Row<'_>) -> rusqlite::Result<(SessionId, SessionInfo)> {
+fn info(row: &Row<'_>) -> rusqlite::Result<(SessionRowId, SessionInfo)> {
     let count = |column| row.get::<_, i64>(column).map(|count| count as u64);
     Ok((
         row.get(0)?,
@@ -39,7 +39,7 @@ fn info(row: &Row<'_>) -> rusqlite::Result<(SessionId, SessionInfo)> {
             model: row.get(4)?,
             started: row.get(5)?,
             last: row.get(6)?,
-            head: Chain(row.get(7)?),
+            head: HistoryHash(row.get(7)?),
             messages: row.get(8)?,
             turns: count(9)?,
             tokens: [count(10)?, count(11)?],
@@ -50,7 +50,7 @@ fn info(row: &Row<'_>) -> rusqlite::Result<(SessionId, SessionInfo)> {
             label: row.get(17)?,
             // Summed up only where somebody looks: see `answer`.
             answers: 0,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
         },
     ))
 }
@@ -60,7 +60,7 @@ pub(crate) fn find(
     connection: &Connection,
     scope: i64,
     name: &str,
-) -> rusqlite::Result<Option<(SessionId, SessionInfo)>> {
+) -> rusqlite::Result<Option<(SessionRowId, SessionInfo)>> {
     connection
         .prepare_cached(&format!("{INFO} WHERE scope = ?1 AND name = ?2"))?
         .query_row(params![scope, name], info)
@@ -72,7 +72,7 @@ pub(crate) fn number(
     connection: &Connection,
     scope: i64,
     name: &str,
-) -> rusqlite::Result<Option<SessionId>> {
+) -> rusqlite::Result<Option<SessionRowId>> {
     connection
         .prepare_cached("SELECT id FROM session WHERE scope = ?1 AND name = ?2")?
         .query_row(params![scope, name], |row| row.get(0))
@@ -88,7 +88,7 @@ pub(crate) fn named(
     connection: &Connection,
     scope: Option<i64>,
     name: &str,
-) -> Result<(SessionId, SessionInfo), Fail> {
+) -> Result<(SessionRowId, SessionInfo), Fail> {
     let found = scope.map(|scope| find(connection, scope, name)).transpose()?.flatten();
     if let Some(found) = found {
         return Ok(found);
@@ -108,7 +108,7 @@ pub(crate) fn list(
     skip: usize,
     most: usize,
     trashed: bool,
-) -> rusqlite::Result<Vec<(SessionId, SessionInfo)>> {
+) -> rusqlite::Result<Vec<(SessionRowId, SessionInfo)>> {
     let bound = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     connection
         .prepare_cached(&format!(
@@ -120,7 +120,7 @@ pub(crate) fn list(
 }
 
 /// The name of a session.
-pub(crate) fn name(connection: &Connection, id: SessionId) -> rusqlite::Result<String> {
+pub(crate) fn name(connection: &Connection, id: SessionRowId) -> rusqlite::Result<String> {
     connection
         .prepare_cached("SELECT name FROM session WHERE id = ?1")?
         .query_row([id], |row| row.get(0))
@@ -129,12 +129,12 @@ pub(crate) fn name(connection: &Connection, id: SessionId) -> rusqlite::Result<S
 /// Adds an empty session.
 pub(crate) fn begin(
     connection: &Connection,
-    ledger: &mut Ledger,
+    ledger: &mut ScopeChecksum,
     name: &str,
     beginning: &Beginning,
     at: &str,
-) -> rusqlite::Result<SessionId> {
-    let none = Chain::default().0;
+) -> rusqlite::Result<SessionRowId> {
+    let none = HistoryHash::default().0;
     ledger.insert(
         connection,
         &SESSION,
@@ -169,7 +169,7 @@ pub(crate) fn begin(
 #[derive(Clone, Copy)]
 pub(crate) struct HistoryEnd {
     /// Its newest message.
-    pub(crate) head: Chain,
+    pub(crate) head: HistoryHash,
     /// How many messages lead to it, with that.
     pub(crate) messages: u32,
 }
@@ -177,16 +177,16 @@ pub(crate) struct HistoryEnd {
 /// A session as its row has it.
 #[derive(Clone, Copy)]
 pub(crate) struct SessionRow<'a> {
-    pub(crate) id: SessionId,
+    pub(crate) id: SessionRowId,
     pub(crate) known: &'a SessionInfo,
 }
 
 /// Takes over what a batch says of its session, whose history ends there from now on.
 pub(crate) fn advance(
     connection: &Connection,
-    ledger: &mut Ledger,
+    ledger: &mut ScopeChecksum,
     row: SessionRow<'_>,
-    batch: &Batch,
+    batch: &AppendBatch,
     end: HistoryEnd,
 ) -> rusqlite::Result<()> {
     let SessionRow { id, known } = row;

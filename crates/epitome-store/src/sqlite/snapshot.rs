@@ -4,16 +4,16 @@
 //! [`super::archive`].
 
 use epitome_kernel::StoreError;
-use epitome_kernel::types::{Chain, ContentId, Purpose, Snapshot};
+use epitome_kernel::types::{ContentId, HistoryHash, Snapshot, SnapshotPurpose};
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
+use super::checksum::{SNAPSHOT, ScopeChecksum};
 use super::fail::Fail;
-use super::ledger::{Ledger, SNAPSHOT};
 
 /// Adds a snapshot, and drops the oldest automatic ones of its session until `keep` are left.
 pub(crate) fn add(
     connection: &Connection,
-    ledger: &mut Ledger,
+    ledger: &mut ScopeChecksum,
     snapshot: &Snapshot,
     keep: usize,
 ) -> Result<(), Fail> {
@@ -81,7 +81,7 @@ pub(crate) fn list(
             limit: count(9)?,
             model: row.get(10)?,
             profile: row.get(11)?,
-            head: Chain(row.get(12)?),
+            head: HistoryHash(row.get(12)?),
             epoch: row.get::<_, Option<_>>(13)?.map(ContentId),
         });
     }
@@ -89,7 +89,11 @@ pub(crate) fn list(
 }
 
 /// Deletes a snapshot.
-pub(crate) fn forget(connection: &Connection, ledger: &mut Ledger, id: &str) -> Result<(), Fail> {
+pub(crate) fn forget(
+    connection: &Connection,
+    ledger: &mut ScopeChecksum,
+    id: &str,
+) -> Result<(), Fail> {
     let row = connection
         .prepare_cached("SELECT id FROM snapshot WHERE scope = ?1 AND snapshot = ?2")?
         .query_row(params![ledger.scope, id], |row| row.get(0))
@@ -100,16 +104,16 @@ pub(crate) fn forget(connection: &Connection, ledger: &mut Ledger, id: &str) -> 
     }
 }
 
-fn purpose_name(purpose: Purpose) -> &'static str {
+fn purpose_name(purpose: SnapshotPurpose) -> &'static str {
     match purpose {
-        Purpose::Recovery => "recovery",
-        Purpose::Rollback => "rollback",
-        Purpose::Emergency => "emergency",
+        SnapshotPurpose::Recovery => "recovery",
+        SnapshotPurpose::Rollback => "rollback",
+        SnapshotPurpose::Emergency => "emergency",
     }
 }
 
-fn purpose_of(name: &str) -> Option<Purpose> {
-    [Purpose::Recovery, Purpose::Rollback, Purpose::Emergency]
+fn purpose_of(name: &str) -> Option<SnapshotPurpose> {
+    [SnapshotPurpose::Recovery, SnapshotPurpose::Rollback, SnapshotPurpose::Emergency]
         .into_iter()
         .find(|&purpose| purpose_name(purpose) == name)
 }

@@ -4,13 +4,13 @@
 //! way to any message is one range of each branch on it. Called by [`super::journal`] and
 //! [`super::archive`].
 
-use epitome_kernel::types::{Chain, ContentId, EntryKey, Role};
-use epitome_kernel::{Said, StoreError};
+use epitome_kernel::types::{ContentId, EntryKey, HistoryHash, Role};
+use epitome_kernel::{MessageRecord, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::checksum::{BRANCH, MESSAGE, RAW, ScopeChecksum};
 use super::fail::Fail;
-use super::ledger::{BRANCH, Ledger, MESSAGE, RAW};
-use super::session::SessionId;
+use super::session::SessionRowId;
 
 /// Bytes of an encoded message that fit on a page of the database with the rest of its row: these
 /// stand there, for a second place costs two more pages with every message.
@@ -20,24 +20,24 @@ const SHORT: usize = 3_500;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Owner {
     pub(crate) scope: i64,
-    pub(crate) session: SessionId,
+    pub(crate) session: SessionRowId,
 }
 
 /// Where a message stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Node {
+pub(crate) struct MessagePosition {
     pub(crate) id: i64,
     pub(crate) branch: i64,
     pub(crate) place: u32,
-    pub(crate) session: SessionId,
+    pub(crate) session: SessionRowId,
 }
 
 /// The message of a session that a history ends with.
 pub(crate) fn find(
     connection: &Connection,
     Owner { scope, session }: Owner,
-    chain: Chain,
-) -> rusqlite::Result<Option<Node>> {
+    chain: HistoryHash,
+) -> rusqlite::Result<Option<MessagePosition>> {
     connection
         .prepare_cached(
             "SELECT id, branch, place, session FROM message
@@ -51,8 +51,8 @@ pub(crate) fn find(
 pub(crate) fn on_way(
     connection: &Connection,
     Owner { scope, session }: Owner,
-    chain: Chain,
-) -> rusqlite::Result<Option<Node>> {
+    chain: HistoryHash,
+) -> rusqlite::Result<Option<MessagePosition>> {
     let own = find(connection, Owner { scope, session }, chain)?;
     if own.is_some() {
         return Ok(own);
@@ -66,8 +66,13 @@ pub(crate) fn on_way(
         .optional()
 }
 
-fn node(row: &Row<'_>) -> rusqlite::Result<Node> {
-    Ok(Node { id: row.get(0)?, branch: row.get(1)?, place: row.get(2)?, session: row.get(3)? })
+fn node(row: &Row<'_>) -> rusqlite::Result<MessagePosition> {
+    Ok(MessagePosition {
+        id: row.get(0)?,
+        branch: row.get(1)?,
+        place: row.get(2)?,
+        session: row.get(3)?,
+    })
 }
 
 /// The message that a history ends with; `None` for the empty history.
@@ -78,9 +83,9 @@ fn node(row: &Row<'_>) -> rusqlite::Result<Node> {
 pub(crate) fn end_of(
     connection: &Connection,
     owner: Owner,
-    chain: Chain,
-) -> Result<Option<Node>, Fail> {
-    if chain == Chain::default() {
+    chain: HistoryHash,
+) -> Result<Option<MessagePosition>, Fail> {
+    if chain == HistoryHash::default() {
         return Ok(None);
     }
     match on_way(connection, owner, chain)? {
@@ -94,11 +99,11 @@ pub(crate) fn end_of(
 /// Adds a message behind another one.
 pub(crate) fn add(
     connection: &Connection,
-    ledger: &mut Ledger,
-    session: SessionId,
-    parent: Option<Node>,
-    said: &Said,
-) -> rusqlite::Result<Node> {
+    ledger: &mut ScopeChecksum,
+    session: SessionRowId,
+    parent: Option<MessagePosition>,
+    said: &MessageRecord,
+) -> rusqlite::Result<MessagePosition> {
     let branch = match parent {
         Some(parent) if !taken(connection, parent.branch, said.place)? => parent.branch,
         _ => {
@@ -131,7 +136,7 @@ pub(crate) fn add(
         ],
         params![short],
     )?;
-    Ok(Node { id: connection.last_insert_rowid(), branch, place: said.place, session })
+    Ok(MessagePosition { id: connection.last_insert_rowid(), branch, place: said.place, session })
 }
 
 fn taken(connection: &Connection, branch: i64, place: u32) -> rusqlite::Result<bool> {
@@ -153,14 +158,14 @@ pub(crate) fn is_erased(
 
 /// The address of an encoded message.
 pub(crate) fn address(bytes: &[u8]) -> [u8; 16] {
-    ContentId::of_bytes(bytes).0
+    ContentId::for_bytes(bytes).0
 }
 
 /// The branches on the way to a message, the last one first, each with the places that lie on the
 /// way; only as far up as `from`.
 pub(crate) fn way(
     connection: &Connection,
-    head: Node,
+    head: MessagePosition,
     from: u32,
 ) -> Result<Vec<(i64, u32, u32)>, Fail> {
     let mut statement =
@@ -185,10 +190,10 @@ pub(crate) fn way(
 pub(crate) fn history(
     connection: &Connection,
     owner: Owner,
-    head: Chain,
+    head: HistoryHash,
     from: u32,
     most: usize,
-) -> Result<Vec<Said>, Fail> {
+) -> Result<Vec<MessageRecord>, Fail> {
     let Some(node) = end_of(connection, owner, head)? else { return Ok(Vec::new()) };
     if most == 0 || from > node.place {
         return Ok(Vec::new());
@@ -247,7 +252,7 @@ pub(crate) fn unindexed(
     connection: &Connection,
     scope: i64,
     most: usize,
-) -> Result<Vec<(String, Said)>, Fail> {
+) -> Result<Vec<(String, MessageRecord)>, Fail> {
     let mut statement = connection.prepare_cached(&format!(
         "{SAID} WHERE +message.scope = ?1 AND message.indexed = 0
          AND message.id > (SELECT indexed FROM scope WHERE id = ?1)
@@ -274,7 +279,7 @@ const SAID: &str = "SELECT message.chain, message.key, message.place, message.ro
 /// # Errors
 ///
 /// [`StoreError::Damaged`] for bytes that are not those that were recorded.
-pub(crate) fn said(row: &Row<'_>) -> Result<Said, Fail> {
+pub(crate) fn said(row: &Row<'_>) -> Result<MessageRecord, Fail> {
     let key = EntryKey(row.get(1)?);
     let raw: Option<[u8; 16]> = row.get(4)?;
     let bytes: Option<Vec<u8>> = row.get(9)?;
@@ -285,8 +290,8 @@ pub(crate) fn said(row: &Row<'_>) -> Result<Said, Fail> {
     let Some(role) = role_of(&role) else {
         return Err(Fail::damaged(format!("the message {key} has the role `{role}`")));
     };
-    Ok(Said {
-        chain: Chain(row.get(0)?),
+    Ok(MessageRecord {
+        chain: HistoryHash(row.get(0)?),
         key,
         place: row.get(2)?,
         role,

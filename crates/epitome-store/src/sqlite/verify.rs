@@ -6,15 +6,15 @@
 
 use std::path::Path;
 
-use crate::Finding;
+use crate::StoreFinding;
 use epitome_kernel::StoreError;
-use epitome_kernel::types::{Chain, ContentId, EntryKey, Recorded};
+use epitome_kernel::types::{ContentId, EntryKey, HistoryHash, RecordedCompaction};
 use rusqlite::{Connection, OpenFlags, Row, params};
 use rustc_hash::FxHashMap;
 
+use super::checksum::{self, ScopeChecksum};
 use super::fail::Fail;
-use super::ledger::{self, Ledger};
-use super::{Sqlite, act, epoch, file, fulltext, schema, tree};
+use super::{SqliteStore, act, compaction, file, fulltext, schema, tree};
 
 /// What to do about what cannot be derived.
 const RESTORE: &str = "restore a backup, or export what can be read into a new store";
@@ -26,11 +26,11 @@ const BEYOND: &str = "this cannot be mended: restore a backup, or move the file 
 /// What to do about what can.
 const REPAIR: &str = "run it again with `--repair`";
 
-impl Sqlite {
+impl SqliteStore {
     /// Checks everything, in all scopes.
-    pub(super) fn examine(&self, repair: bool) -> Result<Vec<Finding>, StoreError> {
+    pub(super) fn examine(&self, repair: bool) -> Result<Vec<StoreFinding>, StoreError> {
         let mut link = self.lock();
-        let whole = |connection: &mut Connection| -> Result<Vec<Finding>, Fail> {
+        let whole = |connection: &mut Connection| -> Result<Vec<StoreFinding>, Fail> {
             let behavior = match repair {
                 true => rusqlite::TransactionBehavior::Immediate,
                 false => rusqlite::TransactionBehavior::Deferred,
@@ -41,7 +41,8 @@ impl Sqlite {
             check.attempt("the file", |check| check.end(&self.path));
             check.attempt("the tables", Check::schema);
             check.attempt("the file", Check::torn);
-            let scopes = check.attempt("the scopes", |check| Ok(ledger::scopes(check.connection)?));
+            let scopes =
+                check.attempt("the scopes", |check| Ok(checksum::scopes(check.connection)?));
             for name in scopes.unwrap_or_default() {
                 check.scope(&name);
             }
@@ -60,7 +61,7 @@ impl Sqlite {
     /// # Errors
     ///
     /// [`StoreError::Broken`] where the file cannot be read at all, or is no store.
-    pub fn check(path: &Path, repair: bool) -> Result<Vec<Finding>, StoreError> {
+    pub fn check(path: &Path, repair: bool) -> Result<Vec<StoreFinding>, StoreError> {
         let whole = || Self::open_existing(path)?.examine(repair);
         // An end that is torn is said once; then the store opens, and its records tell it.
         let examined = match whole() {
@@ -73,19 +74,19 @@ impl Sqlite {
         }
     }
 
-    fn diagnose(path: &Path, what: String) -> Result<Vec<Finding>, StoreError> {
+    fn diagnose(path: &Path, what: String) -> Result<Vec<StoreFinding>, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)
             .map_err(|error| Fail::Sql(error).at(path, "cannot be opened"))?;
         let mut check = Check { connection: &connection, repair: false, findings: Vec::new() };
         check.file();
-        for table in ledger::TABLES {
+        for table in checksum::TABLES {
             check.table(table.name);
         }
         if check.findings.is_empty() {
             check.lost(what);
         }
-        let each = |finding| Finding { remedy: BEYOND.to_owned(), ..finding };
+        let each = |finding| StoreFinding { remedy: BEYOND.to_owned(), ..finding };
         Ok(check.findings.into_iter().map(each).collect())
     }
 }
@@ -97,13 +98,13 @@ type ScopeCheck<'a> = fn(&mut Check<'a>, i64) -> Result<(), Fail>;
 struct Check<'a> {
     connection: &'a Connection,
     repair: bool,
-    findings: Vec<Finding>,
+    findings: Vec<StoreFinding>,
 }
 
 impl<'a> Check<'a> {
     /// Names something that cannot be derived.
     fn lost(&mut self, what: String) {
-        self.findings.push(Finding { what, repaired: false, remedy: RESTORE.to_owned() });
+        self.findings.push(StoreFinding { what, repaired: false, remedy: RESTORE.to_owned() });
     }
 
     /// Names something that can; `mend` is asked to where that is wanted.
@@ -116,7 +117,7 @@ impl<'a> Check<'a> {
             mend(self.connection)?;
         }
         let remedy = if self.repair { "" } else { REPAIR }.to_owned();
-        self.findings.push(Finding { what, repaired: self.repair, remedy });
+        self.findings.push(StoreFinding { what, repaired: self.repair, remedy });
         Ok(())
     }
 
@@ -203,7 +204,7 @@ impl<'a> Check<'a> {
     }
 
     fn scope(&mut self, name: &str) {
-        let found = self.attempt(name, |check| Ok(Ledger::find(check.connection, name)?));
+        let found = self.attempt(name, |check| Ok(ScopeChecksum::find(check.connection, name)?));
         let Some(Some(ledger)) = found else { return };
         let scope = ledger.scope;
         let checks: [ScopeCheck<'a>; 8] = [
@@ -252,7 +253,7 @@ impl<'a> Check<'a> {
         for (what, sql) in all {
             self.rows(sql, scope, |check, row| {
                 let id = ContentId(row.get(0)?);
-                if ContentId::of_bytes(row.get_ref(1)?.as_blob().unwrap_or_default()) != id {
+                if ContentId::for_bytes(row.get_ref(1)?.as_blob().unwrap_or_default()) != id {
                     check.lost(format!("the {what} {id} is not what its address says"));
                 }
                 Ok(())
@@ -271,7 +272,7 @@ impl<'a> Check<'a> {
             let range = start as usize..start.saturating_add(length) as usize;
             let text: Option<String> = row.get(4)?;
             let piece = text.as_deref().and_then(|text| text.get(range));
-            if piece.map(ContentId::of) != Some(ContentId(row.get(1)?)) {
+            if piece.map(ContentId::for_text) != Some(ContentId(row.get(1)?)) {
                 let id: i64 = row.get(0)?;
                 check.lost(format!("the passage {id} does not stand in its original"));
             }
@@ -281,18 +282,18 @@ impl<'a> Check<'a> {
 
     /// Every message follows its parent, and its branch says so too.
     fn messages(&mut self, scope: i64) -> Result<(), Fail> {
-        let mut before: FxHashMap<i64, (Chain, i64, u32)> = FxHashMap::default();
+        let mut before: FxHashMap<i64, (HistoryHash, i64, u32)> = FxHashMap::default();
         let sql = "SELECT message.id, chain, message.parent, branch, place, key, raw,
                 iif(message.bytes IS NULL, raw.id, raw), branch.parent, branch.start
             FROM message LEFT JOIN raw ON raw.scope = message.scope AND raw.id = message.raw
             LEFT JOIN branch ON branch.id = message.branch
             WHERE message.scope = ?1 ORDER BY message.id";
         self.rows(sql, scope, |check, row| {
-            let (id, chain) = (row.get::<_, i64>(0)?, Chain(row.get(1)?));
+            let (id, chain) = (row.get::<_, i64>(0)?, HistoryHash(row.get(1)?));
             let (branch, place): (i64, u32) = (row.get(3)?, row.get(4)?);
             let key = EntryKey(row.get(5)?);
             let parent = match row.get::<_, Option<i64>>(2)? {
-                None => Some((Chain::default(), None, None)),
+                None => Some((HistoryHash::default(), None, None)),
                 Some(parent) => before
                     .get(&parent)
                     .map(|&(chain, branch, place)| (chain, Some(branch), Some(place))),
@@ -300,7 +301,7 @@ impl<'a> Check<'a> {
             let (above, start): (Option<i64>, Option<u32>) = (row.get(8)?, row.get(9)?);
             let sound = parent.is_some_and(|(chain_before, branch_before, place_before)| {
                 let begins = start == Some(place) && above == branch_before;
-                chain_before.then(key) == chain
+                chain_before.append(key) == chain
                     && place == place_before.map_or(0, |before| before + 1)
                     && (begins || branch_before == Some(branch) && start < Some(place))
             });
@@ -321,9 +322,9 @@ impl<'a> Check<'a> {
         let sql = "SELECT id, name, head, messages FROM session WHERE scope = ?1";
         self.rows(sql, scope, |check, row| {
             let (id, name): (i64, String) = (row.get(0)?, row.get(1)?);
-            let (head, messages) = (Chain(row.get(2)?), row.get::<_, u32>(3)?);
+            let (head, messages) = (HistoryHash(row.get(2)?), row.get::<_, u32>(3)?);
             let end = tree::on_way(check.connection, tree::Owner { scope, session: id }, head)?;
-            if end.is_none() && head != Chain::default() {
+            if end.is_none() && head != HistoryHash::default() {
                 check.lost(format!("the newest message of the session `{name}` is missing"));
                 return Ok(());
             }
@@ -345,10 +346,10 @@ impl<'a> Check<'a> {
             "SELECT answer.id, after, key, chain, raw IS NOT NULL, bytes IS NOT NULL, session.id
             FROM answer LEFT JOIN session ON session.id = answer.session WHERE answer.scope = ?1";
         self.rows(sql, scope, |check, row| {
-            let (id, after): (i64, _) = (row.get(0)?, Chain(row.get(1)?));
+            let (id, after): (i64, _) = (row.get(0)?, HistoryHash(row.get(1)?));
             let key = row.get::<_, Option<[u8; 16]>>(2)?.map(EntryKey);
-            let chain = row.get::<_, Option<[u8; 16]>>(3)?.map(Chain);
-            if key.map(|key| after.then(key)) != chain {
+            let chain = row.get::<_, Option<[u8; 16]>>(3)?.map(HistoryHash);
+            if key.map(|key| after.append(key)) != chain {
                 check.lost(format!("the answer {id} does not follow the history that it says"));
             }
             let (addressed, there): (bool, bool) = (row.get(4)?, row.get(5)?);
@@ -388,17 +389,18 @@ impl<'a> Check<'a> {
             marked.insert((row.get(0)?, row.get(1)?), row.get(2)?);
             Ok(())
         })?;
-        let sql = format!("{}, session FROM epoch WHERE scope = ?1", epoch::COLUMNS);
+        let sql = format!("{}, session FROM epoch WHERE scope = ?1", compaction::COLUMNS);
         self.rows(&sql, scope, |check, row| {
             let row_id: i64 = row.get(0)?;
-            let Recorded { epoch, undone, .. } = match epoch::recorded(check.connection, row) {
-                Ok(recorded) => recorded,
-                Err(Fail::Port(error)) => {
-                    check.lost(error.to_string());
-                    return Ok(());
-                }
-                Err(fail) => return Err(fail),
-            };
+            let RecordedCompaction { epoch, undone, .. } =
+                match compaction::recorded(check.connection, row) {
+                    Ok(recorded) => recorded,
+                    Err(Fail::Port(error)) => {
+                        check.lost(error.to_string());
+                        return Ok(());
+                    }
+                    Err(fail) => return Err(fail),
+                };
             if epoch.hash() != epoch.id {
                 check.lost(format!("the epoch {} is not what its id says", epoch.id));
             }

@@ -12,9 +12,9 @@
 use std::ops::Range;
 use std::path::Path;
 
-use epitome_kernel::types::{Chain, ContentId, EntryKey, Role};
-use epitome_kernel::{Batch, Journal, Said};
-use epitome_store::{Archive, Sqlite};
+use epitome_kernel::types::{ContentId, EntryKey, HistoryHash, Role};
+use epitome_kernel::{AppendBatch, Journal, MessageRecord};
+use epitome_store::{SessionArchive, SqliteStore};
 
 const SCOPE: &str = "local/default";
 /// The bytes of a journal whose size nobody stated.
@@ -59,19 +59,19 @@ fn check<T>(what: &str, most: u64, work: impl FnOnce() -> T) -> T {
     result
 }
 
-fn said(session: u32, chain: Chain, place: u32, filler: &[u8]) -> Said {
+fn said(session: u32, chain: HistoryHash, place: u32, filler: &[u8]) -> MessageRecord {
     let name = format!("message {place} of session {session} ");
     let mut bytes = name.clone().into_bytes();
     if place.is_multiple_of(2) {
         bytes.extend_from_slice(filler);
     }
-    let key = EntryKey(ContentId::of(&name).0);
-    Said {
-        chain: chain.then(key),
+    let key = EntryKey(ContentId::for_text(&name).0);
+    MessageRecord {
+        chain: chain.append(key),
         key,
         place,
         role: Role::User,
-        text: ContentId::of(&name),
+        text: ContentId::for_text(&name),
         bytes: Some(bytes),
         tokens: 1,
         at: None,
@@ -79,13 +79,14 @@ fn said(session: u32, chain: Chain, place: u32, filler: &[u8]) -> Said {
 }
 
 /// Records sessions; gives the newest message.
-fn fill(store: &Sqlite, sessions: Range<u32>) -> Chain {
+fn fill(store: &SqliteStore, sessions: Range<u32>) -> HistoryHash {
     let filler = vec![b'x'; LONG];
-    let mut chain = Chain::default();
+    let mut chain = HistoryHash::default();
     for session in sessions {
-        chain = Chain::default();
+        chain = HistoryHash::default();
         for first in (0..SESSION).step_by(BATCH as usize) {
-            let mut batch = Batch { after: chain, at: "now".into(), ..Batch::default() };
+            let mut batch =
+                AppendBatch { after: chain, at: "now".into(), ..AppendBatch::default() };
             for place in first..first + BATCH {
                 let next = said(session, chain, place, &filler);
                 chain = next.chain;
@@ -98,8 +99,8 @@ fn fill(store: &Sqlite, sessions: Range<u32>) -> Chain {
 }
 
 /// Opens the journal, which may also read `log` bytes of newest records, and asks it.
-fn ask(path: &Path, sessions: u32, head: Chain, log: u64) {
-    let store = check("open", LITTLE + log, || Sqlite::open_existing(path).unwrap());
+fn ask(path: &Path, sessions: u32, head: HistoryHash, log: u64) {
+    let store = check("open", LITTLE + log, || SqliteStore::open_existing(path).unwrap());
     let listed = check("sessions", LITTLE, || store.sessions(SCOPE, 0, 1_000, true).unwrap());
     assert_eq!(listed.len(), usize::try_from(sessions).unwrap());
     assert_eq!((listed[0].head, listed[0].messages), (head, SESSION));
@@ -118,15 +119,15 @@ fn a_large_journal_is_listed_without_being_read() {
     let sessions = u32::try_from(most.div_ceil(u64::from(SESSION / 2) * LONG as u64)).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("epitome.db");
-    let head = fill(&Sqlite::open(&path).unwrap(), 0..sessions);
+    let head = fill(&SqliteStore::open(&path).unwrap(), 0..sessions);
     let size = path.metadata().unwrap().len();
     println!("{sessions} sessions, {} messages, {} MB", sessions * SESSION, size >> 20);
     assert!(size > most);
     ask(&path, sessions, head, 0);
     // Beside a process that is writing, whose newest records stand in another file.
-    let writer = Sqlite::open_existing(&path).unwrap();
+    let writer = SqliteStore::open_existing(&path).unwrap();
     let head = fill(&writer, sessions..sessions + 1);
-    writer.rewind(SCOPE, &format!("session {sessions}"), head).unwrap();
+    writer.set_head(SCOPE, &format!("session {sessions}"), head).unwrap();
     let log = path.with_extension("db-wal").metadata().unwrap().len();
     println!("beside a writer, {} KB in the write-ahead file", log >> 10);
     assert!(log < LOG, "{log} bytes");

@@ -1,9 +1,9 @@
 //! What every journal must do with acts: keep them as they were done, in their order, and let go of
 //! them with their session and with the message that they quote.
 
-use epitome_kernel::types::{Act, Acted, By, GoalAct, GoalChange};
+use epitome_kernel::types::{Actor, GoalAction, GoalChange, RecordedAction, SessionAction};
 use epitome_kernel::{Journal, StoreError};
-use epitome_store::Sqlite;
+use epitome_store::SqliteStore;
 
 use crate::common::each_archive;
 use crate::talk::{SCOPE, acts, answer, batch, goal, key, say};
@@ -22,9 +22,9 @@ fn acts_come_back_in_their_order() {
         let expected = [&acts()[..], &acts()[1..2]].concat();
         assert_eq!(store.acts(SCOPE, "one").unwrap(), expected);
         assert_eq!(store.acts(SCOPE, "two").unwrap(), acts()[..1]);
-        assert_eq!(store.seen(SCOPE).unwrap(), 3, "each call is seen");
+        assert_eq!(store.revision(SCOPE).unwrap(), 3, "each call is seen");
         store.act(SCOPE, "one", &[]).unwrap();
-        assert_eq!(store.seen(SCOPE).unwrap(), 3, "nothing was done");
+        assert_eq!(store.revision(SCOPE).unwrap(), 3, "nothing was done");
         assert_eq!(store.acts(SCOPE, "none").unwrap(), []);
         assert_eq!(store.acts("elsewhere", "one").unwrap(), []);
         let error = store.act(SCOPE, "on", &acts()).unwrap_err();
@@ -38,11 +38,11 @@ fn acts_come_back_in_their_order() {
 fn acts_outlive_the_process() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("epitome.db");
-    let store = Sqlite::open(&path).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
     say(&store, "one", &[], &["a"]);
     store.act(SCOPE, "one", &acts()).unwrap();
     drop(store);
-    let store = Sqlite::open_existing(&path).unwrap();
+    let store = SqliteStore::open_existing(&path).unwrap();
     assert_eq!(store.acts(SCOPE, "one").unwrap(), acts());
 }
 
@@ -53,7 +53,7 @@ fn acts_go_with_their_session() {
         say(store, "two", &["a"], &["b"]);
         store.act(SCOPE, "one", &acts()).unwrap();
         store.act(SCOPE, "two", &acts()[..1]).unwrap();
-        store.trash(SCOPE, "one", true).unwrap();
+        store.set_trashed(SCOPE, "one", true).unwrap();
         assert_eq!(store.acts(SCOPE, "one").unwrap(), acts(), "it may come back from there");
         store.delete(SCOPE, "one").unwrap();
         say(store, "one", &["a"], &["c"]);
@@ -67,12 +67,17 @@ fn acts_go_with_their_session() {
 fn acts_go_with_the_message_that_they_quote() {
     each_archive(|store| {
         let secret = "the password  is hunter2, keep it";
-        let decided =
-            |by| Acted { by, ..goal(GoalChange::Next { text: "password is  hunter2".into() }) };
+        let decided = |by| RecordedAction {
+            by,
+            ..goal(GoalChange::Next { text: "password is  hunter2".into() })
+        };
         let other = goal(GoalChange::Next { text: "password is hunter3".into() });
-        let ask = Acted { act: Act::Ask { tool: "hunter2".into() }, ..other.clone() };
-        let named =
-            Acted { act: Act::Augment { name: "a/b".into(), active: true }, ..other.clone() };
+        let ask =
+            RecordedAction { act: SessionAction::Ask { tool: "hunter2".into() }, ..other.clone() };
+        let named = RecordedAction {
+            act: SessionAction::Augment { name: "a/b".into(), active: true },
+            ..other.clone()
+        };
         let reason = goal(GoalChange::Decide {
             text: "Say nothing".into(),
             rationale: Some("the password is hunter2".into()),
@@ -80,12 +85,12 @@ fn acts_go_with_the_message_that_they_quote() {
             kind: epitome_kernel::types::DecisionKind::Plain,
         });
         let all = [
-            decided(By::Model),
+            decided(Actor::Model),
             other.clone(),
             reason,
-            decided(By::User),
+            decided(Actor::User),
             ask.clone(),
-            decided(By::Policy("team".into())),
+            decided(Actor::Policy("team".into())),
             named.clone(),
         ];
         say(store, "one", &[], &["a", secret]);
@@ -94,7 +99,7 @@ fn acts_go_with_the_message_that_they_quote() {
         store.act(SCOPE, "two", &all).unwrap();
         store.erase(SCOPE, key(secret)).unwrap();
         // What the user did by hand was not taken from the message.
-        let left = [other, decided(By::User), ask, named];
+        let left = [other, decided(Actor::User), ask, named];
         for session in ["one", "two"] {
             assert_eq!(store.acts(SCOPE, session).unwrap(), left, "{session}");
         }
@@ -107,10 +112,12 @@ fn acts_go_with_the_message_that_they_quote() {
 fn acts_go_with_the_answer_that_they_quote() {
     each_archive(|store| {
         store.append(SCOPE, "one", &batch(&[], &["a"])).unwrap();
-        store.answered(SCOPE, "one", &answer(&["a"], "[NEXT] buy milk")).unwrap();
+        store.record_response(SCOPE, "one", &answer(&["a"], "[NEXT] buy milk")).unwrap();
         let change = GoalChange::Next { text: "buy milk".into() };
-        let act = Act::Goal(GoalAct { goal: Some("g1".into()), change });
-        store.act(SCOPE, "one", &[Acted { act, by: By::Model, at: "now".into() }]).unwrap();
+        let act = SessionAction::Goal(GoalAction { goal: Some("g1".into()), change });
+        store
+            .act(SCOPE, "one", &[RecordedAction { act, by: Actor::Model, at: "now".into() }])
+            .unwrap();
         store.erase(SCOPE, key("[NEXT] buy milk")).unwrap();
         assert_eq!(store.acts(SCOPE, "one").unwrap(), []);
     });

@@ -1,30 +1,30 @@
 //! What every store must do with the answers that came back, run against each of them.
 
-use epitome_kernel::types::{Chain, ContentId, Usage};
-use epitome_kernel::{Departure, Store, StoreError};
-use epitome_store::{Archive, Memory, Sqlite};
+use epitome_kernel::types::{ContentId, HistoryHash, TokenUsage};
+use epitome_kernel::{Eviction, OriginalStore, StoreError};
+use epitome_store::{MemoryStore, SessionArchive, SqliteStore};
 
 use crate::common::{Chars, each_archive};
 use crate::talk::{SCOPE, answer, answer_said, chain, chains, departure, key, say};
 
 /// Both ports of one store.
-trait Both: Archive + Store {}
-impl<T: Archive + Store> Both for T {}
+trait Both: SessionArchive + OriginalStore {}
+impl<T: SessionArchive + OriginalStore> Both for T {}
 
 fn each_store(check: impl Fn(&dyn Both)) {
-    check(&Memory::new());
+    check(&MemoryStore::new());
     let folder = tempfile::tempdir().unwrap();
-    let store = Sqlite::open(&folder.path().join("epitome.db")).unwrap();
+    let store = SqliteStore::open(&folder.path().join("epitome.db")).unwrap();
     check(&store);
     assert_eq!(store.verify(false).unwrap(), []);
 }
 
 fn original(store: &dyn Both, text: &str) -> Option<String> {
-    store.original(SCOPE, &ContentId::of(text).to_string()).ok().map(|blob| blob.text)
+    store.original(SCOPE, &ContentId::for_text(text).to_string()).ok().map(|blob| blob.text)
 }
 
 /// The histories that the search is offered.
-fn open(store: &dyn Archive) -> Vec<Chain> {
+fn open(store: &dyn SessionArchive) -> Vec<HistoryHash> {
     store.unindexed(SCOPE, 99).unwrap().into_iter().map(|(_, said)| said.chain).collect()
 }
 
@@ -33,17 +33,17 @@ fn the_newest_answer_stands_behind_the_newest_message() {
     each_archive(|store| {
         say(store, "one", &[], &["a"]);
         assert_eq!(store.answer(SCOPE, "one").unwrap(), None);
-        store.answered(SCOPE, "one", &answer(&["a"], "b")).unwrap();
+        store.record_response(SCOPE, "one", &answer(&["a"], "b")).unwrap();
         assert_eq!(store.answer(SCOPE, "one").unwrap(), Some(answer_said(&["a"], "b")));
-        store.answered(SCOPE, "one", &answer(&["a"], "c")).unwrap();
+        store.record_response(SCOPE, "one", &answer(&["a"], "c")).unwrap();
         assert_eq!(store.answer(SCOPE, "one").unwrap(), Some(answer_said(&["a"], "c")));
         // It is no message: the history ends where it did, and no prompt is another one by it.
         assert_eq!(store.session(SCOPE, "one").unwrap().messages, 1);
-        assert_eq!(store.known(SCOPE, "one", &chains(&["a", "c"])).unwrap(), Some(0));
-        assert_eq!(store.seen(SCOPE).unwrap(), 0);
+        assert_eq!(store.find_deepest(SCOPE, "one", &chains(&["a", "c"])).unwrap(), Some(0));
+        assert_eq!(store.revision(SCOPE).unwrap(), 0);
         say(store, "one", &["a"], &["c", "d"]);
         assert_eq!(store.answer(SCOPE, "one").unwrap(), None);
-        store.rewind(SCOPE, "one", chain(&["a"])).unwrap();
+        store.set_head(SCOPE, "one", chain(&["a"])).unwrap();
         assert_eq!(store.answer(SCOPE, "one").unwrap(), Some(answer_said(&["a"], "c")));
     });
 }
@@ -51,10 +51,10 @@ fn the_newest_answer_stands_behind_the_newest_message() {
 #[test]
 fn an_answer_to_nothing_recorded_is_refused() {
     each_archive(|store| {
-        let error = store.answered(SCOPE, "one", &answer(&["a"], "b")).unwrap_err();
+        let error = store.record_response(SCOPE, "one", &answer(&["a"], "b")).unwrap_err();
         assert!(matches!(error, StoreError::NoSession { .. }), "{error}");
         say(store, "one", &[], &["a"]);
-        let error = store.answered(SCOPE, "one", &answer(&["x"], "b")).unwrap_err();
+        let error = store.record_response(SCOPE, "one", &answer(&["x"], "b")).unwrap_err();
         assert!(error.to_string().contains("is not recorded"), "{error}");
         assert_eq!(store.session(SCOPE, "one").unwrap().answers, 0);
         assert!(store.answer(SCOPE, "two").is_err());
@@ -69,12 +69,12 @@ fn what_the_provider_counted_is_summed_up() {
         say(store, "two", &["a"], &["x"]);
         let mut broken_off = answer(&["a"], "");
         (broken_off.key, broken_off.bytes, broken_off.stop) = (None, None, None);
-        broken_off.usage = Usage { output: u64::MAX - 3, ..Usage::default() };
+        broken_off.usage = TokenUsage { output: u64::MAX - 3, ..TokenUsage::default() };
         for answer in [answer(&["a"], "bcd"), broken_off] {
-            store.answered(SCOPE, "one", &answer).unwrap();
+            store.record_response(SCOPE, "one", &answer).unwrap();
         }
         let one = store.session(SCOPE, "one").unwrap();
-        let usage = Usage { input: 1, cache_read: 10, cache_written: 100, output: u64::MAX };
+        let usage = TokenUsage { input: 1, cache_read: 10, cache_written: 100, output: u64::MAX };
         assert_eq!((one.answers, one.usage), (2, usage));
         assert_eq!(store.answer(SCOPE, "one").unwrap(), Some(answer_said(&["a"], "bcd")));
         let all = store.sessions(SCOPE, 0, 9, false).unwrap();
@@ -87,8 +87,8 @@ fn what_the_provider_counted_is_summed_up() {
 fn the_search_learns_answers_that_nobody_sent_back() {
     each_store(|store| {
         say(store, "one", &[], &["a"]);
-        store.answered(SCOPE, "one", &answer(&["a"], "left behind")).unwrap();
-        store.answered(SCOPE, "one", &answer(&["a"], "taken up")).unwrap();
+        store.record_response(SCOPE, "one", &answer(&["a"], "left behind")).unwrap();
+        store.record_response(SCOPE, "one", &answer(&["a"], "taken up")).unwrap();
         say(store, "one", &["a"], &["taken up"]);
         let expected = [&["a"][..], &["a", "taken up"], &["a", "left behind"]].map(chain);
         assert_eq!(open(store), expected);
@@ -99,7 +99,7 @@ fn the_search_learns_answers_that_nobody_sent_back() {
         // An answer that was sent back is learned as the message that it became.
         store.index(SCOPE, "one", &expected[..2], &departure(&["a", "taken up"])).unwrap();
         assert_eq!(open(store), []);
-        store.rewind(SCOPE, "one", chain(&["a"])).unwrap();
+        store.set_head(SCOPE, "one", chain(&["a"])).unwrap();
         assert_eq!(open(store), []);
     });
 }
@@ -108,13 +108,13 @@ fn the_search_learns_answers_that_nobody_sent_back() {
 fn an_answer_goes_with_the_message_that_it_became() {
     each_store(|store| {
         say(store, "one", &[], &["a", "hunter2"]);
-        store.answered(SCOPE, "one", &answer(&["a"], "hunter2 in other bytes")).unwrap();
-        store.answered(SCOPE, "one", &answer(&["a", "hunter2"], "on")).unwrap();
+        store.record_response(SCOPE, "one", &answer(&["a"], "hunter2 in other bytes")).unwrap();
+        store.record_response(SCOPE, "one", &answer(&["a", "hunter2"], "on")).unwrap();
         let chains = [chain(&["a", "hunter2 in other bytes"]), chain(&["a", "hunter2", "on"])];
         let texts = departure(&["hunter2 in other bytes", "on"]);
         store.index(SCOPE, "one", &chains, &texts).unwrap();
         store.erase(SCOPE, key("hunter2")).unwrap();
-        store.rewind(SCOPE, "one", chain(&["a"])).unwrap();
+        store.set_head(SCOPE, "one", chain(&["a"])).unwrap();
         let left = store.answer(SCOPE, "one").unwrap().unwrap();
         assert_eq!((left.bytes, left.place), (None, 1));
         assert_eq!(original(store, "hunter2 in other bytes"), None);
@@ -127,13 +127,13 @@ fn an_answer_goes_with_the_message_that_it_became() {
 fn an_answer_that_is_no_message_can_be_erased_too() {
     each_store(|store| {
         say(store, "one", &[], &["a"]);
-        store.answered(SCOPE, "one", &answer(&["a"], "secret")).unwrap();
+        store.record_response(SCOPE, "one", &answer(&["a"], "secret")).unwrap();
         store.index(SCOPE, "one", &[chain(&["a", "secret"])], &departure(&["secret"])).unwrap();
         assert_eq!(store.erase(SCOPE, key("secret")).unwrap(), 0);
         assert_eq!(original(store, "secret"), None);
         assert_eq!(store.answer(SCOPE, "one").unwrap().unwrap().bytes, None);
         // Nor does it come back, as an answer or as a message.
-        store.answered(SCOPE, "one", &answer(&["a"], "secret")).unwrap();
+        store.record_response(SCOPE, "one", &answer(&["a"], "secret")).unwrap();
         assert_eq!(store.answer(SCOPE, "one").unwrap().unwrap().bytes, None);
         say(store, "one", &["a"], &["secret"]);
         assert_eq!(
@@ -149,8 +149,8 @@ fn answers_go_with_their_session() {
     each_store(|store| {
         say(store, "one", &[], &["a"]);
         say(store, "two", &["a"], &["x"]);
-        store.answered(SCOPE, "one", &answer(&["a"], "mine")).unwrap();
-        store.answered(SCOPE, "two", &answer(&["a"], "yours")).unwrap();
+        store.record_response(SCOPE, "one", &answer(&["a"], "mine")).unwrap();
+        store.record_response(SCOPE, "two", &answer(&["a"], "yours")).unwrap();
         let chains = ["mine", "yours"].map(|text| chain(&["a", text]));
         for ((chain, text), session) in chains.iter().zip(["mine", "yours"]).zip(["one", "two"]) {
             store.index(SCOPE, session, &[*chain], &departure(&[text])).unwrap();
@@ -163,6 +163,6 @@ fn answers_go_with_their_session() {
         assert_eq!(store.session(SCOPE, "two").unwrap().answers, 1);
         say(store, "one", &[], &["b"]);
         assert_eq!(store.session(SCOPE, "one").unwrap().answers, 0);
-        store.index(SCOPE, "one", &[chain(&["a", "mine"])], &Departure::default()).unwrap();
+        store.index(SCOPE, "one", &[chain(&["a", "mine"])], &Eviction::default()).unwrap();
     });
 }

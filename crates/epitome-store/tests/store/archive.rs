@@ -1,9 +1,11 @@
 //! What every archive must do, run against each of them.
 
-use epitome_kernel::types::{Chain, ContentId, EntryId, Mark, Passage, Purpose};
-use epitome_kernel::{Blob, Departure, Said, SessionOf, Store, StoreError};
-use epitome_store::Archive;
-use epitome_store::{Memory, Sqlite};
+use epitome_kernel::types::{
+    ContentId, EntryId, HistoryHash, JournalMark, Passage, SnapshotPurpose,
+};
+use epitome_kernel::{Eviction, MessageRecord, OriginalStore, SessionOf, StoreError, StoredText};
+use epitome_store::SessionArchive;
+use epitome_store::{MemoryStore, SqliteStore};
 
 use crate::common::{Chars, each_archive};
 use crate::talk::{
@@ -11,25 +13,25 @@ use crate::talk::{
     snapshot,
 };
 
-fn names(store: &dyn Archive, skip: usize, most: usize, trashed: bool) -> Vec<String> {
+fn names(store: &dyn SessionArchive, skip: usize, most: usize, trashed: bool) -> Vec<String> {
     let sessions = store.sessions(SCOPE, skip, most, trashed).unwrap();
     sessions.into_iter().map(|session| session.name).collect()
 }
 
 /// Both ports of one store.
-trait Both: Archive + Store {}
-impl<T: Archive + Store> Both for T {}
+trait Both: SessionArchive + OriginalStore {}
+impl<T: SessionArchive + OriginalStore> Both for T {}
 
 fn each_store(check: impl Fn(&dyn Both)) {
-    check(&Memory::new());
+    check(&MemoryStore::new());
     let folder = tempfile::tempdir().unwrap();
-    let store = Sqlite::open(&folder.path().join("epitome.db")).unwrap();
+    let store = SqliteStore::open(&folder.path().join("epitome.db")).unwrap();
     check(&store);
     assert_eq!(store.verify(false).unwrap(), []);
 }
 
 fn original(store: &dyn Both, text: &str) -> Option<String> {
-    store.original(SCOPE, &ContentId::of(text).to_string()).ok().map(|blob| blob.text)
+    store.original(SCOPE, &ContentId::for_text(text).to_string()).ok().map(|blob| blob.text)
 }
 
 fn found(store: &dyn Both, query: &str) -> Vec<String> {
@@ -49,11 +51,11 @@ fn sessions_are_listed_as_they_were_used() {
         assert_eq!(names(store, 0, 9, false), ["one", "three", "two"]);
         assert_eq!(names(store, 1, 1, false), ["three"]);
         assert_eq!(names(store, 3, 1, false), [""; 0]);
-        store.trash(SCOPE, "three", true).unwrap();
+        store.set_trashed(SCOPE, "three", true).unwrap();
         assert_eq!(names(store, 0, 9, false), ["one", "two"]);
         assert_eq!(names(store, 0, 9, true), ["one", "three", "two"]);
         assert!(store.session(SCOPE, "three").unwrap().trashed);
-        store.trash(SCOPE, "three", false).unwrap();
+        store.set_trashed(SCOPE, "three", false).unwrap();
         assert_eq!(names(store, 0, 9, false), ["one", "three", "two"]);
         assert_eq!(store.sessions("elsewhere", 0, 9, true).unwrap(), []);
     });
@@ -65,11 +67,13 @@ fn a_session_that_is_not_there_is_named_with_its_neighbour() {
         say(store, "refactor", &[], &["a"]);
         let errors = [
             store.session(SCOPE, "refactr").unwrap_err(),
-            store.epochs_of(SCOPE, "refactr").unwrap_err(),
-            store.rewind(SCOPE, "refactr", Chain::default()).unwrap_err(),
-            store.trash(SCOPE, "refactr", true).unwrap_err(),
+            store.compactions_of_session(SCOPE, "refactr").unwrap_err(),
+            store.set_head(SCOPE, "refactr", HistoryHash::default()).unwrap_err(),
+            store.set_trashed(SCOPE, "refactr", true).unwrap_err(),
             store.delete(SCOPE, "refactr").unwrap_err(),
-            store.snap(SCOPE, &snapshot("s", "refactr", Purpose::Recovery, &[]), 5).unwrap_err(),
+            store
+                .save_snapshot(SCOPE, &snapshot("s", "refactr", SnapshotPurpose::Recovery, &[]), 5)
+                .unwrap_err(),
         ];
         for error in errors {
             let told = error.to_string();
@@ -84,15 +88,15 @@ fn a_session_that_is_not_there_is_named_with_its_neighbour() {
 fn a_rewound_session_goes_on_from_there() {
     each_archive(|store| {
         say(store, "one", &[], &["a", "b", "c"]);
-        store.rewind(SCOPE, "one", chain(&["a"])).unwrap();
+        store.set_head(SCOPE, "one", chain(&["a"])).unwrap();
         let info = store.session(SCOPE, "one").unwrap();
         assert_eq!((info.messages, info.head), (1, chain(&["a"])));
         say(store, "one", &["a"], &["x"]);
-        store.rewind(SCOPE, "one", chain(&["a", "b", "c"])).unwrap();
+        store.set_head(SCOPE, "one", chain(&["a", "b", "c"])).unwrap();
         assert_eq!(store.session(SCOPE, "one").unwrap().messages, 3);
-        store.rewind(SCOPE, "one", Chain::default()).unwrap();
+        store.set_head(SCOPE, "one", HistoryHash::default()).unwrap();
         assert_eq!(store.session(SCOPE, "one").unwrap().messages, 0);
-        let error = store.rewind(SCOPE, "one", chain(&["z"])).unwrap_err();
+        let error = store.set_head(SCOPE, "one", chain(&["z"])).unwrap_err();
         assert!(error.to_string().contains("is not recorded"), "{error}");
     });
 }
@@ -104,25 +108,25 @@ fn automatic_snapshots_are_pruned_and_others_stay() {
         say(store, "two", &[], &["c"]);
         let mut made = Vec::new();
         for (id, session, purpose) in [
-            ("s1", "one", Purpose::Rollback),
-            ("s2", "one", Purpose::Recovery),
-            ("s3", "two", Purpose::Emergency),
-            ("s4", "one", Purpose::Emergency),
-            ("s5", "one", Purpose::Rollback),
+            ("s1", "one", SnapshotPurpose::Rollback),
+            ("s2", "one", SnapshotPurpose::Recovery),
+            ("s3", "two", SnapshotPurpose::Emergency),
+            ("s4", "one", SnapshotPurpose::Emergency),
+            ("s5", "one", SnapshotPurpose::Rollback),
         ] {
             let mut snapshot = snapshot(id, session, purpose, &["a", "b"]);
             snapshot.epoch = Some(ContentId([7; 16]));
-            store.snap(SCOPE, &snapshot, 2).unwrap();
+            store.save_snapshot(SCOPE, &snapshot, 2).unwrap();
             made.insert(0, snapshot);
         }
         made.retain(|snapshot| snapshot.id != "s1");
         assert_eq!(store.snapshots(SCOPE, None).unwrap(), made);
         let of_one: Vec<_> = made.iter().filter(|made| made.session == "one").cloned().collect();
         assert_eq!(store.snapshots(SCOPE, Some("one")).unwrap(), of_one);
-        store.snap(SCOPE, &made[0], 2).unwrap();
+        store.save_snapshot(SCOPE, &made[0], 2).unwrap();
         assert_eq!(store.snapshots(SCOPE, None).unwrap(), made, "the same one again");
-        store.forget_snapshot(SCOPE, "s2").unwrap();
-        let error = store.forget_snapshot(SCOPE, "s2").unwrap_err();
+        store.delete_snapshot(SCOPE, "s2").unwrap();
+        let error = store.delete_snapshot(SCOPE, "s2").unwrap_err();
         assert!(error.to_string().contains("no snapshot `s2`"), "{error}");
         assert_eq!(store.snapshots(SCOPE, Some("one")).unwrap().len(), 2);
         assert_eq!(store.snapshots("elsewhere", None).unwrap(), []);
@@ -161,11 +165,11 @@ fn what_was_erased_does_not_come_back() {
         store.append(SCOPE, "one", &first).unwrap();
         let (with, without) = (epoch(&["a", secret], "hunter2 again"), epoch(&["c"], "nothing"));
         let done = store.commit(SCOPE, "one", &with, &departure(&["a", secret]), 0).unwrap();
-        assert_eq!(done, epitome_kernel::Commit::Done(1));
-        store.commit(SCOPE, "one", &without, &Departure::default(), 1).unwrap();
-        let mut quoted = snapshot("s", "one", Purpose::Rollback, &["a", secret]);
+        assert_eq!(done, epitome_kernel::CommitOutcome::Done(1));
+        store.commit(SCOPE, "one", &without, &Eviction::default(), 1).unwrap();
+        let mut quoted = snapshot("s", "one", SnapshotPurpose::Rollback, &["a", secret]);
         quoted.epoch = Some(with.id);
-        store.snap(SCOPE, &quoted, 5).unwrap();
+        store.save_snapshot(SCOPE, &quoted, 5).unwrap();
         let quoting = memos(&[("default", r#"{"last":"hunter2"}"#)]);
         store.append(SCOPE, "two", &batch(&[], &["a", "b"])).unwrap();
         store.append(SCOPE, "three", &batch(&[], &["x"])).unwrap();
@@ -185,13 +189,13 @@ fn what_was_erased_does_not_come_back() {
         for (session, noted) in [("one", &memos(&[])), ("two", &quoting), ("three", &quoting)] {
             assert_eq!(&store.memos(SCOPE, session).unwrap(), noted, "{session}");
         }
-        assert_eq!(store.seen(SCOPE).unwrap(), 3);
+        assert_eq!(store.revision(SCOPE).unwrap(), 3);
         assert_eq!(found(store, "hunter2 password"), [""; 0]);
         assert_eq!(found(store, "\"a\""), ["a"]);
         assert_eq!(original(store, secret), None);
         assert_eq!(original(store, &format!("list of a {secret}")), None);
         assert_eq!(original(store, "a").as_deref(), Some("a"));
-        let left = store.epochs_of(SCOPE, "one").unwrap();
+        let left = store.compactions_of_session(SCOPE, "one").unwrap();
         assert_eq!(left.len(), 1);
         assert_eq!(left[0].epoch, without);
 
@@ -206,7 +210,7 @@ fn what_was_erased_does_not_come_back() {
         assert_eq!(history[0].bytes, None);
         assert_eq!((original(store, secret), found(store, "hunter2")), (None, vec![]));
         assert_eq!(store.rewrites(SCOPE, "one", &[key(secret)]).unwrap(), []);
-        let open: Vec<Said> =
+        let open: Vec<MessageRecord> =
             store.unindexed(SCOPE, 9).unwrap().into_iter().map(|(_, said)| said).collect();
         assert!(open.iter().all(|said| said.bytes.is_some()));
 
@@ -225,9 +229,13 @@ fn a_deleted_session_takes_all_that_is_its_own() {
         store.commit(SCOPE, "one", &common, &departure(&shared), 0).unwrap();
         store.commit(SCOPE, "one", &own, &departure(&["b", "c"]), 1).unwrap();
         store.append(SCOPE, "two", &batch(&[], &["a", "b", "x"])).unwrap();
-        store.mark(SCOPE, "one", &Mark::Pin(key("a")), "now").unwrap();
-        store.snap(SCOPE, &snapshot("s1", "one", Purpose::Recovery, &["a"]), 5).unwrap();
-        store.snap(SCOPE, &snapshot("s2", "two", Purpose::Recovery, &["a", "b"]), 5).unwrap();
+        store.record_mark(SCOPE, "one", &JournalMark::Pin(key("a")), "now").unwrap();
+        store
+            .save_snapshot(SCOPE, &snapshot("s1", "one", SnapshotPurpose::Recovery, &["a"]), 5)
+            .unwrap();
+        store
+            .save_snapshot(SCOPE, &snapshot("s2", "two", SnapshotPurpose::Recovery, &["a", "b"]), 5)
+            .unwrap();
         store.keep(SCOPE, &departure(&["d"])).unwrap();
         let (ones, twos) = (memos(&[("default", "1")]), memos(&[("default", "2")]));
         store.note(SCOPE, "one", &ones).unwrap();
@@ -238,10 +246,10 @@ fn a_deleted_session_takes_all_that_is_its_own() {
         assert_eq!(names_of(store), ["two"]);
         let history = store.history(SCOPE, "two", chain(&["a", "b", "x"]), 0, 9).unwrap();
         assert_eq!(history, batch(&[], &["a", "b", "x"]).said);
-        assert_eq!(store.known(SCOPE, "two", &chains(&["a", "b", "c"])).unwrap(), Some(1));
-        assert_eq!(store.epochs_of(SCOPE, "two").unwrap(), []);
-        assert_eq!(store.seen(SCOPE).unwrap(), 4);
-        assert_eq!(store.epochs(SCOPE, "one", &keys(&["b"])).unwrap().recorded, []);
+        assert_eq!(store.find_deepest(SCOPE, "two", &chains(&["a", "b", "c"])).unwrap(), Some(1));
+        assert_eq!(store.compactions_of_session(SCOPE, "two").unwrap(), []);
+        assert_eq!(store.revision(SCOPE).unwrap(), 4);
+        assert_eq!(store.compactions(SCOPE, "one", &keys(&["b"])).unwrap().recorded, []);
         assert_eq!(original(store, "c"), None);
         assert_eq!(original(store, "a"), None);
         assert_eq!(original(store, "d").as_deref(), Some("d"), "kept by somebody else");
@@ -255,7 +263,7 @@ fn a_deleted_session_takes_all_that_is_its_own() {
         assert_eq!(store.memos(SCOPE, "two").unwrap(), twos);
         assert_eq!(store.delete(SCOPE, "two").unwrap(), 3);
         assert_eq!(store.delete(SCOPE, "one").unwrap(), 3);
-        assert_eq!(store.known(SCOPE, "one", &chains(&["a"])).unwrap(), None);
+        assert_eq!(store.find_deepest(SCOPE, "one", &chains(&["a"])).unwrap(), None);
     });
 }
 
@@ -267,14 +275,14 @@ fn names_of(store: &dyn Both) -> Vec<String> {
 #[test]
 fn a_reworded_passage_stays_with_its_original() {
     each_store(|store| {
-        let reworded = |text: &str| Departure {
-            blobs: vec![Blob {
-                id: ContentId::of("the whole"),
+        let reworded = |text: &str| Eviction {
+            blobs: vec![StoredText {
+                id: ContentId::for_text("the whole"),
                 source: "e0 tool".into(),
                 text: "the whole".into(),
             }],
             passages: vec![Passage { entry: EntryId(0), text: text.into() }],
-            sources: vec![(EntryId(0), ContentId::of("the whole"), "e0 tool".into())],
+            sources: vec![(EntryId(0), ContentId::for_text("the whole"), "e0 tool".into())],
         };
         for name in ["one", "two"] {
             let mut first = batch(&[], &[name]);
@@ -302,14 +310,14 @@ fn what_is_in_the_trash_is_not_found_until_it_is_taken_out() {
             (known, found(store, "apples plums").len(), all)
         };
         assert_eq!(shown(store), ([true, true], 2, 2));
-        store.trash(SCOPE, "one", true).unwrap();
+        store.set_trashed(SCOPE, "one", true).unwrap();
         assert_eq!(shown(store), ([false, true], 1, 1));
         // Kept outside of any session, it is nobody's to put into the trash.
         store.keep(SCOPE, &departure(&["red apples"])).unwrap();
         assert_eq!(shown(store), ([true, true], 2, 2));
-        store.trash(SCOPE, "two", true).unwrap();
+        store.set_trashed(SCOPE, "two", true).unwrap();
         assert_eq!(shown(store), ([true, false], 1, 1));
-        store.trash(SCOPE, "two", false).unwrap();
+        store.set_trashed(SCOPE, "two", false).unwrap();
         assert_eq!(shown(store), ([true, true], 2, 2));
     });
 }
@@ -359,13 +367,13 @@ fn what_two_sessions_say_is_attributed_to_each() {
         assert_eq!(found_in(store, "two", "apples"), ["two: e1 user: red apples"]);
         assert_eq!(found_in(store, "two", "plums"), [""; 0]);
         assert_eq!(found_in(store, "three", "apples"), [""; 0]);
-        store.trash(SCOPE, "one", true).unwrap();
+        store.set_trashed(SCOPE, "one", true).unwrap();
         check_attributed(store, "apples", &[("red apples", &["two: e1 user"])]);
         assert_eq!(found_in(store, "one", "apples"), [""; 0]);
-        store.trash(SCOPE, "one", false).unwrap();
+        store.set_trashed(SCOPE, "one", false).unwrap();
         store.delete(SCOPE, "one").unwrap();
         check_attributed(store, "apples plums", &[("red apples", &["two: e1 user"])]);
-        let id = ContentId::of("red apples").to_string();
+        let id = ContentId::for_text("red apples").to_string();
         assert_eq!(store.original(SCOPE, &id).unwrap().source, "two: e1 user");
         // Erased it is gone wherever it was said.
         say_findably(store, "three", &["red apples"]);
@@ -384,12 +392,12 @@ fn a_piece_that_two_sessions_share_outlives_each_of_them() {
             for name in ["one", "two"] {
                 say(store, name, &[], &[name]);
                 let text = format!("{name} begins\nred apples");
-                let (id, source) = (ContentId::of(&text), format!("{name}: e0 user"));
+                let (id, source) = (ContentId::for_text(&text), format!("{name}: e0 user"));
                 let passages = text.lines().map(str::to_owned);
-                let departure = Departure {
+                let departure = Eviction {
                     passages: passages.map(|text| Passage { entry: EntryId(0), text }).collect(),
                     sources: vec![(EntryId(0), id, source.clone())],
-                    blobs: vec![Blob { id, source, text }],
+                    blobs: vec![StoredText { id, source, text }],
                 };
                 store.index(SCOPE, name, &chains(&[name]), &departure).unwrap();
             }
@@ -407,11 +415,15 @@ fn a_piece_that_two_sessions_share_outlives_each_of_them() {
 fn neighbours_stay_neighbours_whoever_comes_between() {
     each_store(|store| {
         let text = "red apples\nred pears";
-        let (id, source) = (ContentId::of(text), "one: e0 user".to_owned());
-        let piece = |text: &str| Departure {
+        let (id, source) = (ContentId::for_text(text), "one: e0 user".to_owned());
+        let piece = |text: &str| Eviction {
             passages: vec![Passage { entry: EntryId(0), text: text.to_owned() }],
             sources: vec![(EntryId(0), id, source.clone())],
-            blobs: vec![Blob { id, source: source.clone(), text: "red apples\nred pears".into() }],
+            blobs: vec![StoredText {
+                id,
+                source: source.clone(),
+                text: "red apples\nred pears".into(),
+            }],
         };
         say(store, "one", &[], &["one"]);
         store.index(SCOPE, "one", &chains(&["one"]), &piece("red apples")).unwrap();
@@ -433,12 +445,12 @@ fn a_large_session_is_searched_by_itself() {
         for name in ["one", "two"] {
             say(store, name, &[], &[name]);
             let text = said(name).join("\n");
-            let (id, source) = (ContentId::of(&text), format!("{name}: e0 user"));
+            let (id, source) = (ContentId::for_text(&text), format!("{name}: e0 user"));
             let passage = |text| Passage { entry: EntryId(0), text };
-            let departure = Departure {
+            let departure = Eviction {
                 passages: said(name).into_iter().map(passage).collect(),
                 sources: vec![(EntryId(0), id, source.clone())],
-                blobs: vec![Blob { id, source, text }],
+                blobs: vec![StoredText { id, source, text }],
             };
             store.index(SCOPE, name, &chains(&[name]), &departure).unwrap();
         }

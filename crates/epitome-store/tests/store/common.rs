@@ -1,14 +1,14 @@
 //! Conversations and a counter for the tests of the stores.
 
-use epitome_kernel::types::{ContentId, EntryId, Image, Passage};
-use epitome_kernel::{Blob, Counter, Departure, Store};
-use epitome_store::Archive;
-use epitome_store::{FallbackStore, Memory, Sqlite};
+use epitome_kernel::types::{ContentId, EntryId, ImagePart, Passage};
+use epitome_kernel::{Eviction, OriginalStore, StoredText, TokenCounter};
+use epitome_store::SessionArchive;
+use epitome_store::{FallbackStore, MemoryStore, SqliteStore};
 
 /// Four characters are a token.
 pub(crate) struct Chars;
 
-impl Counter for Chars {
+impl TokenCounter for Chars {
     fn id(&self) -> &str {
         "chars/4"
     }
@@ -17,23 +17,23 @@ impl Counter for Chars {
         text.chars().count().div_ceil(4) as u64
     }
 
-    fn image(&self, _: &Image) -> u64 {
+    fn image(&self, _: &ImagePart) -> u64 {
         0
     }
 }
 
 /// Runs a check against a fresh store of every kind.
-pub(crate) fn each_store(check: impl Fn(&dyn Store)) {
-    check(&Memory::new());
+pub(crate) fn each_store(check: impl Fn(&dyn OriginalStore)) {
+    check(&MemoryStore::new());
     let folder = tempfile::tempdir().unwrap();
-    check(&Sqlite::open(&folder.path().join("epitome.db")).unwrap());
-    check(&FallbackStore::new(Sqlite::open(&folder.path().join("other.db")).unwrap()));
+    check(&SqliteStore::open(&folder.path().join("epitome.db")).unwrap());
+    check(&FallbackStore::new(SqliteStore::open(&folder.path().join("other.db")).unwrap()));
 }
 
 /// Builds what leaves a prompt, entry by entry.
 #[derive(Default)]
 pub(crate) struct Conversation {
-    departure: Departure,
+    departure: Eviction,
 }
 
 impl Conversation {
@@ -50,8 +50,8 @@ impl Conversation {
     pub(crate) fn cut(mut self, name: &str, texts: &[&str]) -> Self {
         let entry = EntryId(u32::try_from(self.departure.sources.len()).unwrap());
         let text = texts.join("\n");
-        let (id, source) = (ContentId::of(&text), format!("{entry} {name}"));
-        self.departure.blobs.push(Blob { id, source: source.clone(), text });
+        let (id, source) = (ContentId::for_text(&text), format!("{entry} {name}"));
+        self.departure.blobs.push(StoredText { id, source: source.clone(), text });
         self.departure.sources.push((entry, id, source));
         self.departure
             .passages
@@ -59,19 +59,19 @@ impl Conversation {
         self
     }
 
-    pub(crate) fn departure(self) -> Departure {
+    pub(crate) fn departure(self) -> Eviction {
         self.departure
     }
 }
 
 /// Runs a check against a fresh store of every kind, as an archive.
-pub(crate) fn each_archive(check: impl Fn(&dyn Archive)) {
-    check(&Memory::new());
+pub(crate) fn each_archive(check: impl Fn(&dyn SessionArchive)) {
+    check(&MemoryStore::new());
     let folder = tempfile::tempdir().unwrap();
-    let store = Sqlite::open(&folder.path().join("epitome.db")).unwrap();
+    let store = SqliteStore::open(&folder.path().join("epitome.db")).unwrap();
     check(&store);
     assert_eq!(store.verify(false).unwrap(), [], "the store is sound afterwards");
-    let store = Sqlite::open(&folder.path().join("other.db")).unwrap();
+    let store = SqliteStore::open(&folder.path().join("other.db")).unwrap();
     let store = FallbackStore::new(store);
     check(&store);
     assert_eq!((store.moves(), store.outage()), (0, None), "the disk is not to blame for anything");

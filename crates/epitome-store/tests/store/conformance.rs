@@ -2,7 +2,7 @@
 
 use crate::common::{Chars, Conversation, each_store};
 use epitome_kernel::types::{ContentId, EntryId, Passage};
-use epitome_kernel::{Blob, Counter, Departure, StoreError};
+use epitome_kernel::{Eviction, StoreError, StoredText, TokenCounter};
 use proptest::prelude::*;
 
 #[test]
@@ -11,7 +11,7 @@ fn a_kept_original_comes_back_by_id_and_by_beginning() {
         store
             .keep("a", &Conversation::new().entry("read_file", "fn main() {}").departure())
             .unwrap();
-        let id = ContentId::of("fn main() {}").to_string();
+        let id = ContentId::for_text("fn main() {}").to_string();
         for beginning in [&id[..4], &id[..8], &id, &id.to_uppercase()] {
             let blob = store.original("a", beginning).unwrap();
             assert_eq!(blob.text, "fn main() {}");
@@ -31,9 +31,9 @@ fn a_beginning_of_two_ids_is_ambiguous() {
         let blob = |id: u8, text: &str| {
             let mut bytes = [0xab; 16];
             bytes[15] = id;
-            Blob { id: ContentId(bytes), source: format!("e{id}"), text: text.into() }
+            StoredText { id: ContentId(bytes), source: format!("e{id}"), text: text.into() }
         };
-        let departure = Departure { blobs: vec![blob(1, "one"), blob(2, "two")], ..<_>::default() };
+        let departure = Eviction { blobs: vec![blob(1, "one"), blob(2, "two")], ..<_>::default() };
         store.keep("a", &departure).unwrap();
         let error = store.original("a", "abab").unwrap_err();
         assert!(matches!(error, StoreError::Ambiguous { count: 2, .. }), "{error}");
@@ -63,7 +63,7 @@ fn scopes_do_not_see_each_other() {
         let second = Conversation::new().entry("user", "beta pears").departure();
         store.keep("a", &first).unwrap();
         store.keep("b", &second).unwrap();
-        let id = ContentId::of("alpha secret apples").to_string();
+        let id = ContentId::for_text("alpha secret apples").to_string();
         assert!(matches!(store.original("b", &id), Err(StoreError::Unknown { .. })));
         assert!(matches!(store.original("", &id), Err(StoreError::Unknown { .. })));
         let found = store.search("b", "alpha secret apples", 1000, &Chars).unwrap();
@@ -92,7 +92,7 @@ fn a_search_finds_what_it_names_first() {
             let found = store.search("a", query, 200, &Chars).unwrap();
             assert_eq!(found[0].text, "the theme is in src/theme/dark.json", "{query}");
             assert_eq!(found[0].source, "e40 read_file");
-            assert_eq!(found[0].id, ContentId::of("the theme is in src/theme/dark.json"));
+            assert_eq!(found[0].id, ContentId::for_text("the theme is in src/theme/dark.json"));
         }
     });
 }
@@ -121,7 +121,7 @@ fn a_reworded_passage_is_found_and_leads_to_its_original() {
         assert_eq!(found[0].text, "name Mia, age 41");
         let original = store.original("a", &found[0].id.to_string()).unwrap();
         assert_eq!(original.text, r#"{"name": "Mia", "age": 41}"#);
-        let own = ContentId::of("name Mia, age 41").to_string();
+        let own = ContentId::for_text("name Mia, age 41").to_string();
         assert!(matches!(store.original("a", &own), Err(StoreError::Unknown { .. })));
     });
 }
@@ -129,9 +129,9 @@ fn a_reworded_passage_is_found_and_leads_to_its_original() {
 #[test]
 fn a_passage_without_source_is_its_own_original() {
     each_store(|store| {
-        let departure = Departure {
+        let departure = Eviction {
             passages: vec![Passage { entry: EntryId(3), text: "lonely words".into() }],
-            ..Departure::default()
+            ..Eviction::default()
         };
         store.keep("a", &departure).unwrap();
         let found = store.search("a", "lonely", 100, &Chars).unwrap();

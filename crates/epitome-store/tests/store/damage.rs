@@ -5,10 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-use epitome_kernel::types::{ContentId, GoalChange, Mark, Purpose};
-use epitome_kernel::{Journal, Store, StoreError};
-use epitome_store::Archive;
-use epitome_store::Sqlite;
+use epitome_kernel::types::{ContentId, GoalChange, JournalMark, SnapshotPurpose};
+use epitome_kernel::{Journal, OriginalStore, StoreError};
+use epitome_store::SessionArchive;
+use epitome_store::SqliteStore;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -27,7 +27,7 @@ const HISTORY: [&str; 5] = ["alpha one", "beta two", LONG, "delta four", "epsilo
 fn filled() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("epitome.db");
-    let store = Sqlite::open(&path).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
     let mut first = batch(&[], &HISTORY[..3]);
     first.rewrites = vec![rewrite(HISTORY[1], "see there")];
     first.departure = departure(&HISTORY[1..2]);
@@ -36,25 +36,27 @@ fn filled() -> (TempDir, PathBuf) {
     say(&store, "two", &HISTORY[..2], &["another way"]);
     let epoch = epoch(&HISTORY[..2], "a summary of two messages");
     store.commit(SCOPE, "one", &epoch, &departure(&HISTORY[..2]), 0).unwrap();
-    store.mark(SCOPE, "one", &Mark::Undo(epoch.id), "now").unwrap();
-    store.mark(SCOPE, "one", &Mark::Pin(key(HISTORY[0])), "now").unwrap();
-    store.snap(SCOPE, &snapshot("s1", "one", Purpose::Recovery, &HISTORY), 5).unwrap();
+    store.record_mark(SCOPE, "one", &JournalMark::Undo(epoch.id), "now").unwrap();
+    store.record_mark(SCOPE, "one", &JournalMark::Pin(key(HISTORY[0])), "now").unwrap();
+    store
+        .save_snapshot(SCOPE, &snapshot("s1", "one", SnapshotPurpose::Recovery, &HISTORY), 5)
+        .unwrap();
     store.index(SCOPE, "one", &chains(&HISTORY[..2]), &departure(&HISTORY[..2])).unwrap();
     store.erase(SCOPE, key("another way")).unwrap();
-    store.trash(SCOPE, "two", true).unwrap();
+    store.set_trashed(SCOPE, "two", true).unwrap();
     store.note(SCOPE, "one", &memos(&[("default", r#"{"turns":2}"#), ("other", "{}")])).unwrap();
     store.act(SCOPE, "one", &acts()).unwrap();
     store.act(SCOPE, "two", &acts()[..1]).unwrap();
     store.learn(SCOPE, "a model", r#"{"limit":7}"#).unwrap();
-    store.answered(SCOPE, "one", &answer(&HISTORY, "zeta, which nobody sent back")).unwrap();
-    store.answered(SCOPE, "two", &answer(&HISTORY[..2], "another way")).unwrap();
+    store.record_response(SCOPE, "one", &answer(&HISTORY, "zeta, which nobody sent back")).unwrap();
+    store.record_response(SCOPE, "two", &answer(&HISTORY[..2], "another way")).unwrap();
     drop(store);
     assert!(!path.with_extension("db-wal").exists());
     (folder, path)
 }
 
 /// All that a store says.
-fn portrait(store: &Sqlite) -> Result<Vec<String>, StoreError> {
+fn portrait(store: &SqliteStore) -> Result<Vec<String>, StoreError> {
     let mut texts = vec![
         format!("{:?}", store.sessions(SCOPE, 0, 99, true)?),
         format!("{:?}", store.history(SCOPE, "one", chain(&HISTORY), 0, 99)?),
@@ -62,10 +64,10 @@ fn portrait(store: &Sqlite) -> Result<Vec<String>, StoreError> {
             "{:?}",
             store.history(SCOPE, "two", chain(&["alpha one", "beta two", "another way"]), 0, 99)?
         ),
-        format!("{:?}", store.known(SCOPE, "one", &chains(&HISTORY))?),
+        format!("{:?}", store.find_deepest(SCOPE, "one", &chains(&HISTORY))?),
         format!("{:?}", store.rewrites(SCOPE, "one", &keys(&HISTORY))?),
-        format!("{:?}", store.epochs(SCOPE, "one", &keys(&HISTORY))?),
-        format!("{:?}", store.epochs_of(SCOPE, "one")?),
+        format!("{:?}", store.compactions(SCOPE, "one", &keys(&HISTORY))?),
+        format!("{:?}", store.compactions_of_session(SCOPE, "one")?),
         format!("{:?}", store.snapshots(SCOPE, None)?),
         format!("{:?}", store.unindexed(SCOPE, 99)?),
         format!("{:?}", store.meter(SCOPE, "one")?),
@@ -76,7 +78,7 @@ fn portrait(store: &Sqlite) -> Result<Vec<String>, StoreError> {
         format!("{:?}", store.answer(SCOPE, "one")?),
     ];
     for text in HISTORY {
-        let id = ContentId::of(text).to_string();
+        let id = ContentId::for_text(text).to_string();
         match store.original(SCOPE, &id) {
             Err(StoreError::Unknown { .. }) => texts.push("unknown".to_owned()),
             other => texts.push(format!("{:?}", other?)),
@@ -89,7 +91,7 @@ fn portrait(store: &Sqlite) -> Result<Vec<String>, StoreError> {
 /// Opens a damaged copy: it is as it was, or it is said that it is not.
 #[track_caller]
 fn check(path: &Path, sound: &[String], damage: &str) -> bool {
-    let Ok(store) = Sqlite::open_existing(path) else { return true };
+    let Ok(store) = SqliteStore::open_existing(path) else { return true };
     match store.verify(false) {
         Ok(findings) if findings.is_empty() => {
             let found = portrait(&store);
@@ -119,7 +121,7 @@ fn dice(seed: u64) -> u64 {
 fn a_flipped_bit_is_never_silent() {
     let (folder, path) = filled();
     let bytes = std::fs::read(&path).unwrap();
-    let sound = portrait(&Sqlite::open_existing(&path).unwrap()).unwrap();
+    let sound = portrait(&SqliteStore::open_existing(&path).unwrap()).unwrap();
     let copy = folder.path().join("copy.db");
     let mut noticed = 0;
     for round in 0..TRIED {
@@ -141,7 +143,7 @@ fn a_flipped_bit_is_never_silent() {
 fn a_torn_file_is_never_silent() {
     let (folder, path) = filled();
     let bytes = std::fs::read(&path).unwrap();
-    let sound = portrait(&Sqlite::open_existing(&path).unwrap()).unwrap();
+    let sound = portrait(&SqliteStore::open_existing(&path).unwrap()).unwrap();
     let copy = folder.path().join("copy.db");
     for round in 0..TRIED / 4 {
         let length = 1 + dice(round) as usize % (bytes.len() - 1);
@@ -172,9 +174,9 @@ fn tamper(path: &Path, sql: &str) {
 #[track_caller]
 fn check_found(sql: &str, what: &str, mended: bool) {
     let (_folder, path) = filled();
-    let sound = portrait(&Sqlite::open_existing(&path).unwrap()).unwrap();
+    let sound = portrait(&SqliteStore::open_existing(&path).unwrap()).unwrap();
     tamper(&path, sql);
-    let store = Sqlite::open_existing(&path).unwrap();
+    let store = SqliteStore::open_existing(&path).unwrap();
     let findings = store.verify(false).unwrap();
     assert!(findings.iter().any(|finding| finding.what.contains(what)), "{sql}: {findings:?}");
     assert!(findings.iter().all(|finding| !finding.repaired));
@@ -253,7 +255,7 @@ fn what_can_be_derived_is_mended() {
 fn check_erased(secret: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("epitome.db");
-    let store = Sqlite::open(&path).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
     let mut first = batch(&[], &["before", secret, "after"]);
     first.title = "my password is hunt…".into();
     first.rewrites = vec![rewrite(secret, "a digest with hunter2")];
@@ -268,9 +270,9 @@ fn check_erased(secret: &str) {
     let quoting = goal(GoalChange::Next { text: "my password is hunter2".into() });
     store.act(SCOPE, "one", &[quoting]).unwrap();
     store
-        .answered(SCOPE, "one", &answer(&["before"], &format!("{secret}, said otherwise")))
+        .record_response(SCOPE, "one", &answer(&["before"], &format!("{secret}, said otherwise")))
         .unwrap();
-    store.answered(SCOPE, "one", &answer(&["before", secret, "after"], secret)).unwrap();
+    store.record_response(SCOPE, "one", &answer(&["before", secret, "after"], secret)).unwrap();
     for number in 0..50 {
         let name = format!("filler {number}");
         say(&store, &name, &[], &[&name]);
@@ -298,7 +300,7 @@ fn an_erased_message_is_in_no_file() {
 /// A store whose process was killed: its file with the two beside it.
 fn killed() -> (TempDir, PathBuf, Vec<String>) {
     let (folder, path) = filled();
-    let store = Sqlite::open_existing(&path).unwrap();
+    let store = SqliteStore::open_existing(&path).unwrap();
     say(&store, "three", &HISTORY, &["zeta six", "eta seven"]);
     say(&store, "three", &[&HISTORY[..], &["zeta six", "eta seven"]].concat(), &["theta eight"]);
     let copy = folder.path().join("killed.db");
@@ -324,7 +326,7 @@ fn check_torn(damage: impl Fn(&mut Vec<u8>), with_index: bool, what: &str) -> bo
         return false;
     }
     // It was said aloud once; what is left opens, and the verification goes on telling.
-    let store = Sqlite::open_existing(&path).unwrap();
+    let store = SqliteStore::open_existing(&path).unwrap();
     let findings = store.verify(false).unwrap();
     assert!(findings[0].what.contains("is torn"), "{what}: {findings:?}");
     assert!(file_beside(&path, "-wal.torn").exists());

@@ -10,10 +10,10 @@ use crate::talk::{
     SCOPE, acts, answer, answer_said, batch, chain, departure_of, epoch, key, memos, say,
     say_findably,
 };
-use epitome_kernel::types::{Epoch, Mark, MustKeep};
-use epitome_kernel::{Commit, Departure, Journal, SessionOf, Store, StoreError};
-use epitome_store::Archive;
-use epitome_store::{Durability, Sqlite};
+use epitome_kernel::types::{Compaction, FactCounts, JournalMark};
+use epitome_kernel::{CommitOutcome, Eviction, Journal, OriginalStore, SessionOf, StoreError};
+use epitome_store::SessionArchive;
+use epitome_store::{Durability, SqliteStore};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -23,11 +23,11 @@ pub(crate) fn place() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-fn one(text: &str) -> epitome_kernel::Departure {
+fn one(text: &str) -> epitome_kernel::Eviction {
     Conversation::new().entry("user", text).departure()
 }
 
-fn found(store: &Sqlite, query: &str) -> Vec<String> {
+fn found(store: &SqliteStore, query: &str) -> Vec<String> {
     let excerpts = store.search("a", query, 10_000, &Chars).unwrap();
     excerpts.into_iter().map(|excerpt| excerpt.text).collect()
 }
@@ -45,7 +45,7 @@ fn check_mode(path: &Path, mode: u32) {
 fn files_are_private_from_creation() {
     let (folder, _) = place();
     let path = folder.path().join("deep/er/epitome.db");
-    let store = Sqlite::open(&path).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
     store.keep("a", &one("a secret")).unwrap();
     check_mode(&folder.path().join("deep"), 0o700);
     check_mode(&folder.path().join("deep/er"), 0o700);
@@ -57,8 +57,8 @@ fn files_are_private_from_creation() {
 #[test]
 fn what_was_kept_is_there_after_reopening() {
     let (_folder, path) = place();
-    Sqlite::open(&path).unwrap().keep("a", &one("the lighthouse")).unwrap();
-    let store = Sqlite::open_existing(&path).unwrap();
+    SqliteStore::open(&path).unwrap().keep("a", &one("the lighthouse")).unwrap();
+    let store = SqliteStore::open_existing(&path).unwrap();
     assert_eq!(found(&store, "lighthouse"), ["the lighthouse"]);
     // All of it is in the one file by then.
     drop(store);
@@ -68,7 +68,7 @@ fn what_was_kept_is_there_after_reopening() {
 #[test]
 fn reading_never_creates_a_store() {
     let (_folder, path) = place();
-    let error = Sqlite::open_existing(&path).unwrap_err();
+    let error = SqliteStore::open_existing(&path).unwrap_err();
     assert!(error.to_string().contains("epitome.db"), "{error}");
     assert!(error.to_string().contains("no such file"), "{error}");
     assert!(!path.exists());
@@ -78,21 +78,21 @@ fn reading_never_creates_a_store() {
 fn a_store_that_cannot_be_created_says_where() {
     let (folder, path) = place();
     std::fs::write(folder.path().join("file"), "").unwrap();
-    let error = Sqlite::open(&folder.path().join("file/epitome.db")).unwrap_err();
+    let error = SqliteStore::open(&folder.path().join("file/epitome.db")).unwrap_err();
     assert!(error.to_string().contains("file/epitome.db` cannot be created"), "{error}");
     std::fs::create_dir(&path).unwrap();
-    assert!(matches!(Sqlite::open(&path), Err(StoreError::Broken { .. })));
+    assert!(matches!(SqliteStore::open(&path), Err(StoreError::Broken { .. })));
 }
 
 #[test]
 fn a_newer_store_is_refused_untouched() {
     let (_folder, path) = place();
-    drop(Sqlite::open(&path).unwrap());
+    drop(SqliteStore::open(&path).unwrap());
     let raw = Connection::open(&path).unwrap();
     raw.pragma_update(None, "user_version", 999).unwrap();
     drop(raw);
     let before = std::fs::read(&path).unwrap();
-    for open in [Sqlite::open, Sqlite::open_existing] {
+    for open in [SqliteStore::open, SqliteStore::open_existing] {
         let error = open(&path).unwrap_err();
         assert!(matches!(error, StoreError::Newer { found: 999, known: 9 }), "{error}");
     }
@@ -104,7 +104,7 @@ fn a_file_that_is_no_store_is_refused_untouched() {
     let (_folder, path) = place();
     let text = "this is a letter, not a database. ".repeat(100);
     std::fs::write(&path, &text).unwrap();
-    for open in [Sqlite::open, Sqlite::open_existing] {
+    for open in [SqliteStore::open, SqliteStore::open_existing] {
         let error = open(&path).unwrap_err();
         assert!(error.to_string().contains("epitome.db"), "{error}");
         assert!(error.to_string().contains("not a database"), "{error}");
@@ -117,7 +117,7 @@ fn a_database_of_another_program_is_refused_untouched() {
     let (_folder, path) = place();
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE mine (x)").unwrap();
     let before = std::fs::read(&path).unwrap();
-    let error = Sqlite::open(&path).unwrap_err();
+    let error = SqliteStore::open(&path).unwrap_err();
     assert!(error.to_string().contains("another program"), "{error}");
     assert!(std::fs::read(&path).unwrap() == before, "the file changed");
 }
@@ -125,7 +125,7 @@ fn a_database_of_another_program_is_refused_untouched() {
 #[test]
 fn a_failing_keep_leaves_nothing() {
     let (_folder, path) = place();
-    let store = Sqlite::open(&path).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
     store.keep("a", &one("kept before")).unwrap();
     let raw = Connection::open(&path).unwrap();
     raw.execute_batch(
@@ -157,7 +157,7 @@ fn two_connections_write_and_read_at_once() {
         for writer in 0..4 {
             let path = &path;
             scope.spawn(move || {
-                let store = Sqlite::open(path).unwrap();
+                let store = SqliteStore::open(path).unwrap();
                 for round in 0..10 {
                     let text = format!("writer {writer} in round {round}");
                     store.keep("a", &one(&text)).unwrap();
@@ -166,7 +166,7 @@ fn two_connections_write_and_read_at_once() {
             });
         }
     });
-    let store = Sqlite::open_existing(&path).unwrap();
+    let store = SqliteStore::open_existing(&path).unwrap();
     assert_eq!(found(&store, "writer").len(), 40);
 }
 
@@ -178,7 +178,7 @@ fn many_make_the_same_store_at_once() {
         std::thread::scope(|scope| {
             let opened = || {
                 together.wait();
-                Sqlite::open(&path).map(drop)
+                SqliteStore::open(&path).map(drop)
             };
             let hands = [(); 8].map(|()| scope.spawn(opened));
             for hand in hands {
@@ -191,7 +191,7 @@ fn many_make_the_same_store_at_once() {
 #[test]
 fn text_is_stored_once() {
     let (_folder, path) = place();
-    let store = Sqlite::open(&path).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
     let departure = Conversation::new().cut("read", &["marker one", "marker two"]).departure();
     store.keep("a", &departure).unwrap();
     drop(store);
@@ -278,15 +278,15 @@ fn take_back_sessions(raw: &Connection) {
 fn an_older_store_becomes_a_journal() {
     for version in [1, 2, 3, 4, 5, 6] {
         let (_folder, path) = place();
-        let store = Sqlite::open(&path).unwrap();
+        let store = SqliteStore::open(&path).unwrap();
         store.keep("a", &one("the lighthouse")).unwrap();
         drop(store);
         take_back(&path, version);
-        let store = Sqlite::open_existing(&path).unwrap();
+        let store = SqliteStore::open_existing(&path).unwrap();
         assert_eq!(found(&store, "lighthouse"), ["the lighthouse"], "{version}");
         say(&store, "one", &[], &["a", "b"]);
         store.note(SCOPE, "one", &memos(&[("default", "{}")])).unwrap();
-        store.answered(SCOPE, "one", &answer(&["a", "b"], "c")).unwrap();
+        store.record_response(SCOPE, "one", &answer(&["a", "b"], "c")).unwrap();
         store.act(SCOPE, "one", &acts()).unwrap();
         store.learn(SCOPE, "a model", "{}").unwrap();
         assert_eq!(store.verify(false).unwrap(), [], "{version}");
@@ -305,7 +305,7 @@ fn an_older_journal_keeps_all_that_it_holds() {
 #[test]
 fn what_an_older_journal_recorded_once_for_two_sessions_is_read_by_both() {
     let (_folder, path) = place();
-    let store = Sqlite::open(&path).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
     say(&store, "one", &[], &["a", "b", "c"]);
     say(&store, "two", &[], &["a", "b"]);
     drop(store);
@@ -313,7 +313,7 @@ fn what_an_older_journal_recorded_once_for_two_sessions_is_read_by_both() {
     raw.execute_batch("DELETE FROM message WHERE session = 2").unwrap();
     drop(raw);
     take_back(&path, 6);
-    let store = Sqlite::open_existing(&path).unwrap();
+    let store = SqliteStore::open_existing(&path).unwrap();
     let said = || store.history(SCOPE, "two", chain(&["a", "b"]), 0, 9).unwrap();
     assert_eq!(said(), batch(&[], &["a", "b"]).said);
     store.append(SCOPE, "two", &batch(&["a", "b"], &["x"])).unwrap();
@@ -327,13 +327,13 @@ fn what_an_older_journal_recorded_once_for_two_sessions_is_read_by_both() {
 #[test]
 fn what_an_older_journal_found_in_one_session_is_found_in_all_that_said_it() {
     let (_folder, path) = place();
-    let store = Sqlite::open(&path).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
     for (name, other) in [("one", "blue plums"), ("two", "green pears")] {
         say_findably(&store, name, &["red apples", other]);
     }
     drop(store);
     take_back(&path, 7);
-    let store = Sqlite::open_existing(&path).unwrap();
+    let store = SqliteStore::open_existing(&path).unwrap();
     let found = |session: &str, query: &str| -> Vec<String> {
         let of = SessionOf { scope: SCOPE, session };
         let excerpts = store.search_session(of, query, 999, &Chars).unwrap();
@@ -356,61 +356,61 @@ fn what_an_older_journal_found_in_one_session_is_found_in_all_that_said_it() {
 #[track_caller]
 fn check_kept(version: u32) {
     let (_folder, path) = place();
-    let store = Sqlite::open(&path).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
     say(&store, "one", &[], &["a", "b"]);
     // As it was made before there was a score, and before it was said who ordered what.
-    let (must_keep, credits) = (MustKeep::default(), Vec::new());
-    let mut old = Epoch { must_keep, credits, ..epoch(&["a", "b"], "s") };
+    let (must_keep, credits) = (FactCounts::default(), Vec::new());
+    let mut old = Compaction { must_keep, credits, ..epoch(&["a", "b"], "s") };
     old.id = old.hash();
-    store.commit(SCOPE, "one", &old, &Departure::default(), 0).unwrap();
+    store.commit(SCOPE, "one", &old, &Eviction::default(), 0).unwrap();
     let before = store.session(SCOPE, "one").unwrap();
     drop(store);
     take_back(&path, version);
-    let store = Sqlite::open_existing(&path).unwrap();
+    let store = SqliteStore::open_existing(&path).unwrap();
     assert_eq!(store.verify(false).unwrap(), []);
     assert_eq!(store.session(SCOPE, "one").unwrap(), before);
     assert_eq!(
         store.history(SCOPE, "one", chain(&["a", "b"]), 0, 9).unwrap(),
         batch(&[], &["a", "b"]).said
     );
-    assert_eq!(store.epochs_of(SCOPE, "one").unwrap()[0].epoch, old);
-    assert_eq!(store.seen(SCOPE).unwrap(), 1);
+    assert_eq!(store.compactions_of_session(SCOPE, "one").unwrap()[0].epoch, old);
+    assert_eq!(store.revision(SCOPE).unwrap(), 1);
     let new = epoch(&["a", "b"], "anew");
-    store.commit(SCOPE, "one", &new, &Departure::default(), 1).unwrap();
+    store.commit(SCOPE, "one", &new, &Eviction::default(), 1).unwrap();
     store.act(SCOPE, "one", &acts()).unwrap();
     store.note(SCOPE, "one", &memos(&[("default", "{}")])).unwrap();
-    store.answered(SCOPE, "one", &answer(&["a", "b"], "c")).unwrap();
+    store.record_response(SCOPE, "one", &answer(&["a", "b"], "c")).unwrap();
     drop(store);
-    let store = Sqlite::open_existing(&path).unwrap();
+    let store = SqliteStore::open_existing(&path).unwrap();
     assert_eq!(store.answer(SCOPE, "one").unwrap(), Some(answer_said(&["a", "b"], "c")));
     assert_eq!(store.memos(SCOPE, "one").unwrap(), memos(&[("default", "{}")]));
     assert_eq!(store.acts(SCOPE, "one").unwrap(), acts());
-    assert_eq!(store.epochs_of(SCOPE, "one").unwrap()[1].epoch, new);
+    assert_eq!(store.compactions_of_session(SCOPE, "one").unwrap()[1].epoch, new);
     assert_eq!(store.verify(false).unwrap(), []);
 }
 
 #[test]
 fn two_connections_record_one_session() {
     let (_folder, path) = place();
-    let (first, second) = (Sqlite::open(&path).unwrap(), Sqlite::open(&path).unwrap());
+    let (first, second) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
     say(&first, "one", &[], &["a"]);
     say(&second, "one", &["a"], &["b"]);
     let run = epoch(&["a", "b"], "s");
-    let seen = first.seen(SCOPE).unwrap();
-    second.mark(SCOPE, "one", &Mark::Pin(key("a")), "now").unwrap();
-    let late = first.commit(SCOPE, "one", &run, &Departure::default(), seen).unwrap();
-    assert_eq!(late, Commit::Behind);
-    let done = first.commit(SCOPE, "one", &run, &Departure::default(), seen + 1).unwrap();
-    assert_eq!(done, Commit::Done(seen + 2));
-    second.mark(SCOPE, "one", &Mark::Undo(run.id), "now").unwrap();
-    assert!(first.epochs_of(SCOPE, "one").unwrap()[0].undone);
+    let seen = first.revision(SCOPE).unwrap();
+    second.record_mark(SCOPE, "one", &JournalMark::Pin(key("a")), "now").unwrap();
+    let late = first.commit(SCOPE, "one", &run, &Eviction::default(), seen).unwrap();
+    assert_eq!(late, CommitOutcome::Behind);
+    let done = first.commit(SCOPE, "one", &run, &Eviction::default(), seen + 1).unwrap();
+    assert_eq!(done, CommitOutcome::Done(seen + 2));
+    second.record_mark(SCOPE, "one", &JournalMark::Undo(run.id), "now").unwrap();
+    assert!(first.compactions_of_session(SCOPE, "one").unwrap()[0].undone);
     assert_eq!(first.session(SCOPE, "one").unwrap(), second.session(SCOPE, "one").unwrap());
 }
 
 #[test]
 fn a_failing_request_leaves_nothing() {
     let (_folder, path) = place();
-    let store = Sqlite::open_with(&path, Durability::Full).unwrap();
+    let store = SqliteStore::open_with(&path, Durability::Full).unwrap();
     say(&store, "one", &[], &["a"]);
     let raw = Connection::open(&path).unwrap();
     raw.execute_batch(
@@ -430,7 +430,7 @@ fn a_failing_request_leaves_nothing() {
 #[test]
 fn an_erasure_that_another_process_holds_up_says_so() {
     let (_folder, path) = place();
-    let store = Sqlite::open(&path).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
     say(&store, "one", &[], &["a"]);
     let reader = Connection::open(&path).unwrap();
     reader.execute_batch("BEGIN; SELECT count(*) FROM message").unwrap();

@@ -1,8 +1,8 @@
 //! What sessions that share an opening keep apart, and what one that left another one has of it.
 
-use epitome_kernel::types::{ContentId, Purpose};
+use epitome_kernel::types::{ContentId, SnapshotPurpose};
 use epitome_kernel::{Beginning, Clue, Journal};
-use epitome_store::{Archive, Sqlite};
+use epitome_store::{SessionArchive, SqliteStore};
 use rusqlite::Connection;
 
 use crate::common::each_archive;
@@ -19,10 +19,10 @@ fn a_branch_finds_what_its_prompt_names_when_its_parent_is_gone() {
         let beginning = Beginning { from, ..Beginning::default() };
         store.begin(SCOPE, "two", &beginning, "now").unwrap();
         say(store, "two", &["a", "b", "c"], &["d"]);
-        assert_eq!(store.epochs_of(SCOPE, "two").unwrap()[0].epoch, made);
+        assert_eq!(store.compactions_of_session(SCOPE, "two").unwrap()[0].epoch, made);
         store.delete(SCOPE, "one").unwrap();
         for text in ["a", "b", "list of a b"] {
-            let found = store.original(SCOPE, &ContentId::of(text).to_string());
+            let found = store.original(SCOPE, &ContentId::for_text(text).to_string());
             assert_eq!(found.map(|blob| blob.text).ok().as_deref(), Some(text));
         }
     });
@@ -32,7 +32,7 @@ fn a_branch_finds_what_its_prompt_names_when_its_parent_is_gone() {
 fn a_session_that_goes_on_is_out_of_the_trash() {
     each_archive(|store| {
         say(store, "one", &[], &["a", "b"]);
-        store.trash(SCOPE, "one", true).unwrap();
+        store.set_trashed(SCOPE, "one", true).unwrap();
         say(store, "one", &["a", "b"], &["c"]);
         assert!(!store.session(SCOPE, "one").unwrap().trashed);
     });
@@ -63,7 +63,7 @@ fn an_erased_answer_leaves_those_of_others_to_the_same_opening() {
         for session in ["one", "two"] {
             say(store, session, &[], &["hello"]);
             store
-                .answered(SCOPE, session, &answer(&["hello"], &format!("I am {session}")))
+                .record_response(SCOPE, session, &answer(&["hello"], &format!("I am {session}")))
                 .unwrap();
         }
         say(store, "two", &["hello"], &["I am two, really"]);
@@ -76,7 +76,7 @@ fn an_erased_answer_leaves_those_of_others_to_the_same_opening() {
 #[test]
 fn an_older_session_is_deleted_though_another_went_back_on_its_way() {
     let (_folder, path) = place();
-    let store = Sqlite::open(&path).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
     say(&store, "one", &[], &["a", "b", "c"]);
     say(&store, "two", &[], &["a", "b"]);
     drop(store);
@@ -84,8 +84,10 @@ fn an_older_session_is_deleted_though_another_went_back_on_its_way() {
     raw.execute_batch("DELETE FROM message WHERE session = 2").unwrap();
     drop(raw);
     take_back(&path, 6);
-    let store = Sqlite::open_existing(&path).unwrap();
-    store.snap(SCOPE, &snapshot("s", "two", Purpose::Recovery, &["a", "b"]), 5).unwrap();
+    let store = SqliteStore::open_existing(&path).unwrap();
+    store
+        .save_snapshot(SCOPE, &snapshot("s", "two", SnapshotPurpose::Recovery, &["a", "b"]), 5)
+        .unwrap();
     store.append(SCOPE, "two", &batch(&[], &["a", "x"])).unwrap();
     store.delete(SCOPE, "one").unwrap();
     let said = store.history(SCOPE, "two", chain(&["a", "b"]), 0, 9).unwrap();

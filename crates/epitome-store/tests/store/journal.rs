@@ -1,8 +1,11 @@
 //! What every journal must do, run against each of them.
 
-use epitome_kernel::types::{Chain, ContentId, Mark};
-use epitome_kernel::{Batch, Commit, Departure, Met, News, Onward, StoreError, Turn};
-use epitome_store::Archive;
+use epitome_kernel::types::{ContentId, HistoryHash, JournalMark};
+use epitome_kernel::{
+    AppendBatch, CommitOutcome, CompactionChanges, Eviction, HistoryLookup, HistoryQuery,
+    RequestRecord, StoreError,
+};
+use epitome_store::SessionArchive;
 
 use crate::common::each_archive;
 use crate::talk::{
@@ -10,12 +13,12 @@ use crate::talk::{
 };
 
 #[track_caller]
-fn check_known(store: &dyn Archive, session: &str, texts: &[&str], expected: Option<usize>) {
-    assert_eq!(store.known(SCOPE, session, &chains(texts)).unwrap(), expected, "{texts:?}");
+fn check_known(store: &dyn SessionArchive, session: &str, texts: &[&str], expected: Option<usize>) {
+    assert_eq!(store.find_deepest(SCOPE, session, &chains(texts)).unwrap(), expected, "{texts:?}");
 }
 
 #[track_caller]
-fn check_history(store: &dyn Archive, session: &str, texts: &[&str]) {
+fn check_history(store: &dyn SessionArchive, session: &str, texts: &[&str]) {
     let found = store.history(SCOPE, session, chain(texts), 0, usize::MAX).unwrap();
     assert_eq!(found, batch(&[], texts).said);
 }
@@ -30,7 +33,7 @@ fn a_history_comes_back_as_it_was_said() {
         let page = store.history(SCOPE, "one", chain(&["a", "b", "c", "d"]), 1, 2).unwrap();
         assert_eq!(page, batch(&["a"], &["b", "c"]).said);
         assert_eq!(store.history(SCOPE, "one", chain(&["a", "b"]), 2, 9).unwrap(), []);
-        assert_eq!(store.history(SCOPE, "one", Chain::default(), 0, 9).unwrap(), []);
+        assert_eq!(store.history(SCOPE, "one", HistoryHash::default(), 0, 9).unwrap(), []);
         let error = store.history(SCOPE, "one", chain(&["x"]), 0, 9).unwrap_err();
         assert!(error.to_string().contains("is not recorded"), "{error}");
         say(store, "two", &[], &["x"]);
@@ -54,35 +57,35 @@ fn the_deepest_history_that_a_session_holds_is_found() {
         check_known(store, "two", &["a", "b", "e"], Some(2));
         check_known(store, "one", &["a", "b", "e"], Some(1));
         check_known(store, "two", &["a", "b", "c"], Some(1));
-        assert_eq!(store.known("elsewhere", "one", &chains(&["a"])).unwrap(), None);
+        assert_eq!(store.find_deepest("elsewhere", "one", &chains(&["a"])).unwrap(), None);
         check_known(store, "one", &[], None);
-        assert_eq!(store.known(SCOPE, "one", &[Chain::default()]).unwrap(), None);
+        assert_eq!(store.find_deepest(SCOPE, "one", &[HistoryHash::default()]).unwrap(), None);
         let mut with_empty = chains(&["a", "b", "g", "h", "i", "j", "k", "l"]);
-        with_empty.insert(0, Chain::default());
-        assert_eq!(store.known(SCOPE, "two", &with_empty).unwrap(), Some(2));
+        with_empty.insert(0, HistoryHash::default());
+        assert_eq!(store.find_deepest(SCOPE, "two", &with_empty).unwrap(), Some(2));
     });
 }
 
 #[test]
 fn what_a_request_asks_is_answered_as_it_is_one_by_one() {
-    let check = |store: &dyn Archive, texts: &[&str]| {
+    let check = |store: &dyn SessionArchive, texts: &[&str]| {
         let (keys, chains) = (keys(texts), chains(texts));
-        let now = store.seen(SCOPE).unwrap();
+        let now = store.revision(SCOPE).unwrap();
         for before in 0..=texts.len() {
             for seen in [None, Some(now), Some(now + 1)] {
                 let session = "one";
-                let epochs = |of| store.epochs(SCOPE, session, of).unwrap();
+                let epochs = |of| store.compactions(SCOPE, session, of).unwrap();
                 let new = &keys[before..];
-                let expected = Met {
-                    known: store.known(SCOPE, session, &chains[before..]).unwrap(),
+                let expected = HistoryLookup {
+                    known: store.find_deepest(SCOPE, session, &chains[before..]).unwrap(),
                     rewrites: store.rewrites(SCOPE, session, new).unwrap(),
                     epochs: match seen == Some(now) {
-                        true => News::Quiet(epochs(new).recorded),
-                        false => News::Anew(epochs(&keys)),
+                        true => CompactionChanges::Quiet(epochs(new).recorded),
+                        false => CompactionChanges::Anew(epochs(&keys)),
                     },
                 };
-                let history = Onward { session, keys: &keys, chains: &chains, before, seen };
-                assert_eq!(store.meet(SCOPE, &history).unwrap(), expected, "{history:?}");
+                let history = HistoryQuery { session, keys: &keys, chains: &chains, before, seen };
+                assert_eq!(store.lookup(SCOPE, &history).unwrap(), expected, "{history:?}");
             }
         }
     };
@@ -92,14 +95,14 @@ fn what_a_request_asks_is_answered_as_it_is_one_by_one() {
         say(store, "one", &[], &["a", "b", "c"]);
         check(store, &history);
         let made =
-            Batch { rewrites: vec![rewrite("d", "less")], ..batch(&["a", "b", "c"], &["d"]) };
+            AppendBatch { rewrites: vec![rewrite("d", "less")], ..batch(&["a", "b", "c"], &["d"]) };
         store.append(SCOPE, "one", &made).unwrap();
         check(store, &history);
         let (epoch, left) = (epoch(&["b", "c"], "sum"), departure(&["b", "c"]));
         store.commit(SCOPE, "one", &epoch, &left, 0).unwrap();
-        store.mark(SCOPE, "one", &Mark::Pin(key("a")), "now").unwrap();
+        store.record_mark(SCOPE, "one", &JournalMark::Pin(key("a")), "now").unwrap();
         check(store, &history);
-        store.mark(SCOPE, "one", &Mark::Undo(epoch.id), "now").unwrap();
+        store.record_mark(SCOPE, "one", &JournalMark::Undo(epoch.id), "now").unwrap();
         check(store, &history);
     });
 }
@@ -170,7 +173,8 @@ fn a_session_sums_up_its_requests() {
         let mut last = batch(&["a", "b"], &["c"]);
         last.model = None;
         last.title = "another title".into();
-        last.turn = Some(Turn { tokens: [u64::MAX, 7], limit: u64::MAX, meter: rent(2.25) });
+        last.turn =
+            Some(RequestRecord { tokens: [u64::MAX, 7], limit: u64::MAX, meter: rent(2.25) });
         store.append(SCOPE, "one", &last).unwrap();
         let info = store.session(SCOPE, "one").unwrap();
         assert_eq!(info.title, "a");
@@ -188,7 +192,7 @@ fn a_session_sums_up_its_requests() {
 #[test]
 fn messages_without_a_request_change_none_of_its_sums() {
     each_archive(|store| {
-        let alone = |before: &[&str], new| epitome_kernel::Batch {
+        let alone = |before: &[&str], new| epitome_kernel::AppendBatch {
             turn: None,
             model: None,
             ..batch(before, new)
@@ -233,17 +237,17 @@ fn an_epoch_comes_back_as_it_was_committed() {
         say(store, "one", &[], &["a", "b", "c"]);
         let (first, second) = (epoch(&["a", "b"], "they spoke"), epoch(&["b", "c"], "and more"));
         let commit = store.commit(SCOPE, "one", &first, &departure(&["a", "b"]), 0).unwrap();
-        assert_eq!(commit, Commit::Done(1));
-        let late = store.commit(SCOPE, "one", &second, &Departure::default(), 0).unwrap();
-        assert_eq!(late, Commit::Behind);
-        assert_eq!(store.epochs_of(SCOPE, "one").unwrap().len(), 1);
-        store.commit(SCOPE, "one", &second, &Departure::default(), 1).unwrap();
-        let found = store.epochs(SCOPE, "one", &keys(&["c", "b", "a", "b"])).unwrap();
+        assert_eq!(commit, CommitOutcome::Done(1));
+        let late = store.commit(SCOPE, "one", &second, &Eviction::default(), 0).unwrap();
+        assert_eq!(late, CommitOutcome::Behind);
+        assert_eq!(store.compactions_of_session(SCOPE, "one").unwrap().len(), 1);
+        store.commit(SCOPE, "one", &second, &Eviction::default(), 1).unwrap();
+        let found = store.compactions(SCOPE, "one", &keys(&["c", "b", "a", "b"])).unwrap();
         let epochs: Vec<_> = found.recorded.iter().map(|recorded| &recorded.epoch).collect();
         assert_eq!((epochs, found.seen), (vec![&first, &second], 2));
-        let found = store.epochs(SCOPE, "one", &keys(&["a", "c"])).unwrap();
+        let found = store.compactions(SCOPE, "one", &keys(&["a", "c"])).unwrap();
         assert_eq!(found.recorded.len(), 1);
-        assert_eq!(store.epochs("elsewhere", "one", &keys(&["a"])).unwrap(), <_>::default());
+        assert_eq!(store.compactions("elsewhere", "one", &keys(&["a"])).unwrap(), <_>::default());
         assert_eq!(store.session(SCOPE, "one").unwrap().compressions, 2);
     });
 }
@@ -252,14 +256,14 @@ fn an_epoch_comes_back_as_it_was_committed() {
 fn a_commit_is_refused_without_a_session_or_under_a_wrong_id() {
     each_archive(|store| {
         let right = epoch(&["a"], "s");
-        let error = store.commit(SCOPE, "one", &right, &Departure::default(), 0).unwrap_err();
+        let error = store.commit(SCOPE, "one", &right, &Eviction::default(), 0).unwrap_err();
         assert!(matches!(error, StoreError::NoSession { .. }), "{error}");
         say(store, "one", &[], &["a"]);
         let mut wrong = right;
         wrong.number += 1;
-        let error = store.commit(SCOPE, "one", &wrong, &Departure::default(), 0).unwrap_err();
+        let error = store.commit(SCOPE, "one", &wrong, &Eviction::default(), 0).unwrap_err();
         assert!(error.to_string().contains("is not what its id says"), "{error}");
-        assert_eq!(store.seen(SCOPE).unwrap(), 0);
+        assert_eq!(store.revision(SCOPE).unwrap(), 0);
     });
 }
 
@@ -268,24 +272,27 @@ fn what_is_taken_back_can_be_done_again() {
     each_archive(|store| {
         say(store, "one", &[], &["a", "b"]);
         let epoch = epoch(&["a", "b"], "s");
-        store.commit(SCOPE, "one", &epoch, &Departure::default(), 0).unwrap();
-        let undone = || store.epochs_of(SCOPE, "one").unwrap()[0].undone;
-        for (mark, expected) in [(Mark::Undo(epoch.id), true), (Mark::Redo(epoch.id), false)] {
-            let before = store.seen(SCOPE).unwrap();
-            store.mark(SCOPE, "one", &mark, "now").unwrap();
+        store.commit(SCOPE, "one", &epoch, &Eviction::default(), 0).unwrap();
+        let undone = || store.compactions_of_session(SCOPE, "one").unwrap()[0].undone;
+        for (mark, expected) in
+            [(JournalMark::Undo(epoch.id), true), (JournalMark::Redo(epoch.id), false)]
+        {
+            let before = store.revision(SCOPE).unwrap();
+            store.record_mark(SCOPE, "one", &mark, "now").unwrap();
             assert_eq!(undone(), expected);
-            assert_eq!(store.seen(SCOPE).unwrap(), before + 1);
+            assert_eq!(store.revision(SCOPE).unwrap(), before + 1);
             let compressions = store.session(SCOPE, "one").unwrap().compressions;
             assert_eq!(compressions, u32::from(!expected));
-            let error = store.mark(SCOPE, "one", &mark, "now").unwrap_err();
+            let error = store.record_mark(SCOPE, "one", &mark, "now").unwrap_err();
             assert!(matches!(error, StoreError::NothingToMark { .. }), "{error}");
         }
-        let unknown = Mark::Undo(ContentId([9; 16]));
-        let error = store.mark(SCOPE, "one", &unknown, "now").unwrap_err();
+        let unknown = JournalMark::Undo(ContentId([9; 16]));
+        let error = store.record_mark(SCOPE, "one", &unknown, "now").unwrap_err();
         assert!(error.to_string().contains("there is no epoch 09090909"), "{error}");
-        let error = store.mark(SCOPE, "on", &Mark::Undo(epoch.id), "now").unwrap_err();
+        let error =
+            store.record_mark(SCOPE, "on", &JournalMark::Undo(epoch.id), "now").unwrap_err();
         assert!(error.to_string().contains("no session `on`; did you mean `one`?"), "{error}");
-        assert_eq!(store.seen(SCOPE).unwrap(), 3);
+        assert_eq!(store.revision(SCOPE).unwrap(), 3);
     });
 }
 
@@ -295,16 +302,17 @@ fn pins_hold_in_their_session() {
         say(store, "one", &[], &["a", "b"]);
         say(store, "two", &[], &["c"]);
         for text in ["a", "b", "a"] {
-            store.mark(SCOPE, "one", &Mark::Pin(key(text)), "now").unwrap();
+            store.record_mark(SCOPE, "one", &JournalMark::Pin(key(text)), "now").unwrap();
         }
-        assert_eq!(store.epochs(SCOPE, "one", &[]).unwrap().pins, keys(&["b", "a"]));
-        assert_eq!(store.epochs(SCOPE, "two", &[]).unwrap().pins, []);
-        assert!(store.mark(SCOPE, "two", &Mark::Unpin(key("b")), "now").is_err());
-        store.mark(SCOPE, "one", &Mark::Unpin(key("b")), "now").unwrap();
-        assert_eq!(store.epochs(SCOPE, "one", &[]).unwrap().pins, keys(&["a"]));
-        let error = store.mark(SCOPE, "one", &Mark::Unpin(key("b")), "now").unwrap_err();
+        assert_eq!(store.compactions(SCOPE, "one", &[]).unwrap().pins, keys(&["b", "a"]));
+        assert_eq!(store.compactions(SCOPE, "two", &[]).unwrap().pins, []);
+        assert!(store.record_mark(SCOPE, "two", &JournalMark::Unpin(key("b")), "now").is_err());
+        store.record_mark(SCOPE, "one", &JournalMark::Unpin(key("b")), "now").unwrap();
+        assert_eq!(store.compactions(SCOPE, "one", &[]).unwrap().pins, keys(&["a"]));
+        let error =
+            store.record_mark(SCOPE, "one", &JournalMark::Unpin(key("b")), "now").unwrap_err();
         assert!(error.to_string().contains("is not pinned"), "{error}");
-        assert_eq!(store.epochs("elsewhere", "one", &[]).unwrap().pins, []);
+        assert_eq!(store.compactions("elsewhere", "one", &[]).unwrap().pins, []);
     });
 }
 
@@ -327,7 +335,7 @@ fn what_policies_noted_is_replaced_whole() {
         assert_eq!(store.memos(SCOPE, "two").unwrap(), memos(&[]));
         assert_eq!(store.memos(SCOPE, "none").unwrap(), memos(&[]));
         assert_eq!(store.memos("elsewhere", "one").unwrap(), memos(&[]));
-        assert_eq!(store.seen(SCOPE).unwrap(), 0, "no prompt is another one by that");
+        assert_eq!(store.revision(SCOPE).unwrap(), 0, "no prompt is another one by that");
         let error = store.note(SCOPE, "on", &first).unwrap_err();
         assert!(error.to_string().contains("did you mean `one`?"), "{error}");
     });
@@ -338,10 +346,10 @@ fn scopes_share_nothing() {
     each_archive(|store| {
         say(store, "one", &[], &["a", "b"]);
         store.append("other", "one", &batch(&[], &["a"])).unwrap();
-        assert_eq!(store.known("other", "one", &chains(&["a", "b"])).unwrap(), Some(0));
+        assert_eq!(store.find_deepest("other", "one", &chains(&["a", "b"])).unwrap(), Some(0));
         assert_eq!(store.session("other", "one").unwrap().messages, 1);
         assert!(store.append("other", "one", &batch(&["a", "b"], &["c"])).is_err());
-        store.mark(SCOPE, "one", &Mark::Pin(key("a")), "now").unwrap();
-        assert_eq!(store.seen("other").unwrap(), 0);
+        store.record_mark(SCOPE, "one", &JournalMark::Pin(key("a")), "now").unwrap();
+        assert_eq!(store.revision("other").unwrap(), 0);
     });
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use epitome_kernel::types::{Chain, ContentId, GoalChange, Mark, Purpose};
+use epitome_kernel::types::{ContentId, GoalChange, HistoryHash, JournalMark, SnapshotPurpose};
 use epitome_kernel::{Beginning, Clue};
-use epitome_store::Archive;
-use epitome_store::{Memory, Sqlite};
+use epitome_store::SessionArchive;
+use epitome_store::{MemoryStore, SqliteStore};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -142,7 +142,7 @@ impl Told {
 }
 
 /// Does the same to a store; gives what it answered.
-fn perform(store: &dyn Archive, act: &Act, told: &Told) -> String {
+fn perform(store: &dyn SessionArchive, act: &Act, told: &Told) -> String {
     let shown = |result: &dyn std::fmt::Debug| format!("{result:?}");
     match act {
         Act::Append { session, at, cut, new, rewritten } => {
@@ -164,29 +164,37 @@ fn perform(store: &dyn Archive, act: &Act, told: &Told) -> String {
             let mut epoch = epoch(&run, &format!("summary {}", told.count));
             epoch.parent = told.epochs.last().copied();
             epoch.id = epoch.hash();
-            let seen =
-                store.seen(SCOPE).unwrap() - u64::from(*late).min(store.seen(SCOPE).unwrap());
+            let seen = store.revision(SCOPE).unwrap()
+                - u64::from(*late).min(store.revision(SCOPE).unwrap());
             shown(&store.commit(SCOPE, SESSIONS[*session], &epoch, &departure(&run), seen))
         }
         Act::Mark { session, epoch, kind } => {
             let id =
                 if told.epochs.is_empty() { ContentId([0; 16]) } else { *epoch.get(&told.epochs) };
             let text = key(TEXTS[epoch.index(TEXTS.len())]);
-            let mark = [Mark::Undo(id), Mark::Redo(id), Mark::Pin(text), Mark::Unpin(text)][*kind];
-            shown(&store.mark(SCOPE, SESSIONS[*session], &mark, "now"))
+            let mark = [
+                JournalMark::Undo(id),
+                JournalMark::Redo(id),
+                JournalMark::Pin(text),
+                JournalMark::Unpin(text),
+            ][*kind];
+            shown(&store.record_mark(SCOPE, SESSIONS[*session], &mark, "now"))
         }
         Act::Rewind { session, at, cut } => {
             let head = chain(&shortened(told.history(*at), *cut));
-            shown(&store.rewind(SCOPE, SESSIONS[*session], head))
+            shown(&store.set_head(SCOPE, SESSIONS[*session], head))
         }
         Act::Snap { session, at, automatic } => {
-            let purpose = if *automatic { Purpose::Rollback } else { Purpose::Recovery };
+            let purpose =
+                if *automatic { SnapshotPurpose::Rollback } else { SnapshotPurpose::Recovery };
             let id = format!("s{}", told.count);
             let mut snapshot = snapshot(&id, SESSIONS[*session], purpose, &told.history(*at));
             snapshot.epoch = told.epochs.last().copied();
-            shown(&store.snap(SCOPE, &snapshot, 1))
+            shown(&store.save_snapshot(SCOPE, &snapshot, 1))
         }
-        Act::Trash { session, trashed } => shown(&store.trash(SCOPE, SESSIONS[*session], *trashed)),
+        Act::Trash { session, trashed } => {
+            shown(&store.set_trashed(SCOPE, SESSIONS[*session], *trashed))
+        }
         Act::Note { session, policies } => {
             let memo = format!("{{\"count\":{}}}", told.count);
             let notes = [("default", memo.as_str()), ("other", "{}"), ("third", "[]")];
@@ -204,17 +212,17 @@ fn perform(store: &dyn Archive, act: &Act, told: &Told) -> String {
             if text.is_none() {
                 (answer.key, answer.bytes, answer.stop) = (None, None, None);
             }
-            shown(&store.answered(SCOPE, SESSIONS[*session], &answer))
+            shown(&store.record_response(SCOPE, SESSIONS[*session], &answer))
         }
         Act::Index { most } => {
             let mut open = store.unindexed(SCOPE, *most).unwrap();
             let Some((session, _)) = open.first().cloned() else { return String::new() };
             open.retain(|(other, _)| *other == session);
-            let chains: Vec<Chain> = open.iter().map(|(_, said)| said.chain).collect();
+            let chains: Vec<HistoryHash> = open.iter().map(|(_, said)| said.chain).collect();
             let texts: Vec<&str> = open
                 .iter()
                 .filter_map(|(_, said)| {
-                    TEXTS.into_iter().find(|text| ContentId::of(text) == said.text)
+                    TEXTS.into_iter().find(|text| ContentId::for_text(text) == said.text)
                 })
                 .collect();
             shown(&store.index(SCOPE, &session, &chains, &departure(&texts)))
@@ -259,18 +267,18 @@ fn remember(told: &mut Told, act: &Act) {
 }
 
 /// All that a store can be asked.
-fn portrait(store: &impl Archive, told: &Told) -> Vec<String> {
+fn portrait(store: &impl SessionArchive, told: &Told) -> Vec<String> {
     let mut told_all = vec![
         format!("{:?}", store.sessions(SCOPE, 0, 99, true)),
         format!("{:?}", store.snapshots(SCOPE, None)),
         format!("{:?}", store.unindexed(SCOPE, 99)),
     ];
     for session in SESSIONS {
-        told_all.push(format!("{:?}", store.epochs_of(SCOPE, session)));
-        told_all.push(format!("{:?}", store.epochs(SCOPE, session, &keys(&TEXTS))));
+        told_all.push(format!("{:?}", store.compactions_of_session(SCOPE, session)));
+        told_all.push(format!("{:?}", store.compactions(SCOPE, session, &keys(&TEXTS))));
         told_all.push(format!("{:?}", store.rewrites(SCOPE, session, &keys(&TEXTS))));
         for history in &told.histories {
-            told_all.push(format!("{:?}", store.known(SCOPE, session, &chains(history))));
+            told_all.push(format!("{:?}", store.find_deepest(SCOPE, session, &chains(history))));
             told_all.push(format!("{:?}", store.history(SCOPE, session, chain(history), 0, 99)));
             told_all.push(format!("{:?}", store.history(SCOPE, session, chain(history), 1, 2)));
         }
@@ -288,7 +296,8 @@ fn portrait(store: &impl Archive, told: &Told) -> Vec<String> {
         }
     }
     for text in TEXTS {
-        told_all.push(format!("{:?}", store.original(SCOPE, &ContentId::of(text).to_string())));
+        told_all
+            .push(format!("{:?}", store.original(SCOPE, &ContentId::for_text(text).to_string())));
         let mut found: Vec<String> = store
             .search(SCOPE, text, 1000, &Chars)
             .unwrap()
@@ -310,12 +319,12 @@ proptest! {
     fn both_stores_answer_the_same(acts in any_acts()) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("epitome.db");
-        let (memory, mut sqlite) = (Memory::new(), Sqlite::open(&path).unwrap());
+        let (memory, mut sqlite) = (MemoryStore::new(), SqliteStore::open(&path).unwrap());
         let mut told = Told::default();
         for act in &acts {
             if matches!(act, Act::Reopen) {
                 drop(sqlite);
-                sqlite = Sqlite::open(&path).unwrap();
+                sqlite = SqliteStore::open(&path).unwrap();
             }
             prop_assert_eq!(
                 perform(&memory, act, &told), perform(&sqlite, act, &told), "{:?}", act

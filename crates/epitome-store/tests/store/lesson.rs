@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use epitome_kernel::Journal;
-use epitome_store::Sqlite;
+use epitome_store::SqliteStore;
 
 use crate::common::each_archive;
 use crate::talk::{SCOPE, say};
@@ -21,7 +21,7 @@ fn the_newest_lesson_about_a_thing_is_kept() {
         }
         assert_eq!(store.lessons(SCOPE).unwrap(), lessons(&[("one", "3"), ("two", "2")]));
         assert_eq!(store.lessons("elsewhere").unwrap(), lessons(&[]));
-        assert_eq!(store.seen(SCOPE).unwrap(), 0, "no prompt that was made changes by it");
+        assert_eq!(store.revision(SCOPE).unwrap(), 0, "no prompt that was made changes by it");
         assert_eq!(store.verify(false).unwrap(), []);
     });
 }
@@ -41,7 +41,7 @@ fn lessons_are_no_sessions() {
 fn lessons_outlive_the_process() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("epitome.db");
-    Sqlite::open(&path).unwrap().learn(SCOPE, "one", "1").unwrap();
-    let store = Sqlite::open(&path).unwrap();
+    SqliteStore::open(&path).unwrap().learn(SCOPE, "one", "1").unwrap();
+    let store = SqliteStore::open(&path).unwrap();
     assert_eq!(store.lessons(SCOPE).unwrap(), lessons(&[("one", "1")]));
 }

@@ -5,21 +5,21 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::common::{Chars, Conversation};
 use crate::file::place;
 use crate::talk::{SCOPE, epoch, key, say};
-use epitome_kernel::{Departure, Journal, SessionOf, Store};
-use epitome_store::{Archive, Sqlite};
+use epitome_kernel::{Eviction, Journal, OriginalStore, SessionOf};
+use epitome_store::{SessionArchive, SqliteStore};
 
 /// A message so long that what leaves with it comes in many portions.
-fn long_log() -> (String, Departure) {
+fn long_log() -> (String, Eviction) {
     let lines: Vec<String> = (0..8_000).map(|line| format!("line {line} of the log")).collect();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     (lines.join("\\n"), Conversation::new().cut("user", &lines).departure())
 }
 
 /// Records a compression that takes the log out, while something else goes on until it is done.
-fn committing(store: &Sqlite, meanwhile: impl Fn()) -> (usize, Departure) {
+fn committing(store: &SqliteStore, meanwhile: impl Fn()) -> (usize, Eviction) {
     let (log, departure) = long_log();
     say(store, "large", &[], &[&log]);
-    let (epoch, seen) = (epoch(&[&log], "a log"), store.seen(SCOPE).unwrap());
+    let (epoch, seen) = (epoch(&[&log], "a log"), store.revision(SCOPE).unwrap());
     let done = AtomicBool::new(false);
     let times = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -39,7 +39,7 @@ fn committing(store: &Sqlite, meanwhile: impl Fn()) -> (usize, Departure) {
 #[test]
 fn others_write_between_the_portions_of_what_leaves() {
     let (_folder, path) = place();
-    let store = Sqlite::open(&path).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
     let next = AtomicUsize::new(0);
     let (times, departure) = committing(&store, || {
         let text = format!("task {}", next.fetch_add(1, Ordering::Relaxed));
@@ -59,7 +59,7 @@ fn others_write_between_the_portions_of_what_leaves() {
 #[test]
 fn what_is_erased_between_two_portions_stays_erased() {
     let (_folder, path) = place();
-    let store = Sqlite::open(&path).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
     let (log, _) = long_log();
     let any = || store.search(SCOPE, "line of the log", 40, &Chars).unwrap();
     committing(&store, || {

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use epitome_kernel::types::{
-    Act, Acted, By, Cause, Chain, Checkpoint, ContentId, Covered, Credit, DecisionKind, EntryId,
-    EntryKey, Epoch, GoalChange, How, Level, MeterReading, MustKeep, Op, PartId, Plan, Priority,
-    Purpose, Rewrite, Role, Snapshot, Stand, Usage,
+    Actor, ArrivalRewrite, Checkpoint, CheckpointLevel, CheckpointPlacement, Compaction,
+    CompactionCause, CompactionRange, ContentId, DecisionKind, EntryId, EntryKey, FactCounts,
+    GoalChange, HistoryHash, MeterReading, Op, OpAuthor, PartId, Plan, Priority, RecordedAction,
+    ReplaceMethod, Role, SessionAction, Snapshot, SnapshotPurpose, TokenUsage,
 };
-use epitome_kernel::{Answered, Batch, Blob, Departure, Journal, Said, Turn};
-use epitome_store::Archive;
+use epitome_kernel::{
+    AppendBatch, Eviction, Journal, MessageRecord, RequestRecord, ResponseRecord, StoredText,
+};
+use epitome_store::SessionArchive;
 
 /// The scope of most tests.
 pub(crate) const SCOPE: &str = "local/default";
@@ -27,7 +30,7 @@ pub(crate) fn rent(rent: f64) -> MeterReading {
 
 /// What a message with this text says.
 pub(crate) fn key(text: &str) -> EntryKey {
-    EntryKey(ContentId::of(&format!("user: {text}")).0)
+    EntryKey(ContentId::for_text(&format!("user: {text}")).0)
 }
 
 /// The keys of a history.
@@ -36,12 +39,12 @@ pub(crate) fn keys(texts: &[&str]) -> Vec<EntryKey> {
 }
 
 /// The history of these texts.
-pub(crate) fn chain(texts: &[&str]) -> Chain {
-    Chain::of(&keys(texts))
+pub(crate) fn chain(texts: &[&str]) -> HistoryHash {
+    HistoryHash::for_entries(&keys(texts))
 }
 
 /// Every history that leads to these texts, shortest first.
-pub(crate) fn chains(texts: &[&str]) -> Vec<Chain> {
+pub(crate) fn chains(texts: &[&str]) -> Vec<HistoryHash> {
     (1..=texts.len()).map(|end| chain(&texts[..end])).collect()
 }
 
@@ -51,27 +54,27 @@ pub(crate) fn bytes(text: &str) -> Vec<u8> {
 }
 
 /// The batch that brings these texts behind others.
-pub(crate) fn batch(before: &[&str], new: &[&str]) -> Batch {
+pub(crate) fn batch(before: &[&str], new: &[&str]) -> AppendBatch {
     let all: Vec<&str> = before.iter().chain(new).copied().collect();
-    let said = (before.len()..all.len()).map(|place| Said {
+    let said = (before.len()..all.len()).map(|place| MessageRecord {
         chain: chain(&all[..=place]),
         key: key(all[place]),
         place: u32::try_from(place).unwrap(),
         role: if place % 2 == 0 { Role::User } else { Role::Assistant },
         bytes: Some(bytes(all[place])),
-        text: ContentId::of(all[place]),
+        text: ContentId::for_text(all[place]),
         tokens: all[place].len() as u64,
         at: (place % 3 > 0).then(|| format!("2026-01-01T00:00:{place:02}Z")),
     });
-    Batch {
+    AppendBatch {
         after: chain(before),
         said: said.collect(),
         format: "anthropic".into(),
         model: Some("model-1".into()),
         title: all.first().copied().unwrap_or_default().into(),
-        turn: Some(Turn { tokens: [100, 60], limit: 200_000, meter: rent(0.5) }),
+        turn: Some(RequestRecord { tokens: [100, 60], limit: 200_000, meter: rent(0.5) }),
         at: format!("2026-01-01T00:01:{:02}Z", all.len() % 60),
-        ..Batch::default()
+        ..AppendBatch::default()
     }
 }
 
@@ -86,32 +89,33 @@ pub(crate) fn batch_of(
     session: &str,
     before: &[&str],
     new: &[&str],
-) -> Batch {
-    let known = store.known(SCOPE, session, &chains(before)).unwrap().map_or(0, |last| last + 1);
+) -> AppendBatch {
+    let known =
+        store.find_deepest(SCOPE, session, &chains(before)).unwrap().map_or(0, |last| last + 1);
     let all: Vec<&str> = before.iter().chain(new).copied().collect();
     let made = batch(&all[..known], &all[known..]);
-    Batch { at: batch(before, new).at, ..made }
+    AppendBatch { at: batch(before, new).at, ..made }
 }
 
 /// The answer that says this after these texts.
-pub(crate) fn answer(after: &[&str], text: &str) -> Answered {
+pub(crate) fn answer(after: &[&str], text: &str) -> ResponseRecord {
     let tokens = text.len() as u64;
-    Answered {
+    ResponseRecord {
         after: chain(after),
         key: Some(key(text)),
         bytes: Some(bytes(text)),
-        text: ContentId::of(text),
-        usage: Usage { input: 1, cache_read: 10, cache_written: 100, output: tokens },
+        text: ContentId::for_text(text),
+        usage: TokenUsage { input: 1, cache_read: 10, cache_written: 100, output: tokens },
         stop: Some("end_turn".into()),
         at: format!("2026-01-01T00:04:{:02}Z", after.len() % 60),
     }
 }
 
 /// The message that an answer will be.
-pub(crate) fn answer_said(after: &[&str], text: &str) -> Said {
+pub(crate) fn answer_said(after: &[&str], text: &str) -> MessageRecord {
     let answer = answer(after, text);
-    Said {
-        chain: answer.after.then(key(text)),
+    MessageRecord {
+        chain: answer.after.append(key(text)),
         key: key(text),
         place: u32::try_from(after.len()).unwrap(),
         role: Role::Assistant,
@@ -128,51 +132,64 @@ pub(crate) fn memos(notes: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 /// Something about a goal that the model said.
-pub(crate) fn goal(change: GoalChange) -> Acted {
-    Acted { act: Act::Goal(change.into()), by: By::Model, at: "2026-01-01T00:05:00Z".into() }
+pub(crate) fn goal(change: GoalChange) -> RecordedAction {
+    RecordedAction {
+        act: SessionAction::Goal(change.into()),
+        by: Actor::Model,
+        at: "2026-01-01T00:05:00Z".into(),
+    }
 }
 
 /// Acts of every kind.
-pub(crate) fn acts() -> Vec<Acted> {
+pub(crate) fn acts() -> Vec<RecordedAction> {
     let (locked, kind) = (true, DecisionKind::Architecture);
     let (text, rationale) = ("Use \"SQLite\"\nonly".to_owned(), Some("one file: ä".to_owned()));
-    let act = |act, by| Acted { act, by, at: "2026-01-01T00:06:00Z".into() };
+    let act = |act, by| RecordedAction { act, by, at: "2026-01-01T00:06:00Z".into() };
     vec![
         goal(GoalChange::Set { text: "Ship it".into(), priority: Priority::High }),
         goal(GoalChange::Decide { text, rationale, locked, kind }),
         goal(GoalChange::Pause),
-        act(Act::Augment { name: "style/terse".into(), active: true }, By::User),
-        act(Act::Ask { tool: "compress_to_checkpoint".into() }, By::Model),
-        act(Act::Met, By::Policy("watermark".into())),
+        act(SessionAction::Augment { name: "style/terse".into(), active: true }, Actor::User),
+        act(SessionAction::Ask { tool: "compress_to_checkpoint".into() }, Actor::Model),
+        act(SessionAction::Met, Actor::Policy("watermark".into())),
         act(
-            Act::Mark { entry: key("a"), tool: "done".into(), blocks: 7, saved: u64::MAX },
-            By::Policy("watermark".into()),
+            SessionAction::Mark {
+                entry: key("a"),
+                tool: "done".into(),
+                blocks: 7,
+                saved: u64::MAX,
+            },
+            Actor::Policy("watermark".into()),
         ),
     ]
 }
 
 /// An epoch over a run.
-pub(crate) fn epoch(run: &[&str], summary: &str) -> Epoch {
+pub(crate) fn epoch(run: &[&str], summary: &str) -> Compaction {
     let part = PartId { entry: EntryId(0), part: 0 };
     let covers = (0..u32::try_from(run.len()).unwrap()).map(EntryId).collect();
-    let list = ContentId::of(&format!("list of {}", run.join(" ")));
-    let mut epoch = Epoch {
+    let list = ContentId::for_text(&format!("list of {}", run.join(" ")));
+    let mut epoch = Compaction {
         id: ContentId([0; 16]),
         parent: None,
-        covered: Covered {
+        covered: CompactionRange {
             first: key(run[0]),
             len: u32::try_from(run.len()).unwrap(),
             chain: chain(run),
         },
         plan: Plan {
             ops: vec![
-                Op::Replace { part, with: format!("digest of {}", run[0]), how: How::Digest },
+                Op::Replace {
+                    part,
+                    with: format!("digest of {}", run[0]),
+                    how: ReplaceMethod::Digest,
+                },
                 Op::Summarize(Checkpoint {
                     id: list,
                     covers,
                     text: summary.into(),
-                    level: Level::Detailed,
-                    stand: Stand { front: true, assistant: false },
+                    level: CheckpointLevel::Detailed,
+                    stand: CheckpointPlacement { front: true, assistant: false },
                     model: Some("openai:qwen".into()),
                 }),
                 Op::Insert { after: None, role: Role::User, text: "a note".into() },
@@ -182,12 +199,12 @@ pub(crate) fn epoch(run: &[&str], summary: &str) -> Epoch {
             ],
             reason: "the window is filling".into(),
         },
-        credits: vec![Credit { policy: "team".into(), hook: "plan".into(), line: Some(7) }],
-        cause: Cause::Soft,
+        credits: vec![OpAuthor { policy: "team".into(), hook: "plan".into(), line: Some(7) }],
+        cause: CompactionCause::Soft,
         number: 1,
         tokens: [u64::MAX, 300],
         confidence: 0.9,
-        must_keep: MustKeep { constraints: [3, 4], recallable: 1, ..MustKeep::default() },
+        must_keep: FactCounts { constraints: [3, 4], recallable: 1, ..FactCounts::default() },
         profile: "default".into(),
         config: "c0ffee".into(),
         at: "2026-01-01T00:02:00Z".into(),
@@ -197,24 +214,27 @@ pub(crate) fn epoch(run: &[&str], summary: &str) -> Epoch {
 }
 
 /// What an epoch over a run takes out.
-pub(crate) fn departure(run: &[&str]) -> Departure {
-    let blob =
-        |text: String, source: &str| Blob { id: ContentId::of(&text), source: source.into(), text };
-    let mut departure = Departure {
+pub(crate) fn departure(run: &[&str]) -> Eviction {
+    let blob = |text: String, source: &str| StoredText {
+        id: ContentId::for_text(&text),
+        source: source.into(),
+        text,
+    };
+    let mut departure = Eviction {
         blobs: vec![blob(format!("list of {}", run.join(" ")), "e0-e9")],
-        ..Departure::default()
+        ..Eviction::default()
     };
     for (place, text) in (0..).zip(run) {
         let (entry, source) = (EntryId(place), format!("e{place} user"));
         departure.blobs.push(blob((*text).into(), &source));
-        departure.sources.push((entry, ContentId::of(text), source));
+        departure.sources.push((entry, ContentId::for_text(text), source));
         departure.passages.push(epitome_kernel::types::Passage { entry, text: (*text).into() });
     }
     departure
 }
 
 /// The same as a session calls it.
-pub(crate) fn departure_of(session: &str, run: &[&str]) -> Departure {
+pub(crate) fn departure_of(session: &str, run: &[&str]) -> Eviction {
     let mut departure = departure(run);
     let sources = departure.sources.iter_mut().map(|(_, _, source)| source);
     for source in sources.chain(departure.blobs.iter_mut().map(|blob| &mut blob.source)) {
@@ -224,31 +244,36 @@ pub(crate) fn departure_of(session: &str, run: &[&str]) -> Departure {
 }
 
 /// Says these messages in a session, and has the search know them.
-pub(crate) fn say_findably(store: &dyn Archive, session: &str, texts: &[&str]) {
+pub(crate) fn say_findably(store: &dyn SessionArchive, session: &str, texts: &[&str]) {
     say(store, session, &[], texts);
-    let chains: Vec<Chain> = (1..=texts.len()).map(|most| chain(&texts[..most])).collect();
+    let chains: Vec<HistoryHash> = (1..=texts.len()).map(|most| chain(&texts[..most])).collect();
     store.index(SCOPE, session, &chains, &departure_of(session, texts)).unwrap();
 }
 
 /// A rewrite of a message.
-pub(crate) fn rewrite(text: &str, with: &str) -> Rewrite {
-    Rewrite {
+pub(crate) fn rewrite(text: &str, with: &str) -> ArrivalRewrite {
+    ArrivalRewrite {
         key: key(text),
         part: 0,
         with: with.into(),
-        how: How::Offload,
-        original: ContentId::of(text),
+        how: ReplaceMethod::Offload,
+        original: ContentId::for_text(text),
         tool: "read_file".into(),
         tokens: [900, 20],
     }
 }
 
 /// A snapshot of a history.
-pub(crate) fn snapshot(id: &str, session: &str, purpose: Purpose, texts: &[&str]) -> Snapshot {
+pub(crate) fn snapshot(
+    id: &str,
+    session: &str,
+    purpose: SnapshotPurpose,
+    texts: &[&str],
+) -> Snapshot {
     Snapshot {
         id: id.into(),
         session: session.into(),
-        name: (purpose == Purpose::Recovery).then(|| format!("by hand: {id}")),
+        name: (purpose == SnapshotPurpose::Recovery).then(|| format!("by hand: {id}")),
         purpose,
         at: "2026-01-01T00:03:00Z".into(),
         messages: u32::try_from(texts.len()).unwrap(),

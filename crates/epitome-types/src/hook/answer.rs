@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::order::Export;
-use super::shape::{Shape, Shaped, table, words};
-use crate::{Role, Skip};
+use super::shape::{HasShape, ValueShape, table, words};
+use crate::{Role, SkipReason};
 
 table! {
     /// Bounds of the prompt. All of them are sizes of the whole prompt but for `reserve`,
@@ -121,12 +121,12 @@ table! {
     #[derive(Deserialize, PartialEq)]
     pub struct Passed {
         /// Why not; the host is told.
-        pub skip: Skip,
+        pub skip: SkipReason,
     }
 }
 
-impl Shaped for Skip {
-    const SHAPE: Shape = Shape::Word(&[
+impl HasShape for SkipReason {
+    const SHAPE: ValueShape = ValueShape::Word(&[
         "not_needed",
         "nothing_to_compress",
         "not_smaller",
@@ -139,7 +139,7 @@ impl Shaped for Skip {
 /// Whether to compress now: `false`, or why not, or what is due.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Trigger {
+pub enum TriggerAnswer {
     /// Not now; `true` is no answer.
     Wait(bool),
     /// Not now, and the host is told why.
@@ -148,8 +148,8 @@ pub enum Trigger {
     Compress(Due),
 }
 
-impl Shaped for Trigger {
-    const SHAPE: Shape = Shape::Either(&[Shape::Bool, Passed::SHAPE, Due::SHAPE]);
+impl HasShape for TriggerAnswer {
+    const SHAPE: ValueShape = ValueShape::Either(&[ValueShape::Bool, Passed::SHAPE, Due::SHAPE]);
 }
 
 table! {
@@ -222,7 +222,7 @@ table! {
 /// What becomes of a model's summary: `true`, or why it is not taken, or what is added.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Verify {
+pub enum VerifyAnswer {
     /// It is good as it is, or not.
     Plain(bool),
     /// It is not taken.
@@ -231,8 +231,9 @@ pub enum Verify {
     Second(Seconded),
 }
 
-impl Shaped for Verify {
-    const SHAPE: Shape = Shape::Either(&[Shape::Bool, Rejected::SHAPE, Seconded::SHAPE]);
+impl HasShape for VerifyAnswer {
+    const SHAPE: ValueShape =
+        ValueShape::Either(&[ValueShape::Bool, Rejected::SHAPE, Seconded::SHAPE]);
 }
 
 words! {
@@ -386,14 +387,14 @@ mod tests {
     #[test]
     fn every_reason_has_its_word() {
         let all = [
-            Skip::NotNeeded,
-            Skip::NothingToCompress,
-            Skip::NotSmaller,
-            Skip::Stalled,
-            Skip::NotWorth,
-            Skip::Disabled,
+            SkipReason::NotNeeded,
+            SkipReason::NothingToCompress,
+            SkipReason::NotSmaller,
+            SkipReason::Stalled,
+            SkipReason::NotWorth,
+            SkipReason::Disabled,
         ];
-        let Shape::Word(words) = Skip::SHAPE else { panic!("{:?}", Skip::SHAPE) };
+        let ValueShape::Word(words) = SkipReason::SHAPE else { panic!("{:?}", SkipReason::SHAPE) };
         // Debug prints the variant's name, of which the word is the snake case.
         let names = all.map(|skip| format!("{skip:?}").to_lowercase());
         assert_eq!(words.iter().map(|word| word.replace('_', "")).collect::<Vec<_>>(), names);

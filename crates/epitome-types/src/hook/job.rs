@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 
 use super::answer::Budgets;
-use super::order::Place;
-use super::shape::{Shape, Shaped, table, words};
-use super::told::{
-    Action, Arriving, Cache, Columns, Covered, Done, Fact, Makings, ModelFacts, Past, Standing,
-    Texts, Tokens,
+use super::job_data::{
+    Action, Arriving, Cache, Columns, Covered, Done, Fact, Makings, MessageTexts, ModelFacts, Past,
+    Standing, Tokens,
 };
-use crate::{Cause, Event, Goals};
+use super::order::MessageNumber;
+use super::shape::{HasShape, ValueShape, table, words};
+use crate::{CompactionCause, Event, Goals};
 
 table! {
     /// What every job says.
@@ -118,7 +118,7 @@ table! {
         /// prompt is not Epitome's to add notes to.
         pub waiting: bool,
         /// The message that holds the recorded watermark, where it is in this history.
-        pub mark: Option<Place>,
+        pub mark: Option<MessageNumber>,
     }
 }
 
@@ -141,15 +141,15 @@ table! {
         /// What `budgets` answered.
         pub budgets: Budgets,
         /// Why it is made.
-        pub cause: Cause,
+        pub cause: CompactionCause,
         /// The message that holds the recorded watermark, where it is in this history.
-        pub mark: Option<Place>,
+        pub mark: Option<MessageNumber>,
         /// Whether a watermark is recorded that is not in this history.
         pub mark_lost: bool,
     }
     beside {
         /// What the messages say.
-        pub texts: &'a dyn Texts,
+        pub texts: &'a dyn MessageTexts,
     }
 }
 
@@ -201,7 +201,7 @@ table! {
     }
     beside {
         /// What the covered messages say, in their order.
-        pub texts: &'a dyn Texts,
+        pub texts: &'a dyn MessageTexts,
     }
 }
 
@@ -228,7 +228,7 @@ table! {
     }
     beside {
         /// What the covered messages say, in their order.
-        pub texts: &'a dyn Texts,
+        pub texts: &'a dyn MessageTexts,
     }
 }
 
@@ -335,10 +335,10 @@ table! {
     }
 }
 
-impl Shaped for Event {
-    const SHAPE: Shape = Shape::Any;
+impl HasShape for Event {
+    const SHAPE: ValueShape = ValueShape::Any;
 }
 
-impl Shaped for Cause {
-    const SHAPE: Shape = Shape::Word(&["soft", "hard", "manual"]);
+impl HasShape for CompactionCause {
+    const SHAPE: ValueShape = ValueShape::Word(&["soft", "hard", "manual"]);
 }

@@ -6,25 +6,26 @@
 
 mod answer;
 mod job;
+mod job_data;
 mod order;
 mod shape;
-mod told;
 
 pub use answer::{
     Ageing, Arrive, Budgets, Drift, Due, Found, FoundKind, Line, Noted, Observe, Passed, Position,
-    Prompt, Rejected, Render, Seconded, Section, Status, Stop, Strength, Trigger, Verify, Way,
+    Prompt, Rejected, Render, Seconded, Section, Status, Stop, Strength, TriggerAnswer,
+    VerifyAnswer, Way,
 };
 pub use job::{
     AgeJob, ArriveJob, BudgetsJob, Common, EventJob, GoalsJob, ObserveJob, Occasion, PlanJob,
     PromptJob, Purpose, RenderJob, StatusJob, TriggerJob, VerifyJob, Wording,
 };
+pub use job_data::{
+    Action, Arriving, Cache, Columns, Covered, Done, Fact, Input, Loaded, Makings, MessageTexts,
+    ModelFacts, Past, Savings, Smaller, Standing, Tokens,
+};
 pub use order::{
-    AgeOrder, Drop, Export, Fit, FoldUser, Handover, How, Insert, Merge, Order, Orders, PinOrder,
-    Place, Replace, Rollover, Strip, Summarize, Warn,
+    AgeOrder, Drop, Export, Fit, FoldUser, Handover, How, Insert, Merge, MessageNumber, OpRequest,
+    Orders, PinOrder, Replace, Rollover, Strip, Summarize, Warn,
 };
-pub use shape::{Field, INLINE, Shape, Shaped, TableShape, Tabular};
+pub use shape::{FieldShape, HasShape, HasTableShape, INLINE, TableShape, ValueShape};
 pub(crate) use shape::{table, words};
-pub use told::{
-    Action, Arriving, Cache, Columns, Covered, Done, Fact, Input, Loaded, Makings, ModelFacts,
-    Past, Savings, Smaller, Standing, Texts, Tokens,
-};

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::shape::{Shape, Shaped, TableShape, Tabular, table};
+use super::shape::{HasShape, HasTableShape, TableShape, ValueShape, table};
 use crate::{EntryId, Role};
 
 /// The place of a message in a job's lists, counted from 1.
@@ -13,27 +13,27 @@ use crate::{EntryId, Role};
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(transparent)]
-pub struct Place(pub u32);
+pub struct MessageNumber(pub u32);
 
-impl Place {
+impl MessageNumber {
     /// The entry in that place; `None` for 0, which is no place.
     pub fn entry(self) -> Option<EntryId> {
         self.0.checked_sub(1).map(EntryId)
     }
 }
 
-impl From<EntryId> for Place {
+impl From<EntryId> for MessageNumber {
     fn from(id: EntryId) -> Self {
         Self(id.0.saturating_add(1))
     }
 }
 
-impl Shaped for Place {
-    const SHAPE: Shape = Shape::Integer;
+impl HasShape for MessageNumber {
+    const SHAPE: ValueShape = ValueShape::Integer;
 }
 
-impl Shaped for Role {
-    const SHAPE: Shape = Shape::Word(&["user", "assistant"]);
+impl HasShape for Role {
+    const SHAPE: ValueShape = ValueShape::Word(&["user", "assistant"]);
 }
 
 table! {
@@ -55,7 +55,7 @@ table! {
     #[derive(Deserialize, PartialEq)]
     pub struct Summarize {
         /// The messages, oldest first; whole exchanges, none of them pinned.
-        pub entries: Vec<Place>,
+        pub entries: Vec<MessageNumber>,
         /// The most that the summary may take.
         pub target: u64,
         /// How detailed it is: 3 unless told otherwise.
@@ -94,7 +94,7 @@ table! {
     #[derive(Deserialize, PartialEq)]
     pub struct FoldUser {
         /// The messages, oldest first.
-        pub entries: Vec<Place>,
+        pub entries: Vec<MessageNumber>,
         /// The most that the summary may take.
         pub target: u64,
     }
@@ -106,7 +106,7 @@ table! {
     #[derive(Deserialize, PartialEq)]
     pub struct Replace {
         /// The message.
-        pub entry: Place,
+        pub entry: MessageNumber,
         /// In which way it is shorter: `digest`, `offload`, `mask`, `cut` or `truncate_input`.
         pub how: How,
         /// The new text; without one Epitome makes it, no larger than `target`. Of arguments it
@@ -142,7 +142,7 @@ table! {
     #[derive(Deserialize, PartialEq)]
     pub struct Drop {
         /// The messages, oldest first; whole exchanges, none of them pinned.
-        pub entries: Vec<Place>,
+        pub entries: Vec<MessageNumber>,
     }
 }
 
@@ -153,7 +153,7 @@ table! {
     #[derive(Deserialize, PartialEq)]
     pub struct Strip {
         /// The messages; each stands for its whole exchange.
-        pub entries: Vec<Place>,
+        pub entries: Vec<MessageNumber>,
     }
 }
 
@@ -162,7 +162,7 @@ table! {
     #[derive(Deserialize, PartialEq)]
     pub struct Insert {
         /// The message that it follows; the last of its exchange. 0 where it comes first.
-        pub after: Place,
+        pub after: MessageNumber,
         /// `user` or `assistant`.
         pub role: Role,
         /// What it says.
@@ -184,7 +184,7 @@ table! {
     #[derive(Deserialize, PartialEq)]
     pub struct PinOrder {
         /// The messages.
-        pub entries: Vec<Place>,
+        pub entries: Vec<MessageNumber>,
     }
 }
 
@@ -223,7 +223,7 @@ table! {
 /// One operation of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
-pub enum Order {
+pub enum OpRequest {
     /// Comes to a size in the kernel's own way.
     Fit(Fit),
     /// Makes a checkpoint of messages.
@@ -254,7 +254,7 @@ pub enum Order {
     Handover(Handover),
 }
 
-impl Order {
+impl OpRequest {
     /// Whether it changes nothing that is sent: it is the host's, whatever becomes of the rest.
     pub fn is_aside(&self) -> bool {
         matches!(self, Self::Pin(_) | Self::Warn(_) | Self::Export(_) | Self::Handover(_))
@@ -278,8 +278,8 @@ const ORDERS: &[(&str, &TableShape)] = &[
     ("handover", Handover::TABLE),
 ];
 
-impl Shaped for Order {
-    const SHAPE: Shape = Shape::Tagged { name: "Order", tag: "op", variants: ORDERS };
+impl HasShape for OpRequest {
+    const SHAPE: ValueShape = ValueShape::Tagged { name: "Order", tag: "op", variants: ORDERS };
 }
 
 table! {
@@ -288,13 +288,13 @@ table! {
     pub struct Orders {
         /// The operations; no message is touched by two of them. None where there is nothing to
         /// compress: then nobody else is asked.
-        pub ops: Vec<Order>,
+        pub ops: Vec<OpRequest>,
         /// Whether a restore point is made first; as the profile says where nothing is said.
         pub snapshot: Option<bool>,
         /// Why, in a few words for people.
         pub reason: Option<String>,
         /// The message that holds the watermark from now on; it only moves forward.
-        pub mark: Option<Place>,
+        pub mark: Option<MessageNumber>,
         /// The tool whose call that is; none where it was set without one.
         pub marked_by: Option<String>,
     }
@@ -308,26 +308,30 @@ mod tests {
     #[test]
     fn every_order_has_its_shape() {
         let all = [
-            Order::Fit(Fit::default()),
-            Order::Summarize(Summarize { entries: Vec::new(), target: 1, level: None }),
-            Order::Age(AgeOrder { checkpoint: String::new(), to: 2, target: 1 }),
-            Order::Merge(Merge { checkpoints: Vec::new(), target: 1, to: None }),
-            Order::FoldUser(FoldUser { entries: Vec::new(), target: 1 }),
-            Order::Replace(Replace {
-                entry: Place(1),
+            OpRequest::Fit(Fit::default()),
+            OpRequest::Summarize(Summarize { entries: Vec::new(), target: 1, level: None }),
+            OpRequest::Age(AgeOrder { checkpoint: String::new(), to: 2, target: 1 }),
+            OpRequest::Merge(Merge { checkpoints: Vec::new(), target: 1, to: None }),
+            OpRequest::FoldUser(FoldUser { entries: Vec::new(), target: 1 }),
+            OpRequest::Replace(Replace {
+                entry: MessageNumber(1),
                 how: How::Digest,
                 with: None,
                 target: None,
                 call: None,
             }),
-            Order::Drop(Drop { entries: Vec::new() }),
-            Order::Strip(Strip { entries: Vec::new() }),
-            Order::Insert(Insert { after: Place(1), role: Role::User, text: String::new() }),
-            Order::Rollover(Rollover { target: 1 }),
-            Order::Pin(PinOrder { entries: Vec::new() }),
-            Order::Warn(Warn { text: String::new() }),
-            Order::Export(Export { name: String::new(), text: None, append: None }),
-            Order::Handover(Handover::default()),
+            OpRequest::Drop(Drop { entries: Vec::new() }),
+            OpRequest::Strip(Strip { entries: Vec::new() }),
+            OpRequest::Insert(Insert {
+                after: MessageNumber(1),
+                role: Role::User,
+                text: String::new(),
+            }),
+            OpRequest::Rollover(Rollover { target: 1 }),
+            OpRequest::Pin(PinOrder { entries: Vec::new() }),
+            OpRequest::Warn(Warn { text: String::new() }),
+            OpRequest::Export(Export { name: String::new(), text: None, append: None }),
+            OpRequest::Handover(Handover::default()),
         ];
         assert_eq!(all.len(), ORDERS.len());
         for (order, (word, _)) in all.iter().zip(ORDERS) {
@@ -339,7 +343,7 @@ mod tests {
 
     #[test]
     fn a_place_counts_from_one() {
-        assert_eq!(Place::from(EntryId(0)), Place(1));
-        assert_eq!((Place(1).entry(), Place(0).entry()), (Some(EntryId(0)), None));
+        assert_eq!(MessageNumber::from(EntryId(0)), MessageNumber(1));
+        assert_eq!((MessageNumber(1).entry(), MessageNumber(0).entry()), (Some(EntryId(0)), None));
     }
 }

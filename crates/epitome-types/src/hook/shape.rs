@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// What a value looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shape {
+pub enum ValueShape {
     /// `true` or `false`.
     Bool,
     /// A whole number from 0 up.
@@ -19,15 +19,15 @@ pub enum Shape {
     /// One of these words.
     Word(&'static [&'static str]),
     /// Values of one shape in order.
-    List(&'static Shape),
+    List(&'static ValueShape),
     /// Texts, each with a value of one shape.
-    Map(&'static Shape),
+    Map(&'static ValueShape),
     /// Named fields.
     Table(&'static TableShape),
     /// The shape, or nothing.
-    Optional(&'static Shape),
+    Optional(&'static ValueShape),
     /// Any of these shapes.
-    Either(&'static [Shape]),
+    Either(&'static [ValueShape]),
     /// One of several tables, told apart by the word in one of their fields.
     Tagged {
         /// What such a table is called, for stubs and references.
@@ -49,25 +49,25 @@ pub struct TableShape {
     /// What it is.
     pub doc: &'static str,
     /// Its fields, in order.
-    pub fields: &'static [Field],
+    pub fields: &'static [FieldShape],
 }
 
 /// A field of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Field {
+pub struct FieldShape {
     /// Its name.
     pub name: &'static str,
     /// What it holds, with its unit.
     pub doc: &'static str,
     /// What its value looks like.
-    pub shape: Shape,
+    pub shape: ValueShape,
 }
 
 impl TableShape {
     /// All fields, those of the tables whose fields stand in this one too ([`Common`]) included.
-    pub fn all_fields(&self) -> impl Iterator<Item = &'static Field> {
+    pub fn all_fields(&self) -> impl Iterator<Item = &'static FieldShape> {
         self.fields.iter().flat_map(|field| match (field.name, field.shape) {
-            (INLINE, Shape::Table(inner)) => inner.fields.iter(),
+            (INLINE, ValueShape::Table(inner)) => inner.fields.iter(),
             _ => std::slice::from_ref(field).iter(),
         })
     }
@@ -79,37 +79,37 @@ impl TableShape {
 pub const INLINE: &str = "common";
 
 /// A type whose values have a shape.
-pub trait Shaped {
+pub trait HasShape {
     /// The shape.
-    const SHAPE: Shape;
+    const SHAPE: ValueShape;
 }
 
 /// A type whose values are tables.
-pub trait Tabular {
+pub trait HasTableShape {
     /// The table.
     const TABLE: &'static TableShape;
 }
 
 macro_rules! plain {
     ($($type:ty => $shape:ident),+ $(,)?) => {
-        $(impl Shaped for $type {
-            const SHAPE: Shape = Shape::$shape;
+        $(impl HasShape for $type {
+            const SHAPE: ValueShape = ValueShape::$shape;
         })+
     };
 }
 
 plain! { bool => Bool, u8 => Integer, u32 => Integer, u64 => Integer, usize => Integer, f64 => Number, String => Text, &str => Text }
 
-impl<T: Shaped> Shaped for Option<T> {
-    const SHAPE: Shape = Shape::Optional(&T::SHAPE);
+impl<T: HasShape> HasShape for Option<T> {
+    const SHAPE: ValueShape = ValueShape::Optional(&T::SHAPE);
 }
 
-impl<T: Shaped> Shaped for Vec<T> {
-    const SHAPE: Shape = Shape::List(&T::SHAPE);
+impl<T: HasShape> HasShape for Vec<T> {
+    const SHAPE: ValueShape = ValueShape::List(&T::SHAPE);
 }
 
-impl<T: Shaped> Shaped for BTreeMap<String, T> {
-    const SHAPE: Shape = Shape::Map(&T::SHAPE);
+impl<T: HasShape> HasShape for BTreeMap<String, T> {
+    const SHAPE: ValueShape = ValueShape::Map(&T::SHAPE);
 }
 
 /// Declares a table: the struct, and from its fields and their docs the shape.
@@ -146,21 +146,21 @@ macro_rules! table {
             )*)?
         }
 
-        impl $(<$life>)? $crate::hook::Tabular for $name $(<$life>)? {
+        impl $(<$life>)? $crate::hook::HasTableShape for $name $(<$life>)? {
             const TABLE: &'static $crate::hook::TableShape = &$crate::hook::TableShape {
                 name: stringify!($name),
                 doc: concat!($($doc),+),
-                fields: &[$($crate::hook::Field {
+                fields: &[$($crate::hook::FieldShape {
                     name: stringify!($field),
                     doc: concat!($($field_doc),+),
-                    shape: <$type as $crate::hook::Shaped>::SHAPE,
+                    shape: <$type as $crate::hook::HasShape>::SHAPE,
                 }),*],
             };
         }
 
-        impl $(<$life>)? $crate::hook::Shaped for $name $(<$life>)? {
-            const SHAPE: $crate::hook::Shape =
-                $crate::hook::Shape::Table(<Self as $crate::hook::Tabular>::TABLE);
+        impl $(<$life>)? $crate::hook::HasShape for $name $(<$life>)? {
+            const SHAPE: $crate::hook::ValueShape =
+                $crate::hook::ValueShape::Table(<Self as $crate::hook::HasTableShape>::TABLE);
         }
     };
 }
@@ -196,8 +196,8 @@ macro_rules! words {
             }
         }
 
-        impl $crate::hook::Shaped for $name {
-            const SHAPE: $crate::hook::Shape = $crate::hook::Shape::Word(&[$($text),+]);
+        impl $crate::hook::HasShape for $name {
+            const SHAPE: $crate::hook::ValueShape = $crate::hook::ValueShape::Word(&[$($text),+]);
         }
     };
 }

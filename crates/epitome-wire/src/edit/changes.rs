@@ -8,16 +8,16 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use epitome_types::{Body, Edit, EntryId, PartId, Role};
+use epitome_types::{Edit, EntryId, PartBody, PartId, Role};
 
 use super::seats;
-use crate::json::{self, Kind};
+use crate::json::{self, JsonValueKind};
 use crate::site::{Home, TextSite};
-use crate::{Document, Format, WireError};
+use crate::{Format, RequestDocument, WireError};
 
 /// What happens to one message.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Change<'e> {
+pub(super) struct MessageChange<'e> {
     /// It goes.
     pub(super) removed: bool,
     /// The parts that go.
@@ -49,19 +49,19 @@ pub(super) struct Insert<'e> {
 #[derive(Debug)]
 pub(super) struct Changes<'e> {
     /// One for each message of the document.
-    pub(super) messages: Vec<Change<'e>>,
+    pub(super) messages: Vec<MessageChange<'e>>,
     /// In the order of the edits.
     pub(super) inserts: Vec<Insert<'e>>,
 }
 
-impl Change<'_> {
+impl MessageChange<'_> {
     /// The same, with texts of its own.
-    pub(super) fn into_owned(self) -> Change<'static> {
+    pub(super) fn into_owned(self) -> MessageChange<'static> {
         let owned = |texts: Vec<Cow<'_, str>>| -> Vec<Cow<'static, str>> {
             texts.into_iter().map(|text| Cow::Owned(text.into_owned())).collect()
         };
         let texts = self.texts.into_iter();
-        Change {
+        MessageChange {
             texts: texts.map(|(part, text)| (part, Cow::Owned(text.into_owned()))).collect(),
             before: owned(self.before),
             after: owned(self.after),
@@ -89,8 +89,11 @@ impl Change<'_> {
 
 impl<'e> Changes<'e> {
     /// Sorts the edits.
-    pub(super) fn collect(document: &Document<'_>, edits: &'e [Edit]) -> Result<Self, WireError> {
-        let messages = document.sites().iter().map(|_| Change::default()).collect();
+    pub(super) fn collect(
+        document: &RequestDocument<'_>,
+        edits: &'e [Edit],
+    ) -> Result<Self, WireError> {
+        let messages = document.sites().iter().map(|_| MessageChange::default()).collect();
         let mut changes = Changes { messages, inserts: Vec::new() };
         edits.iter().try_for_each(|edit| changes.add(document, edit))?;
         changes.check(document)?;
@@ -98,11 +101,11 @@ impl<'e> Changes<'e> {
         Ok(changes)
     }
 
-    fn add(&mut self, document: &Document<'_>, edit: &'e Edit) -> Result<(), WireError> {
+    fn add(&mut self, document: &RequestDocument<'_>, edit: &'e Edit) -> Result<(), WireError> {
         match edit {
             Edit::SetText { part, text } => {
                 let site = site(document, *part)?;
-                let reasoning = matches!(body(document, *part), Some(Body::Thinking(_)));
+                let reasoning = matches!(body(document, *part), Some(PartBody::Thinking(_)));
                 match site {
                     TextSite::Fixed if reasoning => {
                         return Err(refuse(*part, "reasoning is never changed"));
@@ -113,7 +116,7 @@ impl<'e> Changes<'e> {
                     TextSite::Arguments { literal, .. } if !is_object(text) => {
                         // The text that a freely written call consists of is no object either.
                         let free = match body(document, *part) {
-                            Some(Body::Call(call)) => literal && !is_object(&call.arguments),
+                            Some(PartBody::Call(call)) => literal && !is_object(&call.arguments),
                             _ => false,
                         };
                         if !free {
@@ -167,16 +170,16 @@ impl<'e> Changes<'e> {
 
     fn of(
         &mut self,
-        document: &Document<'_>,
+        document: &RequestDocument<'_>,
         entry: EntryId,
-    ) -> Result<&mut Change<'e>, WireError> {
+    ) -> Result<&mut MessageChange<'e>, WireError> {
         let place = place(document, entry)?;
         let gone = WireError::Edit { entry, part: None, why: "there is no such entry" };
         self.messages.get_mut(place).ok_or(gone)
     }
 
     /// Makes sure that no edit aims inside what another one removes.
-    fn check(&self, document: &Document<'_>) -> Result<(), WireError> {
+    fn check(&self, document: &RequestDocument<'_>) -> Result<(), WireError> {
         for (place, change) in self.messages.iter().enumerate() {
             let entry = &document.entries()[place + document.lead()];
             let touched = change.dropped.iter().chain(change.texts.keys());
@@ -197,11 +200,11 @@ impl<'e> Changes<'e> {
         Ok(())
     }
 
-    fn note_results(&mut self, document: &Document<'_>) {
+    fn note_results(&mut self, document: &RequestDocument<'_>) {
         let entries = document.entries().iter().skip(document.lead());
         for ((change, site), entry) in self.messages.iter_mut().zip(document.sites()).zip(entries) {
             for (part, site) in entry.parts.iter().zip(&site.parts) {
-                if let (Body::Result(_), Home::Block(block)) = (&part.body, site.home) {
+                if let (PartBody::Result(_), Home::Block(block)) = (&part.body, site.home) {
                     change.results.insert(block);
                 }
             }
@@ -209,7 +212,7 @@ impl<'e> Changes<'e> {
     }
 
     /// Lets messages go that the edits leave without content.
-    pub(super) fn settle(&mut self, document: &Document<'_>) -> Result<(), WireError> {
+    pub(super) fn settle(&mut self, document: &RequestDocument<'_>) -> Result<(), WireError> {
         let entries = document.entries().iter().skip(document.lead());
         for ((change, site), entry) in self.messages.iter_mut().zip(document.sites()).zip(entries) {
             if change.dropped.is_empty() {
@@ -220,7 +223,7 @@ impl<'e> Changes<'e> {
             let mut dropped = parts().filter(|(part, _)| goes(part));
             let whole = dropped.any(|(_, (_, site))| site.home == Home::Message);
             let mut left = parts().filter(|(part, (body, _))| !goes(part) && body.within.is_none());
-            if whole || left.all(|(_, (part, _))| matches!(part.body, Body::Thinking(_))) {
+            if whole || left.all(|(_, (part, _))| matches!(part.body, PartBody::Thinking(_))) {
                 change.removed = true;
                 continue;
             }
@@ -240,7 +243,7 @@ impl<'e> Changes<'e> {
 
     /// Takes their ids from the items of a reply whose reasoning goes while they stay. Those that
     /// the provider does not take without one go too, with what answers them.
-    fn settle_ids(&mut self, document: &Document<'_>) {
+    fn settle_ids(&mut self, document: &RequestDocument<'_>) {
         let entries = || document.entries().iter().skip(document.lead());
         let (mut lost, mut gone) = (false, BTreeSet::new());
         for ((change, entry), site) in self.messages.iter_mut().zip(entries()).zip(document.sites())
@@ -254,16 +257,16 @@ impl<'e> Changes<'e> {
             change.anonymous = !change.removed;
             if change.removed {
                 gone.extend(entry.parts.iter().filter_map(|part| match &part.body {
-                    Body::Call(call) => Some(&*call.id),
-                    Body::Opaque(opaque) => opaque.calls.as_deref(),
+                    PartBody::Call(call) => Some(&*call.id),
+                    PartBody::Opaque(opaque) => opaque.calls.as_deref(),
                     _ => None,
                 }));
             }
         }
         for (change, entry) in self.messages.iter_mut().zip(entries()) {
             change.removed |= entry.parts.iter().any(|part| match &part.body {
-                Body::Result(result) => gone.contains(&*result.call),
-                Body::Opaque(opaque) => {
+                PartBody::Result(result) => gone.contains(&*result.call),
+                PartBody::Opaque(opaque) => {
                     opaque.answers.as_deref().is_some_and(|id| gone.contains(id))
                 }
                 _ => false,
@@ -277,7 +280,7 @@ fn refuse(part: PartId, why: &'static str) -> WireError {
 }
 
 /// The place of an entry's message among the messages.
-fn place(document: &Document<'_>, entry: EntryId) -> Result<usize, WireError> {
+fn place(document: &RequestDocument<'_>, entry: EntryId) -> Result<usize, WireError> {
     let refuse = |why| Err(WireError::Edit { entry, part: None, why });
     match entry.index().checked_sub(document.lead()) {
         None => refuse("the top-level system prompt is never edited"),
@@ -287,24 +290,27 @@ fn place(document: &Document<'_>, entry: EntryId) -> Result<usize, WireError> {
 }
 
 /// The place that a message behind an entry gets.
-fn place_behind(document: &Document<'_>, after: Option<EntryId>) -> Result<usize, WireError> {
+fn place_behind(
+    document: &RequestDocument<'_>,
+    after: Option<EntryId>,
+) -> Result<usize, WireError> {
     match after {
         Some(entry) if entry.index() >= document.lead() => Ok(place(document, entry)? + 1),
         _ => Ok(0),
     }
 }
 
-fn site(document: &Document<'_>, part: PartId) -> Result<TextSite, WireError> {
+fn site(document: &RequestDocument<'_>, part: PartId) -> Result<TextSite, WireError> {
     let site = document.sites().get(place(document, part.entry)?);
     let part_site = site.and_then(|site| site.parts.get(part.part as usize));
     part_site.map(|site| site.text).ok_or_else(|| refuse(part, "there is no such part"))
 }
 
-fn body<'d>(document: &'d Document<'_>, part: PartId) -> Option<&'d Body> {
+fn body<'d>(document: &'d RequestDocument<'_>, part: PartId) -> Option<&'d PartBody> {
     let entry = document.entries().get(part.entry.index())?;
     entry.parts.get(part.part as usize).map(|part| &part.body)
 }
 
 fn is_object(text: &str) -> bool {
-    json::parse(text).is_ok_and(|value| value.kind() == Kind::Object)
+    json::parse(text).is_ok_and(|value| value.kind() == JsonValueKind::Object)
 }

@@ -9,34 +9,36 @@ use std::collections::BTreeMap;
 
 use epitome_types::{Edit, EntryId};
 
-use super::changes::{Change, Changes};
-use super::order::{self, Slot};
-use super::patch::{Item, Patch, list, splice};
+use super::changes::{Changes, MessageChange};
+use super::order::{self, OutputSlot};
+use super::patch::{ListItem, Patch, list, splice};
 use super::{Editor, PARAGRAPH, message};
 use crate::json::{self, Cursor, Span};
-use crate::site::List;
-use crate::{Document, Format, Scan, WireError, read};
+use crate::site::BracketList;
+use crate::{Format, RequestDocument, RequestScan, WireError, read};
 
 /// What becomes of the messages of a request, by place.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct MessageLayout {
     format: Format,
     /// What stands in the list of messages.
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<ListItem>,
     /// Of the messages that stay, those that are not as they came.
-    pub(super) changes: BTreeMap<usize, Change<'static>>,
+    pub(super) changes: BTreeMap<usize, MessageChange<'static>>,
     /// How many messages there were.
     messages: usize,
 }
 
-impl Layout {
-    pub(crate) fn of(document: &Document<'_>, edits: &[Edit]) -> Result<Self, WireError> {
+impl MessageLayout {
+    pub(crate) fn of(document: &RequestDocument<'_>, edits: &[Edit]) -> Result<Self, WireError> {
         let mut changes = Changes::collect(document, edits)?;
         changes.settle(document)?;
         let format = document.format();
         let items = order::arrange(document, &mut changes).into_iter().map(|slot| match slot {
-            Slot::Keep(place) => Item::Keep(place),
-            Slot::New { role, texts } => Item::New(message(format, role, &texts.join(PARAGRAPH))),
+            OutputSlot::Keep(place) => ListItem::Keep(place),
+            OutputSlot::New { role, texts } => {
+                ListItem::New(message(format, role, &texts.join(PARAGRAPH)))
+            }
         });
         let items = items.collect();
         let messages = changes.messages.len();
@@ -59,7 +61,7 @@ impl Layout {
 
     fn ends_with_its_last(&self) -> bool {
         match (self.messages.checked_sub(1), self.items.last()) {
-            (Some(place), Some(Item::Keep(last))) => *last == place,
+            (Some(place), Some(ListItem::Keep(last))) => *last == place,
             (None, None) => true,
             _ => false,
         }
@@ -67,7 +69,7 @@ impl Layout {
 
     /// Takes in messages behind the last one, which stay as they come.
     pub fn grow(&mut self, messages: usize) {
-        self.items.extend((self.messages..self.messages + messages).map(Item::Keep));
+        self.items.extend((self.messages..self.messages + messages).map(ListItem::Keep));
         self.messages += messages;
     }
 
@@ -107,13 +109,13 @@ impl Layout {
     pub fn body<'b>(
         &self,
         body: &[u8],
-        scan: &Scan,
+        scan: &RequestScan,
         with: impl Fn(usize) -> Option<&'b [u8]>,
     ) -> Result<Vec<u8>, WireError> {
         let text = json::text(body)?;
         let spans = scan.messages.iter().map(|it| Span::new(it.range.start, it.range.end));
         let items =
-            List { span: Span::new(scan.list.start, scan.list.end), items: spans.collect() };
+            BracketList { span: Span::new(scan.list.start, scan.list.end), items: spans.collect() };
         let mut patches = Vec::new();
         list(text, &items, self.items.iter().cloned(), &mut patches);
         for place in self.changed() {
@@ -147,7 +149,7 @@ mod tests {
     #[track_caller]
     fn check(edits: &[Edit]) {
         let short = body(&MESSAGES[..4]);
-        let short = Document::parse(short.as_bytes(), Format::Anthropic).unwrap();
+        let short = RequestDocument::parse(short.as_bytes(), Format::Anthropic).unwrap();
         let mut layout = short.layout(edits).unwrap();
         assert_eq!(short.laid_out(&layout), short.edited(edits).unwrap());
         assert_eq!(layout.is_plain(), edits.is_empty());
@@ -169,7 +171,7 @@ mod tests {
             .collect();
         let with = |at: usize| changed.get(&at).map(Vec::as_slice);
         let laid = layout.body(long.as_bytes(), &all, with).unwrap();
-        let long = Document::parse(long.as_bytes(), Format::Anthropic).unwrap();
+        let long = RequestDocument::parse(long.as_bytes(), Format::Anthropic).unwrap();
         assert_eq!(laid, long.edited(edits).unwrap());
     }
 
@@ -191,7 +193,7 @@ mod tests {
     #[test]
     fn what_stands_behind_the_last_message_keeps_a_layout_from_growing() {
         let short = body(&MESSAGES[..3]);
-        let short = Document::parse(short.as_bytes(), Format::Anthropic).unwrap();
+        let short = RequestDocument::parse(short.as_bytes(), Format::Anthropic).unwrap();
         for role in [Role::User, Role::Assistant] {
             let insert = Edit::Insert { after: Some(EntryId(2)), role, text: "x".to_owned() };
             assert!(!short.layout(&[insert]).unwrap().can_grow());

@@ -14,26 +14,26 @@ mod tests;
 use epitome_types::{Edit, Role};
 
 use crate::json::{Span, escape_into, literal};
-use crate::site::{Content, Home, List, PartSite, Site, TextSite};
-use crate::{Document, Format, WireError};
-use changes::Change;
-pub use layout::Layout;
-use patch::{Item, Patch, list, splice};
+use crate::site::{BracketList, Content, Home, PartSite, Site, TextSite};
+use crate::{Format, RequestDocument, WireError};
+use changes::MessageChange;
+pub use layout::MessageLayout;
+use patch::{ListItem, Patch, list, splice};
 
 /// The document's bytes with the edits made.
-pub(crate) fn apply(document: &Document<'_>, edits: &[Edit]) -> Result<Vec<u8>, WireError> {
-    Ok(write(document, &Layout::of(document, edits)?))
+pub(crate) fn apply(document: &RequestDocument<'_>, edits: &[Edit]) -> Result<Vec<u8>, WireError> {
+    Ok(write(document, &MessageLayout::of(document, edits)?))
 }
 
 /// The document's bytes, laid out like this.
-pub(crate) fn write(document: &Document<'_>, layout: &Layout) -> Vec<u8> {
+pub(crate) fn write(document: &RequestDocument<'_>, layout: &MessageLayout) -> Vec<u8> {
     let mut patches = Vec::new();
     // One text becomes a list where it is not the only message any more.
-    let listed = document.is_bare() && !matches!(layout.items.as_slice(), [Item::Keep(_)]);
+    let listed = document.is_bare() && !matches!(layout.items.as_slice(), [ListItem::Keep(_)]);
     let whole = document.messages().span;
     let at = |at| move |with: &str| Patch { span: Span::new(at, at), with: with.to_owned() };
     let (front, end) = (at(whole.start), at(whole.end));
-    let kept = layout.items.iter().any(|item| matches!(item, Item::Keep(_)));
+    let kept = layout.items.iter().any(|item| matches!(item, ListItem::Keep(_)));
     if listed {
         patches.push(front("["));
         patches.extend(kept.then(|| end(BARE.1)));
@@ -97,7 +97,7 @@ struct Editor<'a> {
     text: &'a str,
     format: Format,
     site: &'a Site,
-    change: &'a Change<'a>,
+    change: &'a MessageChange<'a>,
 }
 
 impl Editor<'_> {
@@ -166,7 +166,7 @@ impl Editor<'_> {
 
     fn block_content(
         &self,
-        blocks: &List,
+        blocks: &BracketList,
         before: Option<String>,
         after: Option<String>,
         patches: &mut Vec<Patch>,
@@ -180,9 +180,11 @@ impl Editor<'_> {
             // Tool results stay first (RULES 102).
             let results = kept.iter().take_while(|item| self.change.leads(**item)).count();
             let (first, rest) = kept.split_at(results);
-            let keep = |items: &[usize]| items.iter().copied().map(Item::Keep).collect::<Vec<_>>();
-            let new =
-                |text: Option<String>| text.map(|text| Item::New(text_block(self.format, &text)));
+            let keep =
+                |items: &[usize]| items.iter().copied().map(ListItem::Keep).collect::<Vec<_>>();
+            let new = |text: Option<String>| {
+                text.map(|text| ListItem::New(text_block(self.format, &text)))
+            };
             let items =
                 keep(first).into_iter().chain(new(before)).chain(keep(rest)).chain(new(after));
             list(self.text, blocks, items, patches);
@@ -197,7 +199,7 @@ impl Editor<'_> {
             {
                 let items = (0..inner.items.len())
                     .filter(|item| !self.drops(Home::Inner { outer, item: *item }));
-                list(self.text, inner, items.map(Item::Keep), patches);
+                list(self.text, inner, items.map(ListItem::Keep), patches);
             }
         }
     }
@@ -213,12 +215,12 @@ impl Editor<'_> {
             if kept.is_empty() && all > 0 {
                 gone.extend_from_slice(&beside.keys);
             } else if let Some(items) = &beside.list {
-                list(self.text, items, kept.into_iter().map(Item::Keep), patches);
+                list(self.text, items, kept.into_iter().map(ListItem::Keep), patches);
             }
         }
         if !gone.is_empty() {
             let members = (0..self.site.members.items.len()).filter(|it| !gone.contains(it));
-            list(self.text, &self.site.members, members.map(Item::Keep), patches);
+            list(self.text, &self.site.members, members.map(ListItem::Keep), patches);
         }
     }
 

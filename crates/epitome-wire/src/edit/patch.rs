@@ -4,7 +4,7 @@
 //! stand between items, and an untouched item and the white space around it keep their bytes.
 
 use crate::json::Span;
-use crate::site::List;
+use crate::site::BracketList;
 
 /// A replacement of one span.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Patch {
 
 /// One item of an edited list, in the new order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Item {
+pub(super) enum ListItem {
     /// The item that stood at this place; places only grow.
     Keep(usize),
     /// New JSON.
@@ -25,8 +25,8 @@ pub(super) enum Item {
 /// The patches that make a list consist of `items`.
 pub(super) fn list(
     text: &str,
-    list: &List,
-    items: impl Iterator<Item = Item>,
+    list: &BracketList,
+    items: impl Iterator<Item = ListItem>,
     patches: &mut Vec<Patch>,
 ) {
     let inside = list.span.start + 1;
@@ -36,11 +36,11 @@ pub(super) fn list(
     let mut new: Vec<String> = Vec::new();
     for item in items {
         let place = match item {
-            Item::New(json) => {
+            ListItem::New(json) => {
                 new.push(json);
                 continue;
             }
-            Item::Keep(place) => place,
+            ListItem::Keep(place) => place,
         };
         let Some(here) = list.items.get(place) else { continue };
         let from = kept.and_then(|kept| list.items.get(kept)).map_or(first, |item| item.end);
@@ -98,10 +98,10 @@ mod tests {
     fn check(items: &str, expected: &str) {
         let text = "[ 0, 11 ,222 ]";
         let spans = [(2, 3), (5, 7), (9, 12)].map(|(start, end)| Span::new(start, end));
-        let old = List { span: Span::new(0, text.len()), items: spans.to_vec() };
+        let old = BracketList { span: Span::new(0, text.len()), items: spans.to_vec() };
         let items = items.chars().map(|item| match item.to_digit(10) {
-            Some(place) => Item::Keep(place as usize),
-            None => Item::New(item.to_string()),
+            Some(place) => ListItem::Keep(place as usize),
+            None => ListItem::New(item.to_string()),
         });
         let mut patches = Vec::new();
         list(text, &old, items, &mut patches);
@@ -127,12 +127,12 @@ mod tests {
 
     #[test]
     fn an_empty_list_takes_items() {
-        let old = List { span: Span::new(1, 4), items: Vec::new() };
+        let old = BracketList { span: Span::new(1, 4), items: Vec::new() };
         let mut patches = Vec::new();
         list(
             ":[ ]",
             &old,
-            [Item::New("a".into()), Item::New("b".into())].into_iter(),
+            [ListItem::New("a".into()), ListItem::New("b".into())].into_iter(),
             &mut patches,
         );
         assert_eq!(splice(":[ ]", patches), ":[a,b ]");

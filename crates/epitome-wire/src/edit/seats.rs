@@ -7,33 +7,37 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use epitome_types::{Body, Role};
+use epitome_types::{PartBody, Role};
 
 use super::changes::Changes;
-use super::order::Slot;
-use super::patch::{Item, Patch, list};
+use super::order::OutputSlot;
+use super::patch::{ListItem, Patch, list};
 use crate::json::{self, Cursor, Span};
 use crate::site::Site;
 use crate::speaker::reminder;
-use crate::{Document, Format};
+use crate::{Format, RequestDocument};
 
 /// New messages of the assistant stand between two of the user's side only: nowhere else does this
 /// format take them, or else they would become one with what the model said, reasoning and all
 /// (RULES 106 and 107). Any other is said by the user's side.
-pub(super) fn seated<'e>(document: &Document<'_>, slots: Vec<Slot<'e>>) -> Vec<Slot<'e>> {
+pub(super) fn seated<'e>(
+    document: &RequestDocument<'_>,
+    slots: Vec<OutputSlot<'e>>,
+) -> Vec<OutputSlot<'e>> {
     let roles: Vec<_> = slots.iter().map(|slot| role(document, slot)).collect();
     let by_user = |at: Option<usize>| at.and_then(|at| *roles.get(at)?) == Some(Role::User);
-    let mut out: Vec<Slot<'e>> = Vec::with_capacity(slots.len());
+    let mut out: Vec<OutputSlot<'e>> = Vec::with_capacity(slots.len());
     for (at, slot) in slots.into_iter().enumerate() {
         let between = by_user(at.checked_sub(1)) && by_user(Some(at + 1));
         match (slot, out.last_mut()) {
-            (Slot::New { role, texts }, Some(Slot::New { role: Role::User, texts: all }))
-                if role == Role::User || role == Role::Assistant && !between =>
-            {
+            (
+                OutputSlot::New { role, texts },
+                Some(OutputSlot::New { role: Role::User, texts: all }),
+            ) if role == Role::User || role == Role::Assistant && !between => {
                 all.extend(texts);
             }
-            (Slot::New { role: Role::Assistant, texts }, _) if !between => {
-                out.push(Slot::New { role: Role::User, texts });
+            (OutputSlot::New { role: Role::Assistant, texts }, _) if !between => {
+                out.push(OutputSlot::New { role: Role::User, texts });
             }
             (slot, _) => out.push(slot),
         }
@@ -41,18 +45,18 @@ pub(super) fn seated<'e>(document: &Document<'_>, slots: Vec<Slot<'e>>) -> Vec<S
     out
 }
 
-fn role(document: &Document<'_>, slot: &Slot<'_>) -> Option<Role> {
+fn role(document: &RequestDocument<'_>, slot: &OutputSlot<'_>) -> Option<Role> {
     match slot {
-        Slot::Keep(place) => document.sites().get(*place).map(|site| site.role),
-        Slot::New { role, .. } => Some(*role),
+        OutputSlot::Keep(place) => document.sites().get(*place).map(|site| site.role),
+        OutputSlot::New { role, .. } => Some(*role),
     }
 }
 
 /// Notes the messages that are said by the user's side, and gives their places.
 pub(super) fn reseat(
-    document: &Document<'_>,
+    document: &RequestDocument<'_>,
     changes: &mut Changes<'_>,
-    slots: &[Slot<'_>],
+    slots: &[OutputSlot<'_>],
 ) -> BTreeSet<usize> {
     if document.format() != Format::Anthropic {
         return BTreeSet::new();
@@ -71,7 +75,12 @@ pub(super) fn reseat(
 }
 
 /// Whether system messages in a row may stand where they do.
-fn is_seated(document: &Document<'_>, slots: &[Slot<'_>], at: usize, run: usize) -> bool {
+fn is_seated(
+    document: &RequestDocument<'_>,
+    slots: &[OutputSlot<'_>],
+    at: usize,
+    run: usize,
+) -> bool {
     let role = |slot| role(document, slot);
     let before = at.checked_sub(1).and_then(|before| slots.get(before));
     let after = slots.get(at + run);
@@ -81,7 +90,12 @@ fn is_seated(document: &Document<'_>, slots: &[Slot<'_>], at: usize, run: usize)
 }
 
 /// Whether they have the neighbours that their client gave them.
-fn is_as_it_came(document: &Document<'_>, slots: &[Slot<'_>], at: usize, run: usize) -> bool {
+fn is_as_it_came(
+    document: &RequestDocument<'_>,
+    slots: &[OutputSlot<'_>],
+    at: usize,
+    run: usize,
+) -> bool {
     let places: Vec<_> = slots[at..at + run].iter().filter_map(place).collect();
     let (Some(first), Some(last)) = (places.first(), places.last()) else { return true };
     let before = at.checked_sub(1).map(|before| place(&slots[before]));
@@ -90,23 +104,23 @@ fn is_as_it_came(document: &Document<'_>, slots: &[Slot<'_>], at: usize, run: us
     last - first + 1 == run && before == first.checked_sub(1).map(Some) && after == next
 }
 
-fn place(slot: &Slot<'_>) -> Option<usize> {
+fn place(slot: &OutputSlot<'_>) -> Option<usize> {
     match slot {
-        Slot::Keep(place) => Some(*place),
-        Slot::New { .. } => None,
+        OutputSlot::Keep(place) => Some(*place),
+        OutputSlot::New { .. } => None,
     }
 }
 
-fn is_system(document: &Document<'_>, slot: &Slot<'_>) -> bool {
+fn is_system(document: &RequestDocument<'_>, slot: &OutputSlot<'_>) -> bool {
     let site = place(slot).and_then(|place| document.sites().get(place));
     site.is_some_and(|site| site.role == Role::System)
 }
 
 /// Has a message said by the user's side, where it consists of texts; others stay as they are.
-fn reword(document: &Document<'_>, changes: &mut Changes<'_>, place: usize) -> bool {
+fn reword(document: &RequestDocument<'_>, changes: &mut Changes<'_>, place: usize) -> bool {
     let Some(entry) = document.entries().get(place + document.lead()) else { return false };
     let texts = entry.parts.iter().map(|part| match &part.body {
-        Body::Text(text) => Some(text),
+        PartBody::Text(text) => Some(text),
         _ => None,
     });
     let Some(texts) = texts.collect::<Option<Vec<_>>>().filter(|texts| !texts.is_empty()) else {
@@ -122,8 +136,8 @@ fn reword(document: &Document<'_>, changes: &mut Changes<'_>, place: usize) -> b
 pub(super) fn by_user(text: &str, site: &Site, patches: &mut Vec<Patch>) {
     let items = site.members.items.iter().enumerate().filter_map(|(at, member)| {
         match key(text, *member).as_deref() {
-            Some("role") => Some(Item::New(r#""role":"user""#.to_owned())),
-            Some("content") => Some(Item::Keep(at)),
+            Some("role") => Some(ListItem::New(r#""role":"user""#.to_owned())),
+            Some("content") => Some(ListItem::Keep(at)),
             _ => None,
         }
     });
@@ -146,7 +160,7 @@ pub(super) fn needs_its_id(text: &str, site: &Site) -> bool {
 pub(super) fn anonymous(text: &str, site: &Site, patches: &mut Vec<Patch>) {
     let members = site.members.items.iter().enumerate();
     let rest = members.filter(|(_, member)| key(text, **member).as_deref() != Some("id"));
-    list(text, &site.members, rest.map(|(at, _)| Item::Keep(at)), patches);
+    list(text, &site.members, rest.map(|(at, _)| ListItem::Keep(at)), patches);
 }
 
 /// The key of a member.

@@ -2,7 +2,7 @@
 
 use epitome_types::{Edit, EntryId, PartId, Role};
 
-use crate::{Document, Format};
+use crate::{Format, RequestDocument};
 
 fn set(entry: u32, part: u32, text: &str) -> Edit {
     Edit::SetText { part: at(entry, part), text: text.to_owned() }
@@ -28,7 +28,7 @@ fn at(entry: u32, part: u32) -> PartId {
 fn check(format: Format, messages: &str, edits: &[Edit], expected: &str) {
     let (head, tail) = (r#"{"x":1e2,"messages":["#, r#"],"\u0079":1.0}"#);
     let body = format!("{head}{messages}{tail}");
-    let document = Document::parse(body.as_bytes(), format).unwrap();
+    let document = RequestDocument::parse(body.as_bytes(), format).unwrap();
     let edited = |edits: &[Edit]| String::from_utf8(document.edited(edits).unwrap()).unwrap();
     assert_eq!(edited(edits), format!("{head}{expected}{tail}"));
     let backwards: Vec<_> = edits.iter().rev().cloned().collect();
@@ -47,7 +47,7 @@ fn openai(messages: &str, edits: &[Edit], expected: &str) {
 
 #[track_caller]
 fn refused(format: Format, body: &str, edits: &[Edit], expected: &str) {
-    let document = Document::parse(body.as_bytes(), format).unwrap();
+    let document = RequestDocument::parse(body.as_bytes(), format).unwrap();
     assert_eq!(document.edited(edits).unwrap_err().to_string(), expected);
 }
 
@@ -122,14 +122,14 @@ fn freely_written_input_is_replaced_by_a_text() {
         format!(r#"{{"input":[{user},{call}{input}}}]}}"#)
     };
     let body = item(r#""*** Begin Patch\n*** End Patch""#);
-    let document = Document::parse(body.as_bytes(), Format::Responses).unwrap();
+    let document = RequestDocument::parse(body.as_bytes(), Format::Responses).unwrap();
     let edited = document.edited(&[set(1, 0, "\"a\" is on disk")]).unwrap();
     assert_eq!(String::from_utf8(edited).unwrap(), item(r#""\"a\" is on disk""#));
     let body = item(r#"{"type":"exec","command":["ls"]}"#).replace("custom_tool", "local_shell");
     let body = body.replace("\"input\":{", "\"action\":{");
     let why = "edit of e1 part 0: arguments are replaced by a JSON object only";
     refused(Format::Responses, &body, &[set(1, 0, "free")], why);
-    let document = Document::parse(body.as_bytes(), Format::Responses).unwrap();
+    let document = RequestDocument::parse(body.as_bytes(), Format::Responses).unwrap();
     let edited = document.edited(&[set(1, 0, r#"{"type":"…"}"#)]).unwrap();
     let expected = body.replace(r#"{"type":"exec","command":["ls"]}"#, r#"{"type":"…"}"#);
     assert_eq!(String::from_utf8(edited).unwrap(), expected);
@@ -208,7 +208,7 @@ fn what_loses_its_reasoning_loses_the_id_that_asks_for_it() {
     let output = r#"{"type":"function_call_output","id":"fo","call_id":"c","output":"x"}"#;
     let (fc, msg) = (r#""id":"fc","#, r#""id":"msg", "#);
     let came = body(&[reasoning, &text(msg), &call(fc), output, &text(msg)]);
-    let document = Document::parse(came.as_bytes(), Format::Responses).unwrap();
+    let document = RequestDocument::parse(came.as_bytes(), Format::Responses).unwrap();
     let sent = document.edited(&[Edit::RemoveEntry(EntryId(0))]).unwrap();
     let expected = body(&[&text(""), &call(""), output, &text(msg)]);
     assert_eq!(String::from_utf8(sent).unwrap(), expected);
@@ -226,7 +226,7 @@ fn what_needs_its_id_goes_with_its_reasoning() {
     let text = r#"{"type":"message","role":"assistant","content":[]}"#;
     let came =
         body(&[asked, reasoning, search, shell, text, printed, asked, search, reasoning, text]);
-    let document = Document::parse(came.as_bytes(), Format::Responses).unwrap();
+    let document = RequestDocument::parse(came.as_bytes(), Format::Responses).unwrap();
     let sent = document.edited(&[Edit::RemoveEntry(EntryId(1))]).unwrap();
     let expected = body(&[asked, text, asked, search, reasoning, text]);
     assert_eq!(String::from_utf8(sent).unwrap(), expected);
@@ -426,6 +426,6 @@ fn edits_that_cannot_be_made_are_refused() {
 #[test]
 fn without_edits_the_bytes_are_the_same() {
     let body = format!(" {{\"messages\" : [{USER} ,\n{MODEL}], \"n\":1.0}}\n");
-    let document = Document::parse(body.as_bytes(), Format::OpenAi).unwrap();
+    let document = RequestDocument::parse(body.as_bytes(), Format::OpenAi).unwrap();
     assert_eq!(document.edited(&[]).unwrap(), body.as_bytes());
 }

@@ -5,27 +5,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use epitome_types::{Body, Call, Entry, Image, Role};
+use epitome_types::{Entry, ImagePart, PartBody, Role, ToolCall};
 
-use super::Session;
-use crate::json::{self, Kind, literal};
+use super::ExportedSession;
+use crate::json::{self, JsonValueKind, literal};
 
 /// A session file as OLLM writes and reads it: messages with their texts, the tool calls beside
 /// them. Reasoning, images and blocks of other kinds have no place in it.
 ///
 /// Each call names the place of its message in `message`, which OLLM passes over: where times are
 /// equal or missing, the order could not be told without it.
-pub fn ollm(session: &Session<'_>) -> String {
+pub fn ollm(session: &ExportedSession<'_>) -> String {
     write(session, false)
 }
 
 /// The session with everything in it: the same form as [`ollm`] writes, parts of every type among
 /// the messages' parts, and the number of messages among the metadata (RULES 55).
-pub fn json(session: &Session<'_>) -> String {
+pub fn json(session: &ExportedSession<'_>) -> String {
     write(session, true)
 }
 
-fn write(session: &Session<'_>, whole: bool) -> String {
+fn write(session: &ExportedSession<'_>, whole: bool) -> String {
     let times = session.times();
     let results = results(session, &times);
     let answers: BTreeSet<_> = results.values().map(|found| found.place).collect();
@@ -70,25 +70,28 @@ fn write(session: &Session<'_>, whole: bool) -> String {
 }
 
 /// A result and what stands within it.
-struct Found<'a> {
+struct NestedResult<'a> {
     /// The places of its entry and, in it, of its part.
     place: (usize, u32),
     error: bool,
     /// The texts within it, in order, or its own.
     texts: Vec<&'a str>,
     /// What a text cannot say, as typed parts.
-    others: Vec<&'a Body>,
+    others: Vec<&'a PartBody>,
     at: &'a str,
 }
 
 /// The result of each call, by the place of its entry and its number in it: the first that answers
 /// it before the next call of the same id.
-fn results<'a>(session: &Session<'a>, times: &[&'a str]) -> BTreeMap<(usize, usize), Found<'a>> {
+fn results<'a>(
+    session: &ExportedSession<'a>,
+    times: &[&'a str],
+) -> BTreeMap<(usize, usize), NestedResult<'a>> {
     let mut open: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let mut found = BTreeMap::new();
     for (place, (entry, at)) in session.entries.iter().zip(times).enumerate() {
         for (part, result) in (0..).zip(&entry.parts).filter_map(|(part, it)| match &it.body {
-            Body::Result(result) => Some((part, result)),
+            PartBody::Result(result) => Some((part, result)),
             _ => None,
         }) {
             let Some(call) = open.remove(result.call.as_str()) else { continue };
@@ -99,7 +102,7 @@ fn results<'a>(session: &Session<'a>, times: &[&'a str]) -> BTreeMap<(usize, usi
             }
             let others = within().filter(|it| it.text().is_none()).map(|it| &it.body).collect();
             let (place, error) = ((place, part), result.error);
-            found.insert(call, Found { place, error, texts, others, at });
+            found.insert(call, NestedResult { place, error, texts, others, at });
         }
         for (number, call) in entry.calls().enumerate() {
             open.insert(&call.id, (place, number));
@@ -108,7 +111,12 @@ fn results<'a>(session: &Session<'a>, times: &[&'a str]) -> BTreeMap<(usize, usi
     found
 }
 
-fn tool_call(call: &Call, message: usize, time: &str, found: Option<&Found<'_>>) -> String {
+fn tool_call(
+    call: &ToolCall,
+    message: usize,
+    time: &str,
+    found: Option<&NestedResult<'_>>,
+) -> String {
     let result = found.map_or_else(String::new, |found| {
         let content = match (found.texts.as_slice(), found.others.as_slice()) {
             ([], []) => literal(""),
@@ -135,7 +143,7 @@ fn tool_call(call: &Call, message: usize, time: &str, found: Option<&Found<'_>>)
 /// Arguments are JSON text; what is none is kept as a string.
 fn arguments(text: &str) -> String {
     match json::parse(text) {
-        Ok(value) if value.kind() == Kind::Object => text.trim().to_owned(),
+        Ok(value) if value.kind() == JsonValueKind::Object => text.trim().to_owned(),
         _ => literal(text),
     }
 }
@@ -144,32 +152,34 @@ fn arguments(text: &str) -> String {
 fn parts(entry: &Entry, whole: bool, is_answer: impl Fn(u32) -> bool) -> Vec<String> {
     let own = (0..).zip(&entry.parts).filter(|(_, part)| part.within.is_none());
     own.filter_map(|(place, part)| match &part.body {
-        Body::Text(text) => Some(text_part(text)),
-        Body::Call(_) => None,
-        Body::Result(_) if is_answer(place) => None,
+        PartBody::Text(text) => Some(text_part(text)),
+        PartBody::Call(_) => None,
+        PartBody::Result(_) if is_answer(place) => None,
         // A result that answers nothing is a text like any other.
-        Body::Result(result) => Some(text_part(&result.text)),
+        PartBody::Result(result) => Some(text_part(&result.text)),
         body => typed(body).filter(|_| whole),
     })
     .collect()
 }
 
 /// A part that is neither text nor call nor result, as far as words go.
-fn typed(body: &Body) -> Option<String> {
+fn typed(body: &PartBody) -> Option<String> {
     match body {
-        Body::Thinking(text) => Some(format!(r#"{{"type":"thinking","text":{}}}"#, literal(text))),
-        Body::Image(Image { content, pixels }) => {
+        PartBody::Thinking(text) => {
+            Some(format!(r#"{{"type":"thinking","text":{}}}"#, literal(text)))
+        }
+        PartBody::Image(ImagePart { content, pixels }) => {
             let pixels = pixels.map_or_else(String::new, |(width, height)| {
                 format!(r#","width":{width},"height":{height}"#)
             });
             Some(format!(r#"{{"type":"image","content":"{content}"{pixels}}}"#))
         }
-        Body::Opaque(opaque) => Some(format!(
+        PartBody::Opaque(opaque) => Some(format!(
             r#"{{"type":{},"json":{}}}"#,
             literal(&opaque.kind),
             literal(&opaque.text)
         )),
-        Body::Text(_) | Body::Call(_) | Body::Result(_) => None,
+        PartBody::Text(_) | PartBody::Call(_) | PartBody::Result(_) => None,
     }
 }
 

@@ -5,15 +5,15 @@
 
 use std::fmt::Write;
 
-use epitome_types::{Body, Role};
+use epitome_types::{PartBody, Role};
 
-use super::Session;
+use super::ExportedSession;
 
 /// What begins a block that HTML closes at a place of its own (CommonMark 4.6, kinds 1 to 5).
 const HTML: [&str; 6] = ["<!", "<?", "<pre", "<script", "<style", "<textarea"];
 
 /// A title with the id, the facts in short, and one heading a message with its role and time.
-pub fn markdown(session: &Session<'_>) -> String {
+pub fn markdown(session: &ExportedSession<'_>) -> String {
     let mut out = format!("# Session {}\n\n", line(session.id));
     let mut fact = |name: &str, value: &str| writeln!(out, "- {name}: {}", line(value));
     let facts = [
@@ -42,7 +42,7 @@ pub fn markdown(session: &Session<'_>) -> String {
     out
 }
 
-fn body(out: &mut String, body: &Body) {
+fn body(out: &mut String, body: &PartBody) {
     let mut block = |title: String, text: &str, language: &str| {
         out.push_str(&title);
         if !text.is_empty() {
@@ -53,27 +53,27 @@ fn body(out: &mut String, body: &Body) {
         }
     };
     match body {
-        Body::Text(text) if stands_alone(text) => {
+        PartBody::Text(text) if stands_alone(text) => {
             out.push_str(text);
             out.push('\n');
         }
-        Body::Text(text) => fence(out, text, "markdown"),
-        Body::Call(call) => {
+        PartBody::Text(text) => fence(out, text, "markdown"),
+        PartBody::Call(call) => {
             let title = format!("**Call** {} (id {})", code(&call.tool), code(&call.id));
             block(title, &call.arguments, "json");
         }
-        Body::Result(result) => {
+        PartBody::Result(result) => {
             let error = if result.error { ", an error" } else { "" };
             block(format!("**Result** of {}{error}", code(&result.call)), &result.text, "");
         }
-        Body::Thinking(text) => block("**Thinking**".to_owned(), text, ""),
-        Body::Image(image) => {
+        PartBody::Thinking(text) => block("**Thinking**".to_owned(), text, ""),
+        PartBody::Image(image) => {
             let size = image
                 .pixels
                 .map_or_else(String::new, |(width, height)| format!(", {width} x {height} pixels"));
             block(format!("**Image** {}{size}", image.content), "", "");
         }
-        Body::Opaque(opaque) => {
+        PartBody::Opaque(opaque) => {
             block(format!("**Block** {}", code(&opaque.kind)), &opaque.text, "json");
         }
     }

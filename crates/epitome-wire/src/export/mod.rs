@@ -13,7 +13,7 @@ pub use markdown::markdown;
 
 /// A session to write: the facts of it and its conversation.
 #[derive(Clone, Copy, Debug)]
-pub struct Session<'a> {
+pub struct ExportedSession<'a> {
     /// Its id.
     pub id: &'a str,
     /// When it began, ISO 8601.
@@ -32,7 +32,7 @@ pub struct Session<'a> {
     pub entries: &'a [Entry],
 }
 
-impl<'a> Session<'a> {
+impl<'a> ExportedSession<'a> {
     /// When each entry was said: its own time, else that of the one before it, else the session's.
     fn times(&self) -> Vec<&'a str> {
         let times = self.entries.iter().scan(self.started, |time, entry| {

@@ -1,14 +1,14 @@
 //! What is written, and that it can be read back.
 
 use epitome_testkit::{chat, conversation};
-use epitome_types::{Body, Entry, Role};
+use epitome_types::{Entry, PartBody, Role};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Document, Format, detect, transcribe};
+use crate::{Format, RequestDocument, detect, transcribe};
 
-fn session(entries: &[Entry]) -> Session<'_> {
-    Session {
+fn session(entries: &[Entry]) -> ExportedSession<'_> {
+    ExportedSession {
         id: "s1",
         started: "2026-01-01T00:00:00Z",
         last: "2026-01-01T00:01:00Z",
@@ -112,7 +112,7 @@ fn said(entries: &[Entry]) -> Vec<String> {
             texts.collect::<Vec<_>>().join("\n\n")
         };
         for (part, body) in (0..).zip(&entry.parts) {
-            let Body::Result(result) = &body.body else { continue };
+            let PartBody::Result(result) = &body.body else { continue };
             let within = texts(&|within| within == Some(part));
             let text = if result.text.is_empty() { within } else { result.text.clone() };
             let text = if text.trim().is_empty() { String::new() } else { text };
@@ -124,7 +124,7 @@ fn said(entries: &[Entry]) -> Vec<String> {
             }
         }
         let role = if entry.role == Role::Tool { Role::User } else { entry.role };
-        let own = entry.parts.iter().filter(|part| matches!(part.body, Body::Text(_)));
+        let own = entry.parts.iter().filter(|part| matches!(part.body, PartBody::Text(_)));
         let own = own.filter(|part| part.within.is_none()).filter_map(|part| part.text());
         let own: Vec<_> = own.filter(|text| !text.trim().is_empty()).collect();
         if !own.is_empty() {
@@ -142,7 +142,7 @@ fn said(entries: &[Entry]) -> Vec<String> {
 /// How arguments that are no JSON object come back.
 fn with_objects(mut entries: Vec<Entry>) -> Vec<Entry> {
     for part in entries.iter_mut().flat_map(|entry| &mut entry.parts) {
-        if let Body::Call(call) = &mut part.body
+        if let PartBody::Call(call) = &mut part.body
             && !call.arguments.starts_with('{')
         {
             call.arguments =
@@ -181,7 +181,7 @@ proptest! {
         prop_assert_eq!(detect(written.as_bytes()), Ok(Format::Ollm));
         let back = transcribe(written.as_bytes(), Format::Ollm, Format::OpenAi).unwrap();
         let document =
-            Document::parse(&back.request, Format::OpenAi).unwrap().with_times(&back.at);
+            RequestDocument::parse(&back.request, Format::OpenAi).unwrap().with_times(&back.at);
         prop_assert_eq!(document.model(), Some("m"));
         prop_assert_eq!(said(document.entries()), said(&with_objects(entries)), "{}", written);
         let again = write(&session(document.entries()));

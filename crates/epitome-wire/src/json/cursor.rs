@@ -3,7 +3,7 @@
 //! Invariant: accepts exactly RFC 8259 up to 128 levels, never recurses, never panics, and looks
 //! at each byte once. Called by `scan` (the hot path) and by [`super::Value`].
 
-use super::{Kind, MOST_NESTED, Object, Objects, Span, Value, place};
+use super::{JsonValue, JsonValueKind, MOST_NESTED, Object, Objects, Span, place};
 use crate::WireError;
 
 /// A position in a text.
@@ -30,22 +30,22 @@ impl<'a> Cursor<'a> {
     }
 
     /// Steps over one value.
-    pub(crate) fn value(&mut self) -> Result<Value<'a>, WireError> {
+    pub(crate) fn value(&mut self) -> Result<JsonValue<'a>, WireError> {
         let kind = self.peek_kind()?;
         let start = self.at;
         self.skip()?;
-        Ok(Value::new(self.text, Span::new(start, self.at), kind))
+        Ok(JsonValue::new(self.text, Span::new(start, self.at), kind))
     }
 
     /// The kind of the value that begins here, after white space.
-    pub(crate) fn peek_kind(&mut self) -> Result<Kind, WireError> {
+    pub(crate) fn peek_kind(&mut self) -> Result<JsonValueKind, WireError> {
         match self.peek() {
-            Some(b'{') => Ok(Kind::Object),
-            Some(b'[') => Ok(Kind::Array),
-            Some(b'"') => Ok(Kind::String),
-            Some(b't' | b'f') => Ok(Kind::Bool),
-            Some(b'n') => Ok(Kind::Null),
-            Some(b'-' | b'0'..=b'9') => Ok(Kind::Number),
+            Some(b'{') => Ok(JsonValueKind::Object),
+            Some(b'[') => Ok(JsonValueKind::Array),
+            Some(b'"') => Ok(JsonValueKind::String),
+            Some(b't' | b'f') => Ok(JsonValueKind::Bool),
+            Some(b'n') => Ok(JsonValueKind::Null),
+            Some(b'-' | b'0'..=b'9') => Ok(JsonValueKind::Number),
             _ => Err(self.expected("a value")),
         }
     }
@@ -54,7 +54,7 @@ impl<'a> Cursor<'a> {
     /// the value.
     pub(crate) fn members(
         &mut self,
-        mut each: impl FnMut(Value<'a>, &mut Self) -> Result<(), WireError>,
+        mut each: impl FnMut(JsonValue<'a>, &mut Self) -> Result<(), WireError>,
     ) -> Result<(), WireError> {
         self.open(b'{', "an object")?;
         if !self.take(b'}') {
@@ -103,7 +103,7 @@ impl<'a> Cursor<'a> {
             members.push((key, cursor.value()?));
             Ok(())
         })?;
-        let value = Value::new(self.text, Span::new(start, self.at), kind);
+        let value = JsonValue::new(self.text, Span::new(start, self.at), kind);
         Ok(Object { value, members })
     }
 
@@ -157,13 +157,13 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    fn key(&mut self) -> Result<Value<'a>, WireError> {
+    fn key(&mut self) -> Result<JsonValue<'a>, WireError> {
         if self.peek() != Some(b'"') {
             return Err(self.expected("a key in quotes"));
         }
         let start = self.at;
         self.string()?;
-        let key = Value::new(self.text, Span::new(start, self.at), Kind::String);
+        let key = JsonValue::new(self.text, Span::new(start, self.at), JsonValueKind::String);
         if !self.take(b':') {
             return Err(self.expected("`:`"));
         }

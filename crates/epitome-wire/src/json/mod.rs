@@ -10,7 +10,7 @@ mod value;
 
 pub(crate) use cursor::Cursor;
 pub(crate) use string::{escape_into, literal};
-pub(crate) use value::{Kind, Object, Objects, Value};
+pub(crate) use value::{JsonValue, JsonValueKind, Object, Objects};
 
 use crate::WireError;
 
@@ -45,7 +45,7 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str, WireError> {
 }
 
 /// The one value that a text consists of, checked to the last byte.
-pub(crate) fn parse(text: &str) -> Result<Value<'_>, WireError> {
+pub(crate) fn parse(text: &str) -> Result<JsonValue<'_>, WireError> {
     let mut cursor = Cursor::new(text, 0);
     let value = cursor.value()?;
     cursor.end()?;

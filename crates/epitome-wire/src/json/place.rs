@@ -12,7 +12,7 @@ use crate::error::quoted;
 const ENDS: usize = 4;
 
 /// One open bracket and how far it has got.
-enum Frame<'a> {
+enum OpenBracket<'a> {
     Object { key: &'a str },
     Array { index: usize },
 }
@@ -29,18 +29,19 @@ pub(super) fn value(text: &str, offset: usize) -> String {
     path(&frames(text, offset))
 }
 
-fn frames(text: &str, offset: usize) -> Vec<Frame<'_>> {
+fn frames(text: &str, offset: usize) -> Vec<OpenBracket<'_>> {
     #[cfg(test)]
     tests::WALKS.set(tests::WALKS.get() + 1);
     let bytes = text.as_bytes();
-    let mut frames: Vec<Frame<'_>> = Vec::new();
+    let mut frames: Vec<OpenBracket<'_>> = Vec::new();
     let mut expects_key = false;
     let mut at = 0;
     while at < offset {
         match bytes.get(at) {
             Some(b'"') => {
                 let end = string_end(bytes, at);
-                if let (true, Some(Frame::Object { key })) = (expects_key, frames.last_mut()) {
+                if let (true, Some(OpenBracket::Object { key })) = (expects_key, frames.last_mut())
+                {
                     *key = text.get(at + 1..end.saturating_sub(1)).unwrap_or_default();
                     expects_key = false;
                 }
@@ -48,11 +49,11 @@ fn frames(text: &str, offset: usize) -> Vec<Frame<'_>> {
                 continue;
             }
             Some(b'{') if frames.len() < MOST_NESTED as usize => {
-                frames.push(Frame::Object { key: "" });
+                frames.push(OpenBracket::Object { key: "" });
                 expects_key = true;
             }
             Some(b'[') if frames.len() < MOST_NESTED as usize => {
-                frames.push(Frame::Array { index: 0 });
+                frames.push(OpenBracket::Array { index: 0 });
                 expects_key = false;
             }
             Some(b'}' | b']') => {
@@ -60,7 +61,7 @@ fn frames(text: &str, offset: usize) -> Vec<Frame<'_>> {
                 expects_key = false;
             }
             Some(b',') => match frames.last_mut() {
-                Some(Frame::Array { index }) => *index += 1,
+                Some(OpenBracket::Array { index }) => *index += 1,
                 _ => expects_key = true,
             },
             _ => {}
@@ -85,7 +86,7 @@ fn string_end(bytes: &[u8], at: usize) -> usize {
 
 /// The steps of a path; of a long one the first and the last, which name the message and the
 /// member.
-fn path(frames: &[Frame<'_>]) -> String {
+fn path(frames: &[OpenBracket<'_>]) -> String {
     let left_out = ENDS..frames.len().saturating_sub(ENDS);
     let mut out = String::new();
     for (place, frame) in frames.iter().enumerate() {
@@ -96,13 +97,13 @@ fn path(frames: &[Frame<'_>]) -> String {
             continue;
         }
         match frame {
-            Frame::Object { key } => {
+            OpenBracket::Object { key } => {
                 if !out.is_empty() {
                     out.push('.');
                 }
                 out.push_str(&quoted(key));
             }
-            Frame::Array { index } => write!(out, "[{index}]").unwrap_or_default(),
+            OpenBracket::Array { index } => write!(out, "[{index}]").unwrap_or_default(),
         }
     }
     out
@@ -112,7 +113,7 @@ fn path(frames: &[Frame<'_>]) -> String {
 mod tests {
     use std::cell::Cell;
 
-    use crate::{Document, Format, convert, validate};
+    use crate::{Format, RequestDocument, convert, validate};
 
     thread_local! {
         /// How often a text was walked by this thread.
@@ -146,7 +147,7 @@ mod tests {
         let anthropic = |message: &str| {
             let body = format!(r#"{{"messages":[{message}]}}"#);
             check(message, || {
-                Document::parse(body.as_bytes(), Format::Anthropic).unwrap();
+                RequestDocument::parse(body.as_bytes(), Format::Anthropic).unwrap();
                 validate(Format::Anthropic, body.as_bytes()).unwrap();
             });
         };
@@ -163,7 +164,7 @@ mod tests {
 
         let openai = |message: &str| {
             check(message, || {
-                Document::parse(format!("[{message}]").as_bytes(), Format::OpenAi).unwrap();
+                RequestDocument::parse(format!("[{message}]").as_bytes(), Format::OpenAi).unwrap();
             });
         };
         openai(r#"{"role":"function","name":"f","tool_call_id":null,"content":"x"}"#);

@@ -1,6 +1,6 @@
 //! One value in the text: its span and kind, navigated on request.
 //!
-//! Invariant: a [`Value`] comes from the scanner, so its bytes are sound JSON; only its kind can
+//! Invariant: a [`JsonValue`] comes from the scanner, so its bytes are sound JSON; only its kind can
 //! disappoint, and then the error names its path.
 
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ use crate::error::quoted;
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum JsonValueKind {
     Object,
     Array,
     String,
@@ -26,10 +26,10 @@ pub(crate) enum Kind {
 /// without must ask: the error of the others walks the text up to the value, so an error that is
 /// made and dropped for each message makes reading quadratic.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Value<'a> {
+pub(crate) struct JsonValue<'a> {
     text: &'a str,
     span: Span,
-    kind: Kind,
+    kind: JsonValueKind,
 }
 
 /// An array of objects.
@@ -41,13 +41,13 @@ pub(crate) struct Objects<'a> {
 /// An object's members, in the order of the bytes.
 pub(crate) struct Object<'a> {
     /// The object itself.
-    pub(crate) value: Value<'a>,
+    pub(crate) value: JsonValue<'a>,
     /// Keys and values.
-    pub(crate) members: Vec<(Value<'a>, Value<'a>)>,
+    pub(crate) members: Vec<(JsonValue<'a>, JsonValue<'a>)>,
 }
 
-impl<'a> Value<'a> {
-    pub(super) fn new(text: &'a str, span: Span, kind: Kind) -> Self {
+impl<'a> JsonValue<'a> {
+    pub(super) fn new(text: &'a str, span: Span, kind: JsonValueKind) -> Self {
         Self { text, span, kind }
     }
 
@@ -55,7 +55,7 @@ impl<'a> Value<'a> {
         self.span
     }
 
-    pub(crate) fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> JsonValueKind {
         self.kind
     }
 
@@ -67,7 +67,7 @@ impl<'a> Value<'a> {
     /// The decoded text, where it is a string.
     pub(crate) fn as_str(self) -> Option<Cow<'a, str>> {
         let inner = || Span::new(self.span.start + 1, self.span.end - 1).of(self.text);
-        (self.kind == Kind::String).then(|| string::decode(inner()))
+        (self.kind == JsonValueKind::String).then(|| string::decode(inner()))
     }
 
     /// The decoded text of what must be a string.
@@ -76,9 +76,9 @@ impl<'a> Value<'a> {
     }
 
     /// The items of an array.
-    pub(crate) fn items(self) -> Result<Vec<Value<'a>>, WireError> {
+    pub(crate) fn items(self) -> Result<Vec<JsonValue<'a>>, WireError> {
         let mut items = Vec::new();
-        self.inside(Kind::Array, "an array")?.items(|cursor| {
+        self.inside(JsonValueKind::Array, "an array")?.items(|cursor| {
             items.push(cursor.value()?);
             Ok(())
         })?;
@@ -87,20 +87,20 @@ impl<'a> Value<'a> {
 
     /// The items of an array that holds objects only.
     pub(crate) fn objects(self) -> Result<Objects<'a>, WireError> {
-        self.inside(Kind::Array, "an array")?.objects()
+        self.inside(JsonValueKind::Array, "an array")?.objects()
     }
 
     /// The members, where it is an object.
     pub(crate) fn as_object(self) -> Option<Object<'a>> {
-        if self.kind == Kind::Object { self.object().ok() } else { None }
+        if self.kind == JsonValueKind::Object { self.object().ok() } else { None }
     }
 
     /// The members of what must be an object.
     pub(crate) fn object(self) -> Result<Object<'a>, WireError> {
-        self.inside(Kind::Object, "an object")?.object()
+        self.inside(JsonValueKind::Object, "an object")?.object()
     }
 
-    fn inside(self, kind: Kind, expected: &'static str) -> Result<Cursor<'a>, WireError> {
+    fn inside(self, kind: JsonValueKind, expected: &'static str) -> Result<Cursor<'a>, WireError> {
         if self.kind != kind {
             return Err(self.unexpected(expected));
         }
@@ -112,11 +112,13 @@ impl<'a> Value<'a> {
     /// The error that something else was needed here.
     pub(crate) fn unexpected(self, expected: &'static str) -> WireError {
         let found = match self.kind {
-            Kind::Object => "an object".to_owned(),
-            Kind::Array => "an array".to_owned(),
-            Kind::Null => "null".to_owned(),
-            Kind::String if self.span.len() > 40 => "a longer string".to_owned(),
-            Kind::String | Kind::Number | Kind::Bool => quoted(self.raw()).into_owned(),
+            JsonValueKind::Object => "an object".to_owned(),
+            JsonValueKind::Array => "an array".to_owned(),
+            JsonValueKind::Null => "null".to_owned(),
+            JsonValueKind::String if self.span.len() > 40 => "a longer string".to_owned(),
+            JsonValueKind::String | JsonValueKind::Number | JsonValueKind::Bool => {
+                quoted(self.raw()).into_owned()
+            }
         };
         WireError::Shape {
             at: self.span.start,
@@ -129,14 +131,14 @@ impl<'a> Value<'a> {
 
 impl<'a> Object<'a> {
     /// The value under a key; of several the last, as providers read it.
-    pub(crate) fn get(&self, key: &str) -> Option<Value<'a>> {
+    pub(crate) fn get(&self, key: &str) -> Option<JsonValue<'a>> {
         let (_, value) = self.members.iter().rev().find(|(name, _)| is(*name, key))?;
         Some(*value)
     }
 
     /// The value under a key, unless it is absent or null.
-    pub(crate) fn some(&self, key: &str) -> Option<Value<'a>> {
-        self.get(key).filter(|value| value.kind() != Kind::Null)
+    pub(crate) fn some(&self, key: &str) -> Option<JsonValue<'a>> {
+        self.get(key).filter(|value| value.kind() != JsonValueKind::Null)
     }
 
     /// The text under a key, where there is a string.
@@ -168,7 +170,7 @@ impl<'a> Object<'a> {
 }
 
 /// Whether a key reads as `name`, however it is escaped.
-fn is(key: Value<'_>, name: &str) -> bool {
+fn is(key: JsonValue<'_>, name: &str) -> bool {
     key.as_str().is_some_and(|key| key == name)
 }
 
@@ -176,7 +178,7 @@ fn is(key: Value<'_>, name: &str) -> bool {
 mod tests {
     use std::cell::Cell;
 
-    use crate::{Document, Format};
+    use crate::{Format, RequestDocument};
 
     thread_local! {
         /// How many bytes this thread has walked again, after the first pass over them.
@@ -191,7 +193,7 @@ mod tests {
             let messages = vec![message; 1_500_000 / message.len()].join(",");
             let body = format!(r#"{{"messages":[{messages}]}}"#);
             let before = WALKED.get();
-            Document::parse(body.as_bytes(), format).unwrap();
+            RequestDocument::parse(body.as_bytes(), format).unwrap();
             let walked = WALKED.get() - before;
             assert!(walked <= most * body.len(), "{name}: {walked} of {} bytes", body.len());
         };

@@ -7,7 +7,7 @@ use super::*;
 #[track_caller]
 fn check(role: Role, text: &str, subject: Option<&str>) {
     let speaker = crate::speaker::of_text(role, text);
-    let body = Body::Text(text.to_owned());
+    let body = PartBody::Text(text.to_owned());
     let mut parts = [Part { body, speaker, within: None, known_as: None, note: None }];
     find(role, &mut parts);
     let found = parts[0].note.as_ref().filter(|note| note.stays != Stays::Nothing);
@@ -43,7 +43,7 @@ fn the_example_of_aider_is_nobodys() {
     let switch = "I switched to a new code base. Please don't consider the above files or try to \
         edit them any longer.";
     check(Role::User, switch, Some("aider switch"));
-    let of = |text: &str| format!("aider example {}", ContentId::of(text));
+    let of = |text: &str| format!("aider example {}", ContentId::for_text(text));
     let asked = "Change the greeting to be more casual";
     check(Role::User, asked, Some(&of(asked)));
     check(Role::User, "Change the greeting to be more casual and add a test", None);
@@ -63,7 +63,7 @@ fn what_a_person_typed_meanwhile_and_instructions_of_a_folder_stay() {
             "The user sent a new message while you were working:\nNever close ticket {ticket}."
         );
         let tagged = format!("<system-reminder>\n{heard}\n</system-reminder>");
-        reminded(&heard, Some(&format!("heard {}", ContentId::of(&heard))));
+        reminded(&heard, Some(&format!("heard {}", ContentId::for_text(&heard))));
         assert_eq!(crate::speaker::of_text(Role::User, &tagged), Speaker::Harness);
     }
     let rules = "Contents of /srv/w/sub/CLAUDE.md:\n\nRULE-77: no tabs.";
@@ -93,7 +93,7 @@ fn reminders_of_claude_code_go_by_what_they_are_about() {
 
 #[test]
 fn what_no_row_knows_is_known_by_its_words() {
-    let of = |text: &str| format!("note {}", ContentId::of(text));
+    let of = |text: &str| format!("note {}", ContentId::for_text(text));
     check(Role::System, "Answer in French.", Some(&of("Answer in French.")));
     check(Role::System, "Ticket 4711 is approved.", Some(&of("Ticket 4711 is approved.")));
     check(Role::User, "Answer in French.", None);
@@ -125,7 +125,7 @@ fn other_clients_state_in_tags() {
 #[test]
 fn a_file_before_what_a_person_typed_is_a_clients() {
     let text = |text: &str| Part {
-        body: Body::Text(text.to_owned()),
+        body: PartBody::Text(text.to_owned()),
         speaker: Speaker::Human,
         within: None,
         known_as: None,

@@ -8,10 +8,10 @@ mod pattern;
 mod signatures;
 mod table;
 
-use epitome_types::Overflow;
+use epitome_types::ContextOverflow;
 
-use pattern::Found;
-pub use signatures::{SignatureError, Signatures};
+use pattern::OverflowFigures;
+pub use signatures::{OverflowSignatures, SignatureError};
 
 /// How much of a body is looked at: refusals are short.
 const MOST: usize = 16 * 1024;
@@ -22,12 +22,16 @@ const OTHERS: [&str; 5] =
 
 /// Whether a provider refused a request as too long, judged by the status and the body of its
 /// answer. Of an error within a stream give the error's JSON and status 400.
-pub fn overflow(status: u16, body: &[u8]) -> Option<Overflow> {
+pub fn overflow(status: u16, body: &[u8]) -> Option<ContextOverflow> {
     judge(status, body, std::iter::empty())
 }
 
 /// The same with wordings of one's own before those of the table.
-fn judge<'s>(status: u16, body: &[u8], own: impl Iterator<Item = &'s str>) -> Option<Overflow> {
+fn judge<'s>(
+    status: u16,
+    body: &[u8],
+    own: impl Iterator<Item = &'s str>,
+) -> Option<ContextOverflow> {
     if !matches!(status, 400 | 413 | 422 | 500) {
         return None;
     }
@@ -37,11 +41,11 @@ fn judge<'s>(status: u16, body: &[u8], own: impl Iterator<Item = &'s str>) -> Op
     }
     let mut all = own.chain(table::SIGNATURES.iter().copied());
     match all.find_map(|signature| pattern::find(signature, &text)) {
-        Some(Found { limit: Some(limit), room, .. }) if room >= limit => None,
-        Some(Found { limit, size, room }) => {
-            Some(Overflow { limit, size: size.map(|size| size.saturating_add(room)) })
+        Some(OverflowFigures { limit: Some(limit), room, .. }) if room >= limit => None,
+        Some(OverflowFigures { limit, size, room }) => {
+            Some(ContextOverflow { limit, size: size.map(|size| size.saturating_add(room)) })
         }
-        None if status == 413 && !text.contains("image") => Some(Overflow::default()),
+        None if status == 413 && !text.contains("image") => Some(ContextOverflow::default()),
         None => None,
     }
 }

@@ -5,7 +5,7 @@
 
 /// The figures of a wording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct OverflowFigures {
     /// Tokens that may be asked for.
     pub(super) limit: Option<u64>,
     /// Tokens of the prompt.
@@ -18,16 +18,16 @@ pub(super) struct Found {
 ///
 /// In a pattern `{limit}`, `{size}`, `{room}` and `{}` stand for a number (several of a kind add
 /// up), `…` for any text; everything else stands for itself.
-pub(super) fn find(pattern: &str, text: &str) -> Option<Found> {
+pub(super) fn find(pattern: &str, text: &str) -> Option<OverflowFigures> {
     let first = pattern.find(['{', '…']).map_or(pattern, |end| &pattern[..end]);
     let starts = text.match_indices(first).map(|(at, _)| &text[at..]);
     starts.into_iter().find_map(|text| matched(pattern, text))
 }
 
 /// The figures, where a text begins like the pattern.
-fn matched(pattern: &str, text: &str) -> Option<Found> {
+fn matched(pattern: &str, text: &str) -> Option<OverflowFigures> {
     let (mut pattern, mut text) = (pattern, text);
-    let mut found = Found::default();
+    let mut found = OverflowFigures::default();
     while !pattern.is_empty() {
         if let Some(rest) = pattern.strip_prefix('…') {
             let literal = rest.find(['{', '…']).map_or(rest, |end| &rest[..end]);

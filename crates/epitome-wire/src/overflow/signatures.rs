@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use epitome_types::Overflow;
+use epitome_types::ContextOverflow;
 
 use super::{judge, plain};
 
@@ -23,7 +23,7 @@ const LEAST: usize = 8;
 /// assert_eq!((told.limit, told.size), (Some(4096), Some(5000)));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Signatures {
+pub struct OverflowSignatures {
     own: Arc<[String]>,
 }
 
@@ -38,7 +38,7 @@ pub struct SignatureError {
     what: String,
 }
 
-impl Signatures {
+impl OverflowSignatures {
     /// With these wordings: small and capital letters, quotes and the kind of white space make no
     /// difference.
     ///
@@ -53,7 +53,7 @@ impl Signatures {
     }
 
     /// As [`overflow`](super::overflow).
-    pub fn overflow(&self, status: u16, body: &[u8]) -> Option<Overflow> {
+    pub fn overflow(&self, status: u16, body: &[u8]) -> Option<ContextOverflow> {
         judge(status, body, self.own.iter().map(String::as_str))
     }
 }
@@ -89,7 +89,7 @@ mod tests {
 
     #[track_caller]
     fn check(wording: &str, body: &str, limit: Option<u64>) {
-        let told = Signatures::new([wording]).unwrap().overflow(400, body.as_bytes());
+        let told = OverflowSignatures::new([wording]).unwrap().overflow(400, body.as_bytes());
         assert_eq!(told.map(|told| told.limit), Some(limit), "{wording}");
     }
 
@@ -104,16 +104,16 @@ mod tests {
 
     #[test]
     fn what_is_no_overflow_stays_none() {
-        let own = Signatures::new(["too many letters"]).unwrap();
+        let own = OverflowSignatures::new(["too many letters"]).unwrap();
         assert_eq!(own.overflow(200, b"too many letters"), None);
         assert_eq!(own.overflow(400, b"rate limit: too many letters"), None);
         assert_eq!(own.overflow(400, b"bad key"), None);
-        assert_eq!(Signatures::default().overflow(400, b"too many letters"), None);
+        assert_eq!(OverflowSignatures::default().overflow(400, b"too many letters"), None);
     }
 
     #[track_caller]
     fn check_refused(wording: &str, expected: &str) {
-        let error = Signatures::new([wording]).unwrap_err().to_string();
+        let error = OverflowSignatures::new([wording]).unwrap_err().to_string();
         assert!(error.starts_with(&format!("the wording `{wording}` {expected};")), "{error}");
     }
 

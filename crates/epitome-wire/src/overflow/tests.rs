@@ -8,7 +8,7 @@ use super::*;
 #[track_caller]
 fn check(status: u16, body: &str, limit: u64, size: u64) {
     let said = |figure| (figure != 0).then_some(figure);
-    let expected = Overflow { limit: said(limit), size: said(size) };
+    let expected = ContextOverflow { limit: said(limit), size: said(size) };
     assert_eq!(overflow(status, body.as_bytes()), Some(expected), "{body}");
 }
 

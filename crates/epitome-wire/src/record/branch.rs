@@ -17,13 +17,13 @@ pub(super) enum Parent {
 
 /// The lines of a file as a tree.
 #[derive(Default)]
-pub(super) struct Tree {
+pub(super) struct BranchTree {
     /// Each line's parent, and the line that stood before it.
     parents: BTreeMap<String, (Parent, Option<String>)>,
     tip: Option<String>,
 }
 
-impl Tree {
+impl BranchTree {
     /// Adds the next line; a line that was already there is passed over.
     pub(super) fn add(&mut self, id: &str, parent: Parent) {
         if !self.parents.contains_key(id) {
@@ -58,7 +58,7 @@ mod tests {
     /// Lines as `id:parent`; `id:` is a root, `id` alone names no parent.
     #[track_caller]
     fn check(lines: &str, expected: &str) {
-        let mut tree = Tree::default();
+        let mut tree = BranchTree::default();
         for line in lines.split(' ') {
             match line.split_once(':') {
                 None => tree.add(line, Parent::Before),

@@ -9,9 +9,12 @@ use std::collections::BTreeSet;
 
 use epitome_types::{Role, Speaker};
 
-use super::branch::{Parent, Tree};
-use super::{Answer, Call, Native, Piece, Recording, Turn, each_line, pieces, text_of};
-use crate::json::{Kind, Object};
+use super::branch::{BranchTree, Parent};
+use super::{
+    Native, ReadRecording, RecordedCall, RecordedMessage, RecordedPiece, RecordedResult, each_line,
+    pieces, text_of,
+};
+use crate::json::{JsonValueKind, Object};
 use crate::{WireError, speaker};
 
 /// Lines that are no part of what was said: the summary of a compaction, whose originals stand
@@ -21,10 +24,10 @@ const ASIDE: [&str; 2] = ["isApiErrorMessage", "isVisibleInTranscriptOnly"];
 /// Stands for the model where the client itself wrote a reply.
 const SYNTHETIC: &str = "<synthetic>";
 
-pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
-    let lines = Lines::of(text)?;
+pub(super) fn read(text: &str) -> Result<ReadRecording<'_>, WireError> {
+    let lines = SessionLines::of(text)?;
     let branch = lines.branch(text)?;
-    let mut recording = Recording::default();
+    let mut recording = ReadRecording::default();
     let mut seen = BTreeSet::new();
     // The id of the last reply and the place of its turn.
     let mut reply: Option<(String, usize)> = None;
@@ -68,7 +71,7 @@ pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
         } else if line.is_true("isMeta") {
             pieces = pieces.into_iter().map(note).collect();
         }
-        recording.turns.push(Turn { role, at: line.text("timestamp"), pieces });
+        recording.turns.push(RecordedMessage { role, at: line.text("timestamp"), pieces });
         Ok(())
     })?;
     Ok(recording)
@@ -76,8 +79,8 @@ pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
 
 /// The lines of a file, and whose they are.
 #[derive(Default)]
-struct Lines {
-    tree: Tree,
+struct SessionLines {
+    tree: BranchTree,
     /// Whether there are messages among them.
     some: bool,
     /// Whether it is the file of a subagent: then its lines are the conversation, elsewhere they
@@ -85,10 +88,10 @@ struct Lines {
     of_subagent: bool,
 }
 
-impl Lines {
+impl SessionLines {
     fn of(text: &str) -> Result<Self, WireError> {
-        let mut main = Lines::default();
-        let mut side = Lines { of_subagent: true, ..Lines::default() };
+        let mut main = SessionLines::default();
+        let mut side = SessionLines { of_subagent: true, ..SessionLines::default() };
         each_line(text, |line| {
             let lines = if line.is_true("isSidechain") { &mut side } else { &mut main };
             lines.some |= line.has("message");
@@ -150,13 +153,13 @@ fn parent(line: &Object<'_>) -> Parent {
 
 /// What the client put into the conversation beside what was typed: a file that was named, a
 /// listing, a message that was typed while the model worked.
-fn attachment<'a>(line: &Object<'a>) -> Result<Vec<Piece<'a>>, WireError> {
+fn attachment<'a>(line: &Object<'a>) -> Result<Vec<RecordedPiece<'a>>, WireError> {
     let Some(attachment) = line.get("attachment").and_then(|value| value.as_object()) else {
         return Ok(Vec::new());
     };
     if let Some(prompt) = attachment.some("prompt") {
         return match prompt.kind() {
-            Kind::String | Kind::Array => pieces(Some(prompt), block),
+            JsonValueKind::String | JsonValueKind::Array => pieces(Some(prompt), block),
             _ => Ok(Vec::new()),
         };
     }
@@ -170,35 +173,35 @@ fn attachment<'a>(line: &Object<'a>) -> Result<Vec<Piece<'a>>, WireError> {
         }),
         (None, None) => None,
     };
-    Ok(text.and_then(Piece::text).map(note).into_iter().collect())
+    Ok(text.and_then(RecordedPiece::text).map(note).into_iter().collect())
 }
 
 /// A text that the client wrote, in the tags that say so in a request.
-fn note(piece: Piece<'_>) -> Piece<'_> {
+fn note(piece: RecordedPiece<'_>) -> RecordedPiece<'_> {
     match piece {
-        Piece::Text(text) if speaker::of_text(Role::User, &text) == Speaker::Human => {
-            Piece::Text(format!("<system-reminder>\n{text}\n</system-reminder>").into())
+        RecordedPiece::Text(text) if speaker::of_text(Role::User, &text) == Speaker::Human => {
+            RecordedPiece::Text(format!("<system-reminder>\n{text}\n</system-reminder>").into())
         }
         other => other,
     }
 }
 
-fn block<'a>(block: &Object<'a>) -> Result<Option<Piece<'a>>, WireError> {
+fn block<'a>(block: &Object<'a>) -> Result<Option<RecordedPiece<'a>>, WireError> {
     // Unsigned reasoning is refused (RULES 107).
     let signed = |proof| block.text(proof).is_some_and(|proof| !proof.is_empty());
     Ok(match block.text("type").unwrap_or_default().as_ref() {
-        "text" => Piece::text(text_of(block, "text", "a text block with `text`")?),
+        "text" => RecordedPiece::text(text_of(block, "text", "a text block with `text`")?),
         "thinking" => {
             text_of(block, "thinking", "a thinking block with `thinking`")?;
             signed("signature").then(|| native(block, Native::Reasoning))
         }
         "redacted_thinking" => signed("data").then(|| native(block, Native::Reasoning)),
-        "tool_use" => Some(Piece::Call(Call {
+        "tool_use" => Some(RecordedPiece::Call(RecordedCall {
             id: text_of(block, "id", "a tool call with `id`")?,
             tool: text_of(block, "name", "a tool call with `name`")?,
             arguments: block.some("input").map_or("{}", |input| input.raw()).into(),
         })),
-        "tool_result" => Some(Piece::Answer(Answer {
+        "tool_result" => Some(RecordedPiece::Answer(RecordedResult {
             call: text_of(block, "tool_use_id", "a tool result with `tool_use_id`")?,
             error: block.is_true("is_error"),
             content: pieces(block.some("content"), self::block)?,
@@ -215,14 +218,14 @@ fn block<'a>(block: &Object<'a>) -> Result<Option<Piece<'a>>, WireError> {
     })
 }
 
-fn native<'a>(block: &Object<'a>, kind: Native<'a>) -> Piece<'a> {
-    Piece::Native { json: block.value.raw().into(), kind }
+fn native<'a>(block: &Object<'a>, kind: Native<'a>) -> RecordedPiece<'a> {
+    RecordedPiece::Native { json: block.value.raw().into(), kind }
 }
 
-fn image<'a>(block: &Object<'a>) -> Option<Piece<'a>> {
+fn image<'a>(block: &Object<'a>) -> Option<RecordedPiece<'a>> {
     let source = block.get("source")?.as_object()?;
     match (source.text("media_type"), source.text("data")) {
-        (Some(media), Some(data)) => Some(Piece::Image { media, data }),
+        (Some(media), Some(data)) => Some(RecordedPiece::Image { media, data }),
         _ => Some(native(block, Native::Other)),
     }
 }

@@ -8,27 +8,30 @@ use std::borrow::Cow;
 
 use epitome_types::{Role, Speaker};
 
-use super::{Answer, Call, Piece, Recording, Turn, arguments, each_line, pieces, text_of};
-use crate::json::{Kind, Object, Value, literal};
+use super::{
+    ReadRecording, RecordedCall, RecordedMessage, RecordedPiece, RecordedResult, arguments,
+    each_line, pieces, text_of,
+};
+use crate::json::{JsonValue, JsonValueKind, Object, literal};
 use crate::{WireError, speaker};
 
-pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
-    let mut reader = Reader::default();
+pub(super) fn read(text: &str) -> Result<ReadRecording<'_>, WireError> {
+    let mut reader = CodexReader::default();
     each_line(text, |line| reader.line(&line))?;
     reader.instruct();
     Ok(reader.recording)
 }
 
 #[derive(Default)]
-struct Reader<'a> {
-    recording: Recording<'a>,
+struct CodexReader<'a> {
+    recording: ReadRecording<'a>,
     /// The team's instructions, as the head of an older file has them.
     instructions: Option<Cow<'a, str>>,
     /// Whether the line before was a result.
     answered: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> CodexReader<'a> {
     fn line(&mut self, line: &Object<'a>) -> Result<(), WireError> {
         let behind_result = std::mem::take(&mut self.answered);
         let Some(payload) = line.some("payload") else {
@@ -60,7 +63,7 @@ impl<'a> Reader<'a> {
         self.instructions = meta.text("instructions").or(self.instructions.take());
         let prompt = meta.get("base_instructions").and_then(|base| base.as_object()?.text("text"));
         if self.recording.turns.is_empty() {
-            let pieces = prompt.and_then(Piece::text).into_iter().collect();
+            let pieces = prompt.and_then(RecordedPiece::text).into_iter().collect();
             self.recording.add(Role::System, None, pieces);
         }
     }
@@ -84,12 +87,12 @@ impl<'a> Reader<'a> {
                 self.say(role, at, pieces(item.some("content"), part)?, false);
             }
             kind if kind.ends_with("_call") && item.has("call_id") => {
-                let call = Piece::Call(call(kind, item)?);
+                let call = RecordedPiece::Call(call(kind, item)?);
                 self.say(Role::Assistant, at, vec![call], behind_result);
             }
             kind if kind.ends_with("_output") && item.has("call_id") => {
                 self.answered = true;
-                self.recording.add(Role::Tool, at, vec![Piece::Answer(answer(item)?)]);
+                self.recording.add(Role::Tool, at, vec![RecordedPiece::Answer(answer(item)?)]);
             }
             // Reasoning is sealed for its own provider, and calls that the provider ran itself
             // are recorded without their results.
@@ -105,13 +108,15 @@ impl<'a> Reader<'a> {
         &mut self,
         role: Role,
         at: Option<Cow<'a, str>>,
-        mut pieces: Vec<Piece<'a>>,
+        mut pieces: Vec<RecordedPiece<'a>>,
         behind_result: bool,
     ) {
         let mut turns = self.recording.turns.iter_mut().rev();
         let last = turns.find(|turn| !behind_result || turn.role != Role::Tool);
         match last {
-            Some(Turn { role: Role::Assistant, pieces: said, .. }) if role == Role::Assistant => {
+            Some(RecordedMessage { role: Role::Assistant, pieces: said, .. })
+                if role == Role::Assistant =>
+            {
                 said.append(&mut pieces);
             }
             _ => self.recording.add(role, at, pieces),
@@ -122,7 +127,7 @@ impl<'a> Reader<'a> {
     fn instruct(&mut self) {
         let turns = &mut self.recording.turns;
         let given = turns.iter().flat_map(|turn| &turn.pieces).any(|piece| match piece {
-            Piece::Text(text) => ["<user_instructions>", "# AGENTS.md instructions"]
+            RecordedPiece::Text(text) => ["<user_instructions>", "# AGENTS.md instructions"]
                 .iter()
                 .any(|start| text.starts_with(start)),
             _ => false,
@@ -131,65 +136,71 @@ impl<'a> Reader<'a> {
             self.instructions.take().filter(|text| !given && !text.trim().is_empty())
         {
             let text = format!("<user_instructions>\n\n{text}\n\n</user_instructions>");
-            let pieces = vec![Piece::Text(text.into())];
-            turns.insert(0, Turn { role: Role::User, at: None, pieces });
+            let pieces = vec![RecordedPiece::Text(text.into())];
+            turns.insert(0, RecordedMessage { role: Role::User, at: None, pieces });
         }
     }
 }
 
-fn part<'a>(part: &Object<'a>) -> Result<Option<Piece<'a>>, WireError> {
+fn part<'a>(part: &Object<'a>) -> Result<Option<RecordedPiece<'a>>, WireError> {
     Ok(match part.text("type").as_deref() {
         Some("input_text" | "output_text" | "text") => {
-            Piece::text(text_of(part, "text", "a text part with `text`")?)
+            RecordedPiece::text(text_of(part, "text", "a text part with `text`")?)
         }
-        Some("input_image") => part.text("image_url").map(Piece::image),
-        Some("refusal") => part.text("refusal").and_then(Piece::text),
+        Some("input_image") => part.text("image_url").map(RecordedPiece::image),
+        Some("refusal") => part.text("refusal").and_then(RecordedPiece::text),
         _ => None,
     })
 }
 
-fn call<'a>(kind: &str, item: &Object<'a>) -> Result<Call<'a>, WireError> {
+fn call<'a>(kind: &str, item: &Object<'a>) -> Result<RecordedCall<'a>, WireError> {
     let tool =
         item.text("name").unwrap_or_else(|| kind.trim_end_matches("_call").to_owned().into());
     let arguments = match item.some("input") {
         // A custom tool takes free text.
-        Some(input) if input.kind() == Kind::String => {
+        Some(input) if input.kind() == JsonValueKind::String => {
             format!(r#"{{"input":{}}}"#, literal(&input.str()?)).into()
         }
         _ => arguments(item.some("arguments").or_else(|| item.some("action")))?,
     };
     // Older files name the shell's calls by `id` and leave `call_id` null.
     let id = item.text("call_id").or_else(|| item.text("id")).unwrap_or_default();
-    Ok(Call { id, tool, arguments })
+    Ok(RecordedCall { id, tool, arguments })
 }
 
-fn answer<'a>(item: &Object<'a>) -> Result<Answer<'a>, WireError> {
+fn answer<'a>(item: &Object<'a>) -> Result<RecordedResult<'a>, WireError> {
     let mut output = item.some("output");
     let mut error = false;
-    if let Some(payload) = output.and_then(Value::as_object) {
+    if let Some(payload) = output.and_then(JsonValue::as_object) {
         error = payload.get("success").is_some_and(|success| success.raw() == "false");
         output = payload.some("content");
     }
     let content = match output {
-        Some(output) if matches!(output.kind(), Kind::String | Kind::Array) => {
+        Some(output) if matches!(output.kind(), JsonValueKind::String | JsonValueKind::Array) => {
             pieces(Some(output), part)?
         }
-        other => other.map(|other| Piece::Text(other.raw().into())).into_iter().collect(),
+        other => other.map(|other| RecordedPiece::Text(other.raw().into())).into_iter().collect(),
     };
-    Ok(Answer { call: text_of(item, "call_id", "a result with `call_id`")?, error, content })
+    Ok(RecordedResult {
+        call: text_of(item, "call_id", "a result with `call_id`")?,
+        error,
+        content,
+    })
 }
 
 /// Whether an item is the answer to a request for a summary.
 fn is_summary(line: &Object<'_>) -> bool {
-    let metadata = line.get("metadata").and_then(Value::as_object);
+    let metadata = line.get("metadata").and_then(JsonValue::as_object);
     metadata.is_some_and(|metadata| metadata.is_true("compaction_output"))
 }
 
 /// Takes out the summary that the model wrote for a compaction, where the item did not say so.
-fn drop_summary(recording: &mut Recording<'_>, compacted: &Object<'_>) {
+fn drop_summary(recording: &mut ReadRecording<'_>, compacted: &Object<'_>) {
     let summary = compacted.text("message").unwrap_or_default();
-    let wrote = |turn: &Turn<'_>| match turn.pieces.as_slice() {
-        [Piece::Text(text)] => turn.role == Role::Assistant && summary.ends_with(text.as_ref()),
+    let wrote = |turn: &RecordedMessage<'_>| match turn.pieces.as_slice() {
+        [RecordedPiece::Text(text)] => {
+            turn.role == Role::Assistant && summary.ends_with(text.as_ref())
+        }
         _ => false,
     };
     if recording.turns.last().is_some_and(wrote) {
@@ -198,10 +209,10 @@ fn drop_summary(recording: &mut Recording<'_>, compacted: &Object<'_>) {
 }
 
 /// Leaves out the newest `count` turns, each of which begins with what a person typed.
-fn take_back(recording: &mut Recording<'_>, count: usize) {
-    let typed = |turn: &Turn<'_>| {
-        let typed = |piece: &Piece<'_>| match piece {
-            Piece::Text(text) => speaker::of_text(Role::User, text) == Speaker::Human,
+fn take_back(recording: &mut ReadRecording<'_>, count: usize) {
+    let typed = |turn: &RecordedMessage<'_>| {
+        let typed = |piece: &RecordedPiece<'_>| match piece {
+            RecordedPiece::Text(text) => speaker::of_text(Role::User, text) == Speaker::Human,
             _ => false,
         };
         turn.role == Role::User && turn.pieces.iter().any(typed)

@@ -20,7 +20,7 @@ use std::borrow::Cow;
 
 use epitome_types::Role;
 
-use crate::json::{self, Cursor, Kind, Object, Value, literal};
+use crate::json::{self, Cursor, JsonValue, JsonValueKind, Object, literal};
 use crate::{Format, WireError};
 
 /// A recording as a request.
@@ -75,30 +75,30 @@ pub fn transcribe(bytes: &[u8], from: Format, to: Format) -> Result<Transcript, 
 
 /// What a reader makes of a recording.
 #[derive(Default)]
-struct Recording<'a> {
+struct ReadRecording<'a> {
     /// The model that answered last.
     model: Option<Cow<'a, str>>,
-    turns: Vec<Turn<'a>>,
+    turns: Vec<RecordedMessage<'a>>,
 }
 
-impl<'a> Recording<'a> {
+impl<'a> ReadRecording<'a> {
     /// Adds a message, unless there is nothing in it.
-    fn add(&mut self, role: Role, at: Option<Cow<'a, str>>, pieces: Vec<Piece<'a>>) {
+    fn add(&mut self, role: Role, at: Option<Cow<'a, str>>, pieces: Vec<RecordedPiece<'a>>) {
         if !pieces.is_empty() {
-            self.turns.push(Turn { role, at, pieces });
+            self.turns.push(RecordedMessage { role, at, pieces });
         }
     }
 }
 
 /// One message of a recording.
-struct Turn<'a> {
+struct RecordedMessage<'a> {
     role: Role,
     at: Option<Cow<'a, str>>,
-    pieces: Vec<Piece<'a>>,
+    pieces: Vec<RecordedPiece<'a>>,
 }
 
 /// One piece of a message.
-enum Piece<'a> {
+enum RecordedPiece<'a> {
     Text(Cow<'a, str>),
     Image {
         /// `image/png`
@@ -111,8 +111,8 @@ enum Piece<'a> {
         json: Cow<'a, str>,
         kind: Native<'a>,
     },
-    Call(Call<'a>),
-    Answer(Answer<'a>),
+    Call(RecordedCall<'a>),
+    Answer(RecordedResult<'a>),
 }
 
 /// What to know of a block that is passed through.
@@ -126,7 +126,7 @@ enum Native<'a> {
 }
 
 /// A tool call.
-struct Call<'a> {
+struct RecordedCall<'a> {
     id: Cow<'a, str>,
     tool: Cow<'a, str>,
     /// A JSON object.
@@ -134,27 +134,28 @@ struct Call<'a> {
 }
 
 /// A tool's result.
-struct Answer<'a> {
+struct RecordedResult<'a> {
     call: Cow<'a, str>,
     error: bool,
     /// Texts and images.
-    content: Vec<Piece<'a>>,
+    content: Vec<RecordedPiece<'a>>,
 }
 
-impl<'a> Piece<'a> {
+impl<'a> RecordedPiece<'a> {
     /// A text, unless there is nothing in it that a provider would take.
     fn text(text: Cow<'a, str>) -> Option<Self> {
-        if text.trim().is_empty() { None } else { Some(Piece::Text(text)) }
+        if text.trim().is_empty() { None } else { Some(RecordedPiece::Text(text)) }
     }
 
     /// An image given as `data:image/png;base64,…`; of any other address only the address is kept.
     fn image(url: Cow<'a, str>) -> Self {
         let data = url.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
         match data {
-            Some((media, data)) => {
-                Piece::Image { media: media.to_owned().into(), data: data.to_owned().into() }
-            }
-            None => Piece::Text(format!("(image: {url})").into()),
+            Some((media, data)) => RecordedPiece::Image {
+                media: media.to_owned().into(),
+                data: data.to_owned().into(),
+            },
+            None => RecordedPiece::Text(format!("(image: {url})").into()),
         }
     }
 }
@@ -175,7 +176,7 @@ fn each_line<'a>(
 /// The object that a line consists of, in one walk.
 fn object(line: &str) -> Result<Object<'_>, WireError> {
     let mut cursor = Cursor::new(line, 0);
-    if cursor.peek_kind()? != Kind::Object {
+    if cursor.peek_kind()? != JsonValueKind::Object {
         return json::parse(line)?.object();
     }
     let object = cursor.object()?;
@@ -185,19 +186,19 @@ fn object(line: &str) -> Result<Object<'_>, WireError> {
 
 /// The pieces of a content that is a string or a list of blocks; `block` reads one of them.
 fn pieces<'a>(
-    content: Option<Value<'a>>,
-    mut block: impl FnMut(&Object<'a>) -> Result<Option<Piece<'a>>, WireError>,
-) -> Result<Vec<Piece<'a>>, WireError> {
+    content: Option<JsonValue<'a>>,
+    mut block: impl FnMut(&Object<'a>) -> Result<Option<RecordedPiece<'a>>, WireError>,
+) -> Result<Vec<RecordedPiece<'a>>, WireError> {
     match content {
         None => Ok(Vec::new()),
-        Some(content) if content.kind() == Kind::Array => {
+        Some(content) if content.kind() == JsonValueKind::Array => {
             let blocks = content.items()?;
             blocks
                 .into_iter()
                 .filter_map(|item| item.object().and_then(|item| block(&item)).transpose())
                 .collect()
         }
-        Some(content) => Ok(Piece::text(content.str()?).into_iter().collect()),
+        Some(content) => Ok(RecordedPiece::text(content.str()?).into_iter().collect()),
     }
 }
 
@@ -211,14 +212,14 @@ fn text_of<'a>(
 }
 
 /// Arguments as a JSON object, whatever the model wrote.
-fn arguments(value: Option<Value<'_>>) -> Result<Cow<'_, str>, WireError> {
+fn arguments(value: Option<JsonValue<'_>>) -> Result<Cow<'_, str>, WireError> {
     let Some(value) = value else { return Ok("{}".into()) };
-    if value.kind() == Kind::Object {
+    if value.kind() == JsonValueKind::Object {
         return Ok(value.raw().into());
     }
     let text = value.str()?;
     match json::parse(&text) {
-        Ok(parsed) if parsed.kind() == Kind::Object => Ok(text),
+        Ok(parsed) if parsed.kind() == JsonValueKind::Object => Ok(text),
         _ => Ok(format!(r#"{{"arguments":{}}}"#, literal(&text)).into()),
     }
 }

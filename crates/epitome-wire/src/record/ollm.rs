@@ -8,18 +8,21 @@ use std::borrow::Cow;
 
 use epitome_types::Role;
 
-use super::{Answer, Call, Piece, Recording, Turn, arguments, pieces, text_of};
+use super::{
+    ReadRecording, RecordedCall, RecordedMessage, RecordedPiece, RecordedResult, arguments, pieces,
+    text_of,
+};
 use crate::WireError;
-use crate::json::{self, Kind, Object, Value};
+use crate::json::{self, JsonValue, JsonValueKind, Object};
 
-pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
+pub(super) fn read(text: &str) -> Result<ReadRecording<'_>, WireError> {
     let session = json::parse(text)?;
     let object = session.object()?;
     let messages = object.get("messages");
     let messages = messages.ok_or_else(|| session.unexpected("an object with `messages`"))?;
     let messages = messages.items()?.into_iter().map(message).collect::<Result<Vec<_>, _>>()?;
     let times: Vec<_> = messages.iter().map(|turn| turn.at.clone()).collect();
-    let calls = object.some("toolCalls").map_or(Ok(Vec::new()), Value::items)?;
+    let calls = object.some("toolCalls").map_or(Ok(Vec::new()), JsonValue::items)?;
     let mut calls = calls
         .into_iter()
         .map(|call| exchange(&call.object()?, &times))
@@ -37,40 +40,42 @@ pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
             call.add(&mut turns);
         }
     }
-    Ok(Recording { model: object.text("model"), turns })
+    Ok(ReadRecording { model: object.text("model"), turns })
 }
 
 /// A call with its result.
-struct Exchange<'a> {
+struct OllmExchange<'a> {
     /// How many messages stand before it.
     behind: usize,
     /// Where it names no message: its time.
     order: Option<Cow<'a, str>>,
     at: Option<Cow<'a, str>>,
-    call: Call<'a>,
-    answer: Option<Answer<'a>>,
+    call: RecordedCall<'a>,
+    answer: Option<RecordedResult<'a>>,
 }
 
-impl<'a> Exchange<'a> {
+impl<'a> OllmExchange<'a> {
     /// Adds the call to the reply that it stands behind, or as a reply of its own.
-    fn add(self, turns: &mut Vec<Turn<'a>>) {
+    fn add(self, turns: &mut Vec<RecordedMessage<'a>>) {
         let last = turns.iter_mut().rev().find(|turn| turn.role != Role::Tool);
         match last {
-            Some(Turn { role: Role::Assistant, pieces, .. }) => pieces.push(Piece::Call(self.call)),
-            _ => turns.push(Turn {
+            Some(RecordedMessage { role: Role::Assistant, pieces, .. }) => {
+                pieces.push(RecordedPiece::Call(self.call))
+            }
+            _ => turns.push(RecordedMessage {
                 role: Role::Assistant,
                 at: self.at.clone(),
-                pieces: vec![Piece::Call(self.call)],
+                pieces: vec![RecordedPiece::Call(self.call)],
             }),
         }
-        let pieces: Vec<_> = self.answer.map(Piece::Answer).into_iter().collect();
+        let pieces: Vec<_> = self.answer.map(RecordedPiece::Answer).into_iter().collect();
         if !pieces.is_empty() {
-            turns.push(Turn { role: Role::Tool, at: self.at, pieces });
+            turns.push(RecordedMessage { role: Role::Tool, at: self.at, pieces });
         }
     }
 }
 
-fn message(value: Value<'_>) -> Result<Turn<'_>, WireError> {
+fn message(value: JsonValue<'_>) -> Result<RecordedMessage<'_>, WireError> {
     const EXPECTED: &str = "`user`, `assistant`, `system` or `tool`";
     let message = value.object()?;
     let role = message.get("role").ok_or_else(|| value.unexpected("a message with `role`"))?;
@@ -81,12 +86,12 @@ fn message(value: Value<'_>) -> Result<Turn<'_>, WireError> {
         _ => return Err(role.unexpected(EXPECTED)),
     };
     let content = message.some("parts").or_else(|| message.some("content"));
-    Ok(Turn { role, at: message.text("timestamp"), pieces: pieces(content, part)? })
+    Ok(RecordedMessage { role, at: message.text("timestamp"), pieces: pieces(content, part)? })
 }
 
-fn part<'a>(part: &Object<'a>) -> Result<Option<Piece<'a>>, WireError> {
+fn part<'a>(part: &Object<'a>) -> Result<Option<RecordedPiece<'a>>, WireError> {
     match part.text("type").as_deref() {
-        Some("text") | None => Ok(part.text("text").and_then(Piece::text)),
+        Some("text") | None => Ok(part.text("text").and_then(RecordedPiece::text)),
         Some(_) => Ok(None),
     }
 }
@@ -94,7 +99,7 @@ fn part<'a>(part: &Object<'a>) -> Result<Option<Piece<'a>>, WireError> {
 fn exchange<'a>(
     call: &Object<'a>,
     times: &[Option<Cow<'_, str>>],
-) -> Result<Exchange<'a>, WireError> {
+) -> Result<OllmExchange<'a>, WireError> {
     let at = call.text("timestamp");
     let (behind, order) = match call.some("message") {
         Some(message) => {
@@ -111,38 +116,44 @@ fn exchange<'a>(
     let id = text_of(call, "id", "a tool call with `id`")?;
     let answer = match call.some("result") {
         None => None,
-        Some(result) => {
-            Some(Answer { call: id.clone(), error: failed(result), content: content(result)? })
-        }
+        Some(result) => Some(RecordedResult {
+            call: id.clone(),
+            error: failed(result),
+            content: content(result)?,
+        }),
     };
     let tool = text_of(call, "name", "a tool call with `name`")?;
     let arguments = arguments(call.some("args"))?;
-    Ok(Exchange { behind, order, at, call: Call { id, tool, arguments }, answer })
+    Ok(OllmExchange { behind, order, at, call: RecordedCall { id, tool, arguments }, answer })
 }
 
-fn failed(result: Value<'_>) -> bool {
+fn failed(result: JsonValue<'_>) -> bool {
     let error = result.as_object().and_then(|result| result.some("error"));
     error.is_some_and(|error| error.raw() != "false")
 }
 
 /// What the model was given of a result: a text, a part, or a list of either.
-fn content(result: Value<'_>) -> Result<Vec<Piece<'_>>, WireError> {
+fn content(result: JsonValue<'_>) -> Result<Vec<RecordedPiece<'_>>, WireError> {
     let Some(content) = result.object()?.some("llmContent") else { return Ok(Vec::new()) };
-    let items = if content.kind() == Kind::Array { content.items()? } else { vec![content] };
+    let items =
+        if content.kind() == JsonValueKind::Array { content.items()? } else { vec![content] };
     Ok(items.into_iter().filter_map(given).collect())
 }
 
-fn given(item: Value<'_>) -> Option<Piece<'_>> {
+fn given(item: JsonValue<'_>) -> Option<RecordedPiece<'_>> {
     let Some(part) = item.as_object() else {
-        return Piece::text(item.as_str().unwrap_or_else(|| item.raw().into()));
+        return RecordedPiece::text(item.as_str().unwrap_or_else(|| item.raw().into()));
     };
-    if let Some(data) = part.get("inlineData").and_then(Value::as_object) {
-        return Some(Piece::Image { media: data.text("mimeType")?, data: data.text("data")? });
+    if let Some(data) = part.get("inlineData").and_then(JsonValue::as_object) {
+        return Some(RecordedPiece::Image {
+            media: data.text("mimeType")?,
+            data: data.text("data")?,
+        });
     }
     match part.text("text") {
-        Some(text) => Piece::text(text),
+        Some(text) => RecordedPiece::text(text),
         // Parts of other types are accounts of what could not be written.
         None if part.has("type") => None,
-        None => Some(Piece::Text(item.raw().into())),
+        None => Some(RecordedPiece::Text(item.raw().into())),
     }
 }

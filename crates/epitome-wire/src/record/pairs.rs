@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use epitome_types::Role;
 
-use super::{Answer, Native, Piece, Turn};
+use super::{Native, RecordedMessage, RecordedPiece, RecordedResult};
 
 /// The turns in an order that providers accept; each result is a tool turn of its own.
-pub(super) fn pair(turns: Vec<Turn<'_>>) -> Vec<Turn<'_>> {
+pub(super) fn pair(turns: Vec<RecordedMessage<'_>>) -> Vec<RecordedMessage<'_>> {
     let mut pairing = Pairing::default();
     turns.into_iter().for_each(|turn| pairing.add(turn));
     pairing.close();
@@ -20,18 +20,18 @@ pub(super) fn pair(turns: Vec<Turn<'_>>) -> Vec<Turn<'_>> {
 
 #[derive(Default)]
 struct Pairing<'a> {
-    out: Vec<Turn<'a>>,
+    out: Vec<RecordedMessage<'a>>,
     /// The last reply; its results are still coming in.
-    reply: Option<Turn<'a>>,
-    answers: Vec<(Option<Cow<'a, str>>, Answer<'a>)>,
+    reply: Option<RecordedMessage<'a>>,
+    answers: Vec<(Option<Cow<'a, str>>, RecordedResult<'a>)>,
     /// What was said while the results came in.
-    meanwhile: Vec<Turn<'a>>,
+    meanwhile: Vec<RecordedMessage<'a>>,
     /// The ids in use, and how often each was asked for: some clients count from 1 in each reply.
     used: BTreeMap<String, u32>,
 }
 
 impl<'a> Pairing<'a> {
-    fn add(&mut self, mut turn: Turn<'a>) {
+    fn add(&mut self, mut turn: RecordedMessage<'a>) {
         if turn.role == Role::Assistant {
             self.close();
             self.reply = Some(turn);
@@ -40,7 +40,7 @@ impl<'a> Pairing<'a> {
         let mut rest = Vec::new();
         for piece in turn.pieces {
             match piece {
-                Piece::Answer(answer) => self.answers.push((turn.at.clone(), answer)),
+                RecordedPiece::Answer(answer) => self.answers.push((turn.at.clone(), answer)),
                 other => rest.push(other),
             }
         }
@@ -59,17 +59,17 @@ impl<'a> Pairing<'a> {
             reply.pieces = pieces
                 .into_iter()
                 .filter_map(|piece| {
-                    let Piece::Call(mut call) = piece else { return Some(piece) };
+                    let RecordedPiece::Call(mut call) = piece else { return Some(piece) };
                     let found = answers.iter().position(|(_, answer)| answer.call == call.id)?;
                     let (at, mut answer) = answers.remove(found);
                     call.id = self.unique(call.id);
                     answer.call.clone_from(&call.id);
-                    results.push(Turn {
+                    results.push(RecordedMessage {
                         role: Role::Tool,
                         at,
-                        pieces: vec![Piece::Answer(answer)],
+                        pieces: vec![RecordedPiece::Answer(answer)],
                     });
-                    Some(Piece::Call(call))
+                    Some(RecordedPiece::Call(call))
                 })
                 .collect();
             drop_halves(&mut reply.pieces);
@@ -98,10 +98,10 @@ impl<'a> Pairing<'a> {
 }
 
 /// Calls of the provider's side that were cut off before their result (RULES 103).
-fn drop_halves(pieces: &mut Vec<Piece<'_>>) {
+fn drop_halves(pieces: &mut Vec<RecordedPiece<'_>>) {
     let mut count: BTreeMap<String, u32> = BTreeMap::new();
-    let half = |piece: &Piece<'_>| match piece {
-        Piece::Native { kind: Native::Half { id }, .. } => Some(id.clone().into_owned()),
+    let half = |piece: &RecordedPiece<'_>| match piece {
+        RecordedPiece::Native { kind: Native::Half { id }, .. } => Some(id.clone().into_owned()),
         _ => None,
     };
     for id in pieces.iter().filter_map(half) {
@@ -111,8 +111,8 @@ fn drop_halves(pieces: &mut Vec<Piece<'_>>) {
 }
 
 /// Reasoning that nothing follows has lost its reply (RULES 107).
-fn trim_reasoning(pieces: &mut Vec<Piece<'_>>) {
-    while matches!(pieces.last(), Some(Piece::Native { kind: Native::Reasoning, .. })) {
+fn trim_reasoning(pieces: &mut Vec<RecordedPiece<'_>>) {
+    while matches!(pieces.last(), Some(RecordedPiece::Native { kind: Native::Reasoning, .. })) {
         pieces.pop();
     }
 }

@@ -5,15 +5,18 @@
 
 use epitome_types::Role;
 
-use super::branch::{Parent, Tree};
-use super::{Answer, Call, Native, Piece, Recording, Turn, each_line, pieces, text_of};
+use super::branch::{BranchTree, Parent};
+use super::{
+    Native, ReadRecording, RecordedCall, RecordedMessage, RecordedPiece, RecordedResult, each_line,
+    pieces, text_of,
+};
 use crate::WireError;
 use crate::json::Object;
 
-pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
+pub(super) fn read(text: &str) -> Result<ReadRecording<'_>, WireError> {
     let tree = tree(text)?;
     let branch = tree.branch();
-    let mut recording = Recording::default();
+    let mut recording = ReadRecording::default();
     each_line(text, |line| {
         if line.text("type").as_deref() != Some("message") {
             return Ok(());
@@ -36,25 +39,27 @@ pub(super) fn read(text: &str) -> Result<Recording<'_>, WireError> {
                 (Role::Assistant, pieces(message.some("content"), |block| reply(block, signed))?)
             }
             Some("toolResult") => {
-                let answer = Answer {
+                let answer = RecordedResult {
                     call: text_of(&message, "toolCallId", "a tool result with `toolCallId`")?,
                     error: message.is_true("isError"),
                     content: pieces(message.some("content"), spoken)?,
                 };
-                (Role::Tool, vec![Piece::Answer(answer)])
+                (Role::Tool, vec![RecordedPiece::Answer(answer)])
             }
-            Some("bashExecution") => (Role::User, vec![Piece::Text(execution(&message)?.into())]),
+            Some("bashExecution") => {
+                (Role::User, vec![RecordedPiece::Text(execution(&message)?.into())])
+            }
             _ => return Ok(()),
         };
-        recording.turns.push(Turn { role, at: line.text("timestamp"), pieces });
+        recording.turns.push(RecordedMessage { role, at: line.text("timestamp"), pieces });
         Ok(())
     })?;
     Ok(recording)
 }
 
 /// The tree that the lines make.
-fn tree(text: &str) -> Result<Tree, WireError> {
-    let mut tree = Tree::default();
+fn tree(text: &str) -> Result<BranchTree, WireError> {
+    let mut tree = BranchTree::default();
     each_line(text, |line| {
         if let (Some(id), true) = (line.text("id"), line.has("parentId")) {
             let parent = line.text("parentId");
@@ -66,10 +71,10 @@ fn tree(text: &str) -> Result<Tree, WireError> {
 }
 
 /// A block of the user's or of a tool's result.
-fn spoken<'a>(block: &Object<'a>) -> Result<Option<Piece<'a>>, WireError> {
+fn spoken<'a>(block: &Object<'a>) -> Result<Option<RecordedPiece<'a>>, WireError> {
     Ok(match block.text("type").as_deref() {
-        Some("text") => Piece::text(text_of(block, "text", "a text block with `text`")?),
-        Some("image") => Some(Piece::Image {
+        Some("text") => RecordedPiece::text(text_of(block, "text", "a text block with `text`")?),
+        Some("image") => Some(RecordedPiece::Image {
             media: text_of(block, "mimeType", "an image with `mimeType`")?,
             data: text_of(block, "data", "an image with `data`")?,
         }),
@@ -77,18 +82,18 @@ fn spoken<'a>(block: &Object<'a>) -> Result<Option<Piece<'a>>, WireError> {
     })
 }
 
-fn reply<'a>(block: &Object<'a>, signed: bool) -> Result<Option<Piece<'a>>, WireError> {
+fn reply<'a>(block: &Object<'a>, signed: bool) -> Result<Option<RecordedPiece<'a>>, WireError> {
     Ok(match block.text("type").as_deref() {
         Some("thinking") => match (block.get("thinking"), block.some("thinkingSignature")) {
             (Some(text), Some(signature)) if signed && !signature.str()?.is_empty() => {
                 let (text, signature) = (text.raw(), signature.raw());
                 let json =
                     format!(r#"{{"type":"thinking","thinking":{text},"signature":{signature}}}"#);
-                Some(Piece::Native { json: json.into(), kind: Native::Reasoning })
+                Some(RecordedPiece::Native { json: json.into(), kind: Native::Reasoning })
             }
             _ => None,
         },
-        Some("toolCall") => Some(Piece::Call(Call {
+        Some("toolCall") => Some(RecordedPiece::Call(RecordedCall {
             id: text_of(block, "id", "a tool call with `id`")?,
             tool: text_of(block, "name", "a tool call with `name`")?,
             arguments: block.some("arguments").map_or("{}", |arguments| arguments.raw()).into(),

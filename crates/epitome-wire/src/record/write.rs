@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use epitome_types::Role;
 
-use super::{Answer, Piece, Transcript, Turn};
+use super::{RecordedMessage, RecordedPiece, RecordedResult, Transcript};
 use crate::assemble::MAX_TOKENS;
 use crate::json::literal;
 
@@ -14,7 +14,7 @@ use crate::json::literal;
 const OPENING: &str = "(The recording begins here.)";
 
 /// A request to Anthropic's Messages API.
-pub(super) fn anthropic(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript {
+pub(super) fn anthropic(model: Option<&str>, turns: Vec<RecordedMessage<'_>>) -> Transcript {
     let mut out = Messages::default();
     let (system, turns): (Vec<_>, Vec<_>) =
         turns.into_iter().partition(|turn| turn.role == Role::System);
@@ -22,7 +22,7 @@ pub(super) fn anthropic(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript
     if turns.peek().is_none_or(|turn| turn.role != Role::User) {
         out.add("user", &literal(OPENING), None);
     }
-    while let Some(Turn { role, at, mut pieces }) = turns.next() {
+    while let Some(RecordedMessage { role, at, mut pieces }) = turns.next() {
         // The results of one reply share a message (RULES 102).
         while role == Role::Tool
             && let Some(mut next) = turns.next_if(|next| next.role == Role::Tool)
@@ -42,10 +42,10 @@ pub(super) fn anthropic(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript
 }
 
 /// A request to a chat completions API.
-pub(super) fn openai(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript {
+pub(super) fn openai(model: Option<&str>, turns: Vec<RecordedMessage<'_>>) -> Transcript {
     let mut out = Messages::default();
-    for Turn { role, at, mut pieces } in turns {
-        pieces.retain(|piece| !matches!(piece, Piece::Native { .. }));
+    for RecordedMessage { role, at, mut pieces } in turns {
+        pieces.retain(|piece| !matches!(piece, RecordedPiece::Native { .. }));
         match role {
             _ if pieces.is_empty() => {}
             Role::System => out.add("system", &literal(&texts(&pieces)), at),
@@ -64,10 +64,10 @@ pub(super) fn openai(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript {
 }
 
 /// A request to the Responses API.
-pub(super) fn responses(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript {
+pub(super) fn responses(model: Option<&str>, turns: Vec<RecordedMessage<'_>>) -> Transcript {
     let mut out = Messages::default();
-    for Turn { role, at, mut pieces } in turns {
-        pieces.retain(|piece| !matches!(piece, Piece::Native { .. }));
+    for RecordedMessage { role, at, mut pieces } in turns {
+        pieces.retain(|piece| !matches!(piece, RecordedPiece::Native { .. }));
         let mut said: Vec<_> = pieces.iter().filter_map(|piece| input(role, piece)).collect();
         if !said.is_empty() {
             let role = match role {
@@ -83,7 +83,7 @@ pub(super) fn responses(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript
         }
         for piece in &pieces {
             match piece {
-                Piece::Call(call) => out.item(
+                RecordedPiece::Call(call) => out.item(
                     &format!(
                         r#"{{"type":"function_call","call_id":{},"name":{},"arguments":{}}}"#,
                         literal(&call.id),
@@ -92,7 +92,7 @@ pub(super) fn responses(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript
                     ),
                     at.clone(),
                 ),
-                Piece::Answer(answer) => out.item(
+                RecordedPiece::Answer(answer) => out.item(
                     &format!(
                         r#"{{"type":"function_call_output","call_id":{},"output":{}}}"#,
                         literal(&answer.call),
@@ -100,7 +100,9 @@ pub(super) fn responses(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript
                     ),
                     at.clone(),
                 ),
-                Piece::Text(_) | Piece::Image { .. } | Piece::Native { .. } => {}
+                RecordedPiece::Text(_)
+                | RecordedPiece::Image { .. }
+                | RecordedPiece::Native { .. } => {}
             }
         }
     }
@@ -113,38 +115,38 @@ pub(super) fn responses(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript
 }
 
 /// A text or an image as content of the Responses API.
-fn input(role: Role, piece: &Piece<'_>) -> Option<String> {
+fn input(role: Role, piece: &RecordedPiece<'_>) -> Option<String> {
     match piece {
-        Piece::Text(text) => {
+        RecordedPiece::Text(text) => {
             let kind = if role == Role::Assistant { "output_text" } else { "input_text" };
             Some(format!(r#"{{"type":"{kind}","text":{}}}"#, literal(text)))
         }
-        Piece::Image { media, data } => {
+        RecordedPiece::Image { media, data } => {
             let url = literal(&format!("data:{media};base64,{data}"));
             Some(format!(r#"{{"type":"input_image","image_url":{url}}}"#))
         }
-        Piece::Native { .. } | Piece::Call(_) | Piece::Answer(_) => None,
+        RecordedPiece::Native { .. } | RecordedPiece::Call(_) | RecordedPiece::Answer(_) => None,
     }
 }
 
 /// A request to Ollama's chat.
-pub(super) fn ollama(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript {
+pub(super) fn ollama(model: Option<&str>, turns: Vec<RecordedMessage<'_>>) -> Transcript {
     let mut out = Messages::default();
     // The tool that each call asked for.
     let mut tools = std::collections::BTreeMap::new();
-    for Turn { role, at, mut pieces } in turns {
-        pieces.retain(|piece| !matches!(piece, Piece::Native { .. }));
+    for RecordedMessage { role, at, mut pieces } in turns {
+        pieces.retain(|piece| !matches!(piece, RecordedPiece::Native { .. }));
         match role {
             _ if pieces.is_empty() => {}
             Role::System => out.add("system", &literal(&texts(&pieces)), at),
             Role::User => {
                 let said = pieces.iter().filter_map(|piece| match piece {
-                    Piece::Text(text) => Some(text.as_ref()),
+                    RecordedPiece::Text(text) => Some(text.as_ref()),
                     _ => None,
                 });
                 let said = literal(&said.collect::<Vec<_>>().join("\n\n"));
                 let images = pieces.iter().filter_map(|piece| match piece {
-                    Piece::Image { data, .. } => Some(literal(data)),
+                    RecordedPiece::Image { data, .. } => Some(literal(data)),
                     _ => None,
                 });
                 let images = images.collect::<Vec<_>>().join(",");
@@ -156,7 +158,7 @@ pub(super) fn ollama(model: Option<&str>, turns: Vec<Turn<'_>>) -> Transcript {
             }
             Role::Assistant => {
                 let calls = pieces.iter().filter_map(|piece| match piece {
-                    Piece::Call(call) => {
+                    RecordedPiece::Call(call) => {
                         tools.insert(call.id.clone().into_owned(), literal(&call.tool));
                         Some(format!(
                             r#"{{"function":{{"name":{},"arguments":{}}}}}"#,
@@ -220,30 +222,30 @@ impl Messages {
 }
 
 /// Anthropic's content: a string where one text is all, else blocks.
-fn blocks(pieces: &[Piece<'_>]) -> String {
-    if let [Piece::Text(text)] = pieces {
+fn blocks(pieces: &[RecordedPiece<'_>]) -> String {
+    if let [RecordedPiece::Text(text)] = pieces {
         return literal(text);
     }
     let blocks: Vec<_> = pieces.iter().map(block).collect();
     format!("[{}]", blocks.join(","))
 }
 
-fn block(piece: &Piece<'_>) -> String {
+fn block(piece: &RecordedPiece<'_>) -> String {
     match piece {
-        Piece::Text(text) => format!(r#"{{"type":"text","text":{}}}"#, literal(text)),
-        Piece::Image { media, data } => format!(
+        RecordedPiece::Text(text) => format!(r#"{{"type":"text","text":{}}}"#, literal(text)),
+        RecordedPiece::Image { media, data } => format!(
             r#"{{"type":"image","source":{{"type":"base64","media_type":{},"data":{}}}}}"#,
             literal(media),
             literal(data)
         ),
-        Piece::Native { json, .. } => json.to_string(),
-        Piece::Call(call) => format!(
+        RecordedPiece::Native { json, .. } => json.to_string(),
+        RecordedPiece::Call(call) => format!(
             r#"{{"type":"tool_use","id":{},"name":{},"input":{}}}"#,
             literal(&call.id),
             literal(&call.tool),
             call.arguments
         ),
-        Piece::Answer(answer) => {
+        RecordedPiece::Answer(answer) => {
             let error = if answer.error { r#","is_error":true"# } else { "" };
             let content = match answer.content.as_slice() {
                 [] => String::new(),
@@ -258,41 +260,43 @@ fn block(piece: &Piece<'_>) -> String {
 }
 
 /// The user's content for chat completions: a string where there are only texts, else parts.
-fn parts(pieces: &[Piece<'_>]) -> String {
+fn parts(pieces: &[RecordedPiece<'_>]) -> String {
     let parts: Vec<_> = pieces
         .iter()
         .filter_map(|piece| match piece {
-            Piece::Text(_) => Some(block(piece)),
-            Piece::Image { media, data } => {
+            RecordedPiece::Text(_) => Some(block(piece)),
+            RecordedPiece::Image { media, data } => {
                 let url = literal(&format!("data:{media};base64,{data}"));
                 Some(format!(r#"{{"type":"image_url","image_url":{{"url":{url}}}}}"#))
             }
-            Piece::Native { .. } | Piece::Call(_) | Piece::Answer(_) => None,
+            RecordedPiece::Native { .. } | RecordedPiece::Call(_) | RecordedPiece::Answer(_) => {
+                None
+            }
         })
         .collect();
     match pieces {
-        [Piece::Text(text)] => literal(text),
+        [RecordedPiece::Text(text)] => literal(text),
         _ => format!("[{}]", parts.join(",")),
     }
 }
 
 /// The texts, a blank line between; images are named only, where no image may stand.
-fn texts(pieces: &[Piece<'_>]) -> String {
+fn texts(pieces: &[RecordedPiece<'_>]) -> String {
     let texts = pieces.iter().filter_map(|piece| match piece {
-        Piece::Text(text) => Some(text.as_ref()),
-        Piece::Image { .. } => Some("(image)"),
-        Piece::Native { .. } | Piece::Call(_) | Piece::Answer(_) => None,
+        RecordedPiece::Text(text) => Some(text.as_ref()),
+        RecordedPiece::Image { .. } => Some("(image)"),
+        RecordedPiece::Native { .. } | RecordedPiece::Call(_) | RecordedPiece::Answer(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n\n")
 }
 
 /// The model's content for chat completions, its calls behind it.
-fn reply(pieces: &[Piece<'_>]) -> String {
+fn reply(pieces: &[RecordedPiece<'_>]) -> String {
     let text = texts(pieces);
     let calls: Vec<_> = pieces
         .iter()
         .filter_map(|piece| match piece {
-            Piece::Call(call) => Some(format!(
+            RecordedPiece::Call(call) => Some(format!(
                 r#"{{"id":{},"type":"function","function":{{"name":{},"arguments":{}}}}}"#,
                 literal(&call.id),
                 literal(&call.tool),
@@ -308,9 +312,9 @@ fn reply(pieces: &[Piece<'_>]) -> String {
     }
 }
 
-fn answer<'p, 'a>(piece: &'p Piece<'a>) -> Option<&'p Answer<'a>> {
+fn answer<'p, 'a>(piece: &'p RecordedPiece<'a>) -> Option<&'p RecordedResult<'a>> {
     match piece {
-        Piece::Answer(answer) => Some(answer),
+        RecordedPiece::Answer(answer) => Some(answer),
         _ => None,
     }
 }

@@ -5,19 +5,19 @@
 
 use std::collections::BTreeMap;
 
-use super::{Notes, figure, member, set};
+use super::{ResponseNotes, figure, member, set};
 use crate::json::{self, Object, literal};
 
 #[derive(Debug, Default)]
-pub(super) struct Listener {
+pub(super) struct AnthropicParser {
     /// The content of a body that came whole, as it is.
     content: Option<String>,
-    blocks: BTreeMap<u64, Block>,
+    blocks: BTreeMap<u64, PartialBlock>,
 }
 
 /// A block that comes in pieces.
 #[derive(Debug, Default)]
-struct Block {
+struct PartialBlock {
     /// As it began.
     start: String,
     text: String,
@@ -31,8 +31,8 @@ struct Block {
     citations: String,
 }
 
-impl Listener {
-    pub(super) fn whole(&mut self, body: &Object<'_>, notes: &mut Notes) {
+impl AnthropicParser {
+    pub(super) fn whole(&mut self, body: &Object<'_>, notes: &mut ResponseNotes) {
         usage(body, notes);
         notes.transformed(body);
         notes.stopped(body.some("stop_reason"));
@@ -41,7 +41,7 @@ impl Listener {
         self.content = content.map(|content| content.raw().to_owned());
     }
 
-    pub(super) fn event(&mut self, event: &Object<'_>, notes: &mut Notes) {
+    pub(super) fn event(&mut self, event: &Object<'_>, notes: &mut ResponseNotes) {
         match event.text("type").as_deref() {
             Some("message_start") => {
                 if let Some(message) = member(event, "message") {
@@ -52,11 +52,12 @@ impl Listener {
             Some("content_block_start") => {
                 let start = member(event, "content_block");
                 if let (Some(start), Some(index)) = (start, figure(event, "index"))
-                    && notes.keeps(start.value.raw().len() + size_of::<Block>())
+                    && notes.keeps(start.value.raw().len() + size_of::<PartialBlock>())
                 {
                     let text = start.text("text").unwrap_or_default().into_owned();
                     let start = start.value.raw().to_owned();
-                    self.blocks.insert(index, Block { start, text, ..Block::default() });
+                    self.blocks
+                        .insert(index, PartialBlock { start, text, ..PartialBlock::default() });
                 }
             }
             Some("content_block_delta") => {
@@ -84,7 +85,7 @@ impl Listener {
             Some(content) => content,
             None if self.blocks.is_empty() => return None,
             None => {
-                let blocks: Vec<_> = self.blocks.values().map(Block::json).collect();
+                let blocks: Vec<_> = self.blocks.values().map(PartialBlock::json).collect();
                 format!("[{}]", blocks.join(","))
             }
         };
@@ -92,8 +93,8 @@ impl Listener {
     }
 }
 
-impl Block {
-    fn add(&mut self, delta: &Object<'_>, notes: &mut Notes) {
+impl PartialBlock {
+    fn add(&mut self, delta: &Object<'_>, notes: &mut ResponseNotes) {
         let piece = |key| delta.text(key);
         match delta.text("type").as_deref() {
             Some("text_delta") => notes.say(&mut self.text, piece("text").as_deref()),
@@ -144,7 +145,7 @@ impl Block {
     }
 }
 
-fn usage(said: &Object<'_>, notes: &mut Notes) {
+fn usage(said: &Object<'_>, notes: &mut ResponseNotes) {
     let Some(said) = member(said, "usage") else { return };
     notes.count(|usage| {
         set(&mut usage.input, figure(&said, "input_tokens"));

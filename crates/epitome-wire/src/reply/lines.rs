@@ -1,18 +1,18 @@
 //! Lines and server-sent events, out of bytes that are cut anywhere.
 //!
 //! Invariant: no more than one line and one event are held, neither longer than its bound; what is
-//! longer is passed over as if it were not there. Called by `Reply`.
+//! longer is passed over as if it were not there. Called by `ResponseParser`.
 
 /// Puts lines together.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct LineBuffer {
     held: Vec<u8>,
     /// Whether the line that is coming in is too long.
     over: bool,
     most: usize,
 }
 
-impl Lines {
+impl LineBuffer {
     pub(super) fn new(most: usize) -> Self {
         Self { held: Vec::new(), over: false, most }
     }
@@ -59,21 +59,21 @@ fn trimmed(line: &[u8]) -> &[u8] {
 
 /// Puts the data of events together.
 #[derive(Debug)]
-pub(super) struct Events {
-    lines: Lines,
-    event: Event,
+pub(super) struct SseBuffer {
+    lines: LineBuffer,
+    event: SseEvent,
 }
 
 #[derive(Debug)]
-struct Event {
+struct SseEvent {
     data: Option<Vec<u8>>,
     over: bool,
     most: usize,
 }
 
-impl Events {
+impl SseBuffer {
     pub(super) fn new(most: usize) -> Self {
-        Self { lines: Lines::new(most), event: Event { data: None, over: false, most } }
+        Self { lines: LineBuffer::new(most), event: SseEvent { data: None, over: false, most } }
     }
 
     /// Gives the data of each event that ends in these bytes to `each`.
@@ -90,7 +90,7 @@ impl Events {
     }
 }
 
-impl Event {
+impl SseEvent {
     fn line(&mut self, line: &[u8], each: &mut impl FnMut(&[u8])) {
         if line.is_empty() {
             if let Some(data) = self.data.take().filter(|_| !self.over) {
@@ -125,7 +125,7 @@ mod tests {
     fn check(most: usize, text: &str, events: &[&str], lines: &[&str]) {
         for size in 1..=text.len() {
             let (mut found, mut all) = (Vec::new(), Vec::new());
-            let (mut reader, mut plain) = (Events::new(most), Lines::new(most));
+            let (mut reader, mut plain) = (SseBuffer::new(most), LineBuffer::new(most));
             for chunk in text.as_bytes().chunks(size) {
                 reader.feed(chunk, |data| found.push(String::from_utf8(data.to_vec()).unwrap()));
                 plain.feed(chunk, |line| all.push(String::from_utf8(line.to_vec()).unwrap()));

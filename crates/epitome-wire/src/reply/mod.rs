@@ -12,11 +12,11 @@ mod responses;
 #[cfg(test)]
 mod tests;
 
-use epitome_types::Usage;
+use epitome_types::TokenUsage;
 
 use crate::Format;
-use crate::json::{self, Object, Value};
-use lines::{Events, Lines};
+use crate::json::{self, JsonValue, Object};
+use lines::{LineBuffer, SseBuffer};
 
 /// The longest line, and the longest event, that is looked at, in bytes.
 const MOST_LINE: usize = 2 * 1024 * 1024;
@@ -29,9 +29,9 @@ const MOST_ERROR: usize = 16 * 1024;
 
 /// What was learned of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct ResponseInfo {
     /// What the provider counted, where it said so.
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     /// Why it ended, in the provider's word.
     pub stop: Option<String>,
     /// Whether it came to its end; false where it broke off or failed on the way.
@@ -48,38 +48,38 @@ pub struct Answer {
 
 /// Listens to one answer: a JSON body, a stream of events, or a stream of JSON lines.
 #[derive(Debug)]
-pub struct Reply {
+pub struct ResponseParser {
     format: Format,
-    shape: Shape,
-    listener: Listener,
-    notes: Notes,
+    shape: ResponseShape,
+    listener: FormatParser,
+    notes: ResponseNotes,
 }
 
 /// What the body turned out to be.
 #[derive(Debug)]
-enum Shape {
+enum ResponseShape {
     /// Nothing but white space came yet.
     Unknown,
     Whole {
         body: Vec<u8>,
         over: bool,
     },
-    Events(Events),
-    Lines(Lines),
+    Events(SseBuffer),
+    Lines(LineBuffer),
 }
 
 #[derive(Debug)]
-enum Listener {
-    Anthropic(anthropic::Listener),
-    OpenAi(openai::Listener),
-    Responses(responses::Listener),
-    Ollama(ollama::Listener),
+enum FormatParser {
+    Anthropic(anthropic::AnthropicParser),
+    OpenAi(openai::OpenAiParser),
+    Responses(responses::ResponsesParser),
+    Ollama(ollama::OllamaParser),
 }
 
 /// What the listeners of all formats note down.
 #[derive(Debug)]
-struct Notes {
-    usage: Option<Usage>,
+struct ResponseNotes {
+    usage: Option<TokenUsage>,
     stop: Option<String>,
     complete: bool,
     error: Option<String>,
@@ -92,18 +92,23 @@ struct Notes {
     fresh: Option<String>,
 }
 
-impl Reply {
+impl ResponseParser {
     /// Listens to the answer to a request in this format; a recording's stands for its nearest
     /// provider's.
     pub fn new(format: Format) -> Self {
         let format = format.nearest();
         let listener = match format {
-            Format::Anthropic => Listener::Anthropic(anthropic::Listener::default()),
-            Format::Responses => Listener::Responses(responses::Listener::default()),
-            Format::Ollama => Listener::Ollama(ollama::Listener::default()),
-            _ => Listener::OpenAi(openai::Listener::default()),
+            Format::Anthropic => FormatParser::Anthropic(anthropic::AnthropicParser::default()),
+            Format::Responses => FormatParser::Responses(responses::ResponsesParser::default()),
+            Format::Ollama => FormatParser::Ollama(ollama::OllamaParser::default()),
+            _ => FormatParser::OpenAi(openai::OpenAiParser::default()),
         };
-        Self { format, shape: Shape::Unknown, listener, notes: Notes::new(MOST_ANSWER) }
+        Self {
+            format,
+            shape: ResponseShape::Unknown,
+            listener,
+            notes: ResponseNotes::new(MOST_ANSWER),
+        }
     }
 
     /// The same for somebody who reads along: [`Reply::said`] gives the text as it comes.
@@ -120,21 +125,21 @@ impl Reply {
 
     /// Hears the next bytes of the body, decoded if they were compressed.
     pub fn hear(&mut self, mut bytes: &[u8]) {
-        if let Shape::Unknown = self.shape {
+        if let ResponseShape::Unknown = self.shape {
             bytes = bytes.trim_ascii_start();
             self.shape = match bytes.first() {
                 None => return,
                 Some(b'{' | b'[') if self.format == Format::Ollama => {
-                    Shape::Lines(Lines::new(MOST_LINE))
+                    ResponseShape::Lines(LineBuffer::new(MOST_LINE))
                 }
-                Some(b'{' | b'[') => Shape::Whole { body: Vec::new(), over: false },
-                Some(_) => Shape::Events(Events::new(MOST_LINE)),
+                Some(b'{' | b'[') => ResponseShape::Whole { body: Vec::new(), over: false },
+                Some(_) => ResponseShape::Events(SseBuffer::new(MOST_LINE)),
             };
         }
         let Self { shape, listener, notes, .. } = self;
         match shape {
-            Shape::Unknown => {}
-            Shape::Whole { body, over } => {
+            ResponseShape::Unknown => {}
+            ResponseShape::Whole { body, over } => {
                 *over |= body.len() + bytes.len() > MOST_BODY;
                 if *over {
                     *body = Vec::new();
@@ -142,13 +147,13 @@ impl Reply {
                     body.extend_from_slice(bytes);
                 }
             }
-            Shape::Events(events) => events.feed(bytes, |data| listener.event(data, notes)),
-            Shape::Lines(lines) => lines.feed(bytes, |line| listener.event(line, notes)),
+            ResponseShape::Events(events) => events.feed(bytes, |data| listener.event(data, notes)),
+            ResponseShape::Lines(lines) => lines.feed(bytes, |line| listener.event(line, notes)),
         }
     }
 
     /// What was counted so far: streams say it at both ends.
-    pub fn usage(&self) -> Option<Usage> {
+    pub fn usage(&self) -> Option<TokenUsage> {
         self.notes.usage
     }
 
@@ -158,62 +163,62 @@ impl Reply {
     }
 
     /// The body is at its end, or nothing more will be heard of it.
-    pub fn end(self) -> Answer {
+    pub fn end(self) -> ResponseInfo {
         let Self { shape, mut listener, mut notes, .. } = self;
         match shape {
-            Shape::Unknown => {}
-            Shape::Whole { body, .. } => listener.whole(&body, &mut notes),
-            Shape::Events(events) => events.end(|data| listener.event(data, &mut notes)),
-            Shape::Lines(lines) => lines.end(|line| listener.event(line, &mut notes)),
+            ResponseShape::Unknown => {}
+            ResponseShape::Whole { body, .. } => listener.whole(&body, &mut notes),
+            ResponseShape::Events(events) => events.end(|data| listener.event(data, &mut notes)),
+            ResponseShape::Lines(lines) => lines.end(|line| listener.event(line, &mut notes)),
         }
         let messages = if notes.over { Vec::new() } else { listener.messages() };
-        let Notes { usage, stop, complete, error, transformed, .. } = notes;
+        let ResponseNotes { usage, stop, complete, error, transformed, .. } = notes;
         let complete = complete && error.is_none();
-        Answer { usage, stop, complete, error, transformed, messages }
+        ResponseInfo { usage, stop, complete, error, transformed, messages }
     }
 }
 
-impl Listener {
+impl FormatParser {
     /// One event of a stream, or one line.
-    fn event(&mut self, data: &[u8], notes: &mut Notes) {
+    fn event(&mut self, data: &[u8], notes: &mut ResponseNotes) {
         if data.trim_ascii() == b"[DONE]" {
             notes.complete = true;
             return;
         }
         let Some(event) = object(data) else { return };
         match self {
-            Listener::Anthropic(listener) => listener.event(&event, notes),
-            Listener::OpenAi(listener) => listener.event(&event, notes),
-            Listener::Responses(listener) => listener.event(&event, notes),
-            Listener::Ollama(listener) => listener.event(&event, notes),
+            FormatParser::Anthropic(listener) => listener.event(&event, notes),
+            FormatParser::OpenAi(listener) => listener.event(&event, notes),
+            FormatParser::Responses(listener) => listener.event(&event, notes),
+            FormatParser::Ollama(listener) => listener.event(&event, notes),
         }
     }
 
     /// A body that is one JSON value.
-    fn whole(&mut self, body: &[u8], notes: &mut Notes) {
+    fn whole(&mut self, body: &[u8], notes: &mut ResponseNotes) {
         let Some(body) = object(body) else { return };
         if notes.failed(&body) {
             return;
         }
         match self {
-            Listener::Anthropic(listener) => listener.whole(&body, notes),
-            Listener::OpenAi(listener) => listener.whole(&body, notes),
-            Listener::Responses(listener) => listener.whole(&body, notes),
-            Listener::Ollama(listener) => listener.event(&body, notes),
+            FormatParser::Anthropic(listener) => listener.whole(&body, notes),
+            FormatParser::OpenAi(listener) => listener.whole(&body, notes),
+            FormatParser::Responses(listener) => listener.whole(&body, notes),
+            FormatParser::Ollama(listener) => listener.event(&body, notes),
         }
     }
 
     fn messages(self) -> Vec<Vec<u8>> {
         match self {
-            Listener::Anthropic(listener) => listener.message().into_iter().collect(),
-            Listener::OpenAi(listener) => listener.message().into_iter().collect(),
-            Listener::Responses(listener) => listener.messages(),
-            Listener::Ollama(listener) => listener.message().into_iter().collect(),
+            FormatParser::Anthropic(listener) => listener.message().into_iter().collect(),
+            FormatParser::OpenAi(listener) => listener.message().into_iter().collect(),
+            FormatParser::Responses(listener) => listener.messages(),
+            FormatParser::Ollama(listener) => listener.message().into_iter().collect(),
         }
     }
 }
 
-impl Notes {
+impl ResponseNotes {
     fn new(room: usize) -> Self {
         let (usage, stop, error) = (None, None, None);
         let (complete, transformed, over) = (false, 0, false);
@@ -251,13 +256,13 @@ impl Notes {
         failed
     }
 
-    fn fail(&mut self, error: Value<'_>) {
+    fn fail(&mut self, error: JsonValue<'_>) {
         let raw = error.raw();
         self.error.get_or_insert_with(|| raw[..raw.floor_char_boundary(MOST_ERROR)].to_owned());
     }
 
-    fn stopped(&mut self, by: Option<Value<'_>>) {
-        if let Some(stop) = by.and_then(Value::as_str) {
+    fn stopped(&mut self, by: Option<JsonValue<'_>>) {
+        if let Some(stop) = by.and_then(JsonValue::as_str) {
             self.stop = Some(stop[..stop.floor_char_boundary(256)].to_owned());
         }
     }
@@ -269,7 +274,7 @@ impl Notes {
     }
 
     /// Takes over the figures that are said; what is not said stays.
-    fn count(&mut self, said: impl FnOnce(&mut Usage)) {
+    fn count(&mut self, said: impl FnOnce(&mut TokenUsage)) {
         said(self.usage.get_or_insert_default());
     }
 }

@@ -2,19 +2,19 @@
 //!
 //! Invariant: pieces are put together in their order; the last line says what was counted.
 
-use super::{Notes, figure, member, set};
+use super::{ResponseNotes, figure, member, set};
 use crate::json::{Object, literal};
 
 #[derive(Debug, Default)]
-pub(super) struct Listener {
+pub(super) struct OllamaParser {
     begun: bool,
     text: String,
     /// As JSON, with commas between them.
     calls: String,
 }
 
-impl Listener {
-    pub(super) fn event(&mut self, line: &Object<'_>, notes: &mut Notes) {
+impl OllamaParser {
+    pub(super) fn event(&mut self, line: &Object<'_>, notes: &mut ResponseNotes) {
         if notes.failed(line) {
             return;
         }

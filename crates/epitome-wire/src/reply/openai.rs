@@ -5,30 +5,30 @@
 
 use std::collections::BTreeMap;
 
-use super::{Notes, figure, member, set};
+use super::{ResponseNotes, figure, member, set};
 use crate::json::{Object, literal};
 
 #[derive(Debug, Default)]
-pub(super) struct Listener {
+pub(super) struct OpenAiParser {
     /// The message of a body that came whole, as it is.
     message: Option<String>,
     /// Whether the model began to speak.
     begun: bool,
     text: String,
     refusal: String,
-    calls: BTreeMap<u64, Call>,
+    calls: BTreeMap<u64, PartialCall>,
 }
 
 /// A call that comes in pieces.
 #[derive(Debug, Default)]
-struct Call {
+struct PartialCall {
     id: String,
     name: String,
     arguments: String,
 }
 
-impl Listener {
-    pub(super) fn whole(&mut self, body: &Object<'_>, notes: &mut Notes) {
+impl OpenAiParser {
+    pub(super) fn whole(&mut self, body: &Object<'_>, notes: &mut ResponseNotes) {
         usage(body, notes);
         let Some(choice) = first_choice(body) else { return };
         notes.stopped(choice.some("finish_reason"));
@@ -38,7 +38,7 @@ impl Listener {
         self.message = message.map(|message| message.raw().to_owned());
     }
 
-    pub(super) fn event(&mut self, event: &Object<'_>, notes: &mut Notes) {
+    pub(super) fn event(&mut self, event: &Object<'_>, notes: &mut ResponseNotes) {
         if notes.failed(event) {
             return;
         }
@@ -62,9 +62,9 @@ impl Listener {
         }
     }
 
-    fn call(&mut self, place: u64, piece: &Object<'_>, notes: &mut Notes) {
+    fn call(&mut self, place: u64, piece: &Object<'_>, notes: &mut ResponseNotes) {
         let index = figure(piece, "index").unwrap_or(place);
-        if !self.calls.contains_key(&index) && !notes.keeps(size_of::<Call>()) {
+        if !self.calls.contains_key(&index) && !notes.keeps(size_of::<PartialCall>()) {
             return;
         }
         let call = self.calls.entry(index).or_default();
@@ -96,14 +96,14 @@ impl Listener {
             message += &format!(r#","refusal":{}"#, literal(&self.refusal));
         }
         if !self.calls.is_empty() {
-            let calls: Vec<_> = self.calls.values().map(Call::json).collect();
+            let calls: Vec<_> = self.calls.values().map(PartialCall::json).collect();
             message += &format!(r#","tool_calls":[{}]"#, calls.join(","));
         }
         Some((message + "}").into_bytes())
     }
 }
 
-impl Call {
+impl PartialCall {
     fn json(&self) -> String {
         format!(
             r#"{{"id":{},"type":"function","function":{{"name":{},"arguments":{}}}}}"#,
@@ -121,7 +121,7 @@ fn first_choice<'a>(body: &Object<'a>) -> Option<Object<'a>> {
 }
 
 /// The prompt's tokens include those of the cache.
-fn usage(said: &Object<'_>, notes: &mut Notes) {
+fn usage(said: &Object<'_>, notes: &mut ResponseNotes) {
     let Some(said) = member(said, "usage") else { return };
     let Some(prompt) = figure(&said, "prompt_tokens") else { return };
     let details = member(&said, "prompt_tokens_details");

@@ -4,18 +4,18 @@
 
 use std::collections::BTreeMap;
 
-use super::{Notes, figure, member, set};
+use super::{ResponseNotes, figure, member, set};
 use crate::json::Object;
 
 #[derive(Debug, Default)]
-pub(super) struct Listener {
+pub(super) struct ResponsesParser {
     /// Items that are done, as they are.
     items: BTreeMap<u64, String>,
 }
 
-impl Listener {
+impl ResponsesParser {
     /// A response by itself, or within the event that ends it.
-    pub(super) fn whole(&mut self, response: &Object<'_>, notes: &mut Notes) {
+    pub(super) fn whole(&mut self, response: &Object<'_>, notes: &mut ResponseNotes) {
         usage(response, notes);
         notes.transformed(response);
         let status = response.text("status");
@@ -31,7 +31,7 @@ impl Listener {
         }
     }
 
-    pub(super) fn event(&mut self, event: &Object<'_>, notes: &mut Notes) {
+    pub(super) fn event(&mut self, event: &Object<'_>, notes: &mut ResponseNotes) {
         match event.text("type").as_deref() {
             Some("response.output_item.done") => {
                 if let Some(item) = event.some("item") {
@@ -64,7 +64,7 @@ impl Listener {
         }
     }
 
-    fn item(&mut self, place: u64, item: &str, notes: &mut Notes) {
+    fn item(&mut self, place: u64, item: &str, notes: &mut ResponseNotes) {
         if item.starts_with('{') && notes.keeps(item.len() + size_of::<String>()) {
             self.items.insert(place, item.to_owned());
         }
@@ -76,7 +76,7 @@ impl Listener {
 }
 
 /// The input's tokens include those of the cache.
-fn usage(said: &Object<'_>, notes: &mut Notes) {
+fn usage(said: &Object<'_>, notes: &mut ResponseNotes) {
     let Some(said) = member(said, "usage") else { return };
     let Some(input) = figure(&said, "input_tokens") else { return };
     let details = member(&said, "input_tokens_details");

@@ -5,20 +5,20 @@ use proptest::prelude::*;
 use super::*;
 use crate::message;
 
-fn hear(format: Format, chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Answer {
-    let mut reply = Reply::new(format);
+fn hear(format: Format, chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -> ResponseInfo {
+    let mut reply = ResponseParser::new(format);
     chunks.into_iter().for_each(|chunk| reply.hear(chunk.as_ref()));
     reply.end()
 }
 
-/// Figures in the order of `Usage`.
-fn counted(input: u64, cache_read: u64, cache_written: u64, output: u64) -> Option<Usage> {
-    Some(Usage { input, cache_read, cache_written, output })
+/// Figures in the order of `TokenUsage`.
+fn counted(input: u64, cache_read: u64, cache_written: u64, output: u64) -> Option<TokenUsage> {
+    Some(TokenUsage { input, cache_read, cache_written, output })
 }
 
 /// Checks what is learned of a body that came to its end, whole and byte by byte.
 #[track_caller]
-fn check(format: Format, body: &str, usage: Option<Usage>, stop: &str, messages: &[&str]) {
+fn check(format: Format, body: &str, usage: Option<TokenUsage>, stop: &str, messages: &[&str]) {
     for size in [1, 7, body.len()] {
         let answer = hear(format, body.as_bytes().chunks(size));
         let said: Vec<_> = answer.messages.iter().map(|it| str::from_utf8(it).unwrap()).collect();
@@ -190,7 +190,7 @@ fn ollama() {
 
 #[test]
 fn what_is_counted_is_known_while_it_streams() {
-    let mut reply = Reply::new(Format::Anthropic);
+    let mut reply = ResponseParser::new(Format::Anthropic);
     assert_eq!(reply.usage(), None);
     reply.hear(events(&MESSAGES[..1]).as_bytes());
     assert_eq!(reply.usage(), counted(3, 500, 40, 1));
@@ -203,7 +203,7 @@ fn an_answer_that_is_too_long_is_not_kept_but_counted() {
         "x".repeat(100_000)
     );
     let piece = events(&[&piece]);
-    let mut reply = Reply::new(Format::Anthropic);
+    let mut reply = ResponseParser::new(Format::Anthropic);
     reply.hear(events(&MESSAGES[..7]).as_bytes());
     for _ in 0..60 {
         reply.hear(piece.as_bytes());
@@ -218,7 +218,7 @@ fn an_answer_that_is_too_long_is_not_kept_but_counted() {
     assert!(answer.messages.is_empty());
 
     let answer = hear(Format::OpenAi, std::iter::repeat_n(vec![b'{'; 1_000_000], 10));
-    assert_eq!(answer, Answer::default());
+    assert_eq!(answer, ResponseInfo::default());
 }
 
 /// Bodies to cut and to damage.
@@ -283,7 +283,7 @@ proptest! {
 fn whoever_reads_along_hears_what_is_said_and_no_thoughts() {
     let body = events(&MESSAGES);
     for size in [1, 7, body.len()] {
-        let mut reply = Reply::aloud(Format::Anthropic);
+        let mut reply = ResponseParser::aloud(Format::Anthropic);
         let mut said = String::new();
         for chunk in body.as_bytes().chunks(size) {
             reply.hear(chunk);
@@ -291,7 +291,7 @@ fn whoever_reads_along_hears_what_is_said_and_no_thoughts() {
         }
         assert_eq!(said, "café\n\"x\"");
     }
-    let mut silent = Reply::new(Format::Anthropic);
+    let mut silent = ResponseParser::new(Format::Anthropic);
     silent.hear(body.as_bytes());
     assert_eq!(silent.said(), "");
 }

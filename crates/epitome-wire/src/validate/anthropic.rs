@@ -5,32 +5,32 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use epitome_types::{Body, Entry, Role};
+use epitome_types::{Entry, PartBody, Role};
 
 use super::{Findings, path};
-use crate::Document;
+use crate::RequestDocument;
 use crate::error::quoted;
 use crate::site::Site;
 
 /// One message of a turn.
 #[derive(Clone, Copy)]
-struct Turn<'d> {
+struct TurnMessage<'d> {
     place: usize,
     entry: &'d Entry,
     site: &'d Site,
 }
 
-impl<'d> Turn<'d> {
+impl<'d> TurnMessage<'d> {
     fn calls(self) -> impl Iterator<Item = (usize, &'d str)> {
         self.entry.parts.iter().enumerate().filter_map(|(part, body)| match &body.body {
-            Body::Call(call) => Some((part, call.id.as_str())),
+            PartBody::Call(call) => Some((part, call.id.as_str())),
             _ => None,
         })
     }
 
     fn results(self) -> impl Iterator<Item = (usize, &'d str)> {
         self.entry.parts.iter().enumerate().filter_map(|(part, body)| match &body.body {
-            Body::Result(result) => Some((part, result.call.as_str())),
+            PartBody::Result(result) => Some((part, result.call.as_str())),
             _ => None,
         })
     }
@@ -44,10 +44,11 @@ impl<'d> Turn<'d> {
     }
 }
 
-pub(super) fn check(document: &Document<'_>, found: &mut Findings) {
+pub(super) fn check(document: &RequestDocument<'_>, found: &mut Findings) {
     let entries = document.entries().iter().skip(document.lead());
     let all = entries.zip(document.sites()).enumerate();
-    let all: Vec<_> = all.map(|(place, (entry, site))| Turn { place, entry, site }).collect();
+    let all: Vec<_> =
+        all.map(|(place, (entry, site))| TurnMessage { place, entry, site }).collect();
     seats(&all, found);
     let turns: Vec<_> = all.into_iter().filter(|turn| turn.entry.role != Role::System).collect();
     order(&turns, found);
@@ -57,14 +58,14 @@ pub(super) fn check(document: &Document<'_>, found: &mut Findings) {
 
 /// RULES 106: system messages, in a row or alone, stand behind the user, or behind what a server's
 /// tool brought, and before the assistant or at the end.
-fn seats(all: &[Turn<'_>], found: &mut Findings) {
-    let role = |turn: &Turn<'_>| turn.entry.role;
+fn seats(all: &[TurnMessage<'_>], found: &mut Findings) {
+    let role = |turn: &TurnMessage<'_>| turn.entry.role;
     for (at, turn) in all.iter().enumerate().filter(|(_, turn)| role(turn) == Role::System) {
         let before = all[..at].iter().rev().find(|turn| role(turn) != Role::System);
         let follows = before.is_some_and(|before| {
             let last = before.entry.parts.last().map(|part| &part.body);
             role(before) == Role::User
-                || matches!(last, Some(Body::Opaque(block)) if block.answers.is_some())
+                || matches!(last, Some(PartBody::Opaque(block)) if block.answers.is_some())
         });
         let next = all.get(at + 1).map(role);
         if !follows || next == Some(Role::User) {
@@ -75,7 +76,7 @@ fn seats(all: &[Turn<'_>], found: &mut Findings) {
 }
 
 /// RULES 106: who comes first, and that something is said at all. RULES 107: reasoning never last.
-fn order(turns: &[Turn<'_>], found: &mut Findings) {
+fn order(turns: &[TurnMessage<'_>], found: &mut Findings) {
     match turns.first() {
         None => found.add(6, "messages", "at least one message is needed"),
         Some(first) if first.entry.role != Role::User => {
@@ -89,12 +90,12 @@ fn order(turns: &[Turn<'_>], found: &mut Findings) {
             found.add(6, turn.own(), "the content is empty");
         }
         for (part, body) in parts.iter().enumerate() {
-            if matches!(&body.body, Body::Text(text) if text.trim().is_empty() && body.within.is_none())
+            if matches!(&body.body, PartBody::Text(text) if text.trim().is_empty() && body.within.is_none())
             {
                 found.add(6, turn.path(part), "a text must hold more than white space");
             }
         }
-        if parts.last().is_some_and(|part| matches!(part.body, Body::Thinking(_))) {
+        if parts.last().is_some_and(|part| matches!(part.body, PartBody::Thinking(_))) {
             found.add(7, turn.own(), "a message must not end with reasoning");
         }
     }
@@ -102,7 +103,7 @@ fn order(turns: &[Turn<'_>], found: &mut Findings) {
 
 /// RULES 101 and 102: every call is answered in the next message, every result answers a call of
 /// the message before.
-fn pairs(turns: &[Turn<'_>], found: &mut Findings) {
+fn pairs(turns: &[TurnMessage<'_>], found: &mut Findings) {
     let all_results: BTreeSet<_> =
         turns.iter().flat_map(|turn| turn.results()).map(|(_, id)| id).collect();
     let mut seen = BTreeSet::new();
@@ -137,7 +138,7 @@ fn pairs(turns: &[Turn<'_>], found: &mut Findings) {
     }
 }
 
-fn results(turn: Turn<'_>, before: Option<&Turn<'_>>, found: &mut Findings) {
+fn results(turn: TurnMessage<'_>, before: Option<&TurnMessage<'_>>, found: &mut Findings) {
     let called: BTreeSet<_> =
         before.into_iter().flat_map(|turn| turn.calls()).map(|(_, id)| id).collect();
     let mut seen = BTreeSet::new();
@@ -152,7 +153,7 @@ fn results(turn: Turn<'_>, before: Option<&Turn<'_>>, found: &mut Findings) {
             found.add(1, turn.path(part), format!("the call `{}` has two results", quoted(id)));
         }
         let mut before = turn.entry.parts.iter().take(part).filter(|part| part.within.is_none());
-        if before.any(|part| !matches!(part.body, Body::Result(_))) {
+        if before.any(|part| !matches!(part.body, PartBody::Result(_))) {
             found.add(2, turn.path(part), "tool results stand before other content");
         }
     }
@@ -160,13 +161,13 @@ fn results(turn: Turn<'_>, before: Option<&Turn<'_>>, found: &mut Findings) {
 
 /// RULES 103: calls that the provider's side runs have their results too, though not always in the
 /// same message; those of the last reply may still be under way.
-fn server_pairs(turns: &[Turn<'_>], found: &mut Findings) {
+fn server_pairs(turns: &[TurnMessage<'_>], found: &mut Findings) {
     let last = turns.iter().rposition(|turn| turn.entry.role == Role::Assistant);
     let mut open: BTreeMap<&str, (usize, String)> = BTreeMap::new();
     let mut known = BTreeSet::new();
     for (at, turn) in turns.iter().enumerate() {
         for (part, body) in turn.entry.parts.iter().enumerate() {
-            let Body::Opaque(block) = &body.body else { continue };
+            let PartBody::Opaque(block) = &body.body else { continue };
             if let Some(id) = &block.calls {
                 open.insert(id, (at, turn.path(part)));
                 known.insert(id.as_str());

@@ -4,24 +4,24 @@
 //! messages, then the body's own field, which stands for the last block.
 
 use super::Findings;
-use crate::json::{self, Kind, Object, Value};
-use crate::{Document, WireError};
+use crate::json::{self, JsonValue, JsonValueKind, Object};
+use crate::{RequestDocument, WireError};
 
 /// How many markers a request may hold.
 const MOST: usize = 4;
 
-pub(super) fn check(document: &Document<'_>, found: &mut Findings) -> Result<(), WireError> {
+pub(super) fn check(document: &RequestDocument<'_>, found: &mut Findings) -> Result<(), WireError> {
     let body = json::parse(document.text())?.object()?;
     let mut markers = Markers { found, all: Vec::new() };
     for key in ["tools", "system"] {
-        if let Some(list) = body.some(key).filter(|list| list.kind() == Kind::Array) {
+        if let Some(list) = body.some(key).filter(|list| list.kind() == JsonValueKind::Array) {
             markers.blocks(list, key)?;
         }
     }
     if let Some(messages) = body.some("messages") {
         for (place, message) in messages.items()?.into_iter().enumerate() {
             if let Some(content) =
-                message.object()?.some("content").filter(|it| it.kind() == Kind::Array)
+                message.object()?.some("content").filter(|it| it.kind() == JsonValueKind::Array)
             {
                 markers.blocks(content, &format!("messages[{place}].content"))?;
             }
@@ -40,14 +40,16 @@ struct Markers<'f> {
 
 impl Markers<'_> {
     /// Looks at each block of a list and at the blocks inside tool results.
-    fn blocks(&mut self, list: Value<'_>, path: &str) -> Result<(), WireError> {
+    fn blocks(&mut self, list: JsonValue<'_>, path: &str) -> Result<(), WireError> {
         for (place, value) in list.items()?.into_iter().enumerate() {
-            if value.kind() != Kind::Object {
+            if value.kind() != JsonValueKind::Object {
                 continue;
             }
             let block = value.object()?;
             let path = format!("{path}[{place}]");
-            if let Some(inner) = block.some("content").filter(|inner| inner.kind() == Kind::Array) {
+            if let Some(inner) =
+                block.some("content").filter(|inner| inner.kind() == JsonValueKind::Array)
+            {
                 self.blocks(inner, &format!("{path}.content"))?;
             }
             let marked = self.note(&block, &path);

@@ -13,11 +13,11 @@ mod responses;
 use std::fmt;
 
 use crate::site::{Home, Site};
-use crate::{Document, Format, WireError};
+use crate::{Format, RequestDocument, WireError};
 
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
+pub struct RuleViolation {
     /// The rule of the provider, its number less 100; 0 where the body cannot be read at all.
     pub hazard: u8,
     /// Where: a path into the body (`messages[3].content[0]`).
@@ -26,7 +26,7 @@ pub struct Violation {
     pub message: String,
 }
 
-impl fmt::Display for Violation {
+impl fmt::Display for RuleViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.at, self.message)
     }
@@ -38,14 +38,15 @@ impl fmt::Display for Violation {
 ///
 /// Every violation found, in no particular order. A body that cannot be read is one violation
 /// with 0, and so is a recording.
-pub fn validate(format: Format, bytes: &[u8]) -> Result<(), Vec<Violation>> {
-    let document = Document::parse(bytes, format).map_err(|error| vec![unreadable(&error)])?;
+pub fn validate(format: Format, bytes: &[u8]) -> Result<(), Vec<RuleViolation>> {
+    let document =
+        RequestDocument::parse(bytes, format).map_err(|error| vec![unreadable(&error)])?;
     let found = violations(&document);
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
 /// What of its provider's rules a request breaks that was read already.
-pub(crate) fn violations(document: &Document<'_>) -> Vec<Violation> {
+pub(crate) fn violations(document: &RequestDocument<'_>) -> Vec<RuleViolation> {
     let mut found = Findings::default();
     match document.format() {
         Format::Anthropic => {
@@ -61,17 +62,17 @@ pub(crate) fn violations(document: &Document<'_>) -> Vec<Violation> {
     found.0
 }
 
-fn unreadable(error: &WireError) -> Violation {
-    Violation { hazard: 0, at: "body".to_owned(), message: error.to_string() }
+fn unreadable(error: &WireError) -> RuleViolation {
+    RuleViolation { hazard: 0, at: "body".to_owned(), message: error.to_string() }
 }
 
 /// Collects violations.
 #[derive(Default)]
-struct Findings(Vec<Violation>);
+struct Findings(Vec<RuleViolation>);
 
 impl Findings {
     fn add(&mut self, hazard: u8, at: impl Into<String>, message: impl Into<String>) {
-        self.0.push(Violation { hazard, at: at.into(), message: message.into() });
+        self.0.push(RuleViolation { hazard, at: at.into(), message: message.into() });
     }
 }
 

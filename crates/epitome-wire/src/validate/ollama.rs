@@ -4,13 +4,13 @@
 //! reply before it, or the oldest of all where it names no tool. A server answers a reply whose
 //! calls were not run, so that is no fault.
 
-use epitome_types::{Body, Role};
+use epitome_types::{PartBody, Role};
 
 use super::Findings;
-use crate::Document;
+use crate::RequestDocument;
 use crate::error::quoted;
 
-pub(super) fn check(document: &Document<'_>, found: &mut Findings) {
+pub(super) fn check(document: &RequestDocument<'_>, found: &mut Findings) {
     let mut open: Vec<&str> = Vec::new();
     for (place, entry) in document.entries().iter().enumerate() {
         if entry.role != Role::Tool {
@@ -18,8 +18,8 @@ pub(super) fn check(document: &Document<'_>, found: &mut Findings) {
         }
         for part in &entry.parts {
             match &part.body {
-                Body::Call(call) => open.push(&call.id),
-                Body::Result(result) => {
+                PartBody::Call(call) => open.push(&call.id),
+                PartBody::Result(result) => {
                     let answers = |id: &&str| result.call.is_empty() || **id == result.call;
                     match open.iter().position(answers) {
                         Some(call) => drop(open.remove(call)),

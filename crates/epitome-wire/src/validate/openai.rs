@@ -4,14 +4,14 @@
 //! Invariant: the messages right behind a reply with calls are their results, each call once,
 //! nothing between them.
 
-use epitome_types::{Body, Role};
+use epitome_types::{PartBody, Role};
 
 use super::{Findings, path};
-use crate::Document;
+use crate::RequestDocument;
 use crate::error::quoted;
 use crate::site::Content;
 
-pub(super) fn check(document: &Document<'_>, found: &mut Findings) {
+pub(super) fn check(document: &RequestDocument<'_>, found: &mut Findings) {
     // The calls that wait for their results, and where they stand.
     let mut open: Vec<(&str, String)> = Vec::new();
     for (place, (entry, site)) in document.entries().iter().zip(document.sites()).enumerate() {
@@ -32,7 +32,7 @@ pub(super) fn check(document: &Document<'_>, found: &mut Findings) {
         }
         report(&mut open, found);
         for (part, body) in entry.parts.iter().enumerate() {
-            let Body::Call(call) = &body.body else { continue };
+            let PartBody::Call(call) = &body.body else { continue };
             if open.iter().any(|(id, _)| *id == call.id) {
                 found.add(
                     4,

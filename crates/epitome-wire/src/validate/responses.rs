@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use epitome_types::{Body, Entry, Role};
+use epitome_types::{Entry, PartBody, Role};
 
 use super::Findings;
-use crate::Document;
+use crate::RequestDocument;
 use crate::error::quoted;
 
-pub(super) fn check(document: &Document<'_>, found: &mut Findings) {
+pub(super) fn check(document: &RequestDocument<'_>, found: &mut Findings) {
     if document.is_continued() {
         return;
     }
@@ -36,10 +36,10 @@ fn pairs(items: &[Entry], found: &mut Findings) {
         let at = || format!("input[{place}]");
         for part in &item.parts {
             let (call, answer) = match &part.body {
-                Body::Call(call) => (Some(call.id.as_str()), None),
-                Body::Result(result) => (None, Some(result.call.as_str())),
-                Body::Opaque(opaque) => (opaque.calls.as_deref(), opaque.answers.as_deref()),
-                Body::Text(_) | Body::Thinking(_) | Body::Image(_) => (None, None),
+                PartBody::Call(call) => (Some(call.id.as_str()), None),
+                PartBody::Result(result) => (None, Some(result.call.as_str())),
+                PartBody::Opaque(opaque) => (opaque.calls.as_deref(), opaque.answers.as_deref()),
+                PartBody::Text(_) | PartBody::Thinking(_) | PartBody::Image(_) => (None, None),
             };
             if let Some(id) = call
                 && open.insert(id, place).is_some()
@@ -56,7 +56,7 @@ fn pairs(items: &[Entry], found: &mut Findings) {
     }
     for (id, place) in open {
         // A person may still have to decide on it.
-        let asks = matches!(items[place].parts.as_slice(), [part] if matches!(&part.body, Body::Opaque(opaque) if opaque.kind == "mcp_approval_request"));
+        let asks = matches!(items[place].parts.as_slice(), [part] if matches!(&part.body, PartBody::Opaque(opaque) if opaque.kind == "mcp_approval_request"));
         if !asks {
             let message =
                 format!("the call `{}` has no output; it must stand behind it", quoted(id));
@@ -66,7 +66,8 @@ fn pairs(items: &[Entry], found: &mut Findings) {
 }
 
 fn is_reasoning(item: &Entry) -> bool {
-    !item.parts.is_empty() && item.parts.iter().all(|part| matches!(part.body, Body::Thinking(_)))
+    !item.parts.is_empty()
+        && item.parts.iter().all(|part| matches!(part.body, PartBody::Thinking(_)))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use super::error::{AugmentError, AugmentFault};
-use super::library::Library;
+use super::library::AugmentLibrary;
 use super::text::{Augment, is_plain};
 
 /// The largest file that is read, in bytes: a long text, and still a small part of a prompt.
@@ -20,34 +20,34 @@ const NAME: &str = "augments";
 
 /// The folders that augments are looked for in, one after the other: the first name wins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Folders {
-    all: Vec<Place>,
+pub struct AugmentFolders {
+    all: Vec<AugmentFolder>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct AugmentFolder {
     folder: PathBuf,
     /// The folder below which no link is followed; none where whoever made a link is the user.
     within: Option<PathBuf>,
 }
 
 /// The name of a file, and what it holds.
-type Found = (String, Result<Augment, AugmentError>);
+type AugmentFile = (String, Result<Augment, AugmentError>);
 
-impl Folders {
+impl AugmentFolders {
     /// The usual folders: of the project that a client works in, then those of the user, in the
     /// folder of the configuration.
     pub fn new(project: Option<&Path>, user: Option<&Path>) -> Self {
         let of_project = project.into_iter().flat_map(|project| {
             let folders = [project.join(".epitome").join(NAME), project.join(NAME)];
-            folders.map(|folder| Place { folder, within: Some(project.to_owned()) })
+            folders.map(|folder| AugmentFolder { folder, within: Some(project.to_owned()) })
         });
-        let of_user = user.map(|user| Place { folder: user.join(NAME), within: None });
+        let of_user = user.map(|user| AugmentFolder { folder: user.join(NAME), within: None });
         Self { all: of_project.chain(of_user).collect() }
     }
 
     /// Reads what there is now. A folder that is not there holds nothing.
-    pub fn read(&self) -> Library {
+    pub fn read(&self) -> AugmentLibrary {
         let (mut found, mut besides) = (Vec::new(), Vec::new());
         for place in &self.all {
             for group in names(&place.folder, &mut besides) {
@@ -60,7 +60,7 @@ impl Folders {
                     let path = inside.join(&file);
                     if found.len() == FILES {
                         besides.push(AugmentError::of(&path, None, AugmentFault::TooMany(FILES)));
-                        return Library::new(found, besides);
+                        return AugmentLibrary::new(found, besides);
                     }
                     match read(&group, &file, &path, place.within.as_deref()) {
                         Ok(one) => found.push(one),
@@ -69,7 +69,7 @@ impl Folders {
                 }
             }
         }
-        Library::new(found, besides)
+        AugmentLibrary::new(found, besides)
     }
 }
 
@@ -98,7 +98,7 @@ fn read(
     file: &str,
     path: &Path,
     within: Option<&Path>,
-) -> Result<Found, AugmentError> {
+) -> Result<AugmentFile, AugmentError> {
     let wrong = |fault| AugmentError::of(path, None, fault);
     let bare = file.trim_end_matches(".md");
     if let Some(name) = [group, bare].into_iter().find(|name| !is_plain(name)) {
@@ -147,7 +147,7 @@ mod tests {
         fs::write(path, bytes).unwrap();
     }
 
-    fn texts(library: &Library) -> Vec<String> {
+    fn texts(library: &AugmentLibrary) -> Vec<String> {
         library.augments().map(|one| format!("{} {}", one.name, one.text)).collect()
     }
 
@@ -155,7 +155,7 @@ mod tests {
     fn the_project_goes_before_the_user_and_files_before_memory() {
         // RULES 40: `augments/<group>/<name>.md`; an edit on disk holds from the next look on.
         let (project, user) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let folders = Folders::new(Some(project.path()), Some(user.path()));
+        let folders = AugmentFolders::new(Some(project.path()), Some(user.path()));
         assert_eq!(texts(&folders.read()), Vec::<String>::new());
         put(user.path(), "augments/a/one.md", "user");
         put(user.path(), "augments/a/two.md", "user");
@@ -179,7 +179,7 @@ mod tests {
         put(project.path(), "augments/a/bytes.md", b"one\ntwo \xff\n");
         put(project.path(), "augments/a/fits.md", "x".repeat(MOST as usize));
         put(project.path(), "augments/a/my notes.md", "text");
-        let library = Folders::new(Some(project.path()), None).read();
+        let library = AugmentFolders::new(Some(project.path()), None).read();
         let errors: Vec<_> = library.errors().iter().map(ToString::to_string).collect();
         let at = |name: &str| project.path().join("augments/a").join(name).display().to_string();
         assert_eq!(errors.len(), 3, "{errors:?}");
@@ -205,14 +205,14 @@ mod tests {
         symlink(&secret, project.path().join("augments/b/link.md")).unwrap();
         symlink(home.path().join("ours"), project.path().join(".epitome")).unwrap();
         put(home.path(), "ours/augments/c/secret.md", "secret");
-        let library = Folders::new(Some(project.path()), None).read();
+        let library = AugmentFolders::new(Some(project.path()), None).read();
         assert_eq!(texts(&library), ["b/fine fine"]);
         let errors = library.errors();
         assert!(errors.iter().all(|error| error.fault == AugmentFault::Link), "{errors:?}");
         assert_eq!(errors.len(), 3, "{errors:?}");
         // What the user links to is the user's own.
         symlink(home.path().join("elsewhere"), home.path().join("augments")).unwrap();
-        let library = Folders::new(None, Some(home.path())).read();
+        let library = AugmentFolders::new(None, Some(home.path())).read();
         assert_eq!(texts(&library), ["a/secret secret"]);
     }
 }

@@ -14,7 +14,7 @@ const NEAR: usize = 3;
 /// All augments that were found. A file that cannot be used takes its own name and no other with
 /// it.
 #[derive(Clone, Debug, Default)]
-pub struct Library {
+pub struct AugmentLibrary {
     all: BTreeMap<String, Result<Augment, AugmentError>>,
     /// What is wrong and has no name.
     besides: Vec<AugmentError>,
@@ -22,23 +22,23 @@ pub struct Library {
 
 /// What is active of a library.
 #[derive(Clone, Debug, Default)]
-pub struct Active<'a> {
+pub struct ActiveAugments<'a> {
     /// In the order in which they are read: pinned ones first, then as they were chosen.
-    pub augments: Vec<Needed<'a>>,
+    pub augments: Vec<ActiveAugment<'a>>,
     /// What was chosen or pinned and cannot be used.
     pub errors: Vec<AugmentError>,
 }
 
 /// An active augment, and why it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Needed<'a> {
+pub struct ActiveAugment<'a> {
     /// It.
     pub augment: &'a Augment,
     /// The first that requires it; none where it was chosen or is pinned.
     pub by: Option<&'a str>,
 }
 
-impl Library {
+impl AugmentLibrary {
     /// A library of these. Of two with one name the first is taken.
     pub fn new(
         found: impl IntoIterator<Item = (String, Result<Augment, AugmentError>)>,
@@ -89,8 +89,8 @@ impl Library {
     }
 
     /// What is active once these were chosen: they, the pinned ones, and all that they require.
-    pub fn active(&self, chosen: &[String]) -> Active<'_> {
-        let mut active = Active::default();
+    pub fn active(&self, chosen: &[String]) -> ActiveAugments<'_> {
+        let mut active = ActiveAugments::default();
         let pinned = self.augments().filter(|augment| augment.pinned).map(|one| one.name.as_str());
         for name in pinned.chain(chosen.iter().map(String::as_str)) {
             match self.needed(name) {
@@ -107,7 +107,7 @@ impl Library {
     /// # Errors
     ///
     /// Where it or one of these is not there or cannot be used, and where they require each other.
-    pub fn needed(&self, name: &str) -> Result<Vec<Needed<'_>>, AugmentError> {
+    pub fn needed(&self, name: &str) -> Result<Vec<ActiveAugment<'_>>, AugmentError> {
         match self.all.get(name) {
             Some(Ok(augment)) => self.required(augment),
             Some(Err(error)) => Err(error.clone()),
@@ -120,7 +120,10 @@ impl Library {
         matches(pattern.trim(), name)
     }
 
-    fn required<'a>(&'a self, augment: &'a Augment) -> Result<Vec<Needed<'a>>, AugmentError> {
+    fn required<'a>(
+        &'a self,
+        augment: &'a Augment,
+    ) -> Result<Vec<ActiveAugment<'a>>, AugmentError> {
         let (mut done, mut way) = (Vec::new(), Vec::new());
         self.visit(augment, None, &mut way, &mut done)?;
         Ok(done)
@@ -131,7 +134,7 @@ impl Library {
         augment: &'a Augment,
         by: Option<&'a str>,
         way: &mut Vec<&'a str>,
-        done: &mut Vec<Needed<'a>>,
+        done: &mut Vec<ActiveAugment<'a>>,
     ) -> Result<(), AugmentError> {
         if done.iter().any(|one| one.augment.name == augment.name) {
             return Ok(());
@@ -154,7 +157,7 @@ impl Library {
             }
         }
         way.pop();
-        done.push(Needed { augment, by });
+        done.push(ActiveAugment { augment, by });
         Ok(())
     }
 
@@ -178,9 +181,9 @@ impl Library {
     }
 }
 
-impl<'a> Active<'a> {
+impl<'a> ActiveAugments<'a> {
     /// What is chosen itself needs no other reason.
-    fn add(&mut self, needed: Needed<'a>) {
+    fn add(&mut self, needed: ActiveAugment<'a>) {
         match self.augments.iter_mut().find(|one| one.augment.name == needed.augment.name) {
             Some(known) => known.by = known.by.and(needed.by),
             None => self.augments.push(needed),
@@ -188,7 +191,7 @@ impl<'a> Active<'a> {
     }
 
     /// The active augment of this name.
-    pub fn get(&self, name: &str) -> Option<&Needed<'a>> {
+    pub fn get(&self, name: &str) -> Option<&ActiveAugment<'a>> {
         self.augments.iter().find(|one| one.augment.name == name)
     }
 }
@@ -227,7 +230,7 @@ mod tests {
     use super::*;
 
     /// A library of `name` or `name: what it requires`, where `!` pins.
-    fn library(lines: &[&str]) -> Library {
+    fn library(lines: &[&str]) -> AugmentLibrary {
         let found = lines.iter().map(|line| {
             let (name, requires) = line.split_once(':').unwrap_or((line, ""));
             let pinned = name.ends_with('!');
@@ -235,7 +238,7 @@ mod tests {
             let text = format!("---\nrequires: [{requires}]\npinned: {pinned}\n---\nOf {name}.");
             (name.to_owned(), Augment::read(name, Path::new(&format!("{name}.md")), &text))
         });
-        Library::new(found, Vec::new())
+        AugmentLibrary::new(found, Vec::new())
     }
 
     #[track_caller]
@@ -312,7 +315,7 @@ mod tests {
     #[test]
     fn of_two_with_one_name_the_first_is_taken() {
         let read = |text| ("a/b".to_owned(), Augment::read("a/b", Path::new("f"), text));
-        let library = Library::new([read("first"), read("second")], Vec::new());
+        let library = AugmentLibrary::new([read("first"), read("second")], Vec::new());
         let texts: Vec<_> = library.augments().map(|augment| &*augment.text).collect();
         assert_eq!(texts, ["first"]);
     }

@@ -12,6 +12,6 @@ mod library;
 mod text;
 
 pub use error::{AugmentError, AugmentFault};
-pub use folders::Folders;
-pub use library::{Active, Library, Needed};
+pub use folders::AugmentFolders;
+pub use library::{ActiveAugment, ActiveAugments, AugmentLibrary};
 pub use text::Augment;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use epitome_kernel::WorkspaceError;
 
-use super::{Folder, OURS, OWN, failed, read, replace};
+use super::{OURS, OWN, WorkspaceFolder, failed, read, replace};
 use crate::block::{BEGINS, heading};
 
 /// The folder of files that hold no blocks.
@@ -17,7 +17,7 @@ const WHOLE: &str = "offloaded";
 /// So many folders deep files are looked for.
 const DEEPEST: u32 = 4;
 
-impl Folder {
+impl WorkspaceFolder {
     /// Takes what a session wrote out of the files with [blocks](crate::block); gives how many files it
     /// wrote to. A file that holds nothing else is removed.
     ///
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn what_a_session_wrote_can_be_taken_out() {
         let folder = tempfile::tempdir().unwrap();
-        let workspace = Folder::new(folder.path());
+        let workspace = WorkspaceFolder::new(folder.path());
         let (log, archive) = (".epitome/LOG.md", ".epitome/archive/a_full.md");
         for (session, text) in [("a", "one"), ("b", "two\n<!-- session a -->\n"), ("a", "three")] {
             workspace.append(log, block(session, text).as_bytes()).unwrap();
@@ -119,6 +119,6 @@ mod tests {
     #[test]
     fn a_folder_without_files_has_nothing_to_forget() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(Folder::new(folder.path()).forget("a"), Ok(0));
+        assert_eq!(WorkspaceFolder::new(folder.path()).forget("a"), Ok(0));
     }
 }

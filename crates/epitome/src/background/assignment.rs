@@ -6,29 +6,32 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use epitome_kernel::{InsertedKind, ViewItem};
 use epitome_kernel::{
-    Counter, Gauge, Measure, Summarizer, SummaryError, SummaryJob, Thread, Underway, View,
+    LiveRequest, SizeGauge, Summarizer, SummaryError, SummaryJob, TextMeasure, Thread,
+    TokenCounter, View,
 };
-use epitome_kernel::{Item, Kind};
-use epitome_plan::Texts;
+use epitome_plan::KernelTexts;
 use epitome_types::hook::{Common, Orders};
 use epitome_types::{
-    Entry, EntryId, EntryKey, Goals, Happened, Op, Plan, Style, SummaryKind, Unit,
+    BudgetUnit, Entry, EntryId, EntryKey, EventKind, Goals, Op, Plan, SummaryKind, SummaryStyle,
 };
 use futures_util::{StreamExt, stream};
 
-use super::candidates::{Candidate, Key};
-use super::{Desk, failed, locked};
-use crate::council::Council;
-use crate::planning::Known;
+use super::candidates::{SummaryKey, WrittenSummary};
+use super::{BackgroundResults, failed, locked};
+use crate::model_summarizer::{
+    AcceptedSummaries, ModelSummarizer, ModelTimeBudget, PrewrittenSummary,
+};
+use crate::planning::KnownCheckpoint;
+use crate::policy_runner::PolicyRunner;
 use crate::profile::Summaries;
 use crate::session::Clock;
-use crate::writer::{Ahead, Patience, Taken, Writer};
 
 /// One summary that is wanted.
 #[derive(Clone, Debug)]
-pub(crate) struct Errand {
-    pub(crate) key: Key,
+pub(crate) struct SummaryTask {
+    pub(crate) key: SummaryKey,
     /// The id of its checkpoint.
     id: String,
     /// The entries that it stands for.
@@ -40,34 +43,34 @@ pub(crate) struct Errand {
 }
 
 /// All that is wanted, and what models are told of it.
-pub(crate) struct Assignment {
-    pub(crate) council: Council,
-    pub(crate) counter: Arc<dyn Counter>,
+pub(crate) struct SummaryTasks {
+    pub(crate) council: PolicyRunner,
+    pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) common: Common,
     pub(crate) orders: Orders,
     pub(crate) goals: Goals,
-    pub(crate) checkpoints: Vec<Known>,
+    pub(crate) checkpoints: Vec<KnownCheckpoint>,
     /// Writes what a model is compared with.
     pub(crate) inner: Arc<dyn Summarizer>,
     pub(crate) terms: Summaries,
-    pub(crate) style: Style,
+    pub(crate) style: SummaryStyle,
     pub(crate) clock: Clock,
     pub(crate) within: Duration,
-    pub(crate) underway: Option<Underway>,
-    pub(crate) errands: Vec<Errand>,
+    pub(crate) underway: Option<LiveRequest>,
+    pub(crate) errands: Vec<SummaryTask>,
 }
 
 /// What the keys of extracts are made of beside the extracts.
 #[derive(Clone, Copy)]
 pub(crate) struct ExtractKeys<'a> {
     /// The words that checkpoints are written in.
-    pub(crate) texts: &'a Texts,
-    pub(crate) gauge: &'a Gauge<'a>,
+    pub(crate) texts: &'a KernelTexts,
+    pub(crate) gauge: &'a SizeGauge<'a>,
     /// Those of the messages.
     pub(crate) keys: &'a [EntryKey],
 }
 
-impl Errand {
+impl SummaryTask {
     /// What models are to write of a plan: the words of its extracts.
     pub(crate) fn all_of(
         plan: &Plan,
@@ -76,12 +79,12 @@ impl Errand {
         with: ExtractKeys<'_>,
     ) -> Vec<Self> {
         let ExtractKeys { texts, gauge, keys } = with;
-        let stays = |item: &Item<'_>| match item {
-            Item::Kept(_) => true,
-            Item::Inserted(inserted) => inserted.kind != Kind::Checkpoint,
+        let stays = |item: &ViewItem<'_>| match item {
+            ViewItem::Kept(_) => true,
+            ViewItem::Inserted(inserted) => inserted.kind != InsertedKind::Checkpoint,
         };
         let wanted = plan.ops.iter().filter_map(|op| match op {
-            Op::Summarize(one) => Some((Key::of(one, texts, gauge, keys)?, one)),
+            Op::Summarize(one) => Some((SummaryKey::of(one, texts, gauge, keys)?, one)),
             _ => None,
         });
         let wanted: Vec<_> = wanted.collect();
@@ -92,7 +95,7 @@ impl Errand {
         let kept = view.items().zip(sent).filter(|(item, _)| stays(item));
         let kept: Vec<_> = kept.map(|(_, entry)| entry).collect();
         let shown = |id: EntryId| Some((thread.entry(id)?.clone(), thread.original(id).cloned()));
-        let of = |(key, one): (Key, &epitome_types::Checkpoint)| {
+        let of = |(key, one): (SummaryKey, &epitome_types::Checkpoint)| {
             let (entries, originals) = one.covers.iter().copied().filter_map(shown).unzip();
             Self { key, id: one.id.short(), entries, originals, kept: kept.clone() }
         };
@@ -100,22 +103,27 @@ impl Errand {
     }
 }
 
-impl Assignment {
+impl SummaryTasks {
     /// Asks for all of it.
-    pub(super) async fn write(mut self, desk: &Mutex<Desk>) {
+    pub(super) async fn write(mut self, desk: &Mutex<BackgroundResults>) {
         self.council = self.council.anew();
-        let patience = Patience::new(&self.clock, self.within);
+        let patience = ModelTimeBudget::new(&self.clock, self.within);
         let all = self.errands.iter().map(|errand| self.one(errand, &patience, desk));
         let all: Vec<_> = all.collect();
         stream::iter(all).buffer_unordered(self.terms.at_once.max(1)).collect::<Vec<_>>().await;
         let errors = self.council.chain.take_errors().into_iter();
-        let errors = errors.map(|error| Happened::PolicyError { cause: error.to_string() });
+        let errors = errors.map(|error| EventKind::PolicyError { cause: error.to_string() });
         locked(desk).told.extend(self.council.failures.take().into_iter().chain(errors));
     }
 
     /// Asks one model after the other, until one writes what is taken.
-    async fn one(&self, errand: &Errand, patience: &Patience, desk: &Mutex<Desk>) {
-        let gauge = Gauge { counter: &*self.counter, unit: Unit::Tokens };
+    async fn one(
+        &self,
+        errand: &SummaryTask,
+        patience: &ModelTimeBudget,
+        desk: &Mutex<BackgroundResults>,
+    ) {
+        let gauge = SizeGauge { counter: &*self.counter, unit: BudgetUnit::Tokens };
         let [entries, kept] =
             [&errand.entries, &errand.kept].map(|all| all.iter().collect::<Vec<_>>());
         let said = errand.entries.iter().zip(&errand.originals);
@@ -132,8 +140,8 @@ impl Assignment {
             passages: false,
         };
         for model in &self.council.models.all {
-            let taken = Taken::default();
-            let writer = Writer {
+            let taken = AcceptedSummaries::default();
+            let writer = ModelSummarizer {
                 council: &self.council,
                 model: &**model,
                 common: &self.common,
@@ -145,7 +153,7 @@ impl Assignment {
                 patience,
                 underway: self.underway.as_ref(),
                 taken: &taken,
-                ahead: Ahead::default(),
+                ahead: PrewrittenSummary::default(),
             };
             let written = writer.summarize(&job).await;
             let mut desk = locked(desk);
@@ -156,12 +164,12 @@ impl Assignment {
                     let confidence = taken.confidence(&summary.text);
                     let (checkpoint, text) = (errand.id.clone(), summary.text);
                     let size = [gauge.size(&text), job.most];
-                    desk.told.push(Happened::SummaryWrittenInBackground {
+                    desk.told.push(EventKind::SummaryWrittenInBackground {
                         checkpoint,
                         model: model.clone(),
                         size,
                     });
-                    desk.candidates.push((errand.key, Candidate { text, model, confidence }));
+                    desk.candidates.push((errand.key, WrittenSummary { text, model, confidence }));
                     return;
                 }
                 Err(SummaryError::Failed(why)) => desk.told.push(failed(why)),

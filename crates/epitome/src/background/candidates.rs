@@ -3,23 +3,23 @@
 //! Invariant: a candidate stands in the place of an extract of the very same messages, at the same
 //! level, and is no larger than that. Written by the task, read by compressions.
 
-use epitome_kernel::{Gauge, Measure};
-use epitome_plan::Texts;
-use epitome_types::{Chain, Checkpoint, EntryKey, Happened, Level, Op, Plan};
+use epitome_kernel::{SizeGauge, TextMeasure};
+use epitome_plan::KernelTexts;
+use epitome_types::{Checkpoint, CheckpointLevel, EntryKey, EventKind, HistoryHash, Op, Plan};
 
 /// What a summary stands for, and the room that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key {
+pub(crate) struct SummaryKey {
     /// The messages.
-    covered: Chain,
-    level: Level,
+    covered: HistoryHash,
+    level: CheckpointLevel,
     /// Tokens of the extract's words.
     most: u64,
 }
 
 /// What a model wrote and policies took.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Candidate {
+pub(crate) struct WrittenSummary {
     pub(crate) text: String,
     pub(crate) model: String,
     /// How far it can be relied on, where a policy said so.
@@ -28,29 +28,29 @@ pub(crate) struct Candidate {
 
 /// A plan with the words of models in it.
 #[derive(Default)]
-pub(crate) struct Worded {
+pub(crate) struct WordedPlan {
     pub(crate) plan: Plan,
     /// Those words, and in what way a checkpoint changed with them.
-    pub(crate) used: Vec<(Candidate, Happened)>,
+    pub(crate) used: Vec<(WrittenSummary, EventKind)>,
 }
 
-impl Key {
+impl SummaryKey {
     /// That of an extract; `None` where it is none, or cannot be told from what opens it.
     pub(crate) fn of(
         one: &Checkpoint,
-        texts: &Texts,
-        gauge: &Gauge<'_>,
+        texts: &KernelTexts,
+        gauge: &SizeGauge<'_>,
         keys: &[EntryKey],
     ) -> Option<Self> {
         let (_, words) = texts.parted(one).filter(|_| one.model.is_none())?;
         let covered: Option<Vec<_>> =
             one.covers.iter().map(|id| keys.get(id.index()).copied()).collect();
-        let covered = Chain::of(&covered?);
+        let covered = HistoryHash::for_entries(&covered?);
         Some(Self { covered, level: one.level, most: gauge.size(words) })
     }
 
     /// How detailed it is.
-    pub(crate) fn level(&self) -> Level {
+    pub(crate) fn level(&self) -> CheckpointLevel {
         self.level
     }
 
@@ -63,15 +63,15 @@ impl Key {
 /// A plan with all that models wrote in the background for its checkpoints; `find` looks it up.
 pub(crate) fn worded(
     mut plan: Plan,
-    find: impl Fn(&Key) -> Option<Candidate>,
-    texts: &Texts,
-    gauge: &Gauge<'_>,
+    find: impl Fn(&SummaryKey) -> Option<WrittenSummary>,
+    texts: &KernelTexts,
+    gauge: &SizeGauge<'_>,
     keys: &[EntryKey],
-) -> Worded {
+) -> WordedPlan {
     let mut used = Vec::new();
     for op in &mut plan.ops {
         let Op::Summarize(one) = op else { continue };
-        let found = Key::of(one, texts, gauge, keys).and_then(|key| find(&key));
+        let found = SummaryKey::of(one, texts, gauge, keys).and_then(|key| find(&key));
         let (Some(candidate), Some((label, _))) = (found, texts.parted(one)) else { continue };
         let text = format!("{label}{}", candidate.text.trim());
         let (before, after) = (gauge.message(&one.text), gauge.message(&text));
@@ -81,12 +81,12 @@ pub(crate) fn worded(
         (one.text, one.model) = (text, Some(candidate.model.clone()));
         let (checkpoint, levels) = (one.id.short(), [one.level.number(); 2]);
         let saved = before - after;
-        used.push((candidate, Happened::CheckpointAged { checkpoint, levels, saved }));
+        used.push((candidate, EventKind::CheckpointAged { checkpoint, levels, saved }));
     }
-    Worded { plan, used }
+    WordedPlan { plan, used }
 }
 
-impl Worded {
+impl WordedPlan {
     /// What stands in a plan of it.
     pub(crate) fn within(self, plan: &Plan) -> Self {
         let mut used = self.used;
@@ -105,7 +105,7 @@ impl Worded {
     }
 
     /// What happened to checkpoints that stood there with other words.
-    pub(crate) fn events(&self) -> impl Iterator<Item = Happened> {
+    pub(crate) fn events(&self) -> impl Iterator<Item = EventKind> {
         self.used.iter().map(|(_, event)| event.clone())
     }
 
@@ -117,16 +117,16 @@ impl Worded {
 
 #[cfg(test)]
 mod tests {
-    use epitome_kernel::Counter;
+    use epitome_kernel::TokenCounter;
     use epitome_testkit::FixedCounter;
-    use epitome_types::{ContentId, EntryId, Stand, Unit};
+    use epitome_types::{BudgetUnit, CheckpointPlacement, ContentId, EntryId};
 
     use super::*;
 
     const KEYS: [EntryKey; 3] = [EntryKey([0; 16]), EntryKey([1; 16]), EntryKey([2; 16])];
 
-    fn texts() -> Texts {
-        Texts {
+    fn texts() -> KernelTexts {
+        KernelTexts {
             label: "[{messages} messages]".to_owned(),
             label_short: "[short]".to_owned(),
             label_share: 1.0,
@@ -141,26 +141,26 @@ mod tests {
             id: ContentId([7; 16]),
             covers: vec![EntryId(0), EntryId(2)],
             text: text.to_owned(),
-            level: Level::Detailed,
-            stand: Stand::default(),
+            level: CheckpointLevel::Detailed,
+            stand: CheckpointPlacement::default(),
             model: None,
         }
     }
 
-    fn key(one: &Checkpoint) -> Option<Key> {
-        let counter: &dyn Counter = &FixedCounter::Words;
-        Key::of(one, &texts(), &Gauge { counter, unit: Unit::Tokens }, &KEYS)
+    fn key(one: &Checkpoint) -> Option<SummaryKey> {
+        let counter: &dyn TokenCounter = &FixedCounter::Words;
+        SummaryKey::of(one, &texts(), &SizeGauge { counter, unit: BudgetUnit::Tokens }, &KEYS)
     }
 
     /// What a checkpoint says once a model wrote this for another one.
     #[track_caller]
     fn check(one: &Checkpoint, wanted: &Checkpoint, written: &str, expected: Option<&str>) {
         let (text, model) = (written.to_owned(), "m".to_owned());
-        let candidate = Candidate { text, model, confidence: Some(0.5) };
-        let find = |key: &Key| (Some(*key) == self::key(wanted)).then(|| candidate.clone());
+        let candidate = WrittenSummary { text, model, confidence: Some(0.5) };
+        let find = |key: &SummaryKey| (Some(*key) == self::key(wanted)).then(|| candidate.clone());
         let plan = Plan { ops: vec![Op::Summarize(one.clone())], reason: String::new() };
-        let counter: &dyn Counter = &FixedCounter::Words;
-        let gauge = Gauge { counter, unit: Unit::Tokens };
+        let counter: &dyn TokenCounter = &FixedCounter::Words;
+        let gauge = SizeGauge { counter, unit: BudgetUnit::Tokens };
         let worded = worded(plan, find, &texts(), &gauge, &KEYS);
         let [Op::Summarize(now)] = &worded.plan.ops[..] else { panic!("{:?}", worded.plan) };
         assert_eq!(
@@ -193,7 +193,7 @@ mod tests {
         let one = extract("[2 messages]\none two three");
         let covers = vec![EntryId(0), EntryId(1)];
         check(&one, &Checkpoint { covers, ..one.clone() }, "said", None);
-        check(&one, &Checkpoint { level: Level::Compact, ..one.clone() }, "said", None);
+        check(&one, &Checkpoint { level: CheckpointLevel::Compact, ..one.clone() }, "said", None);
         check(&one, &extract("[2 messages]\none two"), "said", None);
     }
 

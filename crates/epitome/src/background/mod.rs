@@ -14,82 +14,82 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use epitome_types::hook::Orders;
-use epitome_types::{Chain, EntryKey, EpochId, Happened, Plan, Stage};
+use epitome_types::{CompactionId, EntryKey, EventKind, HistoryHash, Plan, Stage};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-pub(crate) use assignment::{Assignment, Errand, ExtractKeys};
-pub(crate) use candidates::{Candidate, Key, Worded, worded};
-pub(crate) use questions::{Answered, Question};
+pub(crate) use assignment::{ExtractKeys, SummaryTask, SummaryTasks};
+pub(crate) use candidates::{SummaryKey, WordedPlan, WrittenSummary, worded};
+pub(crate) use questions::{AnsweredQuestion, PolicyQuestion};
 
-use crate::council::Council;
 use crate::locks::locked;
-use questions::Questions;
+use crate::policy_runner::PolicyRunner;
+use questions::PolicyQuestions;
 
 /// What is done for one conversation.
-pub(crate) struct Background {
+pub(crate) struct BackgroundWorker {
     runtime: Handle,
-    desk: Arc<Mutex<Desk>>,
-    task: Option<Task>,
+    desk: Arc<Mutex<BackgroundResults>>,
+    task: Option<BackgroundTask>,
     /// What the task will be once the model has answered what it is asked first.
-    waiting: Option<Assignment>,
+    waiting: Option<SummaryTasks>,
     /// The task that puts questions, and whom they are put to.
     asking: Option<AbortHandle>,
-    council: Option<Council>,
+    council: Option<PolicyRunner>,
     /// Whether it waits for that.
     holds: bool,
     /// What was told and not heard yet.
-    told: Vec<Happened>,
+    told: Vec<EventKind>,
     /// What the next compression comes to, for which models are asked in advance.
-    pub(crate) draft: Option<Draft>,
+    pub(crate) draft: Option<PreparedCompression>,
     /// The size of a prompt of which no draft could be made.
     rests: Option<u64>,
     /// The extracts that stand in the prompt of an epoch.
-    standing: Option<(EpochId, Vec<Key>)>,
+    standing: Option<(CompactionId, Vec<SummaryKey>)>,
 }
 
 /// What the task leaves behind.
 #[derive(Default)]
-struct Desk {
-    candidates: Vec<(Key, Candidate)>,
+struct BackgroundResults {
+    candidates: Vec<(SummaryKey, WrittenSummary)>,
     /// What models were asked for in vain.
-    vain: Vec<Key>,
-    told: Vec<Happened>,
-    questions: Questions,
+    vain: Vec<SummaryKey>,
+    told: Vec<EventKind>,
+    questions: PolicyQuestions,
 }
 
 /// The one task.
-struct Task {
-    keys: Vec<Key>,
+struct BackgroundTask {
+    keys: Vec<SummaryKey>,
     models: String,
     handle: AbortHandle,
 }
 
 /// A compression of a snapshot of the conversation, which is not applied.
-pub(crate) struct Draft {
+pub(crate) struct PreparedCompression {
     /// Its plan. It says what was said then, in the places of the history.
     pub(crate) plan: Plan,
     /// What was ordered for it.
     pub(crate) orders: Orders,
     /// How many messages there are up to the last that it touches, and the history of those.
     pub(crate) messages: usize,
-    pub(crate) head: Chain,
+    pub(crate) head: HistoryHash,
     /// The epoch in force, and what was pinned.
-    pub(crate) parent: Option<EpochId>,
+    pub(crate) parent: Option<CompactionId>,
     pub(crate) pins: Vec<EntryKey>,
     /// Tokens of the prompt before and after.
     pub(crate) tokens: [u64; 2],
 }
 
-impl Drop for Background {
+impl Drop for BackgroundWorker {
     fn drop(&mut self) {
         self.stop();
         self.asking.iter().for_each(AbortHandle::abort);
     }
 }
 
-impl Background {
+impl BackgroundWorker {
     /// Nothing is done yet; tasks run there.
     pub(crate) fn new(runtime: Handle) -> Self {
         Self {
@@ -108,7 +108,7 @@ impl Background {
     }
 
     /// What happened and was not heard yet.
-    pub(crate) fn told(&mut self) -> &[Happened] {
+    pub(crate) fn told(&mut self) -> &[EventKind] {
         let mut desk = locked(&self.desk);
         if let Some(task) = self.task.take_if(|task| task.handle.is_finished()) {
             let broken: Vec<_> =
@@ -139,13 +139,14 @@ impl Background {
 
     /// Has models write what they have not written and are not writing. What else they are at is
     /// given up.
-    pub(crate) fn take_on(&mut self, mut assignment: Assignment) {
+    pub(crate) fn take_on(&mut self, mut assignment: SummaryTasks) {
         {
             let desk = locked(&self.desk);
             assignment.errands.retain(|errand| !desk.is_settled(&errand.key));
         }
         let under_way = self.task.as_ref().filter(|_| self.is_asking());
-        let is_done = |one: &Errand| under_way.is_some_and(|task| task.keys.contains(&one.key));
+        let is_done =
+            |one: &SummaryTask| under_way.is_some_and(|task| task.keys.contains(&one.key));
         if assignment.errands.iter().all(is_done) {
             return;
         }
@@ -167,7 +168,7 @@ impl Background {
     }
 
     /// Puts questions, once those before them are answered.
-    pub(crate) fn wonder(&mut self, council: Council, questions: Vec<Question>) {
+    pub(crate) fn wonder(&mut self, council: PolicyRunner, questions: Vec<PolicyQuestion>) {
         self.council = Some(council);
         locked(&self.desk).questions.add(questions);
         self.inquire();
@@ -179,7 +180,7 @@ impl Background {
     }
 
     /// Takes the questions that were answered, or could not be.
-    pub(crate) fn answered(&mut self) -> Vec<Answered> {
+    pub(crate) fn answered(&mut self) -> Vec<AnsweredQuestion> {
         self.inquire();
         locked(&self.desk).questions.take()
     }
@@ -197,7 +198,7 @@ impl Background {
         }
     }
 
-    fn start(&mut self, assignment: Assignment) {
+    fn start(&mut self, assignment: SummaryTasks) {
         let keys: Vec<_> = assignment.errands.iter().map(|errand| errand.key).collect();
         let desk = Arc::clone(&self.desk);
         let (within, models) = (assignment.within, assignment.council.models.to_string());
@@ -211,40 +212,40 @@ impl Background {
             }
         };
         let handle = self.runtime.spawn(work).abort_handle();
-        self.task = Some(Task { keys, models, handle });
+        self.task = Some(BackgroundTask { keys, models, handle });
     }
 
     /// Forgets what no checkpoint of these can be worded with.
-    pub(crate) fn keep(&self, keys: &[Key]) {
+    pub(crate) fn keep(&self, keys: &[SummaryKey]) {
         let mut desk = locked(&self.desk);
         desk.candidates.retain(|(key, _)| keys.contains(key));
         desk.vain.retain(|key| keys.contains(key));
     }
 
     /// What a model wrote.
-    pub(crate) fn find(&self, key: &Key) -> Option<Candidate> {
+    pub(crate) fn find(&self, key: &SummaryKey) -> Option<WrittenSummary> {
         let desk = locked(&self.desk);
         desk.candidates.iter().find(|(known, _)| known == key).map(|(_, one)| one.clone())
     }
 
     /// Takes note of the extracts in the prompt of an epoch.
-    pub(crate) fn stands(&mut self, epoch: EpochId, keys: Vec<Key>) {
+    pub(crate) fn stands(&mut self, epoch: CompactionId, keys: Vec<SummaryKey>) {
         self.standing = Some((epoch, keys));
     }
 
     /// Whether it is known which extracts are in the prompt of an epoch.
-    pub(crate) fn knows(&self, epoch: Option<EpochId>) -> bool {
+    pub(crate) fn knows(&self, epoch: Option<CompactionId>) -> bool {
         epoch.is_none_or(|epoch| self.standing.as_ref().is_some_and(|(known, _)| *known == epoch))
     }
 
     /// Whether a model wrote something that may stand in the place of one of those.
-    pub(crate) fn has_words_for(&self, epoch: Option<EpochId>) -> bool {
+    pub(crate) fn has_words_for(&self, epoch: Option<CompactionId>) -> bool {
         let Some((known, keys)) = &self.standing else { return false };
         Some(*known) == epoch && keys.iter().any(|key| self.find(key).is_some())
     }
 
     /// The extracts that are in the prompt.
-    pub(crate) fn standing(&self) -> &[Key] {
+    pub(crate) fn standing(&self) -> &[SummaryKey] {
         self.standing.as_ref().map_or(&[], |(_, keys)| keys)
     }
 
@@ -260,7 +261,7 @@ impl Background {
     }
 
     /// Takes up a draft.
-    pub(crate) fn drafted(&mut self, draft: Draft) {
+    pub(crate) fn drafted(&mut self, draft: PreparedCompression) {
         (self.draft, self.rests) = (Some(draft), None);
     }
 
@@ -278,7 +279,7 @@ impl Background {
         if let Some(asking) = self.asking.take() {
             asking.abort();
         }
-        *locked(&self.desk) = Desk::default();
+        *locked(&self.desk) = BackgroundResults::default();
     }
 
     fn stop(&mut self) {
@@ -289,16 +290,16 @@ impl Background {
     }
 }
 
-impl Desk {
-    fn is_settled(&self, key: &Key) -> bool {
+impl BackgroundResults {
+    fn is_settled(&self, key: &SummaryKey) -> bool {
         self.vain.contains(key) || self.candidates.iter().any(|(known, _)| known == key)
     }
 }
 
 /// A summary that came to nothing; nothing changes in the prompt.
-fn failed(cause: String) -> Happened {
+fn failed(cause: String) -> EventKind {
     let remedy = "the text that was written without a model stays in its place".to_owned();
-    Happened::CompressionError { stage: Stage::Summarisation, cause, remedy }
+    EventKind::CompressionError { stage: Stage::Summarisation, cause, remedy }
 }
 
 fn late_by(models: &str, within: Duration) -> String {

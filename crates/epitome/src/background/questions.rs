@@ -6,20 +6,20 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use epitome_kernel::ModelAsk;
+use epitome_kernel::ModelQuestion;
 use epitome_types::EntryKey;
 use epitome_types::hook::ObserveJob;
 use tokio::time::timeout;
 
-use super::{Desk, locked};
-use crate::council::Council;
+use super::{BackgroundResults, locked};
+use crate::policy_runner::PolicyRunner;
 
 /// So many wait at most; the oldest give way.
 const MOST: usize = 8;
 
 /// A message that a policy has a question about.
 #[derive(Clone, Debug)]
-pub(crate) struct Question {
+pub(crate) struct PolicyQuestion {
     /// The policy.
     pub(crate) policy: String,
     /// The message.
@@ -27,30 +27,30 @@ pub(crate) struct Question {
     /// What the policy was told of it, but for the text, with the replies so far.
     job: ObserveJob<'static>,
     text: String,
-    ask: Box<ModelAsk>,
+    ask: Box<ModelQuestion>,
     /// How often it asked about the message, with this.
     pub(crate) asked: usize,
 }
 
 /// A question with its reply, or with the reason why there is none.
-pub(crate) type Answered = (Question, Option<String>);
+pub(crate) type AnsweredQuestion = (PolicyQuestion, Option<String>);
 
 /// The questions about one conversation.
 #[derive(Default)]
-pub(super) struct Questions {
-    waiting: VecDeque<Question>,
+pub(super) struct PolicyQuestions {
+    waiting: VecDeque<PolicyQuestion>,
     /// The one that is put.
-    put: Option<Question>,
-    answered: Vec<Answered>,
+    put: Option<PolicyQuestion>,
+    answered: Vec<AnsweredQuestion>,
 }
 
-impl Question {
+impl PolicyQuestion {
     /// A question about what a policy was shown.
     pub(crate) fn new(
         policy: String,
         key: EntryKey,
         job: &ObserveJob<'_>,
-        ask: Box<ModelAsk>,
+        ask: Box<ModelQuestion>,
         asked: usize,
     ) -> Self {
         let ObserveJob { common, entry, actions, intent, typed, since_epoch, text } = job.clone();
@@ -64,7 +64,7 @@ impl Question {
     }
 
     /// There is no reply.
-    pub(crate) fn give_up(self, council: &Council, why: &str) {
+    pub(crate) fn give_up(self, council: &PolicyRunner, why: &str) {
         council.unanswered::<ObserveJob<'_>>(self.policy, &self.ask.id, why);
     }
 
@@ -75,9 +75,9 @@ impl Question {
     }
 }
 
-impl Questions {
+impl PolicyQuestions {
     /// Adds what else is asked.
-    pub(super) fn add(&mut self, more: Vec<Question>) {
+    pub(super) fn add(&mut self, more: Vec<PolicyQuestion>) {
         self.waiting.extend(more);
         let older = self.waiting.len().saturating_sub(MOST);
         let why = || Some(format!("more than {MOST} questions wait for an answer"));
@@ -97,12 +97,12 @@ impl Questions {
     }
 
     /// Takes those that were answered, or could not be.
-    pub(super) fn take(&mut self) -> Vec<Answered> {
+    pub(super) fn take(&mut self) -> Vec<AnsweredQuestion> {
         std::mem::take(&mut self.answered)
     }
 
     /// The next one, which is put now.
-    fn next(&mut self) -> Option<Question> {
+    fn next(&mut self) -> Option<PolicyQuestion> {
         self.put = self.waiting.pop_front();
         self.put.clone()
     }
@@ -118,7 +118,7 @@ impl Questions {
 }
 
 /// Puts one after the other, until none waits.
-pub(super) async fn put(council: Council, desk: Arc<Mutex<Desk>>) {
+pub(super) async fn put(council: PolicyRunner, desk: Arc<Mutex<BackgroundResults>>) {
     loop {
         let Some(question) = locked(&desk).questions.next() else { return };
         let council = council.anew();

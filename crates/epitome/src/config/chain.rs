@@ -7,12 +7,12 @@ use figment::Figment;
 use figment::value::Value;
 use serde_json::{Map, Value as Json};
 
-use super::{Config, ConfigError, Problem, error, plugins};
-use crate::policies::{DEFAULT, FILE, Link, PolicyRef, Stated, extends};
-use crate::rack::Origin;
+use super::{Config, ConfigError, ConfigProblem, error, plugins};
+use crate::extensions::ExtensionOrigin;
+use crate::policies::{ChainLink, DEFAULT, FILE, PolicyRef, Stated, extends};
 
 /// A name of a policy, and where it stands.
-pub(super) struct Named {
+pub(super) struct NamedPolicy {
     pub(super) name: String,
     pub(super) place: String,
 }
@@ -20,15 +20,23 @@ pub(super) struct Named {
 impl Config {
     /// The chain of a profile: the policies that it lists; otherwise the policy of its name and
     /// what that extends, then, where it says that it inherits from one, the chain of that profile.
-    pub(super) fn chain(&self, profile: &str, figment: &Figment) -> Result<Vec<Link>, ConfigError> {
-        let mut chain: Vec<Link> = Vec::new();
+    pub(super) fn chain(
+        &self,
+        profile: &str,
+        figment: &Figment,
+    ) -> Result<Vec<ChainLink>, ConfigError> {
+        let mut chain: Vec<ChainLink> = Vec::new();
         let mut current = profile.to_owned();
         loop {
             if let Some(listed) = self.listed(&current) {
-                for Named { name, place } in listed {
+                for NamedPolicy { name, place } in listed {
                     match plugins::in_chain(&name) {
-                        Some(plugin) => chain.push(Link::Plugin { name: plugin.to_owned(), place }),
-                        None => self.add(&Named { name, place }, figment, &mut chain)?.require(),
+                        Some(plugin) => {
+                            chain.push(ChainLink::Plugin { name: plugin.to_owned(), place })
+                        }
+                        None => {
+                            self.add(&NamedPolicy { name, place }, figment, &mut chain)?.require()
+                        }
                     }
                 }
                 break;
@@ -36,7 +44,7 @@ impl Config {
             let is_policy = self.shelves.knows(&current) && !self.is_built_in(&current);
             if is_policy {
                 let place = format!("profile `{current}`");
-                self.extend(Named { name: current.clone(), place }, figment, &mut chain)?;
+                self.extend(NamedPolicy { name: current.clone(), place }, figment, &mut chain)?;
             }
             match self.parent(&current) {
                 Some((parent, _)) if !is_policy || self.says_parent(&current) => current = parent,
@@ -49,9 +57,9 @@ impl Config {
     /// Adds a policy and what it extends, and so on.
     pub(super) fn extend(
         &self,
-        mut named: Named,
+        mut named: NamedPolicy,
         figment: &Figment,
-        chain: &mut Vec<Link>,
+        chain: &mut Vec<ChainLink>,
     ) -> Result<(), ConfigError> {
         let mut way = Vec::new();
         loop {
@@ -59,7 +67,7 @@ impl Config {
             way.push(named.name.clone());
             if is_circle {
                 let what = format!("policies extend each other in a circle: {}", way.join(" → "));
-                return Err(Problem::new(named.place, what).into());
+                return Err(ConfigProblem::new(named.place, what).into());
             }
             let policy = self.add(&named, figment, chain)?;
             if way.len() == 1 {
@@ -71,23 +79,23 @@ impl Config {
                 ConfigError::Unreadable { file, cause }
             })?;
             let Some((base, line)) = text.as_deref().and_then(extends) else { return Ok(()) };
-            named = Named { name: base, place: format!("{place}:{line}") };
+            named = NamedPolicy { name: base, place: format!("{place}:{line}") };
         }
     }
 
     /// Adds a policy, unless it is in the chain already.
     fn add<'c>(
         &self,
-        Named { name, place }: &Named,
+        NamedPolicy { name, place }: &NamedPolicy,
         figment: &Figment,
-        chain: &'c mut Vec<Link>,
+        chain: &'c mut Vec<ChainLink>,
     ) -> Result<&'c mut PolicyRef, ConfigError> {
-        let is_known = |link: &Link| link.policy().is_some_and(|known| known.name() == name);
+        let is_known = |link: &ChainLink| link.policy().is_some_and(|known| known.name() == name);
         if !chain.iter().any(is_known) {
             let placed = self.shelves.find(name).ok_or_else(|| self.missing(name, place))?;
-            chain.push(Link::Policy(PolicyRef::new(placed, self.stated(name, figment))));
+            chain.push(ChainLink::Policy(PolicyRef::new(placed, self.stated(name, figment))));
         }
-        let mut policies = chain.iter_mut().filter_map(Link::policy_mut);
+        let mut policies = chain.iter_mut().filter_map(ChainLink::policy_mut);
         policies.find(|known| known.name() == name).ok_or_else(|| self.missing(name, place))
     }
 
@@ -95,7 +103,7 @@ impl Config {
     /// twin in Lua is asked where it is listed or extended.
     fn is_built_in(&self, name: &str) -> bool {
         let found = self.shelves.find(name);
-        name == DEFAULT && found.is_none_or(|placed| placed.origin == Origin::Shipped)
+        name == DEFAULT && found.is_none_or(|placed| placed.origin == ExtensionOrigin::Shipped)
     }
 
     /// A policy is not there, or may not be asked for.
@@ -111,16 +119,17 @@ impl Config {
                 format!("there is no policy `{name}`; {}", error::hint(nearest, &known))
             }
         };
-        Problem::new(place, what).into()
+        ConfigProblem::new(place, what).into()
     }
 
     /// The policies that a profile lists, itself and not what it inherits from.
-    pub(super) fn listed(&self, profile: &str) -> Option<Vec<Named>> {
+    pub(super) fn listed(&self, profile: &str) -> Option<Vec<NamedPolicy>> {
         self.layers.iter().rev().find_map(|layer| {
             let listed = layer.profile(profile)?.get("policies")?.clone().into_array()?;
             let place = layer.places.of(&["profile", profile, "policies"]);
-            let named =
-                |value: Value| Some(Named { name: value.into_string()?, place: place.to_owned() });
+            let named = |value: Value| {
+                Some(NamedPolicy { name: value.into_string()?, place: place.to_owned() })
+            };
             Some(listed.into_iter().filter_map(named).collect())
         })
     }

@@ -12,15 +12,15 @@ use schemars::transform::{RecursiveTransform, Transform};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-use super::proxy::ProxyTable;
-use crate::profile::Options;
+use super::proxy::ProxyConfig;
+use crate::profile::ProfileOptions;
 
 /// The configuration of Epitome. Every key may be left out; what is not said here is inherited
 /// from the user's own file, and at last from what is built in.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(title = "epitome.toml")]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Settings {
+pub(crate) struct ConfigToml {
     /// The profile for those who choose none.
     pub(crate) default_profile: String,
     /// The store of the journal and of `recall`: a path, relative to the file that names it. The
@@ -52,17 +52,17 @@ pub(crate) struct Settings {
     /// in variables and flags; never in the file of a project.
     #[serde(default)]
     pub(crate) grants: BTreeMap<String, Vec<String>>,
-    pub(crate) proxy: ProxyTable,
+    pub(crate) proxy: ProxyConfig,
     /// Profiles, by name.
     #[serde(default)]
     #[expect(dead_code, reason = "declared for the schema; profiles are read one by one")]
-    pub(crate) profile: BTreeMap<String, Table>,
+    pub(crate) profile: BTreeMap<String, ProfileToml>,
 }
 
 /// A profile: what it does differently from the one that it inherits from.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Table {
+pub(crate) struct ProfileToml {
     /// The profile that says what this one does not; `default` unless told otherwise.
     #[expect(
         dead_code,
@@ -115,7 +115,7 @@ pub(crate) struct Table {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct PolicyOptions {
     /// Those of what is built in, and of the shipped policy `default`.
-    pub(crate) default: Options,
+    pub(crate) default: ProfileOptions,
     /// Those of any other policy, as it declares them.
     #[serde(flatten)]
     #[expect(dead_code, reason = "declared for the schema; it is read policy by policy")]
@@ -162,7 +162,7 @@ impl From<DurabilityName> for Durability {
 
 /// The JSON schema of `epitome.toml`.
 pub(crate) fn schema() -> Json {
-    schema_of::<Settings>()
+    schema_of::<ConfigToml>()
 }
 
 /// The JSON schema of a file, any part of which may be said.

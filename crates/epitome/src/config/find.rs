@@ -3,7 +3,7 @@
 //! Invariant: a policy is found here exactly where a profile would find it; nothing is run. Called
 //! by those who list, check and test policies.
 
-use super::chain::Named;
+use super::chain::NamedPolicy;
 use super::{Config, ConfigError};
 use crate::policies::{PolicyRef, Stated};
 use crate::profile::Profile;
@@ -29,7 +29,7 @@ impl Config {
         }
         let figment = self.figment(name)?;
         let mut chain = Vec::new();
-        self.extend(Named { name: name.to_owned(), place }, &figment, &mut chain)?;
+        self.extend(NamedPolicy { name: name.to_owned(), place }, &figment, &mut chain)?;
         self.made(name, &figment, chain)
     }
 }

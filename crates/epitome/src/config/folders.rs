@@ -11,24 +11,37 @@ use figment::value::{Dict, Value};
 
 use super::check::Schema;
 use super::layer::Layer;
-use super::sources::{File, depth};
-use super::{ConfigError, Problem, error};
-use crate::plugins::Shelves as PluginShelves;
-use crate::policies::{DEFAULT, Shelves};
-use crate::rack::{Origin, Shelf};
+use super::sources::{ConfigFile, depth};
+use super::{ConfigError, ConfigProblem, error};
+use crate::extensions::{ExtensionFolder, ExtensionOrigin};
+use crate::plugins::PluginFolders as PluginShelves;
+use crate::policies::{DEFAULT, PolicyFolders};
 
 /// The folders of policies, with the one that the layers name. Layers are in the order of the
 /// files, behind what is built in.
-pub(super) fn policies(shelves: Vec<Shelf>, layers: &[Layer], files: &[File]) -> Vec<Shelf> {
+pub(super) fn policies(
+    shelves: Vec<ExtensionFolder>,
+    layers: &[Layer],
+    files: &[ConfigFile],
+) -> Vec<ExtensionFolder> {
     folders("policies", shelves, layers, files)
 }
 
 /// The same for plugins.
-pub(super) fn plugins(shelves: Vec<Shelf>, layers: &[Layer], files: &[File]) -> Vec<Shelf> {
+pub(super) fn plugins(
+    shelves: Vec<ExtensionFolder>,
+    layers: &[Layer],
+    files: &[ConfigFile],
+) -> Vec<ExtensionFolder> {
     folders("plugins", shelves, layers, files)
 }
 
-fn folders(key: &str, mut shelves: Vec<Shelf>, layers: &[Layer], files: &[File]) -> Vec<Shelf> {
+fn folders(
+    key: &str,
+    mut shelves: Vec<ExtensionFolder>,
+    layers: &[Layer],
+    files: &[ConfigFile],
+) -> Vec<ExtensionFolder> {
     let named = layers.iter().enumerate().rev().find_map(|(at, layer)| {
         let folder = layer.says.get(key)?.as_str()?;
         let file = at.checked_sub(1).and_then(|at| files.get(at));
@@ -38,8 +51,8 @@ fn folders(key: &str, mut shelves: Vec<Shelf>, layers: &[Layer], files: &[File])
             Some(file) => file.foreign.then(|| depth(file.path.parent().unwrap_or(&file.path))),
         };
         let foreign = file.is_some_and(|file| file.foreign);
-        let (folder, origin) = (PathBuf::from(folder), Origin::Config);
-        Some(Shelf { folder, origin, foreign, only: None, near })
+        let (folder, origin) = (PathBuf::from(folder), ExtensionOrigin::Config);
+        Some(ExtensionFolder { folder, origin, foreign, only: None, near })
     });
     shelves.extend(named);
     shelves
@@ -52,7 +65,7 @@ fn folders(key: &str, mut shelves: Vec<Shelf>, layers: &[Layer], files: &[File])
 /// Every name that is none, with what may have been meant.
 pub(super) fn known(
     layers: &[Layer],
-    shelves: &Shelves,
+    shelves: &PolicyFolders,
     plugins: &PluginShelves,
 ) -> Result<(), ConfigError> {
     let knows = |name: &str| name == DEFAULT || shelves.knows(name) || plugins.knows(name);
@@ -68,7 +81,7 @@ pub(super) fn known(
                     "unknown key `profile.{profile}.options.{name}`; {}",
                     meant(profile, name, shelves, plugins)
                 );
-                problems.push(Problem::new(place, what));
+                problems.push(ConfigProblem::new(place, what));
             }
         }
     }
@@ -76,7 +89,7 @@ pub(super) fn known(
 }
 
 /// What may have been meant by the name of a policy or a plugin that is not there.
-fn meant(profile: &str, name: &str, shelves: &Shelves, plugins: &PluginShelves) -> String {
+fn meant(profile: &str, name: &str, shelves: &PolicyFolders, plugins: &PluginShelves) -> String {
     let options = Schema::new().leaves(&["profile", profile, "options", DEFAULT]);
     let tables = options.iter().filter_map(|option| option.split('.').next());
     if let Some(option) = nearest(name, tables) {

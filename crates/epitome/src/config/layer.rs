@@ -14,8 +14,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::check::{Breach, Schema, is_table, is_text};
-use super::sources::{File, Flag, PREFIX};
-use super::{ConfigError, Problem, origin, proxy, store};
+use super::sources::{ConfigFile, Flag, PREFIX};
+use super::{ConfigError, ConfigProblem, origin, proxy, store};
 
 /// Where built-in values are said to be from.
 pub(crate) const BUILT_IN: &str = "built-in";
@@ -64,7 +64,7 @@ impl Layer {
     /// # Errors
     ///
     /// When it is no TOML.
-    pub(crate) fn built_in(text: &str) -> Result<Self, Problem> {
+    pub(crate) fn built_in(text: &str) -> Result<Self, ConfigProblem> {
         let (says, _) = read(text, |_| BUILT_IN.to_owned())?;
         Ok(Self { says, ..Self::default() })
     }
@@ -88,7 +88,7 @@ impl Layer {
     ///
     /// Everything in it that may not be said.
     pub(crate) fn file(
-        file: &File,
+        file: &ConfigFile,
         schema: &Schema,
         home: Option<&Path>,
     ) -> Result<Self, ConfigError> {
@@ -183,13 +183,13 @@ impl Layer {
 }
 
 /// A part of a layer as it is merged: what it says, and below which path it says it.
-pub(crate) struct Part {
+pub(crate) struct LayerPart {
     pub(crate) says: Dict,
     pub(crate) places: Arc<Places>,
     pub(crate) below: Vec<String>,
 }
 
-impl Provider for Part {
+impl Provider for LayerPart {
     fn metadata(&self) -> Metadata {
         let (places, below) = (self.places.clone(), self.below.clone());
         Metadata::named("epitome").interpolater(move |_, keys| {
@@ -208,7 +208,7 @@ fn refuse(breaches: Vec<Breach>, places: &Places) -> Result<(), ConfigError> {
     if breaches.is_empty() {
         return Ok(());
     }
-    let problem = |breach: Breach| Problem::new(places.of(&breach.path), breach.what);
+    let problem = |breach: Breach| ConfigProblem::new(places.of(&breach.path), breach.what);
     Err(ConfigError::Invalid(breaches.into_iter().map(problem).collect()))
 }
 
@@ -286,28 +286,32 @@ fn parsed(text: &str) -> Value {
 fn read(
     text: &str,
     place: impl Fn(usize) -> String,
-) -> Result<(Dict, BTreeMap<Vec<String>, String>), Problem> {
+) -> Result<(Dict, BTreeMap<Vec<String>, String>), ConfigProblem> {
     let line = |at: usize| 1 + text[..at].matches('\n').count();
     let table = DeTable::parse(text).map_err(|error| {
         let number = line(error.span().map_or(0, |span| span.start));
         let quoted = text.lines().nth(number - 1).unwrap_or_default().trim();
         let what =
             format!("{}, in `{quoted}`; expected TOML, with texts in quotes", error.message());
-        Problem::new(place(number), what)
+        ConfigProblem::new(place(number), what)
     })?;
-    let mut reader = Reader { places: BTreeMap::new(), place: |at| place(line(at)) };
+    let mut reader = TomlReader { places: BTreeMap::new(), place: |at| place(line(at)) };
     let says = reader.table(&mut Vec::new(), table.get_ref())?;
     Ok((says, reader.places))
 }
 
 /// Turns TOML into plain values, and notes their places.
-struct Reader<P> {
+struct TomlReader<P> {
     places: BTreeMap<Vec<String>, String>,
     place: P,
 }
 
-impl<P: Fn(usize) -> String> Reader<P> {
-    fn table(&mut self, path: &mut Vec<String>, table: &DeTable<'_>) -> Result<Dict, Problem> {
+impl<P: Fn(usize) -> String> TomlReader<P> {
+    fn table(
+        &mut self,
+        path: &mut Vec<String>,
+        table: &DeTable<'_>,
+    ) -> Result<Dict, ConfigProblem> {
         let mut dict = Dict::new();
         for (key, value) in table {
             let place = (self.place)(key.span().start);
@@ -315,7 +319,7 @@ impl<P: Fn(usize) -> String> Reader<P> {
             self.places.insert(path.clone(), place.clone());
             let value = match value.get_ref() {
                 DeValue::Table(table) => Value::from(self.table(path, table)?),
-                value => plain(value).map_err(|what| Problem::new(place, what))?,
+                value => plain(value).map_err(|what| ConfigProblem::new(place, what))?,
             };
             path.pop();
             dict.insert(key.get_ref().to_string(), value);

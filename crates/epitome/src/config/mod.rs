@@ -45,27 +45,27 @@ mod values;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use epitome_lua::Trust;
+use epitome_lua::TrustStore;
 use epitome_store::Durability;
-use epitome_workspace::augments::Folders;
+use epitome_workspace::augments::AugmentFolders;
 use figment::Figment;
 use figment::value::{Dict, Value};
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use self::check::Schema;
-use self::declared::Settings;
-use self::layer::{BUILT_IN, Layer, Part};
+use self::declared::ConfigToml;
+use self::layer::{BUILT_IN, Layer, LayerPart};
 use crate::models::ModelTable;
-use crate::plugins::Shelves as PluginShelves;
-use crate::policies::Shelves;
-use crate::problem::{self as error, ConfigError, Problem};
+use crate::plugins::PluginFolders as PluginShelves;
+use crate::policies::PolicyFolders;
+use crate::problem::{self as error, ConfigError, ConfigProblem};
 use crate::profile::{Profile, SHIPPED};
 use crate::scope::{LOCAL, ScopeOwner};
 
 pub(crate) use self::files::read as read_file;
-pub use self::proxy::ProxyTable;
-pub use self::sources::{Setting, Sources};
+pub use self::proxy::ProxyConfig;
+pub use self::sources::{ConfigSources, FlagSetting};
 pub(crate) use self::standalone::Standalone;
 use self::store::ChosenStore;
 pub use self::store::known as known_store;
@@ -90,15 +90,15 @@ pub struct Config {
     flags: Layer,
     of_profile: Layer,
     whole: Figment,
-    settings: Settings,
+    settings: ConfigToml,
     models: ModelTable,
-    shelves: Shelves,
+    shelves: PolicyFolders,
     plugin_shelves: PluginShelves,
     /// Where it is recorded which policies of others may run.
-    trust: Option<Trust>,
+    trust: Option<TrustStore>,
     /// The policies and the plugins that came with the project, may not run, and would hide others
     /// of their names: why, by name.
-    passed: [BTreeMap<String, Problem>; 2],
+    passed: [BTreeMap<String, ConfigProblem>; 2],
     /// The store in the user's data folder.
     usual_store: Option<PathBuf>,
     /// Our folder in the user's folder for configurations.
@@ -113,7 +113,7 @@ pub struct Config {
 
 /// A value that is in force, and where it is from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Effective {
+pub struct EffectiveValue {
     /// The key; those of the profile without its name.
     pub key: String,
     /// The value.
@@ -128,8 +128,8 @@ impl Config {
     /// # Errors
     ///
     /// [`ConfigError::Invalid`] with everything in the first source that may not be said.
-    pub fn load(sources: Sources) -> Result<Self, ConfigError> {
-        let Sources {
+    pub fn load(sources: ConfigSources) -> Result<Self, ConfigError> {
+        let ConfigSources {
             files,
             variables,
             flags,
@@ -152,16 +152,17 @@ impl Config {
             let mut known = names(&layers);
             if variables.iter().any(|(name, _)| name.starts_with(PROFILES)) {
                 let shelves = folders::policies(shelves.clone(), &layers, &files);
-                known.extend(Shelves::new(shelves, false).names());
+                known.extend(PolicyFolders::new(shelves, false).names());
             }
             let (layer, foreign) = Layer::variables(&variables, &schema, &known)?;
             layers.push(layer);
             unused = foreign;
         }
-        let mut shelves = Shelves::new(folders::policies(shelves, &layers, &files), untrusted);
+        let mut shelves =
+            PolicyFolders::new(folders::policies(shelves, &layers, &files), untrusted);
         let plugin_shelves = folders::plugins(plugin_shelves, &layers, &files);
         let mut plugin_shelves = PluginShelves::new(plugin_shelves, untrusted);
-        let trust = trust.map(Trust::at);
+        let trust = trust.map(TrustStore::at);
         let passed = match untrusted {
             true => [BTreeMap::new(), BTreeMap::new()],
             false => [shelves.pass_over(trust.as_ref()), plugin_shelves.pass_over(trust.as_ref())],
@@ -171,9 +172,10 @@ impl Config {
         for layer in layers.iter().chain([&flags_of_all]) {
             let mut says = layer.says.clone();
             says.remove("profile");
-            whole = whole.merge(Part { says, places: layer.places.clone(), below: Vec::new() });
+            whole =
+                whole.merge(LayerPart { says, places: layer.places.clone(), below: Vec::new() });
         }
-        let settings: Settings = whole.extract().map_err(unreadable)?;
+        let settings: ConfigToml = whole.extract().map_err(unreadable)?;
         let of_profile = Layer::flags(&flags, true);
         let read = files.into_iter().map(|file| file.path).collect();
         let mut config = Self {
@@ -209,10 +211,10 @@ impl Config {
     /// # Errors
     ///
     /// As [`Config::profile`]; where a file or a variable chose it, that is named.
-    pub fn chosen(&self) -> Result<Profile, ConfigError> {
+    pub fn profile_in_use(&self) -> Result<Profile, ConfigError> {
         self.profile(self.chosen_name()).map_err(|error| match (&error, self.chooser()) {
             (ConfigError::UnknownProfile { .. }, Some(place)) => {
-                Problem::new(place, error.to_string()).into()
+                ConfigProblem::new(place, error.to_string()).into()
             }
             _ => error,
         })
@@ -295,19 +297,19 @@ impl Config {
     }
 
     /// The record of the folders that the user trusts; `None` where nobody said where it is.
-    pub fn trust(&self) -> Option<&Trust> {
+    pub fn trust(&self) -> Option<&TrustStore> {
         self.trust.as_ref()
     }
 
     /// The folders of policies and of plugins that somebody else may have written, so that nothing
     /// in them runs before the user trusts it.
-    pub fn foreign(&self) -> impl Iterator<Item = &Path> {
+    pub fn untrusted_folders(&self) -> impl Iterator<Item = &Path> {
         self.shelves.foreign().chain(self.plugin_shelves.foreign())
     }
 
     /// What came with the project and is passed over, since it may not run and another one of its
     /// name may: why, and what lets it run.
-    pub fn passed_over(&self) -> impl Iterator<Item = &Problem> {
+    pub fn passed_over(&self) -> impl Iterator<Item = &ConfigProblem> {
         self.passed.iter().flat_map(BTreeMap::values)
     }
 
@@ -317,8 +319,8 @@ impl Config {
     }
 
     /// The folders of augments: those of a project, then the user's own (RULES 40).
-    pub fn augments(&self, project: Option<&Path>) -> Folders {
-        Folders::new(project, self.own.as_deref())
+    pub fn augments(&self, project: Option<&Path>) -> AugmentFolders {
+        AugmentFolders::new(project, self.own.as_deref())
     }
 
     /// The files that were read.
@@ -362,7 +364,7 @@ fn names(layers: &[Layer]) -> Vec<String> {
 }
 
 /// What is built in: the shipped profiles, and the store in the user's data folder.
-fn built_in(store: Option<&Path>) -> Result<Layer, Problem> {
+fn built_in(store: Option<&Path>) -> Result<Layer, ConfigProblem> {
     let mut whole = Layer::built_in(&[DEFAULTS, proxy::DEFAULTS].concat())?;
     let mut profiles = Layer::built_in(BESIDE)?.says;
     for (name, options) in SHIPPED {
@@ -386,5 +388,5 @@ fn unreadable(error: figment::Error) -> ConfigError {
         || BUILT_IN.to_owned(),
         |metadata| metadata.interpolate(&figment::Profile::Default, &error.path),
     );
-    Problem::new(place, format!("`{}`: {}", error.path.join("."), error.kind)).into()
+    ConfigProblem::new(place, format!("`{}`: {}", error.path.join("."), error.kind)).into()
 }

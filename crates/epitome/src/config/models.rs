@@ -8,9 +8,9 @@ use std::path::Path;
 
 use figment::Figment;
 
-use super::{Config, ConfigError, Problem, files};
-use crate::models::{ModelTable, ModelTableError, NotListed};
-use crate::target::Window;
+use super::{Config, ConfigError, ConfigProblem, files};
+use crate::limits::WindowSetting;
+use crate::models::{ModelTable, ModelTableError, UnknownModel};
 
 /// The key that names a model whose window holds.
 pub(super) const WINDOW: &str = "window";
@@ -25,7 +25,7 @@ pub(super) fn table(file: Option<&Path>) -> Result<ModelTable, ConfigError> {
     let Some(file) = file else { return Ok(shipped) };
     let text = files::read_as(file, "a model table", "models")?;
     shipped.extended(&text).map_err(|ModelTableError { line, cause }| {
-        Problem::new(format!("{}:{line}", file.display()), cause).into()
+        ConfigProblem::new(format!("{}:{line}", file.display()), cause).into()
     })
 }
 
@@ -36,10 +36,10 @@ impl Config {
         figment: &Figment,
         name: &str,
         size: Option<u64>,
-    ) -> Result<Window, Problem> {
+    ) -> Result<WindowSetting, ConfigProblem> {
         self.models.window(name, size).map_err(|error| {
-            let key = if matches!(error, NotListed::Size { .. }) { "size" } else { WINDOW };
-            Problem::new(self.source(figment, key).unwrap_or_default(), error.to_string())
+            let key = if matches!(error, UnknownModel::Size { .. }) { "size" } else { WINDOW };
+            ConfigProblem::new(self.source(figment, key).unwrap_or_default(), error.to_string())
         })
     }
 }
@@ -50,22 +50,22 @@ mod tests {
     use std::io::Write;
     use std::path::Path;
 
-    use crate::config::{Config, Sources};
-    use crate::{Format, Window, WindowSource};
+    use crate::config::{Config, ConfigSources};
+    use crate::{Format, LimitSource, WindowSetting};
 
     const PATH: &str = "epitome.toml";
 
-    fn load(text: &str) -> Result<(Window, u64), String> {
-        let sources = Sources::default().text(Path::new(PATH), text);
+    fn load(text: &str) -> Result<(WindowSetting, u64), String> {
+        let sources = ConfigSources::default().text(Path::new(PATH), text);
         let config = Config::load(sources).map_err(|error| error.to_string())?;
-        let profile = config.chosen().map_err(|error| error.to_string())?;
+        let profile = config.profile_in_use().map_err(|error| error.to_string())?;
         let known = profile.window().known(&profile, Format::OpenAi, None);
-        assert_eq!(known.source, WindowSource::User);
+        assert_eq!(known.source, LimitSource::User);
         Ok((profile.window(), known.limit))
     }
 
     #[track_caller]
-    fn check(says: &str, window: Window, limit: u64) {
+    fn check(says: &str, window: WindowSetting, limit: u64) {
         assert_eq!(load(&format!("[profile.default]\n{says}")), Ok((window, limit)));
     }
 
@@ -77,14 +77,14 @@ mod tests {
 
     #[test]
     fn a_window_is_asked_for_by_the_name_of_its_model() {
-        check("window = 'gpt-4o'", Window::Limit(128_000), 128_000);
-        check("window = 'llama3'", Window::Size(8192), 6963);
-        check("window = 'llama3.2:3b'\nsize = 4096", Window::Size(4096), 3482);
-        check("window = 'gpt-4o'\nsize = 8000", Window::Size(8000), 6800);
+        check("window = 'gpt-4o'", WindowSetting::Limit(128_000), 128_000);
+        check("window = 'llama3'", WindowSetting::Size(8192), 6963);
+        check("window = 'llama3.2:3b'\nsize = 4096", WindowSetting::Size(4096), 3482);
+        check("window = 'gpt-4o'\nsize = 8000", WindowSetting::Size(8000), 6800);
         // A number needs no table, and a model that counts may be any.
-        check("size = 4096", Window::Size(4096), 3481);
-        check("model = 'llama3.2'\nsize = 4096", Window::Size(4096), 3482);
-        check("model = 'somebodys'\nsize = 5000", Window::Size(5000), 4250);
+        check("size = 4096", WindowSetting::Size(4096), 3481);
+        check("model = 'llama3.2'\nsize = 4096", WindowSetting::Size(4096), 3482);
+        check("model = 'somebodys'\nsize = 5000", WindowSetting::Size(5000), 4250);
     }
 
     #[test]
@@ -110,7 +110,7 @@ mod tests {
         let mut table = OpenOptions::new().write(true).create_new(true).open(&file).unwrap();
         table.write_all(b"[[model]]\nname = 'mine'\nwindow = 5000\n").unwrap();
         let says = format!("models = '{}'\n[profile.default]\nwindow = 'mine'", file.display());
-        assert_eq!(load(&says), Ok((Window::Limit(5000), 5000)));
+        assert_eq!(load(&says), Ok((WindowSetting::Limit(5000), 5000)));
         table.write_all(b"windw = 1\n").unwrap();
         let error = load(&says).unwrap_err();
         assert!(error.contains("models.toml:4: unknown field `windw`"), "{error}");

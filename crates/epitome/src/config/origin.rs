@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use figment::value::{Dict, Value};
 
 use super::check::{Breach, said};
-use super::sources::File;
+use super::sources::ConfigFile;
 
 /// Who may say a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ const KEYS: [(&str, KeySource); 22] = [
 const OPTIONS: (&str, KeySource) = ("profile.*.options", Anybody);
 
 /// Everything in the file of a project that is not a project's to say.
-pub(super) fn foreign(file: &File, says: &Dict) -> Vec<Breach> {
+pub(super) fn foreign(file: &ConfigFile, says: &Dict) -> Vec<Breach> {
     let mut breaches = Vec::new();
     if file.found {
         let folder = file.path.parent().unwrap_or(Path::new("."));
@@ -137,7 +137,7 @@ fn own(folder: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use crate::config::check::Schema;
-    use crate::config::{Config, Sources};
+    use crate::config::{Config, ConfigSources};
 
     use super::*;
 
@@ -175,14 +175,14 @@ mod tests {
             symlink(top.path(), project.join("out")).unwrap();
         }
         std::fs::write(project.join("epitome.toml"), text).unwrap();
-        let found = Config::load(Sources::default().project(&project).unwrap());
+        let found = Config::load(ConfigSources::default().project(&project).unwrap());
         let said = found.err().map(|error| error.to_string()).unwrap_or_default();
         match expected {
             Some(part) => assert!(said.contains(part), "{text}: {said}"),
             None => assert_eq!(said, "", "{text}"),
         }
         // Whoever names the file says so.
-        let named = Sources::default().file(&project.join("epitome.toml")).unwrap();
+        let named = ConfigSources::default().file(&project.join("epitome.toml")).unwrap();
         assert!(Config::load(named).is_ok(), "{text}");
     }
 
@@ -212,9 +212,10 @@ mod tests {
         let own = "[profile.default.options.default.redact]\npatterns = ['hunter2']\n";
         for patterns in ["[]", "['token-[0-9]+']"] {
             std::fs::write(&file, own.replace("['hunter2']", patterns)).unwrap();
-            let sources = Sources::default().text(Path::new("own.toml"), own);
+            let sources = ConfigSources::default().text(Path::new("own.toml"), own);
             let config = Config::load(sources.project(project.path()).unwrap()).unwrap();
-            let said = config.chosen().unwrap().redaction.text("hunter2 token-7").into_owned();
+            let said =
+                config.profile_in_use().unwrap().redaction.text("hunter2 token-7").into_owned();
             assert!(!said.contains("hunter2"), "{said}");
             assert_eq!(said.contains("token-7"), patterns == "[]", "{said}");
         }

@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use epitome_kernel::nearest;
 #[cfg(feature = "plugins")]
-use epitome_plugin::host::Process;
+use epitome_plugin::host::PluginProcess;
 use figment::Figment;
 use figment::value::{Dict, Value};
 
-use super::{Config, ConfigError, Problem, error};
+use super::{Config, ConfigError, ConfigProblem, error};
 use crate::plugins::{PREFIX, PluginRef, Plugins, is_shipped};
-use crate::policies::{Link, Stated};
-use crate::trusted::Refusal;
+use crate::policies::{ChainLink, Stated};
+use crate::trust::Refusal;
 
 /// The keys of a profile.
 const DIGESTS: &str = "digests";
@@ -53,7 +53,7 @@ impl Config {
     }
 
     /// Why a plugin may not run, with the remedy; `None` where it may.
-    pub fn plugin_refusal(&self, plugin: &PluginRef) -> Option<Problem> {
+    pub fn plugin_refusal(&self, plugin: &PluginRef) -> Option<ConfigProblem> {
         plugin.refusal(self.trust.as_ref()).map(Refusal::problem)
     }
 
@@ -61,10 +61,10 @@ impl Config {
     /// it fails. `None` for one that is compiled in. Whether it may run is for the caller to ask
     /// first.
     #[cfg(feature = "plugins")]
-    pub fn plugin_process(&self, plugin: &PluginRef) -> Option<Process> {
+    pub fn plugin_process(&self, plugin: &PluginRef) -> Option<PluginProcess> {
         let mut launch = plugin.launch(self.granted(plugin.name()))?;
         launch.limits.pauses = vec![Duration::ZERO; RESTARTS];
-        Some(Process::new(plugin.about(), launch))
+        Some(PluginProcess::new(plugin.about(), launch))
     }
 
     /// The variables of the environment that a plugin may have.
@@ -78,7 +78,7 @@ impl Config {
         figment: &Figment,
         digests: Vec<String>,
         tools: BTreeMap<String, Vec<String>>,
-        chain: &[Link],
+        chain: &[ChainLink],
     ) -> Result<Plugins, ConfigError> {
         let mut plugins = Plugins::new(self.trust.clone(), self.settings.grants.clone());
         let place = self.source(figment, DIGESTS).unwrap_or_default();
@@ -92,7 +92,7 @@ impl Config {
             }
         }
         for link in chain {
-            if let Link::Plugin { name, place } = link {
+            if let ChainLink::Plugin { name, place } = link {
                 self.add_plugin(&mut plugins, figment, name, place, Use::Hooks)?;
             }
         }
@@ -126,7 +126,7 @@ impl Config {
                 return Ok(());
             }
         };
-        Err(Problem::new(place, format!("the plugin `{name}` {wrong}")).into())
+        Err(ConfigProblem::new(place, format!("the plugin `{name}` {wrong}")).into())
     }
 
     fn found(&self, name: &str, stated: Stated, place: &str) -> Result<PluginRef, ConfigError> {
@@ -149,7 +149,7 @@ impl Config {
                 format!("there is no plugin `{name}`; {}", error::hint(nearest, &known))
             }
         };
-        Problem::new(place, what).into()
+        ConfigProblem::new(place, what).into()
     }
 }
 

@@ -4,20 +4,20 @@
 //! profile the later layer; nothing is run.
 
 use epitome_kernel::nearest;
-use epitome_wire::Signatures;
+use epitome_wire::OverflowSignatures;
 use figment::Figment;
 use figment::value::Value;
 
-use super::declared::{CounterName, Table};
-use super::layer::{BUILT_IN, Layer, Part};
-use super::{Config, ConfigError, Problem, check, error, models, unreadable};
+use super::declared::{CounterName, ProfileToml};
+use super::layer::{BUILT_IN, Layer, LayerPart};
+use super::{Config, ConfigError, ConfigProblem, check, error, models, unreadable};
+use crate::extensions::ExtensionOrigin;
+use crate::limits::WindowSetting;
 use crate::models::{Models, Prices};
 use crate::plugins::Plugins;
-use crate::policies::{DEFAULT, Link, Policies};
-use crate::profile::{Contradiction, Options, Profile, SHIPPED};
-use crate::rack::Origin;
-use crate::session::Redaction;
-use crate::target::Window;
+use crate::policies::{ChainLink, DEFAULT, Policies};
+use crate::profile::{Contradiction, Profile, ProfileOptions, SHIPPED};
+use crate::session::RedactionPatterns;
 
 /// The profile that others inherit from, unless they say otherwise.
 const ROOT: &str = "default";
@@ -43,9 +43,9 @@ impl Config {
         &self,
         name: &str,
         figment: &Figment,
-        chain: Vec<Link>,
+        chain: Vec<ChainLink>,
     ) -> Result<Profile, ConfigError> {
-        let Table {
+        let ProfileToml {
             mode,
             model,
             counter,
@@ -62,19 +62,19 @@ impl Config {
         self.consistent(name, figment, &options)?;
         let way = self.way(name)?;
         let patterns = self.redacted(&way, &options.redact.patterns);
-        let redaction = Redaction::new(&patterns).map_err(|error| {
+        let redaction = RedactionPatterns::new(&patterns).map_err(|error| {
             let place = self.source(figment, "options.default.redact.patterns").unwrap_or_default();
-            Problem::new(place, format!("profile `{name}`: {error}"))
+            ConfigProblem::new(place, format!("profile `{name}`: {error}"))
         })?;
-        let signatures = Signatures::new(&options.limit.signatures).map_err(|error| {
+        let signatures = OverflowSignatures::new(&options.limit.signatures).map_err(|error| {
             let key = "options.default.limit.signatures";
             let place = self.source(figment, key).unwrap_or_default();
-            Problem::new(place, format!("profile `{name}`: {error}"))
+            ConfigProblem::new(place, format!("profile `{name}`: {error}"))
         })?;
         let stated = match (&window, size, limit) {
             (Some(name), size, _) => self.window_of(figment, name, size)?,
-            (None, Some(size), _) => Window::Size(size),
-            (None, None, limit) => limit.map(Window::Limit).unwrap_or_default(),
+            (None, Some(size), _) => WindowSetting::Size(size),
+            (None, None, limit) => limit.map(WindowSetting::Limit).unwrap_or_default(),
         };
         let built_in = self.stated(DEFAULT, figment).values;
         let digests = digests.unwrap_or_default();
@@ -130,7 +130,12 @@ impl Config {
     }
 
     /// What was passed over that a profile would have asked.
-    fn passed_in(&self, way: &[String], chain: &[Link], plugins: &Plugins) -> Vec<Problem> {
+    fn passed_in(
+        &self,
+        way: &[String],
+        chain: &[ChainLink],
+        plugins: &Plugins,
+    ) -> Vec<ConfigProblem> {
         let [policies, others] = &self.passed;
         // A profile that is a policy, or lists some, asks none that it inherits.
         let is_last = |name: &String| {
@@ -161,14 +166,14 @@ impl Config {
     /// # Errors
     ///
     /// As [`Config::profile`].
-    pub fn doubts(&self, name: &str) -> Result<Vec<Problem>, ConfigError> {
+    pub fn warnings(&self, name: &str) -> Result<Vec<ConfigProblem>, ConfigError> {
         let doubt = |name: &String| {
             let (parent, place) = self.parent(name).filter(|_| self.is_taken(name))?;
             let what = format!(
                 "profile `{name}` has the name of a shipped policy, which is asked before those of \
                  `{parent}`; choose another name, or list its `policies`"
             );
-            Some(Problem::new(place, what))
+            Some(ConfigProblem::new(place, what))
         };
         Ok(self.way(name)?.iter().filter_map(doubt).collect())
     }
@@ -179,7 +184,7 @@ impl Config {
         let found = self.shelves.find(name).filter(|_| name != DEFAULT);
         self.says_parent(name)
             && self.listed(name).is_none()
-            && found.is_some_and(|placed| placed.origin == Origin::Shipped)
+            && found.is_some_and(|placed| placed.origin == ExtensionOrigin::Shipped)
     }
 
     /// A profile and those that it inherits from.
@@ -197,13 +202,13 @@ impl Config {
                 let hint = error::hint(nearest, &known);
                 let what =
                     format!("`{child}` inherits from `{parent}`, which is not there; {hint}");
-                return Err(Problem::new(place, what).into());
+                return Err(ConfigProblem::new(place, what).into());
             }
             let is_circle = way.contains(&parent);
             way.push(parent);
             if is_circle {
                 let what = format!("profiles inherit in a circle: {}", way.join(" → "));
-                return Err(Problem::new(place, what).into());
+                return Err(ConfigProblem::new(place, what).into());
             }
         }
         Ok(way)
@@ -227,7 +232,12 @@ impl Config {
     }
 
     /// Whether the options of what is built in can hold together.
-    fn consistent(&self, name: &str, figment: &Figment, options: &Options) -> Result<(), Problem> {
+    fn consistent(
+        &self,
+        name: &str,
+        figment: &Figment,
+        options: &ProfileOptions,
+    ) -> Result<(), ConfigProblem> {
         let Some(Contradiction { keys, why }) = options.contradiction() else { return Ok(()) };
         let [one, other] = keys.map(|key| {
             let key = format!("options.default.{key}");
@@ -240,7 +250,7 @@ impl Config {
             "profile `{name}`: `{key}` is {} and `{other_key}` is {} ({}); {why}",
             one.1, other.1, other.0
         );
-        Err(Problem::new(one.0, what))
+        Err(ConfigProblem::new(one.0, what))
     }
 
     /// What is said of a profile, merged: from the root of what it inherits to itself, and each
@@ -251,15 +261,16 @@ impl Config {
             let mut says = layer.profile(name)?.clone();
             says.remove("inherits");
             let below = vec!["profile".to_owned(), name.to_owned()];
-            Some(Part { says, places: layer.places.clone(), below })
+            Some(LayerPart { says, places: layer.places.clone(), below })
         };
         let said = way
             .iter()
             .rev()
             .flat_map(|name| self.layers.iter().filter_map(move |layer| of(layer, name)));
         let Layer { says, places, .. } = self.of_profile.clone();
-        let mut parts: Vec<_> = said.chain([Part { says, places, below: Vec::new() }]).collect();
-        let states = |part: &Part| WINDOW.iter().any(|key| part.says.contains_key(*key));
+        let mut parts: Vec<_> =
+            said.chain([LayerPart { says, places, below: Vec::new() }]).collect();
+        let states = |part: &LayerPart| WINDOW.iter().any(|key| part.says.contains_key(*key));
         let last = parts.iter().rposition(states).unwrap_or_default();
         for part in &mut parts[..last] {
             part.says.retain(|key, _| !WINDOW.contains(&key.as_str()));

@@ -28,7 +28,7 @@ shadow = false
 /// flags; never in the file of a project, which could send credentials elsewhere.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ProxyTable {
+pub struct ProxyConfig {
     /// Where `serve` listens.
     pub listen: String,
     /// Where requests to Anthropic's API go; with an empty text, nowhere. Each upstream has an
@@ -57,7 +57,7 @@ pub(super) const PATHS: [&str; 3] = ["dump", "token_file", "workspace"];
 
 impl Config {
     /// What `serve` and `run` go by.
-    pub fn proxy(&self) -> &ProxyTable {
+    pub fn proxy(&self) -> &ProxyConfig {
         &self.settings.proxy
     }
 
@@ -71,7 +71,7 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Sources;
+    use crate::config::ConfigSources;
 
     #[test]
     fn where_requests_go_is_the_users_own_affair() {
@@ -85,16 +85,16 @@ mod tests {
             .and_then(|mut out| std::io::Write::write_all(&mut out, text.as_bytes()))
             .unwrap();
         // A file that was found says nothing of it, one that was named does.
-        let found = Sources::default().project(folder.path()).unwrap();
+        let found = ConfigSources::default().project(folder.path()).unwrap();
         let error = Config::load(found).unwrap_err().to_string();
         assert!(error.contains("epitome.toml:1: `proxy` is not read from the file of a project"));
-        let named = Config::load(Sources::default().file(&file).unwrap()).unwrap();
+        let named = Config::load(ConfigSources::default().file(&file).unwrap()).unwrap();
         assert_eq!(named.proxy().openai_upstream, "https://elsewhere.example");
         assert_eq!(named.proxy().anthropic_upstream, "https://api.anthropic.com");
         let said = ["openai_upstream", "anthropic_upstream"].map(|key| named.says_of_proxy(key));
         assert_eq!(said, [true, false]);
         assert_eq!(named.proxy().dump, Some(folder.path().join("dumps")));
-        let flags = Sources::default().flag("--shadow", "proxy.shadow", true);
+        let flags = ConfigSources::default().flag("--shadow", "proxy.shadow", true);
         let flags = flags.variable("EPITOME_PROXY__LISTEN", "127.0.0.1:9");
         let flags = Config::load(flags).unwrap();
         assert!(flags.says_of_proxy("listen") && !flags.says_of_proxy("ollama_upstream"));

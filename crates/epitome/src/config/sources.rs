@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use figment::value::Value;
 
-use super::{ConfigError, Problem, files};
-use crate::rack::{Origin, Shelf};
+use super::{ConfigError, ConfigProblem, files};
+use crate::extensions::{ExtensionFolder, ExtensionOrigin};
 use crate::scope::NAME;
 
 /// What the name of every variable begins with.
@@ -32,8 +32,8 @@ const PLUGINS: &str = "plugins";
 
 /// What a configuration is made of.
 #[derive(Clone, Debug, Default)]
-pub struct Sources {
-    pub(crate) files: Vec<File>,
+pub struct ConfigSources {
+    pub(crate) files: Vec<ConfigFile>,
     pub(crate) variables: Vec<(String, String)>,
     pub(crate) flags: Vec<Flag>,
     /// The store in the user's data folder, where there is one.
@@ -41,9 +41,9 @@ pub struct Sources {
     /// What `~` stands for.
     pub(crate) home: Option<PathBuf>,
     /// Folders of policies, but for the one that a file names.
-    pub(crate) shelves: Vec<Shelf>,
+    pub(crate) shelves: Vec<ExtensionFolder>,
     /// The same for plugins.
-    pub(crate) plugin_shelves: Vec<Shelf>,
+    pub(crate) plugin_shelves: Vec<ExtensionFolder>,
     /// Our folder in the user's folder for configurations.
     pub(crate) own: Option<PathBuf>,
     /// Where it is recorded which policies of others may run.
@@ -54,7 +54,7 @@ pub struct Sources {
 
 /// A file that was read.
 #[derive(Clone, Debug)]
-pub(crate) struct File {
+pub(crate) struct ConfigFile {
     /// How it is named in messages.
     pub(crate) path: PathBuf,
     pub(crate) text: String,
@@ -76,13 +76,13 @@ pub(crate) struct Flag {
 
 /// The user's folders, as the environment names them. One that is not absolute is none.
 #[derive(Default)]
-struct Folders {
+struct UserFolders {
     home: Option<PathBuf>,
     config: Option<PathBuf>,
     data: Option<PathBuf>,
 }
 
-impl Folders {
+impl UserFolders {
     fn of(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let mut folders = Self::default();
         for (name, value) in variables {
@@ -101,11 +101,11 @@ impl Folders {
     }
 }
 
-impl Sources {
+impl ConfigSources {
     /// What holds without any file or variable, given where the environment says that the user's
     /// folders are.
     pub fn built_in(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
-        Self::at(&Folders::of(variables))
+        Self::at(&UserFolders::of(variables))
     }
 
     /// What an environment says: its variables, and the user's own file,
@@ -114,11 +114,11 @@ impl Sources {
     /// # Errors
     ///
     /// When that file is there and cannot be read, or a variable is no text.
-    pub fn of_user(
+    pub fn from_env(
         variables: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Self, ConfigError> {
         let variables: Vec<_> = variables.into_iter().collect();
-        let folders = Folders::of(variables.iter().cloned());
+        let folders = UserFolders::of(variables.iter().cloned());
         let mut sources = Self::at(&folders);
         for (name, value) in variables {
             let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
@@ -126,7 +126,7 @@ impl Sources {
             };
             if !value.is_empty() {
                 let text = value.into_string();
-                let text = text.map_err(|_| Problem::new(name, "is no text in UTF-8"))?;
+                let text = text.map_err(|_| ConfigProblem::new(name, "is no text in UTF-8"))?;
                 sources.variables.push((name.to_owned(), text));
             }
         }
@@ -141,7 +141,7 @@ impl Sources {
         }
     }
 
-    fn at(folders: &Folders) -> Self {
+    fn at(folders: &UserFolders) -> Self {
         let [data, config] = [&folders.data, &folders.config]
             .map(|folder| folder.as_ref().map(|folder| folder.join(FOLDER)));
         let store = data.as_ref().map(|folder| folder.join(STORE));
@@ -157,14 +157,14 @@ impl Sources {
     /// Adds a folder of policies that are the user's or the host's own.
     #[must_use]
     pub fn policies(mut self, folder: &Path) -> Self {
-        self.shelves.push(shelf(folder, Origin::User));
+        self.shelves.push(shelf(folder, ExtensionOrigin::User));
         self
     }
 
     /// Adds a folder of plugins that are the user's or the host's own.
     #[must_use]
     pub fn plugins(mut self, folder: &Path) -> Self {
-        self.plugin_shelves.push(shelf(folder, Origin::User));
+        self.plugin_shelves.push(shelf(folder, ExtensionOrigin::User));
         self
     }
 
@@ -172,10 +172,11 @@ impl Sources {
     /// `.epitome/policies` and `.epitome/plugins` upwards, as far as there are any. They run once
     /// the user trusts them.
     #[must_use]
-    pub fn brought(mut self, folder: &Path) -> Self {
+    pub fn with_project_extensions(mut self, folder: &Path) -> Self {
         let found = |below| files::nearest_folder(folder, below);
-        self.shelves.extend(found(files::POLICIES).map(|it| shelf(&it, Origin::Project)));
-        self.plugin_shelves.extend(found(files::PLUGINS).map(|it| shelf(&it, Origin::Project)));
+        self.shelves.extend(found(files::POLICIES).map(|it| shelf(&it, ExtensionOrigin::Project)));
+        self.plugin_shelves
+            .extend(found(files::PLUGINS).map(|it| shelf(&it, ExtensionOrigin::Project)));
         self
     }
 
@@ -214,7 +215,7 @@ impl Sources {
     ///
     /// When the file is there and cannot be read.
     pub fn project(self, folder: &Path) -> Result<Self, ConfigError> {
-        let this = self.brought(folder);
+        let this = self.with_project_extensions(folder);
         match files::nearest(folder) {
             Some(path) => this.read(&path, true),
             None => Ok(this),
@@ -236,7 +237,7 @@ impl Sources {
             return Ok(self);
         }
         let text = files::read(path)?;
-        Ok(self.said(File { path: path.to_owned(), text, foreign: true, found }))
+        Ok(self.said(ConfigFile { path: path.to_owned(), text, foreign: true, found }))
     }
 
     /// Adds the text of a file that need not exist, as the host's own words; its path is what messages name, and what
@@ -244,10 +245,10 @@ impl Sources {
     #[must_use]
     pub fn text(self, path: &Path, text: impl Into<String>) -> Self {
         let (path, text) = (path.to_owned(), text.into());
-        self.said(File { path, text, foreign: false, found: false })
+        self.said(ConfigFile { path, text, foreign: false, found: false })
     }
 
-    fn said(mut self, file: File) -> Self {
+    fn said(mut self, file: ConfigFile) -> Self {
         self.files.push(file);
         self
     }
@@ -262,17 +263,17 @@ impl Sources {
 
     /// Sets a key of `epitome.toml` from a flag; `name` is what is shown as its source.
     #[must_use]
-    pub fn flag(self, name: &str, key: &str, value: impl Into<Setting>) -> Self {
+    pub fn flag(self, name: &str, key: &str, value: impl Into<FlagSetting>) -> Self {
         self.set(name, false, key, value.into())
     }
 
     /// Sets a key of whichever profile is asked for.
     #[must_use]
-    pub fn flag_of_profile(self, name: &str, key: &str, value: impl Into<Setting>) -> Self {
+    pub fn flag_of_profile(self, name: &str, key: &str, value: impl Into<FlagSetting>) -> Self {
         self.set(name, true, key, value.into())
     }
 
-    fn set(mut self, name: &str, of_profile: bool, key: &str, value: Setting) -> Self {
+    fn set(mut self, name: &str, of_profile: bool, key: &str, value: FlagSetting) -> Self {
         let (name, key) = (name.to_owned(), key.to_owned());
         self.flags.push(Flag { name, of_profile, key, value: value.0 });
         self
@@ -280,19 +281,25 @@ impl Sources {
 }
 
 /// A folder with all that stands in it.
-fn shelf(folder: &Path, origin: Origin) -> Shelf {
-    let (folder, foreign) = (folder.to_owned(), origin == Origin::Project);
+fn shelf(folder: &Path, origin: ExtensionOrigin) -> ExtensionFolder {
+    let (folder, foreign) = (folder.to_owned(), origin == ExtensionOrigin::Project);
     // It stands in our folder, and that in the project's.
     let project = folder.parent().and_then(Path::parent).filter(|_| foreign);
     let near = project.map(depth);
-    Shelf { folder, origin, foreign, only: None, near }
+    ExtensionFolder { folder, origin, foreign, only: None, near }
 }
 
 /// The folder of one thing, which is found before any other of its name.
-fn given(folder: &Path) -> Option<Shelf> {
+fn given(folder: &Path) -> Option<ExtensionFolder> {
     let (shelf, only) = (folder.parent()?.to_owned(), folder.file_name()?.to_string_lossy());
     let only = Some(only.into_owned());
-    Some(Shelf { folder: shelf, origin: Origin::Given, foreign: true, only, near: None })
+    Some(ExtensionFolder {
+        folder: shelf,
+        origin: ExtensionOrigin::Given,
+        foreign: true,
+        only,
+        near: None,
+    })
 }
 
 /// How deep a folder lies.
@@ -303,27 +310,27 @@ pub(super) fn depth(folder: &Path) -> usize {
 
 /// A value that a flag sets.
 #[derive(Clone, Debug)]
-pub struct Setting(Value);
+pub struct FlagSetting(Value);
 
-impl From<&str> for Setting {
+impl From<&str> for FlagSetting {
     fn from(text: &str) -> Self {
         Self(Value::from(text))
     }
 }
 
-impl From<bool> for Setting {
+impl From<bool> for FlagSetting {
     fn from(is: bool) -> Self {
         Self(Value::from(is))
     }
 }
 
-impl From<Vec<String>> for Setting {
+impl From<Vec<String>> for FlagSetting {
     fn from(texts: Vec<String>) -> Self {
         Self(Value::from(texts))
     }
 }
 
-impl From<u64> for Setting {
+impl From<u64> for FlagSetting {
     fn from(number: u64) -> Self {
         Self(Value::from(number))
     }

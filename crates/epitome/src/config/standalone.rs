@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::check::Schema;
-use super::layer::{Layer, Part, Places};
+use super::layer::{Layer, LayerPart, Places};
 use super::{ConfigError, unreadable};
 
 /// What such a file says, and where.
@@ -28,7 +28,7 @@ impl Standalone {
         T: DeserializeOwned + JsonSchema,
     {
         let Layer { says, places, .. } = Layer::text(path, text, &Schema::of::<T>())?;
-        let part = Part { says, places: Arc::clone(&places), below: Vec::new() };
+        let part = LayerPart { says, places: Arc::clone(&places), below: Vec::new() };
         let content = Figment::from(part).extract().map_err(unreadable)?;
         Ok((content, Self(places)))
     }

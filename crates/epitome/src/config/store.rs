@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use super::layer::Layer;
-use super::{Config, Effective};
+use super::{Config, EffectiveValue};
 
 /// The key, at the top and in a profile.
 pub(super) const KEY: &str = "store";
@@ -80,8 +80,12 @@ impl Config {
     }
 
     /// The store as a value that is in force.
-    pub(super) fn effective_store(&self, way: &[String]) -> Option<Effective> {
+    pub(super) fn effective_store(&self, way: &[String]) -> Option<EffectiveValue> {
         let ChosenStore { path, source, .. } = self.store_of(way)?;
-        Some(Effective { key: KEY.to_owned(), value: path.display().to_string().into(), source })
+        Some(EffectiveValue {
+            key: KEY.to_owned(),
+            value: path.display().to_string().into(),
+            source,
+        })
     }
 }

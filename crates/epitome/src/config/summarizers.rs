@@ -5,8 +5,8 @@
 
 use figment::Figment;
 
-use super::{Config, Problem};
-use crate::models::Scribe;
+use super::{Config, ConfigProblem};
+use crate::models::SummarizerSpec;
 
 /// The key.
 pub(super) const KEY: &str = "summarizers";
@@ -17,16 +17,16 @@ impl Config {
         &self,
         figment: &Figment,
         names: &[String],
-    ) -> Result<Vec<Scribe>, Problem> {
+    ) -> Result<Vec<SummarizerSpec>, ConfigProblem> {
         let place = || self.source(figment, KEY).unwrap_or_default();
         let mut scribes = Vec::new();
         for name in names {
-            if scribes.last() == Some(&Scribe::Extractive) {
+            if scribes.last() == Some(&SummarizerSpec::Extractive) {
                 let what = format!("`{name}` is never asked: `extractive` before it cannot fail");
-                return Err(Problem::new(place(), what));
+                return Err(ConfigProblem::new(place(), what));
             }
             let scribe = name.parse().map_err(|error| {
-                Problem::new(place(), format!("{error}; `extractive` asks no model"))
+                ConfigProblem::new(place(), format!("{error}; `extractive` asks no model"))
             })?;
             scribes.push(scribe);
         }
@@ -38,15 +38,15 @@ impl Config {
 mod tests {
     use std::path::Path;
 
-    use crate::config::{Config, Sources};
+    use crate::config::{Config, ConfigSources};
 
     const PATH: &str = "epitome.toml";
 
     fn load(text: &str) -> Result<Vec<String>, String> {
-        let sources = Sources::default().text(Path::new(PATH), text);
+        let sources = ConfigSources::default().text(Path::new(PATH), text);
         let config = Config::load(sources).map_err(|error| error.to_string())?;
-        let profile = config.chosen().map_err(|error| error.to_string())?;
-        Ok(profile.scribes().iter().map(ToString::to_string).collect())
+        let profile = config.profile_in_use().map_err(|error| error.to_string())?;
+        Ok(profile.summarizers().iter().map(ToString::to_string).collect())
     }
 
     #[track_caller]
@@ -73,10 +73,11 @@ mod tests {
     #[test]
     fn in_ollm_the_model_that_talks_writes_them() {
         let of = |text: &str| {
-            let config = Config::load(Sources::default().text(Path::new(PATH), text)).unwrap();
+            let config =
+                Config::load(ConfigSources::default().text(Path::new(PATH), text)).unwrap();
             let profile = config.profile("ollm").unwrap();
             assert_eq!(profile.names_models(), text.contains("ollama:"));
-            profile.scribes().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+            profile.summarizers().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(of(""), "talking extractive");
         assert_eq!(of("[profile.ollm]\nsummarizers = ['extractive']\n"), "extractive");
@@ -94,16 +95,16 @@ mod tests {
             .open(&file)
             .and_then(|mut out| std::io::Write::write_all(&mut out, text.as_bytes()))
             .unwrap();
-        let found = Sources::default().project(folder.path()).unwrap();
+        let found = ConfigSources::default().project(folder.path()).unwrap();
         let error = Config::load(found).unwrap_err().to_string();
         assert!(error.contains("epitome.toml:2: `profile.default.summarizers` is not read"));
-        let named = Config::load(Sources::default().file(&file).unwrap()).unwrap();
-        assert!(named.chosen().unwrap().names_models());
-        let flags = Sources::default().flag_of_profile(
+        let named = Config::load(ConfigSources::default().file(&file).unwrap()).unwrap();
+        assert!(named.profile_in_use().unwrap().names_models());
+        let flags = ConfigSources::default().flag_of_profile(
             "--summarizer",
             "summarizers",
             vec!["ollama:l".to_owned()],
         );
-        assert!(Config::load(flags).unwrap().chosen().unwrap().names_models());
+        assert!(Config::load(flags).unwrap().profile_in_use().unwrap().names_models());
     }
 }

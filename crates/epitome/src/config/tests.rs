@@ -9,14 +9,15 @@ use proptest::sample::subsequence;
 
 use super::check::Schema;
 use super::*;
-use crate::{Compressor, Window};
+use crate::{Compressor, WindowSetting};
 
 /// Sources with the user's file, the project's and one variable a line.
-fn sources(user: &str, project: &str, variables: &[(&str, &str)]) -> Sources {
+fn sources(user: &str, project: &str, variables: &[(&str, &str)]) -> ConfigSources {
     let files = [("user.toml", user), ("epitome.toml", project)];
     let files = files.into_iter().filter(|(_, text)| !text.is_empty());
-    let sources =
-        files.fold(Sources::default(), |sources, (name, text)| sources.text(Path::new(name), text));
+    let sources = files.fold(ConfigSources::default(), |sources, (name, text)| {
+        sources.text(Path::new(name), text)
+    });
     variables.iter().fold(sources, |sources, (name, value)| sources.variable(name, value))
 }
 
@@ -76,8 +77,8 @@ fn flags_win_over_everything_for_whichever_profile_is_asked_for() {
     check(&config, "team", "default_profile", "\"team\"", "--profile");
     check(&config, "team", "limit", "5000", "--limit");
     assert_eq!(config.store(), Some(Path::new("b.db")));
-    assert_eq!(config.chosen().unwrap().window(), Window::Limit(5000));
-    assert_eq!(config.profile("default").unwrap().window(), Window::Limit(5000));
+    assert_eq!(config.profile_in_use().unwrap().window(), WindowSetting::Limit(5000));
+    assert_eq!(config.profile("default").unwrap().window(), WindowSetting::Limit(5000));
     assert!(config.values("team").unwrap().iter().all(|value| value.key != "size"));
 }
 
@@ -107,25 +108,25 @@ fn a_window_is_stated_once() {
         let profile = load(user, project, &[]).profile("team").unwrap();
         assert_eq!(profile.window(), window, "{user} {project}");
     };
-    check("", "[profile.team]", Window::Guessed);
-    check("[profile.team]\nsize = 1", "[profile.team]\nlimit = 2", Window::Limit(2));
-    check("[profile.team]\nlimit = 1", "[profile.team]\nsize = 2", Window::Size(2));
-    check("[profile.team]\nlimit = 1", "[profile.default]\nsize = 2", Window::Limit(1));
+    check("", "[profile.team]", WindowSetting::Guessed);
+    check("[profile.team]\nsize = 1", "[profile.team]\nlimit = 2", WindowSetting::Limit(2));
+    check("[profile.team]\nlimit = 1", "[profile.team]\nsize = 2", WindowSetting::Size(2));
+    check("[profile.team]\nlimit = 1", "[profile.default]\nsize = 2", WindowSetting::Limit(1));
 }
 
 #[test]
 fn the_window_and_the_model_of_a_profile_are_used_unless_the_host_says_otherwise() {
     let message = format!(r#"[{{"role":"user","content":"{}"}}]"#, "word ".repeat(90));
     let profile = load("", "[profile.team]\nlimit = 50", &[]).profile("team").unwrap();
-    let compress = |builder: crate::Builder| {
-        let compressor = builder.format(Format::OpenAi).build();
+    let compress = |builder: crate::CompressorBuilder| {
+        let compressor = builder.input_format(Format::OpenAi).build();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(compressor.compress(message.as_bytes()))
     };
     let builder = Compressor::builder().profile(profile);
     assert!(compress(builder).is_err(), "90 words do not fit into 50 tokens");
     let profile = load("", "[profile.team]\nlimit = 50", &[]).profile("team").unwrap();
-    let builder = Compressor::builder().profile(profile).window(Window::Limit(500));
+    let builder = Compressor::builder().profile(profile).window(WindowSetting::Limit(500));
     assert_eq!(compress(builder).unwrap().report.limit, Some(500));
     let profile = load("", "[profile.team]\nmodel = \"gpt-4\"", &[]).profile("team").unwrap();
     let report = compress(Compressor::builder().profile(profile)).unwrap().report;
@@ -139,7 +140,7 @@ fn the_window_and_the_model_of_a_profile_are_used_unless_the_host_says_otherwise
 #[test]
 fn paths_start_from_the_file_that_names_them() {
     let check = |text: &str, path: &str| {
-        let mut sources = Sources::default().text(Path::new("/team/epitome.toml"), text);
+        let mut sources = ConfigSources::default().text(Path::new("/team/epitome.toml"), text);
         sources.home = Some("/srv/ada".into());
         let config = Config::load(sources).unwrap();
         assert_eq!(config.store().or(config.prices()), Some(Path::new(path)), "{text}");
@@ -196,10 +197,11 @@ fn variables_of_others_are_left_alone_and_told() {
 fn what_is_built_in_needs_no_files() {
     let config = load("", "", &[]);
     assert_eq!((config.store(), config.chosen_name()), (None, "default"));
-    assert_eq!(config.chosen().unwrap(), Profile::default());
+    assert_eq!(config.profile_in_use().unwrap(), Profile::default());
     check(&config, "default", "durability", "\"normal\"", "built-in");
     let home = |name: &str, value: &str| (name.into(), value.into());
-    let sources = Sources::of_user([home("HOME", "/none"), home("XDG_CONFIG_HOME", "relative")]);
+    let sources =
+        ConfigSources::from_env([home("HOME", "/none"), home("XDG_CONFIG_HOME", "relative")]);
     let config = Config::load(sources.unwrap()).unwrap();
     assert_eq!(config.store(), Some(Path::new("/none/.local/share/epitome/epitome.db")));
     assert!(config.is_usual_store());
@@ -310,8 +312,8 @@ fn what_a_profile_inherits_from_must_be_there_and_lead_to_an_end() {
 
 #[test]
 fn a_profile_that_is_chosen_must_be_there() {
-    let check = |sources: Sources, expected: &str| {
-        let error = Config::load(sources).unwrap().chosen().unwrap_err();
+    let check = |sources: ConfigSources, expected: &str| {
+        let error = Config::load(sources).unwrap().profile_in_use().unwrap_err();
         assert_eq!(error.to_string(), expected);
     };
     let file = "default_profile = \"taem\"\n[profile.team]";
@@ -356,10 +358,10 @@ fn mistakes_in_variables_name_the_variable() {
 
 #[test]
 fn a_file_that_is_named_must_be_there() {
-    let error = Sources::default().file(Path::new("/none/epitome.toml")).unwrap_err();
+    let error = ConfigSources::default().file(Path::new("/none/epitome.toml")).unwrap_err();
     let expected = "/none/epitome.toml: no such file; `--config` names an epitome.toml";
     assert_eq!(error.to_string(), expected);
-    let folder = Sources::default().file(Path::new("/")).unwrap_err();
+    let folder = ConfigSources::default().file(Path::new("/")).unwrap_err();
     assert_eq!(folder.to_string(), "/: is a folder; expected an epitome.toml");
 }
 
@@ -458,7 +460,7 @@ proptest! {
         for (profile, layer, key, value) in all {
             said.insert((profile, layer, key), value);
         }
-        let mut sources = Sources::default();
+        let mut sources = ConfigSources::default();
         for ((profile, layer, key), value) in &said {
             let (profile, key) = (PROFILES[*profile], FREE[*key]);
             match layer {
@@ -483,7 +485,7 @@ proptest! {
             let chain = way.iter().map(place).chain([0]);
             let mut spots = chain.flat_map(|profile| [2, 1, 0].map(|layer| (profile, layer, at)));
             let name = format!("options.default.{key}");
-            let of = |values: &[Effective]| {
+            let of = |values: &[EffectiveValue]| {
                 values.iter().find(|value| value.key == name).unwrap().value.as_f64().unwrap()
             };
             let expected = spots.find_map(|spot| said.get(&spot));

@@ -6,17 +6,17 @@
 use std::sync::Arc;
 
 use epitome_count::for_model;
-use epitome_kernel::Counter;
+use epitome_kernel::TokenCounter;
 use figment::Figment;
 use figment::value::Value;
 use serde_json::Value as Json;
 
 use super::check::Schema;
 use super::layer::BUILT_IN;
-use super::{Config, ConfigError, Effective, plugins, store};
+use super::{Config, ConfigError, EffectiveValue, plugins, store};
 use crate::compressor::BUDGET_VOCABULARY;
-use crate::policies::{DEFAULT, Loaded, PolicyRef};
-use crate::rack::Origin;
+use crate::extensions::ExtensionOrigin;
+use crate::policies::{DEFAULT, LoadedPolicies, PolicyRef};
 
 /// The key of a profile that stands for something else at the top.
 const POLICIES: &str = "policies";
@@ -31,12 +31,12 @@ impl Config {
     /// # Errors
     ///
     /// As [`Config::profile`], and when a policy cannot be loaded.
-    pub fn values(&self, name: &str) -> Result<Vec<Effective>, ConfigError> {
+    pub fn values(&self, name: &str) -> Result<Vec<EffectiveValue>, ConfigError> {
         let profile = self.profile(name)?;
         let (schema, figment) = (Schema::new(), self.figment(name)?);
         let of = |figment: &Figment, key: &str| {
             let value = serde_json::to_value(figment.find_value(key).ok()?).ok()?;
-            Some(Effective { key: key.to_owned(), value, source: self.source(figment, key)? })
+            Some(EffectiveValue { key: key.to_owned(), value, source: self.source(figment, key)? })
         };
         let mut values = Vec::new();
         for key in schema.leaves(&[]) {
@@ -51,15 +51,15 @@ impl Config {
         for key in schema.leaves(&["profile", name]).iter().filter(|key| *key != store::KEY) {
             let value = of(&figment, key);
             values.extend(value.map(|value| match key.as_str() {
-                POLICIES => Effective { key: format!("profile.{POLICIES}"), ..value },
+                POLICIES => EffectiveValue { key: format!("profile.{POLICIES}"), ..value },
                 _ => value,
             }));
         }
         values.extend(self.named_values(&figment, plugins::TOOLS));
-        let counter: Arc<dyn Counter> = Arc::new(for_model(BUDGET_VOCABULARY));
+        let counter: Arc<dyn TokenCounter> = Arc::new(for_model(BUDGET_VOCABULARY));
         let loaded = match profile.permitted() {
             Ok(()) => profile.load(&counter)?,
-            Err(_) => Loaded::default(),
+            Err(_) => LoadedPolicies::default(),
         };
         for policy in profile.policies().into_iter().filter(|policy| policy.name() != DEFAULT) {
             match loaded.declared(policy.name()) {
@@ -77,21 +77,21 @@ impl Config {
                 let key = format!("options.{}.{option}", plugin.name());
                 let source = match plugin.said_at(&option) {
                     Some(place) => place.to_owned(),
-                    None if plugin.origin() == Origin::Shipped => BUILT_IN.to_owned(),
+                    None if plugin.origin() == ExtensionOrigin::Shipped => BUILT_IN.to_owned(),
                     None => plugin.place(),
                 };
-                Effective { key, value, source }
+                EffectiveValue { key, value, source }
             }));
         }
         Ok(values)
     }
 
     /// The values of a table whose keys are anybody's names.
-    fn named_values(&self, figment: &Figment, table: &str) -> Vec<Effective> {
+    fn named_values(&self, figment: &Figment, table: &str) -> Vec<EffectiveValue> {
         let says = figment.find_value(table).ok().and_then(Value::into_dict).unwrap_or_default();
         let value = |(name, value): (String, Value)| {
             let source = self.source_of(figment, &[table, &name])?;
-            Some(Effective {
+            Some(EffectiveValue {
                 key: format!("{table}.{name}"),
                 value: serde_json::to_value(value).ok()?,
                 source,
@@ -102,12 +102,12 @@ impl Config {
 }
 
 /// An option of a policy as it is set, or with the value that the policy gives it.
-fn in_force(policy: &PolicyRef, name: &str, default: &Json) -> Effective {
+fn in_force(policy: &PolicyRef, name: &str, default: &Json) -> EffectiveValue {
     let value = policy.options().get(name).unwrap_or(default).clone();
     let source = match policy.said_at(name) {
         Some(place) => place.to_owned(),
-        None if policy.origin() == Origin::Shipped => BUILT_IN.to_owned(),
+        None if policy.origin() == ExtensionOrigin::Shipped => BUILT_IN.to_owned(),
         None => policy.place(),
     };
-    Effective { key: format!("options.{}.{name}", policy.name()), value, source }
+    EffectiveValue { key: format!("options.{}.{name}", policy.name()), value, source }
 }

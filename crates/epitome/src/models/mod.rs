@@ -11,16 +11,17 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use epitome_kernel::Model;
+use epitome_kernel::LanguageModel;
 use epitome_model::{
-    Client, Endpoint, EndpointError, ModelCalls, ModelSpec, OwnCalls, SpecError, Transport,
+    EndpointError, ModelCalls, ModelClient, ModelEndpoint, ModelSpec, OwnCalls, SpecError,
+    Transport,
 };
-use epitome_types::Usage;
+use epitome_types::TokenUsage;
 
 use crate::profile::Profile;
 pub use price::{Price, PriceError, Prices, Quote};
-pub(crate) use table::Listed;
-pub use table::{ModelTable, ModelTableError, NotListed};
+pub(crate) use table::KnownModel;
+pub use table::{ModelTable, ModelTableError, UnknownModel};
 pub use unaided::{OwnCompaction, UnaidedClient, UnaidedPrompt};
 
 /// The one who needs no model, and the model that a conversation is with, as they are named.
@@ -29,7 +30,7 @@ const TALKING: &str = "talking";
 
 /// Who writes summaries.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scribe {
+pub enum SummarizerSpec {
     /// The extractor, which asks no model and cannot fail.
     Extractive,
     /// The model that the conversation is with, where the host is the one who talks with it
@@ -39,7 +40,7 @@ pub enum Scribe {
     Model(ModelSpec),
 }
 
-impl FromStr for Scribe {
+impl FromStr for SummarizerSpec {
     type Err = SpecError;
 
     fn from_str(name: &str) -> Result<Self, SpecError> {
@@ -51,7 +52,7 @@ impl FromStr for Scribe {
     }
 }
 
-impl fmt::Display for Scribe {
+impl fmt::Display for SummarizerSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Extractive => f.write_str(EXTRACTIVE),
@@ -64,9 +65,9 @@ impl fmt::Display for Scribe {
 /// Models that are ready to be asked, in their order.
 #[derive(Clone, Default)]
 pub(crate) struct Models {
-    pub(crate) all: Vec<Arc<dyn Model>>,
+    pub(crate) all: Vec<Arc<dyn LanguageModel>>,
     /// The one among them that the conversation is with.
-    talking: Option<Arc<dyn Model>>,
+    talking: Option<Arc<dyn LanguageModel>>,
     /// What they were asked for.
     calls: Arc<OwnCalls>,
 }
@@ -74,9 +75,9 @@ pub(crate) struct Models {
 impl Models {
     /// Has this model in the place of the one that the conversation was with; gives whether that
     /// was one of them.
-    pub(crate) fn talk_with(&mut self, client: &Client) -> bool {
+    pub(crate) fn talk_with(&mut self, client: &ModelClient) -> bool {
         let Some(before) = &self.talking else { return false };
-        let now: Arc<dyn Model> = Arc::new(client.clone());
+        let now: Arc<dyn LanguageModel> = Arc::new(client.clone());
         let its = self.all.iter_mut().filter(|one| Arc::ptr_eq(one, before));
         let replaced = its.map(|one| *one = now.clone()).count();
         self.talking = Some(now);
@@ -84,15 +85,15 @@ impl Models {
     }
 }
 
-impl From<Vec<Arc<dyn Model>>> for Models {
-    fn from(all: Vec<Arc<dyn Model>>) -> Self {
+impl From<Vec<Arc<dyn LanguageModel>>> for Models {
+    fn from(all: Vec<Arc<dyn LanguageModel>>) -> Self {
         Self { all, ..Self::default() }
     }
 }
 
 impl PartialEq for Models {
     fn eq(&self, other: &Self) -> bool {
-        let same = |(one, other): (&Arc<dyn Model>, _)| Arc::ptr_eq(one, other);
+        let same = |(one, other): (&Arc<dyn LanguageModel>, _)| Arc::ptr_eq(one, other);
         self.all.len() == other.all.len() && self.all.iter().zip(&other.all).all(same)
     }
 }
@@ -113,7 +114,7 @@ impl fmt::Debug for Models {
 
 impl Profile {
     /// Who writes its summaries, in the order in which they are asked.
-    pub fn scribes(&self) -> &[Scribe] {
+    pub fn summarizers(&self) -> &[SummarizerSpec] {
         &self.scribes
     }
 
@@ -153,23 +154,23 @@ impl Profile {
     /// As [`Profile::connected`].
     pub fn connected_with(
         mut self,
-        talking: Option<&Client>,
+        talking: Option<&ModelClient>,
         transport: Arc<dyn Transport>,
         var: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, EndpointError> {
         let calls = Arc::new(OwnCalls::default());
-        let ready = |client: Client| -> Arc<dyn Model> {
+        let ready = |client: ModelClient| -> Arc<dyn LanguageModel> {
             Arc::new(client.signatures(self.signatures.clone()).counted(calls.clone()))
         };
         let talking = talking.cloned().map(ready);
         let mut all = Vec::new();
         for scribe in &self.scribes {
             match scribe {
-                Scribe::Extractive => {}
-                Scribe::Talking => all.extend(talking.clone()),
-                Scribe::Model(spec) => {
-                    let endpoint = Endpoint::of(spec.clone(), &var)?;
-                    all.push(ready(Client::new(endpoint, transport.clone())));
+                SummarizerSpec::Extractive => {}
+                SummarizerSpec::Talking => all.extend(talking.clone()),
+                SummarizerSpec::Model(spec) => {
+                    let endpoint = ModelEndpoint::of(spec.clone(), &var)?;
+                    all.push(ready(ModelClient::new(endpoint, transport.clone())));
                 }
             }
         }
@@ -178,7 +179,7 @@ impl Profile {
     }
 
     /// The models that are ready to be asked; none before [`Profile::connected`].
-    pub fn models(&self) -> &[Arc<dyn Model>] {
+    pub fn models(&self) -> &[Arc<dyn LanguageModel>] {
         &self.models.all
     }
 
@@ -207,7 +208,7 @@ impl Profile {
             return (0.0, Some(0.0));
         }
         let (cache, model) = (self.cache_prices(Some(model), false), Some(model.as_str()));
-        let Usage { input, cache_read, cache_written, output } = sum.usage;
+        let TokenUsage { input, cache_read, cache_written, output } = sum.usage;
         let units = input as f64
             + cache_read as f64 * cache.read
             + cache_written as f64 * cache.write
@@ -219,6 +220,6 @@ impl Profile {
 
     /// Whether it names a model by itself.
     pub fn names_models(&self) -> bool {
-        self.scribes.iter().any(|scribe| matches!(scribe, Scribe::Model(_)))
+        self.scribes.iter().any(|scribe| matches!(scribe, SummarizerSpec::Model(_)))
     }
 }

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use epitome_kernel::nearest;
-use epitome_model::Api;
+use epitome_model::ModelApi;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use crate::target::Window;
+use crate::limits::WindowSetting;
 
 const SHIPPED: &str = include_str!("models.toml");
 
@@ -23,29 +23,29 @@ const ENDS: [char; 5] = ['-', ':', '@', '_', '['];
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelTable {
     /// The entries, the user's own first.
-    models: Arc<[Listed]>,
+    models: Arc<[KnownModel]>,
     /// The sizes of all models of an API.
-    sizes: BTreeMap<String, Sizes>,
+    sizes: BTreeMap<String, ContextSizes>,
     /// What models do with what they thought, the user's own entries first.
     reasoning: Arc<[Reasoned]>,
 }
 
 /// What a chosen context size leaves to the prompt, in tokens.
-type Sizes = BTreeMap<u64, u64>;
+type ContextSizes = BTreeMap<u64, u64>;
 
 /// What is known of a model.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Listed {
+pub(crate) struct KnownModel {
     name: String,
     /// The API whose server makes room for what it is told.
     #[serde(default, deserialize_with = "api")]
-    api: Option<Api>,
+    api: Option<ModelApi>,
     /// The largest prompt, in tokens.
     #[serde(deserialize_with = "tokens")]
     pub(crate) window: u64,
     #[serde(default, deserialize_with = "sizes")]
-    sizes: Sizes,
+    sizes: ContextSizes,
     /// Its parameters, in billions, where its name does not tell.
     #[serde(default, deserialize_with = "parameters")]
     pub(crate) billions: Option<f64>,
@@ -73,7 +73,7 @@ pub struct ModelTableError {
 /// A window that was asked for by name is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum NotListed {
+pub enum UnknownModel {
     /// No model has this name.
     #[error("the model table has no `{name}`; {}", which(nearest.as_deref(), known))]
     Model {
@@ -117,7 +117,7 @@ impl ModelTable {
     ///
     /// When a key is missing, unknown or of the wrong type, or a figure is none.
     pub fn extended(&self, text: &str) -> Result<Self, ModelTableError> {
-        let own = Table::parse(text)?;
+        let own = ModelTableToml::parse(text)?;
         let mut sizes = self.sizes.clone();
         sizes.extend(own.sizes.into_iter().map(|(api, of)| (api, of.0)));
         Ok(Self {
@@ -128,7 +128,7 @@ impl ModelTable {
     }
 
     /// The entry of a model: the longest beginning of its name; of two the same, the user's own.
-    pub(crate) fn of(&self, model: &str) -> Option<&Listed> {
+    pub(crate) fn of(&self, model: &str) -> Option<&KnownModel> {
         let model = model.to_ascii_lowercase();
         let ends = model.match_indices(['/', '.', ':']).map(|(at, _)| at + 1);
         std::iter::once(0).chain(ends).find_map(|start| {
@@ -153,14 +153,14 @@ impl ModelTable {
     ///
     /// # Errors
     ///
-    /// [`NotListed::Model`].
-    fn named(&self, name: &str) -> Result<&Listed, NotListed> {
+    /// [`UnknownModel::Model`].
+    fn named(&self, name: &str) -> Result<&KnownModel, UnknownModel> {
         self.of(name).ok_or_else(|| {
             let known: std::collections::BTreeSet<_> =
                 self.models.iter().map(|entry| entry.name.clone()).collect();
             let nearest = nearest(&name.to_ascii_lowercase(), known.iter().map(String::as_str));
             let (name, nearest) = (name.to_owned(), nearest.map(str::to_owned));
-            NotListed::Model { name, nearest, known: known.into_iter().collect() }
+            UnknownModel::Model { name, nearest, known: known.into_iter().collect() }
         })
     }
 
@@ -168,13 +168,13 @@ impl ModelTable {
     ///
     /// # Errors
     ///
-    /// [`NotListed`] for a model that is not in the table, and for a size that it has not.
-    pub fn window(&self, name: &str, size: Option<u64>) -> Result<Window, NotListed> {
+    /// [`UnknownModel`] for a model that is not in the table, and for a size that it has not.
+    pub fn window(&self, name: &str, size: Option<u64>) -> Result<WindowSetting, UnknownModel> {
         let entry = self.named(name)?;
         match size {
-            Some(size) => self.offers(entry, size, name).map(|()| Window::Size(size)),
-            None if entry.is_fixed() => Ok(Window::Limit(entry.window)),
-            None => Ok(Window::Size(entry.window)),
+            Some(size) => self.offers(entry, size, name).map(|()| WindowSetting::Size(size)),
+            None if entry.is_fixed() => Ok(WindowSetting::Limit(entry.window)),
+            None => Ok(WindowSetting::Size(entry.window)),
         }
     }
 
@@ -186,7 +186,7 @@ impl ModelTable {
 
     /// Whether a model has a context size: one that is not listed, where any are, or that exceeds
     /// the window it has not.
-    fn offers(&self, entry: &Listed, size: u64, name: &str) -> Result<(), NotListed> {
+    fn offers(&self, entry: &KnownModel, size: u64, name: &str) -> Result<(), UnknownModel> {
         let offered = self.offered(entry);
         let mut known: Vec<_> =
             offered.keys().copied().filter(|size| *size <= entry.window).collect();
@@ -202,11 +202,11 @@ impl ModelTable {
         }
         let nearest = known.iter().copied().min_by_key(|known| known.abs_diff(size));
         let nearest = nearest.unwrap_or(entry.window);
-        Err(NotListed::Size { name: name.to_owned(), size, nearest, known })
+        Err(UnknownModel::Size { name: name.to_owned(), size, nearest, known })
     }
 
-    fn offered<'t>(&'t self, entry: &'t Listed) -> &'t Sizes {
-        static NONE: Sizes = Sizes::new();
+    fn offered<'t>(&'t self, entry: &'t KnownModel) -> &'t ContextSizes {
+        static NONE: ContextSizes = ContextSizes::new();
         let shared = || entry.api.and_then(|api| self.sizes.get(api.name()));
         match entry.sizes.is_empty() {
             true => shared().unwrap_or(&NONE),
@@ -225,7 +225,7 @@ impl Reasoned {
     }
 }
 
-impl Listed {
+impl KnownModel {
     /// Whether a model's name begins like this entry's.
     fn begins(&self, model: &str) -> bool {
         let rest = model.strip_prefix(&*self.name);
@@ -263,20 +263,20 @@ impl Default for ModelTable {
 /// A model table, as TOML spells it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct ModelTableToml {
     #[serde(default)]
-    sizes: BTreeMap<String, Shared>,
+    sizes: BTreeMap<String, ApiSizes>,
     #[serde(default)]
-    model: Vec<Listed>,
+    model: Vec<KnownModel>,
     #[serde(default)]
     reasoning: Vec<Reasoned>,
 }
 
 /// The sizes of an API's models.
 #[derive(Debug, Deserialize)]
-struct Shared(#[serde(deserialize_with = "sizes")] Sizes);
+struct ApiSizes(#[serde(deserialize_with = "sizes")] ContextSizes);
 
-impl Table {
+impl ModelTableToml {
     fn parse(text: &str) -> Result<Self, ModelTableError> {
         let mut table: Self = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
@@ -288,9 +288,9 @@ impl Table {
     }
 }
 
-fn api<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Api>, D::Error> {
+fn api<'de, D: Deserializer<'de>>(value: D) -> Result<Option<ModelApi>, D::Error> {
     match &*String::deserialize(value)? {
-        "ollama" => Ok(Some(Api::Ollama)),
+        "ollama" => Ok(Some(ModelApi::Ollama)),
         other => Err(D::Error::custom(format!(
             "`{other}` is no API whose server is told how much room to make; there is `ollama`"
         ))),
@@ -304,7 +304,7 @@ fn tokens<'de, D: Deserializer<'de>>(value: D) -> Result<u64, D::Error> {
     }
 }
 
-fn sizes<'de, D: Deserializer<'de>>(value: D) -> Result<Sizes, D::Error> {
+fn sizes<'de, D: Deserializer<'de>>(value: D) -> Result<ContextSizes, D::Error> {
     let said = BTreeMap::<String, u64>::deserialize(value)?;
     let pair = |(size, left): (String, u64)| match size.parse::<u64>() {
         Ok(size) if left == 0 || left > size => Err(D::Error::custom(format!(
@@ -392,9 +392,9 @@ mod tests {
         assert_eq!(table.left_of(8000, "llama3.2:3b"), None);
         assert_eq!(table.left_of(8192, "tinyllama"), None);
         assert_eq!(table.left_of(4096, "gpt-4o"), None);
-        assert_eq!(table.window("llama3.2", Some(4096)), Ok(Window::Size(4096)));
-        assert_eq!(table.window("tinyllama", Some(2048)), Ok(Window::Size(2048)));
-        assert_eq!(table.window("gpt-4o", Some(50_000)), Ok(Window::Size(50_000)));
+        assert_eq!(table.window("llama3.2", Some(4096)), Ok(WindowSetting::Size(4096)));
+        assert_eq!(table.window("tinyllama", Some(2048)), Ok(WindowSetting::Size(2048)));
+        assert_eq!(table.window("gpt-4o", Some(50_000)), Ok(WindowSetting::Size(50_000)));
     }
 
     #[test]

@@ -5,15 +5,16 @@
 //! the chain of a profile as `plugin:NAME`.
 
 use epitome_kernel::{
-    Answer, HOOKS, Halt, Job, ModelAsk, Opinion, Policy, PolicyError, Rest, nearest,
+    Answer, HOOKS, HookInterrupt, HookResult, Job, ModelQuestion, NextPolicies, Policy,
+    PolicyError, nearest,
 };
 use epitome_plugin::check;
-use epitome_types::hook::{Shape, TableShape};
+use epitome_types::hook::{TableShape, ValueShape};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::PREFIX;
-use super::load::Running;
+use super::load::LoadedPlugin;
 
 /// What stands before the name of a field that is near.
 const MEANT: &str = "did you mean";
@@ -24,7 +25,7 @@ const ASK: &str = "ask";
 /// A question for a model, as an answer states it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Ask {
+struct PluginQuestion {
     id: String,
     system: Option<String>,
     user: String,
@@ -36,18 +37,18 @@ pub(crate) struct Hooked {
     /// `plugin:NAME`.
     name: String,
     hooks: Vec<String>,
-    running: Running,
+    running: LoadedPlugin,
 }
 
 impl Hooked {
     /// The policy of a plugin.
-    pub(crate) fn new(running: Running) -> Self {
+    pub(crate) fn new(running: LoadedPlugin) -> Self {
         let hooks = running.plugin.about().hooks.into_iter().map(Into::into).collect();
         Self { name: format!("{PREFIX}{}", running.name), hooks, running }
     }
 
-    fn failed(&self, hook: &'static str, what: String) -> Halt {
-        Halt::Error(PolicyError { policy: self.name.clone(), hook, what })
+    fn failed(&self, hook: &'static str, what: String) -> HookInterrupt {
+        HookInterrupt::Error(PolicyError { policy: self.name.clone(), hook, what })
     }
 }
 
@@ -56,13 +57,13 @@ impl Policy for Hooked {
         &self.name
     }
 
-    fn answer(&self, job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
+    fn answer(&self, job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
         let hook = job.hook();
         if !self.hooks.iter().any(|name| name == hook) {
             return Ok(None);
         }
         let asked = said(job).map_err(|error| self.failed(hook, error.to_string()))?;
-        let Running { plugin, options, .. } = &self.running;
+        let LoadedPlugin { plugin, options, .. } = &self.running;
         let answer = check::hook(&**plugin, hook, &asked, options);
         let answer = answer.map_err(|failed| {
             // A program's failure says which call it was.
@@ -72,14 +73,16 @@ impl Policy for Hooked {
         })?;
         let Some(answer) = answer else { return Ok(None) };
         if let Some(ask) = answer.get(ASK) {
-            return Err(match Ask::deserialize(ask) {
-                Ok(Ask { id, system, user, max_tokens }) => Halt::Ask(Box::new(ModelAsk {
-                    id,
-                    system,
-                    user,
-                    max_tokens,
-                    ..ModelAsk::default()
-                })),
+            return Err(match PluginQuestion::deserialize(ask) {
+                Ok(PluginQuestion { id, system, user, max_tokens }) => {
+                    HookInterrupt::Ask(Box::new(ModelQuestion {
+                        id,
+                        system,
+                        user,
+                        max_tokens,
+                        ..ModelQuestion::default()
+                    }))
+                }
                 Err(error) => self.failed(hook, format!("`{ASK}`: {error}")),
             });
         }
@@ -92,28 +95,28 @@ impl Policy for Hooked {
 }
 
 /// What a hook may answer.
-fn answer_of(hook: &str) -> Option<Shape> {
+fn answer_of(hook: &str) -> Option<ValueShape> {
     HOOKS.iter().find(|known| known.name == hook).map(|hook| hook.answer)
 }
 
 /// The first field of an answer that there is not.
-fn strange(value: &Json, shape: &Shape) -> Option<String> {
+fn strange(value: &Json, shape: &ValueShape) -> Option<String> {
     match (shape, value) {
-        (Shape::Optional(inner), value) => strange(value, inner),
-        (Shape::List(inner), Json::Array(items)) => {
+        (ValueShape::Optional(inner), value) => strange(value, inner),
+        (ValueShape::List(inner), Json::Array(items)) => {
             items.iter().find_map(|item| strange(item, inner))
         }
-        (Shape::Map(inner), Json::Object(items)) => {
+        (ValueShape::Map(inner), Json::Object(items)) => {
             items.values().find_map(|item| strange(item, inner))
         }
-        (Shape::Table(table), Json::Object(said)) => said.iter().find_map(|(name, value)| {
+        (ValueShape::Table(table), Json::Object(said)) => said.iter().find_map(|(name, value)| {
             match table.all_fields().find(|field| field.name == name) {
                 Some(field) => strange(value, &field.shape),
                 None => Some(no_field(name, table)),
             }
         }),
-        (Shape::Either(shapes), Json::Object(_)) => {
-            let tables = shapes.iter().filter(|shape| matches!(shape, Shape::Table(_)));
+        (ValueShape::Either(shapes), Json::Object(_)) => {
+            let tables = shapes.iter().filter(|shape| matches!(shape, ValueShape::Table(_)));
             let strange: Option<Vec<_>> = tables.map(|table| strange(value, table)).collect();
             strange?.into_iter().max_by_key(|what| what.contains(MEANT))
         }

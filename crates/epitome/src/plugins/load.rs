@@ -8,19 +8,19 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use epitome_lua::Trust;
+use epitome_lua::TrustStore;
 use epitome_plugin::Plugin;
 #[cfg(feature = "plugins")]
-use epitome_plugin::host::Process;
+use epitome_plugin::host::PluginProcess;
 use serde_json::Value as Json;
 
 use super::pattern::{means, precision};
-use super::placed::{MadeOf, Placed};
+use super::placed::{FoundPlugin, MadeOf};
 use super::reference::PluginRef;
 use super::shipped;
-use crate::problem::Problem;
-use crate::rack::Origin;
-use crate::trusted::Refusal;
+use crate::extensions::ExtensionOrigin;
+use crate::problem::ConfigProblem;
+use crate::trust::Refusal;
 
 /// The plugins of a profile.
 #[derive(Clone, Default)]
@@ -33,21 +33,21 @@ pub(crate) struct Plugins {
     pub(crate) tools: BTreeMap<String, Vec<String>>,
     /// The variables of the environment that the user lets a plugin have.
     grants: BTreeMap<String, Vec<String>>,
-    trust: Option<Trust>,
+    trust: Option<TrustStore>,
     /// What clones of a profile share: what was asked for.
-    kept: Arc<Mutex<BTreeMap<String, Running>>>,
+    kept: Arc<Mutex<BTreeMap<String, LoadedPlugin>>>,
 }
 
 /// A plugin that can be asked.
 #[derive(Clone)]
-pub(crate) struct Running {
+pub(crate) struct LoadedPlugin {
     pub(crate) name: String,
     pub(crate) plugin: Arc<dyn Plugin>,
     /// The value of every option.
     pub(crate) options: Arc<Json>,
 }
 
-impl Running {
+impl LoadedPlugin {
     /// One that the host handed over; nobody sets options for it.
     pub(crate) fn of_host(plugin: Arc<dyn Plugin>) -> Self {
         let name = plugin.about().name.into_owned();
@@ -57,7 +57,7 @@ impl Running {
 
 impl Plugins {
     /// Plugins that are still to be named; `grants` are the variables that each may have.
-    pub(crate) fn new(trust: Option<Trust>, grants: BTreeMap<String, Vec<String>>) -> Self {
+    pub(crate) fn new(trust: Option<TrustStore>, grants: BTreeMap<String, Vec<String>>) -> Self {
         Self { trust, grants, ..Self::default() }
     }
 
@@ -67,7 +67,7 @@ impl Plugins {
     }
 
     /// Why one may not run, with the remedy.
-    pub(crate) fn refusal(&self, plugin: &PluginRef) -> Option<Problem> {
+    pub(crate) fn refusal(&self, plugin: &PluginRef) -> Option<ConfigProblem> {
         plugin.refusal(self.trust.as_ref()).map(Refusal::problem)
     }
 
@@ -76,7 +76,7 @@ impl Plugins {
     /// # Errors
     ///
     /// The first that may not, with the remedy.
-    pub(crate) fn permitted(&self) -> Result<(), Problem> {
+    pub(crate) fn permitted(&self) -> Result<(), ConfigProblem> {
         self.named.iter().find_map(|plugin| self.refusal(plugin)).map_or(Ok(()), Err)
     }
 
@@ -91,7 +91,7 @@ impl Plugins {
     }
 
     /// One that can be asked; `None` where the profile does not name it or it may not run.
-    pub(crate) fn running(&self, name: &str) -> Option<Running> {
+    pub(crate) fn running(&self, name: &str) -> Option<LoadedPlugin> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept.get(name) {
             return Some(known.clone());
@@ -100,7 +100,7 @@ impl Plugins {
         if self.refusal(plugin).is_some() {
             return None;
         }
-        let running = Running {
+        let running = LoadedPlugin {
             name: name.to_owned(),
             plugin: plugin.code().or_else(|| self.program(plugin))?,
             options: Arc::new(Json::Object(plugin.options())),
@@ -113,7 +113,7 @@ impl Plugins {
     #[cfg(feature = "plugins")]
     fn program(&self, plugin: &PluginRef) -> Option<Arc<dyn Plugin>> {
         let granted = self.grants.get(plugin.name()).map(Vec::as_slice).unwrap_or_default();
-        Some(Arc::new(Process::new(plugin.about(), plugin.launch(granted)?)))
+        Some(Arc::new(PluginProcess::new(plugin.about(), plugin.launch(granted)?)))
     }
 
     /// Programs are not started here; a profile that names one is refused.
@@ -126,7 +126,8 @@ impl Plugins {
     pub(crate) fn shipped(digests: Vec<String>) -> Self {
         let found = |name: &String| {
             let (name, made_of) = (name.clone(), MadeOf::Code(shipped::plugin(name)?));
-            let placed = Placed { name, origin: Origin::Shipped, made_of, foreign: None };
+            let placed =
+                FoundPlugin { name, origin: ExtensionOrigin::Shipped, made_of, foreign: None };
             Some(PluginRef::unset(placed))
         };
         let named: Vec<_> = digests.iter().filter_map(found).collect();

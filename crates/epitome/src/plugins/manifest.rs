@@ -44,7 +44,7 @@ pub(crate) struct Manifest {
     pub(crate) env: Vec<String>,
     /// What a profile may set for it, in `[profile.X.options.PLUGIN]`.
     #[serde(default)]
-    pub(crate) options: BTreeMap<String, Declared>,
+    pub(crate) options: BTreeMap<String, ManifestOption>,
 }
 
 /// What a plugin provides beside hooks.
@@ -60,7 +60,7 @@ pub(crate) enum Provided {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Declared {
+pub(crate) struct ManifestOption {
     /// What holds where nobody sets it; another value is of the same type.
     #[serde(default)]
     pub(crate) default: Json,
@@ -77,7 +77,7 @@ impl Manifest {
     /// Its options, as those of policies are declared.
     pub(crate) fn declared(&self) -> Vec<OptionShape> {
         let shape =
-            |(name, option): (&String, &Declared)| shape(name, &option.default, &option.doc);
+            |(name, option): (&String, &ManifestOption)| shape(name, &option.default, &option.doc);
         self.options.iter().map(shape).collect()
     }
 }

@@ -8,7 +8,9 @@
 //! profile asks. A plugin that fails is passed over, and that is told. Called by the configuration,
 //! by profiles and by sessions.
 
-mod desk;
+mod digest_runner;
+#[cfg(feature = "config")]
+mod folders;
 mod hooks;
 #[cfg(feature = "plugins")]
 mod launch;
@@ -17,19 +19,17 @@ mod manifest;
 mod pattern;
 mod placed;
 mod reference;
-#[cfg(feature = "config")]
-mod shelf;
 mod shipped;
 #[cfg(test)]
 mod tests;
 mod text;
 
-pub(crate) use self::desk::{Desk, Failures};
-pub(crate) use self::hooks::Hooked;
-pub(crate) use self::load::{Plugins, Running};
-pub use self::reference::PluginRef;
+pub(crate) use self::digest_runner::{DigestRunner, ExtensionFailures};
 #[cfg(feature = "config")]
-pub(crate) use self::shelf::Shelves;
+pub(crate) use self::folders::PluginFolders;
+pub(crate) use self::hooks::Hooked;
+pub(crate) use self::load::{LoadedPlugin, Plugins};
+pub use self::reference::PluginRef;
 #[cfg(feature = "config")]
 pub(crate) use self::shipped::is_shipped;
 

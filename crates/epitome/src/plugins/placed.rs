@@ -8,13 +8,13 @@ use std::sync::Arc;
 use epitome_plugin::Plugin;
 
 use super::manifest::Manifest;
-use crate::rack::Origin;
+use crate::extensions::ExtensionOrigin;
 
 /// A plugin, where it was found.
 #[derive(Clone)]
-pub(crate) struct Placed {
+pub(crate) struct FoundPlugin {
     pub(crate) name: String,
-    pub(crate) origin: Origin,
+    pub(crate) origin: ExtensionOrigin,
     pub(crate) made_of: MadeOf,
     /// The folder of plugins that it stands in, where that needs to be trusted first.
     pub(crate) foreign: Option<PathBuf>,

@@ -8,28 +8,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use epitome_kernel::nearest;
-use epitome_lua::{OptionShape, Trust, folder_hash};
-use epitome_plugin::{About, Plugin};
+use epitome_lua::{OptionShape, TrustStore, folder_hash};
+use epitome_plugin::{Plugin, PluginInfo};
 use serde_json::{Map, Value as Json};
 
 use super::manifest::{FILE, Manifest, Provided, shape};
-use super::placed::{MadeOf, Placed};
+use super::placed::{FoundPlugin, MadeOf};
+use crate::extensions::ExtensionOrigin;
 use crate::policies::Stated;
-use crate::problem::{Problem, hint};
-use crate::rack::Origin;
+use crate::problem::{ConfigProblem, hint};
 use crate::scope::project_around;
-use crate::trusted::{Brought, Refusal};
+use crate::trust::{ProjectExtension, Refusal};
 
 /// A plugin that a profile names.
 #[derive(Clone)]
 pub struct PluginRef {
-    pub(super) placed: Placed,
+    pub(super) placed: FoundPlugin,
     stated: Stated,
 }
 
 impl PluginRef {
     /// A plugin of whose options nothing is said.
-    pub(crate) fn unset(placed: Placed) -> Self {
+    pub(crate) fn unset(placed: FoundPlugin) -> Self {
         Self { placed, stated: Stated::default() }
     }
 
@@ -38,7 +38,7 @@ impl PluginRef {
     /// # Errors
     ///
     /// When it does not have one of them, or not with this value.
-    pub(crate) fn new(placed: Placed, stated: Stated) -> Result<Self, Problem> {
+    pub(crate) fn new(placed: FoundPlugin, stated: Stated) -> Result<Self, ConfigProblem> {
         let plugin = Self { placed, stated };
         plugin.wrong_option().map_or(Ok(plugin), Err)
     }
@@ -49,7 +49,7 @@ impl PluginRef {
     }
 
     /// Where it is from.
-    pub fn origin(&self) -> Origin {
+    pub fn origin(&self) -> ExtensionOrigin {
         self.placed.origin
     }
 
@@ -62,7 +62,7 @@ impl PluginRef {
     }
 
     /// What it says it is, without being run.
-    pub fn about(&self) -> About {
+    pub fn about(&self) -> PluginInfo {
         match &self.placed.made_of {
             MadeOf::Code(code) => code.about(),
             MadeOf::Program { manifest, .. } => about(self.name(), manifest),
@@ -73,7 +73,7 @@ impl PluginRef {
     pub fn declared(&self) -> Vec<OptionShape> {
         match &self.placed.made_of {
             MadeOf::Code(code) => {
-                let of = |it: epitome_plugin::Setting| shape(&it.name, &it.default, &it.doc);
+                let of = |it: epitome_plugin::PluginOption| shape(&it.name, &it.default, &it.doc);
                 code.about().options.into_iter().map(of).collect()
             }
             MadeOf::Program { manifest, .. } => manifest.declared(),
@@ -129,10 +129,10 @@ impl PluginRef {
     }
 
     /// Why it may not run; `None` where it may.
-    pub(crate) fn refusal(&self, trust: Option<&Trust>) -> Option<Refusal> {
+    pub(crate) fn refusal(&self, trust: Option<&TrustStore>) -> Option<Refusal> {
         let (shelf, folder) = (self.foreign()?, self.folder()?);
         let (name, place, parts) = (self.name(), self.place(), vec![folder]);
-        let brought = Brought { what: "plugin", name, place, shelf, folder, parts };
+        let brought = ProjectExtension { what: "plugin", name, place, shelf, folder, parts };
         let refused = brought.refusal(trust);
         refused.or_else(|| Some(Refusal::outside(self.name(), self.place(), &self.stray()?)))
     }
@@ -172,7 +172,7 @@ impl PluginRef {
     }
 
     /// The first option that it does not have, or not with the value that is set.
-    fn wrong_option(&self) -> Option<Problem> {
+    fn wrong_option(&self) -> Option<ConfigProblem> {
         let declared = self.declared();
         self.stated.values.iter().find_map(|(name, value)| {
             let key = format!("options.{}.{name}", self.name());
@@ -180,7 +180,7 @@ impl PluginRef {
                 Some(option) => format!("`{key}` is {value}; {}", option.check(value).err()?),
                 None => format!("unknown key `{key}`; {}", self.meant(name, &declared)),
             };
-            Some(Problem::new(self.said_at(name).unwrap_or_default(), what))
+            Some(ConfigProblem::new(self.said_at(name).unwrap_or_default(), what))
         })
     }
 
@@ -194,11 +194,11 @@ impl PluginRef {
 }
 
 /// What a manifest says.
-fn about(name: &str, manifest: &Manifest) -> About {
-    let about = About::new(name.to_owned(), "").with_doc(manifest.doc.clone());
+fn about(name: &str, manifest: &Manifest) -> PluginInfo {
+    let about = PluginInfo::new(name.to_owned(), "").with_doc(manifest.doc.clone());
     let digests = manifest.provides.contains(&Provided::Digest);
     let about = if digests { about.with_digest() } else { about };
-    let about = manifest.hooks.iter().cloned().fold(about, About::with_hook);
+    let about = manifest.hooks.iter().cloned().fold(about, PluginInfo::with_hook);
     manifest.options.iter().fold(about, |about, (name, option)| {
         about.with_option(name.clone(), option.default.clone(), option.doc.clone())
     })

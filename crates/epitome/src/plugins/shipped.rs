@@ -7,14 +7,14 @@ use std::sync::{Arc, LazyLock};
 
 use epitome_plugin::Plugin;
 
-use super::text::Text;
+use super::text::TextPlugin;
 
 /// A plugin, by the name that it gives itself.
-type Named = (Cow<'static, str>, Arc<dyn Plugin>);
+type ShippedPlugin = (Cow<'static, str>, Arc<dyn Plugin>);
 
 /// All of them.
-static SHIPPED: LazyLock<Vec<Named>> = LazyLock::new(|| {
-    let text: Arc<dyn Plugin> = Arc::new(Text::default());
+static SHIPPED: LazyLock<Vec<ShippedPlugin>> = LazyLock::new(|| {
+    let text: Arc<dyn Plugin> = Arc::new(TextPlugin::default());
     by_shape().into_iter().chain([text]).map(|plugin| (plugin.about().name, plugin)).collect()
 });
 
@@ -22,14 +22,14 @@ static SHIPPED: LazyLock<Vec<Named>> = LazyLock::new(|| {
 #[cfg(feature = "plugins")]
 fn by_shape() -> Vec<Arc<dyn Plugin>> {
     vec![
-        Arc::new(epitome_digest_json::Json),
-        Arc::new(epitome_digest_tables::Tables),
-        Arc::new(epitome_digest_diffs::Diffs),
-        Arc::new(epitome_digest_html::Html),
-        Arc::new(epitome_digest_search::Search),
-        Arc::new(epitome_digest_listings::Listings),
-        Arc::new(epitome_digest_logs::Logs),
-        Arc::new(epitome_digest_source::Source),
+        Arc::new(epitome_digest_json::JsonDigester),
+        Arc::new(epitome_digest_tables::TableDigester),
+        Arc::new(epitome_digest_diffs::DiffDigester),
+        Arc::new(epitome_digest_html::HtmlDigester),
+        Arc::new(epitome_digest_search::SearchDigester),
+        Arc::new(epitome_digest_listings::ListingDigester),
+        Arc::new(epitome_digest_logs::LogDigester),
+        Arc::new(epitome_digest_source::SourceDigester),
     ]
 }
 

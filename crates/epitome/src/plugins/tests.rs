@@ -6,18 +6,18 @@ mod recorded;
 use std::path::Path;
 use std::sync::Arc;
 
-use epitome_kernel::{DigestJob, Digester, Gauge};
-use epitome_plugin::{About, Digest, Digested, Failed, Plugin};
+use epitome_kernel::{DigestJob, SizeGauge, ToolDigester};
+use epitome_plugin::{DigestInput, DigestOutput, Plugin, PluginFailure, PluginInfo};
 use epitome_testkit::{FixedCounter, now};
-use epitome_types::{Event, Happened, Unit};
+use epitome_types::{BudgetUnit, Event, EventKind};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::{Config, Sources};
+use crate::config::{Config, ConfigSources};
 use crate::problem::ConfigError;
 use crate::profile::Profile;
-use crate::{Compressor, Memory, Origin, Window};
+use crate::{Compressor, ExtensionOrigin, MemoryStore, WindowSetting};
 
 /// A manifest that can be used.
 const TICKETS: &str = "command = [\"python3\", \"plugin.py\"]\nprovides = [\"digest\"]\n\
@@ -36,7 +36,7 @@ fn folder(plugins: &[(&str, &str)]) -> TempDir {
 }
 
 fn config(folder: &TempDir, text: &str) -> Result<Config, ConfigError> {
-    let sources = Sources::default().plugins(folder.path());
+    let sources = ConfigSources::default().plugins(folder.path());
     Config::load(sources.text(Path::new("epitome.toml"), text))
 }
 
@@ -84,7 +84,7 @@ fn the_shipped_ones_digest_where_nobody_says_otherwise() {
     let profile = Profile::default();
     let names: Vec<_> = shipped::names().collect();
     assert_eq!(profile.digests("bash"), names);
-    assert!(profile.plugins().iter().all(|plugin| plugin.origin() == Origin::Shipped));
+    assert!(profile.plugins().iter().all(|plugin| plugin.origin() == ExtensionOrigin::Shipped));
     assert!(profile.plugins().iter().all(|plugin| plugin.about().digest));
     assert!(profile.permitted().is_ok());
 }
@@ -193,7 +193,8 @@ fn options_have_the_values_that_are_set_and_those_that_are_declared() {
     check("options.json.whole", json!(9), "epitome.toml:6");
     check("options.tickets.most", json!(5), "[plugins]/tickets/plugin.toml");
     let set = text.replace("whole = 9", "whole = 10");
-    let other = Config::load(Sources::default().plugins(folder.path()).text(Path::new("e"), set));
+    let other =
+        Config::load(ConfigSources::default().plugins(folder.path()).text(Path::new("e"), set));
     assert_ne!(
         other.unwrap().profile("team").unwrap().config(),
         config.profile("team").unwrap().config()
@@ -208,7 +209,7 @@ fn what_a_project_brings_runs_once_it_is_trusted() {
     std::fs::create_dir_all(&own).unwrap();
     std::fs::write(own.join("plugin.toml"), TICKETS).unwrap();
     let config = |untrusted: bool| {
-        let sources = Sources::default().brought(project.path());
+        let sources = ConfigSources::default().with_project_extensions(project.path());
         let sources = if untrusted { sources.untrusted() } else { sources };
         let text = "profile.team.digests = [\"tickets\"]";
         let sources = sources.text(Path::new("epitome.toml"), text);
@@ -221,7 +222,7 @@ fn what_a_project_brings_runs_once_it_is_trusted() {
         assert!(expected.map_or(said.is_empty(), |part| said.contains(part)), "{said}");
     };
     check(Some("plugin.toml: the plugin `tickets` came with the project and is not trusted"));
-    let shelf: Vec<_> = config(false).foreign().map(Path::to_owned).collect();
+    let shelf: Vec<_> = config(false).untrusted_folders().map(Path::to_owned).collect();
     config(false).trust().unwrap().trust(&shelf[0]).unwrap();
     check(None);
     std::fs::write(own.join("plugin.py"), "print()").unwrap();
@@ -236,32 +237,32 @@ fn variables_are_the_users_to_grant() {
     let project = tempfile::tempdir().unwrap();
     let file = project.path().join("epitome.toml");
     std::fs::write(&file, "[grants]\ntickets = [\"TOKEN\"]\n").unwrap();
-    let found = Config::load(Sources::default().project(project.path()).unwrap());
+    let found = Config::load(ConfigSources::default().project(project.path()).unwrap());
     let error = found.unwrap_err().to_string();
     assert!(error.contains("epitome.toml:1: `grants` is not read from the file of a project"));
-    let named = Config::load(Sources::default().file(&file).unwrap()).unwrap();
+    let named = Config::load(ConfigSources::default().file(&file).unwrap()).unwrap();
     assert_eq!(named.granted("tickets"), ["TOKEN"]);
     assert_eq!(named.granted("other"), [""; 0]);
 }
 
 /// Answers as it is told to.
-struct Told(&'static str, fn(&Digest<'_>) -> Result<Option<&'static str>, Failed>);
+struct Told(&'static str, fn(&DigestInput<'_>) -> Result<Option<&'static str>, PluginFailure>);
 
 impl Plugin for Told {
-    fn about(&self) -> About {
-        About::new(self.0, "1").with_digest().with_hook("budgets").with_hook("trigger")
+    fn about(&self) -> PluginInfo {
+        PluginInfo::new(self.0, "1").with_digest().with_hook("budgets").with_hook("trigger")
     }
 
-    fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+    fn digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
         let text = (self.1)(job)?;
-        Ok(text.map(|it| Digested { text: it.into(), kind: self.0.into(), left: Vec::new() }))
+        Ok(text.map(|it| DigestOutput { text: it.into(), kind: self.0.into(), left: Vec::new() }))
     }
 
-    fn hook(&self, hook: &str, job: &Value, _: &Value) -> Result<Option<Value>, Failed> {
+    fn hook(&self, hook: &str, job: &Value, _: &Value) -> Result<Option<Value>, PluginFailure> {
         match (self.0, hook) {
             ("firm", "budgets") => Ok(Some(json!({ "soft": job["model"]["limit"] }))),
             ("firm", _) => Ok(Some(json!({ "levle": "soft" }))),
-            ("broken", _) => Err(Failed::new("the disk is gone")),
+            ("broken", _) => Err(PluginFailure::new("the disk is gone")),
             ("careless", "budgets") => panic!("nobody looked"),
             _ => Ok(None),
         }
@@ -271,8 +272,8 @@ impl Plugin for Told {
 /// What the desk makes of a text of ten words in five, and what it notes.
 #[track_caller]
 fn digested(own: Vec<Arc<dyn Plugin>>, expected: Option<(&str, &str)>, failures: &[&str]) {
-    let (plugins, noted) = (Profile::default().plugins, Failures::default());
-    let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
+    let (plugins, noted) = (Profile::default().plugins, ExtensionFailures::default());
+    let gauge = SizeGauge { counter: &FixedCounter::Words, unit: BudgetUnit::Tokens };
     let job = DigestJob {
         tool: "bash",
         arguments: "{}",
@@ -281,11 +282,11 @@ fn digested(own: Vec<Arc<dyn Plugin>>, expected: Option<(&str, &str)>, failures:
         most: 5,
         measure: &gauge,
     };
-    let found = Desk::new(&own, &plugins, &noted).digest(&job);
+    let found = DigestRunner::new(&own, &plugins, &noted).digest(&job);
     let found = found.as_ref().map(|found| (found.text.as_str(), &*found.kind));
     assert_eq!(found, expected);
     let told = noted.take().into_iter().map(|event| match event {
-        Happened::PluginError { plugin, cause, remedy } => format!("{plugin}: {cause}; {remedy}"),
+        EventKind::PluginError { plugin, cause, remedy } => format!("{plugin}: {cause}; {remedy}"),
         other => format!("{other:?}"),
     });
     assert_eq!(told.collect::<Vec<_>>(), failures);
@@ -309,7 +310,7 @@ fn the_first_usable_digest_is_taken_and_failures_are_noted() {
            more"],
     );
     digested(
-        vec![told("broken", |_| Err(Failed::new("no").with_remedy("mend it"))), good()],
+        vec![told("broken", |_| Err(PluginFailure::new("no").with_remedy("mend it"))), good()],
         Some(("one two", "good")),
         &["broken: no; mend it"],
     );
@@ -319,9 +320,9 @@ fn the_first_usable_digest_is_taken_and_failures_are_noted() {
 fn events(plugin: Told) -> Vec<Event> {
     let builder = Compressor::builder().plugin(plugin).counter(FixedCounter::Words);
     let mut session = builder
-        .window(Window::Limit(900))
+        .window(WindowSetting::Limit(900))
         .clock(|| "2026-01-02T03:04:05Z".to_owned())
-        .session(Arc::new(Memory::new()), Some("a"));
+        .session(Arc::new(MemoryStore::new()), Some("a"));
     let mut events = Vec::new();
     for turn in 0..3 {
         session
@@ -337,7 +338,7 @@ fn events(plugin: Told) -> Vec<Event> {
 fn a_plugin_that_answers_hooks_is_a_policy() {
     let told = |plugin| {
         let of = |event: &Event| match &event.what {
-            Happened::PluginError { plugin, cause, .. } => Some(format!("{plugin}: {cause}")),
+            EventKind::PluginError { plugin, cause, .. } => Some(format!("{plugin}: {cause}")),
             _ => None,
         };
         events(plugin).iter().filter_map(of).collect::<Vec<_>>()

@@ -7,12 +7,13 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use epitome_extract::Extractive;
-use epitome_kernel::{Measure, SummaryJob};
+use epitome_extract::ExtractiveSummarizer;
+use epitome_kernel::{SummaryJob, TextMeasure};
 use epitome_plugin::text::{outline, shape};
-use epitome_plugin::{About, Digest, Digested, Failed, Plugin};
+use epitome_plugin::{DigestInput, DigestOutput, Plugin, PluginFailure, PluginInfo};
 use epitome_types::{
-    Body, Entry, EntryId, Level, Part, Role, Speaker, Style, SummaryKind, ToolResult,
+    CheckpointLevel, Entry, EntryId, Part, PartBody, Role, Speaker, SummaryKind, SummaryStyle,
+    ToolResult,
 };
 
 const KIND: &str = "text";
@@ -25,17 +26,17 @@ const LOG: f64 = 0.3;
 
 /// Weighs the lines of a text.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Text(Extractive);
+pub(super) struct TextPlugin(ExtractiveSummarizer);
 
-impl Plugin for Text {
-    fn about(&self) -> About {
-        About::new(KIND, "1")
+impl Plugin for TextPlugin {
+    fn about(&self) -> PluginInfo {
+        PluginInfo::new(KIND, "1")
             .with_doc("text without a shape: the lines and sentences that say most")
             .with_digest()
             .with_option(LARGEST.0, LARGEST.1, "bytes of the largest text that is weighed")
     }
 
-    fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+    fn digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
         let largest = job.number(LARGEST.0, LARGEST.1);
         let is_left = job.text.len() as u64 > largest
             || shape::reads_file(job)
@@ -45,14 +46,14 @@ impl Plugin for Text {
     }
 }
 
-impl Text {
-    fn weighed(&self, job: &Digest<'_>) -> Option<Digested> {
+impl TextPlugin {
+    fn weighed(&self, job: &DigestInput<'_>) -> Option<DigestOutput> {
         let lines: Vec<Range<usize>> = shape::lines(job.text).collect();
         let head = format!("[… extract of {}]\n", outline::counted(lines.len(), "lines"));
         let text = shape::plain(job.text).into_owned();
         let result = ToolResult { call: String::new(), text, error: false };
         let part = Part {
-            body: Body::Result(result),
+            body: PartBody::Result(result),
             speaker: Speaker::Tool,
             within: None,
             known_as: None,
@@ -66,10 +67,10 @@ impl Text {
             entries: &[&entry],
             originals: &[&entry],
             kept: &[],
-            level: Level::Detailed,
+            level: CheckpointLevel::Detailed,
             most: job.most.checked_sub(job.size(&head))?,
             measure: &Sized(job),
-            style: Style::Verbatim,
+            style: SummaryStyle::Verbatim,
             passages: false,
         });
         let said = summary.ok()?.text;
@@ -77,7 +78,7 @@ impl Text {
         let hidden =
             |line: &Range<usize>| !shown.contains(shape::plain(&job.text[line.clone()]).trim());
         let left = outline::passages(job.text, lines.into_iter().filter(hidden));
-        Some(Digested { text: head + &said, kind: KIND.into(), left })
+        Some(DigestOutput { text: head + &said, kind: KIND.into(), left })
     }
 }
 
@@ -89,9 +90,9 @@ fn is_log(text: &str) -> bool {
 }
 
 /// Sizes texts as a job does.
-struct Sized<'a>(&'a Digest<'a>);
+struct Sized<'a>(&'a DigestInput<'a>);
 
-impl Measure for Sized<'_> {
+impl TextMeasure for Sized<'_> {
     fn size(&self, text: &str) -> u64 {
         self.0.size(text)
     }

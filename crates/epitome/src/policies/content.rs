@@ -6,7 +6,7 @@
 use std::io::Result;
 use std::path::Path;
 
-use epitome_lua::{Found, Source};
+use epitome_lua::{FoundPolicy, PolicySource};
 use epitome_types::ContentId;
 
 /// What a policy reads; the build script embeds no more than that.
@@ -18,7 +18,7 @@ const LEFT_OUT: [&str; 3] = ["tests", "types", "README.md"];
 /// # Errors
 ///
 /// When a file of it cannot be read.
-pub(crate) fn content(found: &Found) -> Result<String> {
+pub(crate) fn content(found: &FoundPolicy) -> Result<String> {
     let mut all = String::new();
     for source in [&found.files].into_iter().chain(&found.libraries) {
         for path in paths(source)? {
@@ -26,15 +26,17 @@ pub(crate) fn content(found: &Found) -> Result<String> {
             all += &format!("{path} {}\n{text}\n", text.len());
         }
     }
-    Ok(ContentId::of(&all).to_string())
+    Ok(ContentId::for_text(&all).to_string())
 }
 
 /// The files of a folder that a policy may read, in order.
-fn paths(source: &Source) -> Result<Vec<String>> {
+fn paths(source: &PolicySource) -> Result<Vec<String>> {
     let mut paths = Vec::new();
     match source {
-        Source::Embedded(files) => paths.extend(files.iter().map(|(path, _)| (*path).to_owned())),
-        Source::Folder(folder) => collect(folder, "", &mut paths)?,
+        PolicySource::Embedded(files) => {
+            paths.extend(files.iter().map(|(path, _)| (*path).to_owned()))
+        }
+        PolicySource::Folder(folder) => collect(folder, "", &mut paths)?,
     }
     paths.sort();
     Ok(paths)

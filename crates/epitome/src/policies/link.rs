@@ -9,7 +9,7 @@ use crate::plugins::PREFIX;
 
 /// A link of a profile's chain of policies.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Link {
+pub enum ChainLink {
     /// A policy in Lua.
     Policy(PolicyRef),
     /// A plugin, by its name, and where it is named.
@@ -21,7 +21,7 @@ pub enum Link {
     },
 }
 
-impl Link {
+impl ChainLink {
     /// Its name in the chain.
     pub fn name(&self) -> Cow<'_, str> {
         match self {

@@ -8,38 +8,38 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use epitome_kernel::{Counter, Policy};
-use epitome_lua::Trust;
+use epitome_kernel::{Policy, TokenCounter};
+use epitome_lua::TrustStore;
 #[cfg(feature = "lua")]
-use epitome_lua::{Engine, LuaPolicy};
+use epitome_lua::{LuaPolicy, PolicyEngine};
 use serde_json::{Map, Value as Json};
 
-use super::link::Link;
+use super::link::ChainLink;
 use super::reference::PolicyRef;
 use crate::plugins::{Hooked, Plugins};
-use crate::problem::{ConfigError, Problem};
-use crate::trusted::Refusal;
+use crate::problem::{ConfigError, ConfigProblem};
+use crate::trust::Refusal;
 
 /// The policies of a profile: the host's own, then those that the configuration names.
 #[derive(Clone)]
 pub(crate) struct Policies {
     own: Vec<Arc<dyn Policy>>,
-    pub(crate) chain: Vec<Link>,
+    pub(crate) chain: Vec<ChainLink>,
     /// The options of what is built in, which a policy may have in place of its own.
     #[cfg_attr(not(feature = "lua"), expect(dead_code, reason = "what runs may have them"))]
     pub(super) built_in: Map<String, Json>,
-    trust: Option<Trust>,
+    trust: Option<TrustStore>,
     /// What was passed over when the policies and plugins were looked for.
-    passed: Vec<Problem>,
-    pub(super) kept: Arc<Kept>,
+    passed: Vec<ConfigProblem>,
+    pub(super) kept: Arc<SharedPolicies>,
 }
 
 /// What clones of a profile share: what was loaded, by counter, and what nothing can change.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct SharedPolicies {
     #[cfg(feature = "lua")]
-    pub(super) engine: OnceLock<Engine>,
-    loaded: Mutex<BTreeMap<String, Loaded>>,
+    pub(super) engine: OnceLock<PolicyEngine>,
+    loaded: Mutex<BTreeMap<String, LoadedPolicies>>,
     /// The address of policies that are all compiled in.
     address: OnceLock<String>,
 }
@@ -47,11 +47,11 @@ pub(super) struct Kept {
 /// Policies that are ready to be asked, in the order in which they are asked. What is built in
 /// stands behind them and is not among them.
 #[derive(Clone, Default)]
-pub struct Loaded {
+pub struct LoadedPolicies {
     own: Vec<Arc<dyn Policy>>,
     pub(super) chain: Vec<Ready>,
-    left_out: Vec<Problem>,
-    passed: Vec<Problem>,
+    left_out: Vec<ConfigProblem>,
+    passed: Vec<ConfigProblem>,
 }
 
 /// A policy of the configuration that is ready to be asked.
@@ -82,7 +82,7 @@ impl Ready {
     }
 }
 
-impl Loaded {
+impl LoadedPolicies {
     /// The policies as they are now. What is asked as one pass takes them once; where they are
     /// watched, the next pass takes them anew.
     pub fn current(&self) -> Vec<Arc<dyn Policy>> {
@@ -95,17 +95,17 @@ impl Loaded {
     }
 
     /// What a policy extends and may not run, with the remedy; the chain goes on without it.
-    pub fn left_out(&self) -> &[Problem] {
+    pub fn left_out(&self) -> &[ConfigProblem] {
         &self.left_out
     }
 
     /// What came with the project and may not or cannot run, while another one of its name answers.
-    pub fn passed_over(&self) -> &[Problem] {
+    pub fn passed_over(&self) -> &[ConfigProblem] {
         &self.passed
     }
 }
 
-impl fmt::Debug for Loaded {
+impl fmt::Debug for LoadedPolicies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.live();
         f.debug_list().entries(all.iter().map(|policy| policy.name())).finish()
@@ -113,18 +113,22 @@ impl fmt::Debug for Loaded {
 }
 
 impl Policies {
-    pub(crate) fn new(chain: Vec<Link>, built_in: Map<String, Json>, trust: Option<Trust>) -> Self {
+    pub(crate) fn new(
+        chain: Vec<ChainLink>,
+        built_in: Map<String, Json>,
+        trust: Option<TrustStore>,
+    ) -> Self {
         Self { own: Vec::new(), chain, built_in, trust, passed: Vec::new(), kept: Arc::default() }
     }
 
     /// The same, where these were passed over.
-    pub(crate) fn without(self, passed: Vec<Problem>) -> Self {
+    pub(crate) fn without(self, passed: Vec<ConfigProblem>) -> Self {
         Self { passed, ..self }
     }
 
     /// Those in Lua.
     pub(crate) fn named(&self) -> impl Iterator<Item = &PolicyRef> {
-        self.chain.iter().filter_map(Link::policy)
+        self.chain.iter().filter_map(ChainLink::policy)
     }
 
     /// With a policy of the host's own, asked after those that it added before.
@@ -145,12 +149,12 @@ impl Policies {
     fn address_now(&self) -> String {
         let own = self.own.iter().map(|policy| format!("{}\n", policy.name()));
         let named = self.chain.iter().map(|link| match link {
-            Link::Policy(policy) => {
+            ChainLink::Policy(policy) => {
                 let content = policy.content().unwrap_or_else(|error| error.to_string());
                 format!("{} {content} {:?}\n", policy.name(), policy.options())
             }
             // What it is made of is in the address of the plugins.
-            Link::Plugin { .. } => format!("{}\n", link.name()),
+            ChainLink::Plugin { .. } => format!("{}\n", link.name()),
         });
         own.chain(named).collect()
     }
@@ -173,26 +177,26 @@ impl Policies {
     /// When one may not run, cannot be read or run, or does not have the options that are set.
     pub(crate) fn load(
         &self,
-        counter: &Arc<dyn Counter>,
+        counter: &Arc<dyn TokenCounter>,
         plugins: &Plugins,
-    ) -> Result<Loaded, ConfigError> {
+    ) -> Result<LoadedPolicies, ConfigError> {
         if self.chain.is_empty() {
             let (own, passed) = (self.own.clone(), self.passed.clone());
-            return Ok(Loaded { own, passed, ..Loaded::default() });
+            return Ok(LoadedPolicies { own, passed, ..LoadedPolicies::default() });
         }
         let mut kept = self.kept.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = kept.get(counter.id()) {
             return Ok(loaded.clone());
         }
         let (own, passed) = (self.own.clone(), self.passed.clone());
-        let mut loaded = Loaded { own, passed, ..Loaded::default() };
+        let mut loaded = LoadedPolicies { own, passed, ..LoadedPolicies::default() };
         for link in &self.chain {
             let ready = match link {
-                Link::Plugin { name, .. } => {
+                ChainLink::Plugin { name, .. } => {
                     let running = plugins.running(name);
                     running.map(|running| Ready::Plugin(Arc::new(Hooked::new(running))))
                 }
-                Link::Policy(policy) => match self.refusal(policy) {
+                ChainLink::Policy(policy) => match self.refusal(policy) {
                     Some(problem) => {
                         loaded.left_out.push(problem);
                         None
@@ -211,7 +215,7 @@ impl Policies {
     }
 
     /// Why a policy may not run, with the remedy.
-    pub(crate) fn refusal(&self, policy: &PolicyRef) -> Option<Problem> {
+    pub(crate) fn refusal(&self, policy: &PolicyRef) -> Option<ConfigProblem> {
         policy.brought()?.refusal(self.trust.as_ref()).map(Refusal::problem)
     }
 }
@@ -219,7 +223,7 @@ impl Policies {
 impl fmt::Debug for Policies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let own = self.own.iter().map(|policy| policy.name());
-        let chain = self.chain.iter().map(Link::name);
+        let chain = self.chain.iter().map(ChainLink::name);
         f.debug_list().entries(own.map(Into::into).chain(chain)).finish()
     }
 }

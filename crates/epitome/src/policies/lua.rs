@@ -7,19 +7,21 @@ use std::sync::Arc;
 
 #[cfg(feature = "config")]
 use epitome_kernel::Policy;
-use epitome_kernel::{Counter, nearest};
+use epitome_kernel::{TokenCounter, nearest};
 #[cfg(feature = "config")]
 use epitome_lua::OptionShape;
-use epitome_lua::{Engine, Limits, LoadCause, LuaPolicy, Reloaded, Watch, WatchError};
+use epitome_lua::{
+    LoadCause, LuaLimits, LuaPolicy, PolicyEngine, PolicyReload, PolicyWatch, WatchError,
+};
 use serde_json::{Map, Value as Json};
 
-use super::load::{Loaded, Policies, Ready};
+use super::load::{LoadedPolicies, Policies, Ready};
 use super::reference::PolicyRef;
 use super::{DEFAULT, FILE, extends};
-use crate::problem::{ConfigError, Problem, hint};
-use crate::rack::Origin;
+use crate::extensions::ExtensionOrigin;
+use crate::problem::{ConfigError, ConfigProblem, hint};
 
-impl Loaded {
+impl LoadedPolicies {
     /// Those in Lua, with what they declare and the generation in force.
     pub fn lua(&self) -> impl Iterator<Item = &Arc<LuaPolicy>> {
         self.chain.iter().filter_map(|ready| match ready {
@@ -54,8 +56,11 @@ impl Loaded {
     /// # Errors
     ///
     /// When the system does not let a folder be watched.
-    pub fn watch(&self, tell: impl FnMut(Reloaded) + Send + 'static) -> Result<Watch, WatchError> {
-        Watch::start(self.lua().cloned().collect(), tell)
+    pub fn watch(
+        &self,
+        tell: impl FnMut(PolicyReload) + Send + 'static,
+    ) -> Result<PolicyWatch, WatchError> {
+        PolicyWatch::start(self.lua().cloned().collect(), tell)
     }
 }
 
@@ -64,24 +69,24 @@ impl Policies {
     pub(super) fn first_good(
         &self,
         policy: &PolicyRef,
-        counter: &Arc<dyn Counter>,
-    ) -> Result<(Ready, Option<Problem>), ConfigError> {
+        counter: &Arc<dyn TokenCounter>,
+    ) -> Result<(Ready, Option<ConfigProblem>), ConfigError> {
         let ready = |policy| Ready::Lua(Arc::new(policy));
         let loaded = self.one(self.engine()?, policy, counter);
         // One that is given by itself is that one and no other of its name.
-        let is_brought = policy.foreign().is_some() && policy.origin() != Origin::Given;
+        let is_brought = policy.foreign().is_some() && policy.origin() != ExtensionOrigin::Given;
         let mut hidden = policy.hides().filter(|_| is_brought);
         let hidden = hidden.find(|hidden| self.refusal(hidden).is_none());
         match (loaded, hidden) {
             (Err(ConfigError::Invalid(problems)), Some(hidden)) => {
                 let loaded = self.one(self.engine()?, &hidden, counter)?;
-                let problem = problems.into_iter().next().map(|Problem { place, what }| {
+                let problem = problems.into_iter().next().map(|ConfigProblem { place, what }| {
                     let (name, from) = (policy.name(), hidden.origin());
                     let what = format!(
                         "{what}: the policy `{name}` is passed over, and the {from} one of that \
                          name answers"
                     );
-                    Problem::new(place, what)
+                    ConfigProblem::new(place, what)
                 });
                 Ok((ready(loaded), problem))
             }
@@ -92,9 +97,9 @@ impl Policies {
     /// Loads one policy.
     fn one(
         &self,
-        engine: &Engine,
+        engine: &PolicyEngine,
         policy: &PolicyRef,
-        counter: &Arc<dyn Counter>,
+        counter: &Arc<dyn TokenCounter>,
     ) -> Result<LuaPolicy, ConfigError> {
         let load = |options: &Map<String, Json>| {
             LuaPolicy::open(engine, policy.found(), counter, options).map_err(|error| {
@@ -116,18 +121,18 @@ impl Policies {
         Ok(loaded)
     }
 
-    fn engine(&self) -> Result<&Engine, ConfigError> {
+    fn engine(&self) -> Result<&PolicyEngine, ConfigError> {
         if let Some(engine) = self.kept.engine.get() {
             return Ok(engine);
         }
-        let engine = Engine::new(Limits::default())
-            .map_err(|error| Problem::new("policies", format!("cannot be run: {error}")))?;
+        let engine = PolicyEngine::new(LuaLimits::default())
+            .map_err(|error| ConfigProblem::new("policies", format!("cannot be run: {error}")))?;
         Ok(self.kept.engine.get_or_init(|| engine))
     }
 }
 
 /// Whether a policy extends what its text says that it extends.
-fn said_plainly(policy: &PolicyRef, loaded: &LuaPolicy) -> Result<(), Problem> {
+fn said_plainly(policy: &PolicyRef, loaded: &LuaPolicy) -> Result<(), ConfigProblem> {
     let text = policy.found().files.read(FILE).ok().flatten();
     let read = text.as_deref().and_then(extends);
     let generation = loaded.current().0;
@@ -141,15 +146,15 @@ fn said_plainly(policy: &PolicyRef, loaded: &LuaPolicy) -> Result<(), Problem> {
         policy.name(),
         says.unwrap_or("nothing"),
     );
-    Err(Problem::new(policy.place(), what))
+    Err(ConfigProblem::new(policy.place(), what))
 }
 
 /// What is wrong with the options of a policy, where that is said.
 fn wrong_option(
-    engine: &Engine,
+    engine: &PolicyEngine,
     policy: &PolicyRef,
-    counter: &Arc<dyn Counter>,
-) -> Option<Problem> {
+    counter: &Arc<dyn TokenCounter>,
+) -> Option<ConfigProblem> {
     let loaded = engine.load(policy.found(), counter, &Map::new()).ok()?;
     let declared = &loaded.declared().options;
     policy.options().iter().find_map(|(name, value)| {
@@ -160,30 +165,30 @@ fn wrong_option(
             return Some(no_option(policy, name, &names));
         };
         let expected = option.check(value).err()?;
-        Some(Problem::new(place, format!("`{key}` is {value}; {expected}")))
+        Some(ConfigProblem::new(place, format!("`{key}` is {value}; {expected}")))
     })
 }
 
 /// What is wrong with a policy, at the line that its text names where it names one.
-fn placed(policy: &PolicyRef, what: &str) -> Problem {
+fn placed(policy: &PolicyRef, what: &str) -> ConfigProblem {
     let (Some(folder), Some((at, rest))) = (policy.folder(), what.split_once(": ")) else {
-        return Problem::new(policy.place(), what);
+        return ConfigProblem::new(policy.place(), what);
     };
     // With a line behind it or without.
     match at.split_once(".lua") {
         Some((file, _)) if folder.join(format!("{file}.lua")).is_file() => {
-            Problem::new(folder.join(at).display().to_string(), rest)
+            ConfigProblem::new(folder.join(at).display().to_string(), rest)
         }
-        _ => Problem::new(policy.place(), what),
+        _ => ConfigProblem::new(policy.place(), what),
     }
 }
 
 /// A policy does not have this option.
-fn no_option(policy: &PolicyRef, name: &str, names: &[String]) -> Problem {
+fn no_option(policy: &PolicyRef, name: &str, names: &[String]) -> ConfigProblem {
     let hint = match names {
         [] => format!("the policy `{}` has no options of its own", policy.name()),
         names => hint(nearest(name, names.iter().map(String::as_str)), names),
     };
     let what = format!("unknown key `options.{}.{name}`; {hint}", policy.name());
-    Problem::new(policy.said_at(name).unwrap_or_default(), what)
+    ConfigProblem::new(policy.said_at(name).unwrap_or_default(), what)
 }

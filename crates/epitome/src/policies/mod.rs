@@ -6,6 +6,8 @@
 
 mod content;
 mod extends;
+#[cfg(feature = "config")]
+mod folders;
 mod link;
 mod load;
 #[cfg(feature = "lua")]
@@ -16,20 +18,18 @@ mod lua;
 mod placed;
 mod reference;
 #[cfg(feature = "config")]
-mod shelf;
-#[cfg(feature = "config")]
 mod shipped;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use self::extends::extends;
-pub use self::link::Link;
-pub use self::load::Loaded;
+#[cfg(feature = "config")]
+pub(crate) use self::folders::PolicyFolders;
+pub use self::link::ChainLink;
+pub use self::load::LoadedPolicies;
 pub(crate) use self::load::Policies;
 pub use self::reference::PolicyRef;
 pub(crate) use self::reference::Stated;
-#[cfg(feature = "config")]
-pub(crate) use self::shelf::Shelves;
 
 /// The folder of shared modules, which is no policy.
 pub(crate) const LIBRARY: &str = "lib";

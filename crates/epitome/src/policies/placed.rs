@@ -4,17 +4,17 @@
 
 use std::path::PathBuf;
 
-use epitome_lua::Found;
+use epitome_lua::FoundPolicy;
 
-use crate::rack::Origin;
+use crate::extensions::ExtensionOrigin;
 
 /// A policy, where it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Placed {
-    pub(crate) found: Found,
-    pub(crate) origin: Origin,
+pub(crate) struct PlacedPolicy {
+    pub(crate) found: FoundPolicy,
+    pub(crate) origin: ExtensionOrigin,
     /// The folder of policies that it stands in, where that needs to be trusted first.
     pub(crate) foreign: Option<PathBuf>,
     /// What it hides that has its name, the next one first.
-    pub(crate) hides: Vec<Placed>,
+    pub(crate) hides: Vec<PlacedPolicy>,
 }

@@ -6,19 +6,19 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use epitome_lua::{Found, Source};
+use epitome_lua::{FoundPolicy, PolicySource};
 use serde_json::{Map, Value as Json};
 
 use super::content::content;
-use super::placed::Placed;
+use super::placed::PlacedPolicy;
 use super::{FILE, extends};
-use crate::rack::Origin;
-use crate::trusted::Brought;
+use crate::extensions::ExtensionOrigin;
+use crate::trust::ProjectExtension;
 
 /// A policy in the chain of a profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyRef {
-    placed: Placed,
+    placed: PlacedPolicy,
     stated: Stated,
     /// Whether the profile names it, rather than a policy that extends it.
     required: bool,
@@ -33,7 +33,7 @@ pub(crate) struct Stated {
 }
 
 impl PolicyRef {
-    pub(crate) fn new(placed: Placed, stated: Stated) -> Self {
+    pub(crate) fn new(placed: PlacedPolicy, stated: Stated) -> Self {
         Self { placed, stated, required: false }
     }
 
@@ -48,7 +48,7 @@ impl PolicyRef {
     }
 
     /// Where it is from.
-    pub fn origin(&self) -> Origin {
+    pub fn origin(&self) -> ExtensionOrigin {
         self.placed.origin
     }
 
@@ -80,12 +80,12 @@ impl PolicyRef {
 
     /// Whether it is compiled in, with all that it may share with others.
     pub(crate) fn is_embedded(&self) -> bool {
-        let Found { files, libraries, .. } = &self.placed.found;
+        let FoundPolicy { files, libraries, .. } = &self.placed.found;
         libraries.iter().chain([files]).all(|source| source.folder().is_none())
     }
 
     /// What is loaded.
-    pub(crate) fn found(&self) -> &Found {
+    pub(crate) fn found(&self) -> &FoundPolicy {
         &self.placed.found
     }
 
@@ -96,11 +96,12 @@ impl PolicyRef {
     }
 
     /// What needs to be trusted of it, where it needs to be.
-    pub(crate) fn brought(&self) -> Option<Brought<'_>> {
+    pub(crate) fn brought(&self) -> Option<ProjectExtension<'_>> {
         let (shelf, folder) = (self.foreign()?, self.folder()?);
         let found = self.found();
-        let parts = [&found.files].into_iter().chain(&found.libraries).filter_map(Source::folder);
-        Some(Brought {
+        let parts =
+            [&found.files].into_iter().chain(&found.libraries).filter_map(PolicySource::folder);
+        Some(ProjectExtension {
             what: "policy",
             name: self.name(),
             place: self.place(),
@@ -112,7 +113,7 @@ impl PolicyRef {
 
     /// The policies that it hides, which have its name, the next one first.
     pub fn hides(&self) -> impl Iterator<Item = Self> {
-        let stated = |placed: &Placed| Self::new(placed.clone(), self.stated.clone());
+        let stated = |placed: &PlacedPolicy| Self::new(placed.clone(), self.stated.clone());
         self.placed.hides.iter().map(stated)
     }
 
@@ -130,7 +131,9 @@ impl PolicyRef {
     /// Its file, as messages name it.
     pub fn place(&self) -> String {
         match (self.origin(), self.folder()) {
-            (Origin::Shipped, _) | (_, None) => format!("{}/{FILE} (shipped)", self.name()),
+            (ExtensionOrigin::Shipped, _) | (_, None) => {
+                format!("{}/{FILE} (shipped)", self.name())
+            }
             (_, Some(folder)) => folder.join(FILE).display().to_string(),
         }
     }

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use epitome_lua::Source;
+use epitome_lua::PolicySource;
 
 include!(concat!(env!("OUT_DIR"), "/policies.rs"));
 
@@ -18,11 +18,11 @@ pub(super) fn folders() -> impl Iterator<Item = &'static str> {
 }
 
 /// A shipped folder.
-pub(super) fn folder(name: &str) -> Option<Source> {
+pub(super) fn folder(name: &str) -> Option<PolicySource> {
     let &(name, files) = FOLDERS.iter().find(|(known, _)| *known == name)?;
     let on_disk = Path::new(SOURCES).join(name);
     Some(match cfg!(debug_assertions) && on_disk.is_dir() {
-        true => Source::Folder(on_disk),
-        false => Source::Embedded(files),
+        true => PolicySource::Folder(on_disk),
+        false => PolicySource::Embedded(files),
     })
 }

@@ -4,15 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use epitome_count::VocabularyCounter;
-use epitome_kernel::{Counter, Policy};
+use epitome_kernel::{Policy, TokenCounter};
 use epitome_types::hook::{BudgetsJob, Common};
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::{Config, Sources};
+use crate::config::{Config, ConfigSources};
+use crate::extensions::ExtensionOrigin;
 use crate::problem::ConfigError;
 use crate::profile::Profile;
-use crate::rack::Origin;
 
 /// A policy that only says what it extends.
 const TEAM: &str = "--- @api 1\nlocal team = {}\nteam.extends = \"ollm\"\nreturn team\n";
@@ -33,11 +33,11 @@ fn folder(policies: &[(&str, &str)]) -> TempDir {
 }
 
 fn config(folder: &TempDir, text: &str) -> Result<Config, ConfigError> {
-    let sources = Sources::default().policies(folder.path());
+    let sources = ConfigSources::default().policies(folder.path());
     Config::load(sources.text(Path::new("epitome.toml"), text))
 }
 
-fn counter() -> Arc<dyn Counter> {
+fn counter() -> Arc<dyn TokenCounter> {
     Arc::new(VocabularyCounter::default())
 }
 
@@ -96,9 +96,9 @@ fn a_nearer_folder_decides() {
         config.profile(name).unwrap().policies().first().map(|policy| policy.origin())
     };
     let config = config(&user, &text).unwrap();
-    assert_eq!(origin(&config, "ollm"), Some(Origin::User));
-    assert_eq!(origin(&config, "own"), Some(Origin::Config));
-    assert_eq!(origin(&config, "none"), Some(Origin::Shipped));
+    assert_eq!(origin(&config, "ollm"), Some(ExtensionOrigin::User));
+    assert_eq!(origin(&config, "own"), Some(ExtensionOrigin::Config));
+    assert_eq!(origin(&config, "none"), Some(ExtensionOrigin::Shipped));
     assert!(config.profiles().contains(&"own".to_owned()));
     assert!(!config.profiles().contains(&LIBRARY.to_owned()));
 }
@@ -121,11 +121,11 @@ fn policies_are_found_whether_or_not_a_profile_asks_them() {
 #[test]
 fn a_policy_that_is_given_comes_first_and_alone() {
     let [shelf, other] = [folder(&[("base", BASE)]), folder(&[("base", TEAM), ("team", TEAM)])];
-    let sources = Sources::default().policies(shelf.path());
+    let sources = ConfigSources::default().policies(shelf.path());
     let config = Config::load(sources.policy(&other.path().join("base"))).unwrap();
     let profile = config.profile_of_policy("base").unwrap();
     let base = &profile.policies()[0];
-    assert_eq!((base.origin(), base.extends().as_deref()), (Origin::Given, Some("ollm")));
+    assert_eq!((base.origin(), base.extends().as_deref()), (ExtensionOrigin::Given, Some("ollm")));
     assert!(profile.refusal(base).is_some(), "nobody trusts it yet");
     assert!(config.profile_of_policy("team").is_err());
 }
@@ -218,7 +218,7 @@ fn the_built_in_options_reach_whoever_asks_for_them() {
     let folder = folder(&[("team", text)]);
     let config = config(&folder, "profile.team.options.default.trigger.soft = 0.7").unwrap();
     let loaded = config.profile("team").unwrap().load(&counter()).unwrap();
-    let chain = epitome_kernel::Chain::new(loaded.current(), Default::default());
+    let chain = epitome_kernel::PolicyChain::new(loaded.current(), Default::default());
     let job = BudgetsJob { common: Common::default() };
     let answer = chain.ask().budgets(&job).unwrap();
     assert_eq!(answer.and_then(|budgets| budgets.soft), Some(700), "{:?}", chain.take_errors());
@@ -226,7 +226,7 @@ fn the_built_in_options_reach_whoever_asks_for_them() {
 
 #[test]
 fn shipped_policies_load() {
-    let config = Config::load(Sources::default()).unwrap();
+    let config = Config::load(ConfigSources::default()).unwrap();
     for name in ["default", "early", "none", "ollm", "staged", "tiered", "truncate", "watermark"] {
         let profile = config.profile(name).unwrap();
         let loaded = profile.load(&counter()).unwrap();
@@ -283,7 +283,7 @@ fn what_a_project_brings_runs_once_it_is_trusted() {
     std::fs::create_dir_all(&team).unwrap();
     std::fs::write(team.join(FILE), BASE).unwrap();
     let config = || {
-        let sources = Sources::default().brought(project.path());
+        let sources = ConfigSources::default().with_project_extensions(project.path());
         Config::load(sources.trust(&project.path().join("data/trusted"))).unwrap()
     };
     let check = |expected: Option<&str>| {
@@ -294,7 +294,7 @@ fn what_a_project_brings_runs_once_it_is_trusted() {
         assert!(expected.map_or(said.is_empty(), |part| said.contains(part)), "{said}");
     };
     check(Some("policy.lua: the policy `team` came with the project and is not trusted; read it"));
-    let shelf: Vec<_> = config().foreign().map(Path::to_owned).collect();
+    let shelf: Vec<_> = config().untrusted_folders().map(Path::to_owned).collect();
     config().trust().unwrap().trust(&shelf[0]).unwrap();
     check(None);
     std::fs::write(team.join(FILE), BASE.replace("= 4", "= 5")).unwrap();
@@ -316,7 +316,8 @@ fn what_is_only_extended_may_be_left_out() {
     let base = project.path().join(".epitome/policies/base");
     std::fs::create_dir_all(&base).unwrap();
     std::fs::write(base.join(FILE), BASE).unwrap();
-    let sources = Sources::default().policies(own.path()).brought(project.path());
+    let sources =
+        ConfigSources::default().policies(own.path()).with_project_extensions(project.path());
     let sources = sources.trust(&project.path().join("data/trusted"));
     let profile = Config::load(sources).unwrap().profile("team").unwrap();
     let loaded = profile.load(&counter()).unwrap();
@@ -328,7 +329,7 @@ fn what_is_only_extended_may_be_left_out() {
         r#"[{{"role":"assistant","content":"{words}"}},{{"role":"user","content":"On."}}]"#
     );
     let compressor =
-        crate::Compressor::builder().profile(profile).target(crate::Target::Ratio(4.0));
+        crate::Compressor::builder().profile(profile).target(crate::CompressionTarget::Ratio(4.0));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let report = runtime.block_on(compressor.build().compress(message.as_bytes())).unwrap().report;
     let told = |line: &String| line.contains("`base` came with the project");
@@ -343,18 +344,18 @@ fn a_folder_is_as_foreign_as_the_file_that_names_it() {
     let text = format!("policies = '{}'", policies.path().display());
     let file = policies.path().join("epitome.toml");
     std::fs::write(&file, &text).unwrap();
-    let foreign = Config::load(Sources::default().file(&file).unwrap()).unwrap();
+    let foreign = Config::load(ConfigSources::default().file(&file).unwrap()).unwrap();
     assert!(foreign.profile("team").unwrap().permitted().is_err());
-    let own = Config::load(Sources::default().text(&file, text)).unwrap();
+    let own = Config::load(ConfigSources::default().text(&file, text)).unwrap();
     assert!(own.profile("team").unwrap().permitted().is_ok());
 }
 
 #[test]
 fn only_what_is_shipped_runs_where_that_is_asked_for() {
     let folder = folder(&[("team", TEAM), ("ollm", BASE)]);
-    let sources = Sources::default().policies(folder.path()).untrusted();
+    let sources = ConfigSources::default().policies(folder.path()).untrusted();
     let config = Config::load(sources).unwrap();
-    assert_eq!(config.profile("ollm").unwrap().policies()[0].origin(), Origin::Shipped);
+    assert_eq!(config.profile("ollm").unwrap().policies()[0].origin(), ExtensionOrigin::Shipped);
     let error = config.profile("team").unwrap_err().to_string();
     assert!(error.ends_with("may not run: only shipped policies may"), "{error}");
 }
@@ -372,10 +373,10 @@ fn what_is_not_trusted_hides_nothing() {
         folder
     };
     let config = || {
-        let sources = Sources::default().brought(project.path());
+        let sources = ConfigSources::default().with_project_extensions(project.path());
         Config::load(sources.trust(&project.path().join("data/trusted"))).unwrap()
     };
-    let check = |name: &str, from: Option<Origin>, told: &str| {
+    let check = |name: &str, from: Option<ExtensionOrigin>, told: &str| {
         let profile = config().profile(name).unwrap();
         assert!(profile.permitted().is_ok(), "{name}");
         let loaded = profile.load(&counter()).unwrap();
@@ -394,18 +395,18 @@ fn what_is_not_trusted_hides_nothing() {
              `epitome trust "
         )
     };
-    check("ollm", Some(Origin::Shipped), &says("ollm"));
+    check("ollm", Some(ExtensionOrigin::Shipped), &says("ollm"));
     // What is built in needs no policy, and says that there is one.
     assert_eq!(check("default", None, &says("default")), 0);
-    check("early", Some(Origin::Shipped), "");
+    check("early", Some(ExtensionOrigin::Shipped), "");
     config().trust().unwrap().trust(&ollm).unwrap();
     config().trust().unwrap().trust(&default).unwrap();
-    check("ollm", Some(Origin::Project), "");
-    assert_eq!(check("default", Some(Origin::Project), ""), 1);
+    check("ollm", Some(ExtensionOrigin::Project), "");
+    assert_eq!(check("default", Some(ExtensionOrigin::Project), ""), 1);
     // Trusted and broken it stops nothing, either.
     brought("ollm", "--- @api 1\nreturn {\n");
     config().trust().unwrap().trust(&ollm).unwrap();
-    check("ollm", Some(Origin::Project), "ollm/policy.lua:3: Expected");
+    check("ollm", Some(ExtensionOrigin::Project), "ollm/policy.lua:3: Expected");
 }
 
 /// What the nearest folder says holds, and the user's own comes behind the project's.
@@ -424,7 +425,7 @@ fn the_nearest_folder_decides() {
     put("own");
     std::fs::write(near.join("epitome.toml"), "policies = 'ours'\n").unwrap();
     let config = || {
-        let sources = Sources::default().policies(&top.path().join("own"));
+        let sources = ConfigSources::default().policies(&top.path().join("own"));
         let sources = sources.trust(&top.path().join("data/trusted"));
         Config::load(sources.project(&near).unwrap()).unwrap()
     };

@@ -10,26 +10,26 @@ mod plain;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use epitome_kernel::{Counter, Policy};
+use epitome_kernel::{Policy, TokenCounter};
 use epitome_plan::{
-    ArriveOptions, Builtin, BuiltinOptions, CachePrices, CompressOptions, Demands, DoorOptions,
-    Envelope, SummaryOptions, Texts,
+    ArrivalWording, ArriveOptions, BuiltinOptions, BuiltinPolicy, CachePrices, CompressOptions,
+    ConstraintState, KernelTexts, RequestEnvelope, SummaryOptions,
 };
-use epitome_types::{ContentId, Stand};
-use epitome_wire::{Document, Format, Signatures};
+use epitome_types::{CheckpointPlacement, ContentId};
+use epitome_wire::{Format, OverflowSignatures, RequestDocument};
 
 #[cfg(feature = "config")]
 pub(crate) use self::options::Contradiction;
-use self::options::Words;
-pub(crate) use self::options::{Options, State as StateOptions, Summaries};
+use self::options::TextOptions;
+pub(crate) use self::options::{ProfileOptions, Summaries, WorkStateOptions as StateOptions};
 #[cfg(feature = "config")]
-use crate::config::{Config, Sources};
-use crate::models::{ModelTable, Models, Prices, Scribe};
+use crate::config::{Config, ConfigSources};
+use crate::limits::WindowSetting;
+use crate::models::{ModelTable, Models, Prices, SummarizerSpec};
 use crate::plugins::{PluginRef, Plugins};
-use crate::policies::{Link, Loaded, Policies, PolicyRef};
-use crate::problem::{ConfigError, Problem};
-use crate::session::Redaction;
-use crate::target::Window;
+use crate::policies::{ChainLink, LoadedPolicies, Policies, PolicyRef};
+use crate::problem::{ConfigError, ConfigProblem};
+use crate::session::RedactionPatterns;
 
 /// The profiles that are compiled in: name and options.
 pub(crate) const SHIPPED: [(&str, &str); 1] =
@@ -56,14 +56,14 @@ pub(crate) enum Back {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     pub(crate) name: String,
-    pub(crate) options: Options,
-    pub(crate) redaction: Redaction,
-    pub(crate) signatures: Signatures,
+    pub(crate) options: ProfileOptions,
+    pub(crate) redaction: RedactionPatterns,
+    pub(crate) signatures: OverflowSignatures,
     pub(crate) mode: Option<String>,
     pub(crate) model: Option<String>,
     /// The name of a vocabulary.
     pub(crate) counter: Option<&'static str>,
-    pub(crate) window: Window,
+    pub(crate) window: WindowSetting,
     /// The model whose window it is, where it was asked for by name.
     pub(crate) window_of: Option<String>,
     pub(crate) table: ModelTable,
@@ -71,7 +71,7 @@ pub struct Profile {
     pub(crate) store: Option<PathBuf>,
     pub(crate) policies: Policies,
     pub(crate) plugins: Plugins,
-    pub(crate) scribes: Vec<Scribe>,
+    pub(crate) scribes: Vec<SummarizerSpec>,
     pub(crate) models: Models,
 }
 
@@ -88,7 +88,7 @@ impl Profile {
     /// When there is none of this name.
     #[cfg(feature = "config")]
     pub fn shipped(name: &str) -> Result<Self, ConfigError> {
-        Config::load(Sources::default())?.profile(name)
+        Config::load(ConfigSources::default())?.profile(name)
     }
 
     /// Its name.
@@ -118,7 +118,7 @@ impl Profile {
 
     /// The policies that the configuration names for it, in the order in which they are asked;
     /// plugins that answer hooks stand among them. What is built in stands behind them.
-    pub fn chain(&self) -> &[Link] {
+    pub fn chain(&self) -> &[ChainLink] {
         &self.policies.chain
     }
 
@@ -178,7 +178,7 @@ impl Profile {
     }
 
     /// Why one of its policies may not run, with the remedy; `None` where it may.
-    pub fn refusal(&self, policy: &PolicyRef) -> Option<Problem> {
+    pub fn refusal(&self, policy: &PolicyRef) -> Option<ConfigProblem> {
         self.policies.refusal(policy)
     }
 
@@ -188,7 +188,7 @@ impl Profile {
     /// # Errors
     ///
     /// When one may not run, cannot be read or run, or does not have the options that are set.
-    pub fn load(&self, counter: &Arc<dyn Counter>) -> Result<Loaded, ConfigError> {
+    pub fn load(&self, counter: &Arc<dyn TokenCounter>) -> Result<LoadedPolicies, ConfigError> {
         self.permitted()?;
         self.policies.load(counter, &self.plugins)
     }
@@ -199,12 +199,12 @@ impl Profile {
     }
 
     /// The window that it states, unless the host says otherwise.
-    pub fn window(&self) -> Window {
+    pub fn window(&self) -> WindowSetting {
         self.window
     }
 
     /// How a prompt that is too long is told from other refusals.
-    pub fn signatures(&self) -> &Signatures {
+    pub fn signatures(&self) -> &OverflowSignatures {
         &self.signatures
     }
 
@@ -258,15 +258,15 @@ impl Profile {
         // Debug prints every field, and unlike a serialiser it cannot fail.
         let mode = self.mode.as_ref().map_or_else(String::new, |mode| format!("mode {mode}\n"));
         let (policies, plugins) = (self.policies.address(), self.plugins.address());
-        let named = self.scribes.iter().filter(|scribe| **scribe != Scribe::Extractive);
+        let named = self.scribes.iter().filter(|scribe| **scribe != SummarizerSpec::Extractive);
         let models: String = named.map(|model| format!("model {model}\n")).collect();
         let decides = format!("{:?}{policies}{plugins}{mode}{models}", self.options);
-        format!("b3:{}", ContentId::of(&decides))
+        format!("b3:{}", ContentId::for_text(&decides))
     }
 
     /// The policy that answers last.
-    pub(crate) fn last(&self) -> Builtin {
-        let Options { trigger, limit, arrive, compress, summaries, .. } = &self.options;
+    pub(crate) fn last(&self) -> BuiltinPolicy {
+        let ProfileOptions { trigger, limit, arrive, compress, summaries, .. } = &self.options;
         let options = BuiltinOptions {
             warn: trigger.warn,
             ahead: trigger.ahead,
@@ -292,17 +292,17 @@ impl Profile {
                 beside: summaries.beside.clone(),
             },
         };
-        Builtin::new(BUILTIN, options)
+        BuiltinPolicy::new(BUILTIN, options)
     }
 
     /// How what is made smaller on arrival is written.
-    pub(crate) fn door(&self, back: Back) -> DoorOptions {
+    pub(crate) fn door(&self, back: Back) -> ArrivalWording {
         let marker = self.words(back).marker.clone();
-        DoorOptions { marker, passage_bytes: self.options.compress.passage_bytes }
+        ArrivalWording { marker, passage_bytes: self.options.compress.passage_bytes }
     }
 
     /// What stands where something left, by the way back that there is (RULES 119).
-    fn words(&self, back: Back) -> &Words {
+    fn words(&self, back: Back) -> &TextOptions {
         let texts = &self.options.texts;
         match back {
             Back::None => &texts.bare,
@@ -313,16 +313,16 @@ impl Profile {
 
     /// Whether what the model of a request thought has to leave with what stands before it: its
     /// provider binds it to that (RULES 139 and 140). Models that bind take no budget to think.
-    pub(crate) fn unbinds(&self, request: &Document<'_>) -> bool {
+    pub(crate) fn unbinds(&self, request: &RequestDocument<'_>) -> bool {
         let is_signed = matches!(request.format(), Format::Anthropic | Format::Responses);
         is_signed && !request.has_thinking_budget() && self.table.binds(request.model())
     }
 
     /// What the kernel is told.
-    pub(crate) fn compress(&self, back: Back, envelope: Envelope) -> CompressOptions {
+    pub(crate) fn compress(&self, back: Back, envelope: RequestEnvelope) -> CompressOptions {
         let (compress, words) = (&self.options.compress, self.words(back));
         CompressOptions {
-            stand: Stand::default(),
+            stand: CheckpointPlacement::default(),
             unbind: false,
             inputs: Vec::new(),
             keep_recent_share: compress.keep_recent_share,
@@ -335,7 +335,7 @@ impl Profile {
             passages: back != Back::None,
             passage_bytes: compress.passage_bytes,
             ladder: compress.ladder.iter().copied().map(Into::into).collect(),
-            texts: Texts {
+            texts: KernelTexts {
                 label: words.label.clone(),
                 label_short: words.label_short.clone(),
                 label_share: compress.label_share,
@@ -344,7 +344,7 @@ impl Profile {
                 line_chars: compress.line_chars,
             },
             state: None,
-            demands: Demands::default(),
+            demands: ConstraintState::default(),
             envelope,
             policy: self.name.clone(),
             hook: HOOK.to_owned(),
@@ -366,7 +366,7 @@ impl Default for Profile {
 #[cfg(test)]
 mod tests {
     use epitome_count::VocabularyCounter;
-    use epitome_kernel::Counter;
+    use epitome_kernel::TokenCounter;
 
     use super::*;
     use crate::session::OFFLOADED;
@@ -401,7 +401,7 @@ mod tests {
         for (label, most) in
             [(&texts.files.label, 20), (&texts.stored.label, 14), (&texts.bare.label, 14)]
         {
-            let ids = (0..200).map(|number| ContentId::of(&format!("{number}")).short());
+            let ids = (0..200).map(|number| ContentId::for_text(&format!("{number}")).short());
             let labels = ids.map(|id| label.replace("{id}", &id));
             let tokens: u64 = labels.map(|label| VocabularyCounter::default().count(&label)).sum();
             assert!(tokens <= most * 200, "{label}: {} on average", tokens as f64 / 200.0);
@@ -411,13 +411,13 @@ mod tests {
     #[test]
     fn only_what_is_stored_names_a_way_back() {
         let texts = Profile::default().options.texts;
-        let Words { label, label_short, marker, stub } = &texts.stored;
+        let TextOptions { label, label_short, marker, stub } = &texts.stored;
         assert!([label, marker, stub].iter().all(|text| text.contains("epitome recall {id}")));
         assert!(label_short.contains("{id}"));
-        let Words { label, label_short, marker, stub } = &texts.files;
+        let TextOptions { label, label_short, marker, stub } = &texts.files;
         let file = format!("{OFFLOADED}/{{id}}.md");
         assert!([label, label_short, marker, stub].iter().all(|text| text.contains(&file)));
-        let Words { label, label_short, marker, stub } = &texts.bare;
+        let TextOptions { label, label_short, marker, stub } = &texts.bare;
         let bare = [label, label_short, marker, stub];
         assert!(bare.iter().all(|text| !text.contains("recall") && !text.contains("{id}")));
     }

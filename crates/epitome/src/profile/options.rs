@@ -4,8 +4,8 @@
 //! what `epitome.toml` may hold, what its schema says and what is refused all follow from them;
 //! none has a value here.
 
-use epitome_plan::Rung;
-use epitome_types::Style;
+use epitome_plan::LadderRung;
+use epitome_types::SummaryStyle;
 use epitome_types::hook::Line;
 use epitome_wire::Format;
 use serde::Deserialize;
@@ -14,8 +14,8 @@ use serde::Deserialize;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Options {
-    pub(crate) trigger: Trigger,
+pub(crate) struct ProfileOptions {
+    pub(crate) trigger: TriggerOptions,
     pub(crate) limit: Limit,
     pub(crate) cache: Cache,
     pub(crate) arrive: Arrive,
@@ -23,7 +23,7 @@ pub(crate) struct Options {
     pub(crate) redact: Redact,
     pub(crate) compress: Compress,
     pub(crate) summaries: Summaries,
-    pub(crate) state: State,
+    pub(crate) state: WorkStateOptions,
     pub(crate) texts: Wording,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Contradiction {
     pub(crate) why: &'static str,
 }
 
-impl Options {
+impl ProfileOptions {
     /// What cannot hold together, where each for itself may.
     pub(crate) fn contradiction(&self) -> Option<Contradiction> {
         (self.trigger.soft < self.trigger.target).then_some(Contradiction {
@@ -49,7 +49,7 @@ impl Options {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Trigger {
+pub(crate) struct TriggerOptions {
     /// Share of the limit from which on a live conversation warns.
     #[cfg_attr(feature = "config", schemars(range(min = 0.0, max = 1.0)))]
     pub(crate) warn: f64,
@@ -248,7 +248,7 @@ pub(crate) struct Summaries {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(crate) struct State {
+pub(crate) struct WorkStateOptions {
     /// Opens it.
     pub(crate) label: String,
     /// The most of the size to come to that what was asked for, plans and files take, as a share; 0
@@ -284,18 +284,18 @@ pub(crate) struct State {
 pub(crate) struct Wording {
     /// When it is kept in a store, and as a file that the client's own tools open:
     /// `.epitome/offloaded/{id}.md`.
-    pub(crate) files: Words,
+    pub(crate) files: TextOptions,
     /// When it is kept in a store.
-    pub(crate) stored: Words,
+    pub(crate) stored: TextOptions,
     /// Without a store; these name no way back, since there is none.
-    pub(crate) bare: Words,
+    pub(crate) bare: TextOptions,
 }
 
 /// The texts that stand where something left.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Words {
+pub(crate) struct TextOptions {
     /// Opens a checkpoint; `{id}` and `{messages}` are filled in.
     pub(crate) label: String,
     /// Opens it where `label` would take more than its share of the room.
@@ -318,20 +318,20 @@ pub(crate) enum StyleName {
     Brief,
 }
 
-impl From<StyleName> for Style {
+impl From<StyleName> for SummaryStyle {
     fn from(name: StyleName) -> Self {
         match name {
-            StyleName::Verbatim => Style::Verbatim,
-            StyleName::Brief => Style::Brief,
+            StyleName::Verbatim => SummaryStyle::Verbatim,
+            StyleName::Brief => SummaryStyle::Brief,
         }
     }
 }
 
-impl From<Style> for StyleName {
-    fn from(style: Style) -> Self {
+impl From<SummaryStyle> for StyleName {
+    fn from(style: SummaryStyle) -> Self {
         match style {
-            Style::Verbatim => StyleName::Verbatim,
-            Style::Brief => StyleName::Brief,
+            SummaryStyle::Verbatim => StyleName::Verbatim,
+            SummaryStyle::Brief => StyleName::Brief,
         }
     }
 }
@@ -373,17 +373,17 @@ pub(crate) enum RungName {
     SmallerTail,
 }
 
-impl From<RungName> for Rung {
+impl From<RungName> for LadderRung {
     fn from(name: RungName) -> Self {
         match name {
-            RungName::Results => Rung::Results,
-            RungName::Inputs => Rung::Inputs,
-            RungName::Stubs => Rung::Stubs,
-            RungName::Lower => Rung::Lower,
-            RungName::Merge => Rung::Merge,
-            RungName::FoldUser => Rung::FoldUser,
-            RungName::Chunks => Rung::Chunks,
-            RungName::SmallerTail => Rung::SmallerTail,
+            RungName::Results => LadderRung::Results,
+            RungName::Inputs => LadderRung::Inputs,
+            RungName::Stubs => LadderRung::Stubs,
+            RungName::Lower => LadderRung::Lower,
+            RungName::Merge => LadderRung::Merge,
+            RungName::FoldUser => LadderRung::FoldUser,
+            RungName::Chunks => LadderRung::Chunks,
+            RungName::SmallerTail => LadderRung::SmallerTail,
         }
     }
 }

@@ -5,17 +5,17 @@
 
 use std::error::Error;
 
-use epitome_wire::Signatures;
+use epitome_wire::OverflowSignatures;
 use serde::Deserialize;
 use serde_json::Value as Json;
 use toml::{Table, Value};
 
-use super::{Options, Profile, SHIPPED};
-use crate::models::{ModelTable, Models, Prices, Scribe};
+use super::{Profile, ProfileOptions, SHIPPED};
+use crate::limits::WindowSetting;
+use crate::models::{ModelTable, Models, Prices, SummarizerSpec};
 use crate::plugins::Plugins;
 use crate::policies::Policies;
-use crate::session::Redaction;
-use crate::target::Window;
+use crate::session::RedactionPatterns;
 
 /// What stands beside the options: who digests, and who writes summaries.
 const BESIDE: [&str; 2] = ["digests", "summarizers"];
@@ -33,24 +33,27 @@ pub(super) fn profile() -> Result<Profile, Box<dyn Error>> {
         Json::Object(options) => options,
         _ => serde_json::Map::new(),
     };
-    let options: Options = says.try_into()?;
+    let options: ProfileOptions = says.try_into()?;
     let scribes: Vec<String> = scribes.try_into()?;
     Ok(Profile {
         name: name.to_owned(),
-        redaction: Redaction::new(&options.redact.patterns)?,
-        signatures: Signatures::new(&options.limit.signatures)?,
+        redaction: RedactionPatterns::new(&options.redact.patterns)?,
+        signatures: OverflowSignatures::new(&options.limit.signatures)?,
         options,
         mode: None,
         model: None,
         counter: None,
-        window: Window::default(),
+        window: WindowSetting::default(),
         window_of: None,
         table: ModelTable::default(),
         prices: Prices::default(),
         store: None,
         policies: Policies::new(Vec::new(), built_in, None),
         plugins: Plugins::shipped(Vec::deserialize(digests)?),
-        scribes: scribes.iter().map(|name| name.parse()).collect::<Result<Vec<Scribe>, _>>()?,
+        scribes: scribes
+            .iter()
+            .map(|name| name.parse())
+            .collect::<Result<Vec<SummarizerSpec>, _>>()?,
         models: Models::default(),
     })
 }

@@ -5,27 +5,27 @@
 
 use std::collections::BTreeSet;
 
-use epitome_plan::{Arrival, NewTalk, arrive, arriving, fill_in};
+use epitome_plan::{ArrivalOutcome, NewTalk, arrive, arriving, fill_in};
 use epitome_types::hook::ArriveJob;
 use epitome_types::{ContentId, Part, PartId};
 
 use super::Session;
-use super::ground::Ground;
+use super::history_tail::HistoryTail;
 use super::offload::{FILE, file_of, names_file};
-use super::state::State;
-use super::tail::Tail;
-use crate::council::Council;
+use super::state::ConversationState;
+use super::turn_context::TurnContext;
+use crate::policy_runner::PolicyRunner;
 
 impl Session {
     /// What is made smaller of the entries that were never sent.
     pub(super) async fn arrival(
         &self,
-        ground: &Ground<'_, '_>,
-        council: &Council,
-        state: &State,
-    ) -> Arrival {
-        let Ground { tail, incoming, .. } = ground;
-        let Tail { thread, tokens, first, .. } = tail;
+        ground: &TurnContext<'_, '_>,
+        council: &PolicyRunner,
+        state: &ConversationState,
+    ) -> ArrivalOutcome {
+        let TurnContext { tail, incoming, .. } = ground;
+        let HistoryTail { thread, tokens, first, .. } = tail;
         // What was made smaller already is never made smaller again.
         let new = incoming.sent.saturating_sub(*first)..thread.entries().len();
         let mut arriving = arriving(thread, new, tokens);
@@ -35,14 +35,14 @@ impl Session {
             |part: &PartId| !arrived.contains(part) && !erased.contains(&part.entry.index());
         arriving.retain(|(part, _)| is_new(part));
         if arriving.is_empty() {
-            return Arrival::default();
+            return ArrivalOutcome::default();
         }
         let common = self.common(ground);
         let mut decided = Vec::with_capacity(arriving.len());
         for (part, mut entry) in arriving {
             entry.id = tail.place(part.entry).into();
             let text = thread.part(part).and_then(Part::text).unwrap_or_default();
-            let original = ContentId::of(text).short();
+            let original = ContentId::for_text(text).short();
             let tool = entry.tool.as_deref().unwrap_or_default();
             let file = common.workspace.then(|| file_of(&common.now, tool, &original));
             let mut job = ArriveJob { common: common.clone(), entry, original, file, text };

@@ -3,23 +3,23 @@
 //! Invariant: every message that is not recorded yet is in the batch, byte for byte but for what
 //! the profile redacts.
 
-use epitome_kernel::{Batch, Departure, Turn};
-use epitome_plan::Arrival;
+use epitome_kernel::{AppendBatch, Eviction, RequestRecord};
+use epitome_plan::ArrivalOutcome;
 use epitome_types::{Entry, MeterReading};
 
 use super::Session;
-use super::ground::Ground;
-use crate::recorded::{MessageName, WireMessage, said};
+use super::turn_context::TurnContext;
+use crate::records::{MessageName, WireMessage, said};
 
 impl Session {
     pub(crate) fn batch(
         &self,
-        ground: &Ground<'_, '_>,
-        arrival: Arrival,
+        ground: &TurnContext<'_, '_>,
+        arrival: ArrivalOutcome,
         sent: u64,
         meter: MeterReading,
-    ) -> Batch {
-        let Ground { source, tail, incoming, live, .. } = ground;
+    ) -> AppendBatch {
+        let TurnContext { source, tail, incoming, live, .. } = ground;
         let new = tail.came.iter().skip(incoming.recorded.saturating_sub(tail.first));
         let said = new.map(|entry| {
             let id = tail.place(entry.id);
@@ -34,7 +34,7 @@ impl Session {
             let placed = Entry { id, at, ..entry.clone() };
             said(message, &placed, name, tail.tokens.entry(entry.id) + saved, &self.redaction)
         });
-        Batch {
+        AppendBatch {
             after: incoming.after(),
             said: said.collect(),
             rewrites: arrival.rewrites,
@@ -42,7 +42,11 @@ impl Session {
             format: source.format.to_string(),
             model: source.model().map(str::to_owned),
             title: ground.tally.title.clone().unwrap_or_default(),
-            turn: Some(Turn { tokens: [ground.size()[0], sent], limit: live.limit, meter }),
+            turn: Some(RequestRecord {
+                tokens: [ground.size()[0], sent],
+                limit: live.limit,
+                meter,
+            }),
             at: ground.at.to_owned(),
             label: self.named.then(|| ground.name.to_owned()),
         }
@@ -50,7 +54,7 @@ impl Session {
 
     /// Makes what leaves the prompt ready for the journal, where it is found under the session's
     /// name.
-    pub(crate) fn departing(&self, departure: &mut Departure, name: &str) {
+    pub(crate) fn departing(&self, departure: &mut Eviction, name: &str) {
         let sources = departure.sources.iter_mut().map(|(_, _, source)| source);
         for source in sources.chain(departure.blobs.iter_mut().map(|blob| &mut blob.source)) {
             *source = format!("{name}: {source}");

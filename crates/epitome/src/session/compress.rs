@@ -7,40 +7,43 @@
 use std::sync::Arc;
 
 use epitome_extract::must_keep;
-use epitome_kernel::{Commit, Departure};
-use epitome_plan::Compressed;
+use epitome_kernel::{CommitOutcome, Eviction};
+use epitome_plan::PlannedCompression;
 use epitome_types::hook::{Budgets, Common};
-use epitome_types::{Act, By, Credit, Entry, Epoch, Happened, Mark, OpReport, Recorded, Stage};
+use epitome_types::{
+    Actor, Compaction, Entry, EventKind, JournalMark, OpAuthor, OpReport, RecordedCompaction,
+    SessionAction, Stage,
+};
 
 use super::Session;
-use super::ahead::Late;
-use super::events::Events;
-use super::ground::{Ground, Whole};
-use super::mark::Moved;
-use super::recalled;
-use super::state::State;
+use super::events::TurnEvents;
+use super::prepared::PendingSummaries;
+use super::recall;
+use super::state::ConversationState;
+use super::turn_context::{FullHistory, TurnContext};
+use super::watermark::WatermarkMove;
 use crate::Error;
-use crate::council::Council;
-use crate::target::Held;
+use crate::limits::PromptBounds;
+use crate::policy_runner::PolicyRunner;
 
 /// What the policies said of a request before anything is decided.
-pub(crate) struct Brief {
-    pub(crate) council: Council,
+pub(crate) struct PolicyContext {
+    pub(crate) council: PolicyRunner,
     pub(crate) common: Common,
-    pub(crate) held: Held,
+    pub(crate) held: PromptBounds,
     /// The same bounds, as policies read them.
     pub(crate) budgets: Budgets,
 }
 
 /// A compression that could be applied.
 pub(crate) struct Proposal {
-    pub(crate) epoch: Epoch,
-    departure: Departure,
+    pub(crate) epoch: Compaction,
+    departure: Eviction,
     ops: Vec<OpReport>,
     /// What else happened with it.
-    pub(super) beside: Vec<Happened>,
+    pub(super) beside: Vec<EventKind>,
     /// Where the watermark moves, and who moves it.
-    pub(super) moved: Option<(Moved, By)>,
+    pub(super) moved: Option<(WatermarkMove, Actor)>,
     /// What a model wrote of its summaries.
     pub(super) written: Vec<String>,
     /// Whether a restore point is made, where a policy said so.
@@ -48,16 +51,16 @@ pub(crate) struct Proposal {
     /// Whether words of models take the place of extracts, and nothing else is done.
     pub(crate) rewords: bool,
     /// What models may write of it, where they write in the background.
-    pub(crate) late: Option<Late>,
+    pub(crate) late: Option<PendingSummaries>,
 }
 
 impl Session {
     /// A compression as it could be recorded, with what it keeps of what must be kept.
     pub(super) fn proposal(
         &self,
-        ground: &Ground<'_, '_>,
-        compressed: Compressed<'_>,
-        mut epoch: Epoch,
+        ground: &TurnContext<'_, '_>,
+        compressed: PlannedCompression<'_>,
+        mut epoch: Compaction,
         snapshot: Option<bool>,
         confidence: Option<f64>,
     ) -> Proposal {
@@ -84,11 +87,11 @@ impl Session {
     /// otherwise it is discarded.
     pub(crate) fn commit(
         &self,
-        ground: &Ground<'_, '_>,
-        whole: &Whole<'_, '_>,
-        state: &mut State,
+        ground: &TurnContext<'_, '_>,
+        whole: &FullHistory<'_, '_>,
+        state: &mut ConversationState,
         proposal: Proposal,
-        events: &mut Events,
+        events: &mut TurnEvents,
     ) -> Result<bool, Error> {
         let Proposal { epoch, departure, ops, beside, moved, written, snapshot, rewords, .. } =
             proposal;
@@ -101,11 +104,11 @@ impl Session {
         let (journal, scope) = (&*self.journal, &*self.scope);
         loop {
             match journal.commit(scope, ground.name, &epoch, &departure, state.seen)? {
-                Commit::Done(seen) => {
+                CommitOutcome::Done(seen) => {
                     state.seen = seen;
                     break;
                 }
-                Commit::Behind => {
+                CommitOutcome::Behind => {
                     let pinned = state.pinned(0);
                     let erased = Arc::clone(&state.erased);
                     state.reread(journal, scope)?;
@@ -127,14 +130,14 @@ impl Session {
         }
         if let (true, Some(same)) = (rewords, whole.standing().epoch) {
             // It is said anew: whoever takes the one back takes back both.
-            journal.mark(scope, ground.name, &Mark::Undo(same), ground.at)?;
+            journal.record_mark(scope, ground.name, &JournalMark::Undo(same), ground.at)?;
         }
         state.written = written;
         if !rewords {
             events.stage(epoch.tokens, Stage::ContextUpdate);
             events.add(
                 epoch.tokens,
-                Happened::Compressed {
+                EventKind::Compressed {
                     epoch: epoch.id.short(),
                     number: epoch.number,
                     cause: epoch.cause,
@@ -149,21 +152,21 @@ impl Session {
             state.doing.push((moved.act(), by));
         }
         let returning = state.acts.as_ref().map_or(&[][..], |acts| &acts.returning);
-        if !returning.is_empty() && recalled::says(&epoch.plan, returning) {
-            state.doing.push((Act::Returned, By::Policy(epoch.profile.clone())));
+        if !returning.is_empty() && recall::says(&epoch.plan, returning) {
+            state.doing.push((SessionAction::Returned, Actor::Policy(epoch.profile.clone())));
         }
-        Arc::make_mut(&mut state.lineage).extend([Recorded::from(epoch)]);
+        Arc::make_mut(&mut state.lineage).extend([RecordedCompaction::from(epoch)]);
         Ok(true)
     }
 }
 
 /// Who ordered an op, as its report says.
-fn credit(op: &OpReport) -> Credit {
-    Credit { policy: op.policy.clone(), hook: op.hook.clone(), line: op.line }
+fn credit(op: &OpReport) -> OpAuthor {
+    OpAuthor { policy: op.policy.clone(), hook: op.hook.clone(), line: op.line }
 }
 
 /// A summary that came to nothing; another one was made.
-fn unwritten(cause: String) -> Happened {
+fn unwritten(cause: String) -> EventKind {
     let remedy = "the next summariser was asked in its place".to_owned();
-    Happened::CompressionError { stage: Stage::Summarisation, cause, remedy }
+    EventKind::CompressionError { stage: Stage::Summarisation, cause, remedy }
 }

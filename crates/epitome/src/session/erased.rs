@@ -5,9 +5,9 @@
 //! it. A message is known by what it says, so whoever says the very same again, anywhere in the scope,
 //! says what was erased. Called where the entries of a turn are made.
 
-use epitome_types::{Body, Entry};
+use epitome_types::{Entry, PartBody};
 
-use crate::journal::TOMBSTONE;
+use crate::admin::TOMBSTONE;
 
 /// Takes out what an entry says. What it is, what it calls and what it answers stay, since its
 /// neighbours depend on that.
@@ -15,11 +15,11 @@ pub(super) fn forget(entry: &mut Entry) {
     for part in &mut entry.parts {
         part.known_as = None;
         match &mut part.body {
-            Body::Text(text) | Body::Thinking(text) => TOMBSTONE.clone_into(text),
-            Body::Result(result) => TOMBSTONE.clone_into(&mut result.text),
-            Body::Call(call) => "{}".clone_into(&mut call.arguments),
-            Body::Opaque(block) => block.text.clear(),
-            Body::Image(_) => {}
+            PartBody::Text(text) | PartBody::Thinking(text) => TOMBSTONE.clone_into(text),
+            PartBody::Result(result) => TOMBSTONE.clone_into(&mut result.text),
+            PartBody::Call(call) => "{}".clone_into(&mut call.arguments),
+            PartBody::Opaque(block) => block.text.clear(),
+            PartBody::Image(_) => {}
         }
     }
 }

@@ -5,19 +5,19 @@
 
 use std::sync::Arc;
 
-use epitome_types::{EntryId, EntryKey, Event, Happened, How, Rewrite, Stage};
+use epitome_types::{ArrivalRewrite, EntryId, EntryKey, Event, EventKind, ReplaceMethod, Stage};
 use tracing::Level;
 
 use super::Session;
 
-use crate::lessons::Shortened;
-use crate::target::Held;
+use crate::learned_limits::SilentTruncation;
+use crate::limits::PromptBounds;
 
 /// The target of events in a log; a host that says them in words of its own leaves it out.
 const EVENTS: &str = "epitome::events";
 
 /// Somebody who is told of events.
-pub(crate) type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
+pub(crate) type EventListener = Arc<dyn Fn(&Event) + Send + Sync>;
 
 impl Session {
     /// Tells the listeners and the log.
@@ -30,25 +30,25 @@ impl Session {
 }
 
 /// What has happened so far.
-pub(crate) struct Events {
+pub(crate) struct TurnEvents {
     session: String,
     pub(crate) at: String,
     happened: Vec<Event>,
 }
 
-impl Events {
+impl TurnEvents {
     pub(crate) fn new(session: &str, at: String) -> Self {
         Self { session: session.to_owned(), at, happened: Vec::new() }
     }
 
-    pub(crate) fn add(&mut self, tokens: [u64; 2], what: Happened) {
+    pub(crate) fn add(&mut self, tokens: [u64; 2], what: EventKind) {
         let (session, at) = (self.session.clone(), self.at.clone());
         self.happened.push(Event { session, at, tokens, what });
     }
 
     /// A stage of a compression is done.
     pub(crate) fn stage(&mut self, tokens: [u64; 2], stage: Stage) {
-        self.add(tokens, Happened::CheckpointProgress { stage, fraction: stage.fraction() });
+        self.add(tokens, EventKind::CheckpointProgress { stage, fraction: stage.fraction() });
     }
 
     /// What has happened so far.
@@ -57,7 +57,7 @@ impl Events {
     }
 
     /// What was made smaller on arrival.
-    pub(crate) fn arrived(&mut self, rewrites: &[Rewrite], keys: &[EntryKey]) {
+    pub(crate) fn arrived(&mut self, rewrites: &[ArrivalRewrite], keys: &[EntryKey]) {
         for rewrite in rewrites {
             let place = keys.iter().rposition(|key| *key == rewrite.key).unwrap_or_default();
             let (entry, tool) = (EntryId(place as u32).to_string(), rewrite.tool.clone());
@@ -65,31 +65,31 @@ impl Events {
             self.add(
                 rewrite.tokens,
                 match rewrite.how {
-                    How::Offload => Happened::ToolResultOffloaded { entry, tool, saved },
-                    _ => Happened::ToolResultDigested { entry, tool, saved },
+                    ReplaceMethod::Offload => EventKind::ToolResultOffloaded { entry, tool, saved },
+                    _ => EventKind::ToolResultDigested { entry, tool, saved },
                 },
             );
         }
     }
 
     /// An earlier prompt was cut by its server.
-    pub(crate) fn cut(&mut self, shortened: Option<Shortened>) {
+    pub(crate) fn cut(&mut self, shortened: Option<SilentTruncation>) {
         if let Some(shortened) = shortened {
             self.add([shortened.sent, shortened.evaluated], shortened.happened());
         }
     }
 
     /// Warns of a prompt that fills its window.
-    pub(crate) fn warn(&mut self, held: &Held, limit: u64, size: u64) {
+    pub(crate) fn warn(&mut self, held: &PromptBounds, limit: u64, size: u64) {
         if size >= held.warn {
             let percent = size * 100 / limit.max(1);
-            self.add([size, size], Happened::ContextWarning { percent });
+            self.add([size, size], EventKind::ContextWarning { percent });
         }
     }
 }
 
-impl From<Events> for Vec<Event> {
-    fn from(events: Events) -> Self {
+impl From<TurnEvents> for Vec<Event> {
+    fn from(events: TurnEvents) -> Self {
         events.happened
     }
 }
@@ -98,19 +98,19 @@ impl From<Events> for Vec<Event> {
 fn log(event: &Event) {
     let troubles = matches!(
         event.what,
-        Happened::CompressionError { .. }
-            | Happened::PolicyError { .. }
-            | Happened::PluginError { .. }
-            | Happened::AnswerBounded { .. }
-            | Happened::ModelPassedOver { .. }
-            | Happened::PolicyWarning { .. }
-            | Happened::DriftDetected { .. }
-            | Happened::Handover { .. }
-            | Happened::SnapshotError { .. }
-            | Happened::WorkspaceError { .. }
-            | Happened::StoreLost { .. }
-            | Happened::ContextWarning { .. }
-            | Happened::PromptCut { .. }
+        EventKind::CompressionError { .. }
+            | EventKind::PolicyError { .. }
+            | EventKind::PluginError { .. }
+            | EventKind::AnswerBounded { .. }
+            | EventKind::ModelPassedOver { .. }
+            | EventKind::PolicyWarning { .. }
+            | EventKind::DriftDetected { .. }
+            | EventKind::Handover { .. }
+            | EventKind::SnapshotError { .. }
+            | EventKind::WorkspaceError { .. }
+            | EventKind::StoreLost { .. }
+            | EventKind::ContextWarning { .. }
+            | EventKind::PromptCut { .. }
     );
     let (session, [before, after]) = (&*event.session, event.tokens);
     let what = || serde_json::to_string(&event.what).unwrap_or_default();

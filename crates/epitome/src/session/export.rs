@@ -7,14 +7,14 @@
 
 use epitome_kernel::{Workspace, WorkspaceError};
 use epitome_types::hook::{Export, Handover};
-use epitome_types::{Checkpoint, Epoch, Happened, Op};
+use epitome_types::{Checkpoint, Compaction, EventKind, Op};
 use epitome_workspace::block;
 
 use super::Session;
-use super::events::Events;
-use super::ground::{Ground, Whole};
+use super::events::TurnEvents;
 use super::offload::plain;
-use crate::{Error, Keeper, Written};
+use super::turn_context::{FullHistory, TurnContext};
+use crate::{Error, ExportFormat, SessionAdmin};
 
 /// Where the files stand, relative to the workspace.
 const OURS: &str = ".epitome";
@@ -30,12 +30,12 @@ const ENDING: &str = ".md";
 
 /// What a plan does beside changing the prompt.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Aside {
+pub(crate) struct PlanSideEffect {
     pub(crate) exports: Vec<Export>,
     pub(crate) handover: Option<Handover>,
 }
 
-impl Aside {
+impl PlanSideEffect {
     /// The same of another plan, as far as it is something else.
     pub(crate) fn add(&mut self, exports: Vec<Export>, handover: Option<Handover>) {
         let new = exports.into_iter().filter(|one| !self.exports.contains(one));
@@ -48,9 +48,9 @@ impl Session {
     /// Writes the whole files that a plan wants, before it is applied.
     pub(crate) fn archive(
         &mut self,
-        ground: &Ground<'_, '_>,
-        aside: &Aside,
-        events: &mut Events,
+        ground: &TurnContext<'_, '_>,
+        aside: &PlanSideEffect,
+        events: &mut TurnEvents,
     ) -> Result<(), Error> {
         let whole = aside.exports.iter().filter(|export| export.append != Some(true));
         whole.into_iter().try_for_each(|export| self.export(ground, export, events))
@@ -60,10 +60,10 @@ impl Session {
     /// to a fresh session.
     pub(crate) fn hand_over(
         &mut self,
-        ground: &Ground<'_, '_>,
-        whole: Option<&Whole<'_, '_>>,
-        aside: Aside,
-        events: &mut Events,
+        ground: &TurnContext<'_, '_>,
+        whole: Option<&FullHistory<'_, '_>>,
+        aside: PlanSideEffect,
+        events: &mut TurnEvents,
     ) -> Result<(), Error> {
         for export in aside.exports.iter().filter(|export| export.append == Some(true)) {
             self.export(ground, export, events)?;
@@ -79,24 +79,24 @@ impl Session {
             true => self.write(ground, &name, &text, false, events),
             false => None,
         };
-        events.add([ground.size()[1]; 2], Happened::Handover { file, text });
+        events.add([ground.size()[1]; 2], EventKind::Handover { file, text });
         Ok(())
     }
 
     /// Writes a file that a policy wants.
     pub(super) fn export(
         &mut self,
-        ground: &Ground<'_, '_>,
+        ground: &TurnContext<'_, '_>,
         export: &Export,
-        events: &mut Events,
+        events: &mut TurnEvents,
     ) -> Result<(), Error> {
         let text = match &export.text {
             Some(text) => self.redaction.text(text).into_owned(),
             // What is recorded is redacted.
             None if self.offload.is_some() => {
                 let profile = self.settings.profile.clone();
-                let keeper = Keeper::of_scope(self.journal.clone(), profile, &self.scope);
-                keeper.export(ground.name, Written::Markdown)?
+                let keeper = SessionAdmin::of_scope(self.journal.clone(), profile, &self.scope);
+                keeper.export(ground.name, ExportFormat::Markdown)?
             }
             None => String::new(),
         };
@@ -107,11 +107,11 @@ impl Session {
     /// Writes a text of the session to a file; gives its path, or tells why it is not there.
     fn write(
         &mut self,
-        ground: &Ground<'_, '_>,
+        ground: &TurnContext<'_, '_>,
         name: &str,
         text: &str,
         append: bool,
-        events: &mut Events,
+        events: &mut TurnEvents,
     ) -> Option<String> {
         let (path, text) = (path(name), block(ground.name, text));
         let workspace = self.offload.as_ref().map(|offload| offload.workspace());
@@ -123,7 +123,7 @@ impl Session {
                     let remedy = "the session goes on without the file; name the client's folder \
                                   with `--workspace`, and see to it that it can be written"
                         .to_owned();
-                    let told = Happened::WorkspaceError { cause, remedy };
+                    let told = EventKind::WorkspaceError { cause, remedy };
                     events.add([ground.size()[1]; 2], told);
                 }
                 None
@@ -161,7 +161,7 @@ fn path(name: &str) -> String {
 }
 
 /// The newest checkpoint of an epoch.
-fn newest(epoch: &Epoch) -> Option<&Checkpoint> {
+fn newest(epoch: &Compaction) -> Option<&Checkpoint> {
     let checkpoints = epoch.plan.ops.iter().filter_map(|op| match op {
         Op::Summarize(checkpoint) => Some(checkpoint),
         _ => None,
@@ -188,7 +188,7 @@ mod tests {
             |path, cause| assert_eq!(written(None, path, b"", false).unwrap_err().cause, cause);
         check(".epitome/x.md", "there is no workspace");
         let folder = tempfile::tempdir().unwrap();
-        let folder = epitome_workspace::Folder::new(folder.path());
+        let folder = epitome_workspace::WorkspaceFolder::new(folder.path());
         let check = |path: &str, cause| {
             let error = written(Some(&folder), path, b"", false).unwrap_err();
             assert!(error.cause.contains(cause), "{error}");

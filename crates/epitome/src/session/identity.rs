@@ -7,10 +7,10 @@
 use epitome_kernel::{
     AnswerClue, Beginning, Claim, Clue, Evidence, Holder, Identity, StoreError, identify, is_drawn,
 };
-use epitome_types::{Chain, ContentId, Entry, EntryKey, Role};
+use epitome_types::{ContentId, Entry, EntryKey, HistoryHash, Role};
 
-use super::source::Source;
-use super::state::{State, chains};
+use super::source::RequestSource;
+use super::state::{ConversationState, chains};
 use super::{Session, UNNAMED};
 use crate::Error;
 
@@ -42,8 +42,8 @@ impl Session {
     /// nobody has it, or what it would leave is taken for it.
     pub(super) fn belonging(
         &self,
-        source: &Source<'_>,
-        state: &State,
+        source: &RequestSource<'_>,
+        state: &ConversationState,
         extends: bool,
         begin: bool,
     ) -> Result<Belonging, Error> {
@@ -91,9 +91,9 @@ impl Session {
 
     /// Moves to where its conversation was recorded before there were projects, so that nothing of an
     /// older store is lost. That takes the proof that going on from any other conversation takes.
-    pub(super) fn settle(&mut self, source: &Source<'_>) -> Result<(), Error> {
+    pub(super) fn settle(&mut self, source: &RequestSource<'_>) -> Result<(), Error> {
         let Some(before) = self.before.take() else { return Ok(()) };
-        let keys: Vec<_> = source.document()?.entries().iter().map(EntryKey::of).collect();
+        let keys: Vec<_> = source.document()?.entries().iter().map(EntryKey::for_entry).collect();
         let chains = chains(&keys);
         let is_here = self.is_known(&self.scope, source, &chains)?;
         if !is_here && self.is_known(&before, source, &chains)? {
@@ -103,7 +103,12 @@ impl Session {
     }
 
     /// Whether a request is proven to go on from a session of a scope.
-    fn is_known(&self, scope: &str, source: &Source<'_>, chains: &[Chain]) -> Result<bool, Error> {
+    fn is_known(
+        &self,
+        scope: &str,
+        source: &RequestSource<'_>,
+        chains: &[HistoryHash],
+    ) -> Result<bool, Error> {
         let said = source.document()?.entries();
         let evidence: Vec<_> = said.iter().map(evidence).collect();
         let counter = self.counter_for(source.model());
@@ -122,8 +127,8 @@ impl Session {
     fn holders(
         &self,
         scope: &str,
-        source: &Source<'_>,
-        chains: &[Chain],
+        source: &RequestSource<'_>,
+        chains: &[HistoryHash],
     ) -> Result<Vec<Holder>, Error> {
         let said = source.document()?.entries();
         let answers = |place: usize| said.get(place).and_then(answer);
@@ -192,11 +197,11 @@ impl Session {
         &self,
         from: &Holder,
         shared: &[Evidence],
-        chains: &[Chain],
+        chains: &[HistoryHash],
     ) -> Result<Belonging, Error> {
         // What a model said last is looked at with the request behind it, which is not in common.
         let sent = shared.iter().rposition(|it| !it.answer).map_or(0, |last| last + 1);
-        let place = sent.checked_sub(1).map_or_else(Chain::default, |last| chains[last]);
+        let place = sent.checked_sub(1).map_or_else(HistoryHash::default, |last| chains[last]);
         let beginning = Beginning {
             label: self.told.label.clone(),
             opened: u32::try_from(from.opened).unwrap_or(u32::MAX),
@@ -213,7 +218,7 @@ impl Session {
         let label = beginning.label.as_deref();
         let stem = label.unwrap_or(UNNAMED);
         let drawn = |number: u32| {
-            let id = ContentId::of(&format!("{}\n{stem}\n{at}\n{number}", self.scope));
+            let id = ContentId::for_text(&format!("{}\n{stem}\n{at}\n{number}", self.scope));
             format!("{stem}-{}", id.short())
         };
         let mut names = label.map(str::to_owned).into_iter().chain((0..).map(drawn));
@@ -251,7 +256,7 @@ pub(crate) fn evidence(entry: &Entry) -> Evidence {
 /// What an answer may be known by.
 pub(crate) fn answer(entry: &Entry) -> Option<AnswerClue> {
     let text = (entry.role == Role::Assistant).then(|| entry.readable());
-    let text = ContentId::of(&text.filter(|text| !text.is_empty())?);
+    let text = ContentId::for_text(&text.filter(|text| !text.is_empty())?);
     let drawn = entry.calls().find(|call| is_drawn(&call.id)).map(|call| call.id.to_string());
     Some(AnswerClue { text, drawn })
 }

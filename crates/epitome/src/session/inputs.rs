@@ -3,16 +3,16 @@
 //!
 //! Invariant: what cannot be looked at is not on disk. Asked only where a plan is made.
 
-use epitome_extract::ledger::{Written, is_on_disk, written};
-use epitome_kernel::{Sizes, Thread, Workspace};
+use epitome_extract::ledger::{WrittenFile, is_on_disk, written};
+use epitome_kernel::{Thread, ThreadSizes, Workspace};
 use epitome_types::hook::Columns;
-use epitome_types::{Body, Happened, How, Op, Plan};
+use epitome_types::{EventKind, Op, PartBody, Plan, ReplaceMethod};
 
-use crate::planning::Planning;
+use crate::planning::PlanRequest;
 
 /// Asks the workspace of each call that wrote files, succeeded, and is still sent whole.
 pub(crate) fn look_up(columns: &mut Columns, thread: &Thread, workspace: &dyn Workspace) {
-    let holds = |one: &Written| match one.whole {
+    let holds = |one: &WrittenFile| match one.whole {
         true => workspace.persisted(&one.path, one.text.as_bytes()),
         false => workspace.holds(&one.path, &one.text),
     };
@@ -28,11 +28,11 @@ pub(crate) fn look_up(columns: &mut Columns, thread: &Thread, workspace: &dyn Wo
 /// What a plan truncates that was not truncated before.
 pub(crate) fn truncated(
     plan: &Plan,
-    planning: &Planning<'_, '_>,
-    tokens: &Sizes<'_>,
-) -> Vec<Happened> {
+    planning: &PlanRequest<'_, '_>,
+    tokens: &ThreadSizes<'_>,
+) -> Vec<EventKind> {
     let cuts = |op: &Op| match op {
-        Op::Replace { part, how: How::TruncateInput, .. } => Some(*part),
+        Op::Replace { part, how: ReplaceMethod::TruncateInput, .. } => Some(*part),
         _ => None,
     };
     let before: Vec<_> = planning.standing.ops.iter().filter_map(cuts).collect();
@@ -43,11 +43,11 @@ pub(crate) fn truncated(
     let thread = planning.thread;
     let told = news.map(|(part, with)| {
         let tool = match thread.part(part).map(|part| &part.body) {
-            Some(Body::Call(call)) => call.tool.clone(),
+            Some(PartBody::Call(call)) => call.tool.clone(),
             _ => String::new(),
         };
         let saved = tokens.part(part).saturating_sub(tokens.rewritten(thread, part, with));
-        Happened::ToolInputTruncated { entry: part.entry.to_string(), tool, saved }
+        EventKind::ToolInputTruncated { entry: part.entry.to_string(), tool, saved }
     });
     told.collect()
 }

@@ -5,94 +5,94 @@
 //! request that fails leaves the session as it was. The bytes of a prompt depend on the history
 //! and the journal alone, so a restart goes on with the same prefix.
 
-mod acts;
-mod ahead;
-mod answered;
+mod actions;
 mod arrival;
 mod batch;
 mod clock;
+mod commands;
 mod compress;
-mod doors;
-mod due;
 mod erased;
 mod events;
 mod export;
-mod ground;
+mod history_stats;
+mod history_tail;
 mod identity;
 mod inputs;
-mod known;
-mod look;
-mod mark;
-mod memory;
 mod notes;
-mod observed;
+mod observe;
 mod offload;
 mod outage;
 mod parameters;
 mod phases;
 mod policies;
+mod prefix_cache;
+mod prepared;
+mod preview;
 mod prompt;
 mod proposing;
 mod push;
-mod pushed;
+mod pushed_history;
 mod reading;
-mod recalled;
+mod recall;
 mod redact;
 #[cfg(feature = "lua")]
 mod reload;
 #[cfg(not(feature = "lua"))]
 #[path = "no_reload.rs"]
 mod reload;
+mod response;
 mod shared;
 mod snapshot;
 mod source;
 mod state;
 mod system;
-mod tail;
-mod tally;
 #[cfg(test)]
 mod tests;
+mod trigger;
 mod turn;
+mod turn_context;
 mod undo;
-mod work;
-mod written;
+mod watermark;
+mod window_limit;
+mod work_state;
+mod written_prompt;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use epitome_store::Archive;
-use epitome_types::{Happened, SessionInfo};
+use epitome_store::SessionArchive;
+use epitome_types::{EventKind, SessionInfo};
 
 pub use clock::{Clock, calendar_time, system_time};
-pub(crate) use events::Listener;
+pub(crate) use events::EventListener;
 pub(crate) use identity::{answer, evidence};
 #[cfg(test)]
 pub(crate) use offload::OFFLOADED;
 #[cfg(feature = "workspace")]
 pub use offload::remove_offloaded;
 pub use prompt::Prompt;
-pub use redact::{PatternError, Redaction};
-pub use undo::Compressions;
+pub use redact::{PatternError, RedactionPatterns};
+pub use undo::CompactionUndo;
 
-use crate::background::Background;
-use crate::builder::Builder;
-use crate::target::KnownLimit;
-use notes::Notes;
+use crate::background::BackgroundWorker;
+use crate::builder::CompressorBuilder;
+use crate::limits::PromptLimit;
+use notes::HostNotes;
 use offload::Offload;
-use pushed::Pushed;
+use pushed_history::Pushed;
 use reload::Reloads;
-pub(crate) use shared::Shared;
-pub(crate) use source::Source;
+pub(crate) use shared::SharedSessions;
+pub(crate) use source::RequestSource;
 pub use source::keeps_an_hour;
-use state::State;
+use state::ConversationState;
 
 /// The session of a conversation that named none and is not known from before.
 const UNNAMED: &str = "session";
 
 /// One conversation and its journal.
 pub struct Session {
-    settings: Builder,
-    journal: Arc<dyn Archive>,
+    settings: CompressorBuilder,
+    journal: Arc<dyn SessionArchive>,
     scope: String,
     /// Its name, and whether the host gave it; otherwise it is found with each request.
     name: Option<String>,
@@ -100,10 +100,10 @@ pub struct Session {
     /// Where it may have begun, until its first request says.
     before: Option<String>,
     clock: Clock,
-    redaction: Redaction,
-    shared: Arc<Shared>,
+    redaction: RedactionPatterns,
+    shared: Arc<SharedSessions>,
     /// What the hub that it belongs to knows beside what the user said.
-    pub(crate) told: Told,
+    pub(crate) told: RouterHints,
     /// Whether what is recorded of it is there for other processes; in memory it is not.
     lasting: bool,
     /// Whether the user asked for a compression.
@@ -111,7 +111,7 @@ pub struct Session {
     /// The errors of policies that were told already.
     said: BTreeSet<String>,
     /// The compressions that were taken back, as the next prompt is told of them.
-    taken_back: Vec<Happened>,
+    taken_back: Vec<EventKind>,
     /// Whether it was told that the conversation can hardly be relied on.
     low: bool,
     /// The watch over its policies, and how many of their changes it was told of.
@@ -120,17 +120,17 @@ pub struct Session {
     offload: Option<Offload>,
     /// Why other files could not be written, as it was told.
     unwritten: BTreeSet<String>,
-    state: State,
-    given: Given,
+    state: ConversationState,
+    given: HistorySource,
     /// What a conversation that is pushed was told of its state.
-    notes: Notes,
+    notes: HostNotes,
     /// What models write meanwhile, where they write in the background.
-    background: Option<Background>,
+    background: Option<BackgroundWorker>,
 }
 
 /// What a hub knows of a conversation beside what the user said.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct RouterHints {
     /// Whether it is a hub's: then no prompt is refused for its size (RULES 6).
     pub(crate) hub: bool,
     /// The label that a new conversation is named by.
@@ -139,7 +139,7 @@ pub(crate) struct Told {
     /// leads there.
     pub(crate) adopts: Option<String>,
     /// The limit that the request states, or the server told, where the user states none.
-    pub(crate) window: Option<KnownLimit>,
+    pub(crate) window: Option<PromptLimit>,
     /// What the next prompt is held to, in tokens, since its provider refused the last one.
     pub(crate) refused: Option<u64>,
     /// The session of the same request, where it was made before.
@@ -148,7 +148,7 @@ pub(crate) struct Told {
 
 /// How a session is given its history.
 #[derive(Debug, Default)]
-enum Given {
+enum HistorySource {
     /// Nobody has said yet.
     #[default]
     Nothing,
@@ -159,12 +159,16 @@ enum Given {
 }
 
 impl Session {
-    pub(crate) fn new(settings: Builder, journal: Arc<dyn Archive>, name: Option<&str>) -> Self {
+    pub(crate) fn new(
+        settings: CompressorBuilder,
+        journal: Arc<dyn SessionArchive>,
+        name: Option<&str>,
+    ) -> Self {
         let scope = settings.owner.scope(settings.profile.name());
         let redaction = settings.profile.redaction.clone();
         let clock = settings.clock.clone();
         let offload = settings.workspace.clone().map(Offload::new);
-        let background = settings.in_background().map(Background::new);
+        let background = settings.in_background().map(BackgroundWorker::new);
         let (name, named) = (name.map(str::to_owned), name.is_some());
         Self {
             settings,
@@ -176,7 +180,7 @@ impl Session {
             clock,
             redaction,
             shared: Arc::default(),
-            told: Told::default(),
+            told: RouterHints::default(),
             lasting: true,
             asked: false,
             said: BTreeSet::new(),
@@ -185,16 +189,16 @@ impl Session {
             reloads: None,
             offload,
             unwritten: BTreeSet::new(),
-            state: State::default(),
-            given: Given::default(),
-            notes: Notes::default(),
+            state: ConversationState::default(),
+            given: HistorySource::default(),
+            notes: HostNotes::default(),
             background,
         }
     }
 
     /// The same conversation in another scope, with what the sessions there share.
-    pub(crate) fn within(self, scope: String, shared: Arc<Shared>) -> Self {
-        let told = Told { hub: true, ..Told::default() };
+    pub(crate) fn within(self, scope: String, shared: Arc<SharedSessions>) -> Self {
+        let told = RouterHints { hub: true, ..RouterHints::default() };
         Self { scope, shared, told, ..self }
     }
 
@@ -214,7 +218,7 @@ impl Session {
     }
 
     /// Compresses with the next request, whatever the trigger says.
-    pub fn ask_to_compress(&mut self) {
+    pub fn request_compression(&mut self) {
         self.asked = true;
     }
 

@@ -8,21 +8,21 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use epitome_kernel::{StoreError, goals};
-use epitome_store::Archive;
-use epitome_types::{Act, Acted, By, ContentId};
+use epitome_store::SessionArchive;
+use epitome_types::{Actor, ContentId, RecordedAction, SessionAction};
 
 use super::Session;
-use super::recalled::returning;
+use super::recall::returning;
 use crate::Error;
-use crate::builder::Builder;
-use crate::levers::chosen;
+use crate::builder::CompressorBuilder;
+use crate::controls::chosen;
 
 /// What opens and closes a note, so that nobody takes it for a person's words.
 const TAG: &str = "epitome-note";
 
 /// What a conversation was told.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Notes {
+pub(crate) struct HostNotes {
     /// What the journal had seen then.
     seen: Option<u64>,
     /// How many acts there were.
@@ -35,14 +35,14 @@ pub(crate) struct Notes {
     active: BTreeMap<String, (String, ContentId)>,
 }
 
-impl Notes {
+impl HostNotes {
     /// What a session was told that was last used at this time.
     pub(crate) fn until(
         last: &str,
         session: &str,
-        journal: &dyn Archive,
+        journal: &dyn SessionArchive,
         scope: &str,
-        settings: &Builder,
+        settings: &CompressorBuilder,
     ) -> Result<Self, StoreError> {
         let mut acts = journal.acts(scope, session)?;
         acts.truncate(acts.partition_point(|acted| &*acted.at <= last));
@@ -55,19 +55,20 @@ impl Notes {
     fn news(
         &mut self,
         session: &str,
-        journal: &dyn Archive,
+        journal: &dyn SessionArchive,
         scope: &str,
-        settings: &Builder,
-        goals: impl Fn(&[Acted]) -> String,
+        settings: &CompressorBuilder,
+        goals: impl Fn(&[RecordedAction]) -> String,
     ) -> Result<Vec<String>, StoreError> {
         let mut news = Vec::new();
-        let seen = journal.seen(scope)?;
+        let seen = journal.revision(scope)?;
         if self.seen.replace(seen) != Some(seen) {
             let acts = journal.acts(scope, session)?;
             let new = acts.get(self.acts..).unwrap_or_default();
             // What the model says itself it knows.
-            let by_hand =
-                |acted: &Acted| matches!(acted.act, Act::Goal(_)) && !matches!(acted.by, By::Model);
+            let by_hand = |acted: &RecordedAction| {
+                matches!(acted.act, SessionAction::Goal(_)) && !matches!(acted.by, Actor::Model)
+            };
             if new.iter().any(by_hand) {
                 news.push(goals(&acts));
             }
@@ -80,15 +81,15 @@ impl Notes {
     }
 
     /// What changed of the augments: texts that are new, and titles of what is gone.
-    fn switched(&mut self, settings: &Builder) -> Vec<String> {
+    fn switched(&mut self, settings: &CompressorBuilder) -> Vec<String> {
         let library = settings.augments.read();
         let active = library.active(&self.chosen);
         let mut now = BTreeMap::new();
         let mut news = Vec::new();
         for one in active.augments.iter().map(|one| one.augment) {
-            let stands = (one.title.clone(), ContentId::of(&one.text));
+            let stands = (one.title.clone(), ContentId::for_text(&one.text));
             if self.active.get(&one.name) != Some(&stands) {
-                news.push(super::work::shown(one));
+                news.push(super::work_state::shown(one));
             }
             now.insert(one.name.clone(), stands);
         }
@@ -112,9 +113,9 @@ impl Session {
         let Some(name) = self.name.clone().filter(|_| !awaits) else { return Ok(()) };
         let counter = self.counter_for(model.as_deref());
         let options = &self.settings.profile.options.state;
-        let goals = |acts: &[Acted]| {
+        let goals = |acts: &[RecordedAction]| {
             let known = goals::project(acts).goals;
-            let words = &goals::Words::ENGLISH;
+            let words = &goals::GoalWording::ENGLISH;
             match goals::render(&known, options.goals, &*counter, words) {
                 none if none.is_empty() => options.idle.clone(),
                 goals => goals,
@@ -130,8 +131,8 @@ impl Session {
         }
         self.notes = notes;
         if returned {
-            let by = By::Policy(self.settings.profile.name().to_owned());
-            let acted = Acted { act: Act::Returned, by, at: (self.clock)() };
+            let by = Actor::Policy(self.settings.profile.name().to_owned());
+            let acted = RecordedAction { act: SessionAction::Returned, by, at: (self.clock)() };
             self.journal.act(&self.scope, &name, &[acted])?;
         }
         Ok(())

@@ -9,19 +9,19 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use epitome_kernel::{Lineage, Workspace, WorkspaceError};
+use epitome_kernel::{CompactionLineage, Workspace, WorkspaceError};
 use epitome_types::{
-    Checkpoint, ContentId, Entry, Epoch, Happened, Op, Part, PartId, Recorded, Role,
+    Checkpoint, Compaction, ContentId, Entry, EventKind, Op, Part, PartId, RecordedCompaction, Role,
 };
 use epitome_wire::offers_tools;
 #[cfg(feature = "workspace")]
-use epitome_workspace::Folder;
+use epitome_workspace::WorkspaceFolder;
 
-use super::events::Events;
-use super::ground::{Ground, Whole};
-use super::state::State;
-use super::tail::Tail;
-use super::{Given, Session};
+use super::events::TurnEvents;
+use super::history_tail::HistoryTail;
+use super::state::ConversationState;
+use super::turn_context::{FullHistory, TurnContext};
+use super::{HistorySource, Session};
 use crate::profile::Back;
 
 /// Where the files stand, relative to the workspace.
@@ -36,12 +36,12 @@ const SHORT: usize = 8;
 /// The workspace of a session.
 pub(crate) struct Offload {
     workspace: Arc<dyn Workspace>,
-    known: Mutex<Known>,
+    known: Mutex<OffloadedFiles>,
 }
 
 /// What is known of a workspace.
 #[derive(Default)]
-struct Known {
+struct OffloadedFiles {
     /// The files that are there, by their paths, each as it was seen last.
     there: BTreeMap<String, u64>,
     /// Why one could not be written, and whether that was told.
@@ -49,7 +49,7 @@ struct Known {
 }
 
 /// Files that a prompt names for one original.
-struct Named {
+struct NamedFiles {
     paths: Vec<String>,
     id: ContentId,
     /// What it is, for the heading.
@@ -65,7 +65,7 @@ struct Named {
 ///
 /// When they cannot be read or removed.
 #[cfg(feature = "workspace")]
-pub fn remove_offloaded(workspace: &Folder, session: &str) -> Result<u32, WorkspaceError> {
+pub fn remove_offloaded(workspace: &WorkspaceFolder, session: &str) -> Result<u32, WorkspaceError> {
     Ok(workspace.remove(OFFLOADED, &owner(session))? + workspace.forget(session)?)
 }
 
@@ -79,7 +79,7 @@ impl Offload {
         &*self.workspace
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, OffloadedFiles> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -93,7 +93,7 @@ impl Offload {
         paths
     }
 
-    fn write(&self, file: &Named, session: &str) -> Result<(), WorkspaceError> {
+    fn write(&self, file: &NamedFiles, session: &str) -> Result<(), WorkspaceError> {
         let id = file.id.short();
         let all = format!("# {} ({}{id})\n\n{}\n", file.what, owner(session), file.text);
         for path in &file.paths {
@@ -140,8 +140,8 @@ impl Session {
     /// How what leaves a prompt is found again by the model that reads it: not at all, where its
     /// client has no tool to open anything with (RULES 16). A host that pushes is told of the
     /// store.
-    pub(crate) fn way_back(&self, ground: &Ground<'_, '_>) -> Back {
-        let pushed = matches!(self.given, Given::Pushed(_));
+    pub(crate) fn way_back(&self, ground: &TurnContext<'_, '_>) -> Back {
+        let pushed = matches!(self.given, HistorySource::Pushed(_));
         let [came, _] = ground.by();
         let calls = came.tools + came.tool_calls + came.tool_results > 0;
         let entries = ground.tail.thread.entries().iter();
@@ -151,7 +151,7 @@ impl Session {
 
     /// Where files cannot be written, lets what stands in prompts name those that are gone by
     /// `epitome recall`.
-    pub(crate) fn readdress(&self, state: &mut State) {
+    pub(crate) fn readdress(&self, state: &mut ConversationState) {
         let Some(offload) = self.offload.as_ref().filter(|_| self.back() != Back::File) else {
             return;
         };
@@ -174,7 +174,7 @@ impl Session {
             }
         }
         if changed {
-            state.lineage = Arc::new(Lineage::new(recorded));
+            state.lineage = Arc::new(CompactionLineage::new(recorded));
         }
     }
 
@@ -182,11 +182,11 @@ impl Session {
     /// then the prompt is to be made anew, and names what is new in another way.
     pub(crate) fn offload(
         &self,
-        ground: &Ground<'_, '_>,
-        whole: Option<&Whole<'_, '_>>,
-        state: &State,
-        proposed: Option<&Epoch>,
-        events: &mut Events,
+        ground: &TurnContext<'_, '_>,
+        whole: Option<&FullHistory<'_, '_>>,
+        state: &ConversationState,
+        proposed: Option<&Compaction>,
+        events: &mut TurnEvents,
     ) -> bool {
         let Some(offload) = &self.offload else { return true };
         if let Some((error, told @ false)) = &mut offload.known().failed {
@@ -209,13 +209,18 @@ impl Session {
     }
 
     /// The originals of what was made smaller on arrival.
-    fn arrived(&self, offload: &Offload, ground: &Ground<'_, '_>, state: &State) -> Vec<Named> {
-        let Tail { came, first, .. } = ground.tail;
-        let file = |(part, one): (PartId, &epitome_types::Rewrite)| {
+    fn arrived(
+        &self,
+        offload: &Offload,
+        ground: &TurnContext<'_, '_>,
+        state: &ConversationState,
+    ) -> Vec<NamedFiles> {
+        let HistoryTail { came, first, .. } = ground.tail;
+        let file = |(part, one): (PartId, &epitome_types::ArrivalRewrite)| {
             let paths = offload.wanted(&one.with, one.original);
             let part = ground.tail.own(part);
             let entry = came.get(part.entry.index()).filter(|_| !paths.is_empty())?;
-            Some(Named { paths, ..self.whole(ground, entry, part, one.original) })
+            Some(NamedFiles { paths, ..self.whole(ground, entry, part, one.original) })
         };
         state.arrived(*first).filter_map(file).collect()
     }
@@ -224,16 +229,16 @@ impl Session {
     fn planned(
         &self,
         offload: &Offload,
-        ground: &Ground<'_, '_>,
-        whole: &Whole<'_, '_>,
-        proposed: Option<&Epoch>,
-    ) -> Vec<Named> {
+        ground: &TurnContext<'_, '_>,
+        whole: &FullHistory<'_, '_>,
+        proposed: Option<&Compaction>,
+    ) -> Vec<NamedFiles> {
         let thread = &ground.tail.thread;
         let ops = match proposed {
             None => whole.in_force.as_ref().map(|in_force| in_force.plan().ops),
             Some(epoch) => {
                 let mut lineage = whole.lineage.clone();
-                lineage.extend([Recorded::from(epoch.clone())]);
+                lineage.extend([RecordedCompaction::from(epoch.clone())]);
                 let in_force = lineage.in_force(thread, &ground.incoming.keys);
                 in_force.map(|in_force| in_force.plan().ops)
             }
@@ -242,14 +247,16 @@ impl Session {
         let file = |op: &Op| match op {
             Op::Summarize(checkpoint) => {
                 let paths = offload.wanted(&checkpoint.text, checkpoint.id);
-                (!paths.is_empty()).then(|| Named { paths, ..self.covered(ground, checkpoint) })
+                (!paths.is_empty())
+                    .then(|| NamedFiles { paths, ..self.covered(ground, checkpoint) })
             }
             Op::Replace { part, with, .. } => {
                 // It is named after what was sent of it, and holds what was said.
-                let id = ContentId::of(text_of(thread.entry(part.entry)?, *part));
+                let id = ContentId::for_text(text_of(thread.entry(part.entry)?, *part));
                 let came = ground.tail.came.get(part.entry.index())?;
                 let paths = offload.wanted(with, id);
-                (!paths.is_empty()).then(|| Named { paths, ..self.whole(ground, came, *part, id) })
+                (!paths.is_empty())
+                    .then(|| NamedFiles { paths, ..self.whole(ground, came, *part, id) })
             }
             _ => None,
         };
@@ -257,15 +264,21 @@ impl Session {
     }
 
     /// One part as it was.
-    fn whole(&self, ground: &Ground<'_, '_>, entry: &Entry, part: PartId, id: ContentId) -> Named {
+    fn whole(
+        &self,
+        ground: &TurnContext<'_, '_>,
+        entry: &Entry,
+        part: PartId,
+        id: ContentId,
+    ) -> NamedFiles {
         let what = format!("{}, whole", ground.tail.thread.name(entry));
         let text = self.redaction.text(text_of(entry, part)).into_owned();
-        Named { paths: Vec::new(), id, what, text }
+        NamedFiles { paths: Vec::new(), id, what, text }
     }
 
     /// What a checkpoint stands for, as it came: every message under a heading that names its
     /// speaker.
-    fn covered(&self, ground: &Ground<'_, '_>, checkpoint: &Checkpoint) -> Named {
+    fn covered(&self, ground: &TurnContext<'_, '_>, checkpoint: &Checkpoint) -> NamedFiles {
         let entries = checkpoint.covers.iter();
         let entries = entries.filter_map(|id| ground.tail.came.get(id.index()));
         let messages = entries.map(|entry| {
@@ -277,7 +290,7 @@ impl Session {
             [first, .., last] => format!("{first}-{last}, as they were said"),
             _ => "as it was said".to_owned(),
         };
-        Named { paths: Vec::new(), id: checkpoint.id, what, text: messages.join("\n") }
+        NamedFiles { paths: Vec::new(), id: checkpoint.id, what, text: messages.join("\n") }
     }
 }
 
@@ -348,11 +361,11 @@ fn text_of(entry: &Entry, part: PartId) -> &str {
 }
 
 /// A file that could not be written.
-fn unwritten(error: &WorkspaceError) -> Happened {
+fn unwritten(error: &WorkspaceError) -> EventKind {
     let cause = error.to_string();
     let remedy = "texts name `epitome recall` in its place; see to it that the folder can be \
                   written, and start again";
-    Happened::WorkspaceError { cause, remedy: remedy.to_owned() }
+    EventKind::WorkspaceError { cause, remedy: remedy.to_owned() }
 }
 
 #[cfg(test)]
@@ -374,7 +387,7 @@ mod tests {
     /// What a prompt names is found again in its texts, whoever worded them.
     #[test]
     fn the_files_of_an_original_are_found_in_a_text() {
-        let id = ContentId::of("x");
+        let id = ContentId::for_text("x");
         let check = |text: &str, expected: &[&str]| {
             let text = text.replace("ID", &id.short());
             let expected: Vec<_> = expected

@@ -6,7 +6,7 @@
 //! `push`.
 
 use epitome_store::StoreNews;
-use epitome_types::{Event, Happened};
+use epitome_types::{Event, EventKind};
 
 use super::{Prompt, Session};
 
@@ -21,9 +21,9 @@ impl Session {
         let news = self.journal.news().into_iter().filter_map(|news| match news {
             StoreNews::Lost(outage) => {
                 let remedy = outage.remedy.to_owned();
-                Some(Happened::StoreLost { cause: outage.cause, remedy })
+                Some(EventKind::StoreLost { cause: outage.cause, remedy })
             }
-            StoreNews::Back => Some(Happened::StoreBack),
+            StoreNews::Back => Some(EventKind::StoreBack),
             _ => None,
         });
         let (session, tokens) = (&prompt.session, prompt.tokens);

@@ -1,13 +1,13 @@
 //! What a pushed conversation is asked for with: model, parameters, mode.
 //!
 //! Invariant: none of them is part of the history, so a change of one leaves that as it is, in the
-//! journal and in the prompt (RULES 29, 30). Called by `Talk` and hosts.
+//! journal and in the prompt (RULES 29, 30). Called by `ChatSession` and hosts.
 
-use epitome_model::Client;
+use epitome_model::ModelClient;
 
-use super::{Given, Session};
-use crate::background::Background;
-use crate::target::Window;
+use super::{HistorySource, Session};
+use crate::background::BackgroundWorker;
+use crate::limits::WindowSetting;
 use crate::{Error, Profile};
 
 impl Session {
@@ -19,15 +19,15 @@ impl Session {
     /// Goes on under the model and the parameters of a request without messages.
     pub(crate) fn go_on_under(&mut self, request: &[u8]) -> Result<(), Error> {
         let known = self.opened()?.clone();
-        self.given = Given::Pushed(Box::new(known.under(request)?));
+        self.given = HistorySource::Pushed(Box::new(known.under(request)?));
         Ok(())
     }
 
     /// The model that the conversation is with from now on: it writes the summaries where the profile
     /// says that this one does, and what the one before was asked for it is asked for anew.
-    pub(crate) fn talk_with(&mut self, client: &Client) {
+    pub(crate) fn talk_with(&mut self, client: &ModelClient) {
         if self.settings.models.talk_with(client) {
-            self.background.iter_mut().for_each(Background::begin_anew);
+            self.background.iter_mut().for_each(BackgroundWorker::begin_anew);
         }
     }
 
@@ -37,7 +37,7 @@ impl Session {
     }
 
     /// The window that its user or its profile states.
-    pub(crate) fn window(&self) -> Window {
+    pub(crate) fn window(&self) -> WindowSetting {
         self.settings.window
     }
 

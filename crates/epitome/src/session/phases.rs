@@ -7,51 +7,51 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use epitome_kernel::{Counter, Reconciled};
-use epitome_plan::{Arrival, Meter};
+use epitome_kernel::{HistoryMatch, TokenCounter};
+use epitome_plan::{ArrivalOutcome, CacheMeter};
 use epitome_types::hook::Status;
-use epitome_types::{ContentId, EntryId, Happened};
+use epitome_types::{ContentId, EntryId, EventKind};
 
 use super::Session;
-use super::compress::{Brief, Proposal};
-use super::due::Due;
-use super::events::Events;
-use super::ground::{Ground, Whole};
-use super::memory::Memory;
+use super::compress::{PolicyContext, Proposal};
+use super::events::TurnEvents;
+use super::history_stats::HistoryStats;
 use super::offload::Offload;
+use super::prefix_cache::PrefixCache;
 use super::proposing::Proposing;
-use super::reading::Reading;
-use super::source::Source;
-use super::state::{Incoming, Known, State};
-use super::tally::Tally;
+use super::reading::TurnReading;
+use super::source::RequestSource;
+use super::state::{ConversationState, IncomingHistory, PushedHistory};
+use super::trigger::DueCompression;
+use super::turn_context::{FullHistory, TurnContext};
 use crate::Error;
-use crate::background::Background;
-use crate::council::Council;
+use crate::background::BackgroundWorker;
+use crate::policy_runner::PolicyRunner;
 
 /// A request that was read, and the session that it goes on in.
 pub(super) struct Opened {
-    pub(super) reading: Reading,
+    pub(super) reading: TurnReading,
     /// The remembered request that it goes on from, where only what is new was read.
-    pub(super) memory: Option<Memory>,
+    pub(super) memory: Option<PrefixCache>,
     pub(super) name: String,
-    pub(super) events: Events,
+    pub(super) events: TurnEvents,
     /// Whether the provider has no prefix of the prompt to read.
     pub(super) cold: bool,
-    pub(super) council: Council,
+    pub(super) council: PolicyRunner,
     /// What others did to the session meanwhile.
-    pub(super) updated: Vec<Happened>,
+    pub(super) updated: Vec<EventKind>,
 }
 
 /// What the policies decided about a request.
 pub(super) struct Decided {
-    pub(super) brief: Brief,
-    pub(super) due: Option<Due>,
+    pub(super) brief: PolicyContext,
+    pub(super) due: Option<DueCompression>,
     /// Whether a compression is worked out for later.
     pub(super) drafts: bool,
     /// Tokens of the prompt as the records have it sent, with the system prompt that it came with.
     pub(super) size: u64,
     /// What the trigger went by.
-    pub(super) meter: Meter,
+    pub(super) meter: CacheMeter,
 }
 
 impl Decided {
@@ -64,10 +64,10 @@ impl Session {
     /// Reads a request, has the session go on from its records, and loads the policies.
     pub(super) fn open(
         &mut self,
-        source: &Source<'_>,
-        pushed: Option<Known>,
-        state: &mut State,
-        counter: &Arc<dyn Counter>,
+        source: &RequestSource<'_>,
+        pushed: Option<PushedHistory>,
+        state: &mut ConversationState,
+        counter: &Arc<dyn TokenCounter>,
     ) -> Result<Opened, Error> {
         self.settle(source)?;
         if self.offload.as_ref().is_some_and(Offload::has_lost) {
@@ -76,12 +76,12 @@ impl Session {
         let known = Arc::clone(&state.erased);
         let (reading, memory) = self.read(source, pushed, state, counter, true)?;
         if *known != *state.erased {
-            self.background.iter_mut().for_each(Background::forget);
+            self.background.iter_mut().for_each(BackgroundWorker::forget);
         }
         let incoming = &reading.incoming;
         let name = incoming.session.clone();
         self.lasting = self.journal.lasts(&self.scope, &name);
-        let mut events = Events::new(&name, (self.clock)());
+        let mut events = TurnEvents::new(&name, (self.clock)());
         events.cut(self.shared.lessons.untold(&self.scope, &name));
         let cold = self.resume(incoming, &name, &events.at, state)?;
         self.readdress(state);
@@ -94,16 +94,16 @@ impl Session {
     /// prompt to read: what it read last is too old, or is not what this goes on from.
     fn resume(
         &self,
-        incoming: &Incoming,
+        incoming: &IncomingHistory,
         name: &str,
         at: &str,
-        state: &mut State,
+        state: &mut ConversationState,
     ) -> Result<bool, Error> {
         let is_known = incoming.recorded > 0 || incoming.inherits;
         if !incoming.extends() {
             state.meter = match is_known {
-                true => Meter::from_reading(self.journal.meter(&self.scope, name)?),
-                false => Meter::default(),
+                true => CacheMeter::from_reading(self.journal.meter(&self.scope, name)?),
+                false => CacheMeter::default(),
             };
             state.last.clone_from(&incoming.last);
         }
@@ -119,33 +119,33 @@ impl Session {
     /// Tells what is known of a request before anything is decided about it.
     pub(super) fn announce(
         &mut self,
-        ground: &Ground<'_, '_>,
-        state: &State,
-        arrival: &Arrival,
-        updated: Vec<Happened>,
-        events: &mut Events,
+        ground: &TurnContext<'_, '_>,
+        state: &ConversationState,
+        arrival: &ArrivalOutcome,
+        updated: Vec<EventKind>,
+        events: &mut TurnEvents,
     ) {
         let (incoming, [raw, size]) = (ground.incoming, ground.size());
         updated.into_iter().for_each(|told| events.add([size; 2], told));
         self.taken_back.iter().for_each(|told| events.add([size; 2], told.clone()));
         self.hear(size, events);
-        if let Reconciled::Branch { at } = incoming.reconciled {
-            events.add([raw, raw], Happened::Branched { at: EntryId(at as u32).to_string() });
+        if let HistoryMatch::Branch { at } = incoming.reconciled {
+            events.add([raw, raw], EventKind::Branched { at: EntryId(at as u32).to_string() });
         }
         events.arrived(&arrival.rewrites, &incoming.keys);
         if incoming.extends() && ground.standing.epoch != state.epoch {
             let epoch = ground.standing.epoch.map(ContentId::short);
-            events.add([raw, raw], Happened::EpochChanged { epoch });
+            events.add([raw, raw], EventKind::EpochChanged { epoch });
         }
     }
 
     /// Asks the policies what is due. A system prompt that is theirs is put in its place first.
     pub(super) async fn decide(
         &mut self,
-        ground: &mut Ground<'_, '_>,
-        council: Council,
-        state: &mut State,
-        events: &mut Events,
+        ground: &mut TurnContext<'_, '_>,
+        council: PolicyRunner,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
     ) -> Decided {
         let [_, size] = ground.size();
         let mut brief = self.brief(ground, council).await;
@@ -165,11 +165,11 @@ impl Session {
     /// What the compression that is due comes to, if that is valid for the provider.
     pub(super) async fn proposed(
         &self,
-        ground: &Ground<'_, '_>,
-        whole: Option<&Whole<'_, '_>>,
+        ground: &TurnContext<'_, '_>,
+        whole: Option<&FullHistory<'_, '_>>,
         decided: &Decided,
-        state: &mut State,
-        events: &mut Events,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
     ) -> Result<Option<Proposal>, Error> {
         let (Some(due), Some(whole)) = (decided.due, whole) else { return Ok(None) };
         let proposing = Proposing { session: self, ground, whole, brief: &decided.brief, due };
@@ -182,16 +182,16 @@ impl Session {
     /// Records what is new in a request, and what its trigger went by.
     pub(super) fn append_said(
         &self,
-        ground: &Ground<'_, '_>,
+        ground: &TurnContext<'_, '_>,
         decided: &Decided,
         proposed: Option<&Proposal>,
-        arrival: Arrival,
-        state: &mut State,
+        arrival: ArrivalOutcome,
+        state: &mut ConversationState,
     ) -> Result<(), Error> {
         let incoming = ground.incoming;
         let sent = proposed.map_or(decided.size, |it| it.epoch.tokens[1]);
         let is_new = match incoming.reconciled {
-            Reconciled::Extend { from } => from.min(incoming.sent) < incoming.keys.len(),
+            HistoryMatch::Extend { from } => from.min(incoming.sent) < incoming.keys.len(),
             _ => incoming.sent < incoming.keys.len() || !incoming.stands,
         };
         let meter = self.metered(ground, &decided.brief, sent, proposed, state);
@@ -210,12 +210,12 @@ impl Session {
     /// Goes on from what was committed, with the system prompt that moves into its place with it.
     pub(super) fn stand_on(
         &mut self,
-        ground: &mut Ground<'_, '_>,
-        after: &Whole<'_, '_>,
-        state: &mut State,
-        events: &mut Events,
+        ground: &mut TurnContext<'_, '_>,
+        after: &FullHistory<'_, '_>,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
     ) {
-        ground.tally = Tally::of(ground.tail, Some(after.view()), state, &self.redaction);
+        ground.tally = HistoryStats::of(ground.tail, Some(after.view()), state, &self.redaction);
         ground.standing = after.standing();
         if let Some(made) = state.drafted.take() {
             self.put_in_place(ground, made, state, events);
@@ -226,12 +226,12 @@ impl Session {
     /// invalid and was taken back: it is to be made anew.
     pub(super) fn put_down(
         &mut self,
-        ground: &Ground<'_, '_>,
-        whole: Option<&Whole<'_, '_>>,
-        memory: Option<Memory>,
-        state: &State,
-        counter: &Arc<dyn Counter>,
-    ) -> Result<Option<(Bytes, Memory)>, Error> {
+        ground: &TurnContext<'_, '_>,
+        whole: Option<&FullHistory<'_, '_>>,
+        memory: Option<PrefixCache>,
+        state: &ConversationState,
+        counter: &Arc<dyn TokenCounter>,
+    ) -> Result<Option<(Bytes, PrefixCache)>, Error> {
         let (bytes, remembered) = match (whole, memory) {
             (None, Some(mut memory)) => {
                 let (tally, schemas) = (ground.tally.clone(), ground.schemas);
@@ -253,11 +253,11 @@ impl Session {
     /// What follows from a prompt that is made: what policies observe, what models want, the status.
     pub(super) async fn look_back(
         &mut self,
-        ground: &Ground<'_, '_>,
-        brief: &Brief,
+        ground: &TurnContext<'_, '_>,
+        brief: &PolicyContext,
         goals: Vec<Option<String>>,
-        state: &mut State,
-        events: &mut Events,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
     ) -> Result<Option<Status>, Error> {
         self.take_answers(state);
         self.observe(ground, brief, goals, state, events).await?;

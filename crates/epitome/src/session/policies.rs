@@ -7,32 +7,32 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;
 
-use epitome_kernel::{Bounded, Counter, PolicyError, StoreError};
-use epitome_types::Happened;
+use epitome_kernel::{Bounded, PolicyError, StoreError, TokenCounter};
+use epitome_types::EventKind;
 use epitome_types::hook::{BudgetsJob, Common, Done, EventJob, Past, Status, StatusJob};
 
 use super::Session;
-use super::compress::Brief;
-use super::events::Events;
-use super::ground::Ground;
-use super::state::{Chained, Incoming, State};
+use super::compress::PolicyContext;
+use super::events::TurnEvents;
+use super::state::{Chained, ConversationState, IncomingHistory};
+use super::turn_context::TurnContext;
 use crate::Error;
-use crate::council::Council;
-use crate::journal::Keeper;
+use crate::admin::SessionAdmin;
+use crate::limits::answered;
 use crate::plugins::PREFIX;
+use crate::policy_runner::PolicyRunner;
 use crate::profile::Back;
-use crate::target::answered;
 
 impl Session {
     /// The policies in their newest generation, which this request keeps, with their notes on the
     /// session; these are read once.
     pub(crate) fn council(
         &mut self,
-        state: &mut State,
+        state: &mut ConversationState,
         name: &str,
-        incoming: &Incoming,
-        counter: &Arc<dyn Counter>,
-    ) -> Result<Council, Error> {
+        incoming: &IncomingHistory,
+        counter: &Arc<dyn TokenCounter>,
+    ) -> Result<PolicyRunner, Error> {
         if self.settings.watched && self.reloads.is_none() {
             let watch = self.shared.watch(&self.settings.profile, counter)?;
             self.reloads = Some((watch.so_far(), watch));
@@ -57,35 +57,44 @@ impl Session {
     }
 
     /// What every job says.
-    pub(crate) fn common(&self, ground: &Ground<'_, '_>) -> Common {
+    pub(crate) fn common(&self, ground: &TurnContext<'_, '_>) -> Common {
         let workspace = self.back() == Back::File;
         ground.common(&self.settings, workspace)
     }
 
     /// The bounds of the prompt, as the policies say.
-    pub(crate) async fn brief(&self, ground: &Ground<'_, '_>, council: Council) -> Brief {
+    pub(crate) async fn brief(
+        &self,
+        ground: &TurnContext<'_, '_>,
+        council: PolicyRunner,
+    ) -> PolicyContext {
         let mut job = BudgetsJob { common: self.common(ground) };
         let said = council.ask(&mut job, |rest, job| rest.budgets(job)).await;
         let said = answered(&council.chain, said).or(self.settings.bounds(ground.live.limit));
         let held = ground.live.held(&said);
         let budgets = held.of(said);
-        Brief { council, common: Common { class: budgets.class, ..job.common }, held, budgets }
+        PolicyContext {
+            council,
+            common: Common { class: budgets.class, ..job.common },
+            held,
+            budgets,
+        }
     }
 
     /// What made the prompts smaller so far, as the journal has it.
-    fn past(&self, ground: &Ground<'_, '_>) -> Result<(Vec<Past>, Done), Error> {
+    fn past(&self, ground: &TurnContext<'_, '_>) -> Result<(Vec<Past>, Done), Error> {
         let profile = self.settings.profile.clone();
-        let keeper = Keeper::of_scope(self.journal.clone(), profile, &self.scope);
+        let keeper = SessionAdmin::of_scope(self.journal.clone(), profile, &self.scope);
         keeper.made_smaller(ground.name, ground.tail.tokens.gauge().counter)
     }
 
     /// Tells the policies what happened, asks how things stand, and records what they noted.
     pub(crate) async fn close(
         &mut self,
-        ground: &Ground<'_, '_>,
-        brief: &Brief,
-        state: &mut State,
-        events: &mut Events,
+        ground: &TurnContext<'_, '_>,
+        brief: &PolicyContext,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
     ) -> Result<Option<Status>, Error> {
         let common = Common { class: brief.common.class, ..self.common(ground) };
         let size = common.tokens.total;
@@ -100,13 +109,13 @@ impl Session {
         let status = brief.council.ask(&mut job, |rest, job| rest.status(job)).await;
         if let Some(text) = status.as_ref().and_then(|it| it.report.clone()).filter(|_| report) {
             let policy = brief.council.chain.winner("status").unwrap_or_default();
-            events.add([size; 2], Happened::PolicyWarning { policy, text, level: None });
+            events.add([size; 2], EventKind::PolicyWarning { policy, text, level: None });
         }
         let is_low = status.as_ref().is_some_and(|status| status.low == Some(true));
         if is_low && !self.low {
             let Status { score, advice, .. } = status.clone().unwrap_or_default();
             let model = common.model.name.clone();
-            events.add([size; 2], Happened::LowReliability { score, model, advice });
+            events.add([size; 2], EventKind::LowReliability { score, model, advice });
         }
         self.low = is_low;
         if let Some((heard, watch)) = &mut self.reloads {
@@ -126,11 +135,11 @@ impl Session {
         for failure in failures.chain(errors) {
             // Whoever rests after a failure rests a little less each time.
             let what = match &failure {
-                Happened::PluginError { plugin, cause, .. } => format!("{plugin}: {cause}"),
-                Happened::PolicyError { cause } | Happened::CompressionError { cause, .. } => {
+                EventKind::PluginError { plugin, cause, .. } => format!("{plugin}: {cause}"),
+                EventKind::PolicyError { cause } | EventKind::CompressionError { cause, .. } => {
                     cause.clone()
                 }
-                Happened::ModelPassedOver { model, cause, .. } => format!("{model}: {cause}"),
+                EventKind::ModelPassedOver { model, cause, .. } => format!("{model}: {cause}"),
                 _ => continue,
             };
             if self.said.insert(what) {
@@ -154,18 +163,18 @@ impl Session {
 }
 
 /// A policy asked for more than it may.
-fn held_back(bounded: Bounded) -> Happened {
+fn held_back(bounded: Bounded) -> EventKind {
     let Bounded { policy, hook, what, asked, given } = bounded;
     let (hook, what) = (hook.to_owned(), what.to_owned());
-    Happened::AnswerBounded { policy, hook, what, asked, given }
+    EventKind::AnswerBounded { policy, hook, what, asked, given }
 }
 
 /// A policy failed, which may be a plugin.
-fn failed(error: PolicyError) -> Happened {
+fn failed(error: PolicyError) -> EventKind {
     let Some(plugin) = error.policy.strip_prefix(PREFIX) else {
-        return Happened::PolicyError { cause: error.to_string() };
+        return EventKind::PolicyError { cause: error.to_string() };
     };
-    Happened::PluginError {
+    EventKind::PluginError {
         plugin: plugin.to_owned(),
         cause: format!("{}: {}", error.hook, error.what),
         remedy: format!("the next policy answered; `epitome plugin check {plugin}` tells more"),

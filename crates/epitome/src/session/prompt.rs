@@ -4,10 +4,10 @@
 
 use bytes::Bytes;
 use epitome_types::hook::Status;
-use epitome_types::{Breakdown, Chain, EpochId, Event, Usage};
+use epitome_types::{CompactionId, Event, HistoryHash, TokenBreakdown, TokenUsage};
 use epitome_wire::Format;
 
-use crate::lessons::{About, Sent};
+use crate::learned_limits::{AnsweredPrompt, LimitSubject};
 
 /// A prompt, ready to be sent.
 #[derive(Clone, Debug)]
@@ -19,29 +19,29 @@ pub struct Prompt {
     /// Tokens of the request as it came, and as it is sent, tool schemas included.
     pub tokens: [u64; 2],
     /// The same by category.
-    pub by: [Breakdown; 2],
+    pub by: [TokenBreakdown; 2],
     /// The provider's limit that it was held to, in tokens.
     pub limit: u64,
     /// Whether it is within the limit. It is not only where the limit was guessed and what cannot
     /// shrink exceeds it.
     pub fits: bool,
     /// The history that it is made of.
-    pub head: Chain,
+    pub head: HistoryHash,
     /// The epoch in force.
-    pub epoch: Option<EpochId>,
+    pub epoch: Option<CompactionId>,
     /// How far the conversation can be relied on, where a policy says so.
     pub status: Option<Status>,
     /// What happened on the way.
     pub events: Vec<Event>,
     /// Whom it is for, and who counted it.
-    pub(crate) about: About,
+    pub(crate) about: LimitSubject,
 }
 
 impl Prompt {
     /// What an answer says of it.
-    pub(crate) fn counted(&self, format: Format, usage: Usage) -> Sent {
+    pub(crate) fn counted(&self, format: Format, usage: TokenUsage) -> AnsweredPrompt {
         let [_, by] = self.by;
-        Sent {
+        AnsweredPrompt {
             tokens: self.tokens[1],
             images: by.images,
             counted: usage.prompt(),

@@ -5,19 +5,19 @@
 
 use std::slice;
 
-use epitome_kernel::{Batch, Beginning, Gauge, Said, Sizes, StoreError};
-use epitome_types::{Chain, Entry, EntryId, EntryKey, Unit};
-use epitome_wire::{Document, Format};
+use epitome_kernel::{AppendBatch, Beginning, MessageRecord, SizeGauge, StoreError, ThreadSizes};
+use epitome_types::{BudgetUnit, Entry, EntryId, EntryKey, HistoryHash};
+use epitome_wire::{Format, RequestDocument};
 
-use super::notes::Notes;
-use super::pushed::Pushed;
-use super::source::Source;
-use super::state::{Known, chains};
-use super::{Given, Prompt, Session};
+use super::notes::HostNotes;
+use super::pushed_history::Pushed;
+use super::source::RequestSource;
+use super::state::{PushedHistory, chains};
+use super::{HistorySource, Prompt, Session};
 use crate::Error;
-use crate::journal::pages;
-use crate::recorded::{MessageName, WireMessage, said, title};
-use crate::request::Request;
+use crate::admin::pages;
+use crate::records::{MessageName, WireMessage, said, title};
+use crate::request::ParsedRequest;
 
 impl Session {
     /// Begins with a request: system prompt, tools, model and parameters of all prompts from now
@@ -32,12 +32,12 @@ impl Session {
     /// When the request cannot be read, is of another format than the history, or the journal
     /// cannot be written.
     pub fn begin(&mut self, request: &[u8]) -> Result<(), Error> {
-        let request = Request::read(request, self.settings.format, self.settings.to)?;
+        let request = ParsedRequest::read(request, self.settings.format, self.settings.to)?;
         let document = request.document()?;
         let mut pushed = Pushed::of(&document);
         if pushed.is_empty() {
             pushed = match &self.given {
-                Given::Pushed(known) => pushed.with_messages_of(known)?,
+                HistorySource::Pushed(known) => pushed.with_messages_of(known)?,
                 _ => pushed.with_messages_of(&self.read_back()?)?,
             };
         }
@@ -47,7 +47,7 @@ impl Session {
             Err(Error::Store(_)) if self.journal.moves() > moves => self.record(&pushed)?,
             done => done?,
         }
-        self.given = Given::Pushed(Box::new(pushed));
+        self.given = HistorySource::Pushed(Box::new(pushed));
         Ok(())
     }
 
@@ -69,13 +69,13 @@ impl Session {
         pushed.check(&entry)?;
         let (format, after, place) = (pushed.format, pushed.chain, pushed.len());
         let model = pushed.model.clone();
-        let key = EntryKey::of(&entry);
-        let name = MessageName { key, chain: after.then(key) };
+        let key = EntryKey::for_entry(&entry);
+        let name = MessageName { key, chain: after.append(key) };
         let tokens = self.sizes(slice::from_ref(&entry), model.as_deref());
         let placed = Entry { id: EntryId(place as u32), ..entry };
         let said = said(WireMessage { format, bytes }, &placed, name, tokens[0], &self.redaction);
         let title = title(slice::from_ref(&placed), &self.redaction).unwrap_or_default();
-        let batch = Batch { after, model, title, ..batch(format, vec![said]) };
+        let batch = AppendBatch { after, model, title, ..batch(format, vec![said]) };
         let moves = self.journal.moves();
         match self.append(batch.clone()) {
             Err(Error::Store(_)) if self.journal.moves() > moves => {
@@ -93,7 +93,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// When nothing was said yet, and as [`Session::send`].
+    /// When nothing was said yet, and as [`prompt_for`].
     pub async fn prompt(&mut self) -> Result<Prompt, Error> {
         if !self.opens_with_system().await? {
             self.note()?;
@@ -103,18 +103,18 @@ impl Session {
             return Err(Error::NothingSaid);
         }
         let (request, format, known) = (pushed.request()?, pushed.format, pushed.known());
-        let prompt = self.ask(&Source::of(&request, format, &[])?, Some(known)).await?;
+        let prompt = self.ask(&RequestSource::of(&request, format, &[])?, Some(known)).await?;
         self.opened()?.was_sent();
         Ok(prompt)
     }
 
     /// What messages are pushed onto: the history so far, or what the journal has of it.
     pub(super) fn opened(&mut self) -> Result<&mut Pushed, Error> {
-        if let Given::Nothing = self.given {
-            self.given = Given::Pushed(Box::new(self.read_back()?));
+        if let HistorySource::Nothing = self.given {
+            self.given = HistorySource::Pushed(Box::new(self.read_back()?));
         }
         match &mut self.given {
-            Given::Pushed(pushed) => Ok(pushed),
+            HistorySource::Pushed(pushed) => Ok(pushed),
             _ => Err(Error::WholeHistory),
         }
     }
@@ -132,7 +132,7 @@ impl Session {
             return Err(Error::OtherFormat { history: recorded, asked });
         }
         let (journal, scope) = (&*self.journal, &*self.scope);
-        self.notes = Notes::until(&info.last, name, journal, scope, &self.settings)?;
+        self.notes = HostNotes::until(&info.last, name, journal, scope, &self.settings)?;
         let mut said = Vec::with_capacity(info.messages as usize);
         pages(&*self.journal, &self.scope, &info, |page| {
             said.extend_from_slice(page);
@@ -144,12 +144,12 @@ impl Session {
     /// Records what of a history is not recorded yet.
     fn record(&mut self, pushed: &Pushed) -> Result<(), Error> {
         let request = pushed.request()?;
-        let document = Document::parse(&request, pushed.format)?;
-        let (entries, Known { keys, .. }) = (document.entries(), pushed.known());
+        let document = RequestDocument::parse(&request, pushed.format)?;
+        let (entries, PushedHistory { keys, .. }) = (document.entries(), pushed.known());
         let chains = chains(&keys);
         let Some(&head) = chains.last() else { return Ok(()) };
         let known = match &self.name {
-            Some(name) => self.journal.known(&self.scope, name, &chains)?,
+            Some(name) => self.journal.find_deepest(&self.scope, name, &chains)?,
             None => None,
         };
         let known = known.map_or(0, |index| index + 1);
@@ -167,8 +167,8 @@ impl Session {
             let name = MessageName { key: keys[at], chain: chains[at] };
             said(message, entry, name, sizes[at], &self.redaction)
         });
-        let batch = Batch {
-            after: known.checked_sub(1).map_or_else(Chain::default, |last| chains[last]),
+        let batch = AppendBatch {
+            after: known.checked_sub(1).map_or_else(HistoryHash::default, |last| chains[last]),
             model: pushed.model.clone(),
             title: title(entries, &self.redaction).unwrap_or_default(),
             ..batch(pushed.format, new.collect())
@@ -177,13 +177,13 @@ impl Session {
     }
 
     /// Records messages under the session's name. A new one without a name gets one that nobody has.
-    fn append(&mut self, batch: Batch) -> Result<(), Error> {
+    fn append(&mut self, batch: AppendBatch) -> Result<(), Error> {
         let name = match &self.name {
             Some(name) => name.clone(),
             None => self.begin_session(&Beginning::default())?,
         };
         let label = self.named.then(|| name.clone());
-        let batch = Batch { at: (self.clock)(), label, ..batch };
+        let batch = AppendBatch { at: (self.clock)(), label, ..batch };
         self.journal.append(&self.scope, &name, &batch)?;
         (self.name, self.named) = (Some(name), true);
         Ok(())
@@ -200,12 +200,12 @@ impl Session {
     /// The sizes of entries in tokens.
     fn sizes(&mut self, entries: &[Entry], model: Option<&str>) -> Vec<u64> {
         let counter = self.counter_for(model);
-        let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
-        let sizes = Sizes::of(entries, gauge, 0);
+        let gauge = SizeGauge { counter: &*counter, unit: BudgetUnit::Tokens };
+        let sizes = ThreadSizes::measure(entries, gauge, 0);
         entries.iter().map(|entry| sizes.entry(entry.id)).collect()
     }
 }
 
-fn batch(format: Format, said: Vec<Said>) -> Batch {
-    Batch { format: format.to_string(), said, ..Batch::default() }
+fn batch(format: Format, said: Vec<MessageRecord>) -> AppendBatch {
+    AppendBatch { format: format.to_string(), said, ..AppendBatch::default() }
 }

@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 
-use epitome_kernel::Departure;
-use epitome_types::{Op, Plan, Rewrite};
+use epitome_kernel::Eviction;
+use epitome_types::{ArrivalRewrite, Op, Plan};
 #[cfg(feature = "redact")]
 use regex::Regex;
 
@@ -44,7 +44,7 @@ const MASK: &str = "[redacted]";
 
 /// Patterns whose matches are not recorded.
 #[derive(Clone, Debug, Default)]
-pub struct Redaction(Vec<Regex>);
+pub struct RedactionPatterns(Vec<Regex>);
 
 /// A pattern that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,13 +57,13 @@ pub struct PatternError {
 }
 
 /// Two redactions are the same where their patterns are.
-impl PartialEq for Redaction {
+impl PartialEq for RedactionPatterns {
     fn eq(&self, other: &Self) -> bool {
         self.0.iter().map(Regex::as_str).eq(other.0.iter().map(Regex::as_str))
     }
 }
 
-impl Redaction {
+impl RedactionPatterns {
     /// A redaction by these patterns.
     ///
     /// # Errors
@@ -124,13 +124,13 @@ impl Redaction {
     }
 
     /// Redacts what leaves the prompt.
-    pub(crate) fn departure(&self, departure: &mut Departure) {
+    pub(crate) fn departure(&self, departure: &mut Eviction) {
         departure.blobs.iter_mut().for_each(|blob| self.redact(&mut blob.text));
         departure.passages.iter_mut().for_each(|passage| self.redact(&mut passage.text));
     }
 
     /// Redacts what stands in the place of a tool result.
-    pub(crate) fn rewrite(&self, rewrite: &mut Rewrite) {
+    pub(crate) fn rewrite(&self, rewrite: &mut ArrivalRewrite) {
         self.redact(&mut rewrite.with);
     }
 
@@ -166,18 +166,18 @@ mod tests {
 
     #[test]
     fn messages_stay_sound_json() {
-        let all = Redaction::new(&["secret.*".to_owned()]).unwrap();
+        let all = RedactionPatterns::new(&["secret.*".to_owned()]).unwrap();
         let raw = r#"{"role":"user","content":"a\nsecret \"x\" y","n":1.0}"#;
         assert_eq!(all.json(raw), r#"{"role":"user","content":"a\n[redacted]","n":1.0}"#);
-        assert_eq!(Redaction::default().json(raw), raw);
+        assert_eq!(RedactionPatterns::default().json(raw), raw);
     }
 
     #[test]
     fn matches_are_masked_and_bad_patterns_named() {
-        let keys = Redaction::new(&["sk-[a-z0-9]{4,}".to_owned()]);
+        let keys = RedactionPatterns::new(&["sk-[a-z0-9]{4,}".to_owned()]);
         let masked = keys.map(|keys| keys.text("use sk-abcd1234, not sk-x").into_owned());
         assert_eq!(masked, Ok("use [redacted], not sk-x".to_owned()));
-        let error = Redaction::new(&["(".to_owned()]).unwrap_err().to_string();
+        let error = RedactionPatterns::new(&["(".to_owned()]).unwrap_err().to_string();
         assert_eq!(error, "the pattern `(` cannot be read: error: unclosed group");
     }
 }

@@ -5,22 +5,22 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use epitome_lua::{Reloaded, Watch};
-use epitome_types::Happened;
+use epitome_lua::{PolicyReload, PolicyWatch};
+use epitome_types::EventKind;
 
 use crate::Error;
-use crate::policies::Loaded;
+use crate::policies::LoadedPolicies;
 
 /// What became of changes since the watch began. Each session that shares it hears of all.
 pub(crate) struct Reloads {
-    told: Arc<Mutex<Vec<Reloaded>>>,
+    told: Arc<Mutex<Vec<PolicyReload>>>,
     /// Ends when it falls.
-    _watch: Watch,
+    _watch: PolicyWatch,
 }
 
 impl Reloads {
     /// Watches policies.
-    pub(crate) fn watch(policies: &Loaded) -> Result<Self, Error> {
+    pub(crate) fn watch(policies: &LoadedPolicies) -> Result<Self, Error> {
         let told = Arc::new(Mutex::new(Vec::new()));
         let teller = Arc::clone(&told);
         let watch = policies.watch(move |reloaded| {
@@ -35,12 +35,12 @@ impl Reloads {
     }
 
     /// The changes from the `heard`th on.
-    pub(crate) fn since(&self, heard: usize) -> Vec<Happened> {
+    pub(crate) fn since(&self, heard: usize) -> Vec<EventKind> {
         let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let told = told.get(heard..).unwrap_or_default().to_vec();
-        let event = |reloaded: Reloaded| match reloaded.error {
-            Some(cause) => Happened::PolicyError { cause },
-            None => Happened::PolicyReloaded {
+        let event = |reloaded: PolicyReload| match reloaded.error {
+            Some(cause) => EventKind::PolicyError { cause },
+            None => EventKind::PolicyReloaded {
                 policy: reloaded.policy,
                 generation: reloaded.generation,
             },

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use epitome_count::{Cached, for_model};
-use epitome_kernel::Counter;
+use epitome_count::{CachedCounter, for_model};
+use epitome_kernel::TokenCounter;
 
 use super::reload::Reloads;
-use crate::lessons::Lessons;
+use crate::learned_limits::LearnedLimits;
 use crate::locks::locked;
 use crate::{Error, Profile};
 
@@ -19,15 +19,15 @@ const COUNTS: usize = 1 << 18;
 
 /// What sessions share.
 #[derive(Default)]
-pub(crate) struct Shared {
-    counters: Mutex<BTreeMap<String, Arc<dyn Counter>>>,
+pub(crate) struct SharedSessions {
+    counters: Mutex<BTreeMap<String, Arc<dyn TokenCounter>>>,
     reloads: Mutex<Option<Arc<Reloads>>>,
-    pub(crate) lessons: Lessons,
+    pub(crate) lessons: LearnedLimits,
 }
 
-impl Shared {
+impl SharedSessions {
     /// The counter of a model, by the name that requests give it.
-    pub(crate) fn counter(&self, model: &str) -> Arc<dyn Counter> {
+    pub(crate) fn counter(&self, model: &str) -> Arc<dyn TokenCounter> {
         let mut counters = locked(&self.counters);
         if let Some(known) = counters.get(model) {
             return Arc::clone(known);
@@ -35,7 +35,8 @@ impl Shared {
         // Models that are counted alike share what was counted.
         let counter = for_model(model);
         let alike = counters.values().find(|known| known.id() == counter.id()).cloned();
-        let counter = alike.unwrap_or_else(|| Arc::new(Cached::with_capacity(counter, COUNTS)));
+        let counter =
+            alike.unwrap_or_else(|| Arc::new(CachedCounter::with_capacity(counter, COUNTS)));
         counters.insert(model.to_owned(), Arc::clone(&counter));
         counter
     }
@@ -44,7 +45,7 @@ impl Shared {
     pub(crate) fn watch(
         &self,
         profile: &Profile,
-        counter: &Arc<dyn Counter>,
+        counter: &Arc<dyn TokenCounter>,
     ) -> Result<Arc<Reloads>, Error> {
         let mut reloads = locked(&self.reloads);
         if let Some(watch) = &*reloads {

@@ -2,28 +2,28 @@
 //!
 //! Invariant: a snapshot names a recorded history and the epoch in force; nothing of it is copied.
 
-use epitome_types::{Cause, Epoch, Happened, Purpose, Snapshot};
+use epitome_types::{Compaction, CompactionCause, EventKind, Snapshot, SnapshotPurpose};
 
 use epitome_kernel::StoreError;
 
 use super::Session;
-use super::events::Events;
-use super::ground::{Ground, Whole};
-use crate::recorded::addressed;
+use super::events::TurnEvents;
+use super::turn_context::{FullHistory, TurnContext};
+use crate::records::addressed;
 
 impl Session {
     /// Makes the restore point of a compression (RULES 7, 24).
     pub(crate) fn snapshot_before(
         &self,
-        ground: &Ground<'_, '_>,
-        whole: &Whole<'_, '_>,
-        epoch: &Epoch,
-        events: &mut Events,
+        ground: &TurnContext<'_, '_>,
+        whole: &FullHistory<'_, '_>,
+        epoch: &Compaction,
+        events: &mut TurnEvents,
     ) {
         let options = &self.settings.profile.options.snapshots;
         let purpose = match epoch.cause {
-            Cause::Hard => Purpose::Emergency,
-            Cause::Soft | Cause::Manual => Purpose::Rollback,
+            CompactionCause::Hard => SnapshotPurpose::Emergency,
+            CompactionCause::Soft | CompactionCause::Manual => SnapshotPurpose::Rollback,
         };
         let tokens = [ground.size()[0], epoch.tokens[0]];
         let snapshot = addressed(Snapshot {
@@ -42,11 +42,11 @@ impl Session {
             epoch: ground.standing.epoch,
         });
         let id = snapshot.id.clone();
-        match self.journal.snap(&self.scope, &snapshot, options.keep) {
+        match self.journal.save_snapshot(&self.scope, &snapshot, options.keep) {
             // A host's own store that keeps none is not asked for them by anybody else.
             Err(StoreError::NotOffered { .. }) => {}
-            Ok(()) => events.add(tokens, Happened::AutoSnapshotCreated { id, purpose }),
-            Err(error) => events.add(tokens, Happened::SnapshotError { cause: error.to_string() }),
+            Ok(()) => events.add(tokens, EventKind::AutoSnapshotCreated { id, purpose }),
+            Err(error) => events.add(tokens, EventKind::SnapshotError { cause: error.to_string() }),
         }
     }
 }

@@ -8,22 +8,22 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 use epitome_types::Entry;
-use epitome_wire::{Document, Format, Scan, WireError, scan};
+use epitome_wire::{Format, RequestDocument, RequestScan, WireError, scan};
 use memchr::memmem;
 
 /// A request.
-pub(crate) struct Source<'a> {
+pub(crate) struct RequestSource<'a> {
     pub(crate) body: &'a [u8],
     pub(crate) format: Format,
-    pub(crate) scan: Cow<'a, Scan>,
+    pub(crate) scan: Cow<'a, RequestScan>,
     /// Its buffer, where the host shares it.
     shared: Option<&'a Bytes>,
     /// When each message was said, where a recording tells.
     at: &'a [Option<String>],
-    document: OnceLock<Document<'a>>,
+    document: OnceLock<RequestDocument<'a>>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> RequestSource<'a> {
     /// A request whose messages a recording gives times.
     pub(crate) fn of(
         body: &'a [u8],
@@ -35,17 +35,17 @@ impl<'a> Source<'a> {
     }
 
     /// A request that the host shares and has scanned.
-    pub(crate) fn shared(body: &'a Bytes, format: Format, scan: &'a Scan) -> Self {
+    pub(crate) fn shared(body: &'a Bytes, format: Format, scan: &'a RequestScan) -> Self {
         let (shared, scan) = (Some(body), Cow::Borrowed(scan));
         Self { body, format, scan, shared, at: &[], document: OnceLock::new() }
     }
 
     /// All of it, read when this is first asked for.
-    pub(crate) fn document(&self) -> Result<&Document<'a>, WireError> {
+    pub(crate) fn document(&self) -> Result<&RequestDocument<'a>, WireError> {
         if let Some(read) = self.document.get() {
             return Ok(read);
         }
-        let read = Document::parse(self.body, self.format)?.with_times(self.at);
+        let read = RequestDocument::parse(self.body, self.format)?.with_times(self.at);
         Ok(self.document.get_or_init(|| read))
     }
 

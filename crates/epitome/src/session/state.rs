@@ -6,24 +6,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use epitome_kernel::{
-    Chain as Policies, Epochs, Lineage, Met, News, Onward, Reconciled, StoreError, reconcile,
+    CompactionChanges, CompactionLineage, CompactionSet, HistoryLookup, HistoryMatch, HistoryQuery,
+    PolicyChain as Policies, StoreError, reconcile,
 };
-use epitome_plan::Meter;
+use epitome_plan::CacheMeter;
 
-use epitome_store::Archive;
-use epitome_types::{Chain, EntryId, EntryKey, EpochId, Goals, PartId, Rewrite};
+use epitome_store::SessionArchive;
+use epitome_types::{ArrivalRewrite, CompactionId, EntryId, EntryKey, Goals, HistoryHash, PartId};
 
-use super::acts::{Acts, Doing};
-use super::export::Aside;
+use super::actions::{ActionState, Doing};
+use super::export::PlanSideEffect;
 use super::identity::Belonging;
-use super::memory::Memory;
-use super::system::Made;
-use crate::background::{Answered, Question};
+use super::prefix_cache::PrefixCache;
+use super::system::NewSystemPrompt;
+use crate::background::{AnsweredQuestion, PolicyQuestion};
 use crate::planning::WantedPin;
 
 /// What is known of one conversation.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct ConversationState {
     /// Whether the provider forgot the last prompt before this request came.
     pub(crate) rested: bool,
     /// The session that it was read of, and whether no other can be taken for it.
@@ -32,20 +33,20 @@ pub(crate) struct State {
     /// The history as it last came.
     pub(crate) keys: Arc<Vec<EntryKey>>,
     /// The history up to each entry.
-    chains: Arc<Vec<Chain>>,
-    pub(crate) lineage: Arc<Lineage>,
+    chains: Arc<Vec<HistoryHash>>,
+    pub(crate) lineage: Arc<CompactionLineage>,
     pub(crate) pins: Vec<EntryKey>,
     /// What was erased in the scope.
     pub(crate) erased: Arc<BTreeSet<EntryKey>>,
     pub(crate) seen: u64,
-    pub(crate) meter: Meter,
+    pub(crate) meter: CacheMeter,
     /// The epoch that was in force with the last prompt.
-    pub(crate) epoch: Option<EpochId>,
+    pub(crate) epoch: Option<CompactionId>,
     /// When the last request came that brought something new, ISO 8601.
     pub(crate) last: Option<String>,
-    pub(crate) rewrites: BTreeMap<(EntryKey, u32), Rewrite>,
+    pub(crate) rewrites: BTreeMap<(EntryKey, u32), ArrivalRewrite>,
     /// The last request, as far as one that goes on from it needs no more of it.
-    pub(crate) memory: Option<Memory>,
+    pub(crate) memory: Option<PrefixCache>,
     /// The policies, with what they noted, once they were asked.
     pub(crate) chain: Option<Chained>,
     /// What policies pinned in this request, and which.
@@ -53,18 +54,18 @@ pub(crate) struct State {
     /// What a model wrote of the summaries of this request.
     pub(crate) written: Vec<String>,
     /// What was done beside what was said, once it was read.
-    pub(crate) acts: Option<Acts>,
+    pub(crate) acts: Option<ActionState>,
     /// The system prompt that the compression of this request moves into its place.
-    pub(crate) drafted: Option<Made>,
+    pub(crate) drafted: Option<NewSystemPrompt>,
     /// What this request does.
     pub(crate) doing: Vec<Doing>,
     /// What policies ask models about messages, and what was answered of what they asked before.
-    pub(crate) asking: Vec<Question>,
-    pub(crate) answered: Vec<Answered>,
+    pub(crate) asking: Vec<PolicyQuestion>,
+    pub(crate) answered: Vec<AnsweredQuestion>,
     /// Whether a policy has the host told how the conversation stands.
     pub(crate) reports: bool,
     /// What the plan of this request does beside changing the prompt.
-    pub(crate) aside: Aside,
+    pub(crate) aside: PlanSideEffect,
 }
 
 /// The policies of a session.
@@ -79,11 +80,11 @@ pub(crate) struct Chained {
 
 /// An incoming history beside what is known of it.
 #[derive(Debug)]
-pub(crate) struct Incoming {
+pub(crate) struct IncomingHistory {
     pub(crate) keys: Arc<Vec<EntryKey>>,
     /// The history up to each entry.
-    pub(crate) chains: Arc<Vec<Chain>>,
-    pub(crate) reconciled: Reconciled,
+    pub(crate) chains: Arc<Vec<HistoryHash>>,
+    pub(crate) reconciled: HistoryMatch,
     /// The session that it belongs to.
     pub(crate) session: String,
     /// How many entries are in the journal.
@@ -105,7 +106,7 @@ pub(crate) struct Incoming {
 
 /// The entries of a request, as far as they are known.
 #[derive(Debug)]
-pub(crate) enum Read {
+pub(crate) enum ReadEntries {
     /// All of them.
     Whole(Vec<EntryKey>),
     /// Those behind the history that is known.
@@ -114,7 +115,7 @@ pub(crate) enum Read {
 
 /// What is known of a history that was pushed message by message.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct PushedHistory {
     pub(crate) keys: Vec<EntryKey>,
     /// How many of its entries an earlier request held.
     pub(crate) sent: usize,
@@ -122,27 +123,27 @@ pub(crate) struct Known {
     pub(crate) erased: bool,
 }
 
-impl Incoming {
+impl IncomingHistory {
     /// Whether it goes on from the history that was last seen.
     pub(crate) fn extends(&self) -> bool {
-        matches!(self.reconciled, Reconciled::Extend { .. })
+        matches!(self.reconciled, HistoryMatch::Extend { .. })
     }
 
     /// The history up to its recorded part's end.
-    pub(crate) fn after(&self) -> Chain {
-        self.recorded.checked_sub(1).map_or_else(Chain::default, |last| self.chains[last])
+    pub(crate) fn after(&self) -> HistoryHash {
+        self.recorded.checked_sub(1).map_or_else(HistoryHash::default, |last| self.chains[last])
     }
 }
 
-impl State {
+impl ConversationState {
     /// Takes up an incoming history beside the one that is known.
-    pub(crate) fn take_up(&mut self, read: Read) -> Reconciled {
+    pub(crate) fn take_up(&mut self, read: ReadEntries) -> HistoryMatch {
         let (reconciled, more) = match read {
-            Read::Whole(mut keys) => {
+            ReadEntries::Whole(mut keys) => {
                 let reconciled = reconcile(&self.keys, &keys);
                 (reconciled, keys.split_off(reconciled.shared()))
             }
-            Read::Further(keys) => (Reconciled::Extend { from: self.keys.len() }, keys),
+            ReadEntries::Further(keys) => (HistoryMatch::Extend { from: self.keys.len() }, keys),
         };
         self.go_on(reconciled.shared(), more);
         reconciled
@@ -153,39 +154,40 @@ impl State {
     /// entries an earlier request held, where the journal does not tell.
     pub(crate) fn meet(
         &mut self,
-        mut reconciled: Reconciled,
+        mut reconciled: HistoryMatch,
         belonging: Belonging,
         sent: Option<usize>,
-        journal: &dyn Archive,
+        journal: &dyn SessionArchive,
         scope: &str,
-    ) -> Result<Incoming, StoreError> {
+    ) -> Result<IncomingHistory, StoreError> {
         let Belonging { session, proven, inherited } = belonging;
         if session != self.session {
             // Nothing that is known of another session is known of this one.
             let (keys, chains) = (Arc::clone(&self.keys), Arc::clone(&self.chains));
             *self = Self { keys, chains, session: session.clone(), ..Self::default() };
-            reconciled = Reconciled::New;
+            reconciled = HistoryMatch::New;
         }
         self.proven = proven;
         let shared = reconciled.shared();
         let (keys, chains) = (Arc::clone(&self.keys), Arc::clone(&self.chains));
-        let extends = matches!(reconciled, Reconciled::Extend { .. });
+        let extends = matches!(reconciled, HistoryMatch::Extend { .. });
         let seen = extends.then_some(self.seen);
         // Where it was rewound, whose history its end is has to be asked.
         let before = if extends { shared } else { shared.min(keys.len().saturating_sub(1)) };
-        let history = Onward { session: &session, keys: &keys, chains: &chains, before, seen };
-        let Met { known, rewrites, epochs } = journal.meet(scope, &history)?;
+        let history =
+            HistoryQuery { session: &session, keys: &keys, chains: &chains, before, seen };
+        let HistoryLookup { known, rewrites, epochs } = journal.lookup(scope, &history)?;
         let recorded = known.map_or(shared, |index| before + index + 1);
         self.arrive(&rewrites);
         let steady = match epochs {
-            News::Quiet(epochs) => {
+            CompactionChanges::Quiet(epochs) => {
                 let steady = epochs.is_empty();
                 if !steady {
                     Arc::make_mut(&mut self.lineage).extend(epochs);
                 }
                 steady
             }
-            News::Anew(epochs) => {
+            CompactionChanges::Anew(epochs) => {
                 let of_before = journal.rewrites(scope, &session, &keys[..before])?;
                 let same_rewrites = self.keep_rewrites(&of_before, &rewrites);
                 let same_erased = self.take_erased(journal.erased(scope)?);
@@ -207,7 +209,7 @@ impl State {
         let goes_on = recorded > 0 || inherited.is_some_and(|(_, ends)| ends);
         let stands = head.is_some() && head == chains.last().copied();
         let last = info.filter(|info| info.messages > 0 || inherited.is_some()).map(|it| it.last);
-        Ok(Incoming {
+        Ok(IncomingHistory {
             keys,
             chains,
             reconciled,
@@ -225,7 +227,7 @@ impl State {
 
     /// Forgets which messages came smaller that the records do not say it of any more: what was made
     /// smaller of an erased message is what its client says again. Says whether all are kept.
-    fn keep_rewrites(&mut self, of_before: &[Rewrite], new: &[Rewrite]) -> bool {
+    fn keep_rewrites(&mut self, of_before: &[ArrivalRewrite], new: &[ArrivalRewrite]) -> bool {
         let of_before: BTreeSet<_> = of_before.iter().map(|one| (one.key, one.part)).collect();
         let new: BTreeSet<_> = new.iter().map(|one| one.key).collect();
         let known = self.rewrites.len();
@@ -242,9 +244,9 @@ impl State {
     }
 
     /// Takes up the records of a history. Says whether they are those that were known.
-    fn take_records(&mut self, epochs: Epochs) -> bool {
-        let Epochs { recorded, pins, seen } = epochs;
-        let lineage = Lineage::new(recorded);
+    fn take_records(&mut self, epochs: CompactionSet) -> bool {
+        let CompactionSet { recorded, pins, seen } = epochs;
+        let lineage = CompactionLineage::new(recorded);
         let is_same = *self.lineage == lineage && self.pins == pins;
         self.lineage = Arc::new(lineage);
         (self.pins, self.seen) = (pins, seen);
@@ -261,7 +263,7 @@ impl State {
     }
 
     /// The history up to each entry.
-    pub(crate) fn chains(&self) -> &[Chain] {
+    pub(crate) fn chains(&self) -> &[HistoryHash] {
         &self.chains
     }
 
@@ -272,22 +274,28 @@ impl State {
         chains.truncate(shared);
         let mut chain = chains.last().copied().unwrap_or_default();
         for key in more {
-            chain = chain.then(key);
+            chain = chain.append(key);
             chains.push(chain);
             keys.push(key);
         }
     }
 
     /// Reads the epochs and pins of the present history again.
-    pub(crate) fn reread(&mut self, journal: &dyn Archive, scope: &str) -> Result<(), StoreError> {
-        let Epochs { recorded, pins, seen } = journal.epochs(scope, &self.session, &self.keys)?;
-        (self.lineage, self.pins, self.seen) = (Arc::new(Lineage::new(recorded)), pins, seen);
+    pub(crate) fn reread(
+        &mut self,
+        journal: &dyn SessionArchive,
+        scope: &str,
+    ) -> Result<(), StoreError> {
+        let CompactionSet { recorded, pins, seen } =
+            journal.compactions(scope, &self.session, &self.keys)?;
+        (self.lineage, self.pins, self.seen) =
+            (Arc::new(CompactionLineage::new(recorded)), pins, seen);
         self.erased = Arc::new(journal.erased(scope)?);
         Ok(())
     }
 
     /// Remembers what was made smaller.
-    pub(crate) fn arrive(&mut self, rewrites: &[Rewrite]) {
+    pub(crate) fn arrive(&mut self, rewrites: &[ArrivalRewrite]) {
         self.rewrites.extend(rewrites.iter().map(|one| ((one.key, one.part), one.clone())));
     }
 
@@ -308,7 +316,7 @@ impl State {
     }
 
     /// The parts of the present history from a place on that were made smaller on arrival.
-    pub(crate) fn arrived(&self, first: usize) -> impl Iterator<Item = (PartId, &Rewrite)> {
+    pub(crate) fn arrived(&self, first: usize) -> impl Iterator<Item = (PartId, &ArrivalRewrite)> {
         let of = |(place, key): (usize, &EntryKey)| {
             let all = self.rewrites.range((*key, 0)..=(*key, u32::MAX));
             all.map(move |((_, part), rewrite)| {
@@ -320,10 +328,10 @@ impl State {
 }
 
 /// The histories up to each of these entries.
-pub(crate) fn chains(keys: &[EntryKey]) -> Vec<Chain> {
-    let next = |chain: &mut Chain, &key: &EntryKey| {
-        *chain = chain.then(key);
+pub(crate) fn chains(keys: &[EntryKey]) -> Vec<HistoryHash> {
+    let next = |chain: &mut HistoryHash, &key: &EntryKey| {
+        *chain = chain.append(key);
         Some(*chain)
     };
-    keys.iter().scan(Chain::default(), next).collect()
+    keys.iter().scan(HistoryHash::default(), next).collect()
 }

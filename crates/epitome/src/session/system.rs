@@ -10,19 +10,19 @@ use std::collections::BTreeMap;
 use std::ops::Not;
 
 use bytes::Bytes;
-use epitome_kernel::{Counter, goals};
+use epitome_kernel::{TokenCounter, goals};
 use epitome_types::hook::{Common, Loaded, Makings, ModelFacts, RenderJob, Section, Wording};
-use epitome_types::{Act, Acted, By, ContentId, EpochId, Happened};
+use epitome_types::{Actor, CompactionId, ContentId, EventKind, RecordedAction, SessionAction};
 use epitome_wire::{Format, scan, system, with_system};
 use serde_json::Value;
 
 use super::Session;
-use super::compress::Brief;
-use super::events::Events;
-use super::ground::Ground;
-use super::notes::Notes;
-use super::source::Source;
-use super::state::State;
+use super::compress::PolicyContext;
+use super::events::TurnEvents;
+use super::notes::HostNotes;
+use super::source::RequestSource;
+use super::state::ConversationState;
+use super::turn_context::TurnContext;
 use crate::Error;
 use crate::profile::Back;
 
@@ -33,22 +33,22 @@ const INSTRUCTIONS: &str = "instructions";
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Assembled {
     /// The epoch that it belongs to; none before the first.
-    epoch: Option<EpochId>,
+    epoch: Option<CompactionId>,
     /// The host's own that stands in it.
     of: ContentId,
     /// What stands before and behind that.
     around: [String; 2],
-    by: By,
+    by: Actor,
 }
 
 /// One that is put together anew, and what the host is told of it.
-pub(crate) type Made = (Assembled, Option<Happened>);
+pub(crate) type NewSystemPrompt = (Assembled, Option<EventKind>);
 
 impl Assembled {
     /// What an act put together, where it did.
-    pub(crate) fn done(acted: &Acted) -> Option<Self> {
+    pub(crate) fn done(acted: &RecordedAction) -> Option<Self> {
         match &acted.act {
-            Act::System { epoch, of, around } => {
+            SessionAction::System { epoch, of, around } => {
                 let (around, by) = (around.clone(), acted.by.clone());
                 Some(Self { epoch: *epoch, of: *of, around, by })
             }
@@ -56,8 +56,8 @@ impl Assembled {
         }
     }
 
-    fn act(&self) -> Act {
-        Act::System { epoch: self.epoch, of: self.of, around: self.around.clone() }
+    fn act(&self) -> SessionAction {
+        SessionAction::System { epoch: self.epoch, of: self.of, around: self.around.clone() }
     }
 
     fn text(&self, own: Option<&str>) -> String {
@@ -73,7 +73,7 @@ impl Assembled {
 
 /// The system prompt of a request that is Epitome's to make.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Mandate {
+pub(crate) struct OwnSystemPrompt {
     /// The host's own.
     own: Option<String>,
     /// What takes its place, where a policy put one together.
@@ -82,9 +82,9 @@ pub(crate) struct Mandate {
     erased: bool,
 }
 
-impl Mandate {
+impl OwnSystemPrompt {
     /// Tokens that a request takes with this one beyond those that it takes with its host's own.
-    pub(crate) fn growth(&self, with: &Assembled, counter: &dyn Counter) -> u64 {
+    pub(crate) fn growth(&self, with: &Assembled, counter: &dyn TokenCounter) -> u64 {
         let size = |text: &str| counter.count(text) + counter.message();
         let own = self.own.as_deref();
         size(&with.text(own)).saturating_sub(own.map_or(0, size))
@@ -102,8 +102,8 @@ impl Session {
     /// Finds the host's own system prompt, and what was put together for the epoch in force.
     pub(super) fn meet_system(
         &self,
-        ground: &mut Ground<'_, '_>,
-        state: &State,
+        ground: &mut TurnContext<'_, '_>,
+        state: &ConversationState,
         erased: bool,
     ) -> Result<(), Error> {
         let source = ground.source;
@@ -111,7 +111,7 @@ impl Session {
         let (epoch, of) = (ground.standing.epoch, hash(own.as_deref()));
         let mut known = state.acts.iter().flat_map(|acts| &acts.systems).rev();
         let assembled = known.find(|one| one.epoch == epoch && one.of == of).cloned();
-        let mandate = Mandate { own, assembled, erased };
+        let mandate = OwnSystemPrompt { own, assembled, erased };
         let counter = ground.tail.tokens.gauge().counter;
         let growth = mandate.assembled.as_ref().map(|it| mandate.growth(it, counter));
         (ground.mandate, ground.assembled) = (Some(mandate), growth.unwrap_or_default());
@@ -121,7 +121,11 @@ impl Session {
     /// Whether one is to be put together though nothing is compressed: before the first request,
     /// and where what was recorded belongs to another epoch or to other words of the host, or may
     /// have been erased.
-    pub(super) fn lacks_system(&self, ground: &Ground<'_, '_>, state: &State) -> bool {
+    pub(super) fn lacks_system(
+        &self,
+        ground: &TurnContext<'_, '_>,
+        state: &ConversationState,
+    ) -> bool {
         let is_known = state.acts.as_ref().is_some_and(|acts| !acts.systems.is_empty());
         let lacking = ground.mandate.as_ref().filter(|it| it.assembled.is_none());
         lacking.is_some_and(|it| is_known || it.erased || ground.incoming.sent == 0)
@@ -130,10 +134,10 @@ impl Session {
     /// One that is put together of what is true now, where the policies do so.
     pub(super) async fn assembled(
         &self,
-        ground: &Ground<'_, '_>,
-        brief: &Brief,
-        state: &State,
-    ) -> Option<Made> {
+        ground: &TurnContext<'_, '_>,
+        brief: &PolicyContext,
+        state: &ConversationState,
+    ) -> Option<NewSystemPrompt> {
         let own = ground.mandate.as_ref()?.own.as_deref();
         let counter = ground.tail.tokens.gauge().counter;
         let acts = state.acts.clone().unwrap_or_default();
@@ -146,7 +150,7 @@ impl Session {
         let most = self.settings.profile.options.state.goals;
         let makings = Makings {
             instructions: own.map(str::to_owned),
-            goal: goals::render(&acts.goals, most, counter, &goals::Words::ENGLISH),
+            goal: goals::render(&acts.goals, most, counter, &goals::GoalWording::ENGLISH),
             augments: augments.collect(),
             tools: tools(ground.source),
         };
@@ -157,10 +161,10 @@ impl Session {
         let parts = whole(rendered.parts?, own);
         let warning = brief.budgets.system.and_then(|most| beyond(&parts, most, counter));
         let policy_warning =
-            |text| Happened::PolicyWarning { policy: policy.clone(), text, level: None };
+            |text| EventKind::PolicyWarning { policy: policy.clone(), text, level: None };
         let warning = warning.map(policy_warning);
         let around = around(&parts, own).map(|text| self.redaction.text(&text).into_owned());
-        let (epoch, of, by) = (ground.standing.epoch, hash(own), By::Policy(policy));
+        let (epoch, of, by) = (ground.standing.epoch, hash(own), Actor::Policy(policy));
         Some((Assembled { epoch, of, around, by }, warning))
     }
 
@@ -168,10 +172,10 @@ impl Session {
     /// that together, the one in force.
     pub(super) async fn drafted(
         &self,
-        ground: &Ground<'_, '_>,
-        brief: &Brief,
-        state: &State,
-    ) -> Option<Made> {
+        ground: &TurnContext<'_, '_>,
+        brief: &PolicyContext,
+        state: &ConversationState,
+    ) -> Option<NewSystemPrompt> {
         let mandate = ground.mandate.as_ref()?;
         let made = self.assembled(ground, brief, state).await;
         made.or_else(|| Some((mandate.assembled.clone()?, None)))
@@ -180,10 +184,10 @@ impl Session {
     /// Puts one in its place, for the epoch in force, and has it recorded.
     pub(super) fn put_in_place(
         &self,
-        ground: &mut Ground<'_, '_>,
-        made: Made,
-        state: &mut State,
-        events: &mut Events,
+        ground: &mut TurnContext<'_, '_>,
+        made: NewSystemPrompt,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
     ) {
         let (made, warning) = made;
         let made = Assembled { epoch: ground.standing.epoch, ..made };
@@ -221,7 +225,7 @@ impl Session {
         let is_one = rendered.is_some_and(|rendered| rendered.parts.is_some());
         if is_one {
             let (journal, scope) = (&*self.journal, &*self.scope);
-            self.notes = Notes::until(&now, &name, journal, scope, &self.settings)?;
+            self.notes = HostNotes::until(&now, &name, journal, scope, &self.settings)?;
         }
         Ok(is_one)
     }
@@ -233,7 +237,7 @@ impl Session {
 }
 
 fn hash(own: Option<&str>) -> ContentId {
-    ContentId::of(own.unwrap_or_default())
+    ContentId::for_text(own.unwrap_or_default())
 }
 
 /// The parts that say something, and behind them the host's own words where none says them.
@@ -259,7 +263,7 @@ fn around(parts: &[Section], own: Option<&str>) -> [String; 2] {
 }
 
 /// Which part is the first beyond what a system prompt may take, in words.
-fn beyond(parts: &[Section], most: u64, counter: &dyn Counter) -> Option<String> {
+fn beyond(parts: &[Section], most: u64, counter: &dyn TokenCounter) -> Option<String> {
     let sizes: Vec<_> = parts.iter().map(|part| counter.count(&part.text)).collect();
     let total: u64 = sizes.iter().sum();
     let mut taken = 0;
@@ -275,7 +279,7 @@ fn beyond(parts: &[Section], most: u64, counter: &dyn Counter) -> Option<String>
 }
 
 /// The names of the tools that a request offers.
-fn tools(source: &Source<'_>) -> Vec<String> {
+fn tools(source: &RequestSource<'_>) -> Vec<String> {
     let schemas = source.scan.tool_schemas(source.body).into_iter();
     let read = schemas.filter_map(|schema| serde_json::from_str::<Value>(schema).ok());
     let name = |schema: Value| {
@@ -302,10 +306,10 @@ mod tests {
     #[track_caller]
     fn check(texts: &[(&str, &str)], own: Option<&str>, expected: &str) {
         let around = around(&whole(parts(texts), own), own);
-        let by = By::Policy("staged".to_owned());
+        let by = Actor::Policy("staged".to_owned());
         let assembled = Assembled { epoch: None, of: hash(own), around, by: by.clone() };
         assert_eq!(assembled.text(own), expected);
-        let acted = Acted { act: assembled.act(), by, at: String::new() };
+        let acted = RecordedAction { act: assembled.act(), by, at: String::new() };
         assert_eq!(Assembled::done(&acted), Some(assembled));
     }
 

@@ -14,18 +14,18 @@ mod system;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use epitome_extract::Extractive;
+use epitome_extract::ExtractiveSummarizer;
 use epitome_kernel::{Journal, Summarizer, SummaryError, SummaryJob};
-use epitome_store::Archive;
-use epitome_store::Memory;
+use epitome_store::MemoryStore;
+use epitome_store::SessionArchive;
 use epitome_testkit::{FixedCounter, now, words};
-use epitome_types::{Event, Happened, Mark, Summary};
+use epitome_types::{Event, EventKind, JournalMark, Summary};
 use epitome_wire::{Format, validate};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{Compressions, Prompt, Session};
-use crate::{Compressor, Profile, Window};
+use super::{CompactionUndo, Prompt, Session};
+use crate::{Compressor, Profile, WindowSetting};
 
 const AT: &str = "2026-01-02T03:04:05Z";
 
@@ -89,17 +89,17 @@ fn body(messages: &[String]) -> Vec<u8> {
     format!("{{\"messages\":[{}]}}", messages.join(",")).into_bytes()
 }
 
-fn session(journal: &Arc<Memory>, limit: u64, name: Option<&str>) -> Session {
+fn session(journal: &Arc<MemoryStore>, limit: u64, name: Option<&str>) -> Session {
     let mut profile = Profile::default();
     // The soft trigger counts requests; a session that is opened twice sends one twice.
     profile.options.cache.read = Some(0.0);
     let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
-    let builder = builder.window(Window::Limit(limit)).clock(|| AT.to_owned());
+    let builder = builder.window(WindowSetting::Limit(limit)).clock(|| AT.to_owned());
     builder.session(journal.clone(), name)
 }
 
 fn has_epoch(prompt: &Prompt) -> bool {
-    let of = |event: &Event| matches!(event.what, Happened::Compressed { .. });
+    let of = |event: &Event| matches!(event.what, EventKind::Compressed { .. });
     prompt.events.iter().any(of)
 }
 
@@ -109,7 +109,7 @@ fn open(bytes: &[u8]) -> &[u8] {
 }
 
 /// Every message that was sent is recorded, byte for byte.
-fn recorded(journal: &Memory, name: &str, messages: &[String]) -> bool {
+fn recorded(journal: &MemoryStore, name: &str, messages: &[String]) -> bool {
     let scope = crate::scope("default");
     let info = journal.session(&scope, name).unwrap();
     let said = journal.history(&scope, &info.name, info.head, 0, usize::MAX).unwrap();
@@ -122,13 +122,13 @@ proptest! {
 
     #[test]
     fn prompts_grow_at_their_end_and_survive_a_restart(steps in steps(24), limit in 250u64..500) {
-        let journal = Arc::new(Memory::new());
+        let journal = Arc::new(MemoryStore::new());
         let mut live = session(&journal, limit, Some("a"));
         let messages = history(&steps);
         let mut last: Option<Prompt> = None;
         for end in requests(&messages) {
             let request = body(&messages[..end]);
-            let Ok(prompt) = now(live.send(&request)) else { break };
+            let Ok(prompt) = now(live.prompt_for(&request)) else { break };
             prop_assert_eq!(prompt.by.map(|by| by.sum()), prompt.tokens);
             prop_assert!(prompt.tokens[1] <= limit);
             prop_assert_eq!(validate(Format::OpenAi, &prompt.bytes), Ok(()));
@@ -138,7 +138,7 @@ proptest! {
             prop_assert!(recorded(&journal, "a", &messages[..end]));
             // A new process goes on with the same bytes.
             let mut again = session(&journal, limit, Some("a"));
-            let after = now(again.send(&request)).unwrap();
+            let after = now(again.prompt_for(&request)).unwrap();
             prop_assert!(after.bytes == prompt.bytes);
             prop_assert_eq!(again.name(), Some("a"));
             prop_assert!(!has_epoch(&after));
@@ -150,13 +150,13 @@ proptest! {
     fn an_edited_history_branches_and_the_old_one_stays(
         steps in steps(16), at in any::<prop::sample::Index>(), limit in 250u64..500,
     ) {
-        let journal = Arc::new(Memory::new());
+        let journal = Arc::new(MemoryStore::new());
         let mut live = session(&journal, limit, Some("a"));
         let messages = history(&steps);
         let ends = requests(&messages);
         let mut prompts = Vec::new();
         for &end in &ends {
-            let Ok(prompt) = now(live.send(&body(&messages[..end]))) else { break };
+            let Ok(prompt) = now(live.prompt_for(&body(&messages[..end]))) else { break };
             prompts.push(prompt);
         }
         prop_assume!(!prompts.is_empty());
@@ -165,17 +165,17 @@ proptest! {
         let at = typed[at.index(typed.len())];
         let mut edited = messages[..=at].to_vec();
         edited[at] = serde_json::json!({"role": "user", "content": "No, start anew."}).to_string();
-        let branch = now(live.send(&body(&edited))).unwrap();
-        let branched = |event: &Event| matches!(event.what, Happened::Branched { .. });
+        let branch = now(live.prompt_for(&body(&edited))).unwrap();
+        let branched = |event: &Event| matches!(event.what, EventKind::Branched { .. });
         prop_assert!(branch.events.iter().any(branched));
         let said = String::from_utf8_lossy(&branch.bytes).into_owned();
         prop_assert!(said.contains("No, start anew."));
         // Back on the old way, in this process and in another, it is as it was; unless the branch
         // compressed anew what both share.
-        let back = now(live.send(&body(&messages[..end]))).unwrap();
+        let back = now(live.prompt_for(&body(&messages[..end]))).unwrap();
         let last = &prompts[prompts.len() - 1];
         prop_assert!(back.bytes == last.bytes || back.epoch != last.epoch && has_epoch(&branch));
-        let fresh = now(session(&journal, limit, Some("a")).send(&body(&messages[..end]))).unwrap();
+        let fresh = now(session(&journal, limit, Some("a")).prompt_for(&body(&messages[..end]))).unwrap();
         prop_assert!(fresh.bytes == back.bytes);
     }
 
@@ -183,13 +183,13 @@ proptest! {
     fn an_undo_from_elsewhere_is_seen_held_and_taken_back(
         steps in steps(24), limit in 300u64..500,
     ) {
-        let journal = Arc::new(Memory::new());
+        let journal = Arc::new(MemoryStore::new());
         let mut live = session(&journal, limit, Some("a"));
         let messages = history(&steps);
         let ends = requests(&messages);
         let mut compressed = None;
         for (turn, &end) in ends.iter().enumerate() {
-            let Ok(prompt) = now(live.send(&body(&messages[..end]))) else { break };
+            let Ok(prompt) = now(live.prompt_for(&body(&messages[..end]))) else { break };
             if has_epoch(&prompt) {
                 compressed = Some((turn, prompt));
                 break;
@@ -198,19 +198,19 @@ proptest! {
         prop_assume!(compressed.is_some());
         let (turn, prompt) = compressed.unwrap();
         let scope = crate::scope("default");
-        let records = || Compressions::of(journal.clone(), &scope, "a").unwrap();
+        let records = || CompactionUndo::of(journal.clone(), &scope, "a").unwrap();
         let undone = records().undo(AT).unwrap();
         prop_assert_eq!(Some(undone), prompt.epoch);
         prop_assert!(records().undo(AT).is_err());
         prop_assert_eq!(records().redo(AT).unwrap(), undone);
         prop_assert!(records().redo(AT).is_err());
-        let same = now(live.send(&body(&messages[..ends[turn]]))).unwrap();
+        let same = now(live.prompt_for(&body(&messages[..ends[turn]]))).unwrap();
         prop_assert!(same.bytes == prompt.bytes);
         // With room enough, what was taken back stays as it was said.
         records().undo(AT).unwrap();
         let mut roomy = session(&journal, limit * 20, None);
         let request = body(&messages[..ends[turn]]);
-        let raw = now(roomy.send(&request)).unwrap();
+        let raw = now(roomy.prompt_for(&request)).unwrap();
         prop_assert_eq!(raw.epoch, None);
         prop_assert!(recorded(&journal, "a", &messages[..ends[turn]]));
     }
@@ -218,7 +218,7 @@ proptest! {
 
 #[test]
 fn two_sessions_with_one_opening_share_nothing_else() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let opening = history(&[])[..2].to_vec();
     let with = |last: &str| {
         let mut all = opening.clone();
@@ -228,13 +228,13 @@ fn two_sessions_with_one_opening_share_nothing_else() {
     };
     let (one, other) = (with("The one for TOML."), with("The one for JSON."));
     let mut sessions: Vec<_> = (0..2).map(|_| session(&journal, 500, None)).collect();
-    now(sessions[0].send(&body(&opening))).unwrap();
-    now(sessions[0].send(&body(&one))).unwrap();
-    now(sessions[1].send(&body(&opening))).unwrap();
-    now(sessions[1].send(&body(&other))).unwrap();
+    now(sessions[0].prompt_for(&body(&opening))).unwrap();
+    now(sessions[0].prompt_for(&body(&one))).unwrap();
+    now(sessions[1].prompt_for(&body(&opening))).unwrap();
+    now(sessions[1].prompt_for(&body(&other))).unwrap();
     let names: Vec<_> = sessions.iter().map(|one| one.name().unwrap().to_owned()).collect();
     assert!(recorded(&journal, &names[1], &other));
-    assert_eq!(journal.known("local/other", "a", &[]).unwrap(), None);
+    assert_eq!(journal.find_deepest("local/other", "a", &[]).unwrap(), None);
 }
 
 /// What somebody else does while a summary is written.
@@ -252,7 +252,7 @@ impl Summarizer for Slow {
     async fn summarize(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
         let deed = self.0.lock().unwrap().take();
         deed.into_iter().for_each(|deed| deed());
-        Extractive::default().summarize(job).await
+        ExtractiveSummarizer::default().summarize(job).await
     }
 }
 
@@ -278,7 +278,7 @@ proptest! {
             (1usize..4).prop_map(Meanwhile::Append), Just(Meanwhile::Undo), Just(Meanwhile::Pin)
         ], 1..6),
     ) {
-        let journal = Arc::new(Memory::new());
+        let journal = Arc::new(MemoryStore::new());
         let scope = crate::scope("default");
         let slow: Deed = Arc::default();
         let mut live = session(&journal, limit, Some("a"));
@@ -295,22 +295,22 @@ proptest! {
                     Meanwhile::Append(turns) => {
                         let mut other = session(&there, 100_000, Some("a"));
                         for &end in ends.iter().skip(turn + 1).take(turns) {
-                            now(other.send(&body(&all[..end]))).unwrap();
+                            now(other.prompt_for(&body(&all[..end]))).unwrap();
                         }
                     }
                     Meanwhile::Undo => {
-                        if let Ok(records) = Compressions::of(there.clone(), &scope, "a") {
+                        if let Ok(records) = CompactionUndo::of(there.clone(), &scope, "a") {
                             drop(records.undo(AT));
                         }
                     }
                     Meanwhile::Pin => {
                         let Ok(info) = there.session(&scope, "a") else { return };
                         let said = there.history(&scope, &info.name, info.head, 1, 1).unwrap();
-                        there.mark(&scope, "a", &Mark::Pin(said[0].key), AT).unwrap();
+                        there.record_mark(&scope, "a", &JournalMark::Pin(said[0].key), AT).unwrap();
                     }
                 }
             }));
-            let Ok(prompt) = now(live.send(&body(&messages[..end]))) else { break };
+            let Ok(prompt) = now(live.prompt_for(&body(&messages[..end]))) else { break };
             // All that anybody sent is there, whoever recorded it first.
             let keys: Vec<_> = messages[..end].iter().collect();
             let name = prompt.session.clone();
@@ -323,7 +323,7 @@ proptest! {
             // The prompt is what the records say, here and in a new process.
             prop_assert_eq!(validate(Format::OpenAi, &prompt.bytes), Ok(()));
             *slow.lock().unwrap() = None;
-            let fresh = now(session(&journal, limit * 20, Some("a")).send(&body(&messages[..end]))).unwrap();
+            let fresh = now(session(&journal, limit * 20, Some("a")).prompt_for(&body(&messages[..end]))).unwrap();
             prop_assert_eq!(fresh.epoch, prompt.epoch);
             prop_assert!(fresh.bytes == prompt.bytes);
         }
@@ -332,11 +332,11 @@ proptest! {
 
 #[test]
 fn what_is_redacted_is_nowhere_in_the_journal() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let mut profile = Profile::shipped("default").unwrap();
-    profile.redaction = crate::Redaction::new(&["sk-[a-z0-9 ]+secret".to_owned()]).unwrap();
+    profile.redaction = crate::RedactionPatterns::new(&["sk-[a-z0-9 ]+secret".to_owned()]).unwrap();
     let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
-    let builder = builder.window(Window::Limit(300)).clock(|| AT.to_owned());
+    let builder = builder.window(WindowSetting::Limit(300)).clock(|| AT.to_owned());
     let mut live = builder.session(journal.clone(), Some("a"));
     let steps: Vec<_> = (0..12).map(|at| Step::Tool(format!("line {at}\n").repeat(12))).collect();
     let mut messages = history(&steps);
@@ -344,7 +344,7 @@ fn what_is_redacted_is_nowhere_in_the_journal() {
         serde_json::json!({"role": "user", "content": "Use sk-77 my secret, then go."}).to_string();
     let mut epochs = 0;
     for end in requests(&messages) {
-        epochs += usize::from(has_epoch(&now(live.send(&body(&messages[..end]))).unwrap()));
+        epochs += usize::from(has_epoch(&now(live.prompt_for(&body(&messages[..end]))).unwrap()));
     }
     assert!(epochs > 0);
     let scope = crate::scope("default");
@@ -352,8 +352,8 @@ fn what_is_redacted_is_nowhere_in_the_journal() {
     let said = journal.history(&scope, "a", head, 1, 1).unwrap().remove(0);
     let kept = String::from_utf8(said.bytes.clone().unwrap()).unwrap();
     assert!(kept.contains("Use [redacted], then go."), "{kept}");
-    let read = crate::journal::decode("openai", std::slice::from_ref(&said)).unwrap();
-    assert_eq!(said.text, epitome_types::ContentId::of(&read[0].readable()));
+    let read = crate::admin::decode("openai", std::slice::from_ref(&said)).unwrap();
+    assert_eq!(said.text, epitome_types::ContentId::for_text(&read[0].readable()));
     let all = format!("{:?}", journal);
     assert!(all.contains("[redacted]") && !all.contains("sk-77"));
 }
@@ -362,17 +362,17 @@ fn what_is_redacted_is_nowhere_in_the_journal() {
 /// not force it to.
 #[test]
 fn what_was_taken_back_stays_until_the_user_or_the_window_says_so() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let open = || {
         let builder = Compressor::builder().counter(FixedCounter::Words).clock(|| AT.to_owned());
-        builder.window(Window::Limit(10_000)).session(journal.clone(), Some("a"))
+        builder.window(WindowSetting::Limit(10_000)).session(journal.clone(), Some("a"))
     };
     let mut live = open();
     let results = (0..9).map(|at| Step::Tool(format!("result {at} ").repeat(430)));
     let mut steps: Vec<_> = results.collect();
     let send = |live: &mut Session, steps: &[Step]| {
         let messages = history(steps);
-        now(live.send(&body(&messages))).unwrap()
+        now(live.prompt_for(&body(&messages))).unwrap()
     };
     send(&mut live, &steps[..5]);
     let mut prompt = send(&mut live, &steps);
@@ -395,14 +395,14 @@ fn what_was_taken_back_stays_until_the_user_or_the_window_says_so() {
         assert!(!has_epoch(&prompt));
     }
     let scope = crate::scope("default");
-    let records = || Compressions::of(journal.clone(), &scope, "a").unwrap();
+    let records = || CompactionUndo::of(journal.clone(), &scope, "a").unwrap();
     let undone = records().undo(AT).unwrap();
     let mut due = 0;
     for _ in 0..40 {
         steps.push(Step::Say("On.".to_owned()));
         prompt = send(&mut live, &steps);
         assert!(prompt.epoch != Some(undone) && said(&prompt).contains(&first));
-        let is_skipped = |event: &Event| matches!(event.what, Happened::CompressionSkipped { .. });
+        let is_skipped = |event: &Event| matches!(event.what, EventKind::CompressionSkipped { .. });
         due += usize::from(has_epoch(&prompt) || prompt.events.iter().any(is_skipped));
     }
     assert!(due > 0);
@@ -419,19 +419,19 @@ fn what_was_taken_back_stays_until_the_user_or_the_window_says_so() {
 
 #[test]
 fn what_cannot_fit_is_refused_and_recorded_all_the_same() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let mut live = session(&journal, 300, Some("a"));
     let mut messages = history(&[]);
-    now(live.send(&body(&messages))).unwrap();
+    now(live.prompt_for(&body(&messages))).unwrap();
     messages.push(serde_json::json!({"role": "assistant", "content": "Which one?"}).to_string());
     let typed = "this ".repeat(400);
     messages.push(serde_json::json!({"role": "user", "content": typed}).to_string());
-    let error = now(live.send(&body(&messages))).unwrap_err();
+    let error = now(live.prompt_for(&body(&messages))).unwrap_err();
     assert!(matches!(error, crate::Error::CannotFit { .. }), "{error}");
     assert!(recorded(&journal, "a", &messages));
     // The conversation goes on as soon as it can.
     messages.push(serde_json::json!({"role": "assistant", "content": "I see."}).to_string());
     messages.push(serde_json::json!({"role": "user", "content": "Go on."}).to_string());
-    let prompt = now(live.send(&body(&messages))).unwrap();
+    let prompt = now(live.prompt_for(&body(&messages))).unwrap();
     assert!(prompt.tokens[1] <= 300 && recorded(&journal, "a", &messages));
 }

@@ -9,25 +9,25 @@ use std::mem;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use epitome_kernel::{Before, Counter, Gauge, StoreError};
-use epitome_plan::by_ratio;
-use epitome_types::{Stage, Unit};
-use epitome_wire::{Format, Scan};
+use epitome_kernel::{Before, SizeGauge, StoreError, TokenCounter};
+use epitome_plan::budget_for_ratio;
+use epitome_types::{BudgetUnit, Stage};
+use epitome_wire::{Format, RequestScan};
 
-use super::due::Work;
-use super::ground::Ground;
+use super::history_tail::HistoryTail;
 use super::phases::Opened;
 use super::prompt::Prompt;
-use super::source::Source;
-use super::state::{Known, State};
-use super::tail::Tail;
-use super::{Given, Session};
+use super::source::RequestSource;
+use super::state::{ConversationState, PushedHistory};
+use super::trigger::DueWork;
+use super::turn_context::TurnContext;
+use super::{HistorySource, Session};
 use crate::Error;
 use crate::builder::Counting;
 use crate::compressor::BUDGET_VOCABULARY;
-use crate::lessons::About;
-use crate::request::Request;
-use crate::target::{KnownLimit, Live};
+use crate::learned_limits::LimitSubject;
+use crate::limits::{PromptLimit, SessionBounds};
+use crate::request::ParsedRequest;
 
 impl Session {
     /// Takes a request that holds the whole history and gives the prompt to send in its place. A
@@ -37,10 +37,10 @@ impl Session {
     ///
     /// When the request cannot be read, when what cannot shrink exceeds a stated limit, or when
     /// the journal fails; see [`Error`]. The session then stands as it was.
-    pub async fn send(&mut self, request: &[u8]) -> Result<Prompt, Error> {
-        let request = Request::read(request, self.settings.format, self.settings.to)?;
+    pub async fn prompt_for(&mut self, request: &[u8]) -> Result<Prompt, Error> {
+        let request = ParsedRequest::read(request, self.settings.format, self.settings.to)?;
         let prompt = self.ask(&request.source()?, None).await?;
-        self.given = Given::Whole;
+        self.given = HistorySource::Whole;
         Ok(prompt)
     }
 
@@ -50,18 +50,18 @@ impl Session {
         &mut self,
         request: &Bytes,
         format: Format,
-        scan: &Scan,
+        scan: &RequestScan,
     ) -> Result<Prompt, Error> {
-        let prompt = self.ask(&Source::shared(request, format, scan), None).await?;
-        self.given = Given::Whole;
+        let prompt = self.ask(&RequestSource::shared(request, format, scan), None).await?;
+        self.given = HistorySource::Whole;
         Ok(prompt)
     }
 
     /// Makes the prompt of a request; `pushed` says what is known of a history that was pushed.
     pub(crate) async fn ask(
         &mut self,
-        source: &Source<'_>,
-        pushed: Option<Known>,
+        source: &RequestSource<'_>,
+        pushed: Option<PushedHistory>,
     ) -> Result<Prompt, Error> {
         let mut state = mem::take(&mut self.state);
         // What somebody else records meanwhile may change what this request is made from; the
@@ -77,7 +77,7 @@ impl Session {
                     if is_remembered => {}
                 Err(error) => return Err(error),
             }
-            state = State::default();
+            state = ConversationState::default();
         };
         (self.state, self.name) = (state, Some(prompt.session.clone()));
         (self.asked, self.told.refused) = (false, None);
@@ -89,12 +89,12 @@ impl Session {
 
     async fn turn(
         &mut self,
-        source: &Source<'_>,
-        pushed: Option<Known>,
-        mut state: State,
-    ) -> Result<Option<(State, Prompt)>, Error> {
+        source: &RequestSource<'_>,
+        pushed: Option<PushedHistory>,
+        mut state: ConversationState,
+    ) -> Result<Option<(ConversationState, Prompt)>, Error> {
         let counter = self.counter_for(source.model());
-        let gauge = Gauge { counter: &*counter, unit: Unit::Tokens };
+        let gauge = SizeGauge { counter: &*counter, unit: BudgetUnit::Tokens };
         let erased = pushed.as_ref().map(|known| known.erased);
         let opened = self.open(source, pushed, &mut state, &counter)?;
         let Opened { reading, memory, name, mut events, cold, council, updated } = opened;
@@ -103,10 +103,11 @@ impl Session {
         let (fresh, smaller, full, committed);
         fresh = reading.tail(source, &state, gauge)?;
         let live = self.live(source, self.told.window, &fresh)?;
-        let survey = |tail, state: &State| self.survey(source, tail, &lineage, &reading, state);
+        let survey =
+            |tail, state: &ConversationState| self.survey(source, tail, &lineage, &reading, state);
         let (mut whole, tally, standing) = survey(&fresh, &state)?;
         let incoming = &reading.incoming;
-        let mut ground = Ground {
+        let mut ground = TurnContext {
             source,
             incoming,
             live: &live,
@@ -137,7 +138,7 @@ impl Session {
         let goals = self.hear_goals(&ground, &decided.brief, &mut state, &mut events).await;
         if decided.reads_whole() && whole.is_none() {
             let entries = source.document()?.entries();
-            full = Tail::of(entries, Before::default(), &state, gauge, ground.schemas);
+            full = HistoryTail::of(entries, Before::default(), &state, gauge, ground.schemas);
             whole = Some(self.read_whole(source, &lineage, &full, &incoming.keys)?);
             ground.tail = &full;
         }
@@ -166,7 +167,7 @@ impl Session {
             self.stand_on(&mut ground, &after, &mut state, &mut events);
             self.applied(ground.standing.epoch, late);
             whole = Some(after);
-        } else if decided.due.is_some_and(|due| due.work == Work::Reword) {
+        } else if decided.due.is_some_and(|due| due.work == DueWork::Reword) {
             self.unfit(ground.standing.epoch);
         }
         if let Some(whole) = &whole {
@@ -186,7 +187,7 @@ impl Session {
     }
 
     /// What is known of a request as it is sent.
-    pub(super) fn prompt_of(&self, ground: &Ground<'_, '_>, bytes: Bytes) -> Prompt {
+    pub(super) fn prompt_of(&self, ground: &TurnContext<'_, '_>, bytes: Bytes) -> Prompt {
         let tokens = ground.size();
         Prompt {
             bytes,
@@ -204,7 +205,7 @@ impl Session {
     }
 
     /// The counter for a request, with what it counted before.
-    pub(crate) fn counter_for(&self, model: Option<&str>) -> Arc<dyn Counter> {
+    pub(crate) fn counter_for(&self, model: Option<&str>) -> Arc<dyn TokenCounter> {
         let name = match &self.settings.counting {
             Counting::Own(own) => return own.clone(),
             Counting::Model(name) => name.as_str(),
@@ -214,22 +215,22 @@ impl Session {
     }
 
     /// Whom a prompt is for, and who counts it.
-    fn about(&self, source: &Source<'_>, tail: &Tail<'_>) -> About {
+    fn about(&self, source: &RequestSource<'_>, tail: &HistoryTail<'_>) -> LimitSubject {
         let counter = tail.tokens.gauge().counter.id();
-        About::new(&self.scope, source.format.name(), source.model(), counter)
+        LimitSubject::new(&self.scope, source.format.name(), source.model(), counter)
     }
 
     /// The bounds of the prompt. `told` is the limit where the user states none; without it the
     /// request is asked.
     pub(super) fn live(
         &self,
-        source: &Source<'_>,
-        told: Option<KnownLimit>,
-        tail: &Tail<'_>,
-    ) -> Result<Live, Error> {
-        let told = told.or(KnownLimit::of_request(source.scan.context_size));
+        source: &RequestSource<'_>,
+        told: Option<PromptLimit>,
+        tail: &HistoryTail<'_>,
+    ) -> Result<SessionBounds, Error> {
+        let told = told.or(PromptLimit::of_request(source.scan.context_size));
         let known = self.known(source.format, source.model(), &self.about(source, tail), told)?;
-        let by_ratio = |ratio| by_ratio(&tail.thread, &tail.tokens, ratio).most;
+        let by_ratio = |ratio| budget_for_ratio(&tail.thread, &tail.tokens, ratio).most;
         let live = self.settings.target.live(known, by_ratio)?;
         Ok(live.bounded(self.told.refused, self.told.hub))
     }

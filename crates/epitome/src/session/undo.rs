@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use epitome_kernel::{Epochs, Lineage, StoreError};
+use epitome_kernel::{CompactionLineage, CompactionSet, StoreError};
 
-use epitome_store::Archive;
-use epitome_types::{EntryKey, EpochId, Mark};
+use epitome_store::SessionArchive;
+use epitome_types::{CompactionId, EntryKey, JournalMark};
 
 use crate::Error;
 
@@ -16,22 +16,22 @@ use crate::Error;
 const PAGE: usize = 4096;
 
 /// The compressions of a recorded session.
-pub struct Compressions {
-    journal: Arc<dyn Archive>,
+pub struct CompactionUndo {
+    journal: Arc<dyn SessionArchive>,
     scope: String,
     session: String,
     keys: Vec<EntryKey>,
-    lineage: Lineage,
+    lineage: CompactionLineage,
     pins: Vec<EntryKey>,
 }
 
-impl Compressions {
+impl CompactionUndo {
     /// Reads the compressions of a session.
     ///
     /// # Errors
     ///
     /// When there is no such session, or the journal cannot be read.
-    pub fn of(journal: Arc<dyn Archive>, scope: &str, session: &str) -> Result<Self, Error> {
+    pub fn of(journal: Arc<dyn SessionArchive>, scope: &str, session: &str) -> Result<Self, Error> {
         let info = journal.session(scope, session)?;
         let mut keys = Vec::with_capacity(info.messages as usize);
         while keys.len() < info.messages as usize {
@@ -41,14 +41,14 @@ impl Compressions {
             }
             keys.extend(page.into_iter().map(|said| said.key));
         }
-        let Epochs { recorded, pins, .. } = journal.epochs(scope, &info.name, &keys)?;
-        let lineage = Lineage::new(recorded);
+        let CompactionSet { recorded, pins, .. } = journal.compactions(scope, &info.name, &keys)?;
+        let lineage = CompactionLineage::new(recorded);
         let (scope, session) = (scope.to_owned(), info.name);
         Ok(Self { journal, scope, session, keys, lineage, pins })
     }
 
     /// The epoch in force.
-    pub fn in_force(&self) -> Option<EpochId> {
+    pub fn in_force(&self) -> Option<CompactionId> {
         self.lineage.furthest(&self.keys, &self.pins).map(|epoch| epoch.id)
     }
 
@@ -58,10 +58,10 @@ impl Compressions {
     /// # Errors
     ///
     /// When there is none, or the journal cannot be written.
-    pub fn undo(&self, at: &str) -> Result<EpochId, Error> {
+    pub fn undo(&self, at: &str) -> Result<CompactionId, Error> {
         let none = || self.nothing("has no compression to take back");
         let epoch = self.in_force().ok_or_else(none)?;
-        self.journal.mark(&self.scope, &self.session, &Mark::Undo(epoch), at)?;
+        self.journal.record_mark(&self.scope, &self.session, &JournalMark::Undo(epoch), at)?;
         Ok(epoch)
     }
 
@@ -70,10 +70,10 @@ impl Compressions {
     /// # Errors
     ///
     /// When there is none, or the journal cannot be written.
-    pub fn redo(&self, at: &str) -> Result<EpochId, Error> {
+    pub fn redo(&self, at: &str) -> Result<CompactionId, Error> {
         let none = || self.nothing("has no undo to take back");
         let epoch = self.lineage.redoable(&self.keys, self.in_force()).ok_or_else(none)?;
-        self.journal.mark(&self.scope, &self.session, &Mark::Redo(epoch), at)?;
+        self.journal.record_mark(&self.scope, &self.session, &JournalMark::Redo(epoch), at)?;
         Ok(epoch)
     }
 

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use epitome::types::hook::{Order, Orders, Summarize};
-use epitome::types::{Event, Happened};
+use epitome::types::hook::{OpRequest, Orders, Summarize};
+use epitome::types::{Event, EventKind};
 use epitome::{
-    Answer, Builder, Compressions, Compressor, Config, Heard, Job, Memory, Model, ModelAsk,
-    ModelError, Opinion, Profile, Prompt, Rest, Sources, Window,
+    Answer, ChatUpdate, CompactionUndo, Compressor, CompressorBuilder, Config, ConfigSources,
+    HookResult, Job, LanguageModel, MemoryStore, ModelError, ModelQuestion, NextPolicies, Profile,
+    Prompt, WindowSetting,
 };
 use epitome_upstream::Upstream;
 use tokio::runtime::Handle;
@@ -36,7 +37,7 @@ pub(crate) enum Does {
 pub(crate) struct Slow {
     does: Does,
     may: Arc<Semaphore>,
-    pub(crate) asked: Arc<Mutex<Vec<ModelAsk>>>,
+    pub(crate) asked: Arc<Mutex<Vec<ModelQuestion>>>,
     /// Questions that it was given up with.
     dropped: Arc<AtomicUsize>,
 }
@@ -71,12 +72,12 @@ impl Slow {
 }
 
 #[async_trait::async_trait]
-impl Model for Slow {
+impl LanguageModel for Slow {
     fn name(&self) -> &str {
         "slow"
     }
 
-    async fn complete(&self, ask: &ModelAsk) -> Result<String, ModelError> {
+    async fn complete(&self, ask: &ModelQuestion) -> Result<String, ModelError> {
         self.asked.lock().unwrap().push(ask.clone());
         let mut guard = Guard(Some(&self.dropped));
         self.may.acquire().await.unwrap().forget();
@@ -93,17 +94,18 @@ impl Model for Slow {
 fn profile(free: bool, more: &str) -> Profile {
     let cache = if free { "read = 1.0\nwrite = 1.0\n" } else { "" };
     let text = format!("[profile.default.options.default.cache]\n{cache}{more}");
-    let config = Config::load(Sources::default().text("epitome.toml".as_ref(), &text)).unwrap();
-    config.chosen().unwrap()
+    let config =
+        Config::load(ConfigSources::default().text("epitome.toml".as_ref(), &text)).unwrap();
+    config.profile_in_use().unwrap()
 }
 
-fn settings(model: &Slow, free: bool) -> Builder {
-    let builder = builder(2000).profile(profile(free, "")).llm(model.clone());
+fn settings(model: &Slow, free: bool) -> CompressorBuilder {
+    let builder = builder(2000).profile(profile(free, "")).model(model.clone());
     builder.policy(By("asks", asks)).background(Handle::current())
 }
 
 /// A talk that fills half of its window.
-fn talk(builder: Builder, journal: &Arc<Memory>) -> Talk {
+fn talk(builder: CompressorBuilder, journal: &Arc<MemoryStore>) -> Talk {
     let mut talk = Talk::of(builder, journal);
     talk.chat(20);
     talk
@@ -142,7 +144,7 @@ const READY: &str = "summary-written-in-background";
 
 #[tokio::test]
 async fn no_prompt_waits_for_a_model() {
-    let (model, journal) = (Slow::new(Does::Write), Arc::new(Memory::new()));
+    let (model, journal) = (Slow::new(Does::Write), Arc::new(MemoryStore::new()));
     let mut talk = talk(settings(&model, true), &journal);
     let plain = text(&talk.prompt());
     let first = talk.compressed();
@@ -162,7 +164,7 @@ async fn no_prompt_waits_for_a_model() {
     assert_eq!((again.bytes, names(&again.events)), (later.bytes, vec![]));
     // Taking it back takes back both.
     let scope = epitome::scope("default");
-    let records = Compressions::of(journal.clone(), &scope, "talk").unwrap();
+    let records = CompactionUndo::of(journal.clone(), &scope, "talk").unwrap();
     records.undo(AT).unwrap();
     let mut undone = Talk::of(settings(&Slow::new(Does::Crash), true), &journal);
     assert_eq!(text(&undone.prompt()), plain);
@@ -183,7 +185,7 @@ async fn what_is_cached_stays_until_the_prompt_changes_anyway() {
 
 #[tokio::test]
 async fn an_answer_that_is_waited_for_is_asked_for_again_by_a_new_process() {
-    let (model, journal) = (Slow::new(Does::Write), Arc::new(Memory::new()));
+    let (model, journal) = (Slow::new(Does::Write), Arc::new(MemoryStore::new()));
     let mut before = talk(settings(&model, true), &journal);
     let first = before.compressed();
     is_asked(&model, 1).await;
@@ -250,7 +252,7 @@ async fn what_was_asked_in_advance_and_comes_late_is_taken_later() {
 
 #[tokio::test]
 async fn what_was_pinned_meanwhile_stays() {
-    let (model, journal) = (Slow::new(Does::Write), Arc::new(Memory::new()));
+    let (model, journal) = (Slow::new(Does::Write), Arc::new(MemoryStore::new()));
     let mut talk = talk(settings(&model, false), &journal);
     nearly_full(&mut talk);
     talk.prompt();
@@ -319,10 +321,10 @@ async fn who_compresses_again_gives_up_what_is_asked_for() {
 #[tokio::test]
 async fn models_are_waited_for_where_the_profile_says_so_or_there_is_no_runtime() {
     let waits = profile(false, "[profile.default.options.default.summaries]\nbackground = false\n");
-    let check = async |builder: Builder| {
+    let check = async |builder: CompressorBuilder| {
         let model = Slow::new(Does::Write);
         model.go();
-        let mut talk = talk(builder.llm(model.clone()), &Arc::default());
+        let mut talk = talk(builder.model(model.clone()), &Arc::default());
         assert!(text(&talk.compressed()).contains(WRITTEN));
         assert_eq!(model.asked(), 1);
     };
@@ -335,12 +337,13 @@ async fn models_are_waited_for_where_the_profile_says_so_or_there_is_no_runtime(
 async fn nothing_is_asked_while_an_answer_is_under_way() {
     let upstream = Upstream::start(dialogue::answering("Noted.")).unwrap();
     let model = Slow::new(Does::Write);
-    let builder = Compressor::builder().llm(model.clone()).background(Handle::current());
-    let mut talk = dialogue::over(builder, ("openai", "/v1"), &upstream, Window::Limit(1500));
+    let builder = Compressor::builder().model(model.clone()).background(Handle::current());
+    let mut talk =
+        dialogue::over(builder, ("openai", "/v1"), &upstream, WindowSetting::Limit(1500));
     for n in 0..40 {
         let mut meanwhile = 0;
-        let heard = &mut |_: Heard<'_>| meanwhile += model.asked();
-        talk.say(&dialogue::told(n), heard).await.unwrap();
+        let heard = &mut |_: ChatUpdate<'_>| meanwhile += model.asked();
+        talk.send(&dialogue::told(n), heard).await.unwrap();
         assert_eq!(meanwhile, 0);
         for _ in 0..10 {
             yield_now().await;
@@ -369,10 +372,10 @@ async fn what_the_provider_has_forgotten_is_said_in_the_words_of_the_model() {
 }
 
 /// Sums up the first messages with the first compression, and further ones with the next.
-fn in_steps(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
+fn in_steps(job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
     let Job::Plan(job) = job else { return Ok(None) };
     let entries = if job.common.compressions == 0 { places(2, 9) } else { places(10, 19) };
-    let order = Order::Summarize(Summarize { entries, target: 60, level: None });
+    let order = OpRequest::Summarize(Summarize { entries, target: 60, level: None });
     Ok(Some(Answer::Plan(Orders { ops: vec![order], ..Orders::default() })))
 }
 
@@ -389,7 +392,7 @@ async fn a_checkpoint_that_stays_gets_its_words_with_the_next_compression() {
     let said = text(&second);
     assert_eq!((said.matches(WRITTEN).count(), errors(&second)), (1, vec![]));
     let aged = |event: &Event| match &event.what {
-        Happened::CheckpointAged { levels, .. } => Some(*levels),
+        EventKind::CheckpointAged { levels, .. } => Some(*levels),
         _ => None,
     };
     assert_eq!(second.events.iter().find_map(aged), Some([3, 3]));

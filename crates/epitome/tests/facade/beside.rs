@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::{env, fs};
 
-use epitome::{Compressor, Document, Error, Format, Target, validate};
+use epitome::{CompressionTarget, Compressor, Error, Format, RequestDocument, validate};
 use epitome_testkit::now;
 use epitome_types::{Edit, Role};
 use epitome_wire::{convert, detect};
@@ -16,7 +16,10 @@ const TYPED: &str = "And what about the other one?";
 fn check(name: &str, format: Format, body: &[u8], budgets: &[u64]) -> usize {
     let mut fitted = 0;
     for most in budgets {
-        let compressor = Compressor::builder().format(format).target(Target::Tokens(*most)).build();
+        let compressor = Compressor::builder()
+            .input_format(format)
+            .target(CompressionTarget::Tokens(*most))
+            .build();
         match now(compressor.compress(body)) {
             Ok(made) => {
                 fitted += 1;
@@ -36,14 +39,14 @@ fn check(name: &str, format: Format, body: &[u8], budgets: &[u64]) -> usize {
 
 /// Cuts a request behind every `step`th message with a result, where a person types something.
 fn cuts(format: Format, body: &[u8], step: usize) -> Vec<Vec<u8>> {
-    let document = Document::parse(body, format).unwrap();
+    let document = RequestDocument::parse(body, format).unwrap();
     let places = document.turns().into_iter().filter(|end| {
         let last = document.entries().get(document.lead() + end - 1);
         last.is_some_and(|last| last.results().next().is_some())
     });
     let cut = |end: usize| {
         let prefix = document.prefix(end);
-        let prefix = Document::parse(&prefix, format).unwrap();
+        let prefix = RequestDocument::parse(&prefix, format).unwrap();
         let after = prefix.entries().last().map(|last| last.id);
         let insert = Edit::Insert { after, role: Role::User, text: TYPED.to_owned() };
         prefix.edited(&[insert]).unwrap()

@@ -1,7 +1,7 @@
 //! What a provider made of the conversation before is the new start of it: it is forwarded as it came,
 //! whatever leaves around it (RULES 125).
 
-use epitome::{Compressor, Error, Format, Target, validate};
+use epitome::{CompressionTarget, Compressor, Error, Format, validate};
 use epitome_testkit::now;
 
 const BLOCK: &str =
@@ -41,7 +41,10 @@ fn responses() -> String {
 fn check(format: Format, body: &str, block: &str) {
     let mut fitted = 0;
     for most in (40..1500).step_by(70) {
-        let compressor = Compressor::builder().format(format).target(Target::Tokens(most)).build();
+        let compressor = Compressor::builder()
+            .input_format(format)
+            .target(CompressionTarget::Tokens(most))
+            .build();
         match now(compressor.compress(body.as_bytes())) {
             Ok(made) => {
                 assert_eq!(validate(format, &made.bytes), Ok(()), "{most}");

@@ -3,10 +3,13 @@
 
 use std::sync::Arc;
 
-use epitome::types::Usage;
-use epitome::{Answered, Ask, Compressor, Format, Hub, Keeper, LOCAL, Memory, Profile};
+use epitome::types::TokenUsage;
+use epitome::{
+    Compressor, Format, LOCAL, MemoryStore, ModelResponse, Profile, RoutedRequest, SessionAdmin,
+    SessionRouter,
+};
 use epitome_testkit::{FixedCounter, now};
-use epitome_wire::Reply;
+use epitome_wire::ResponseParser;
 use serde_json::{Value, json};
 
 /// What the counter of the tests takes an image for, and what it adds to each message.
@@ -62,8 +65,8 @@ fn request(format: Format, turns: usize) -> Value {
 }
 
 /// What an API answers to a prompt for which it counts so many tokens: as a whole and as a stream.
-fn answers(format: Format, usage: Usage) -> [String; 2] {
-    let Usage { input, cache_read: read, cache_written: written, output } = usage;
+fn answers(format: Format, usage: TokenUsage) -> [String; 2] {
+    let TokenUsage { input, cache_read: read, cache_written: written, output } = usage;
     let prompt = usage.prompt();
     let event = |value: Value| format!("data: {value}\n\n");
     match format {
@@ -130,13 +133,13 @@ fn answers(format: Format, usage: Usage) -> [String; 2] {
 /// Plays four turns; `tools` is what the schema and its frame take.
 #[track_caller]
 fn check(format: Format, tools: u64) {
-    let journal: Arc<Memory> = Arc::default();
-    let hub = Hub::new(journal.clone(), move || {
+    let journal: Arc<MemoryStore> = Arc::default();
+    let hub = SessionRouter::new(journal.clone(), move || {
         Compressor::builder().counter(FixedCounter::Words).clock(|| "2026-01-02T03:04:05Z".into())
     });
-    let (mut ours, mut theirs) = (0, Usage::default());
+    let (mut ours, mut theirs) = (0, TokenUsage::default());
     for turn in 1..=4 {
-        let ask = Ask {
+        let ask = RoutedRequest {
             bytes: request(format, turn).to_string().into(),
             format,
             tenant: LOCAL.to_owned(),
@@ -144,7 +147,7 @@ fn check(format: Format, tools: u64) {
             window: None,
             told: None,
         };
-        let sent = now(hub.prompt(&ask)).unwrap();
+        let sent = now(hub.prompt_for(&ask)).unwrap();
         let [_, by] = &sent.prompt.by;
         let (turns, said) = (turn as u64, turn as u64 - 1);
         assert_eq!((by.tools, by.images, by.system), (tools, IMAGE, 2 + MESSAGE), "{format}");
@@ -160,32 +163,32 @@ fn check(format: Format, tools: u64) {
             Format::Ollama => (0, 0),
             _ => (read, 0),
         };
-        let usage = Usage {
+        let usage = TokenUsage {
             input: all - read - written,
             cache_read: read,
             cache_written: written,
             output: 7,
         };
         for answer in answers(format, usage) {
-            let mut reply = Reply::new(format);
+            let mut reply = ResponseParser::new(format);
             reply.hear(answer.as_bytes());
             let answer = reply.end();
             assert_eq!(answer.usage, Some(usage), "{format}");
             assert!(answer.complete && answer.messages.len() == 1, "{format}: {answer:?}");
         }
         let [whole, stream] = answers(format, usage);
-        let mut reply = Reply::new(format);
+        let mut reply = ResponseParser::new(format);
         reply.hear(if turn % 2 == 0 { &whole } else { &stream }.as_bytes());
         let answer = reply.end();
         let message = answer.messages.first().cloned().map(Into::into);
-        let answered = Answered { usage: answer.usage.unwrap(), message, stop: answer.stop };
-        now(hub.answered(&sent, &answered));
+        let answered = ModelResponse { usage: answer.usage.unwrap(), message, stop: answer.stop };
+        now(hub.record_response(&sent, &answered));
         theirs += usage;
     }
-    let keeper = Keeper::new(journal, Profile::default());
+    let keeper = SessionAdmin::new(journal, Profile::default());
     let info = keeper.session(None).unwrap();
     assert_eq!((info.answers, info.usage), (4, theirs), "{format}");
-    let lessons = keeper.lessons().unwrap();
+    let lessons = keeper.learned_limits().unwrap();
     let counted = lessons[0].counted.unwrap();
     assert!((counted.factor - FACTOR).abs() < 0.001, "{format}: {counted:?}");
     // Of one conversation only: another may be a tenth off.

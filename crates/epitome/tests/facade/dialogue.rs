@@ -3,18 +3,21 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use epitome::model::{Client, Endpoint, Http, Terms};
-use epitome::types::Happened;
-use epitome::{Builder, Compressor, Config, Heard, Memory, Sources, Talk, Window};
+use epitome::model::{ClientTimeouts, HttpTransport, ModelClient, ModelEndpoint};
+use epitome::types::EventKind;
+use epitome::{
+    ChatSession, ChatUpdate, Compressor, CompressorBuilder, Config, ConfigSources, MemoryStore,
+    WindowSetting,
+};
 use epitome_upstream::{Fault, Script, Turn, Upstream};
 use tokio::runtime::Handle;
 
 const APIS: [(&str, &str); 3] = [("ollama", ""), ("openai", "/v1"), ("anthropic", "")];
 
-type Seen = Arc<Mutex<Vec<Happened>>>;
+type Seen = Arc<Mutex<Vec<EventKind>>>;
 
 /// A conversation with a scripted model, and what happened to it.
-fn talk(api: (&str, &str), upstream: &Upstream, window: Window) -> (Talk, Seen) {
+fn talk(api: (&str, &str), upstream: &Upstream, window: WindowSetting) -> (ChatSession, Seen) {
     let seen = Seen::default();
     let listener = Arc::clone(&seen);
     let builder = Compressor::builder()
@@ -24,24 +27,24 @@ fn talk(api: (&str, &str), upstream: &Upstream, window: Window) -> (Talk, Seen) 
 
 /// A conversation of a builder's with a scripted model.
 pub(crate) fn over(
-    builder: Builder,
+    builder: CompressorBuilder,
     (api, path): (&str, &str),
     upstream: &Upstream,
-    window: Window,
-) -> Talk {
+    window: WindowSetting,
+) -> ChatSession {
     let builder = builder.window(window);
     let base = upstream.url() + path;
-    let endpoint = Endpoint::of(format!("{api}:m@{base}").parse().unwrap(), |_| None).unwrap();
-    let builder = builder.format(endpoint.spec.api.format());
-    let session = builder.session(Arc::new(Memory::default()), Some("chat"));
+    let endpoint = ModelEndpoint::of(format!("{api}:m@{base}").parse().unwrap(), |_| None).unwrap();
+    let builder = builder.input_format(endpoint.spec.api.format());
+    let session = builder.session(Arc::new(MemoryStore::default()), Some("chat"));
     let millis = Duration::from_millis;
-    let terms = Terms { answer: millis(5000), silence: millis(300), retries: 1 };
+    let terms = ClientTimeouts { answer: millis(5000), silence: millis(300), retries: 1 };
     let limit = match window {
-        Window::Limit(limit) => Some(limit),
+        WindowSetting::Limit(limit) => Some(limit),
         _ => None,
     };
-    let client = Client::new(endpoint, Arc::new(Http::new().unwrap()));
-    let mut talk = Talk::new(session, client.terms(terms).window(limit));
+    let client = ModelClient::new(endpoint, Arc::new(HttpTransport::new().unwrap()));
+    let mut talk = ChatSession::new(session, client.terms(terms).window(limit));
     talk.begin(Some("You answer briefly.")).unwrap();
     talk
 }
@@ -64,10 +67,10 @@ pub(crate) fn told(n: usize) -> String {
 async fn a_conversation_goes_on_past_three_times_its_window() {
     for api in APIS {
         let upstream = Upstream::start(answering("Noted.")).unwrap();
-        let (mut talk, seen) = talk(api, &upstream, Window::Limit(1500));
+        let (mut talk, seen) = talk(api, &upstream, WindowSetting::Limit(1500));
         let mut raw = 0;
         for n in 0..90 {
-            let said = talk.say(&told(n), &mut |_| ()).await.unwrap();
+            let said = talk.send(&told(n), &mut |_| ()).await.unwrap();
             assert!(said.text.ends_with("Noted.") || n > 0, "{}: {}", api.0, said.text);
             assert!(said.prompt.tokens[1] <= 1500, "{}", api.0);
             raw = said.prompt.tokens[0];
@@ -77,7 +80,7 @@ async fn a_conversation_goes_on_past_three_times_its_window() {
             .lock()
             .unwrap()
             .iter()
-            .filter(|it| matches!(it, Happened::Compressed { .. }))
+            .filter(|it| matches!(it, EventKind::Compressed { .. }))
             .count();
         assert!(compressed >= 2, "{}: {compressed}", api.0);
         let prompts = upstream.prompts();
@@ -95,11 +98,13 @@ async fn a_conversation_goes_on_past_three_times_its_window() {
 async fn a_prompt_that_is_refused_is_made_smaller() {
     let script = Script { limit: Some(1200), ..answering("Noted.") };
     let upstream = Upstream::start(script).unwrap();
-    let (mut talk, _) = talk(("openai", "/v1"), &upstream, Window::Guessed);
+    let (mut talk, _) = talk(("openai", "/v1"), &upstream, WindowSetting::Guessed);
     let mut refused = 0;
     for n in 0..40 {
-        let heard = &mut |heard: Heard<'_>| refused += usize::from(matches!(heard, Heard::Refused));
-        talk.say(&told(n), heard).await.unwrap();
+        let heard = &mut |heard: ChatUpdate<'_>| {
+            refused += usize::from(matches!(heard, ChatUpdate::Refused))
+        };
+        talk.send(&told(n), heard).await.unwrap();
     }
     let prompts = upstream.prompts();
     assert_eq!(prompts.len(), 40 + refused);
@@ -110,11 +115,11 @@ async fn a_prompt_that_is_refused_is_made_smaller() {
 async fn what_came_of_an_answer_that_broke_off_is_part_of_the_conversation() {
     let script = Script { faults: vec![Fault::Cut], ..answering("a few words and some more") };
     let upstream = Upstream::start(script).unwrap();
-    let (mut talk, _) = talk(("openai", "/v1"), &upstream, Window::Limit(4000));
+    let (mut talk, _) = talk(("openai", "/v1"), &upstream, WindowSetting::Limit(4000));
     let mut heard = String::new();
     let said = talk
-        .say("Hello", &mut |it| {
-            if let Heard::Text(text) = it {
+        .send("Hello", &mut |it| {
+            if let ChatUpdate::Text(text) = it {
                 heard += text;
             }
         })
@@ -122,7 +127,7 @@ async fn what_came_of_an_answer_that_broke_off_is_part_of_the_conversation() {
         .unwrap();
     assert!(said.broke_off.is_some() && !said.text.is_empty());
     assert_eq!(said.text, heard);
-    assert!(talk.say("Go on", &mut |_| ()).await.unwrap().broke_off.is_none());
+    assert!(talk.send("Go on", &mut |_| ()).await.unwrap().broke_off.is_none());
     let last = upstream.prompts().pop().unwrap();
     assert_eq!(last.body["messages"][2]["content"], heard);
 }
@@ -131,13 +136,13 @@ async fn what_came_of_an_answer_that_broke_off_is_part_of_the_conversation() {
 async fn an_answer_that_grows_out_of_the_window_is_told_and_kept_whole() {
     let long = "more and more words ".repeat(120);
     let upstream = Upstream::start(answering(&long)).unwrap();
-    let (mut talk, seen) = talk(("openai", "/v1"), &upstream, Window::Limit(300));
-    let said = talk.say("Tell me everything", &mut |_| ()).await.unwrap();
+    let (mut talk, seen) = talk(("openai", "/v1"), &upstream, WindowSetting::Limit(300));
+    let said = talk.send("Tell me everything", &mut |_| ()).await.unwrap();
     assert!(said.text.ends_with(long.trim_end()) || said.text.ends_with(&long));
     let seen = seen.lock().unwrap();
     let told: Vec<_> = seen
         .iter()
-        .filter(|it| matches!(it, Happened::StreamOverflowEmergency { limit: 300, .. }))
+        .filter(|it| matches!(it, EventKind::StreamOverflowEmergency { limit: 300, .. }))
         .collect();
     assert_eq!(told.len(), 1);
 }
@@ -146,11 +151,11 @@ async fn an_answer_that_grows_out_of_the_window_is_told_and_kept_whole() {
 async fn a_message_that_is_not_answered_is_recorded() {
     let faults = vec![Fault::Status(401)];
     let upstream = Upstream::start(Script { faults, ..answering("Noted.") }).unwrap();
-    let (mut talk, _) = talk(("openai", "/v1"), &upstream, Window::Limit(4000));
-    let error = talk.say("Hello", &mut |_| ()).await.unwrap_err().to_string();
+    let (mut talk, _) = talk(("openai", "/v1"), &upstream, WindowSetting::Limit(4000));
+    let error = talk.send("Hello", &mut |_| ()).await.unwrap_err().to_string();
     assert!(error.starts_with("openai:m@http://127.0.0.1:"), "{error}");
     assert!(error.contains("refuses with 401: ") && error.contains("check the key"), "{error}");
-    talk.say("Are you there?", &mut |_| ()).await.unwrap();
+    talk.send("Are you there?", &mut |_| ()).await.unwrap();
     let last = upstream.prompts().pop().unwrap();
     let said: Vec<_> = last.body["messages"].as_array().unwrap().iter().collect();
     assert_eq!(said.len(), 3, "{said:?}");
@@ -161,11 +166,11 @@ async fn a_message_that_is_not_answered_is_recorded() {
 async fn what_came_of_an_answer_that_was_stopped_is_part_of_the_conversation() {
     let long = "word after word ".repeat(40);
     let upstream = Upstream::start(Script { pace: 20, ..answering(&long) }).unwrap();
-    let (mut talk, _) = talk(("ollama", ""), &upstream, Window::Limit(4000));
+    let (mut talk, _) = talk(("ollama", ""), &upstream, WindowSetting::Limit(4000));
     let (stop, stopped) = tokio::sync::oneshot::channel();
     let (mut heard, mut stop) = (String::new(), Some(stop));
-    let hear = &mut |it: Heard<'_>| {
-        if let Heard::Text(text) = it {
+    let hear = &mut |it: ChatUpdate<'_>| {
+        if let ChatUpdate::Text(text) = it {
             heard += text;
             if heard.len() > 60 {
                 stop.take().map(|stop| stop.send(()));
@@ -173,12 +178,12 @@ async fn what_came_of_an_answer_that_was_stopped_is_part_of_the_conversation() {
         }
     };
     let stopped = async { stopped.await.unwrap() };
-    let said = talk.say_until("Tell me", hear, stopped).await.unwrap();
+    let said = talk.send_until("Tell me", hear, stopped).await.unwrap();
     assert_eq!(said.broke_off.as_deref(), Some("it was stopped"));
     assert!(said.text == heard && heard.len() < 200, "{heard}");
-    let error = talk.say_until("Go on", &mut |_| (), async {}).await.unwrap_err();
-    assert!(matches!(error, epitome::TalkError::Stopped), "{error}");
-    talk.say("Now", &mut |_| ()).await.unwrap();
+    let error = talk.send_until("Go on", &mut |_| (), async {}).await.unwrap_err();
+    assert!(matches!(error, epitome::ChatError::Stopped), "{error}");
+    talk.send("Now", &mut |_| ()).await.unwrap();
     let last = upstream.prompts().pop().unwrap().body;
     let said: Vec<_> =
         last["messages"].as_array().unwrap().iter().map(|it| &it["content"]).collect();
@@ -189,15 +194,15 @@ async fn what_came_of_an_answer_that_was_stopped_is_part_of_the_conversation() {
 async fn another_model_of_the_same_api_goes_on_with_the_conversation() {
     for (api, path) in APIS {
         let upstream = Upstream::start(answering("Noted.")).unwrap();
-        let (mut talk, _) = talk((api, path), &upstream, Window::Limit(4000));
-        talk.say("My name is Ada.", &mut |_| ()).await.unwrap();
+        let (mut talk, _) = talk((api, path), &upstream, WindowSetting::Limit(4000));
+        talk.send("My name is Ada.", &mut |_| ()).await.unwrap();
         let client = |spec: String| {
-            let endpoint = Endpoint::of(spec.parse().unwrap(), |_| None).unwrap();
-            Client::new(endpoint, Arc::new(Http::new().unwrap())).window(Some(2000))
+            let endpoint = ModelEndpoint::of(spec.parse().unwrap(), |_| None).unwrap();
+            ModelClient::new(endpoint, Arc::new(HttpTransport::new().unwrap())).window(Some(2000))
         };
         let base = upstream.url() + path;
-        talk.switch(client(format!("{api}:larger@{base}"))).unwrap();
-        talk.say("What is my name?", &mut |_| ()).await.unwrap();
+        talk.set_model(client(format!("{api}:larger@{base}"))).unwrap();
+        talk.send("What is my name?", &mut |_| ()).await.unwrap();
         let prompts: Vec<_> = upstream.prompts().into_iter().map(|it| it.body).collect();
         assert_eq!((&prompts[0]["model"], &prompts[1]["model"]), (&"m".into(), &"larger".into()));
         assert_eq!(prompts[0]["system"], prompts[1]["system"], "{api}");
@@ -206,7 +211,7 @@ async fn another_model_of_the_same_api_goes_on_with_the_conversation() {
         assert_eq!(after[..before.len()], before[..], "{api}");
         assert_eq!(after.len(), before.len() + 2, "{api}");
         let other = if api == "ollama" { "openai" } else { "ollama" };
-        let error = talk.switch(client(format!("{other}:x@{base}"))).unwrap_err().to_string();
+        let error = talk.set_model(client(format!("{other}:x@{base}"))).unwrap_err().to_string();
         assert!(error.starts_with("the conversation so far is in the format "), "{error}");
     }
 }
@@ -215,24 +220,24 @@ async fn another_model_of_the_same_api_goes_on_with_the_conversation() {
 #[tokio::test]
 async fn another_model_that_talks_writes_the_summaries() {
     let upstream = Upstream::start(answering("Noted.")).unwrap();
-    let transport = Arc::new(Http::new().unwrap());
+    let transport = Arc::new(HttpTransport::new().unwrap());
     let client = |name: &str| {
         let spec = format!("openai:{name}@{}/v1", upstream.url());
-        let endpoint = Endpoint::of(spec.parse().unwrap(), |_| None).unwrap();
-        Client::new(endpoint, transport.clone())
+        let endpoint = ModelEndpoint::of(spec.parse().unwrap(), |_| None).unwrap();
+        ModelClient::new(endpoint, transport.clone())
     };
-    let config = Config::load(Sources::default()).unwrap();
+    let config = Config::load(ConfigSources::default()).unwrap();
     let profile = config.profile("ollm").unwrap();
     let profile = profile.connected_with(Some(&client("m")), transport.clone(), |_| None).unwrap();
     for runtime in [None, Some(Handle::current())] {
         let builder = Compressor::builder().profile(profile.clone());
-        let builder = runtime.into_iter().fold(builder, Builder::background);
-        let mut talk = over(builder, ("openai", "/v1"), &upstream, Window::Limit(1500));
-        talk.say(&told(0), &mut |_| ()).await.unwrap();
-        talk.switch(client("larger")).unwrap();
+        let builder = runtime.into_iter().fold(builder, CompressorBuilder::background);
+        let mut talk = over(builder, ("openai", "/v1"), &upstream, WindowSetting::Limit(1500));
+        talk.send(&told(0), &mut |_| ()).await.unwrap();
+        talk.set_model(client("larger")).unwrap();
         let before = upstream.prompts().len();
         for n in 1..40 {
-            talk.say(&told(n), &mut |_| ()).await.unwrap();
+            talk.send(&told(n), &mut |_| ()).await.unwrap();
         }
         let asked = upstream.prompts().split_off(before);
         assert!(asked.len() > 39, "nothing was summed up");

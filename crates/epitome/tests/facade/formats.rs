@@ -1,10 +1,12 @@
 //! What a compression makes of a conversation is valid in every provider's format: whichever
 //! exchanges leave, calls keep their results and reasoning keeps what it led to (RULES 101 to 106).
 
-use epitome_kernel::types::{Checkpoint, ContentId, EntryId, Level, Op, Plan, Stand, Unit};
-use epitome_kernel::{Gauge, Sizes, Thread, apply};
+use epitome_kernel::types::{
+    BudgetUnit, Checkpoint, CheckpointLevel, CheckpointPlacement, ContentId, EntryId, Op, Plan,
+};
+use epitome_kernel::{SizeGauge, Thread, ThreadSizes, apply};
 use epitome_testkit::FixedCounter;
-use epitome_wire::{Document, Format, validate};
+use epitome_wire::{Format, RequestDocument, validate};
 use proptest::prelude::*;
 
 /// One reply: reasoning first or not, how many calls, and a text behind the results or not.
@@ -101,7 +103,7 @@ proptest! {
     ) {
         let body = request(format, &replies);
         prop_assert_eq!(validate(format, body.as_bytes()), Ok(()), "{}", body);
-        let document = Document::parse(body.as_bytes(), format).unwrap();
+        let document = RequestDocument::parse(body.as_bytes(), format).unwrap();
         let thread = Thread::new(document.entries().to_vec(), &[]);
         prop_assert!(thread.exchanges().iter().all(|exchange| !exchange.broken), "{}", body);
         let free = thread.exchanges().iter().zip(&taken).filter(|(exchange, taken)| {
@@ -112,10 +114,10 @@ proptest! {
             free.flat_map(|(exchange, _)| exchange.entries.clone()).map(|at| EntryId(at as u32)).collect();
         prop_assume!(!covers.is_empty());
         let text = "S".to_owned();
-        let checkpoint = Checkpoint { id: ContentId::of(&text), covers, text, level: Level::Detailed, stand: Stand { front, assistant }, model: None };
+        let checkpoint = Checkpoint { id: ContentId::for_text(&text), covers, text, level: CheckpointLevel::Detailed, stand: CheckpointPlacement { front, assistant }, model: None };
         let plan = Plan { ops: vec![Op::Summarize(checkpoint)], ..Plan::default() };
-        let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
-        let sizes = Sizes::of(thread.entries(), gauge, 0);
+        let gauge = SizeGauge { counter: &FixedCounter::Words, unit: BudgetUnit::Tokens };
+        let sizes = ThreadSizes::measure(thread.entries(), gauge, 0);
         let view = apply(&thread, &sizes, &plan).unwrap();
         let edited = document.edited(&view.edits()).unwrap();
         let shown = String::from_utf8_lossy(&edited);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use epitome::types::Role;
 use epitome::types::hook::{Position, Render, Wording};
-use epitome::{Answer, Format, Job, Memory, Rest, Session, validate};
+use epitome::{Answer, Format, Job, MemoryStore, NextPolicies, Session, validate};
 use epitome_testkit::now;
 use serde_json::{Value, json};
 
@@ -32,22 +32,22 @@ fn request(format: Format, turns: usize) -> Vec<u8> {
     request.to_string().into_bytes()
 }
 
-fn session(format: Format, journal: &Arc<Memory>, role: Option<Role>) -> Session {
-    let policy = move |job: &Job<'_>, _: &Rest<'_>| {
+fn session(format: Format, journal: &Arc<MemoryStore>, role: Option<Role>) -> Session {
+    let policy = move |job: &Job<'_>, _: &NextPolicies<'_>| {
         let Job::Render(job) = job else { return Ok(None) };
         let front = Render { place: Some(Position::Front), role, ..Render::default() };
         Ok((job.part == Wording::Checkpoint).then_some(Answer::Render(front)))
     };
-    with(1000, policy).format(format).session(journal.clone(), Some("talk"))
+    with(1000, policy).input_format(format).session(journal.clone(), Some("talk"))
 }
 
 /// Who says what stands behind the system prompt.
 #[track_caller]
 fn check(format: Format, role: Option<Role>, expected: &str) {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let mut live = session(format, &journal, role);
-    live.ask_to_compress();
-    let prompt = now(live.send(&request(format, 16))).unwrap();
+    live.request_compression();
+    let prompt = now(live.prompt_for(&request(format, 16))).unwrap();
     validate(format, &prompt.bytes).unwrap();
     let body: Value = serde_json::from_slice(&prompt.bytes).unwrap();
     let messages = body.get("messages").or(body.get("input")).unwrap().as_array().unwrap();
@@ -60,8 +60,8 @@ fn check(format: Format, role: Option<Role>, expected: &str) {
 
     // It stays so, however long the conversation grows.
     let longer = request(format, 17);
-    let on = now(live.send(&longer)).unwrap();
-    let again = now(session(format, &journal, role).send(&longer)).unwrap();
+    let on = now(live.prompt_for(&longer)).unwrap();
+    let again = now(session(format, &journal, role).prompt_for(&longer)).unwrap();
     assert_eq!(on.bytes, again.bytes, "{format}");
     let begin = String::from_utf8(prompt.bytes.to_vec()).unwrap();
     let begin = &begin[..begin.find("Go on.").unwrap() - 30];

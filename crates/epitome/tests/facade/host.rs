@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use epitome::types::{Image, Summary};
+use epitome::types::{ImagePart, Summary};
 use epitome::{
-    Blob, Compressed, Compressor, Counter, Departure, Error, Excerpt, Format, Memory, Store,
-    StoreError, Style, Summarizer, SummaryError, Target, VocabularyCounter, Window, scope,
+    CompressedPrompt, CompressionTarget, Compressor, Error, Eviction, Excerpt, Format, MemoryStore,
+    OriginalStore, StoreError, StoredText, Summarizer, SummaryError, SummaryStyle, TokenCounter,
+    VocabularyCounter, WindowSetting, scope,
 };
 use epitome_testkit::{FixedCounter, Script, ScriptedSummarizer, now};
 use serde_json::{Value, json};
@@ -36,18 +37,18 @@ pub(crate) fn bytes(conversation: &Value) -> Vec<u8> {
     serde_json::to_vec(conversation).unwrap()
 }
 
-fn compress(builder: epitome::Builder, input: &[u8]) -> Result<Compressed, Error> {
+fn compress(builder: epitome::CompressorBuilder, input: &[u8]) -> Result<CompressedPrompt, Error> {
     now(builder.build().compress(input))
 }
 
-fn text_of(compressed: &Compressed) -> String {
+fn text_of(compressed: &CompressedPrompt) -> String {
     String::from_utf8(compressed.bytes.clone()).unwrap()
 }
 
 #[test]
 fn a_conversation_is_compressed_to_its_target_and_keeps_what_is_pinned() {
     let input = bytes(&conversation(20));
-    let builder = || Compressor::builder().target(Target::Tokens(800));
+    let builder = || Compressor::builder().target(CompressionTarget::Tokens(800));
     let compressed = compress(builder(), &input).unwrap();
     let report = &compressed.report;
     assert!(report.fits && report.after.tokens <= 800, "{}", report.after.tokens);
@@ -65,7 +66,12 @@ fn a_conversation_is_compressed_to_its_target_and_keeps_what_is_pinned() {
 #[test]
 fn within_the_budget_nothing_changes() {
     let input = b"[ {\"role\":\"user\",  \"content\":\"hi\", \"x\": 2.50} ]\n";
-    for target in [Target::Tokens(100), Target::Bytes(60), Target::Chars(2), Target::Trigger] {
+    for target in [
+        CompressionTarget::Tokens(100),
+        CompressionTarget::Bytes(60),
+        CompressionTarget::Chars(2),
+        CompressionTarget::Trigger,
+    ] {
         let compressed = compress(Compressor::builder().target(target), input).unwrap();
         assert_eq!(compressed.bytes, input);
         assert!(compressed.report.ops.is_empty() && compressed.departure.blobs.is_empty());
@@ -76,11 +82,13 @@ fn within_the_budget_nothing_changes() {
 #[test]
 fn a_window_is_kept_from_filling_up() {
     let input = bytes(&conversation(30));
-    let compressed = compress(Compressor::builder().window(Window::Size(4000)), &input).unwrap();
+    let compressed =
+        compress(Compressor::builder().window(WindowSetting::Size(4000)), &input).unwrap();
     let report = &compressed.report;
     assert_eq!((report.limit, report.budget, report.fits), (Some(3400), None, true));
     assert!(report.after.tokens <= 1700, "{}", report.after.tokens);
-    let roomy = compress(Compressor::builder().window(Window::Limit(1 << 20)), &input).unwrap();
+    let roomy =
+        compress(Compressor::builder().window(WindowSetting::Limit(1 << 20)), &input).unwrap();
     assert_eq!(roomy.bytes, input);
 }
 
@@ -89,11 +97,13 @@ fn tool_schemas_take_room_in_a_window_and_none_of_a_budget() {
     let schema = json!({"type": "function", "function": {"name": "read", "description": "word ".repeat(500)}});
     let body = json!({"model": "gpt-4o", "tools": [schema], "messages": conversation(10)});
     let input = bytes(&body);
-    let budget = compress(Compressor::builder().target(Target::Tokens(450)), &input).unwrap();
+    let budget =
+        compress(Compressor::builder().target(CompressionTarget::Tokens(450)), &input).unwrap();
     let report = budget.report;
     assert!(report.after.by.tools > 500 && report.fits);
     assert!(report.after.tokens - report.after.by.tools <= 450);
-    let window = compress(Compressor::builder().window(Window::Limit(2000)), &input).unwrap();
+    let window =
+        compress(Compressor::builder().window(WindowSetting::Limit(2000)), &input).unwrap();
     assert!(window.report.after.tokens <= 1000, "{}", window.report.after.tokens);
 }
 
@@ -102,27 +112,28 @@ fn the_model_of_a_request_counts_its_window() {
     let body = json!({"model": "claude-opus-4", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]});
     let counter = |builder| compress(builder, &bytes(&body)).unwrap().report.counter;
     assert_eq!(counter(Compressor::builder()), "o200k_base×1.15 (estimate)");
-    assert_eq!(counter(Compressor::builder().target(Target::Tokens(9))), "o200k_base");
-    assert_eq!(counter(Compressor::builder().model("gpt-4")), "cl100k_base");
+    assert_eq!(counter(Compressor::builder().target(CompressionTarget::Tokens(9))), "o200k_base");
+    assert_eq!(counter(Compressor::builder().count_as("gpt-4")), "cl100k_base");
     assert_eq!(counter(Compressor::builder().counter(FixedCounter::Words)), "words");
 }
 
 #[test]
 fn what_cannot_shrink_is_named_and_a_guessed_limit_is_not_enforced() {
     struct Huge;
-    impl Counter for Huge {
+    impl TokenCounter for Huge {
         fn id(&self) -> &str {
             "huge"
         }
         fn count(&self, text: &str) -> u64 {
             text.len() as u64 * 1000
         }
-        fn image(&self, _: &Image) -> u64 {
+        fn image(&self, _: &ImagePart) -> u64 {
             0
         }
     }
     let input = bytes(&json!([{"role": "user", "content": "word ".repeat(100)}]));
-    let error = compress(Compressor::builder().target(Target::Tokens(20)), &input).unwrap_err();
+    let error =
+        compress(Compressor::builder().target(CompressionTarget::Tokens(20)), &input).unwrap_err();
     assert_eq!(
         error.to_string(),
         "it cannot fit into 20 tokens: 105 tokens cannot shrink, e0 user: the last text that a \
@@ -131,14 +142,16 @@ fn what_cannot_shrink_is_named_and_a_guessed_limit_is_not_enforced() {
     let guessed = compress(Compressor::builder().counter(Huge), &input).unwrap();
     assert_eq!((guessed.bytes, guessed.report.fits), (input.clone(), false));
     assert_eq!(guessed.report.warnings.len(), 1);
-    let stated = Compressor::builder().counter(Huge).window(Window::Limit(128_000));
+    let stated = Compressor::builder().counter(Huge).window(WindowSetting::Limit(128_000));
     assert!(matches!(compress(stated, &input), Err(Error::CannotFit { .. })));
 }
 
 #[test]
 fn a_budget_above_the_limit_is_met_and_warned_of() {
     let input = bytes(&conversation(20));
-    let builder = Compressor::builder().target(Target::Tokens(900)).window(Window::Limit(100));
+    let builder = Compressor::builder()
+        .target(CompressionTarget::Tokens(900))
+        .window(WindowSetting::Limit(100));
     let report = compress(builder, &input).unwrap().report;
     assert_eq!((report.fits, report.limit, report.budget), (false, Some(100), Some(900)));
     assert!(report.warnings[0].contains("more than the limit of 100"), "{:?}", report.warnings);
@@ -157,7 +170,7 @@ fn compressing_can_be_sent_to_another_thread() {
 fn summarisers_are_asked_in_their_order() {
     let input = bytes(&conversation(20));
     let builder = Compressor::builder()
-        .target(Target::Ratio(4.0))
+        .target(CompressionTarget::Ratio(4.0))
         .counter(FixedCounter::Words)
         .summarizer(ScriptedSummarizer::new(Script::Fail))
         .summarizer(ScriptedSummarizer::new(Script::Say("All stages were read.".to_owned())));
@@ -169,7 +182,7 @@ fn summarisers_are_asked_in_their_order() {
 
 #[test]
 fn options_reach_the_summariser_and_the_report() {
-    struct Told(Mutex<Vec<Style>>);
+    struct Told(Mutex<Vec<SummaryStyle>>);
     struct Teller(Arc<Told>);
     #[async_trait::async_trait]
     impl Summarizer for Teller {
@@ -183,18 +196,19 @@ fn options_reach_the_summariser_and_the_report() {
     }
     let told = Arc::new(Told(Mutex::default()));
     let input = bytes(&conversation(20));
-    let builder = || Compressor::builder().target(Target::Ratio(4.0));
-    let brief = builder().style(Style::Brief).keep_recent(3).summarizer(Teller(told.clone()));
+    let builder = || Compressor::builder().target(CompressionTarget::Ratio(4.0));
+    let brief =
+        builder().style(SummaryStyle::Brief).keep_recent(3).summarizer(Teller(told.clone()));
     let brief = compress(brief, &input).unwrap();
-    assert_eq!(*told.0.lock().unwrap(), [Style::Brief]);
+    assert_eq!(*told.0.lock().unwrap(), [SummaryStyle::Brief]);
     assert_ne!(brief.report.config, compress(builder(), &input).unwrap().report.config);
 }
 
 #[test]
 fn what_leaves_is_kept_and_found_and_named_only_then() {
     let input = bytes(&conversation(20));
-    let (store, scope) = (Arc::new(Memory::new()), scope("default"));
-    let builder = || Compressor::builder().target(Target::Ratio(8.0));
+    let (store, scope) = (Arc::new(MemoryStore::new()), scope("default"));
+    let builder = || Compressor::builder().target(CompressionTarget::Ratio(8.0));
     let kept = compress(builder().store(store.clone(), &scope), &input).unwrap();
     let id = &kept.report.checkpoints[0].id;
     assert!(text_of(&kept).contains(&id[..8]));
@@ -210,13 +224,13 @@ fn what_leaves_is_kept_and_found_and_named_only_then() {
 #[test]
 fn a_store_that_fails_ends_the_compression() {
     struct Full;
-    impl Store for Full {
-        fn keep(&self, _: &str, _: &Departure) -> Result<(), StoreError> {
+    impl OriginalStore for Full {
+        fn keep(&self, _: &str, _: &Eviction) -> Result<(), StoreError> {
             let (path, what, cause) =
                 ("full.db".to_owned(), "cannot be written", "full".to_owned());
             Err(StoreError::Broken { path, what, cause })
         }
-        fn original(&self, _: &str, id: &str) -> Result<Blob, StoreError> {
+        fn original(&self, _: &str, id: &str) -> Result<StoredText, StoreError> {
             Err(StoreError::Unknown { id: id.to_owned() })
         }
         fn search(
@@ -224,13 +238,14 @@ fn a_store_that_fails_ends_the_compression() {
             _: &str,
             _: &str,
             _: u64,
-            _: &dyn Counter,
+            _: &dyn TokenCounter,
         ) -> Result<Vec<Excerpt>, StoreError> {
             Ok(Vec::new())
         }
     }
     let input = bytes(&conversation(20));
-    let builder = Compressor::builder().target(Target::Ratio(4.0)).store(Arc::new(Full), "x");
+    let builder =
+        Compressor::builder().target(CompressionTarget::Ratio(4.0)).store(Arc::new(Full), "x");
     assert!(matches!(compress(builder, &input), Err(Error::Store(_))));
 }
 
@@ -239,15 +254,16 @@ fn an_input_that_is_invalid_already_may_stay_so() {
     let mut messages = conversation(10).as_array().unwrap().clone();
     messages.insert(1, json!({"role": "tool", "tool_call_id": "nobody", "content": "lost"}));
     let input = bytes(&Value::Array(messages));
-    let same = compress(Compressor::builder().target(Target::Tokens(1 << 20)), &input).unwrap();
+    let same =
+        compress(Compressor::builder().target(CompressionTarget::Tokens(1 << 20)), &input).unwrap();
     assert_eq!(same.bytes, input);
     assert!(same.report.warnings[0].starts_with("its provider would refuse the input"));
-    compress(Compressor::builder().target(Target::Ratio(2.0)), &input).unwrap();
+    compress(Compressor::builder().target(CompressionTarget::Ratio(2.0)), &input).unwrap();
 }
 
 #[test]
 fn only_recordings_change_their_format() {
-    let builder = || Compressor::builder().to(Format::Anthropic);
+    let builder = || Compressor::builder().output_format(Format::Anthropic);
     let error = compress(builder(), b"[]").unwrap_err();
     assert!(matches!(error, Error::Conversion { from: Format::OpenAi, .. }), "{error}");
     let recording = r#"{"history":[{"role":"user","content":"hi"}],"trajectory":[]}"#;

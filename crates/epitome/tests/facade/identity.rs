@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use epitome::types::{By, DecisionKind, EntryId, GoalAct, GoalChange, Mark, Priority};
+use epitome::types::{Actor, DecisionKind, EntryId, GoalAction, GoalChange, JournalMark, Priority};
 use epitome::{
-    Answered, Archive, Ask, Compressions, Compressor, Format, Hub, Keeper, Memory, Profile,
-    SessionOf, Sqlite, Window, Written, scope,
+    CompactionUndo, Compressor, ExportFormat, Format, MemoryStore, ModelResponse, Profile,
+    RoutedRequest, SessionAdmin, SessionArchive, SessionOf, SessionRouter, SqliteStore,
+    WindowSetting, scope,
 };
 use epitome_testkit::{FixedCounter, now};
 use proptest::prelude::*;
@@ -109,27 +110,27 @@ struct Working<'c> {
 
 /// The host of all, on one store.
 struct Host {
-    journal: Arc<dyn Archive>,
-    hub: Hub,
+    journal: Arc<dyn SessionArchive>,
+    hub: SessionRouter,
 }
 
 impl Host {
-    fn new(journal: Arc<dyn Archive>) -> Self {
+    fn new(journal: Arc<dyn SessionArchive>) -> Self {
         let profile = Profile::default();
-        let hub = Hub::with_at_hand(
+        let hub = SessionRouter::with_capacity(
             journal.clone(),
             move || {
                 let builder = Compressor::builder().profile(profile.clone());
                 let builder = builder.counter(FixedCounter::Words).clock(|| AT.to_owned());
-                builder.window(Window::Limit(LIMIT))
+                builder.window(WindowSetting::Limit(LIMIT))
             },
             3,
         );
         Self { journal, hub }
     }
 
-    fn keeper(&self) -> Keeper {
-        Keeper::new(self.journal.clone(), Profile::default())
+    fn keeper(&self) -> SessionAdmin {
+        SessionAdmin::new(self.journal.clone(), Profile::default())
     }
 }
 
@@ -169,7 +170,7 @@ impl Working<'_> {
         }
     }
 
-    fn ask(&self) -> Ask {
+    fn ask(&self) -> RoutedRequest {
         let mut messages: Vec<Value> = (0..self.history.len()).map(|at| self.message(at)).collect();
         let body = match self.client.format {
             Format::Anthropic => json!({"model": "m", "max_tokens": 50, "system": SYSTEM,
@@ -180,7 +181,7 @@ impl Working<'_> {
                 json!({"model": "m", "messages": messages})
             }
         };
-        Ask {
+        RoutedRequest {
             bytes: body.to_string().into(),
             format: self.client.format,
             tenant: "local".to_owned(),
@@ -192,7 +193,7 @@ impl Working<'_> {
 
     /// Sends what it has and takes the answer; gives the prompt.
     fn send(&mut self, host: &Host, answer: usize, tool: bool) -> String {
-        let sent = now(host.hub.prompt(&self.ask())).unwrap();
+        let sent = now(host.hub.prompt_for(&self.ask())).unwrap();
         let (number, said) = (self.number, self.said);
         let id = tool.then(|| format!("call_{number}x{said}Kq7Zt9Lw{said}a4"));
         let text = match answer {
@@ -205,8 +206,8 @@ impl Working<'_> {
         };
         self.history.push(("assistant", text, id.clone()));
         let message = self.message(self.history.len() - 1).to_string();
-        let answered = Answered { message: Some(message.into()), ..Answered::default() };
-        now(host.hub.answered(&sent, &answered));
+        let answered = ModelResponse { message: Some(message.into()), ..ModelResponse::default() };
+        now(host.hub.record_response(&sent, &answered));
         let said = self.said;
         if tool {
             let text = format!("line{number} {said}\n").repeat(20);
@@ -286,17 +287,17 @@ impl Working<'_> {
                         kind: DecisionKind::Plain,
                     },
                 };
-                let act = GoalAct { goal: None, change };
-                host.keeper().change_goals(Some(name), vec![act], &By::User, AT).ok();
+                let act = GoalAction { goal: None, change };
+                host.keeper().change_goals(Some(name), vec![act], &Actor::User, AT).ok();
             }
             Step::Pin => {
                 let (name, entry) = (self.session.as_deref()?, EntryId(1).to_string());
-                host.keeper().pin(Some(name), &[entry], Mark::Pin, AT).ok();
+                host.keeper().pin(Some(name), &[entry], JournalMark::Pin, AT).ok();
             }
             Step::Undo => {
                 let name = self.session.as_deref()?;
                 let scope = scope("default");
-                let known = Compressions::of(host.journal.clone(), &scope, name).unwrap();
+                let known = CompactionUndo::of(host.journal.clone(), &scope, name).unwrap();
                 known.undo(AT).ok();
             }
             Step::Restart => *host = Host::new(host.journal.clone()),
@@ -308,7 +309,7 @@ impl Working<'_> {
 /// What a search finds of a session: in it alone, in its order, and of it among all that is found.
 fn found(host: &Host, session: &str) -> Vec<String> {
     let (keeper, scope) = (host.keeper(), scope("default"));
-    keeper.catch_up(|_| {}).unwrap();
+    keeper.index_new_entries(|_| {}).unwrap();
     let mut shown = Vec::new();
     for query in QUERIES {
         let of = SessionOf { scope: &scope, session };
@@ -335,7 +336,7 @@ fn portrait(host: &Host, sent: &[String], sessions: &[String]) -> Vec<String> {
         let mut info = keeper.session(Some(name)).unwrap();
         info.label = None;
         shown.push(format!("{info:?}"));
-        shown.push(keeper.export(name, Written::Ollm).unwrap());
+        shown.push(keeper.export(name, ExportFormat::Ollm).unwrap());
         shown.push(format!("{:?}", keeper.goals(Some(name)).unwrap()));
         shown.extend(found(host, name));
         let listed = host.journal.sessions(&scope("default"), 0, 99, true).unwrap();
@@ -351,7 +352,7 @@ fn portrait(host: &Host, sent: &[String], sessions: &[String]) -> Vec<String> {
 
 /// Runs the steps of these clients; gives what each was sent and is shown.
 fn run(
-    journal: Arc<dyn Archive>,
+    journal: Arc<dyn SessionArchive>,
     clients: &[Client],
     steps: &[(usize, Step)],
     only: Option<usize>,
@@ -389,7 +390,11 @@ fn run(
 }
 
 /// No session belongs to two conversations, and each is as it is alone.
-fn check(clients: &[Client], steps: &[(usize, Step)], journal: impl Fn() -> Arc<dyn Archive>) {
+fn check(
+    clients: &[Client],
+    steps: &[(usize, Step)],
+    journal: impl Fn() -> Arc<dyn SessionArchive>,
+) {
     let together = run(journal(), clients, steps, None);
     for (number, shown) in together {
         let mut alone = run(journal(), clients, steps, Some(number));
@@ -413,7 +418,7 @@ proptest! {
 
     #[test]
     fn each_conversation_is_as_it_is_alone(clients in clients(), steps in steps()) {
-        check(&clients, &steps, || Arc::new(Memory::new()));
+        check(&clients, &steps, || Arc::new(MemoryStore::new()));
     }
 }
 
@@ -428,7 +433,7 @@ proptest! {
         let count = std::cell::Cell::new(0);
         check(&clients, &steps, || {
             count.set(count.get() + 1);
-            Arc::new(Sqlite::open(&folder.path().join(format!("{}.db", count.get()))).unwrap())
+            Arc::new(SqliteStore::open(&folder.path().join(format!("{}.db", count.get()))).unwrap())
         });
     }
 }

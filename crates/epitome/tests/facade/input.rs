@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use epitome::types::hook::{How, Input, Order, Orders, Place, Replace};
-use epitome::{Answer, Format, Job, Keeper, Memory, Profile, Rest, Session, Workspace, validate};
+use epitome::types::hook::{How, Input, MessageNumber, OpRequest, Orders, Replace};
+use epitome::{
+    Answer, Format, Job, MemoryStore, NextPolicies, Profile, Session, SessionAdmin, Workspace,
+    validate,
+};
 use epitome_kernel::WorkspaceError;
 use epitome_testkit::now;
 use serde_json::{Value, json};
@@ -95,27 +98,27 @@ fn request(format: Format, questions: usize) -> Vec<u8> {
 /// What policies were told of the calls.
 type Told = Arc<Mutex<Vec<Input>>>;
 
-fn session(format: Format, journal: &Arc<Memory>, told: &Told) -> Session {
+fn session(format: Format, journal: &Arc<MemoryStore>, told: &Told) -> Session {
     let seen = told.clone();
-    let policy = move |job: &Job<'_>, _: &Rest<'_>| {
+    let policy = move |job: &Job<'_>, _: &NextPolicies<'_>| {
         let Job::Plan(job) = job else { return Ok(None) };
-        let all = (1..).map(Place).zip(&job.entries.inputs);
+        let all = (1..).map(MessageNumber).zip(&job.entries.inputs);
         let all: Vec<_> = all.flat_map(|(at, it)| it.iter().map(move |one| (at, one))).collect();
         *seen.lock().unwrap() = all.iter().map(|(_, input)| (*input).clone()).collect();
         let ops = all.into_iter().filter(|(_, input)| input.persisted && input.ok);
         let ops = ops.map(|(entry, input)| {
             let (how, with, call) = (How::TruncateInput, Some(WITH.to_owned()), Some(input.call));
-            Order::Replace(Replace { entry, how, with, target: None, call })
+            OpRequest::Replace(Replace { entry, how, with, target: None, call })
         });
         Ok(Some(Answer::Plan(Orders { ops: ops.collect(), ..Orders::default() })))
     };
-    let builder = with(9000, policy).format(format).workspace(disk());
+    let builder = with(9000, policy).input_format(format).workspace(disk());
     builder.session(journal.clone(), Some("talk"))
 }
 
 /// What stands in the place of what is not on disk any more, by the text that leaves.
-fn shortened(body: &[u8], journal: &Arc<Memory>) -> String {
-    let keeper = Keeper::new(journal.clone(), Profile::default());
+fn shortened(body: &[u8], journal: &Arc<MemoryStore>) -> String {
+    let keeper = SessionAdmin::new(journal.clone(), Profile::default());
     let body = String::from_utf8(body.to_vec()).unwrap();
     let marks = body.match_indices("[written: ").map(|(at, mark)| &body[at + mark.len()..][..8]);
     let texts: Vec<_> =
@@ -125,11 +128,11 @@ fn shortened(body: &[u8], journal: &Arc<Memory>) -> String {
 
 #[track_caller]
 fn check(format: Format) {
-    let (journal, told) = (Arc::new(Memory::new()), Told::default());
+    let (journal, told) = (Arc::new(MemoryStore::new()), Told::default());
     let mut live = session(format, &journal, &told);
-    live.ask_to_compress();
+    live.request_compression();
     let before = request(format, 1);
-    let prompt = now(live.send(&before)).unwrap();
+    let prompt = now(live.prompt_for(&before)).unwrap();
     validate(format, &prompt.bytes).unwrap();
     let seen: Vec<_> = told.lock().unwrap().clone();
     let facts = |input: &Input| (input.path.clone(), input.persisted, input.ok);
@@ -151,8 +154,8 @@ fn check(format: Format) {
 
     // It stands so when the conversation goes on, and after a restart.
     let longer = request(format, 3);
-    let on = now(live.send(&longer)).unwrap();
-    let again = now(session(format, &journal, &told).send(&longer)).unwrap();
+    let on = now(live.prompt_for(&longer)).unwrap();
+    let again = now(session(format, &journal, &told).prompt_for(&longer)).unwrap();
     assert_eq!(on.bytes, again.bytes, "{format}");
     let end = after.rfind(']').unwrap();
     assert!(on.bytes.starts_with(&after.as_bytes()[..end]), "{format}");

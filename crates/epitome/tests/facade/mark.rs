@@ -3,10 +3,15 @@
 
 use std::sync::Arc;
 
-use epitome::types::hook::{Due, Order, Orders, Place, PlanJob, Strength, Strip, Trigger};
-use epitome::types::{Cause, Event, Happened};
-use epitome::{Answer, Format, Job, Keeper, Memory, Opinion, Profile, Prompt, Rest, Store};
-use epitome::{Counter, VocabularyCounter};
+use epitome::types::hook::{
+    Due, MessageNumber, OpRequest, Orders, PlanJob, Strength, Strip, TriggerAnswer,
+};
+use epitome::types::{CompactionCause, Event, EventKind};
+use epitome::{
+    Answer, Format, HookResult, Job, MemoryStore, NextPolicies, OriginalStore, Profile, Prompt,
+    SessionAdmin,
+};
+use epitome::{TokenCounter, VocabularyCounter};
 use epitome::{scope, validate};
 use epitome_testkit::{FixedCounter, now, words};
 use proptest::collection::vec;
@@ -23,18 +28,18 @@ fn plan(job: &PlanJob<'_>) -> Orders {
     let mark = names
         .zip(&job.entries.role)
         .rposition(|(names, role)| *role == "assistant" && names.iter().any(|name| name == MARK));
-    let entries = (1..=mark.unwrap_or(0) as u32).map(Place).collect();
-    Orders { ops: vec![Order::Strip(Strip { entries })], ..Orders::default() }
+    let entries = (1..=mark.unwrap_or(0) as u32).map(MessageNumber).collect();
+    Orders { ops: vec![OpRequest::Strip(Strip { entries })], ..Orders::default() }
 }
 
 /// Nothing is done but where the marking tool has just answered.
-fn watermark(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
+fn watermark(job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
     Ok(match job {
         Job::Trigger(job) if job.answered.iter().any(|name| name == MARK) => {
             let due = Due { level: Strength::Asked, target: None, reason: None };
-            Some(Answer::Trigger(Trigger::Compress(due)))
+            Some(Answer::Trigger(TriggerAnswer::Compress(due)))
         }
-        Job::Trigger(_) => Some(Answer::Trigger(Trigger::Wait(false))),
+        Job::Trigger(_) => Some(Answer::Trigger(TriggerAnswer::Wait(false))),
         Job::Plan(job) => {
             let (columns, count) = (&job.entries, job.entries.count as usize);
             assert_eq!([columns.names.len(), columns.key.len()], [count; 2]);
@@ -113,7 +118,7 @@ fn body(messages: &[Value]) -> Vec<u8> {
     json!({ "messages": messages }).to_string().into_bytes()
 }
 
-fn talk(journal: &Arc<Memory>) -> Talk {
+fn talk(journal: &Arc<MemoryStore>) -> Talk {
     Talk::of(with(100_000, watermark), journal)
 }
 
@@ -129,8 +134,9 @@ fn said(messages: &[Value]) -> Vec<&str> {
 }
 
 fn compressed(prompt: &Prompt) -> bool {
-    let is_it =
-        |event: &Event| matches!(event.what, Happened::Compressed { cause: Cause::Manual, .. });
+    let is_it = |event: &Event| {
+        matches!(event.what, EventKind::Compressed { cause: CompactionCause::Manual, .. })
+    };
     prompt.events.iter().any(is_it)
 }
 
@@ -139,13 +145,13 @@ proptest! {
 
     #[test]
     fn what_was_stripped_stays_out_and_the_talk_stays_in(steps in steps()) {
-        let (journal, all) = (Arc::new(Memory::new()), history(&steps));
+        let (journal, all) = (Arc::new(MemoryStore::new()), history(&steps));
         let mut live = talk(&journal);
         let mut last: Option<Prompt> = None;
         let mut mark = 0;
         for end in requests(&all) {
             let request = body(&all[..end]);
-            let prompt = now(live.session.send(&request)).unwrap();
+            let prompt = now(live.session.prompt_for(&request)).unwrap();
             prop_assert_eq!(errors(&prompt), [""; 0]);
             prop_assert_eq!(validate(Format::OpenAi, &prompt.bytes), Ok(()));
             prop_assert_eq!(prompt.by.map(|by| by.sum()), prompt.tokens);
@@ -165,7 +171,7 @@ proptest! {
             }
             // A new process goes on with the same bytes.
             let mut again = talk(&journal);
-            let after = now(again.session.send(&request)).unwrap();
+            let after = now(again.session.prompt_for(&request)).unwrap();
             prop_assert!(!compressed(&after) && after.bytes == prompt.bytes);
             prop_assert_eq!(after.tokens, prompt.tokens);
             last = Some(prompt);
@@ -179,12 +185,12 @@ fn what_was_stripped_is_named_and_found() {
         |says: &str, result: &str| Step::Read(Some(says.to_owned()), vec![result.to_owned()]);
     let steps =
         [read("I look.", "the marmalade line"), Step::Mark(0), Step::Talk("On.".to_owned())];
-    let (journal, all) = (Arc::new(Memory::new()), history(&steps));
+    let (journal, all) = (Arc::new(MemoryStore::new()), history(&steps));
     let mut live = talk(&journal);
     for end in requests(&all) {
-        now(live.session.send(&body(&all[..end]))).unwrap();
+        now(live.session.prompt_for(&body(&all[..end]))).unwrap();
     }
-    let keeper = Keeper::new(journal.clone(), Profile::default());
+    let keeper = SessionAdmin::new(journal.clone(), Profile::default());
     let diff = keeper.diff(Some("talk")).unwrap();
     let hows: Vec<_> = diff.cuts.iter().map(|cut| cut.how).collect();
     assert_eq!(hows, ["strip", "drop"]);
@@ -196,6 +202,7 @@ fn what_was_stripped_is_named_and_found() {
     let call = call.count("read") + call.count("{\"path\":\"src/0.rs\"}");
     assert_eq!(strip.tokens[0], call);
     let found =
-        Store::search(&*journal, &scope("default"), "marmalade", 50, &FixedCounter::Words).unwrap();
+        OriginalStore::search(&*journal, &scope("default"), "marmalade", 50, &FixedCounter::Words)
+            .unwrap();
     assert!(found.iter().any(|one| one.text.contains("the marmalade line")), "{found:?}");
 }

@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use epitome::types::hook::{
-    AgeOrder, FoldUser, Line, Merge, Order, Orders, Place, Prompt, Purpose, Rejected, Seconded,
-    Summarize, Verify,
+    AgeOrder, FoldUser, Line, Merge, MessageNumber, OpRequest, Orders, Prompt, Purpose, Rejected,
+    Seconded, Summarize, VerifyAnswer,
 };
-use epitome::types::{Event, Happened};
+use epitome::types::{Event, EventKind};
 use epitome::{
-    Answer, Halt, Job, Keeper, Lack, Memory, Model, ModelAsk, ModelError, Opinion, Profile, Rest,
-    Target, Underway,
+    Answer, CompressionTarget, HookInterrupt, HookResult, Job, LanguageModel, LiveRequest,
+    MemoryStore, ModelError, ModelLimitHit, ModelQuestion, NextPolicies, Profile, SessionAdmin,
 };
 use epitome_testkit::{ScriptedModel, now};
 
@@ -32,12 +32,12 @@ fn worded() -> Answer {
 }
 
 /// Has the model write the checkpoints.
-pub(crate) fn asks(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
+pub(crate) fn asks(job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
     Ok(matches!(job, Job::Prompt(_)).then(worded))
 }
 
 /// Has the model write, and judges what it wrote.
-fn judging(verdict: Verify) -> impl Fn(&Job<'_>, &Rest<'_>) -> Opinion<Answer> {
+fn judging(verdict: VerifyAnswer) -> impl Fn(&Job<'_>, &NextPolicies<'_>) -> HookResult<Answer> {
     move |job, _| {
         Ok(match job {
             Job::Prompt(_) => Some(worded()),
@@ -50,9 +50,9 @@ fn judging(verdict: Verify) -> impl Fn(&Job<'_>, &Rest<'_>) -> Opinion<Answer> {
 /// A talk that fills half of its window.
 fn talk(
     model: &ScriptedModel,
-    policy: impl Fn(&Job<'_>, &Rest<'_>) -> Opinion<Answer> + Send + Sync + 'static,
+    policy: impl Fn(&Job<'_>, &NextPolicies<'_>) -> HookResult<Answer> + Send + Sync + 'static,
 ) -> Talk {
-    let mut talk = Talk::new(builder(2000).llm(model.clone()).policy(By("asks", policy)));
+    let mut talk = Talk::new(builder(2000).model(model.clone()).policy(By("asks", policy)));
     talk.say("user", "Never touch src/main.rs, it is frozen.");
     talk.chat(20);
     talk
@@ -68,7 +68,7 @@ fn a_policy_words_the_question_and_the_model_answers() {
     assert!(summary.is_some(), "{}", text(&prompt));
     let asked = model.asked();
     assert_eq!(asked.len(), 1);
-    let ModelAsk { system, user, max_tokens, .. } = &asked[0];
+    let ModelQuestion { system, user, max_tokens, .. } = &asked[0];
     assert_eq!(system.as_deref(), Some("You sum up."));
     // What the user orders stands in the prompt already, in the state of the work.
     assert!(user.starts_with("Keep:\n- word0\n- word1\n"), "{user}");
@@ -81,7 +81,7 @@ fn a_policy_words_the_question_and_the_model_answers() {
 }
 
 /// Has no model asked.
-fn never(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
+fn never(job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
     let (style, user) = (Line::None, String::new());
     let none = Prompt { style, system: None, user, max_tokens: None, sections: None, beside: None };
     Ok(matches!(job, Job::Prompt(_)).then_some(Answer::Prompt(none)))
@@ -115,7 +115,7 @@ fn a_model_is_enough() {
 fn the_next_model_is_asked_where_one_fails() {
     let sorry = "I'm sorry, but I can't help with that.";
     let (one, other) = (ScriptedModel::saying(&[sorry]), ScriptedModel::saying(&["All was said."]));
-    let builder = builder(2000).llm(one).llm(other.clone()).policy(By("asks", asks));
+    let builder = builder(2000).model(one).model(other.clone()).policy(By("asks", asks));
     let mut talk = Talk::new(builder);
     talk.chat(20);
     let prompt = talk.compressed();
@@ -129,7 +129,7 @@ fn the_next_model_is_asked_where_one_fails() {
 fn what_comes_to_nothing_is_written_without_a_model() {
     let alone = text(&talk(&ScriptedModel::saying(&[]), never).compressed());
     let check = |model: ScriptedModel,
-                 policy: fn(&Job<'_>, &Rest<'_>) -> Opinion<Answer>,
+                 policy: fn(&Job<'_>, &NextPolicies<'_>) -> HookResult<Answer>,
                  asked,
                  why: &str| {
         let prompt = talk(&model, policy).compressed();
@@ -149,13 +149,14 @@ fn what_comes_to_nothing_is_written_without_a_model() {
     };
     let why = format!("`scripted` writes more than {most} tokens");
     check(ScriptedModel::saying(&[&long]), asks, 2, &why);
-    let reject = |job: &Job<'_>, rest: &Rest<'_>| {
-        judging(Verify::Reject(Rejected { reject: "it is dull".to_owned() }))(job, rest)
+    let reject = |job: &Job<'_>, rest: &NextPolicies<'_>| {
+        judging(VerifyAnswer::Reject(Rejected { reject: "it is dull".to_owned() }))(job, rest)
     };
     check(ScriptedModel::saying(&["Dull."]), reject, 1, "a policy did not take it: it is dull");
-    let no = |job: &Job<'_>, rest: &Rest<'_>| judging(Verify::Plain(false))(job, rest);
+    let no =
+        |job: &Job<'_>, rest: &NextPolicies<'_>| judging(VerifyAnswer::Plain(false))(job, rest);
     check(ScriptedModel::saying(&["Dull."]), no, 1, "a policy did not take it");
-    let sections = |job: &Job<'_>, _: &Rest<'_>| match (job, worded()) {
+    let sections = |job: &Job<'_>, _: &NextPolicies<'_>| match (job, worded()) {
         (Job::Prompt(_), Answer::Prompt(prompt)) => {
             let sections = Some(vec!["## Done".to_owned(), "## Open".to_owned()]);
             Ok(Some(Answer::Prompt(Prompt { sections, ..prompt })))
@@ -178,28 +179,29 @@ fn what_is_too_long_is_asked_for_again_smaller() {
 
 #[test]
 fn a_policy_adds_to_a_summary_and_doubts_it() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let shown = Arc::new(Mutex::new(Vec::new()));
     let seen = shown.clone();
-    let policy = By("asks", move |job: &Job<'_>, rest: &Rest<'_>| {
+    let policy = By("asks", move |job: &Job<'_>, rest: &NextPolicies<'_>| {
         if let Job::Verify(job) = job {
-            let covered = (1..=job.covered.count).map(|at| job.texts.text(Place(at)).unwrap());
+            let covered =
+                (1..=job.covered.count).map(|at| job.texts.text(MessageNumber(at)).unwrap());
             let facts = job.must_keep.clone();
             let shown = (facts, job.candidate.clone(), job.tokens, covered.collect::<Vec<_>>());
             seen.lock().unwrap().push(shown);
         }
         let append = Some("Mind src/main.rs.".to_owned());
-        judging(Verify::Second(Seconded { append, confidence: Some(0.25) }))(job, rest)
+        judging(VerifyAnswer::Second(Seconded { append, confidence: Some(0.25) }))(job, rest)
     });
     let model = ScriptedModel::saying(&["Nothing was said of stage_one."]);
-    let builder = builder(2000).llm(model).policy(policy);
+    let builder = builder(2000).model(model).policy(policy);
     let mut talk = Talk::of(builder, &journal);
     talk.say("user", "Never touch src/main.rs. Mind stage_one.");
     talk.say("assistant", "I mind stage_one.");
     talk.chat(20);
     let prompt = talk.compressed();
     assert!(text(&prompt).contains("Nothing was said of stage_one.\\nMind src/main.rs."));
-    let history = Keeper::new(journal, Profile::default()).history(Some("talk")).unwrap();
+    let history = SessionAdmin::new(journal, Profile::default()).history(Some("talk")).unwrap();
     assert_eq!(history.in_force().unwrap().confidence, 0.25);
     let shown = shown.lock().unwrap();
     let facts: Vec<_> = shown[0].0.iter().map(|fact| (fact.text.as_str(), fact.found)).collect();
@@ -213,8 +215,8 @@ fn a_policy_adds_to_a_summary_and_doubts_it() {
 fn the_policies_are_told_what_a_summary_is_for() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let seen = told.clone();
-    let places = |from: u32, to: u32| (from..=to).map(Place).collect();
-    let policy = By("asks", move |job: &Job<'_>, _: &Rest<'_>| {
+    let places = |from: u32, to: u32| (from..=to).map(MessageNumber).collect();
+    let policy = By("asks", move |job: &Job<'_>, _: &NextPolicies<'_>| {
         let ops = match job {
             Job::Prompt(job) => {
                 seen.lock().unwrap().push((job.op, job.level, job.covered.count));
@@ -222,22 +224,26 @@ fn the_policies_are_told_what_a_summary_is_for() {
             }
             Job::Plan(job) => match job.common.compressions {
                 0 => vec![
-                    Order::Summarize(Summarize { entries: places(2, 9), target: 60, level: None }),
-                    Order::Summarize(Summarize {
+                    OpRequest::Summarize(Summarize {
+                        entries: places(2, 9),
+                        target: 60,
+                        level: None,
+                    }),
+                    OpRequest::Summarize(Summarize {
                         entries: places(10, 19),
                         target: 60,
                         level: Some(2),
                     }),
-                    Order::FoldUser(FoldUser { entries: places(20, 21), target: 30 }),
+                    OpRequest::FoldUser(FoldUser { entries: places(20, 21), target: 30 }),
                 ],
                 1 => {
                     let (checkpoint, to) = (job.checkpoints[0].id.clone(), 1);
-                    vec![Order::Age(AgeOrder { checkpoint, to, target: 20 })]
+                    vec![OpRequest::Age(AgeOrder { checkpoint, to, target: 20 })]
                 }
                 _ => {
                     let checkpoints = job.checkpoints[..2].iter().map(|one| one.id.clone());
                     let checkpoints = checkpoints.collect();
-                    vec![Order::Merge(Merge { checkpoints, target: 30, to: None })]
+                    vec![OpRequest::Merge(Merge { checkpoints, target: 30, to: None })]
                 }
             },
             _ => return Ok(None),
@@ -246,7 +252,7 @@ fn the_policies_are_told_what_a_summary_is_for() {
     });
     let long = "This is what was said, in so many words that it may be written smaller yet.";
     let model = ScriptedModel::saying(&[long, long, "Folded.", "Aged.", "Merged."]);
-    let mut talk = Talk::new(builder(3000).llm(model).policy(policy));
+    let mut talk = Talk::new(builder(3000).model(model).policy(policy));
     talk.chat(20);
     let mut prompts = Vec::new();
     for _ in 0..3 {
@@ -271,16 +277,16 @@ fn the_policies_are_told_what_a_summary_is_for() {
 #[test]
 fn a_single_conversation_is_written_by_the_model_too() {
     let input = bytes(&conversation(20));
-    let compress = |builder: epitome::Builder| {
-        let builder = builder.target(Target::Tokens(600));
+    let compress = |builder: epitome::CompressorBuilder| {
+        let builder = builder.target(CompressionTarget::Tokens(600));
         let compressed = now(builder.build().compress(&input)).unwrap();
         (String::from_utf8(compressed.bytes).unwrap(), compressed.report.warnings)
     };
     let model = ScriptedModel::saying(&["Twenty stages were read."]);
-    let (prompt, warnings) = compress(builder(8000).llm(model).policy(By("asks", asks)));
+    let (prompt, warnings) = compress(builder(8000).model(model).policy(By("asks", asks)));
     assert!(prompt.contains("Twenty stages were read.") && warnings.is_empty(), "{warnings:?}");
     let model = ScriptedModel::failing("it is down");
-    let (prompt, warnings) = compress(builder(8000).llm(model).policy(By("asks", asks)));
+    let (prompt, warnings) = compress(builder(8000).model(model).policy(By("asks", asks)));
     assert!(prompt.contains("src/stage_3.rs"));
     let expected = "summariser 1 gave up: the model `scripted` did not answer: it is down";
     assert_eq!(warnings, [expected]);
@@ -289,7 +295,7 @@ fn a_single_conversation_is_written_by_the_model_too() {
 /// A policy may ask the model itself before it answers.
 #[test]
 fn a_policy_asks_the_model_what_it_does_not_know() {
-    let asking = |job: &Job<'_>, _: &Rest<'_>| match job {
+    let asking = |job: &Job<'_>, _: &NextPolicies<'_>| match job {
         Job::Status(job) => match job.common.replies.get("mood") {
             Some(mood) => {
                 let text = Some(mood.clone());
@@ -298,13 +304,18 @@ fn a_policy_asks_the_model_what_it_does_not_know() {
             None => {
                 let (id, user) = ("mood".to_owned(), "How is it?".to_owned());
                 let max_tokens = Some(5);
-                Err(Halt::Ask(Box::new(ModelAsk { id, user, max_tokens, ..ModelAsk::default() })))
+                Err(HookInterrupt::Ask(Box::new(ModelQuestion {
+                    id,
+                    user,
+                    max_tokens,
+                    ..ModelQuestion::default()
+                })))
             }
         },
         _ => Ok(None),
     };
     let model = ScriptedModel::saying(&["fine"]);
-    let mut talk = Talk::new(builder(2000).llm(model.clone()).policy(By("asks", asking)));
+    let mut talk = Talk::new(builder(2000).model(model.clone()).policy(By("asks", asking)));
     talk.chat(1);
     let prompt = talk.prompt();
     assert_eq!(prompt.status.and_then(|status| status.text).as_deref(), Some("fine"));
@@ -324,7 +335,7 @@ fn a_policy_asks_the_model_what_it_does_not_know() {
 fn what_a_summary_says_of_goals_is_taken_up() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let seen = told.clone();
-    let policy = move |job: &Job<'_>, rest: &Rest<'_>| {
+    let policy = move |job: &Job<'_>, rest: &NextPolicies<'_>| {
         if let Job::Prompt(job) = job {
             seen.lock().unwrap().push(job.goals.active().map(|goal| goal.text.clone()));
         }
@@ -335,7 +346,7 @@ fn what_a_summary_says_of_goals_is_taken_up() {
     let mut talk = talk(&model, policy);
     let prompt = talk.compressed();
     assert_eq!(errors(&prompt), [""; 0]);
-    let updated = |event: &Event| matches!(event.what, Happened::GoalUpdated { .. });
+    let updated = |event: &Event| matches!(event.what, EventKind::GoalUpdated { .. });
     assert!(prompt.events.iter().any(updated), "{:?}", prompt.events);
     talk.chat(20);
     let prompt = talk.compressed();
@@ -345,26 +356,26 @@ fn what_a_summary_says_of_goals_is_taken_up() {
 
 /// A model that thinks behind a conversation, for longer than its answer may be.
 #[derive(Clone, Default)]
-struct Thinks(Arc<Mutex<Vec<ModelAsk>>>);
+struct Thinks(Arc<Mutex<Vec<ModelQuestion>>>);
 
 #[async_trait::async_trait]
-impl Model for Thinks {
+impl LanguageModel for Thinks {
     fn name(&self) -> &str {
         "thinks"
     }
 
-    async fn complete(&self, ask: &ModelAsk) -> Result<String, ModelError> {
+    async fn complete(&self, ask: &ModelQuestion) -> Result<String, ModelError> {
         self.0.lock().unwrap().push(ask.clone());
         match &ask.after {
             None => Ok("All was said.".to_owned()),
             Some(_) => {
                 let (model, cause) = (self.name().to_owned(), "it was cut off".to_owned());
-                Err(ModelError { model, cause, lack: Lack::Thoughts })
+                Err(ModelError { model, cause, lack: ModelLimitHit::Thoughts })
             }
         }
     }
 
-    fn extends(&self, _: &Underway) -> bool {
+    fn extends(&self, _: &LiveRequest) -> bool {
         true
     }
 }
@@ -372,11 +383,11 @@ impl Model for Thinks {
 #[test]
 fn whoever_only_thinks_behind_the_conversation_is_asked_by_itself() {
     let model = Thinks::default();
-    let extends = |job: &Job<'_>, rest: &Rest<'_>| {
+    let extends = |job: &Job<'_>, rest: &NextPolicies<'_>| {
         let Some(Answer::Prompt(prompt)) = asks(job, rest)? else { return Ok(None) };
         Ok(Some(Answer::Prompt(Prompt { style: Line::Extend, ..prompt })))
     };
-    let mut talk = Talk::new(builder(2000).llm(model.clone()).policy(By("asks", extends)));
+    let mut talk = Talk::new(builder(2000).model(model.clone()).policy(By("asks", extends)));
     talk.chat(20);
     let prompt = talk.compressed();
     assert!(text(&prompt).contains("All was said.") && errors(&prompt).is_empty());

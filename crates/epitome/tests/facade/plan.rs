@@ -3,69 +3,76 @@
 use std::sync::Arc;
 
 use epitome::types::hook::{
-    AgeOrder, Ageing, Drop, Export, Fit, FoldUser, Handover, How, Insert, Merge, Order, Orders,
-    PinOrder, Place, Replace, Rollover, Summarize, Warn,
+    AgeOrder, Ageing, Drop, Export, Fit, FoldUser, Handover, How, Insert, Merge, MessageNumber,
+    OpRequest, Orders, PinOrder, Replace, Rollover, Summarize, Warn,
 };
-use epitome::types::{Happened, Role, Skip};
-use epitome::{Answer, Job, Memory, Opinion, Rest, Target};
+use epitome::types::{EventKind, Role, SkipReason};
+use epitome::{Answer, CompressionTarget, HookResult, Job, MemoryStore, NextPolicies};
 use epitome_testkit::now;
 
 use crate::host::{bytes, conversation};
 use crate::talk::{By, Talk, builder, errors, is_valid, names, text, texts, with};
 
-fn ordered(ops: Vec<Order>) -> Option<Answer> {
+fn ordered(ops: Vec<OpRequest>) -> Option<Answer> {
     Some(Answer::Plan(Orders { ops, reason: Some("it was time".to_owned()), ..Orders::default() }))
 }
 
-pub(crate) fn places(from: u32, to: u32) -> Vec<Place> {
-    (from..=to).map(Place).collect()
+pub(crate) fn places(from: u32, to: u32) -> Vec<MessageNumber> {
+    (from..=to).map(MessageNumber).collect()
 }
 
 /// Orders of every kind over three compressions, the second with ageing.
-fn plans(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
+fn plans(job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
     let answer = match job {
         Job::Plan(job) => match job.common.compressions {
             0 => ordered(vec![
-                Order::Summarize(Summarize { entries: places(2, 7), target: 60, level: None }),
-                Order::Summarize(Summarize { entries: places(8, 11), target: 50, level: Some(2) }),
-                Order::FoldUser(FoldUser { entries: vec![Place(12), Place(14)], target: 60 }),
-                Order::Drop(Drop { entries: places(16, 17) }),
-                Order::Replace(Replace {
-                    entry: Place(19),
+                OpRequest::Summarize(Summarize { entries: places(2, 7), target: 60, level: None }),
+                OpRequest::Summarize(Summarize {
+                    entries: places(8, 11),
+                    target: 50,
+                    level: Some(2),
+                }),
+                OpRequest::FoldUser(FoldUser {
+                    entries: vec![MessageNumber(12), MessageNumber(14)],
+                    target: 60,
+                }),
+                OpRequest::Drop(Drop { entries: places(16, 17) }),
+                OpRequest::Replace(Replace {
+                    entry: MessageNumber(19),
                     how: How::Mask,
                     with: Some("The file is gone.".to_owned()),
                     target: None,
                     call: None,
                 }),
-                Order::Replace(Replace {
-                    entry: Place(21),
+                OpRequest::Replace(Replace {
+                    entry: MessageNumber(21),
                     how: How::Cut,
                     with: None,
                     target: Some(40),
                     call: None,
                 }),
-                Order::Insert(Insert {
-                    after: Place(21),
+                OpRequest::Insert(Insert {
+                    after: MessageNumber(21),
                     role: Role::User,
                     text: "A note of the team.".to_owned(),
                 }),
-                Order::Pin(PinOrder { entries: vec![Place(13)] }),
-                Order::Warn(Warn { text: "It is getting long.".to_owned() }),
+                OpRequest::Pin(PinOrder { entries: vec![MessageNumber(13)] }),
+                OpRequest::Warn(Warn { text: "It is getting long.".to_owned() }),
             ]),
             1 => {
                 let checkpoints: Vec<_> =
                     job.checkpoints.iter().map(|one| one.id.clone()).collect();
                 let checkpoint = checkpoints[2].clone();
                 ordered(vec![
-                    Order::Merge(Merge {
+                    OpRequest::Merge(Merge {
                         checkpoints: checkpoints[..2].to_vec(),
                         target: 50,
                         to: None,
                     }),
-                    Order::Age(AgeOrder { checkpoint, to: 1, target: 35 }),
+                    OpRequest::Age(AgeOrder { checkpoint, to: 1, target: 35 }),
                 ])
             }
-            _ => ordered(vec![Order::Rollover(Rollover { target: 80 })]),
+            _ => ordered(vec![OpRequest::Rollover(Rollover { target: 80 })]),
         },
         // The merged checkpoint is written smaller in the same compression.
         Job::Age(job) if job.common.compressions == 1 => {
@@ -80,7 +87,7 @@ fn plans(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
 
 #[test]
 fn a_plan_is_made_as_it_was_ordered() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let mut talk = Talk::of(with(4000, plans), &journal);
     talk.say("system", "You mend parsers.");
     talk.chat(8);
@@ -101,7 +108,7 @@ fn a_plan_is_made_as_it_was_ordered() {
         assert!(happened.iter().any(|name| name == expected), "{expected} of {happened:?}");
     }
     let ops = first.events.iter().find_map(|event| match &event.what {
-        Happened::Compressed { ops, .. } => Some(ops.clone()),
+        EventKind::Compressed { ops, .. } => Some(ops.clone()),
         _ => None,
     });
     assert!(ops.unwrap().iter().all(|op| op.policy == "team" && op.hook == "plan"));
@@ -135,7 +142,7 @@ fn a_plan_is_made_as_it_was_ordered() {
 
 #[test]
 fn an_order_that_cannot_be_carried_out_is_told_and_the_built_in_plan_is_made() {
-    let check = |order: fn() -> Order, expected: &str| {
+    let check = |order: fn() -> OpRequest, expected: &str| {
         let mut talk = Talk::new(with(1000, move |job, _| {
             Ok(matches!(job, Job::Plan(_)).then(|| ordered(vec![order()])).flatten())
         }));
@@ -147,24 +154,27 @@ fn an_order_that_cannot_be_carried_out_is_told_and_the_built_in_plan_is_made() {
         assert_eq!(text(&prompt), text(&plain.prompt()));
     };
     check(
-        || Order::Drop(Drop { entries: places(60, 61) }),
+        || OpRequest::Drop(Drop { entries: places(60, 61) }),
         "no message 61; `job.entries` has 1 to 60",
     );
     check(
-        || Order::Age(AgeOrder { checkpoint: "c0ffee".to_owned(), to: 1, target: 9 }),
+        || OpRequest::Age(AgeOrder { checkpoint: "c0ffee".to_owned(), to: 1, target: 9 }),
         "no checkpoint `c0ffee` stands in the prompt; there is none",
     );
     check(
-        || Order::Summarize(Summarize { entries: places(2, 3), target: 9, level: Some(7) }),
+        || OpRequest::Summarize(Summarize { entries: places(2, 3), target: 9, level: Some(7) }),
         "no level 7; there is 3 (detailed), 2 (moderate), 1 (compact), 0 (merged)",
     );
 }
 
 /// Who ordered the plan that was made, of two policies that order this, one behind the other.
 #[track_caller]
-fn made_by(first: fn() -> Vec<Order>, second: fn() -> Vec<Order>) -> (Vec<String>, Vec<String>) {
-    let plan = |ops: fn() -> Vec<Order>| {
-        move |job: &Job<'_>, _: &Rest<'_>| {
+fn made_by(
+    first: fn() -> Vec<OpRequest>,
+    second: fn() -> Vec<OpRequest>,
+) -> (Vec<String>, Vec<String>) {
+    let plan = |ops: fn() -> Vec<OpRequest>| {
+        move |job: &Job<'_>, _: &NextPolicies<'_>| {
             Ok(matches!(job, Job::Plan(_)).then(|| ordered(ops())).flatten())
         }
     };
@@ -174,7 +184,7 @@ fn made_by(first: fn() -> Vec<Order>, second: fn() -> Vec<Order>) -> (Vec<String
     let prompt = talk.prompt();
     assert!(prompt.tokens[1] <= 1000 && is_valid(&prompt));
     let ops = prompt.events.iter().filter_map(|event| match &event.what {
-        Happened::Compressed { ops, .. } => Some(ops),
+        EventKind::Compressed { ops, .. } => Some(ops),
         _ => None,
     });
     let mut policies: Vec<_> = ops.flatten().map(|op| op.policy.clone()).collect();
@@ -188,17 +198,18 @@ fn made_by(first: fn() -> Vec<Order>, second: fn() -> Vec<Order>) -> (Vec<String
 
 #[test]
 fn where_a_plan_comes_to_nothing_the_next_policy_answers_and_is_credited() {
-    let check = |first: fn() -> Vec<Order>, second: fn() -> Vec<Order>, by: &str, told: &[&str]| {
-        let (policies, said) = made_by(first, second);
-        assert_eq!(
-            (policies, said),
-            (vec![by.to_owned()], told.iter().map(ToString::to_string).collect())
-        );
-    };
-    let little = || vec![Order::Drop(Drop { entries: places(1, 2) })];
-    let wrong = || vec![Order::Drop(Drop { entries: places(500, 501) })];
+    let check =
+        |first: fn() -> Vec<OpRequest>, second: fn() -> Vec<OpRequest>, by: &str, told: &[&str]| {
+            let (policies, said) = made_by(first, second);
+            assert_eq!(
+                (policies, said),
+                (vec![by.to_owned()], told.iter().map(ToString::to_string).collect())
+            );
+        };
+    let little = || vec![OpRequest::Drop(Drop { entries: places(1, 2) })];
+    let wrong = || vec![OpRequest::Drop(Drop { entries: places(500, 501) })];
     let nothing = Vec::new;
-    let good = || vec![Order::Drop(Drop { entries: places(1, 50) })];
+    let good = || vec![OpRequest::Drop(Drop { entries: places(1, 50) })];
     const LITTLE: &str = "checkpoint_creation: first: what it orders does not come to 875 tokens \
                           with all that people demanded";
     const WRONG: &str = "preparation: first: no message 500; `job.entries` has 1 to 60";
@@ -213,11 +224,11 @@ fn where_a_plan_comes_to_nothing_the_next_policy_answers_and_is_credited() {
 /// A refused plan of a single conversation, too.
 #[test]
 fn a_report_credits_whoever_made_the_plan() {
-    let wrong = |job: &Job<'_>, _: &Rest<'_>| {
-        let ops = || vec![Order::Drop(Drop { entries: places(500, 501) })];
+    let wrong = |job: &Job<'_>, _: &NextPolicies<'_>| {
+        let ops = || vec![OpRequest::Drop(Drop { entries: places(500, 501) })];
         Ok(matches!(job, Job::Plan(_)).then(|| ordered(ops())).flatten())
     };
-    let builder = with(2000, wrong).target(Target::Tokens(300));
+    let builder = with(2000, wrong).target(CompressionTarget::Tokens(300));
     let report = now(builder.build().compress(&bytes(&conversation(12)))).unwrap().report;
     assert!(report.after.tokens <= 300);
     assert!(!report.ops.is_empty() && report.ops.iter().all(|op| op.policy == "builtin"));
@@ -227,13 +238,13 @@ fn a_report_credits_whoever_made_the_plan() {
 
 #[test]
 fn nothing_ordered_is_nothing_done() {
-    let nothing = |job: &Job<'_>, _: &Rest<'_>| {
+    let nothing = |job: &Job<'_>, _: &NextPolicies<'_>| {
         Ok(matches!(job, Job::Plan(_)).then(|| ordered(Vec::new())).flatten())
     };
     let mut talk = Talk::new(with(1000, nothing));
     talk.chat(10);
     let prompt = talk.compressed();
-    let skipped = Happened::CompressionSkipped { reason: Skip::NothingToCompress };
+    let skipped = EventKind::CompressionSkipped { reason: SkipReason::NothingToCompress };
     assert!(prompt.epoch.is_none() && prompt.events.iter().any(|event| event.what == skipped));
     // The window forces it all the same.
     talk.chat(20);
@@ -243,14 +254,15 @@ fn nothing_ordered_is_nothing_done() {
 /// What only sessions do is told where a single conversation is compressed.
 #[test]
 fn a_single_conversation_writes_no_files_for_its_policies() {
-    let archives = |job: &Job<'_>, _: &Rest<'_>| {
+    let archives = |job: &Job<'_>, _: &NextPolicies<'_>| {
         let Job::Plan(_) = job else { return Ok(None) };
         let name = "archive/talk_full.md".to_owned();
-        let export = Order::Export(Export { name, text: None, append: None });
-        let ops = vec![Order::Fit(Fit::default()), export, Order::Handover(Handover::default())];
+        let export = OpRequest::Export(Export { name, text: None, append: None });
+        let ops =
+            vec![OpRequest::Fit(Fit::default()), export, OpRequest::Handover(Handover::default())];
         Ok(ordered(ops))
     };
-    let builder = with(2000, archives).target(Target::Tokens(300));
+    let builder = with(2000, archives).target(CompressionTarget::Tokens(300));
     let compressed = now(builder.build().compress(&bytes(&conversation(12)))).unwrap();
     assert!(compressed.report.after.tokens <= 300);
     let expected = [

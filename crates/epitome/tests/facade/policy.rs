@@ -4,10 +4,13 @@ use std::sync::{Arc, Mutex};
 
 use epitome::types::hook::{
     Arrive, Budgets, Due, Found, FoundKind, Noted, Observe, Passed, Render, Status, Strength,
-    Trigger, Way, Wording,
+    TriggerAnswer, Way, Wording,
 };
-use epitome::types::{Cause, Happened, Skip};
-use epitome::{Answer, Halt, Job, Memory, ModelAsk, PolicyError, Rest, Store, Window, scope};
+use epitome::types::{CompactionCause, EventKind, SkipReason};
+use epitome::{
+    Answer, HookInterrupt, Job, MemoryStore, ModelQuestion, NextPolicies, OriginalStore,
+    PolicyError, WindowSetting, scope,
+};
 use epitome_testkit::ScriptedModel;
 
 use crate::talk::{AT, By, Talk, builder, errors, is_valid, names, text, texts, with};
@@ -48,28 +51,28 @@ fn budgets_of_a_policy_bound_the_prompt_and_never_exceed_the_limit() {
 
 #[test]
 fn a_trigger_says_when_and_why_not() {
-    let passes = |job: &Job<'_>, _: &Rest<'_>| {
-        let passed = Passed { skip: Skip::Disabled };
-        Ok(matches!(job, Job::Trigger(_)).then_some(Answer::Trigger(Trigger::Pass(passed))))
+    let passes = |job: &Job<'_>, _: &NextPolicies<'_>| {
+        let passed = Passed { skip: SkipReason::Disabled };
+        Ok(matches!(job, Job::Trigger(_)).then_some(Answer::Trigger(TriggerAnswer::Pass(passed))))
     };
     let mut talk = Talk::new(with(1000, passes));
     talk.chat(16);
     let prompt = talk.prompt();
     assert_eq!((prompt.tokens[0], prompt.epoch), (prompt.tokens[1], None));
     assert!(prompt.tokens[0] > 800, "{:?}", prompt.tokens);
-    let skipped = Happened::CompressionSkipped { reason: Skip::Disabled };
+    let skipped = EventKind::CompressionSkipped { reason: SkipReason::Disabled };
     assert!(prompt.events.iter().any(|event| event.what == skipped));
     // The window forces it whatever anybody says.
     talk.chat(10);
     let prompt = talk.prompt();
     let forced = prompt.events.iter().any(
-        |event| matches!(&event.what, Happened::Compressed { cause, .. } if *cause == Cause::Hard),
+        |event| matches!(&event.what, EventKind::Compressed { cause, .. } if *cause == CompactionCause::Hard),
     );
     assert!(forced && prompt.tokens[1] <= 1000);
 
-    let now = |job: &Job<'_>, _: &Rest<'_>| {
+    let now = |job: &Job<'_>, _: &NextPolicies<'_>| {
         let due = Due { level: Strength::Soft, target: Some(120), reason: None };
-        Ok(matches!(job, Job::Trigger(_)).then_some(Answer::Trigger(Trigger::Compress(due))))
+        Ok(matches!(job, Job::Trigger(_)).then_some(Answer::Trigger(TriggerAnswer::Compress(due))))
     };
     let mut talk = Talk::new(with(100_000, now));
     talk.chat(10);
@@ -79,7 +82,7 @@ fn a_trigger_says_when_and_why_not() {
 
 #[test]
 fn what_arrives_is_made_smaller_as_a_policy_says() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let builder = with(9000, |job, _| {
         let Job::Arrive(job) = job else { return Ok(None) };
         let (how, with, most) = match job.text.split_whitespace().next().unwrap_or_default() {
@@ -137,7 +140,7 @@ fn what_was_made_smaller_is_summed_up_as_it_was_said_unless_it_was_masked() {
             }
             Job::Trigger(job) if job.common.messages > 10 => {
                 let due = Due { level: Strength::Soft, target: Some(200), reason: None };
-                Answer::Trigger(Trigger::Compress(due))
+                Answer::Trigger(TriggerAnswer::Compress(due))
             }
             _ => return Ok(None),
         }))
@@ -162,7 +165,7 @@ fn what_was_made_smaller_is_summed_up_as_it_was_said_unless_it_was_masked() {
 
 #[test]
 fn the_wording_is_a_policys() {
-    let words = |job: &Job<'_>, _: &Rest<'_>| {
+    let words = |job: &Job<'_>, _: &NextPolicies<'_>| {
         let Job::Render(job) = job else { return Ok(None) };
         assert!(job.stored);
         let text = match job.part {
@@ -182,7 +185,7 @@ fn the_wording_is_a_policys() {
 
 #[test]
 fn what_a_policy_sees_in_a_message_is_told_and_pinned() {
-    let watches = |job: &Job<'_>, _: &Rest<'_>| match job {
+    let watches = |job: &Job<'_>, _: &NextPolicies<'_>| match job {
         Job::Observe(job) if job.text.contains("Answer 3:") => {
             assert!(job.typed.as_deref().is_some_and(|text| text.starts_with("Question 3:")));
             let goal = (job.common.messages > 30).then_some("the fifth");
@@ -205,9 +208,9 @@ fn what_a_policy_sees_in_a_message_is_told_and_pinned() {
     let prompt = talk.prompt();
     assert_eq!(names(&prompt.events), ["goal-updated", "policy-warning", "pinned"]);
     let (policy, warning) = ("team".into(), "it wanders off".into());
-    let warning = Happened::PolicyWarning { policy, text: warning, level: None };
+    let warning = EventKind::PolicyWarning { policy, text: warning, level: None };
     assert_eq!(prompt.events[1].what, warning);
-    let pinned = Happened::Pinned { entry: "e7".into(), policy: "team".into() };
+    let pinned = EventKind::Pinned { entry: "e7".into(), policy: "team".into() };
     assert_eq!(prompt.events[2].what, pinned);
     let used = format!("{:.0} % of 1000", prompt.tokens[1] as f64 / 10.0);
     assert_eq!(prompt.status.and_then(|status| status.text), Some(used));
@@ -222,7 +225,7 @@ fn every_policy_is_told_what_happened() {
     let told: Notes<String> = Notes::default();
     let hears = |name: &'static str| {
         let notes = told.clone();
-        By(name, move |job: &Job<'_>, _: &Rest<'_>| {
+        By(name, move |job: &Job<'_>, _: &NextPolicies<'_>| {
             let Job::Event(job) = job else { return Ok(None) };
             let event = serde_json::to_value(&job.event.what).unwrap();
             notes.lock().unwrap().push(format!("{name} {}", event["event"].as_str().unwrap()));
@@ -244,7 +247,7 @@ fn every_policy_is_told_what_happened() {
 
 #[test]
 fn what_a_policy_notes_survives_a_restart() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let read: Notes<Option<String>> = Notes::default();
     let open = || {
         let notes = read.clone();
@@ -273,10 +276,10 @@ fn what_a_policy_notes_survives_a_restart() {
 fn a_policy_that_fails_everywhere_changes_nothing() {
     let hooks: Notes<&'static str> = Notes::default();
     let notes = hooks.clone();
-    let fails = move |job: &Job<'_>, _: &Rest<'_>| {
+    let fails = move |job: &Job<'_>, _: &NextPolicies<'_>| {
         notes.lock().unwrap().push(job.hook());
         let (policy, what) = ("team".to_owned(), "line 3: no such function".to_owned());
-        Err(Halt::Error(PolicyError { policy, hook: job.hook(), what }))
+        Err(HookInterrupt::Error(PolicyError { policy, hook: job.hook(), what }))
     };
     let talks = [with(1000, fails), builder(1000)].map(|builder| {
         let mut talk = Talk::new(builder);
@@ -319,7 +322,7 @@ fn several_engines_live_in_one_process() {
     talks.iter_mut().for_each(|talk| talk.chat(20));
     let sent: Vec<_> = talks.iter_mut().map(|talk| talk.prompt().tokens).collect();
     assert!(sent[0][1] <= 300 && sent[1][0] == sent[1][1], "{sent:?}");
-    let limited = builder(5000).window(Window::Limit(800));
+    let limited = builder(5000).window(WindowSetting::Limit(800));
     let mut third = Talk::new(limited);
     third.chat(20);
     assert!(third.prompt().tokens[1] <= 800);
@@ -328,7 +331,7 @@ fn several_engines_live_in_one_process() {
 /// What a policy asks is answered by the next model where one cannot, and the session says so once.
 #[test]
 fn the_next_model_answers_a_policy_where_one_cannot() {
-    let asking = |job: &Job<'_>, _: &Rest<'_>| match job {
+    let asking = |job: &Job<'_>, _: &NextPolicies<'_>| match job {
         Job::Status(job) => match job.common.replies.get("mood") {
             Some(text) => {
                 let text = Some(text.clone());
@@ -336,13 +339,17 @@ fn the_next_model_answers_a_policy_where_one_cannot() {
             }
             None => {
                 let (id, user) = ("mood".to_owned(), "How is it?".to_owned());
-                Err(Halt::Ask(Box::new(ModelAsk { id, user, ..ModelAsk::default() })))
+                Err(HookInterrupt::Ask(Box::new(ModelQuestion {
+                    id,
+                    user,
+                    ..ModelQuestion::default()
+                })))
             }
         },
         _ => Ok(None),
     };
     let (down, up) = (ScriptedModel::failing("it is down"), ScriptedModel::saying(&["fine"]));
-    let builder = builder(2000).llm(down.clone()).llm(up).policy(By("asks", asking));
+    let builder = builder(2000).model(down.clone()).model(up).policy(By("asks", asking));
     let mut talk = Talk::new(builder);
     for expected in [true, false] {
         talk.chat(1);
@@ -350,8 +357,8 @@ fn the_next_model_answers_a_policy_where_one_cannot() {
         assert_eq!(prompt.status.and_then(|status| status.text).as_deref(), Some("fine"));
         let told = prompt.events.into_iter().map(|event| event.what);
         let told: Vec<_> =
-            told.filter(|what| matches!(what, Happened::ModelPassedOver { .. })).collect();
-        let passed_over = Happened::ModelPassedOver {
+            told.filter(|what| matches!(what, EventKind::ModelPassedOver { .. })).collect();
+        let passed_over = EventKind::ModelPassedOver {
             policy: "asks".into(),
             hook: "status".into(),
             ask: "mood".into(),

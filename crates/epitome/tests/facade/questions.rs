@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use epitome::types::hook::Observe;
-use epitome::types::{Event, Happened};
-use epitome::{Answer, Halt, Job, Memory, ModelAsk, Opinion, Prompt, Rest};
+use epitome::types::{Event, EventKind};
+use epitome::{
+    Answer, HookInterrupt, HookResult, Job, MemoryStore, ModelQuestion, NextPolicies, Prompt,
+};
 use tokio::runtime::Handle;
 use tokio::task::yield_now;
 
@@ -13,7 +15,7 @@ use crate::background::{Does, Slow, WRITTEN, is_asked, told};
 use crate::talk::{By, Talk, builder, errors};
 
 /// Warns of a question that a person asks with what a model says of it.
-fn wondering(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
+fn wondering(job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
     let Job::Observe(job) = job else { return Ok(None) };
     if !job.text.ends_with('?') {
         return Ok(None);
@@ -25,13 +27,17 @@ fn wondering(job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
         }
         _ => {
             let (id, user) = ("about".to_owned(), job.text.to_owned());
-            Err(Halt::Ask(Box::new(ModelAsk { id, user, ..ModelAsk::default() })))
+            Err(HookInterrupt::Ask(Box::new(ModelQuestion {
+                id,
+                user,
+                ..ModelQuestion::default()
+            })))
         }
     }
 }
 
-fn wonders_over(model: &Slow, journal: &Arc<Memory>) -> Talk {
-    let builder = builder(2000).llm(model.clone()).policy(By("wonders", wondering));
+fn wonders_over(model: &Slow, journal: &Arc<MemoryStore>) -> Talk {
+    let builder = builder(2000).model(model.clone()).policy(By("wonders", wondering));
     Talk::of(builder.background(Handle::current()), journal)
 }
 
@@ -43,7 +49,7 @@ fn wonders(model: &Slow) -> Talk {
 #[track_caller]
 fn warned(prompt: &Prompt) -> &str {
     match &prompt.events[..] {
-        [Event { what: Happened::PolicyWarning { text, .. }, .. }] => text,
+        [Event { what: EventKind::PolicyWarning { text, .. }, .. }] => text,
         other => panic!("{other:?}"),
     }
 }
@@ -165,6 +171,6 @@ async fn who_has_too_many_questions_is_told() {
     assert_eq!(errors(&prompt), [why]);
     (0..9).for_each(|_| model.go());
     let first = told(&mut talk, "policy-warning").await;
-    assert!(matches!(&first.events[0].what, Happened::PolicyWarning { text, .. }
+    assert!(matches!(&first.events[0].what, EventKind::PolicyWarning { text, .. }
         if *text == format!("Who was number 2?: {WRITTEN}")));
 }

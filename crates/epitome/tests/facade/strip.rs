@@ -1,15 +1,16 @@
 //! Tool calls and results leave in every provider's format, and what was said stays: the bytes are
 //! valid, no call is without its result, and no text changes (RULES 4, 36, 101 to 107).
 
-use epitome_kernel::types::hook::{Order, Orders, Place, Strip};
-use epitome_kernel::types::{Body, Budget, Entry, EntryId, Op, Plan, Role, Unit};
-use epitome_kernel::{Gauge, Sizes, Thread, apply};
+use epitome_kernel::types::hook::{MessageNumber, OpRequest, Orders, Strip};
+use epitome_kernel::types::{Budget, BudgetUnit, Entry, EntryId, Op, PartBody, Plan, Role};
+use epitome_kernel::{SizeGauge, Thread, ThreadSizes, apply};
 use epitome_plan::{
-    Assembly, CompressOptions, Demands, Envelope, Outcome, PlanMeans, Texts, assemble,
+    CompressOptions, ConstraintState, FitOutcome, KernelTexts, PlanAssembly, PlanMeans,
+    RequestEnvelope, assemble,
 };
 use epitome_testkit::{FixedCounter, now};
-use epitome_types::{Stand, Style};
-use epitome_wire::{Document, Format, validate};
+use epitome_types::{CheckpointPlacement, SummaryStyle};
+use epitome_wire::{Format, RequestDocument, validate};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -166,13 +167,13 @@ fn options() -> CompressOptions {
         keep_recent_messages: None,
         minimum_gain: 0.0,
         digest_tokens: 24,
-        style: Style::Verbatim,
+        style: SummaryStyle::Verbatim,
         originals: true,
         passages: true,
         passage_bytes: 400,
         ladder: Vec::new(),
         unbind: false,
-        texts: Texts {
+        texts: KernelTexts {
             label: String::new(),
             label_short: String::new(),
             label_share: 0.1,
@@ -181,10 +182,10 @@ fn options() -> CompressOptions {
             line_chars: 60,
         },
         state: None,
-        demands: Demands::default(),
-        stand: Stand::default(),
+        demands: ConstraintState::default(),
+        stand: CheckpointPlacement::default(),
         inputs: Vec::new(),
-        envelope: Envelope::default(),
+        envelope: RequestEnvelope::default(),
         policy: "test".to_owned(),
         hook: "plan".to_owned(),
     }
@@ -194,7 +195,7 @@ fn options() -> CompressOptions {
 fn talk(entries: &[Entry]) -> Vec<(Role, String)> {
     let said = entries.iter().filter(|entry| entry.role != Role::Tool).flat_map(|entry| {
         entry.parts.iter().filter_map(|part| match &part.body {
-            Body::Text(text) if part.within.is_none() && !text.is_empty() => {
+            PartBody::Text(text) if part.within.is_none() && !text.is_empty() => {
                 Some((entry.role, text.clone()))
             }
             _ => None,
@@ -213,16 +214,16 @@ fn stripped(
     thread: &Thread,
     options: &CompressOptions,
     standing: Plan,
-    places: Vec<Place>,
+    places: Vec<MessageNumber>,
 ) -> Plan {
-    let ops = vec![Order::Strip(Strip { entries: places })];
+    let ops = vec![OpRequest::Strip(Strip { entries: places })];
     let orders = Orders { ops, ..Orders::default() };
-    let budget = Budget { unit: Unit::Tokens, most: 1 << 20 };
+    let budget = Budget { unit: BudgetUnit::Tokens, most: 1 << 20 };
     let means = PlanMeans { budget, counter: &FixedCounter::Words, summarizers: 0 };
-    let made = Assembly::new(thread, options, means, standing, &orders);
+    let made = PlanAssembly::new(thread, options, means, standing, &orders);
     match now(assemble(made.expect("places of the thread"), thread, options, &[])) {
-        Outcome::Compressed(done) => done.plan,
-        Outcome::NothingToDo { .. } => Plan::default(),
+        FitOutcome::Compressed(done) => done.plan,
+        FitOutcome::NothingToDo { .. } => Plan::default(),
         other => panic!("{other:?}"),
     }
 }
@@ -240,27 +241,27 @@ proptest! {
         let body = body(format, &replies);
         let body = if pretty { format!("{body:#}") } else { body.to_string() };
         prop_assert_eq!(validate(format, body.as_bytes()), Ok(()), "{}", body);
-        let document = Document::parse(body.as_bytes(), format).unwrap();
+        let document = RequestDocument::parse(body.as_bytes(), format).unwrap();
         let thread = Thread::new(document.entries().to_vec(), &[]);
         let options = options();
-        let all = (1..).map(Place).take(thread.entries().len());
+        let all = (1..).map(MessageNumber).take(thread.entries().len());
         let some: Vec<_> = all.clone().zip(&taken).filter(|(_, taken)| **taken).map(|(at, _)| at).collect();
-        let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
-        let sizes = Sizes::of(thread.entries(), gauge, 0);
+        let gauge = SizeGauge { counter: &FixedCounter::Words, unit: BudgetUnit::Tokens };
+        let sizes = ThreadSizes::measure(thread.entries(), gauge, 0);
         let first = stripped(&thread, &options, Plan::default(), some);
         let whole = stripped(&thread, &options, first.clone(), all.collect());
         // What is done in two goes is what one would do.
-        let at_once = stripped(&thread, &options, Plan::default(), (1..).map(Place).take(thread.entries().len()).collect());
+        let at_once = stripped(&thread, &options, Plan::default(), (1..).map(MessageNumber).take(thread.entries().len()).collect());
         prop_assert_eq!(&whole.ops, &at_once.ops);
         for plan in [&first, &whole] {
             let view = apply(&thread, &sizes, plan).unwrap();
             let edited = document.edited(&view.edits()).unwrap();
             let shown = String::from_utf8_lossy(&edited);
             prop_assert_eq!(validate(format, &edited), Ok(()), "{} became {}", body, shown);
-            let after = Document::parse(&edited, format).unwrap();
+            let after = RequestDocument::parse(&edited, format).unwrap();
             prop_assert_eq!(talk(after.entries()), talk(document.entries()), "{}", shown);
             prop_assert_eq!(after.entries().len(), view.entries().len(), "{}", shown);
-            let sent = Sizes::of(after.entries(), gauge, 0).total();
+            let sent = ThreadSizes::measure(after.entries(), gauge, 0).total();
             prop_assert_eq!(view.size(&sizes), sent, "{}", shown);
             prop_assert_eq!(view.breakdown(&sizes).sum(), sent);
             let exchanges = Thread::new(after.entries().to_vec(), &[]);
@@ -283,12 +284,12 @@ fn check(format: Format, messages: &str, expected: &str) {
     let last = r#"{"role":"user","content":"now"}"#;
     let body = format!("{head}{messages},{last}]{tail}");
     assert_eq!(validate(format, body.as_bytes()), Ok(()));
-    let document = Document::parse(body.as_bytes(), format).unwrap();
+    let document = RequestDocument::parse(body.as_bytes(), format).unwrap();
     let thread = Thread::new(document.entries().to_vec(), &[]);
-    let places = (1..).map(Place).take(thread.entries().len()).collect();
+    let places = (1..).map(MessageNumber).take(thread.entries().len()).collect();
     let plan = stripped(&thread, &options(), Plan::default(), places);
-    let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
-    let view = apply(&thread, &Sizes::of(thread.entries(), gauge, 0), &plan).unwrap();
+    let gauge = SizeGauge { counter: &FixedCounter::Words, unit: BudgetUnit::Tokens };
+    let view = apply(&thread, &ThreadSizes::measure(thread.entries(), gauge, 0), &plan).unwrap();
     let edited = document.edited(&view.edits()).unwrap();
     let edited = String::from_utf8(edited).unwrap();
     assert_eq!(edited, format!("{head}{expected},{last}]{tail}"));
@@ -342,14 +343,14 @@ fn what_may_not_be_touched_stays_whole() {
 fn the_ops_of_an_exchange_stand_together() {
     let format = Format::OpenAi;
     let body = r#"{"messages":[{"role":"user","content":"go"},{"role":"assistant","content":"so","tool_calls":[{"id":"a","type":"function","function":{"name":"t","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"x"},{"role":"user","content":"now"}]}"#;
-    let document = Document::parse(body.as_bytes(), format).unwrap();
+    let document = RequestDocument::parse(body.as_bytes(), format).unwrap();
     let thread = Thread::new(document.entries().to_vec(), &[]);
-    let plan = stripped(&thread, &options(), Plan::default(), vec![Place(3)]);
+    let plan = stripped(&thread, &options(), Plan::default(), vec![MessageNumber(3)]);
     let part = epitome_types::PartId { entry: EntryId(1), part: 1 };
     let ops = [Op::Drop { entries: vec![EntryId(2)] }, Op::Strip { parts: vec![part] }];
     assert!(ops.iter().all(|op| plan.ops.contains(op)), "{plan:?}");
-    let gauge = Gauge { counter: &FixedCounter::Words, unit: Unit::Tokens };
-    let sizes = Sizes::of(thread.entries(), gauge, 0);
+    let gauge = SizeGauge { counter: &FixedCounter::Words, unit: BudgetUnit::Tokens };
+    let sizes = ThreadSizes::measure(thread.entries(), gauge, 0);
     for op in ops {
         let alone = Plan { ops: vec![op], ..Plan::default() };
         let error = apply(&thread, &sizes, &alone).unwrap_err();

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use epitome::types::{Event, Happened};
+use epitome::types::{Event, EventKind};
 use epitome::{
-    Answer, Builder, Compressor, Format, Job, Memory, Opinion, Policy, Prompt, Rest, Session,
-    Window, validate,
+    Answer, Compressor, CompressorBuilder, Format, HookResult, Job, MemoryStore, NextPolicies,
+    Policy, Prompt, Session, WindowSetting, validate,
 };
 use epitome_testkit::{FixedCounter, now};
 use serde_json::{Value, json};
@@ -18,28 +18,28 @@ pub(crate) struct By<F>(pub(crate) &'static str, pub(crate) F);
 
 impl<F> Policy for By<F>
 where
-    F: Fn(&Job<'_>, &Rest<'_>) -> Opinion<Answer> + Send + Sync,
+    F: Fn(&Job<'_>, &NextPolicies<'_>) -> HookResult<Answer> + Send + Sync,
 {
     fn name(&self) -> &str {
         self.0
     }
 
-    fn answer(&self, job: &Job<'_>, rest: &Rest<'_>) -> Opinion<Answer> {
+    fn answer(&self, job: &Job<'_>, rest: &NextPolicies<'_>) -> HookResult<Answer> {
         (self.1)(job, rest)
     }
 }
 
 /// A builder whose figures can be worked out by hand: four tokens for a message, one for a word.
-pub(crate) fn builder(limit: u64) -> Builder {
+pub(crate) fn builder(limit: u64) -> CompressorBuilder {
     let builder = Compressor::builder().counter(FixedCounter::Words).clock(|| AT.to_owned());
-    builder.window(Window::Limit(limit))
+    builder.window(WindowSetting::Limit(limit))
 }
 
 /// A builder with a policy that is one function of all hooks.
 pub(crate) fn with(
     limit: u64,
-    policy: impl Fn(&Job<'_>, &Rest<'_>) -> Opinion<Answer> + Send + Sync + 'static,
-) -> Builder {
+    policy: impl Fn(&Job<'_>, &NextPolicies<'_>) -> HookResult<Answer> + Send + Sync + 'static,
+) -> CompressorBuilder {
     builder(limit).policy(By("team", policy))
 }
 
@@ -50,12 +50,12 @@ pub(crate) struct Talk {
 }
 
 impl Talk {
-    pub(crate) fn of(builder: Builder, journal: &Arc<Memory>) -> Self {
+    pub(crate) fn of(builder: CompressorBuilder, journal: &Arc<MemoryStore>) -> Self {
         Self { session: builder.session(journal.clone(), Some("talk")), calls: 0 }
     }
 
-    pub(crate) fn new(builder: Builder) -> Self {
-        Self::of(builder, &Arc::new(Memory::new()))
+    pub(crate) fn new(builder: CompressorBuilder) -> Self {
+        Self::of(builder, &Arc::new(MemoryStore::new()))
     }
 
     fn push(&mut self, message: &Value) {
@@ -92,7 +92,7 @@ impl Talk {
 
     /// The prompt after the user asked for a compression.
     pub(crate) fn compressed(&mut self) -> Prompt {
-        self.session.ask_to_compress();
+        self.session.request_compression();
         self.prompt()
     }
 }
@@ -121,10 +121,10 @@ pub(crate) fn names(events: &[Event]) -> Vec<String> {
 /// What went wrong in a compression, and where.
 pub(crate) fn errors(prompt: &Prompt) -> Vec<String> {
     let error = |event: &Event| match &event.what {
-        Happened::CompressionError { stage, cause, .. } => {
+        EventKind::CompressionError { stage, cause, .. } => {
             Some(format!("{}: {cause}", stage.word()))
         }
-        Happened::PolicyError { cause } => Some(cause.clone()),
+        EventKind::PolicyError { cause } => Some(cause.clone()),
         _ => None,
     };
     prompt.events.iter().filter_map(error).collect()

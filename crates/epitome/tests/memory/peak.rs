@@ -3,7 +3,7 @@
 //! Invariant: what is held is counted by the allocator, on all threads, so that equal bodies give
 //! equal figures on any machine. One test alone runs here: others would be counted with it.
 
-use epitome::{Compressor, Target};
+use epitome::{CompressionTarget, Compressor};
 use peak_alloc::PeakAlloc;
 use serde_json::{Value, json};
 
@@ -112,7 +112,7 @@ fn held(shape: fn(usize) -> Vec<Value>, bytes: usize) -> [usize; 2] {
     let before = HELD.current_usage() - body.len();
     HELD.reset_peak_usage();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let builder = Compressor::builder().target(Target::Tokens(8000)).without_originals();
+    let builder = Compressor::builder().target(CompressionTarget::Tokens(8000)).without_originals();
     let compressed = runtime.block_on(builder.build().compress(&body)).unwrap();
     assert!(compressed.bytes.len() < 100_000 && !compressed.report.ops.is_empty());
     [HELD.peak_usage() - before, body.len()]

@@ -3,8 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use epitome::types::{Event, Happened};
-use epitome::{Compressor, Config, Diff, Keeper, Memory, Prompt, Session, Sources, Window};
+use epitome::types::{Event, EventKind};
+use epitome::{
+    Compressor, Config, ConfigSources, MemoryStore, Prompt, Session, SessionAdmin, SessionDiff,
+    WindowSetting,
+};
 use epitome_testkit::{FixedCounter, Script, ScriptedSummarizer, now};
 use serde_json::{Value as Json, json};
 
@@ -15,16 +18,16 @@ const MESSAGE: usize = 4;
 pub(crate) struct Client {
     session: Session,
     /// What of its journal may be looked at.
-    keeper: Keeper,
+    keeper: SessionAdmin,
     messages: Vec<Json>,
 }
 
 impl Client {
     /// A client of a profile of this configuration, whose system prompt takes so many tokens.
-    pub(crate) fn new(toml: &str, profile: &str, window: Window, system: usize) -> Self {
-        let sources = Sources::default().text(Path::new("epitome.toml"), toml);
+    pub(crate) fn new(toml: &str, profile: &str, window: WindowSetting, system: usize) -> Self {
+        let sources = ConfigSources::default().text(Path::new("epitome.toml"), toml);
         let profile = Config::load(sources).unwrap().profile(profile).unwrap();
-        let journal = Arc::new(Memory::new());
+        let journal = Arc::new(MemoryStore::new());
         let session = Compressor::builder()
             .profile(profile.clone())
             .counter(FixedCounter::Words)
@@ -32,7 +35,7 @@ impl Client {
             .window(window)
             .clock(|| "2026-01-02T03:04:05Z".to_owned())
             .session(journal.clone(), None);
-        let keeper = Keeper::new(journal, profile);
+        let keeper = SessionAdmin::new(journal, profile);
         let mut client = Self { session, keeper, messages: Vec::new() };
         client.say("system", system);
         client
@@ -66,11 +69,11 @@ impl Client {
 
     pub(crate) fn send(&mut self) -> Prompt {
         let request = json!({ "model": "llama3:70b", "messages": self.messages });
-        now(self.session.send(request.to_string().as_bytes())).unwrap()
+        now(self.session.prompt_for(request.to_string().as_bytes())).unwrap()
     }
 
     /// What the model saw of it.
-    pub(crate) fn diff(&self) -> Diff {
+    pub(crate) fn diff(&self) -> SessionDiff {
         self.keeper.diff(None).unwrap()
     }
 
@@ -93,6 +96,6 @@ impl Client {
 
 /// Whether a prompt was compressed for this request.
 pub(crate) fn is_compressed(prompt: &Prompt) -> bool {
-    let of = |event: &Event| matches!(event.what, Happened::Compressed { .. });
+    let of = |event: &Event| matches!(event.what, EventKind::Compressed { .. });
     prompt.events.iter().any(of)
 }

@@ -1,11 +1,11 @@
 //! The policy `default` decides as the link that is built in does.
 
-use epitome::{Prompt, Window};
+use epitome::{Prompt, WindowSetting};
 
 use crate::client::{Client, is_compressed};
 
 /// The prompts of a conversation with results of all sizes.
-fn prompts(profile: &str, window: Window) -> Vec<Prompt> {
+fn prompts(profile: &str, window: WindowSetting) -> Vec<Prompt> {
     let toml = "[profile.twin]\npolicies = [\"default\"]";
     let mut client = Client::new(toml, profile, window, 100);
     client.say("user", 20);
@@ -23,7 +23,7 @@ fn prompts(profile: &str, window: Window) -> Vec<Prompt> {
     prompts
 }
 
-fn check(window: Window) {
+fn check(window: WindowSetting) {
     let [built_in, twin] = ["default", "twin"].map(|profile| prompts(profile, window));
     for (turn, (one, other)) in built_in.iter().zip(&twin).enumerate() {
         assert!(one.bytes == other.bytes, "turn {turn}: {:#?}\n{:#?}", one.events, other.events);
@@ -34,10 +34,10 @@ fn check(window: Window) {
 
 #[test]
 fn a_small_window() {
-    check(Window::Size(8192));
+    check(WindowSetting::Size(8192));
 }
 
 #[test]
 fn a_window_that_is_filled_slowly() {
-    check(Window::Limit(16_000));
+    check(WindowSetting::Limit(16_000));
 }

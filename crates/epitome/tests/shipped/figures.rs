@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use epitome::types::hook::*;
-use epitome::{Chain, Config, Counter, Sources};
+use epitome::{Config, ConfigSources, PolicyChain, TokenCounter};
 use epitome_testkit::FixedCounter;
 
-fn ollm() -> Chain {
-    let counter: Arc<dyn Counter> = Arc::new(FixedCounter::Words);
-    let profile = Config::load(Sources::default()).unwrap().profile("ollm").unwrap();
-    Chain::new(profile.load(&counter).unwrap().current(), BTreeMap::new())
+fn ollm() -> PolicyChain {
+    let counter: Arc<dyn TokenCounter> = Arc::new(FixedCounter::Words);
+    let profile = Config::load(ConfigSources::default()).unwrap().profile("ollm").unwrap();
+    PolicyChain::new(profile.load(&counter).unwrap().current(), BTreeMap::new())
 }
 
 /// A prompt of so many tokens in a window of this limit.

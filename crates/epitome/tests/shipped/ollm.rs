@@ -1,14 +1,14 @@
 //! The profile `ollm`: figures of RULES 19 to 25 that show in a conversation.
 //! Those of single decisions are tests of the policy itself.
 
-use epitome::types::{Event, Happened};
-use epitome::{Prompt, Window};
+use epitome::types::{Event, EventKind};
+use epitome::{Prompt, WindowSetting};
 
 use crate::client::{Client, is_compressed};
 
 /// A client with a context size, whose system prompt takes so many tokens.
 fn client(size: u64, system: usize) -> Client {
-    Client::new("", "ollm", Window::Size(size), system)
+    Client::new("", "ollm", WindowSetting::Size(size), system)
 }
 
 fn status(prompt: &Prompt) -> &str {
@@ -45,11 +45,11 @@ fn a_checkpoint_ages_with_compressions_4_and_7() {
     // In small, so that checkpoints do not exceed their share.
     let toml = "[profile.small]\npolicies = [\"ollm\"]\n\
                 options.ollm = { summary_max_tokens = 200, class_strategy = false }";
-    let mut client = Client::new(toml, "small", Window::Size(4096), 100);
+    let mut client = Client::new(toml, "small", WindowSetting::Size(4096), 100);
     let (mut first, mut aged) = (None, Vec::new());
     for (number, prompt) in client.until(8, 500) {
         for event in prompt.events {
-            let Happened::CheckpointAged { checkpoint, levels, .. } = event.what else { continue };
+            let EventKind::CheckpointAged { checkpoint, levels, .. } = event.what else { continue };
             if *first.get_or_insert_with(|| checkpoint.clone()) == checkpoint {
                 aged.push((number, levels));
             }
@@ -64,7 +64,7 @@ fn a_checkpoint_ages_with_compressions_4_and_7() {
 fn cuts_are_credited_to_whoever_ordered_them() {
     let toml = "[profile.careful]\npolicies = [\"ollm\"]\n\
                 options.ollm = { summary_max_tokens = 200, class_strategy = false }";
-    let mut client = Client::new(toml, "careful", Window::Size(4096), 100);
+    let mut client = Client::new(toml, "careful", WindowSetting::Size(4096), 100);
     let text = include_str!("../../../../policies/ollm/policy.lua");
     let begins = |hook: &str| {
         let line = format!("function policy.{hook}(");
@@ -72,7 +72,7 @@ fn cuts_are_credited_to_whoever_ordered_them() {
     };
     let reported = client.until(4, 500).into_iter().flat_map(|(_, prompt)| prompt.events);
     let ops = reported.filter_map(|event| match event.what {
-        Happened::Compressed { ops, .. } => Some(ops),
+        EventKind::Compressed { ops, .. } => Some(ops),
         _ => None,
     });
     let ops = ops.last().unwrap().into_iter().map(|op| (op.policy, op.hook, op.line));
@@ -97,11 +97,11 @@ fn a_small_window_holds_for_long() {
     let events = || prompts.iter().flat_map(|(_, prompt)| &prompt.events);
     let comes_to = |expected: u8| {
         events().any(|event| {
-            matches!(event.what, Happened::CheckpointAged { levels: [_, to], .. } if to == expected)
+            matches!(event.what, EventKind::CheckpointAged { levels: [_, to], .. } if to == expected)
         })
     };
     assert!(comes_to(2) && comes_to(1));
-    assert!(events().any(|event| matches!(event.what, Happened::CheckpointMerged { .. })));
+    assert!(events().any(|event| matches!(event.what, EventKind::CheckpointMerged { .. })));
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn what_a_compression_is_besides_is_told() {
 /// What a prompt told the host in words.
 fn warnings(prompt: &Prompt) -> Vec<&str> {
     let told = prompt.events.iter().filter_map(|event| match &event.what {
-        Happened::PolicyWarning { text, .. } => Some(text.as_str()),
+        EventKind::PolicyWarning { text, .. } => Some(text.as_str()),
         _ => None,
     });
     told.collect()
@@ -160,7 +160,7 @@ fn warnings(prompt: &Prompt) -> Vec<&str> {
 #[test]
 fn what_the_user_said_last_outlasts_what_the_model_said() {
     let sent = |limit: u64, asked: usize| {
-        let mut client = Client::new("", "ollm", Window::Limit(limit), 20);
+        let mut client = Client::new("", "ollm", WindowSetting::Limit(limit), 20);
         for _ in 0..14 {
             client.say("user", asked);
             client.say("assistant", 245);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use epitome::{Compressor, Memory, Profile, Target, Window};
+use epitome::{CompressionTarget, Compressor, MemoryStore, Profile, WindowSetting};
 use epitome_testkit::{FixedCounter, now};
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn compressed(policy: &str, ratio: f64) -> (usize, Vec<String>) {
     let compressor = Compressor::builder()
         .profile(Profile::shipped(policy).unwrap())
         .counter(FixedCounter::Words)
-        .target(Target::Ratio(ratio))
+        .target(CompressionTarget::Ratio(ratio))
         .keep_recent(24)
         .build();
     let request = json!({"model": "llama3:70b", "messages": messages}).to_string();
@@ -78,14 +78,14 @@ fn a_live_conversation_leaves_them_alone() {
         let mut session = Compressor::builder()
             .profile(Profile::shipped(policy).unwrap())
             .counter(FixedCounter::Words)
-            .window(Window::Limit(4200))
+            .window(WindowSetting::Limit(4200))
             .keep_recent(12)
             .clock(|| "2026-01-02T03:04:05Z".to_owned())
-            .session(Arc::new(Memory::new()), None);
+            .session(Arc::new(MemoryStore::new()), None);
         let (all, mut compressions) = (history(40), 0);
         for end in (4..all.len()).step_by(4) {
             let request = json!({"model": "llama3:70b", "messages": all[..=end]}).to_string();
-            let prompt = now(session.send(request.as_bytes())).unwrap();
+            let prompt = now(session.prompt_for(request.as_bytes())).unwrap();
             assert!(prompt.fits, "{policy}, {end}");
             if is_compressed(&prompt) {
                 compressions += 1;

@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
-use epitome::types::Happened;
-use epitome::{Compressor, Memory, ModelAsk, Profile, Prompt, Session, Window, validate};
+use epitome::types::EventKind;
+use epitome::{
+    Compressor, MemoryStore, ModelQuestion, Profile, Prompt, Session, WindowSetting, validate,
+};
 use epitome_testkit::{FixedCounter, ScriptedModel, now};
 use serde_json::json;
 
@@ -22,10 +24,10 @@ fn session(size: u64, mode: &str, model: &ScriptedModel) -> Session {
     Compressor::builder()
         .profile(Profile::shipped("staged").unwrap())
         .counter(FixedCounter::Words)
-        .window(Window::Size(size))
+        .window(WindowSetting::Size(size))
         .mode(mode)
-        .llm(model.clone())
-        .session(Arc::new(Memory::new()), Some("talk"))
+        .model(model.clone())
+        .session(Arc::new(MemoryStore::new()), Some("talk"))
 }
 
 fn say(session: &mut Session, role: &str, text: &str) {
@@ -41,13 +43,13 @@ fn compressed(session: &mut Session, words: usize) -> Prompt {
         let role = ["user", "assistant"][turn % 2];
         say(session, role, &format!("And so on, for the turn {turn}."));
     }
-    session.ask_to_compress();
+    session.request_compression();
     now(session.prompt()).unwrap()
 }
 
 fn errors(prompt: &Prompt) -> Vec<String> {
-    let error = |what: &Happened| match what {
-        Happened::CompressionError { cause, .. } | Happened::PolicyError { cause } => {
+    let error = |what: &EventKind| match what {
+        EventKind::CompressionError { cause, .. } | EventKind::PolicyError { cause } => {
             Some(cause.clone())
         }
         _ => None,
@@ -56,14 +58,14 @@ fn errors(prompt: &Prompt) -> Vec<String> {
 }
 
 /// What the model is asked where so many words are summed up in this mode.
-fn asked(words: usize, mode: &str) -> ModelAsk {
+fn asked(words: usize, mode: &str) -> ModelQuestion {
     let model = ScriptedModel::saying(&["It was the parser."]);
     let prompt = compressed(&mut session(16_384, mode, &model), words);
     assert_eq!(errors(&prompt), [""; 0]);
     assert!(validate(epitome::Format::OpenAi, &prompt.bytes).is_ok());
     let sent = String::from_utf8(prompt.bytes.to_vec()).unwrap();
     assert!(sent.contains("It was the parser.") && sent.contains("src/parser.rs"), "{sent}");
-    let [ask] = <[ModelAsk; 1]>::try_from(model.asked()).unwrap();
+    let [ask] = <[ModelQuestion; 1]>::try_from(model.asked()).unwrap();
     ask
 }
 

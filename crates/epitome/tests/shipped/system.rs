@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use epitome::types::Happened;
-use epitome::{Compressor, Memory, Profile, Prompt, Session, Window, validate};
+use epitome::types::EventKind;
+use epitome::{Compressor, MemoryStore, Profile, Prompt, Session, WindowSetting, validate};
 use epitome_testkit::{FixedCounter, now};
 use serde_json::{Value, json};
 
@@ -14,11 +14,11 @@ const AT: &str = "2026-01-02T03:04:05Z";
 const MESSAGE: u64 = 4;
 
 /// A conversation of a host that says this in a system prompt of its own.
-fn session(journal: &Arc<Memory>, size: u64, mode: &str, own: &str) -> Session {
+fn session(journal: &Arc<MemoryStore>, size: u64, mode: &str, own: &str) -> Session {
     let mut session = Compressor::builder()
         .profile(Profile::shipped("staged").unwrap())
         .counter(FixedCounter::Words)
-        .window(Window::Size(size))
+        .window(WindowSetting::Size(size))
         .mode(mode)
         .clock(|| AT.to_owned())
         .session(journal.clone(), Some("talk"));
@@ -51,8 +51,8 @@ fn places(text: &str, words: &[&str]) -> Vec<usize> {
 }
 
 fn warnings(prompt: &Prompt) -> Vec<String> {
-    let warning = |what: &Happened| match what {
-        Happened::PolicyWarning { text, .. } => Some(text.clone()),
+    let warning = |what: &EventKind| match what {
+        EventKind::PolicyWarning { text, .. } => Some(text.clone()),
         _ => None,
     };
     prompt.events.iter().filter_map(|event| warning(&event.what)).collect()
@@ -60,7 +60,7 @@ fn warnings(prompt: &Prompt) -> Vec<String> {
 
 #[test]
 fn a_chat_has_a_system_prompt_of_parts() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let open = || session(&journal, 8192, "debugger", "Answer in English.");
     let mut chat = open();
     say(&mut chat, "user", "The parser fails on empty input. Mend it.");
@@ -83,7 +83,7 @@ fn a_chat_has_a_system_prompt_of_parts() {
     }
     let (prompt, same, _) = sent(&mut chat);
     assert_eq!((same, prompt.epoch), (system.clone(), None));
-    chat.ask_to_compress();
+    chat.request_compression();
     let (prompt, anew, said) = sent(&mut chat);
     assert!(prompt.epoch.is_some(), "{:?}", prompt.events);
     let parts = ["look for a fault", "Mend the parser", "Keep the lexer", "[GOAL] what"];
@@ -100,7 +100,7 @@ fn a_chat_has_a_system_prompt_of_parts() {
 fn a_part_beyond_the_budget_of_the_class_is_named() {
     for (size, words, is_named) in [(4096, 30, false), (4096, 190, true), (8192, 190, false)] {
         let own = "so ".repeat(words);
-        let journal = Arc::new(Memory::new());
+        let journal = Arc::new(MemoryStore::new());
         let mut chat = session(&journal, size, "assistant", own.trim());
         say(&mut chat, "user", "Hello.");
         let (prompt, _, _) = sent(&mut chat);

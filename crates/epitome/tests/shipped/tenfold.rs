@@ -5,10 +5,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use epitome::types::{By, DecisionKind, Event, GoalChange, Happened, Priority};
+use epitome::types::{Actor, DecisionKind, Event, EventKind, GoalChange, Priority};
 use epitome::{
-    Compressions, Compressor, Format, LOCAL, Levers, Profile, Session, Sqlite, Window, scope,
-    validate,
+    CompactionUndo, Compressor, Format, LOCAL, Profile, Session, SessionControls, SqliteStore,
+    WindowSetting, scope, validate,
 };
 use epitome_testkit::now;
 use serde_json::{Value, json};
@@ -39,13 +39,13 @@ struct Talk<'a> {
 }
 
 impl Talk<'_> {
-    fn journal(&self) -> Arc<Sqlite> {
-        Arc::new(Sqlite::open(self.store).unwrap())
+    fn journal(&self) -> Arc<SqliteStore> {
+        Arc::new(SqliteStore::open(self.store).unwrap())
     }
 
-    fn open(&self, journal: &Arc<Sqlite>) -> Session {
+    fn open(&self, journal: &Arc<SqliteStore>) -> Session {
         let builder = Compressor::builder().profile(Profile::shipped(self.profile).unwrap());
-        let builder = builder.window(Window::Limit(9000)).clock(|| AT.to_owned());
+        let builder = builder.window(WindowSetting::Limit(9000)).clock(|| AT.to_owned());
         let builder = match self.mode {
             Some(mode) => builder.mode(mode),
             None => builder,
@@ -58,13 +58,13 @@ impl Talk<'_> {
     }
 
     /// What the user does from elsewhere.
-    fn levers(&self) -> Levers {
+    fn levers(&self) -> SessionControls {
         let profile = Profile::shipped(self.profile).unwrap();
-        Levers::new(self.journal(), profile, LOCAL, By::User)
+        SessionControls::new(self.journal(), profile, LOCAL, Actor::User)
     }
 
     fn goal(&self, change: GoalChange) {
-        self.levers().goal(Some("work"), vec![change.into()]).unwrap();
+        self.levers().change_goals(Some("work"), vec![change.into()]).unwrap();
     }
 
     fn say(&mut self, role: &str, text: &str) {
@@ -100,10 +100,10 @@ impl Talk<'_> {
     /// Sends it, in a new process. Gives the prompt and how often it was compressed.
     fn send(&self, session: &mut Session) -> (Vec<u8>, usize) {
         let body = json!({ "model": self.model, "messages": self.messages }).to_string();
-        let prompt = now(session.send(body.as_bytes())).unwrap();
+        let prompt = now(session.prompt_for(body.as_bytes())).unwrap();
         assert_eq!(validate(Format::OpenAi, &prompt.bytes), Ok(()));
         assert!(prompt.tokens[1] <= prompt.limit);
-        let made = |event: &&Event| matches!(event.what, Happened::Compressed { .. });
+        let made = |event: &&Event| matches!(event.what, EventKind::Compressed { .. });
         let made = prompt.events.iter().filter(made).count();
         (prompt.bytes.to_vec(), made)
     }
@@ -143,7 +143,7 @@ fn check(profile: &str) {
     for round in 0..20 {
         talk.work(round);
         // Whoever marks with a tool of Epitome's own also says so.
-        talk.levers().mark(Some("work"), "compress_to_checkpoint").unwrap();
+        talk.levers().request_compression(Some("work"), "compress_to_checkpoint").unwrap();
         match round {
             2 => {
                 drop((live, journal));
@@ -156,7 +156,7 @@ fn check(profile: &str) {
                 live = talk.open(&journal);
             }
             8 => {
-                let records = Compressions::of(journal.clone(), &talk.scope(), "work").unwrap();
+                let records = CompactionUndo::of(journal.clone(), &talk.scope(), "work").unwrap();
                 records.undo(AT).unwrap();
             }
             _ => {}

@@ -1,20 +1,20 @@
 //! The profile `tiered`: what a person types in a conversation (RULES 50).
 
-use epitome::Window;
-use epitome::types::Happened;
+use epitome::WindowSetting;
+use epitome::types::EventKind;
 
 use crate::client::{Client, is_compressed};
 
 /// What the host is told in words when a person types this, after a compression.
 fn told(typed: &str) -> Vec<String> {
-    let mut client = Client::new("", "tiered", Window::Limit(4000), 100);
+    let mut client = Client::new("", "tiered", WindowSetting::Limit(4000), 100);
     client.until(1, 300);
     client.say("assistant", 20);
     client.type_in(typed);
     let prompt = client.send();
     assert!(!is_compressed(&prompt), "{:?}", prompt.events);
     let told = prompt.events.into_iter().filter_map(|event| match event.what {
-        Happened::PolicyWarning { policy, text, .. } => {
+        EventKind::PolicyWarning { policy, text, .. } => {
             assert_eq!(policy, "tiered");
             Some(text)
         }

@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use epitome::types::{Act, Acted, By, Event, Happened};
+use epitome::types::{Actor, Event, EventKind, RecordedAction, SessionAction};
 use epitome::{
-    Archive, Compressions, Compressor, Config, Format, Memory, Prompt, Session, Sources, Window,
-    scope,
+    CompactionUndo, Compressor, Config, ConfigSources, Format, MemoryStore, Prompt, Session,
+    SessionArchive, WindowSetting, scope,
 };
 use epitome_testkit::{FixedCounter, now};
 use serde_json::{Value as Json, json};
@@ -18,21 +18,21 @@ const SESSION: &str = "work";
 
 /// A client of Anthropic's API over a journal.
 struct Client {
-    journal: Arc<Memory>,
+    journal: Arc<MemoryStore>,
     session: Session,
     messages: Vec<Json>,
     calls: usize,
 }
 
 /// A session of the profile with these options over a journal.
-fn session(journal: &Arc<Memory>, options: &str, limit: u64, name: &str) -> Session {
+fn session(journal: &Arc<MemoryStore>, options: &str, limit: u64, name: &str) -> Session {
     let toml = format!("[profile.watermark.options.watermark]\n{options}");
-    let sources = Sources::default().text(Path::new("epitome.toml"), &toml);
+    let sources = ConfigSources::default().text(Path::new("epitome.toml"), &toml);
     Compressor::builder()
         .profile(Config::load(sources).unwrap().profile("watermark").unwrap())
         .counter(FixedCounter::Words)
-        .window(Window::Limit(limit))
-        .format(Format::Anthropic)
+        .window(WindowSetting::Limit(limit))
+        .input_format(Format::Anthropic)
         .clock(|| AT.to_owned())
         .session(journal.clone(), Some(name))
 }
@@ -44,7 +44,7 @@ fn words(name: &str, count: usize) -> String {
 
 impl Client {
     fn new(options: &str, limit: u64) -> Self {
-        let journal = Arc::new(Memory::new());
+        let journal = Arc::new(MemoryStore::new());
         let session = session(&journal, options, limit, SESSION);
         Self { journal, session, messages: Vec::new(), calls: 0 }
     }
@@ -86,7 +86,7 @@ impl Client {
 
 fn send(session: &mut Session, messages: &[Json]) -> Prompt {
     let request = json!({ "model": "claude-sonnet-4-5", "max_tokens": 100, "messages": messages });
-    now(session.send(request.to_string().as_bytes())).unwrap()
+    now(session.prompt_for(request.to_string().as_bytes())).unwrap()
 }
 
 fn sent(prompt: &Prompt) -> Vec<Json> {
@@ -117,7 +117,7 @@ fn talk(messages: &[Json]) -> Vec<String> {
 /// Where the watermark moved: the message, the tool, how much left.
 fn moved(events: &[Event]) -> Vec<(String, String, u32)> {
     let moved = events.iter().filter_map(|event| match &event.what {
-        Happened::WatermarkMoved { entry, tool, blocks, .. } => {
+        EventKind::WatermarkMoved { entry, tool, blocks, .. } => {
             Some((entry.clone(), tool.clone(), *blocks))
         }
         _ => None,
@@ -127,14 +127,14 @@ fn moved(events: &[Event]) -> Vec<(String, String, u32)> {
 
 fn warned(events: &[Event]) -> Vec<&str> {
     let warned = events.iter().filter_map(|event| match &event.what {
-        Happened::PolicyWarning { text, .. } => Some(text.as_str()),
+        EventKind::PolicyWarning { text, .. } => Some(text.as_str()),
         _ => None,
     });
     warned.collect()
 }
 
 fn compressed(prompt: &Prompt) -> bool {
-    prompt.events.iter().any(|event| matches!(event.what, Happened::Compressed { .. }))
+    prompt.events.iter().any(|event| matches!(event.what, EventKind::Compressed { .. }))
 }
 
 /// RULES 41: 100 messages of 500 tokens, half of them tool traffic, the mark behind message 80.
@@ -294,10 +294,10 @@ fn what_is_taken_back_comes_back_and_stays() {
     client.work(MARK, 5);
     client.say("user", "Next.");
     assert_eq!(calls(&client.send()), ["t2"]);
-    let journal: Arc<dyn Archive> = client.journal.clone();
-    let profile = Config::load(Sources::default()).unwrap().profile("watermark").unwrap();
+    let journal: Arc<dyn SessionArchive> = client.journal.clone();
+    let profile = Config::load(ConfigSources::default()).unwrap().profile("watermark").unwrap();
     let scope = scope(profile.name());
-    Compressions::of(journal, &scope, SESSION).unwrap().undo(AT).unwrap();
+    CompactionUndo::of(journal, &scope, SESSION).unwrap().undo(AT).unwrap();
     assert_eq!(sent(&client.send()), client.messages);
     // The agent's next mark leaves that alone; what the user asks for does not.
     client.call(None, &["read"], 50);
@@ -305,7 +305,7 @@ fn what_is_taken_back_comes_back_and_stays() {
     assert_eq!(calls(&client.send()), ["t1", "t4"]);
     client.say("assistant", "Done.");
     client.say("user", "Go on.");
-    client.session.ask_to_compress();
+    client.session.request_compression();
     let prompt = client.send();
     assert_eq!((calls(&prompt), talk(&sent(&prompt))), (vec![], talk(&client.messages)));
 }
@@ -315,9 +315,9 @@ fn what_is_taken_back_comes_back_and_stays() {
 fn what_was_asked_for_is_looked_at_once() {
     let mut client = Client::new("", 200_000);
     let ask = |client: &Client, tool: &str| {
-        let act = Act::Ask { tool: tool.to_owned() };
-        let acted = Acted { act, by: By::User, at: AT.to_owned() };
-        let archive: &dyn Archive = &*client.journal;
+        let act = SessionAction::Ask { tool: tool.to_owned() };
+        let acted = RecordedAction { act, by: Actor::User, at: AT.to_owned() };
+        let archive: &dyn SessionArchive = &*client.journal;
         archive.act(&scope("watermark"), SESSION, &[acted]).unwrap();
     };
     client.work("read", 50);
@@ -377,7 +377,7 @@ fn above_the_bound_a_checkpoint_stands_for_the_oldest() {
     }
     assert!(compressions > 8, "{compressions}");
     let errors = |event: &Event| {
-        matches!(event.what, Happened::CompressionError { .. } | Happened::PolicyError { .. })
+        matches!(event.what, EventKind::CompressionError { .. } | EventKind::PolicyError { .. })
     };
     assert!(!client.send().events.iter().any(errors));
 }

@@ -3,7 +3,7 @@
 //! Invariant: a drawing says nothing that does not stand beside it in figures; colours are the style
 //! sheet's. Called by the page.
 
-use epitome_lab::Estimate;
+use epitome_lab::MeanInterval;
 
 use super::text::{escaped, spoken};
 use crate::figure::short;
@@ -26,9 +26,9 @@ pub(super) struct Dot<'a> {
     pub(super) class: &'a str,
     pub(super) name: &'a str,
     pub(super) x: f64,
-    pub(super) score: Estimate,
+    pub(super) score: MeanInterval,
     /// With what a search finds.
-    pub(super) searched: Option<Estimate>,
+    pub(super) searched: Option<MeanInterval>,
 }
 
 /// What the figure of an axis is.
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_dot_lies_where_its_figures_say() {
-        let score = Estimate { mean: 0.5, interval: Some([0.4, 0.6]) };
+        let score = MeanInterval { mean: 0.5, interval: Some([0.4, 0.6]) };
         let dot = Dot { class: "c0", name: "a<b", x: 0.5, score, searched: None };
         let drawn = scatter(&[dot], Axis::Share, "cost");
         // At the right end of the axis, half way up.
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn names_lie_on_nothing_else() {
-        let score = |mean| Estimate { mean, interval: None };
+        let score = |mean| MeanInterval { mean, interval: None };
         let dot = |name, x, mean| Dot { class: "c0", name, x, score: score(mean), searched: None };
         let dots = [dot("default", 0.5, 0.5), dot("ollm", 0.5, 0.5), dot("staged", 0.52, 0.5)];
         let drawn = labels(&dots, &Plot { most: [1.0, 1.0] });

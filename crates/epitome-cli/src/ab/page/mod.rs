@@ -6,7 +6,9 @@
 mod chart;
 mod text;
 
-use epitome_lab::{AbSummary as Summary, Compared, Estimate, Group, Means, Row, Strategy};
+use epitome_lab::{
+    ComparisonResult, EvalRow, MeanInterval, Strategy, StrategyMeans, StrategySummary, WorkKind,
+};
 
 use self::chart::{Axis, Dot, curve, scatter};
 use self::text::{escaped, spoken};
@@ -21,8 +23,8 @@ const PLAIN: &str = "plain";
 const DRAWN: usize = 12;
 
 /// A comparison as a page; `about` says what was compared, and how.
-pub(super) fn page(compared: &Compared, about: &str) -> String {
-    let page = Page { compared, classes: classes(&compared.summaries) };
+pub(super) fn page(compared: &ComparisonResult, about: &str) -> String {
+    let page = ChartPage { compared, classes: classes(&compared.summaries) };
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -45,9 +47,9 @@ const FOOTER: &str = "<footer class=\"quiet\"><b>score</b>: what is asked later 
     provider's cache, against no compression. No model judges.</footer>\n</main>\n</body>\n</html>\n";
 
 /// The colour of each profile, in their order.
-fn classes(summaries: &[Summary]) -> Vec<&'static str> {
+fn classes(summaries: &[StrategySummary]) -> Vec<&'static str> {
     let mut colors = COLORS.into_iter().cycle();
-    let class = |summary: &Summary| match is_baseline(&summary.profile) {
+    let class = |summary: &StrategySummary| match is_baseline(&summary.profile) {
         true => PLAIN,
         false => colors.next().unwrap_or(PLAIN),
     };
@@ -58,13 +60,13 @@ fn is_baseline(name: &str) -> bool {
     Strategy::baseline(name).is_some()
 }
 
-struct Page<'a> {
-    compared: &'a Compared,
+struct ChartPage<'a> {
+    compared: &'a ComparisonResult,
     classes: Vec<&'static str>,
 }
 
-impl Page<'_> {
-    fn summaries(&self) -> impl Iterator<Item = (&'static str, &Summary)> {
+impl ChartPage<'_> {
+    fn summaries(&self) -> impl Iterator<Item = (&'static str, &StrategySummary)> {
         self.classes.iter().copied().zip(&self.compared.summaries)
     }
 
@@ -78,7 +80,7 @@ impl Page<'_> {
         let costs = self.compared.summaries.iter().all(|one| one.all.cache_cost.is_some());
         let dots: Vec<_> = self
             .summaries()
-            .filter_map(|(class, Summary { profile, all, .. })| {
+            .filter_map(|(class, StrategySummary { profile, all, .. })| {
                 let tokens = all.tokens_after as f64 / all.cases.max(1) as f64;
                 let x = if costs { all.cache_cost? } else { tokens };
                 let (name, searched) = (profile.as_str(), all.score_search);
@@ -116,10 +118,12 @@ impl Page<'_> {
                 format!("{name}: {cases}, {}", counted(means.n as u64, "question"))
             });
             out.push_str(&format!("<tbody class=\"group\"><tr><td class=\"about\" colspan=\"{columns}\">{about}</td></tr>\n"));
-            let best = [|it: &Means| it.score, |it: &Means| it.score_search].map(|figure| {
-                let all = self.compared.summaries.iter().filter_map(of).filter_map(figure);
-                all.map(|it| it.mean).fold(f64::MIN_POSITIVE, f64::max)
-            });
+            let best = [|it: &StrategyMeans| it.score, |it: &StrategyMeans| it.score_search].map(
+                |figure| {
+                    let all = self.compared.summaries.iter().filter_map(of).filter_map(figure);
+                    all.map(|it| it.mean).fold(f64::MIN_POSITIVE, f64::max)
+                },
+            );
             for (class, summary) in self.summaries() {
                 let Some(means) = of(summary) else { continue };
                 out.push_str(&format!("<tr>{}", strategy(class, &summary.profile)));
@@ -142,10 +146,10 @@ impl Page<'_> {
 
     /// The kinds of work, and all of them where there are several.
     fn parts(&self) -> Vec<(&'static str, MeansOf)> {
-        let has = |group: &Group| {
+        let has = |group: &WorkKind| {
             self.compared.summaries.iter().any(|summary| summary.groups.contains_key(group))
         };
-        let groups: Vec<_> = Group::ALL.into_iter().filter(has).collect();
+        let groups: Vec<_> = WorkKind::ALL.into_iter().filter(has).collect();
         let mut parts: Vec<(_, MeansOf)> =
             groups.iter().map(|group| (group.name(), of(*group))).collect();
         if groups.len() > 1 {
@@ -156,7 +160,7 @@ impl Page<'_> {
 
     /// The prompts of the longest conversations, turn by turn.
     fn turns(&self, out: &mut String) {
-        let turns = |rows: &[&Row]| {
+        let turns = |rows: &[&EvalRow]| {
             rows.iter().filter_map(|row| row.played.as_ref()).map(|it| it.prompts.len()).max()
         };
         let mut played: Vec<_> = self.by_conversation().into_iter().collect();
@@ -183,7 +187,7 @@ impl Page<'_> {
     }
 
     /// A small drawing for each strategy that compresses.
-    fn panels(&self, out: &mut String, rows: &[&Row]) {
+    fn panels(&self, out: &mut String, rows: &[&EvalRow]) {
         let played =
             || rows.iter().filter_map(|row| Some((row.profile.as_str(), row.played.as_ref()?)));
         let never = Strategy::None;
@@ -233,8 +237,8 @@ impl Page<'_> {
     }
 
     /// The rows of each conversation, in the order in which they were compared.
-    fn by_conversation(&self) -> Vec<(&str, Vec<&Row>)> {
-        let mut out: Vec<(&str, Vec<&Row>)> = Vec::new();
+    fn by_conversation(&self) -> Vec<(&str, Vec<&EvalRow>)> {
+        let mut out: Vec<(&str, Vec<&EvalRow>)> = Vec::new();
         for row in &self.compared.rows {
             match out.iter_mut().find(|(id, _)| *id == row.id) {
                 Some((_, rows)) => rows.push(row),
@@ -246,13 +250,13 @@ impl Page<'_> {
 }
 
 /// Picks the means of a part out of a summary.
-type MeansOf = fn(&Summary) -> Option<&Means>;
+type MeansOf = fn(&StrategySummary) -> Option<&StrategyMeans>;
 
-fn of(group: Group) -> MeansOf {
+fn of(group: WorkKind) -> MeansOf {
     match group {
-        Group::Chat => |summary| summary.groups.get(&Group::Chat),
-        Group::Coding => |summary| summary.groups.get(&Group::Coding),
-        Group::Service => |summary| summary.groups.get(&Group::Service),
+        WorkKind::Chat => |summary| summary.groups.get(&WorkKind::Chat),
+        WorkKind::Coding => |summary| summary.groups.get(&WorkKind::Coding),
+        WorkKind::Service => |summary| summary.groups.get(&WorkKind::Service),
     }
 }
 
@@ -260,7 +264,7 @@ fn strategy(class: &str, name: &str) -> String {
     format!("<td class=\"strategy {class}\"><i></i><b>{}</b></td>", escaped(name))
 }
 
-fn scored(out: &mut String, class: &str, figure: Option<Estimate>, best: f64) {
+fn scored(out: &mut String, class: &str, figure: Option<MeanInterval>, best: f64) {
     let Some(estimate) = figure else { return shared(out, class, None) };
     let best = if estimate.mean >= best { " best" } else { "" };
     let spoken = spoken(estimate);
@@ -292,37 +296,41 @@ fn or_dash(figure: Option<impl ToString>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use epitome_lab::{Played, Row, Score};
+    use epitome_lab::{EvalRow, EvalScore, ReplayFigures};
 
     use super::*;
 
-    fn row(profile: &str, prompts: &[u64], recall: f64) -> Row {
-        Row {
+    fn row(profile: &str, prompts: &[u64], recall: f64) -> EvalRow {
+        EvalRow {
             profile: profile.to_owned(),
             id: "talk<1>".to_owned(),
             source: "own".to_owned(),
-            group: Group::Coding,
+            group: WorkKind::Coding,
             tokens_before: 9000,
             tokens_after: prompts.last().copied().unwrap_or_default(),
             tokens_pinned: 100,
             faults: if recall > 0.0 { Vec::new() } else { vec!["over \"budget\"".to_owned()] },
-            score: Score { n: 4, recall: Some(recall), ..Score::default() },
+            score: EvalScore { n: 4, recall: Some(recall), ..EvalScore::default() },
             must_keep: Default::default(),
             lost: 0,
-            played: Some(Played { prompts: prompts.to_vec(), limit: 1000, ..Played::default() }),
+            played: Some(ReplayFigures {
+                prompts: prompts.to_vec(),
+                limit: 1000,
+                ..ReplayFigures::default()
+            }),
             elapsed_ms: 1.0,
         }
     }
 
-    fn drawn(rows: Vec<Row>) -> String {
+    fn drawn(rows: Vec<EvalRow>) -> String {
         let mut names: Vec<_> = rows.iter().map(|row| row.profile.clone()).collect();
         names.dedup();
         let of = |name: &String| {
             let rows: Vec<_> = rows.iter().filter(|row| row.profile == *name).collect();
-            Summary::of(name, "b3:0", &rows)
+            StrategySummary::of(name, "b3:0", &rows)
         };
         let summaries = names.iter().map(of).collect();
-        page(&Compared { rows, summaries, ..Compared::default() }, "so & so")
+        page(&ComparisonResult { rows, summaries, ..ComparisonResult::default() }, "so & so")
     }
 
     #[test]
@@ -352,7 +360,7 @@ mod tests {
 
     #[test]
     fn what_was_compressed_once_has_no_turns() {
-        let rows = vec![Row { played: None, ..row("default", &[400], 0.75) }];
+        let rows = vec![EvalRow { played: None, ..row("default", &[400], 0.75) }];
         let page = drawn(rows);
         assert!(!page.contains("Turn by turn") && !page.contains("compressions</th>"), "{page}");
         assert!(page.contains("tokens of a prompt, on average"), "{page}");

@@ -3,7 +3,7 @@
 //! Invariant: every name that comes from outside passes through [`escaped`] on its way into the
 //! page.
 
-use epitome_lab::Estimate;
+use epitome_lab::MeanInterval;
 
 /// A text with what HTML would read as its own escaped.
 pub(super) fn escaped(text: &str) -> String {
@@ -22,7 +22,7 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// A mean with its interval, as one reads it aloud.
-pub(super) fn spoken(estimate: Estimate) -> String {
+pub(super) fn spoken(estimate: MeanInterval) -> String {
     let mean = estimate.mean;
     match estimate.interval {
         Some([low, high]) => format!("{mean:.3}, 95 % between {low:.2} and {high:.2}"),
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn an_interval_is_said_where_there_is_one() {
-        let estimate = |interval| Estimate { mean: 0.5, interval };
+        let estimate = |interval| MeanInterval { mean: 0.5, interval };
         assert_eq!(spoken(estimate(Some([0.25, 0.75]))), "0.500, 95 % between 0.25 and 0.75");
         assert_eq!(spoken(estimate(None)), "0.500");
     }

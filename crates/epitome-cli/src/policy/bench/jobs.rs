@@ -4,11 +4,11 @@
 
 use epitome::types::hook::{
     AgeJob, ArriveJob, Arriving, Budgets, BudgetsJob, Cache, Columns, Common, Covered, EventJob,
-    Fact, GoalsJob, ModelFacts, ObserveJob, Occasion, Place, PlanJob, PromptJob, Purpose,
-    RenderJob, Standing, StatusJob, Texts, Tokens, TriggerJob, VerifyJob, Wording,
+    Fact, GoalsJob, MessageNumber, MessageTexts, ModelFacts, ObserveJob, Occasion, PlanJob,
+    PromptJob, Purpose, RenderJob, Standing, StatusJob, Tokens, TriggerJob, VerifyJob, Wording,
 };
-use epitome::types::{Cause, Event, Goals, Happened};
-use epitome::{Chain, Job};
+use epitome::types::{CompactionCause, Event, EventKind, Goals};
+use epitome::{Job, PolicyChain};
 
 /// Messages, in exchanges of four.
 const ENTRIES: u32 = 400;
@@ -29,15 +29,15 @@ pub(super) struct Jobs {
 
 struct Same;
 
-impl Texts for Same {
-    fn text(&self, place: Place) -> Option<String> {
+impl MessageTexts for Same {
+    fn text(&self, place: MessageNumber) -> Option<String> {
         (1..=ENTRIES).contains(&place.0).then(|| TEXT.to_owned())
     }
 }
 
 impl Jobs {
     /// Jobs for policies that set these bounds.
-    pub(super) fn new(chain: &Chain) -> Self {
+    pub(super) fn new(chain: &PolicyChain) -> Self {
         let conversation = u64::from(ENTRIES) * TOKENS;
         let (system, checkpoints) = (500, 2_000);
         let total = conversation + system + checkpoints;
@@ -131,7 +131,7 @@ impl Jobs {
             most: LIMIT,
             floor: 1_500,
             budgets: self.budgets.clone(),
-            cause: Cause::Soft,
+            cause: CompactionCause::Soft,
             mark: None,
             mark_lost: false,
             texts: &Same,
@@ -193,7 +193,7 @@ impl Jobs {
 
     fn event(&self) -> EventJob {
         let common = self.common.clone();
-        let what = Happened::ContextWarning { percent: 80 };
+        let what = EventKind::ContextWarning { percent: 80 };
         let (session, at) = (common.session.clone(), common.now.clone());
         EventJob { common, event: Event { session, at, tokens: [LIMIT, LIMIT], what } }
     }
@@ -202,7 +202,7 @@ impl Jobs {
 /// A result of a tool as it comes in.
 fn arriving() -> Arriving {
     Arriving {
-        id: Place(ENTRIES),
+        id: MessageNumber(ENTRIES),
         role: "tool".to_owned(),
         speaker: "tool".to_owned(),
         tool: Some("read_file".to_owned()),

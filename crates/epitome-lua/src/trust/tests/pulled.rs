@@ -44,9 +44,9 @@ impl Shared {
         git(&shared.here(), "init -q");
         shared.place.trust().own(&shared.place.folder()).unwrap();
         shared.place.write("return { doc = \"Mine.\" }");
-        shared.place.check(Standing::Own);
+        shared.place.check(TrustStatus::Own);
         commit(&shared.here());
-        shared.place.check(Standing::Own);
+        shared.place.check(TrustStatus::Own);
         git(shared.there.path(), &format!("clone -q {} clone", shared.here().display()));
         // Whoever means harm commits bytes that no attribute has changed.
         let raw = "* -text -ident !eol !working-tree-encoding\n";
@@ -82,25 +82,25 @@ fn ones_own_folder_is_trusted_for_what_one_wrote() {
     // Somebody else goes on with it.
     shared.commit_there("policies/team/policy.lua", "return { doc = \"Theirs.\" }");
     shared.pull();
-    place.check(Standing::Pulled);
+    place.check(TrustStatus::Pulled);
     // An edit on top of it is of one's own; what else came is not.
     place.write("return { doc = \"Read, and mended.\" }");
-    place.check(Standing::Own);
+    place.check(TrustStatus::Own);
     shared.commit_there("policies/team/more.lua", "return {}");
     commit(&here);
-    place.check(Standing::Own);
+    place.check(TrustStatus::Own);
     let clone = shared.clone();
     git(&here, &format!("pull -q --no-rebase --no-edit -X ours {} main", clone.display()));
-    place.check(Standing::Pulled);
+    place.check(TrustStatus::Pulled);
     place.trust().own(&place.folder()).unwrap();
-    place.check(Standing::Own);
+    place.check(TrustStatus::Own);
     // Neither build products nor what one only staged hide anything.
     fs::create_dir_all(place.folder().join("build")).unwrap();
     fs::write(place.folder().join("build/out"), "1").unwrap();
-    place.check(Standing::Own);
+    place.check(TrustStatus::Own);
     place.write("return { doc = \"Staged, and never run.\" }");
     git(&here, "add -A");
-    place.check(Standing::Pulled);
+    place.check(TrustStatus::Pulled);
 }
 
 /// A pull that brings a policy and then attributes by which git writes files otherwise than it
@@ -111,7 +111,7 @@ fn brings(policy: &str, attributes: &str) -> Option<Shared> {
     shared.commit_there("policies/team/policy.lua", policy);
     shared.commit_there(".gitattributes", attributes);
     shared.pull();
-    shared.place.check(Standing::Pulled);
+    shared.place.check(TrustStatus::Pulled);
     Some(shared)
 }
 
@@ -125,7 +125,7 @@ fn what_git_converts_is_not_an_edit() {
     // A copy of the folder, which git never wrote.
     let Some(shared) = brings("return {}\n", "*.lua text eol=crlf\n") else { return };
     shared.place.write("return {}\r\n");
-    shared.place.check(Standing::Pulled);
+    shared.place.check(TrustStatus::Pulled);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn what_git_converted_once_is_not_an_edit() {
     let Some(shared) = brings("return {}\n", "*.lua text eol=crlf\n") else { return };
     shared.commit_there(".gitattributes", "");
     shared.pull();
-    shared.place.check(Standing::Pulled);
+    shared.place.check(TrustStatus::Pulled);
 }
 
 #[test]
@@ -142,9 +142,9 @@ fn line_ends_by_the_settings_are_not_an_edit() {
     git(&shared.here(), "config core.autocrlf true");
     shared.commit_there("policies/team/policy.lua", "return { 1 }\n");
     shared.pull();
-    shared.place.check(Standing::Pulled);
+    shared.place.check(TrustStatus::Pulled);
     shared.place.write("return { 1 }\r\n");
-    shared.place.check(Standing::Pulled);
+    shared.place.check(TrustStatus::Pulled);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn nothing_that_a_repository_names_is_run() {
     fs::write(config, settings + &command).unwrap();
     fs::write(here.join(".gitattributes"), "* filter=x\n").unwrap();
     shared.place.write("return { doc = \"Edited.\" }");
-    shared.place.check(Standing::Pulled);
+    shared.place.check(TrustStatus::Pulled);
     assert!(!ran.exists());
 }
 
@@ -169,9 +169,9 @@ fn a_repository_within_is_somebody_elses() {
         place.trust().own(&place.folder()).unwrap();
         let within = place.folder().join("team/vendor");
         fs::create_dir_all(within.join(kind)).unwrap();
-        place.check(Standing::Own);
+        place.check(TrustStatus::Own);
         fs::write(within.join("dates.lua"), "return {}").unwrap();
-        place.check(Standing::Pulled);
+        place.check(TrustStatus::Pulled);
     }
 }
 
@@ -182,6 +182,6 @@ fn what_another_repository_checks_out_is_not_an_edit() {
         let Some(shared) = Shared::new() else { return };
         fs::create_dir(shared.here().join(kind)).unwrap();
         shared.place.write("return { doc = \"Theirs.\" }");
-        shared.place.check(Standing::Pulled);
+        shared.place.check(TrustStatus::Pulled);
     }
 }

@@ -1,7 +1,7 @@
 //! Items as Codex CLI writes them: wrapped and bare, compactions, turns taken back.
 
 use super::check;
-use crate::{Document, Format, transcribe};
+use crate::{Format, RequestDocument, transcribe};
 
 const CODEX: [&str; 14] = [
     r#"{"timestamp":"t0","type":"session_meta","payload":{"id":"s","base_instructions":{"text":"Be brief."}}}"#,
@@ -38,7 +38,7 @@ fn codex_items_become_replies_with_calls() {
     let transcript = transcribe(text.as_bytes(), Format::Codex, Format::OpenAi).unwrap();
     let at: Vec<_> = transcript.at.iter().flatten().map(String::as_str).collect();
     assert_eq!(at, ["t1", "t1", "t2", "t3", "t5", "t6", "t7"]);
-    let document = Document::parse(&transcript.request, Format::OpenAi).unwrap();
+    let document = RequestDocument::parse(&transcript.request, Format::OpenAi).unwrap();
     assert_eq!(document.model(), Some("gpt-x"));
     let human: Vec<_> = document
         .entries()

@@ -1,7 +1,7 @@
 //! Small recordings and the requests they become.
 
 use super::*;
-use crate::{Document, validate};
+use crate::{RequestDocument, validate};
 
 mod claude_code;
 mod codex;
@@ -69,8 +69,9 @@ fn claude_code_replies_are_joined_and_paired() {
 fn times_and_model_come_along() {
     let transcript =
         transcribe(CLAUDE.join("\n").as_bytes(), Format::ClaudeCode, Format::Anthropic).unwrap();
-    let document =
-        Document::parse(&transcript.request, Format::Anthropic).unwrap().with_times(&transcript.at);
+    let document = RequestDocument::parse(&transcript.request, Format::Anthropic)
+        .unwrap()
+        .with_times(&transcript.at);
     assert_eq!(document.model(), Some("claude-x"));
     let at: Vec<_> = document.entries().iter().map(|entry| entry.at.as_deref()).collect();
     let (first, result) = (Some("2026-01-01T00:00:00Z"), Some("2026-01-01T00:00:02Z"));

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::{FILE, Manifest};
 use crate::config::{Standalone, read_file};
-use crate::problem::{ConfigError, Problem};
+use crate::problem::{ConfigError, ConfigProblem};
 
 impl Manifest {
     /// What stands in a plugin's folder.
@@ -22,7 +22,8 @@ impl Manifest {
         let text = read_file(&path)?;
         let (manifest, said) = Standalone::read::<Self>(&path, &text)?;
         let wrong = manifest.wrong();
-        let problem = |(key, what): (&[&str], String)| Problem::new(said.place(&path, key), what);
+        let problem =
+            |(key, what): (&[&str], String)| ConfigProblem::new(said.place(&path, key), what);
         let wrong: Vec<_> = wrong.into_iter().map(problem).collect();
         if wrong.is_empty() { Ok(manifest) } else { Err(ConfigError::Invalid(wrong)) }
     }

@@ -10,12 +10,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use epitome_kernel::{DigestJob, Digester, Gauge, Measure};
+use epitome_kernel::{DigestJob, SizeGauge, TextMeasure, ToolDigester};
 use epitome_testkit::FixedCounter;
-use epitome_types::{Happened, Unit};
+use epitome_types::{BudgetUnit, EventKind};
 use serde_json::Value;
 
-use crate::plugins::{Desk, Failures};
+use crate::plugins::{DigestRunner, ExtensionFailures};
 use crate::profile::Profile;
 
 /// A recorded result: the tool, its arguments, the text, whether it failed.
@@ -87,9 +87,9 @@ fn recorded(root: &Path) -> Vec<Recorded> {
 #[test]
 fn recorded_results_become_smaller() {
     let Some(root) = shared() else { return };
-    let measure = Gauge { counter: &FixedCounter::Words, unit: Unit::Chars };
-    let (plugins, failures) = (Profile::default().plugins, Failures::default());
-    let digests = Desk::new(&[], &plugins, &failures);
+    let measure = SizeGauge { counter: &FixedCounter::Words, unit: BudgetUnit::Chars };
+    let (plugins, failures) = (Profile::default().plugins, ExtensionFailures::default());
+    let digests = DigestRunner::new(&[], &plugins, &failures);
     // By kind and room: how many, characters before and after, how many lost nothing.
     let mut sums: BTreeMap<(String, u64), [u64; 4]> = BTreeMap::new();
     for (tool, arguments, text, error) in &recorded(&root) {
@@ -111,6 +111,6 @@ fn recorded_results_become_smaller() {
             "{kind} in {most}: {count} results, {before} -> {after} ({ratio:.1}), {whole} whole"
         );
     }
-    assert_eq!(failures.take(), Vec::<Happened>::new());
+    assert_eq!(failures.take(), Vec::<EventKind>::new());
     assert!(sums.values().map(|sum| sum[0]).sum::<u64>() > 100);
 }

@@ -9,26 +9,29 @@ mod prepared;
 use std::ops::ControlFlow;
 
 use epitome_kernel::{ChainRound, EpochGround, epoch_of};
-use epitome_plan::{CompressOptions, Compressed, stalled};
-use epitome_types::hook::{Order, Orders};
-use epitome_types::{Budget, By, Cause, Classed, Epoch, Happened, Op, Plan, Skip, Stage, Unit};
+use epitome_plan::{CompressOptions, PlannedCompression, frees_too_little};
+use epitome_types::hook::{OpRequest, Orders};
+use epitome_types::{
+    Actor, Budget, BudgetUnit, Compaction, CompactionCause, EventKind, Op, Plan, SkipReason, Stage,
+    TierCompression,
+};
 
 use self::prepared::{Ordered, Prepared};
 use super::Session;
-use super::ahead::in_other_words;
-use super::compress::{Brief, Proposal};
-use super::due::{Due, Work};
-use super::events::Events;
-use super::export::Aside;
-use super::ground::{Ground, Whole};
+use super::compress::{PolicyContext, Proposal};
+use super::events::TurnEvents;
+use super::export::PlanSideEffect;
 use super::inputs;
-use super::mark::Moved;
-use super::state::State;
-use super::work;
+use super::prepared::in_other_words;
+use super::state::ConversationState;
+use super::trigger::{DueCompression, DueWork};
+use super::turn_context::{FullHistory, TurnContext};
+use super::watermark::WatermarkMove;
+use super::work_state;
 use crate::Error;
-use crate::background::Worded;
+use crate::background::WordedPlan;
 use crate::facts::ThreadTexts;
-use crate::planning::{Planned, Told};
+use crate::planning::{PlanNotes, PlanResult};
 
 /// What is done of a compression that is proposed. One that comes to nothing is no progress; of
 /// that it is told why.
@@ -39,22 +42,22 @@ const PROPOSED: [Stage; 4] =
 #[derive(Clone, Copy)]
 pub(crate) struct Proposing<'a, 's> {
     pub(crate) session: &'a Session,
-    pub(crate) ground: &'a Ground<'a, 's>,
-    pub(crate) whole: &'a Whole<'a, 'a>,
-    pub(crate) brief: &'a Brief,
-    pub(crate) due: Due,
+    pub(crate) ground: &'a TurnContext<'a, 's>,
+    pub(crate) whole: &'a FullHistory<'a, 'a>,
+    pub(crate) brief: &'a PolicyContext,
+    pub(crate) due: DueCompression,
 }
 
 /// What is left of plans that came to nothing, for the one that is made in their place. What they
 /// order beside changing the prompt is done.
 #[derive(Default)]
-struct Passed {
+struct AbandonedPlan {
     /// What the policies gave so far.
     round: ChainRound,
     /// The last policy whose plan it was.
     policy: Option<String>,
     /// Where the watermark moves, and who moves it.
-    moved: Option<(Moved, By)>,
+    moved: Option<(WatermarkMove, Actor)>,
     /// Whether a restore point is made, where one of them said so.
     snapshot: Option<bool>,
 }
@@ -68,11 +71,11 @@ impl Proposing<'_, '_> {
     /// [`Error::CannotFit`] where what cannot shrink exceeds a limit that is enforced.
     pub(crate) async fn proposal(
         self,
-        state: &mut State,
-        events: &mut Events,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
     ) -> Result<Option<Proposal>, Error> {
-        state.aside = Aside::default();
-        let mut passed = Passed::default();
+        state.aside = PlanSideEffect::default();
+        let mut passed = AbandonedPlan::default();
         loop {
             let attempt = self.attempt(&mut passed, state, events);
             if let ControlFlow::Break(proposal) = attempt.await? {
@@ -84,9 +87,9 @@ impl Proposing<'_, '_> {
     /// The same by the first policy behind those that were passed over.
     async fn attempt(
         &self,
-        passed: &mut Passed,
-        state: &mut State,
-        events: &mut Events,
+        passed: &mut AbandonedPlan,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
     ) -> Result<ControlFlow<Option<Proposal>>, Error> {
         let thread = self.thread(state);
         let texts = ThreadTexts(&thread);
@@ -108,11 +111,11 @@ impl Proposing<'_, '_> {
         happened.for_each(|one| events.add([size; 2], one.clone()));
         state.to_pin.extend(told.pins.iter().cloned());
         let skip = match planned {
-            Planned::Passed => {
+            PlanResult::Passed => {
                 passed.moved = prepared.ordered.moved;
                 return Ok(ControlFlow::Continue(()));
             }
-            Planned::Made(compressed) => match self.refusal(&compressed) {
+            PlanResult::Made(compressed) => match self.refusal(&compressed) {
                 None => {
                     let proposal = self.accepted(prepared, *compressed, made, passed.snapshot);
                     if proposal.as_ref().is_some_and(|it| !it.rewords) {
@@ -121,28 +124,28 @@ impl Proposing<'_, '_> {
                     return Ok(ControlFlow::Break(proposal));
                 }
                 // The window forces it; that it brings little is no news.
-                Some(Skip::Stalled) if self.due.cause == Cause::Hard => {
+                Some(SkipReason::Stalled) if self.due.cause == CompactionCause::Hard => {
                     return Ok(ControlFlow::Break(None));
                 }
                 Some(skip) => skip,
             },
-            Planned::Skipped(skip) => skip,
-            Planned::CannotFit { budget, floor }
+            PlanResult::Skipped(skip) => skip,
+            PlanResult::CannotFit { budget, floor }
                 if self.due.forced && self.ground.live.enforced =>
             {
                 return Err(Error::CannotFit { budget, floor });
             }
-            Planned::CannotFit { .. } => Skip::NothingToCompress,
-            Planned::Refused(error) => {
+            PlanResult::CannotFit { .. } => SkipReason::NothingToCompress,
+            PlanResult::Refused(error) => {
                 let cause = error.to_string();
                 let remedy = "the conversation goes on as it was; please report this".to_owned();
                 let stage = Stage::Validation;
-                events.add([size, size], Happened::CompressionError { stage, cause, remedy });
+                events.add([size, size], EventKind::CompressionError { stage, cause, remedy });
                 return Ok(ControlFlow::Break(None));
             }
         };
         state.meter.stalled(size);
-        events.add([size, size], Happened::CompressionSkipped { reason: skip });
+        events.add([size, size], EventKind::CompressionSkipped { reason: skip });
         if let Some((moved, by)) = prepared.ordered.moved {
             events.add([size, size], moved.event());
             state.doing.push((moved.act(), by));
@@ -162,24 +165,24 @@ impl Proposing<'_, '_> {
         prepared: &Prepared<'p>,
         variants: &'p [CompressOptions],
         attempts: &[Budget],
-    ) -> Option<(Planned<'p>, Told)> {
+    ) -> Option<(PlanResult<'p>, PlanNotes)> {
         let Prepared { planning, ordered, .. } = prepared;
-        let mut last = (Planned::Skipped(Skip::NotNeeded), Told::default());
+        let mut last = (PlanResult::Skipped(SkipReason::NotNeeded), PlanNotes::default());
         for options in variants {
-            let mut told = Told::default();
+            let mut told = PlanNotes::default();
             let planned = match self.due.work {
-                Work::Reword => {
+                DueWork::Reword => {
                     let mut made = planning.resumed(options).await?;
                     planning.credit(&mut made, &options.policy, &[]);
-                    Planned::Made(made)
+                    PlanResult::Made(made)
                 }
                 _ => planning.make(&ordered.orders, options, attempts, &mut told).await,
             };
             let is_short = match &planned {
-                Planned::Made(made) => {
+                PlanResult::Made(made) => {
                     self.refusal(made).is_some() || lacks_summary(&made.plan, &ordered.orders)
                 }
-                Planned::CannotFit { .. } | Planned::Passed => true,
+                PlanResult::CannotFit { .. } | PlanResult::Passed => true,
                 _ => false,
             };
             last = (planned, told);
@@ -191,15 +194,17 @@ impl Proposing<'_, '_> {
     }
 
     /// Why a compression is not applied.
-    fn refusal(&self, compressed: &Compressed<'_>) -> Option<Skip> {
+    fn refusal(&self, compressed: &PlannedCompression<'_>) -> Option<SkipReason> {
         let options = &self.session.settings.profile.options.compress;
         let (before, after) = (self.size(), compressed.size[1]);
         match () {
-            () if self.due.work == Work::Reword => None,
-            () if after >= before => Some(Skip::NotSmaller),
-            () if after > self.due.worth => Some(Skip::NotWorth),
-            () if self.due.cause == Cause::Soft && stalled(before, after, options.minimum_gain) => {
-                Some(Skip::Stalled)
+            () if self.due.work == DueWork::Reword => None,
+            () if after >= before => Some(SkipReason::NotSmaller),
+            () if after > self.due.worth => Some(SkipReason::NotWorth),
+            () if self.due.cause == CompactionCause::Soft
+                && frees_too_little(before, after, options.minimum_gain) =>
+            {
+                Some(SkipReason::Stalled)
             }
             () => None,
         }
@@ -209,15 +214,15 @@ impl Proposing<'_, '_> {
     fn accepted(
         &self,
         prepared: Prepared<'_>,
-        compressed: Compressed<'_>,
-        made: Told,
+        compressed: PlannedCompression<'_>,
+        made: PlanNotes,
         snapshot: Option<bool>,
     ) -> Option<Proposal> {
         let Self { session, ground, whole, brief, due } = *self;
         let Prepared { planning, ordered: Ordered { orders, moved, .. }, options, words, older } =
             prepared;
         let mark = moved.as_ref().map(|(moved, _)| [moved.place(); 2]);
-        let told = work::told(&compressed.plan, &ground.tail.came, older);
+        let told = work_state::told(&compressed.plan, &ground.tail.came, older);
         let tells = [mark, told].into_iter().flatten();
         let tells = tells.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)]);
         let (in_force, number) = (whole.in_force.as_ref(), ground.standing.compressions + 1);
@@ -225,8 +230,8 @@ impl Proposing<'_, '_> {
         let cause = due.cause;
         let over = EpochGround { keys, tells, parent: in_force, number, cause };
         let epoch = epoch_of(&compressed.plan, &over)?;
-        let epoch = Epoch { tokens: [self.size(), compressed.size[1]], ..epoch };
-        let epoch = match in_force.filter(|_| due.work == Work::Reword) {
+        let epoch = Compaction { tokens: [self.size(), compressed.size[1]], ..epoch };
+        let epoch = match in_force.filter(|_| due.work == DueWork::Reword) {
             Some(in_force) => in_other_words(epoch, in_force.epoch),
             None => epoch,
         };
@@ -240,9 +245,9 @@ impl Proposing<'_, '_> {
         let confidence = confidence.into_iter().flatten().reduce(f64::min);
         let mut proposal = session.proposal(ground, compressed, epoch, snapshot, confidence);
         (proposal.moved, proposal.written, proposal.late) = (moved, made.written, late);
-        proposal.written.extend([&standing, &draft].into_iter().flat_map(Worded::texts));
+        proposal.written.extend([&standing, &draft].into_iter().flat_map(WordedPlan::texts));
         proposal.beside.extend(standing.events());
-        proposal.rewords = due.work == Work::Reword;
+        proposal.rewords = due.work == DueWork::Reword;
         if !proposal.rewords {
             proposal.beside.splice(0..0, kinds(&proposal.epoch, brief, &orders));
             proposal.beside.extend(truncated);
@@ -252,32 +257,32 @@ impl Proposing<'_, '_> {
 }
 
 fn in_tokens(most: u64) -> Budget {
-    Budget { unit: Unit::Tokens, most }
+    Budget { unit: BudgetUnit::Tokens, most }
 }
 
 /// What a compression is besides: by the class of its window, by whoever wanted it, by its reach
 /// (RULES 59).
-fn kinds(epoch: &Epoch, brief: &Brief, orders: &Orders) -> Vec<Happened> {
+fn kinds(epoch: &Compaction, brief: &PolicyContext, orders: &Orders) -> Vec<EventKind> {
     let id = || epoch.id.short();
-    let classed = || Classed { epoch: id(), strategy: brief.budgets.strategy.clone() };
-    let class = brief.common.class.and_then(|class| Happened::of_class(class, classed()));
-    let own = epoch.cause != Cause::Manual;
-    let own = own.then(|| Happened::AutoSummaryCreated { epoch: id(), cause: epoch.cause });
-    let over = orders.ops.iter().any(|order| matches!(order, Order::Rollover(_)));
-    let over = over.then(|| Happened::RolloverComplete { epoch: id() });
+    let classed = || TierCompression { epoch: id(), strategy: brief.budgets.strategy.clone() };
+    let class = brief.common.class.and_then(|class| EventKind::for_tier(class, classed()));
+    let own = epoch.cause != CompactionCause::Manual;
+    let own = own.then(|| EventKind::AutoSummaryCreated { epoch: id(), cause: epoch.cause });
+    let over = orders.ops.iter().any(|order| matches!(order, OpRequest::Rollover(_)));
+    let over = over.then(|| EventKind::RolloverComplete { epoch: id() });
     class.into_iter().chain(own).chain(over).collect()
 }
 
 /// Whether talk was to be summed up, and leaves with nothing that stands for it.
 fn lacks_summary(plan: &Plan, orders: &Orders) -> bool {
-    let sums_up = |order: &Order| {
+    let sums_up = |order: &OpRequest| {
         matches!(
             order,
-            Order::Fit(_)
-                | Order::Summarize(_)
-                | Order::Merge(_)
-                | Order::FoldUser(_)
-                | Order::Rollover(_)
+            OpRequest::Fit(_)
+                | OpRequest::Summarize(_)
+                | OpRequest::Merge(_)
+                | OpRequest::FoldUser(_)
+                | OpRequest::Rollover(_)
         )
     };
     let drops = plan.ops.iter().any(|op| matches!(op, Op::Drop { .. }));

@@ -6,45 +6,45 @@
 
 use std::mem;
 
-use epitome_kernel::{InForce, Summarizer, Thread};
-use epitome_plan::{CompressOptions, Demands, Envelope};
-use epitome_types::hook::{Orders, Texts};
-use epitome_types::{Budget, By};
+use epitome_kernel::{ActiveCompaction, Summarizer, Thread};
+use epitome_plan::{CompressOptions, ConstraintState, RequestEnvelope};
+use epitome_types::hook::{MessageTexts, Orders};
+use epitome_types::{Actor, Budget};
 
-use super::{Passed, Proposing, in_tokens};
+use super::{AbandonedPlan, Proposing, in_tokens};
 use crate::Error;
-use crate::background::Worded;
+use crate::background::WordedPlan;
 use crate::facts::columns;
-use crate::planning::{GivenOrders, Planning, Told, shaped};
-use crate::recent::leave_alone;
-use crate::session::due::Work;
+use crate::keep_recent::leave_alone;
+use crate::model_summarizer::ModelTimeBudget;
+use crate::planning::{GivenOrders, PlanNotes, PlanRequest, shaped};
 use crate::session::inputs;
-use crate::session::mark::Moved;
-use crate::session::state::State;
-use crate::session::work::{self, WantedWork};
-use crate::writer::Patience;
+use crate::session::state::ConversationState;
+use crate::session::trigger::DueWork;
+use crate::session::watermark::WatermarkMove;
+use crate::session::work_state::{self, WantedWork};
 
 /// What a policy ordered.
 pub(super) struct Ordered {
     pub(super) orders: Orders,
     pub(super) policy: Option<String>,
     /// What it said beside that.
-    pub(super) told: Told,
+    pub(super) told: PlanNotes,
     /// Where the watermark moves, and who moves it.
-    pub(super) moved: Option<(Moved, By)>,
+    pub(super) moved: Option<(WatermarkMove, Actor)>,
 }
 
 /// Words of models that wrote in the background.
 pub(super) struct Words {
     /// In what is in force.
-    pub(super) standing: Worded,
+    pub(super) standing: WordedPlan,
     /// In what was drafted for this compression.
-    pub(super) draft: Option<Worded>,
+    pub(super) draft: Option<WordedPlan>,
 }
 
 /// Everything that a plan is made from.
 pub(super) struct Prepared<'p> {
-    pub(super) planning: Planning<'p, 'p>,
+    pub(super) planning: PlanRequest<'p, 'p>,
     pub(super) ordered: Ordered,
     pub(super) options: CompressOptions,
     pub(super) words: Words,
@@ -54,7 +54,7 @@ pub(super) struct Prepared<'p> {
 
 impl Proposing<'_, '_> {
     /// The conversation as a plan sees it, with what it may not touch.
-    pub(super) fn thread(&self, state: &State) -> Thread {
+    pub(super) fn thread(&self, state: &ConversationState) -> Thread {
         let mut pins = state.pinned(0);
         if self.due.holds {
             let in_force = self.whole.in_force.as_ref();
@@ -67,10 +67,10 @@ impl Proposing<'_, '_> {
     pub(super) fn planning<'p>(
         &'p self,
         thread: &'p Thread,
-        texts: &'p dyn Texts,
+        texts: &'p dyn MessageTexts,
         summarizers: &'p [&'p dyn Summarizer],
-        state: &State,
-    ) -> Result<Planning<'p, 'p>, Error> {
+        state: &ConversationState,
+    ) -> Result<PlanRequest<'p, 'p>, Error> {
         let Self { session, ground, whole, brief, due } = *self;
         let (in_force, tokens) = (whole.in_force.as_ref(), &ground.tail.tokens);
         let checkpoints = whole.checkpoints(ground.tail);
@@ -81,7 +81,7 @@ impl Proposing<'_, '_> {
         if let Some(offload) = &session.offload {
             inputs::look_up(&mut columns, thread, offload.workspace());
         }
-        Ok(Planning {
+        Ok(PlanRequest {
             council: &brief.council,
             common: &brief.common,
             budgets: &brief.budgets,
@@ -90,7 +90,7 @@ impl Proposing<'_, '_> {
             counter: tokens.gauge().counter,
             summarizers,
             models: if session.defers() { &[][..] } else { &brief.council.models.all },
-            standing: in_force.map(InForce::plan).unwrap_or_default(),
+            standing: in_force.map(ActiveCompaction::plan).unwrap_or_default(),
             credits: in_force.map(|it| it.epoch.credits.clone()).unwrap_or_default(),
             prepared: None,
             columns,
@@ -102,10 +102,10 @@ impl Proposing<'_, '_> {
             goals: state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default(),
             mark: state.acts.as_ref().and_then(|acts| acts.mark(keys)),
             terms: &session.settings.profile.options.summaries,
-            patience: Patience::new(&session.clock, session.settings.patience()),
+            patience: ModelTimeBudget::new(&session.clock, session.settings.patience()),
             underway: match due.work {
-                Work::Reword => None,
-                Work::Compress | Work::Draft => session.underway(ground, whole, state)?,
+                DueWork::Reword => None,
+                DueWork::Compress | DueWork::Draft => session.underway(ground, whole, state)?,
             },
         })
     }
@@ -114,41 +114,41 @@ impl Proposing<'_, '_> {
     /// anew what stands, and wrote nothing.
     pub(super) async fn prepared<'p>(
         &self,
-        mut planning: Planning<'p, 'p>,
-        passed: &mut Passed,
-        state: &mut State,
+        mut planning: PlanRequest<'p, 'p>,
+        passed: &mut AbandonedPlan,
+        state: &mut ConversationState,
     ) -> Result<Option<Prepared<'p>>, Error> {
         let ordered = self.ordered(&planning, passed, state).await;
         // The prompt is made with the system prompt that moves into its place with it.
         state.drafted = self.session.drafted(self.ground, self.brief, state).await;
         let options = self.options(&planning, &ordered, state).await?;
         let words = self.words(&mut planning, &ordered.orders, &options, state);
-        if self.due.work == Work::Reword && words.standing.used.is_empty() {
+        if self.due.work == DueWork::Reword && words.standing.used.is_empty() {
             return Ok(None);
         }
-        let older = work::older(self.ground, &planning, options.keep_recent_share);
+        let older = work_state::older(self.ground, &planning, options.keep_recent_share);
         Ok(Some(Prepared { planning, ordered, options, words, older }))
     }
 
     /// What the policies order. What they order beside changing the prompt is taken up.
     async fn ordered(
         &self,
-        planning: &Planning<'_, '_>,
-        passed: &mut Passed,
-        state: &mut State,
+        planning: &PlanRequest<'_, '_>,
+        passed: &mut AbandonedPlan,
+        state: &mut ConversationState,
     ) -> Ordered {
-        let mut told = Told::default();
+        let mut told = PlanNotes::default();
         let (orders, policy) = match self.due.work {
-            Work::Reword => (Orders::default(), None),
-            Work::Compress | Work::Draft => {
+            DueWork::Reword => (Orders::default(), None),
+            DueWork::Compress | DueWork::Draft => {
                 planning.orders(&passed.round, passed.policy.as_deref(), &mut told).await
             }
         };
         state.aside.add(mem::take(&mut told.exports), told.handover.take());
         passed.policy.clone_from(&policy);
         passed.snapshot = passed.snapshot.or(orders.snapshot);
-        let to = Moved::to(&orders, state.acts.as_ref(), &self.ground.incoming.keys);
-        let by = || By::Policy(policy.clone().unwrap_or_default());
+        let to = WatermarkMove::to(&orders, state.acts.as_ref(), &self.ground.incoming.keys);
+        let by = || Actor::Policy(policy.clone().unwrap_or_default());
         let moved = passed.moved.take().or_else(|| to.map(|moved| (moved, by())));
         Ordered { orders, policy, told, moved }
     }
@@ -156,14 +156,14 @@ impl Proposing<'_, '_> {
     /// The options as the orders and the wording of the policies change them.
     async fn options(
         &self,
-        planning: &Planning<'_, '_>,
+        planning: &PlanRequest<'_, '_>,
         ordered: &Ordered,
-        state: &State,
+        state: &ConversationState,
     ) -> Result<CompressOptions, Error> {
         let Self { session, ground, brief, .. } = *self;
         let drafted = state.drafted.as_ref().map(|(drafted, _)| drafted);
         let grown = ground.growth(drafted).unwrap_or(ground.assembled);
-        let envelope = Envelope { tokens: ground.schemas + grown, bytes: 0 };
+        let envelope = RequestEnvelope { tokens: ground.schemas + grown, bytes: 0 };
         let back = session.way_back(ground);
         let options = session.settings.profile.compress(back, envelope);
         let given = GivenOrders { orders: &ordered.orders, policy: ordered.policy.clone() };
@@ -177,10 +177,10 @@ impl Proposing<'_, '_> {
     /// with that.
     fn words(
         &self,
-        planning: &mut Planning<'_, '_>,
+        planning: &mut PlanRequest<'_, '_>,
         orders: &Orders,
         options: &CompressOptions,
-        state: &State,
+        state: &ConversationState,
     ) -> Words {
         let Self { session, ground, brief, due, .. } = *self;
         let worded = |plan| session.with_words(plan, ground, options);
@@ -188,7 +188,7 @@ impl Proposing<'_, '_> {
         planning.standing.clone_from(&standing.plan);
         let draft = session.drafted_plan(ground, due, orders, state).map(worded);
         planning.prepared = match (due.work, &draft) {
-            (Work::Reword, _) => Some((standing.plan.clone(), brief.held.hard)),
+            (DueWork::Reword, _) => Some((standing.plan.clone(), brief.held.hard)),
             (_, Some(draft)) => Some((draft.plan.clone(), due.target.midpoint(brief.held.hard))),
             (_, None) => None,
         };
@@ -200,7 +200,7 @@ impl Proposing<'_, '_> {
         &self,
         prepared: &Prepared<'_>,
         attempts: &[Budget],
-        state: &State,
+        state: &ConversationState,
     ) -> Vec<CompressOptions> {
         let Prepared { planning, ordered, options, older, .. } = prepared;
         let acts = state.acts.as_ref();
@@ -215,7 +215,7 @@ impl Proposing<'_, '_> {
         let least = self.due.gives_up(attempts);
         let below = (0..stated.len()).rev().map(|more| if more > 0 { u64::MAX } else { least });
         let variants = stated.into_iter().zip(below).map(|(state, whole_below)| {
-            let demands = Demands { whole_below, ..demands.clone() };
+            let demands = ConstraintState { whole_below, ..demands.clone() };
             CompressOptions { state, demands, ..options.clone() }
         });
         variants.collect()

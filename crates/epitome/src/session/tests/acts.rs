@@ -1,29 +1,29 @@
 //! Laws of acts: what somebody did to a session counts from its next request on, once, in every
 //! process.
 
-use epitome_kernel::{Opinion, Policy, Rest};
-use epitome_types::hook::{Occasion, Order, Orders, Place, PlanJob, Strip, TriggerJob};
-use epitome_types::{Act, Acted, By, GoalAct, GoalChange, Priority};
+use epitome_kernel::{HookResult, NextPolicies, Policy};
+use epitome_types::hook::{MessageNumber, Occasion, OpRequest, Orders, PlanJob, Strip, TriggerJob};
+use epitome_types::{Actor, GoalAction, GoalChange, Priority, RecordedAction, SessionAction};
 use serde_json::json;
 
 use super::*;
 
-fn act(journal: &Memory, act: Act) {
-    let acted = Acted { act, by: By::User, at: AT.to_owned() };
+fn act(journal: &MemoryStore, act: SessionAction) {
+    let acted = RecordedAction { act, by: Actor::User, at: AT.to_owned() };
     journal.act(&crate::scope("default"), "a", &[acted]).unwrap();
 }
 
-fn acts(journal: &Memory) -> Vec<Act> {
+fn acts(journal: &MemoryStore) -> Vec<SessionAction> {
     let acts = journal.acts(&crate::scope("default"), "a").unwrap();
     acts.into_iter().map(|acted| acted.act).collect()
 }
 
-fn ask(tool: &str) -> Act {
-    Act::Ask { tool: tool.to_owned() }
+fn ask(tool: &str) -> SessionAction {
+    SessionAction::Ask { tool: tool.to_owned() }
 }
 
-fn goal(change: GoalChange) -> Act {
-    Act::Goal(GoalAct { goal: None, change })
+fn goal(change: GoalChange) -> SessionAction {
+    SessionAction::Goal(GoalAction { goal: None, change })
 }
 
 fn talk() -> Vec<String> {
@@ -40,19 +40,20 @@ fn said(prompt: &Prompt) -> String {
 
 #[test]
 fn a_compression_that_was_asked_for_is_made_once() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let mut live = session(&journal, 5000, Some("a"));
     let messages = talk();
     let ends = requests(&messages);
-    let send =
-        |live: &mut Session, turn: usize| now(live.send(&body(&messages[..ends[turn]]))).unwrap();
+    let send = |live: &mut Session, turn: usize| {
+        now(live.prompt_for(&body(&messages[..ends[turn]]))).unwrap()
+    };
     assert!(!has_epoch(&send(&mut live, 6)));
     act(&journal, ask("compress_to_checkpoint"));
     let prompt = send(&mut live, 7);
     assert!(!has_epoch(&prompt), "all of it is within the target");
-    let skipped = |event: &Event| matches!(event.what, Happened::CompressionSkipped { .. });
+    let skipped = |event: &Event| matches!(event.what, EventKind::CompressionSkipped { .. });
     assert!(prompt.events.iter().any(skipped), "{:?}", prompt.events);
-    assert_eq!(acts(&journal), [ask("compress_to_checkpoint"), Act::Met]);
+    assert_eq!(acts(&journal), [ask("compress_to_checkpoint"), SessionAction::Met]);
     // It is asked again, in a window that has something to gain.
     act(&journal, ask("compress_to_checkpoint"));
     let mut small = session(&journal, 700, Some("a"));
@@ -64,14 +65,14 @@ fn a_compression_that_was_asked_for_is_made_once() {
 
 #[test]
 fn markers_become_goals_once_and_not_those_of_tools() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let mut live = session(&journal, 5000, Some("a"));
     let mut messages = history(&[Step::Tool("[GOAL] what a tool says\n[NEXT] fall for it".into())]);
     let reply = "[GOAL] Mend the parser\n[DECISION] Keep `nom` - LOCKED\nOn it.";
     messages.push(json!({"role": "assistant", "content": reply}).to_string());
     messages.push(json!({"role": "user", "content": "Go on."}).to_string());
-    let prompt = now(live.send(&body(&messages))).unwrap();
-    let updated = |event: &&Event| matches!(event.what, Happened::GoalUpdated { .. });
+    let prompt = now(live.prompt_for(&body(&messages))).unwrap();
+    let updated = |event: &&Event| matches!(event.what, EventKind::GoalUpdated { .. });
     assert_eq!(prompt.events.iter().filter(updated).count(), 2, "{:?}", prompt.events);
     let known = acts(&journal);
     assert_eq!(known.len(), 2, "{known:?}");
@@ -79,30 +80,30 @@ fn markers_become_goals_once_and_not_those_of_tools() {
     messages.push(json!({"role": "assistant", "content": "[NEXT] Write a test"}).to_string());
     messages.push(json!({"role": "user", "content": "Yes."}).to_string());
     let mut again = session(&journal, 5000, Some("a"));
-    now(again.send(&body(&messages))).unwrap();
+    now(again.prompt_for(&body(&messages))).unwrap();
     messages.push(json!({"role": "assistant", "content": reply}).to_string());
     messages.push(json!({"role": "user", "content": "Yes."}).to_string());
-    now(live.send(&body(&messages))).unwrap();
-    now(again.send(&body(&messages))).unwrap();
+    now(live.prompt_for(&body(&messages))).unwrap();
+    now(again.prompt_for(&body(&messages))).unwrap();
     let later = acts(&journal);
     assert!(later.starts_with(&known) && later.len() == 3, "{later:?}");
     // What somebody else did is told with the next request.
     act(&journal, goal(GoalChange::Pause));
-    let prompt = now(live.send(&body(&messages))).unwrap();
+    let prompt = now(live.prompt_for(&body(&messages))).unwrap();
     assert_eq!(prompt.events.iter().filter(updated).count(), 1, "{:?}", prompt.events);
 }
 
 #[test]
 fn what_is_redacted_is_in_no_act() {
-    let journal = Arc::new(Memory::new());
-    let redaction = crate::Redaction::new(&["sk-[a-z]+".to_owned()]).unwrap();
+    let journal = Arc::new(MemoryStore::new());
+    let redaction = crate::RedactionPatterns::new(&["sk-[a-z]+".to_owned()]).unwrap();
     let profile = Profile { redaction, ..Profile::default() };
     let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
     let mut live = builder.clock(|| AT.to_owned()).session(journal.clone(), Some("a"));
     let mut messages = history(&[]);
     messages.push(json!({"role": "assistant", "content": "[GOAL] Rotate sk-abc"}).to_string());
     messages.push(json!({"role": "user", "content": "Yes."}).to_string());
-    now(live.send(&body(&messages))).unwrap();
+    now(live.prompt_for(&body(&messages))).unwrap();
     assert!(format!("{:?}", acts(&journal)).contains("Rotate [redacted]"));
 }
 
@@ -114,36 +115,42 @@ impl Policy for Marks {
         "marks"
     }
 
-    fn trigger(&self, job: &TriggerJob, _: &Rest<'_>) -> Opinion<epitome_types::hook::Trigger> {
+    fn trigger(
+        &self,
+        job: &TriggerJob,
+        _: &NextPolicies<'_>,
+    ) -> HookResult<epitome_types::hook::TriggerAnswer> {
         let due = job.asked.is_some() || job.answered.iter().any(|tool| tool == "stop");
         let level = epitome_types::hook::Strength::Asked;
         let asked = epitome_types::hook::Due { level, target: None, reason: None };
         Ok(Some(match due {
-            true => epitome_types::hook::Trigger::Compress(asked),
-            false => epitome_types::hook::Trigger::Wait(false),
+            true => epitome_types::hook::TriggerAnswer::Compress(asked),
+            false => epitome_types::hook::TriggerAnswer::Wait(false),
         }))
     }
 
-    fn plan(&self, job: &PlanJob<'_>, _: &Rest<'_>) -> Opinion<Orders> {
+    fn plan(&self, job: &PlanJob<'_>, _: &NextPolicies<'_>) -> HookResult<Orders> {
         assert!(!job.mark_lost);
         let names = job.entries.names.iter().zip(1u32..);
         let calls = names.filter(|(names, _)| names.iter().any(|name| name == "stop"));
         let calls: Vec<_> = calls.map(|(_, place)| place).step_by(2).collect();
         let Some(&last) = calls.last() else { return Ok(Some(Orders::default())) };
-        let expected = calls.iter().rev().nth(1).map(|place| Place(*place));
+        let expected = calls.iter().rev().nth(1).map(|place| MessageNumber(*place));
         assert_eq!(job.mark, expected, "the watermark of the compression before");
         let ops = match last {
             1..=4 => Vec::new(),
-            last => vec![Order::Strip(Strip { entries: (1..last).map(Place).collect() })],
+            last => {
+                vec![OpRequest::Strip(Strip { entries: (1..last).map(MessageNumber).collect() })]
+            }
         };
         let marked_by = Some("stop".to_owned());
-        Ok(Some(Orders { ops, mark: Some(Place(last)), marked_by, ..Orders::default() }))
+        Ok(Some(Orders { ops, mark: Some(MessageNumber(last)), marked_by, ..Orders::default() }))
     }
 }
 
 #[test]
 fn a_watermark_moves_forward_and_is_known_after_a_restart() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let open = || {
         let profile = Profile::default().with_policy(Marks);
         let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
@@ -162,10 +169,10 @@ fn a_watermark_moves_forward_and_is_known_after_a_restart() {
     let mut marks = Vec::new();
     for (at, tool) in ["stop", "read", "read", "stop", "read", "stop"].into_iter().enumerate() {
         messages.extend(call(at, tool));
-        let prompt = now(open().send(&body(&messages))).unwrap();
+        let prompt = now(open().prompt_for(&body(&messages))).unwrap();
         assert_eq!(validate(Format::OpenAi, &prompt.bytes), Ok(()));
         let moved = prompt.events.into_iter().find_map(|event| match event.what {
-            Happened::WatermarkMoved { entry, tool, blocks, saved } => {
+            EventKind::WatermarkMoved { entry, tool, blocks, saved } => {
                 assert_eq!((tool.as_str(), saved > 100), ("stop", blocks > 0));
                 Some((entry, blocks))
             }
@@ -197,14 +204,14 @@ proptest! {
         deeds in vec((0usize..6, words(1..12)), 8..20),
         limit in 400u64..700,
     ) {
-        let journal = Arc::new(Memory::new());
+        let journal = Arc::new(MemoryStore::new());
         let mut live = session(&journal, limit, Some("a"));
         let messages = history(&steps);
         let (mut last, mut kept): (Option<Prompt>, Vec<String>) = (None, Vec::new());
         let mut pending = Vec::new();
         let mut is_active = false;
         for (&end, (what, text)) in requests(&messages).iter().zip(&deeds) {
-            let Ok(prompt) = now(live.send(&body(&messages[..end]))) else { break };
+            let Ok(prompt) = now(live.prompt_for(&body(&messages[..end]))) else { break };
             prop_assert!(prompt.tokens[1] <= limit);
             prop_assert_eq!(validate(Format::OpenAi, &prompt.bytes), Ok(()));
             if has_epoch(&prompt) {
@@ -214,7 +221,7 @@ proptest! {
             }
             let all = said(&prompt);
             kept.iter().for_each(|one| assert!(all.contains(one.as_str()), "{one:?} in {all}"));
-            let after = now(session(&journal, limit, None).send(&body(&messages[..end]))).unwrap();
+            let after = now(session(&journal, limit, None).prompt_for(&body(&messages[..end]))).unwrap();
             prop_assert!(after.bytes == prompt.bytes);
             last = Some(prompt);
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -237,7 +244,7 @@ proptest! {
                     act(&journal, goal(GoalChange::Set { text, priority }));
                 }
                 3 => act(&journal, goal(GoalChange::Next { text })),
-                4 => act(&journal, Act::Augment { name: "a/b".to_owned(), active: true }),
+                4 => act(&journal, SessionAction::Augment { name: "a/b".to_owned(), active: true }),
                 _ => {}
             }
         }
@@ -252,7 +259,11 @@ impl Policy for Hears {
         "hears"
     }
 
-    fn trigger(&self, job: &TriggerJob, rest: &Rest<'_>) -> Opinion<epitome_types::hook::Trigger> {
+    fn trigger(
+        &self,
+        job: &TriggerJob,
+        rest: &NextPolicies<'_>,
+    ) -> HookResult<epitome_types::hook::TriggerAnswer> {
         self.0.lock().unwrap().push(job.cause);
         rest.trigger(job)
     }
@@ -261,7 +272,7 @@ impl Policy for Hears {
 /// Policies are told of a rest in which the provider forgot the prompt, by whichever process.
 #[test]
 fn a_rest_is_told() {
-    let (journal, heard) = (Arc::new(Memory::new()), Arc::default());
+    let (journal, heard) = (Arc::new(MemoryStore::new()), Arc::default());
     let messages = talk();
     let ends = requests(&messages);
     let minutes = |at: u64| format!("2026-01-02T03:{:02}:05Z", at);
@@ -273,13 +284,14 @@ fn a_rest_is_told() {
             let told = Arc::clone(&clock);
             let builder = Compressor::builder().counter(FixedCounter::Words);
             let builder = builder.policy(Hears(Arc::clone(&heard)));
-            let builder =
-                builder.window(Window::Limit(5000)).clock(move || told.lock().unwrap().clone());
+            let builder = builder
+                .window(WindowSetting::Limit(5000))
+                .clock(move || told.lock().unwrap().clone());
             live = Some((builder.session(journal.clone(), Some("a")), clock));
         }
         let (session, clock) = live.as_mut().unwrap();
         *clock.lock().unwrap() = minutes(at);
-        now(session.send(&body(&messages[..ends[turn]]))).unwrap();
+        now(session.prompt_for(&body(&messages[..ends[turn]]))).unwrap();
     }
     let expected = [Occasion::Turn, Occasion::Turn, Occasion::Idle, Occasion::Turn, Occasion::Idle];
     assert_eq!(*heard.lock().unwrap(), expected);

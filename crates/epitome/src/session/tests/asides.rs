@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use epitome_kernel::{Answer, Job, Opinion, Policy, Rest, Workspace};
+use epitome_kernel::{Answer, HookResult, Job, NextPolicies, Policy, Workspace};
 use epitome_types::Stage;
 use epitome_types::hook::{
-    Arrive, Due, Export, Fit, Handover, How as Shortened, Noted, Order, Orders, Place, Replace,
-    Status, Strength, Trigger, Way,
+    Arrive, Due, Export, Fit, Handover, How as Shortened, MessageNumber, Noted, OpRequest, Orders,
+    Replace, Status, Strength, TriggerAnswer, Way,
 };
-use epitome_workspace::Folder;
+use epitome_workspace::WorkspaceFolder;
 use serde_json::json;
 
 use super::*;
 use crate::session::remove_offloaded;
-use crate::{Keeper, Redaction};
+use crate::{RedactionPatterns, SessionAdmin};
 
 /// Answers what a function says.
 struct Says<F>(F);
@@ -27,23 +27,23 @@ where
         "says"
     }
 
-    fn answer(&self, job: &Job<'_>, _: &Rest<'_>) -> Opinion<Answer> {
+    fn answer(&self, job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
         Ok((self.0)(job))
     }
 }
 
 /// A session in a folder, or in none, whose policy answers what a function says.
 pub(super) fn with(
-    journal: &Arc<Memory>,
+    journal: &Arc<MemoryStore>,
     folder: Option<&Path>,
     says: impl Fn(&Job<'_>) -> Option<Answer> + Send + Sync + 'static,
 ) -> Session {
-    let redaction = Redaction::new(&["sk-[a-z]+".to_owned()]).unwrap();
+    let redaction = RedactionPatterns::new(&["sk-[a-z]+".to_owned()]).unwrap();
     let profile = Profile { redaction, ..Profile::default() };
     let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
-    let mut builder = builder.window(Window::Limit(4000)).clock(|| AT.to_owned());
+    let mut builder = builder.window(WindowSetting::Limit(4000)).clock(|| AT.to_owned());
     if let Some(folder) = folder {
-        builder = builder.workspace(Folder::new(folder));
+        builder = builder.workspace(WorkspaceFolder::new(folder));
     }
     builder.policy(Says(says)).session(journal.clone(), Some("a"))
 }
@@ -78,14 +78,14 @@ pub(super) fn talk(turns: usize) -> Vec<String> {
 
 pub(super) fn compress() -> Option<Answer> {
     let due = Due { level: Strength::Hard, target: Some(120), reason: None };
-    Some(Answer::Trigger(Trigger::Compress(due)))
+    Some(Answer::Trigger(TriggerAnswer::Compress(due)))
 }
 
 fn export(name: &str, text: Option<&str>, append: bool) -> Export {
     Export { name: name.into(), text: text.map(str::to_owned), append: append.then_some(true) }
 }
 
-pub(super) fn happened(prompt: &Prompt) -> Vec<&Happened> {
+pub(super) fn happened(prompt: &Prompt) -> Vec<&EventKind> {
     prompt.events.iter().map(|event| &event.what).collect()
 }
 
@@ -119,15 +119,15 @@ fn archives(job: &Job<'_>) -> Option<Answer> {
         Job::Trigger(_) => compress(),
         Job::Plan(_) => {
             let ops = vec![
-                Order::Export(export("archive/a b_full.md", None, false)),
-                Order::Export(export("LOG.md", Some("planned with sk-abc"), true)),
-                Order::Handover(Handover::default()),
-                Order::Fit(Fit::default()),
+                OpRequest::Export(export("archive/a b_full.md", None, false)),
+                OpRequest::Export(export("LOG.md", Some("planned with sk-abc"), true)),
+                OpRequest::Handover(Handover::default()),
+                OpRequest::Fit(Fit::default()),
             ];
             Some(Answer::Plan(Orders { ops, ..Orders::default() }))
         }
         Job::Event(job) => {
-            let Happened::Compressed { number, .. } = &job.event.what else { return None };
+            let EventKind::Compressed { number, .. } = &job.event.what else { return None };
             let export = export("LOG.md", Some(&format!("compressed {number}")), true);
             Some(Answer::Event(Noted { export: Some(export) }))
         }
@@ -139,10 +139,10 @@ fn archives(job: &Job<'_>) -> Option<Answer> {
 /// log for each action; RULES 49: what a fresh session starts from.
 #[test]
 fn a_plan_and_its_events_write_files() {
-    let (journal, folder) = (Arc::new(Memory::new()), tempfile::tempdir().unwrap());
+    let (journal, folder) = (Arc::new(MemoryStore::new()), tempfile::tempdir().unwrap());
     let mut live = with(&journal, Some(folder.path()), archives);
     let messages = talk(20);
-    let prompt = now(live.send(&body(&messages))).unwrap();
+    let prompt = now(live.prompt_for(&body(&messages))).unwrap();
     assert!(has_epoch(&prompt));
     let written = files(folder.path());
     let archive = &written["archive/a_b_full.md"];
@@ -151,14 +151,14 @@ fn a_plan_and_its_events_write_files() {
     let log = "<!-- session a -->\nplanned with [redacted]\n<!-- session a -->\ncompressed 1\n";
     assert_eq!(written["LOG.md"], log);
     let handed = happened(&prompt).into_iter().find_map(|what| match what {
-        Happened::Handover { file, text } => Some((file.clone(), text.clone())),
+        EventKind::Handover { file, text } => Some((file.clone(), text.clone())),
         _ => None,
     });
     let (file, start) = handed.unwrap();
     assert_eq!(file.as_deref(), Some(".epitome/handover/a.md"));
     assert!(written["handover/a.md"].contains(&start) && start.contains("Shortened"), "{start}");
     // A fresh session that repeats it adds to the log, and what one wrote can be taken out.
-    let other = Folder::new(folder.path());
+    let other = WorkspaceFolder::new(folder.path());
     other.append(".epitome/LOG.md", b"<!-- session b -->\nanother\n").unwrap();
     assert_eq!(remove_offloaded(&other, "a"), Ok(written.len() as u32));
     let left = files(folder.path());
@@ -168,15 +168,15 @@ fn a_plan_and_its_events_write_files() {
 /// RULES 46: what cannot be written is told, and the conversation goes on.
 #[test]
 fn without_a_folder_it_is_told_once() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let mut live = with(&journal, None, archives);
     let mut told = Vec::new();
     for turns in [20, 40] {
-        let prompt = now(live.send(&body(&talk(turns)))).unwrap();
+        let prompt = now(live.prompt_for(&body(&talk(turns)))).unwrap();
         assert!(has_epoch(&prompt));
         told.extend(happened(&prompt).into_iter().filter_map(|what| match what {
-            Happened::WorkspaceError { cause, .. } => Some(cause.clone()),
-            Happened::Handover { file, .. } => {
+            EventKind::WorkspaceError { cause, .. } => Some(cause.clone()),
+            EventKind::Handover { file, .. } => {
                 assert_eq!(*file, None);
                 None
             }
@@ -192,20 +192,20 @@ fn without_a_folder_it_is_told_once() {
 /// RULES 26: each stage is told of when it is done, in order, and nothing where none was.
 #[test]
 fn a_compression_comes_through_its_stages() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let mut live = with(&journal, None, |job| match job {
         Job::Trigger(job) if job.common.messages > 10 => compress(),
         _ => None,
     });
     let stages = |prompt: &Prompt| {
         let stages = happened(prompt).into_iter().filter_map(|what| match what {
-            Happened::CheckpointProgress { stage, fraction } => Some((*stage, *fraction)),
+            EventKind::CheckpointProgress { stage, fraction } => Some((*stage, *fraction)),
             _ => None,
         });
         stages.collect::<Vec<_>>()
     };
-    assert_eq!(stages(&now(live.send(&body(&talk(2)))).unwrap()), []);
-    let found = stages(&now(live.send(&body(&talk(20)))).unwrap());
+    assert_eq!(stages(&now(live.prompt_for(&body(&talk(2)))).unwrap()), []);
+    let found = stages(&now(live.prompt_for(&body(&talk(20)))).unwrap());
     let words: Vec<_> = found.iter().map(|(stage, _)| stage.word()).collect();
     let expected = "identification preparation summarisation checkpoint_creation context_update \
                     validation";
@@ -228,14 +228,15 @@ fn offloads(job: &Job<'_>) -> Option<Answer> {
 
 #[test]
 fn an_offloaded_result_stands_in_the_file_that_its_text_names() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let result = "a line of words\n".repeat(40);
     let messages: Vec<_> = [said("user", "Read it.")]
         .into_iter()
         .chain(called("c", "mcp/read file", json!({"path": "a"}), &result))
         .collect();
     let [one, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    let prompt = now(with(&journal, Some(one.path()), offloads).send(&body(&messages))).unwrap();
+    let prompt =
+        now(with(&journal, Some(one.path()), offloads).prompt_for(&body(&messages))).unwrap();
     let written = files(one.path());
     let [(name, file)] = &written.iter().collect::<Vec<_>>()[..] else { panic!("{written:?}") };
     assert!(name.starts_with("offloaded/20260102_030405_mcp_read_file_"), "{name}");
@@ -244,12 +245,13 @@ fn an_offloaded_result_stands_in_the_file_that_its_text_names() {
     let shown = format!(".epitome/{name} (saves 146 of 160 tokens, 40 lines)");
     assert!(sent.contains(&shown) && !sent.contains("[…"), "{sent}");
     // Another process in another folder finds the name again, and has the file there.
-    let again = now(with(&journal, Some(other.path()), |_| None).send(&body(&messages))).unwrap();
+    let again =
+        now(with(&journal, Some(other.path()), |_| None).prompt_for(&body(&messages))).unwrap();
     assert!(again.bytes == prompt.bytes);
     assert_eq!(files(other.path()), written);
     // Where there is no folder no text names a file.
-    let plain = Arc::new(Memory::new());
-    let prompt = now(with(&plain, None, offloads).send(&body(&messages))).unwrap();
+    let plain = Arc::new(MemoryStore::new());
+    let prompt = now(with(&plain, None, offloads).prompt_for(&body(&messages))).unwrap();
     let sent = text(&prompt);
     assert!(!sent.contains("{file}") && sent.contains("epitome recall"), "{sent}");
 }
@@ -258,7 +260,7 @@ fn an_offloaded_result_stands_in_the_file_that_its_text_names() {
 #[test]
 fn inputs_are_persisted_while_they_are_on_disk() {
     let folder = tempfile::tempdir().unwrap();
-    let inner = Folder::new(folder.path());
+    let inner = WorkspaceFolder::new(folder.path());
     let write = |name: &str, text: &str| {
         inner.export(&format!(".epitome/{name}.txt"), text.as_bytes()).unwrap();
     };
@@ -289,8 +291,8 @@ fn inputs_are_persisted_while_they_are_on_disk() {
         }
         _ => None,
     };
-    let journal = Arc::new(Memory::new());
-    now(with(&journal, Some(folder.path()), says).send(&body(&messages))).unwrap();
+    let journal = Arc::new(MemoryStore::new());
+    now(with(&journal, Some(folder.path()), says).prompt_for(&body(&messages))).unwrap();
     assert_eq!(*seen.lock().unwrap(), [true, false, false, true]);
 }
 
@@ -300,7 +302,7 @@ fn inputs_are_persisted_while_they_are_on_disk() {
 fn what_was_done_is_counted_for_a_report() {
     let folder = tempfile::tempdir().unwrap();
     let content = "one two three\n".repeat(60);
-    Folder::new(folder.path()).export(".epitome/a.txt", content.as_bytes()).unwrap();
+    WorkspaceFolder::new(folder.path()).export(".epitome/a.txt", content.as_bytes()).unwrap();
     let input = json!({"file_path": ".epitome/a.txt", "content": content});
     let result = "a line of words\n".repeat(40);
     let mut messages = vec![said("user", "Write it.")];
@@ -313,8 +315,8 @@ fn what_was_done_is_counted_for_a_report() {
             let places = (1..).zip(&job.entries.inputs);
             let wrote = places.filter(|(_, inputs)| inputs.iter().any(|input| input.persisted));
             let ops = wrote.map(|(place, _)| {
-                Order::Replace(Replace {
-                    entry: Place(place),
+                OpRequest::Replace(Replace {
+                    entry: MessageNumber(place),
                     how: Shortened::TruncateInput,
                     with: Some("on disk".to_owned()),
                     target: None,
@@ -325,11 +327,11 @@ fn what_was_done_is_counted_for_a_report() {
         }
         job => offloads(job),
     };
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let mut live = with(&journal, Some(folder.path()), truncates);
-    let prompt = now(live.send(&body(&messages))).unwrap();
+    let prompt = now(live.prompt_for(&body(&messages))).unwrap();
     let truncated = happened(&prompt).into_iter().find_map(|what| match what {
-        Happened::ToolInputTruncated { entry, tool, saved } => Some((&**entry, &**tool, *saved)),
+        EventKind::ToolInputTruncated { entry, tool, saved } => Some((&**entry, &**tool, *saved)),
         _ => None,
     });
     let (entry, tool, saved) = truncated.unwrap();
@@ -337,9 +339,9 @@ fn what_was_done_is_counted_for_a_report() {
     assert!(saved > 100, "{saved}");
     messages.push(said("assistant", "Well."));
     messages.push(said("user", "Go on."));
-    let again = now(live.send(&body(&messages))).unwrap();
+    let again = now(live.prompt_for(&body(&messages))).unwrap();
     let again = happened(&again);
-    assert!(again.iter().all(|what| !matches!(what, Happened::ToolInputTruncated { .. })));
+    assert!(again.iter().all(|what| !matches!(what, EventKind::ToolInputTruncated { .. })));
 
     let seen = Arc::new(Mutex::new(None));
     let noted = seen.clone();
@@ -349,7 +351,7 @@ fn what_was_done_is_counted_for_a_report() {
         let report = job.report.then(|| "# Report".to_owned());
         Some(Answer::Status(Status { report, ..Status::default() }))
     };
-    let keeper = Keeper::new(journal, Profile::default().with_policy(Says(reads)));
+    let keeper = SessionAdmin::new(journal, Profile::default().with_policy(Says(reads)));
     let said = keeper.report(Some("a"), "2026-02-02T00:00:00Z").unwrap();
     assert_eq!(said.and_then(|said| said.report).as_deref(), Some("# Report"));
     let job = seen.lock().unwrap().take().unwrap();
@@ -365,6 +367,6 @@ fn what_was_done_is_counted_for_a_report() {
 }
 
 /// Tokens of the newest prompt of the session, as the journal has them.
-fn prompt_tokens(keeper: &Keeper) -> u64 {
+fn prompt_tokens(keeper: &SessionAdmin) -> u64 {
     keeper.session(Some("a")).unwrap().tokens[1]
 }

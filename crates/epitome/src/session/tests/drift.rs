@@ -1,7 +1,7 @@
 //! Agents that forget what they are there for, and what is brought back to them (RULES 51 to 53).
 
 use epitome_kernel::{Answer, Job};
-use epitome_types::By;
+use epitome_types::Actor;
 use epitome_types::hook::{Drift, Observe, Stop};
 use serde_json::json;
 
@@ -46,7 +46,7 @@ fn drifts() -> (Vec<String>, Vec<String>) {
 
 fn recalled(prompt: &Prompt) -> Vec<(Vec<String>, u64)> {
     let found = happened(prompt).into_iter().filter_map(|what| match what {
-        Happened::Recalled { sources, tokens, .. } => Some((sources.clone(), *tokens)),
+        EventKind::Recalled { sources, tokens, .. } => Some((sources.clone(), *tokens)),
         _ => None,
     });
     found.collect()
@@ -56,15 +56,15 @@ fn recalled(prompt: &Prompt) -> Vec<(Vec<String>, u64)> {
 /// back: in the next state of the work, once, restart or not.
 #[test]
 fn an_agent_that_drifts_gets_the_context_back() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let (mut messages, after) = drifts();
     let first = messages.len() as u32;
     let mut live = with(&journal, None, watches(first));
-    assert!(has_epoch(&now(live.send(&body(&messages))).unwrap()));
+    assert!(has_epoch(&now(live.prompt_for(&body(&messages))).unwrap()));
     messages.extend(after);
-    let prompt = now(live.send(&body(&messages))).unwrap();
+    let prompt = now(live.prompt_for(&body(&messages))).unwrap();
     let drift = happened(&prompt).into_iter().find_map(|what| match what {
-        Happened::DriftDetected { policy, drift, level } => {
+        EventKind::DriftDetected { policy, drift, level } => {
             Some((policy.clone(), drift.clone(), *level))
         }
         _ => None,
@@ -82,25 +82,25 @@ fn an_agent_that_drifts_gets_the_context_back() {
     for (again, expected) in [(messages.len() as u32, true), (messages.len() as u32 + 40, false)] {
         messages.extend(talk(20).split_off(2).into_iter().take(again as usize - messages.len()));
         let mut live = with(&journal, None, watches(again));
-        let prompt = now(live.send(&body(&messages))).unwrap();
+        let prompt = now(live.prompt_for(&body(&messages))).unwrap();
         assert!(has_epoch(&prompt));
         assert_eq!(text(&prompt).contains(heading), expected, "{}", text(&prompt));
         assert_eq!(text(&prompt).contains("e3 read result"), expected);
     }
     // One that does not drift is left alone.
-    let other = Arc::new(Memory::new());
+    let other = Arc::new(MemoryStore::new());
     let (mut messages, _) = drifts();
     let mut live = with(&other, None, watches(first));
-    now(live.send(&body(&messages))).unwrap();
+    now(live.prompt_for(&body(&messages))).unwrap();
     messages.extend(called("2", "read", json!({"path": "b"}), "fn b() {}"));
-    let prompt = now(live.send(&body(&messages))).unwrap();
-    assert!(happened(&prompt).iter().all(|what| !matches!(what, Happened::DriftDetected { .. })));
+    let prompt = now(live.prompt_for(&body(&messages))).unwrap();
+    assert!(happened(&prompt).iter().all(|what| !matches!(what, EventKind::DriftDetected { .. })));
 }
 
 /// Where the prompt is Epitome's own, it comes back at once, at the end.
 #[test]
 fn in_a_conversation_that_is_pushed_it_comes_back_in_a_note() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let (messages, after) = drifts();
     let mut live = with(&journal, None, watches(messages.len() as u32));
     messages.iter().for_each(|message| live.push(message.as_bytes()).unwrap());
@@ -122,7 +122,7 @@ fn in_a_conversation_that_is_pushed_it_comes_back_in_a_note() {
 /// RULES 53, HARD: "act at once".
 #[test]
 fn a_hard_stop_compresses_the_next_request() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let says = |job: &Job<'_>| {
         let Job::Observe(job) = job else { return None };
         let stops = job.text.contains("part 49");
@@ -131,13 +131,13 @@ fn a_hard_stop_compresses_the_next_request() {
     };
     let mut live = with(&journal, None, says);
     let mut messages = talk(50);
-    assert!(!has_epoch(&now(live.send(&body(&messages))).unwrap()));
+    assert!(!has_epoch(&now(live.prompt_for(&body(&messages))).unwrap()));
     let acts = journal.acts(&crate::scope("default"), "a").unwrap();
-    assert_eq!(acts.last().map(|acted| acted.by.clone()), Some(By::Policy("says".to_owned())));
+    assert_eq!(acts.last().map(|acted| acted.by.clone()), Some(Actor::Policy("says".to_owned())));
     messages.push(said("assistant", "Done."));
     messages.push(said("user", "Thanks."));
-    assert!(has_epoch(&now(live.send(&body(&messages))).unwrap()));
+    assert!(has_epoch(&now(live.prompt_for(&body(&messages))).unwrap()));
     messages.push(said("assistant", "Good bye."));
     messages.push(said("user", "Bye."));
-    assert!(!has_epoch(&now(live.send(&body(&messages))).unwrap()));
+    assert!(!has_epoch(&now(live.prompt_for(&body(&messages))).unwrap()));
 }

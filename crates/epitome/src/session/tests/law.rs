@@ -1,7 +1,7 @@
 //! A session that reads what is new gives what one gives that reads every request as a whole, and
 //! what a new session gives that knows nothing but the journal.
 
-use epitome_kernel::{Opinion, Policy, Rest};
+use epitome_kernel::{HookResult, NextPolicies, Policy};
 use epitome_types::hook::{
     Arrive, ArriveJob, BudgetsJob, Found, GoalsJob, Observe, ObserveJob, StatusJob, TriggerJob, Way,
 };
@@ -246,35 +246,47 @@ impl Policy for Witness {
         "witness"
     }
 
-    fn budgets(&self, job: &BudgetsJob, rest: &Rest<'_>) -> Opinion<epitome_types::hook::Budgets> {
+    fn budgets(
+        &self,
+        job: &BudgetsJob,
+        rest: &NextPolicies<'_>,
+    ) -> HookResult<epitome_types::hook::Budgets> {
         self.note(job);
         rest.budgets(job)
     }
 
-    fn arrive(&self, job: &ArriveJob<'_>, _: &Rest<'_>) -> Opinion<Arrive> {
+    fn arrive(&self, job: &ArriveJob<'_>, _: &NextPolicies<'_>) -> HookResult<Arrive> {
         self.note((&job.entry, job.text));
         let long = job.text.len() > 300;
         let with = long.then(|| format!("masked {}", &job.text[..8]));
         Ok(with.map(|with| Arrive { how: Way::Mask, with: Some(with), most: None }))
     }
 
-    fn trigger(&self, job: &TriggerJob, rest: &Rest<'_>) -> Opinion<epitome_types::hook::Trigger> {
+    fn trigger(
+        &self,
+        job: &TriggerJob,
+        rest: &NextPolicies<'_>,
+    ) -> HookResult<epitome_types::hook::TriggerAnswer> {
         self.note(job);
         rest.trigger(job)
     }
 
-    fn observe(&self, job: &ObserveJob<'_>, _: &Rest<'_>) -> Opinion<Observe> {
+    fn observe(&self, job: &ObserveJob<'_>, _: &NextPolicies<'_>) -> HookResult<Observe> {
         self.note((&job.common, &job.entry, &job.intent, job.since_epoch, job.text));
         let pin = job.text.contains("parser tests");
         Ok(Some(Observe { pin: Some(pin), ..Observe::default() }))
     }
 
-    fn goals(&self, job: &GoalsJob, _: &Rest<'_>) -> Opinion<Vec<Found>> {
+    fn goals(&self, job: &GoalsJob, _: &NextPolicies<'_>) -> HookResult<Vec<Found>> {
         self.note(&job.text);
         Ok(None)
     }
 
-    fn status(&self, job: &StatusJob, _: &Rest<'_>) -> Opinion<epitome_types::hook::Status> {
+    fn status(
+        &self,
+        job: &StatusJob,
+        _: &NextPolicies<'_>,
+    ) -> HookResult<epitome_types::hook::Status> {
         self.note(job);
         Ok(None)
     }
@@ -301,20 +313,21 @@ struct Made {
 }
 
 /// What the user does from elsewhere before a request.
-fn deed(journal: &Memory, number: usize, turn: usize) {
-    use epitome_types::{Act, DecisionKind, GoalChange, Priority};
+fn deed(journal: &MemoryStore, number: usize, turn: usize) {
+    use epitome_types::{DecisionKind, GoalChange, Priority, SessionAction};
     let text = format!("part {turn}");
     let locked = number == 3;
     let act = match number {
-        1 => Act::Ask { tool: "user".to_owned() },
-        2 => Act::Goal(GoalChange::Set { text, priority: Priority::High }.into()),
+        1 => SessionAction::Ask { tool: "user".to_owned() },
+        2 => SessionAction::Goal(GoalChange::Set { text, priority: Priority::High }.into()),
         3 | 4 => {
             let (rationale, kind) = (None, DecisionKind::Plain);
-            Act::Goal(GoalChange::Decide { text, rationale, locked, kind }.into())
+            SessionAction::Goal(GoalChange::Decide { text, rationale, locked, kind }.into())
         }
         _ => return,
     };
-    let acted = epitome_types::Acted { act, by: epitome_types::By::User, at: AT.to_owned() };
+    let acted =
+        epitome_types::RecordedAction { act, by: epitome_types::Actor::User, at: AT.to_owned() };
     // Nothing is done to a session that nobody has begun.
     drop(journal.act(&crate::scope("default"), "a", &[acted]));
 }
@@ -325,15 +338,15 @@ fn play(
     (deeds, limit, pins): (&[usize], u64, bool),
     knows: Knows,
 ) -> Made {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let witness = Witness::default();
     let open = || {
         let mut profile = Profile::default();
         profile.options.cache.read = Some(0.0);
         let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
-        let builder = builder.window(Window::Limit(limit)).clock(|| AT.to_owned());
+        let builder = builder.window(WindowSetting::Limit(limit)).clock(|| AT.to_owned());
         let builder = if pins { builder.policy(witness.clone()) } else { builder };
-        let mut live = builder.format(format).session(journal.clone(), Some("a"));
+        let mut live = builder.input_format(format).session(journal.clone(), Some("a"));
         live.told.hub = true;
         live
     };
@@ -346,7 +359,7 @@ fn play(
             Knows::Whole => live.state.memory = None,
             Knows::New => live = open(),
         }
-        let prompt = now(live.send(request)).unwrap();
+        let prompt = now(live.prompt_for(request)).unwrap();
         let what = |event: &Event| format!("{:?}", (event.tokens, &event.what));
         made.events.extend(prompt.events.iter().map(what));
         let figures = format!("{:?} {:?} {:?}", prompt.by, prompt.epoch, prompt.head);

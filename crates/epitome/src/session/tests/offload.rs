@@ -6,8 +6,8 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use epitome_kernel::{Store, Workspace, WorkspaceError};
-use epitome_workspace::Folder;
+use epitome_kernel::{OriginalStore, Workspace, WorkspaceError};
+use epitome_workspace::WorkspaceFolder;
 use regex::Regex;
 
 use super::*;
@@ -16,7 +16,7 @@ use crate::session::remove_offloaded;
 /// A folder that nothing can be written to any longer.
 #[derive(Clone)]
 struct Locked {
-    folder: Folder,
+    folder: WorkspaceFolder,
     locked: Arc<AtomicBool>,
 }
 
@@ -51,16 +51,16 @@ impl Workspace for Full {
 }
 
 fn in_folder(
-    journal: &Arc<Memory>,
+    journal: &Arc<MemoryStore>,
     limit: u64,
     workspace: impl Workspace + 'static,
     pattern: &str,
 ) -> Session {
     let mut profile = Profile::default();
     profile.options.cache.read = Some(0.0);
-    profile.redaction = crate::Redaction::new(&[pattern.to_owned()]).unwrap();
+    profile.redaction = crate::RedactionPatterns::new(&[pattern.to_owned()]).unwrap();
     let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
-    let builder = builder.window(Window::Limit(limit)).clock(|| AT.to_owned());
+    let builder = builder.window(WindowSetting::Limit(limit)).clock(|| AT.to_owned());
     builder.workspace(workspace).session(journal.clone(), Some("a"))
 }
 
@@ -106,13 +106,13 @@ proptest! {
 
     #[test]
     fn what_left_is_in_the_files_that_the_prompt_names(steps in steps(24), limit in 250u64..500) {
-        let (journal, folder) = (Arc::new(Memory::new()), tempfile::tempdir().unwrap());
-        let workspace = Folder::new(folder.path());
+        let (journal, folder) = (Arc::new(MemoryStore::new()), tempfile::tempdir().unwrap());
+        let workspace = WorkspaceFolder::new(folder.path());
         let mut live = in_folder(&journal, limit, workspace, "[^\\s\\S]");
         let messages = history(&steps);
         let mut last = None;
         for end in requests(&messages) {
-            let Ok(prompt) = now(live.send(&body(&messages[..end]))) else { break };
+            let Ok(prompt) = now(live.prompt_for(&body(&messages[..end]))) else { break };
             let files = read(folder.path(), &prompt);
             let sent: serde_json::Value = serde_json::from_slice(&prompt.bytes).unwrap();
             let sent: Vec<_> = sent["messages"].as_array().unwrap().iter().collect();
@@ -130,9 +130,9 @@ proptest! {
         // Elsewhere the same names stand in the prompt, so the same files are there.
         let Some((end, prompt)) = last else { return Ok(()) };
         let other = tempfile::tempdir().unwrap();
-        let workspace = Folder::new(other.path());
+        let workspace = WorkspaceFolder::new(other.path());
         let mut again = in_folder(&journal, limit, workspace.clone(), "[^\\s\\S]");
-        let after = now(again.send(&body(&messages[..end]))).unwrap();
+        let after = now(again.prompt_for(&body(&messages[..end]))).unwrap();
         prop_assert!(after.bytes == prompt.bytes);
         prop_assert_eq!(read(other.path(), &after), read(folder.path(), &prompt));
         prop_assert_eq!(remove_offloaded(&workspace, "b"), Ok(0));
@@ -151,16 +151,16 @@ proptest! {
         limit in 250u64..500,
         harms in prop::collection::vec(0usize..5, 24),
     ) {
-        let journals = [Arc::new(Memory::new()), Arc::new(Memory::new())];
+        let journals = [Arc::new(MemoryStore::new()), Arc::new(MemoryStore::new())];
         let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let open = |at: usize| {
-            in_folder(&journals[at], limit, Folder::new(folders[at].path()), "[^\\s\\S]")
+            in_folder(&journals[at], limit, WorkspaceFolder::new(folders[at].path()), "[^\\s\\S]")
         };
         let (mut live, mut plain) = (open(0), open(1));
         let messages = history(&steps);
         for (end, harm) in requests(&messages).into_iter().zip(harms) {
             let request = body(&messages[..end]);
-            let (Ok(prompt), Ok(expected)) = (now(live.send(&request)), now(plain.send(&request)))
+            let (Ok(prompt), Ok(expected)) = (now(live.prompt_for(&request)), now(plain.prompt_for(&request)))
             else {
                 break;
             };
@@ -173,14 +173,14 @@ proptest! {
     /// Where it cannot be there, nothing names it: the journal gives it back.
     #[test]
     fn what_cannot_be_written_again_is_named_by_recall(steps in steps(24), limit in 250u64..500) {
-        let (journal, folder) = (Arc::new(Memory::new()), tempfile::tempdir().unwrap());
+        let (journal, folder) = (Arc::new(MemoryStore::new()), tempfile::tempdir().unwrap());
         let locked = Arc::new(AtomicBool::new(false));
-        let workspace = Locked { folder: Folder::new(folder.path()), locked: locked.clone() };
+        let workspace = Locked { folder: WorkspaceFolder::new(folder.path()), locked: locked.clone() };
         let mut live = in_folder(&journal, limit, workspace, "[^\\s\\S]");
         let messages = history(&steps);
         let recalled = Regex::new("epitome recall ([0-9a-f]{8})").unwrap();
         for end in requests(&messages) {
-            let Ok(prompt) = now(live.send(&body(&messages[..end]))) else { break };
+            let Ok(prompt) = now(live.prompt_for(&body(&messages[..end]))) else { break };
             read(folder.path(), &prompt);
             let text = String::from_utf8_lossy(&prompt.bytes);
             for id in recalled.captures_iter(&text) {
@@ -195,20 +195,20 @@ proptest! {
 
     #[test]
     fn without_room_for_files_it_is_as_without_a_folder(steps in steps(24), limit in 250u64..500) {
-        let journals = [Arc::new(Memory::new()), Arc::new(Memory::new())];
+        let journals = [Arc::new(MemoryStore::new()), Arc::new(MemoryStore::new())];
         let mut full = in_folder(&journals[0], limit, Full, "[^\\s\\S]");
         let mut plain = session(&journals[1], limit, Some("a"));
         let messages = history(&steps);
         let (mut told, mut left) = (0, false);
         for end in requests(&messages) {
             let request = body(&messages[..end]);
-            let (Ok(prompt), Ok(expected)) = (now(full.send(&request)), now(plain.send(&request)))
+            let (Ok(prompt), Ok(expected)) = (now(full.prompt_for(&request)), now(plain.prompt_for(&request)))
             else {
                 break;
             };
             prop_assert!(prompt.bytes == expected.bytes);
             left |= String::from_utf8_lossy(&prompt.bytes).contains("recall");
-            let failed = |event: &&Event| matches!(event.what, Happened::WorkspaceError { .. });
+            let failed = |event: &&Event| matches!(event.what, EventKind::WorkspaceError { .. });
             told += prompt.events.iter().filter(failed).count();
         }
         prop_assert_eq!(told, usize::from(left));
@@ -218,11 +218,11 @@ proptest! {
 #[test]
 fn files_hold_nothing_that_is_redacted() {
     let folder = tempfile::tempdir().unwrap();
-    let journal = Arc::new(Memory::new());
-    let mut live = in_folder(&journal, 400, Folder::new(folder.path()), "sk-[a-z]+");
+    let journal = Arc::new(MemoryStore::new());
+    let mut live = in_folder(&journal, 400, WorkspaceFolder::new(folder.path()), "sk-[a-z]+");
     let result = format!("begin\nkey sk-abc\n{}end", "word word\n".repeat(100));
     let messages = history(&[Step::Tool(result)]);
-    let prompt = now(live.send(&body(&messages))).unwrap();
+    let prompt = now(live.prompt_for(&body(&messages))).unwrap();
     let files = read(folder.path(), &prompt);
     let [file] = &files[..] else { panic!("{files:?}") };
     let (heading, text) = file.split_once("\n\n").unwrap();
@@ -236,25 +236,25 @@ fn files_hold_nothing_that_is_redacted() {
 #[test]
 fn what_was_erased_is_named_no_longer() {
     let folder = tempfile::tempdir().unwrap();
-    let workspace = Folder::new(folder.path());
-    let journal = Arc::new(Memory::new());
+    let workspace = WorkspaceFolder::new(folder.path());
+    let journal = Arc::new(MemoryStore::new());
     let mut live = in_folder(&journal, 4000, workspace.clone(), "[^\\s\\S]");
     let result =
         |word: &str| Step::Tool(format!("begin\n{}end", format!("{word} x\n").repeat(900)));
     let messages = history(&[result("one"), result("two")]);
-    let prompt = now(live.send(&body(&messages))).unwrap();
+    let prompt = now(live.prompt_for(&body(&messages))).unwrap();
     let names = named(&String::from_utf8_lossy(&prompt.bytes));
     assert_eq!(names.len(), 2);
     let scope = crate::scope("default");
     let head = journal.session(&scope, "a").unwrap().head;
     let said = journal.history(&scope, "a", head, 0, 99).unwrap();
-    let holds = |said: &&epitome_kernel::Said| {
+    let holds = |said: &&epitome_kernel::MessageRecord| {
         String::from_utf8_lossy(said.bytes.as_deref().unwrap_or_default()).contains("two x")
     };
     journal.erase(&scope, said.iter().find(holds).unwrap().key).unwrap();
     assert_eq!(remove_offloaded(&workspace, "a"), Ok(2));
     let messages = history(&[result("one"), result("two"), Step::Tool("short".to_owned())]);
-    let prompt = now(live.send(&body(&messages))).unwrap();
+    let prompt = now(live.prompt_for(&body(&messages))).unwrap();
     let files = read(folder.path(), &prompt);
     assert!(files.len() == 1 && files[0].contains("one x"), "{files:?}");
     let text = String::from_utf8_lossy(&prompt.bytes);

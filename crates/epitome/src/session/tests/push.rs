@@ -1,6 +1,6 @@
 //! A history that is pushed message by message comes to the same as one that is sent whole.
 
-use epitome_kernel::{Opinion, Policy, Rest};
+use epitome_kernel::{HookResult, NextPolicies, Policy};
 use epitome_types::EntryId;
 use epitome_types::hook::{Arrive, ArriveJob, Observe, ObserveJob, Way};
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::Error;
 
 const ENVELOPE: &[u8] = br#"{"messages":[]}"#;
 
-fn pushed(journal: &Arc<Memory>, limit: u64) -> Session {
+fn pushed(journal: &Arc<MemoryStore>, limit: u64) -> Session {
     let mut live = session(journal, limit, Some("a"));
     live.begin(ENVELOPE).unwrap();
     live
@@ -23,7 +23,7 @@ proptest! {
     fn pushing_comes_to_the_same_as_sending(
         steps in steps(24), limit in 250u64..500, restarts in vec(any::<bool>(), 24),
     ) {
-        let (there, here) = (Arc::new(Memory::new()), Arc::new(Memory::new()));
+        let (there, here) = (Arc::new(MemoryStore::new()), Arc::new(MemoryStore::new()));
         let (mut whole, mut single) = (session(&there, limit, Some("a")), pushed(&here, limit));
         let messages = history(&steps);
         let mut from = 0;
@@ -36,14 +36,14 @@ proptest! {
             if *restart {
                 single = pushed(&here, limit);
             }
-            let Ok(expected) = now(whole.send(&body(&messages[..end]))) else { break };
+            let Ok(expected) = now(whole.prompt_for(&body(&messages[..end]))) else { break };
             let prompt = now(single.prompt()).unwrap();
             prop_assert!(prompt.bytes == expected.bytes);
             prop_assert_eq!(prompt.tokens, expected.tokens);
             prop_assert_eq!(now(single.prompt()).unwrap().bytes, expected.bytes);
             from = end;
         }
-        let info = |journal: &Memory| journal.session("local/default", "a").unwrap();
+        let info = |journal: &MemoryStore| journal.session("local/default", "a").unwrap();
         prop_assert_eq!(info(&here).head, info(&there).head);
     }
 }
@@ -57,12 +57,12 @@ impl Policy for Watcher {
         "watcher"
     }
 
-    fn arrive(&self, job: &ArriveJob<'_>, _: &Rest<'_>) -> Opinion<Arrive> {
+    fn arrive(&self, job: &ArriveJob<'_>, _: &NextPolicies<'_>) -> HookResult<Arrive> {
         self.0.lock().unwrap().push(format!("arrive {}", job.entry.id.0));
         Ok(Some(Arrive { how: Way::Mask, with: Some("gone".to_owned()), most: None }))
     }
 
-    fn observe(&self, job: &ObserveJob<'_>, _: &Rest<'_>) -> Opinion<Observe> {
+    fn observe(&self, job: &ObserveJob<'_>, _: &NextPolicies<'_>) -> HookResult<Observe> {
         self.0.lock().unwrap().push(format!("observe {}", job.entry.id.0));
         Ok(None)
     }
@@ -70,11 +70,12 @@ impl Policy for Watcher {
 
 #[test]
 fn what_was_pushed_is_new_until_a_prompt_holds_it() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let watcher = Watcher::default();
     let open = || {
         let builder = Compressor::builder().counter(FixedCounter::Words).policy(watcher.clone());
-        let mut live = builder.window(Window::Limit(5000)).session(journal.clone(), Some("a"));
+        let mut live =
+            builder.window(WindowSetting::Limit(5000)).session(journal.clone(), Some("a"));
         live.begin(ENVELOPE).unwrap();
         live
     };
@@ -103,12 +104,13 @@ fn what_was_pushed_is_new_until_a_prompt_holds_it() {
 
 #[test]
 fn what_is_redacted_is_known_again() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let open = || {
         let mut profile = Profile::shipped("default").unwrap();
-        profile.redaction = crate::Redaction::new(&["sk-[a-z0-9]+".to_owned()]).unwrap();
+        profile.redaction = crate::RedactionPatterns::new(&["sk-[a-z0-9]+".to_owned()]).unwrap();
         let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
-        let mut live = builder.window(Window::Limit(300)).session(journal.clone(), Some("a"));
+        let mut live =
+            builder.window(WindowSetting::Limit(300)).session(journal.clone(), Some("a"));
         live.begin(ENVELOPE).unwrap();
         live
     };
@@ -134,7 +136,7 @@ fn what_is_redacted_is_known_again() {
 
 #[test]
 fn what_was_erased_is_a_tombstone_where_the_session_goes_on() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let mut live = pushed(&journal, 5000);
     for message in history(&[Step::Say("secret".to_owned())]) {
         live.push(message.as_bytes()).unwrap();
@@ -160,7 +162,7 @@ fn check_refused(live: &mut Session, message: &str, expected: &str) {
 
 #[test]
 fn what_is_no_message_is_refused_and_not_recorded() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let mut live = session(&journal, 500, Some("a"));
     assert!(matches!(now(live.prompt()), Err(Error::NothingSaid)));
     check_refused(&mut live, "hello", "byte 0: expected a value");
@@ -190,10 +192,10 @@ fn what_is_no_message_is_refused_and_not_recorded() {
 
 #[test]
 fn a_whole_history_and_single_messages_are_not_mixed_up() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let mut live = session(&journal, 500, Some("a"));
     let messages = history(&[Step::Say("Yes.".to_owned())]);
-    now(live.send(&body(&messages[..2]))).unwrap();
+    now(live.prompt_for(&body(&messages[..2]))).unwrap();
     check_refused(
         &mut live,
         &messages[2],
@@ -208,7 +210,7 @@ fn a_whole_history_and_single_messages_are_not_mixed_up() {
     assert_eq!(now(live.prompt()).unwrap().bytes, body(&messages));
     // Another format is another conversation.
     let builder = || Compressor::builder().counter(FixedCounter::Words);
-    let mut other = builder().format(Format::Anthropic).session(journal.clone(), Some("a"));
+    let mut other = builder().input_format(Format::Anthropic).session(journal.clone(), Some("a"));
     let error = other.push(messages[3].as_bytes()).unwrap_err();
     let expected = "the conversation so far is in the format openai; it cannot go on in anthropic";
     assert_eq!(error.to_string(), expected);
@@ -216,14 +218,15 @@ fn a_whole_history_and_single_messages_are_not_mixed_up() {
 
 #[test]
 fn an_envelope_brings_what_is_no_message() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let envelope = |system: &str| {
         serde_json::json!({"model": "claude-opus-4", "max_tokens": 9, "system": system, "messages": []})
             .to_string()
             .into_bytes()
     };
     let open = || {
-        let builder = Compressor::builder().counter(FixedCounter::Words).format(Format::Anthropic);
+        let builder =
+            Compressor::builder().counter(FixedCounter::Words).input_format(Format::Anthropic);
         builder.session(journal.clone(), Some("a"))
     };
     let mut live = open();
@@ -248,12 +251,12 @@ fn an_envelope_brings_what_is_no_message() {
     let other = live.info().unwrap();
     assert_eq!((other.messages, other.head == info.head), (3, false));
     let chains = [info.head];
-    assert!(journal.known(&crate::scope("default"), "a", &chains).unwrap().is_some());
+    assert!(journal.find_deepest(&crate::scope("default"), "a", &chains).unwrap().is_some());
 }
 
 #[test]
 fn a_request_with_messages_is_the_history_so_far() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let messages = history(&[Step::Say("Yes.".to_owned())]);
     let mut live = session(&journal, 500, Some("a"));
     live.begin(&body(&messages[..3])).unwrap();
@@ -268,7 +271,7 @@ fn a_request_with_messages_is_the_history_so_far() {
 
 #[test]
 fn conversations_without_a_name_share_none() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let open = || session(&journal, 500, None);
     let (mut one, mut other) = (open(), open());
     let hello = history(&[]);
@@ -285,10 +288,11 @@ fn conversations_without_a_name_share_none() {
 
 #[test]
 fn listeners_are_told_what_a_prompt_brings() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let heard: Arc<Mutex<Vec<Event>>> = Arc::default();
     let (first, second) = (heard.clone(), heard.clone());
-    let builder = Compressor::builder().counter(FixedCounter::Words).window(Window::Limit(300));
+    let builder =
+        Compressor::builder().counter(FixedCounter::Words).window(WindowSetting::Limit(300));
     let builder = builder.on_event(move |event| first.lock().unwrap().push(event.clone()));
     let builder = builder.on_event(move |event| second.lock().unwrap().push(event.clone()));
     let mut live = builder.session(journal, Some("a"));
@@ -340,7 +344,7 @@ fn every_event_is_a_line_of_the_log() {
     // whether anybody listens.
     let _other = tracing::Dispatch::new(log.clone());
     let prompt = tracing::subscriber::with_default(log.clone(), || {
-        let mut live = session(&Arc::new(Memory::new()), 300, Some("a"));
+        let mut live = session(&Arc::new(MemoryStore::new()), 300, Some("a"));
         for message in history(&[Step::Say("word ".repeat(105))]) {
             live.push(message.as_bytes()).unwrap();
         }
@@ -360,7 +364,7 @@ fn every_event_is_a_line_of_the_log() {
 fn what_is_done_is_noted_at_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let write = |text: &str| {
-        let files = epitome_workspace::Folder::new(folder.path());
+        let files = epitome_workspace::WorkspaceFolder::new(folder.path());
         epitome_kernel::Workspace::export(
             &files,
             ".epitome/augments/tests/first.md",
@@ -370,9 +374,9 @@ fn what_is_done_is_noted_at_the_end() {
     };
     write("Write the test first.");
     let time = Arc::new(std::sync::Mutex::new(0));
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let open = || {
-        let folders = epitome_workspace::augments::Folders::new(Some(folder.path()), None);
+        let folders = epitome_workspace::augments::AugmentFolders::new(Some(folder.path()), None);
         let builder = Compressor::builder().counter(FixedCounter::Words).augments(folders);
         let time = time.clone();
         let clock = move || {
@@ -389,10 +393,10 @@ fn what_is_done_is_noted_at_the_end() {
     };
     let text = |prompt: &Prompt| String::from_utf8(prompt.bytes.to_vec()).unwrap();
     let mut live = open();
-    assert!(matches!(live.goal(goal("x")), Err(crate::Error::NothingSaid)));
+    assert!(matches!(live.change_goals(goal("x")), Err(crate::Error::NothingSaid)));
     live.push(br#"{"role":"user","content":"Mend the parser."}"#).unwrap();
     let first = now(live.prompt()).unwrap();
-    assert_eq!(live.goal(goal("Mend it.")).unwrap().goals.len(), 1);
+    assert_eq!(live.change_goals(goal("Mend it.")).unwrap().goals.len(), 1);
     assert_eq!(live.activate(&["tests/*"]).unwrap(), ["tests/first"]);
     assert_eq!(live.activate(&["tests/*"]).unwrap(), [""; 0]);
     assert!(matches!(live.activate(&["none/*"]), Err(crate::Error::Augment(_))));
@@ -413,7 +417,7 @@ fn what_is_done_is_noted_at_the_end() {
     // An edit on disk and a goal that somebody else pauses meanwhile.
     write("Write two tests first.");
     let mut other = open();
-    other.goal(epitome_types::GoalChange::Pause.into()).unwrap();
+    other.change_goals(epitome_types::GoalChange::Pause.into()).unwrap();
     let third = now(live.prompt()).unwrap();
     assert!(third.bytes.starts_with(super::open(&second.bytes)));
     assert!(text(&third).contains("No goal is active") && text(&third).contains("two tests"));

@@ -1,9 +1,9 @@
 //! Laws of system prompts that are put together: they hold for an epoch, say what the host says,
 //! and are no part of the history (RULES 33, 10).
 
-use epitome_kernel::{Opinion, Policy, Rest};
+use epitome_kernel::{HookResult, NextPolicies, Policy};
 use epitome_types::hook::{Budgets, BudgetsJob, Render, RenderJob, Section, Wording};
-use epitome_types::{Act, Acted, By, GoalAct, GoalChange, Priority};
+use epitome_types::{Actor, GoalAction, GoalChange, Priority, RecordedAction, SessionAction};
 use serde_json::{Value, json};
 
 use super::*;
@@ -16,11 +16,11 @@ impl Policy for Parts {
         "parts"
     }
 
-    fn budgets(&self, _: &BudgetsJob, _: &Rest<'_>) -> Opinion<Budgets> {
+    fn budgets(&self, _: &BudgetsJob, _: &NextPolicies<'_>) -> HookResult<Budgets> {
         Ok(Some(Budgets { system: Some(8), ..Budgets::default() }))
     }
 
-    fn render(&self, job: &RenderJob, _: &Rest<'_>) -> Opinion<Render> {
+    fn render(&self, job: &RenderJob, _: &NextPolicies<'_>) -> HookResult<Render> {
         let Some(makings) = job.system.clone().filter(|_| job.part == Wording::System) else {
             return Ok(None);
         };
@@ -35,11 +35,11 @@ impl Policy for Parts {
     }
 }
 
-fn open(journal: &Arc<Memory>, limit: u64, begin: &str) -> Session {
+fn open(journal: &Arc<MemoryStore>, limit: u64, begin: &str) -> Session {
     let mut profile = Profile::default();
     profile.options.cache.read = Some(0.0);
     let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
-    let builder = builder.window(Window::Limit(limit)).clock(|| AT.to_owned());
+    let builder = builder.window(WindowSetting::Limit(limit)).clock(|| AT.to_owned());
     let mut live = builder.policy(Parts("Help.")).session(journal.clone(), Some("a"));
     live.begin(begin.as_bytes()).unwrap();
     live
@@ -51,14 +51,14 @@ fn push(live: &mut Session, messages: &[String]) {
     messages.iter().for_each(|message| live.push(message.as_bytes()).unwrap());
 }
 
-fn set_goal(journal: &Memory, text: &str) {
-    set_goal_by(journal, text, By::User);
+fn set_goal(journal: &MemoryStore, text: &str) {
+    set_goal_by(journal, text, Actor::User);
 }
 
-fn set_goal_by(journal: &Memory, text: &str, by: By) {
+fn set_goal_by(journal: &MemoryStore, text: &str, by: Actor) {
     let change = GoalChange::Set { text: text.to_owned(), priority: Priority::High };
-    let act = Act::Goal(GoalAct { goal: None, change });
-    let acted = Acted { act, by, at: AT.to_owned() };
+    let act = SessionAction::Goal(GoalAction { goal: None, change });
+    let acted = RecordedAction { act, by, at: AT.to_owned() };
     journal.act(&crate::scope("default"), "a", &[acted]).unwrap();
 }
 
@@ -76,7 +76,7 @@ fn sent(prompt: &Prompt) -> (String, String) {
 
 fn warnings(prompt: &Prompt) -> Vec<String> {
     let warning = |event: &Event| match &event.what {
-        Happened::PolicyWarning { policy, text, .. } => Some(format!("{policy}: {text}")),
+        EventKind::PolicyWarning { policy, text, .. } => Some(format!("{policy}: {text}")),
         _ => None,
     };
     prompt.events.iter().filter_map(warning).collect()
@@ -90,7 +90,7 @@ proptest! {
         steps in steps(20), limit in 300u64..600, restarts in vec(any::<bool>(), 20),
         goals in vec(prop::option::weighted(0.2, words(1..6)), 20),
     ) {
-        let journal = Arc::new(Memory::new());
+        let journal = Arc::new(MemoryStore::new());
         let mut live = open(&journal, limit, OPENAI);
         let messages = history(&steps);
         let (mut from, mut last) = (0, None::<Prompt>);
@@ -121,7 +121,7 @@ proptest! {
 
 #[test]
 fn a_goal_is_a_note_until_the_next_epoch() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let mut live = open(&journal, 1000, OPENAI);
     let messages = history(&[Step::Say("word ".repeat(150)), Step::Say("more ".repeat(150))]);
     push(&mut live, &messages[..2]);
@@ -137,7 +137,7 @@ fn a_goal_is_a_note_until_the_next_epoch() {
     assert_eq!(same, system);
     assert!(rest.contains("<epitome-note>") && rest.contains("Ship it now"), "{rest}");
     push(&mut live, &messages[4..]);
-    live.ask_to_compress();
+    live.request_compression();
     let next = now(live.prompt()).unwrap();
     assert!(has_epoch(&next), "{:?}", next.events);
     let (anew, rest) = sent(&next);
@@ -149,14 +149,14 @@ fn a_goal_is_a_note_until_the_next_epoch() {
         "{rest}"
     );
     // Taken back, what was said before it is said again.
-    let all = Compressions::of(journal.clone(), &crate::scope("default"), "a").unwrap();
+    let all = CompactionUndo::of(journal.clone(), &crate::scope("default"), "a").unwrap();
     all.undo(AT).unwrap();
     assert_eq!(sent(&now(live.prompt()).unwrap()).0, system);
 }
 
 #[test]
 fn what_the_host_says_stays_in_it() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let begin = r#"{"max_tokens":9,"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"messages":[]}"#;
     let mut live = open(&journal, 500, begin);
     live.push(json!({"role": "user", "content": "Hello."}).to_string().as_bytes()).unwrap();
@@ -177,7 +177,7 @@ fn what_the_host_says_stays_in_it() {
 
 #[test]
 fn a_part_beyond_the_bound_is_named_once() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let mut live = open(&journal, 500, OPENAI);
     push(&mut live, &history(&[])[..2]);
     set_goal(&journal, "one two three four five six seven");
@@ -191,12 +191,12 @@ fn a_part_beyond_the_bound_is_named_once() {
 
 #[test]
 fn what_was_erased_is_no_longer_in_it() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let mut live = open(&journal, 500, OPENAI);
     let said = "Tell hunter2 to them";
     let ask = json!({"role": "user", "content": format!("[GOAL] {said}")}).to_string();
     push(&mut live, &[history(&[])[0].clone(), ask]);
-    set_goal_by(&journal, said, By::Model);
+    set_goal_by(&journal, said, Actor::Model);
     let (system, _) = sent(&now(live.prompt()).unwrap());
     assert!(system.contains(said), "{system}");
     let scope = crate::scope("default");
@@ -209,9 +209,9 @@ fn what_was_erased_is_no_longer_in_it() {
 
 #[test]
 fn a_whole_request_is_left_alone() {
-    let journal = Arc::new(Memory::new());
+    let journal = Arc::new(MemoryStore::new());
     let builder = Compressor::builder().counter(FixedCounter::Words).policy(Parts("Help."));
-    let mut live = builder.window(Window::Limit(500)).session(journal, Some("a"));
+    let mut live = builder.window(WindowSetting::Limit(500)).session(journal, Some("a"));
     let request = body(&history(&[]));
-    assert_eq!(&*now(live.send(&request)).unwrap().bytes, &request[..]);
+    assert_eq!(&*now(live.prompt_for(&request)).unwrap().bytes, &request[..]);
 }

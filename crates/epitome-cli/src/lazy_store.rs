@@ -1,0 +1,40 @@
+//! A store that comes into being when there is something to keep.
+//!
+//! Invariant: a compression that fails leaves no store behind. Called by `compress`.
+
+use std::path::PathBuf;
+
+use epitome::{
+    Durability, Eviction, Excerpt, MissedWord, OriginalStore, SqliteStore, StoreError, StoredText,
+    TokenCounter,
+};
+
+/// The store at a path, opened by each use.
+pub(crate) struct LazyStore {
+    pub(crate) path: PathBuf,
+    pub(crate) durability: Durability,
+}
+
+impl OriginalStore for LazyStore {
+    fn keep(&self, scope: &str, departure: &Eviction) -> Result<(), StoreError> {
+        SqliteStore::open_with(&self.path, self.durability)?.keep(scope, departure)
+    }
+
+    fn original(&self, scope: &str, id: &str) -> Result<StoredText, StoreError> {
+        SqliteStore::open_existing(&self.path)?.original(scope, id)
+    }
+
+    fn search(
+        &self,
+        scope: &str,
+        query: &str,
+        budget: u64,
+        counter: &dyn TokenCounter,
+    ) -> Result<Vec<Excerpt>, StoreError> {
+        SqliteStore::open_existing(&self.path)?.search(scope, query, budget, counter)
+    }
+
+    fn missed(&self, scopes: &[String], query: &str) -> Result<Vec<MissedWord>, StoreError> {
+        SqliteStore::open_existing(&self.path)?.missed(scopes, query)
+    }
+}

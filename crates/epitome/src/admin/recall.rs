@@ -1,0 +1,111 @@
+//! What left prompts, brought back.
+//!
+//! Invariant: what comes back is an excerpt with its source, for the caller to use as new text; it
+//! leads into no prompt by itself (RULES 2).
+
+use epitome_kernel::{Excerpt, MissedWord, OriginalStore, StoreError, StoredText, TokenCounter};
+
+use super::SessionAdmin;
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub enum RecallResult {
+    /// The original that the query is the id of.
+    Original(StoredText),
+    /// Passages, best first.
+    Excerpts(Vec<Excerpt>),
+    /// Nothing: the words that nothing holds, where that is why.
+    Nothing(Vec<MissedWord>),
+}
+
+/// What is said where a search found nothing: on which words, and which others are near to them.
+pub fn nothing_on(missed: &[MissedWord]) -> String {
+    if missed.is_empty() {
+        return "nothing found; try other words, or allow more tokens".to_owned();
+    }
+    let quoted = |word: &String| format!("`{word}`");
+    let one = |MissedWord { word, near }: &MissedWord| match &near[..] {
+        [] => format!("nothing on `{word}`"),
+        near => {
+            let near: Vec<String> = near.iter().map(quoted).collect();
+            format!("nothing on `{word}`; near: {}", near.join(", "))
+        }
+    };
+    missed.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+impl SessionAdmin {
+    /// The original with this id in the store beside the journal, or with the only id that begins
+    /// so; `catch_up` is called where it is not known yet.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, more than one, or the store cannot be read.
+    pub fn original(
+        &self,
+        store: &dyn OriginalStore,
+        id: &str,
+        catch_up: impl Fn(&Self),
+    ) -> Result<StoredText, StoreError> {
+        match self.kept(store, id) {
+            Err(StoreError::Unknown { .. }) => {
+                self.bring_up(catch_up)?;
+                self.kept(store, id)
+            }
+            found => found,
+        }
+    }
+
+    /// The original in the first scope that has one with this id.
+    fn kept(&self, store: &dyn OriginalStore, id: &str) -> Result<StoredText, StoreError> {
+        let unknown = || StoreError::Unknown { id: id.to_owned() };
+        let mut found = Err(unknown());
+        for scope in self.scopes()? {
+            found = store.original(&scope, id);
+            if !matches!(found, Err(StoreError::Unknown { .. })) {
+                break;
+            }
+        }
+        found
+    }
+
+    /// Has the search know what was said in every scope that is looked through.
+    fn bring_up(&self, catch_up: impl Fn(&Self)) -> Result<(), StoreError> {
+        self.readers()?.iter().for_each(catch_up);
+        Ok(())
+    }
+
+    /// What answers a query in at most so many tokens, or the original that it is the id of, since
+    /// that is what stands in a prompt. `catch_up` is called before the search.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn recall(
+        &self,
+        store: &dyn OriginalStore,
+        query: &str,
+        most: u64,
+        counter: &dyn TokenCounter,
+        catch_up: impl Fn(&Self),
+    ) -> Result<RecallResult, StoreError> {
+        self.bring_up(catch_up)?;
+        if is_id(query)
+            && let Ok(blob) = self.kept(store, query)
+        {
+            return Ok(RecallResult::Original(blob));
+        }
+        let scopes = self.scopes()?;
+        let found = store.search_in(&scopes, query, most, counter)?;
+        if found.is_empty() {
+            return store.missed(&scopes, query).map(RecallResult::Nothing);
+        }
+        Ok(RecallResult::Excerpts(found))
+    }
+}
+
+/// Whether a query has the form of an id, as labels and markers write it. A word that happens to
+/// have it is looked for all the same.
+fn is_id(query: &str) -> bool {
+    (8..=32).contains(&query.len()) && query.bytes().all(|byte| byte.is_ascii_hexdigit())
+}

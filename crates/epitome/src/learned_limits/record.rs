@@ -1,0 +1,106 @@
+//! How lessons are recorded, and how they are shown.
+//!
+//! Invariant: what this program cannot read teaches nothing; it is learned anew. Used by `lessons`.
+
+use epitome_count::CalibrationFactor;
+use epitome_types::EventKind;
+use serde::{Deserialize, Serialize};
+
+/// A lesson, as the journal has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct LearnedRecord {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) limit: Option<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) samples: Vec<[u64; 2]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) shortened: Option<SilentTruncation>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) window: Option<u64>,
+}
+
+/// What is known of a model, through an API and by a counter.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ModelKnowledge {
+    /// The format of the API.
+    pub format: String,
+    /// The model, where requests name one.
+    pub model: Option<String>,
+    /// The counter.
+    pub counter: String,
+    /// The limit that refusals taught, in our tokens.
+    pub limit: Option<u64>,
+    /// What its server last told, in its own tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
+    /// How its provider counts.
+    pub counted: Option<CountCalibration>,
+    /// The last prompt, where its server cut it.
+    pub shortened: Option<SilentTruncation>,
+}
+
+/// How a provider counts, as its answers say.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
+pub struct CountCalibration {
+    /// Tokens of the provider for one of ours.
+    pub factor: f64,
+    /// How far single prompts are off that, as a part of it.
+    pub band: f64,
+    /// How many prompts say so.
+    pub samples: usize,
+}
+
+/// A prompt of which a server read but a part, without a word (RULES 153).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "config", derive(schemars::JsonSchema))]
+pub struct SilentTruncation {
+    /// Its tokens by our count.
+    pub sent: u64,
+    /// The tokens that the server read.
+    pub evaluated: u64,
+}
+
+impl SilentTruncation {
+    /// What to do about it.
+    pub const REMEDY: &str = "state the context size (`--size`), so that it is told to Ollama with \
+        every request, or have its server make more room (OLLAMA_CONTEXT_LENGTH, or num_ctx in the \
+        Modelfile)";
+
+    /// What is told of it.
+    pub(crate) fn happened(self) -> EventKind {
+        let Self { sent, evaluated } = self;
+        EventKind::PromptCut { sent, evaluated, remedy: Self::REMEDY.to_owned() }
+    }
+}
+
+/// The key of a lesson.
+pub(super) fn key(format: &str, model: Option<&str>, counter: &str) -> String {
+    serde_json::json!([format, model, counter]).to_string()
+}
+
+impl LearnedRecord {
+    pub(super) fn read(written: &str) -> Option<Self> {
+        serde_json::from_str(written).ok()
+    }
+
+    pub(super) fn written(&self) -> String {
+        // Plain figures: it cannot fail.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl ModelKnowledge {
+    pub(super) fn read(key: &str, written: &str) -> Option<Self> {
+        let (format, model, counter) = serde_json::from_str(key).ok()?;
+        let learned = super::LearnedModel::of(written)?;
+        let LearnedRecord { limit, shortened, window, .. } = learned.record();
+        Some(Self { format, model, counter, limit, window, counted: learned.counted(), shortened })
+    }
+}
+
+impl From<CalibrationFactor> for CountCalibration {
+    fn from(CalibrationFactor { factor, band, samples }: CalibrationFactor) -> Self {
+        Self { factor, band, samples }
+    }
+}

@@ -1,0 +1,197 @@
+//! Asks the model, in whichever way its window lets it.
+//!
+//! Invariant: no question is asked that its window is known not to take: messages beyond it go
+//! piece by piece, and what was written of the pieces is summed up in their place. Called by the
+//! writer.
+
+use epitome_extract::MustKeepFacts;
+use epitome_kernel::{ModelLimitHit, ModelQuestion, SummaryJob};
+use epitome_types::hook::{Line, Prompt, PromptJob, Purpose};
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use super::chunks::{BETWEEN, pieces};
+use super::question::{SummaryQuestion, above, told};
+use super::{ModelSummarizer, SpeakerTexts, covered};
+
+/// The name under which a model is asked for a summary.
+const ASKED: &str = "summary";
+/// How often what was written of pieces is summed up again, where it is still too much.
+const LAYERS: u32 = 5;
+/// Fewer tokens of messages are no piece: so small a window is of no use.
+const LEAST: u64 = 64;
+/// What a fact in a list takes beside its text, in tokens.
+const BULLET: u64 = 3;
+
+/// There is no answer.
+pub(super) struct NoModelAnswer {
+    pub(super) why: String,
+    pub(super) lack: ModelLimitHit,
+}
+
+/// What a model has room for, in tokens.
+#[derive(Clone, Copy)]
+struct AnswerRoom {
+    /// The most that its answer may take.
+    answer: u64,
+    /// Its window, where that is known.
+    window: Option<u64>,
+}
+
+impl ModelSummarizer<'_> {
+    /// How the model is asked, where a policy says so.
+    pub(super) async fn prompt(
+        &self,
+        job: &SummaryJob<'_>,
+        must_keep: &MustKeepFacts,
+        most: u64,
+    ) -> Option<Prompt> {
+        let texts = SpeakerTexts(job.entries);
+        let mut asked = PromptJob {
+            common: self.common.clone(),
+            op: self.purpose(job),
+            level: Some(job.level.number()),
+            covered: covered(job.entries),
+            must_keep: must_keep.iter().map(str::to_owned).collect(),
+            goals: self.goals.clone(),
+            max_tokens: most,
+            texts: &texts,
+        };
+        self.council.ask(&mut asked, |rest, job| rest.prompt(job)).await
+    }
+
+    /// What the model says to a prompt.
+    pub(super) async fn said(
+        &self,
+        prompt: &Prompt,
+        job: &SummaryJob<'_>,
+        must_keep: &MustKeepFacts,
+        most: u64,
+    ) -> Result<String, NoModelAnswer> {
+        let answer = prompt.max_tokens.unwrap_or(most);
+        let window = self.model.window().await.map(|window| self.within(window));
+        if prompt.style == Line::Extend
+            && !self.is_rewriting(job)
+            && let Some(underway) = self.underway.filter(|it| self.model.extends(it))
+        {
+            let which = above(&self.terms.above, job.entries);
+            let question = SummaryQuestion::about(prompt, &which, must_keep).aloud();
+            let size = self.common.tokens.total + job.measure.size(&question) + answer;
+            if window.is_none_or(|window| size <= window) {
+                let after = Some(underway.clone());
+                let ask = ModelQuestion { user: question, after, ..ModelQuestion::default() };
+                match self.ask(ask, answer).await {
+                    // Asked by itself it needs less room, and is told not to think.
+                    Err(NoModelAnswer {
+                        lack: ModelLimitHit::Window(_) | ModelLimitHit::Thoughts,
+                        ..
+                    }) => {}
+                    said => return said,
+                }
+            }
+        }
+        let messages: Vec<_> = job.entries.iter().map(|entry| told(entry)).collect();
+        let sent: u64 = messages.iter().map(|message| job.measure.size(message)).sum();
+        match self.told(prompt, job, &messages, must_keep, AnswerRoom { answer, window }).await {
+            // What the provider said of its window, or else half of what it refused.
+            Err(NoModelAnswer { lack: ModelLimitHit::Window(told), .. }) => {
+                let window = told.map_or(sent / 2, |told| self.within(told));
+                let room = AnswerRoom { answer, window: Some(window) };
+                self.told(prompt, job, &messages, must_keep, room).await
+            }
+            said => said,
+        }
+    }
+
+    /// Whether what is summed up is no longer in the prompt: only checkpoints of it are, and a
+    /// summary is never made from a summary.
+    fn is_rewriting(&self, job: &SummaryJob<'_>) -> bool {
+        matches!(self.purpose(job), Purpose::Age | Purpose::Merge)
+    }
+
+    /// What of a window is used, by our own count of tokens.
+    fn within(&self, window: u64) -> u64 {
+        (window as f64 * self.terms.window_share) as u64
+    }
+
+    /// What the model says of these messages, in pieces where it has no room for them at once.
+    async fn told(
+        &self,
+        prompt: &Prompt,
+        job: &SummaryJob<'_>,
+        messages: &[String],
+        must_keep: &MustKeepFacts,
+        room: AnswerRoom,
+    ) -> Result<String, NoModelAnswer> {
+        let AnswerRoom { answer, window } = room;
+        let conversation = messages.join(BETWEEN);
+        let question = SummaryQuestion::about(prompt, &conversation, must_keep);
+        let Some(window) = window.filter(|window| question.size(job.measure) + answer > *window)
+        else {
+            return self.asked(question, answer).await;
+        };
+        let least = MustKeepFacts::default();
+        let frame = SummaryQuestion::about(prompt, "", &least).size(job.measure);
+        // Half of what is left is for messages, a quarter each for facts and for the answer.
+        let room = window.saturating_sub(frame) / 2;
+        if room < LEAST {
+            let why = format!("its window of {window} tokens has no room for the question");
+            return Err(NoModelAnswer {
+                why: format!("`{}`: {why}", self.model.name()),
+                lack: ModelLimitHit::Other,
+            });
+        }
+        let about = |prompt: &Prompt, messages: &str, facts: MustKeepFacts| {
+            let mut left = room / 2;
+            let facts = facts.filter(|fact| {
+                let size = job.measure.size(fact) + BULLET;
+                let fits = size <= left;
+                left -= if fits { size } else { 0 };
+                fits
+            });
+            SummaryQuestion::about(prompt, messages, &facts)
+        };
+        let mut messages = messages.to_vec();
+        for _ in 0..LAYERS {
+            let pieces = pieces(&messages, room, job.measure);
+            if let [all] = &pieces[..] {
+                let question = about(prompt, all, must_keep.clone());
+                return self.asked(question, answer.min(room / 2)).await;
+            }
+            // Together they are one piece, if they keep to it.
+            let share = (room / pieces.len() as u64).max(LEAST).min(room / 2).min(answer);
+            let part = Prompt { sections: None, ..prompt.clone() };
+            let asked = pieces.iter().map(|piece| {
+                let facts = must_keep.clone().filter(|fact| piece.contains(fact));
+                self.asked(about(&part, piece, facts), share)
+            });
+            let asked: Vec<_> = asked.collect();
+            let written = stream::iter(asked).buffered(self.terms.at_once.max(1));
+            messages = written.try_collect().await?;
+            let all = messages.join(BETWEEN);
+            if prompt.sections.is_none() && job.measure.size(&all) <= job.most {
+                return Ok(all);
+            }
+        }
+        let why = format!("`{}` sums up too little to come to an end", self.model.name());
+        Err(NoModelAnswer { why, lack: ModelLimitHit::Other })
+    }
+
+    async fn asked(&self, question: SummaryQuestion, answer: u64) -> Result<String, NoModelAnswer> {
+        let SummaryQuestion { system, user } = question;
+        self.ask(ModelQuestion { system, user, ..ModelQuestion::default() }, answer).await
+    }
+
+    async fn ask(&self, ask: ModelQuestion, answer: u64) -> Result<String, NoModelAnswer> {
+        let left = self.patience.left();
+        if left.is_zero() {
+            let most = self.patience.most().as_secs();
+            let why = format!("`{}` is not asked: the {most} s are over", self.model.name());
+            return Err(NoModelAnswer { why, lack: ModelLimitHit::Other });
+        }
+        let (id, max_tokens, within) = (ASKED.to_owned(), Some(answer), Some(left));
+        let reply = self.model.complete(&ModelQuestion { id, max_tokens, within, ..ask }).await;
+        let reply =
+            reply.map_err(|error| NoModelAnswer { why: error.to_string(), lack: error.lack })?;
+        Ok(reply.trim().to_owned())
+    }
+}

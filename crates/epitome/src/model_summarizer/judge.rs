@@ -1,0 +1,115 @@
+//! Whether what a model wrote is taken.
+//!
+//! Invariant: a candidate that cannot be a summary is shown to no policy, and what policies make of
+//! one still has room. Called by the writer.
+
+use std::collections::BTreeSet;
+
+use epitome_extract::{ExtractiveSummarizer, MustKeepFacts};
+use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
+use epitome_types::hook::{Fact, Prompt, VerifyAnswer, VerifyJob};
+use epitome_types::{Entry, EntryId, Part, PartBody, Role, Speaker, Summary};
+
+use super::candidate::{Expected, check, languages};
+use super::{ModelSummarizer, SpeakerTexts, covered, failed};
+
+impl ModelSummarizer<'_> {
+    /// Whether a text can be a summary at all.
+    pub(super) fn is_sound(
+        &self,
+        text: &str,
+        prompt: &Prompt,
+        job: &SummaryJob<'_>,
+    ) -> Result<(), SummaryError> {
+        let sections = prompt.sections.as_deref().unwrap_or_default();
+        let expected = Expected { sections, languages: &languages(job.entries) };
+        check(text, &expected).map_err(|flaw| failed(format!("`{}` {flaw}", self.name())))
+    }
+
+    /// A text, with what the extractor says beside it where a policy wants that.
+    pub(super) fn completed(
+        &self,
+        text: String,
+        prompt: &Prompt,
+        job: &SummaryJob<'_>,
+    ) -> Result<String, SummaryError> {
+        let Some(opening) = &prompt.beside else { return Ok(text) };
+        let completed = ExtractiveSummarizer::default().completed(job, &text, opening);
+        completed.ok_or_else(|| {
+            let why = "tells of nothing but what an extract of its size tells in fewer words";
+            failed(format!("`{}` {why}", self.name()))
+        })
+    }
+
+    /// What the policies make of a summary.
+    pub(super) async fn judged(
+        &self,
+        text: String,
+        tokens: u64,
+        job: &SummaryJob<'_>,
+        must_keep: &MustKeepFacts,
+    ) -> Result<Summary, SummaryError> {
+        let texts = SpeakerTexts(job.entries);
+        let mut asked = VerifyJob {
+            common: self.common.clone(),
+            op: self.purpose(job),
+            level: Some(job.level.number()),
+            covered: covered(job.entries),
+            must_keep: self.facts(&text, job, must_keep).await,
+            candidate: text.clone(),
+            tokens,
+            max_tokens: job.most,
+            texts: &texts,
+        };
+        let verdict = self.council.ask(&mut asked, |rest, job| rest.verify(job)).await;
+        let (text, confidence) = match verdict {
+            None | Some(VerifyAnswer::Plain(true)) => (text, None),
+            Some(VerifyAnswer::Plain(false)) => {
+                return Err(failed("a policy did not take it".into()));
+            }
+            Some(VerifyAnswer::Reject(no)) => {
+                return Err(failed(format!("a policy did not take it: {}", no.reject)));
+            }
+            Some(VerifyAnswer::Second(more)) => {
+                let text = match more.append.as_deref().map(str::trim) {
+                    Some(append) if !append.is_empty() => format!("{text}\n{append}"),
+                    _ => text,
+                };
+                (text, more.confidence)
+            }
+        };
+        if job.measure.size(&text) > job.most {
+            return Err(failed(format!("with what a policy added it exceeds {} tokens", job.most)));
+        }
+        self.taken.add(&text, confidence);
+        Ok(Summary { text, model: Some(self.name().to_owned()), ..Summary::default() })
+    }
+
+    /// What should be in a summary, and what is; and what would be in one that is written without a
+    /// model.
+    async fn facts(
+        &self,
+        text: &str,
+        job: &SummaryJob<'_>,
+        must_keep: &MustKeepFacts,
+    ) -> Vec<Fact> {
+        let without = SummaryJob { passages: false, ..*job };
+        let without = self.inner.summarize(&without).await.unwrap_or_default().text;
+        let [lost, unsaid] = [text, &without].map(|text| must_keep.lost(&[&said(text)]));
+        let [lost, unsaid] = [&lost, &unsaid].map(|facts| facts.iter().collect::<BTreeSet<_>>());
+        let fact = |fact: &str| Fact {
+            text: fact.to_owned(),
+            found: !lost.contains(fact),
+            extracted: !unsaid.contains(fact),
+            tokens: job.measure.size(&format!("- {fact}\n")),
+        };
+        must_keep.iter().map(fact).collect()
+    }
+}
+
+/// The text as a message.
+fn said(text: &str) -> Entry {
+    let body = PartBody::Text(text.to_owned());
+    let part = Part { body, speaker: Speaker::Model, within: None, known_as: None, note: None };
+    Entry { id: EntryId(0), role: Role::Assistant, parts: vec![part], bytes: 0, at: None }
+}

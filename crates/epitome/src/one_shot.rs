@@ -1,0 +1,202 @@
+//! Whether and how far one conversation is compressed that stands by itself.
+//!
+//! Invariant: a hard budget is met whatever the policies say; without one they decide, as for a
+//! live conversation whose provider has nothing cached. Called by the compressor.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use epitome_kernel::{Summarizer, Thread, ThreadSizes, TokenCounter, View, identity};
+use epitome_plan::{CacheMeter, prompt_floor};
+use epitome_types::hook::{
+    Budgets, BudgetsJob, Columns, Common, MessageTexts, ModelFacts, Occasion, Strength,
+    TriggerAnswer, TriggerJob,
+};
+use epitome_types::{
+    Budget, BudgetUnit, CompactionCause, ContentId, Entry, EntryKey, Goals, Plan, Role,
+};
+use epitome_wire::RequestDocument;
+
+use crate::builder::CompressorBuilder;
+use crate::facts;
+use crate::keep_recent::leave_alone;
+use crate::limits::{OneShotBounds, PromptBounds, answered};
+use crate::model_summarizer::ModelTimeBudget;
+use crate::planning::PlanRequest;
+use crate::policy_runner::PolicyRunner;
+use crate::problem::ConfigError;
+
+/// A conversation that stands by itself.
+pub(crate) struct OneShot<'a> {
+    pub(crate) settings: &'a CompressorBuilder,
+    pub(crate) document: &'a RequestDocument<'a>,
+    pub(crate) thread: &'a Thread,
+    pub(crate) tokens: &'a ThreadSizes<'a>,
+    pub(crate) bounds: &'a OneShotBounds,
+}
+
+/// What was decided about it.
+pub(crate) struct Decided {
+    pub(crate) council: PolicyRunner,
+    pub(crate) common: Common,
+    pub(crate) budgets: Budgets,
+    pub(crate) cause: CompactionCause,
+    /// The size to come to, in tokens.
+    pub(crate) target: u64,
+    /// What the kernel's own way tries to come to, the most wanted first; the last one must not be
+    /// exceeded.
+    pub(crate) attempts: Vec<Budget>,
+}
+
+impl Decided {
+    /// What must not be exceeded.
+    pub(crate) fn most(&self) -> Budget {
+        self.attempts[self.attempts.len() - 1]
+    }
+
+    /// All that a plan is made from.
+    pub(crate) fn planning<'a, 't>(
+        &'a self,
+        single: &'a OneShot<'t>,
+        counter: &'t dyn TokenCounter,
+        summarizers: &'a [&'a dyn Summarizer],
+        texts: &'a dyn MessageTexts,
+    ) -> PlanRequest<'a, 't> {
+        PlanRequest {
+            council: &self.council,
+            common: &self.common,
+            budgets: &self.budgets,
+            thread: single.thread,
+            texts,
+            counter,
+            summarizers,
+            models: &self.council.models.all,
+            standing: Plan::default(),
+            credits: Vec::new(),
+            prepared: None,
+            checkpoints: Vec::new(),
+            columns: single.columns(),
+            cause: self.cause,
+            target: self.target,
+            most: self.most(),
+            floor: single.floor(),
+            goals: Goals::default(),
+            mark: None,
+            terms: &single.settings.profile.options.summaries,
+            patience: ModelTimeBudget::new(&single.settings.clock, single.settings.patience()),
+            underway: None,
+        }
+    }
+}
+
+impl OneShot<'_> {
+    /// What is to be done; `None` where the conversation is left alone.
+    ///
+    /// # Errors
+    ///
+    /// When the policies of the profile cannot be loaded.
+    pub(crate) async fn decide(
+        &self,
+        counter: &Arc<dyn TokenCounter>,
+    ) -> Result<Option<Decided>, ConfigError> {
+        let total = self.tokens.total();
+        let in_tokens = |most| Budget { unit: BudgetUnit::Tokens, most };
+        let fits = |budget: Budget| budget.unit == BudgetUnit::Tokens && total <= budget.most;
+        if self.bounds.budget.is_some_and(fits) {
+            return Ok(None);
+        }
+        let council = self.settings.council(counter, BTreeMap::new())?;
+        let mut job = BudgetsJob { common: self.common() };
+        let said = council.ask(&mut job, |rest, job| rest.budgets(job)).await;
+        let said = answered(&council.chain, said).or(self.settings.bounds(self.bounds.live.limit));
+        let held = self.bounds.live.held(&said);
+        let budgets = held.of(said);
+        let common = Common { class: budgets.class, ..job.common };
+        if let Some(budget) = self.bounds.budget {
+            let (target, attempts) = (self.bounds.live.limit, vec![budget]);
+            let cause = CompactionCause::Hard;
+            return Ok(Some(Decided { council, common, budgets, cause, target, attempts }));
+        }
+        let Some((cause, target)) = self.due(&council, &common, &budgets, held).await else {
+            return Ok(None);
+        };
+        let attempts = vec![in_tokens(target), in_tokens(self.bounds.live.limit)];
+        Ok(Some(Decided { council, common, budgets, cause, target, attempts }))
+    }
+
+    /// What cannot shrink, in tokens.
+    pub(crate) fn floor(&self) -> u64 {
+        prompt_floor(self.thread, self.tokens, |part| self.tokens.part(part)).size
+    }
+
+    /// The conversation as it came.
+    /// Its messages, as policies are told of them.
+    fn columns(&self) -> Columns {
+        let keys: Vec<_> = self.thread.entries().iter().map(EntryKey::for_entry).collect();
+        let mut columns = facts::columns(self.thread, &self.view(), self.tokens, &[], &keys);
+        let alone = self.settings.profile.options.compress.keep_recent_messages;
+        leave_alone(&mut columns, self.thread, alone);
+        columns
+    }
+
+    pub(crate) fn view(&self) -> View<'_> {
+        identity(self.thread)
+    }
+
+    async fn due(
+        &self,
+        council: &PolicyRunner,
+        common: &Common,
+        budgets: &Budgets,
+        held: PromptBounds,
+    ) -> Option<(CompactionCause, u64)> {
+        let total = common.tokens.total;
+        let prices = self.settings.profile.cache_rule();
+        let mut job = TriggerJob {
+            common: common.clone(),
+            cause: Occasion::Turn,
+            replied: self.thread.entries().iter().any(|entry| entry.role == Role::Assistant),
+            floor: self.floor(),
+            budgets: budgets.clone(),
+            cache: CacheMeter::default().look(total, true, budgets, prices),
+            stalled: None,
+            answered: facts::answered(self.thread, self.thread.entries()),
+            asked: None,
+            waiting: false,
+            mark: None,
+        };
+        let (cause, target) = match council.ask(&mut job, |rest, job| rest.trigger(job)).await {
+            Some(TriggerAnswer::Compress(due)) => match due.level {
+                Strength::Soft => (CompactionCause::Soft, due.target),
+                Strength::Hard => (CompactionCause::Hard, due.target),
+                Strength::Asked => (CompactionCause::Manual, due.target),
+            },
+            _ if total > held.hard => (CompactionCause::Hard, None),
+            _ => return None,
+        };
+        Some((cause, target.unwrap_or(held.target)))
+    }
+
+    fn common(&self) -> Common {
+        let said = self.thread.entries().iter().flat_map(Entry::texts);
+        let mut seed = [0; 8];
+        seed.copy_from_slice(&ContentId::of_all(said).0[..8]);
+        Common {
+            mode: self.settings.mode.clone(),
+            model: ModelFacts {
+                stated: self.bounds.enforced,
+                ..self.settings.profile.facts(
+                    self.document.model(),
+                    self.settings.window,
+                    &self.bounds.live,
+                )
+            },
+            tokens: facts::sizes(&self.view().breakdown(self.tokens)),
+            confidence: 1.0,
+            now: (self.settings.clock)(),
+            // Scripts read numbers as floats, which hold 53 bits.
+            seed: u64::from_le_bytes(seed) >> 11,
+            ..Common::default()
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The entries that a turn is about: all of a request, or what is new in it.
+//!
+//! Invariant: the ids of its entries count from its own first entry; wherever somebody is told of
+//! one it goes by its place in the history. Made by the turn.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use epitome_kernel::{Before, SizeGauge, Thread, ThreadSizes};
+use epitome_types::{ArrivalRewrite, Entry, EntryId, PartBody, PartId, ReplaceMethod};
+
+use super::erased::forget;
+use super::state::ConversationState;
+
+/// The end of a history from a place on, or all of it.
+pub(crate) struct HistoryTail<'a> {
+    /// The entries as they came, but for what was erased.
+    pub(crate) came: Cow<'a, [Entry]>,
+    /// The entries with what was made smaller on arrival.
+    pub(crate) thread: Thread,
+    pub(crate) tokens: ThreadSizes<'a>,
+    /// The place of its first entry in the history.
+    pub(crate) first: usize,
+}
+
+impl<'a> HistoryTail<'a> {
+    /// The entries behind others, as the records have them sent. `schemas` are the tokens of the
+    /// tools.
+    pub(crate) fn of(
+        came: &'a [Entry],
+        before: Before,
+        state: &ConversationState,
+        gauge: SizeGauge<'a>,
+        schemas: u64,
+    ) -> Self {
+        let first = before.entries;
+        let mut entries = came.to_vec();
+        for (part, rewrite) in state.arrived(first) {
+            let entry = entries.get_mut(part.entry.index() - first);
+            let at = entry.and_then(|entry| entry.parts.get_mut(part.part as usize));
+            match at.map(|at| &mut at.body) {
+                Some(PartBody::Text(text)) => text.clone_from(&rewrite.with),
+                Some(PartBody::Result(result)) => result.text.clone_from(&rewrite.with),
+                _ => {}
+            }
+        }
+        // What was erased is sent as it came, so that is what it takes of the prompt.
+        let tokens = ThreadSizes::measure(&entries, gauge, schemas);
+        let mut came = Cow::Borrowed(came);
+        let erased: Vec<_> = state.erased(first).filter(|place| *place < entries.len()).collect();
+        for place in erased {
+            forget(&mut entries[place]);
+            forget(&mut came.to_mut()[place]);
+        }
+        let thread = Thread::behind(entries, &state.pinned(first), before);
+        Self { came, thread, tokens, first }
+    }
+
+    /// The thread to sum up with these entries pinned. It knows how its entries were said, but for
+    /// what a policy masked: that is not to be said again.
+    pub(crate) fn to_sum_up(&self, pins: &[EntryId], state: &ConversationState) -> Thread {
+        let mut originals: BTreeMap<EntryId, Entry> = BTreeMap::new();
+        let shortened =
+            state.arrived(self.first).filter(|(_, rewrite)| rewrite.how != ReplaceMethod::Mask);
+        for part in shortened.map(|(part, _)| self.own(part)) {
+            let (Some(sent), Some(came)) =
+                (self.thread.entry(part.entry), self.came.get(part.entry.index()))
+            else {
+                continue;
+            };
+            let original = originals.entry(part.entry).or_insert_with(|| sent.clone());
+            let at = part.part as usize;
+            if let (Some(slot), Some(said)) = (original.parts.get_mut(at), came.parts.get(at)) {
+                slot.clone_from(said);
+            }
+        }
+        Thread::new(self.thread.shared(), pins).with_originals(originals)
+    }
+
+    /// The entries from a place of the history on, as they are sent.
+    pub(crate) fn from(&self, place: usize) -> &[Entry] {
+        self.thread.entries().get(place.saturating_sub(self.first)..).unwrap_or_default()
+    }
+
+    /// The place of one of its entries in the history.
+    pub(crate) fn place(&self, id: EntryId) -> EntryId {
+        EntryId((self.first + id.index()) as u32)
+    }
+
+    /// One of its own parts, by its place in the history.
+    pub(crate) fn own(&self, part: PartId) -> PartId {
+        PartId { entry: EntryId((part.entry.index() - self.first) as u32), ..part }
+    }
+
+    /// Tokens of its messages that were saved on arrival.
+    pub(crate) fn saved(&self, state: &ConversationState) -> u64 {
+        let saved = |rewrite: &ArrivalRewrite| rewrite.tokens[0].saturating_sub(rewrite.tokens[1]);
+        state.arrived(self.first).map(|(_, rewrite)| saved(rewrite)).sum()
+    }
+}

@@ -1,0 +1,197 @@
+//! Whether a compression is due.
+//!
+//! Invariant: the policies say, but for what the window forces and the user asks for. What somebody
+//! asked for is looked at once. Called by the turn.
+
+use epitome_types::hook::{Occasion, Strength, TriggerAnswer, TriggerJob};
+use epitome_types::{Actor, Budget, CompactionCause, EventKind, Role, SessionAction, SkipReason};
+
+use epitome_plan::{CacheMeter, CachePrices, Rewrite, SentRequest};
+use epitome_wire::Format;
+
+use super::Session;
+use super::compress::{PolicyContext, Proposal};
+use super::events::TurnEvents;
+use super::source::RequestSource;
+use super::state::ConversationState;
+use super::turn_context::TurnContext;
+use crate::facts::answered;
+
+/// Who asks where the user does.
+const USER: &str = "user";
+
+/// A compression that is due.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DueCompression {
+    pub(super) cause: CompactionCause,
+    /// The size to come to, in tokens.
+    pub(super) target: u64,
+    /// The largest size, in tokens, that is worth what the rewrite costs.
+    pub(super) worth: u64,
+    /// Whether the window forces it, whoever else wants it.
+    pub(super) forced: bool,
+    /// Whether what was taken back stays as it is: neither the window forces it nor the user asks.
+    pub(super) holds: bool,
+    pub(super) work: DueWork,
+}
+
+/// What is done about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DueWork {
+    /// The prompt is made smaller.
+    Compress,
+    /// Words of models take the place of extracts.
+    Reword,
+    /// It is worked out and not applied.
+    Draft,
+}
+
+impl DueCompression {
+    /// The sizes that the kernel's own way tries to come to, the most wanted first.
+    pub(super) fn attempts(self, hard: u64, limit: u64) -> impl Iterator<Item = u64> {
+        let further = [self.target.midpoint(hard), hard, limit];
+        [self.target].into_iter().chain(further.into_iter().filter(move |_| self.forced))
+    }
+
+    /// The budget from which on a plan may leave out what people demanded: that of the last attempt,
+    /// and none where nobody asks and nothing forces it.
+    pub(super) fn gives_up(self, attempts: &[Budget]) -> u64 {
+        match self.cause {
+            CompactionCause::Soft if !self.forced => u64::MAX,
+            _ => attempts.last().map_or(0, |budget| budget.most),
+        }
+    }
+}
+
+impl Session {
+    /// What the cache takes of a request's model; nothing on a server of one's own.
+    pub(super) fn prices(&self, source: &RequestSource<'_>) -> CachePrices {
+        let (profile, hour) = (&self.settings.profile, source.scan.keeps_an_hour());
+        match source.format {
+            Format::Ollama => profile.unpaid(),
+            _ => profile.cache_prices(source.model(), hour),
+        }
+    }
+
+    /// Whether a compression is due, as the policies and the bounds say.
+    pub(crate) async fn due(
+        &self,
+        ground: &TurnContext<'_, '_>,
+        brief: &PolicyContext,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
+    ) -> Option<DueCompression> {
+        if ground.source.scan.continued {
+            // What it stands for is kept by the provider.
+            return None;
+        }
+        let ([_, size], new) = (ground.size(), ground.tail.from(ground.incoming.sent));
+        let acts = state.acts.as_ref();
+        let pending = acts.and_then(|acts| acts.asked.clone());
+        let is_pending = pending.is_some();
+        let asked = self.asked.then(|| USER.to_owned()).or(pending);
+        let manual = asked.is_some().then_some(CompactionCause::Manual);
+        let cache = state.meter.look(size, ground.cold, &brief.budgets, ground.prices);
+        let mut job = TriggerJob {
+            common: brief.common.clone(),
+            cause: match self.told.refused {
+                Some(_) => Occasion::Overflow,
+                None if asked.is_some() => Occasion::Manual,
+                None if state.rested => Occasion::Idle,
+                None => Occasion::Turn,
+            },
+            replied: new.iter().any(|entry| entry.role == Role::Assistant),
+            floor: ground.floor(),
+            budgets: brief.budgets.clone(),
+            cache,
+            stalled: state.meter.stalled_at(),
+            answered: answered(&ground.tail.thread, new),
+            mark: acts.and_then(|acts| acts.mark(&ground.incoming.keys)).flatten().map(Into::into),
+            asked,
+            waiting: acts.is_some_and(|acts| !acts.returning.is_empty()),
+        };
+        let said = brief.council.ask(&mut job, |rest, job| rest.trigger(job)).await;
+        if is_pending {
+            let by = Actor::Policy(brief.council.chain.winner("trigger").unwrap_or_default());
+            state.doing.push((SessionAction::Met, by));
+        }
+        let (cause, target) = match said {
+            Some(TriggerAnswer::Compress(due)) => {
+                let cause = match due.level {
+                    Strength::Soft => CompactionCause::Soft,
+                    Strength::Hard => CompactionCause::Hard,
+                    Strength::Asked => CompactionCause::Manual,
+                };
+                (Some(cause), due.target)
+            }
+            Some(TriggerAnswer::Pass(passed)) => {
+                events.add([size, size], EventKind::CompressionSkipped { reason: passed.skip });
+                (None, None)
+            }
+            Some(TriggerAnswer::Wait(_)) | None => (None, None),
+        };
+        let forced = (size > brief.held.hard).then_some(CompactionCause::Hard);
+        let target = target.unwrap_or(brief.held.target).min(brief.held.hard);
+        // An agent asks by a tool, too: then a policy says so.
+        let is_asked =
+            manual.is_some() || cause == Some(CompactionCause::Manual) && !job.answered.is_empty();
+        let by_user = job.asked.as_deref() == Some(USER);
+        let cause = cause.max(forced).max(manual)?;
+        // A bound of a policy's own is no window: what it forces must pay for itself as well.
+        let window = ground.live.limit.saturating_sub(brief.budgets.reserve.unwrap_or(0));
+        let must_pay = size <= window && !is_asked && job.cause != Occasion::Overflow;
+        let worth = if must_pay { self.most_worth(ground, brief, state) } else { u64::MAX };
+        // What comes to less than is aimed at shows when it is made.
+        if target < size && target > worth {
+            events
+                .add([size, size], EventKind::CompressionSkipped { reason: SkipReason::NotWorth });
+            return None;
+        }
+        let forced = forced.is_some() || cause == CompactionCause::Hard;
+        let holds = !forced && !by_user;
+        Some(DueCompression { cause, target, worth, forced, holds, work: DueWork::Compress })
+    }
+
+    /// The largest size that a compression may come to that nothing forces. Where the conversation
+    /// would not fit as it came, it forces its compressions.
+    fn most_worth(
+        &self,
+        ground: &TurnContext<'_, '_>,
+        brief: &PolicyContext,
+        state: &ConversationState,
+    ) -> u64 {
+        let tokens = ground.size();
+        if tokens[0] > ground.live.limit {
+            return u64::MAX;
+        }
+        let (head, prices) = (head(brief), ground.prices);
+        state.meter.most_worth(&Rewrite { tokens, head, cold: ground.cold, prices })
+    }
+
+    /// The meter, once a request is sent with so many tokens.
+    pub(crate) fn metered(
+        &self,
+        ground: &TurnContext<'_, '_>,
+        brief: &PolicyContext,
+        sent: u64,
+        proposal: Option<&Proposal>,
+        state: &ConversationState,
+    ) -> CacheMeter {
+        let mut meter = state.meter;
+        if proposal.is_some_and(|proposal| !proposal.rewords) {
+            meter.compressed();
+        }
+        meter.sent(&SentRequest {
+            tokens: [ground.size()[0], sent],
+            head: head(brief),
+            cold: ground.cold,
+            rewritten: proposal.is_some(),
+            prices: ground.prices,
+        })
+    }
+}
+
+/// Tokens of the system prompt and the tools, which stay as they are.
+fn head(brief: &PolicyContext) -> u64 {
+    brief.common.tokens.system + brief.common.tokens.tools
+}

@@ -1,0 +1,64 @@
+//! The watermark of a session, where a policy moves it (RULES 35).
+//!
+//! Invariant: it only moves forward, and what it is said to have taken out is what the plan took
+//! out. Called by the compression.
+
+use epitome_kernel::View;
+use epitome_types::hook::Orders;
+use epitome_types::{EntryId, EntryKey, EventKind, SessionAction};
+
+use super::actions::ActionState;
+
+/// A watermark on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct WatermarkMove {
+    place: EntryId,
+    key: EntryKey,
+    tool: String,
+    blocks: u32,
+    saved: u64,
+}
+
+impl WatermarkMove {
+    /// The watermark at the place that a policy names, unless it is there or further already.
+    pub(crate) fn to(
+        orders: &Orders,
+        acts: Option<&ActionState>,
+        keys: &[EntryKey],
+    ) -> Option<Self> {
+        let place = orders.mark?.entry()?;
+        let key = *keys.get(place.index())?;
+        let now = acts.and_then(|acts| acts.mark(keys)).flatten();
+        let is_further = now.is_none_or(|now| now < place);
+        let tool = orders.marked_by.clone().unwrap_or_default();
+        is_further.then_some(Self { place, key, tool, blocks: 0, saved: 0 })
+    }
+
+    /// The message that will hold it.
+    pub(crate) fn place(&self) -> EntryId {
+        self.place
+    }
+
+    /// With what left by the plan that moves it.
+    pub(crate) fn taking(self, [before, after]: [&View<'_>; 2], tokens: [u64; 2]) -> Self {
+        let blocks = blocks(before).saturating_sub(blocks(after));
+        Self { blocks, saved: tokens[0].saturating_sub(tokens[1]), ..self }
+    }
+
+    pub(crate) fn act(&self) -> SessionAction {
+        let Self { key, tool, blocks, saved, .. } = self.clone();
+        SessionAction::Mark { entry: key, tool, blocks, saved }
+    }
+
+    pub(crate) fn event(&self) -> EventKind {
+        let Self { place, tool, blocks, saved, .. } = self.clone();
+        EventKind::WatermarkMoved { entry: place.to_string(), tool, blocks, saved }
+    }
+}
+
+/// Tool calls and results that are sent.
+fn blocks(view: &View<'_>) -> u32 {
+    let entries = view.entries();
+    let parts = entries.iter().flat_map(|entry| &entry.parts);
+    parts.filter(|part| part.within.is_none() && part.body.is_tool()).count() as u32
+}
