@@ -6,6 +6,7 @@
 #[cfg(feature = "sqlite")]
 use epitome_kernel::StoreError;
 
+#[cfg(feature = "sqlite")]
 /// What is wrong with a store whose file is not at its path any more.
 pub(crate) const GONE: &str = "is no longer there";
 

@@ -6,12 +6,12 @@ mod store;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use epitome::port::Store;
+use epitome::port::OriginalStore;
 use epitome::types::hook::{Line, Observe, ObserveJob, Prompt, PromptJob};
-use epitome::types::{Event, Happened};
+use epitome::types::{Event, EventKind};
 use epitome::{
-    Builder, Compressor, LOCAL, Model, ModelAsk, ModelError, Opinion, Policy, Rest, ScopeOwner,
-    Session, Target, Window,
+    CompressionTarget, Compressor, CompressorBuilder, HookResult, LOCAL, LanguageModel, ModelError,
+    ModelQuestion, NextPolicies, Policy, ScopeOwner, Session, WindowSetting,
 };
 
 use store::Shelf;
@@ -25,13 +25,13 @@ impl Policy for Careful {
     }
 
     /// What holds a decision is never touched.
-    fn observe(&self, job: &ObserveJob<'_>, _rest: &Rest<'_>) -> Opinion<Observe> {
+    fn observe(&self, job: &ObserveJob<'_>, _rest: &NextPolicies<'_>) -> HookResult<Observe> {
         let pin = job.text.contains("DECIDED").then_some(true);
         Ok(pin.map(|_| Observe { pin, ..Observe::default() }))
     }
 
     /// A model writes the summaries, and is asked in these words.
-    fn prompt(&self, _job: &PromptJob<'_>, _rest: &Rest<'_>) -> Opinion<Prompt> {
+    fn prompt(&self, _job: &PromptJob<'_>, _rest: &NextPolicies<'_>) -> HookResult<Prompt> {
         Ok(Some(Prompt {
             style: Line::Separate,
             system: Some("You sum up.".to_owned()),
@@ -48,12 +48,12 @@ impl Policy for Careful {
 struct Scripted(Arc<AtomicUsize>);
 
 #[async_trait::async_trait]
-impl Model for Scripted {
+impl LanguageModel for Scripted {
     fn name(&self) -> &str {
         "scripted"
     }
 
-    async fn complete(&self, ask: &ModelAsk) -> Result<String, ModelError> {
+    async fn complete(&self, ask: &ModelQuestion) -> Result<String, ModelError> {
         self.0.fetch_add(1, Ordering::Relaxed);
         let lines = ask.user.lines().count();
         Ok(format!(
@@ -74,7 +74,7 @@ async fn one_request() -> Result<(), Box<dyn std::error::Error>> {
         messages.push(message("user", &format!("And then, after {step}?")));
     }
     let request = format!("[{}]", messages.join(","));
-    let compressor = Compressor::builder().target(Target::Ratio(4.0)).build();
+    let compressor = Compressor::builder().target(CompressionTarget::Ratio(4.0)).build();
     let compressed = compressor.compress(request.as_bytes()).await?;
     let [before, after] = [&compressed.report.before, &compressed.report.after].map(|it| it.tokens);
     println!("compress: {before} tokens became {after}, by {}", compressed.report.counter);
@@ -83,18 +83,18 @@ async fn one_request() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn builder(asked: &Arc<AtomicUsize>) -> Builder {
+fn builder(asked: &Arc<AtomicUsize>) -> CompressorBuilder {
     let tell = |event: &Event| {
         let [before, after] = event.tokens;
         match &event.what {
-            Happened::Compressed { number, .. } => {
+            EventKind::Compressed { number, .. } => {
                 println!("compression {number}: {before} tokens became {after}");
             }
             what => println!("{what:?}"),
         }
     };
-    let builder = Compressor::builder().window(Window::Limit(1500)).on_event(tell);
-    builder.policy(Careful).llm(Scripted(asked.clone()))
+    let builder = Compressor::builder().window(WindowSetting::Limit(1500)).on_event(tell);
+    builder.policy(Careful).model(Scripted(asked.clone()))
 }
 
 async fn talk(session: &mut Session, steps: std::ops::Range<u32>) -> Result<(), epitome::Error> {

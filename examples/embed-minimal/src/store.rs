@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use epitome::Counter;
+use epitome::TokenCounter;
 use epitome::port::{
-    Archive, Batch, Blob, Commit, Departure, Epochs, Excerpt, Journal, Said, Store, StoreError,
+    AppendBatch, CommitOutcome, CompactionSet, Eviction, Excerpt, Journal, MessageRecord,
+    OriginalStore, SessionArchive, StoreError, StoredText,
 };
-use epitome::types::{Chain, EntryKey, Epoch, Mark, MeterReading, Recorded, Rewrite, SessionInfo};
+use epitome::types::{
+    ArrivalRewrite, Compaction, EntryKey, HistoryHash, JournalMark, MeterReading,
+    RecordedCompaction, SessionInfo,
+};
 
 /// Everything, by scope and name or id.
 #[derive(Default)]
@@ -16,7 +20,7 @@ pub struct Shelf(Mutex<Kept>);
 #[derive(Default)]
 struct Kept {
     sessions: BTreeMap<String, Conversation>,
-    originals: BTreeMap<String, Blob>,
+    originals: BTreeMap<String, StoredText>,
     /// Grows with every compression.
     seen: u64,
 }
@@ -25,9 +29,9 @@ struct Kept {
 #[derive(Default)]
 struct Conversation {
     info: SessionInfo,
-    said: BTreeMap<Chain, (Chain, Said)>,
-    rewrites: Vec<Rewrite>,
-    epochs: Vec<Recorded>,
+    said: BTreeMap<HistoryHash, (HistoryHash, MessageRecord)>,
+    rewrites: Vec<ArrivalRewrite>,
+    epochs: Vec<RecordedCompaction>,
     pins: Vec<EntryKey>,
     meter: MeterReading,
 }
@@ -37,7 +41,7 @@ fn address(scope: &str, name: &str) -> String {
 }
 
 impl Kept {
-    fn keep(&mut self, scope: &str, departure: &Departure) {
+    fn keep(&mut self, scope: &str, departure: &Eviction) {
         let blobs = departure.blobs.iter();
         self.originals.extend(blobs.map(|it| (address(scope, &it.id.to_string()), it.clone())));
     }
@@ -55,18 +59,18 @@ impl Shelf {
 }
 
 impl Journal for Shelf {
-    fn known(
+    fn find_deepest(
         &self,
         scope: &str,
         name: &str,
-        chains: &[Chain],
+        chains: &[HistoryHash],
     ) -> Result<Option<usize>, StoreError> {
         let kept = self.kept();
         let Ok(session) = kept.session(scope, name) else { return Ok(None) };
         Ok(chains.iter().rposition(|chain| session.said.contains_key(chain)))
     }
 
-    fn append(&self, scope: &str, name: &str, batch: &Batch) -> Result<(), StoreError> {
+    fn append(&self, scope: &str, name: &str, batch: &AppendBatch) -> Result<(), StoreError> {
         let mut kept = self.kept();
         kept.keep(scope, &batch.departure);
         let session = kept.sessions.entry(address(scope, name)).or_default();
@@ -89,23 +93,28 @@ impl Journal for Shelf {
         scope: &str,
         name: &str,
         of: &[EntryKey],
-    ) -> Result<Vec<Rewrite>, StoreError> {
+    ) -> Result<Vec<ArrivalRewrite>, StoreError> {
         let kept = self.kept();
         let all = kept.session(scope, name).map_or(&[][..], |session| &session.rewrites);
         Ok(all.iter().filter(|it| of.contains(&it.key)).cloned().collect())
     }
 
-    fn epochs(&self, scope: &str, name: &str, keys: &[EntryKey]) -> Result<Epochs, StoreError> {
+    fn compactions(
+        &self,
+        scope: &str,
+        name: &str,
+        keys: &[EntryKey],
+    ) -> Result<CompactionSet, StoreError> {
         let kept = self.kept();
         let seen = kept.seen;
         let Ok(session) = kept.session(scope, name) else {
-            return Ok(Epochs { seen, ..Epochs::default() });
+            return Ok(CompactionSet { seen, ..CompactionSet::default() });
         };
         let own = session.epochs.iter().filter(|it| keys.contains(&it.epoch.covered.first));
-        Ok(Epochs { recorded: own.cloned().collect(), pins: session.pins.clone(), seen })
+        Ok(CompactionSet { recorded: own.cloned().collect(), pins: session.pins.clone(), seen })
     }
 
-    fn seen(&self, _scope: &str) -> Result<u64, StoreError> {
+    fn revision(&self, _scope: &str) -> Result<u64, StoreError> {
         Ok(self.kept().seen)
     }
 
@@ -113,28 +122,34 @@ impl Journal for Shelf {
         &self,
         scope: &str,
         name: &str,
-        epoch: &Epoch,
-        departure: &Departure,
+        epoch: &Compaction,
+        departure: &Eviction,
         seen: u64,
-    ) -> Result<Commit, StoreError> {
+    ) -> Result<CommitOutcome, StoreError> {
         let mut kept = self.kept();
         if kept.seen != seen {
-            return Ok(Commit::Behind);
+            return Ok(CommitOutcome::Behind);
         }
         kept.keep(scope, departure);
         kept.seen += 1;
         let session = kept.sessions.entry(address(scope, name)).or_default();
         session.epochs.push(epoch.clone().into());
-        Ok(Commit::Done(kept.seen))
+        Ok(CommitOutcome::Done(kept.seen))
     }
 
-    fn mark(&self, scope: &str, name: &str, mark: &Mark, _at: &str) -> Result<(), StoreError> {
+    fn record_mark(
+        &self,
+        scope: &str,
+        name: &str,
+        mark: &JournalMark,
+        _at: &str,
+    ) -> Result<(), StoreError> {
         let mut kept = self.kept();
         kept.seen += 1;
         let session = kept.sessions.entry(address(scope, name)).or_default();
         match *mark {
-            Mark::Pin(key) => session.pins.push(key),
-            Mark::Unpin(key) => session.pins.retain(|pinned| *pinned != key),
+            JournalMark::Pin(key) => session.pins.push(key),
+            JournalMark::Unpin(key) => session.pins.retain(|pinned| *pinned != key),
             _ => return Err(StoreError::NotOffered { what: "take compressions back" }),
         }
         Ok(())
@@ -145,13 +160,13 @@ impl Journal for Shelf {
     }
 }
 
-impl Store for Shelf {
-    fn keep(&self, scope: &str, departure: &Departure) -> Result<(), StoreError> {
+impl OriginalStore for Shelf {
+    fn keep(&self, scope: &str, departure: &Eviction) -> Result<(), StoreError> {
         self.kept().keep(scope, departure);
         Ok(())
     }
 
-    fn original(&self, scope: &str, id: &str) -> Result<Blob, StoreError> {
+    fn original(&self, scope: &str, id: &str) -> Result<StoredText, StoreError> {
         let (kept, begins) = (self.kept(), address(scope, id));
         let found = kept.originals.range(begins.clone()..).next();
         let found = found.filter(|(key, _)| key.starts_with(&begins));
@@ -163,21 +178,21 @@ impl Store for Shelf {
         scope: &str,
         query: &str,
         budget: u64,
-        counter: &dyn Counter,
+        counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         let (kept, here) = (self.kept(), address(scope, ""));
         let blobs = kept.originals.iter().filter(|(key, _)| key.starts_with(&here));
         let found =
             blobs.filter(|(_, blob)| blob.text.contains(query)).scan(0, |used, (_, blob)| {
                 *used += counter.count(&blob.text);
-                let Blob { id, source, text } = blob.clone();
+                let StoredText { id, source, text } = blob.clone();
                 (*used <= budget).then_some(Excerpt { id, text, source, also: Vec::new() })
             });
         Ok(found.collect())
     }
 }
 
-impl Archive for Shelf {
+impl SessionArchive for Shelf {
     fn session(&self, scope: &str, name: &str) -> Result<SessionInfo, StoreError> {
         self.kept().session(scope, name).map(|session| session.info.clone())
     }
@@ -186,10 +201,10 @@ impl Archive for Shelf {
         &self,
         scope: &str,
         name: &str,
-        head: Chain,
+        head: HistoryHash,
         from: u32,
         most: usize,
-    ) -> Result<Vec<Said>, StoreError> {
+    ) -> Result<Vec<MessageRecord>, StoreError> {
         let kept = self.kept();
         let session = kept.session(scope, name)?;
         let (mut way, mut at) = (Vec::new(), head);

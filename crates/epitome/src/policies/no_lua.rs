@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use epitome_kernel::Counter;
+use epitome_kernel::TokenCounter;
 #[cfg(feature = "config")]
 use epitome_lua::OptionShape;
 
 #[cfg(feature = "config")]
-use super::load::Loaded;
+use super::load::LoadedPolicies;
 use super::load::{Policies, Ready};
 use super::reference::PolicyRef;
-use crate::problem::{ConfigError, Problem};
+use crate::problem::{ConfigError, ConfigProblem};
 
 #[cfg(feature = "config")]
-impl Loaded {
+impl LoadedPolicies {
     /// Nothing is known of what a policy declares that cannot run.
     pub(crate) fn declared(&self, _policy: &str) -> Option<Vec<OptionShape>> {
         None
@@ -25,12 +25,12 @@ impl Policies {
     pub(super) fn first_good(
         &self,
         policy: &PolicyRef,
-        _counter: &Arc<dyn Counter>,
-    ) -> Result<(Ready, Option<Problem>), ConfigError> {
+        _counter: &Arc<dyn TokenCounter>,
+    ) -> Result<(Ready, Option<ConfigProblem>), ConfigError> {
         let what = format!(
             "the policy `{}` is in Lua, which is not compiled in; build with the feature `lua`",
             policy.name()
         );
-        Err(Problem::new(policy.place(), what).into())
+        Err(ConfigProblem::new(policy.place(), what).into())
     }
 }

@@ -1,16 +1,16 @@
 //! Where no policy has files: nothing is watched, and nothing changes.
 
-use epitome_types::Happened;
+use epitome_types::EventKind;
 
 use crate::Error;
-use crate::policies::Loaded;
+use crate::policies::LoadedPolicies;
 
 /// What became of changes: there are none.
 pub(crate) struct Reloads;
 
 impl Reloads {
     /// Watches nothing.
-    pub(crate) fn watch(_policies: &Loaded) -> Result<Self, Error> {
+    pub(crate) fn watch(_policies: &LoadedPolicies) -> Result<Self, Error> {
         Ok(Self)
     }
 
@@ -20,7 +20,7 @@ impl Reloads {
     }
 
     /// The changes from the `heard`th on.
-    pub(crate) fn since(&self, _heard: usize) -> Vec<Happened> {
+    pub(crate) fn since(&self, _heard: usize) -> Vec<EventKind> {
         Vec::new()
     }
 }
