@@ -321,7 +321,7 @@ fn the_schema_is_printed() {
             "profile"
         ]
     );
-    let soft = &schema["$defs"]["Trigger"]["properties"]["soft"];
+    let soft = &schema["$defs"]["TriggerOptions"]["properties"]["soft"];
     assert_eq!((&soft["minimum"], &soft["maximum"]), (&0.0.into(), &1.0.into()));
     assert!(soft["description"].is_string());
 }
