@@ -9,10 +9,10 @@
 //! counts are estimates, and their id says what they rest on.
 //!
 //! ```
-//! use epitome_count::{Cached, for_model};
-//! use epitome_kernel::Counter;
+//! use epitome_count::{CachedCounter, for_model};
+//! use epitome_kernel::TokenCounter;
 //!
-//! let counter = Cached::new(for_model("gpt-4o"));
+//! let counter = CachedCounter::new(for_model("gpt-4o"));
 //! assert_eq!(counter.count("Hello, world!"), 4);
 //! assert_eq!(counter.id(), "o200k_base");
 //! ```

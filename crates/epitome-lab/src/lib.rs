@@ -8,8 +8,8 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use epitome::{Memory, Window};
-//! use epitome_lab::{Recording, Replay, Setup};
+//! use epitome::{MemoryStore, WindowSetting};
+//! use epitome_lab::{Recording, Replay, ReplaySetup};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -20,8 +20,8 @@
 //! }
 //! let recording = Recording::read(format!("[{}]", messages.join(",")).as_bytes(), None, None)?;
 //!
-//! let setup = Setup { window: Window::Limit(600), ..Setup::default() };
-//! let mut replay = Replay::new(&recording, &setup, Arc::new(Memory::new()), None)?;
+//! let setup = ReplaySetup { window: WindowSetting::Limit(600), ..ReplaySetup::default() };
+//! let mut replay = Replay::new(&recording, &setup, Arc::new(MemoryStore::new()), None)?;
 //! while let Some(turn) = replay.step().await? {
 //!     assert!(turn.tokens_sent <= 600);
 //! }

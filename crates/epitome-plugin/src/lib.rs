@@ -7,21 +7,21 @@
 //! runs programs, where the feature of that name is on.
 //!
 //! ```
-//! use epitome_plugin::{About, Digest, Digested, Failed, Plugin, serve_over};
+//! use epitome_plugin::{PluginInfo, DigestInput, DigestOutput, PluginFailure, Plugin, serve_over};
 //!
 //! /// Keeps what a measurement comes to.
 //! struct LastLine;
 //!
 //! impl Plugin for LastLine {
-//!     fn about(&self) -> About {
-//!         About::new("last-line", "1").with_digest()
+//!     fn about(&self) -> PluginInfo {
+//!         PluginInfo::new("last-line", "1").with_digest()
 //!     }
 //!
-//!     fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+//!     fn digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
 //!         let Some((before, last)) = job.text.trim_end().rsplit_once('\n') else { return Ok(None) };
 //!         let text = format!("[… {} lines]\n{last}", before.lines().count());
 //!         let left = vec![0..before.len()];
-//!         Ok(Some(Digested { text, kind: "measurement".into(), left }))
+//!         Ok(Some(DigestOutput { text, kind: "measurement".into(), left }))
 //!     }
 //! }
 //!

@@ -9,12 +9,12 @@
 //! use std::sync::Arc;
 //! use std::time::Duration;
 //!
-//! use epitome::{Compressor, Hub, Memory};
-//! use epitome_proxy::{Proxy, ProxyError, Settings};
+//! use epitome::{Compressor, SessionRouter, MemoryStore};
+//! use epitome_proxy::{Proxy, ProxyError, ProxySettings};
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! let hub = Arc::new(Hub::new(Arc::new(Memory::new()), Compressor::builder));
-//! let mut settings = Settings::new(hub);
+//! let hub = Arc::new(SessionRouter::new(Arc::new(MemoryStore::new()), Compressor::builder));
+//! let mut settings = ProxySettings::new(hub);
 //! settings.upstreams.anthropic = Some("https://api.anthropic.com".parse()?);
 //! let running = Proxy::bind(settings).await?;
 //! println!("http://{}", running.address());

@@ -224,22 +224,22 @@ impl CompressorBuilder {
     /// asked for digests wherever the profile asks anybody, and its hooks are a policy.
     ///
     /// ```
-    /// use epitome::plugin::{About, Digest, Digested, Failed, Plugin};
+    /// use epitome::plugin::{PluginInfo, DigestInput, DigestOutput, PluginFailure, Plugin};
     ///
     /// /// Knows what the team's own tool prints.
     /// struct Tickets;
     ///
     /// impl Plugin for Tickets {
-    ///     fn about(&self) -> About {
-    ///         About::new("tickets", "1").with_digest()
+    ///     fn about(&self) -> PluginInfo {
+    ///         PluginInfo::new("tickets", "1").with_digest()
     ///     }
     ///
-    ///     fn digest(&self, job: &Digest<'_>) -> Result<Option<Digested>, Failed> {
+    ///     fn digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
     ///         let open = |line: &&str| line.contains("OPEN");
     ///         let text: Vec<_> = job.text.lines().filter(open).collect();
     ///         let (text, kind) = (text.join("\n"), "tickets".into());
     ///         let is_one = job.tool == "list_tickets" && !text.is_empty();
-    ///         Ok(is_one.then_some(Digested { text, kind, left: Vec::new() }))
+    ///         Ok(is_one.then_some(DigestOutput { text, kind, left: Vec::new() }))
     ///     }
     /// }
     ///

@@ -5,7 +5,7 @@
 //! was done. Every port can be the host's own: the counter, the summarisers, the store.
 //!
 //! ```
-//! use epitome::{Compressor, Target};
+//! use epitome::{Compressor, CompressionTarget};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -16,7 +16,7 @@
 //! messages.push(r#"{"role":"user","content":"Go on."}"#.to_owned());
 //! let request = format!("[{}]", messages.join(","));
 //!
-//! let compressor = Compressor::builder().target(Target::Ratio(4.0)).build();
+//! let compressor = Compressor::builder().target(CompressionTarget::Ratio(4.0)).build();
 //! let compressed = compressor.compress(request.as_bytes()).await?;
 //! assert!(compressed.bytes.len() < request.len() / 2);
 //! assert!(compressed.report.fits);

@@ -16,9 +16,9 @@ const LEAST: usize = 8;
 /// that were given.
 ///
 /// ```
-/// use epitome_wire::Signatures;
+/// use epitome_wire::OverflowSignatures;
 ///
-/// let own = Signatures::new(["Zu viele Zeichen: {size}, erlaubt sind {limit}"]).unwrap();
+/// let own = OverflowSignatures::new(["Zu viele Zeichen: {size}, erlaubt sind {limit}"]).unwrap();
 /// let told = own.overflow(400, "Zu viele Zeichen: 5000, erlaubt sind 4096".as_bytes()).unwrap();
 /// assert_eq!((told.limit, told.size), (Some(4096), Some(5000)));
 /// ```

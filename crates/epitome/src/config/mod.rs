@@ -4,12 +4,12 @@
 //! and the later wins. A profile is what it says over what it inherits.
 //!
 //! ```
-//! use epitome::{Config, Sources};
+//! use epitome::{Config, ConfigSources};
 //! use std::path::Path;
 //!
 //! # fn main() -> Result<(), epitome::ConfigError> {
 //! let team = "[profile.team.options.default.trigger]\nsoft = 0.7\n";
-//! let config = Config::load(Sources::default().text(Path::new("epitome.toml"), team))?;
+//! let config = Config::load(ConfigSources::default().text(Path::new("epitome.toml"), team))?;
 //! let profile = config.profile("team")?;
 //!
 //! let values = config.values("team")?;

@@ -128,13 +128,13 @@ impl Profile {
     /// ```
     /// use std::sync::Arc;
     ///
-    /// use epitome::{Config, Sources, model::Http};
+    /// use epitome::{Config, ConfigSources, model::HttpTransport};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let text = "[profile.default]\nsummarizers = ['ollama:llama3.2:3b', 'extractive']\n";
-    /// let config = Config::load(Sources::default().text("epitome.toml".as_ref(), text))?;
-    /// let transport = Arc::new(Http::new()?);
-    /// let profile = config.chosen()?.connected(transport, |name| std::env::var(name).ok())?;
+    /// let config = Config::load(ConfigSources::default().text("epitome.toml".as_ref(), text))?;
+    /// let transport = Arc::new(HttpTransport::new()?);
+    /// let profile = config.profile_in_use()?.connected(transport, |name| std::env::var(name).ok())?;
     /// assert_eq!(profile.models()[0].name(), "ollama:llama3.2:3b");
     /// # Ok(())
     /// # }

@@ -41,12 +41,12 @@ impl LoadedPolicies {
     /// is given back falls. Of a change that cannot be used the last good generation stays.
     ///
     /// ```no_run
-    /// use epitome::{Config, Counter, Sources, VocabularyCounter};
+    /// use epitome::{Config, TokenCounter, ConfigSources, VocabularyCounter};
     /// use std::{path::Path, sync::Arc};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let config = Config::load(Sources::default().policies(Path::new("policies")))?;
-    /// let counter: Arc<dyn Counter> = Arc::new(VocabularyCounter::default());
+    /// let config = Config::load(ConfigSources::default().policies(Path::new("policies")))?;
+    /// let counter: Arc<dyn TokenCounter> = Arc::new(VocabularyCounter::default());
     /// let policies = config.profile("team")?.load(&counter)?;
     /// let _watch = policies.watch(|reloaded| eprintln!("{reloaded:?}"))?;
     /// # Ok(())

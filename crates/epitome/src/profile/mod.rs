@@ -142,7 +142,7 @@ impl Profile {
     /// those that were added before.
     ///
     /// ```
-    /// use epitome::{Opinion, Policy, Profile, Rest, types::hook};
+    /// use epitome::{HookResult, Policy, Profile, NextPolicies, types::hook};
     ///
     /// /// Warns early, and leaves everything else to whoever is asked next.
     /// struct Early;
@@ -152,7 +152,7 @@ impl Profile {
     ///         "early"
     ///     }
     ///
-    ///     fn budgets(&self, job: &hook::BudgetsJob, rest: &Rest<'_>) -> Opinion<hook::Budgets> {
+    ///     fn budgets(&self, job: &hook::BudgetsJob, rest: &NextPolicies<'_>) -> HookResult<hook::Budgets> {
     ///         let others = rest.budgets(job)?.unwrap_or_default();
     ///         Ok(Some(hook::Budgets { warn: others.warn.map(|tokens| tokens / 2), ..others }))
     ///     }

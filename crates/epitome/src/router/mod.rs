@@ -93,15 +93,15 @@ pub struct ModelResponse {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use epitome::{Ask, Compressor, Format, Hub, Memory, Profile};
+/// use epitome::{RoutedRequest, Compressor, Format, SessionRouter, MemoryStore, Profile};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), epitome::Error> {
 /// let profile = Profile::default();
-/// let hub = Hub::new(Arc::new(Memory::new()), move || {
+/// let hub = SessionRouter::new(Arc::new(MemoryStore::new()), move || {
 ///     Compressor::builder().profile(profile.clone())
 /// });
-/// let ask = Ask {
+/// let ask = RoutedRequest {
 ///     bytes: r#"{"messages":[{"role":"user","content":"Mend the parser."}]}"#.into(),
 ///     format: Format::OpenAi,
 ///     tenant: "local".to_owned(),
