@@ -109,7 +109,7 @@ pub struct ModelResponse {
 ///     window: None,
 ///     told: None,
 /// };
-/// let sent = hub.prompt(&ask).await?;
+/// let sent = hub.prompt_for(&ask).await?;
 /// assert_eq!(sent.prompt.session, "work");
 /// assert_eq!(sent.prompt.bytes, ask.bytes);
 /// # Ok(())
