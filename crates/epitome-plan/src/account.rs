@@ -2,7 +2,7 @@
 //!
 //! Invariant: over a hundred requests a conversation that is rewritten only where a rewrite pays
 //! costs no more than a small share above what it would have cost as it came, whatever the policies
-//! ask for (RULES 17). Called through [`super::Meter`].
+//! ask for (RULES 17). Called through [`super::CacheMeter`].
 
 use epitome_kernel::types::Account;
 

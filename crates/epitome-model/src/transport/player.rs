@@ -30,7 +30,7 @@ impl CassettePlayer {
     ///
     /// # Errors
     ///
-    /// When a line is not what a [`super::Recorder`] writes.
+    /// When a line is not what a [`super::CassetteRecorder`] writes.
     pub fn new(cassette: &str) -> Result<Self, PlayerError> {
         let lines = cassette.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let read = lines.map(|(at, line)| {

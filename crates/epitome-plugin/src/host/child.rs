@@ -2,7 +2,7 @@
 //!
 //! Invariant: whoever drops it has killed the whole process group and reaped the program; no call
 //! waits longer than its deadline, whatever the program reads, writes or leaves undone. Used by
-//! [`super::Process`].
+//! [`super::PluginProcess`].
 
 use std::collections::VecDeque;
 use std::io::{self, BufReader, Read, Write};

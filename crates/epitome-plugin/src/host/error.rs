@@ -1,7 +1,7 @@
 //! What went wrong with a plugin that is a program.
 //!
 //! Invariant: each error names the plugin, the call, what was wrong and what happens now. Given by
-//! [`super::Process`], shown by hosts.
+//! [`super::PluginProcess`], shown by hosts.
 
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: each proxy keeps its own sums under a name of its own and changes nobody else's, so
 //! that any number of them add up. One that is killed loses the requests that ended while its last
-//! record was written: what ends meanwhile is kept together. What cannot be read counts nothing and is said. Called by [`super::Ledger`].
+//! record was written: what ends meanwhile is kept together. What cannot be read counts nothing and is said. Called by [`super::UsageLedger`].
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};

@@ -21,7 +21,7 @@ use epitome_kernel::{AppendBatch, Journal, SessionOf, StoreError};
 use crate::outage::OutageKind;
 use crate::{MemoryStore, SessionArchive, SqliteStore, StoreNews, StoreOutage};
 
-/// Numbers of [`epitome_kernel::Journal::seen`] in memory begin here, so that what was read of one of
+/// Numbers of [`epitome_kernel::Journal::revision`] in memory begin here, so that what was read of one of
 /// the two stores is never taken for what the other one says.
 const FIRST_SEEN: u64 = 1 << 62;
 

@@ -33,7 +33,7 @@ use crate::prefix::Prefix;
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     scopes: Mutex<FxHashMap<String, ScopeRecords>>,
-    /// What [`epitome_kernel::Journal::seen`] begins with in each of them.
+    /// What [`epitome_kernel::Journal::revision`] begins with in each of them.
     first: u64,
 }
 

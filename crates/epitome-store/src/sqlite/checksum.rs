@@ -121,7 +121,7 @@ pub(crate) const TABLES: [&CheckedTable; 16] = [
 pub(crate) struct ScopeChecksum {
     /// The number of the scope.
     pub(crate) scope: i64,
-    /// What [`epitome_kernel::Journal::seen`] says.
+    /// What [`epitome_kernel::Journal::revision`] says.
     pub(crate) seen: i64,
     /// Requests so far: the order in which sessions were used.
     pub(crate) used: i64,

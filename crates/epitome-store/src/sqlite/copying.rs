@@ -3,7 +3,7 @@
 //!
 //! Invariant: what is acknowledged is in the write-ahead file before and after, so a copy that
 //! fails or never comes costs nothing but room, and that has a bound: from there on whoever writes
-//! copies. No copy outlives its store. Called by [`super::Sqlite`].
+//! copies. No copy outlives its store. Called by [`super::SqliteStore`].
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

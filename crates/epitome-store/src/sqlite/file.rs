@@ -2,7 +2,7 @@
 //!
 //! Invariant: the only platform code of the crate. The database gives its `-wal` and `-shm` files
 //! the mode of the main file, so creating that one privately is enough. Called by
-//! [`crate::Sqlite`].
+//! [`crate::SqliteStore`].
 
 use std::fs::{DirBuilder, Metadata, OpenOptions};
 use std::io::{self, Read, Write};

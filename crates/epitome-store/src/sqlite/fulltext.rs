@@ -1,7 +1,7 @@
 //! The full-text index of the store on disk: it proposes passages, the ranking decides.
 //!
 //! Invariant: every term is written as `<scope number>x<term>`, so the index is sorted by scope
-//! first and a lookup cannot leave it. Called by [`crate::Sqlite`].
+//! first and a lookup cannot leave it. Called by [`crate::SqliteStore`].
 
 use epitome_kernel::nearest_words;
 use rusqlite::{Connection, OptionalExtension};

@@ -2,7 +2,7 @@
 //!
 //! Invariant: what is written to a file that was taken away is lost with the process, and one that was
 //! cut is damaged further by every page: so whoever writes asks first. It costs one look at the path
-//! and waits for nobody. Called by [`super::Sqlite`].
+//! and waits for nobody. Called by [`super::SqliteStore`].
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
