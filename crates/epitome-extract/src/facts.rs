@@ -62,7 +62,7 @@ impl MustKeepFacts {
         [constraints, errors, paths, identifiers].into_iter().flatten().map(String::as_str)
     }
 
-    /// The facts that `keeps` says yes to, asked in the order of [`Facts::iter`].
+    /// The facts that `keeps` says yes to, asked in the order of [`MustKeepFacts::iter`].
     #[must_use]
     pub fn filter(self, mut keeps: impl FnMut(&str) -> bool) -> Self {
         let mut kept =

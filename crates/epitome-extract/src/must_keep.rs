@@ -1,7 +1,7 @@
 //! How many facts of a conversation a compression kept, counted in one reading.
 //!
-//! Invariant: the figures are those that [`Facts::kept`](crate::Facts::kept) gives for
-//! [`Facts::of`](crate::Facts::of) the conversation; a property test holds them to it. What stands
+//! Invariant: the figures are those that [`MustKeepFacts::kept`](crate::MustKeepFacts::kept) gives for
+//! [`MustKeepFacts::of`](crate::MustKeepFacts::of) the conversation; a property test holds them to it. What stands
 //! in the prompt as it was said is read once, and what left only where the prompt lacks something.
 //! Called once for each compression.
 

@@ -1,7 +1,7 @@
 //! The pure core: plan, check, apply, view, their invariants, and the ports.
 //!
 //! Invariant: no I/O, no clock, no randomness; the kernel knows no format and no adapter. Read
-//! from [`Thread`] (the snapshot) over [`Run`] (the decisions) to [`View`] (what is sent).
+//! from [`Thread`] (the conversation) over [`apply`](fn@apply) (a checked plan) to [`View`] (what is sent).
 
 mod apply;
 mod chain;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the exchanges part the entries into runs that stay or go whole (RULES 4), and an
 //! entry that is pinned pins the exchange it stands in. Built once by the caller, then only read:
-//! by `check`, `apply`, the budget arithmetic and `Run`.
+//! by `check`, `apply`, the budget arithmetic and the planner.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -88,7 +88,7 @@ impl View<'_> {
     }
 
     /// Takes the reasoning out of all that stands in these places: it is void there
-    /// ([`crate::Lineage::void`]).
+    /// ([`crate::CompactionLineage::void`]).
     pub fn unthink_in(&mut self, places: std::ops::Range<usize>) {
         places.for_each(|place| self.unthink(EntryId(place as u32)));
     }

@@ -47,7 +47,7 @@ impl ReplaySetup {
         self.model.as_deref().or(self.profile.model()).or(recorded)
     }
 
-    /// The counter of the session that [`Setup::builder`] makes.
+    /// The counter of the session that [`ReplaySetup::builder`] makes.
     pub(crate) fn counter(&self, recorded: Option<&str>) -> Arc<dyn TokenCounter> {
         Arc::new(CachedCounter::new(for_model(self.model_for(recorded).unwrap_or(VOCABULARY))))
     }

@@ -1,6 +1,6 @@
 //! What a run asks of its driver.
 //!
-//! Invariant: an ask says all that a summariser needs; it is answered with `Run::answer`.
+//! Invariant: an ask says all that a summariser needs; it is answered with `FitRun::answer`.
 
 use epitome_kernel::types::{CheckpointLevel, Entry, EntryId, PartId, SummaryStyle};
 

@@ -13,7 +13,7 @@ use crate::{StoreNews, StoreOutage};
 /// Looks after what the journal holds: for people, never on the way of a request. What left prompts
 /// is searched in the journal's own [`OriginalStore`].
 ///
-/// A live session itself asks for [`Archive::session`] and [`Archive::history`]; a store of the host's
+/// A live session itself asks for [`SessionArchive::session`] and [`SessionArchive::history`]; a store of the host's
 /// own may leave the rest as it is here, and then refuses ([`StoreError::NotOffered`]) what people do
 /// with sessions.
 pub trait SessionArchive: Journal + OriginalStore {

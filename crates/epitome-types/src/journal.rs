@@ -11,7 +11,7 @@ use crate::{
     HistoryHash, Op, Plan, ReplaceMethod, Role,
 };
 
-/// The id of an epoch: a hash over all the rest of it ([`Epoch::hash`]).
+/// The id of an epoch: a hash over all the rest of it ([`Compaction::hash`]).
 pub type CompactionId = ContentId;
 
 /// The run of entries that an epoch rewrites: from the first entry it touches to the last one,

@@ -1,4 +1,4 @@
-//! A request made of recorded messages: the way back from `Document::message_bytes`.
+//! A request made of recorded messages: the way back from `RequestDocument::message_bytes`.
 //!
 //! Invariant: the messages stand in the request byte for byte. Called by hosts that push messages
 //! one by one, and where a session is written out of its journal.
@@ -13,7 +13,7 @@ pub(crate) const MAX_TOKENS: u32 = 4096;
 ///
 /// In Anthropic's format and the Responses API the first item may be the value of the top-level
 /// system prompt: a string or an array, which no message is. `tools` is the JSON of the tool schemas. Items are not
-/// checked; [`crate::Document::parse`] reads the same entries from the outcome that they were
+/// checked; [`crate::RequestDocument::parse`] reads the same entries from the outcome that they were
 /// recorded from, and refuses what is no message. A recording's format stands for its nearest
 /// provider's.
 pub fn assemble(

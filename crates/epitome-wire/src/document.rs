@@ -230,12 +230,12 @@ impl<'a> RequestDocument<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Document::edited`].
+    /// As [`RequestDocument::edited`].
     pub fn layout(&self, edits: &[Edit]) -> Result<MessageLayout, WireError> {
         MessageLayout::of(self, edits)
     }
 
-    /// The request laid out like this: what [`Document::edited`] makes of the same edits.
+    /// The request laid out like this: what [`RequestDocument::edited`] makes of the same edits.
     pub fn laid_out(&self, layout: &MessageLayout) -> Vec<u8> {
         edit::write(self, layout)
     }

@@ -2,7 +2,7 @@
 //!
 //! A request is read as spans over its own bytes ([`RequestDocument`]); edits replace spans, so whatever
 //! no edit touched leaves with the bytes it came with (RULES 132). Recordings of clients are
-//! turned into requests first ([`convert`]); [`Document::turns`] finds the requests that a client
+//! turned into requests first ([`convert`]); [`RequestDocument::turns`] finds the requests that a client
 //! made on the way to one, [`assemble`] makes one of recorded messages, and [`mod@export`] writes a
 //! conversation for people and other programs. [`validate`] is the last word before a body goes out.
 //!

@@ -166,7 +166,7 @@ impl CompressorBuilder {
         self
     }
 
-    /// Leaves the texts that leave a prompt out of [`crate::Compressed::departure`]. Together they are
+    /// Leaves the texts that leave a prompt out of [`crate::CompressedPrompt::departure`]. Together they are
     /// as large as the conversation, and a host that keeps none of them needs no memory for them.
     /// Where there is a store it is told of them all the same.
     #[must_use]

@@ -10,7 +10,7 @@ use epitome::{Compressor, MemoryStore, Prompt, WindowSetting};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // `Sqlite::open` in the place of `MemoryStore` keeps the conversation; its name finds it again.
+    // `SqliteStore::open` in the place of `MemoryStore` keeps the conversation; its name finds it again.
     let journal = Arc::new(MemoryStore::new());
     let builder = Compressor::builder().window(WindowSetting::Limit(1000)).on_event(tell);
     let mut session = builder.session(journal, Some("work"));

@@ -1,7 +1,7 @@
 //! What the model said it did, does, will do and will not do.
 //!
 //! Invariant: only text that the model wrote is read, and only its newest clear statements count.
-//! Called by [`super::Ledger::of`].
+//! Called by [`super::WorkLedger::of`].
 
 use epitome_kernel::types::{Entry, PartBody, Role, Speaker};
 use rustc_hash::FxHashSet;

@@ -1,7 +1,7 @@
 //! What the agent asked the user and nobody answered.
 //!
 //! Invariant: whatever a person says, and whatever the agent does next, answers. Called by
-//! [`super::Ledger::of`] (PAIN 29: nothing may begin that a person has not agreed to).
+//! [`super::WorkLedger::of`]: nothing may begin that a person has not agreed to.
 
 use epitome_kernel::types::{Entry, PartBody, Role, Speaker};
 

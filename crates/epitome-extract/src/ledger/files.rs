@@ -1,7 +1,7 @@
 //! Which files the conversation read and changed.
 //!
 //! Invariant: a path is spelled as the call spells it, and one path is one file. Called by
-//! [`super::Ledger::of`], call by call in order.
+//! [`super::WorkLedger::of`], call by call in order.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Which language a conversation is held in.
 //!
-//! Invariant: what is not clearly another language is English. Called by [`super::Ledger::of`],
+//! Invariant: what is not clearly another language is English. Called by [`super::WorkLedger::of`],
 //! on what people typed.
 
 use rustc_hash::FxHashMap;

@@ -1,7 +1,7 @@
 //! Plans and to-do lists that tools keep.
 //!
 //! Invariant: the newest list stands whole; what an older list had done and the newest does not
-//! name is done, not open. Called by [`super::Ledger::of`], call by call in order.
+//! name is done, not open. Called by [`super::WorkLedger::of`], call by call in order.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

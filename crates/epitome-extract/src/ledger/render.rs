@@ -1,7 +1,7 @@
 //! Writes a ledger down, as much of it as there is room for.
 //!
 //! Invariant: the text is no larger than the room, every line of it is whole, and more room never
-//! takes a section away. Called through [`Ledger::render`].
+//! takes a section away. Called through [`WorkLedger::render`].
 
 use epitome_kernel::TextMeasure;
 

@@ -1,7 +1,7 @@
 //! What people order, forbid and ask for.
 //!
 //! Invariant: every text is a sentence that a person typed, spaces folded. Called by
-//! [`super::Ledger::of`].
+//! [`super::WorkLedger::of`].
 
 use epitome_kernel::types::Speaker;
 use rustc_hash::FxHashSet;

@@ -1,7 +1,7 @@
 //! The sentences that people typed.
 //!
 //! Invariant: every text is a piece of one line of a human part, word for word; pasted material,
-//! code, quotes and diffs are left out. Called by [`super::Ledger::of`].
+//! code, quotes and diffs are left out. Called by [`super::WorkLedger::of`].
 
 use epitome_kernel::types::{Entry, PartBody, Role, Speaker};
 

@@ -16,9 +16,9 @@ use super::tree::Owner;
 pub(crate) struct CheckedTable {
     /// Its name.
     pub(crate) name: &'static str,
-    /// The columns that are summed, after the scope and in the order of [`Table::insert`].
+    /// The columns that are summed, after the scope and in the order of [`CheckedTable::insert`].
     pub(crate) columns: &'static str,
-    /// How many of them a later version added: these are in [`Ledger::whole`] alone.
+    /// How many of them a later version added: these are in [`ScopeChecksum::whole`] alone.
     later: usize,
     /// The statement that adds a row, unless it is known; `?1` is the scope.
     insert: &'static str,

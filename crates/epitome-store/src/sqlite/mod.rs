@@ -96,11 +96,11 @@ impl SqliteStore {
         Self::open_with(path, Durability::Normal)
     }
 
-    /// Opens a store as [`Sqlite::open`] does, and says what shall survive a power cut.
+    /// Opens a store as [`SqliteStore::open`] does, and says what shall survive a power cut.
     ///
     /// # Errors
     ///
-    /// As [`Sqlite::open`].
+    /// As [`SqliteStore::open`].
     pub fn open_with(path: &Path, durability: Durability) -> Result<Self, StoreError> {
         let created = file::create_private(path)
             .map_err(|error| broken(path, "cannot be created", &error))?;
@@ -111,7 +111,7 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// As [`Sqlite::open`], and [`StoreError::Broken`] if there is no such file.
+    /// As [`SqliteStore::open`], and [`StoreError::Broken`] if there is no such file.
     pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
         if !path.exists() {
             return Err(broken(path, "cannot be opened", &"there is no such file"));

@@ -54,7 +54,7 @@ impl SqliteStore {
         whole(&mut link.connection).map_err(|fail| fail.at(&self.path, "cannot be checked"))
     }
 
-    /// Checks the store in a file as [`crate::Archive::verify`] does, be it that the file is too
+    /// Checks the store in a file as [`crate::SessionArchive::verify`] does, be it that the file is too
     /// damaged to be opened: what the database says of it then, and which tables cannot be read to
     /// their end. Nothing of such a file is mended.
     ///

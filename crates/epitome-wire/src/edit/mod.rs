@@ -1,7 +1,7 @@
 //! Edits to bytes: collects them, settles what follows from them, and splices the result.
 //!
 //! Invariant: all edits are made or none; a byte that no edit aims at is copied, never rewritten.
-//! Called by `Document::edited`.
+//! Called by `RequestDocument::edited`.
 
 mod changes;
 mod layout;

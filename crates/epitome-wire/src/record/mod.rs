@@ -29,7 +29,7 @@ pub struct Transcript {
     /// The request.
     pub request: Vec<u8>,
     /// For each message of the request, when it was said (ISO 8601), where the recording tells.
-    /// [`crate::Document::with_times`] puts them into the entries.
+    /// [`crate::RequestDocument::with_times`] puts them into the entries.
     pub at: Vec<Option<String>>,
 }
 

@@ -111,7 +111,7 @@ impl ResponseParser {
         }
     }
 
-    /// The same for somebody who reads along: [`Reply::said`] gives the text as it comes.
+    /// The same for somebody who reads along: [`ResponseParser::said`] gives the text as it comes.
     pub fn aloud(format: Format) -> Self {
         let mut reply = Self::new(format);
         reply.notes.fresh = Some(String::new());

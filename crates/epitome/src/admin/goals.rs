@@ -25,7 +25,7 @@ impl SessionAdmin {
     ///
     /// # Errors
     ///
-    /// As [`Keeper::session`].
+    /// As [`SessionAdmin::session`].
     pub fn goals(&self, session: Option<&str>) -> Result<SessionGoals, Error> {
         let session = self.session(session)?.name;
         let acts = self.journal.acts(&self.scope, &session)?;

@@ -1,8 +1,8 @@
 //! Looking after what was recorded: what hosts and the command do for people, never on the way of a
 //! request.
 //!
-//! Invariant: nothing here changes what was said, but for [`Archive::erase`] and
-//! [`Archive::delete`], which the user asks for. Each file is one errand of the [`SessionAdmin`].
+//! Invariant: nothing here changes what was said, but for [`SessionArchive::erase`] and
+//! [`SessionArchive::delete`], which the user asks for. Each file is one errand of the [`SessionAdmin`].
 
 mod decode;
 mod diff;
@@ -180,7 +180,7 @@ impl SessionAdmin {
     ///
     /// # Errors
     ///
-    /// As [`Keeper::session`].
+    /// As [`SessionAdmin::session`].
     pub fn history(&self, name: Option<&str>) -> Result<SessionHistory, Error> {
         let info = self.session(name)?;
         Ok(SessionHistory::read(&*self.journal, &self.scope, info)?)
@@ -190,7 +190,7 @@ impl SessionAdmin {
     ///
     /// # Errors
     ///
-    /// As [`Keeper::session`].
+    /// As [`SessionAdmin::session`].
     pub fn compressions(&self, name: &str) -> Result<CompactionUndo, Error> {
         CompactionUndo::of(self.journal.clone(), &self.scope, name)
     }

@@ -30,7 +30,7 @@ impl SessionAdmin {
     ///
     /// # Errors
     ///
-    /// As [`Keeper::session`], and where the policies cannot be loaded.
+    /// As [`SessionAdmin::session`], and where the policies cannot be loaded.
     pub fn report(&self, name: Option<&str>, at: &str) -> Result<Option<Status>, Error> {
         let history = self.history(name)?;
         let info = &history.info;
@@ -85,7 +85,7 @@ impl SessionAdmin {
     ///
     /// # Errors
     ///
-    /// As [`Keeper::session`].
+    /// As [`SessionAdmin::session`].
     pub(crate) fn made_smaller(
         &self,
         name: &str,

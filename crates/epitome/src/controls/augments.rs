@@ -96,7 +96,7 @@ impl SessionControls {
     /// # Errors
     ///
     /// For a pattern that means none, and where one cannot be used; then nothing was activated. Or
-    /// as [`Levers::session`], or when the journal cannot be written.
+    /// as [`SessionControls::session`], or when the journal cannot be written.
     pub fn activate(
         &self,
         session: Option<&str>,
@@ -125,7 +125,7 @@ impl SessionControls {
     ///
     /// # Errors
     ///
-    /// As [`Levers::session`], or when the journal cannot be written.
+    /// As [`SessionControls::session`], or when the journal cannot be written.
     pub fn deactivate(
         &self,
         session: Option<&str>,
@@ -174,7 +174,7 @@ impl SessionControls {
     ///
     /// # Errors
     ///
-    /// As [`Levers::session`], but that no session need be there.
+    /// As [`SessionControls::session`], but that no session need be there.
     pub fn list(&self, session: Option<&str>) -> Result<AugmentList, Error> {
         let library = self.augments.read();
         let chosen = match self.addressed(session) {

@@ -1,6 +1,6 @@
 //! Goals, as levers set and show them (RULES 56).
 //!
-//! Invariant: changes go through [`crate::Keeper::change_goals`], as the command's do.
+//! Invariant: changes go through [`crate::SessionAdmin::change_goals`], as the command's do.
 
 use epitome_types::{Decision, Goal, GoalAction};
 use serde::Serialize;
@@ -76,7 +76,7 @@ impl SessionControls {
     ///
     /// # Errors
     ///
-    /// As [`Levers::session`].
+    /// As [`SessionControls::session`].
     pub fn goals(&self, session: Option<&str>) -> Result<GoalsView, Error> {
         let Addressed { keeper, info } = self.addressed(session)?;
         Ok(view(keeper.goals(Some(&info.name))?))
@@ -86,7 +86,7 @@ impl SessionControls {
     ///
     /// # Errors
     ///
-    /// As [`Levers::session`], [`Error::Goal`] for a change that cannot be made, or when the journal
+    /// As [`SessionControls::session`], [`Error::Goal`] for a change that cannot be made, or when the journal
     /// cannot be written; then nothing is changed.
     pub fn change_goals(
         &self,

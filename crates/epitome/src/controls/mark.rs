@@ -24,7 +24,7 @@ impl SessionControls {
     ///
     /// # Errors
     ///
-    /// As [`Levers::session`], or when the journal cannot be written.
+    /// As [`SessionControls::session`], or when the journal cannot be written.
     pub fn request_compression(
         &self,
         session: Option<&str>,

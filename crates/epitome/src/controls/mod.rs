@@ -178,7 +178,7 @@ impl SessionControls {
     ///
     /// # Errors
     ///
-    /// As [`Keeper::pin`].
+    /// As [`SessionAdmin::pin`].
     pub fn pin(
         &self,
         session: Option<&str>,
@@ -195,7 +195,7 @@ impl SessionControls {
     ///
     /// # Errors
     ///
-    /// As [`Keeper::snapshot`].
+    /// As [`SessionAdmin::snapshot`].
     pub fn snapshot(&self, session: Option<&str>, name: Option<&str>) -> Result<Snapshot, Error> {
         let Addressed { keeper, info } = self.addressed(session)?;
         keeper.snapshot(Some(&info.name), name, &(self.clock)())

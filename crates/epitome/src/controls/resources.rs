@@ -13,7 +13,7 @@ impl SessionControls {
     ///
     /// # Errors
     ///
-    /// As [`Levers::session`].
+    /// As [`SessionControls::session`].
     pub fn ledger(&self, session: Option<&str>) -> Result<WorkLedger, Error> {
         let addressed = self.addressed(session)?;
         let entries = addressed.entries(&addressed.history()?)?;
@@ -25,7 +25,7 @@ impl SessionControls {
     ///
     /// # Errors
     ///
-    /// As [`Levers::session`].
+    /// As [`SessionControls::session`].
     pub fn transcript(&self, session: Option<&str>, most: usize) -> Result<String, Error> {
         let addressed = self.addressed(session)?;
         let history = addressed.history()?;

@@ -1,7 +1,7 @@
 //! How a session stands, for the agent that is in it.
 //!
 //! Invariant: short, since it is read in a prompt; what people want to know besides is in
-//! [`Keeper::status`](crate::Keeper::status).
+//! [`SessionAdmin::status`](crate::Keeper::status).
 
 use epitome_kernel::goals;
 use epitome_types::EntryId;
@@ -54,7 +54,7 @@ impl SessionControls {
     ///
     /// # Errors
     ///
-    /// As [`Levers::session`].
+    /// As [`SessionControls::session`].
     pub fn status(&self, session: Option<&str>) -> Result<ContextStatus, Error> {
         let addressed = self.addressed(session)?;
         let (history, acts) = (addressed.history()?, addressed.acts()?);

@@ -42,7 +42,7 @@ pub struct RoutedRequest {
     pub label: Option<String>,
     /// The largest prompt, in tokens, that the client's headers or the body say the model takes.
     pub window: Option<u64>,
-    /// What the model's server says of it where neither does, in tokens; [`Hub::window`] says
+    /// What the model's server says of it where neither does, in tokens; [`SessionRouter::window`] says
     /// whether that is wanted.
     pub told: Option<u64>,
 }
