@@ -9,31 +9,70 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use epitome_types::HookAuthor;
 use epitome_types::hook::{Export, Found, Noted};
 
 use crate::gate::{self, Bounded, Exceeded};
-use crate::policy::{Answer, HookInterrupt, HookResult, Job, Policy, PolicyError, PolicyTracer};
+use crate::policy::{
+    Answer, HookInterrupt, HookJob, HookResult, Job, ModelQuestion, Policy, PolicyError,
+    PolicyTracer,
+};
 use crate::round::{ChainRound, GivenOpinion, KnownJob};
 
 /// Policies in the order in which they are asked, and their notes on one session.
 #[derive(Clone)]
 pub struct PolicyChain {
     policies: Vec<Arc<dyn Policy>>,
-    notes: Arc<Mutex<PolicyNotes>>,
+    memos: Arc<Mutex<BTreeMap<String, String>>>,
     tracer: Option<Arc<dyn PolicyTracer>>,
 }
 
-/// What came up while policies were asked.
-#[derive(Clone, Debug, Default)]
-struct PolicyNotes {
-    memos: BTreeMap<String, String>,
-    errors: Vec<PolicyError>,
-    /// The files that are wanted of events, each with its policy.
-    exports: Vec<(String, Export)>,
-    /// What was asked for beyond its bound.
-    bounded: Vec<Bounded>,
-    /// Who answered each hook last.
-    winners: BTreeMap<&'static str, String>,
+/// Result of asking a chain about one job: all that there is to know of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HookReply<T = Answer> {
+    /// The answer, `None` where every policy defers, or the question that a model answers first.
+    pub result: Result<Option<T>, Box<ModelQuestion>>,
+    /// The policy that answers, or that has a model asked.
+    pub by: Option<HookAuthor>,
+    /// Everything else that came up.
+    pub notes: HookNotes,
+}
+
+/// What came up while policies were asked, beside their answers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HookNotes {
+    /// Policies that failed and were passed over.
+    pub errors: Vec<PolicyError>,
+    /// Files that policies want written.
+    pub files: Vec<WantedFile>,
+    /// Answers that were held to their bounds.
+    pub bounded: Vec<Bounded>,
+}
+
+/// A file that a policy wants written for an event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WantedFile {
+    /// The policy.
+    pub policy: String,
+    /// The file.
+    pub export: Export,
+}
+
+impl HookNotes {
+    /// Adds what came up at another hook.
+    pub fn add(&mut self, more: Self) {
+        self.errors.extend(more.errors);
+        self.files.extend(more.files);
+        self.bounded.extend(more.bounded);
+    }
+}
+
+impl HookReply {
+    /// The same, as an answer to the hook of a job.
+    pub fn of_job<J: HookJob>(self) -> HookReply<J::Answer> {
+        let result = self.result.map(|answer| answer.and_then(J::read));
+        HookReply { result, by: self.by, notes: self.notes }
+    }
 }
 
 impl fmt::Debug for PolicyChain {
@@ -45,8 +84,7 @@ impl fmt::Debug for PolicyChain {
 impl PolicyChain {
     /// A chain of these policies, with what each of them noted earlier, as JSON.
     pub fn new(policies: Vec<Arc<dyn Policy>>, memos: BTreeMap<String, String>) -> Self {
-        let notes = PolicyNotes { memos, ..PolicyNotes::default() };
-        Self { policies, notes: Arc::new(Mutex::new(notes)), tracer: None }
+        Self { policies, memos: Arc::new(Mutex::new(memos)), tracer: None }
     }
 
     /// The chain, watched.
@@ -68,46 +106,18 @@ impl PolicyChain {
 
     /// What the policies noted, as JSON by policy.
     pub fn memos(&self) -> BTreeMap<String, String> {
-        self.notes().memos.clone()
+        self.noted().clone()
     }
 
-    /// The policy that answered a hook last, or had a model asked for it.
-    pub fn winner(&self, hook: &str) -> Option<String> {
-        self.notes().winners.get(hook).cloned()
-    }
-
-    /// The line of a policy where one of its hooks begins, where it has lines.
-    pub fn line(&self, policy: &str, hook: &str) -> Option<u32> {
-        self.policies.iter().find(|one| one.name() == policy)?.line(hook)
-    }
-
-    /// Takes note of an error that came up beside the hooks.
-    pub fn note(&self, error: PolicyError) {
-        self.notes().errors.push(error);
-    }
-
-    /// The errors since this was last called.
-    pub fn take_errors(&self) -> Vec<PolicyError> {
-        std::mem::take(&mut self.notes().errors)
-    }
-
-    /// The files that policies wanted of events since this was last called, each with its policy.
-    pub fn take_exports(&self) -> Vec<(String, Export)> {
-        std::mem::take(&mut self.notes().exports)
-    }
-
-    /// Takes note of what a policy asked for beyond its bound beside the hooks' answers.
-    pub fn bounded(&self, bounded: Bounded) {
-        self.notes().bounded.push(bounded);
-    }
-
-    /// What policies asked for beyond its bound since this was last called.
-    pub fn take_bounded(&self) -> Vec<Bounded> {
-        std::mem::take(&mut self.notes().bounded)
+    /// A hook of a policy, with the line of its `policy.lua` where it begins, where it has lines.
+    pub fn author(&self, policy: &str, hook: &str) -> HookAuthor {
+        let known = self.policies.iter().find(|one| one.name() == policy);
+        let line = known.and_then(|one| one.line(hook));
+        HookAuthor { policy: policy.to_owned(), hook: hook.to_owned(), line }
     }
 
     /// Holds what is given away within its bounds.
-    fn bound(&self, job: &Job<'_>, given: GivenOpinion) -> HookResult<Answer> {
+    fn bound(&self, job: &Job<'_>, given: GivenOpinion, round: &ChainRound) -> HookResult<Answer> {
         let mut answer = match given.opinion {
             Ok(Some(answer)) => answer,
             other => return other,
@@ -121,12 +131,8 @@ impl PolicyChain {
             asked,
             given,
         });
-        self.notes().bounded.extend(bounded);
+        round.note(|notes| notes.bounded.extend(bounded));
         Ok(Some(answer))
-    }
-
-    fn won(&self, hook: &'static str, policy: &str) {
-        self.notes().winners.insert(hook, policy.to_owned());
     }
 
     /// Asks one of the policies, and takes note of what it failed at or wants written of an event.
@@ -135,6 +141,7 @@ impl PolicyChain {
         policy: &dyn Policy,
         job: &Job<'_>,
         rest: &NextPolicies<'_>,
+        round: &ChainRound,
     ) -> HookResult<Answer> {
         let opinion = policy.answer(job, rest);
         if let Some(tracer) = &self.tracer {
@@ -142,20 +149,21 @@ impl PolicyChain {
         }
         match opinion {
             Ok(Some(Answer::Event(Noted { export }))) => {
-                let export = export.map(|export| (policy.name().to_owned(), export));
-                self.notes().exports.extend(export);
+                let policy = || policy.name().to_owned();
+                let file = export.map(|export| WantedFile { policy: policy(), export });
+                round.note(|notes| notes.files.extend(file));
                 Ok(None)
             }
             Err(HookInterrupt::Error(error)) => {
-                self.note(error);
+                round.note(|notes| notes.errors.push(error));
                 Ok(None)
             }
             opinion => opinion,
         }
     }
 
-    fn notes(&self) -> MutexGuard<'_, PolicyNotes> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn noted(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.memos.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -180,20 +188,33 @@ impl<'c> NextPolicies<'c> {
 }
 
 impl NextPolicies<'_> {
-    /// The first opinion; what was given for this job before is given again.
+    /// Asks these policies about a job on behalf of a turn, with who answered and all that came up.
+    /// What was given for this job before is given again.
+    pub fn reply(&self, job: &Job<'_>) -> HookReply {
+        let fresh = ChainRound::default();
+        let round = self.round.unwrap_or(&fresh);
+        let given = self.hear(self.from, KnownJob { job: *job, at: round.open(job) }, round);
+        let by = given.by.as_deref().map(|policy| self.chain.author(policy, job.hook()));
+        let result = match self.chain.bound(job, given, round) {
+            Ok(answer) => Ok(answer),
+            Err(HookInterrupt::Ask(question)) => Err(question),
+            Err(HookInterrupt::Error(error)) => {
+                round.note(|notes| notes.errors.push(error));
+                Ok(None)
+            }
+        };
+        HookReply { result, by, notes: round.take_notes() }
+    }
+
+    /// The first opinion, for the policy that asks those behind it; what was given for this job
+    /// before is given again.
     ///
     /// # Errors
     ///
     /// Where a policy wants a model to be asked first.
     pub fn call(&self, job: &Job<'_>) -> HookResult<Answer> {
-        let fresh = ChainRound::default();
-        let round = self.round.unwrap_or(&fresh);
-        let Some(known) = &self.under else {
-            let given = self.hear(self.from, KnownJob { job: *job, at: round.open(job) }, round);
-            if let Some(by) = &given.by {
-                self.chain.won(job.hook(), by);
-            }
-            return self.chain.bound(job, given);
+        let (Some(known), Some(round)) = (&self.under, self.round) else {
+            return self.reply(job).result.map_err(HookInterrupt::Ask);
         };
         let at = round.find(job, known);
         if at == known.at {
@@ -211,9 +232,9 @@ impl NextPolicies<'_> {
             return given;
         }
         let opinion = round.said(known.at, place).map(Ok).unwrap_or_else(|| {
-            let (round, under) = (Some(round), Some(known));
-            let rest = NextPolicies { chain: self.chain, from: place + 1, round, under };
-            self.chain.say(&**policy, &known.job, &rest)
+            let (behind, under) = (Some(round), Some(known));
+            let rest = NextPolicies { chain: self.chain, from: place + 1, round: behind, under };
+            self.chain.say(&**policy, &known.job, &rest, round)
         });
         if let Ok(said) = &opinion {
             round.say(known.at, place, said.as_ref());
@@ -237,12 +258,12 @@ impl NextPolicies<'_> {
 
     /// What a policy noted of the session that it is asked about, as JSON.
     pub fn memo(&self, policy: &str) -> Option<String> {
-        self.chain.notes().memos.get(policy).cloned()
+        self.chain.noted().get(policy).cloned()
     }
 
     /// Notes something for the next time a policy is asked about the same session.
     pub fn set_memo(&self, policy: &str, memo: String) {
-        self.chain.notes().memos.insert(policy.to_owned(), memo);
+        self.chain.noted().insert(policy.to_owned(), memo);
     }
 }
 
@@ -260,7 +281,6 @@ mod tests {
     use epitome_types::hook::*;
 
     use super::*;
-    use crate::policy::{HookJob, ModelQuestion};
 
     /// Answers `budgets` with this warning bound, or as `how` says.
     struct Fixed(&'static str, fn(&BudgetsJob, &NextPolicies<'_>) -> HookResult<Budgets>);
@@ -288,10 +308,11 @@ mod tests {
         let policies = policies.into_iter().map(|one| Arc::new(one) as Arc<dyn Policy>).collect();
         let chain = PolicyChain::new(policies, BTreeMap::new());
         let job = BudgetsJob { common: Common::default() };
-        assert_eq!(chain.ask().budgets(&job), expected);
-        let found: Vec<_> = chain.take_errors().iter().map(ToString::to_string).collect();
+        let reply = chain.ask().reply(&Job::Budgets(&job));
+        let found: Vec<_> = reply.notes.errors.iter().map(ToString::to_string).collect();
         assert_eq!(found, errors);
-        assert_eq!(chain.take_errors(), []);
+        let said = reply.of_job::<BudgetsJob>().result;
+        assert_eq!(said.map_err(HookInterrupt::Ask), expected);
     }
 
     #[test]
@@ -326,7 +347,8 @@ mod tests {
         let behind = |name| chain.call_after(name).budgets(&job);
         let all = [Ok(Some(soft(2))), Ok(None), Ok(None)];
         assert_eq!(["first", "last", "nobody"].map(behind), all);
-        assert_eq!(chain.winner("budgets").as_deref(), Some("last"));
+        let by = chain.ask().reply(&Job::Budgets(&job)).by.map(|by| by.policy);
+        assert_eq!(by.as_deref(), Some("first"));
     }
 
     #[test]

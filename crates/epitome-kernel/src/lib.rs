@@ -21,7 +21,7 @@ mod thread;
 mod view;
 
 pub use apply::{apply, identity};
-pub use chain::{NextPolicies, PolicyChain};
+pub use chain::{HookNotes, HookReply, NextPolicies, PolicyChain, WantedFile};
 pub use check::{PlanError, PlanFault, check};
 pub use epitome_types as types;
 pub use gate::{Bounded, kept_most};

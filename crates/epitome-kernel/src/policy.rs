@@ -71,6 +71,15 @@ pub trait HookJob {
     /// The hook's name.
     const HOOK: &'static str;
 
+    /// What the hook answers.
+    type Answer;
+
+    /// The job, whichever hook it belongs to.
+    fn as_job(&self) -> Job<'_>;
+
+    /// An answer to this hook; `None` where it is one to another.
+    fn read(answer: Answer) -> Option<Self::Answer>;
+
     /// What every job says.
     fn common_mut(&mut self) -> &mut Common;
 }
@@ -151,6 +160,18 @@ macro_rules! hooks {
 
         $(impl $(<$life>)? HookJob for $job $(<$life>)? {
             const HOOK: &'static str = stringify!($hook);
+            type Answer = $answer;
+
+            fn as_job(&self) -> Job<'_> {
+                Job::$name(self)
+            }
+
+            fn read(answer: Answer) -> Option<$answer> {
+                match answer {
+                    Answer::$name(answer) => Some(answer),
+                    _ => None,
+                }
+            }
 
             fn common_mut(&mut self) -> &mut Common {
                 &mut self.common
@@ -199,10 +220,7 @@ macro_rules! hooks {
                 ///
                 /// Where one of them wants a model to be asked first.
                 pub fn $hook(&self, job: &$job) -> HookResult<$answer> {
-                    Ok(match self.call(&Job::$name(job))? {
-                        Some(Answer::$name(answer)) => Some(answer),
-                        _ => None,
-                    })
+                    Ok(self.call(&Job::$name(job))?.and_then(<$job as HookJob>::read))
                 }
             )+
         }

@@ -8,13 +8,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use epitome_types::hook::MessageNumber;
 
+use crate::chain::HookNotes;
 use crate::policy::{Answer, HookInterrupt, HookResult, Job};
 
 /// What the policies of a chain gave for one job, as far as they were asked. Whoever asks them about
 /// the same job more than once, with a reply of a model or after a plan that came to nothing, keeps
 /// it in between.
 #[derive(Debug, Default)]
-pub struct ChainRound(Mutex<Vec<JobHearing>>);
+pub struct ChainRound {
+    hearings: Mutex<Vec<JobHearing>>,
+    notes: Mutex<HookNotes>,
+}
 
 /// What the policies from one on came to, with the name of the one that said so.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,7 +136,17 @@ impl ChainRound {
     }
 
     fn hearings(&self) -> MutexGuard<'_, Vec<JobHearing>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.hearings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of what came up.
+    pub(crate) fn note(&self, change: impl FnOnce(&mut HookNotes)) {
+        change(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// What came up since this was last called.
+    pub(crate) fn take_notes(&self) -> HookNotes {
+        std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -40,7 +40,7 @@ pub enum CompactionCause {
 
 /// Who ordered an op.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OpAuthor {
+pub struct HookAuthor {
     /// The policy.
     pub policy: String,
     /// The hook that answered.
@@ -66,7 +66,7 @@ pub struct Compaction {
     /// What the run is sent as; its entry ids count from the first covered entry.
     pub plan: Plan,
     /// Who ordered each op of the plan, in their order; none where that was not recorded.
-    pub credits: Vec<OpAuthor>,
+    pub credits: Vec<HookAuthor>,
     /// Why it was made.
     pub cause: CompactionCause,
     /// Which compression of its history it is, counted from 1 (RULES 22).
@@ -113,7 +113,7 @@ impl Compaction {
         if self.must_keep != FactCounts::default() {
             hash_score(&mut hash, &self.must_keep);
         }
-        for OpAuthor { policy, hook, line } in &self.credits {
+        for HookAuthor { policy, hook, line } in &self.credits {
             let line = line.map_or([0; 5], |line| {
                 let [a, b, c, d] = line.to_le_bytes();
                 [1, a, b, c, d]
@@ -297,8 +297,8 @@ mod tests {
     #[test]
     fn every_field_but_the_id_counts() {
         let changes: [fn(&mut Compaction); 24] = [
-            |epoch| epoch.credits = vec![OpAuthor::default()],
-            |epoch| epoch.credits = vec![OpAuthor { line: Some(0), ..OpAuthor::default() }],
+            |epoch| epoch.credits = vec![HookAuthor::default()],
+            |epoch| epoch.credits = vec![HookAuthor { line: Some(0), ..HookAuthor::default() }],
             |epoch| epoch.parent = Some(ContentId([0; 16])),
             |epoch| epoch.covered.first = EntryKey([9; 16]),
             |epoch| epoch.covered.len = 5,

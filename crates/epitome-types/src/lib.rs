@@ -35,8 +35,8 @@ pub use goal::{
 };
 pub use id::{ContentId, EntryId, PartId};
 pub use journal::{
-    ArrivalRewrite, Compaction, CompactionCause, CompactionId, CompactionRange, JournalMark,
-    OpAuthor, RecordedCompaction,
+    ArrivalRewrite, Compaction, CompactionCause, CompactionId, CompactionRange, HookAuthor,
+    JournalMark, RecordedCompaction,
 };
 pub use key::{EntryKey, HistoryHash};
 pub use meter::{Account, MeterReading};

@@ -3,13 +3,13 @@
 //! Invariant: building cannot fail and touches nothing. Called by hosts.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use epitome_extract::ExtractiveSummarizer;
 use epitome_kernel::{
-    LanguageModel, OriginalStore, Policy, PolicyChain, PolicyError, PolicyTracer, Summarizer,
-    TokenCounter, ToolDigester, Workspace,
+    HookNotes, LanguageModel, OriginalStore, Policy, PolicyChain, PolicyError, PolicyTracer,
+    Summarizer, TokenCounter, ToolDigester, Workspace,
 };
 use epitome_plugin::Plugin;
 use epitome_store::SessionArchive;
@@ -395,14 +395,16 @@ impl CompressorBuilder {
         policies.extend(loaded.current());
         policies.push(Arc::new(self.profile.last()));
         let chain = PolicyChain::new(policies, memos).traced(self.tracer.clone());
-        for ConfigProblem { place, what } in loaded.left_out() {
-            let (policy, what) = (place.clone(), what.clone());
-            chain.note(PolicyError { policy, hook: "extends", what });
-        }
-        for ConfigProblem { place, what } in loaded.passed_over() {
-            let (policy, what) = (place.clone(), what.clone());
-            chain.note(PolicyError { policy, hook: "load", what });
-        }
+        let failed = |hook| {
+            move |ConfigProblem { place, what }: &ConfigProblem| PolicyError {
+                policy: place.clone(),
+                hook,
+                what: what.clone(),
+            }
+        };
+        let mut notes = HookNotes::default();
+        notes.errors.extend(loaded.left_out().iter().map(failed("extends")));
+        notes.errors.extend(loaded.passed_over().iter().map(failed("load")));
         let within = self.patience();
         Ok(PolicyRunner {
             chain,
@@ -413,6 +415,7 @@ impl CompressorBuilder {
             counter: Arc::clone(counter),
             clock: self.clock.clone(),
             failures: Arc::default(),
+            notes: Arc::new(Mutex::new(notes)),
         })
     }
 

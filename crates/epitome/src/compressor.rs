@@ -7,7 +7,9 @@ use std::mem;
 use std::sync::Arc;
 
 use epitome_count::{CachedCounter, ToolFormat, for_model, tools};
-use epitome_kernel::{ChainRound, Eviction, SizeGauge, Thread, ThreadSizes, TokenCounter};
+use epitome_kernel::{
+    ChainRound, Eviction, HookNotes, SizeGauge, Thread, ThreadSizes, TokenCounter,
+};
 use epitome_plan::{CompressOptions, RequestEnvelope};
 use epitome_types::{BudgetUnit, CompressionReport, EventKind};
 use epitome_wire::{Format, RequestDocument};
@@ -204,8 +206,9 @@ fn warnings(told: &PlanNotes, council: &PolicyRunner) -> Vec<String> {
     let mut warnings: Vec<_> = told.happened.iter().filter_map(worth_telling).collect();
     warnings.extend(told.of_sessions());
     warnings.extend(council.failures.take().iter().filter_map(worth_telling));
-    warnings.extend(council.chain.take_errors().iter().map(ToString::to_string));
-    warnings.extend(council.chain.take_bounded().iter().map(ToString::to_string));
+    let HookNotes { errors, bounded, .. } = council.take_notes();
+    warnings.extend(errors.iter().map(ToString::to_string));
+    warnings.extend(bounded.iter().map(ToString::to_string));
     warnings
 }
 

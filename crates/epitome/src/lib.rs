@@ -100,11 +100,11 @@ pub use epitome_count::VocabularyCounter;
 pub use epitome_count::{CachedCounter, ModelCounter, ToolFormat, for_model, tools};
 pub use epitome_extract::{ExtractiveSummarizer, MustKeepFacts, kept_and_lost};
 pub use epitome_kernel::{
-    Answer, Eviction, Excerpt, HOOKS, HookInterrupt, HookResult, Job, LanguageModel, LiveRequest,
-    MissedWord, ModelError, ModelLimitHit, ModelQuestion, NextPolicies, OriginalStore, PlanError,
-    Policy, PolicyChain, PolicyError, PolicyTracer, SessionOf, SizeGauge, StoreError, StoredText,
-    Summarizer, SummaryError, SummaryJob, TextMeasure, Thread, ThreadSizes, TokenCounter,
-    ToolDigester, View, Workspace, WorkspaceError, apply, nearest,
+    Answer, Eviction, Excerpt, HOOKS, HookInterrupt, HookNotes, HookReply, HookResult, Job,
+    LanguageModel, LiveRequest, MissedWord, ModelError, ModelLimitHit, ModelQuestion, NextPolicies,
+    OriginalStore, PlanError, Policy, PolicyChain, PolicyError, PolicyTracer, SessionOf, SizeGauge,
+    StoreError, StoredText, Summarizer, SummaryError, SummaryJob, TextMeasure, Thread, ThreadSizes,
+    TokenCounter, ToolDigester, View, Workspace, WorkspaceError, apply, nearest,
 };
 #[cfg(feature = "lua")]
 pub use epitome_lua as lua;

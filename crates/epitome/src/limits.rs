@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use epitome_kernel::{HookJob, PolicyChain, PolicyError, Thread, ThreadSizes};
+use epitome_kernel::{HookJob, PolicyError, Thread, ThreadSizes};
 use epitome_plan::budget_for_ratio;
 use epitome_types::hook::{Budgets, BudgetsJob, ModelFacts};
 use epitome_types::{Budget, BudgetUnit};
@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::models::KnownModel;
+use crate::policy_runner::{Decision, PolicyRunner};
 use crate::profile::Profile;
 
 /// How far to compress.
@@ -185,11 +186,12 @@ impl SessionBounds {
 }
 
 /// The bounds that a chain answered. A policy whose bounds contradict each other is told of.
-pub(crate) fn answered(chain: &PolicyChain, said: Option<Budgets>) -> Budgets {
-    let said = said.unwrap_or_default();
+pub(crate) fn answered(council: &PolicyRunner, said: Decision<Budgets>) -> Budgets {
+    let policy = said.policy();
+    let said = said.value.unwrap_or_default();
     if let Some(what) = contradiction(&said) {
-        let policy = chain.winner(BudgetsJob::HOOK).unwrap_or_default();
-        chain.note(PolicyError { policy, hook: BudgetsJob::HOOK, what });
+        let error = PolicyError { policy, hook: BudgetsJob::HOOK, what };
+        council.notes().errors.push(error);
     }
     said
 }

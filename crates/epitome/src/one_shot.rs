@@ -107,8 +107,8 @@ impl OneShot<'_> {
         }
         let council = self.settings.council(counter, BTreeMap::new())?;
         let mut job = BudgetsJob { common: self.common() };
-        let said = council.ask(&mut job, |rest, job| rest.budgets(job)).await;
-        let said = answered(&council.chain, said).or(self.settings.bounds(self.bounds.live.limit));
+        let said = council.ask(&mut job).await;
+        let said = answered(&council, said).or(self.settings.bounds(self.bounds.live.limit));
         let held = self.bounds.live.held(&said);
         let budgets = held.of(said);
         let common = Common { class: budgets.class, ..job.common };
@@ -165,7 +165,7 @@ impl OneShot<'_> {
             waiting: false,
             mark: None,
         };
-        let (cause, target) = match council.ask(&mut job, |rest, job| rest.trigger(job)).await {
+        let (cause, target) = match council.ask(&mut job).await.value {
             Some(TriggerAnswer::Compress(due)) => match due.level {
                 Strength::Soft => (CompactionCause::Soft, due.target),
                 Strength::Hard => (CompactionCause::Hard, due.target),

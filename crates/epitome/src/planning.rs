@@ -19,8 +19,8 @@ use epitome_types::hook::{
     Orders, PlanJob, Position, Render, RenderJob, Standing, Wording,
 };
 use epitome_types::{
-    Budget, BudgetUnit, CheckpointPlacement, CompactionCause, EntryId, EventKind, Goals, Op,
-    OpAuthor, PartId, Plan, Role, SkipReason, Stage,
+    Budget, BudgetUnit, CheckpointPlacement, CompactionCause, EntryId, EventKind, Goals,
+    HookAuthor, Op, PartId, Plan, Role, SkipReason, Stage,
 };
 
 use crate::keep_recent;
@@ -30,9 +30,8 @@ use crate::model_summarizer::{
 use crate::policy_runner::PolicyRunner;
 use crate::profile::{BUILTIN, Back, Summaries};
 
-/// The hooks that order ops, as reports name them.
+/// The hook that orders ops, as reports name it.
 const PLAN: &str = "plan";
-const AGE: &str = "age";
 
 /// A checkpoint in the prompt, with the entries that it stands for.
 pub(crate) type KnownCheckpoint = (Vec<EntryId>, Standing);
@@ -51,7 +50,7 @@ pub(crate) struct PlanRequest<'a, 't> {
     /// What is in force, in the places of the thread.
     pub(crate) standing: Plan,
     /// Who ordered each op of that, where it was recorded.
-    pub(crate) credits: Vec<OpAuthor>,
+    pub(crate) credits: Vec<HookAuthor>,
     /// What was worked out before: it is taken where it leaves no more than so many tokens.
     pub(crate) prepared: Option<(Plan, u64)>,
     pub(crate) checkpoints: Vec<KnownCheckpoint>,
@@ -85,6 +84,13 @@ pub(crate) enum PlanResult<'t> {
     Refused(PlanError),
     /// What a policy ordered comes to nothing that may be sent: those behind it are asked.
     Passed,
+}
+
+/// Checkpoints that a policy has written anew, with who said so.
+#[derive(Debug, Default)]
+pub(crate) struct AgedCheckpoints {
+    ageings: Vec<Ageing>,
+    by: HookAuthor,
 }
 
 /// A message that a policy pins.
@@ -158,9 +164,9 @@ impl<'t> PlanRequest<'_, 't> {
         let chain = &self.council.chain;
         let rest = behind.map_or_else(|| chain.ask(), |policy| chain.call_after(policy));
         let rest = rest.within(round);
-        let orders = self.council.ask_these(rest, &mut job, |rest, job| rest.plan(job)).await;
-        let Some(orders) = orders else { return own_way() };
-        let policy = chain.winner(PLAN).unwrap_or_default();
+        let decision = self.council.ask_these(rest, &mut job).await;
+        let policy = decision.policy();
+        let Some(orders) = decision.value else { return own_way() };
         for order in &orders.ops {
             match order {
                 OpRequest::Pin(one) => {
@@ -203,14 +209,14 @@ impl<'t> PlanRequest<'_, 't> {
         told: &mut PlanNotes,
     ) -> PlanResult<'t> {
         if let Some(mut made) = self.resumed(options).await {
-            self.credit(&mut made, &options.policy, &[]);
+            self.credit(&mut made, &options.policy, &AgedCheckpoints::default());
             return PlanResult::Made(made);
         }
         let taken = AcceptedSummaries::default();
         let writers = self.writers(orders, &taken);
         let models = writers.iter().map(|writer| writer as &dyn Summarizer);
         let summarizers: Vec<_> = models.chain(self.summarizers.iter().copied()).collect();
-        let mut aged = Vec::new();
+        let mut aged = AgedCheckpoints::default();
         let mut planned = self.made(orders, options, attempts, &summarizers, &mut aged).await;
         if let PlanResult::Made(made) = &mut planned {
             self.credit(made, &options.policy, &aged);
@@ -268,7 +274,7 @@ impl<'t> PlanRequest<'_, 't> {
         options: &'t CompressOptions,
         attempts: &[Budget],
         summarizers: &[&dyn Summarizer],
-        aged: &mut Vec<Ageing>,
+        aged: &mut AgedCheckpoints,
     ) -> PlanResult<'t> {
         let mut aims = orders.ops.iter().filter(|op| !op.is_aside());
         match (aims.next(), aims.next()) {
@@ -300,23 +306,22 @@ impl<'t> PlanRequest<'_, 't> {
 
     /// Says of each op who ordered it: of what stood there before, whoever did then; of checkpoints
     /// that aged, whoever answered `age`; of all else, the policy whose plan it is.
-    pub(crate) fn credit(&self, made: &mut PlannedCompression<'_>, policy: &str, aged: &[Ageing]) {
-        let chain = &self.council.chain;
-        let of = |policy: &str, hook: &str| OpAuthor {
-            policy: policy.to_owned(),
-            hook: hook.to_owned(),
-            line: chain.line(policy, hook),
-        };
-        let (planner, ager) = (of(policy, PLAN), of(&chain.winner(AGE).unwrap_or_default(), AGE));
+    pub(crate) fn credit(
+        &self,
+        made: &mut PlannedCompression<'_>,
+        policy: &str,
+        aged: &AgedCheckpoints,
+    ) {
+        let planner = self.council.chain.author(policy, PLAN);
         let has_aged = |op: &Op| {
             matches!(op, Op::Summarize(one)
-            if aged.iter().any(|it| one.id.to_string().starts_with(&*it.checkpoint)))
+            if aged.ageings.iter().any(|it| one.id.to_string().starts_with(&*it.checkpoint)))
         };
         let known = |op: &Op| self.standing.ops.iter().zip(&self.credits).find(|(it, _)| *it == op);
         for (op, report) in made.plan.ops.iter().zip(&mut made.ops) {
             let credit = match known(op) {
                 Some((_, credit)) => credit,
-                None if has_aged(op) => &ager,
+                None if has_aged(op) => &aged.by,
                 None => &planner,
             };
             report.policy.clone_from(&credit.policy);
@@ -343,7 +348,7 @@ impl<'t> PlanRequest<'_, 't> {
         orders: &Orders,
         options: &'t CompressOptions,
         summarizers: &[&dyn Summarizer],
-        aged: &mut Vec<Ageing>,
+        aged: &mut AgedCheckpoints,
     ) -> Result<FitOutcome<'t>, OrderError> {
         let asked: Vec<_> = orders.ops.iter().filter(|op| !op.is_aside()).cloned().collect();
         let orders = Orders { ops: asked, ..orders.clone() };
@@ -356,9 +361,10 @@ impl<'t> PlanRequest<'_, 't> {
             checkpoints: self.aged(&assembly),
             budgets: self.budgets.clone(),
         };
-        if let Some(ageings) = self.council.ask(&mut job, |rest, job| rest.age(job)).await {
+        let decision = self.council.ask(&mut job).await;
+        if let Some(ageings) = decision.value {
             assembly.age(&ageings)?;
-            *aged = ageings;
+            *aged = AgedCheckpoints { ageings, by: decision.by.unwrap_or_default() };
         }
         Ok(assemble(assembly, self.thread, options, summarizers).await)
     }
@@ -484,7 +490,7 @@ async fn rendered(
 ) -> Option<Render> {
     let (stored, files) = (back != Back::None, back == Back::File);
     let mut job = RenderJob { common: common.clone(), part, system: None, stored, files };
-    council.ask(&mut job, |rest, job| rest.render(job)).await
+    council.ask(&mut job).await.value
 }
 
 /// What was ordered leaves more than may be sent, or takes out more that people demanded than can

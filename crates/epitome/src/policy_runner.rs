@@ -5,14 +5,15 @@
 //! it; and what comes of a hook never stops a conversation: without an opinion the caller has one of
 //! its own. Called by live sessions and by the compressor of single conversations.
 
-use std::sync::Arc;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use epitome_kernel::{
-    ChainRound, HookInterrupt, HookJob, HookResult, LanguageModel, ModelQuestion, NextPolicies,
+    ChainRound, HookJob, HookNotes, HookReply, LanguageModel, ModelQuestion, NextPolicies,
     PolicyChain, PolicyError, TokenCounter,
 };
-use epitome_types::EventKind;
+use epitome_types::{EventKind, HookAuthor};
 
 use crate::model_summarizer::ModelTimeBudget;
 use crate::models::Models;
@@ -25,7 +26,22 @@ pub(crate) const ASKS: usize = 2;
 /// What is said to a policy that asks more often.
 pub(crate) const TWICE: &str = "a model is asked twice at most; answer now";
 
-/// Whoever decides about a conversation.
+/// An answer of the policies, with who gave it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Decision<T> {
+    /// The answer; `None` where nobody decides.
+    pub(crate) value: Option<T>,
+    pub(crate) by: Option<HookAuthor>,
+}
+
+impl<T> Decision<T> {
+    /// The name of the policy that decided; empty where nobody did.
+    pub(crate) fn policy(&self) -> String {
+        self.by.as_ref().map(|by| by.policy.clone()).unwrap_or_default()
+    }
+}
+
+/// Runs the policy chain of one conversation.
 #[derive(Clone)]
 pub(crate) struct PolicyRunner {
     pub(crate) chain: PolicyChain,
@@ -42,6 +58,8 @@ pub(crate) struct PolicyRunner {
     pub(crate) clock: Clock,
     /// What plugins and models failed at beside the hooks.
     pub(crate) failures: Arc<ExtensionFailures>,
+    /// What came up at the hooks, until the turn tells of it.
+    pub(crate) notes: Arc<Mutex<HookNotes>>,
 }
 
 impl PolicyRunner {
@@ -51,72 +69,75 @@ impl PolicyRunner {
         Self { patience, ..self.clone() }
     }
 
-    /// What the chain answers to a job.
-    pub(crate) async fn ask<J: HookJob, T>(
-        &self,
-        job: &mut J,
-        hook: impl Fn(&NextPolicies<'_>, &J) -> HookResult<T>,
-    ) -> Option<T> {
+    /// Asks the chain about a job, and models where a policy wants that first.
+    pub(crate) async fn ask<J: HookJob>(&self, job: &mut J) -> Decision<J::Answer> {
         let round = ChainRound::default();
-        self.ask_these(self.chain.ask().within(&round), job, hook).await
+        self.ask_these(self.chain.ask().within(&round), job).await
     }
 
-    /// What these policies of the chain answer to a job. Those that have had their say are not asked
-    /// again where another one waits for a model, so these are asked within a round.
-    pub(crate) async fn ask_these<J: HookJob, T>(
+    /// Asks these policies of the chain. Those that have had their say are not asked again where
+    /// another one waits for a model, so these are asked within a round.
+    pub(crate) async fn ask_these<J: HookJob>(
         &self,
         rest: NextPolicies<'_>,
         job: &mut J,
-        hook: impl Fn(&NextPolicies<'_>, &J) -> HookResult<T>,
-    ) -> Option<T> {
+    ) -> Decision<J::Answer> {
         let mut asked = 0;
         loop {
-            let ask = match hook(&rest, job) {
-                Ok(opinion) => return opinion,
-                Err(HookInterrupt::Ask(ask)) if asked < ASKS => ask,
-                Err(HookInterrupt::Ask(ask)) => {
-                    self.note::<J>(&ask.id, TWICE);
-                    return None;
-                }
-                Err(HookInterrupt::Error(error)) => {
-                    self.chain.note(error);
-                    return None;
-                }
+            let HookReply { result, by, .. } = self.put(rest, job);
+            let question = match result {
+                Ok(value) => return Decision { value, by },
+                Err(question) => question,
             };
+            let decision = Decision { value: None, by };
+            let (policy, id) = (decision.policy(), question.id.clone());
+            if asked == ASKS {
+                self.unanswered::<J>(policy, &id, TWICE);
+                return decision;
+            }
             asked += 1;
-            let id = ask.id.clone();
-            match self.reply::<J>(*ask).await {
+            match self.reply::<J>(&policy, *question).await {
                 Ok(reply) => job.common_mut().replies.insert(id, reply),
                 Err(why) => {
-                    self.note::<J>(&id, &why);
-                    return None;
+                    self.unanswered::<J>(policy, &id, &why);
+                    return decision;
                 }
             };
         }
     }
 
-    /// What the chain answers to a job, or the question that it has first.
-    pub(crate) fn ask_at_once<J: HookJob, T>(
-        &self,
-        job: &J,
-        hook: impl Fn(&NextPolicies<'_>, &J) -> HookResult<T>,
-    ) -> Result<Option<T>, Box<ModelQuestion>> {
-        match hook(&self.chain.ask(), job) {
-            Ok(opinion) => Ok(opinion),
-            Err(HookInterrupt::Ask(ask)) => Err(ask),
-            Err(HookInterrupt::Error(error)) => {
-                self.chain.note(error);
-                Ok(None)
-            }
-        }
+    /// Asks the chain about a job without waiting for a model: its answer, or its question.
+    pub(crate) fn ask_at_once<J: HookJob>(&self, job: &J) -> HookReply<J::Answer> {
+        self.put(self.chain.ask(), job)
+    }
+
+    /// Puts a job to policies, and keeps what came up beside the answer.
+    fn put<J: HookJob>(&self, rest: NextPolicies<'_>, job: &J) -> HookReply<J::Answer> {
+        let mut reply = rest.reply(&job.as_job()).of_job::<J>();
+        self.notes().add(mem::take(&mut reply.notes));
+        reply
+    }
+
+    /// What came up at the hooks since this was last called.
+    pub(crate) fn take_notes(&self) -> HookNotes {
+        mem::take(&mut *self.notes())
+    }
+
+    /// Takes note of what came up beside the answers of the hooks.
+    pub(crate) fn notes(&self) -> MutexGuard<'_, HookNotes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What the first model says that has an answer; who has none is told of.
-    pub(crate) async fn reply<J: HookJob>(&self, mut ask: ModelQuestion) -> Result<String, String> {
+    pub(crate) async fn reply<J: HookJob>(
+        &self,
+        policy: &str,
+        mut ask: ModelQuestion,
+    ) -> Result<String, String> {
         let mut why = "there is no model to ask; grant one, or decide without".to_owned();
         let mut models = self.models.all.iter();
         while let Some(model) = models.next() {
-            // Whoever hangs leaves time for those behind it.
+            // Divide the remaining time among the models left: a slow one must not use it up.
             let still = models.len() as u32 + 1;
             match self.said(&**model, &mut ask, still).await {
                 Ok(reply) => return Ok(reply),
@@ -124,7 +145,7 @@ impl PolicyRunner {
             }
             if let Some(next) = models.as_slice().first() {
                 self.failures.add(EventKind::ModelPassedOver {
-                    policy: self.asking::<J>(),
+                    policy: policy.to_owned(),
                     hook: J::HOOK.to_owned(),
                     ask: ask.id.clone(),
                     model: model.name().to_owned(),
@@ -160,19 +181,10 @@ impl PolicyRunner {
         model.complete(ask).await.map_err(|error| error.to_string())
     }
 
-    /// The policy that asks.
-    fn asking<J: HookJob>(&self) -> String {
-        self.chain.winner(J::HOOK).unwrap_or_default()
-    }
-
-    fn note<J: HookJob>(&self, id: &str, what: &str) {
-        self.unanswered::<J>(self.asking::<J>(), id, what);
-    }
-
     /// A question of a policy is not answered, and nobody decides.
     pub(crate) fn unanswered<J: HookJob>(&self, policy: String, id: &str, what: &str) {
         let what = format!("it asks `{id}`: {what}");
-        self.chain.note(PolicyError { policy, hook: J::HOOK, what });
+        self.notes().errors.push(PolicyError { policy, hook: J::HOOK, what });
     }
 }
 
@@ -182,7 +194,7 @@ mod tests {
     use std::sync::Mutex;
 
     use async_trait::async_trait;
-    use epitome_kernel::{ModelError, Policy};
+    use epitome_kernel::{HookInterrupt, HookResult, ModelError, Policy};
     use epitome_testkit::{FixedCounter, ScriptedModel, now};
     use epitome_types::hook::{Common, Status, StatusJob};
 
@@ -228,6 +240,7 @@ mod tests {
             counter: Arc::new(FixedCounter::Words),
             clock,
             failures: Arc::default(),
+            notes: Arc::default(),
         };
         let mut job = StatusJob {
             common: Common::default(),
@@ -237,8 +250,8 @@ mod tests {
             history: Vec::new(),
             done: <_>::default(),
         };
-        let said = now(council.ask(&mut job, |rest, job| rest.status(job)));
-        let errors = council.chain.take_errors();
+        let said = now(council.ask(&mut job)).value;
+        let errors = council.take_notes().errors;
         let errors = errors.iter().map(ToString::to_string);
         let told = council.failures.take().into_iter().map(|event| match event {
             EventKind::ModelPassedOver { policy, hook, ask, model, cause, next } => {

@@ -8,7 +8,9 @@ mod jobs;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use epitome::{HOOKS, Job, Policy, PolicyChain, PolicyRef, TokenCounter, VocabularyCounter};
+use epitome::{
+    HOOKS, Job, Policy, PolicyChain, PolicyError, PolicyRef, TokenCounter, VocabularyCounter,
+};
 use serde::Serialize;
 
 use self::jobs::Jobs;
@@ -94,21 +96,21 @@ fn measured(profile: &epitome::Profile, policy: &PolicyRef) -> Result<Vec<HookCo
     let asked = HOOKS.iter().filter(|hook| hooks.contains(&hook.name));
     let mut costs = Vec::new();
     for hook in asked {
-        let mut calls = Vec::with_capacity(CALLS);
+        let (mut calls, mut error) = (Vec::with_capacity(CALLS), None::<PolicyError>);
         jobs.with(hook.name, |job: &Job<'_>| {
             for call in 0..WARM + CALLS {
                 let start = now();
-                // What it answers is of no matter here, and errors are noted.
-                drop(chain.ask().call(job));
+                // The answer does not matter here, the first error does.
+                let reply = chain.ask().reply(job);
                 if call >= WARM {
                     calls.push(since(start) * 1000.0);
                 }
+                error = error.take().or(reply.notes.errors.into_iter().next());
             }
         });
         calls.sort_by(f64::total_cmp);
         let at = |share: f64| calls.get((CALLS as f64 * share) as usize).copied();
-        let errors = chain.take_errors().into_iter();
-        let error = errors.map(|error| error.what).next();
+        let error = error.map(|error| error.what);
         let (median, most) = (at(0.5).unwrap_or_default(), at(0.99).unwrap_or_default());
         let policy = policy.name().to_owned();
         costs.push(HookCost { policy, hook: hook.name, median, most, error });

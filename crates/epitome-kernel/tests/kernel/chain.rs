@@ -10,8 +10,8 @@ use epitome_kernel::types::hook::{
 };
 use epitome_kernel::types::{CompactionCause, Event, EventKind};
 use epitome_kernel::{
-    Answer, ChainRound, HookInterrupt, HookResult, Job, ModelQuestion, NextPolicies, Policy,
-    PolicyChain, PolicyError,
+    Answer, ChainRound, HookInterrupt, HookNotes, HookReply, HookResult, Job, ModelQuestion,
+    NextPolicies, Policy, PolicyChain, PolicyError,
 };
 use proptest::prelude::*;
 
@@ -197,39 +197,37 @@ fn seen(manners: &[Manner], links: &[(usize, Link)], jobs: &[u8]) -> Seen {
     }
     let chain = PolicyChain::new(policies, BTreeMap::new());
     let mut answers = Vec::new();
-    let mut told = Vec::new();
+    let (mut told, mut notes) = (Vec::new(), HookNotes::default());
     for kind in jobs {
         let round = ChainRound::default();
         let mut replies = BTreeMap::new();
         for _ in 0..3 {
             let common = Common { replies: replies.clone(), ..Common::default() };
             let rest = chain.ask().within(&round);
-            let opinion = match kind % 3 {
-                0 => rest.call(&Job::Budgets(&BudgetsJob { common })),
+            let reply = match kind % 3 {
+                0 => rest.reply(&Job::Budgets(&BudgetsJob { common })),
                 1 => {
                     let (speaker, text, goals) = ("model".into(), "Done.".into(), <_>::default());
-                    rest.call(&Job::Goals(&GoalsJob { common, speaker, text, goals }))
+                    rest.reply(&Job::Goals(&GoalsJob { common, speaker, text, goals }))
                 }
                 _ => {
                     let what = EventKind::ContextWarning { percent: 70 };
                     let event =
                         Event { session: String::new(), at: String::new(), tokens: [0; 2], what };
-                    rest.call(&Job::Event(&EventJob { common, event }))
+                    rest.reply(&Job::Event(&EventJob { common, event }))
                 }
             };
-            let id = match &opinion {
-                Err(HookInterrupt::Ask(ask)) => Some(ask.id.clone()),
-                _ => None,
-            };
-            answers.push(opinion);
-            told.extend(["budgets", "goals"].iter().filter_map(|hook| chain.winner(hook)));
+            let HookReply { result, by, notes: more } = reply;
+            let id = result.as_ref().err().map(|ask| ask.id.clone());
+            answers.push(result.map_err(HookInterrupt::Ask));
+            told.extend(by.map(|by| by.policy));
+            notes.add(more);
             let Some(id) = id else { break };
             replies.insert(id, "Yes.".to_owned());
         }
     }
-    told.extend(chain.take_errors().iter().map(ToString::to_string));
-    let exports =
-        chain.take_exports().into_iter().map(|(policy, it)| format!("{policy} {}", it.name));
+    told.extend(notes.errors.iter().map(ToString::to_string));
+    let exports = notes.files.iter().map(|file| format!("{} {}", file.policy, file.export.name));
     let asked = asked.lock().unwrap().clone();
     (answers, asked, chain.memos(), told, exports.collect())
 }

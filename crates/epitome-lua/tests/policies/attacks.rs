@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use epitome_kernel::Job;
 use epitome_lua::{Generation, LuaLimits, PolicyEngine};
 use serde_json::Value as Json;
 
@@ -25,9 +26,9 @@ fn check(body: &str, expected: &str) {
     let is_endless = expected.contains("took longer");
     let time = if is_endless { Duration::from_millis(100) } else { Duration::from_secs(60) };
     let chain = chain(&[runaway(body, time), good]);
-    let answer = chain.ask().trigger(&trigger_job());
-    assert!(matches!(answer, Ok(Some(_))), "{body}: {answer:?}");
-    let errors: Vec<String> = chain.take_errors().iter().map(ToString::to_string).collect();
+    let reply = chain.ask().reply(&Job::Trigger(&trigger_job()));
+    assert!(matches!(reply.result, Ok(Some(_))), "{body}: {reply:?}");
+    let errors: Vec<String> = reply.notes.errors.iter().map(ToString::to_string).collect();
     assert_eq!(errors, [format!("bad: `trigger`: {expected}")], "{body}");
 }
 
@@ -60,8 +61,9 @@ fn what_overruns_too_often_is_asked_no_more() {
     let chain = chain(&[Arc::clone(&bad)]);
     let mut said = Vec::new();
     for _ in 0..5 {
-        assert_eq!(chain.ask().trigger(&trigger_job()), Ok(None));
-        said.extend(chain.take_errors().iter().map(|error| error.what.clone()));
+        let reply = chain.ask().reply(&Job::Trigger(&trigger_job()));
+        assert_eq!(reply.result, Ok(None));
+        said.extend(reply.notes.errors.iter().map(|error| error.what.clone()));
     }
     let line = "policy.lua:2: took longer than 20 ms";
     let last = format!("{line}; that was overrun 3: it is asked no more until it is changed");
@@ -74,6 +76,7 @@ fn time_behind_next_is_not_its_own() {
     let slow = "return { trigger = function() local i = 0 while i < 6e6 do i = i + 1 end return false end }";
     let over = runaway("return ep.next(job)", Duration::from_millis(60));
     let chain = chain(&[over, load("slow", slow)]);
-    assert!(matches!(chain.ask().trigger(&trigger_job()), Ok(Some(_))));
-    assert!(chain.take_errors().is_empty());
+    let reply = chain.ask().reply(&Job::Trigger(&trigger_job()));
+    assert!(matches!(reply.result, Ok(Some(_))));
+    assert!(reply.notes.errors.is_empty());
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use epitome_kernel::Job;
 use serde_json::{Value as Json, json};
 
 use crate::support::*;
@@ -69,8 +70,9 @@ fn answers_that_cannot_be_taken() {
             let text = format!("return {{\n  trigger = function(job)\n{body}\n  end,\n}}");
             let policy = load_with(&patient(), &found("ollm", &text), Json::Null).unwrap();
             let chain = chain(&[Arc::new(policy)]);
-            assert_eq!(chain.ask().trigger(&trigger_job()), Ok(None));
-            chain.take_errors()[0].to_string()
+            let reply = chain.ask().reply(&Job::Trigger(&trigger_job()));
+            assert_eq!(reply.result, Ok(None));
+            reply.notes.errors[0].to_string()
         })
         .collect();
     insta::assert_snapshot!(said.join("\n"));

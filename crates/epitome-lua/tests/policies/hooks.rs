@@ -1,6 +1,6 @@
 //! What hooks are given, and what becomes of their answers.
 
-use epitome_kernel::{HookInterrupt, HookResult, ModelQuestion};
+use epitome_kernel::{HookInterrupt, HookResult, Job, ModelQuestion};
 use epitome_types::Goals;
 use epitome_types::hook::*;
 use serde_json::json;
@@ -10,9 +10,10 @@ use crate::support::*;
 /// What a `trigger` with this body answers, beside what went wrong.
 fn trigger(body: &str) -> (HookResult<TriggerAnswer>, String) {
     let chain = chain(&[load("one", &format!("return {{ trigger = function(job) {body} end }}"))]);
-    let opinion = chain.ask().trigger(&trigger_job());
-    let errors: Vec<String> = chain.take_errors().iter().map(ToString::to_string).collect();
-    (opinion, errors.join("\n"))
+    let reply = chain.ask().reply(&Job::Trigger(&trigger_job()));
+    let errors: Vec<String> = reply.notes.errors.iter().map(ToString::to_string).collect();
+    let reply = reply.of_job::<TriggerJob>();
+    (reply.result.map_err(HookInterrupt::Ask), errors.join("\n"))
 }
 
 fn due(reason: &str) -> TriggerAnswer {
@@ -132,11 +133,12 @@ fn a_model_may_be_asked_first() {
     let ask = ModelQuestion { id, user, max_tokens: Some(5), ..ModelQuestion::default() };
     assert_eq!(chain.ask().trigger(&job), Err(HookInterrupt::Ask(Box::new(ask))));
     job.common.replies.insert("size".to_owned(), "large".to_owned());
-    let answer = chain.ask().trigger(&job).unwrap();
+    let reply = chain.ask().reply(&Job::Trigger(&job)).of_job::<TriggerJob>();
+    assert_eq!(reply.notes.errors, []);
+    let answer = reply.result.unwrap();
     assert!(
         matches!(answer, Some(TriggerAnswer::Compress(due)) if due.reason.as_deref() == Some("large"))
     );
-    assert!(chain.take_errors().is_empty());
 }
 
 #[test]
@@ -212,8 +214,9 @@ fn texts_are_read_where_they_are_wanted() {
 
     // A text is not there any more when the hook has ended.
     let job = BudgetsJob { common: Common::default() };
-    assert_eq!(chain.ask().budgets(&job), Ok(None));
-    assert!(chain.take_errors()[0].what.contains("destructed"));
+    let reply = chain.ask().reply(&Job::Budgets(&job));
+    assert_eq!(reply.result, Ok(None));
+    assert!(reply.notes.errors[0].what.contains("destructed"));
 }
 
 #[test]

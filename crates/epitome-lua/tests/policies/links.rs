@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use epitome_kernel::{
-    Answer, ChainRound, HookResult, Job, NextPolicies, Policy, PolicyChain, PolicyTracer,
+    Answer, HookNotes, HookReply, HookResult, Job, NextPolicies, Policy, PolicyChain, PolicyTracer,
 };
 use epitome_types::hook::{Budgets, BudgetsJob, Common, EventJob, GoalsJob, TriggerJob};
 use epitome_types::{Event, EventKind};
@@ -97,7 +97,7 @@ fn seen(policies: Vec<Arc<dyn Policy>>) -> Seen {
     let asked = Arc::new(Asked::default());
     let chain = PolicyChain::new(policies, BTreeMap::new()).traced(Some(asked.clone()));
     let common = Common::default;
-    let mut answers = Vec::new();
+    let (mut answers, mut notes) = (Vec::new(), HookNotes::default());
     for _ in 0..2 {
         let budgets = BudgetsJob { common: common() };
         let trigger = TriggerJob { common: common(), ..trigger_job() };
@@ -113,17 +113,17 @@ fn seen(policies: Vec<Arc<dyn Policy>>) -> Seen {
             Job::Event(&event),
         ];
         for job in jobs {
-            let round = ChainRound::default();
-            let answer = chain.ask().within(&round).call(&job);
-            answers.push(format!("{answer:?} by {:?}", chain.winner(job.hook())));
+            let HookReply { result, by, notes: more } = chain.ask().reply(&job);
+            answers.push(format!("{result:?} by {:?}", by.map(|by| by.policy)));
+            notes.add(more);
         }
     }
     let mut asked = asked.0.lock().unwrap().clone();
     // One that asks those behind it is done after them.
     asked.sort();
-    let errors = chain.take_errors().iter().map(ToString::to_string).collect();
-    let exports = chain.take_exports();
-    let exports = exports.into_iter().map(|(policy, it)| format!("{policy} {it:?}")).collect();
+    let errors = notes.errors.iter().map(ToString::to_string).collect();
+    let exports = notes.files.iter().map(|file| format!("{} {:?}", file.policy, file.export));
+    let exports = exports.collect();
     (answers, asked, chain.memos(), errors, exports)
 }
 

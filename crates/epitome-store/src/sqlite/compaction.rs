@@ -4,8 +4,8 @@
 //! Called by [`super::journal`] and [`super::archive`].
 
 use epitome_kernel::types::{
-    ArrivalRewrite, Compaction, CompactionRange, ContentId, EntryKey, FactCounts, HistoryHash, Op,
-    OpAuthor, Plan, RecordedCompaction, ReplaceMethod,
+    ArrivalRewrite, Compaction, CompactionRange, ContentId, EntryKey, FactCounts, HistoryHash,
+    HookAuthor, Op, Plan, RecordedCompaction, ReplaceMethod,
 };
 use rusqlite::{Connection, Row, ToSql, params};
 use serde::de::DeserializeOwned;
@@ -24,7 +24,7 @@ struct Credited {
     #[serde(flatten)]
     plan: Plan,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    credits: Vec<OpAuthor>,
+    credits: Vec<HookAuthor>,
 }
 
 /// Adds an epoch of a session, unless it is known; `place` is what the session has come to.

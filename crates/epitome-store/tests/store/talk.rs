@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use epitome_kernel::types::{
     Actor, ArrivalRewrite, Checkpoint, CheckpointLevel, CheckpointPlacement, Compaction,
     CompactionCause, CompactionRange, ContentId, DecisionKind, EntryId, EntryKey, FactCounts,
-    GoalChange, HistoryHash, MeterReading, Op, OpAuthor, PartId, Plan, Priority, RecordedAction,
+    GoalChange, HistoryHash, HookAuthor, MeterReading, Op, PartId, Plan, Priority, RecordedAction,
     ReplaceMethod, Role, SessionAction, Snapshot, SnapshotPurpose, TokenUsage,
 };
 use epitome_kernel::{
@@ -199,7 +199,7 @@ pub(crate) fn epoch(run: &[&str], summary: &str) -> Compaction {
             ],
             reason: "the window is filling".into(),
         },
-        credits: vec![OpAuthor { policy: "team".into(), hook: "plan".into(), line: Some(7) }],
+        credits: vec![HookAuthor { policy: "team".into(), hook: "plan".into(), line: Some(7) }],
         cause: CompactionCause::Soft,
         number: 1,
         tokens: [u64::MAX, 300],

@@ -6,7 +6,7 @@
 use epitome_count::{CachedCounter, for_model};
 use epitome_kernel::{ActiveCompaction, SizeGauge, Thread, ThreadSizes, TokenCounter, View};
 use epitome_types::{
-    ArrivalRewrite, BudgetUnit, Compaction, ContentId, Entry, EntryId, FactCounts, Op, OpAuthor,
+    ArrivalRewrite, BudgetUnit, Compaction, ContentId, Entry, EntryId, FactCounts, HookAuthor, Op,
     Part, PartBody, PartId, ReplaceMethod,
 };
 use serde::Serialize;
@@ -199,7 +199,7 @@ impl DiffContext<'_> {
         let credits = epoch.credits.iter().map(Some).chain(std::iter::repeat(None));
         let cuts = epoch.plan.ops.iter().zip(credits).map(|(op, credit)| {
             let (place, cut) = self.op(op, epoch, moved);
-            let Some(OpAuthor { policy, hook, line }) = credit.cloned() else {
+            let Some(HookAuthor { policy, hook, line }) = credit.cloned() else {
                 return (place, cut);
             };
             (place, DiffEdit { policy, hook, line, ..cut })

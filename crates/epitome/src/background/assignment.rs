@@ -111,7 +111,7 @@ impl SummaryTasks {
         let all = self.errands.iter().map(|errand| self.one(errand, &patience, desk));
         let all: Vec<_> = all.collect();
         stream::iter(all).buffer_unordered(self.terms.at_once.max(1)).collect::<Vec<_>>().await;
-        let errors = self.council.chain.take_errors().into_iter();
+        let errors = self.council.take_notes().errors.into_iter();
         let errors = errors.map(|error| EventKind::PolicyError { cause: error.to_string() });
         locked(desk).told.extend(self.council.failures.take().into_iter().chain(errors));
     }

@@ -122,7 +122,7 @@ pub(super) async fn put(council: PolicyRunner, desk: Arc<Mutex<BackgroundResults
     loop {
         let Some(question) = locked(&desk).questions.next() else { return };
         let council = council.anew();
-        let asked = council.reply::<ObserveJob<'_>>(*question.ask);
+        let asked = council.reply::<ObserveJob<'_>>(&question.policy, *question.ask);
         let reply = match timeout(council.within, asked).await {
             Ok(reply) => reply,
             Err(_) => Err(format!("no answer within {} s", council.within.as_secs())),

@@ -56,7 +56,7 @@ impl ModelSummarizer<'_> {
             max_tokens: most,
             texts: &texts,
         };
-        self.council.ask(&mut asked, |rest, job| rest.prompt(job)).await
+        self.council.ask(&mut asked).await.value
     }
 
     /// What the model says to a prompt.

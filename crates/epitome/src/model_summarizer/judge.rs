@@ -61,7 +61,7 @@ impl ModelSummarizer<'_> {
             max_tokens: job.most,
             texts: &texts,
         };
-        let verdict = self.council.ask(&mut asked, |rest, job| rest.verify(job)).await;
+        let verdict = self.council.ask(&mut asked).await.value;
         let (text, confidence) = match verdict {
             None | Some(VerifyAnswer::Plain(true)) => (text, None),
             Some(VerifyAnswer::Plain(false)) => {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use epitome_count::VocabularyCounter;
-use epitome_kernel::{Policy, TokenCounter};
+use epitome_kernel::{Job, Policy, TokenCounter};
 use epitome_types::hook::{BudgetsJob, Common};
 use tempfile::TempDir;
 
@@ -220,8 +220,9 @@ fn the_built_in_options_reach_whoever_asks_for_them() {
     let loaded = config.profile("team").unwrap().load(&counter()).unwrap();
     let chain = epitome_kernel::PolicyChain::new(loaded.current(), Default::default());
     let job = BudgetsJob { common: Common::default() };
-    let answer = chain.ask().budgets(&job).unwrap();
-    assert_eq!(answer.and_then(|budgets| budgets.soft), Some(700), "{:?}", chain.take_errors());
+    let reply = chain.ask().reply(&Job::Budgets(&job)).of_job::<BudgetsJob>();
+    let answer = reply.result.unwrap();
+    assert_eq!(answer.and_then(|budgets| budgets.soft), Some(700), "{:?}", reply.notes);
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl Session {
             let tool = entry.tool.as_deref().unwrap_or_default();
             let file = common.workspace.then(|| file_of(&common.now, tool, &original));
             let mut job = ArriveJob { common: common.clone(), entry, original, file, text };
-            if let Some(mut answer) = council.ask(&mut job, |rest, job| rest.arrive(job)).await {
+            if let Some(mut answer) = council.ask(&mut job).await.value {
                 answer.with = answer.with.and_then(|with| match &job.file {
                     Some(file) => Some(fill_in(&with, FILE, file, text)),
                     // Nobody can open it.

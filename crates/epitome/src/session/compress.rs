@@ -11,7 +11,7 @@ use epitome_kernel::{CommitOutcome, Eviction};
 use epitome_plan::PlannedCompression;
 use epitome_types::hook::{Budgets, Common};
 use epitome_types::{
-    Actor, Compaction, Entry, EventKind, JournalMark, OpAuthor, OpReport, RecordedCompaction,
+    Actor, Compaction, Entry, EventKind, HookAuthor, JournalMark, OpReport, RecordedCompaction,
     SessionAction, Stage,
 };
 
@@ -161,8 +161,8 @@ impl Session {
 }
 
 /// Who ordered an op, as its report says.
-fn credit(op: &OpReport) -> OpAuthor {
-    OpAuthor { policy: op.policy.clone(), hook: op.hook.clone(), line: op.line }
+fn credit(op: &OpReport) -> HookAuthor {
+    HookAuthor { policy: op.policy.clone(), hook: op.hook.clone(), line: op.line }
 }
 
 /// A summary that came to nothing; another one was made.

@@ -10,7 +10,7 @@ use epitome_types::{
     ToolCall,
 };
 
-use epitome_kernel::{Bounded, HookJob, kept_most};
+use epitome_kernel::{Bounded, HookJob, HookReply, kept_most};
 
 use super::Session;
 use super::actions::Doing;
@@ -24,7 +24,7 @@ use crate::Error;
 use crate::background::{BackgroundWorker, PolicyQuestion};
 use crate::facts::speaker;
 use crate::planning::WantedPin;
-use crate::policy_runner::{ASKS, TWICE};
+use crate::policy_runner::{ASKS, Decision, TWICE};
 
 /// What a message is held against.
 struct Aim {
@@ -123,7 +123,8 @@ impl Session {
             }
             let Some(left) = room.checked_sub(tokens) else {
                 let (what, asked, given) = ("pin", tokens, 0);
-                brief.council.chain.bounded(Bounded { policy, hook, what, asked, given });
+                let bounded = Bounded { policy, hook, what, asked, given };
+                brief.council.notes().bounded.push(bounded);
                 continue;
             };
             room = left;
@@ -204,7 +205,7 @@ impl Session {
         };
         let place = ground.tail.place(entry.id);
         let seen = match self.defers() {
-            false => brief.council.ask(&mut job, |rest, job| rest.observe(job)).await,
+            false => brief.council.ask(&mut job).await,
             true => {
                 let about = AskedMessage { key: ground.incoming.keys[place.index()], asked: 0 };
                 self.seen_at_once(about, &job, brief, state)
@@ -246,18 +247,19 @@ impl Session {
         job: &ObserveJob<'_>,
         brief: &PolicyContext,
         state: &mut ConversationState,
-    ) -> Option<Observe> {
+    ) -> Decision<Observe> {
         let AskedMessage { key, asked } = about;
-        match brief.council.ask_at_once(job, |rest, job| rest.observe(job)) {
-            Ok(seen) => seen,
+        let HookReply { result, by, .. } = brief.council.ask_at_once(job);
+        match result {
+            Ok(value) => Decision { value, by },
             Err(ask) => {
-                let policy = brief.council.chain.winner("observe").unwrap_or_default();
-                let question = PolicyQuestion::new(policy, key, job, ask, asked + 1);
+                let decision = Decision { value: None, by };
+                let question = PolicyQuestion::new(decision.policy(), key, job, ask, asked + 1);
                 match asked < ASKS {
                     true => state.asking.push(question),
                     false => question.give_up(&brief.council, TWICE),
                 }
-                None
+                decision
             }
         }
     }
@@ -265,18 +267,18 @@ impl Session {
     /// Does what a policy wants about a message; what is pinned is so once all are looked at.
     fn take_up(
         &self,
-        seen: Option<Observe>,
+        seen: Decision<Observe>,
         shown: ShownMessage,
         turn: ObservedTurn<'_, '_, '_>,
         state: &mut ConversationState,
         events: &mut TurnEvents,
     ) -> Result<(), Error> {
-        let (ObservedTurn { ground, brief }, ShownMessage { entry, tokens }) = (turn, shown);
+        let (ObservedTurn { ground, .. }, ShownMessage { entry, tokens }) = (turn, shown);
         let [_, size] = ground.size();
-        let Some(Observe { warn, level, drift, recall, most, pin, report }) = seen else {
+        let policy = seen.policy();
+        let Some(Observe { warn, level, drift, recall, most, pin, report }) = seen.value else {
             return Ok(());
         };
-        let policy = brief.council.chain.winner("observe").unwrap_or_default();
         state.reports |= report == Some(true);
         if pin == Some(true) {
             let (policy, hook) = (policy.clone(), ObserveJob::HOOK);
@@ -318,7 +320,7 @@ impl Session {
         let goals = state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default();
         let (common, by) = (brief.common.clone(), speaker.name().to_owned());
         let mut job = GoalsJob { common, speaker: by, text, goals };
-        let found = brief.council.ask(&mut job, |rest, job| rest.goals(job)).await;
+        let found = brief.council.ask(&mut job).await.value;
         let by = if speaker == Speaker::Human { Actor::User } else { Actor::Model };
         let [_, size] = ground.size();
         for found in found.into_iter().flatten() {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;
 
-use epitome_kernel::{Bounded, PolicyError, StoreError, TokenCounter};
+use epitome_kernel::{Bounded, HookNotes, PolicyError, StoreError, TokenCounter};
 use epitome_types::EventKind;
 use epitome_types::hook::{BudgetsJob, Common, Done, EventJob, Past, Status, StatusJob};
 
@@ -69,8 +69,8 @@ impl Session {
         council: PolicyRunner,
     ) -> PolicyContext {
         let mut job = BudgetsJob { common: self.common(ground) };
-        let said = council.ask(&mut job, |rest, job| rest.budgets(job)).await;
-        let said = answered(&council.chain, said).or(self.settings.bounds(ground.live.limit));
+        let said = council.ask(&mut job).await;
+        let said = answered(&council, said).or(self.settings.bounds(ground.live.limit));
         let held = ground.live.held(&said);
         let budgets = held.of(said);
         PolicyContext {
@@ -106,9 +106,9 @@ impl Session {
             false => (Vec::new(), Done::default()),
         };
         let mut job = StatusJob { common: common.clone(), used, budgets, report, history, done };
-        let status = brief.council.ask(&mut job, |rest, job| rest.status(job)).await;
+        let decision = brief.council.ask(&mut job).await;
+        let (policy, status) = (decision.policy(), decision.value);
         if let Some(text) = status.as_ref().and_then(|it| it.report.clone()).filter(|_| report) {
-            let policy = brief.council.chain.winner("status").unwrap_or_default();
             events.add([size; 2], EventKind::PolicyWarning { policy, text, level: None });
         }
         let is_low = status.as_ref().is_some_and(|status| status.low == Some(true));
@@ -125,13 +125,14 @@ impl Session {
         }
         for event in events.so_far().to_vec() {
             let mut job = EventJob { common: common.clone(), event };
-            brief.council.ask(&mut job, |rest, job| rest.on_event(job)).await;
+            brief.council.ask(&mut job).await;
         }
-        for (_, export) in brief.council.chain.take_exports() {
-            self.export(ground, &export, events)?;
+        let HookNotes { errors, files, bounded } = brief.council.take_notes();
+        for file in files {
+            self.export(ground, &file.export, events)?;
         }
         let failures = brief.council.failures.take().into_iter();
-        let errors = brief.council.chain.take_errors().into_iter().map(failed);
+        let errors = errors.into_iter().map(failed);
         for failure in failures.chain(errors) {
             // Whoever rests after a failure rests a little less each time.
             let what = match &failure {
@@ -146,7 +147,7 @@ impl Session {
                 events.add([size; 2], failure);
             }
         }
-        for bounded in brief.council.chain.take_bounded() {
+        for bounded in bounded {
             if self.said.insert(format!("{} {} {}", bounded.policy, bounded.hook, bounded.what)) {
                 events.add([size; 2], held_back(bounded));
             }

@@ -156,8 +156,8 @@ impl Session {
         };
         let council = &brief.council;
         let mut job = self.asked_for_parts(brief.common.clone(), makings);
-        let rendered = council.ask(&mut job, |rest, job| rest.render(job)).await?;
-        let policy = council.chain.winner("render").unwrap_or_default();
+        let decision = council.ask(&mut job).await;
+        let (policy, rendered) = (decision.policy(), decision.value?);
         let parts = whole(rendered.parts?, own);
         let warning = brief.budgets.system.and_then(|most| beyond(&parts, most, counter));
         let policy_warning =
@@ -221,7 +221,7 @@ impl Session {
             ..Common::default()
         };
         let mut job = self.asked_for_parts(common, Makings::default());
-        let rendered = council.ask(&mut job, |rest, job| rest.render(job)).await;
+        let rendered = council.ask(&mut job).await.value;
         let is_one = rendered.is_some_and(|rendered| rendered.parts.is_some());
         if is_one {
             let (journal, scope) = (&*self.journal, &*self.scope);

@@ -110,12 +110,12 @@ impl Session {
             asked,
             waiting: acts.is_some_and(|acts| !acts.returning.is_empty()),
         };
-        let said = brief.council.ask(&mut job, |rest, job| rest.trigger(job)).await;
+        let said = brief.council.ask(&mut job).await;
         if is_pending {
-            let by = Actor::Policy(brief.council.chain.winner("trigger").unwrap_or_default());
+            let by = Actor::Policy(said.policy());
             state.doing.push((SessionAction::Met, by));
         }
-        let (cause, target) = match said {
+        let (cause, target) = match said.value {
             Some(TriggerAnswer::Compress(due)) => {
                 let cause = match due.level {
                     Strength::Soft => CompactionCause::Soft,

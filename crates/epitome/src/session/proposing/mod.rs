@@ -31,7 +31,7 @@ use super::work_state;
 use crate::Error;
 use crate::background::WordedPlan;
 use crate::facts::ThreadTexts;
-use crate::planning::{PlanNotes, PlanResult};
+use crate::planning::{AgedCheckpoints, PlanNotes, PlanResult};
 
 /// What is done of a compression that is proposed. One that comes to nothing is no progress; of
 /// that it is told why.
@@ -173,7 +173,7 @@ impl Proposing<'_, '_> {
             let planned = match self.due.work {
                 DueWork::Reword => {
                     let mut made = planning.resumed(options).await?;
-                    planning.credit(&mut made, &options.policy, &[]);
+                    planning.credit(&mut made, &options.policy, &AgedCheckpoints::default());
                     PlanResult::Made(made)
                 }
                 _ => planning.make(&ordered.orders, options, attempts, &mut told).await,
