@@ -47,6 +47,7 @@
 //! provider's rules, and what left the prompt was kept before.
 
 mod admin;
+mod at_once;
 mod background;
 mod builder;
 mod chat;

@@ -16,10 +16,10 @@ use epitome_types::hook::{Common, Orders};
 use epitome_types::{
     BudgetUnit, Entry, EntryId, EntryKey, EventKind, Goals, Op, Plan, SummaryKind, SummaryStyle,
 };
-use futures_util::{StreamExt, stream};
 
 use super::candidates::{SummaryKey, WrittenSummary};
 use super::{BackgroundResults, failed, locked};
+use crate::at_once::at_once;
 use crate::model_summarizer::{
     AcceptedSummaries, ModelSummarizer, ModelTimeBudget, PrewrittenSummary,
 };
@@ -110,7 +110,7 @@ impl SummaryTasks {
         let patience = ModelTimeBudget::new(&self.clock, self.within);
         let all = self.errands.iter().map(|errand| self.one(errand, &patience, desk));
         let all: Vec<_> = all.collect();
-        stream::iter(all).buffer_unordered(self.terms.at_once.max(1)).collect::<Vec<_>>().await;
+        at_once(all, self.terms.at_once).await;
         let errors = self.council.take_notes().errors.into_iter();
         let errors = errors.map(|error| EventKind::PolicyError { cause: error.to_string() });
         locked(desk).told.extend(self.council.failures.take().into_iter().chain(errors));

@@ -7,11 +7,11 @@
 use epitome_extract::MustKeepFacts;
 use epitome_kernel::{ModelLimitHit, ModelQuestion, SummaryJob};
 use epitome_types::hook::{Line, Prompt, PromptJob, Purpose};
-use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::chunks::{BETWEEN, pieces};
 use super::question::{SummaryQuestion, above, told};
 use super::{ModelSummarizer, SpeakerTexts, covered};
+use crate::at_once::try_at_once;
 
 /// The name under which a model is asked for a summary.
 const ASKED: &str = "summary";
@@ -165,8 +165,7 @@ impl ModelSummarizer<'_> {
                 self.asked(about(&part, piece, facts), share)
             });
             let asked: Vec<_> = asked.collect();
-            let written = stream::iter(asked).buffered(self.terms.at_once.max(1));
-            messages = written.try_collect().await?;
+            messages = try_at_once(asked, self.terms.at_once).await?;
             let all = messages.join(BETWEEN);
             if prompt.sections.is_none() && job.measure.size(&all) <= job.most {
                 return Ok(all);

@@ -26,9 +26,8 @@ use epitome_types::hook::{
     Common, Covered, Line, MessageNumber, MessageTexts, OpRequest, Orders, Purpose,
 };
 use epitome_types::{Entry, EntryId, Goals, Summary, SummaryKind};
-use futures_util::StreamExt;
-use futures_util::stream;
 
+use crate::at_once::at_once;
 use crate::facts::speaker;
 use crate::planning::KnownCheckpoint;
 use crate::policy_runner::PolicyRunner;
@@ -101,12 +100,9 @@ impl Summarizer for ModelSummarizer<'_> {
     /// Asks for several summaries at the same time.
     async fn ahead(&self, jobs: &[SummaryJob<'_>]) {
         let all = jobs.iter().filter(|job| job.kind != SummaryKind::Digest);
-        let all = all.map(|job| async { (key(job), self.write(job).await) });
+        let all = all.map(|job| async { self.ahead.add(key(job), self.write(job).await) });
         let all: Vec<_> = all.collect();
-        let mut written = stream::iter(all).buffer_unordered(self.terms.at_once.max(1));
-        while let Some((key, one)) = written.next().await {
-            self.ahead.add(key, one);
-        }
+        at_once(all, self.terms.at_once).await;
     }
 
     fn outdated(&self, entries: &[&Entry]) -> Vec<EntryId> {
