@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use epitome_extensions::plugins::{DigestRunner, LoadedPlugin, PluginPolicy};
+use epitome_extensions::problem::{ConfigError, ConfigProblem};
 use epitome_extract::ExtractiveSummarizer;
 use epitome_kernel::{
     HookNotes, LanguageModel, OriginalStore, Policy, PolicyChain, PolicyError, PolicyTracer,
@@ -23,9 +25,7 @@ use crate::compressor::Compressor;
 use crate::limits::{CompressionTarget, LimitSource, PromptLimit, WindowSetting};
 use crate::model_summarizer::ModelTimeBudget;
 use crate::models::Models;
-use crate::plugins::{DigestRunner, Hooked, LoadedPlugin};
 use crate::policy_runner::PolicyRunner;
-use crate::problem::{ConfigError, ConfigProblem};
 use crate::profile::Profile;
 use crate::scope::{LOCAL, ScopeOwner};
 use crate::session::{Clock, EventListener, Session, system_time};
@@ -337,7 +337,7 @@ impl CompressorBuilder {
     /// With everything settled that the host left open.
     pub(crate) fn settled(mut self) -> Self {
         if self.window == WindowSetting::Guessed {
-            self.window = self.profile.window;
+            self.window = self.profile.window();
         }
         if self.mode.is_none() {
             self.mode = self.profile.mode().map(str::to_owned);
@@ -347,7 +347,7 @@ impl CompressorBuilder {
             self.counting = Counting::Model(name.to_owned());
         }
         if self.models.all.is_empty() {
-            self.models = self.profile.models.clone();
+            self.models = self.profile.connected_models().clone();
         }
         if self.summarizers.is_empty() {
             self.summarizers.push(Arc::new(ExtractiveSummarizer::default()));
@@ -358,11 +358,11 @@ impl CompressorBuilder {
     /// The limit of prompts to a model, as somebody states or guesses it.
     pub fn limit(&self, format: Format, model: Option<&str>) -> PromptLimit {
         let window = match self.window {
-            WindowSetting::Guessed => self.profile.window,
+            WindowSetting::Guessed => self.profile.window(),
             stated => stated,
         };
         let model = match &self.counting {
-            Counting::Model(name) => self.profile.table.of(name).map(|_| &**name).or(model),
+            Counting::Model(name) => self.profile.model_table().of(name).map(|_| &**name).or(model),
             _ => model,
         };
         window.known(&self.profile, format, model)
@@ -377,7 +377,7 @@ impl CompressorBuilder {
 
     /// The bounds of a prompt where policies leave them open, in tokens.
     pub(crate) fn bounds(&self, limit: u64) -> Budgets {
-        self.profile.last().bounds(limit)
+        self.profile.built_in().bounds(limit)
     }
 
     /// Whoever decides, with what was noted earlier: the host's policies, the profile's, and the
@@ -389,11 +389,11 @@ impl CompressorBuilder {
     ) -> Result<PolicyRunner, ConfigError> {
         let mut policies = self.policies.clone();
         let own = self.plugins.iter().filter(|plugin| !plugin.about().hooks.is_empty());
-        let hooked = own.map(|plugin| Hooked::new(LoadedPlugin::of_host(Arc::clone(plugin))));
+        let hooked = own.map(|plugin| PluginPolicy::new(LoadedPlugin::of_host(Arc::clone(plugin))));
         policies.extend(hooked.map(|hooked| Arc::new(hooked) as Arc<dyn Policy>));
         let loaded = self.profile.load(counter)?;
         policies.extend(loaded.current());
-        policies.push(Arc::new(self.profile.last()));
+        policies.push(Arc::new(self.profile.built_in()));
         let chain = PolicyChain::new(policies, memos).traced(self.tracer.clone());
         let failed = |hook| {
             move |ConfigProblem { place, what }: &ConfigProblem| PolicyError {
@@ -432,6 +432,6 @@ impl CompressorBuilder {
 
     /// Whoever digests tool results.
     pub(crate) fn desk<'a>(&'a self, council: &'a PolicyRunner) -> DigestRunner<'a> {
-        DigestRunner::new(&self.plugins, &self.profile.plugins, &council.failures)
+        DigestRunner::new(&self.plugins, self.profile.plugin_runner(), &council.failures)
     }
 }

@@ -26,7 +26,7 @@ use crate::report::ReportBase;
 use crate::request::ParsedRequest;
 
 /// The vocabulary that budgets are counted in.
-pub(crate) const BUDGET_VOCABULARY: &str = "o200k_base";
+pub(crate) use epitome_config::BUDGET_VOCABULARY;
 
 /// Compresses conversations, each on its own.
 pub struct Compressor {

@@ -3,7 +3,8 @@
 //! Invariant: on every error nothing was kept and nothing is handed out, so the conversation
 //! stands as it was. A host tells by the variant whose move it is.
 
-use crate::problem::ConfigError;
+use epitome_config::limits::NotInTokens;
+use epitome_extensions::problem::ConfigError;
 use epitome_kernel::goals::GoalError;
 use epitome_kernel::{PlanError, StoreError};
 #[cfg(feature = "lua")]
@@ -172,6 +173,12 @@ pub enum Error {
         /// The size of the result, in the budget's unit.
         size: u64,
     },
+}
+
+impl From<NotInTokens> for Error {
+    fn from(NotInTokens(unit): NotInTokens) -> Self {
+        Self::NotInTokens { unit }
+    }
 }
 
 fn unshrinkable(budget: &Budget, floor: &PromptFloor) -> String {

@@ -52,38 +52,25 @@ mod background;
 mod builder;
 mod chat;
 mod compressor;
-#[cfg(feature = "config")]
-mod config;
 pub mod controls;
 mod error;
-#[cfg_attr(not(feature = "config"), expect(dead_code, reason = "what a configuration finds"))]
-mod extensions;
 mod facts;
 mod keep_recent;
 mod learned_limits;
 mod limits;
 mod locks;
 mod model_summarizer;
-mod models;
 mod one_shot;
 mod output_check;
 mod planning;
-#[cfg_attr(not(feature = "config"), expect(dead_code, reason = "what a configuration finds"))]
-mod plugins;
-#[cfg_attr(not(feature = "config"), expect(dead_code, reason = "what a configuration finds"))]
-mod policies;
 mod policy_runner;
 pub mod port;
-mod problem;
-mod profile;
 mod records;
 mod report;
 mod request;
 mod router;
-mod scope;
 mod session;
-#[cfg_attr(not(feature = "config"), expect(dead_code, reason = "what a configuration finds"))]
-mod trust;
+mod unaided;
 
 pub use admin::{
     ArrivalSavings, DiffEdit, DiffEntry, ExportFormat, ImportReport, LineRange, MessageInfo,
@@ -93,12 +80,27 @@ pub use admin::{
 pub use builder::CompressorBuilder;
 pub use chat::{ChatError, ChatReply, ChatSession, ChatUpdate};
 pub use compressor::{CompressedPrompt, Compressor, tool_format};
-#[cfg(feature = "config")]
-pub use config::{Config, ConfigSources, EffectiveValue, FlagSetting, ProxyConfig, known_store};
 pub use controls::{LeverCall, SessionControls};
+pub use epitome_config::limits::{CompressionTarget, LimitSource, PromptLimit, WindowSetting};
+pub use epitome_config::models::{
+    ModelTable, ModelTableError, Price, PriceError, Prices, Quote, SummarizerSpec, UnknownModel,
+};
+pub use epitome_config::profile::Profile;
+pub use epitome_config::scope::{LOCAL, ScopeOwner, scope, scope_of};
+#[cfg(feature = "config")]
+pub use epitome_config::{
+    Config, ConfigSources, EffectiveValue, FlagSetting, ProxyConfig, known_store,
+};
+pub use epitome_config::{PatternError, RedactionPatterns};
+use epitome_config::{models, profile, scope};
 #[cfg(any(feature = "cl100k", feature = "o200k"))]
 pub use epitome_count::VocabularyCounter;
 pub use epitome_count::{CachedCounter, ModelCounter, ToolFormat, for_model, tools};
+pub use epitome_extensions::ExtensionOrigin;
+pub use epitome_extensions::plugins::PluginRef;
+pub use epitome_extensions::policies::{ChainLink, LoadedPolicies, PolicyRef};
+pub use epitome_extensions::problem::{ConfigError, ConfigProblem};
+use epitome_extensions::{plugins, policies};
 pub use epitome_extract::{ExtractiveSummarizer, MustKeepFacts, kept_and_lost};
 pub use epitome_kernel::{
     Answer, Eviction, Excerpt, HOOKS, HookInterrupt, HookNotes, HookReply, HookResult, Job,
@@ -134,25 +136,14 @@ pub use epitome_wire::{
 pub use epitome_workspace::WorkspaceFolder;
 pub use epitome_workspace::augments;
 pub use error::Error;
-pub use extensions::ExtensionOrigin;
 pub use learned_limits::{CountCalibration, ModelKnowledge, SilentTruncation};
-pub use limits::{CompressionTarget, LimitSource, PromptLimit, WindowSetting};
-pub use models::{
-    ModelTable, ModelTableError, OwnCompaction, Price, PriceError, Prices, Quote, SummarizerSpec,
-    UnaidedClient, UnaidedPrompt, UnknownModel,
-};
-pub use plugins::PluginRef;
-pub use policies::{ChainLink, LoadedPolicies, PolicyRef};
-pub use problem::{ConfigError, ConfigProblem};
-pub use profile::Profile;
 pub use router::{ModelResponse, RoutedPrompt, RoutedRequest, SessionRouter};
-pub use scope::{LOCAL, ScopeOwner, scope, scope_of};
 #[cfg(feature = "workspace")]
 pub use session::remove_offloaded;
 pub use session::{
-    Clock, CompactionUndo, PatternError, Prompt, RedactionPatterns, Session, calendar_time,
-    keeps_an_hour, system_time,
+    Clock, CompactionUndo, Prompt, Session, calendar_time, keeps_an_hour, system_time,
 };
+pub use unaided::{OwnCompaction, UnaidedClient, UnaidedPrompt};
 
 /// The code on the pages of the manual compiles.
 #[cfg(doctest)]

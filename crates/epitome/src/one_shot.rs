@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use epitome_extensions::problem::ConfigError;
 use epitome_kernel::{Summarizer, Thread, ThreadSizes, TokenCounter, View, identity};
 use epitome_plan::{CacheMeter, prompt_floor};
 use epitome_types::hook::{
@@ -24,7 +25,6 @@ use crate::limits::{OneShotBounds, PromptBounds, answered};
 use crate::model_summarizer::ModelTimeBudget;
 use crate::planning::PlanRequest;
 use crate::policy_runner::PolicyRunner;
-use crate::problem::ConfigError;
 
 /// A conversation that stands by itself.
 pub(crate) struct OneShot<'a> {

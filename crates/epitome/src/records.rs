@@ -5,12 +5,12 @@
 
 use std::borrow::Cow;
 
+use epitome_config::RedactionPatterns;
 use epitome_kernel::MessageRecord;
 use epitome_types::{ContentId, Entry, EntryKey, HistoryHash, Snapshot, Speaker};
 use epitome_wire::Format;
 
 use crate::admin::{TOMBSTONE, decode, opening};
-use crate::session::RedactionPatterns;
 
 /// The most characters of a title.
 const TITLE: usize = 72;

@@ -5,14 +5,13 @@
 
 use epitome_kernel::StoreError;
 use epitome_types::{CompactionCause, RecordedCompaction, ReplaceMethod, SessionInfo, TokenUsage};
-use epitome_wire::Format;
 use serde::Serialize;
 
 use super::marks::{ToolMarks, WatermarkStatus, pending};
 use super::{SessionAdmin, SessionHistory};
+use crate::Error;
 use crate::learned_limits::{self, CountCalibration, ModelKnowledge, SilentTruncation};
 use crate::limits::LimitSource;
-use crate::{Error, Profile};
 
 /// How full the window is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -121,13 +120,6 @@ pub struct SessionStatus {
     pub recommendation: String,
     /// The compressions that the session made, oldest first.
     pub history: Vec<PastCompression>,
-}
-
-impl Profile {
-    /// The limit that it states, or else assumes, in tokens.
-    pub(crate) fn limit(&self, format: Format) -> u64 {
-        self.window.limit(self, format)
-    }
 }
 
 impl From<&RecordedCompaction> for PastCompression {

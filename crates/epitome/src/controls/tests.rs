@@ -314,7 +314,8 @@ fn goals_are_changed_or_refused() {
 fn what_must_not_be_recorded_is_not() {
     let desk = Desk::new(&["a"]);
     let redaction = crate::RedactionPatterns::new(&["sk-[a-z]+".to_owned()]).unwrap();
-    let profile = Profile { redaction, ..Profile::default() };
+    let mut profile = Profile::default();
+    profile.redaction = redaction;
     let levers = SessionControls::new(desk.journal.clone(), profile, LOCAL, Actor::Model);
     let text = "Use the key sk-secret.".to_owned();
     let view = levers

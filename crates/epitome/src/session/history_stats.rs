@@ -6,11 +6,11 @@
 
 use std::collections::BTreeSet;
 
+use epitome_config::RedactionPatterns;
 use epitome_kernel::{PinReason, SystemBlock, Thread, View, identity};
 use epitome_types::{Entry, EntryId, Role, Speaker, TokenBreakdown};
 
 use super::history_tail::HistoryTail;
-use super::redact::RedactionPatterns;
 use super::state::ConversationState;
 use crate::records::title;
 

@@ -34,7 +34,6 @@ mod push;
 mod pushed_history;
 mod reading;
 mod recall;
-mod redact;
 #[cfg(feature = "lua")]
 mod reload;
 #[cfg(not(feature = "lua"))]
@@ -60,18 +59,16 @@ mod written_prompt;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use epitome_config::RedactionPatterns;
 use epitome_store::SessionArchive;
 use epitome_types::{EventKind, SessionInfo};
 
 pub use clock::{Clock, calendar_time, system_time};
 pub(crate) use events::EventListener;
 pub(crate) use identity::{answer, evidence};
-#[cfg(test)]
-pub(crate) use offload::OFFLOADED;
 #[cfg(feature = "workspace")]
 pub use offload::remove_offloaded;
 pub use prompt::Prompt;
-pub use redact::{PatternError, RedactionPatterns};
 pub use undo::CompactionUndo;
 
 use crate::background::BackgroundWorker;

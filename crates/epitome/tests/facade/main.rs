@@ -7,6 +7,8 @@ mod beside;
 #[cfg(test)]
 mod compacted;
 #[cfg(test)]
+mod configured;
+#[cfg(test)]
 mod counted;
 #[cfg(test)]
 mod dialogue;
@@ -26,6 +28,10 @@ mod mark;
 mod model;
 #[cfg(test)]
 mod plan;
+#[cfg(test)]
+mod plugins;
+#[cfg(test)]
+mod policies;
 #[cfg(test)]
 mod policy;
 #[cfg(test)]

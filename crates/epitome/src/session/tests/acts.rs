@@ -97,7 +97,8 @@ fn markers_become_goals_once_and_not_those_of_tools() {
 fn what_is_redacted_is_in_no_act() {
     let journal = Arc::new(MemoryStore::new());
     let redaction = crate::RedactionPatterns::new(&["sk-[a-z]+".to_owned()]).unwrap();
-    let profile = Profile { redaction, ..Profile::default() };
+    let mut profile = Profile::default();
+    profile.redaction = redaction;
     let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
     let mut live = builder.clock(|| AT.to_owned()).session(journal.clone(), Some("a"));
     let mut messages = history(&[]);

@@ -39,7 +39,8 @@ pub(super) fn with(
     says: impl Fn(&Job<'_>) -> Option<Answer> + Send + Sync + 'static,
 ) -> Session {
     let redaction = RedactionPatterns::new(&["sk-[a-z]+".to_owned()]).unwrap();
-    let profile = Profile { redaction, ..Profile::default() };
+    let mut profile = Profile::default();
+    profile.redaction = redaction;
     let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
     let mut builder = builder.window(WindowSetting::Limit(4000)).clock(|| AT.to_owned());
     if let Some(folder) = folder {

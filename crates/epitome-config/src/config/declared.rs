@@ -1,0 +1,166 @@
+//! The keys of `epitome.toml`.
+//!
+//! Invariant: what a file or variable may say is declared here and in the options of a profile, and
+//! nowhere else: the schema, the check and the reading follow from it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use epitome_extensions::toml_file::TomlSchema;
+use epitome_store::Durability;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value as Json};
+
+use super::proxy::ProxyConfig;
+use crate::profile::ProfileOptions;
+
+/// The configuration of Epitome. Every key may be left out; what is not said here is inherited
+/// from the user's own file, and at last from what is built in.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(title = "epitome.toml")]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ConfigToml {
+    /// The profile for those who choose none.
+    pub(crate) default_profile: String,
+    /// The store of the journal and of `recall`: a path, relative to the file that names it. The
+    /// file of a project names one in its own folder.
+    #[expect(dead_code, reason = "declared for the schema; the nearest store is looked for")]
+    pub(crate) store: Option<PathBuf>,
+    /// What survives a power cut: `normal` keeps the store sound and may lose the newest records,
+    /// `full` waits for the disk every time.
+    pub(crate) durability: DurabilityName,
+    /// Whether `recall`, the lists of sessions and the tools of an agent read the sessions of all
+    /// projects, and not of the one alone that they are used in. Said in one's own file, in
+    /// variables and flags; never in the file of a project.
+    pub(crate) everywhere: bool,
+    /// A price table of one's own, in TOML. A path is relative to the file that names it.
+    pub(crate) prices: Option<PathBuf>,
+    /// A model table of one's own, in TOML: windows and sizes by the beginnings of models' names. A
+    /// path is relative to the file that names it.
+    pub(crate) models: Option<PathBuf>,
+    /// A folder of policies. Said by a project it is searched with the project's
+    /// `.epitome/policies`, the nearer one first; said in one's own file, after one's own policies.
+    /// A path is relative to the file that names it.
+    #[expect(dead_code, reason = "declared for the schema; it is looked for layer by layer")]
+    pub(crate) policies: Option<PathBuf>,
+    /// A folder of plugins, searched in the same order. A path is relative to the file that names
+    /// it.
+    #[expect(dead_code, reason = "declared for the schema; it is looked for layer by layer")]
+    pub(crate) plugins: Option<PathBuf>,
+    /// The variables of the environment that plugins may have, by plugin. Said in one's own file,
+    /// in variables and flags; never in the file of a project.
+    #[serde(default)]
+    pub(crate) grants: BTreeMap<String, Vec<String>>,
+    pub(crate) proxy: ProxyConfig,
+    /// Profiles, by name.
+    #[serde(default)]
+    #[expect(dead_code, reason = "declared for the schema; profiles are read one by one")]
+    pub(crate) profile: BTreeMap<String, ProfileToml>,
+}
+
+/// A profile: what it does differently from the one that it inherits from.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ProfileToml {
+    /// The profile that says what this one does not; `default` unless told otherwise.
+    #[expect(
+        dead_code,
+        reason = "declared for the schema; it says what is read, and in what order"
+    )]
+    pub(crate) inherits: Option<String>,
+    /// Its policies, in the order in which they are asked; `plugin:NAME` is a plugin that answers
+    /// hooks. Otherwise the policy of its name and what that extends, then those of the profile
+    /// that it inherits from.
+    #[expect(dead_code, reason = "declared for the schema; it is looked for layer by layer")]
+    pub(crate) policies: Option<Vec<String>>,
+    /// The plugins that digest tool results, in the order in which they are asked; the first that
+    /// has a digest wins.
+    pub(crate) digests: Option<Vec<String>>,
+    /// The same for the results of some tools, by name or pattern (`web_*`) in any case; of those
+    /// that mean a tool the one that says most of its name. An empty list leaves the results as
+    /// they are.
+    #[serde(default)]
+    pub(crate) digest_tools: BTreeMap<String, Vec<String>>,
+    /// Who writes summaries, in the order in which they are asked: `ollama:NAME`,
+    /// `openai:NAME@URL`, `anthropic:NAME`, and `extractive`, which asks no model and stands last
+    /// in any case. `talking` is the model that a conversation is with, where Epitome talks with
+    /// it itself (`chat`), and nobody elsewhere; so it is in `ollm`. Policies may ask them, too.
+    /// Said in one's own file, in variables and flags; never in the file of a project.
+    pub(crate) summarizers: Option<Vec<String>>,
+    /// The mode that its policies are told of: `developer`, `planning`, whatever they know.
+    pub(crate) mode: Option<String>,
+    /// Counts tokens, and pays, as for this model; otherwise for the one that a request names.
+    pub(crate) model: Option<String>,
+    /// The vocabulary that tokens are counted in, in place of the model's.
+    pub(crate) counter: Option<CounterName>,
+    /// The store for those who name none, in place of the one for all profiles. A path is relative
+    /// to the file that names it.
+    #[expect(dead_code, reason = "declared for the schema; the nearest store is looked for")]
+    pub(crate) store: Option<PathBuf>,
+    /// The model whose window, by the model table, holds; `size` may choose one of its context
+    /// sizes.
+    pub(crate) window: Option<String>,
+    /// The context size chosen, in tokens; the prompt may take a share of it. Either this or
+    /// `limit`.
+    #[schemars(range(min = 1))]
+    pub(crate) size: Option<u64>,
+    /// The largest prompt that the provider accepts, in tokens. Either this or `size`.
+    #[schemars(range(min = 1))]
+    pub(crate) limit: Option<u64>,
+    pub(crate) options: PolicyOptions,
+}
+
+/// The options of a profile's policies, by policy.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct PolicyOptions {
+    /// Those of what is built in, and of the shipped policy `default`.
+    pub(crate) default: ProfileOptions,
+    /// Those of any other policy, as it declares them.
+    #[serde(flatten)]
+    #[expect(dead_code, reason = "declared for the schema; it is read policy by policy")]
+    pub(crate) others: BTreeMap<String, Map<String, Json>>,
+}
+
+/// A vocabulary that is compiled in, by the name of its counter.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) enum CounterName {
+    #[serde(rename = "o200k_base")]
+    O200k,
+    #[serde(rename = "cl100k_base")]
+    Cl100k,
+}
+
+impl CounterName {
+    /// The name of the vocabulary.
+    pub(crate) fn vocabulary(self) -> &'static str {
+        match self {
+            CounterName::O200k => "o200k_base",
+            CounterName::Cl100k => "cl100k_base",
+        }
+    }
+}
+
+/// [`Durability`], as TOML spells it.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum DurabilityName {
+    Normal,
+    Full,
+}
+
+impl From<DurabilityName> for Durability {
+    fn from(name: DurabilityName) -> Self {
+        match name {
+            DurabilityName::Normal => Durability::Normal,
+            DurabilityName::Full => Durability::Full,
+        }
+    }
+}
+
+/// The schema of `epitome.toml`.
+pub(crate) fn schema() -> TomlSchema {
+    TomlSchema::of::<ConfigToml>()
+}

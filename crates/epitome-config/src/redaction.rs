@@ -1,0 +1,183 @@
+//! What never reaches the disk: matches of the profile's patterns, replaced before they are
+//! recorded (RULES 1).
+//!
+//! Invariant: every text that the journal is given has been through here; the client's own request
+//! is sent as it came.
+
+use std::borrow::Cow;
+
+use epitome_kernel::Eviction;
+use epitome_types::{ArrivalRewrite, Op, Plan};
+#[cfg(feature = "redact")]
+use regex::Regex;
+
+#[cfg(not(feature = "redact"))]
+use self::unread::Regex;
+
+#[cfg(not(feature = "redact"))]
+mod unread {
+    //! Where regular expressions are not compiled in: there is no pattern, and none can be read.
+
+    use std::borrow::Cow;
+
+    /// A pattern, of which there is none.
+    #[derive(Clone, Debug)]
+    pub(super) enum Regex {}
+
+    impl Regex {
+        pub(super) fn new(_pattern: &str) -> Result<Self, &'static str> {
+            Err("patterns are not compiled in; build with the feature `redact`")
+        }
+
+        pub(super) fn as_str(&self) -> &str {
+            match *self {}
+        }
+
+        pub(super) fn replace_all<'t>(&self, _text: &'t str, _with: &str) -> Cow<'t, str> {
+            match *self {}
+        }
+    }
+}
+
+/// What stands where something was taken out.
+const MASK: &str = "[redacted]";
+
+/// Patterns whose matches are not recorded.
+#[derive(Clone, Debug, Default)]
+pub struct RedactionPatterns(Vec<Regex>);
+
+/// A pattern that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the pattern `{pattern}` cannot be read: {cause}")]
+pub struct PatternError {
+    /// The pattern.
+    pub pattern: String,
+    /// What is wrong with it.
+    pub cause: String,
+}
+
+/// Two redactions are the same where their patterns are.
+impl PartialEq for RedactionPatterns {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.iter().map(Regex::as_str).eq(other.0.iter().map(Regex::as_str))
+    }
+}
+
+impl RedactionPatterns {
+    /// A redaction by these patterns.
+    ///
+    /// # Errors
+    ///
+    /// When one of them is no regular expression.
+    pub fn new(patterns: &[String]) -> Result<Self, PatternError> {
+        let read = |pattern: &String| {
+            Regex::new(pattern).map_err(|error| PatternError {
+                pattern: pattern.clone(),
+                cause: error.to_string().lines().last().unwrap_or_default().trim().to_owned(),
+            })
+        };
+        Ok(Self(patterns.iter().map(read).collect::<Result<_, _>>()?))
+    }
+
+    /// The text as it may be recorded.
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.0.iter().fold(Cow::Borrowed(text), |text, pattern| {
+            match pattern.replace_all(&text, MASK) {
+                Cow::Borrowed(_) => text,
+                Cow::Owned(masked) => Cow::Owned(masked),
+            }
+        })
+    }
+
+    /// An encoded message as it may be recorded: each string of it is redacted by itself, so that
+    /// it stays sound JSON whatever a pattern takes.
+    pub fn json<'t>(&self, raw: &'t str) -> Cow<'t, str> {
+        if self.0.is_empty() {
+            return Cow::Borrowed(raw);
+        }
+        let mut out = String::new();
+        let mut at = 0;
+        while let Some(start) = raw[at..].find('"').map(|quote| at + quote) {
+            let end = literal_end(raw, start);
+            out.push_str(&raw[at..start]);
+            let literal = &raw[start..end];
+            match serde_json::from_str::<String>(literal) {
+                Ok(text) => match self.text(&text) {
+                    Cow::Borrowed(_) => out.push_str(literal),
+                    Cow::Owned(masked) => {
+                        out.push_str(&serde_json::Value::from(masked).to_string())
+                    }
+                },
+                Err(_) => out.push_str(literal),
+            }
+            at = end;
+        }
+        out.push_str(&raw[at..]);
+        Cow::Owned(out)
+    }
+
+    /// Redacts an owned text in its place.
+    fn redact(&self, text: &mut String) {
+        if let Cow::Owned(masked) = self.text(text) {
+            *text = masked;
+        }
+    }
+
+    /// Redacts what leaves the prompt.
+    pub fn departure(&self, departure: &mut Eviction) {
+        departure.blobs.iter_mut().for_each(|blob| self.redact(&mut blob.text));
+        departure.passages.iter_mut().for_each(|passage| self.redact(&mut passage.text));
+    }
+
+    /// Redacts what stands in the place of a tool result.
+    pub fn rewrite(&self, rewrite: &mut ArrivalRewrite) {
+        self.redact(&mut rewrite.with);
+    }
+
+    /// Redacts what stands in the place of a run.
+    pub fn plan(&self, plan: &mut Plan) {
+        for op in &mut plan.ops {
+            match op {
+                Op::Replace { with: text, .. }
+                | Op::Insert { text, .. }
+                | Op::State { text, .. } => self.redact(text),
+                Op::Summarize(checkpoint) => self.redact(&mut checkpoint.text),
+                Op::Drop { .. } | Op::Strip { .. } | Op::Unbind { .. } => {}
+            }
+        }
+    }
+}
+
+/// Where the string literal that begins at `start` ends.
+fn literal_end(raw: &str, start: usize) -> usize {
+    let mut escaped = false;
+    let end = raw[start + 1..].bytes().position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    });
+    end.map_or(raw.len(), |end| start + end + 2)
+}
+
+#[cfg(test)]
+#[cfg(feature = "redact")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_stay_sound_json() {
+        let all = RedactionPatterns::new(&["secret.*".to_owned()]).unwrap();
+        let raw = r#"{"role":"user","content":"a\nsecret \"x\" y","n":1.0}"#;
+        assert_eq!(all.json(raw), r#"{"role":"user","content":"a\n[redacted]","n":1.0}"#);
+        assert_eq!(RedactionPatterns::default().json(raw), raw);
+    }
+
+    #[test]
+    fn matches_are_masked_and_bad_patterns_named() {
+        let keys = RedactionPatterns::new(&["sk-[a-z0-9]{4,}".to_owned()]);
+        let masked = keys.map(|keys| keys.text("use sk-abcd1234, not sk-x").into_owned());
+        assert_eq!(masked, Ok("use [redacted], not sk-x".to_owned()));
+        let error = RedactionPatterns::new(&["(".to_owned()]).unwrap_err().to_string();
+        assert_eq!(error, "the pattern `(` cannot be read: error: unclosed group");
+    }
+}

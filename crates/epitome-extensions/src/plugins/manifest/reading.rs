@@ -1,0 +1,73 @@
+//! Reads a manifest, and finds what is wrong in it.
+//!
+//! Invariant: nothing is run to find out; what no schema says is said here. Called by the shelves.
+
+use std::path::{Component, Path};
+
+use epitome_kernel::{HOOKS, nearest};
+use serde_json::Value as Json;
+
+use super::{FILE, Manifest};
+use crate::problem::{ConfigError, ConfigProblem};
+use crate::toml_file::{StandaloneToml, read_text};
+
+impl Manifest {
+    /// What stands in a plugin's folder.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, or with everything in it that may not be said.
+    pub(crate) fn read(folder: &Path) -> Result<Self, ConfigError> {
+        let path = folder.join(FILE);
+        let text = read_text(&path, "a manifest", "a plugin")?;
+        let (manifest, said) = StandaloneToml::read::<Self>(&path, &text)?;
+        let wrong = manifest.wrong();
+        let problem =
+            |(key, what): (&[&str], String)| ConfigProblem::new(said.place(&path, key), what);
+        let wrong: Vec<_> = wrong.into_iter().map(problem).collect();
+        if wrong.is_empty() { Ok(manifest) } else { Err(ConfigError::Invalid(wrong)) }
+    }
+
+    /// What no schema says: at which key, and why.
+    fn wrong(&self) -> Vec<(&[&'static str], String)> {
+        let mut wrong: Vec<(&[&str], String)> = Vec::new();
+        if self.command.first().is_none_or(String::is_empty) {
+            let what = "names no program; expected `command = [\"python3\", \"plugin.py\"]`";
+            wrong.push((&["command"], what.to_owned()));
+        }
+        let leads_out = |word: &&String| {
+            Path::new(word.as_str()).components().any(|part| part == Component::ParentDir)
+        };
+        if let Some(word) = self.command.iter().find(leads_out) {
+            let what = format!(
+                "`command` names `{word}`, which leads out of the plugin's folder; expected a file \
+                 in it, or a program that is installed"
+            );
+            wrong.push((&["command"], what));
+        }
+        if self.provides.is_empty() && self.hooks.is_empty() {
+            let what = "provides nothing; expected `provides = [\"digest\"]`, or `hooks`";
+            wrong.push((&["provides"], what.to_owned()));
+        }
+        for hook in &self.hooks {
+            let names = HOOKS.iter().map(|hook| hook.name);
+            if names.clone().all(|name| name != hook) {
+                let hint = match nearest(hook, names.clone()) {
+                    Some(name) => format!("did you mean `{name}`?"),
+                    None => format!("there is `{}`", names.collect::<Vec<_>>().join("`, `")),
+                };
+                wrong.push((&["hooks"], format!("there is no hook `{hook}`; {hint}")));
+            }
+        }
+        for (name, option) in &self.options {
+            if matches!(option.default, Json::Null | Json::Object(_)) {
+                let what = format!(
+                    "`options.{name}` has no value; expected `default` with a number, a text, \
+                     true, false or a list"
+                );
+                wrong.push((&["options"], what));
+            }
+        }
+        wrong
+    }
+}

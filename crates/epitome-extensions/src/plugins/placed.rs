@@ -1,0 +1,31 @@
+//! Where a plugin was found, and what it is made of.
+//!
+//! Invariant: data alone. Made by the shelves, and from what is compiled in.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use epitome_plugin::Plugin;
+
+use super::manifest::Manifest;
+use crate::origin::ExtensionOrigin;
+
+/// A plugin, where it was found.
+#[derive(Clone)]
+pub struct FoundPlugin {
+    pub(crate) name: String,
+    pub(crate) origin: ExtensionOrigin,
+    pub(crate) made_of: MadeOf,
+    /// The folder of plugins that it stands in, where that needs to be trusted first.
+    pub(crate) foreign: Option<PathBuf>,
+}
+
+/// What a plugin is made of.
+#[derive(Clone)]
+pub(crate) enum MadeOf {
+    /// Rust that is compiled in.
+    Code(Arc<dyn Plugin>),
+    /// A program in a folder.
+    #[cfg_attr(not(feature = "find"), expect(dead_code, reason = "found in folders"))]
+    Program { folder: PathBuf, manifest: Manifest },
+}
