@@ -80,7 +80,8 @@ impl CliError {
     }
 
     /// What the compression of `input` ended with.
-    pub(crate) fn of_compression(error: Error, input: &str) -> Self {
+    pub(crate) fn of_compression(error: impl Into<Error>, input: &str) -> Self {
+        let error = error.into();
         match error {
             Error::Input(error) => Self::unreadable(format!("{input}: {error}")),
             Error::Empty => Self::unreadable(format!("{input}: {error}")),
@@ -101,23 +102,16 @@ impl CliError {
     }
 
     /// What looking after the journal ended with.
-    pub(crate) fn of(error: Error) -> Self {
-        match error {
+    pub(crate) fn of(error: impl Into<Error>) -> Self {
+        match error.into() {
             Error::Store(error) => Self::of_store(&error),
             Error::Policy(error) => error.into(),
-            Error::NoSessions
-            | Error::NoEntry { .. }
-            | Error::ManyEntries { .. }
-            | Error::UnknownSession { .. }
-            | Error::NotPinned { .. }
+            error @ (Error::Admin(_)
             | Error::Augment(_)
             | Error::Goal(_)
-            | Error::NotBegun { .. }
             | Error::NothingSaid
-            | Error::AmbiguousCall { .. }
-            | Error::OtherFormat { .. }
-            | Error::SnapshotNamed { .. } => Self::usage(error),
-            _ => Self::internal(error),
+            | Error::OtherFormat { .. }) => Self::usage(error),
+            error => Self::internal(error),
         }
     }
 

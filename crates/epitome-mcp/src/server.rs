@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use epitome::{Error, LeverCall, SessionControls};
+use epitome::{AdminError, LeverCall, SessionControls};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
@@ -50,7 +50,7 @@ impl McpServer {
         let made = LeverCall { id: call, tool: lever.name, arguments: &arguments };
         let session = match self.levers.session_of_call(&made) {
             // Whoever names a session means no other.
-            Err(error @ Error::AmbiguousCall { .. }) if !arguments.contains_key("session") => {
+            Err(error @ AdminError::AmbiguousCall { .. }) if !arguments.contains_key("session") => {
                 return CallToolResult::error(vec![ContentBlock::text(error.to_string())]);
             }
             Err(error) => {

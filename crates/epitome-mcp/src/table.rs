@@ -248,7 +248,7 @@ fn answer<T: Serialize + InWords>(answer: &T) -> Result<ToolAnswer, String> {
     Ok(ToolAnswer { data, words: answer.words() })
 }
 
-fn said(error: epitome::Error) -> String {
+fn said(error: epitome::AdminError) -> String {
     error.to_string()
 }
 

@@ -6,13 +6,13 @@
 use std::mem;
 use std::sync::Arc;
 
-use epitome_count::{CachedCounter, ToolFormat, for_model, tools};
+use epitome_count::{CachedCounter, for_model, tools};
 use epitome_kernel::{
     ChainRound, Eviction, HookNotes, SizeGauge, Thread, ThreadSizes, TokenCounter,
 };
 use epitome_plan::{CompressOptions, RequestEnvelope};
 use epitome_types::{BudgetUnit, CompressionReport, EventKind};
-use epitome_wire::{Format, RequestDocument};
+use epitome_wire::RequestDocument;
 
 use crate::builder::{CompressorBuilder, Counting};
 use crate::error::{Error, first};
@@ -25,8 +25,7 @@ use crate::profile::Back;
 use crate::report::ReportBase;
 use crate::request::ParsedRequest;
 
-/// The vocabulary that budgets are counted in.
-pub(crate) use epitome_config::BUDGET_VOCABULARY;
+pub(crate) use epitome_config::{BUDGET_VOCABULARY, tool_format};
 
 /// Compresses conversations, each on its own.
 pub struct Compressor {
@@ -221,15 +220,6 @@ fn worth_telling(happened: &EventKind) -> Option<String> {
             Some(format!("{policy}: `{hook}`: it asks `{ask}`: {cause}; `{next}` is asked"))
         }
         _ => None,
-    }
-}
-
-/// How the format hands tools to the model.
-pub fn tool_format(format: Format) -> ToolFormat {
-    match format.nearest() {
-        Format::Anthropic => ToolFormat::Anthropic,
-        Format::Ollama => ToolFormat::Template,
-        _ => ToolFormat::OpenAi,
     }
 }
 

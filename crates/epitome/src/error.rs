@@ -3,6 +3,7 @@
 //! Invariant: on every error nothing was kept and nothing is handed out, so the conversation
 //! stands as it was. A host tells by the variant whose move it is.
 
+use epitome_admin::AdminError;
 use epitome_config::limits::NotInTokens;
 use epitome_extensions::problem::ConfigError;
 use epitome_kernel::goals::GoalError;
@@ -11,7 +12,7 @@ use epitome_kernel::{PlanError, StoreError};
 use epitome_lua::WatchError;
 use epitome_plan::PromptFloor;
 use epitome_types::{Budget, BudgetUnit};
-use epitome_wire::{Format, RuleViolation, WireError};
+use epitome_wire::{Format, InputError, RuleViolation, WireError};
 use epitome_workspace::augments::AugmentError;
 
 /// So many of the items that cannot shrink are named.
@@ -77,75 +78,15 @@ pub enum Error {
     /// There is nothing in the input to record.
     #[error("holds no message; expected a conversation")]
     Empty,
-    /// Nothing was recorded yet.
-    #[error("no session is recorded yet; `epitome session import FILE` records one")]
-    NoSessions,
-    /// Several sessions made the same call of a lever.
-    #[error("{} made this call of `{tool}` at once; name the one that is meant in `session`", sessions.join(" and "))]
-    AmbiguousCall {
-        /// The lever.
-        tool: String,
-        /// The sessions.
-        sessions: Vec<String>,
-    },
-    /// No entry of a session is named so.
-    #[error("session `{session}` has no entry `{named}`; it has e0 to e{}, and each goes by the beginning of its key too", messages.saturating_sub(1))]
-    NoEntry {
-        /// What was asked for.
-        named: String,
-        /// The session.
-        session: String,
-        /// How many messages it has.
-        messages: usize,
-    },
-    /// More than one entry's key begins like this.
-    #[error("`{named}` is ambiguous in session `{session}`: the keys of {} begin with it; give more digits", entries.join(", "))]
-    ManyEntries {
-        /// What was asked for.
-        named: String,
-        /// The session.
-        session: String,
-        /// The entries.
-        entries: Vec<String>,
-    },
-    /// No session has this name.
-    #[error("no session `{name}`; {}", known_sessions(known))]
-    UnknownSession {
-        /// What was asked for.
-        name: String,
-        /// Those that were used last.
-        known: Vec<String>,
-    },
-    /// A pin was to be taken out that is not there.
-    #[error("{entry} of session `{session}` is not pinned by hand")]
-    NotPinned {
-        /// The entry.
-        entry: String,
-        /// The session.
-        session: String,
-    },
+    /// What was to be done to recorded sessions was not.
+    #[error(transparent)]
+    Admin(AdminError),
     /// An augment is not there or cannot be used.
     #[error(transparent)]
     Augment(#[from] AugmentError),
-    /// Something is to be done to a session that has no message yet.
-    #[error("session `{name}` has no message yet, and goals belong to one that has: send its first message, then set the goal{}", or_meant(nearest.as_deref()))]
-    NotBegun {
-        /// What was asked for.
-        name: String,
-        /// The name that is nearest to it.
-        nearest: Option<String>,
-    },
     /// A goal cannot be changed so.
     #[error(transparent)]
     Goal(#[from] GoalError),
-    /// A snapshot of the session has this name already.
-    #[error("session `{session}` has a snapshot `{name}` already; choose another name")]
-    SnapshotNamed {
-        /// The name.
-        name: String,
-        /// The session.
-        session: String,
-    },
     /// A policy of the profile may not run, or cannot be loaded.
     #[error(transparent)]
     Policy(#[from] ConfigError),
@@ -175,6 +116,29 @@ pub enum Error {
     },
 }
 
+impl From<InputError> for Error {
+    fn from(error: InputError) -> Self {
+        match error {
+            InputError::Conversion { from, to } => Self::Conversion { from, to },
+            InputError::Unreadable(error) => Self::Input(error),
+        }
+    }
+}
+
+impl From<AdminError> for Error {
+    fn from(error: AdminError) -> Self {
+        match error {
+            AdminError::Input(error) => error.into(),
+            AdminError::Empty => Self::Empty,
+            AdminError::Augment(error) => error.into(),
+            AdminError::Goal(error) => error.into(),
+            AdminError::Policy(error) => error.into(),
+            AdminError::Store(error) => error.into(),
+            other => Self::Admin(other),
+        }
+    }
+}
+
 impl From<NotInTokens> for Error {
     fn from(NotInTokens(unit): NotInTokens) -> Self {
         Self::NotInTokens { unit }
@@ -196,20 +160,6 @@ fn waiting(open: &[String]) -> String {
     match open {
         [] => "no call waits for a result".to_owned(),
         open => format!("waiting are {}", open.join(", ")),
-    }
-}
-
-fn or_meant(nearest: Option<&str>) -> String {
-    match nearest {
-        Some(name) => format!("; did you mean `{name}`?"),
-        None => "; `epitome session list` shows those that there are".to_owned(),
-    }
-}
-
-fn known_sessions(known: &[String]) -> String {
-    match known {
-        [] => "none is recorded yet".to_owned(),
-        known => format!("those used last are {}", known.join(", ")),
     }
 }
 

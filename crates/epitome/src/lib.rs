@@ -46,13 +46,11 @@
 //! for, and no state is shared between compressors; what compression made of a request passed its
 //! provider's rules, and what left the prompt was kept before.
 
-mod admin;
 mod at_once;
 mod background;
 mod builder;
 mod chat;
 mod compressor;
-pub mod controls;
 mod error;
 mod facts;
 mod keep_recent;
@@ -65,22 +63,25 @@ mod output_check;
 mod planning;
 mod policy_runner;
 pub mod port;
-mod records;
 mod report;
 mod request;
 mod router;
 mod session;
 mod unaided;
 
-pub use admin::{
+pub use builder::CompressorBuilder;
+pub use chat::{ChatError, ChatReply, ChatSession, ChatUpdate};
+pub use compressor::{CompressedPrompt, Compressor};
+pub use epitome_admin::admin::{
     ArrivalSavings, DiffEdit, DiffEntry, ExportFormat, ImportReport, LineRange, MessageInfo,
     PastCompression, PinList, RecallResult, RestoreReport, SessionAdmin, SessionDiff, SessionGoals,
     SessionHistory, SessionStatus, ToolMarks, WatermarkStatus, WindowLevel, nothing_on,
 };
-pub use builder::CompressorBuilder;
-pub use chat::{ChatError, ChatReply, ChatSession, ChatUpdate};
-pub use compressor::{CompressedPrompt, Compressor, tool_format};
-pub use controls::{LeverCall, SessionControls};
+pub use epitome_admin::clock::{Clock, calendar_time, system_time};
+pub use epitome_admin::controls::{self, LeverCall, SessionControls};
+pub use epitome_admin::learned::{CountCalibration, ModelKnowledge, SilentTruncation};
+pub use epitome_admin::{AdminError, CompactionUndo};
+use epitome_admin::{admin, records};
 pub use epitome_config::limits::{CompressionTarget, LimitSource, PromptLimit, WindowSetting};
 pub use epitome_config::models::{
     ModelTable, ModelTableError, Price, PriceError, Prices, Quote, SummarizerSpec, UnknownModel,
@@ -91,7 +92,7 @@ pub use epitome_config::scope::{LOCAL, ScopeOwner, scope, scope_of};
 pub use epitome_config::{
     Config, ConfigSources, EffectiveValue, FlagSetting, ProxyConfig, known_store,
 };
-pub use epitome_config::{PatternError, RedactionPatterns};
+pub use epitome_config::{PatternError, RedactionPatterns, tool_format};
 use epitome_config::{models, profile, scope};
 #[cfg(any(feature = "cl100k", feature = "o200k"))]
 pub use epitome_count::VocabularyCounter;
@@ -136,13 +137,10 @@ pub use epitome_wire::{
 pub use epitome_workspace::WorkspaceFolder;
 pub use epitome_workspace::augments;
 pub use error::Error;
-pub use learned_limits::{CountCalibration, ModelKnowledge, SilentTruncation};
 pub use router::{ModelResponse, RoutedPrompt, RoutedRequest, SessionRouter};
 #[cfg(feature = "workspace")]
 pub use session::remove_offloaded;
-pub use session::{
-    Clock, CompactionUndo, Prompt, Session, calendar_time, keeps_an_hour, system_time,
-};
+pub use session::{Prompt, Session, keeps_an_hour};
 pub use unaided::{OwnCompaction, UnaidedClient, UnaidedPrompt};
 
 /// The code on the pages of the manual compiles.

@@ -5,20 +5,17 @@
 //! held to, never one that was made. Fed by sessions and the hub, asked where a prompt's bounds are
 //! worked out.
 
-mod lesson;
-mod record;
-
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
+use epitome_admin::learned;
 use epitome_kernel::{Journal, StoreError};
 use epitome_types::ContextOverflow;
 
 use crate::locks::locked;
 use crate::scope::of_no_project;
 use crate::session::Prompt;
-pub(crate) use lesson::{AnsweredPrompt, LearnedModel};
-pub use record::{CountCalibration, ModelKnowledge, SilentTruncation};
+pub(crate) use epitome_admin::learned::{AnsweredPrompt, LearnedModel, SilentTruncation};
 
 /// Whom a prompt is for, and who counted it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -40,7 +37,7 @@ pub(crate) struct LearnedLimits {
 
 impl LimitSubject {
     pub(crate) fn new(scope: &str, format: &str, model: Option<&str>, counter: &str) -> Self {
-        let key = record::key(format, model, counter);
+        let key = learned::key(format, model, counter);
         Self { scope: scope.into(), shelf: of_no_project(scope).into(), key: key.into() }
     }
 }
@@ -147,22 +144,11 @@ impl LearnedLimits {
     }
 }
 
-/// What was learned of models that the sessions of a scope speak to, as it is recorded.
-///
-/// # Errors
-///
-/// When the journal cannot be read.
-pub(crate) fn taught(
-    journal: &dyn Journal,
-    scope: &str,
-) -> Result<Vec<ModelKnowledge>, StoreError> {
-    let lessons = journal.lessons(of_no_project(scope))?;
-    Ok(lessons.iter().filter_map(|(key, written)| ModelKnowledge::read(key, written)).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use epitome_store::MemoryStore;
+
+    use epitome_admin::learned::{CountCalibration, taught};
 
     use super::*;
 

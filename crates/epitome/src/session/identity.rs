@@ -4,15 +4,14 @@
 //! does what was decided. A session's name is drawn once, and no text has a part in it. Called by the
 //! turn for each request, before anything is read of the session.
 
-use epitome_kernel::{
-    AnswerClue, Beginning, Claim, Clue, Evidence, Holder, Identity, StoreError, identify, is_drawn,
-};
-use epitome_types::{ContentId, Entry, EntryKey, HistoryHash, Role};
+use epitome_kernel::{Beginning, Claim, Clue, Evidence, Holder, Identity, StoreError, identify};
+use epitome_types::{ContentId, EntryKey, HistoryHash, Role};
 
 use super::source::RequestSource;
 use super::state::{ConversationState, chains};
 use super::{Session, UNNAMED};
 use crate::Error;
+use crate::records::{answer, evidence};
 
 /// So many conversations of one client are looked at for one behind another system prompt, this far at
 /// first, and then by so many messages at once.
@@ -243,20 +242,4 @@ impl Session {
             Err(error) => Err(error.into()),
         }
     }
-}
-
-/// What a message can prove.
-pub(crate) fn evidence(entry: &Entry) -> Evidence {
-    let calls = entry.calls().map(|call| &call.id);
-    let mut ids = calls.chain(entry.results().map(|result| &result.call));
-    let (answer, system) = (entry.role == Role::Assistant, entry.role == Role::System);
-    Evidence { answer, drawn: ids.any(|id| is_drawn(id)), system }
-}
-
-/// What an answer may be known by.
-pub(crate) fn answer(entry: &Entry) -> Option<AnswerClue> {
-    let text = (entry.role == Role::Assistant).then(|| entry.readable());
-    let text = ContentId::for_text(&text.filter(|text| !text.is_empty())?);
-    let drawn = entry.calls().find(|call| is_drawn(&call.id)).map(|call| call.id.to_string());
-    Some(AnswerClue { text, drawn })
 }

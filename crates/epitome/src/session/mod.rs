@@ -8,7 +8,6 @@
 mod actions;
 mod arrival;
 mod batch;
-mod clock;
 mod commands;
 mod compress;
 mod erased;
@@ -50,7 +49,6 @@ mod tests;
 mod trigger;
 mod turn;
 mod turn_context;
-mod undo;
 mod watermark;
 mod window_limit;
 mod work_state;
@@ -63,13 +61,11 @@ use epitome_config::RedactionPatterns;
 use epitome_store::SessionArchive;
 use epitome_types::{EventKind, SessionInfo};
 
-pub use clock::{Clock, calendar_time, system_time};
+pub(crate) use epitome_admin::clock::{Clock, system_time};
 pub(crate) use events::EventListener;
-pub(crate) use identity::{answer, evidence};
 #[cfg(feature = "workspace")]
 pub use offload::remove_offloaded;
 pub use prompt::Prompt;
-pub use undo::CompactionUndo;
 
 use crate::background::BackgroundWorker;
 use crate::builder::CompressorBuilder;

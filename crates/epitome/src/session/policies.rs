@@ -85,7 +85,7 @@ impl Session {
     fn past(&self, ground: &TurnContext<'_, '_>) -> Result<(Vec<Past>, Done), Error> {
         let profile = self.settings.profile.clone();
         let keeper = SessionAdmin::of_scope(self.journal.clone(), profile, &self.scope);
-        keeper.made_smaller(ground.name, ground.tail.tokens.gauge().counter)
+        Ok(keeper.made_smaller(ground.name, ground.tail.tokens.gauge().counter)?)
     }
 
     /// Tells the policies what happened, asks how things stand, and records what they noted.

@@ -24,7 +24,8 @@ use epitome_wire::{Format, validate};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{CompactionUndo, Prompt, Session};
+use super::{Prompt, Session};
+use crate::CompactionUndo;
 use crate::{Compressor, Profile, WindowSetting};
 
 const AT: &str = "2026-01-02T03:04:05Z";

@@ -27,7 +27,7 @@ use crate::builder::Counting;
 use crate::compressor::BUDGET_VOCABULARY;
 use crate::learned_limits::LimitSubject;
 use crate::limits::{PromptLimit, SessionBounds};
-use crate::request::ParsedRequest;
+use crate::request::{AsSource, ParsedRequest};
 
 impl Session {
     /// Takes a request that holds the whole history and gives the prompt to send in its place. A

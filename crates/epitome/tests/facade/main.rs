@@ -1,6 +1,8 @@
 //! The facade, as hosts use it.
 
 #[cfg(test)]
+mod admin;
+#[cfg(test)]
 mod background;
 #[cfg(test)]
 mod beside;

@@ -17,6 +17,21 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("epitome-types", &[]),
     ("epitome-kernel", &["epitome-types"]),
     (
+        "epitome-admin",
+        &[
+            "epitome-config",
+            "epitome-count",
+            "epitome-extensions",
+            "epitome-extract",
+            "epitome-kernel",
+            "epitome-plan",
+            "epitome-store",
+            "epitome-types",
+            "epitome-wire",
+            "epitome-workspace",
+        ],
+    ),
+    (
         "epitome-config",
         &[
             "epitome-count",
@@ -50,6 +65,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "epitome",
         &[
+            "epitome-admin",
             "epitome-config",
             "epitome-count",
             "epitome-extensions",

@@ -426,5 +426,8 @@ fn what_is_done_is_noted_at_the_end() {
     assert!(text(&fourth).contains("no longer active:\\n- tests/first"), "{}", text(&fourth));
     assert!(fourth.bytes.starts_with(super::open(&third.bytes)));
     live.pin(EntryId(0), true).unwrap();
-    assert!(matches!(live.pin(EntryId(1), false), Err(crate::Error::NotPinned { .. })));
+    assert!(matches!(
+        live.pin(EntryId(1), false),
+        Err(crate::Error::Admin(crate::AdminError::NotPinned { .. }))
+    ));
 }

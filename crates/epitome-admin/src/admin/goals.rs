@@ -1,0 +1,74 @@
+//! Goals of a session, as people and hosts look at them and set them (RULES 56).
+//!
+//! Invariant: what the kernel refuses is an error, and then nothing is recorded; what the profile's
+//! patterns match is not recorded either (RULES 1).
+
+use epitome_kernel::{StoreError, goals};
+use epitome_types::{Actor, GoalAction, Goals, RecordedAction, SessionAction};
+use serde::Serialize;
+
+use super::SessionAdmin;
+use crate::error::AdminError;
+
+/// The goals of a session.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SessionGoals {
+    /// The session.
+    pub session: String,
+    /// Its goals.
+    #[serde(flatten)]
+    pub goals: Goals,
+}
+
+impl SessionAdmin {
+    /// The goals of a session; without a name, of the one used last.
+    ///
+    /// # Errors
+    ///
+    /// As [`SessionAdmin::session`].
+    pub fn goals(&self, session: Option<&str>) -> Result<SessionGoals, AdminError> {
+        let session = self.session(session)?.name;
+        let acts = self.journal.acts(&self.scope, &session)?;
+        Ok(SessionGoals { session, goals: goals::project(&acts).goals })
+    }
+
+    /// Changes goals of a session: all of this or nothing. What changes nothing is not recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`AdminError::NotBegun`] for a session that has no message yet, [`AdminError::Goal`] for a change that
+    /// cannot be made, or when the journal cannot be written.
+    pub fn change_goals(
+        &self,
+        session: Option<&str>,
+        acts: Vec<GoalAction>,
+        by: &Actor,
+        at: &str,
+    ) -> Result<SessionGoals, AdminError> {
+        let mut known = self.goals(session).map_err(|error| match error {
+            AdminError::Store(StoreError::NoSession { name, nearest }) => {
+                AdminError::NotBegun { name, nearest }
+            }
+            error => error,
+        })?;
+        let mut done = Vec::new();
+        for act in acts {
+            let mut act = goals::addressed(&known.goals, act);
+            for text in act.change.texts_mut() {
+                *text = self.profile.redaction.text(text).into_owned();
+            }
+            if goals::enact(&mut known.goals, &act, at)? {
+                done.push(RecordedAction {
+                    act: SessionAction::Goal(act),
+                    by: by.clone(),
+                    at: at.to_owned(),
+                });
+            }
+        }
+        if done.is_empty() {
+            return Ok(known);
+        }
+        self.journal.act(&self.scope, &known.session, &done)?;
+        self.goals(Some(&known.session))
+    }
+}

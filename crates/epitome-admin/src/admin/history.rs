@@ -1,0 +1,228 @@
+//! A recorded session with its messages in short.
+//!
+//! Invariant: no text is held, so a session of any length fits into memory; what it says is read
+//! page by page.
+
+use epitome_kernel::{CompactionLineage, MessageRecord, StoreError};
+
+use epitome_store::SessionArchive;
+use epitome_types::{
+    Compaction, ContentId, Entry, EntryId, EntryKey, RecordedCompaction, Role, SessionInfo,
+};
+
+use super::PAGE;
+use crate::decode::decode;
+use crate::error::AdminError;
+
+/// The length of a key in short.
+const KEY: usize = 8;
+/// The least that is taken for the beginning of a key.
+const LEAST: usize = 4;
+
+/// A recorded message, without its text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MessageInfo {
+    /// What it says.
+    pub key: EntryKey,
+    /// Its role.
+    pub role: Role,
+    /// The address of its readable text.
+    pub text: ContentId,
+    /// Its size in tokens, as it came.
+    pub tokens: u64,
+    /// When it was said, ISO 8601.
+    pub at: Option<String>,
+    /// Whether its content was erased.
+    pub erased: bool,
+}
+
+/// A recorded session: its facts, its messages, and what was made of them.
+#[derive(Clone, Debug)]
+pub struct SessionHistory {
+    /// The facts.
+    pub info: SessionInfo,
+    /// Its messages, oldest first.
+    pub messages: Vec<MessageInfo>,
+    /// The answer to the newest message, where nobody went on from it yet. It is not among the
+    /// messages: what the client makes of it is one, once it sends it back.
+    pub answer: Option<MessageInfo>,
+    keys: Vec<EntryKey>,
+    lineage: CompactionLineage,
+    pins: Vec<EntryKey>,
+}
+
+impl From<&MessageRecord> for MessageInfo {
+    fn from(said: &MessageRecord) -> Self {
+        Self {
+            key: said.key,
+            role: said.role,
+            text: said.text,
+            tokens: said.tokens,
+            at: said.at.clone(),
+            erased: said.bytes.is_none(),
+        }
+    }
+}
+
+impl SessionHistory {
+    pub(crate) fn read(
+        journal: &dyn SessionArchive,
+        scope: &str,
+        info: SessionInfo,
+    ) -> Result<Self, StoreError> {
+        let mut messages = Vec::with_capacity(info.messages as usize);
+        pages(journal, scope, &info, |page| {
+            messages.extend(page.iter().map(MessageInfo::from));
+            Ok(())
+        })?;
+        let keys: Vec<_> = messages.iter().map(|message| message.key).collect();
+        let epochs = journal.compactions(scope, &info.name, &keys)?;
+        let answer = journal.answer(scope, &info.name)?.as_ref().map(MessageInfo::from);
+        let (lineage, pins) = (CompactionLineage::new(epochs.recorded), epochs.pins);
+        Ok(Self { info, messages, answer, keys, lineage, pins })
+    }
+
+    /// The keys of its messages.
+    pub fn keys(&self) -> &[EntryKey] {
+        &self.keys
+    }
+
+    /// The epoch in force.
+    pub fn in_force(&self) -> Option<&Compaction> {
+        self.lineage.furthest(&self.keys, &self.pins)
+    }
+
+    /// The epochs that may apply to it.
+    pub(crate) fn lineage(&self) -> &CompactionLineage {
+        &self.lineage
+    }
+
+    /// Its epochs, oldest first, those taken back included, whichever session made them.
+    pub fn epochs(&self) -> &[RecordedCompaction] {
+        self.lineage.recorded()
+    }
+
+    /// How many compressions are in force.
+    pub fn compressions(&self) -> u32 {
+        self.lineage.compressions(self.in_force().map(|epoch| epoch.id))
+    }
+
+    /// The entries that are pinned by hand.
+    pub fn pinned(&self) -> Vec<EntryId> {
+        let places = (0..).zip(&self.keys).filter(|(_, key)| self.pins.contains(key));
+        places.map(|(place, _)| EntryId(place)).collect()
+    }
+
+    /// A message by its place; the answer stands behind the newest message.
+    pub fn message(&self, id: EntryId) -> Option<&MessageInfo> {
+        let answer = self.answer.as_ref().filter(|_| id.index() == self.messages.len());
+        self.messages.get(id.index()).or(answer)
+    }
+
+    /// The entry that a person names: by its place (`e4`), or by its key or the beginning of it,
+    /// four digits at least. What may be a place is one, unless it is as long as a key in short.
+    ///
+    /// # Errors
+    ///
+    /// [`AdminError::NoEntry`], [`AdminError::ManyEntries`].
+    pub fn entry(&self, named: &str) -> Result<(EntryId, EntryKey), AdminError> {
+        let session = || self.info.name.clone();
+        let no_entry = || AdminError::NoEntry {
+            named: named.to_owned(),
+            session: session(),
+            messages: self.keys.len() + usize::from(self.answer.is_some()),
+        };
+        let place = named.strip_prefix('e').filter(|_| named.len() < KEY);
+        if let Some(place) = place.and_then(|digits| digits.parse::<u32>().ok()) {
+            let message = self.message(EntryId(place)).ok_or_else(no_entry)?;
+            return Ok((EntryId(place), message.key));
+        }
+        if named.len() < LEAST || !named.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(no_entry());
+        }
+        let named_so = named.to_ascii_lowercase();
+        let mut found: Vec<(EntryId, EntryKey)> = Vec::new();
+        let answer = self.answer.as_ref().map(|answer| &answer.key);
+        for (place, key) in (0..).zip(self.keys.iter().chain(answer)) {
+            let first = found.iter().all(|(_, other)| other != key);
+            if first && key.to_string().starts_with(&named_so) {
+                found.push((EntryId(place), *key));
+            }
+        }
+        match found[..] {
+            [] => Err(no_entry()),
+            [one] => Ok(one),
+            _ => Err(AdminError::ManyEntries {
+                named: named.to_owned(),
+                session: session(),
+                entries: found.iter().map(|(entry, _)| entry.to_string()).collect(),
+            }),
+        }
+    }
+
+    /// What was said, all of it.
+    pub fn entries(
+        &self,
+        journal: &dyn SessionArchive,
+        scope: &str,
+    ) -> Result<Vec<Entry>, StoreError> {
+        let mut entries = Vec::with_capacity(self.keys.len() + 1);
+        pages(journal, scope, &self.info, |page| {
+            entries.extend(decode(&self.info.format, page)?);
+            Ok(())
+        })?;
+        Ok(entries)
+    }
+
+    /// What was said and what was answered to it, all of it.
+    pub(crate) fn entries_and_answer(
+        &self,
+        journal: &dyn SessionArchive,
+        scope: &str,
+    ) -> Result<Vec<Entry>, StoreError> {
+        let mut entries = self.entries(journal, scope)?;
+        if let Some(answer) = journal.answer(scope, &self.info.name)?
+            && self.answer.as_ref().is_some_and(|known| known.key == answer.key)
+        {
+            entries.extend(decode(&self.info.format, &[answer])?);
+        }
+        Ok(entries)
+    }
+}
+
+/// Reads the history of a session page by page.
+pub fn pages(
+    journal: &dyn SessionArchive,
+    scope: &str,
+    info: &SessionInfo,
+    mut read: impl FnMut(&[MessageRecord]) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let mut from = 0;
+    while from < info.messages {
+        let page = journal.history(scope, &info.name, info.head, from, PAGE)?;
+        if page.is_empty() {
+            break;
+        }
+        read(&page)?;
+        from += page.len() as u32;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beginning_that_several_keys_share_names_none() {
+        let key = |last| EntryKey([[0xab; 15].as_slice(), &[last]].concat().try_into().unwrap());
+        let info = SessionInfo { name: "a".into(), ..SessionInfo::default() };
+        let keys = vec![key(1), key(2), key(1)];
+        let (lineage, messages, answer, pins) = <_>::default();
+        let history = SessionHistory { info, messages, answer, keys, lineage, pins };
+        let error = history.entry("ABAB").unwrap_err().to_string();
+        let expected = "`ABAB` is ambiguous in session `a`: the keys of e0, e1 begin with it; ";
+        assert!(error.starts_with(expected), "{error}");
+        assert_eq!(history.entry(&key(2).to_string()).unwrap(), (EntryId(1), key(2)));
+    }
+}

@@ -1,0 +1,290 @@
+//! How a session stands (RULES 50).
+//!
+//! Invariant: the bounds of the levels are the profile's own, and nothing is shown that the journal
+//! does not record.
+
+use epitome_config::limits::LimitSource;
+use epitome_kernel::StoreError;
+use epitome_types::{CompactionCause, RecordedCompaction, ReplaceMethod, SessionInfo, TokenUsage};
+use serde::Serialize;
+
+use super::marks::{ToolMarks, WatermarkStatus, pending};
+use super::{SessionAdmin, SessionHistory};
+use crate::error::AdminError;
+use crate::learned::{self, CountCalibration, ModelKnowledge, SilentTruncation};
+
+/// How full the window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WindowLevel {
+    /// There is room.
+    Roomy,
+    /// It is filling: a live conversation warns.
+    Filling,
+    /// A compression is due as soon as it pays.
+    Due,
+    /// The window forces a compression.
+    Full,
+}
+
+/// Results that were made smaller before they were first sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ArrivalSavings {
+    /// How many.
+    pub results: u64,
+    /// Tokens saved by it, in each request that holds them.
+    pub tokens: u64,
+}
+
+/// A compression that was made.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PastCompression {
+    /// The epoch.
+    pub epoch: String,
+    /// Which compression of its history it is, counted from 1.
+    pub number: u32,
+    /// When it was made, ISO 8601.
+    pub at: String,
+    /// Why.
+    pub cause: CompactionCause,
+    /// Tokens of the prompt before and after.
+    pub tokens: [u64; 2],
+    /// The share of must-keep facts that are still in the prompt.
+    pub confidence: f64,
+    /// Whether it was taken back.
+    pub undone: bool,
+}
+
+/// How a session stands.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SessionStatus {
+    /// The session.
+    pub session: String,
+    /// Its title.
+    pub title: String,
+    /// The profile.
+    pub profile: String,
+    /// The model last asked for.
+    pub model: Option<String>,
+    /// When its last message was recorded, ISO 8601.
+    pub last: String,
+    /// Messages.
+    pub messages: u32,
+    /// Requests.
+    pub turns: u64,
+    /// Tokens of the newest prompt: as it came, and as it was sent.
+    pub tokens: [u64; 2],
+    /// Tokens of all prompts together.
+    pub total: [u64; 2],
+    /// Answers that came back through the proxy.
+    pub answers: u64,
+    /// What the provider counted for them, in its own tokens.
+    pub usage: TokenUsage,
+    /// The limit that the newest prompt was held to.
+    pub limit: u64,
+    /// Who says so, as far as can be told from the records; none where the request or the server did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_source: Option<LimitSource>,
+    /// How the provider counts, as its answers say; the limit takes it into account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted: Option<CountCalibration>,
+    /// The last prompt of which the model's server read but a part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shortened: Option<SilentTruncation>,
+    /// The share of the limit in use, in percent.
+    pub percent: u64,
+    /// How full that is.
+    pub level: WindowLevel,
+    /// Compressions that are not taken back.
+    pub compressions: u32,
+    /// The epoch in force; only where one session is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_force: Option<String>,
+    /// Tool results that were put into the store on arrival; only where one session is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offloaded: Option<ArrivalSavings>,
+    /// Tool results that were digested on arrival; only where one session is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digested: Option<ArrivalSavings>,
+    /// Who asked for a compression that the next request looks at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+    /// The watermark (RULES 35); only where one session is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watermark: Option<WatermarkStatus>,
+    /// What marks came to, by tool.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<ToolMarks>,
+    /// What to do.
+    pub recommendation: String,
+    /// The compressions that the session made, oldest first.
+    pub history: Vec<PastCompression>,
+}
+
+impl From<&RecordedCompaction> for PastCompression {
+    fn from(recorded: &RecordedCompaction) -> Self {
+        let epoch = &recorded.epoch;
+        Self {
+            epoch: epoch.id.short(),
+            number: epoch.number,
+            at: epoch.at.clone(),
+            cause: epoch.cause,
+            tokens: epoch.tokens,
+            confidence: epoch.confidence,
+            undone: recorded.undone,
+        }
+    }
+}
+
+impl SessionAdmin {
+    /// How one session stands.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such session, or the journal cannot be read.
+    pub fn status(&self, name: Option<&str>) -> Result<SessionStatus, AdminError> {
+        let history = self.history(name)?;
+        let mut status = self.status_of(&history.info)?;
+        let (offloaded, digested) = self.arrivals(&history)?;
+        (status.offloaded, status.digested) = (Some(offloaded), Some(digested));
+        status.in_force = history.in_force().map(|epoch| epoch.id.short());
+        let acts = self.journal.acts(&self.scope, &history.info.name)?;
+        status.watermark = WatermarkStatus::of(&acts, history.keys());
+        Ok(status)
+    }
+
+    /// How a session stands, as far as can be said without reading its messages.
+    ///
+    /// # Errors
+    ///
+    /// When the journal cannot be read.
+    pub fn status_of(&self, info: &SessionInfo) -> Result<SessionStatus, StoreError> {
+        let history: Vec<_> = self.journal.compactions_of_session(&self.scope, &info.name)?;
+        let acts = self.journal.acts(&self.scope, &info.name)?;
+        let level = self.level(info.tokens[1], info.limit);
+        let taught = self.taught(info)?;
+        let known = info.format.parse().ok().map(|format| {
+            self.profile.window().known(&self.profile, format, info.model.as_deref())
+        });
+        let counted = taught.as_ref().and_then(|taught| taught.counted);
+        let limit_source = match (known, &taught) {
+            (Some(known), _) if known.source == LimitSource::User => Some(known.source),
+            // In our tokens it may be less than the server says.
+            (_, Some(taught)) if taught.window.is_some_and(|window| info.limit <= window) => {
+                Some(LimitSource::Probe)
+            }
+            (_, Some(taught)) if taught.limit == Some(info.limit) => Some(LimitSource::Learned),
+            (Some(known), _) => (known.limit == info.limit).then_some(known.source),
+            _ => None,
+        };
+        Ok(SessionStatus {
+            session: info.name.clone(),
+            title: info.title.clone(),
+            profile: self.profile.name().to_owned(),
+            model: info.model.clone(),
+            last: info.last.clone(),
+            messages: info.messages,
+            turns: info.turns,
+            tokens: info.tokens,
+            total: info.total,
+            answers: info.answers,
+            usage: info.usage,
+            limit: info.limit,
+            limit_source,
+            counted,
+            shortened: taught.and_then(|taught| taught.shortened),
+            percent: info.tokens[1].saturating_mul(100) / info.limit.max(1),
+            level,
+            compressions: info.compressions,
+            in_force: None,
+            offloaded: None,
+            digested: None,
+            asked: pending(&acts).map(str::to_owned),
+            watermark: None,
+            marks: ToolMarks::of(&acts),
+            recommendation: self.recommendation(level, &history),
+            history: history.iter().map(PastCompression::from).collect(),
+        })
+    }
+
+    /// What answers and refusals taught of the model that a session speaks to.
+    fn taught(&self, info: &SessionInfo) -> Result<Option<ModelKnowledge>, StoreError> {
+        let all = learned::taught(&*self.journal, &self.scope)?;
+        let is_of =
+            |taught: &ModelKnowledge| taught.format == info.format && taught.model == info.model;
+        Ok(all.into_iter().find(is_of))
+    }
+
+    /// How full a window of `limit` tokens is with `tokens` in it.
+    fn level(&self, tokens: u64, limit: u64) -> WindowLevel {
+        let options = &self.profile.options;
+        let share = |share: f64| (limit as f64 * share) as u64;
+        let reserve = options.limit.reserve.min(share(options.limit.reserve_share));
+        match tokens {
+            _ if tokens >= limit.saturating_sub(reserve) => WindowLevel::Full,
+            _ if tokens >= share(options.trigger.soft) => WindowLevel::Due,
+            _ if tokens >= share(options.trigger.warn) => WindowLevel::Filling,
+            _ => WindowLevel::Roomy,
+        }
+    }
+
+    fn recommendation(&self, level: WindowLevel, history: &[RecordedCompaction]) -> String {
+        let held = history.last().is_some_and(|recorded| recorded.undone);
+        match (level, held) {
+            (WindowLevel::Roomy, _) => "nothing to do".to_owned(),
+            (WindowLevel::Filling | WindowLevel::Due, true) => {
+                "the last compression is taken back and what it had touched is held; \
+                 `epitome session redo` puts it in force again"
+                    .to_owned()
+            }
+            (WindowLevel::Filling, false) => format!(
+                "nothing to do: from {:.0} % of the limit on it is compressed when that pays",
+                self.profile.options.trigger.soft * 100.0
+            ),
+            (WindowLevel::Due, false) => {
+                "the next request is compressed when that pays; a good moment to end a task"
+                    .to_owned()
+            }
+            (WindowLevel::Full, _) => {
+                "the next request is compressed; if this comes again soon, go on in a new session"
+                    .to_owned()
+            }
+        }
+    }
+
+    fn arrivals(
+        &self,
+        history: &SessionHistory,
+    ) -> Result<(ArrivalSavings, ArrivalSavings), StoreError> {
+        let (mut offloaded, mut digested) = (ArrivalSavings::default(), ArrivalSavings::default());
+        for rewrite in self.journal.rewrites(&self.scope, &history.info.name, history.keys())? {
+            let saved = match rewrite.how {
+                ReplaceMethod::Offload => &mut offloaded,
+                _ => &mut digested,
+            };
+            saved.results += 1;
+            saved.tokens += rewrite.tokens[0].saturating_sub(rewrite.tokens[1]);
+        }
+        Ok((offloaded, digested))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use epitome_config::profile::Profile;
+    use epitome_store::MemoryStore;
+
+    use super::WindowLevel::{Due, Filling, Full, Roomy};
+    use super::*;
+
+    #[test]
+    fn a_level_is_named_by_the_bounds_of_the_profile() {
+        let keeper = SessionAdmin::new(Arc::new(MemoryStore::new()), Profile::default());
+        let levels =
+            [0, 1259, 1260, 1439, 1440, 1574, 1575].map(|tokens| keeper.level(tokens, 1800));
+        assert_eq!(levels, [Roomy, Roomy, Filling, Filling, Due, Due, Full]);
+    }
+}

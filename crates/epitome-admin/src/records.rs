@@ -1,0 +1,97 @@
+//! Messages and snapshots, as the journal keeps them.
+//!
+//! Invariant: a message is kept byte for byte but for what the profile redacts, and its text is
+//! known by what a reader makes of the kept bytes. Called by live sessions and by imports.
+
+use std::borrow::Cow;
+
+use epitome_config::RedactionPatterns;
+use epitome_kernel::{AnswerClue, Evidence, MessageRecord, is_drawn};
+use epitome_types::{ContentId, Entry, EntryKey, HistoryHash, Role, Snapshot, Speaker};
+use epitome_wire::Format;
+
+use crate::decode::{TOMBSTONE, decode};
+use crate::names::opening;
+
+/// The most characters of a title.
+const TITLE: usize = 72;
+
+/// A message as it came.
+#[derive(Clone, Copy, Debug)]
+pub struct WireMessage<'a> {
+    /// The format that it is in.
+    pub format: Format,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+}
+
+/// What a message and the history up to it are known by.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageName {
+    /// What it says, whoever says it.
+    pub key: EntryKey,
+    /// The history up to it.
+    pub chain: HistoryHash,
+}
+
+/// Returns a message for the journal; `tokens` is its size as it came.
+pub fn said(
+    message: WireMessage<'_>,
+    entry: &Entry,
+    name: MessageName,
+    tokens: u64,
+    redaction: &RedactionPatterns,
+) -> MessageRecord {
+    let WireMessage { format, bytes } = message;
+    let MessageName { key, chain } = name;
+    let raw = String::from_utf8_lossy(bytes);
+    let kept = redaction.json(&raw);
+    let is_whole = matches!(kept, Cow::Borrowed(_));
+    let mut said = MessageRecord {
+        chain,
+        key,
+        place: entry.id.0,
+        role: entry.role,
+        bytes: Some(kept.into_owned().into_bytes()),
+        text: ContentId::for_text(&entry.readable()),
+        tokens,
+        at: entry.at.clone(),
+    };
+    if !is_whole && let Ok([kept]) = decode(format.name(), &[said.clone()]).as_deref() {
+        said.text = ContentId::for_text(&kept.readable());
+    }
+    said
+}
+
+/// Returns the beginning of the first text that a person typed; none where nobody typed anything.
+pub fn title(entries: &[Entry], redaction: &RedactionPatterns) -> Option<String> {
+    let parts = entries.iter().flat_map(|entry| &entry.parts);
+    let typed = parts
+        .filter(|part| part.speaker == Speaker::Human)
+        .filter_map(|part| part.text())
+        .find(|text| *text != TOMBSTONE);
+    Some(opening(&redaction.text(typed?), TITLE))
+}
+
+/// Returns a snapshot with its id: a hash of what it was made of.
+pub fn addressed(snapshot: Snapshot) -> Snapshot {
+    let Snapshot { session, name, at, head, epoch, purpose, .. } = &snapshot;
+    let all = format!("{session}\n{name:?}\n{at}\n{head}\n{epoch:?}\n{purpose:?}");
+    Snapshot { id: ContentId::for_text(&all).short(), ..snapshot }
+}
+
+/// Returns what a message can prove.
+pub fn evidence(entry: &Entry) -> Evidence {
+    let calls = entry.calls().map(|call| &call.id);
+    let mut ids = calls.chain(entry.results().map(|result| &result.call));
+    let (answer, system) = (entry.role == Role::Assistant, entry.role == Role::System);
+    Evidence { answer, drawn: ids.any(|id| is_drawn(id)), system }
+}
+
+/// Returns what an answer may be known by.
+pub fn answer(entry: &Entry) -> Option<AnswerClue> {
+    let text = (entry.role == Role::Assistant).then(|| entry.readable());
+    let text = ContentId::for_text(&text.filter(|text| !text.is_empty())?);
+    let drawn = entry.calls().find(|call| is_drawn(&call.id)).map(|call| call.id.to_string());
+    Some(AnswerClue { text, drawn })
+}

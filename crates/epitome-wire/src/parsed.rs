@@ -1,0 +1,81 @@
+//! The input as a provider's request, whatever it came as.
+//!
+//! Invariant: a request's own bytes are borrowed and never copied; only recordings are converted.
+//! Called where a conversation comes in.
+
+use std::borrow::Cow;
+
+use crate::detect::detect;
+use crate::document::RequestDocument;
+use crate::error::WireError;
+use crate::format::Format;
+use crate::record::{TornLine, transcribe, untorn};
+
+/// Why an input is no request.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InputError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] WireError),
+    /// A request of one provider was to be written as another's.
+    #[error(
+        "a request in the format {from} cannot be written as {to}; only recordings are converted"
+    )]
+    Conversion {
+        /// The input's format.
+        from: Format,
+        /// The format asked for.
+        to: Format,
+    },
+}
+
+/// A request, and what it was made from.
+#[derive(Debug)]
+pub struct ParsedRequest<'a> {
+    /// The request.
+    pub bytes: Cow<'a, [u8]>,
+    /// When each message was said, where a recording tells.
+    pub at: Vec<Option<String>>,
+    /// The input's format.
+    pub from: Format,
+    /// The request's own.
+    pub format: Format,
+    /// The last line of a recording, where it is not whole.
+    pub torn: Option<TornLine>,
+}
+
+impl<'a> ParsedRequest<'a> {
+    /// Reads the input, but for a last line that is torn: as `from`, or as what its content says; a
+    /// recording becomes a request in the format `to`, or in the nearest one.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, or a request is to be written in another format.
+    pub fn read(
+        input: &'a [u8],
+        from: Option<Format>,
+        to: Option<Format>,
+    ) -> Result<Self, InputError> {
+        let (whole, torn) = untorn(input);
+        let from = from.map_or_else(|| detect(whole), Ok)?;
+        let format = to.unwrap_or(from.nearest());
+        if from.is_recording() {
+            let transcript = transcribe(whole, from, format)?;
+            let bytes = transcript.request.into();
+            return Ok(Self { bytes, at: transcript.at, from, format, torn });
+        }
+        if format != from {
+            return Err(InputError::Conversion { from, to: format });
+        }
+        Ok(Self { bytes: input.into(), at: Vec::new(), from, format, torn: None })
+    }
+
+    /// The request, read.
+    ///
+    /// # Errors
+    ///
+    /// When it is none.
+    pub fn document(&self) -> Result<RequestDocument<'_>, WireError> {
+        Ok(RequestDocument::parse(&self.bytes, self.format)?.with_times(&self.at))
+    }
+}
