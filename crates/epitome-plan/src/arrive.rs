@@ -4,6 +4,7 @@
 //! what a tool of ours brought back never is (RULES 120). The original goes into the departure,
 //! which is recorded before the rewrite is used.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use epitome_kernel::types::hook::{Arrive, Arriving, Way};
@@ -104,7 +105,7 @@ pub fn arrive(
     let passage_bytes = Some(options.passage_bytes);
     let wanted = Wanted { originals: true, passage_bytes, line_chars: 0 };
     let leaving = EvictionCollector::new(thread, tokens, wanted);
-    let (departure, _) = leaving.gather(&plan, &cuts, Vec::new(), &[]);
+    let (departure, _) = leaving.gather(&plan, &cuts, Vec::new(), &BTreeSet::new());
     ArrivalOutcome { rewrites, departure }
 }
 
@@ -164,9 +165,7 @@ impl ArrivalScan<'_> {
         let with = self.filled(part, text, with.trim(), &id);
         if with.contains(&id) {
             let size = self.tokens.gauge().size(&with);
-            let cut =
-                ShortenedPart { part, with, how, size, most, digest: false, left: Vec::new() };
-            return (size <= most).then_some(cut);
+            return (size <= most).then(|| ShortenedPart::new(part, with, how, size, most));
         }
         let digest = ToolDigest { text: with, kind: "text".into(), left: Vec::new() };
         Some(ShortenedPart { how, ..self.cutter.digest(part, text, &digest, most)? })

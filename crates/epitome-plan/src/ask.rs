@@ -1,17 +1,17 @@
-//! What a run asks of its driver.
+//! What a plan in the making asks of its driver.
 //!
-//! Invariant: an ask says all that a summariser needs; it is answered with `FitRun::answer`.
+//! Invariant: an ask says all that a summariser needs; it is answered with `PlanAssembly::answer`.
 
 use epitome_kernel::types::{CheckpointLevel, Entry, EntryId, PartId, SummaryStyle};
 
 use crate::outcome::FitOutcome;
 
-/// What a run needs next.
+/// What a plan in the making needs next.
 #[derive(Debug)]
-pub enum FitStep<'t> {
-    /// A summary; answered with [`epitome_kernel::answer`].
+pub enum PlanStep<'t> {
+    /// A summary; answered with [`crate::PlanAssembly::answer`].
     Summarize(SummaryRequest),
-    /// Nothing; the run is over.
+    /// Nothing: it is over.
     Done(FitOutcome<'t>),
 }
 

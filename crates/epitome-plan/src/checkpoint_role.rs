@@ -4,19 +4,14 @@
 //! (RULES 106), and what is sent of a checkpoint does not change when somebody goes on (RULES 10).
 //! Called when a plan is put together.
 
-use std::collections::BTreeSet;
-
 use epitome_kernel::Thread;
 use epitome_kernel::types::{EntryId, Op, Role};
 
+use crate::ops::leaving;
+
 /// Has the user say the checkpoints behind which nothing stays.
 pub(crate) fn settle(thread: &Thread, ops: &mut [Op]) {
-    let gone = ops.iter().flat_map(|op| match op {
-        Op::Summarize(one) => &one.covers[..],
-        Op::Drop { entries } => entries,
-        _ => &[],
-    });
-    let gone: BTreeSet<_> = gone.copied().collect();
+    let gone = leaving(&*ops);
     let stays = |id: &EntryId| !gone.contains(id);
     let talk = thread.entries().iter().rev().filter(|entry| entry.role != Role::System);
     let newest = talk.map(|entry| entry.id).find(stays);

@@ -9,35 +9,7 @@ use std::collections::BTreeSet;
 use epitome_kernel::types::{EntryId, Op, PartBody, PartId};
 use epitome_kernel::{SizeGauge, TextMeasure, Thread};
 
-use crate::options::CompressOptions;
-
-/// What people demanded in a conversation, and how it is stated.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ConstraintState {
-    /// In the order of the conversation.
-    pub all: Vec<StatedConstraint>,
-    /// Opens them where nothing else is stated of the work.
-    pub label: String,
-    /// Stands over them.
-    pub heading: String,
-    /// The most that they take of the room beside what cannot shrink, 0 to 1.
-    pub share: f64,
-    /// A budget gives way for them up to this, in tokens.
-    pub most: u64,
-    /// Where a budget is less than this, in tokens, no plan leaves any of them out.
-    pub whole_below: u64,
-}
-
-/// A sentence in which a person demands something.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StatedConstraint {
-    /// The message that says it.
-    pub entry: EntryId,
-    /// The sentence, word for word.
-    pub text: String,
-    /// The lower, the longer it stays where there is no room for all.
-    pub rank: usize,
-}
+use crate::options::{CompressOptions, ConstraintState, StatedConstraint};
 
 /// The state of the work as a plan states it.
 #[derive(Clone, Debug, Default)]

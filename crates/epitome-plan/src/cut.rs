@@ -34,6 +34,17 @@ pub(crate) struct ShortenedPart {
 }
 
 impl ShortenedPart {
+    /// A part with a text of this size, which may have `most`.
+    pub(crate) fn new(
+        part: PartId,
+        with: String,
+        how: ReplaceMethod,
+        size: u64,
+        most: u64,
+    ) -> Self {
+        Self { part, with, how, size, most, digest: false, left: Vec::new() }
+    }
+
     pub(crate) fn op(&self) -> Op {
         Op::Replace { part: self.part, with: self.with.clone(), how: self.how }
     }
@@ -101,16 +112,8 @@ impl PartShortener<'_> {
             Some(Passage { entry: part.entry, text })
         };
         let left = digest.left.iter().filter_map(passage).collect();
-        let cut = ShortenedPart {
-            part,
-            with,
-            how: ReplaceMethod::Digest,
-            size,
-            most,
-            digest: false,
-            left,
-        };
-        (size <= most).then_some(cut)
+        let cut = ShortenedPart::new(part, with, ReplaceMethod::Digest, size, most);
+        (size <= most).then_some(ShortenedPart { left, ..cut })
     }
 
     /// Cuts the largest of the parts so that together they take at most `room`; `None` where that
@@ -167,15 +170,7 @@ impl PartShortener<'_> {
             bytes = guess.clamp(fits + margin, too_large - margin);
         }
         let (size, with) = best;
-        Some(ShortenedPart {
-            part,
-            with,
-            how: ReplaceMethod::Cut,
-            size,
-            most,
-            digest: false,
-            left: Vec::new(),
-        })
+        Some(ShortenedPart::new(part, with, ReplaceMethod::Cut, size, most))
     }
 
     /// The arguments of a call, with the marker in the place of what they wrote; `None` where that
@@ -187,8 +182,7 @@ impl PartShortener<'_> {
         let with = truncated(arguments, &marker)?;
         let (size, most) = (self.sizes.rewritten(self.thread, part, &with), self.sizes.part(part));
         let how = ReplaceMethod::TruncateInput;
-        let cut = ShortenedPart { part, with, how, size, most, digest: false, left: Vec::new() };
-        (size < most).then_some(cut)
+        (size < most).then(|| ShortenedPart::new(part, with, how, size, most))
     }
 
     fn text(&self, part: PartId) -> Option<&str> {

@@ -1,58 +1,35 @@
 //! Digests of single texts: what stands where a text of the recent part is too large.
 //!
 //! Invariant: each text is asked for once in each size, and where there is no good answer its cut
-//! stays. Called by `FitRun`, between a draft and its summary.
+//! stays. Called by the ladder, between a draft and its summary.
 
 use std::collections::BTreeMap;
 
-use epitome_kernel::types::{PartId, Passage, ReplaceMethod, Summary};
+use epitome_kernel::types::{PartId, ReplaceMethod};
 
-use crate::cut::{PartShortener, ShortenedPart};
-use crate::draft::PlanDraft;
-use epitome_kernel::TextMeasure;
+use crate::cut::ShortenedPart;
 
-/// The digests of one run.
+/// The digests of one compression.
 #[derive(Debug, Default)]
 pub(crate) struct Digests {
     /// By part and by the most it may take; `None` where the cut stays.
-    known: BTreeMap<(PartId, u64), Option<MarkedDigest>>,
+    known: BTreeMap<(PartId, u64), Option<ShortenedPart>>,
     stopped: bool,
 }
 
-/// A digest with its marker.
-#[derive(Debug)]
-pub(crate) struct MarkedDigest {
-    with: String,
-    size: u64,
-    left: Vec<Passage>,
-}
-
-impl MarkedDigest {
-    /// A summary as the digest of a part, where it says something and is as small as it should be.
-    pub(crate) fn of(
-        summary: Summary,
-        part: PartId,
-        most: u64,
-        cutter: PartShortener<'_>,
-    ) -> Option<Self> {
-        let text = Some(summary.text.trim()).filter(|text| !text.is_empty())?;
-        let with = cutter.digested(part, text)?;
-        let size = cutter.sizes.gauge().size(&with);
-        (size <= most).then_some(Self { with, size, left: summary.left })
-    }
-}
-
 impl Digests {
-    /// The first cut of a draft in whose place a digest is wanted.
-    pub(crate) fn wanted<'d>(&self, draft: &'d PlanDraft) -> Option<&'d ShortenedPart> {
-        let open =
-            |cut: &&ShortenedPart| cut.digest && !self.known.contains_key(&(cut.part, cut.most));
-        draft.cuts.iter().find(open).filter(|_| !self.stopped)
+    /// The cuts in whose place digests are wanted.
+    pub(crate) fn wanted<'d>(
+        &self,
+        cuts: &'d [ShortenedPart],
+    ) -> impl Iterator<Item = &'d ShortenedPart> {
+        let open = |cut: &&ShortenedPart| cut.digest && !self.known.contains_key(&key(cut));
+        cuts.iter().filter(move |cut| !self.stopped && open(cut))
     }
 
-    /// Keeps the digest of a part, or that there is none.
-    pub(crate) fn keep(&mut self, wanted: (PartId, u64), digest: Option<MarkedDigest>) {
-        self.known.insert(wanted, digest);
+    /// Keeps the digest of a part in `most`, or that there is none.
+    pub(crate) fn keep(&mut self, part: PartId, most: u64, digest: Option<ShortenedPart>) {
+        self.known.insert((part, most), digest);
     }
 
     /// From now on none is wanted.
@@ -60,17 +37,20 @@ impl Digests {
         self.stopped = true;
     }
 
-    /// Puts the digests that are known in the place of their cuts, where there is room for them.
-    pub(crate) fn put(&self, draft: &mut PlanDraft) {
-        for cut in draft.cuts.iter_mut().filter(|cut| cut.digest && cut.how == ReplaceMethod::Cut) {
-            let Some(Some(digest)) = self.known.get(&(cut.part, cut.most)) else { continue };
+    /// Puts the digests that are known in the place of their cuts, where there is room for them:
+    /// `left` beside the draft. Returns what is left then.
+    pub(crate) fn put(&self, cuts: &mut [ShortenedPart], mut left: u64) -> u64 {
+        for cut in cuts.iter_mut().filter(|cut| cut.digest && cut.how == ReplaceMethod::Cut) {
+            let Some(Some(digest)) = self.known.get(&key(cut)) else { continue };
             // A digest may be larger than the cut that it was asked for in place of.
-            let Some(left) = (draft.left + cut.size).checked_sub(digest.size) else { continue };
-            draft.left = left;
-            cut.how = ReplaceMethod::Digest;
-            cut.with.clone_from(&digest.with);
-            cut.left.clone_from(&digest.left);
-            cut.size = digest.size;
+            let Some(rest) = (left + cut.size).checked_sub(digest.size) else { continue };
+            left = rest;
+            cut.clone_from(digest);
         }
+        left
     }
+}
+
+fn key(cut: &ShortenedPart) -> (PartId, u64) {
+    (cut.part, cut.most)
 }

@@ -1,38 +1,21 @@
 //! The shape of a plan before its summary is written: what stays, what is cut, what is covered.
 //!
 //! Invariant: what a draft keeps, with its cuts and stubs, fits the budget; `left` is what remains
-//! of it. Called by `FitRun`, once per rung of the ladder.
+//! of it. Called by the ladder, once per rung.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_kernel::types::{
-    Budget, Checkpoint, CheckpointLevel, CheckpointPlacement, ContentId, EntryId, Op, PartBody,
-    PartId, Role,
+    Checkpoint, CheckpointLevel, CheckpointPlacement, ContentId, EntryId, PartBody, PartId, Role,
 };
 
-use crate::budget::{PromptFloor, prompt_floor, rewritable};
-use crate::constraints::{MeasuredConstraints, WorkStatement, is_said};
-use crate::cut::{PartShortener, ShortenedPart, close};
+use crate::budget::rewritable;
+use crate::constraints::{WorkStatement, is_said};
+use crate::cut::{ShortenedPart, close};
 use crate::eviction::original_of;
+use crate::ground::{PlanGround, ids};
 use crate::lines;
-use crate::options::CompressOptions;
 use crate::pressure::Pressure;
-use epitome_kernel::{Exchange, StrippedExchange, Thread, ThreadSizes};
-
-/// What a plan is drafted from.
-#[derive(Clone, Copy)]
-pub(crate) struct DraftInput<'a> {
-    pub(crate) thread: &'a Thread,
-    pub(crate) options: &'a CompressOptions,
-    pub(crate) budget: Budget,
-    /// In the budget's unit.
-    pub(crate) sizes: &'a ThreadSizes<'a>,
-    pub(crate) tokens: &'a ThreadSizes<'a>,
-    /// The notes that newer ones state anew; they are not among the sizes.
-    pub(crate) restated: &'a StrippedExchange,
-    /// By exchange: whether all it says is said anew by a newer one.
-    pub(crate) outdated: &'a [bool],
-}
 
 /// A plan without its summary.
 #[derive(Clone, Debug)]
@@ -50,57 +33,20 @@ pub(crate) struct PlanDraft {
 }
 
 impl PlanDraft {
-    /// What is done but for the summary.
-    pub(crate) fn ops(&self) -> Vec<Op> {
-        let stubs = self.stubs.iter().cloned().map(Op::Summarize);
-        self.cuts.iter().map(ShortenedPart::op).chain(stubs).collect()
-    }
-
-    /// What leaves the prompt, with or without a stub in its place, oldest first.
-    pub(crate) fn leaving(&self) -> Vec<EntryId> {
+    /// What leaves the prompt, with or without a stub in its place.
+    fn leaving(&self) -> BTreeSet<EntryId> {
         let stubbed = self.stubs.iter().flat_map(|stub| &stub.covers);
-        let mut leaving: Vec<_> = self.covers.iter().chain(stubbed).copied().collect();
-        leaving.sort_unstable();
-        leaving
+        self.covers.iter().chain(stubbed).copied().collect()
     }
 }
 
-impl<'a> DraftInput<'a> {
-    pub(crate) fn cutter(&self) -> PartShortener<'a> {
-        PartShortener {
-            thread: self.thread,
-            sizes: self.sizes,
-            tokens: self.tokens,
-            marker: &self.options.texts.marker,
-            digest_tokens: self.options.digest_tokens,
-        }
-    }
-
-    /// What cannot shrink, but for the state.
-    pub(crate) fn floor(&self) -> PromptFloor {
-        let cutter = self.cutter();
-        prompt_floor(self.thread, self.sizes, |part| cutter.least(part))
-    }
-
-    /// Whether an exchange is a note that leaves alone.
-    pub(crate) fn has_left(&self, exchange: &Exchange) -> bool {
-        let first = EntryId(exchange.entries.start as u32);
-        exchange.entries.len() == 1 && self.restated.entries.binary_search(&first).is_ok()
-    }
-
-    pub(crate) fn stating(&self) -> MeasuredConstraints<'a> {
-        MeasuredConstraints {
-            thread: self.thread,
-            options: self.options,
-            gauge: self.sizes.gauge(),
-        }
-    }
-
+impl PlanGround<'_> {
     /// Drafts a plan; `None` where not even the floor fits, or what was demanded beside it.
-    pub(crate) fn draft(&self, pressure: Pressure) -> Option<PlanDraft> {
+    /// `outdated` says of each exchange whether all it says is said anew by a newer one.
+    pub(crate) fn draft(&self, outdated: &[bool], pressure: Pressure) -> Option<PlanDraft> {
         let lead = self.lead().filter(|_| !pressure.checkpoint).map_or(0, |(_, size)| size);
         let mut drafting = Drafting::of_pinned(*self, lead)?;
-        drafting.take_tail(pressure);
+        drafting.take_tail(outdated, pressure);
         // Where what is older fits as it is, nothing needs to leave but what is cut from the rest.
         let older = drafting.older();
         if older > 0 && older <= drafting.room() {
@@ -130,7 +76,7 @@ impl DraftExchange {
 }
 
 struct Drafting<'a> {
-    ground: DraftInput<'a>,
+    ground: PlanGround<'a>,
     /// By exchange.
     kept: Vec<Option<DraftExchange>>,
     /// By exchange.
@@ -146,7 +92,7 @@ struct Drafting<'a> {
 
 impl<'a> Drafting<'a> {
     /// Keeps what is pinned, with its results cut where it would not fit otherwise.
-    fn of_pinned(ground: DraftInput<'a>, lead: u64) -> Option<Self> {
+    fn of_pinned(ground: PlanGround<'a>, lead: u64) -> Option<Self> {
         let thread = ground.thread;
         let exchanges = thread.exchanges();
         let pinned: Vec<_> = exchanges
@@ -168,7 +114,8 @@ impl<'a> Drafting<'a> {
             cuts = ground.cutter().fit(&parts, parts_size.checked_sub(over)?)?;
         }
         let kept = exchanges.iter().map(|_| None).collect();
-        let mut drafting = Self { ground, kept, pinned, used, reserve, lead, labelled: false };
+        let labelled = false;
+        let mut drafting = Self { ground, kept, pinned, used, reserve, lead, labelled };
         for at in 0..drafting.kept.len() {
             if drafting.pinned[at] {
                 let kept = drafting.with_cuts(at, &cuts);
@@ -194,7 +141,7 @@ impl<'a> Drafting<'a> {
     }
 
     /// Walks back from the newest exchange until the recent part is as large as wished.
-    fn take_tail(&mut self, pressure: Pressure) {
+    fn take_tail(&mut self, outdated: &[bool], pressure: Pressure) {
         let options = self.ground.options;
         let wish = options.keep_recent_messages.filter(|_| pressure.checkpoint);
         let wish = wish.map(|count| (count as f64 * pressure.tail) as usize);
@@ -211,7 +158,7 @@ impl<'a> Drafting<'a> {
                 reached += if by_share { self.said(at) } else { 0 };
                 continue;
             }
-            if exchange.broken || self.ground.outdated[at] || self.has_left(at) {
+            if exchange.broken || outdated[at] || self.has_left(at) {
                 continue;
             }
             let left = want.saturating_sub(reached);
@@ -345,7 +292,7 @@ impl<'a> Drafting<'a> {
 
     /// The calls of an exchange of which all that they wrote is on disk.
     fn inputs(&self, at: usize) -> impl Iterator<Item = PartId> {
-        let DraftInput { thread, options, .. } = self.ground;
+        let PlanGround { thread, options, .. } = self.ground;
         let entries = &thread.exchanges()[at].entries;
         let inputs = options.inputs.iter().copied();
         inputs
@@ -446,11 +393,11 @@ impl<'a> Drafting<'a> {
 
     /// The state of the work beside a draft.
     fn state(&self, draft: &PlanDraft) -> WorkStatement {
-        let DraftInput { thread, .. } = self.ground;
+        let thread = self.ground.thread;
         let gone = draft.leaving();
         let is_cut =
             |id| draft.cuts.iter().any(|it| it.part.entry == id && is_said(thread, it.part));
-        let lacks = |id| gone.binary_search(&id).is_ok() || is_cut(id);
+        let lacks = |id| gone.contains(&id) || is_cut(id);
         self.ground.stating().state(lacks, self.reserve)
     }
 
@@ -489,8 +436,4 @@ impl<'a> Drafting<'a> {
         draft.left = self.room();
         Some(draft)
     }
-}
-
-pub(crate) fn ids(exchange: &Exchange) -> impl Iterator<Item = EntryId> + use<> {
-    exchange.entries.clone().map(|place| EntryId(place as u32))
 }

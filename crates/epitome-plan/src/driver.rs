@@ -1,36 +1,19 @@
 //! Carries questions to summarisers and answers back.
 //!
-//! Invariant: all decisions are the machine's.
+//! Invariant: all decisions are the planner's.
 
 use std::borrow::Cow;
 
-use epitome_kernel::types::{Budget, Entry, Summary, SummaryKind};
+use epitome_kernel::types::{Budget, Entry, SummaryKind};
 use epitome_kernel::{
     SizeGauge, Summarizer, SummaryError, SummaryJob, TextMeasure, Thread, TokenCounter,
 };
 
-use crate::ask::{FitStep, SummaryRequest, SummarySubject};
+use crate::ask::{PlanStep, SummaryRequest, SummarySubject};
 use crate::assembly::PlanAssembly;
-use crate::fit::FitRun;
+use crate::ground::PlanMeans;
 use crate::options::CompressOptions;
 use crate::outcome::FitOutcome;
-
-/// Something that makes a plan, step by step.
-pub(crate) trait PlanMachine<'t> {
-    /// Goes on until a summary is needed or it is over.
-    fn step(&mut self) -> FitStep<'t>;
-
-    /// Takes the answer to the last step. `Some` ends it; otherwise it is stepped on.
-    fn answer(&mut self, answer: Result<Summary, SummaryError>) -> Option<FitOutcome<'t>>;
-
-    /// The summaries that will be wanted if each comes out as it is wanted, where that is known.
-    fn wanted(&self) -> Vec<SummaryRequest> {
-        Vec::new()
-    }
-
-    /// What sizes the summaries.
-    fn gauge(&self) -> &SizeGauge<'t>;
-}
 
 /// Compresses a thread to a budget. The summarisers are asked in their order, the next one where
 /// one fails; with none left the last resort needs none.
@@ -41,42 +24,30 @@ pub async fn compress<'t>(
     counter: &'t dyn TokenCounter,
     summarizers: &[&dyn Summarizer],
 ) -> FitOutcome<'t> {
-    let mut run = FitRun::new(thread, options, budget, counter, summarizers.len());
-    if let Some(first) = summarizers.first().filter(|_| run.is_needed()) {
-        run = run.outdated(&first.outdated(&thread.entries().iter().collect::<Vec<_>>()));
+    let means = PlanMeans { budget, counter, summarizers: summarizers.len() };
+    let mut assembly = PlanAssembly::new_fit(thread, options, means);
+    if let Some(first) = summarizers.first().filter(|_| assembly.is_needed()) {
+        let entries: Vec<_> = thread.entries().iter().collect();
+        assembly = assembly.outdated(&first.outdated(&entries));
     }
-    drive(run, thread, options, summarizers).await
+    assemble(assembly, thread, options, summarizers).await
 }
 
-/// Makes what a policy ordered.
+/// Makes a plan: what was ordered, or what fits a budget.
 pub async fn assemble<'t>(
-    assembly: PlanAssembly<'t>,
+    mut assembly: PlanAssembly<'t>,
     thread: &'t Thread,
     options: &'t CompressOptions,
     summarizers: &[&dyn Summarizer],
 ) -> FitOutcome<'t> {
-    drive(assembly, thread, options, summarizers).await
-}
-
-async fn drive<'t>(
-    mut run: impl PlanMachine<'t>,
-    thread: &'t Thread,
-    options: &'t CompressOptions,
-    summarizers: &[&dyn Summarizer],
-) -> FitOutcome<'t> {
-    let gauge = *run.gauge();
-    let wanted = run.wanted();
-    if let (Some(first), [_, _, ..]) = (summarizers.first(), &wanted[..]) {
-        let shown: Vec<_> = wanted.iter().map(|ask| SummarizerInput::of(ask, thread)).collect();
-        let shown: Vec<_> = shown.iter().map(SummarizerInput::entries).collect();
-        let jobs = wanted.iter().zip(&shown);
-        let jobs: Vec<_> = jobs.map(|(ask, shown)| job(ask, shown, &gauge, options)).collect();
-        first.ahead(&jobs).await;
+    let gauge = *assembly.gauge();
+    if let Some(first) = summarizers.first() {
+        tell_ahead(&assembly.wanted(), *first, thread, &gauge, options).await;
     }
     loop {
-        let ask = match run.step() {
-            FitStep::Summarize(ask) => ask,
-            FitStep::Done(outcome) => return outcome,
+        let ask = match assembly.step() {
+            PlanStep::Summarize(ask) => ask,
+            PlanStep::Done(outcome) => return outcome,
         };
         let shown = SummarizerInput::of(&ask, thread);
         let shown = shown.entries();
@@ -84,10 +55,24 @@ async fn drive<'t>(
             Some(summarizer) => summarizer.summarize(&job(&ask, &shown, &gauge, options)).await,
             None => Err(SummaryError::Failed("there is no such summariser".to_owned())),
         };
-        if let Some(outcome) = run.answer(answer) {
-            return outcome;
-        }
+        assembly.answer(answer);
     }
+}
+
+/// Tells a summarizer of several summaries that it will be asked for one after the other.
+async fn tell_ahead(
+    wanted: &[SummaryRequest],
+    summarizer: &dyn Summarizer,
+    thread: &Thread,
+    gauge: &SizeGauge<'_>,
+    options: &CompressOptions,
+) {
+    let [_, _, ..] = wanted else { return };
+    let shown: Vec<_> = wanted.iter().map(|ask| SummarizerInput::of(ask, thread)).collect();
+    let shown: Vec<_> = shown.iter().map(SummarizerInput::entries).collect();
+    let jobs = wanted.iter().zip(&shown);
+    let jobs: Vec<_> = jobs.map(|(ask, shown)| job(ask, shown, gauge, options)).collect();
+    summarizer.ahead(&jobs).await;
 }
 
 /// What a summariser is shown of the thread.

@@ -68,7 +68,7 @@ pub fn evicted(
 ) -> Eviction {
     let wanted = Wanted { originals: true, passage_bytes: Some(passage_bytes), line_chars };
     let leaving = EvictionCollector::new(thread, tokens, wanted);
-    leaving.gather(plan, &[], Vec::new(), &[]).0
+    leaving.gather(plan, &[], Vec::new(), &BTreeSet::new()).0
 }
 
 /// What is wanted of what leaves.
@@ -114,7 +114,7 @@ impl<'a> EvictionCollector<'a> {
         plan: &Plan,
         cuts: &[ShortenedPart],
         told: Vec<Passage>,
-        told_of: &[EntryId],
+        told_of: &BTreeSet<EntryId>,
     ) -> (Eviction, Vec<OffloadReport>) {
         self.told(told);
         for op in &plan.ops {
@@ -160,7 +160,7 @@ impl<'a> EvictionCollector<'a> {
         }
     }
 
-    fn entry(&mut self, id: EntryId, told_of: &[EntryId]) {
+    fn entry(&mut self, id: EntryId, told_of: &BTreeSet<EntryId>) {
         let Some(entry) = self.thread.entry(id) else { return };
         let text = entry.readable();
         let address = ContentId::for_text(&text);

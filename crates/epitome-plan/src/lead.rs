@@ -12,12 +12,12 @@ use epitome_kernel::types::{
 
 use crate::budget::rewritable;
 use crate::cut::fill;
-use crate::draft::{DraftInput, ids};
+use crate::ground::{PlanGround, ids};
 
 /// What it is called where it is named as something that cannot shrink.
 pub(crate) const NAME: &str = "a first message in the user role, which providers ask for";
 
-impl DraftInput<'_> {
+impl PlanGround<'_> {
     /// The first message of the user's side and the least that it takes, where what is pinned
     /// begins with the assistant.
     pub(crate) fn lead(&self) -> Option<(EntryId, u64)> {
@@ -44,7 +44,7 @@ impl DraftInput<'_> {
     pub(crate) fn label(&self, id: ContentId, covers: &[EntryId]) -> Option<Checkpoint> {
         let values = [("id", &*id.short()), ("messages", &covers.len().to_string())];
         let text = fill(&self.options.texts.label_short, &values);
-        let smaller = self.sizes.gauge().message(&text) < self.sizes.sum(covers.iter().copied());
+        let smaller = self.gauge().message(&text) < self.sizes.sum(covers.iter().copied());
         smaller.then(|| Checkpoint {
             id,
             covers: covers.to_vec(),
@@ -73,6 +73,6 @@ impl DraftInput<'_> {
             [ContentId::for_text("").short().len(), self.thread.entries().len().to_string().len()];
         let figures = figures.iter().zip(filled).filter(|(_, filled)| *filled);
         let empty = fill(&texts.label_short, &[("id", ""), ("messages", "")]);
-        self.sizes.gauge().message(&empty) + figures.map(|(length, _)| *length as u64).sum::<u64>()
+        self.gauge().message(&empty) + figures.map(|(length, _)| *length as u64).sum::<u64>()
     }
 }

@@ -1,7 +1,8 @@
 //! How plans are made: what policies order, the built-in policy, and the emergency ladder.
 //!
 //! Invariant: no I/O, no clock, no randomness, and nothing is applied here but by the kernel, which
-//! checks every plan. Read from [`FitRun`] (the decisions) over [`FitOutcome`] (what came of them).
+//! checks every plan. Read from [`PlanAssembly`] (the decisions) to [`FitOutcome`]
+//! (what came of them).
 
 mod account;
 mod arrive;
@@ -9,6 +10,7 @@ mod ask;
 mod assembly;
 mod budget;
 mod builtin;
+mod chain;
 mod checkpoint_role;
 mod constraints;
 mod cut;
@@ -16,32 +18,40 @@ mod digest;
 mod draft;
 mod driver;
 mod eviction;
-mod fit;
+mod ground;
 mod input;
+mod ladder;
 mod lead;
 mod lines;
 mod markers;
+mod ops;
 mod options;
 mod order;
+mod orders;
 mod outcome;
+mod parts;
 mod pressure;
+mod rules;
 mod stale;
 mod state;
 mod trigger;
 mod unbind;
+mod wording;
 
 pub use account::{CachePrices, Rewrite, SentRequest};
 pub use arrive::{ArrivalOutcome, ArrivalWording, NewTalk, arrive, arriving, fill_in};
-pub use ask::{FitStep, SummaryRequest, SummarySubject};
-pub use assembly::{PlanAssembly, PlanMeans};
+pub use ask::{PlanStep, SummaryRequest, SummarySubject};
+pub use assembly::PlanAssembly;
 pub use budget::{PromptFloor, budget_for_ratio, frees_too_little, prompt_floor};
 pub use builtin::{ArriveOptions, BuiltinOptions, BuiltinPolicy, SummaryOptions};
-pub use constraints::{ConstraintState, StatedConstraint};
 pub use driver::{assemble, compress};
 pub use eviction::{evicted, split_passages};
-pub use fit::FitRun;
+pub use ground::PlanMeans;
 pub use markers::markers;
-pub use options::{CompressOptions, KernelTexts, LadderRung, RequestEnvelope, newest_from};
+pub use options::{
+    CompressOptions, ConstraintState, KernelTexts, LadderRung, RequestEnvelope, StatedConstraint,
+    newest_from,
+};
 pub use order::OrderError;
 pub use outcome::{FitOutcome, PlannedCompression};
 pub use trigger::CacheMeter;

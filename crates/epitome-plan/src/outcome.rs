@@ -1,20 +1,23 @@
-//! What a run ends with.
+//! What a plan in the making ends with.
 //!
 //! Invariant: a compressed outcome is within its budget, and every text that is missing from its
-//! view is in its departure. Made by `FitRun`, read by the host.
+//! view is in its departure. Made by the planner, read by the host.
+
+use std::collections::BTreeSet;
 
 use epitome_kernel::types::{
     Budget, CheckpointLevel, CheckpointReport, Entry, EntryId, EventKind, OffloadReport, Op,
-    OpReport, PartId, Passage, Plan, ReplaceMethod, TokenBreakdown,
+    OpReport, PartId, Plan, ReplaceMethod, TokenBreakdown,
 };
 use epitome_kernel::{Eviction, PlanError, Thread, ThreadSizes, View};
 
 use crate::budget::{PromptFloor, frees_too_little};
-use crate::cut::ShortenedPart;
 use crate::eviction::{EvictionCollector, Wanted};
+use crate::ground::PlanGround;
 use crate::options::CompressOptions;
+use crate::parts::PlanParts;
 
-/// The end of a run.
+/// The end of a plan in the making.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FitOutcome<'t> {
@@ -69,50 +72,47 @@ pub struct PlannedCompression<'t> {
 }
 
 /// A plan that was applied, and what it was made from.
-pub(crate) struct AppliedPlan<'a, 't> {
-    pub(crate) thread: &'t Thread,
-    pub(crate) options: &'a CompressOptions,
-    /// In the budget's unit.
-    pub(crate) sizes: &'a ThreadSizes<'a>,
-    pub(crate) tokens: &'a ThreadSizes<'a>,
+pub(crate) struct AppliedPlan<'a> {
+    pub(crate) ground: PlanGround<'a>,
+    pub(crate) parts: PlanParts,
     pub(crate) plan: Plan,
-    pub(crate) view: View<'t>,
+    /// What it leaves, in the budget's unit.
     pub(crate) size: u64,
-    pub(crate) cuts: &'a [ShortenedPart],
-    /// What the summarisers were shown, and the pieces that they cut of it.
-    pub(crate) told_of: Vec<EntryId>,
-    pub(crate) left: Vec<Passage>,
-    pub(crate) warnings: Vec<String>,
-    pub(crate) events: Vec<EventKind>,
+    /// The entries that summarizers were shown who cut the pieces for search.
+    pub(crate) told_of: BTreeSet<EntryId>,
 }
 
-impl<'t> AppliedPlan<'_, 't> {
-    pub(crate) fn compressed(self) -> PlannedCompression<'t> {
-        let (thread, tokens, options) = (self.thread, self.tokens, self.options);
-        let before = self.sizes.total();
-        // A summariser cuts the pieces of what it was shown; where it cut none, we do.
-        let told_of = if self.left.is_empty() { &[][..] } else { &self.told_of };
+impl AppliedPlan<'_> {
+    pub(crate) fn compressed(self, view: View<'_>) -> PlannedCompression<'_> {
+        let Self { ground, parts, plan, size, told_of } = self;
+        let PlanGround { thread, options, tokens, .. } = ground;
+        let before = ground.sizes.total();
         let wanted = Wanted {
             originals: options.originals,
             passage_bytes: options.passages.then_some(options.passage_bytes),
             line_chars: options.texts.line_chars,
         };
         let leaving = EvictionCollector::new(thread, tokens, wanted);
-        let (departure, offloaded) = leaving.gather(&self.plan, self.cuts, self.left, told_of);
+        let (mut told, mut events) = (Vec::new(), Vec::new());
+        for mut one in parts.worded {
+            told.append(&mut one.left);
+            events.extend(one.event);
+        }
+        let (departure, offloaded) = leaving.gather(&plan, &parts.cuts, told, &told_of);
         let mut was = TokenBreakdown { tools: tokens.envelope(), ..TokenBreakdown::default() };
         thread.entries().iter().for_each(|entry| tokens.add_to(&mut was, entry));
         PlannedCompression {
-            by: [was, self.view.breakdown(tokens)],
-            ops: self.plan.ops.iter().map(|op| report(op, thread, tokens, options)).collect(),
-            checkpoints: self.plan.ops.iter().filter_map(|op| checkpoint(op, tokens)).collect(),
-            stalled: frees_too_little(before, self.size, options.minimum_gain),
-            size: [before, self.size],
-            plan: self.plan,
-            view: self.view,
+            by: [was, view.breakdown(tokens)],
+            ops: plan.ops.iter().map(|op| report(op, thread, tokens, options)).collect(),
+            checkpoints: plan.ops.iter().filter_map(|op| checkpoint(op, tokens)).collect(),
+            stalled: frees_too_little(before, size, options.minimum_gain),
+            size: [before, size],
+            plan,
+            view,
             offloaded,
             departure,
-            warnings: self.warnings,
-            events: self.events,
+            warnings: parts.warnings,
+            events,
         }
     }
 }

@@ -19,8 +19,6 @@ pub(crate) struct Pressure {
     pub(crate) level: CheckpointLevel,
     /// Whether user messages of the recent part are cut.
     pub(crate) fold_user: bool,
-    /// Whether the kernel words the checkpoint itself.
-    pub(crate) own_words: bool,
     /// Whether there is a checkpoint.
     pub(crate) checkpoint: bool,
 }
@@ -34,7 +32,6 @@ impl Pressure {
         stubs: false,
         level: CheckpointLevel::Detailed,
         fold_user: false,
-        own_words: false,
         checkpoint: true,
     };
     /// The last resort: as many of the newest messages as fit, and no checkpoint.

@@ -6,6 +6,8 @@
 use epitome_kernel::Thread;
 use epitome_kernel::types::{Entry, EntryId, Op, Part, PartBody, Role, Speaker};
 
+use crate::ops::checkpoints;
+
 /// What it is called where it is named as something that cannot shrink.
 pub(crate) const NAME: &str = "the state of the work";
 
@@ -35,11 +37,8 @@ pub(crate) fn entry(thread: &Thread, text: Option<String>) -> Option<Entry> {
 /// Behind the newest checkpoint; without one, behind the newest exchange that something was taken
 /// out of and that nothing pins, so that it stands between no call and its result.
 fn place(thread: &Thread, ops: &[Op]) -> Option<EntryId> {
-    let checkpoints = ops.iter().filter_map(|op| match op {
-        Op::Summarize(one) => one.covers.last().copied(),
-        _ => None,
-    });
-    if let Some(newest) = checkpoints.max() {
+    let behind = checkpoints(ops).filter_map(|one| one.covers.last().copied());
+    if let Some(newest) = behind.max() {
         return Some(newest);
     }
     let touched = ops.iter().filter_map(|op| match op {

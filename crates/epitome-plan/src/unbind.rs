@@ -17,20 +17,15 @@
 //! Invariant: a plan that changes nothing before a reply takes no reasoning from it. Called when a
 //! plan is put together.
 
-use std::collections::BTreeSet;
-
 use epitome_kernel::Thread;
 use epitome_kernel::types::{BoundReply, EntryId, EntryKey, Op};
+
+use crate::ops::leaving;
 
 /// The op that takes out what is bound to a prompt that these ops change.
 pub(crate) fn op(thread: &Thread, ops: &[Op]) -> Option<Op> {
     let first = ops.iter().filter_map(first_changed).min()?;
-    let gone = ops.iter().flat_map(|op| match op {
-        Op::Summarize(one) => &one.covers[..],
-        Op::Drop { entries } => entries,
-        _ => &[],
-    });
-    let gone: BTreeSet<_> = gone.collect();
+    let gone = leaving(ops);
     let behind = thread.entries().iter().skip(first).filter(|entry| !gone.contains(&entry.id));
     let bound = behind.filter(|entry| entry.thoughts().next().is_some());
     let reply = |entry| BoundReply { key: EntryKey::for_entry(entry), entry: entry.id };

@@ -4,11 +4,12 @@ use epitome_kernel::types::{
     Entry, EntryId, Op, PartId, Passage, ReplaceMethod, Summary, SummaryKind,
 };
 use epitome_kernel::{SummaryError, TextMeasure, Thread};
-use epitome_plan::{FitRun, FitStep, SummarySubject};
-use epitome_testkit::{FixedCounter, Script, ScriptedSummarizer, chat};
+use epitome_plan::{PlanStep, SummarySubject};
+use epitome_testkit::{Script, ScriptedSummarizer, chat};
 
 use crate::help::{
-    assert_recorded, assert_sound, compressed, lines, options, run_with, session, sizes, tokens,
+    assert_recorded, assert_sound, compressed, fitting, lines, options, run_with, session, sizes,
+    tokens,
 };
 
 /// Two old messages, a short pinned one, and a call whose result is too large.
@@ -30,8 +31,8 @@ fn shortened(ops: &[Op]) -> Vec<(PartId, ReplaceMethod, &str)> {
 fn a_digest_is_asked_for_one_text_beside_what_is_pinned() {
     let thread = reading(200);
     let options = options();
-    let mut run = FitRun::new(&thread, &options, tokens(400), &FixedCounter::Quarters, 1);
-    let FitStep::Summarize(ask) = run.step() else { panic!("no digest is asked for") };
+    let mut run = fitting(&thread, &options, 400);
+    let PlanStep::Summarize(ask) = run.step() else { panic!("no digest is asked for") };
     let part = PartId { entry: EntryId(4), part: 0 };
     assert_eq!(ask.what, SummarySubject::Digest(part));
     assert_eq!(ask.kept.iter().map(|entry| entry.id).collect::<Vec<_>>(), [EntryId(2)]);
@@ -41,13 +42,15 @@ fn a_digest_is_asked_for_one_text_beside_what_is_pinned() {
     let text = "line 77 of some file\n".repeat(3) + "line 99 of some file";
     let left = vec![Passage { entry: EntryId(4), text: "line 3 of some file".to_owned() }];
     let digest = Summary { text: text.clone(), left: left.clone(), model: None };
-    assert!(run.answer(Ok(digest)).is_none());
-    let FitStep::Summarize(ask) = run.step() else { panic!("no checkpoint is asked for") };
+    run.answer(Ok(digest));
+    let PlanStep::Summarize(ask) = run.step() else { panic!("no checkpoint is asked for") };
     let shown = ask.kept.last().map(Entry::readable).expect("the result");
     assert!(shown.starts_with(&format!("{text}\n[196 lines, ")), "{shown}");
     assert!(400 - run.gauge().size(&shown) > ask.most, "what the digest spares is not lost");
     let checkpoint = Summary { text: "Both read it.".to_owned(), ..Summary::default() };
-    let done = compressed(run.answer(Ok(checkpoint)).expect("the end"));
+    run.answer(Ok(checkpoint));
+    let PlanStep::Done(outcome) = run.step() else { panic!("more is asked for") };
+    let done = compressed(outcome);
     assert_eq!(shortened(&done.plan.ops), [(part, ReplaceMethod::Digest, &*shown)]);
     assert_recorded(&thread, &done);
     let id = shown.trim_end_matches(']').rsplit(' ').next().expect("an id");
@@ -145,10 +148,10 @@ fn a_digest_is_asked_for_once_whatever_the_ladder_does() {
 fn too_small_is_no_failure() {
     let thread = reading(200);
     let options = options();
-    let mut run = FitRun::new(&thread, &options, tokens(400), &FixedCounter::Quarters, 1);
-    let FitStep::Summarize(digest) = run.step() else { panic!("no digest is asked for") };
-    assert!(run.answer(Err(SummaryError::TooSmall { most: digest.most, least: 999 })).is_none());
-    let FitStep::Summarize(ask) = run.step() else { panic!("no checkpoint is asked for") };
+    let mut run = fitting(&thread, &options, 400);
+    let PlanStep::Summarize(digest) = run.step() else { panic!("no digest is asked for") };
+    run.answer(Err(SummaryError::TooSmall { most: digest.most, least: 999 }));
+    let PlanStep::Summarize(ask) = run.step() else { panic!("no checkpoint is asked for") };
     assert!(matches!(ask.what, SummarySubject::Checkpoint(_)));
     assert_eq!(ask.summarizer, 0);
 }

@@ -8,8 +8,8 @@ use epitome_kernel::types::{
 };
 use epitome_kernel::{PinReason, SizeGauge, Summarizer, Thread, ThreadSizes, View};
 use epitome_plan::{
-    CompressOptions, ConstraintState, FitOutcome, KernelTexts, LadderRung, PlannedCompression,
-    RequestEnvelope, compress,
+    CompressOptions, ConstraintState, FitOutcome, KernelTexts, LadderRung, PlanAssembly, PlanMeans,
+    PlannedCompression, RequestEnvelope, compress,
 };
 use epitome_testkit::{Chat, FixedCounter, Script, ScriptedSummarizer, chat, now};
 
@@ -78,6 +78,20 @@ pub(crate) fn session() -> Chat {
             .assistant("That file is fine, the cause is elsewhere.")
     });
     turns.user("Now fix it, please.").assistant("I fixed it.")
+}
+
+/// A plan that fits a budget, to be stepped by hand with one summariser.
+pub(crate) fn fitting<'t>(
+    thread: &'t Thread,
+    options: &'t CompressOptions,
+    most: u64,
+) -> PlanAssembly<'t> {
+    let counter = &FixedCounter::Quarters;
+    PlanAssembly::new_fit(
+        thread,
+        options,
+        PlanMeans { budget: tokens(most), counter, summarizers: 1 },
+    )
 }
 
 /// Runs a compression with one scripted summariser.

@@ -6,8 +6,8 @@ use epitome_kernel::types::{
 };
 use epitome_kernel::{SummaryError, Thread, ThreadSizes, TokenCounter};
 use epitome_plan::{
-    CompressOptions, FitOutcome, FitRun, FitStep, LadderRung, SummaryRequest, SummarySubject,
-    compress,
+    CompressOptions, FitOutcome, LadderRung, PlanAssembly, PlanStep, SummaryRequest,
+    SummarySubject, compress,
 };
 use epitome_testkit::{
     Chat, FixedCounter, Script, ScriptedSummarizer, chat, conversation, now, words,
@@ -16,8 +16,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::help::{
-    assert_recorded, assert_sound, compressed, lines, options, run, run_with, session, sizes,
-    texts, tokens,
+    assert_recorded, assert_sound, compressed, fitting, lines, options, run, run_with, session,
+    sizes, texts, tokens,
 };
 
 #[test]
@@ -186,27 +186,27 @@ fn the_last_resort_needs_neither_summariser_nor_checkpoint() {
 fn a_run_is_stepped_by_hand() {
     let thread = Thread::new(session().entries(), &[]);
     let options = options();
-    let mut run = FitRun::new(&thread, &options, tokens(600), &FixedCounter::Quarters, 1);
-    let FitStep::Summarize(ask) = run.step() else { panic!("no summary is asked for") };
-    let FitStep::Summarize(again) = run.step() else { panic!("no summary is asked for") };
+    let mut run = fitting(&thread, &options, 600);
+    let PlanStep::Summarize(ask) = run.step() else { panic!("no summary is asked for") };
+    let PlanStep::Summarize(again) = run.step() else { panic!("no summary is asked for") };
     assert_eq!(ask, again);
     let SummaryRequest { what: SummarySubject::Checkpoint(entries), kept, most, .. } = ask else {
         panic!("a digest is asked for")
     };
     assert_eq!(entries.len() + kept.len(), thread.entries().len());
-    assert!(run.answer(Err(SummaryError::TooSmall { most, least: most + 1 })).is_none());
-    let FitStep::Summarize(second) = run.step() else { panic!("no summary is asked for") };
+    run.answer(Err(SummaryError::TooSmall { most, least: most + 1 }));
+    let PlanStep::Summarize(second) = run.step() else { panic!("no summary is asked for") };
     assert!(second.most > most, "the results of the recent part are cut");
 }
 
 /// Steps to the next checkpoint that is wanted.
-fn wanted(run: &mut FitRun<'_>) -> (Vec<EntryId>, SummaryRequest) {
+fn wanted(run: &mut PlanAssembly<'_>) -> (Vec<EntryId>, SummaryRequest) {
     loop {
-        let FitStep::Summarize(ask) = run.step() else { panic!("no checkpoint is asked for") };
+        let PlanStep::Summarize(ask) = run.step() else { panic!("no checkpoint is asked for") };
         let refused = Err(SummaryError::TooSmall { most: ask.most, least: ask.most + 1 });
         match &ask.what {
             SummarySubject::Checkpoint(covers) => return (covers.clone(), ask),
-            SummarySubject::Digest(_) => assert!(run.answer(refused).is_none()),
+            SummarySubject::Digest(_) => run.answer(refused),
         }
     }
 }
@@ -217,14 +217,14 @@ fn the_ladder_lowers_and_merges_before_it_cuts_what_people_said() {
     let mut options = options();
     options.ladder =
         vec![LadderRung::Stubs, LadderRung::Lower, LadderRung::Merge, LadderRung::FoldUser];
-    let mut run = FitRun::new(&thread, &options, tokens(600), &FixedCounter::Quarters, 1);
+    let mut run = fitting(&thread, &options, 600);
     let mut asks = Vec::new();
     for _ in 0..4 {
         let (covers, ask) = wanted(&mut run);
         let refused = SummaryError::TooSmall { most: ask.most, least: ask.most + 1 };
         asks.push((covers, ask.level, ask.style, ask.most));
         if asks.len() < 4 {
-            assert!(run.answer(Err(refused)).is_none());
+            run.answer(Err(refused));
         }
     }
     let [first, stubbed, lowered, merged] = &asks[..] else { panic!("{asks:?}") };
@@ -236,7 +236,8 @@ fn the_ladder_lowers_and_merges_before_it_cuts_what_people_said() {
     assert!(merged.3 > lowered.3, "it has the room of the stubs: {merged:?}");
 
     let summary = Summary { text: "all of it".to_owned(), ..Summary::default() };
-    let Some(FitOutcome::Compressed(done)) = run.answer(Ok(summary)) else { panic!("it is over") };
+    run.answer(Ok(summary));
+    let PlanStep::Done(FitOutcome::Compressed(done)) = run.step() else { panic!("it is over") };
     assert_sound(&thread, &done.view);
     let [one] = &done.checkpoints[..] else { panic!("{:?}", done.checkpoints) };
     assert_eq!(one.level, CheckpointLevel::Merged.number());
@@ -295,11 +296,11 @@ fn the_summariser_sees_what_stays_as_it_will_stand() {
     let chat = chat().user(&lines(60)).assistant(&lines(60)).user("read it").call("cat", "{}");
     let thread = Thread::new(chat.result(&lines(200)).entries(), &[]);
     let options = options();
-    let mut run = FitRun::new(&thread, &options, tokens(400), &FixedCounter::Quarters, 1);
-    let FitStep::Summarize(ask) = run.step() else { panic!("no digest is asked for") };
+    let mut run = fitting(&thread, &options, 400);
+    let PlanStep::Summarize(ask) = run.step() else { panic!("no digest is asked for") };
     assert_eq!(ask.what, SummarySubject::Digest(PartId { entry: EntryId(4), part: 0 }));
-    assert!(run.answer(Err(SummaryError::TooSmall { most: ask.most, least: 1 })).is_none());
-    let FitStep::Summarize(ask) = run.step() else { panic!("no summary is asked for") };
+    run.answer(Err(SummaryError::TooSmall { most: ask.most, least: 1 }));
+    let PlanStep::Summarize(ask) = run.step() else { panic!("no summary is asked for") };
     assert_eq!(ask.what, SummarySubject::Checkpoint(vec![EntryId(0), EntryId(1)]));
     let result = ask.kept.last().expect("the result").readable();
     assert!(result.starts_with("line 0") && result.contains("\n["), "{result}");

@@ -23,7 +23,6 @@ const BACK: &[(&str, usize)] = &[
     ("epitome-extract", 15),
     ("epitome-kernel", 6),
     ("epitome-lua", 4),
-    ("epitome-plan", 6),
     ("epitome-proxy", 4),
     ("epitome-store", 7),
     ("epitome-types", 6),

@@ -11,17 +11,37 @@ use epitome_kernel::types::{
     CheckpointLevel, ContentId, EntryId, Op, PartBody, PartId, ReplaceMethod, ToolCall,
 };
 
-use super::PlanAssembly;
-use super::wish::{WordingPurpose, WordingRequest, is_called};
 use crate::budget::rewritable;
 use crate::cut::fill;
 use crate::eviction::original_of;
+use crate::ground::PlanGround;
 use crate::input::truncated;
+use crate::ops::{checkpoints, leaving};
 use crate::options::newest_from;
 use crate::order::OrderError;
+use crate::parts::PlanParts;
+use crate::wording::{WordingPurpose, WordingRequest, is_called};
 
-impl<'t> PlanAssembly<'t> {
-    pub(super) fn take(&mut self, order: &OpRequest) -> Result<(), OrderError> {
+/// Puts what is ordered into a plan in the making.
+pub(crate) struct OrderReader<'a, 'p> {
+    pub(crate) ground: PlanGround<'a>,
+    pub(crate) parts: &'p mut PlanParts,
+}
+
+impl<'a> OrderReader<'a, '_> {
+    /// Begins with what is in force: the orders stand on top of it.
+    ///
+    /// # Errors
+    ///
+    /// When an order names what is not there.
+    pub(crate) fn read(&mut self, orders: &[OpRequest]) -> Result<(), OrderError> {
+        // What is covered by then is passed over.
+        let last = |order: &&OpRequest| matches!(order, OpRequest::Strip(_));
+        let (strips, others): (Vec<_>, Vec<_>) = orders.iter().partition(last);
+        others.into_iter().chain(strips).try_for_each(|order| self.take(order))
+    }
+
+    fn take(&mut self, order: &OpRequest) -> Result<(), OrderError> {
         match order {
             OpRequest::Fit(_) => return Err(OrderError::FitIsNotAlone),
             OpRequest::Summarize(one) => {
@@ -42,7 +62,7 @@ impl<'t> PlanAssembly<'t> {
                 let entries = self.entries(&one.entries)?;
                 if !entries.is_empty() {
                     self.vacate(&entries);
-                    self.ops.push(Op::Drop { entries });
+                    self.parts.ops.push(Op::Drop { entries });
                 }
             }
             OpRequest::Strip(one) => {
@@ -54,9 +74,9 @@ impl<'t> PlanAssembly<'t> {
                     MessageNumber(0) => None,
                     place => Some(self.entry(place)?),
                 };
-                self.ops.push(Op::Insert { after, role: one.role, text: one.text.clone() });
+                self.parts.ops.push(Op::Insert { after, role: one.role, text: one.text.clone() });
             }
-            OpRequest::Warn(one) => self.warnings.push(one.text.clone()),
+            OpRequest::Warn(one) => self.parts.warnings.push(one.text.clone()),
             // The host's: pins are records of the journal, the others leave the plan as it is.
             OpRequest::Pin(one) => drop(self.entries(&one.entries)?),
             OpRequest::Export(_) | OpRequest::Handover(_) => {}
@@ -65,8 +85,8 @@ impl<'t> PlanAssembly<'t> {
     }
 
     fn entry(&self, place: MessageNumber) -> Result<EntryId, OrderError> {
-        let id = place.entry().filter(|id| self.thread.entry(*id).is_some());
-        id.ok_or(OrderError::NoEntry { place: place.0, count: self.thread.entries().len() })
+        let id = place.entry().filter(|id| self.ground.thread.entry(*id).is_some());
+        id.ok_or(OrderError::NoEntry { place: place.0, count: self.ground.thread.entries().len() })
     }
 
     fn entries(&self, places: &[MessageNumber]) -> Result<Vec<EntryId>, OrderError> {
@@ -76,7 +96,7 @@ impl<'t> PlanAssembly<'t> {
 
     /// Takes what something new stands in the place of out of what is in force.
     fn displace(&mut self, leaves: impl Fn(&Op) -> bool) -> Vec<Op> {
-        self.standing.extract_if(.., |op| leaves(op)).collect()
+        self.parts.standing.extract_if(.., |op| leaves(op)).collect()
     }
 
     /// Takes what is done to entries out of what is in force. Of calls and results, and of entries
@@ -84,7 +104,7 @@ impl<'t> PlanAssembly<'t> {
     fn vacate(&mut self, entries: &[EntryId]) -> Vec<Op> {
         let is_in = |id: &EntryId| entries.binary_search(id).is_ok();
         let mut was = self.displace(|op| lies_within(op, entries));
-        for op in &mut self.standing {
+        for op in &mut self.parts.standing {
             match op {
                 Op::Drop { entries } => {
                     let gone: Vec<_> = entries.extract_if(.., |id| is_in(id)).collect();
@@ -104,8 +124,8 @@ impl<'t> PlanAssembly<'t> {
     /// either kind; what stands in the place of a result that leaves goes with it.
     fn strip(&mut self, entries: &[EntryId]) {
         let leaves = |op: &mut Op| matches!(op, Op::Drop { .. } | Op::Strip { .. });
-        let was: Vec<_> = self.standing.extract_if(.., leaves).collect();
-        let was = was.into_iter().chain(self.ops.extract_if(.., leaves));
+        let was: Vec<_> = self.parts.standing.extract_if(.., leaves).collect();
+        let was = was.into_iter().chain(self.parts.ops.extract_if(.., leaves));
         let (mut gone, mut parts) = (BTreeSet::new(), BTreeSet::new());
         for op in was {
             match op {
@@ -116,7 +136,7 @@ impl<'t> PlanAssembly<'t> {
         }
         let mut past = 0;
         for &entry in entries {
-            let exchange = self.thread.exchange_of(entry);
+            let exchange = self.ground.thread.exchange_of(entry);
             let run = &exchange.entries;
             if run.start < past {
                 continue;
@@ -126,42 +146,39 @@ impl<'t> PlanAssembly<'t> {
             if self.is_covered(entry) || whole.all(|id| gone.contains(&id)) {
                 continue;
             }
-            if let Some(stripped) = self.thread.stripped(exchange) {
+            if let Some(stripped) = self.ground.thread.stripped(exchange) {
                 parts.extend(stripped.parts);
                 gone.extend(stripped.entries);
             }
         }
         let outer = |part: &PartId| {
-            let within = self.thread.part(*part).and_then(|it| it.within);
+            let within = self.ground.thread.part(*part).and_then(|it| it.within);
             PartId { part: within.unwrap_or(part.part), ..*part }
         };
         let left = |part: &PartId| gone.contains(&part.entry) || parts.contains(&outer(part));
-        self.standing.retain(|op| !matches!(op, Op::Replace { part, .. } if left(part)));
+        self.parts.standing.retain(|op| !matches!(op, Op::Replace { part, .. } if left(part)));
         if !gone.is_empty() {
-            self.ops.push(Op::Drop { entries: gone.into_iter().collect() });
+            self.parts.ops.push(Op::Drop { entries: gone.into_iter().collect() });
         }
         if !parts.is_empty() {
-            self.ops.push(Op::Strip { parts: parts.into_iter().collect() });
+            self.parts.ops.push(Op::Strip { parts: parts.into_iter().collect() });
         }
     }
 
     /// Whether a checkpoint stands for an entry, or will.
     fn is_covered(&self, entry: EntryId) -> bool {
-        let standing = self.standing.iter().filter_map(|op| match op {
-            Op::Summarize(one) => Some(&one.covers[..]),
-            _ => None,
-        });
-        let mut covers = standing.chain(self.wishes.iter().map(WordingRequest::covers));
+        let standing = checkpoints(&self.parts.standing).map(|one| &one.covers[..]);
+        let mut covers = standing.chain(self.parts.wishes.iter().map(WordingRequest::covers));
         covers.any(|covers| covers.binary_search(&entry).is_ok())
     }
 
     /// Whether a part has left, with its message or alone.
     fn has_left(&self, part: PartId) -> bool {
-        self.standing.iter().any(|op| match op {
+        self.parts.standing.iter().any(|op| match op {
             Op::Drop { entries } => entries.binary_search(&part.entry).is_ok(),
             Op::Strip { parts } => {
                 let gone = parts.iter().filter(|one| one.entry == part.entry);
-                gone.flat_map(|&one| self.thread.with_inner(one)).any(|one| one == part)
+                gone.flat_map(|&one| self.ground.thread.with_inner(one)).any(|one| one == part)
             }
             _ => false,
         })
@@ -175,9 +192,9 @@ impl<'t> PlanAssembly<'t> {
 
     /// One checkpoint for all that is not pinned or to be left alone; what was done to those stays.
     fn start_over(&mut self, most: u64) {
-        let alone = newest_from(self.thread, self.options.keep_recent_messages);
-        let free = |id: &EntryId| self.thread.pinned(*id).is_none() && id.index() < alone;
-        let entries = self.thread.entries().iter();
+        let alone = newest_from(self.ground.thread, self.ground.options.keep_recent_messages);
+        let free = |id: &EntryId| self.ground.thread.pinned(*id).is_none() && id.index() < alone;
+        let entries = self.ground.thread.entries().iter();
         let covers: Vec<_> = entries.map(|entry| entry.id).filter(free).collect();
         if covers.is_empty() {
             return;
@@ -193,16 +210,16 @@ impl<'t> PlanAssembly<'t> {
         if covers.is_empty() {
             return;
         }
-        let chars = self.options.texts.line_chars;
-        let id = ContentId::for_text(&original_of(self.thread, &covers, chars));
+        let chars = self.ground.options.texts.line_chars;
+        let id = ContentId::for_text(&original_of(self.ground.thread, &covers, chars));
         let before = self.size_now(&covers, &was);
         let what = WordingPurpose::Checkpoint { id, covers, level };
-        self.wishes.push_back(WordingRequest { what, most, before, was });
+        self.parts.wishes.push_back(WordingRequest { what, most, before, was });
     }
 
     /// What entries take as they are sent now, where `was` is done to them.
     fn size_now(&self, covers: &[EntryId], was: &[Op]) -> u64 {
-        let gauge = self.tokens.gauge();
+        let gauge = self.ground.tokens.gauge();
         let mut whole: BTreeSet<_> = covers.iter().copied().collect();
         let (mut checkpoints, mut spared) = (0, 0);
         for op in was {
@@ -213,35 +230,32 @@ impl<'t> PlanAssembly<'t> {
                 }
                 Op::Drop { entries } => whole.retain(|id| entries.binary_search(id).is_err()),
                 Op::Replace { part, with, .. } => {
-                    let now = self.tokens.rewritten(self.thread, *part, with);
-                    spared += self.tokens.part(*part).saturating_sub(now);
+                    let now = self.ground.tokens.rewritten(self.ground.thread, *part, with);
+                    spared += self.ground.tokens.part(*part).saturating_sub(now);
                 }
                 Op::Strip { parts } => {
-                    let gone = parts.iter().flat_map(|&part| self.thread.with_inner(part));
-                    spared += gone.map(|part| self.tokens.part(part)).sum::<u64>();
+                    let gone = parts.iter().flat_map(|&part| self.ground.thread.with_inner(part));
+                    spared += gone.map(|part| self.ground.tokens.part(part)).sum::<u64>();
                 }
                 Op::Insert { .. } | Op::State { .. } | Op::Unbind { .. } => {}
             }
         }
-        (self.tokens.sum(whole) + checkpoints).saturating_sub(spared)
+        (self.ground.tokens.sum(whole) + checkpoints).saturating_sub(spared)
     }
 
     /// The place of a checkpoint among what is in force.
     fn standing(&self, name: &str) -> Result<usize, OrderError> {
         let is_it = |op: &Op| matches!(op, Op::Summarize(one) if is_called(one.id, name));
-        self.standing.iter().position(is_it).ok_or_else(|| {
-            let known = self.standing.iter().filter_map(|op| match op {
-                Op::Summarize(one) => Some(one.id.short()),
-                _ => None,
-            });
-            OrderError::NoCheckpoint { name: name.to_owned(), known: known.collect() }
+        self.parts.standing.iter().position(is_it).ok_or_else(|| {
+            let known = checkpoints(&self.parts.standing).map(|one| one.id.short()).collect();
+            OrderError::NoCheckpoint { name: name.to_owned(), known }
         })
     }
 
-    pub(super) fn lower(&mut self, name: &str, to: u8, target: u64) -> Result<(), OrderError> {
+    pub(crate) fn lower(&mut self, name: &str, to: u8, target: u64) -> Result<(), OrderError> {
         let to = level(to)?;
         // One that this plan makes is made as small at once.
-        if let Some(wish) = self.wishes.iter_mut().find(|wish| wish.is_called(name)) {
+        if let Some(wish) = self.parts.wishes.iter_mut().find(|wish| wish.is_called(name)) {
             if let WordingPurpose::Checkpoint { level, .. } = &mut wish.what {
                 *level = to;
             }
@@ -249,13 +263,13 @@ impl<'t> PlanAssembly<'t> {
             return Ok(());
         }
         let at = self.standing(name)?;
-        let size = self.size_now(&[], &self.standing[at..=at]);
-        match &mut self.standing[at] {
+        let size = self.size_now(&[], &self.parts.standing[at..=at]);
+        match &mut self.parts.standing[at] {
             // As small as it shall be: its words stay.
             Op::Summarize(one) if size <= target => one.level = to,
             Op::Summarize(one) => {
                 let covers = one.covers.clone();
-                let was = vec![self.standing.remove(at)];
+                let was = vec![self.parts.standing.remove(at)];
                 self.wish_for(covers, to, target, was);
             }
             _ => {}
@@ -268,20 +282,15 @@ impl<'t> PlanAssembly<'t> {
         let mut was = Vec::with_capacity(names.len());
         for name in names {
             let at = self.standing(name)?;
-            was.push(self.standing.remove(at));
+            was.push(self.parts.standing.remove(at));
         }
-        let covers = was.iter().flat_map(|op| match op {
-            Op::Summarize(one) => &one.covers[..],
-            _ => &[],
-        });
-        let covers: BTreeSet<_> = covers.copied().collect();
-        self.wish_for(covers.into_iter().collect(), level, most, was);
+        self.wish_for(leaving(&was).into_iter().collect(), level, most, was);
         Ok(())
     }
 
     fn replace(&mut self, order: &Replace) -> Result<(), OrderError> {
         let entry = self.entry(order.entry)?;
-        let parts = rewritable(self.thread, entry).filter(|&part| !self.has_left(part));
+        let parts = rewritable(self.ground.thread, entry).filter(|&part| !self.has_left(part));
         let parts: Vec<_> = parts.collect();
         let how = match order.how {
             Shortened::Digest => ReplaceMethod::Digest,
@@ -294,14 +303,14 @@ impl<'t> PlanAssembly<'t> {
             (_, []) => return Err(OrderError::NoText { place: order.entry.0 }),
             (Some(with), &[part]) => {
                 self.displace(|op| rewrites(op, part));
-                self.ops.push(Op::Replace { part, with: with.clone(), how });
+                self.parts.ops.push(Op::Replace { part, with: with.clone(), how });
             }
             (Some(_), _) => return Err(OrderError::ManyTexts { place: order.entry.0 }),
             (None, parts) => {
-                let all: u64 = parts.iter().map(|&part| self.tokens.part(part)).sum();
+                let all: u64 = parts.iter().map(|&part| self.ground.tokens.part(part)).sum();
                 let target = order.target.unwrap_or(all / 2) as f64;
                 for &part in parts {
-                    let share = self.tokens.part(part) as f64 / all.max(1) as f64;
+                    let share = self.ground.tokens.part(part) as f64 / all.max(1) as f64;
                     self.shorten(part, (target * share) as u64, how);
                 }
             }
@@ -316,19 +325,19 @@ impl<'t> PlanAssembly<'t> {
         let (part, call) = self.call(order.entry, number)?;
         let with = order.with.as_deref().ok_or(OrderError::NoWith { place })?;
         let id = ContentId::for_text(&call.arguments).short();
-        let tokens = self.tokens.part(part).to_string();
+        let tokens = self.ground.tokens.part(part).to_string();
         let with = fill(with, &[("id", &id), ("tokens", &tokens)]);
         let Some(with) = truncated(&call.arguments, &with) else { return Ok(()) };
-        let standing = self.standing.iter().find_map(|op| match op {
+        let standing = self.parts.standing.iter().find_map(|op| match op {
             Op::Replace { with, .. } if rewrites(op, part) => Some(with),
             _ => None,
         });
-        let size = |text: &String| self.tokens.rewritten(self.thread, part, text);
-        let before = standing.map_or_else(|| self.tokens.part(part), size);
+        let size = |text: &String| self.ground.tokens.rewritten(self.ground.thread, part, text);
+        let before = standing.map_or_else(|| self.ground.tokens.part(part), size);
         let there = !self.is_covered(part.entry) && !self.has_left(part);
         if there && size(&with) < before {
             self.displace(|op| rewrites(op, part));
-            self.ops.push(Op::Replace { part, with, how: ReplaceMethod::TruncateInput });
+            self.parts.ops.push(Op::Replace { part, with, how: ReplaceMethod::TruncateInput });
         }
         Ok(())
     }
@@ -338,16 +347,16 @@ impl<'t> PlanAssembly<'t> {
         &self,
         place: MessageNumber,
         number: u32,
-    ) -> Result<(PartId, &'t ToolCall), OrderError> {
+    ) -> Result<(PartId, &'a ToolCall), OrderError> {
         let entry = self.entry(place)?;
-        let found = self.thread.entry(entry).and_then(|entry| {
+        let found = self.ground.thread.entry(entry).and_then(|entry| {
             let part = entry.call_at(number)?;
-            match &self.thread.part(part)?.body {
+            match &self.ground.thread.part(part)?.body {
                 PartBody::Call(call) => Some((part, call)),
                 _ => None,
             }
         });
-        let count = || self.thread.entry(entry).map_or(0, |entry| entry.calls().count());
+        let count = || self.ground.thread.entry(entry).map_or(0, |entry| entry.calls().count());
         found.ok_or_else(|| OrderError::NoCall { place: place.0, number, count: count() })
     }
 
@@ -355,21 +364,21 @@ impl<'t> PlanAssembly<'t> {
     fn shorten(&mut self, part: PartId, most: u64, how: ReplaceMethod) {
         let was = self.displace(|op| rewrites(op, part));
         let now = was.iter().find_map(|op| match op {
-            Op::Replace { with, .. } => Some(self.tokens.gauge().size(with)),
+            Op::Replace { with, .. } => Some(self.ground.tokens.gauge().size(with)),
             _ => None,
         });
-        let before = now.unwrap_or_else(|| self.tokens.part(part));
+        let before = now.unwrap_or_else(|| self.ground.tokens.part(part));
         match how {
-            _ if before <= most => self.standing.extend(was),
+            _ if before <= most => self.parts.standing.extend(was),
             ReplaceMethod::Digest => {
-                self.wishes.push_back(WordingRequest {
+                self.parts.wishes.push_back(WordingRequest {
                     what: WordingPurpose::Digest(part),
                     most,
                     before,
                     was,
                 });
             }
-            _ => self.cut(part, most, how, was),
+            _ => self.parts.cut(self.ground.cutter().cut(part, most), how, was),
         }
     }
 }
