@@ -326,7 +326,7 @@ pub trait Journal: Send + Sync {
         let known = self.find_deepest(scope, session, &chains[before..])?;
         let rewrites = self.rewrites(scope, session, &keys[before..])?;
         let epochs = match seen {
-            Some(seen) if self.revision(scope)? == seen => CompactionChanges::Quiet(
+            Some(seen) if self.revision(scope, session)? == seen => CompactionChanges::Quiet(
                 self.compactions(scope, session, &keys[before..])?.recorded,
             ),
             _ => CompactionChanges::Anew(self.compactions(scope, session, keys)?),
@@ -334,12 +334,13 @@ pub trait Journal: Send + Sync {
         Ok(HistoryLookup { known, rewrites, epochs })
     }
 
-    /// A number that grows with every epoch, mark, act and erasure of the scope, whoever made it.
+    /// A number that grows with every epoch, mark, act and erasure that changes a session, whoever
+    /// made it. It may grow with what other sessions do, too.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn revision(&self, scope: &str) -> Result<u64, StoreError>;
+    fn revision(&self, scope: &str, session: &str) -> Result<u64, StoreError>;
 
     /// Records an epoch with what leaves the prompt, unless [`revision`] has moved on from
     /// `seen` (compare and swap).

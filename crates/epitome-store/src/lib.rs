@@ -16,8 +16,8 @@ mod durability;
 #[cfg(feature = "sqlite")]
 mod fallback;
 mod lineage;
+mod log;
 mod marks;
-mod memory_store;
 mod near;
 mod outage;
 mod passage;
@@ -26,6 +26,7 @@ mod piece;
 mod prefix;
 mod query;
 mod rank;
+mod record_store;
 mod refs;
 mod relevance;
 mod select;
@@ -37,7 +38,11 @@ pub use archive::{SessionArchive, StoreFinding};
 pub use durability::Durability;
 #[cfg(feature = "sqlite")]
 pub use fallback::FallbackStore;
-pub use memory_store::MemoryStore;
+pub use log::{
+    AppendOutcome, BlobQuery, Erasure, LinePosition, LogBatch, LogRecord, MemoryLog, PieceQuery,
+    RecordKey, RecordLog, SearchPiece, StoredBlob,
+};
 pub use outage::{StoreNews, StoreOutage};
+pub use record_store::{MemoryStore, RecordStore};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;

@@ -16,7 +16,7 @@ pub type CompactionId = ContentId;
 
 /// The run of entries that an epoch rewrites: from the first entry it touches to the last one,
 /// untouched entries between them included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CompactionRange {
     /// The key of the first entry.
     pub first: EntryKey,
@@ -202,7 +202,7 @@ fn how_name(how: ReplaceMethod) -> &'static [u8] {
 }
 
 /// A tool result that was made smaller before it was first sent (RULES 61).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArrivalRewrite {
     /// The entry that holds it.
     pub key: EntryKey,
@@ -221,7 +221,8 @@ pub struct ArrivalRewrite {
 }
 
 /// Something that was done by hand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum JournalMark {
     /// An epoch is taken back, and its run held: it is not compressed again unless the user or the
     /// window says so.

@@ -123,6 +123,18 @@ impl<'de> Deserialize<'de> for EntryKey {
     }
 }
 
+impl Serialize for HistoryHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for HistoryHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::id::digits(deserializer).map(Self)
+    }
+}
+
 impl fmt::Display for HistoryHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))

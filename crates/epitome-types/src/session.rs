@@ -2,7 +2,7 @@
 //!
 //! Invariant: plain data, derived from the journal; the name of a session is a label.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{CompactionId, HistoryHash, TokenUsage};
 
@@ -48,7 +48,7 @@ pub struct SessionInfo {
 }
 
 /// What a snapshot is for (RULES 55).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SnapshotPurpose {
     /// Made by hand.

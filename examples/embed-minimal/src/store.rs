@@ -114,7 +114,7 @@ impl Journal for Shelf {
         Ok(CompactionSet { recorded: own.cloned().collect(), pins: session.pins.clone(), seen })
     }
 
-    fn revision(&self, _scope: &str) -> Result<u64, StoreError> {
+    fn revision(&self, _scope: &str, _session: &str) -> Result<u64, StoreError> {
         Ok(self.kept().seen)
     }
 

@@ -121,15 +121,8 @@ impl Journal for FallbackStore {
         })
     }
 
-    fn revision(&self, scope: &str) -> Result<u64, StoreError> {
-        let kept = match self.disk.revision(scope) {
-            Err(error) if self.is_lost(&error) => 0,
-            seen => seen?,
-        };
-        match self.has_away(scope) {
-            true => Ok(self.memory.revision(scope)?.wrapping_add(kept)),
-            false => Ok(kept),
-        }
+    fn revision(&self, scope: &str, session: &str) -> Result<u64, StoreError> {
+        self.read(SessionOf { scope, session }, |store| store.revision(scope, session))
     }
 
     fn commit(

@@ -61,7 +61,7 @@ impl FallbackStore {
     /// The same store, with memory behind it. One that was opened for reading alone is an outage from
     /// the beginning.
     pub fn new(disk: SqliteStore) -> Self {
-        let memory = MemoryStore::counting_from(FIRST_SEEN);
+        let memory = MemoryStore::new().counting_from(FIRST_SEEN);
         disk.wait_at_most(PATIENCE);
         let store = Self { disk, memory, state: Mutex::default() };
         if store.disk.is_read_only() {
@@ -132,7 +132,8 @@ impl FallbackStore {
             return;
         }
         if let Some(copy) = self.disk.copy_of(scope, session) {
-            self.memory.take(scope, copy);
+            // A log in memory refuses nothing.
+            drop(self.memory.take(scope, copy));
         }
         state.away.insert(place, AwaySession::default());
         state.moves += 1;

@@ -49,7 +49,7 @@ impl OriginalStore for FallbackStore {
         if !self.has_away(of.scope) {
             return self.disk.search_session(of, query, budget, counter);
         }
-        let away = self.memory.candidates_of(of);
+        let away = self.memory.proposed(of.scope, Some(of.session), query)?;
         let kept = match self.disk.candidates_of(of, query) {
             Err(error) if away.is_empty() || !self.is_lost(&error) => return Err(error),
             kept => kept.unwrap_or_default(),
@@ -86,7 +86,7 @@ impl FallbackStore {
         scopes: &[String],
         query: &str,
     ) -> Result<Vec<IndexedPassage>, StoreError> {
-        let away = self.memory.candidates(scopes);
+        let away = self.memory.proposed_in(scopes, query)?;
         let mut all = match self.disk.candidates(scopes, query) {
             Err(error) if away.iter().all(Vec::is_empty) || !self.is_lost(&error) => {
                 return Err(error);

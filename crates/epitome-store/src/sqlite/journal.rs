@@ -146,7 +146,7 @@ impl Journal for SqliteStore {
         })
     }
 
-    fn revision(&self, scope: &str) -> Result<u64, StoreError> {
+    fn revision(&self, scope: &str, _session: &str) -> Result<u64, StoreError> {
         self.read(|connection| {
             let ledger = ScopeChecksum::find(connection, scope)?;
             Ok(ledger.map_or(0, |ledger| ledger.seen as u64))

@@ -40,7 +40,7 @@ fn the_newest_answer_stands_behind_the_newest_message() {
         // It is no message: the history ends where it did, and no prompt is another one by it.
         assert_eq!(store.session(SCOPE, "one").unwrap().messages, 1);
         assert_eq!(store.find_deepest(SCOPE, "one", &chains(&["a", "c"])).unwrap(), Some(0));
-        assert_eq!(store.revision(SCOPE).unwrap(), 0);
+        assert_eq!(store.revision(SCOPE, "one").unwrap(), 0);
         say(store, "one", &["a"], &["c", "d"]);
         assert_eq!(store.answer(SCOPE, "one").unwrap(), None);
         store.set_head(SCOPE, "one", chain(&["a"])).unwrap();

@@ -374,7 +374,7 @@ fn check_kept(version: u32) {
         batch(&[], &["a", "b"]).said
     );
     assert_eq!(store.compactions_of_session(SCOPE, "one").unwrap()[0].epoch, old);
-    assert_eq!(store.revision(SCOPE).unwrap(), 1);
+    assert_eq!(store.revision(SCOPE, "one").unwrap(), 1);
     let new = epoch(&["a", "b"], "anew");
     store.commit(SCOPE, "one", &new, &Eviction::default(), 1).unwrap();
     store.act(SCOPE, "one", &acts()).unwrap();
@@ -396,7 +396,7 @@ fn two_connections_record_one_session() {
     say(&first, "one", &[], &["a"]);
     say(&second, "one", &["a"], &["b"]);
     let run = epoch(&["a", "b"], "s");
-    let seen = first.revision(SCOPE).unwrap();
+    let seen = first.revision(SCOPE, "one").unwrap();
     second.record_mark(SCOPE, "one", &JournalMark::Pin(key("a")), "now").unwrap();
     let late = first.commit(SCOPE, "one", &run, &Eviction::default(), seen).unwrap();
     assert_eq!(late, CommitOutcome::Behind);

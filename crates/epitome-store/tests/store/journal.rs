@@ -70,7 +70,7 @@ fn the_deepest_history_that_a_session_holds_is_found() {
 fn what_a_request_asks_is_answered_as_it_is_one_by_one() {
     let check = |store: &dyn SessionArchive, texts: &[&str]| {
         let (keys, chains) = (keys(texts), chains(texts));
-        let now = store.revision(SCOPE).unwrap();
+        let now = store.revision(SCOPE, "one").unwrap();
         for before in 0..=texts.len() {
             for seen in [None, Some(now), Some(now + 1)] {
                 let session = "one";
@@ -263,7 +263,7 @@ fn a_commit_is_refused_without_a_session_or_under_a_wrong_id() {
         wrong.number += 1;
         let error = store.commit(SCOPE, "one", &wrong, &Eviction::default(), 0).unwrap_err();
         assert!(error.to_string().contains("is not what its id says"), "{error}");
-        assert_eq!(store.revision(SCOPE).unwrap(), 0);
+        assert_eq!(store.revision(SCOPE, "one").unwrap(), 0);
     });
 }
 
@@ -277,10 +277,10 @@ fn what_is_taken_back_can_be_done_again() {
         for (mark, expected) in
             [(JournalMark::Undo(epoch.id), true), (JournalMark::Redo(epoch.id), false)]
         {
-            let before = store.revision(SCOPE).unwrap();
+            let before = store.revision(SCOPE, "one").unwrap();
             store.record_mark(SCOPE, "one", &mark, "now").unwrap();
             assert_eq!(undone(), expected);
-            assert_eq!(store.revision(SCOPE).unwrap(), before + 1);
+            assert_eq!(store.revision(SCOPE, "one").unwrap(), before + 1);
             let compressions = store.session(SCOPE, "one").unwrap().compressions;
             assert_eq!(compressions, u32::from(!expected));
             let error = store.record_mark(SCOPE, "one", &mark, "now").unwrap_err();
@@ -292,7 +292,7 @@ fn what_is_taken_back_can_be_done_again() {
         let error =
             store.record_mark(SCOPE, "on", &JournalMark::Undo(epoch.id), "now").unwrap_err();
         assert!(error.to_string().contains("no session `on`; did you mean `one`?"), "{error}");
-        assert_eq!(store.revision(SCOPE).unwrap(), 3);
+        assert_eq!(store.revision(SCOPE, "one").unwrap(), 3);
     });
 }
 
@@ -335,7 +335,7 @@ fn what_policies_noted_is_replaced_whole() {
         assert_eq!(store.memos(SCOPE, "two").unwrap(), memos(&[]));
         assert_eq!(store.memos(SCOPE, "none").unwrap(), memos(&[]));
         assert_eq!(store.memos("elsewhere", "one").unwrap(), memos(&[]));
-        assert_eq!(store.revision(SCOPE).unwrap(), 0, "no prompt is another one by that");
+        assert_eq!(store.revision(SCOPE, "one").unwrap(), 0, "no prompt is another one by that");
         let error = store.note(SCOPE, "on", &first).unwrap_err();
         assert!(error.to_string().contains("did you mean `one`?"), "{error}");
     });
@@ -350,6 +350,6 @@ fn scopes_share_nothing() {
         assert_eq!(store.session("other", "one").unwrap().messages, 1);
         assert!(store.append("other", "one", &batch(&["a", "b"], &["c"])).is_err());
         store.record_mark(SCOPE, "one", &JournalMark::Pin(key("a")), "now").unwrap();
-        assert_eq!(store.revision("other").unwrap(), 0);
+        assert_eq!(store.revision("other", "one").unwrap(), 0);
     });
 }

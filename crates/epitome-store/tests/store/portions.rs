@@ -19,7 +19,7 @@ fn long_log() -> (String, Eviction) {
 fn committing(store: &SqliteStore, meanwhile: impl Fn()) -> (usize, Eviction) {
     let (log, departure) = long_log();
     say(store, "large", &[], &[&log]);
-    let (epoch, seen) = (epoch(&[&log], "a log"), store.revision(SCOPE).unwrap());
+    let (epoch, seen) = (epoch(&[&log], "a log"), store.revision(SCOPE, "large").unwrap());
     let done = AtomicBool::new(false);
     let times = std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -61,7 +61,7 @@ impl HostNotes {
         goals: impl Fn(&[RecordedAction]) -> String,
     ) -> Result<Vec<String>, StoreError> {
         let mut news = Vec::new();
-        let seen = journal.revision(scope)?;
+        let seen = journal.revision(scope, session)?;
         if self.seen.replace(seen) != Some(seen) {
             let acts = journal.acts(scope, session)?;
             let new = acts.get(self.acts..).unwrap_or_default();

@@ -70,7 +70,7 @@ fn without(taken: usize, history: &[u8], journal: &MemoryStore) -> Compaction {
     .unwrap();
     epoch.id = epoch.hash();
     let scope = crate::scope("default");
-    let seen = journal.revision(&scope).unwrap();
+    let seen = journal.revision(&scope, "a").unwrap();
     journal.commit(&scope, "a", &epoch, &Eviction::default(), seen).unwrap();
     epoch
 }

@@ -1,0 +1,145 @@
+//! The port of a store: append-only lines of records, blobs, and the pieces that a search finds.
+//!
+//! Invariant: a store knows nothing of conversations. What records mean, which of them may follow,
+//! and what goes with what is erased is decided once, by [`crate::RecordStore`], which is the only
+//! caller. What an implementation promises is said at each method; [`crate::conformance`] checks it.
+
+mod batch;
+mod memory;
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use epitome_kernel::StoreError;
+use epitome_kernel::types::ContentId;
+
+pub use self::batch::{
+    AppendOutcome, BlobQuery, Erasure, LinePosition, LogBatch, LogRecord, RecordKey, SearchPiece,
+    StoredBlob,
+};
+pub use self::batch::PieceQuery;
+pub use self::memory::MemoryLog;
+
+/// Keeps lines of records, with the blobs and search pieces that belong to each line.
+///
+/// All is addressed by scope first, and nothing crosses it. A line is named by whoever writes it and
+/// is there as soon as it has a record. Each call may block; all may be made from several threads at
+/// once. An error means that nothing was done, and says what the store's own cause is
+/// ([`StoreError::Broken`]).
+pub trait RecordLog: Send + Sync + fmt::Debug {
+    /// Adds a batch to the end of its line, all of it or nothing: on return it survives a crash of
+    /// the process. Only where the line ends with `batch.after`; else nothing changes, and the
+    /// answer is [`AppendOutcome::Moved`].
+    ///
+    /// The stamp that is given back is larger than that of every batch that the scope got before,
+    /// and each of the records bears it. A blob or a piece that the line has already stays as it
+    /// is.
+    ///
+    /// # Errors
+    ///
+    /// When it could not be written.
+    fn append(&self, scope: &str, batch: LogBatch) -> Result<AppendOutcome, StoreError>;
+
+    /// The records of a line from the number `from` on, in their order; none of a line that is not
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn read(&self, scope: &str, line: &str, from: u64) -> Result<Vec<LogRecord>, StoreError>;
+
+    /// The scopes that have a line, in alphabetical order.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn scopes(&self) -> Result<Vec<String>, StoreError>;
+
+    /// The lines of a scope, in the order in which they began.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn lines(&self, scope: &str) -> Result<Vec<String>, StoreError>;
+
+    /// For each key the lines that have a record under it: those that began last first, at most
+    /// `most`.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn find(
+        &self,
+        scope: &str,
+        keys: &[RecordKey],
+        most: usize,
+    ) -> Result<Vec<Vec<String>>, StoreError>;
+
+    /// The blobs of a scope, or of one of its lines, whose ids lie in any of these ranges, in the
+    /// order in which they were added.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn blobs(&self, scope: &str, query: &BlobQuery<'_>) -> Result<Vec<StoredBlob>, StoreError>;
+
+    /// The pieces of a scope, or of one of its lines, in the order in which they were added. Of many
+    /// a store may leave out those that hold none of the query's terms.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn pieces(&self, scope: &str, query: &PieceQuery<'_>) -> Result<Vec<SearchPiece>, StoreError>;
+
+    /// Removes for good what an erasure names. What is not there any more is passed over, so that
+    /// an erasure that was broken off is done again.
+    ///
+    /// # Errors
+    ///
+    /// When it could not be removed.
+    fn erase(&self, scope: &str, line: &str, what: &Erasure) -> Result<(), StoreError>;
+}
+
+impl<L: RecordLog + ?Sized> RecordLog for std::sync::Arc<L> {
+    fn append(&self, scope: &str, batch: LogBatch) -> Result<AppendOutcome, StoreError> {
+        (**self).append(scope, batch)
+    }
+
+    fn read(&self, scope: &str, line: &str, from: u64) -> Result<Vec<LogRecord>, StoreError> {
+        (**self).read(scope, line, from)
+    }
+
+    fn scopes(&self) -> Result<Vec<String>, StoreError> {
+        (**self).scopes()
+    }
+
+    fn lines(&self, scope: &str) -> Result<Vec<String>, StoreError> {
+        (**self).lines(scope)
+    }
+
+    fn find(
+        &self,
+        scope: &str,
+        keys: &[RecordKey],
+        most: usize,
+    ) -> Result<Vec<Vec<String>>, StoreError> {
+        (**self).find(scope, keys, most)
+    }
+
+    fn blobs(&self, scope: &str, query: &BlobQuery<'_>) -> Result<Vec<StoredBlob>, StoreError> {
+        (**self).blobs(scope, query)
+    }
+
+    fn pieces(&self, scope: &str, query: &PieceQuery<'_>) -> Result<Vec<SearchPiece>, StoreError> {
+        (**self).pieces(scope, query)
+    }
+
+    fn erase(&self, scope: &str, line: &str, what: &Erasure) -> Result<(), StoreError> {
+        (**self).erase(scope, line, what)
+    }
+}
+
+/// The range of one id alone.
+pub(crate) fn only(id: ContentId) -> RangeInclusive<ContentId> {
+    id..=id
+}

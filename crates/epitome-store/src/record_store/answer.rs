@@ -1,0 +1,121 @@
+//! What came back for requests, over a log.
+//!
+//! Invariant: an answer stands beside the tree, never in it. Called by the ports of this folder.
+
+use epitome_kernel::types::{EntryKey, HistoryHash, Role};
+use epitome_kernel::{AnswerClue, MessageRecord, ResponseRecord, StoreError};
+use rustc_hash::FxHashSet;
+
+use super::RecordStore;
+use super::event::{AnsweredBody, SessionEvent};
+use super::fold::{AnswerNode, HistoryFold, SessionFold};
+use crate::batch;
+use crate::log::RecordLog;
+
+/// What tells that a session had an answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AnswerProof {
+    pub(super) was_answered: bool,
+    pub(super) has_drawn: bool,
+}
+
+impl<L: RecordLog> RecordStore<L> {
+    /// Records an answer.
+    pub(super) fn add_answer(
+        &self,
+        scope: &str,
+        name: &str,
+        answer: &ResponseRecord,
+    ) -> Result<(), StoreError> {
+        let banned = self.banned(scope)?;
+        self.write_session(scope, name, |fold, draft| {
+            fold.history.end_of(answer.after)?;
+            let ResponseRecord { after, key, text, usage, .. } = *answer;
+            let kept = key.is_some_and(|key| !banned.contains(&key));
+            let bytes = answer.bytes.as_deref().filter(|_| kept);
+            let bytes = bytes.map(|bytes| draft.put_bytes(name, bytes));
+            let (stop, at) = (answer.stop.clone(), answer.at.clone());
+            let body = AnsweredBody { after, key, bytes, text, usage, stop, at };
+            draft.push(SessionEvent::Answered(body));
+            Ok(())
+        })
+    }
+
+    /// The newest answer to the newest message of a session.
+    pub(super) fn newest_answer(
+        &self,
+        scope: &str,
+        name: &str,
+    ) -> Result<Option<MessageRecord>, StoreError> {
+        self.in_session(scope, name, |fold| {
+            let head = fold.info().head;
+            let own = |answer: &&AnswerNode| {
+                answer.answered.after == head && answer.answered.key.is_some()
+            };
+            let Some(newest) = fold.history.answers.iter().rev().find(own) else {
+                return Ok(None);
+            };
+            let mut bytes = self.bytes(scope, name, newest.answered.bytes)?;
+            Ok(newest.said(newest.answered.bytes.and_then(|id| bytes.remove(&id))))
+        })
+    }
+
+    /// Whether a session had this answer to a history, which ends `chain`; and whether its record
+    /// holds the id that a provider drew.
+    pub(super) fn was_answered(
+        &self,
+        scope: &str,
+        fold: &SessionFold,
+        [after, chain]: [HistoryHash; 2],
+        next: Option<&AnswerClue>,
+    ) -> Result<AnswerProof, StoreError> {
+        let mut proof = AnswerProof::default();
+        let own = fold.history.answers.iter().filter(|answer| answer.answered.after == after);
+        for answer in own {
+            let is_same = answer.chain() == Some(chain);
+            if is_same || next.is_some_and(|next| next.text == answer.answered.text) {
+                proof.was_answered = true;
+                proof.has_drawn |= is_same || self.has_drawn(scope, fold, answer, next)?;
+            }
+        }
+        Ok(proof)
+    }
+
+    fn has_drawn(
+        &self,
+        scope: &str,
+        fold: &SessionFold,
+        answer: &AnswerNode,
+        next: Option<&AnswerClue>,
+    ) -> Result<bool, StoreError> {
+        if next.is_none_or(|next| next.drawn.is_none()) {
+            return Ok(false);
+        }
+        let bytes = self.bytes(scope, fold.name(), answer.answered.bytes)?;
+        Ok(batch::has_drawn(bytes.values().next().map(Vec::as_slice), next))
+    }
+}
+
+impl HistoryFold {
+    /// Whether there is an answer that ends this history and that the search may still learn.
+    pub(super) fn has_open_answer(&self, chain: HistoryHash) -> bool {
+        self.answers.iter().any(|answer| !answer.indexed && answer.chain() == Some(chain))
+    }
+
+    /// Answers that the search does not know yet and that nobody sent back as they are.
+    pub(super) fn open_answers(&self) -> impl Iterator<Item = &AnswerNode> {
+        let sent_back =
+            |answer: &AnswerNode| answer.chain().is_some_and(|it| self.find(it).is_some());
+        self.answers.iter().filter(move |answer| !answer.indexed && !sent_back(answer))
+    }
+
+    /// The answers that say this, and those that messages which say it may have been.
+    pub(super) fn answers_like(&self, key: EntryKey) -> impl Iterator<Item = &AnswerNode> {
+        let messages = self.said.iter().filter(|node| node.said.key == key);
+        let messages = messages.filter(|node| node.said.role == Role::Assistant);
+        let places: FxHashSet<HistoryHash> = messages.map(|node| node.said.after).collect();
+        self.answers.iter().filter(move |answer| {
+            answer.answered.key == Some(key) || places.contains(&answer.answered.after)
+        })
+    }
+}

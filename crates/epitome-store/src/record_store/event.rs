@@ -1,0 +1,395 @@
+//! What the records of a session say.
+//!
+//! Invariant: an event is written once and read back as it was; numbers of kinds never change. A
+//! place is told only where it is not the one that the session has come to. Made by the drafts of
+//! this folder, read by [`super::fold`].
+
+use std::collections::BTreeMap;
+
+use epitome_kernel::types::{
+    ArrivalRewrite, Compaction, CompactionCause, CompactionId, CompactionRange, ContentId,
+    EntryKey, FactCounts, HistoryHash, HookAuthor, JournalMark, MeterReading, Plan, RecordedAction,
+    RecordedCompaction, Role, Snapshot, SnapshotPurpose, TokenUsage,
+};
+use epitome_kernel::{MessageRecord, RequestRecord, StoreError};
+use serde::{Deserialize, Serialize};
+
+/// One thing that happened to a session, or in its scope.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum SessionEvent {
+    /// It began.
+    Begun(BegunBody),
+    /// A message.
+    Said(SaidBody),
+    /// A tool result was made smaller before it was first sent.
+    Rewritten(ArrivalRewrite),
+    /// What the session is called, in the words of its first message.
+    Titled(String),
+    /// Messages were brought, maybe by a request.
+    Brought(BroughtBody),
+    /// What came back for a request.
+    Answered(AnsweredBody),
+    /// A compression.
+    Compacted(Box<CompactedBody>),
+    /// Something that was done by hand.
+    Marked(MarkedBody),
+    /// An act.
+    Acted(ActedBody),
+    /// What policies noted, in the place of all that they noted before.
+    Noted(BTreeMap<String, String>),
+    /// What its trigger goes by.
+    Measured(MeterReading),
+    /// Another message is its newest one.
+    Moved(HistoryHash),
+    /// It is in the trash, or out of it.
+    Trashed(bool),
+    /// A snapshot.
+    Snapped(Box<SnappedBody>),
+    /// Snapshots that are dropped, by their ids.
+    Unsnapped(Vec<String>),
+    /// Epochs that no snapshot names any longer.
+    Unnamed(Vec<CompactionId>),
+    /// Originals that it keeps from now on.
+    Kept(Vec<KeptBody>),
+    /// Messages and answers that the search knows.
+    Indexed(Vec<HistoryHash>),
+    /// The content of a message is gone, with what quoted it.
+    Erased(ErasedBody),
+    /// It was taken over from another store, where it had come so far.
+    Taken(Box<TakenBody>),
+    /// Of a scope: what was learned about something.
+    Learned { about: String, lesson: String },
+    /// Of a scope: no message that says this is kept again.
+    Banned(EntryKey),
+}
+
+impl SessionEvent {
+    /// The number of its kind.
+    pub(super) fn kind(&self) -> u16 {
+        match self {
+            Self::Begun(_) => 1,
+            Self::Said(_) => 2,
+            Self::Rewritten(_) => 3,
+            Self::Titled(_) => 4,
+            Self::Brought(_) => 5,
+            Self::Answered(_) => 6,
+            Self::Compacted(_) => 7,
+            Self::Marked(_) => 8,
+            Self::Acted(_) => 9,
+            Self::Noted(_) => 10,
+            Self::Measured(_) => 11,
+            Self::Moved(_) => 12,
+            Self::Trashed(_) => 13,
+            Self::Snapped(_) => 14,
+            Self::Unsnapped(_) => 15,
+            Self::Unnamed(_) => 16,
+            Self::Kept(_) => 17,
+            Self::Indexed(_) => 18,
+            Self::Erased(_) => 19,
+            Self::Taken(_) => 20,
+            Self::Learned { .. } => 21,
+            Self::Banned(_) => 22,
+        }
+    }
+
+    /// Whether records of a kind change what prompts are made of, so that
+    /// [`epitome_kernel::Journal::revision`] grows.
+    pub(super) fn decides(kind: u16) -> bool {
+        matches!(kind, 7 | 8 | 9 | 19 | 20)
+    }
+
+    /// The event as the body of a record.
+    pub(super) fn written(&self) -> Result<Vec<u8>, StoreError> {
+        serde_json::to_vec(self).map_err(|error| StoreError::Damaged { what: error.to_string() })
+    }
+
+    /// The event that a body holds.
+    pub(super) fn read(body: &[u8]) -> Result<Self, String> {
+        serde_json::from_slice(body).map_err(|error| error.to_string())
+    }
+}
+
+/// How a session began.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct BegunBody {
+    pub(super) at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) label: Option<String>,
+    pub(super) opened: u32,
+}
+
+/// A message, without its bytes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct SaidBody {
+    /// The history that it follows.
+    pub(super) after: HistoryHash,
+    pub(super) chain: HistoryHash,
+    pub(super) key: EntryKey,
+    pub(super) place: u32,
+    pub(super) role: Role,
+    /// The address of its bytes; none where they were erased before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) bytes: Option<ContentId>,
+    pub(super) text: ContentId,
+    pub(super) tokens: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) at: Option<String>,
+    /// Whether another store's search knows it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) indexed: bool,
+}
+
+impl SaidBody {
+    /// A message behind a history, with the address of its bytes.
+    pub(super) fn of(
+        said: &MessageRecord,
+        after: HistoryHash,
+        bytes: Option<ContentId>,
+    ) -> Self {
+        let MessageRecord { chain, key, place, role, text, tokens, .. } = *said;
+        let at = said.at.clone();
+        Self { after, chain, key, place, role, bytes, text, tokens, at, indexed: false }
+    }
+
+    /// The message, with its bytes.
+    pub(super) fn with_bytes(&self, bytes: Option<Vec<u8>>) -> MessageRecord {
+        let Self { chain, key, place, role, text, tokens, .. } = *self;
+        MessageRecord { chain, key, place, role, bytes, text, tokens, at: self.at.clone() }
+    }
+}
+
+/// What a batch of messages says of its session.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct BroughtBody {
+    /// Its newest message from now on.
+    pub(super) head: HistoryHash,
+    pub(super) messages: u32,
+    pub(super) format: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<String>,
+    pub(super) at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) turn: Option<TurnBody>,
+}
+
+/// A request.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct TurnBody {
+    pub(super) tokens: [u64; 2],
+    pub(super) limit: u64,
+    pub(super) meter: MeterReading,
+}
+
+impl From<RequestRecord> for TurnBody {
+    fn from(RequestRecord { tokens, limit, meter }: RequestRecord) -> Self {
+        Self { tokens, limit, meter }
+    }
+}
+
+/// An answer, without its bytes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct AnsweredBody {
+    pub(super) after: HistoryHash,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) key: Option<EntryKey>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) bytes: Option<ContentId>,
+    pub(super) text: ContentId,
+    pub(super) usage: TokenUsage,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) stop: Option<String>,
+    pub(super) at: String,
+}
+
+/// An epoch.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct CompactedBody {
+    id: CompactionId,
+    parent: Option<CompactionId>,
+    covered: CompactionRange,
+    plan: Plan,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    credits: Vec<HookAuthor>,
+    facts: CompactedFacts,
+    /// Where it was recorded, if not at the head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) place: Option<HistoryHash>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    undone: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    undone_at: Option<HistoryHash>,
+}
+
+/// What is known of an epoch beside what it does.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct CompactedFacts {
+    cause: CompactionCause,
+    number: u32,
+    tokens: [u64; 2],
+    /// By its bits: it may be no number, and the id of the epoch is a hash over them.
+    confidence: u64,
+    must_keep: FactCounts,
+    profile: String,
+    config: String,
+    at: String,
+}
+
+impl CompactedBody {
+    /// An epoch that was recorded at a place, or at the head.
+    pub(super) fn of(recorded: &RecordedCompaction, place: Option<HistoryHash>) -> Self {
+        let RecordedCompaction { epoch, undone, undone_at } = recorded;
+        let Compaction { id, parent, covered, cause, number, tokens, must_keep, .. } = *epoch;
+        let confidence = epoch.confidence.to_bits();
+        let (profile, config) = (epoch.profile.clone(), epoch.config.clone());
+        let at = epoch.at.clone();
+        let facts = CompactedFacts {
+            cause,
+            number,
+            tokens,
+            confidence,
+            must_keep,
+            profile,
+            config,
+            at,
+        };
+        let (plan, credits) = (epoch.plan.clone(), epoch.credits.clone());
+        let (undone, undone_at) = (*undone, *undone_at);
+        Self { id, parent, covered, plan, credits, facts, place, undone, undone_at }
+    }
+
+    /// The epoch.
+    pub(super) fn recorded(self) -> RecordedCompaction {
+        let Self { id, parent, covered, plan, credits, facts, place: _, undone, undone_at } = self;
+        let CompactedFacts { cause, number, tokens, confidence, must_keep, .. } = facts;
+        let CompactedFacts { profile, config, at, .. } = facts;
+        let epoch = Compaction {
+            id,
+            parent,
+            covered,
+            plan,
+            credits,
+            cause,
+            number,
+            tokens,
+            confidence: f64::from_bits(confidence),
+            must_keep,
+            profile,
+            config,
+            at,
+        };
+        RecordedCompaction { epoch, undone, undone_at }
+    }
+}
+
+/// A mark.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct MarkedBody {
+    pub(super) mark: JournalMark,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) place: Option<HistoryHash>,
+}
+
+/// An act.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ActedBody {
+    pub(super) act: RecordedAction,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) place: Option<HistoryHash>,
+}
+
+/// A snapshot of the session that it stands in.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct SnappedBody {
+    pub(super) id: String,
+    name: Option<String>,
+    pub(super) purpose: SnapshotPurpose,
+    at: String,
+    messages: u32,
+    checkpoints: u32,
+    tokens: [u64; 2],
+    limit: u64,
+    model: Option<String>,
+    profile: String,
+    head: HistoryHash,
+    epoch: Option<CompactionId>,
+}
+
+impl SnappedBody {
+    /// What a snapshot says beside its session.
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
+        let Snapshot { purpose, messages, checkpoints, tokens, limit, head, epoch, .. } = *snapshot;
+        let Snapshot { id, session: _, name, at, model, profile, .. } = snapshot.clone();
+        Self {
+            id,
+            name,
+            purpose,
+            at,
+            messages,
+            checkpoints,
+            tokens,
+            limit,
+            model,
+            profile,
+            head,
+            epoch,
+        }
+    }
+
+    /// The snapshot of a session.
+    pub(super) fn snapshot(self, session: &str) -> Snapshot {
+        let Self { id, name, purpose, at, messages, checkpoints, tokens, limit, .. } = self;
+        let Self { model, profile, head, epoch, .. } = self;
+        let session = session.to_owned();
+        Snapshot {
+            id,
+            session,
+            name,
+            purpose,
+            at,
+            messages,
+            checkpoints,
+            tokens,
+            limit,
+            model,
+            profile,
+            head,
+            epoch,
+        }
+    }
+}
+
+/// An original that a session keeps.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct KeptBody {
+    pub(super) id: ContentId,
+    pub(super) source: String,
+}
+
+/// What went with the content of a message.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ErasedBody {
+    /// What the message said.
+    pub(super) key: EntryKey,
+    /// The records that quoted it, by their numbers: their bodies are gone.
+    pub(super) records: Vec<u64>,
+    /// The answers that it may have been, by their numbers: their bytes are gone.
+    pub(super) answers: Vec<u64>,
+    /// The originals that are gone.
+    pub(super) originals: Vec<ContentId>,
+    /// The epochs that no snapshot names any longer.
+    pub(super) epochs: Vec<CompactionId>,
+}
+
+/// What another store knew of a session beside its records.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct TakenBody {
+    pub(super) last: String,
+    pub(super) turns: u64,
+    pub(super) answers: u64,
+    pub(super) tokens: [u64; 2],
+    pub(super) total: [u64; 2],
+    pub(super) limit: u64,
+    pub(super) usage: TokenUsage,
+    pub(super) trashed: bool,
+}

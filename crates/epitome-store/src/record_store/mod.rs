@@ -1,0 +1,283 @@
+//! Sessions over a log of records: the one place that knows what records mean.
+//!
+//! Invariant: all that is shown of a session is a fold over the records of its line, as far as the
+//! log has them at that moment, whoever wrote them; nothing is folded that the log did not take. A
+//! scope has a line of its own, under the empty name. Called through the ports of the kernel, over
+//! any [`RecordLog`].
+
+mod answer;
+mod archive;
+mod draft;
+mod erase;
+mod event;
+mod fold;
+mod holder;
+mod journal;
+mod search;
+#[cfg(feature = "sqlite")]
+mod take;
+mod verify;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use epitome_kernel::types::{ContentId, EntryKey};
+use epitome_kernel::{StoreError, nearest};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use self::draft::LineDraft;
+use self::event::SessionEvent;
+use self::fold::SessionFold;
+use crate::log::{AppendOutcome, BlobQuery, Erasure, MemoryLog, RecordLog, only};
+
+/// The line of a scope itself.
+const SCOPE_LINE: &str = "";
+
+/// How often a write is tried whose line somebody else writes at the same time.
+const ATTEMPTS: usize = 64;
+
+/// How many sessions are held in memory; others are folded anew when they are asked for.
+const HELD: usize = 1024;
+
+/// A store of sessions over a log of records.
+#[derive(Debug)]
+pub struct RecordStore<L> {
+    log: L,
+    folds: Mutex<FoldCache>,
+    /// What [`epitome_kernel::Journal::revision`] begins with.
+    first: u64,
+}
+
+/// A store of sessions that forgets with its process.
+pub type MemoryStore = RecordStore<MemoryLog>;
+
+type SharedFold = Arc<Mutex<SessionFold>>;
+
+/// The folds that are held, by scope and line.
+#[derive(Debug, Default)]
+struct FoldCache {
+    scopes: FxHashMap<String, FxHashMap<String, SharedFold>>,
+    count: usize,
+}
+
+impl RecordStore<MemoryLog> {
+    /// An empty store in memory.
+    pub fn new() -> Self {
+        Self::over(MemoryLog::default())
+    }
+}
+
+impl<L: RecordLog + Default> Default for RecordStore<L> {
+    fn default() -> Self {
+        Self::over(L::default())
+    }
+}
+
+impl<L: RecordLog> RecordStore<L> {
+    /// The sessions that a log holds.
+    pub fn over(log: L) -> Self {
+        Self { log, folds: Mutex::default(), first: 0 }
+    }
+
+    /// The log.
+    pub fn log(&self) -> &L {
+        &self.log
+    }
+
+    /// The fold of a line, as far as it was ever asked for.
+    fn held(&self, scope: &str, line: &str) -> SharedFold {
+        let mut folds = self.folds.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(held) = folds.scopes.get(scope).and_then(|lines| lines.get(line)) {
+            return Arc::clone(held);
+        }
+        if folds.count >= HELD {
+            *folds = FoldCache::default();
+        }
+        folds.count += 1;
+        let new = Arc::new(Mutex::new(SessionFold::named(line)));
+        let lines = folds.scopes.entry(scope.to_owned()).or_default();
+        lines.insert(line.to_owned(), Arc::clone(&new));
+        new
+    }
+
+    /// Reads a line as the log has it.
+    fn read<T>(
+        &self,
+        scope: &str,
+        line: &str,
+        work: impl FnOnce(&SessionFold) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let held = self.held(scope, line);
+        let mut fold = lock(&held);
+        self.catch_up(scope, &mut fold)?;
+        work(&fold)
+    }
+
+    /// Reads a session.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSession`] where there is none by this name.
+    fn in_session<T>(
+        &self,
+        scope: &str,
+        name: &str,
+        work: impl FnOnce(&SessionFold) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let found = self.read(scope, name, |fold| match is_session(fold) {
+            true => work(fold).map(Some),
+            false => Ok(None),
+        })?;
+        found.map_or_else(|| Err(self.missing(scope, name)), Ok)
+    }
+
+    /// Folds what was added to a line since it was read last.
+    fn catch_up(&self, scope: &str, fold: &mut SessionFold) -> Result<(), StoreError> {
+        let known = fold.position;
+        let mut new = self.log.read(scope, fold.name(), known.seq.max(1))?.into_iter();
+        if known.seq > 0 && new.next().is_none_or(|last| last.position() != known) {
+            // It went, and maybe began anew.
+            *fold = SessionFold::named(fold.name());
+            new = self.log.read(scope, fold.name(), 1)?.into_iter();
+        }
+        for record in new {
+            if !record.follows(fold.position) {
+                return Err(damaged(fold.name(), record.seq, "does not follow the one before it"));
+            }
+            let (order, position) = ((record.stamp, record.seq), record.position());
+            match record.body {
+                Some(body) => {
+                    let event = SessionEvent::read(&body)
+                        .map_err(|cause| damaged(fold.name(), record.seq, &cause))?;
+                    fold.apply(order, event);
+                }
+                None => fold.count(record.stamp, record.kind),
+            }
+            fold.position = position;
+        }
+        Ok(())
+    }
+
+    /// Adds to a line what `decide` finds right, which may be asked again where somebody else was
+    /// first.
+    fn write<T>(
+        &self,
+        scope: &str,
+        line: &str,
+        mut decide: impl FnMut(&SessionFold, &mut LineDraft) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let held = self.held(scope, line);
+        let mut fold = lock(&held);
+        for _ in 0..ATTEMPTS {
+            self.catch_up(scope, &mut fold)?;
+            let mut draft = LineDraft::default();
+            let decided = decide(&fold, &mut draft)?;
+            if draft.is_empty() || self.add(scope, &mut fold, draft)? {
+                return Ok(decided);
+            }
+        }
+        let what = "cannot be written";
+        let cause = format!("others write to the session `{line}` all the time");
+        Err(StoreError::Broken { path: scope.to_owned(), what, cause })
+    }
+
+    /// Adds to a session what `decide` finds right.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSession`] where there is none by this name.
+    fn write_session<T>(
+        &self,
+        scope: &str,
+        name: &str,
+        mut decide: impl FnMut(&SessionFold, &mut LineDraft) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let done = self.write(scope, name, |fold, draft| match is_session(fold) {
+            true => decide(fold, draft).map(Some),
+            false => Ok(None),
+        })?;
+        done.map_or_else(|| Err(self.missing(scope, name)), Ok)
+    }
+
+    /// Hands a draft to the log, and folds it where the log took it; says whether it did.
+    fn add(
+        &self,
+        scope: &str,
+        fold: &mut SessionFold,
+        draft: LineDraft,
+    ) -> Result<bool, StoreError> {
+        let sealed = draft.sealed(fold)?;
+        let first = fold.position.seq + 1;
+        let AppendOutcome::Done { stamp } = self.log.append(scope, sealed.batch)? else {
+            return Ok(false);
+        };
+        for (seq, event) in (first..).zip(sealed.events) {
+            fold.apply((stamp, seq), event);
+        }
+        fold.position = sealed.position;
+        Ok(true)
+    }
+
+    /// Gathers something of each session of a scope, in the order in which they began.
+    fn each_session<T>(
+        &self,
+        scope: &str,
+        mut of: impl FnMut(&SessionFold) -> T,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut all = Vec::new();
+        for line in self.log.lines(scope)? {
+            let found = self.read(scope, &line, |fold| Ok(is_session(fold).then(|| of(fold))))?;
+            all.extend(found);
+        }
+        Ok(all)
+    }
+
+    /// What nobody may say again in a scope.
+    fn banned(&self, scope: &str) -> Result<FxHashSet<EntryKey>, StoreError> {
+        self.read(scope, SCOPE_LINE, |fold| Ok(fold.scope.banned.clone()))
+    }
+
+    /// That there is no such session, and which one is nearest to it.
+    fn missing(&self, scope: &str, name: &str) -> StoreError {
+        let mut all = self
+            .each_session(scope, |fold| (fold.used, fold.name().to_owned()))
+            .unwrap_or_default();
+        all.sort_by_key(|(used, _)| std::cmp::Reverse(*used));
+        let names = all.iter().map(|(_, name)| name.as_str());
+        let nearest = nearest(name, names).map(str::to_owned);
+        StoreError::NoSession { name: name.to_owned(), nearest }
+    }
+
+    /// The bytes under these addresses, as far as a line has them.
+    fn bytes(
+        &self,
+        scope: &str,
+        line: &str,
+        ids: impl IntoIterator<Item = ContentId>,
+    ) -> Result<FxHashMap<ContentId, Vec<u8>>, StoreError> {
+        let ids: Vec<_> = ids.into_iter().map(only).collect();
+        if ids.is_empty() {
+            return Ok(FxHashMap::default());
+        }
+        let found = self.log.blobs(scope, &BlobQuery { line: Some(line), ids: &ids })?;
+        Ok(found.into_iter().map(|blob| (blob.id, blob.bytes)).collect())
+    }
+
+    /// Removes a line.
+    fn remove(&self, scope: &str, line: &str) -> Result<(), StoreError> {
+        self.log.erase(scope, line, &Erasure::Line)
+    }
+}
+
+/// Nothing panics while a fold is held, so none is left half made.
+fn lock(held: &SharedFold) -> MutexGuard<'_, SessionFold> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a line is one of a session, and there.
+fn is_session(fold: &SessionFold) -> bool {
+    !fold.is_new() && fold.name() != SCOPE_LINE
+}
+
+fn damaged(line: &str, seq: u64, what: &str) -> StoreError {
+    StoreError::Damaged { what: format!("the record {seq} of `{line}` {what}") }
+}
