@@ -212,10 +212,7 @@ pub enum CommitOutcome {
     Behind,
 }
 
-/// Records live conversations.
-///
-/// A store of the host's own has to fill what has no body here. What it leaves out is not recorded,
-/// as the method says, or refused ([`StoreError::NotOffered`]) where somebody waits for it.
+/// Records live conversations. A store of a host's own fills a smaller port, of which this is made.
 pub trait Journal: Send + Sync {
     /// The index of the deepest of these histories that a session recorded. `chains` are the
     /// prefixes of one history, shortest first.
@@ -233,18 +230,14 @@ pub trait Journal: Send + Sync {
     /// The sessions that may be the one that a request goes on from, in the order in which they
     /// began: all of its label, and of the others of its API the ones that hold most of it, and those
     /// that hold a few messages less.
-    /// A store need not look for any; then only its name leads to a session.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn holders(&self, _scope: &str, _clue: &Clue<'_>) -> Result<Vec<Holder>, StoreError> {
-        Ok(Vec::new())
-    }
+    fn holders(&self, scope: &str, clue: &Clue<'_>) -> Result<Vec<Holder>, StoreError>;
 
     /// Begins a session that holds no message yet. One that leaves another has its rewrites up to that
     /// place, and of its acts, epochs, pins and marks those that were recorded there or before.
-    /// A store need not offer it; then each session has to be named.
     ///
     /// # Errors
     ///
@@ -252,13 +245,11 @@ pub trait Journal: Send + Sync {
     /// cannot leave; or when the store cannot be written.
     fn begin(
         &self,
-        _scope: &str,
-        _session: &str,
-        _beginning: &Beginning,
-        _at: &str,
-    ) -> Result<(), StoreError> {
-        Err(StoreError::NotOffered { what: "begin a session by itself" })
-    }
+        scope: &str,
+        session: &str,
+        beginning: &Beginning,
+        at: &str,
+    ) -> Result<(), StoreError>;
 
     /// Records a request, or messages without one: on return they survive a crash of the process.
     /// Messages that are known
@@ -275,7 +266,6 @@ pub trait Journal: Send + Sync {
     /// Records what came back for a request, beside the history that was asked with. It leaves
     /// [`revision`] as it is: an answer changes no prompt. What says the same as an erased
     /// message is recorded without its content.
-    /// A store need not keep answers: then none of them proves which session a request is of.
     ///
     /// # Errors
     ///
@@ -283,12 +273,10 @@ pub trait Journal: Send + Sync {
     /// where the history is not recorded; or when the store cannot be written.
     fn record_response(
         &self,
-        _scope: &str,
-        _session: &str,
-        _answer: &ResponseRecord,
-    ) -> Result<(), StoreError> {
-        Ok(())
-    }
+        scope: &str,
+        session: &str,
+        answer: &ResponseRecord,
+    ) -> Result<(), StoreError>;
 
     /// The rewrites of these entries in a session.
     ///
@@ -360,7 +348,6 @@ pub trait Journal: Send + Sync {
     ) -> Result<CommitOutcome, StoreError>;
 
     /// Records a mark of a session.
-    /// Without it nothing is taken back, and nothing pinned by hand.
     ///
     /// # Errors
     ///
@@ -369,37 +356,29 @@ pub trait Journal: Send + Sync {
     /// cannot be written.
     fn record_mark(
         &self,
-        _scope: &str,
-        _session: &str,
-        _mark: &JournalMark,
-        _at: &str,
-    ) -> Result<(), StoreError> {
-        Err(StoreError::NotOffered { what: "keep marks" })
-    }
+        scope: &str,
+        session: &str,
+        mark: &JournalMark,
+        at: &str,
+    ) -> Result<(), StoreError>;
 
     /// What a session's trigger goes by, as its newest request said; a new meter's reading where
     /// nothing is recorded.
-    /// A store that does not keep it has the trigger begin anew in each process.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn meter(&self, _scope: &str, _session: &str) -> Result<MeterReading, StoreError> {
-        Ok(MeterReading::default())
-    }
+    fn meter(&self, scope: &str, session: &str) -> Result<MeterReading, StoreError>;
 
     /// What policies noted of a session, as JSON by the policy's name; empty where nothing was.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn memos(&self, _scope: &str, _session: &str) -> Result<BTreeMap<String, String>, StoreError> {
-        Ok(BTreeMap::new())
-    }
+    fn memos(&self, scope: &str, session: &str) -> Result<BTreeMap<String, String>, StoreError>;
 
     /// Records what policies noted of a session, in the place of all that they noted before. It
     /// leaves [`revision`] as it is: a note changes no prompt.
-    /// A store need not keep that: then policies know of a session what they noted in this process.
     ///
     /// # Errors
     ///
@@ -407,12 +386,10 @@ pub trait Journal: Send + Sync {
     /// be written.
     fn note(
         &self,
-        _scope: &str,
-        _session: &str,
-        _memos: &BTreeMap<String, String>,
-    ) -> Result<(), StoreError> {
-        Ok(())
-    }
+        scope: &str,
+        session: &str,
+        memos: &BTreeMap<String, String>,
+    ) -> Result<(), StoreError>;
 
     /// What was learned in a scope of models and their providers, as JSON by what it is about;
     /// empty where nothing was.
@@ -420,37 +397,24 @@ pub trait Journal: Send + Sync {
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn lessons(&self, _scope: &str) -> Result<BTreeMap<String, String>, StoreError> {
-        Ok(BTreeMap::new())
-    }
+    fn lessons(&self, scope: &str) -> Result<BTreeMap<String, String>, StoreError>;
 
     /// Records what was learned about something, in the place of what was learned of it before. No
     /// session is needed, and none takes it along when it goes. It leaves [`revision`] as it
     /// is: a lesson changes what prompts are held to, and none that was made.
-    /// A store need not keep that: then it is learned anew in each process.
     ///
     /// # Errors
     ///
     /// When the store cannot be written.
-    fn learn(&self, _scope: &str, _about: &str, _lesson: &str) -> Result<(), StoreError> {
-        Ok(())
-    }
+    fn learn(&self, scope: &str, about: &str, lesson: &str) -> Result<(), StoreError>;
 
     /// Records acts of a session behind those that it has: all of them or none.
-    /// Without it there are no goals, augments or requests of the user beside the prompt.
     ///
     /// # Errors
     ///
     /// [`StoreError::NoSession`] for a session that recorded no message, or when the store cannot
     /// be written.
-    fn act(
-        &self,
-        _scope: &str,
-        _session: &str,
-        _acts: &[RecordedAction],
-    ) -> Result<(), StoreError> {
-        Err(StoreError::NotOffered { what: "keep acts" })
-    }
+    fn act(&self, scope: &str, session: &str, acts: &[RecordedAction]) -> Result<(), StoreError>;
 
     /// The acts of a session in the order in which they were recorded; none of one that is not
     /// there.
@@ -458,7 +422,5 @@ pub trait Journal: Send + Sync {
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn acts(&self, _scope: &str, _session: &str) -> Result<Vec<RecordedAction>, StoreError> {
-        Ok(Vec::new())
-    }
+    fn acts(&self, scope: &str, session: &str) -> Result<Vec<RecordedAction>, StoreError>;
 }

@@ -1,7 +1,7 @@
 //! Looking after a journal: what people do with what was recorded.
 //!
 //! Invariant: nothing of it is on the way of a request. Called by the facade, for the command and
-//! for hosts; both stores answer it alike.
+//! for hosts; all stores answer it alike.
 
 use std::collections::BTreeSet;
 
@@ -12,19 +12,13 @@ use crate::{StoreNews, StoreOutage};
 
 /// Looks after what the journal holds: for people, never on the way of a request. What left prompts
 /// is searched in the journal's own [`OriginalStore`].
-///
-/// A live session itself asks for [`SessionArchive::session`] and [`SessionArchive::history`]; a store of the host's
-/// own may leave the rest as it is here, and then refuses ([`StoreError::NotOffered`]) what people do
-/// with sessions.
 pub trait SessionArchive: Journal + OriginalStore {
     /// The scopes that something was ever recorded in, in order.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn scopes(&self) -> Result<Vec<String>, StoreError> {
-        Err(StoreError::NotOffered { what: "list its scopes" })
-    }
+    fn scopes(&self) -> Result<Vec<String>, StoreError>;
 
     /// Sessions in which something was said, the one used last first, at most `most` after skipping
     /// `skip`; those in the
@@ -35,13 +29,11 @@ pub trait SessionArchive: Journal + OriginalStore {
     /// When the store cannot be read.
     fn sessions(
         &self,
-        _scope: &str,
-        _skip: usize,
-        _most: usize,
-        _trashed: bool,
-    ) -> Result<Vec<SessionInfo>, StoreError> {
-        Err(StoreError::NotOffered { what: "list its sessions" })
-    }
+        scope: &str,
+        skip: usize,
+        most: usize,
+        trashed: bool,
+    ) -> Result<Vec<SessionInfo>, StoreError>;
 
     /// A session by its name.
     ///
@@ -67,14 +59,11 @@ pub trait SessionArchive: Journal + OriginalStore {
 
     /// The newest answer to the newest message of a session, where nobody went on from it yet: as
     /// the message that it will be.
-    /// None where the store keeps no answers.
     ///
     /// # Errors
     ///
     /// [`StoreError::NoSession`], or when the store cannot be read.
-    fn answer(&self, _scope: &str, _session: &str) -> Result<Option<MessageRecord>, StoreError> {
-        Ok(None)
-    }
+    fn answer(&self, scope: &str, session: &str) -> Result<Option<MessageRecord>, StoreError>;
 
     /// The epochs that a session recorded, oldest first, those taken back included.
     ///
@@ -83,11 +72,9 @@ pub trait SessionArchive: Journal + OriginalStore {
     /// When the store cannot be read.
     fn compactions_of_session(
         &self,
-        _scope: &str,
-        _session: &str,
-    ) -> Result<Vec<RecordedCompaction>, StoreError> {
-        Err(StoreError::NotOffered { what: "list compressions" })
-    }
+        scope: &str,
+        session: &str,
+    ) -> Result<Vec<RecordedCompaction>, StoreError>;
 
     /// Records a snapshot, and drops the oldest ones of its session that were made automatically
     /// until `keep` of those are left (RULES 24).
@@ -97,48 +84,38 @@ pub trait SessionArchive: Journal + OriginalStore {
     /// When the store cannot be written.
     fn save_snapshot(
         &self,
-        _scope: &str,
-        _snapshot: &Snapshot,
-        _keep: usize,
-    ) -> Result<(), StoreError> {
-        Err(StoreError::NotOffered { what: "keep snapshots" })
-    }
+        scope: &str,
+        snapshot: &Snapshot,
+        keep: usize,
+    ) -> Result<(), StoreError>;
 
     /// The snapshots of a session, or of all, newest first.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn snapshots(&self, _scope: &str, _session: Option<&str>) -> Result<Vec<Snapshot>, StoreError> {
-        Ok(Vec::new())
-    }
+    fn snapshots(&self, scope: &str, session: Option<&str>) -> Result<Vec<Snapshot>, StoreError>;
 
     /// Deletes a snapshot.
     ///
     /// # Errors
     ///
     /// [`StoreError::NoSnapshot`], or when the store cannot be written.
-    fn delete_snapshot(&self, _scope: &str, id: &str) -> Result<(), StoreError> {
-        Err(StoreError::NoSnapshot { name: id.to_owned() })
-    }
+    fn delete_snapshot(&self, scope: &str, id: &str) -> Result<(), StoreError>;
 
     /// Makes an earlier message the newest one of a session. Nothing is deleted.
     ///
     /// # Errors
     ///
     /// [`StoreError::NoSession`]; [`StoreError::Damaged`] where `head` is not recorded.
-    fn set_head(&self, _scope: &str, _session: &str, _head: HistoryHash) -> Result<(), StoreError> {
-        Err(StoreError::NotOffered { what: "go back to an earlier message" })
-    }
+    fn set_head(&self, scope: &str, session: &str, head: HistoryHash) -> Result<(), StoreError>;
 
     /// Puts a session into the trash, or takes it out.
     ///
     /// # Errors
     ///
     /// [`StoreError::NoSession`], or when the store cannot be written.
-    fn set_trashed(&self, _scope: &str, _session: &str, _trashed: bool) -> Result<(), StoreError> {
-        Err(StoreError::NotOffered { what: "have a trash" })
-    }
+    fn set_trashed(&self, scope: &str, session: &str, trashed: bool) -> Result<(), StoreError>;
 
     /// Deletes a session for good: its messages, their texts, the answers that it got, its snapshots,
     /// what policies noted of it, and its epochs. What an older version recorded once for several
@@ -147,9 +124,7 @@ pub trait SessionArchive: Journal + OriginalStore {
     /// # Errors
     ///
     /// [`StoreError::NoSession`], or when the store cannot be written.
-    fn delete(&self, _scope: &str, _session: &str) -> Result<u32, StoreError> {
-        Err(StoreError::NotOffered { what: "delete sessions" })
-    }
+    fn delete(&self, scope: &str, session: &str) -> Result<u32, StoreError>;
 
     /// Removes the content of a message for good, wherever it is kept: its bytes, its texts, its
     /// pieces in the index, the answers that it may have been, the epochs whose summaries may quote it, and what policies noted of
@@ -159,18 +134,14 @@ pub trait SessionArchive: Journal + OriginalStore {
     /// # Errors
     ///
     /// [`StoreError::Unknown`] where no message says this, or when the store cannot be written.
-    fn erase(&self, _scope: &str, _key: EntryKey) -> Result<u32, StoreError> {
-        Err(StoreError::NotOffered { what: "erase messages" })
-    }
+    fn erase(&self, scope: &str, key: EntryKey) -> Result<u32, StoreError>;
 
     /// What was erased in a scope: no message that says this is kept again.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn erased(&self, _scope: &str) -> Result<BTreeSet<EntryKey>, StoreError> {
-        Ok(BTreeSet::new())
-    }
+    fn erased(&self, scope: &str) -> Result<BTreeSet<EntryKey>, StoreError>;
 
     /// Messages that the search does not know yet, oldest first, each with the session that
     /// recorded it; then answers that it does not know and that nobody sent back as they are.
@@ -180,27 +151,22 @@ pub trait SessionArchive: Journal + OriginalStore {
     /// When the store cannot be read.
     fn unindexed(
         &self,
-        _scope: &str,
-        _most: usize,
-    ) -> Result<Vec<(String, MessageRecord)>, StoreError> {
-        Ok(Vec::new())
-    }
+        scope: &str,
+        most: usize,
+    ) -> Result<Vec<(String, MessageRecord)>, StoreError>;
 
     /// Adds the pieces of a session's messages and answers to the search; from now on it knows them.
-    /// A store that names none of them need not offer it.
     ///
     /// # Errors
     ///
     /// When the store cannot be written.
     fn index(
         &self,
-        _scope: &str,
-        _session: &str,
-        _messages: &[HistoryHash],
-        _departure: &Eviction,
-    ) -> Result<(), StoreError> {
-        Ok(())
-    }
+        scope: &str,
+        session: &str,
+        messages: &[HistoryHash],
+        departure: &Eviction,
+    ) -> Result<(), StoreError>;
 
     /// Checks everything that is kept, in all scopes, and mends what can be derived anew where
     /// `repair`.
@@ -208,9 +174,7 @@ pub trait SessionArchive: Journal + OriginalStore {
     /// # Errors
     ///
     /// When the store cannot be read at all.
-    fn verify(&self, _repair: bool) -> Result<Vec<StoreFinding>, StoreError> {
-        Err(StoreError::NotOffered { what: "check itself" })
-    }
+    fn verify(&self, repair: bool) -> Result<Vec<StoreFinding>, StoreError>;
 
     /// Whether what is recorded of a session is there for other processes, and after this one. What
     /// left its prompts can be brought back by a command only then.

@@ -2,13 +2,15 @@
 //! content id, and the pieces that a search finds again.
 //!
 //! The invariant of the crate: everything is addressed by scope first, and nothing crosses it
-//! (RULES 66). [`MemoryStore`] and `SqliteStore` answer the same ports with the same answers; one
-//! conformance suite holds for both. `FallbackStore` is the one with the other behind it. Only
-//! `SqliteStore` touches files, and only this crate knows their modes. These two are behind the feature
-//! `sqlite`; a host that keeps conversations in its own way fills [`SessionArchive`].
+//! (RULES 66). [`RecordStore`] makes sessions of a [`RecordLog`], the small port that a host fills
+//! which keeps conversations in its own way; [`conformance`] holds such a log to what it promises.
+//! [`MemoryStore`] is one over a log in memory. `SqliteStore` has tables of its own and answers the
+//! same; `FallbackStore` is the one with the other behind it. Only `SqliteStore` touches files, and
+//! only this crate knows their modes. These two are behind the feature `sqlite`.
 
 mod archive;
 mod batch;
+pub mod conformance;
 mod content;
 #[cfg(feature = "sqlite")]
 mod copied;

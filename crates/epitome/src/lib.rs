@@ -39,7 +39,7 @@
 //! | `o200k` | the vocabulary `o200k_base` | models are estimated by what is there: `cl100k_base`, or bytes |
 //! | `plugins` | the shipped digests by shape, plugins that are programs | the digest of plain text, plugins in Rust |
 //! | `redact` | patterns of what is never recorded | a profile that states some is refused |
-//! | `sqlite` | `SqliteStore`, compiled from C, and `FallbackStore` | [`MemoryStore`], or an [`SessionArchive`] of the host's own ([`port`]) |
+//! | `sqlite` | `SqliteStore`, compiled from C, and `FallbackStore` | [`MemoryStore`], or a [`RecordStore`] over a log of the host's own ([`port`]) |
 //! | `workspace` | `WorkspaceFolder`: what left as files for the client's own tools | a [`Workspace`] of the host's own |
 //!
 //! Invariant: nothing is printed, no file is opened but those of a configuration that the host asks
@@ -51,6 +51,7 @@ mod background;
 mod builder;
 mod chat;
 mod compressor;
+pub mod conformance;
 mod error;
 mod facts;
 mod keep_recent;
@@ -123,7 +124,8 @@ pub use epitome_model::ModelCalls;
 pub use epitome_plan::{CachePrices, PromptFloor, evicted, markers};
 pub use epitome_plugin as plugin;
 pub use epitome_store::{
-    Durability, MemoryStore, SessionArchive, StoreFinding, StoreNews, StoreOutage,
+    Durability, MemoryLog, MemoryStore, RecordStore, SessionArchive, StoreFinding, StoreNews,
+    StoreOutage,
 };
 #[cfg(feature = "sqlite")]
 pub use epitome_store::{FallbackStore, SqliteStore};

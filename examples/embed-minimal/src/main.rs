@@ -11,7 +11,8 @@ use epitome::types::hook::{Line, Observe, ObserveJob, Prompt, PromptJob};
 use epitome::types::{Event, EventKind};
 use epitome::{
     CompressionTarget, Compressor, CompressorBuilder, HookResult, LOCAL, LanguageModel, ModelError,
-    ModelQuestion, NextPolicies, Policy, ScopeOwner, Session, WindowSetting,
+    ModelQuestion, NextPolicies, Policy, RecordStore, ScopeOwner, Session, WindowSetting,
+    conformance,
 };
 
 use store::Shelf;
@@ -111,13 +112,15 @@ async fn talk(session: &mut Session, steps: std::ops::Range<u32>) -> Result<(), 
 /// One that goes on, in this process and in the next.
 async fn live_session() -> Result<(), Box<dyn std::error::Error>> {
     let (shelf, asked) = (Arc::new(Shelf::default()), Arc::default());
-    let mut session = builder(&asked).session(shelf.clone(), Some("work"));
+    let store = Arc::new(RecordStore::over(shelf.clone()));
+    let mut session = builder(&asked).session(store, Some("work"));
     session.push(message("user", "DECIDED: the grammar stays LL(1).").as_bytes())?;
     talk(&mut session, 0..40).await?;
     drop(session);
 
     // The same as a new process does: the store knows the conversation by its name.
-    let mut session = builder(&asked).session(shelf.clone(), Some("work"));
+    let store = Arc::new(RecordStore::over(shelf));
+    let mut session = builder(&asked).session(store.clone(), Some("work"));
     talk(&mut session, 40..50).await?;
     let prompt = session.prompt().await?;
     let [said, sent] = prompt.tokens;
@@ -131,13 +134,15 @@ async fn live_session() -> Result<(), Box<dyn std::error::Error>> {
 
     let scope = ScopeOwner::from(LOCAL).scope("default");
     let counter = epitome::for_model("gpt-4o");
-    let found = shelf.search(&scope, "Step 3 of the parser", 2000, &counter)?;
-    println!("search: {} originals say it", found.len());
+    let found = store.search(&scope, "Step 3 of the parser", 2000, &counter)?;
+    println!("search: {} excerpts say it", found.len());
+    assert!(!found.is_empty());
     Ok(())
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    conformance::store::run_all(Shelf::default)?;
     one_request().await?;
     live_session().await
 }

@@ -1,55 +1,31 @@
-//! A store of the host's own: a map of sessions, and one of what left their prompts.
+//! A store of the host's own: lists of what came, each with its scope, looked through from end to
+//! end. What it promises is said at `RecordLog`; the conformance suite holds it to that.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use epitome::TokenCounter;
 use epitome::port::{
-    AppendBatch, CommitOutcome, CompactionSet, Eviction, Excerpt, Journal, MessageRecord,
-    OriginalStore, SessionArchive, StoreError, StoredText,
-};
-use epitome::types::{
-    ArrivalRewrite, Compaction, EntryKey, HistoryHash, JournalMark, MeterReading,
-    RecordedCompaction, SessionInfo,
+    AppendOutcome, BlobQuery, Erasure, LogBatch, LogRecord, PieceQuery, RecordKey, RecordLog,
+    SearchPiece, StoreError, StoredBlob,
 };
 
-/// Everything, by scope and name or id.
-#[derive(Default)]
-pub struct Shelf(Mutex<Kept>);
+/// Everything that is kept.
+#[derive(Debug, Default)]
+pub(crate) struct Shelf(Mutex<Kept>);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Kept {
-    sessions: BTreeMap<String, Conversation>,
-    originals: BTreeMap<String, StoredText>,
-    /// Grows with every compression.
-    seen: u64,
+    lines: Vec<Line>,
+    blobs: Vec<(String, StoredBlob)>,
+    pieces: Vec<(String, SearchPiece)>,
+    stamp: u64,
 }
 
-/// A session: its messages, each with the history that it follows, and what was decided of them.
-#[derive(Default)]
-struct Conversation {
-    info: SessionInfo,
-    said: BTreeMap<HistoryHash, (HistoryHash, MessageRecord)>,
-    rewrites: Vec<ArrivalRewrite>,
-    epochs: Vec<RecordedCompaction>,
-    pins: Vec<EntryKey>,
-    meter: MeterReading,
-}
-
-fn address(scope: &str, name: &str) -> String {
-    format!("{scope}/{name}")
-}
-
-impl Kept {
-    fn keep(&mut self, scope: &str, departure: &Eviction) {
-        let blobs = departure.blobs.iter();
-        self.originals.extend(blobs.map(|it| (address(scope, &it.id.to_string()), it.clone())));
-    }
-
-    fn session(&self, scope: &str, name: &str) -> Result<&Conversation, StoreError> {
-        let missing = || StoreError::NoSession { name: name.to_owned(), nearest: None };
-        self.sessions.get(&address(scope, name)).ok_or_else(missing)
-    }
+#[derive(Debug)]
+struct Line {
+    scope: String,
+    name: String,
+    records: Vec<LogRecord>,
 }
 
 impl Shelf {
@@ -58,161 +34,104 @@ impl Shelf {
     }
 }
 
-impl Journal for Shelf {
-    fn find_deepest(
-        &self,
-        scope: &str,
-        name: &str,
-        chains: &[HistoryHash],
-    ) -> Result<Option<usize>, StoreError> {
-        let kept = self.kept();
-        let Ok(session) = kept.session(scope, name) else { return Ok(None) };
-        Ok(chains.iter().rposition(|chain| session.said.contains_key(chain)))
-    }
-
-    fn append(&self, scope: &str, name: &str, batch: &AppendBatch) -> Result<(), StoreError> {
-        let mut kept = self.kept();
-        kept.keep(scope, &batch.departure);
-        let session = kept.sessions.entry(address(scope, name)).or_default();
-        let info = &mut session.info;
-        (info.name, info.format, info.head) = (name.into(), batch.format.clone(), batch.after);
-        for said in &batch.said {
-            let followed = std::mem::replace(&mut info.head, said.chain);
-            session.said.entry(said.chain).or_insert_with(|| (followed, said.clone()));
-            info.messages = said.place + 1;
-        }
-        session.rewrites.extend(batch.rewrites.iter().cloned());
-        if let Some(turn) = batch.turn {
-            (session.meter, info.tokens, info.turns) = (turn.meter, turn.tokens, info.turns + 1);
-        }
-        Ok(())
-    }
-
-    fn rewrites(
-        &self,
-        scope: &str,
-        name: &str,
-        of: &[EntryKey],
-    ) -> Result<Vec<ArrivalRewrite>, StoreError> {
-        let kept = self.kept();
-        let all = kept.session(scope, name).map_or(&[][..], |session| &session.rewrites);
-        Ok(all.iter().filter(|it| of.contains(&it.key)).cloned().collect())
-    }
-
-    fn compactions(
-        &self,
-        scope: &str,
-        name: &str,
-        keys: &[EntryKey],
-    ) -> Result<CompactionSet, StoreError> {
-        let kept = self.kept();
-        let seen = kept.seen;
-        let Ok(session) = kept.session(scope, name) else {
-            return Ok(CompactionSet { seen, ..CompactionSet::default() });
-        };
-        let own = session.epochs.iter().filter(|it| keys.contains(&it.epoch.covered.first));
-        Ok(CompactionSet { recorded: own.cloned().collect(), pins: session.pins.clone(), seen })
-    }
-
-    fn revision(&self, _scope: &str, _session: &str) -> Result<u64, StoreError> {
-        Ok(self.kept().seen)
-    }
-
-    fn commit(
-        &self,
-        scope: &str,
-        name: &str,
-        epoch: &Compaction,
-        departure: &Eviction,
-        seen: u64,
-    ) -> Result<CommitOutcome, StoreError> {
-        let mut kept = self.kept();
-        if kept.seen != seen {
-            return Ok(CommitOutcome::Behind);
-        }
-        kept.keep(scope, departure);
-        kept.seen += 1;
-        let session = kept.sessions.entry(address(scope, name)).or_default();
-        session.epochs.push(epoch.clone().into());
-        Ok(CommitOutcome::Done(kept.seen))
-    }
-
-    fn record_mark(
-        &self,
-        scope: &str,
-        name: &str,
-        mark: &JournalMark,
-        _at: &str,
-    ) -> Result<(), StoreError> {
-        let mut kept = self.kept();
-        kept.seen += 1;
-        let session = kept.sessions.entry(address(scope, name)).or_default();
-        match *mark {
-            JournalMark::Pin(key) => session.pins.push(key),
-            JournalMark::Unpin(key) => session.pins.retain(|pinned| *pinned != key),
-            _ => return Err(StoreError::NotOffered { what: "take compressions back" }),
-        }
-        Ok(())
-    }
-
-    fn meter(&self, scope: &str, name: &str) -> Result<MeterReading, StoreError> {
-        Ok(self.kept().session(scope, name).map(|session| session.meter).unwrap_or_default())
+impl Kept {
+    fn line(&mut self, scope: &str, name: &str) -> Option<&mut Line> {
+        self.lines.iter_mut().find(|line| line.scope == scope && line.name == name)
     }
 }
 
-impl OriginalStore for Shelf {
-    fn keep(&self, scope: &str, departure: &Eviction) -> Result<(), StoreError> {
-        self.kept().keep(scope, departure);
-        Ok(())
+impl RecordLog for Shelf {
+    fn append(&self, scope: &str, batch: LogBatch) -> Result<AppendOutcome, StoreError> {
+        let mut kept = self.kept();
+        let line = kept.line(scope, &batch.line);
+        let end = line.and_then(|line| line.records.last()).map(LogRecord::position);
+        if end.unwrap_or_default() != batch.after {
+            return Ok(AppendOutcome::Moved);
+        }
+        kept.stamp += 1;
+        let stamp = kept.stamp;
+        let records = batch.records.into_iter().map(|record| LogRecord { stamp, ..record });
+        match kept.line(scope, &batch.line) {
+            Some(line) => line.records.extend(records),
+            None => {
+                let (scope, name) = (scope.to_owned(), batch.line);
+                kept.lines.push(Line { scope, name, records: records.collect() });
+            }
+        }
+        for new in batch.blobs {
+            let is_new = |(of, it): &(String, StoredBlob)| {
+                of != scope || (&it.line, it.id) != (&new.line, new.id)
+            };
+            if kept.blobs.iter().all(is_new) {
+                kept.blobs.push((scope.to_owned(), new));
+            }
+        }
+        for new in batch.pieces {
+            let is_new = |(of, it): &(String, SearchPiece)| {
+                of != scope || (&it.line, it.id) != (&new.line, new.id)
+            };
+            if kept.pieces.iter().all(is_new) {
+                kept.pieces.push((scope.to_owned(), new));
+            }
+        }
+        Ok(AppendOutcome::Done { stamp })
     }
 
-    fn original(&self, scope: &str, id: &str) -> Result<StoredText, StoreError> {
-        let (kept, begins) = (self.kept(), address(scope, id));
-        let found = kept.originals.range(begins.clone()..).next();
-        let found = found.filter(|(key, _)| key.starts_with(&begins));
-        found.map(|(_, blob)| blob.clone()).ok_or(StoreError::Unknown { id: id.to_owned() })
+    fn read(&self, scope: &str, line: &str, from: u64) -> Result<Vec<LogRecord>, StoreError> {
+        let mut kept = self.kept();
+        let records = kept.line(scope, line).map_or(&[][..], |line| &line.records);
+        Ok(records.iter().filter(|record| record.seq >= from).cloned().collect())
     }
 
-    fn search(
+    fn scopes(&self) -> Result<Vec<String>, StoreError> {
+        let all: BTreeSet<_> = self.kept().lines.iter().map(|line| line.scope.clone()).collect();
+        Ok(all.into_iter().collect())
+    }
+
+    fn lines(&self, scope: &str) -> Result<Vec<String>, StoreError> {
+        let kept = self.kept();
+        let own = kept.lines.iter().filter(|line| line.scope == scope);
+        Ok(own.map(|line| line.name.clone()).collect())
+    }
+
+    fn find(
         &self,
         scope: &str,
-        query: &str,
-        budget: u64,
-        counter: &dyn TokenCounter,
-    ) -> Result<Vec<Excerpt>, StoreError> {
-        let (kept, here) = (self.kept(), address(scope, ""));
-        let blobs = kept.originals.iter().filter(|(key, _)| key.starts_with(&here));
-        let found =
-            blobs.filter(|(_, blob)| blob.text.contains(query)).scan(0, |used, (_, blob)| {
-                *used += counter.count(&blob.text);
-                let StoredText { id, source, text } = blob.clone();
-                (*used <= budget).then_some(Excerpt { id, text, source, also: Vec::new() })
-            });
-        Ok(found.collect())
-    }
-}
-
-impl SessionArchive for Shelf {
-    fn session(&self, scope: &str, name: &str) -> Result<SessionInfo, StoreError> {
-        self.kept().session(scope, name).map(|session| session.info.clone())
-    }
-
-    fn history(
-        &self,
-        scope: &str,
-        name: &str,
-        head: HistoryHash,
-        from: u32,
+        keys: &[RecordKey],
         most: usize,
-    ) -> Result<Vec<MessageRecord>, StoreError> {
+    ) -> Result<Vec<Vec<String>>, StoreError> {
         let kept = self.kept();
-        let session = kept.session(scope, name)?;
-        let (mut way, mut at) = (Vec::new(), head);
-        while let Some((followed, said)) = session.said.get(&at) {
-            way.push(said.clone());
-            at = *followed;
+        let holders = |key: &RecordKey| {
+            let holds = |line: &&Line| line.records.iter().any(|it| it.key == Some(*key));
+            let own = kept.lines.iter().filter(|line| line.scope == scope).rev();
+            own.filter(holds).take(most).map(|line| line.name.clone()).collect()
+        };
+        Ok(keys.iter().map(holders).collect())
+    }
+
+    fn blobs(&self, scope: &str, query: &BlobQuery<'_>) -> Result<Vec<StoredBlob>, StoreError> {
+        let kept = self.kept();
+        let own = kept.blobs.iter().filter(|(of, it)| of == scope && query.wants(&it.line, it.id));
+        Ok(own.map(|(_, blob)| blob.clone()).collect())
+    }
+
+    fn pieces(&self, scope: &str, query: &PieceQuery<'_>) -> Result<Vec<SearchPiece>, StoreError> {
+        let kept = self.kept();
+        let own = kept.pieces.iter().filter(|(of, it)| of == scope && query.wants(&it.line));
+        Ok(own.map(|(_, piece)| piece.clone()).collect())
+    }
+
+    fn erase(&self, scope: &str, line: &str, what: &Erasure) -> Result<(), StoreError> {
+        let mut kept = self.kept();
+        if *what == Erasure::Line {
+            kept.lines.retain(|it| it.scope != scope || it.name != line);
+        } else if let Some(line) = kept.line(scope, line) {
+            let erased = line.records.iter_mut().filter(|record| what.takes_record(record.seq));
+            erased.for_each(|record| record.body = None);
         }
-        way.reverse();
-        Ok(way.into_iter().skip(from as usize).take(most).collect())
+        let other = |of: &str, its_line: &str| of != scope || its_line != line;
+        kept.blobs.retain(|(of, it)| other(of, &it.line) || !what.takes_blob(it.id));
+        kept.pieces.retain(|(of, it)| other(of, &it.line) || !what.takes_piece(it));
+        Ok(())
     }
 }

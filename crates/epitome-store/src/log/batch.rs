@@ -44,9 +44,8 @@ impl LogRecord {
 
     /// Whether it follows a position, unchanged as far as can be told.
     pub(crate) fn follows(&self, position: LinePosition) -> bool {
-        let intact = |body: &Vec<u8>| {
-            sum(position.sum, self.seq, self.kind, self.key, body) == self.sum
-        };
+        let intact =
+            |body: &Vec<u8>| sum(position.sum, self.seq, self.kind, self.key, body) == self.sum;
         self.seq == position.seq + 1 && self.body.as_ref().is_none_or(intact)
     }
 
@@ -173,11 +172,6 @@ impl SearchPiece {
     pub fn terms(&self) -> Vec<String> {
         terms(&self.text)
     }
-
-    /// Whether it goes where the blob with this id goes.
-    pub fn is_part_of(&self, blob: ContentId) -> bool {
-        self.original == blob || (self.span.is_none() && self.id == blob)
-    }
 }
 
 /// Which pieces are asked for.
@@ -190,6 +184,11 @@ pub struct PieceQuery<'a> {
 }
 
 impl PieceQuery<'_> {
+    /// Whether it asks for the pieces of a line.
+    pub fn wants(&self, line: &str) -> bool {
+        self.line.is_none_or(|wanted| wanted == line)
+    }
+
     /// The terms that an answer holds some of: of its phrases where it has any, else of all of it.
     pub fn terms(&self) -> Vec<String> {
         let phrases = Query::of(self.text).phrases().join(" ");
@@ -214,11 +213,35 @@ pub enum Erasure {
     /// All of it: records, blobs and pieces. Its name is free again.
     Line,
     /// The bodies of some records, which stay in their places; and some blobs, with the pieces that
-    /// are part of them ([`SearchPiece::is_part_of`]).
+    /// are part of them ([`Erasure::takes_piece`]).
     Contents {
         /// The numbers of the records.
         records: Vec<u64>,
         /// The ids of the blobs.
         blobs: Vec<ContentId>,
     },
+}
+
+impl Erasure {
+    /// Whether it takes the body of a record.
+    pub fn takes_record(&self, seq: u64) -> bool {
+        match self {
+            Self::Line => true,
+            Self::Contents { records, .. } => records.contains(&seq),
+        }
+    }
+
+    /// Whether it takes a blob.
+    pub fn takes_blob(&self, id: ContentId) -> bool {
+        match self {
+            Self::Line => true,
+            Self::Contents { blobs, .. } => blobs.contains(&id),
+        }
+    }
+
+    /// Whether it takes a piece: with the blob that it is part of, or by its own address where it
+    /// was reworded.
+    pub fn takes_piece(&self, piece: &SearchPiece) -> bool {
+        self.takes_blob(piece.original) || (piece.span.is_none() && self.takes_blob(piece.id))
+    }
 }

@@ -105,9 +105,10 @@ impl RecordLog for MemoryLog {
             let mut found = BTreeMap::new();
             for range in query.ids {
                 let of_all = (*range.start(), 0)..=(*range.end(), u64::MAX);
-                let wanted = table.blobs.range(of_all).filter(|((_, line), _)| {
-                    only.is_none_or(|only| only == Some(*line))
-                });
+                let wanted = table
+                    .blobs
+                    .range(of_all)
+                    .filter(|((_, line), _)| only.is_none_or(|only| only == Some(*line)));
                 found.extend(wanted.map(|(_, (order, blob))| (*order, blob.clone())));
             }
             found.into_values().collect()
@@ -116,7 +117,7 @@ impl RecordLog for MemoryLog {
 
     fn pieces(&self, scope: &str, query: &PieceQuery<'_>) -> Result<Vec<SearchPiece>, StoreError> {
         Ok(self.read_scope(scope, |table| {
-            let wanted = |piece: &&SearchPiece| query.line.is_none_or(|line| line == piece.line);
+            let wanted = |piece: &&SearchPiece| query.wants(&piece.line);
             table.pieces.iter().map(|(_, piece)| piece).filter(wanted).cloned().collect()
         }))
     }
@@ -169,31 +170,24 @@ impl ScopeTable {
 
     fn erase(&mut self, name: &str, what: &Erasure) {
         let Some(&number) = self.names.get(name) else { return };
-        let gone: Box<dyn Fn(&SearchPiece) -> bool + '_> = match what {
-            Erasure::Line => {
-                self.names.remove(name);
-                self.lines.remove(&number);
-                self.keys.retain(|_, lines| {
-                    lines.remove(&number);
-                    !lines.is_empty()
-                });
-                self.blobs.retain(|(_, line), _| *line != number);
-                Box::new(|_| true)
+        if *what == Erasure::Line {
+            self.names.remove(name);
+            self.lines.remove(&number);
+            self.keys.retain(|_, lines| {
+                lines.remove(&number);
+                !lines.is_empty()
+            });
+        }
+        let line = self.lines.get_mut(&number);
+        for record in line.into_iter().flat_map(|line| &mut line.records) {
+            if what.takes_record(record.seq) {
+                record.body = None;
             }
-            Erasure::Contents { records, blobs } => {
-                let line = self.lines.get_mut(&number);
-                for record in line.into_iter().flat_map(|line| &mut line.records) {
-                    if records.contains(&record.seq) {
-                        record.body = None;
-                    }
-                }
-                blobs.iter().for_each(|&id| drop(self.blobs.remove(&(id, number))));
-                Box::new(|piece| blobs.iter().any(|&id| piece.is_part_of(id)))
-            }
-        };
+        }
+        self.blobs.retain(|(id, line), _| *line != number || !what.takes_blob(*id));
         let ids = &mut self.piece_ids;
         self.pieces.retain(|(line, piece)| {
-            let goes = *line == number && gone(piece);
+            let goes = *line == number && what.takes_piece(piece);
             if goes {
                 ids.remove(&(piece.id, number));
             }

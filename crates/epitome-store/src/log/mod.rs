@@ -13,11 +13,11 @@ use std::ops::RangeInclusive;
 use epitome_kernel::StoreError;
 use epitome_kernel::types::ContentId;
 
+pub use self::batch::PieceQuery;
 pub use self::batch::{
     AppendOutcome, BlobQuery, Erasure, LinePosition, LogBatch, LogRecord, RecordKey, SearchPiece,
     StoredBlob,
 };
-pub use self::batch::PieceQuery;
 pub use self::memory::MemoryLog;
 
 /// Keeps lines of records, with the blobs and search pieces that belong to each line.

@@ -59,9 +59,8 @@ impl LineDraft {
     pub(super) fn keep(&mut self, fold: &SessionFold, departure: &Eviction) {
         let (line, mut kept) = (fold.name(), Vec::new());
         let mut known: FxHashSet<ContentId> = FxHashSet::default();
-        let is_new = |id, known: &mut FxHashSet<ContentId>| {
-            !fold.kept.contains_key(&id) && known.insert(id)
-        };
+        let is_new =
+            |id, known: &mut FxHashSet<ContentId>| !fold.kept.contains_key(&id) && known.insert(id);
         for blob in &departure.blobs {
             if is_new(blob.id, &mut known) {
                 kept.push(self.put(line, blob));

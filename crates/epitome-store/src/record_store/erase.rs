@@ -5,9 +5,7 @@
 //! to take, and is done again. Called by [`super::archive`].
 
 use epitome_kernel::StoreError;
-use epitome_kernel::types::{
-    CompactionId, ContentId, EntryKey, HistoryHash, RecordedCompaction,
-};
+use epitome_kernel::types::{CompactionId, ContentId, EntryKey, HistoryHash, RecordedCompaction};
 use rustc_hash::FxHashSet;
 
 use super::event::{ErasedBody, SessionEvent};
@@ -236,7 +234,7 @@ impl ErasurePlan {
         let erased = ErasedBody {
             key: self.key,
             records,
-            answers: answers.iter().map(|answer| answer.order.1).collect(),
+            answers: answers.iter().map(|answer| answer.order.seq).collect(),
             originals,
             epochs: unnamed.to_vec(),
         };

@@ -142,11 +142,7 @@ pub(super) struct SaidBody {
 
 impl SaidBody {
     /// A message behind a history, with the address of its bytes.
-    pub(super) fn of(
-        said: &MessageRecord,
-        after: HistoryHash,
-        bytes: Option<ContentId>,
-    ) -> Self {
+    pub(super) fn of(said: &MessageRecord, after: HistoryHash, bytes: Option<ContentId>) -> Self {
         let MessageRecord { chain, key, place, role, text, tokens, .. } = *said;
         let at = said.at.clone();
         Self { after, chain, key, place, role, bytes, text, tokens, at, indexed: false }
@@ -243,16 +239,8 @@ impl CompactedBody {
         let confidence = epoch.confidence.to_bits();
         let (profile, config) = (epoch.profile.clone(), epoch.config.clone());
         let at = epoch.at.clone();
-        let facts = CompactedFacts {
-            cause,
-            number,
-            tokens,
-            confidence,
-            must_keep,
-            profile,
-            config,
-            at,
-        };
+        let facts =
+            CompactedFacts { cause, number, tokens, confidence, must_keep, profile, config, at };
         let (plan, credits) = (epoch.plan.clone(), epoch.credits.clone());
         let (undone, undone_at) = (*undone, *undone_at);
         Self { id, parent, covered, plan, credits, facts, place, undone, undone_at }

@@ -19,8 +19,14 @@ use super::event::{
 use crate::log::LinePosition;
 use crate::marks;
 
-/// Where a record stands in its scope: the stamp of its batch, and its number in its line.
-pub(super) type RecordOrder = (u64, u64);
+/// Where a record stands in its scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RecordOrder {
+    /// The stamp of its batch.
+    pub(super) stamp: u64,
+    /// Its number in its line.
+    pub(super) seq: u64,
+}
 
 /// A session as its records make it.
 #[derive(Debug, Default)]
@@ -144,7 +150,7 @@ impl SessionFold {
 
     /// Takes one event in.
     pub(super) fn apply(&mut self, order: RecordOrder, event: SessionEvent) {
-        let (stamp, seq) = order;
+        let RecordOrder { stamp, seq } = order;
         if self.began == 0 {
             self.began = stamp;
         }
@@ -345,8 +351,7 @@ impl HistoryFold {
 
     /// The way to a message, its first one first.
     pub(super) fn way(&self, end: Option<usize>) -> Vec<usize> {
-        let mut way: Vec<usize> =
-            std::iter::successors(end, |&at| self.said[at].parent).collect();
+        let mut way: Vec<usize> = std::iter::successors(end, |&at| self.said[at].parent).collect();
         way.reverse();
         way
     }
@@ -370,7 +375,8 @@ impl HistoryFold {
                 self.said[at].indexed = true;
             }
         }
-        let known = |answer: &&mut AnswerNode| answer.chain().is_some_and(|it| chains.contains(&it));
+        let known =
+            |answer: &&mut AnswerNode| answer.chain().is_some_and(|it| chains.contains(&it));
         self.answers.iter_mut().filter(known).for_each(|answer| answer.indexed = true);
     }
 
@@ -378,7 +384,7 @@ impl HistoryFold {
         for node in self.said.iter_mut().filter(|node| node.said.key == key) {
             (node.said.bytes, node.indexed) = (None, true);
         }
-        for answer in self.answers.iter_mut().filter(|it| answers.contains(&it.order.1)) {
+        for answer in self.answers.iter_mut().filter(|it| answers.contains(&it.order.seq)) {
             (answer.answered.bytes, answer.indexed) = (None, true);
         }
     }

@@ -48,9 +48,8 @@ impl<L: RecordLog> RecordStore<L> {
             }
         }
         let (from, most) = batch::reach(clue);
-        let holding = |chain: HistoryHash, most| {
-            self.found(scope, history_key(clue.format, chain.0), most)
-        };
+        let holding =
+            |chain: HistoryHash, most| self.found(scope, history_key(clue.format, chain.0), most);
         let any = |chain| Ok::<_, StoreError>(holding(chain, 1)?.pop());
         if let Some((index, _)) = batch::deepest(&clue.chains[from..], any)? {
             let deepest = from + index;
@@ -167,7 +166,8 @@ fn inherited(
         let undone_at = undone.get(&what.epoch.id).copied();
         let (epoch, undone) = (what.epoch.clone(), undone_at.is_some());
         shared.extend(content::of_epoch(&epoch));
-        let made = CompactedBody::of(&RecordedCompaction { epoch, undone, undone_at }, Some(*place));
+        let made =
+            CompactedBody::of(&RecordedCompaction { epoch, undone, undone_at }, Some(*place));
         events.push(SessionEvent::Compacted(Box::new(made)));
     }
     for PlacedRecord { place, what, .. } in on_way(&decided.acts, way) {

@@ -212,9 +212,8 @@ impl<L: RecordLog> Journal for RecordStore<L> {
     }
 
     fn acts(&self, scope: &str, name: &str) -> Result<Vec<RecordedAction>, StoreError> {
-        let acts = |fold: &SessionFold| {
-            fold.decided.acts.iter().map(|acted| acted.what.clone()).collect()
-        };
+        let acts =
+            |fold: &SessionFold| fold.decided.acts.iter().map(|acted| acted.what.clone()).collect();
         self.read(scope, name, |fold| Ok(acts(fold)))
     }
 }

@@ -26,7 +26,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::draft::LineDraft;
 use self::event::SessionEvent;
-use self::fold::SessionFold;
+use self::fold::{RecordOrder, SessionFold};
 use crate::log::{AppendOutcome, BlobQuery, Erasure, MemoryLog, RecordLog, only};
 
 /// The line of a scope itself.
@@ -143,7 +143,8 @@ impl<L: RecordLog> RecordStore<L> {
             if !record.follows(fold.position) {
                 return Err(damaged(fold.name(), record.seq, "does not follow the one before it"));
             }
-            let (order, position) = ((record.stamp, record.seq), record.position());
+            let order = RecordOrder { stamp: record.stamp, seq: record.seq };
+            let position = record.position();
             match record.body {
                 Some(body) => {
                     let event = SessionEvent::read(&body)
@@ -211,7 +212,7 @@ impl<L: RecordLog> RecordStore<L> {
             return Ok(false);
         };
         for (seq, event) in (first..).zip(sealed.events) {
-            fold.apply((stamp, seq), event);
+            fold.apply(RecordOrder { stamp, seq }, event);
         }
         fold.position = sealed.position;
         Ok(true)

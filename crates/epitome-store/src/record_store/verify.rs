@@ -30,7 +30,8 @@ impl<L: RecordLog> RecordStore<L> {
     fn wrong_records(&self, scope: &str, line: &str) -> Result<Vec<StoreFinding>, StoreError> {
         let (mut position, mut found) = (LinePosition::default(), Vec::new());
         for record in self.log.read(scope, line, 1)? {
-            let what = |cause: &str| format!("{scope}: the record {} of `{line}` {cause}", record.seq);
+            let what =
+                |cause: &str| format!("{scope}: the record {} of `{line}` {cause}", record.seq);
             if !record.follows(position) {
                 found.push(finding(what("is not what was written")));
             } else if let Some(Err(cause)) = record.body.as_deref().map(SessionEvent::read) {
@@ -49,7 +50,8 @@ impl<L: RecordLog> RecordStore<L> {
                 None => draft::packed(&blob.bytes),
             };
             if id != blob.id {
-                let what = format!("{scope}: the bytes {} of `{line}` are not what was kept", blob.id);
+                let what =
+                    format!("{scope}: the bytes {} of `{line}` are not what was kept", blob.id);
                 found.push(finding(what));
             }
         }

@@ -21,7 +21,11 @@ fn the_newest_lesson_about_a_thing_is_kept() {
         }
         assert_eq!(store.lessons(SCOPE).unwrap(), lessons(&[("one", "3"), ("two", "2")]));
         assert_eq!(store.lessons("elsewhere").unwrap(), lessons(&[]));
-        assert_eq!(store.revision(SCOPE, "one").unwrap(), 0, "no prompt that was made changes by it");
+        assert_eq!(
+            store.revision(SCOPE, "one").unwrap(),
+            0,
+            "no prompt that was made changes by it"
+        );
         assert_eq!(store.verify(false).unwrap(), []);
     });
 }

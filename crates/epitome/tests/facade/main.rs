@@ -29,6 +29,8 @@ mod mark;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
+mod own_store;
+#[cfg(test)]
 mod plan;
 #[cfg(test)]
 mod plugins;
