@@ -97,7 +97,7 @@ pub(crate) fn arrivals(departure: &Eviction) -> impl Iterator<Item = IncomingPas
         departure.blobs.iter().map(|blob| (blob.id, blob.text.as_str())).collect();
     let sources: FxHashMap<_, _> =
         departure.sources.iter().map(|(entry, id, source)| (*entry, (*id, source))).collect();
-    let mut searched_to: FxHashMap<ContentId, usize> = FxHashMap::default();
+    let mut searches: FxHashMap<ContentId, OriginalSearch> = FxHashMap::default();
     departure.passages.iter().filter(|passage| !passage.text.trim().is_empty()).map(
         move |passage| {
             let (entry, text) = (passage.entry, passage.text.as_str());
@@ -111,24 +111,63 @@ pub(crate) fn arrivals(departure: &Eviction) -> impl Iterator<Item = IncomingPas
                     range: None,
                 };
             };
-            let range = originals.get(&original).and_then(|whole| {
-                let from = searched_to.entry(original).or_default();
-                let found = find(whole, text, *from)?;
-                *from = found.end;
-                Some(found)
-            });
+            let range = originals
+                .get(&original)
+                .and_then(|whole| searches.entry(original).or_default().find(whole, text));
             IncomingPassage { id, text, original, source: source.clone(), range }
         },
     )
 }
 
-/// Where `text` stands in `whole`: after `from` if it can be, for passages come in order.
-fn find(whole: &str, text: &str, from: usize) -> Option<Range<usize>> {
-    let (bytes, needle) = (whole.as_bytes(), text.as_bytes());
-    let at = memmem::find(&bytes[from..], needle)
-        .map(|at| at + from)
-        .or_else(|| memmem::find(bytes, needle))?;
-    Some(at..at + needle.len())
+/// So many bytes of an original are searched in vain at most; then passages are looked for nearby.
+const IN_VAIN: usize = 64 << 20;
+
+/// So many bytes behind the passage before count as nearby.
+const NEARBY: usize = 32 << 10;
+
+/// How far an original was searched for its passages, which come in order.
+#[derive(Default)]
+struct OriginalSearch {
+    /// Where the last passage ends.
+    from: usize,
+    /// How many bytes were searched for passages that are not there.
+    in_vain: usize,
+}
+
+impl OriginalSearch {
+    /// Where a passage stands: after the one before if it can be. Of a large original whose passages
+    /// are reworded, searching all of it for each would take the square of its length: there a
+    /// passage is found nearby or counts as reworded.
+    fn find(&mut self, whole: &str, text: &str) -> Option<Range<usize>> {
+        let (bytes, needle) = (whole.as_bytes(), text.as_bytes());
+        let at = if self.in_vain < IN_VAIN {
+            let ahead = memmem::find(&bytes[self.from..], needle).map(|at| at + self.from);
+            let found = ahead.or_else(|| memmem::find(bytes, needle));
+            self.in_vain += if found.is_none() { bytes.len() } else { 0 };
+            found
+        } else {
+            let found = self.nearby(bytes, needle);
+            if found.is_none() {
+                self.pass(bytes, text);
+            }
+            found
+        }?;
+        self.from = at + needle.len();
+        Some(at..self.from)
+    }
+
+    fn nearby(&self, bytes: &[u8], needle: &[u8]) -> Option<usize> {
+        let end = bytes.len().min(self.from + NEARBY.max(2 * needle.len()));
+        memmem::find(&bytes[self.from..end], needle).map(|at| at + self.from)
+    }
+
+    /// Goes on behind a reworded passage, by the longest line of it that stands there.
+    fn pass(&mut self, bytes: &[u8], text: &str) {
+        let Some(line) = text.lines().max_by_key(|line| line.len()) else { return };
+        if let Some(at) = self.nearby(bytes, line.as_bytes()) {
+            self.from = at + line.len();
+        }
+    }
 }
 
 /// The passages of several scopes as those of one: the same text is there once, with the names of
@@ -226,6 +265,23 @@ mod tests {
     #[test]
     fn a_reworded_passage_has_no_range() {
         check("one two", &["one, two"], &[None]);
+    }
+
+    /// Lines with something between them that their passages leave out.
+    #[test]
+    fn a_large_original_is_searched_once() {
+        let pair = |at: usize| [format!("first {at} and more"), format!("second {at} and more")];
+        let line = |at: usize| format!("    {};\n\t{};\n", pair(at)[0], pair(at)[1]);
+        let original: String = (0..40_000).map(line).collect();
+        let joined: Vec<String> = (0..40_000)
+            .map(|at| if at % 2 == 0 { pair(at).join("\n") } else { pair(at)[1].clone() })
+            .collect();
+        let departure =
+            departure(&original, &joined.iter().map(String::as_str).collect::<Vec<_>>());
+        for (at, arrival) in arrivals(&departure).enumerate() {
+            let found = arrival.range.map(|range| &original[range]);
+            assert_eq!(found, (at % 2 == 1).then_some(&*joined[at]), "{at}");
+        }
     }
 
     #[test]
