@@ -107,15 +107,39 @@ fn sentences<'o>(
     }
     if !lost.is_empty() {
         let said: Vec<Cow<'_, str>> = prompt.iter().flat_map(|entry| texts(entry)).collect();
-        let said = spoken(said.iter().map(|text| &**text));
-        lost.retain(|(_, sentence)| !said.contains(sentence));
+        let sought: Vec<&str> = lost.iter().map(|(_, sentence)| &**sentence).collect();
+        let mut held = stated(said.iter().map(|text| &**text), &sought).into_iter();
+        lost.retain(|_| !held.next().unwrap_or_default());
     }
-    let mut recallable = 0;
-    if !lost.is_empty() {
-        let said = spoken(left.iter().map(|passage| &*passage.text));
-        recallable = lost.iter().filter(|(_, sentence)| said.contains(sentence)).count() as u32;
-    }
+    let sought: Vec<&str> = lost.iter().map(|(_, sentence)| &**sentence).collect();
+    let found = stated(left.iter().map(|passage| &*passage.text), &sought);
+    let recallable = found.into_iter().filter(|found| *found).count() as u32;
     (lost.into_iter().map(|(from, _)| from).collect(), recallable)
+}
+
+/// Which sentences stand in texts that are read one after the other, as if they were one. The words
+/// of some texts are held at once, and of those before as many as a sentence may reach back.
+fn stated<'a>(texts: impl Iterator<Item = &'a str>, sought: &[&str]) -> Vec<bool> {
+    let mut found = vec![false; sought.len()];
+    let longest = sought.iter().map(|sentence| sentence.len()).max().unwrap_or_default();
+    if longest == 0 {
+        return found;
+    }
+    let mut look = |said: &str| {
+        let missing = found.iter_mut().zip(sought).filter(|(found, _)| !**found);
+        missing.for_each(|(found, sentence)| *found = said.contains(sentence));
+    };
+    let mut said = String::from(" ");
+    for text in texts {
+        said.push_str(&plain(text));
+        if said.len() > longest + slice::MOST {
+            look(&said);
+            let rest = said.floor_char_boundary(said.len() - longest);
+            said.drain(..rest);
+        }
+    }
+    look(&said);
+    found
 }
 
 /// The words of texts, one after the other.

@@ -75,6 +75,9 @@ impl<'a> RequestDocument<'a> {
                     BracketList { span: text.span(), items: vec![text.span()] }
                 }
                 MessagesInput::List(items) => {
+                    // What a list grows by beyond its items is as much again.
+                    entries.reserve_exact(items.items.len());
+                    sites.reserve_exact(items.items.len());
                     for item in &items.items {
                         let (entry, site) = read::message(item, format, next_id(&entries))?;
                         entries.push(entry);

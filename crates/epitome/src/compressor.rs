@@ -69,6 +69,9 @@ impl Compressor {
             }
         };
         let compressed = self.run(&request, &document, &counter).await?;
+        // They are as large as the conversation, and what left is there again from now on.
+        drop(document);
+        drop(request);
         if let Some((store, scope)) = &self.settings.store {
             store.keep(scope, &compressed.departure)?;
         }
