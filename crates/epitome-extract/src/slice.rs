@@ -4,6 +4,8 @@
 //! unless its text is larger than what is cut at once; then it ends at the end of a line where there
 //! is one. Called by whoever reads units without holding those of a whole conversation.
 
+use std::borrow::Cow;
+
 use epitome_kernel::types::{Entry, Part, PartBody, Speaker, Stays};
 
 use crate::rows::{self, FieldRow};
@@ -68,6 +70,7 @@ impl<'a> Slice<'a> {
         let Self { entry, part, piece } = *self;
         let stated = part.note.as_ref().is_some_and(|note| note.stays == Stays::Newest);
         let mut push = |kind, unit: TextUnit<'a>| {
+            let stated = stated || is_of_file(part, &unit.text);
             if unit.text.chars().any(char::is_alphanumeric) {
                 push(TextUnit { entry, speaker: part.speaker, kind, stated, ..unit });
             }
@@ -92,6 +95,14 @@ impl From<FieldRow> for TextUnit<'_> {
     fn from(FieldRow { text, fields }: FieldRow) -> Self {
         Self { fields, ..TextUnit::bare(text.into()) }
     }
+}
+
+/// Whether a unit stands in the copy of a file: a few lines of that are no use to anybody.
+fn is_of_file(part: &Part, unit: &Cow<'_, str>) -> bool {
+    let (Cow::Borrowed(unit), Some(text)) = (unit, part.text()) else { return false };
+    let whole = part.files.iter().filter(|copy| !copy.partial);
+    let mut bodies = whole.filter_map(|copy| text.get(copy.body.clone()));
+    bodies.any(|body| body.as_bytes().as_ptr_range().contains(&unit.as_ptr()))
 }
 
 /// What is read of a part.

@@ -6,6 +6,7 @@
 mod apply;
 mod chain;
 mod check;
+mod files;
 mod gate;
 pub mod goals;
 mod journal;
@@ -46,6 +47,6 @@ pub use port::{
 };
 pub use round::ChainRound;
 pub use size::ThreadSizes;
-pub use strip::StrippedExchange;
+pub use strip::{ShortenedText, StrippedExchange};
 pub use thread::{Exchange, FreezeReason, PinReason, Thread};
 pub use view::{InsertedKind, InsertedMessage, View, ViewItem, rewrite, strip};
