@@ -178,8 +178,9 @@ fn real(folder: &Path) -> PathBuf {
 mod tests {
     use std::fs::create_dir_all;
 
-    use epitome_kernel::{Eviction, OriginalStore};
+    use epitome_kernel::{Eviction, OriginalStore, StoredText};
     use epitome_store::MemoryStore;
+    use epitome_types::ContentId;
 
     use super::*;
 
@@ -200,7 +201,11 @@ mod tests {
             "local/other/default@TOP/a",
         ];
         for scope in kept {
-            journal.keep(&scope.replace("TOP", &top), &Eviction::default()).unwrap();
+            let text = "said".to_owned();
+            let id = ContentId::for_text(&text);
+            let blobs = vec![StoredText { id, source: "e1".to_owned(), text }];
+            let kept = Eviction { blobs, ..Eviction::default() };
+            journal.keep(&scope.replace("TOP", &top), &kept).unwrap();
         }
         let found = owner.reads(&journal, "default").unwrap();
         let found: Vec<_> = found.iter().map(|scope| scope.replace(&top, "TOP")).collect();

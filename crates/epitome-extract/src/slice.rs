@@ -4,8 +4,6 @@
 //! unless its text is larger than what is cut at once; then it ends at the end of a line where there
 //! is one. Called by whoever reads units without holding those of a whole conversation.
 
-use std::borrow::Cow;
-
 use epitome_kernel::types::{Entry, Part, PartBody, Speaker, Stays};
 
 use crate::rows::{self, FieldRow};
@@ -97,9 +95,10 @@ impl From<FieldRow> for TextUnit<'_> {
     }
 }
 
-/// Whether a unit stands in the copy of a file: a few lines of that are no use to anybody.
-fn is_of_file(part: &Part, unit: &Cow<'_, str>) -> bool {
-    let (Cow::Borrowed(unit), Some(text)) = (unit, part.text()) else { return false };
+/// Whether a unit is a slice of the copy of a file: a few lines of that are no use to anybody. A unit
+/// that says the same in a text of its own is none.
+fn is_of_file(part: &Part, unit: &str) -> bool {
+    let Some(text) = part.text() else { return false };
     let whole = part.files.iter().filter(|copy| !copy.partial);
     let mut bodies = whole.filter_map(|copy| text.get(copy.body.clone()));
     bodies.any(|body| body.as_bytes().as_ptr_range().contains(&unit.as_ptr()))

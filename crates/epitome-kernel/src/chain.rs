@@ -10,14 +10,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use epitome_types::HookAuthor;
-use epitome_types::hook::{Export, Found, Noted};
+use epitome_types::hook::{Found, Noted};
 
-use crate::gate::{self, Bounded, Exceeded};
+use crate::gate::{self, Exceeded};
 use crate::policy::{
-    Answer, HookInterrupt, HookJob, HookResult, Job, ModelQuestion, Policy, PolicyError,
-    PolicyTracer,
+    Answer, Bounded, HookInterrupt, HookJob, HookResult, Job, ModelQuestion, Policy, PolicyTracer,
 };
-use crate::round::{ChainRound, GivenOpinion, KnownJob};
+use crate::round::{ChainRound, GivenOpinion, HookNotes, KnownJob, WantedFile};
 
 /// Policies in the order in which they are asked, and their notes on one session.
 #[derive(Clone)]
@@ -36,35 +35,6 @@ pub struct HookReply<T = Answer> {
     pub by: Option<HookAuthor>,
     /// Everything else that came up.
     pub notes: HookNotes,
-}
-
-/// What came up while policies were asked, beside their answers.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct HookNotes {
-    /// Policies that failed and were passed over.
-    pub errors: Vec<PolicyError>,
-    /// Files that policies want written.
-    pub files: Vec<WantedFile>,
-    /// Answers that were held to their bounds.
-    pub bounded: Vec<Bounded>,
-}
-
-/// A file that a policy wants written for an event.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WantedFile {
-    /// The policy.
-    pub policy: String,
-    /// The file.
-    pub export: Export,
-}
-
-impl HookNotes {
-    /// Adds what came up at another hook.
-    pub fn add(&mut self, more: Self) {
-        self.errors.extend(more.errors);
-        self.files.extend(more.files);
-        self.bounded.extend(more.bounded);
-    }
 }
 
 impl HookReply {
@@ -281,6 +251,7 @@ mod tests {
     use epitome_types::hook::*;
 
     use super::*;
+    use crate::policy::PolicyError;
 
     /// Answers `budgets` with this warning bound, or as `how` says.
     struct Fixed(&'static str, fn(&BudgetsJob, &NextPolicies<'_>) -> HookResult<Budgets>);

@@ -5,8 +5,6 @@
 //! within a share of the limit. Whoever asks for more gets the bound, which is told. Every answer
 //! passes here, once, as `chain` gives it away; the match over all hooks leaves none out.
 
-use std::fmt;
-
 use epitome_types::hook::{
     Arrive, Budgets, Common, Due, Observe, OpRequest, Orders, PlanJob, Prompt, Seconded,
     TriggerAnswer, VerifyAnswer,
@@ -21,28 +19,6 @@ const LEFT_FOR_PROMPT: u64 = 2;
 /// The share of the limit that policies may pin, and may have brought back at once: one part in so
 /// many.
 const KEPT: u64 = 4;
-
-/// A policy asked for more than it may.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bounded {
-    /// The policy.
-    pub policy: String,
-    /// The hook.
-    pub hook: &'static str,
-    /// The part of its answer.
-    pub what: &'static str,
-    /// What it asked for, in tokens.
-    pub asked: u64,
-    /// What it got, in tokens.
-    pub given: u64,
-}
-
-impl fmt::Display for Bounded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { policy, hook, what, asked, given } = self;
-        write!(f, "{policy}: `{hook}`: `{what}` of {asked} is held to {given} tokens")
-    }
-}
 
 /// The most that policies may pin of a prompt, in tokens, and may have brought back at once. A limit
 /// of 0 is not known.

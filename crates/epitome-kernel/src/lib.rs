@@ -6,6 +6,7 @@
 mod apply;
 mod chain;
 mod check;
+mod file_state;
 mod files;
 mod gate;
 pub mod goals;
@@ -22,10 +23,10 @@ mod thread;
 mod view;
 
 pub use apply::{apply, identity};
-pub use chain::{HookNotes, HookReply, NextPolicies, PolicyChain, WantedFile};
+pub use chain::{HookReply, NextPolicies, PolicyChain};
 pub use check::{PlanError, PlanFault, check};
 pub use epitome_types as types;
-pub use gate::{Bounded, kept_most};
+pub use gate::kept_most;
 pub use journal::{
     AnswerClue, AppendBatch, Beginning, Clue, CommitOutcome, CompactionChanges, CompactionSet,
     HistoryLookup, HistoryQuery, Holder, Journal, MessageRecord, RequestRecord, ResponseRecord,
@@ -37,15 +38,15 @@ pub use live::{
 pub use nearest::{nearest, nearest_words};
 pub use notes::{Before, SystemBlock};
 pub use policy::{
-    Answer, HOOKS, HookInterrupt, HookJob, HookResult, HookShape, Job, LiveRequest, ModelQuestion,
-    Policy, PolicyError, PolicyTracer,
+    Answer, Bounded, HOOKS, HookInterrupt, HookJob, HookResult, HookShape, Job, LiveRequest,
+    ModelQuestion, Policy, PolicyError, PolicyTracer,
 };
 pub use port::{
     DigestJob, Eviction, Excerpt, LanguageModel, MissedWord, ModelError, ModelLimitHit,
     OriginalStore, SessionOf, SizeGauge, StoreError, StoredText, Summarizer, SummaryError,
     SummaryJob, TextMeasure, TokenCounter, ToolDigest, ToolDigester, Workspace, WorkspaceError,
 };
-pub use round::ChainRound;
+pub use round::{ChainRound, HookNotes, WantedFile};
 pub use size::ThreadSizes;
 pub use strip::{ShortenedText, StrippedExchange};
 pub use thread::{Exchange, FreezeReason, PinReason, Thread};

@@ -4,6 +4,7 @@
 //! next one answers, the built-in one at last (RULES 9); nothing a policy does reaches the
 //! conversation but through its answers.
 
+use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,6 +65,28 @@ pub struct PolicyError {
     pub hook: &'static str,
     /// What went wrong, where, and what was expected.
     pub what: String,
+}
+
+/// A policy asked for more than it may.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bounded {
+    /// The policy.
+    pub policy: String,
+    /// The hook.
+    pub hook: &'static str,
+    /// The part of its answer.
+    pub what: &'static str,
+    /// What it asked for, in tokens.
+    pub asked: u64,
+    /// What it got, in tokens.
+    pub given: u64,
+}
+
+impl fmt::Display for Bounded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { policy, hook, what, asked, given } = self;
+        write!(f, "{policy}: `{hook}`: `{what}` of {asked} is held to {given} tokens")
+    }
 }
 
 /// A job, whichever hook it belongs to.

@@ -6,10 +6,38 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use epitome_types::hook::MessageNumber;
+use epitome_types::hook::{Export, MessageNumber};
 
-use crate::chain::HookNotes;
-use crate::policy::{Answer, HookInterrupt, HookResult, Job};
+use crate::policy::{Answer, Bounded, HookInterrupt, HookResult, Job, PolicyError};
+
+/// What came up while policies were asked, beside their answers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HookNotes {
+    /// Policies that failed and were passed over.
+    pub errors: Vec<PolicyError>,
+    /// Files that policies want written.
+    pub files: Vec<WantedFile>,
+    /// Answers that were held to their bounds.
+    pub bounded: Vec<Bounded>,
+}
+
+/// A file that a policy wants written for an event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WantedFile {
+    /// The policy.
+    pub policy: String,
+    /// The file.
+    pub export: Export,
+}
+
+impl HookNotes {
+    /// Adds what came up at another hook.
+    pub fn add(&mut self, more: Self) {
+        self.errors.extend(more.errors);
+        self.files.extend(more.files);
+        self.bounded.extend(more.bounded);
+    }
+}
 
 /// What the policies of a chain gave for one job, as far as they were asked. Whoever asks them about
 /// the same job more than once, with a reply of a model or after a plan that came to nothing, keeps

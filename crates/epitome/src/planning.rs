@@ -16,11 +16,11 @@ use epitome_plan::{
 };
 use epitome_types::hook::{
     AgeJob, Ageing, Budgets, Columns, Common, Export, Fit, Handover, MessageTexts, OpRequest,
-    Orders, PlanJob, Position, Render, RenderJob, Standing, Wording,
+    Orders, PlanJob, Standing,
 };
 use epitome_types::{
-    Budget, BudgetUnit, CheckpointPlacement, CompactionCause, EntryId, EventKind, Goals,
-    HookAuthor, Op, PartId, Plan, Role, SkipReason, Stage,
+    Budget, BudgetUnit, CompactionCause, EntryId, EventKind, Goals, HookAuthor, Op, PartId, Plan,
+    SkipReason, Stage,
 };
 
 use crate::keep_recent;
@@ -28,7 +28,7 @@ use crate::model_summarizer::{
     AcceptedSummaries, ModelSummarizer, ModelTimeBudget, PrewrittenSummary,
 };
 use crate::policy_runner::PolicyRunner;
-use crate::profile::{BUILTIN, Back, Summaries};
+use crate::profile::{BUILTIN, Summaries};
 
 /// The hook that orders ops, as reports name it.
 const PLAN: &str = "plan";
@@ -420,77 +420,6 @@ impl<'t> PlanRequest<'_, 't> {
         }
         smallest.map_or(PlanResult::Skipped(SkipReason::NotNeeded), PlanResult::Made)
     }
-}
-
-/// What is ordered.
-pub(crate) struct GivenOrders<'a> {
-    pub(crate) orders: &'a Orders,
-    /// The policy that gave the orders; none where nobody did.
-    pub(crate) policy: Option<String>,
-}
-
-/// The options as the orders and the wording of the policies change them.
-pub(crate) async fn shaped(
-    mut options: CompressOptions,
-    back: Back,
-    council: &PolicyRunner,
-    common: &Common,
-    given: GivenOrders<'_>,
-) -> CompressOptions {
-    let GivenOrders { orders, policy } = given;
-    if let Some(policy) = policy {
-        options.policy = policy;
-    }
-    for order in &orders.ops {
-        let OpRequest::Fit(fit) = order else { continue };
-        if let Some(share) = fit.keep_recent_share {
-            (options.keep_recent_share, options.keep_recent_messages) = (share, None);
-        }
-        if let Some(messages) = fit.keep_recent_messages {
-            options.keep_recent_messages = Some(messages as usize);
-        }
-    }
-    let texts = &mut options.texts;
-    // What a policy lets a checkpoint begin with is what it begins with, in little room as well
-    // (RULES 11).
-    let said = rendered(Wording::Checkpoint, back, council, common).await.unwrap_or_default();
-    if let Some(text) = said.text {
-        texts.label_short.clone_from(&text);
-        texts.label = text;
-    }
-    options.stand = CheckpointPlacement {
-        front: said.place == Some(Position::Front),
-        assistant: said.role == Some(Role::Assistant),
-    };
-    for (part, slot) in [(Wording::Reference, &mut texts.marker), (Wording::Stub, &mut texts.stub)]
-    {
-        if let Some(text) = worded(part, back, council, common).await {
-            *slot = text;
-        }
-    }
-    options
-}
-
-/// How the policies word a text, where they say so.
-pub(crate) async fn worded(
-    part: Wording,
-    back: Back,
-    council: &PolicyRunner,
-    common: &Common,
-) -> Option<String> {
-    rendered(part, back, council, common).await?.text
-}
-
-/// What the policies say of a text.
-async fn rendered(
-    part: Wording,
-    back: Back,
-    council: &PolicyRunner,
-    common: &Common,
-) -> Option<Render> {
-    let (stored, files) = (back != Back::None, back == Back::File);
-    let mut job = RenderJob { common: common.clone(), part, system: None, stored, files };
-    council.ask(&mut job).await.value
 }
 
 /// What was ordered leaves more than may be sent, or takes out more that people demanded than can

@@ -9,6 +9,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use epitome_admin::clock::Clock;
 use epitome_kernel::{
     ChainRound, HookJob, HookNotes, HookReply, LanguageModel, ModelQuestion, NextPolicies,
     PolicyChain, PolicyError, TokenCounter,
@@ -18,7 +19,6 @@ use epitome_types::{EventKind, HookAuthor};
 use crate::model_summarizer::ModelTimeBudget;
 use crate::models::Models;
 use crate::plugins::ExtensionFailures;
-use crate::session::Clock;
 
 /// How often a hook may have a model asked before it answers.
 pub(crate) const ASKS: usize = 2;

@@ -188,7 +188,7 @@ pub(super) fn of_line(line: &str) -> Option<FileLabel> {
     let binding = match words {
         0..=FEW if says_file && line.contains(':') => Binding::File,
         0 => Binding::Name,
-        0..=FEW => Binding::Label,
+        1..=FEW => Binding::Label,
         _ if is_source(&path) => Binding::Sentence,
         _ => return None,
     };

@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use epitome_admin::clock::Clock;
 use epitome_kernel::{InsertedKind, ViewItem};
 use epitome_kernel::{
     LiveRequest, SizeGauge, Summarizer, SummaryError, SummaryJob, TextMeasure, Thread,
@@ -26,7 +27,6 @@ use crate::model_summarizer::{
 use crate::planning::KnownCheckpoint;
 use crate::policy_runner::PolicyRunner;
 use crate::profile::Summaries;
-use crate::session::Clock;
 
 /// One summary that is wanted.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::session::Clock;
+use epitome_admin::clock::Clock;
 
 /// What is left of the time for models.
 pub(crate) struct ModelTimeBudget {

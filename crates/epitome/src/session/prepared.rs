@@ -23,7 +23,8 @@ use crate::background::{
     BackgroundWorker, ExtractKeys, PreparedCompression, SummaryKey, SummaryTask, SummaryTasks,
     WordedPlan, worded,
 };
-use crate::planning::{GivenOrders, PlanRequest, shaped};
+use crate::plan_wording::{GivenOrders, shaped};
+use crate::planning::PlanRequest;
 use crate::policy_runner::PolicyRunner;
 
 /// What models may write of a plan.

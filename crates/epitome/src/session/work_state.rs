@@ -16,7 +16,8 @@ use epitome_workspace::augments::{ActiveAugments, Augment};
 use super::Session;
 use super::system::Assembled;
 use super::turn_context::TurnContext;
-use crate::planning::{PlanRequest, worded};
+use crate::plan_wording::worded;
+use crate::planning::PlanRequest;
 use crate::profile::StateOptions;
 
 /// What the state of the work is made of.
