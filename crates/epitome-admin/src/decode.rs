@@ -57,14 +57,7 @@ fn read(format: Format, messages: &[&[u8]]) -> Option<Vec<Entry>> {
 
 fn tombstone(said: &MessageRecord) -> Entry {
     let body = PartBody::Text(TOMBSTONE.to_owned());
-    let part = Part {
-        body,
-        speaker: Speaker::Harness,
-        within: None,
-        known_as: None,
-        note: None,
-        files: Vec::new(),
-    };
+    let part = Part { body, speaker: Speaker::Harness, within: None, known_as: None, note: None };
     Entry { id: EntryId(said.place), role: said.role, parts: vec![part], bytes: 0, at: None }
 }
 

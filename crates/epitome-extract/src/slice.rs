@@ -68,7 +68,6 @@ impl<'a> Slice<'a> {
         let Self { entry, part, piece } = *self;
         let stated = part.note.as_ref().is_some_and(|note| note.stays == Stays::Newest);
         let mut push = |kind, unit: TextUnit<'a>| {
-            let stated = stated || is_of_file(part, &unit.text);
             if unit.text.chars().any(char::is_alphanumeric) {
                 push(TextUnit { entry, speaker: part.speaker, kind, stated, ..unit });
             }
@@ -93,15 +92,6 @@ impl From<FieldRow> for TextUnit<'_> {
     fn from(FieldRow { text, fields }: FieldRow) -> Self {
         Self { fields, ..TextUnit::bare(text.into()) }
     }
-}
-
-/// Whether a unit is a slice of the copy of a file: a few lines of that are no use to anybody. A unit
-/// that says the same in a text of its own is none.
-fn is_of_file(part: &Part, unit: &str) -> bool {
-    let Some(text) = part.text() else { return false };
-    let whole = part.files.iter().filter(|copy| !copy.partial);
-    let mut bodies = whole.filter_map(|copy| text.get(copy.body.clone()));
-    bodies.any(|body| body.as_bytes().as_ptr_range().contains(&unit.as_ptr()))
 }
 
 /// What is read of a part.

@@ -152,14 +152,7 @@ impl ExtractiveSummarizer {
 /// A text that a model wrote, as a message.
 fn written(text: &str) -> Entry {
     let body = PartBody::Text(text.to_owned());
-    let part = Part {
-        body,
-        speaker: Speaker::Model,
-        within: None,
-        known_as: None,
-        note: None,
-        files: Vec::new(),
-    };
+    let part = Part { body, speaker: Speaker::Model, within: None, known_as: None, note: None };
     Entry { id: EntryId(0), role: Role::Assistant, parts: vec![part], bytes: 0, at: None }
 }
 

@@ -29,7 +29,6 @@ pub(crate) fn entry(thread: &Thread, text: Option<String>) -> Option<Entry> {
             within: None,
             known_as: None,
             note: None,
-            files: Vec::new(),
         }],
         at: None,
     })

@@ -10,7 +10,6 @@ use epitome_kernel::types::{
 };
 
 use crate::cut::ShortenedPart;
-use crate::files;
 use crate::ground::PlanGround;
 use crate::ops::checkpoints;
 
@@ -127,9 +126,7 @@ impl WordingRequest {
 
     /// The line that opens a checkpoint.
     fn label(&self, id: ContentId, covers: &[EntryId], ground: &PlanGround<'_>) -> String {
-        let texts = &ground.options.texts;
-        let opening = texts.opening(id, covers.len(), self.most, ground.gauge());
-        opening + &files::named(ground.thread, covers)
+        ground.options.texts.opening(id, covers.len(), self.most, ground.gauge())
     }
 
     /// What happens to the checkpoints in whose place a new one stands.

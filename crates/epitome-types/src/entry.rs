@@ -1,7 +1,6 @@
 //! A conversation as every format is read into it: entries made of parts.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -65,23 +64,6 @@ pub struct Part {
     pub known_as: Option<String>,
     /// What it states, where it says what is and not what somebody said (RULES 16).
     pub note: Option<StateNote>,
-    /// The copies of files in its text, in their order, where no tool opens what left (RULES 16).
-    pub files: Vec<FileCopy>,
-}
-
-/// A copy of a file within a text: a body that is bound to a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileCopy {
-    /// The path as it is written there, with `/` between its parts and no `./` before them.
-    pub path: String,
-    /// Where its body stands in the text, in bytes.
-    pub body: Range<usize>,
-    /// Its lines that are not blank.
-    pub lines: u32,
-    /// Whether it is a part of the file, or changes to it.
-    pub partial: bool,
-    /// Whether marks say where the body ends, so that nobody's words can stand in it.
-    pub closed: bool,
 }
 
 /// What a text of a client states: the contents of files, the environment, a list of tasks.

@@ -8,7 +8,6 @@ mod edits;
 mod encodings;
 mod erased;
 mod faults;
-mod files;
 mod http;
 mod identity;
 mod limits;

@@ -3,6 +3,4 @@
 #[cfg(test)]
 mod chain;
 #[cfg(test)]
-mod files;
-#[cfg(test)]
 mod thread;
