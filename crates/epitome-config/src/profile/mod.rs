@@ -21,6 +21,7 @@ use epitome_plan::{
 };
 use epitome_types::{CheckpointPlacement, ContentId};
 use epitome_wire::{Format, OverflowSignatures, RequestDocument};
+use serde_json::json;
 
 use self::options::TextOptions;
 pub use self::options::{ProfileOptions, Summaries, WorkStateOptions as StateOptions};
@@ -264,15 +265,20 @@ impl Profile {
 
     /// The hash of its effective options, overrides included, and of its policies and plugins with
     /// theirs: equal decisions, equal hash. They are read and not run.
+    ///
+    /// It covers the options under the names that users write, in the order of the alphabet: no
+    /// name or order in the code changes it.
     pub fn config(&self) -> String {
-        // Debug prints every field, and unlike a serialiser it cannot fail.
-        let mode =
-            self.stated.mode.as_ref().map_or_else(String::new, |mode| format!("mode {mode}\n"));
-        let (policies, plugins) = (self.policies.address(), self.plugins.address());
         let named = self.scribes.iter().filter(|scribe| **scribe != SummarizerSpec::Extractive);
-        let models: String = named.map(|model| format!("model {model}\n")).collect();
-        let decides = format!("{:?}{policies}{plugins}{mode}{models}", self.options);
-        format!("b3:{}", ContentId::for_text(&decides))
+        let mut decides = json!({
+            "options": self.options,
+            "policies": self.policies.address(),
+            "plugins": self.plugins.address(),
+            "mode": self.stated.mode,
+            "models": named.map(ToString::to_string).collect::<Vec<_>>(),
+        });
+        decides.sort_all_objects();
+        format!("b3:{}", ContentId::for_text(&decides.to_string()))
     }
 
     /// The policy that is asked last, with the options of this profile.

@@ -8,10 +8,10 @@ use epitome_plan::LadderRung;
 use epitome_types::SummaryStyle;
 use epitome_types::hook::Line;
 use epitome_wire::Format;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Any part of the options of a profile; what is left out is inherited.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "each says it itself, and the schema says it once")]
@@ -48,7 +48,7 @@ impl ProfileOptions {
 }
 
 /// When a prompt is compressed without being told to.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TriggerOptions {
@@ -69,7 +69,7 @@ pub struct TriggerOptions {
 }
 
 /// How large a prompt may be.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
@@ -113,7 +113,7 @@ impl Limit {
 
 // RULES 114.
 /// What a token costs that the provider has cached, where one that it has not costs 1.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Cache {
@@ -131,7 +131,7 @@ pub struct Cache {
 }
 
 /// What is made smaller before it is first sent.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Arrive {
@@ -155,7 +155,7 @@ pub struct Arrive {
 }
 
 /// Restore points that nobody asked for.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Snapshots {
@@ -166,7 +166,7 @@ pub struct Snapshots {
 }
 
 /// What is never recorded.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Redact {
@@ -175,7 +175,7 @@ pub struct Redact {
 }
 
 /// How a prompt is compressed.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Compress {
@@ -209,7 +209,7 @@ pub struct Compress {
 }
 
 /// How models are asked for summaries, where the profile names any, and what becomes of those.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Summaries {
@@ -247,7 +247,7 @@ pub struct Summaries {
 }
 
 /// What each compression of a live conversation states of the work.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WorkStateOptions {
@@ -280,7 +280,7 @@ pub struct WorkStateOptions {
 }
 
 /// What the model reads where something left.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Wording {
@@ -294,7 +294,7 @@ pub struct Wording {
 }
 
 /// The texts that stand where something left.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TextOptions {
@@ -311,7 +311,7 @@ pub struct TextOptions {
 // The names below have no comments of their own: their schema is then one list.
 
 /// How a summary is worded.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "files", schemars(inline))]
@@ -340,7 +340,7 @@ impl From<SummaryStyle> for StyleName {
 }
 
 /// How a model is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "files", schemars(inline))]
@@ -362,7 +362,7 @@ impl From<LineName> for Line {
 }
 
 /// One rung of the ladder.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "files", schemars(inline))]

@@ -12,7 +12,7 @@ use epitome_lua::TrustStore;
 use epitome_plugin::Plugin;
 #[cfg(feature = "plugins")]
 use epitome_plugin::host::PluginProcess;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::pattern::{means, precision};
 use super::placed::{FoundPlugin, MadeOf};
@@ -83,12 +83,14 @@ impl ProfilePlugins {
 
     /// What the hash of a configuration covers: who is asked for what, and their versions, files
     /// and options.
-    pub fn address(&self) -> String {
+    pub fn address(&self) -> Json {
         let named = self.named.iter().map(|plugin| {
             let content = plugin.content().unwrap_or_else(|error| error.to_string());
-            format!("{} {content} {:?}\n", plugin.name(), plugin.options())
+            let (name, options) = (plugin.name(), plugin.options());
+            json!({ "name": name, "content": content, "options": options })
         });
-        format!("{:?} {:?}\n{}", self.digests, self.tools, named.collect::<String>())
+        let named: Json = named.collect();
+        json!({ "digests": self.digests, "tools": self.tools, "named": named })
     }
 
     /// One that can be asked; `None` where the profile does not name it or it may not run.

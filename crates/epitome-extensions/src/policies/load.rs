@@ -12,7 +12,7 @@ use epitome_kernel::{Policy, TokenCounter};
 use epitome_lua::TrustStore;
 #[cfg(feature = "lua")]
 use epitome_lua::{LuaPolicy, PolicyEngine};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::link::ChainLink;
 use super::reference::PolicyRef;
@@ -42,7 +42,7 @@ pub(super) struct SharedPolicies {
     pub(super) engine: OnceLock<PolicyEngine>,
     loaded: Mutex<BTreeMap<String, LoadedPolicies>>,
     /// The address of policies that are all compiled in.
-    address: OnceLock<String>,
+    address: OnceLock<Json>,
 }
 
 /// Policies that are ready to be asked, in the order in which they are asked. What is built in
@@ -141,22 +141,23 @@ impl ProfilePolicies {
     }
 
     /// What the hash of a configuration covers: which policies, their texts and options.
-    pub fn address(&self) -> String {
+    pub fn address(&self) -> Json {
         match self.named().all(PolicyRef::is_embedded) {
             true => self.kept.address.get_or_init(|| self.address_now()).clone(),
             false => self.address_now(),
         }
     }
 
-    fn address_now(&self) -> String {
-        let own = self.own.iter().map(|policy| format!("{}\n", policy.name()));
+    fn address_now(&self) -> Json {
+        let own = self.own.iter().map(|policy| json!({ "name": policy.name() }));
         let named = self.chain.iter().map(|link| match link {
             ChainLink::Policy(policy) => {
                 let content = policy.content().unwrap_or_else(|error| error.to_string());
-                format!("{} {content} {:?}\n", policy.name(), policy.options())
+                let (name, options) = (policy.name(), policy.options());
+                json!({ "name": name, "content": content, "options": options })
             }
             // What it is made of is in the address of the plugins.
-            ChainLink::Plugin { .. } => format!("{}\n", link.name()),
+            ChainLink::Plugin { .. } => json!({ "name": link.name() }),
         });
         own.chain(named).collect()
     }
