@@ -97,7 +97,7 @@ impl PolicyChain {
         let bounded = exceeded.into_iter().map(|Exceeded { what, asked, given }| Bounded {
             policy: policy.clone(),
             hook: job.hook(),
-            what,
+            what: what.into(),
             asked,
             given,
         });

@@ -8,6 +8,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use epitome_types::{
     ArrivalRewrite, Compaction, ContentId, EntryKey, HistoryHash, JournalMark, MeterReading,
     RecordedAction, RecordedCompaction, Role, TokenUsage,
@@ -16,7 +18,7 @@ use epitome_types::{
 use crate::port::{Eviction, StoreError};
 
 /// A message, as it is recorded.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MessageRecord {
     /// The history that ends with it: its address.
     pub chain: HistoryHash,
@@ -27,6 +29,7 @@ pub struct MessageRecord {
     /// Its role.
     pub role: Role,
     /// The encoded message, byte for byte; nothing after it was erased.
+    #[serde(with = "crate::utf8_bytes")]
     pub bytes: Option<Vec<u8>>,
     /// The address of its readable text.
     pub text: ContentId,
@@ -37,7 +40,7 @@ pub struct MessageRecord {
 }
 
 /// What a request, or a message by itself, adds to a session. It is recorded whole or not at all.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AppendBatch {
     /// The history that the messages follow.
     pub after: HistoryHash,
@@ -62,7 +65,7 @@ pub struct AppendBatch {
 }
 
 /// What is known of a session as it begins.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Beginning {
     /// The id that its client gives it; not a name, since a client may have several conversations.
     pub label: Option<String>,
@@ -107,7 +110,7 @@ pub struct AnswerClue {
 }
 
 /// A session that holds the first messages of a request.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// Its name.
     pub session: String,
@@ -126,7 +129,7 @@ pub struct Holder {
 }
 
 /// What is known of one request.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RequestRecord {
     /// Tokens of the prompt: as it came, and as it is sent.
     pub tokens: [u64; 2],
@@ -138,13 +141,14 @@ pub struct RequestRecord {
 
 /// What came back for a request. It is no message of the history yet: it becomes one when the
 /// client sends it back, in the words that the client uses for it then.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ResponseRecord {
     /// The history that was asked with.
     pub after: HistoryHash,
     /// What the answer says; none where it broke off before it said anything.
     pub key: Option<EntryKey>,
     /// The answer as a message of the session's format, byte for byte; nothing after it was erased.
+    #[serde(with = "crate::utf8_bytes")]
     pub bytes: Option<Vec<u8>>,
     /// The address of its readable text.
     pub text: ContentId,
@@ -157,7 +161,7 @@ pub struct ResponseRecord {
 }
 
 /// The epochs that may apply to a history.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CompactionSet {
     /// Those whose run begins with one of its entries, oldest first, those taken back included.
     pub recorded: Vec<RecordedCompaction>,
@@ -168,7 +172,7 @@ pub struct CompactionSet {
 }
 
 /// A history that somebody goes on with, who has asked about the beginning of it before.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct HistoryQuery<'a> {
     /// The session that it is of.
     pub session: &'a str,
@@ -183,7 +187,7 @@ pub struct HistoryQuery<'a> {
 }
 
 /// What a journal says of a history that somebody goes on with.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistoryLookup {
     /// The deepest history that is recorded of those that end with a new entry, as
     /// [`find_deepest`] says it.
@@ -195,7 +199,8 @@ pub struct HistoryLookup {
 }
 
 /// What a journal says of epochs to somebody who knows some.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CompactionChanges {
     /// [`revision`] says what it did: these begin with a new entry, all else is as it was.
     Quiet(Vec<RecordedCompaction>),
@@ -204,7 +209,8 @@ pub enum CompactionChanges {
 }
 
 /// What became of a commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CommitOutcome {
     /// The epoch is recorded; [`revision`] says this from now on.
     Done(u64),

@@ -18,7 +18,9 @@ mod round;
 mod size;
 mod strip;
 mod thread;
+mod utf8_bytes;
 mod view;
+mod workspace;
 
 pub use apply::{apply, identity};
 pub use chain::{HookReply, NextPolicies, PolicyChain};
@@ -42,10 +44,11 @@ pub use policy::{
 pub use port::{
     DigestJob, Eviction, Excerpt, LanguageModel, MissedWord, ModelError, ModelLimitHit,
     OriginalStore, SessionOf, SizeGauge, StoreError, StoredText, Summarizer, SummaryError,
-    SummaryJob, TextMeasure, TokenCounter, ToolDigest, ToolDigester, Workspace, WorkspaceError,
+    SummaryJob, TextMeasure, TokenCounter, ToolDigest, ToolDigester,
 };
 pub use round::{ChainRound, HookNotes, WantedFile};
 pub use size::ThreadSizes;
 pub use strip::StrippedExchange;
 pub use thread::{Exchange, FreezeReason, PinReason, Thread};
 pub use view::{InsertedKind, InsertedMessage, View, ViewItem, rewrite, strip};
+pub use workspace::{Workspace, WorkspaceError};

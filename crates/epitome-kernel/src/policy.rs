@@ -4,6 +4,7 @@
 //! next one answers, the built-in one at last (RULES 9); nothing a policy does reaches the
 //! conversation but through its answers.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ptr;
 use std::sync::Arc;
@@ -75,7 +76,7 @@ pub struct Bounded {
     /// The hook.
     pub hook: &'static str,
     /// The part of its answer.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// What it asked for, in tokens.
     pub asked: u64,
     /// What it got, in tokens.

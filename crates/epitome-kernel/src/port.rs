@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use crate::policy::{LiveRequest, ModelQuestion};
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 
 use epitome_types::{
     Budget, BudgetUnit, CheckpointLevel, ContentId, Entry, EntryId, ImagePart, Passage, Summary,
@@ -196,7 +197,7 @@ pub trait ToolDigester: Send + Sync {
 }
 
 /// One text for the store.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredText {
     /// Its address.
     pub id: ContentId,
@@ -207,7 +208,7 @@ pub struct StoredText {
 }
 
 /// What left the prompt in one compression, ready to be kept.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Eviction {
     /// The originals.
     pub blobs: Vec<StoredText>,
@@ -218,7 +219,7 @@ pub struct Eviction {
 }
 
 /// One hit of a search.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Excerpt {
     /// Address of the original it was cut from.
     pub id: ContentId,
@@ -421,56 +422,6 @@ fn hint(nearest: Option<&str>) -> String {
         Some(name) => format!("; did you mean `{name}`?"),
         None => "; `epitome session list` shows what there is".to_owned(),
     }
-}
-
-/// The folder that a client works in: what its own tools can open. Without one nothing is persisted
-/// and nothing can be exported (RULES 65).
-pub trait Workspace: Send + Sync {
-    /// Whether the file at a path, relative to the folder or absolute and in it, holds exactly these
-    /// bytes.
-    fn persisted(&self, path: &str, bytes: &[u8]) -> bool;
-
-    /// Whether the file at a path, relative to the folder or absolute and in it, holds a piece of
-    /// text. One that cannot be read, or is too large to be looked at, holds nothing.
-    fn holds(&self, _path: &str, _piece: &str) -> bool {
-        false
-    }
-
-    /// A mark of the file at a path: another one once the file is written to or replaced, and none
-    /// where there is no file. It is asked of every file that a prompt names, with every request. A
-    /// workspace that does not say takes its files to last.
-    fn stamp(&self, _path: &str) -> Option<u64> {
-        Some(0)
-    }
-
-    /// Puts a whole file at a path relative to the folder, in the place of any that is there: on
-    /// return the client can open it.
-    ///
-    /// # Errors
-    ///
-    /// When the path leads elsewhere or cannot be written; then the file is the old one, or none.
-    fn export(&self, path: &str, bytes: &[u8]) -> Result<(), WorkspaceError>;
-
-    /// Adds bytes at the end of the file at a path relative to the folder; where there is none it
-    /// is made.
-    ///
-    /// # Errors
-    ///
-    /// As [`Workspace::export`]; also where a workspace only puts whole files.
-    fn append(&self, path: &str, _bytes: &[u8]) -> Result<(), WorkspaceError> {
-        let cause = "files are not added to here".to_owned();
-        Err(WorkspaceError { path: path.to_owned(), cause })
-    }
-}
-
-/// Why a file is not in the workspace.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the file `{path}` is not in the workspace: {cause}")]
-pub struct WorkspaceError {
-    /// The file, as the workspace names it.
-    pub path: String,
-    /// Why not.
-    pub cause: String,
 }
 
 /// A gauge sizes entries and texts in one unit, with one counter.

@@ -55,7 +55,7 @@ pub struct HookAuthor {
 /// It is complete: its plan says what the whole covered run is sent as, whatever earlier epochs
 /// said of it. So exactly one epoch is in force for a history, and taking it back leaves its
 /// parent in force.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Compaction {
     /// Its id.
     pub id: CompactionId,
@@ -236,7 +236,7 @@ pub enum JournalMark {
 }
 
 /// An epoch, and whether it was taken back.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedCompaction {
     /// The epoch.
     pub epoch: Compaction,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{CompactionId, HistoryHash, TokenUsage};
 
 /// A session of the journal, in short.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionInfo {
     /// Its name.
     pub name: String,

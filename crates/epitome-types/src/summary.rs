@@ -1,5 +1,7 @@
 //! What a summariser gives back.
 
+use serde::{Deserialize, Serialize};
+
 use crate::EntryId;
 
 /// How a summary is worded.
@@ -13,7 +15,8 @@ pub enum SummaryStyle {
 }
 
 /// What a summary stands for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SummaryKind {
     /// Entries that left the prompt: who said what is part of it.
     #[default]
@@ -23,7 +26,7 @@ pub enum SummaryKind {
 }
 
 /// A candidate for a checkpoint's text, or for a digest.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The text, without the label of the checkpoint.
     pub text: String,
@@ -34,7 +37,7 @@ pub struct Summary {
 }
 
 /// A piece of text that left the prompt and can be found again.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Passage {
     /// The entry it comes from.
     pub entry: EntryId,

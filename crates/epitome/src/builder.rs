@@ -29,9 +29,10 @@ use crate::policy_runner::PolicyRunner;
 use crate::profile::Profile;
 use crate::scope::{LOCAL, ScopeOwner};
 use crate::session::{Clock, EventListener, Session, system_time};
+use crate::tape::StepTape;
 
 /// Who counts.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) enum Counting {
     /// As budgets are defined, or as the model does that a request names.
     #[default]
@@ -42,7 +43,9 @@ pub(crate) enum Counting {
     Own(Arc<dyn TokenCounter>),
 }
 
-/// A compressor in the making.
+/// A compressor in the making. It is made once and gives any number of compressors and sessions by
+/// being cloned.
+#[derive(Clone)]
 pub struct CompressorBuilder {
     pub(crate) profile: Profile,
     pub(crate) target: CompressionTarget,
@@ -57,7 +60,7 @@ pub struct CompressorBuilder {
     pub(crate) workspace: Option<Arc<dyn Workspace>>,
     pub(crate) owner: ScopeOwner,
     pub(crate) augments: AugmentFolders,
-    pub(crate) digester: Option<Box<dyn ToolDigester>>,
+    pub(crate) digester: Option<Arc<dyn ToolDigester>>,
     pub(crate) plugins: Vec<Arc<dyn Plugin>>,
     pub(crate) clock: Clock,
     pub(crate) policies: Vec<Arc<dyn Policy>>,
@@ -67,6 +70,8 @@ pub struct CompressorBuilder {
     pub(crate) watched: bool,
     pub(crate) listeners: Vec<EventListener>,
     pub(crate) runtime: Option<Handle>,
+    /// Where each answer from outside of a turn is written down, if anywhere.
+    pub(crate) tape: Option<Arc<StepTape>>,
 }
 
 impl Default for CompressorBuilder {
@@ -94,6 +99,7 @@ impl Default for CompressorBuilder {
             watched: false,
             listeners: Vec::new(),
             runtime: None,
+            tape: None,
         }
     }
 }
@@ -216,7 +222,7 @@ impl CompressorBuilder {
     /// Makes tool results smaller before they are first sent, in place of all plugins.
     #[must_use]
     pub fn digester(mut self, digester: impl ToolDigester + 'static) -> Self {
-        self.digester = Some(Box::new(digester));
+        self.digester = Some(Arc::new(digester));
         self
     }
 
@@ -416,6 +422,7 @@ impl CompressorBuilder {
             clock: self.clock.clone(),
             failures: Arc::default(),
             notes: Arc::new(Mutex::new(notes)),
+            tape: self.tape.clone(),
         })
     }
 

@@ -69,6 +69,8 @@ mod report;
 mod request;
 mod router;
 mod session;
+mod stepped;
+mod tape;
 mod unaided;
 
 pub use builder::CompressorBuilder;
@@ -144,6 +146,8 @@ pub use router::{ModelResponse, RoutedPrompt, RoutedRequest, SessionRouter};
 #[cfg(feature = "workspace")]
 pub use session::remove_offloaded;
 pub use session::{Prompt, Session, keeps_an_hour};
+pub use stepped::{SteppedTurn, TurnError, TurnRecord, TurnStep};
+pub use tape::{EffectAnswer, HookDecision, RecordedStep, TapeFault, TurnEffect};
 pub use unaided::{OwnCompaction, UnaidedClient, UnaidedPrompt};
 
 /// The code on the pages of the manual compiles.

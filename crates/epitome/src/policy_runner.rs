@@ -19,6 +19,7 @@ use epitome_types::{EventKind, HookAuthor};
 use crate::model_summarizer::ModelTimeBudget;
 use crate::models::Models;
 use crate::plugins::ExtensionFailures;
+use crate::tape::StepTape;
 
 /// How often a hook may have a model asked before it answers.
 pub(crate) const ASKS: usize = 2;
@@ -60,6 +61,8 @@ pub(crate) struct PolicyRunner {
     pub(crate) failures: Arc<ExtensionFailures>,
     /// What came up at the hooks, until the turn tells of it.
     pub(crate) notes: Arc<Mutex<HookNotes>>,
+    /// Where the answers are written down, if anywhere.
+    pub(crate) tape: Option<Arc<StepTape>>,
 }
 
 impl PolicyRunner {
@@ -113,9 +116,19 @@ impl PolicyRunner {
 
     /// Puts a job to policies, and keeps what came up beside the answer.
     fn put<J: HookJob>(&self, rest: NextPolicies<'_>, job: &J) -> HookReply<J::Answer> {
-        let mut reply = rest.reply(&job.as_job()).of_job::<J>();
+        let reply = match &self.tape {
+            Some(tape) => tape.hook(&self.chain, rest, &job.as_job()),
+            None => rest.reply(&job.as_job()),
+        };
+        let mut reply = reply.of_job::<J>();
         self.notes().add(mem::take(&mut reply.notes));
         reply
+    }
+
+    /// How many of so many questions are under way at the same time: one where the answers are written
+    /// down, so that their order is the same whoever answers first.
+    pub(crate) fn at_once(&self, most: usize) -> usize {
+        if self.tape.is_some() { 1 } else { most }
     }
 
     /// What came up at the hooks since this was last called.
@@ -241,6 +254,7 @@ mod tests {
             clock,
             failures: Arc::default(),
             notes: Arc::default(),
+            tape: None,
         };
         let mut job = StatusJob {
             common: Common::default(),

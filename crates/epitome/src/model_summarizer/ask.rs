@@ -165,7 +165,7 @@ impl ModelSummarizer<'_> {
                 self.asked(about(&part, piece, facts), share)
             });
             let asked: Vec<_> = asked.collect();
-            messages = try_at_once(asked, self.terms.at_once).await?;
+            messages = try_at_once(asked, self.council.at_once(self.terms.at_once)).await?;
             let all = messages.join(BETWEEN);
             if prompt.sections.is_none() && job.measure.size(&all) <= job.most {
                 return Ok(all);

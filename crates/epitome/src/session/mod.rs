@@ -195,6 +195,11 @@ impl Session {
         Self { scope, shared, told, ..self }
     }
 
+    /// The same conversation, recorded in another scope.
+    pub(crate) fn recorded_in(self, scope: &str) -> Self {
+        Self { scope: scope.to_owned(), ..self }
+    }
+
     /// The same, where its conversation may have begun before there were projects, in this scope.
     pub(crate) fn going_on(self, before: Option<String>) -> Self {
         Self { before, ..self }

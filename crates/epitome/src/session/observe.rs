@@ -122,7 +122,7 @@ impl Session {
                 continue;
             }
             let Some(left) = room.checked_sub(tokens) else {
-                let (what, asked, given) = ("pin", tokens, 0);
+                let (what, asked, given) = ("pin".into(), tokens, 0);
                 let bounded = Bounded { policy, hook, what, asked, given };
                 brief.council.notes().bounded.push(bounded);
                 continue;

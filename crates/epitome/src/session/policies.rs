@@ -166,7 +166,7 @@ impl Session {
 /// A policy asked for more than it may.
 fn held_back(bounded: Bounded) -> EventKind {
     let Bounded { policy, hook, what, asked, given } = bounded;
-    let (hook, what) = (hook.to_owned(), what.to_owned());
+    let (hook, what) = (hook.to_owned(), what.into_owned());
     EventKind::AnswerBounded { policy, hook, what, asked, given }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::state::PushedHistory;
 use crate::Error;
-use crate::admin::TOMBSTONE;
+use crate::admin::wire_bytes;
 
 /// What was pushed so far.
 #[derive(Clone, Debug)]
@@ -112,8 +112,8 @@ impl Pushed {
         model: Option<&str>,
         said: &[MessageRecord],
     ) -> Result<Self, WireError> {
-        let bytes: Vec<_> = said.iter().map(|said| bytes_of(format, said)).collect();
-        let bytes: Vec<_> = bytes.iter().map(Vec::as_slice).collect();
+        let bytes: Vec<_> = said.iter().map(|said| wire_bytes(format, said)).collect();
+        let bytes: Vec<_> = bytes.iter().map(|bytes| &**bytes).collect();
         let request = assemble(format, model, None, &bytes);
         let document = RequestDocument::parse(&request, format)?;
         let lead = lead(&document).min(said.len());
@@ -207,20 +207,6 @@ fn lead(document: &RequestDocument<'_>) -> usize {
     let is_system = all.first().is_some_and(|first| first.role == Role::System);
     let bytes = all.first().map(|first| document.message_bytes(first.id)).unwrap_or_default();
     usize::from(is_system && !is_object(bytes))
-}
-
-/// A recorded message; what was erased is a tombstone.
-fn bytes_of(format: Format, said: &MessageRecord) -> Vec<u8> {
-    match &said.bytes {
-        Some(bytes) => bytes.clone(),
-        None if format == Format::Anthropic && said.role == Role::System => {
-            format!("{TOMBSTONE:?}").into_bytes()
-        }
-        None => {
-            let role = if said.role == Role::Tool { Role::User } else { said.role };
-            format!("{{\"role\":\"{}\",\"content\":\"{TOMBSTONE}\"}}", role.name()).into_bytes()
-        }
-    }
 }
 
 /// A request with a member as another has it. Both were read before.

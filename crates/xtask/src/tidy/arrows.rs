@@ -100,6 +100,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("epitome-testkit", &["epitome-kernel", "epitome-plugin"]),
     ("epitome-upstream", &[]),
     ("embed-in-rust", &["epitome"]),
+    ("step-by-step", &["epitome"]),
     ("it", &[]),
     ("xtask", &[]),
 ];
