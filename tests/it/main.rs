@@ -92,6 +92,8 @@ mod trusted;
 #[cfg(test)]
 mod tutorial;
 #[cfg(test)]
+mod what_if;
+#[cfg(test)]
 mod windows;
 #[cfg(test)]
 mod written;

@@ -136,6 +136,7 @@ fn the_examples_of_the_help_run() {
         &["policy", "check", "--help"],
         &["policy", "test", "--help"],
         &["policy", "trace", "--help"],
+        &["policy", "what-if", "--help"],
         &["policy", "bench", "--help"],
         &["policy", "stubs", "--help"],
         &["plugin", "new", "--help"],

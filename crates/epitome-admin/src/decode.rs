@@ -3,8 +3,10 @@
 //! Invariant: one entry for each message, at its own place, with the time it was recorded with; what
 //! was erased is a tombstone.
 
+use std::borrow::Cow;
+
 use epitome_kernel::{MessageRecord, StoreError};
-use epitome_types::{Entry, EntryId, Part, PartBody, Speaker};
+use epitome_types::{Entry, EntryId, Part, PartBody, Role, Speaker};
 use epitome_wire::{Format, RequestDocument, assemble};
 
 /// What stands where a message was erased.
@@ -55,6 +57,21 @@ fn read(format: Format, messages: &[&[u8]]) -> Option<Vec<Entry>> {
     (document.entries().len() == messages.len()).then(|| document.entries().to_vec())
 }
 
+/// The bytes of a recorded message; what was erased is a tombstone in the words of its format.
+pub fn wire_bytes(format: Format, said: &MessageRecord) -> Cow<'_, [u8]> {
+    match &said.bytes {
+        Some(bytes) => bytes.into(),
+        None if format == Format::Anthropic && said.role == Role::System => {
+            format!("{TOMBSTONE:?}").into_bytes().into()
+        }
+        None => {
+            let role = if said.role == Role::Tool { Role::User } else { said.role };
+            let message = format!("{{\"role\":\"{}\",\"content\":\"{TOMBSTONE}\"}}", role.name());
+            message.into_bytes().into()
+        }
+    }
+}
+
 fn tombstone(said: &MessageRecord) -> Entry {
     let body = PartBody::Text(TOMBSTONE.to_owned());
     let part = Part { body, speaker: Speaker::Harness, within: None, known_as: None, note: None };
@@ -63,7 +80,7 @@ fn tombstone(said: &MessageRecord) -> Entry {
 
 #[cfg(test)]
 mod tests {
-    use epitome_types::{ContentId, EntryKey, HistoryHash, Role};
+    use epitome_types::{ContentId, EntryKey, HistoryHash};
 
     use super::*;
 

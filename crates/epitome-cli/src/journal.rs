@@ -81,6 +81,17 @@ impl JournalFlags {
         self.journal(config, store)
     }
 
+    /// The keeper of a session, whichever profile recorded it: the one that is named here is for
+    /// something else.
+    pub(crate) fn open_of_any_profile(&self, session: &str) -> Result<SessionAdmin, CliError> {
+        let config = self.profile.load_as(None, |sources| self.set(sources))?;
+        let OpenJournal { store, .. } = self.open()?;
+        let owner = settings::owner(&config);
+        let owner = if self.everywhere { owner.everywhere() } else { owner };
+        let keeper = SessionAdmin::of(store, config.profile_in_use()?, owner);
+        keeper.of_session(Some(session)).map_err(|error| CliError::of_store(&error))
+    }
+
     /// Opens the journal, and makes one where there is none.
     pub(crate) fn create(&self, config: Config) -> Result<OpenJournal, CliError> {
         let store = SqliteStore::open_with(&self.path(&config)?, config.durability());

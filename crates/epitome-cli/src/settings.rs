@@ -79,6 +79,21 @@ impl ProfileFlags {
         self.config.load(|sources| set(self.set(sources)))
     }
 
+    /// The profile that was named.
+    pub(crate) fn named(&self) -> Option<&str> {
+        self.profile.as_deref()
+    }
+
+    /// The configuration with another profile in use than the one that was named: this one, or the
+    /// one that is configured.
+    pub(crate) fn load_as(
+        &self,
+        profile: Option<&str>,
+        set: impl FnOnce(ConfigSources) -> ConfigSources,
+    ) -> Result<Config, CliError> {
+        self.config.load(|sources| set(chosen(sources, profile)))
+    }
+
     /// What may be looked up: what any profile recorded, unless one is named here.
     pub(crate) fn owner(&self, config: &Config) -> ScopeOwner {
         let owner = owner(config);
@@ -106,10 +121,15 @@ impl ProfileFlags {
     }
 
     fn set(&self, sources: ConfigSources) -> ConfigSources {
-        match &self.profile {
-            Some(name) => sources.flag("--profile", "default_profile", name.as_str()),
-            None => sources,
-        }
+        chosen(sources, self.profile.as_deref())
+    }
+}
+
+/// Has a profile in use, where one is named.
+fn chosen(sources: ConfigSources, profile: Option<&str>) -> ConfigSources {
+    match profile {
+        Some(name) => sources.flag("--profile", "default_profile", name),
+        None => sources,
     }
 }
 

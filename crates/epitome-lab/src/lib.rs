@@ -47,6 +47,7 @@ mod scan;
 mod sent;
 mod setup;
 mod turn;
+mod what_if;
 
 pub use ab::{
     Comparison, ComparisonResult, EvalHost, EvalRow, EvalScore, MeanInterval, ReplayFigures,
@@ -64,3 +65,4 @@ pub use scan::{
 };
 pub use setup::ReplaySetup;
 pub use turn::ReplayTurn;
+pub use what_if::{PromptMessage, TurnUnder, WhatIf};

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use epitome::types::{ContentId, EntryId, FactReport, TokenBreakdown};
 use epitome::{
-    BudgetUnit, Error, ModelCalls, OriginalStore, OwnCompaction, Price, RequestDocument, Session,
-    SessionArchive, SizeGauge, ThreadSizes, TokenCounter, UnaidedClient, scan, tool_format, tools,
+    BudgetUnit, Error, Format, ModelCalls, OriginalStore, OwnCompaction, Price, RequestDocument,
+    Session, SessionArchive, SizeGauge, SteppedTurn, ThreadSizes, TokenCounter, UnaidedClient,
+    scan, tool_format, tools,
 };
 
 use crate::facts::SearchedStore;
@@ -27,6 +28,14 @@ pub enum ReplayError {
         turn: usize,
         /// What went wrong.
         source: Error,
+    },
+    /// There is no such turn.
+    #[error("there is no turn {turn}, the last one is {last}")]
+    NoTurn {
+        /// What was asked for.
+        turn: usize,
+        /// The last turn.
+        last: usize,
     },
     /// The recording or the store cannot be read.
     #[error(transparent)]
@@ -163,6 +172,26 @@ impl<'a, S: SessionArchive + OriginalStore + 'static> Replay<'a, S> {
         let turn = turn.map_err(|source| ReplayError::Turn { turn: number, source })?;
         self.figures.add(&turn);
         Ok(Some(turn))
+    }
+
+    /// The next request as a turn that nobody has begun, under any setup: it goes on from what this
+    /// replay recorded. None after the last.
+    pub fn stepped(&self, setup: &ReplaySetup) -> Option<SteppedTurn> {
+        let &messages = self.turns.get(self.skipped + self.figures.turns)?;
+        let settings = setup.builder(self.document.format());
+        let (store, request) = (self.store.clone(), self.document.prefix(messages));
+        let turn = SteppedTurn::new(settings, store, self.session.name(), &request);
+        Some(turn.within(&self.setup.scope()))
+    }
+
+    /// The format of its requests.
+    pub(crate) fn format(&self) -> Format {
+        self.document.format()
+    }
+
+    /// Whoever counts for it.
+    pub(crate) fn counter(&self) -> &dyn TokenCounter {
+        &*self.counter
     }
 
     /// Ends the replay, wherever it stands, and works out what it comes to.

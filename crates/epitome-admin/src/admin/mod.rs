@@ -17,6 +17,7 @@ mod pins;
 mod reached;
 mod recall;
 mod report;
+mod request;
 mod snapshots;
 mod status;
 
@@ -41,7 +42,7 @@ pub use recall::{RecallResult, nothing_on};
 pub use snapshots::RestoreReport;
 pub use status::{ArrivalSavings, PastCompression, SessionStatus, WindowLevel};
 
-pub use crate::decode::{TOMBSTONE, decode};
+pub use crate::decode::{TOMBSTONE, decode, wire_bytes};
 use crate::error::AdminError;
 use crate::learned::{self, ModelKnowledge};
 use crate::undo::CompactionUndo;

@@ -16,6 +16,7 @@ mod stubs;
 mod test;
 mod trace;
 mod watcher;
+mod what_if;
 
 pub(crate) use self::check::checked;
 pub(crate) use self::place::{POLICIES, project, shown};
@@ -38,6 +39,7 @@ enum PolicyCommand {
     Test(test::Args),
     Trace(Box<trace::Args>),
     Bench(bench::Args),
+    WhatIf(Box<what_if::Args>),
     Stubs(stubs::Args),
 }
 
@@ -50,6 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         PolicyCommand::Test(args) => test::run(args),
         PolicyCommand::Trace(args) => trace::run(args),
         PolicyCommand::Bench(args) => bench::run(args),
+        PolicyCommand::WhatIf(args) => what_if::run(args),
         PolicyCommand::Stubs(args) => stubs::run(args),
     }
 }

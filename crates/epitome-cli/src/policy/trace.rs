@@ -209,7 +209,7 @@ fn line(
 }
 
 /// The name of an event, and what belongs to it.
-fn happened(event: &Event) -> (String, String) {
+pub(super) fn happened(event: &Event) -> (String, String) {
     let [before, after] = event.tokens;
     let mut fields = match serde_json::to_value(&event.what) {
         Ok(Value::Object(fields)) => fields,

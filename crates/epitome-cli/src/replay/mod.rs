@@ -295,6 +295,7 @@ pub(crate) fn of_replay(error: ReplayError, name: &str) -> CliError {
         ReplayError::Turn { turn, source } => {
             CliError::of_compression(source, &format!("{name}: turn {turn}"))
         }
+        ReplayError::NoTurn { .. } => CliError::usage(format!("{name}: {error}")),
         ReplayError::Ends(source) => CliError::of_compression(source, name),
         _ => CliError::internal(format!("{name}: {error}")),
     }

@@ -1,0 +1,26 @@
+//! A recorded session as its client would send it.
+
+use epitome_wire::{Format, assemble};
+
+use super::{SessionAdmin, pages, wire_bytes};
+use crate::error::AdminError;
+
+impl SessionAdmin {
+    /// The newest request of a session, or of the one used last: its messages as they were said,
+    /// whatever was compressed. Definitions of tools are not recorded, so it has none.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such session, or the journal cannot be read.
+    pub fn request(&self, name: Option<&str>) -> Result<(Format, Vec<u8>), AdminError> {
+        let info = self.history(name)?.info;
+        let format = info.format.parse().map_or(Format::OpenAi, Format::nearest);
+        let mut messages: Vec<Vec<u8>> = Vec::with_capacity(info.messages as usize);
+        pages(&*self.journal, &self.scope, &info, |page| {
+            messages.extend(page.iter().map(|said| wire_bytes(format, said).into_owned()));
+            Ok(())
+        })?;
+        let messages: Vec<_> = messages.iter().map(Vec::as_slice).collect();
+        Ok((format, assemble(format, info.model.as_deref(), None, &messages)))
+    }
+}
