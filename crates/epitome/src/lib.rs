@@ -1,8 +1,7 @@
 //! What a Rust program depends on: a conversation in, a smaller valid one out.
 //!
-//! A [`Compressor`] joins the kernel with its adapters: it reads a conversation in any format it
-//! knows, compresses it to a [`CompressionTarget`], and gives back the bytes to send with a report of what
-//! was done. Every port can be the host's own: the counter, the summarisers, the store.
+//! A [`Compressor`] reads a conversation in any format it knows, compresses it to a
+//! [`CompressionTarget`], and gives back the bytes to send with a report of what was done. Every port can be the host's own: the counter, the summarisers, the store.
 //!
 //! ```
 //! use epitome::{Compressor, CompressionTarget};
@@ -46,36 +45,9 @@
 //! for, and no state is shared between compressors; what compression made of a request passed its
 //! provider's rules, and what left the prompt was kept before.
 
-mod at_once;
-mod background;
-mod builder;
-mod chat;
-mod compressor;
 pub mod conformance;
-mod error;
-mod facts;
-mod keep_recent;
-mod learned_limits;
-mod limits;
-mod locks;
-mod model_summarizer;
-mod one_shot;
-mod output_check;
-mod plan_wording;
-mod planning;
-mod policy_runner;
 pub mod port;
-mod report;
-mod request;
-mod router;
-mod session;
-mod stepped;
-mod tape;
-mod unaided;
 
-pub use builder::CompressorBuilder;
-pub use chat::{ChatError, ChatReply, ChatSession, ChatUpdate};
-pub use compressor::{CompressedPrompt, Compressor};
 pub use epitome_admin::admin::{
     ArrivalSavings, DiffEdit, DiffEntry, ExportFormat, ImportReport, LineRange, MessageInfo,
     PastCompression, PinList, RecallResult, RestoreReport, SessionAdmin, SessionDiff, SessionGoals,
@@ -85,7 +57,6 @@ pub use epitome_admin::clock::{Clock, calendar_time, system_time};
 pub use epitome_admin::controls::{self, LeverCall, SessionControls};
 pub use epitome_admin::learned::{CountCalibration, ModelKnowledge, SilentTruncation};
 pub use epitome_admin::{AdminError, CompactionUndo};
-use epitome_admin::{admin, records};
 pub use epitome_config::limits::{CompressionTarget, LimitSource, PromptLimit, WindowSetting};
 pub use epitome_config::models::{
     ModelTable, ModelTableError, Price, PriceError, Prices, Quote, SummarizerSpec, UnknownModel,
@@ -97,15 +68,21 @@ pub use epitome_config::{
     Config, ConfigSources, EffectiveValue, FlagSetting, ProxyConfig, known_store,
 };
 pub use epitome_config::{PatternError, RedactionPatterns, tool_format};
-use epitome_config::{models, profile, scope};
 #[cfg(any(feature = "cl100k", feature = "o200k"))]
 pub use epitome_count::VocabularyCounter;
 pub use epitome_count::{CachedCounter, ModelCounter, ToolFormat, for_model, tools};
+#[cfg(feature = "workspace")]
+pub use epitome_engine::remove_offloaded;
+pub use epitome_engine::{
+    ChatError, ChatReply, ChatSession, ChatUpdate, CompressedPrompt, Compressor, CompressorBuilder,
+    EffectAnswer, Error, HookDecision, ModelResponse, OwnCompaction, Prompt, RecordedStep,
+    RoutedPrompt, RoutedRequest, Session, SessionRouter, SteppedTurn, TapeFault, TurnEffect,
+    TurnError, TurnRecord, TurnStep, UnaidedClient, UnaidedPrompt, keeps_an_hour,
+};
 pub use epitome_extensions::ExtensionOrigin;
 pub use epitome_extensions::plugins::PluginRef;
 pub use epitome_extensions::policies::{ChainLink, LoadedPolicies, PolicyRef};
 pub use epitome_extensions::problem::{ConfigError, ConfigProblem};
-use epitome_extensions::{plugins, policies};
 pub use epitome_extract::{ExtractiveSummarizer, MustKeepFacts, kept_and_lost};
 pub use epitome_kernel::{
     Answer, Eviction, Excerpt, HOOKS, HookInterrupt, HookNotes, HookReply, HookResult, Job,
@@ -141,14 +118,6 @@ pub use epitome_wire::{
 #[cfg(feature = "workspace")]
 pub use epitome_workspace::WorkspaceFolder;
 pub use epitome_workspace::augments;
-pub use error::Error;
-pub use router::{ModelResponse, RoutedPrompt, RoutedRequest, SessionRouter};
-#[cfg(feature = "workspace")]
-pub use session::remove_offloaded;
-pub use session::{Prompt, Session, keeps_an_hour};
-pub use stepped::{SteppedTurn, TurnError, TurnRecord, TurnStep};
-pub use tape::{EffectAnswer, HookDecision, RecordedStep, TapeFault, TurnEffect};
-pub use unaided::{OwnCompaction, UnaidedClient, UnaidedPrompt};
 
 /// The code on the pages of the manual compiles.
 #[cfg(doctest)]

@@ -1,0 +1,181 @@
+//! What models are asked in the background: summaries in the place of extracts, of a snapshot.
+//!
+//! Invariant: it owns all that it is made from, so the conversation goes on meanwhile. What models
+//! write is judged as everywhere, and what fails is told. Made by sessions, run by the task.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use epitome_admin::clock::Clock;
+use epitome_kernel::{InsertedKind, ViewItem};
+use epitome_kernel::{
+    LiveRequest, SizeGauge, Summarizer, SummaryError, SummaryJob, TextMeasure, Thread,
+    TokenCounter, View,
+};
+use epitome_plan::KernelTexts;
+use epitome_types::hook::{Common, Orders};
+use epitome_types::{
+    BudgetUnit, Entry, EntryId, EntryKey, EventKind, Goals, Op, Plan, SummaryKind, SummaryStyle,
+};
+
+use super::candidates::{SummaryKey, WrittenSummary};
+use super::{BackgroundResults, failed, locked};
+use crate::at_once::at_once;
+use crate::model_summarizer::{
+    AcceptedSummaries, ModelSummarizer, ModelTimeBudget, PrewrittenSummary,
+};
+use crate::planning::KnownCheckpoint;
+use crate::policy_runner::PolicyRunner;
+use epitome_config::profile::Summaries;
+
+/// One summary that is wanted.
+#[derive(Clone, Debug)]
+pub(crate) struct SummaryTask {
+    pub(crate) key: SummaryKey,
+    /// The id of its checkpoint.
+    id: String,
+    /// The entries that it stands for.
+    entries: Vec<Entry>,
+    /// For each: how it was said, where that was in other words.
+    originals: Vec<Option<Entry>>,
+    /// Those that stay beside it.
+    kept: Vec<Entry>,
+}
+
+/// All that is wanted, and what models are told of it.
+pub(crate) struct SummaryTasks {
+    pub(crate) council: PolicyRunner,
+    pub(crate) counter: Arc<dyn TokenCounter>,
+    pub(crate) common: Common,
+    pub(crate) orders: Orders,
+    pub(crate) goals: Goals,
+    pub(crate) checkpoints: Vec<KnownCheckpoint>,
+    /// Writes what a model is compared with.
+    pub(crate) inner: Arc<dyn Summarizer>,
+    pub(crate) terms: Summaries,
+    pub(crate) style: SummaryStyle,
+    pub(crate) clock: Clock,
+    pub(crate) within: Duration,
+    pub(crate) underway: Option<LiveRequest>,
+    pub(crate) errands: Vec<SummaryTask>,
+}
+
+/// What the keys of extracts are made of beside the extracts.
+#[derive(Clone, Copy)]
+pub(crate) struct ExtractKeys<'a> {
+    /// The words that checkpoints are written in.
+    pub(crate) texts: &'a KernelTexts,
+    pub(crate) gauge: &'a SizeGauge<'a>,
+    /// Those of the messages.
+    pub(crate) keys: &'a [EntryKey],
+}
+
+impl SummaryTask {
+    /// What models are to write of a plan: the words of its extracts.
+    pub(crate) fn all_of(
+        plan: &Plan,
+        thread: &Thread,
+        view: &View<'_>,
+        with: ExtractKeys<'_>,
+    ) -> Vec<Self> {
+        let ExtractKeys { texts, gauge, keys } = with;
+        let stays = |item: &ViewItem<'_>| match item {
+            ViewItem::Kept(_) => true,
+            ViewItem::Inserted(inserted) => inserted.kind != InsertedKind::Checkpoint,
+        };
+        let wanted = plan.ops.iter().filter_map(|op| match op {
+            Op::Summarize(one) => Some((SummaryKey::of(one, texts, gauge, keys)?, one)),
+            _ => None,
+        });
+        let wanted: Vec<_> = wanted.collect();
+        if wanted.is_empty() {
+            return Vec::new();
+        }
+        let sent = view.entries();
+        let kept = view.items().zip(sent).filter(|(item, _)| stays(item));
+        let kept: Vec<_> = kept.map(|(_, entry)| entry).collect();
+        let shown = |id: EntryId| Some((thread.entry(id)?.clone(), thread.original(id).cloned()));
+        let of = |(key, one): (SummaryKey, &epitome_types::Checkpoint)| {
+            let (entries, originals) = one.covers.iter().copied().filter_map(shown).unzip();
+            Self { key, id: one.id.short(), entries, originals, kept: kept.clone() }
+        };
+        wanted.into_iter().map(of).collect()
+    }
+}
+
+impl SummaryTasks {
+    /// Asks for all of it.
+    pub(super) async fn write(mut self, desk: &Mutex<BackgroundResults>) {
+        self.council = self.council.anew();
+        let patience = ModelTimeBudget::new(&self.clock, self.within);
+        let all = self.errands.iter().map(|errand| self.one(errand, &patience, desk));
+        let all: Vec<_> = all.collect();
+        at_once(all, self.terms.at_once).await;
+        let errors = self.council.take_notes().errors.into_iter();
+        let errors = errors.map(|error| EventKind::PolicyError { cause: error.to_string() });
+        locked(desk).told.extend(self.council.failures.take().into_iter().chain(errors));
+    }
+
+    /// Asks one model after the other, until one writes what is taken.
+    async fn one(
+        &self,
+        errand: &SummaryTask,
+        patience: &ModelTimeBudget,
+        desk: &Mutex<BackgroundResults>,
+    ) {
+        let gauge = SizeGauge { counter: &*self.counter, unit: BudgetUnit::Tokens };
+        let [entries, kept] =
+            [&errand.entries, &errand.kept].map(|all| all.iter().collect::<Vec<_>>());
+        let said = errand.entries.iter().zip(&errand.originals);
+        let said: Vec<_> = said.map(|(sent, said)| said.as_ref().unwrap_or(sent)).collect();
+        let job = SummaryJob {
+            kind: SummaryKind::Checkpoint,
+            level: errand.key.level(),
+            entries: &entries,
+            originals: &said,
+            kept: &kept,
+            most: errand.key.most(),
+            measure: &gauge,
+            style: self.style,
+            passages: false,
+        };
+        for model in &self.council.models.all {
+            let taken = AcceptedSummaries::default();
+            let writer = ModelSummarizer {
+                council: &self.council,
+                model: &**model,
+                common: &self.common,
+                orders: &self.orders,
+                goals: &self.goals,
+                checkpoints: &self.checkpoints,
+                inner: &*self.inner,
+                terms: &self.terms,
+                patience,
+                underway: self.underway.as_ref(),
+                taken: &taken,
+                ahead: PrewrittenSummary::default(),
+            };
+            let written = writer.summarize(&job).await;
+            let mut desk = locked(desk);
+            match written {
+                Ok(summary) => {
+                    // A policy may have no model asked; then nothing is wanted.
+                    let Some(model) = summary.model else { break };
+                    let confidence = taken.confidence(&summary.text);
+                    let (checkpoint, text) = (errand.id.clone(), summary.text);
+                    let size = [gauge.size(&text), job.most];
+                    desk.told.push(EventKind::SummaryWrittenInBackground {
+                        checkpoint,
+                        model: model.clone(),
+                        size,
+                    });
+                    desk.candidates.push((errand.key, WrittenSummary { text, model, confidence }));
+                    return;
+                }
+                Err(SummaryError::Failed(why)) => desk.told.push(failed(why)),
+                Err(error) => desk.told.push(failed(error.to_string())),
+            }
+        }
+        locked(desk).vain.push(errand.key);
+    }
+}

@@ -1,0 +1,234 @@
+//! One conversation through the whole machine: bytes, thread, plan, view, bytes.
+//!
+//! Invariant: what left the prompt is in the store before the result is handed out, and on any
+//! error nothing is. Called by hosts, the command among them.
+
+use std::mem;
+use std::sync::Arc;
+
+use epitome_count::{CachedCounter, for_model, tools};
+use epitome_kernel::{
+    ChainRound, Eviction, HookNotes, SizeGauge, Thread, ThreadSizes, TokenCounter,
+};
+use epitome_plan::{CompressOptions, RequestEnvelope};
+use epitome_types::{BudgetUnit, CompressionReport, EventKind};
+use epitome_wire::RequestDocument;
+
+use crate::builder::{CompressorBuilder, Counting};
+use crate::error::{Error, first};
+use crate::facts::ThreadTexts;
+use crate::one_shot::{Decided, OneShot};
+use crate::output_check::{broken, outgoing};
+use crate::plan_wording::{GivenOrders, shaped};
+use crate::planning::{PlanNotes, PlanResult};
+use crate::policy_runner::PolicyRunner;
+use crate::report::ReportBase;
+use crate::request::ParsedRequest;
+use epitome_config::profile::Back;
+
+pub(crate) use epitome_config::{BUDGET_VOCABULARY, tool_format};
+
+/// Compresses conversations, each on its own.
+pub struct Compressor {
+    pub(crate) settings: CompressorBuilder,
+}
+
+/// A conversation, ready to be sent.
+#[derive(Debug)]
+pub struct CompressedPrompt {
+    /// The request; the bytes that came in where nothing was to do.
+    pub bytes: Vec<u8>,
+    /// What was done. `elapsed_ms` is 0: the host owns the clock.
+    pub report: CompressionReport,
+    /// What left the prompt; where there is a store it is kept already, and only then it is cut
+    /// into pieces for search.
+    pub departure: Eviction,
+}
+
+impl Compressor {
+    /// A compressor in the making.
+    pub fn builder() -> CompressorBuilder {
+        CompressorBuilder::default()
+    }
+
+    /// Compresses a conversation.
+    ///
+    /// # Errors
+    ///
+    /// When the input cannot be read, when what cannot shrink exceeds a stated bound, or when the
+    /// store fails; see [`Error`].
+    pub async fn compress(&self, input: &[u8]) -> Result<CompressedPrompt, Error> {
+        let request = ParsedRequest::read(input, self.settings.format, self.settings.to)?;
+        let document = request.document()?.standing_alone();
+        let of_model = |name: &str| Arc::new(CachedCounter::new(for_model(name)));
+        let counter: Arc<dyn TokenCounter> = match &self.settings.counting {
+            Counting::Own(counter) => counter.clone(),
+            Counting::Model(name) => of_model(name),
+            Counting::Default => {
+                let in_window = self.settings.target.counts_tools();
+                of_model(document.model().filter(|_| in_window).unwrap_or(BUDGET_VOCABULARY))
+            }
+        };
+        let compressed = self.run(&request, &document, &counter).await?;
+        // They are as large as the conversation, and what left is there again from now on.
+        drop(document);
+        drop(request);
+        if let Some((store, scope)) = &self.settings.store {
+            store.keep(scope, &compressed.departure)?;
+        }
+        Ok(compressed)
+    }
+
+    async fn run(
+        &self,
+        request: &ParsedRequest<'_>,
+        document: &RequestDocument<'_>,
+        shared: &Arc<dyn TokenCounter>,
+    ) -> Result<CompressedPrompt, Error> {
+        let counter = &**shared;
+        let CompressorBuilder { profile, target, .. } = &self.settings;
+        let thread = Thread::new(document.shared_entries(), &[]);
+        let schemas = tools(counter, tool_format(request.format), &document.tool_schemas());
+        let envelope = RequestEnvelope {
+            tokens: if target.counts_tools() { schemas } else { 0 },
+            bytes: around(document),
+        };
+        let tokens = ThreadSizes::measure(
+            thread.entries(),
+            SizeGauge { counter, unit: BudgetUnit::Tokens },
+            envelope.tokens,
+        );
+        let known = self.settings.limit_for_request(document);
+        let bounds = target.bounds(known, &thread, &tokens);
+        let known = broken(document);
+        let mut account = ReportBase {
+            profile,
+            format: request.from,
+            counter: counter.id(),
+            bounds: &bounds,
+            tools: schemas,
+            warnings: Vec::new(),
+        };
+        if !known.is_empty() {
+            let known = first(&known);
+            account.warnings.push(format!("its provider would refuse the input: {known}"));
+        }
+        let single = OneShot {
+            settings: &self.settings,
+            document,
+            thread: &thread,
+            tokens: &tokens,
+            bounds: &bounds,
+        };
+        account.warnings.extend(request.torn.map(|torn| torn.to_string()));
+        let continued = document.is_continued();
+        if continued {
+            account.warnings.push(
+                "the provider keeps a part of the history; the request stays as it is".to_owned(),
+            );
+        }
+        let decided = if continued { None } else { single.decide(shared).await? };
+        match decided {
+            Some(decided) => self.planned(&single, &decided, envelope, account).await,
+            None => Ok(untouched(&single, account)),
+        }
+    }
+
+    /// What the first policy's plan comes to that comes to something; the last one's always does.
+    async fn planned(
+        &self,
+        single: &OneShot<'_>,
+        decided: &Decided,
+        envelope: RequestEnvelope,
+        mut account: ReportBase<'_>,
+    ) -> Result<CompressedPrompt, Error> {
+        let CompressorBuilder { profile, store, summarizers, .. } = &self.settings;
+        let back = if store.is_some() { Back::Store } else { Back::None };
+        let originals = self.settings.originals || store.is_some();
+        let unbind = profile.unbinds(single.document);
+        let base = CompressOptions { unbind, originals, ..profile.compress(back, envelope) };
+        let summarizers: Vec<_> = summarizers.iter().map(|one| &**one).collect();
+        let (texts, counter) = (ThreadTexts(single.thread), single.tokens.gauge().counter);
+        let planning = decided.planning(single, counter, &summarizers, &texts);
+        let (mut told, round, mut behind) =
+            (PlanNotes::default(), ChainRound::default(), None::<String>);
+        loop {
+            let (orders, policy) = planning.orders(&round, behind.as_deref(), &mut told).await;
+            behind.clone_from(&policy);
+            let (council, common) = (&decided.council, &decided.common);
+            let given = GivenOrders { orders: &orders, policy };
+            let options = shaped(base.clone(), back, council, common, given).await;
+            let planned = planning.make(&orders, &options, &decided.attempts, &mut told).await;
+            if matches!(planned, PlanResult::Passed) {
+                continue;
+            }
+            account.warnings.extend(warnings(&told, council));
+            match planned {
+                PlanResult::Made(compressed) => {
+                    return finished(single, decided, *compressed, account);
+                }
+                PlanResult::Refused(error) => return Err(Error::Plan(error)),
+                PlanResult::CannotFit { budget, floor } if single.bounds.enforced => {
+                    return Err(Error::CannotFit { budget, floor });
+                }
+                PlanResult::CannotFit { budget, floor } => account.warnings.push(format!(
+                    "{} {} cannot shrink, more than the guessed limit of {}; state it with a limit",
+                    floor.size, budget.unit, budget.most
+                )),
+                PlanResult::Skipped(_) | PlanResult::Passed => {}
+            }
+            return Ok(untouched(single, account));
+        }
+    }
+}
+
+/// A conversation that is made smaller, as its provider takes it.
+fn finished(
+    single: &OneShot<'_>,
+    decided: &Decided,
+    mut compressed: epitome_plan::PlannedCompression<'_>,
+    account: ReportBase<'_>,
+) -> Result<CompressedPrompt, Error> {
+    let document = single.document;
+    let bytes = outgoing(document, &compressed.view.edits(), decided.most())?;
+    let after = RequestDocument::parse(&bytes, document.format()).map_err(Error::Edit)?;
+    let departure = mem::take(&mut compressed.departure);
+    let report = account.compressed(document, &after.standing_alone(), compressed, &departure);
+    Ok(CompressedPrompt { bytes, report, departure })
+}
+
+/// A conversation as it came.
+fn untouched(single: &OneShot<'_>, account: ReportBase<'_>) -> CompressedPrompt {
+    let OneShot { document, thread, tokens, .. } = single;
+    let (report, departure) = (account.untouched(document, thread, tokens), Eviction::default());
+    CompressedPrompt { bytes: document.bytes().to_vec(), report, departure }
+}
+
+/// What a report warns of, of what policies said and failed at.
+fn warnings(told: &PlanNotes, council: &PolicyRunner) -> Vec<String> {
+    let mut warnings: Vec<_> = told.happened.iter().filter_map(worth_telling).collect();
+    warnings.extend(told.of_sessions());
+    warnings.extend(council.failures.take().iter().filter_map(worth_telling));
+    let HookNotes { errors, bounded, .. } = council.take_notes();
+    warnings.extend(errors.iter().map(ToString::to_string));
+    warnings.extend(bounded.iter().map(ToString::to_string));
+    warnings
+}
+
+/// What a report warns of, of what came up.
+fn worth_telling(happened: &EventKind) -> Option<String> {
+    match happened {
+        EventKind::PolicyWarning { policy, text, .. } => Some(format!("{policy}: {text}")),
+        EventKind::CompressionError { cause, remedy, .. } => Some(format!("{cause}; {remedy}")),
+        EventKind::ModelPassedOver { policy, hook, ask, cause, next, .. } => {
+            Some(format!("{policy}: `{hook}`: it asks `{ask}`: {cause}; `{next}` is asked"))
+        }
+        _ => None,
+    }
+}
+
+/// The bytes of a request beside its messages, each of which brings one separator but the last.
+fn around(document: &RequestDocument<'_>) -> u64 {
+    let messages = document.entries().iter().map(|entry| u64::from(entry.bytes) + 1);
+    (document.bytes().len() as u64).saturating_sub(messages.sum::<u64>().saturating_sub(1))
+}

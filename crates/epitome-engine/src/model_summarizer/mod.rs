@@ -1,0 +1,204 @@
+//! Summaries that a language model writes, where a policy says how it is asked.
+//!
+//! Invariant: nothing is asked of a model that no policy words, and what it writes is a candidate:
+//! it is taken only within its room, as a summary can be, and past the policies' judgement;
+//! otherwise the next summariser writes, and an event says why. All of it ends in the time that
+//! there is for models. Called by the kernel through the port, before the other summarisers.
+
+mod accepted;
+mod ask;
+mod candidate;
+mod chunks;
+mod judge;
+mod phrases;
+mod question;
+mod time_budget;
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+use epitome_extract::MustKeepFacts;
+use epitome_kernel::{
+    LanguageModel, LiveRequest, ModelLimitHit, Summarizer, SummaryError, SummaryJob,
+};
+use epitome_types::hook::{
+    Common, Covered, Line, MessageNumber, MessageTexts, OpRequest, Orders, Purpose,
+};
+use epitome_types::{Entry, EntryId, Goals, Summary, SummaryKind};
+
+use crate::at_once::at_once;
+use crate::facts::speaker;
+use crate::planning::KnownCheckpoint;
+use crate::policy_runner::PolicyRunner;
+pub(crate) use accepted::AcceptedSummaries;
+use ask::NoModelAnswer;
+use epitome_config::profile::Summaries;
+pub(crate) use time_budget::ModelTimeBudget;
+
+/// How often a model is asked again, for less, where it wrote too much.
+const AGAIN: u32 = 1;
+
+/// Writes the checkpoints of one compression, by one model.
+pub(crate) struct ModelSummarizer<'a> {
+    pub(crate) council: &'a PolicyRunner,
+    pub(crate) model: &'a dyn LanguageModel,
+    pub(crate) common: &'a Common,
+    pub(crate) orders: &'a Orders,
+    pub(crate) goals: &'a Goals,
+    pub(crate) checkpoints: &'a [KnownCheckpoint],
+    /// Writes what the model is not asked for.
+    pub(crate) inner: &'a dyn Summarizer,
+    pub(crate) terms: &'a Summaries,
+    pub(crate) patience: &'a ModelTimeBudget,
+    /// The prompt as its provider has it, where that is known.
+    pub(crate) underway: Option<&'a LiveRequest>,
+    pub(crate) taken: &'a AcceptedSummaries,
+    /// What was written before it was asked for.
+    pub(crate) ahead: PrewrittenSummary,
+}
+
+/// What was written ahead: for which messages, in which room.
+#[derive(Default)]
+pub(crate) struct PrewrittenSummary(Mutex<Vec<(PrewrittenKey, PrewrittenText)>>);
+
+type PrewrittenKey = (Vec<EntryId>, u8, u64);
+type PrewrittenText = Result<Summary, SummaryError>;
+
+impl PrewrittenSummary {
+    fn add(&self, key: PrewrittenKey, written: PrewrittenText) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((key, written));
+    }
+
+    fn take(&self, key: &PrewrittenKey) -> Option<PrewrittenText> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = all.iter().position(|(known, _)| known == key)?;
+        Some(all.swap_remove(at).1)
+    }
+}
+
+fn key(job: &SummaryJob<'_>) -> PrewrittenKey {
+    (job.entries.iter().map(|entry| entry.id).collect(), job.level.number(), job.most)
+}
+
+#[async_trait]
+impl Summarizer for ModelSummarizer<'_> {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    async fn summarize(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
+        if job.kind == SummaryKind::Digest {
+            return self.inner.summarize(job).await;
+        }
+        match self.ahead.take(&key(job)) {
+            Some(written) => written,
+            None => self.write(job).await,
+        }
+    }
+
+    /// Asks for several summaries at the same time.
+    async fn ahead(&self, jobs: &[SummaryJob<'_>]) {
+        let all = jobs.iter().filter(|job| job.kind != SummaryKind::Digest);
+        let all = all.map(|job| async { self.ahead.add(key(job), self.write(job).await) });
+        let all: Vec<_> = all.collect();
+        at_once(all, self.council.at_once(self.terms.at_once)).await;
+    }
+
+    fn outdated(&self, entries: &[&Entry]) -> Vec<EntryId> {
+        self.inner.outdated(entries)
+    }
+}
+
+impl ModelSummarizer<'_> {
+    async fn write(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
+        let must_keep = must_keep(job, self.terms.must_keep_share);
+        let mut most = job.most;
+        let mut why = String::new();
+        for _ in 0..=AGAIN {
+            let prompt = self.prompt(job, &must_keep, most).await;
+            let Some(prompt) = prompt.filter(|prompt| prompt.style != Line::None) else {
+                return self.inner.summarize(job).await;
+            };
+            match self.said(&prompt, job, &must_keep, most).await {
+                Ok(text) => {
+                    let size = job.measure.size(&text);
+                    if size <= job.most {
+                        self.is_sound(&text, &prompt, job)?;
+                        let text = self.completed(text, &prompt, job)?;
+                        let size = job.measure.size(&text);
+                        return self.judged(text, size, job, &must_keep).await;
+                    }
+                    why = format!("`{}` writes more than {} tokens", self.name(), job.most);
+                    most = (u128::from(most) * u128::from(job.most) / u128::from(size)) as u64;
+                }
+                Err(NoModelAnswer { why: what, lack: ModelLimitHit::Answer }) => {
+                    why = what;
+                    most /= 2;
+                }
+                Err(NoModelAnswer { why, .. }) => return Err(failed(why)),
+            }
+        }
+        Err(failed(why))
+    }
+
+    /// What a summary of these messages is for.
+    pub(super) fn purpose(&self, job: &SummaryJob<'_>) -> Purpose {
+        let asked: BTreeSet<EntryId> = job.entries.iter().map(|entry| entry.id).collect();
+        let is_fold = |order: &OpRequest| match order {
+            OpRequest::FoldUser(fold) => fold
+                .entries
+                .iter()
+                .filter_map(|place: &MessageNumber| place.entry())
+                .eq(asked.clone()),
+            _ => false,
+        };
+        if self.orders.ops.iter().any(is_fold) {
+            return Purpose::FoldUser;
+        }
+        let covers = self.checkpoints.iter().map(|(covers, _)| covers);
+        let within: Vec<_> =
+            covers.filter(|covers| covers.iter().all(|id| asked.contains(id))).collect();
+        match within[..] {
+            [one] if one.len() == asked.len() => Purpose::Age,
+            [_, _, ..] if within.iter().map(|one| one.len()).sum::<usize>() == asked.len() => {
+                Purpose::Merge
+            }
+            _ => Purpose::Summarize,
+        }
+    }
+}
+
+/// What a summary must not lose: what stands nowhere else in the prompt, as much of it as a share
+/// of the room can hold, orders of people first.
+fn must_keep(job: &SummaryJob<'_>, share: f64) -> MustKeepFacts {
+    let mut room = (job.most as f64 * share) as u64;
+    MustKeepFacts::of(job.entries).lost(job.kept).filter(|fact| {
+        let size = job.measure.size(fact);
+        let fits = size <= room;
+        room = room.saturating_sub(size);
+        fits
+    })
+}
+
+/// Messages that a summary stands for, as policies are told of them.
+fn covered(entries: &[&Entry]) -> Covered {
+    Covered {
+        count: entries.len() as u32,
+        role: entries.iter().map(|entry| entry.role.name()).collect(),
+        speaker: entries.iter().map(|entry| speaker(entry).name()).collect(),
+    }
+}
+
+/// Reads what they say.
+struct SpeakerTexts<'a>(&'a [&'a Entry]);
+
+impl MessageTexts for SpeakerTexts<'_> {
+    fn text(&self, place: MessageNumber) -> Option<String> {
+        Some(self.0.get(place.entry()?.index())?.readable().into_owned())
+    }
+}
+
+fn failed(why: String) -> SummaryError {
+    SummaryError::Failed(why)
+}

@@ -1,0 +1,434 @@
+//! Plans a compression: asks the policies and makes the first plan of theirs that frees something.
+//!
+//! Invariant: whatever a policy orders, the outcome is a checked plan within the bounds, or none;
+//! what went wrong is told, and the plan is credited to whoever ordered it (RULES 6, 7, 9).
+//! Called by live sessions and by the compressor of single conversations.
+
+use std::fmt;
+use std::sync::Arc;
+
+use epitome_kernel::{
+    ChainRound, LanguageModel, LiveRequest, PlanError, Summarizer, Thread, TokenCounter,
+};
+use epitome_plan::{
+    CompressOptions, FitOutcome, OrderError, PlanAssembly, PlanMeans, PlannedCompression,
+    PromptFloor, assemble, compress,
+};
+use epitome_types::hook::{
+    AgeJob, Ageing, Budgets, Columns, Common, Export, Fit, Handover, MessageTexts, OpRequest,
+    Orders, PlanJob, Standing,
+};
+use epitome_types::{
+    Budget, BudgetUnit, CompactionCause, EntryId, EventKind, Goals, HookAuthor, Op, PartId, Plan,
+    SkipReason, Stage,
+};
+
+use crate::keep_recent;
+use crate::model_summarizer::{
+    AcceptedSummaries, ModelSummarizer, ModelTimeBudget, PrewrittenSummary,
+};
+use crate::policy_runner::PolicyRunner;
+use epitome_config::profile::{BUILTIN, Summaries};
+
+/// The hook that orders ops, as reports name it.
+const PLAN: &str = "plan";
+
+/// A checkpoint in the prompt, with the entries that it stands for.
+pub(crate) type KnownCheckpoint = (Vec<EntryId>, Standing);
+
+/// All that a plan is made from.
+pub(crate) struct PlanRequest<'a, 't> {
+    pub(crate) council: &'a PolicyRunner,
+    pub(crate) common: &'a Common,
+    pub(crate) budgets: &'a Budgets,
+    pub(crate) thread: &'t Thread,
+    pub(crate) texts: &'a dyn MessageTexts,
+    pub(crate) counter: &'t dyn TokenCounter,
+    pub(crate) summarizers: &'a [&'a dyn Summarizer],
+    /// The models that are asked before those.
+    pub(crate) models: &'a [Arc<dyn LanguageModel>],
+    /// What is in force, in the places of the thread.
+    pub(crate) standing: Plan,
+    /// Who ordered each op of that, where it was recorded.
+    pub(crate) credits: Vec<HookAuthor>,
+    /// What was worked out before: it is taken where it leaves no more than so many tokens.
+    pub(crate) prepared: Option<(Plan, u64)>,
+    pub(crate) checkpoints: Vec<KnownCheckpoint>,
+    pub(crate) columns: Columns,
+    pub(crate) cause: CompactionCause,
+    /// The size to come to, in tokens.
+    pub(crate) target: u64,
+    /// What must not be exceeded.
+    pub(crate) most: Budget,
+    /// What cannot shrink, in tokens.
+    pub(crate) floor: u64,
+    pub(crate) goals: Goals,
+    /// The watermark, and where it is.
+    pub(crate) mark: Option<Option<EntryId>>,
+    /// How models are asked.
+    pub(crate) terms: &'a Summaries,
+    pub(crate) patience: ModelTimeBudget,
+    /// The prompt as its provider has it, where that is known.
+    pub(crate) underway: Option<LiveRequest>,
+}
+
+/// What came of it.
+pub(crate) enum PlanResult<'t> {
+    /// A smaller view.
+    Made(Box<PlannedCompression<'t>>),
+    /// Nothing, for this reason.
+    Skipped(SkipReason),
+    /// What cannot shrink exceeds the bounds.
+    CannotFit { budget: Budget, floor: PromptFloor },
+    /// The kernel's own plan was refused.
+    Refused(PlanError),
+    /// What a policy ordered comes to nothing that may be sent: those behind it are asked.
+    Passed,
+}
+
+/// Checkpoints that a policy has written anew, with who said so.
+#[derive(Debug, Default)]
+pub(crate) struct AgedCheckpoints {
+    ageings: Vec<Ageing>,
+    by: HookAuthor,
+}
+
+/// A message that a policy pins.
+#[derive(Clone, Debug)]
+pub(crate) struct WantedPin {
+    pub(crate) entry: EntryId,
+    /// Its size.
+    pub(crate) tokens: u64,
+    pub(crate) policy: String,
+    pub(crate) hook: &'static str,
+}
+
+/// What else came up.
+#[derive(Default)]
+pub(crate) struct PlanNotes {
+    pub(crate) happened: Vec<EventKind>,
+    /// What a policy pinned, and which.
+    pub(crate) pins: Vec<WantedPin>,
+    /// The files that a policy wants written, in order.
+    pub(crate) exports: Vec<Export>,
+    /// Whether a policy recommends a fresh session, and what that starts from.
+    pub(crate) handover: Option<Handover>,
+    /// What a model wrote of the summaries.
+    pub(crate) written: Vec<String>,
+    /// How far the summaries can be relied on, where a policy said so.
+    pub(crate) confidence: Option<f64>,
+}
+
+impl PlanNotes {
+    /// What was ordered that only sessions do.
+    pub(crate) fn of_sessions(&self) -> impl Iterator<Item = String> {
+        let exports = self.exports.iter().map(|one| {
+            format!("`{}` is not written: only a session writes files for its policies", one.name)
+        });
+        let handover = self.handover.iter();
+        exports.chain(handover.map(|_| "a policy recommends a fresh session".to_owned()))
+    }
+}
+
+/// What is made where nobody says anything, and who is credited with it: the kernel's own way.
+fn own_way() -> (Orders, Option<String>) {
+    let orders = Orders { ops: vec![OpRequest::Fit(Fit::default())], ..Orders::default() };
+    (orders, Some(BUILTIN.to_owned()))
+}
+
+impl<'t> PlanRequest<'_, 't> {
+    /// What the policies order, and by whom; `behind` is the one whose plan came to nothing. What
+    /// those behind it gave it already is in the round, and is taken as it is.
+    pub(crate) async fn orders(
+        &self,
+        round: &ChainRound,
+        behind: Option<&str>,
+        told: &mut PlanNotes,
+    ) -> (Orders, Option<String>) {
+        if self.most.unit != BudgetUnit::Tokens {
+            return own_way();
+        }
+        let mut job = PlanJob {
+            common: self.common.clone(),
+            entries: self.columns.clone(),
+            checkpoints: self.checkpoints.iter().map(|(_, facts)| facts.clone()).collect(),
+            target: self.target,
+            most: self.most.most,
+            floor: self.floor,
+            budgets: self.budgets.clone(),
+            cause: self.cause,
+            mark: self.mark.flatten().map(Into::into),
+            mark_lost: self.mark == Some(None),
+            texts: self.texts,
+        };
+        let chain = &self.council.chain;
+        let rest = behind.map_or_else(|| chain.ask(), |policy| chain.call_after(policy));
+        let rest = rest.within(round);
+        let decision = self.council.ask_these(rest, &mut job).await;
+        let policy = decision.policy();
+        let Some(orders) = decision.value else { return own_way() };
+        for order in &orders.ops {
+            match order {
+                OpRequest::Pin(one) => {
+                    let known = one.entries.iter().filter_map(|place| place.entry());
+                    let known = known.filter(|id| self.thread.entry(*id).is_some());
+                    told.pins.extend(known.map(|entry| WantedPin {
+                        entry,
+                        tokens: self.columns.tokens.get(entry.index()).copied().unwrap_or(0),
+                        policy: policy.clone(),
+                        hook: PLAN,
+                    }));
+                }
+                OpRequest::Warn(one) => told.happened.push(EventKind::PolicyWarning {
+                    policy: policy.clone(),
+                    text: one.text.clone(),
+                    level: None,
+                }),
+                OpRequest::Export(one) => told.exports.push(one.clone()),
+                OpRequest::Handover(one) => told.handover = Some(one.clone()),
+                _ => {}
+            }
+        }
+        (orders, Some(policy))
+    }
+
+    /// The calls of which all that they wrote is on disk.
+    pub(crate) fn inputs(&self) -> Vec<PartId> {
+        let entries = self.thread.entries().iter().zip(&self.columns.inputs);
+        let inputs = entries.flat_map(|(entry, inputs)| inputs.iter().map(move |one| (entry, one)));
+        let safe = inputs.filter(|(_, input)| input.persisted && input.ok);
+        safe.filter_map(|(entry, input)| entry.call_at(input.call)).collect()
+    }
+
+    /// Makes it. `attempts` are the sizes that the kernel's own way comes to, the most wanted first.
+    pub(crate) async fn make(
+        &self,
+        orders: &Orders,
+        options: &'t CompressOptions,
+        attempts: &[Budget],
+        told: &mut PlanNotes,
+    ) -> PlanResult<'t> {
+        if let Some(mut made) = self.resumed(options).await {
+            self.credit(&mut made, &options.policy, &AgedCheckpoints::default());
+            return PlanResult::Made(made);
+        }
+        let taken = AcceptedSummaries::default();
+        let writers = self.writers(orders, &taken);
+        let models = writers.iter().map(|writer| writer as &dyn Summarizer);
+        let summarizers: Vec<_> = models.chain(self.summarizers.iter().copied()).collect();
+        let mut aged = AgedCheckpoints::default();
+        let mut planned = self.made(orders, options, attempts, &summarizers, &mut aged).await;
+        if let PlanResult::Made(made) = &mut planned {
+            self.credit(made, &options.policy, &aged);
+            (told.written, told.confidence) = taken.within(&made.plan);
+            told.happened.extend(keep_recent::touched(self.thread, &made.plan, options));
+        }
+        planned
+    }
+
+    /// What was worked out before, over what was said since.
+    pub(crate) async fn resumed(
+        &self,
+        options: &'t CompressOptions,
+    ) -> Option<Box<PlannedCompression<'t>>> {
+        let (plan, most) = self.prepared.clone()?;
+        let orders = Orders { reason: Some(plan.reason.clone()), ..Orders::default() };
+        let (thread, counter) = (self.thread, self.counter);
+        let means = PlanMeans { budget: self.most, counter, summarizers: 0 };
+        let assembly = PlanAssembly::new(thread, options, means, plan, &orders).ok()?;
+        match assemble(assembly, thread, options, &[]).await {
+            FitOutcome::Compressed(made) if made.size[1] <= most => Some(made),
+            _ => None,
+        }
+    }
+
+    /// The models, in their order. What they write is measured in tokens only.
+    fn writers<'w>(
+        &'w self,
+        orders: &'w Orders,
+        taken: &'w AcceptedSummaries,
+    ) -> Vec<ModelSummarizer<'w>> {
+        let Some(inner) = self.summarizers.first() else { return Vec::new() };
+        let models = self.models.iter().filter(|_| self.most.unit == BudgetUnit::Tokens);
+        models
+            .map(|model| ModelSummarizer {
+                council: self.council,
+                model: &**model,
+                common: self.common,
+                orders,
+                goals: &self.goals,
+                checkpoints: &self.checkpoints,
+                inner: *inner,
+                terms: self.terms,
+                patience: &self.patience,
+                underway: self.underway.as_ref(),
+                taken,
+                ahead: PrewrittenSummary::default(),
+            })
+            .collect()
+    }
+
+    async fn made(
+        &self,
+        orders: &Orders,
+        options: &'t CompressOptions,
+        attempts: &[Budget],
+        summarizers: &[&dyn Summarizer],
+        aged: &mut AgedCheckpoints,
+    ) -> PlanResult<'t> {
+        let mut aims = orders.ops.iter().filter(|op| !op.is_aside());
+        match (aims.next(), aims.next()) {
+            (None, _) if self.cause != CompactionCause::Hard => {
+                PlanResult::Skipped(SkipReason::NothingToCompress)
+            }
+            (None, _) => PlanResult::Passed,
+            (Some(OpRequest::Fit(fit)), None) => {
+                let most = fit.most.map(|most| Budget { unit: BudgetUnit::Tokens, most });
+                let attempts: Vec<_> = most.into_iter().chain(attempts.iter().copied()).collect();
+                self.fit(options, &attempts, summarizers).await
+            }
+            _ => match self.ordered(orders, options, summarizers, aged).await {
+                Ok(FitOutcome::Compressed(compressed)) => PlanResult::Made(compressed),
+                Ok(FitOutcome::NothingToDo { .. }) if self.cause != CompactionCause::Hard => {
+                    PlanResult::Skipped(SkipReason::NothingToCompress)
+                }
+                Ok(FitOutcome::Refused(error)) => {
+                    self.passed(&options.policy, Stage::Preparation, &error)
+                }
+                Err(error) => self.passed(&options.policy, Stage::Preparation, &error),
+                Ok(_) => {
+                    let short = TooLittle(self.most);
+                    self.passed(&options.policy, Stage::CheckpointCreation, &short)
+                }
+            },
+        }
+    }
+
+    /// Says of each op who ordered it: of what stood there before, whoever did then; of checkpoints
+    /// that aged, whoever answered `age`; of all else, the policy whose plan it is.
+    pub(crate) fn credit(
+        &self,
+        made: &mut PlannedCompression<'_>,
+        policy: &str,
+        aged: &AgedCheckpoints,
+    ) {
+        let planner = self.council.chain.author(policy, PLAN);
+        let has_aged = |op: &Op| {
+            matches!(op, Op::Summarize(one)
+            if aged.ageings.iter().any(|it| one.id.to_string().starts_with(&*it.checkpoint)))
+        };
+        let known = |op: &Op| self.standing.ops.iter().zip(&self.credits).find(|(it, _)| *it == op);
+        for (op, report) in made.plan.ops.iter().zip(&mut made.ops) {
+            let credit = match known(op) {
+                Some((_, credit)) => credit,
+                None if has_aged(op) => &aged.by,
+                None => &planner,
+            };
+            report.policy.clone_from(&credit.policy);
+            report.hook.clone_from(&credit.hook);
+            report.line = credit.line;
+        }
+    }
+
+    /// A plan came to nothing, which is told once.
+    fn passed(&self, policy: &str, stage: Stage, why: &dyn fmt::Display) -> PlanResult<'t> {
+        self.council.failures.add(EventKind::CompressionError {
+            stage,
+            cause: format!("{policy}: {why}"),
+            remedy:
+                "the next policy's plan was made instead; `epitome policy trace` shows the orders"
+                    .to_owned(),
+        });
+        PlanResult::Passed
+    }
+
+    /// What a policy ordered, with the ageing that belongs to it.
+    async fn ordered(
+        &self,
+        orders: &Orders,
+        options: &'t CompressOptions,
+        summarizers: &[&dyn Summarizer],
+        aged: &mut AgedCheckpoints,
+    ) -> Result<FitOutcome<'t>, OrderError> {
+        let asked: Vec<_> = orders.ops.iter().filter(|op| !op.is_aside()).cloned().collect();
+        let orders = Orders { ops: asked, ..orders.clone() };
+        let (budget, counter, count) = (self.most, self.counter, summarizers.len());
+        let means = PlanMeans { budget, counter, summarizers: count };
+        let standing = self.standing.clone();
+        let mut assembly = PlanAssembly::new(self.thread, options, means, standing, &orders)?;
+        let mut job = AgeJob {
+            common: self.common.clone(),
+            checkpoints: self.aged(&assembly),
+            budgets: self.budgets.clone(),
+        };
+        let decision = self.council.ask(&mut job).await;
+        if let Some(ageings) = decision.value {
+            assembly.age(&ageings)?;
+            *aged = AgedCheckpoints { ageings, by: decision.by.unwrap_or_default() };
+        }
+        Ok(assemble(assembly, self.thread, options, summarizers).await)
+    }
+
+    /// The checkpoints as the orders leave them; ages count this compression.
+    fn aged(&self, assembly: &PlanAssembly<'_>) -> Vec<Standing> {
+        let number = self.common.compressions + 1;
+        let standing = |id: &str| self.checkpoints.iter().find(|(_, one)| one.id == id);
+        let left = assembly.checkpoints().into_iter().map(|(covers, id, level, tokens)| {
+            let id = id.short();
+            let new = Standing {
+                number,
+                covers: covers.len() as u32,
+                created: self.common.now.clone(),
+                ..Standing::default()
+            };
+            let known = standing(&id).map_or(new, |(_, one)| one.clone());
+            Standing {
+                id,
+                level: level.number(),
+                age: number.saturating_sub(known.number),
+                tokens,
+                ..known
+            }
+        });
+        left.collect()
+    }
+
+    /// The kernel's own way, down the ladder of the options.
+    async fn fit(
+        &self,
+        options: &'t CompressOptions,
+        attempts: &[Budget],
+        summarizers: &[&dyn Summarizer],
+    ) -> PlanResult<'t> {
+        let is_whole = |plan: &Plan| keep_recent::touched(self.thread, plan, options).is_none();
+        let mut smallest = None;
+        for (at, &budget) in attempts.iter().enumerate() {
+            match compress(self.thread, options, budget, self.counter, summarizers).await {
+                FitOutcome::Compressed(made) if is_whole(&made.plan) => {
+                    return PlanResult::Made(made);
+                }
+                // A larger size may have room for the messages that are to be left alone.
+                FitOutcome::Compressed(made) => drop(smallest.get_or_insert(made)),
+                _ if smallest.is_some() => break,
+                FitOutcome::CannotFit { .. } if at + 1 < attempts.len() => {}
+                FitOutcome::CannotFit { budget, floor } => {
+                    return PlanResult::CannotFit { budget, floor };
+                }
+                FitOutcome::Refused(error) => return PlanResult::Refused(error),
+                _ => break,
+            }
+        }
+        smallest.map_or(PlanResult::Skipped(SkipReason::NotNeeded), PlanResult::Made)
+    }
+}
+
+/// What was ordered leaves more than may be sent, or takes out more that people demanded than can
+/// be stated in its place.
+struct TooLittle(Budget);
+
+impl fmt::Display for TooLittle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Budget { most, unit } = self.0;
+        write!(f, "what it orders does not come to {most} {unit} with all that people demanded")
+    }
+}

@@ -1,0 +1,64 @@
+//! What a request adds to the journal.
+//!
+//! Invariant: every message that is not recorded yet is in the batch, byte for byte but for what
+//! the profile redacts.
+
+use epitome_kernel::{AppendBatch, Eviction, RequestRecord};
+use epitome_plan::ArrivalOutcome;
+use epitome_types::{Entry, MeterReading};
+
+use super::Session;
+use super::turn_context::TurnContext;
+use epitome_admin::records::{MessageName, WireMessage, said};
+
+impl Session {
+    pub(crate) fn batch(
+        &self,
+        ground: &TurnContext<'_, '_>,
+        arrival: ArrivalOutcome,
+        sent: u64,
+        meter: MeterReading,
+    ) -> AppendBatch {
+        let TurnContext { source, tail, incoming, live, .. } = ground;
+        let new = tail.came.iter().skip(incoming.recorded.saturating_sub(tail.first));
+        let said = new.map(|entry| {
+            let id = tail.place(entry.id);
+            let key = incoming.keys[id.index()];
+            let saved = arrival.rewrites.iter().filter(|one| one.key == key);
+            let saved: u64 = saved.map(|one| one.tokens[0] - one.tokens[1]).sum();
+            let bytes = source.message(id.index());
+            let message = WireMessage { format: source.format, bytes };
+            let name = MessageName { key, chain: incoming.chains[id.index()] };
+            // What tells no time of its own came with this request.
+            let at = entry.at.clone().or_else(|| Some(ground.at.to_owned()));
+            let placed = Entry { id, at, ..entry.clone() };
+            said(message, &placed, name, tail.tokens.entry(entry.id) + saved, &self.redaction)
+        });
+        AppendBatch {
+            after: incoming.after(),
+            said: said.collect(),
+            rewrites: arrival.rewrites,
+            departure: arrival.departure,
+            format: source.format.to_string(),
+            model: source.model().map(str::to_owned),
+            title: ground.tally.title.clone().unwrap_or_default(),
+            turn: Some(RequestRecord {
+                tokens: [ground.size()[0], sent],
+                limit: live.limit,
+                meter,
+            }),
+            at: ground.at.to_owned(),
+            label: self.named.then(|| ground.name.to_owned()),
+        }
+    }
+
+    /// Makes what leaves the prompt ready for the journal, where it is found under the session's
+    /// name.
+    pub(crate) fn departing(&self, departure: &mut Eviction, name: &str) {
+        let sources = departure.sources.iter_mut().map(|(_, _, source)| source);
+        for source in sources.chain(departure.blobs.iter_mut().map(|blob| &mut blob.source)) {
+            *source = format!("{name}: {source}");
+        }
+        self.redaction.departure(departure);
+    }
+}

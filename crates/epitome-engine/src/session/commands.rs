@@ -1,0 +1,111 @@
+//! What a host does to a session beside what is said: goals, augments, pins (RULES 40, 56).
+//!
+//! Invariant: each of them is a record of the journal, as if it had been made from anywhere else;
+//! what would be passed over is an error and is not recorded. Called by hosts.
+
+use epitome_types::{
+    Actor, EntryId, GoalAction, Goals, JournalMark, RecordedAction, SessionAction,
+};
+use epitome_workspace::augments::AugmentLibrary;
+
+use super::{HistorySource, Session};
+use crate::error::Error;
+use epitome_admin::admin::SessionAdmin;
+use epitome_admin::controls::chosen;
+
+impl Session {
+    /// Sets a goal, or changes one, and gives all of them. Goals steer summaries and stand in the
+    /// prompt from the next compression on; in a conversation that is pushed a note at its end says
+    /// at once what they are.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Goal`] for a change that cannot be made; [`Error::NothingSaid`] where nothing is
+    /// recorded yet; or when the journal cannot be written.
+    pub fn change_goals(&mut self, act: GoalAction) -> Result<Goals, Error> {
+        let (name, keeper) = self.keeper()?;
+        let at = (self.clock)();
+        Ok(keeper.change_goals(Some(&name), vec![act], &Actor::User, &at)?.goals)
+    }
+
+    /// Activates the augments that patterns mean, and gives the names of those that were not active.
+    /// With all that they require they stand in the prompt from the next compression on; in a
+    /// conversation that is pushed also at its end, at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Augment`] for a pattern that means none, and for one that cannot be used; otherwise
+    /// as [`change_goals`]. Then nothing was activated.
+    pub fn activate(&mut self, patterns: &[&str]) -> Result<Vec<String>, Error> {
+        let (name, _) = self.keeper()?;
+        let active = chosen(&self.journal.acts(&self.scope, &name)?);
+        let library = self.settings.augments.read();
+        let mut new = Vec::new();
+        for pattern in patterns {
+            for augment in library.named(pattern)? {
+                library.needed(augment)?;
+                if !active.iter().chain(&new).any(|known| known == augment) {
+                    new.push(augment.to_owned());
+                }
+            }
+        }
+        self.switch(&name, new, true)
+    }
+
+    /// Deactivates what patterns mean of what was activated, and gives the names. A pattern that
+    /// means nothing is no error.
+    ///
+    /// # Errors
+    ///
+    /// As [`change_goals`].
+    pub fn deactivate(&mut self, patterns: &[&str]) -> Result<Vec<String>, Error> {
+        let (name, _) = self.keeper()?;
+        let mut gone = chosen(&self.journal.acts(&self.scope, &name)?);
+        gone.retain(|augment| {
+            patterns.iter().any(|pattern| AugmentLibrary::means(pattern, augment))
+        });
+        self.switch(&name, gone, false)
+    }
+
+    /// Keeps an entry from being touched by any compression from now on, or lets it go again.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no such entry, or one is let go that was not pinned; otherwise as
+    /// [`change_goals`].
+    pub fn pin(&mut self, entry: EntryId, pin: bool) -> Result<(), Error> {
+        let (name, keeper) = self.keeper()?;
+        let mark = if pin { JournalMark::Pin } else { JournalMark::Unpin };
+        keeper.pin(Some(&name), &[entry.to_string()], mark, &(self.clock)())?;
+        Ok(())
+    }
+
+    /// Whoever looks after this session, and its name, once something is recorded of it.
+    fn keeper(&mut self) -> Result<(String, SessionAdmin), Error> {
+        if !matches!(self.given, HistorySource::Whole) {
+            self.opened()?;
+        }
+        let name = self.name.clone().ok_or(Error::NothingSaid)?;
+        if !self.is_taken(&name)? {
+            return Err(Error::NothingSaid);
+        }
+        let profile = self.settings.profile.clone();
+        Ok((name, SessionAdmin::of_scope(self.journal.clone(), profile, &self.scope)))
+    }
+
+    fn switch(
+        &self,
+        name: &str,
+        augments: Vec<String>,
+        active: bool,
+    ) -> Result<Vec<String>, Error> {
+        let at = (self.clock)();
+        let acts = augments.iter().map(|name| RecordedAction {
+            act: SessionAction::Augment { name: name.clone(), active },
+            by: Actor::User,
+            at: at.clone(),
+        });
+        self.journal.act(&self.scope, name, &acts.collect::<Vec<_>>())?;
+        Ok(augments)
+    }
+}

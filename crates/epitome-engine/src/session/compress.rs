@@ -1,0 +1,172 @@
+//! The compression of a live conversation: proposed over a snapshot of the history, recorded by
+//! compare-and-swap.
+//!
+//! Invariant: a proposal changes nothing; what a failed one leaves behind is an event. After a
+//! commit the view is derived from the records, as after a restart.
+
+use std::sync::Arc;
+
+use epitome_extract::must_keep;
+use epitome_kernel::{CommitOutcome, Eviction};
+use epitome_plan::PlannedCompression;
+use epitome_types::hook::{Budgets, Common};
+use epitome_types::{
+    Actor, Compaction, Entry, EventKind, HookAuthor, JournalMark, OpReport, RecordedCompaction,
+    SessionAction, Stage,
+};
+
+use super::Session;
+use super::events::TurnEvents;
+use super::prepared::PendingSummaries;
+use super::recall;
+use super::state::ConversationState;
+use super::turn_context::{FullHistory, TurnContext};
+use super::watermark::WatermarkMove;
+use crate::error::Error;
+use crate::limits::PromptBounds;
+use crate::policy_runner::PolicyRunner;
+
+/// What the policies said of a request before anything is decided.
+pub(crate) struct PolicyContext {
+    pub(crate) council: PolicyRunner,
+    pub(crate) common: Common,
+    pub(crate) held: PromptBounds,
+    /// The same bounds, as policies read them.
+    pub(crate) budgets: Budgets,
+}
+
+/// A compression that could be applied.
+pub(crate) struct Proposal {
+    pub(crate) epoch: Compaction,
+    departure: Eviction,
+    ops: Vec<OpReport>,
+    /// What else happened with it.
+    pub(super) beside: Vec<EventKind>,
+    /// Where the watermark moves, and who moves it.
+    pub(super) moved: Option<(WatermarkMove, Actor)>,
+    /// What a model wrote of its summaries.
+    pub(super) written: Vec<String>,
+    /// Whether a restore point is made, where a policy said so.
+    snapshot: Option<bool>,
+    /// Whether words of models take the place of extracts, and nothing else is done.
+    pub(crate) rewords: bool,
+    /// What models may write of it, where they write in the background.
+    pub(crate) late: Option<PendingSummaries>,
+}
+
+impl Session {
+    /// A compression as it could be recorded, with what it keeps of what must be kept.
+    pub(super) fn proposal(
+        &self,
+        ground: &TurnContext<'_, '_>,
+        compressed: PlannedCompression<'_>,
+        mut epoch: Compaction,
+        snapshot: Option<bool>,
+        confidence: Option<f64>,
+    ) -> Proposal {
+        let mut departure = compressed.departure;
+        let sent = compressed.view.entries();
+        let [all, sent] =
+            [ground.tail.thread.entries(), &sent].map(|all| all.iter().collect::<Vec<&Entry>>());
+        epoch.must_keep = must_keep(&all, &sent, &departure.passages);
+        epoch.confidence = epoch.must_keep.share().min(confidence.unwrap_or(1.0));
+        epoch.profile = self.settings.profile.name().to_owned();
+        epoch.config = self.settings.profile.config();
+        ground.at.clone_into(&mut epoch.at);
+        self.departing(&mut departure, ground.name);
+        self.redaction.plan(&mut epoch.plan);
+        epoch.credits = compressed.ops.iter().map(credit).collect();
+        epoch.id = epoch.hash();
+        let beside = compressed.warnings.into_iter().map(unwritten).chain(compressed.events);
+        let (ops, beside) = (compressed.ops, beside.collect());
+        let (moved, written, rewords, late) = (None, Vec::new(), false, None);
+        Proposal { epoch, departure, ops, beside, moved, written, snapshot, rewords, late }
+    }
+
+    /// Records a proposal, if what it was made from still stands. Gives whether it was recorded;
+    /// otherwise it is discarded.
+    pub(crate) fn commit(
+        &self,
+        ground: &TurnContext<'_, '_>,
+        whole: &FullHistory<'_, '_>,
+        state: &mut ConversationState,
+        proposal: Proposal,
+        events: &mut TurnEvents,
+    ) -> Result<bool, Error> {
+        let Proposal { epoch, departure, ops, beside, moved, written, snapshot, rewords, .. } =
+            proposal;
+        if !rewords && snapshot.unwrap_or(self.settings.profile.options.snapshots.auto) {
+            self.snapshot_before(ground, whole, &epoch, events);
+        }
+        if self.has_moved(ground.name) {
+            return Ok(false);
+        }
+        let (journal, scope) = (&*self.journal, &*self.scope);
+        loop {
+            match journal.commit(scope, ground.name, &epoch, &departure, state.seen)? {
+                CommitOutcome::Done(seen) => {
+                    state.seen = seen;
+                    break;
+                }
+                CommitOutcome::Behind => {
+                    let pinned = state.pinned(0);
+                    let erased = Arc::clone(&state.erased);
+                    state.reread(journal, scope)?;
+                    // What was made of it must not come back.
+                    if state.erased != erased {
+                        return Ok(false);
+                    }
+                    let now = self.read_whole(
+                        ground.source,
+                        &state.lineage,
+                        ground.tail,
+                        &ground.incoming.keys,
+                    )?;
+                    if now.standing().epoch != whole.standing().epoch || state.pinned(0) != pinned {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        if let (true, Some(same)) = (rewords, whole.standing().epoch) {
+            // It is said anew: whoever takes the one back takes back both.
+            journal.record_mark(scope, ground.name, &JournalMark::Undo(same), ground.at)?;
+        }
+        state.written = written;
+        if !rewords {
+            events.stage(epoch.tokens, Stage::ContextUpdate);
+            events.add(
+                epoch.tokens,
+                EventKind::Compressed {
+                    epoch: epoch.id.short(),
+                    number: epoch.number,
+                    cause: epoch.cause,
+                    ops,
+                    must_keep: epoch.must_keep,
+                },
+            );
+        }
+        beside.into_iter().for_each(|one| events.add(epoch.tokens, one));
+        if let Some((moved, by)) = moved {
+            events.add(epoch.tokens, moved.event());
+            state.doing.push((moved.act(), by));
+        }
+        let returning = state.acts.as_ref().map_or(&[][..], |acts| &acts.returning);
+        if !returning.is_empty() && recall::says(&epoch.plan, returning) {
+            state.doing.push((SessionAction::Returned, Actor::Policy(epoch.profile.clone())));
+        }
+        Arc::make_mut(&mut state.lineage).extend([RecordedCompaction::from(epoch)]);
+        Ok(true)
+    }
+}
+
+/// Who ordered an op, as its report says.
+fn credit(op: &OpReport) -> HookAuthor {
+    HookAuthor { policy: op.policy.clone(), hook: op.hook.clone(), line: op.line }
+}
+
+/// A summary that came to nothing; another one was made.
+fn unwritten(cause: String) -> EventKind {
+    let remedy = "the next summariser was asked in its place".to_owned();
+    EventKind::CompressionError { stage: Stage::Summarisation, cause, remedy }
+}

@@ -1,0 +1,231 @@
+//! A live conversation: the whole history goes in with every request, or one message after the
+//! other, and the prompt to send comes out.
+//!
+//! Invariant: what was said is in the journal before anything made of it is handed out, and a
+//! request that fails leaves the session as it was. The bytes of a prompt depend on the history
+//! and the journal alone, so a restart goes on with the same prefix.
+
+mod actions;
+mod arrival;
+mod batch;
+mod commands;
+mod compress;
+mod erased;
+mod events;
+mod export;
+mod history_stats;
+mod history_tail;
+mod identity;
+mod inputs;
+mod notes;
+mod observe;
+mod offload;
+mod outage;
+mod parameters;
+mod phases;
+mod policies;
+mod prefix_cache;
+mod prepared;
+mod preview;
+mod prompt;
+mod proposing;
+mod push;
+mod pushed_history;
+mod reading;
+mod recall;
+#[cfg(feature = "lua")]
+mod reload;
+#[cfg(not(feature = "lua"))]
+#[path = "no_reload.rs"]
+mod reload;
+mod response;
+mod shared;
+mod snapshot;
+mod source;
+mod state;
+mod system;
+#[cfg(test)]
+mod tests;
+mod trigger;
+mod turn;
+mod turn_context;
+mod watermark;
+mod window_limit;
+mod work_state;
+mod written_prompt;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use epitome_config::RedactionPatterns;
+use epitome_store::SessionArchive;
+use epitome_types::{EventKind, SessionInfo};
+
+pub(crate) use epitome_admin::clock::{Clock, system_time};
+pub(crate) use events::EventListener;
+#[cfg(feature = "workspace")]
+pub use offload::remove_offloaded;
+pub use prompt::Prompt;
+
+use crate::background::BackgroundWorker;
+use crate::builder::CompressorBuilder;
+use crate::limits::PromptLimit;
+use notes::HostNotes;
+use offload::Offload;
+use pushed_history::Pushed;
+use reload::Reloads;
+pub(crate) use shared::SharedSessions;
+pub(crate) use source::RequestSource;
+pub use source::keeps_an_hour;
+use state::ConversationState;
+
+/// The session of a conversation that named none and is not known from before.
+const UNNAMED: &str = "session";
+
+/// One conversation and its journal.
+pub struct Session {
+    settings: CompressorBuilder,
+    journal: Arc<dyn SessionArchive>,
+    scope: String,
+    /// Its name, and whether the host gave it; otherwise it is found with each request.
+    name: Option<String>,
+    named: bool,
+    /// Where it may have begun, until its first request says.
+    before: Option<String>,
+    clock: Clock,
+    redaction: RedactionPatterns,
+    shared: Arc<SharedSessions>,
+    /// What the hub that it belongs to knows beside what the user said.
+    pub(crate) told: RouterHints,
+    /// Whether what is recorded of it is there for other processes; in memory it is not.
+    lasting: bool,
+    /// Whether the user asked for a compression.
+    asked: bool,
+    /// The errors of policies that were told already.
+    said: BTreeSet<String>,
+    /// The compressions that were taken back, as the next prompt is told of them.
+    taken_back: Vec<EventKind>,
+    /// Whether it was told that the conversation can hardly be relied on.
+    low: bool,
+    /// The watch over its policies, and how many of their changes it was told of.
+    reloads: Option<(usize, Arc<Reloads>)>,
+    /// Where what left is written as files.
+    offload: Option<Offload>,
+    /// Why other files could not be written, as it was told.
+    unwritten: BTreeSet<String>,
+    state: ConversationState,
+    given: HistorySource,
+    /// What a conversation that is pushed was told of its state.
+    notes: HostNotes,
+    /// What models write meanwhile, where they write in the background.
+    background: Option<BackgroundWorker>,
+}
+
+/// What a hub knows of a conversation beside what the user said.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RouterHints {
+    /// Whether it is a hub's: then no prompt is refused for its size (RULES 6).
+    pub(crate) hub: bool,
+    /// The label that a new conversation is named by.
+    pub(crate) label: Option<String>,
+    /// The name of the session that the conversation goes on with, where nothing in the journal
+    /// leads there.
+    pub(crate) adopts: Option<String>,
+    /// The limit that the request states, or the server told, where the user states none.
+    pub(crate) window: Option<PromptLimit>,
+    /// What the next prompt is held to, in tokens, since its provider refused the last one.
+    pub(crate) refused: Option<u64>,
+    /// The session of the same request, where it was made before.
+    pub(crate) again: Option<String>,
+}
+
+/// How a session is given its history.
+#[derive(Debug, Default)]
+enum HistorySource {
+    /// Nobody has said yet.
+    #[default]
+    Nothing,
+    /// Whole, with every request.
+    Whole,
+    /// Message by message.
+    Pushed(Box<Pushed>),
+}
+
+impl Session {
+    pub(crate) fn new(
+        settings: CompressorBuilder,
+        journal: Arc<dyn SessionArchive>,
+        name: Option<&str>,
+    ) -> Self {
+        let scope = settings.owner.scope(settings.profile.name());
+        let redaction = settings.profile.redaction.clone();
+        let clock = settings.clock.clone();
+        let offload = settings.workspace.clone().map(Offload::new);
+        let background = settings.in_background().map(BackgroundWorker::new);
+        let (name, named) = (name.map(str::to_owned), name.is_some());
+        Self {
+            settings,
+            journal,
+            scope,
+            name,
+            named,
+            before: None,
+            clock,
+            redaction,
+            shared: Arc::default(),
+            told: RouterHints::default(),
+            lasting: true,
+            asked: false,
+            said: BTreeSet::new(),
+            taken_back: Vec::new(),
+            low: false,
+            reloads: None,
+            offload,
+            unwritten: BTreeSet::new(),
+            state: ConversationState::default(),
+            given: HistorySource::default(),
+            notes: HostNotes::default(),
+            background,
+        }
+    }
+
+    /// The same conversation in another scope, with what the sessions there share.
+    pub(crate) fn within(self, scope: String, shared: Arc<SharedSessions>) -> Self {
+        let told = RouterHints { hub: true, ..RouterHints::default() };
+        Self { scope, shared, told, ..self }
+    }
+
+    /// The same conversation, recorded in another scope.
+    pub(crate) fn recorded_in(self, scope: &str) -> Self {
+        Self { scope: scope.to_owned(), ..self }
+    }
+
+    /// The same, where its conversation may have begun before there were projects, in this scope.
+    pub(crate) fn going_on(self, before: Option<String>) -> Self {
+        Self { before, ..self }
+    }
+
+    /// The scope that it is recorded in.
+    pub(crate) fn scope(&self) -> &str {
+        &self.scope
+    }
+
+    /// Its name, once it has one.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Compresses with the next request, whatever the trigger says.
+    pub fn request_compression(&mut self) {
+        self.asked = true;
+    }
+
+    /// What the journal knows of it.
+    ///
+    /// # Errors
+    ///
+    /// When nothing was sent yet, or the journal cannot be read.
+    pub fn info(&self) -> Result<SessionInfo, crate::error::Error> {
+        Ok(self.journal.session(&self.scope, self.name.as_deref().unwrap_or(UNNAMED))?)
+    }
+}

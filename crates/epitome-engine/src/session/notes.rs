@@ -1,0 +1,140 @@
+//! Notes at the end of a conversation that is pushed: what changed of its goals and augments since
+//! it was last asked for a prompt, and what comes back into it (RULES 10, 40, 51).
+//!
+//! Invariant: a note is a message of the history like any other, so it is recorded and no prompt
+//! changes before it; none stands between a call and its result. Called before a prompt is made.
+
+use std::collections::BTreeMap;
+use std::mem;
+
+use epitome_kernel::{StoreError, goals};
+use epitome_store::SessionArchive;
+use epitome_types::{Actor, ContentId, RecordedAction, SessionAction};
+
+use super::Session;
+use super::recall::returning;
+use crate::builder::CompressorBuilder;
+use crate::error::Error;
+use epitome_admin::controls::chosen;
+
+/// What opens and closes a note, so that nobody takes it for a person's words.
+const TAG: &str = "epitome-note";
+
+/// What a conversation was told.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HostNotes {
+    /// What the journal had seen then.
+    seen: Option<u64>,
+    /// How many acts there were.
+    acts: usize,
+    /// The augments that were chosen.
+    chosen: Vec<String>,
+    /// Excerpts that come back with this note.
+    returning: Vec<String>,
+    /// Those that were active: their titles and hashes of their texts.
+    active: BTreeMap<String, (String, ContentId)>,
+}
+
+impl HostNotes {
+    /// What a session was told that was last used at this time.
+    pub(crate) fn until(
+        last: &str,
+        session: &str,
+        journal: &dyn SessionArchive,
+        scope: &str,
+        settings: &CompressorBuilder,
+    ) -> Result<Self, StoreError> {
+        let mut acts = journal.acts(scope, session)?;
+        acts.truncate(acts.partition_point(|acted| &*acted.at <= last));
+        let mut notes = Self { acts: acts.len(), chosen: chosen(&acts), ..Self::default() };
+        notes.switched(settings);
+        Ok(notes)
+    }
+
+    /// What is to be told now.
+    fn news(
+        &mut self,
+        session: &str,
+        journal: &dyn SessionArchive,
+        scope: &str,
+        settings: &CompressorBuilder,
+        goals: impl Fn(&[RecordedAction]) -> String,
+    ) -> Result<Vec<String>, StoreError> {
+        let mut news = Vec::new();
+        let seen = journal.revision(scope, session)?;
+        if self.seen.replace(seen) != Some(seen) {
+            let acts = journal.acts(scope, session)?;
+            let new = acts.get(self.acts..).unwrap_or_default();
+            // What the model says itself it knows.
+            let by_hand = |acted: &RecordedAction| {
+                matches!(acted.act, SessionAction::Goal(_)) && !matches!(acted.by, Actor::Model)
+            };
+            if new.iter().any(by_hand) {
+                news.push(goals(&acts));
+            }
+            (self.acts, self.chosen) = (acts.len(), chosen(&acts));
+            self.returning = returning(&acts);
+            news.extend(self.returning.iter().cloned());
+        }
+        news.extend(self.switched(settings));
+        Ok(news)
+    }
+
+    /// What changed of the augments: texts that are new, and titles of what is gone.
+    fn switched(&mut self, settings: &CompressorBuilder) -> Vec<String> {
+        let library = settings.augments.read();
+        let active = library.active(&self.chosen);
+        let mut now = BTreeMap::new();
+        let mut news = Vec::new();
+        for one in active.augments.iter().map(|one| one.augment) {
+            let stands = (one.title.clone(), ContentId::for_text(&one.text));
+            if self.active.get(&one.name) != Some(&stands) {
+                news.push(super::work_state::shown(one));
+            }
+            now.insert(one.name.clone(), stands);
+        }
+        let gone = self.active.iter().filter(|(name, _)| !now.contains_key(*name));
+        let gone: Vec<_> = gone.map(|(name, (title, _))| format!("- {title} ({name})")).collect();
+        if !gone.is_empty() {
+            let heading = &settings.profile.options.state.gone;
+            news.push(format!("{heading}\n{}", gone.join("\n")));
+        }
+        self.active = now;
+        news
+    }
+}
+
+impl Session {
+    /// Adds what changed since the last prompt to the conversation, unless a call waits for its
+    /// result or nothing is recorded yet.
+    pub(super) fn note(&mut self) -> Result<(), Error> {
+        let pushed = self.opened()?;
+        let (awaits, model) = (pushed.awaits(), pushed.model.clone());
+        let Some(name) = self.name.clone().filter(|_| !awaits) else { return Ok(()) };
+        let counter = self.counter_for(model.as_deref());
+        let options = &self.settings.profile.options.state;
+        let goals = |acts: &[RecordedAction]| {
+            let known = goals::project(acts).goals;
+            let words = &goals::GoalWording::ENGLISH;
+            match goals::render(&known, options.goals, &*counter, words) {
+                none if none.is_empty() => options.idle.clone(),
+                goals => goals,
+            }
+        };
+        let mut notes = self.notes.clone();
+        let news = notes.news(&name, &*self.journal, &self.scope, &self.settings, goals)?;
+        let returned = !mem::take(&mut notes.returning).is_empty();
+        for text in news {
+            let content = format!("<{TAG}>\n{text}\n</{TAG}>");
+            let note = serde_json::json!({ "role": "user", "content": content });
+            self.push(note.to_string().as_bytes())?;
+        }
+        self.notes = notes;
+        if returned {
+            let by = Actor::Policy(self.settings.profile.name().to_owned());
+            let acted = RecordedAction { act: SessionAction::Returned, by, at: (self.clock)() };
+            self.journal.act(&self.scope, &name, &[acted])?;
+        }
+        Ok(())
+    }
+}

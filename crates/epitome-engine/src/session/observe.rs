@@ -1,0 +1,360 @@
+//! New messages, as the policies look at them: what is pinned, warned of, brought back, and said of
+//! goals (RULES 51, 56).
+//!
+//! Invariant: each message is shown once, when it is new; what comes of it is recorded, and changes
+//! the prompt with the next request at the earliest. Called by the turn.
+
+use epitome_types::hook::{Action, Arriving, GoalsJob, Observe, ObserveJob, Stop};
+use epitome_types::{
+    Actor, Entry, EntryId, EntryKey, EventKind, JournalMark, PartBody, SessionAction, Speaker,
+    ToolCall,
+};
+
+use epitome_kernel::{Bounded, HookJob, HookReply, kept_most};
+
+use super::Session;
+use super::actions::Doing;
+use super::compress::PolicyContext;
+use super::events::TurnEvents;
+use super::history_stats::intent;
+use super::recall::RecallWish;
+use super::state::ConversationState;
+use super::turn_context::TurnContext;
+use crate::background::{BackgroundWorker, PolicyQuestion};
+use crate::error::Error;
+use crate::facts::speaker;
+use crate::planning::WantedPin;
+use crate::policy_runner::{ASKS, Decision, TWICE};
+
+/// What a message is held against.
+struct Aim {
+    /// The goal that was in force when it was said.
+    goal: Option<String>,
+    /// What a person typed last before it.
+    typed: Option<String>,
+}
+
+/// The request whose messages are looked at, and what it says to policies.
+#[derive(Clone, Copy)]
+struct ObservedTurn<'a, 's, 't> {
+    ground: &'a TurnContext<'s, 't>,
+    brief: &'a PolicyContext,
+}
+
+/// A message that policies are asked about.
+#[derive(Clone, Copy)]
+struct AskedMessage {
+    key: EntryKey,
+    /// How often a model was asked about it before.
+    asked: usize,
+}
+
+/// A message that policies were shown.
+#[derive(Clone, Copy)]
+struct ShownMessage {
+    entry: EntryId,
+    tokens: u64,
+}
+
+impl Session {
+    /// Shows the policies what is new, and records what they pin. `goals` are those in force when
+    /// each of the new messages was said.
+    pub(crate) async fn observe(
+        &self,
+        ground: &TurnContext<'_, '_>,
+        brief: &PolicyContext,
+        goals: Vec<Option<String>>,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
+    ) -> Result<(), Error> {
+        let looked_at = self.look_again(ground, brief, state, events).await?;
+        let new = ground.tail.from(ground.incoming.sent);
+        let turn = ObservedTurn { ground, brief };
+        let mut typed = ground.typed_before(ground.incoming.sent)?;
+        for (entry, goal) in new.iter().zip(goals) {
+            let aim = Aim { goal, typed: typed.clone() };
+            self.show(entry, aim, turn, state, events).await?;
+            typed = intent(entry).map(str::to_owned).or(typed);
+        }
+        self.keep_questions(looked_at, state);
+        for summary in std::mem::take(&mut state.written) {
+            self.find_goals(summary, Speaker::Model, turn, state, events).await;
+        }
+        self.pin_wanted(ground, brief, state, events)
+    }
+
+    /// Takes up what new messages say of goals, before a compression takes them out: what is decided
+    /// for good in one of them stays word for word in that very prompt (RULES 3). Gives the goal
+    /// that was in force when each of them was said.
+    pub(super) async fn hear_goals(
+        &self,
+        ground: &TurnContext<'_, '_>,
+        brief: &PolicyContext,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
+    ) -> Vec<Option<String>> {
+        let mut in_force = Vec::new();
+        let turn = ObservedTurn { ground, brief };
+        for entry in ground.tail.from(ground.incoming.sent) {
+            in_force.push(state.goal());
+            let speaker = speaker(entry);
+            if matches!(speaker, Speaker::Human | Speaker::Model) {
+                self.find_goals(spoken(entry), speaker, turn, state, events).await;
+            }
+        }
+        in_force
+    }
+
+    /// Pins what policies want pinned, as far as it is within the share of the limit that they may
+    /// pin.
+    fn pin_wanted(
+        &self,
+        ground: &TurnContext<'_, '_>,
+        brief: &PolicyContext,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
+    ) -> Result<(), Error> {
+        let [_, size] = ground.size();
+        let mut room = kept_most(ground.live.limit).saturating_sub(ground.tally.pinned());
+        for WantedPin { entry, tokens, policy, hook } in std::mem::take(&mut state.to_pin) {
+            let key = ground.incoming.keys[entry.index()];
+            if state.pins.contains(&key) {
+                continue;
+            }
+            let Some(left) = room.checked_sub(tokens) else {
+                let (what, asked, given) = ("pin".into(), tokens, 0);
+                let bounded = Bounded { policy, hook, what, asked, given };
+                brief.council.notes().bounded.push(bounded);
+                continue;
+            };
+            room = left;
+            self.journal.record_mark(
+                &self.scope,
+                ground.name,
+                &JournalMark::Pin(key),
+                ground.at,
+            )?;
+            state.reread(&*self.journal, &self.scope)?;
+            // What is pinned stays in another way than it was written.
+            state.memory = None;
+            events.add([size; 2], EventKind::Pinned { entry: entry.to_string(), policy });
+        }
+        Ok(())
+    }
+
+    /// Has the policies look once more at the messages that they asked a model about: with its
+    /// answers, or anew where nobody is asked any longer, since the process ended that asked. Gives
+    /// which those are, and who asked.
+    async fn look_again(
+        &self,
+        ground: &TurnContext<'_, '_>,
+        brief: &PolicyContext,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
+    ) -> Result<Vec<(EntryKey, Actor)>, Error> {
+        let place = |key: &EntryKey| ground.incoming.keys.iter().rposition(|known| known == key);
+        let answered = std::mem::take(&mut state.answered);
+        let mut known = self.asked_about();
+        known.extend(answered.iter().map(|(question, _)| question.key));
+        let mut looked_at = Vec::new();
+        let turn = ObservedTurn { ground, brief };
+        for (question, why) in answered {
+            looked_at.push((question.key, Actor::Policy(question.policy.clone())));
+            let Some(place) = place(&question.key) else { continue };
+            if let Some(why) = why {
+                question.give_up(&brief.council, &why);
+                continue;
+            }
+            let about = AskedMessage { key: question.key, asked: question.asked };
+            let seen = self.seen_at_once(about, &question.job(), brief, state);
+            let (entry, tokens) = (EntryId(place as u32), question.job().entry.tokens);
+            self.take_up(seen, ShownMessage { entry, tokens }, turn, state, events)?;
+        }
+        let open = state.acts.as_ref().map(|acts| acts.open.clone()).unwrap_or_default();
+        for (key, by) in open.into_iter().filter(|(key, _)| !known.contains(key)) {
+            let old = place(&key).filter(|place| *place < ground.incoming.sent);
+            let Some(place) = old.filter(|place| *place >= ground.tail.first) else { continue };
+            let aim = Aim { goal: state.goal(), typed: ground.typed_before(place)? };
+            if let Some(entry) = ground.tail.from(place).first() {
+                self.show(entry, aim, turn, state, events).await?;
+            }
+            looked_at.push((key, by));
+        }
+        Ok(looked_at)
+    }
+
+    /// Shows the policies a message, and does what they want about it.
+    async fn show(
+        &self,
+        entry: &Entry,
+        Aim { goal, typed }: Aim,
+        turn: ObservedTurn<'_, '_, '_>,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
+    ) -> Result<(), Error> {
+        let ObservedTurn { ground, brief } = turn;
+        let text = entry.readable();
+        let mut job = ObserveJob {
+            common: brief.common.clone(),
+            entry: arriving(entry, &text, ground),
+            actions: entry.calls().map(action).collect(),
+            intent: goal.or_else(|| typed.clone()),
+            typed,
+            since_epoch: ground.since_epoch(),
+            text: &text,
+        };
+        let place = ground.tail.place(entry.id);
+        let seen = match self.defers() {
+            false => brief.council.ask(&mut job).await,
+            true => {
+                let about = AskedMessage { key: ground.incoming.keys[place.index()], asked: 0 };
+                self.seen_at_once(about, &job, brief, state)
+            }
+        };
+        let shown = ShownMessage { entry: place, tokens: job.entry.tokens };
+        self.take_up(seen, shown, turn, state, events)
+    }
+
+    /// Keeps for a new process about which messages models are asked from now on, and about which of
+    /// those that were looked at they no longer are.
+    fn keep_questions(&self, looked_at: Vec<(EntryKey, Actor)>, state: &mut ConversationState) {
+        let is_known = |key: &EntryKey| looked_at.iter().any(|(known, _)| known == key);
+        let asked = self.asked_about();
+        let is_open = |key: &EntryKey| {
+            asked.contains(key) || state.asking.iter().any(|question| question.key == *key)
+        };
+        let begun = state.asking.iter().filter(|question| !is_known(&question.key));
+        let begun = begun.map(|it| (it.key, true, Actor::Policy(it.policy.clone())));
+        let ended = looked_at.iter().filter(|(key, _)| !is_open(key));
+        let ended = ended.map(|(key, by)| (*key, false, by.clone()));
+        let acts = begun
+            .chain(ended)
+            .map(|(entry, open, by)| (SessionAction::Question { entry, open }, by));
+        let acts: Vec<_> = acts.collect();
+        state.doing.extend(acts);
+    }
+
+    /// The messages that models are being asked about.
+    fn asked_about(&self) -> Vec<EntryKey> {
+        self.background.as_ref().map(BackgroundWorker::wonders_about).unwrap_or_default()
+    }
+
+    /// What the policies say of a message without being kept waiting: what they ask a model is put
+    /// to it in the background, and they look at the message once more.
+    fn seen_at_once(
+        &self,
+        about: AskedMessage,
+        job: &ObserveJob<'_>,
+        brief: &PolicyContext,
+        state: &mut ConversationState,
+    ) -> Decision<Observe> {
+        let AskedMessage { key, asked } = about;
+        let HookReply { result, by, .. } = brief.council.ask_at_once(job);
+        match result {
+            Ok(value) => Decision { value, by },
+            Err(ask) => {
+                let decision = Decision { value: None, by };
+                let question = PolicyQuestion::new(decision.policy(), key, job, ask, asked + 1);
+                match asked < ASKS {
+                    true => state.asking.push(question),
+                    false => question.give_up(&brief.council, TWICE),
+                }
+                decision
+            }
+        }
+    }
+
+    /// Does what a policy wants about a message; what is pinned is so once all are looked at.
+    fn take_up(
+        &self,
+        seen: Decision<Observe>,
+        shown: ShownMessage,
+        turn: ObservedTurn<'_, '_, '_>,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
+    ) -> Result<(), Error> {
+        let (ObservedTurn { ground, .. }, ShownMessage { entry, tokens }) = (turn, shown);
+        let [_, size] = ground.size();
+        let policy = seen.policy();
+        let Some(Observe { warn, level, drift, recall, most, pin, report }) = seen.value else {
+            return Ok(());
+        };
+        state.reports |= report == Some(true);
+        if pin == Some(true) {
+            let (policy, hook) = (policy.clone(), ObserveJob::HOOK);
+            state.to_pin.push(WantedPin { entry, tokens, policy, hook });
+        }
+        if let Some(text) = warn {
+            let policy = policy.clone();
+            events.add([size; 2], EventKind::PolicyWarning { policy, text, level });
+        }
+        if let Some(drift) = drift {
+            let policy = policy.clone();
+            events.add([size; 2], EventKind::DriftDetected { policy, drift, level });
+        }
+        let asks = |(act, _): &Doing| matches!(act, SessionAction::Ask { .. });
+        if level == Some(Stop::Hard) && !state.doing.iter().any(asks) {
+            state
+                .doing
+                .push((SessionAction::Ask { tool: policy.clone() }, Actor::Policy(policy.clone())));
+        }
+        if let Some(query) = recall {
+            let counter = ground.tail.tokens.gauge().counter;
+            let (wish, by) = (RecallWish { query, most }, Actor::Policy(policy));
+            let told = self.recall(&wish, ground.name, counter, by, state)?;
+            told.into_iter().for_each(|told| events.add([size; 2], told));
+        }
+        Ok(())
+    }
+
+    /// Takes up what a text says of goals.
+    async fn find_goals(
+        &self,
+        text: String,
+        speaker: Speaker,
+        turn: ObservedTurn<'_, '_, '_>,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
+    ) {
+        let ObservedTurn { ground, brief } = turn;
+        let goals = state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default();
+        let (common, by) = (brief.common.clone(), speaker.name().to_owned());
+        let mut job = GoalsJob { common, speaker: by, text, goals };
+        let found = brief.council.ask(&mut job).await.value;
+        let by = if speaker == Speaker::Human { Actor::User } else { Actor::Model };
+        let [_, size] = ground.size();
+        for found in found.into_iter().flatten() {
+            let told = self.said_of_goals(found, &by, state, ground.at);
+            told.into_iter().for_each(|told| events.add([size; 2], told));
+        }
+    }
+}
+
+/// A new message, as policies are told of it.
+fn arriving(entry: &Entry, text: &str, ground: &TurnContext<'_, '_>) -> Arriving {
+    let calls = entry.calls().next();
+    Arriving {
+        id: ground.tail.place(entry.id).into(),
+        role: entry.role.name().to_owned(),
+        speaker: speaker(entry).name().to_owned(),
+        tool: calls.map(|call| call.tool.clone()),
+        args: calls.map(|call| call.arguments.clone()),
+        tokens: ground.tail.tokens.entry(entry.id),
+        lines: text.lines().count() as u64,
+        error: entry.results().any(|result| result.error),
+    }
+}
+
+/// A call, as policies are told of it.
+fn action(call: &ToolCall) -> Action {
+    Action { tool: call.tool.clone(), arguments: call.arguments.clone() }
+}
+
+/// What an entry says in words: calls of tools, what they return, and notes of the client are none.
+fn spoken(entry: &Entry) -> String {
+    let texts = entry.parts.iter().filter_map(|part| match (&part.body, part.speaker) {
+        (PartBody::Text(text), Speaker::Human | Speaker::Model) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

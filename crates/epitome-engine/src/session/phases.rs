@@ -1,0 +1,272 @@
+//! The phases of a turn, each with what it gives to the next.
+//!
+//! Invariant: a phase that decides records nothing, and what is decided once is not asked again.
+//! Called by the turn, in this order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use epitome_kernel::{HistoryMatch, TokenCounter};
+use epitome_plan::{ArrivalOutcome, CacheMeter};
+use epitome_types::hook::Status;
+use epitome_types::{ContentId, EntryId, EventKind};
+
+use super::Session;
+use super::compress::{PolicyContext, Proposal};
+use super::events::TurnEvents;
+use super::history_stats::HistoryStats;
+use super::offload::Offload;
+use super::prefix_cache::PrefixCache;
+use super::proposing::Proposing;
+use super::reading::TurnReading;
+use super::source::RequestSource;
+use super::state::{ConversationState, IncomingHistory, PushedHistory};
+use super::trigger::DueCompression;
+use super::turn_context::{FullHistory, TurnContext};
+use crate::background::BackgroundWorker;
+use crate::error::Error;
+use crate::policy_runner::PolicyRunner;
+
+/// A request that was read, and the session that it goes on in.
+pub(super) struct Opened {
+    pub(super) reading: TurnReading,
+    /// The remembered request that it goes on from, where only what is new was read.
+    pub(super) memory: Option<PrefixCache>,
+    pub(super) name: String,
+    pub(super) events: TurnEvents,
+    /// Whether the provider has no prefix of the prompt to read.
+    pub(super) cold: bool,
+    pub(super) council: PolicyRunner,
+    /// What others did to the session meanwhile.
+    pub(super) updated: Vec<EventKind>,
+}
+
+/// What the policies decided about a request.
+pub(super) struct Decided {
+    pub(super) brief: PolicyContext,
+    pub(super) due: Option<DueCompression>,
+    /// Whether a compression is worked out for later.
+    pub(super) drafts: bool,
+    /// Tokens of the prompt as the records have it sent, with the system prompt that it came with.
+    pub(super) size: u64,
+    /// What the trigger went by.
+    pub(super) meter: CacheMeter,
+}
+
+impl Decided {
+    pub(super) fn reads_whole(&self) -> bool {
+        self.due.is_some() || self.drafts
+    }
+}
+
+impl Session {
+    /// Reads a request, has the session go on from its records, and loads the policies.
+    pub(super) fn open(
+        &mut self,
+        source: &RequestSource<'_>,
+        pushed: Option<PushedHistory>,
+        state: &mut ConversationState,
+        counter: &Arc<dyn TokenCounter>,
+    ) -> Result<Opened, Error> {
+        self.settle(source)?;
+        if self.offload.as_ref().is_some_and(Offload::has_lost) {
+            state.memory = None;
+        }
+        let known = Arc::clone(&state.erased);
+        let (reading, memory) = self.read(source, pushed, state, counter, true)?;
+        if *known != *state.erased {
+            self.background.iter_mut().for_each(BackgroundWorker::forget);
+        }
+        let incoming = &reading.incoming;
+        let name = incoming.session.clone();
+        self.lasting = self.journal.lasts(&self.scope, &name);
+        let mut events = TurnEvents::new(&name, (self.clock)());
+        events.cut(self.shared.lessons.untold(&self.scope, &name));
+        let cold = self.resume(incoming, &name, &events.at, state)?;
+        self.readdress(state);
+        let council = self.council(state, &name, incoming, counter)?;
+        let updated = self.meet_acts(state, &name)?;
+        Ok(Opened { reading, memory, name, events, cold, council, updated })
+    }
+
+    /// Takes up a session where its records end. Says whether the provider has no prefix of the
+    /// prompt to read: what it read last is too old, or is not what this goes on from.
+    fn resume(
+        &self,
+        incoming: &IncomingHistory,
+        name: &str,
+        at: &str,
+        state: &mut ConversationState,
+    ) -> Result<bool, Error> {
+        let is_known = incoming.recorded > 0 || incoming.inherits;
+        if !incoming.extends() {
+            state.meter = match is_known {
+                true => CacheMeter::from_reading(self.journal.meter(&self.scope, name)?),
+                false => CacheMeter::default(),
+            };
+            state.last.clone_from(&incoming.last);
+        }
+        let ttl = Duration::from_secs(self.settings.profile.options.cache.ttl);
+        let instant = |at: &str| humantime::parse_rfc3339_weak(at).ok();
+        let passed = |last: &str| instant(at)?.duration_since(instant(last)?).ok();
+        let passed = state.last.as_deref().and_then(passed);
+        let is_old = passed.is_some_and(|passed| passed > ttl);
+        state.rested = is_old;
+        Ok(is_old || !incoming.extends() && !incoming.goes_on)
+    }
+
+    /// Tells what is known of a request before anything is decided about it.
+    pub(super) fn announce(
+        &mut self,
+        ground: &TurnContext<'_, '_>,
+        state: &ConversationState,
+        arrival: &ArrivalOutcome,
+        updated: Vec<EventKind>,
+        events: &mut TurnEvents,
+    ) {
+        let (incoming, [raw, size]) = (ground.incoming, ground.size());
+        updated.into_iter().for_each(|told| events.add([size; 2], told));
+        self.taken_back.iter().for_each(|told| events.add([size; 2], told.clone()));
+        self.hear(size, events);
+        if let HistoryMatch::Branch { at } = incoming.reconciled {
+            events.add([raw, raw], EventKind::Branched { at: EntryId(at as u32).to_string() });
+        }
+        events.arrived(&arrival.rewrites, &incoming.keys);
+        if incoming.extends() && ground.standing.epoch != state.epoch {
+            let epoch = ground.standing.epoch.map(ContentId::short);
+            events.add([raw, raw], EventKind::EpochChanged { epoch });
+        }
+    }
+
+    /// Asks the policies what is due. A system prompt that is theirs is put in its place first.
+    pub(super) async fn decide(
+        &mut self,
+        ground: &mut TurnContext<'_, '_>,
+        council: PolicyRunner,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
+    ) -> Decided {
+        let [_, size] = ground.size();
+        let mut brief = self.brief(ground, council).await;
+        if self.lacks_system(ground, state)
+            && let Some(made) = self.assembled(ground, &brief, state).await
+        {
+            self.put_in_place(ground, made, state, events);
+            brief = self.brief(ground, brief.council).await;
+        }
+        let meter = state.meter;
+        let due = self.due(ground, &brief, state, events).await;
+        let due = due.or_else(|| self.rewording(ground, &brief));
+        let drafts = self.drafts_now(ground, &brief, state, due);
+        Decided { brief, due, drafts, size, meter }
+    }
+
+    /// What the compression that is due comes to, if that is valid for the provider.
+    pub(super) async fn proposed(
+        &self,
+        ground: &TurnContext<'_, '_>,
+        whole: Option<&FullHistory<'_, '_>>,
+        decided: &Decided,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
+    ) -> Result<Option<Proposal>, Error> {
+        let (Some(due), Some(whole)) = (decided.due, whole) else { return Ok(None) };
+        let proposing = Proposing { session: self, ground, whole, brief: &decided.brief, due };
+        match proposing.proposal(state, events).await? {
+            Some(proposal) => self.sendable(ground, proposal, state, events),
+            None => Ok(None),
+        }
+    }
+
+    /// Records what is new in a request, and what its trigger went by.
+    pub(super) fn append_said(
+        &self,
+        ground: &TurnContext<'_, '_>,
+        decided: &Decided,
+        proposed: Option<&Proposal>,
+        arrival: ArrivalOutcome,
+        state: &mut ConversationState,
+    ) -> Result<(), Error> {
+        let incoming = ground.incoming;
+        let sent = proposed.map_or(decided.size, |it| it.epoch.tokens[1]);
+        let is_new = match incoming.reconciled {
+            HistoryMatch::Extend { from } => from.min(incoming.sent) < incoming.keys.len(),
+            _ => incoming.sent < incoming.keys.len() || !incoming.stands,
+        };
+        let meter = self.metered(ground, &decided.brief, sent, proposed, state);
+        if is_new || !arrival.rewrites.is_empty() || proposed.is_some() {
+            let batch = self.batch(ground, arrival, sent, meter.reading());
+            self.journal.append(&self.scope, ground.name, &batch)?;
+            state.last = Some(ground.at.to_owned());
+            state.meter = meter;
+        } else {
+            // What is not recorded is not remembered: a new process goes on in the same way.
+            state.meter = decided.meter;
+        }
+        Ok(())
+    }
+
+    /// Goes on from what was committed, with the system prompt that moves into its place with it.
+    pub(super) fn stand_on(
+        &mut self,
+        ground: &mut TurnContext<'_, '_>,
+        after: &FullHistory<'_, '_>,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
+    ) {
+        ground.tally = HistoryStats::of(ground.tail, Some(after.view()), state, &self.redaction);
+        ground.standing = after.standing();
+        if let Some(made) = state.drafted.take() {
+            self.put_in_place(ground, made, state, events);
+        }
+    }
+
+    /// The bytes of the prompt, and what is remembered of it. `None` where a plan in force made it
+    /// invalid and was taken back: it is to be made anew.
+    pub(super) fn put_down(
+        &mut self,
+        ground: &TurnContext<'_, '_>,
+        whole: Option<&FullHistory<'_, '_>>,
+        memory: Option<PrefixCache>,
+        state: &ConversationState,
+        counter: &Arc<dyn TokenCounter>,
+    ) -> Result<Option<(Bytes, PrefixCache)>, Error> {
+        let (bytes, remembered) = match (whole, memory) {
+            (None, Some(mut memory)) => {
+                let (tally, schemas) = (ground.tally.clone(), ground.schemas);
+                (memory.grow(ground.source, ground.tail, tally, schemas, state)?, memory)
+            }
+            (Some(whole), _) => match self.written(ground, whole, counter.id(), state) {
+                Err(Error::Invalid(found)) if self.take_back(ground, &found)? => return Ok(None),
+                written => written?,
+            },
+            (None, None) => return Ok(None),
+        };
+        let bytes = match &ground.mandate {
+            Some(mandate) => mandate.put(bytes, ground.source.format)?,
+            None => bytes,
+        };
+        Ok(Some((bytes, remembered)))
+    }
+
+    /// What follows from a prompt that is made: what policies observe, what models want, the status.
+    pub(super) async fn look_back(
+        &mut self,
+        ground: &TurnContext<'_, '_>,
+        brief: &PolicyContext,
+        goals: Vec<Option<String>>,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
+    ) -> Result<Option<Status>, Error> {
+        self.take_answers(state);
+        self.observe(ground, brief, goals, state, events).await?;
+        self.wonder(brief, state);
+        self.enact(state, ground.name, ground.at)?;
+        events.warn(&brief.held, ground.live.limit, ground.size()[1]);
+        let status = self.close(ground, brief, state, events).await?;
+        state.epoch = ground.standing.epoch;
+        self.heard();
+        Ok(status)
+    }
+}

@@ -1,0 +1,67 @@
+//! What comes back for a prompt of a conversation that is pushed.
+//!
+//! Invariant: an answer is a message of the conversation before this returns, with what the provider
+//! counted beside it; a refusal changes no record, only what the next prompt is held to. Called by
+//! hosts.
+
+use epitome_kernel::ResponseRecord;
+use epitome_types::{ContextOverflow, EntryKey, Event, EventKind};
+use epitome_wire::ResponseInfo;
+
+use super::{Prompt, Session};
+use crate::error::Error;
+use epitome_admin::records::{MessageName, WireMessage, said};
+
+impl Session {
+    /// Adds the answer to a prompt to the conversation, and records what was counted for it. What
+    /// came of one that broke off is added as well.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::push`].
+    pub fn record_response(&mut self, prompt: &Prompt, answer: &ResponseInfo) -> Result<(), Error> {
+        let format = self.opened()?.format;
+        let mut last = None;
+        for bytes in &answer.messages {
+            self.push(bytes)?;
+            last = Some(epitome_wire::message(bytes, format)?).zip(Some(bytes));
+        }
+        if let Some(usage) = answer.usage {
+            let sent = prompt.counted(format, usage);
+            self.shared.lessons.answered(&*self.journal, prompt, sent);
+        }
+        let said = last.map(|(entry, bytes)| {
+            let key = EntryKey::for_entry(&entry);
+            let name = MessageName { key, chain: prompt.head.append(key) };
+            said(WireMessage { format, bytes }, &entry, name, 0, &self.redaction)
+        });
+        let Some(said) = said else { return Ok(()) };
+        let answered = ResponseRecord {
+            after: prompt.head,
+            key: Some(said.key),
+            text: said.text,
+            bytes: said.bytes,
+            usage: answer.usage.unwrap_or_default(),
+            stop: answer.stop.clone(),
+            at: (self.clock)(),
+        };
+        Ok(self.journal.record_response(&self.scope, &prompt.session, &answered)?)
+    }
+
+    /// The provider refused a prompt as too long. The next one is made smaller, and where it said
+    /// its limit all that follow are held to that, unless the user stated one.
+    pub fn record_overflow(&mut self, prompt: &Prompt, told: ContextOverflow) {
+        let share = self.settings.profile.options.limit.refused_share;
+        let next = self.shared.lessons.refused(&*self.journal, prompt, told, share);
+        self.told.refused = Some(next);
+    }
+
+    /// Tells of an answer that, with its prompt, exceeds the window while it comes (RULES 5).
+    /// Nothing is applied: the next prompt is made smaller, and the answer is kept whole.
+    pub(crate) fn exceeded(&self, prompt: &Prompt, in_flight: u64) {
+        let total = prompt.tokens[1].saturating_add(in_flight);
+        let what = EventKind::StreamOverflowEmergency { in_flight, total, limit: prompt.limit };
+        let (session, at) = (prompt.session.clone(), (self.clock)());
+        self.tell(&[Event { session, at, tokens: [prompt.tokens[1], total], what }]);
+    }
+}

@@ -1,0 +1,52 @@
+//! Restore points: before each compression, and by hand.
+//!
+//! Invariant: a snapshot names a recorded history and the epoch in force; nothing of it is copied.
+
+use epitome_types::{Compaction, CompactionCause, EventKind, Snapshot, SnapshotPurpose};
+
+use epitome_kernel::StoreError;
+
+use super::Session;
+use super::events::TurnEvents;
+use super::turn_context::{FullHistory, TurnContext};
+use epitome_admin::records::addressed;
+
+impl Session {
+    /// Makes the restore point of a compression (RULES 7, 24).
+    pub(crate) fn snapshot_before(
+        &self,
+        ground: &TurnContext<'_, '_>,
+        whole: &FullHistory<'_, '_>,
+        epoch: &Compaction,
+        events: &mut TurnEvents,
+    ) {
+        let options = &self.settings.profile.options.snapshots;
+        let purpose = match epoch.cause {
+            CompactionCause::Hard => SnapshotPurpose::Emergency,
+            CompactionCause::Soft | CompactionCause::Manual => SnapshotPurpose::Rollback,
+        };
+        let tokens = [ground.size()[0], epoch.tokens[0]];
+        let snapshot = addressed(Snapshot {
+            id: String::new(),
+            session: ground.name.to_owned(),
+            name: None,
+            purpose,
+            at: events.at.clone(),
+            messages: ground.incoming.keys.len() as u32,
+            checkpoints: whole.view().checkpoints() as u32,
+            tokens,
+            limit: ground.live.limit,
+            model: ground.source.model().map(str::to_owned),
+            profile: self.settings.profile.name().to_owned(),
+            head: ground.incoming.chains.last().copied().unwrap_or_default(),
+            epoch: ground.standing.epoch,
+        });
+        let id = snapshot.id.clone();
+        match self.journal.save_snapshot(&self.scope, &snapshot, options.keep) {
+            // A host's own store that keeps none is not asked for them by anybody else.
+            Err(StoreError::NotOffered { .. }) => {}
+            Ok(()) => events.add(tokens, EventKind::AutoSnapshotCreated { id, purpose }),
+            Err(error) => events.add(tokens, EventKind::SnapshotError { cause: error.to_string() }),
+        }
+    }
+}

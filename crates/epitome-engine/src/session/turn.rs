@@ -1,0 +1,237 @@
+//! One request through the one door: read, reconcile, record, make smaller, compress, write.
+//!
+//! Invariant: the steps run in this order, each on what the one before gave it (RULES 60); the
+//! journal has the messages before an epoch refers to them. What goes on from the last request is
+//! read as far as it is new; where a compression is due, or the new part cannot be looked at by
+//! itself, all of it is.
+
+use std::mem;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use epitome_kernel::{Before, SizeGauge, StoreError, TokenCounter};
+use epitome_plan::budget_for_ratio;
+use epitome_types::{BudgetUnit, Stage};
+use epitome_wire::{Format, RequestScan};
+
+use super::history_tail::HistoryTail;
+use super::phases::Opened;
+use super::prompt::Prompt;
+use super::source::RequestSource;
+use super::state::{ConversationState, PushedHistory};
+use super::trigger::DueWork;
+use super::turn_context::TurnContext;
+use super::{HistorySource, Session};
+use crate::builder::Counting;
+use crate::compressor::BUDGET_VOCABULARY;
+use crate::error::Error;
+use crate::learned_limits::LimitSubject;
+use crate::limits::{PromptLimit, SessionBounds};
+use crate::request::{AsSource, ParsedRequest};
+
+impl Session {
+    /// Takes a request that holds the whole history and gives the prompt to send in its place. A
+    /// recording is read as the request that its client would have sent.
+    ///
+    /// # Errors
+    ///
+    /// When the request cannot be read, when what cannot shrink exceeds a stated limit, or when
+    /// the journal fails; see [`Error`]. The session then stands as it was.
+    pub async fn prompt_for(&mut self, request: &[u8]) -> Result<Prompt, Error> {
+        let request = ParsedRequest::read(request, self.settings.format, self.settings.to)?;
+        let prompt = self.ask(&request.source()?, None).await?;
+        self.given = HistorySource::Whole;
+        Ok(prompt)
+    }
+
+    /// The same for a provider's request that the host shares and has scanned: where nothing is to
+    /// do, the prompt is that very buffer.
+    pub(crate) async fn pass(
+        &mut self,
+        request: &Bytes,
+        format: Format,
+        scan: &RequestScan,
+    ) -> Result<Prompt, Error> {
+        let prompt = self.ask(&RequestSource::shared(request, format, scan), None).await?;
+        self.given = HistorySource::Whole;
+        Ok(prompt)
+    }
+
+    /// Makes the prompt of a request; `pushed` says what is known of a history that was pushed.
+    pub(crate) async fn ask(
+        &mut self,
+        source: &RequestSource<'_>,
+        pushed: Option<PushedHistory>,
+    ) -> Result<Prompt, Error> {
+        let mut state = mem::take(&mut self.state);
+        // What somebody else records meanwhile may change what this request is made from; the
+        // journal tells all that there is to know, after an error too.
+        let (state, mut prompt) = loop {
+            let (moves, is_remembered) = (self.journal.moves(), !state.keys.is_empty());
+            match self.turn(source, pushed.clone(), state).await {
+                Ok(Some(done)) => break done,
+                Ok(None) => {}
+                Err(Error::Store(_)) if self.journal.moves() > moves => {}
+                // Somebody deleted it meanwhile: it begins anew.
+                Err(Error::Store(StoreError::NoSession { .. } | StoreError::Damaged { .. }))
+                    if is_remembered => {}
+                Err(error) => return Err(error),
+            }
+            state = ConversationState::default();
+        };
+        (self.state, self.name) = (state, Some(prompt.session.clone()));
+        (self.asked, self.told.refused) = (false, None);
+        self.taken_back.clear();
+        self.tell_of_store(&mut prompt);
+        self.tell(&prompt.events);
+        Ok(prompt)
+    }
+
+    async fn turn(
+        &mut self,
+        source: &RequestSource<'_>,
+        pushed: Option<PushedHistory>,
+        mut state: ConversationState,
+    ) -> Result<Option<(ConversationState, Prompt)>, Error> {
+        let counter = self.counter_for(source.model());
+        let gauge = SizeGauge { counter: &*counter, unit: BudgetUnit::Tokens };
+        let erased = pushed.as_ref().map(|known| known.erased);
+        let opened = self.open(source, pushed, &mut state, &counter)?;
+        let Opened { reading, memory, name, mut events, cold, council, updated } = opened;
+
+        let (at, lineage) = (events.at.clone(), Arc::clone(&state.lineage));
+        let (fresh, smaller, full, committed);
+        fresh = reading.tail(source, &state, gauge)?;
+        let live = self.live(source, self.told.window, &fresh)?;
+        let survey =
+            |tail, state: &ConversationState| self.survey(source, tail, &lineage, &reading, state);
+        let (mut whole, tally, standing) = survey(&fresh, &state)?;
+        let incoming = &reading.incoming;
+        let mut ground = TurnContext {
+            source,
+            incoming,
+            live: &live,
+            name: &name,
+            at: &at,
+            cold,
+            prices: self.prices(source),
+            schemas: reading.schemas,
+            tail: &fresh,
+            tally,
+            typed: reading.typed(),
+            standing,
+            mandate: None,
+            assembled: 0,
+        };
+        if let Some(erased) = erased {
+            self.meet_system(&mut ground, &state, erased)?;
+        }
+        let arrival = self.arrival(&ground, &council, &state).await;
+        if !arrival.rewrites.is_empty() {
+            state.arrive(&arrival.rewrites);
+            smaller = reading.tail(source, &state, gauge)?;
+            (whole, ground.tally, ground.standing) = survey(&smaller, &state)?;
+            ground.tail = &smaller;
+        }
+        self.announce(&ground, &state, &arrival, updated, &mut events);
+        let decided = self.decide(&mut ground, council, &mut state, &mut events).await;
+        let goals = self.hear_goals(&ground, &decided.brief, &mut state, &mut events).await;
+        if decided.reads_whole() && whole.is_none() {
+            let entries = source.document()?.entries();
+            full = HistoryTail::of(entries, Before::default(), &state, gauge, ground.schemas);
+            whole = Some(self.read_whole(source, &lineage, &full, &incoming.keys)?);
+            ground.tail = &full;
+        }
+        let proposal =
+            self.proposed(&ground, whole.as_ref(), &decided, &mut state, &mut events).await;
+        let proposed = proposal.as_ref().ok().and_then(Option::as_ref);
+        let epoch = proposed.map(|it| &it.epoch);
+        if !self.offload(&ground, whole.as_ref(), &state, epoch, &mut events)
+            || self.has_moved(&name)
+        {
+            return Ok(None);
+        }
+        // What was said is recorded whatever becomes of it, one that cannot fit too (RULES 6).
+        self.append_said(&ground, &decided, proposed, arrival, &mut state)?;
+        let aside = mem::take(&mut state.aside);
+        self.archive(&ground, &aside, &mut events)?;
+        let proposal = proposal?;
+        let is_made = proposal.as_ref().is_some_and(|it| !it.rewords);
+        if let (Some(mut proposal), Some(before)) = (proposal, &whole) {
+            let late = proposal.late.take();
+            if !self.commit(&ground, before, &mut state, proposal, &mut events)? {
+                return Ok(None);
+            }
+            committed = Arc::clone(&state.lineage);
+            let after = self.read_whole(source, &committed, ground.tail, &incoming.keys)?;
+            self.stand_on(&mut ground, &after, &mut state, &mut events);
+            self.applied(ground.standing.epoch, late);
+            whole = Some(after);
+        } else if decided.due.is_some_and(|due| due.work == DueWork::Reword) {
+            self.unfit(ground.standing.epoch);
+        }
+        if let Some(whole) = &whole {
+            self.look_ahead(&ground, whole, &decided.brief, &state, decided.drafts).await;
+        }
+        let written = self.put_down(&ground, whole.as_ref(), memory, &state, &counter)?;
+        let Some((bytes, remembered)) = written else { return Ok(None) };
+        if is_made {
+            events.stage([decided.size, ground.size()[1]], Stage::Validation);
+        }
+        self.hand_over(&ground, whole.as_ref(), aside, &mut events)?;
+        state.memory = Some(remembered);
+        let status =
+            self.look_back(&ground, &decided.brief, goals, &mut state, &mut events).await?;
+        let prompt = self.prompt_of(&ground, bytes);
+        Ok(Some((state, Prompt { status, events: events.into(), ..prompt })))
+    }
+
+    /// What is known of a request as it is sent.
+    pub(super) fn prompt_of(&self, ground: &TurnContext<'_, '_>, bytes: Bytes) -> Prompt {
+        let tokens = ground.size();
+        Prompt {
+            bytes,
+            session: ground.name.to_owned(),
+            tokens,
+            by: ground.by(),
+            limit: ground.live.limit,
+            fits: tokens[1] <= ground.live.limit,
+            head: ground.incoming.chains.last().copied().unwrap_or_default(),
+            epoch: ground.standing.epoch,
+            status: None,
+            events: Vec::new(),
+            about: self.about(ground.source, ground.tail),
+        }
+    }
+
+    /// The counter for a request, with what it counted before.
+    pub(crate) fn counter_for(&self, model: Option<&str>) -> Arc<dyn TokenCounter> {
+        let name = match &self.settings.counting {
+            Counting::Own(own) => return own.clone(),
+            Counting::Model(name) => name.as_str(),
+            Counting::Default => model.unwrap_or(BUDGET_VOCABULARY),
+        };
+        self.shared.counter(name)
+    }
+
+    /// Whom a prompt is for, and who counts it.
+    fn about(&self, source: &RequestSource<'_>, tail: &HistoryTail<'_>) -> LimitSubject {
+        let counter = tail.tokens.gauge().counter.id();
+        LimitSubject::new(&self.scope, source.format.name(), source.model(), counter)
+    }
+
+    /// The bounds of the prompt. `told` is the limit where the user states none; without it the
+    /// request is asked.
+    pub(super) fn live(
+        &self,
+        source: &RequestSource<'_>,
+        told: Option<PromptLimit>,
+        tail: &HistoryTail<'_>,
+    ) -> Result<SessionBounds, Error> {
+        let told = told.or(PromptLimit::of_request(source.scan.context_size));
+        let known = self.known(source.format, source.model(), &self.about(source, tail), told)?;
+        let by_ratio = |ratio| budget_for_ratio(&tail.thread, &tail.tokens, ratio).most;
+        let live = self.settings.target.live(known, by_ratio)?;
+        Ok(live.bounded(self.told.refused, self.told.hub))
+    }
+}
