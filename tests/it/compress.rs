@@ -249,6 +249,29 @@ fn links_and_devices_stay_what_they_are() {
     assert_eq!(mode("new.json"), mode("usual"));
 }
 
+/// What the shell holds open is written where it stands, be it a file: it goes on there.
+#[cfg(unix)]
+#[test]
+fn what_is_given_open_is_not_replaced() {
+    use std::io::{Read, Seek, Write};
+    let place = Place::new();
+    place.write("in.json", bare(24).to_string());
+    let args = ["compress", "--ratio", "4", "in.json", "-q", "-o"];
+    let piped = place.run([&args[..], &["-"]].concat()).silent();
+    for name in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+        let mut shell = tempfile::tempfile().unwrap();
+        shell.write_all(b"before ").unwrap();
+        let mut command = place.command([&args[..], &[name]].concat());
+        command.stdin(Stdio::null()).stdout(shell.try_clone().unwrap());
+        assert!(command.status().unwrap().success());
+        shell.write_all(b" behind").unwrap();
+        shell.rewind().unwrap();
+        let mut found = Vec::new();
+        shell.read_to_end(&mut found).unwrap();
+        assert_eq!(found, [b"before ", &*piped, b" behind"].concat(), "{name}");
+    }
+}
+
 #[test]
 fn a_reader_that_leaves_early_is_no_error() {
     let place = Place::new();

@@ -217,7 +217,7 @@ pub(crate) struct PendingFile {
 enum FileDraft {
     /// A file beside the one it will replace; it vanishes unless it does.
     Beside(NamedTempFile),
-    /// A pipe or a device, which nothing can replace.
+    /// A pipe, a device or what this process was given open, which nothing can replace.
     Direct(File),
 }
 
@@ -235,6 +235,9 @@ impl PendingFile {
     }
 
     fn draft(path: &Path) -> io::Result<FileDraft> {
+        if let Some(given) = given(path) {
+            return given.map(FileDraft::Direct);
+        }
         let about = fs::metadata(path);
         if about.as_ref().is_ok_and(fs::Metadata::is_dir) {
             return Err(ErrorKind::IsADirectory.into());
@@ -277,6 +280,21 @@ impl PendingFile {
         }
         Ok(())
     }
+}
+
+/// What a path names that this process was given open, whatever kind of file that is: others who
+/// hold it would go on writing into a file that has no name any more if it were replaced.
+fn given(path: &Path) -> Option<io::Result<File>> {
+    let number = match path.to_str()? {
+        "/dev/stdout" => "1",
+        "/dev/stderr" => "2",
+        path => ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|it| path.strip_prefix(it))?,
+    };
+    Some(match number {
+        "1" => io::stdout().as_fd().try_clone_to_owned().map(File::from),
+        "2" => io::stderr().as_fd().try_clone_to_owned().map(File::from),
+        _ => OpenOptions::new().append(true).open(path),
+    })
 }
 
 /// Where a path leads, whether or not a file is there; of a pipe or a device, which nothing
