@@ -94,7 +94,7 @@ fn the_file_of_a_project_leads_nowhere_else() {
 
 #[test]
 fn a_store_of_an_unknown_kind_is_an_error() {
-    let url = "postgres://somebody@localhost/epitome";
+    let url = "mysql://somebody@localhost/epitome";
     let check = |set: &dyn Fn(&Place, &mut Command), line: &str| {
         let place = clone(&[]);
         let mut command = place.command(line.split(' '));
@@ -102,10 +102,14 @@ fn a_store_of_an_unknown_kind_is_an_error() {
         set(&place, &mut command);
         let ran = Ran::of(command, b"");
         assert_eq!(ran.code, 2, "{line}: {}", ran.err);
-        assert!(ran.err.contains("`postgres://` is not supported by this build"), "{}", ran.err);
+        assert!(
+            ran.err.contains("`mysql://` is no kind of store; expected the path"),
+            "{}",
+            ran.err
+        );
         assert!(ran.err.contains("SQLite"), "{}", ran.err);
         for folder in ["", "clone"] {
-            let made = place.path(folder).join("postgres:");
+            let made = place.path(folder).join("mysql:");
             assert!(!made.exists(), "{line} made {}", made.display());
         }
     };
@@ -125,10 +129,30 @@ fn a_store_of_an_unknown_kind_is_an_error() {
         };
         check(&file, line);
     }
-    let other = clone(&[]);
-    let ran = run_in(&other, "clone", "session list --store mysql://x/y");
-    assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("`mysql://` is no kind of store; expected the path"), "{}", ran.err);
+}
+
+#[test]
+fn a_project_names_no_database_and_no_password_is_shown() {
+    let url = "postgres://somebody:secret@127.0.0.1:1/epitome";
+    let place = clone(&[]);
+    place.write("clone/epitome.toml", format!("store = '{url}'\n"));
+    let ran = run_in(&place, "clone", "session import talk.json");
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("epitome.toml:1: `store` is "), "{}", ran.err);
+    let check = |line: &str, code: i32, told: &str| {
+        let place = clone(&[]);
+        let mut command = place.command(line.split(' '));
+        command.env("EPITOME_STORE", url);
+        let ran = Ran::of(command, b"");
+        assert_eq!(ran.code, code, "{line}: {}", ran.err);
+        let all = format!("{}{}", ran.text(), ran.err);
+        assert!(all.contains(told) && !all.contains("secret"), "{line}: {all}");
+    };
+    let shown = "postgres://somebody@127.0.0.1:1/epitome";
+    check("config show store", 0, shown);
+    check("session list", 3, shown);
+    check("serve --listen 127.0.0.1:0", 2, "cannot be reached");
+    check("doctor", 6, shown);
 }
 
 /// Two projects with a session each, in the usual store, as one user has them.

@@ -63,7 +63,7 @@ pub(crate) struct Args {
     #[arg(long)]
     dry_run: bool,
     /// Keeps what leaves the prompt in this file, for `epitome recall`
-    #[arg(long, value_name = "PATH", value_parser = crate::flags::store)]
+    #[arg(long, value_name = "PATH|URL", value_parser = crate::flags::store)]
     store: Option<PathBuf>,
     /// The largest input that is read, in bytes: 1000000, 512M or 1G
     #[arg(long, value_name = "N", default_value = "256M", value_parser = flags::size)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use epitome::{
     Config, ConfigSources, LOCAL, LimitSource, ModelKnowledge, Profile, ScopeOwner, SessionAdmin,
-    SessionArchive, SqliteStore,
+    SessionArchive,
 };
 use serde::Serialize;
 
@@ -15,12 +15,13 @@ use crate::fault::CliError;
 use crate::files;
 use crate::settings::{self, ProfileFlags};
 use crate::shell;
+use crate::store;
 
 /// Where the journal is, and how the answer is printed.
 #[derive(clap::Args)]
 pub(crate) struct JournalFlags {
     /// The store [default: as configured, or epitome.db in the user's data folder]
-    #[arg(long, value_name = "PATH", value_parser = crate::flags::store)]
+    #[arg(long, value_name = "PATH|URL", value_parser = crate::flags::store)]
     store: Option<PathBuf>,
     /// Reads the sessions of all projects, and not of the one alone that the current folder is in
     #[arg(long)]
@@ -38,7 +39,7 @@ pub(crate) struct JournalFlags {
 /// An open journal.
 pub(crate) struct OpenJournal {
     pub(crate) keeper: SessionAdmin,
-    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) store: Arc<dyn SessionArchive>,
     /// What has to be added to another command so that it means the same sessions.
     flag: String,
     /// Whose profiles the sessions may be of.
@@ -70,13 +71,13 @@ impl JournalFlags {
     pub(crate) fn open(&self) -> Result<OpenJournal, CliError> {
         let config = self.config()?;
         let path = self.path(&config)?;
-        if !path.exists() {
+        if !store::is_there(&path) {
             let (path, flag) = (path.display(), self.flag());
             return Err(CliError::unreadable(format!(
                 "no store at {path}; `epitome session import{flag} FILE` makes one"
             )));
         }
-        let store = SqliteStore::open_with(&path, config.durability());
+        let store = store::open(&path, config.durability());
         let store = store.map_err(|error| CliError::of_store(&error))?;
         self.journal(config, store)
     }
@@ -94,12 +95,16 @@ impl JournalFlags {
 
     /// Opens the journal, and makes one where there is none.
     pub(crate) fn create(&self, config: Config) -> Result<OpenJournal, CliError> {
-        let store = SqliteStore::open_with(&self.path(&config)?, config.durability());
+        let store = store::open(&self.path(&config)?, config.durability());
         self.journal(config, store.map_err(CliError::of_output)?)
     }
 
-    fn journal(&self, config: Config, store: SqliteStore) -> Result<OpenJournal, CliError> {
-        let (store, profile) = (Arc::new(store), config.profile_in_use()?);
+    fn journal(
+        &self,
+        config: Config,
+        store: Arc<dyn SessionArchive>,
+    ) -> Result<OpenJournal, CliError> {
+        let profile = config.profile_in_use()?;
         let owner = self.profile.owner(&config);
         let owner = if self.everywhere { owner.everywhere() } else { owner };
         let keeper = SessionAdmin::of(store.clone(), profile, owner);
@@ -160,14 +165,14 @@ fn as_recorded(config: &Config, keeper: SessionAdmin) -> SessionAdmin {
 
 /// Whose a session is that goes on under this name: the owner's, but for one of an older store that
 /// was recorded in no project.
-pub(crate) fn owner_of<J: SessionArchive + 'static>(
+pub(crate) fn owner_of(
     session: Option<&str>,
     owner: ScopeOwner,
-    store: &Arc<J>,
+    store: Arc<dyn SessionArchive>,
     profile: &Profile,
 ) -> Result<ScopeOwner, CliError> {
     let Some(name) = session else { return Ok(owner) };
-    let keeper = SessionAdmin::of(store.clone(), profile.clone(), owner.clone().alone());
+    let keeper = SessionAdmin::of(store, profile.clone(), owner.clone().alone());
     let keeper = keeper.of_session(Some(name)).map_err(|error| CliError::of_store(&error))?;
     let is_of_none = keeper.scope() == owner.without_project(profile.name());
     Ok(if is_of_none { ScopeOwner::from(LOCAL) } else { owner })
@@ -181,10 +186,10 @@ pub(crate) fn store_path(named: Option<&Path>, config: &Config) -> Result<PathBu
 
 /// What refusals and answers taught of models; nothing where there is no store that can be read.
 pub(crate) fn lessons(store: &Path, profile: &Profile, config: &Config) -> Vec<ModelKnowledge> {
-    let store = store.exists().then(|| SqliteStore::open_existing(store).ok()).flatten();
+    let store = store::is_there(store).then(|| store::open_existing(store).ok()).flatten();
     let Some(store) = store else { return Vec::new() };
     let owner = settings::owner(config);
-    SessionAdmin::of(Arc::new(store), profile.clone(), owner).learned_limits().unwrap_or_default()
+    SessionAdmin::of(store, profile.clone(), owner).learned_limits().unwrap_or_default()
 }
 
 /// How large a prompt to a model may be, as its server or a refusal said, and which of them.

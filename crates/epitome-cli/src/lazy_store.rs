@@ -5,9 +5,10 @@
 use std::path::PathBuf;
 
 use epitome::{
-    Durability, Eviction, Excerpt, MissedWord, OriginalStore, SqliteStore, StoreError, StoredText,
-    TokenCounter,
+    Durability, Eviction, Excerpt, MissedWord, OriginalStore, StoreError, StoredText, TokenCounter,
 };
+
+use crate::store;
 
 /// The store at a path, opened by each use.
 pub(crate) struct LazyStore {
@@ -17,11 +18,11 @@ pub(crate) struct LazyStore {
 
 impl OriginalStore for LazyStore {
     fn keep(&self, scope: &str, departure: &Eviction) -> Result<(), StoreError> {
-        SqliteStore::open_with(&self.path, self.durability)?.keep(scope, departure)
+        store::open(&self.path, self.durability)?.keep(scope, departure)
     }
 
     fn original(&self, scope: &str, id: &str) -> Result<StoredText, StoreError> {
-        SqliteStore::open_existing(&self.path)?.original(scope, id)
+        store::open_existing(&self.path)?.original(scope, id)
     }
 
     fn search(
@@ -31,10 +32,10 @@ impl OriginalStore for LazyStore {
         budget: u64,
         counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError> {
-        SqliteStore::open_existing(&self.path)?.search(scope, query, budget, counter)
+        store::open_existing(&self.path)?.search(scope, query, budget, counter)
     }
 
     fn missed(&self, scopes: &[String], query: &str) -> Result<Vec<MissedWord>, StoreError> {
-        SqliteStore::open_existing(&self.path)?.missed(scopes, query)
+        store::open_existing(&self.path)?.missed(scopes, query)
     }
 }

@@ -45,6 +45,7 @@ mod shell;
 mod snapshot;
 mod spoken;
 mod status;
+mod store;
 mod stores;
 mod table;
 mod text;

@@ -5,15 +5,14 @@
 
 use std::env;
 use std::path::PathBuf;
-use std::sync::Arc;
 
+use epitome::SessionControls;
 use epitome::types::Actor;
-use epitome::{SessionControls, SqliteStore};
 
 use crate::fault::CliError;
 use crate::journal::store_path;
 use crate::settings::{self, ProfileFlags};
-use crate::stores;
+use crate::{store, stores};
 
 /// Serves an MCP client: tools to end a task, load augments, recall, set goals and pin
 #[derive(clap::Args)]
@@ -26,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
     /// The store [default: as configured, or epitome.db in the user's data folder]
-    #[arg(long, value_name = "PATH", value_parser = crate::flags::store)]
+    #[arg(long, value_name = "PATH|URL", value_parser = crate::flags::store)]
     store: Option<PathBuf>,
     #[command(flatten)]
     profile: ProfileFlags,
@@ -38,17 +37,12 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let config = args.profile.load(|from| settings::path(from, "--store", "store", store))?;
     let path = store_path(store, &config)?;
     let journal =
-        SqliteStore::open_with(&path, config.durability()).map_err(CliError::of_output)?;
-    stores::name_read_only(&journal);
+        store::open_for_levers(&path, config.durability()).map_err(CliError::of_output)?;
     let project = args.workspace.clone().or_else(|| env::current_dir().ok());
     let owner = config.owner(project.as_deref());
-    let levers = SessionControls::new(
-        Arc::new(journal),
-        config.profile_in_use()?,
-        owner.clone(),
-        Actor::Model,
-    )
-    .with_augments(config.augments(project.as_deref()));
+    let levers =
+        SessionControls::new(journal, config.profile_in_use()?, owner.clone(), Actor::Model)
+            .with_augments(config.augments(project.as_deref()));
     // A prompt of another store of this user's names an id in the same words.
     let levers = match args.store {
         Some(_) => levers,

@@ -3,11 +3,10 @@
 //! Invariant: reads a store and never makes one; what it prints fits the tokens allowed.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use epitome::{
-    Config, Excerpt, LineRange, RecallResult, ScopeOwner, SessionAdmin, SqliteStore, StoredText,
-    for_model, nothing_on,
+    Config, Excerpt, LineRange, RecallResult, ScopeOwner, SessionAdmin, StoredText, for_model,
+    nothing_on,
 };
 use serde::Serialize;
 
@@ -16,7 +15,7 @@ use crate::fault::CliError;
 use crate::flags::{self, Common};
 use crate::journal::store_path;
 use crate::text::plain;
-use crate::{fault, files, settings, shell, stores};
+use crate::{fault, files, settings, shell, store, stores};
 
 /// Counts the tokens of excerpts where neither a flag nor the profile names a model.
 const VOCABULARY: &str = "o200k_base";
@@ -47,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// The store [default: as configured, or epitome.db in the user's data folder]
-    #[arg(long, value_name = "PATH", value_parser = crate::flags::store)]
+    #[arg(long, value_name = "PATH|URL", value_parser = crate::flags::store)]
     store: Option<PathBuf>,
     /// Prints JSON: a list of objects with `id`, `content` and `source`
     #[arg(long)]
@@ -74,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         .load(|sources| settings::text(sources, "--model", "model", args.model.as_deref()))?;
     let profile = config.profile_in_use()?;
     let path = store_path(args.store.as_deref(), &config)?;
-    if !path.exists() {
+    if !store::is_there(&path) {
         if let Some(blob) = args.elsewhere(&config) {
             return original(args, &blob);
         }
@@ -84,8 +83,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
             "no store at {path}; `epitome compress{flag}` makes one"
         )));
     }
-    let store =
-        Arc::new(SqliteStore::open_existing(&path).map_err(|error| CliError::of_store(&error))?);
+    let store = store::open_existing(&path).map_err(|error| CliError::of_store(&error))?;
     let counter = for_model(profile.model().unwrap_or(VOCABULARY));
     let keeper = SessionAdmin::of(store.clone(), profile, args.owner(&config));
     if let Some(id) = &args.id {

@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use crate::store;
+
 /// A word as a shell takes it for one.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:@%+=,".contains(c);
@@ -16,7 +18,7 @@ pub(crate) fn quoted(word: &str) -> String {
 
 /// What has to be added to a command so that it means the store that was named, if one was.
 pub(crate) fn store_flag(named: Option<&Path>) -> String {
-    named.map(|path| format!(" --store {}", quoted(&path.to_string_lossy()))).unwrap_or_default()
+    named.map(|path| format!(" --store {}", quoted(&store::shown(path)))).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use epitome::types::{ContentId, EntryId, FactReport, TokenBreakdown};
 use epitome::{
-    BudgetUnit, Error, Format, ModelCalls, OriginalStore, OwnCompaction, Price, RequestDocument,
-    Session, SessionArchive, SizeGauge, SteppedTurn, ThreadSizes, TokenCounter, UnaidedClient,
-    scan, tool_format, tools,
+    BudgetUnit, Error, Format, ModelCalls, OwnCompaction, Price, RequestDocument, Session,
+    SessionArchive, SizeGauge, SteppedTurn, ThreadSizes, TokenCounter, UnaidedClient, scan,
+    tool_format, tools,
 };
 
 use crate::facts::SearchedStore;
@@ -46,7 +46,7 @@ pub enum ReplayError {
 }
 
 /// A recording that is being played.
-pub struct Replay<'a, S> {
+pub struct Replay<'a> {
     setup: &'a ReplaySetup,
     document: RequestDocument<'a>,
     /// How many entries stand before the first message.
@@ -58,7 +58,7 @@ pub struct Replay<'a, S> {
     /// Tokens of the request as it came that holds so many entries.
     raw: Vec<u64>,
     session: Session,
-    store: Arc<S>,
+    store: Arc<dyn SessionArchive>,
     counter: Arc<dyn TokenCounter>,
     last: Option<SentPrompt>,
     /// Tokens of the request behind the last prompt, and how many entries it held.
@@ -73,7 +73,7 @@ pub struct Replay<'a, S> {
     figures: ReplayTotals,
 }
 
-impl<'a, S: SessionArchive + OriginalStore + 'static> Replay<'a, S> {
+impl<'a> Replay<'a> {
     /// A replay into a store, as the session of this name or as the recording's own.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl<'a, S: SessionArchive + OriginalStore + 'static> Replay<'a, S> {
     pub fn new(
         recording: &'a Recording,
         setup: &'a ReplaySetup,
-        store: Arc<S>,
+        store: Arc<dyn SessionArchive>,
         session: Option<&str>,
     ) -> Result<Self, Error> {
         let document = recording.document()?;
@@ -301,9 +301,7 @@ impl<'a, S: SessionArchive + OriginalStore + 'static> Replay<'a, S> {
 }
 
 /// Plays a replay to its end on this thread.
-pub(crate) fn played<S: SessionArchive + OriginalStore + 'static>(
-    mut replay: Replay<'_, S>,
-) -> Result<ReplayTotals, ReplayError> {
+pub(crate) fn played(mut replay: Replay<'_>) -> Result<ReplayTotals, ReplayError> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     while runtime.block_on(replay.step())?.is_some() {}
     Ok(replay.finish()?)

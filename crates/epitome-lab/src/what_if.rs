@@ -93,7 +93,7 @@ impl WhatIf {
 
 impl TurnUnder {
     /// The next turn of a replay under a setup.
-    async fn of(replay: &Replay<'_, MemoryStore>, setup: &ReplaySetup) -> Result<Self, Error> {
+    async fn of(replay: &Replay<'_>, setup: &ReplaySetup) -> Result<Self, Error> {
         let (Some(mut turn), format) = (replay.stepped(setup), replay.format()) else {
             return Err(Error::NothingSaid);
         };
@@ -147,7 +147,7 @@ fn untouched(effect: &TurnEffect) -> Option<EffectAnswer> {
 fn messages(
     prompt: &[u8],
     format: Format,
-    replay: &Replay<'_, MemoryStore>,
+    replay: &Replay<'_>,
 ) -> Result<Vec<PromptMessage>, Error> {
     let document = RequestDocument::parse(prompt, format)?;
     let gauge = SizeGauge { counter: replay.counter(), unit: BudgetUnit::Tokens };

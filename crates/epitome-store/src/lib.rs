@@ -5,17 +5,15 @@
 //! (RULES 66). [`RecordStore`] makes sessions of a [`RecordLog`], the small port that a host fills
 //! which keeps conversations in its own way; [`conformance`] holds such a log to what it promises.
 //! [`MemoryStore`] is one over a log in memory. `SqliteStore` has tables of its own and answers the
-//! same; `FallbackStore` is the one with the other behind it. Only `SqliteStore` touches files, and
-//! only this crate knows their modes. These two are behind the feature `sqlite`.
+//! same. [`FallbackStore`] is a store that lasts with one in memory behind it. Only `SqliteStore` touches
+//! files, and only this crate knows their modes; it is behind the feature `sqlite`.
 
 mod archive;
 mod batch;
 pub mod conformance;
 mod content;
-#[cfg(feature = "sqlite")]
 mod copied;
 mod durability;
-#[cfg(feature = "sqlite")]
 mod fallback;
 mod lineage;
 mod log;
@@ -38,13 +36,12 @@ mod terms;
 
 pub use archive::{SessionArchive, StoreFinding};
 pub use durability::Durability;
-#[cfg(feature = "sqlite")]
 pub use fallback::FallbackStore;
 pub use log::{
     AppendOutcome, BlobQuery, Erasure, LinePosition, LogBatch, LogRecord, MemoryLog, PieceQuery,
     RecordKey, RecordLog, SearchPiece, StoredBlob,
 };
-pub use outage::{StoreNews, StoreOutage};
+pub use outage::{StoreNews, StoreOutage, UNREACHABLE};
 pub use record_store::{MemoryStore, RecordStore};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;

@@ -3,12 +3,13 @@
 //! Invariant: it is told once when an outage begins, and once when it ends. Made by
 //! `FallbackStore`, read by hosts.
 
-#[cfg(feature = "sqlite")]
 use epitome_kernel::StoreError;
 
-#[cfg(feature = "sqlite")]
 /// What is wrong with a store whose file is not at its path any more.
 pub(crate) const GONE: &str = "is no longer there";
+
+/// What is wrong with a store whose server does not answer.
+pub const UNREACHABLE: &str = "cannot be reached";
 
 /// A store that cannot be relied on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +31,6 @@ pub enum StoreNews {
 }
 
 /// How an outage may end.
-#[cfg(feature = "sqlite")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutageKind {
     /// The file was opened for reading alone: this process never writes it.
@@ -39,17 +39,19 @@ pub(crate) enum OutageKind {
     Damaged,
     /// Its file is not at its path: what is written to it is lost with the process. It may come back.
     Gone,
+    /// Its server does not answer, for now.
+    Away,
     /// No room, no access, somebody else holds it: it may be well again at any time.
     Unwritable,
 }
 
-#[cfg(feature = "sqlite")]
 impl OutageKind {
     /// What an error tells of the store itself; `None` of one that it is not to blame for.
     pub(crate) fn of(error: &StoreError) -> Option<Self> {
         match error {
             StoreError::Damaged { .. } => Some(Self::Damaged),
             StoreError::Broken { what: GONE, .. } => Some(Self::Gone),
+            StoreError::Broken { what: UNREACHABLE, .. } => Some(Self::Away),
             StoreError::Broken { .. } => Some(Self::Unwritable),
             _ => None,
         }
@@ -57,7 +59,7 @@ impl OutageKind {
 
     /// Whether it may be over at any time, without a new start.
     pub(crate) fn may_pass(self) -> bool {
-        matches!(self, Self::Gone | Self::Unwritable)
+        matches!(self, Self::Away | Self::Gone | Self::Unwritable)
     }
 
     /// What can be done about it.
@@ -73,6 +75,10 @@ impl OutageKind {
             Self::Gone => {
                 "put the file back where it was, or start the program again, which makes a new one \
                  and records there what clients send on"
+            }
+            Self::Away => {
+                "start the server, or mend the way to it; new conversations are recorded from then on, \
+                 and those under way once this program starts again"
             }
             Self::Unwritable => {
                 "make room for it, or end what holds it; new conversations are recorded from then \

@@ -4,12 +4,14 @@
 //! `first-lines-plugin` is [`FirstLines`] for hosts that start it.
 //!
 //! Invariant: everything in the library is deterministic and needs neither disk, network nor
-//! runtime.
+//! runtime, but for [`PostgresServer`], which starts a real one.
 
 mod chat;
 mod count;
 mod model;
 mod plugin;
+#[cfg(unix)]
+mod postgres;
 mod random;
 mod summarize;
 
@@ -17,5 +19,7 @@ pub use chat::{Chat, chat};
 pub use count::FixedCounter;
 pub use model::ScriptedModel;
 pub use plugin::FirstLines;
+#[cfg(unix)]
+pub use postgres::PostgresServer;
 pub use random::{conversation, words};
 pub use summarize::{Script, ScriptedSummarizer, now};

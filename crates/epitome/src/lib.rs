@@ -25,7 +25,7 @@
 //!
 //! # Features
 //!
-//! All of them are on by default. A host that needs less says `default-features = false` and names what
+//! All of them but `postgres` are on by default. A host that needs less says `default-features = false` and names what
 //! it needs; with none of them no C is compiled, and about 55 packages are. `examples/embed-minimal` is
 //! such a host.
 //!
@@ -37,8 +37,9 @@
 //! | `models` | `model::Http`, the network for model clients | a [`LanguageModel`] or a [`model::Transport`] of the host's own |
 //! | `o200k` | the vocabulary `o200k_base` | models are estimated by what is there: `cl100k_base`, or bytes |
 //! | `plugins` | the shipped digests by shape, plugins that are programs | the digest of plain text, plugins in Rust |
+//! | `postgres` | `PostgresStore`, for any number of processes and machines | stores of one machine |
 //! | `redact` | patterns of what is never recorded | a profile that states some is refused |
-//! | `sqlite` | `SqliteStore`, compiled from C, and `FallbackStore` | [`MemoryStore`], or a [`RecordStore`] over a log of the host's own ([`port`]) |
+//! | `sqlite` | `SqliteStore`, compiled from C | [`MemoryStore`], or a [`RecordStore`] over a log of the host's own ([`port`]) |
 //! | `workspace` | `WorkspaceFolder`: what left as files for the client's own tools | a [`Workspace`] of the host's own |
 //!
 //! Invariant: nothing is printed, no file is opened but those of a configuration that the host asks
@@ -103,12 +104,14 @@ pub use epitome_model as model;
 pub use epitome_model::ModelCalls;
 pub use epitome_plan::{CachePrices, PromptFloor, evicted, markers};
 pub use epitome_plugin as plugin;
-pub use epitome_store::{
-    Durability, MemoryLog, MemoryStore, RecordStore, SessionArchive, StoreFinding, StoreNews,
-    StoreOutage,
-};
+#[cfg(feature = "postgres")]
+pub use epitome_postgres::{AddressError, PostgresAddress, PostgresLog, PostgresStore};
 #[cfg(feature = "sqlite")]
-pub use epitome_store::{FallbackStore, SqliteStore};
+pub use epitome_store::SqliteStore;
+pub use epitome_store::{
+    Durability, FallbackStore, MemoryLog, MemoryStore, RecordStore, SessionArchive, StoreFinding,
+    StoreNews, StoreOutage,
+};
 pub use epitome_types as types;
 pub use epitome_types::{Budget, BudgetUnit, CompressionReport, SummaryStyle};
 pub use epitome_wire::{
@@ -127,4 +130,8 @@ mod manual {
 
     #[doc = include_str!("../../../crates/epitome/README.md")]
     struct LibraryPage;
+
+    #[cfg(feature = "postgres")]
+    #[doc = include_str!("../../../crates/epitome-postgres/README.md")]
+    struct PostgresPage;
 }

@@ -3,6 +3,7 @@
 mod addresses;
 mod agent;
 mod back;
+mod database;
 mod deleted;
 mod edits;
 mod encodings;

@@ -79,15 +79,12 @@ impl fmt::Debug for SessionControls {
 impl SessionControls {
     /// The levers over the sessions that somebody has with a profile, pulled by `by`: a tenant by
     /// its name, or in a project. There are no augments.
-    pub fn new<J>(
-        journal: Arc<J>,
+    pub fn new(
+        journal: Arc<dyn SessionArchive>,
         profile: Profile,
         owner: impl Into<ScopeOwner>,
         by: Actor,
-    ) -> Self
-    where
-        J: SessionArchive + OriginalStore + 'static,
-    {
+    ) -> Self {
         let keeper = SessionAdmin::of(journal.clone(), profile, owner.into());
         let (augments, clock) = (AugmentFolders::default(), Arc::new(system_time));
         Self { keeper, store: journal, by, augments, clock, elsewhere: None }

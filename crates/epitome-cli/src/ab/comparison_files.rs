@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use epitome::{OriginalStore, SessionArchive, StoreError};
+use epitome::{SessionArchive, StoreError};
 use epitome_lab::{EvalHost, EvalRow};
 use serde::{Deserialize, Serialize};
 
@@ -34,23 +34,26 @@ struct FinishedPair {
     row: EvalRow,
 }
 
+/// Makes an empty store at a path.
+pub(crate) type OpenStore = fn(&Path) -> Result<Arc<dyn SessionArchive>, StoreError>;
+
 /// The papers of one comparison.
-pub(crate) struct ComparisonFiles<S> {
+pub(crate) struct ComparisonFiles {
     outputs: Option<PathBuf>,
-    open: fn(&Path) -> Result<Arc<S>, StoreError>,
+    open: OpenStore,
     known: HashMap<String, FinishedPair>,
     records: Option<Mutex<File>>,
     start: Instant,
     screen: Mutex<Screen>,
 }
 
-impl<S> ComparisonFiles<S> {
+impl ComparisonFiles {
     /// A desk with the records that are there, and folders for these profiles.
     pub(crate) fn new<'a>(
         outputs: Option<PathBuf>,
         resume: Option<&Path>,
         profiles: impl Iterator<Item = &'a str>,
-        open: fn(&Path) -> Result<Arc<S>, StoreError>,
+        open: OpenStore,
     ) -> Result<Self, CliError> {
         if let Some(folder) = &outputs {
             for profile in profiles {
@@ -112,10 +115,8 @@ impl<S> ComparisonFiles<S> {
     }
 }
 
-impl<S: SessionArchive + OriginalStore + 'static> EvalHost for ComparisonFiles<S> {
-    type Store = S;
-
-    fn store(&self, profile: &str, id: &str) -> Result<Arc<S>, StoreError> {
+impl EvalHost for ComparisonFiles {
+    fn store(&self, profile: &str, id: &str) -> Result<Arc<dyn SessionArchive>, StoreError> {
         (self.open)(&self.file(profile, id, ".store.db").unwrap_or_default())
     }
 

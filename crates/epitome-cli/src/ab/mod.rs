@@ -13,9 +13,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epitome::{
-    CompressionTarget, Config, MemoryStore, OriginalStore, SessionArchive, SqliteStore, StoreError,
-};
+use epitome::{CompressionTarget, Config, MemoryStore, SessionArchive, SqliteStore, StoreError};
 use epitome_lab::{
     Comparison, ComparisonResult, RecordingCandidates, ReplaySetup, SkippedFile, Strategy, ab,
     given,
@@ -29,7 +27,7 @@ use crate::flags::{self, StyleFlag, SummarizerFlags, WindowFlags};
 use crate::outputs::{FileFate, apart};
 use crate::settings::{self, ConfigFlags};
 use crate::text::{counted, grouped};
-use comparison_files::ComparisonFiles;
+use comparison_files::{ComparisonFiles, OpenStore};
 
 /// The profile that gives the baselines their numbers.
 const BASE: &str = "default";
@@ -127,13 +125,13 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
 }
 
 /// An empty store; what an earlier comparison left there is in its way.
-fn fresh(path: &Path) -> Result<Arc<SqliteStore>, StoreError> {
+fn fresh(path: &Path) -> Result<Arc<dyn SessionArchive>, StoreError> {
     files::remove_store(path).map_err(|cause| StoreError::Broken {
         what: "cannot be written",
         path: path.display().to_string(),
         cause,
     })?;
-    SqliteStore::open(path).map(Arc::new)
+    Ok(Arc::new(SqliteStore::open(path)?))
 }
 
 /// Reads `--cut`.
@@ -237,11 +235,11 @@ impl Args {
         format!("{conversations}, {held}; epitome {}", env!("CARGO_PKG_VERSION"))
     }
 
-    fn compared<S: SessionArchive + OriginalStore + 'static>(
+    fn compared(
         &self,
         candidates: RecordingCandidates,
         comparison: &Comparison,
-        open: fn(&Path) -> Result<Arc<S>, StoreError>,
+        open: OpenStore,
     ) -> Result<ComparisonResult, CliError> {
         let names = comparison.strategies.iter().map(Strategy::name);
         let desk = ComparisonFiles::new(self.outputs.clone(), self.resume.as_deref(), names, open)?;

@@ -67,7 +67,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
     /// The store [default: as configured, or epitome.db in the user's data folder]
-    #[arg(long, value_name = "PATH", value_parser = crate::flags::store)]
+    #[arg(long, value_name = "PATH|URL", value_parser = crate::flags::store)]
     store: Option<PathBuf>,
     #[command(flatten)]
     profile: ProfileFlags,

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use epitome::types::Actor;
 use epitome::{
     ChatSession, Compressor, Config, FallbackStore, Profile, ScopeOwner, SessionControls,
-    SqliteStore, WorkspaceFolder,
+    WorkspaceFolder,
 };
 use tokio::runtime::Handle;
 
@@ -23,7 +23,7 @@ use crate::fault::CliError;
 use crate::journal::{owner_of, store_path};
 use crate::outputs::{FileFate, apart};
 use crate::text::counted;
-use crate::{files, settings, shell, stores};
+use crate::{files, settings, shell, store, stores};
 
 /// The largest system prompt that is read, in bytes.
 const MOST: u64 = 1 << 20;
@@ -46,10 +46,7 @@ impl Chat {
         let profile =
             settings::permitted(config.profile_in_use()?)?.with_prices(settings::prices(&config)?);
         let profile = tape.connected(profile, Some(&client))?;
-        let store =
-            SqliteStore::open_with(&path, config.durability()).map_err(CliError::of_output)?;
-        stores::name_read_only(&store);
-        let store = Arc::new(FallbackStore::new(store));
+        let store = store::open_live(&path, config.durability()).map_err(CliError::of_output)?;
         let folder = args.workspace.clone().or_else(|| env::current_dir().ok());
         let augments = config.augments(folder.as_deref());
         let mut builder = Compressor::builder().profile(profile.clone()).watch();
@@ -108,7 +105,7 @@ fn owner(
         Some(folder) => config.owner(Some(folder)),
         None => settings::owner(config),
     };
-    owner_of(args.session.as_deref(), owner, store, profile)
+    owner_of(args.session.as_deref(), owner, store.clone(), profile)
 }
 
 /// A system prompt: what a file says, or a text of several words.

@@ -21,6 +21,7 @@ use crate::files;
 use crate::flags::WindowFlags;
 use crate::journal::{self, store_path};
 use crate::settings::{self, ProfileFlags};
+use crate::store;
 use crate::table::{Column, GAP, TextTable, left, output_width};
 use crate::text::{clipped, grouped, plain, width, wrapped};
 
@@ -50,7 +51,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
     /// The store [default: as configured, or epitome.db in the user's data folder]
-    #[arg(long, value_name = "PATH", value_parser = crate::flags::store)]
+    #[arg(long, value_name = "PATH|URL", value_parser = crate::flags::store)]
     store: Option<PathBuf>,
     /// Prints JSON on standard output
     #[arg(long)]
@@ -131,7 +132,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         fault::warn(&error.to_string());
     }
     let store = store_path(args.store.as_deref(), &config).ok();
-    let values = chosen(config.values(profile.name())?, args.key.as_deref())?;
+    let values = config.values(profile.name())?.into_iter().map(without_password).collect();
+    let values = chosen(values, args.key.as_deref())?;
     if let (Some(key), false) = (&args.key, args.json) {
         return alone(key, &values);
     }
@@ -147,6 +149,16 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         values,
     };
     if args.json { journal::json(&shown) } else { words(&config, &shown) }
+}
+
+/// The address of a database as it may be shown.
+fn without_password(value: EffectiveValue) -> EffectiveValue {
+    match value.value.as_str() {
+        Some(store) if value.key == "store" => {
+            EffectiveValue { value: store::shown(Path::new(store)).into(), ..value }
+        }
+        _ => value,
+    }
 }
 
 /// The values that were asked for.

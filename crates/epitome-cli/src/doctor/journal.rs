@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use epitome::{SessionArchive, SqliteStore};
 
 use super::{DoctorFinding, Patient};
+use crate::store;
 use crate::text::{counted, grouped};
 
 /// A larger store is not verified here, since that would take long.
@@ -62,10 +63,25 @@ pub(super) fn room(patient: &Patient) -> Vec<DoctorFinding> {
     }]
 }
 
+/// Whether the database that is the store answers.
+fn database(about: &'static str, patient: &Patient) -> DoctorFinding {
+    let shown = store::shown(&patient.path);
+    match store::open_existing(&patient.path) {
+        Ok(_) => DoctorFinding::ok(about, format!("{shown} answers, its schema is known")),
+        Err(error) => {
+            let remedy = "start the server, mend its address, or name another store with `--store`";
+            DoctorFinding::fail(about, error.to_string(), remedy)
+        }
+    }
+}
+
 /// Whether the store can be opened and holds what was written.
 pub(super) fn store(patient: &Patient) -> Vec<DoctorFinding> {
     const ABOUT: &str = "store";
     let path = patient.path.display();
+    if store::is_database(&patient.path) {
+        return vec![database(ABOUT, patient)];
+    }
     if !patient.path.exists() {
         let found = format!("there is none yet at {path}; the first session makes it");
         return vec![DoctorFinding::ok(ABOUT, found)];

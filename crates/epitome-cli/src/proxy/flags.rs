@@ -34,7 +34,7 @@ pub(crate) struct ProxyFlags {
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
     /// The store [default: as configured, or epitome.db in the user's data folder]
-    #[arg(long, value_name = "PATH", value_parser = crate::flags::store)]
+    #[arg(long, value_name = "PATH|URL", value_parser = crate::flags::store)]
     pub(crate) store: Option<PathBuf>,
     #[command(flatten)]
     profile: ProfileFlags,

@@ -8,8 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 use epitome::types::Actor;
 use epitome::{
-    Compressor, Config, FallbackStore, Format, Profile, ProxyConfig, SessionControls,
-    SessionRouter, SqliteStore, TokenCounter, VocabularyCounter, WorkspaceFolder,
+    Compressor, Config, Format, Profile, ProxyConfig, SessionControls, SessionRouter, TokenCounter,
+    VocabularyCounter, WorkspaceFolder,
 };
 use epitome_mcp::McpHttp;
 use epitome_proxy::{
@@ -21,7 +21,7 @@ use crate::events::logged;
 use crate::fault::CliError;
 use crate::journal::store_path;
 use crate::proxy::books::KeptFigures;
-use crate::{proxy, settings, stores};
+use crate::{proxy, settings, store, stores};
 
 /// Says what tokens cost. There is one proxy in a process.
 static PROFILE: OnceLock<Profile> = OnceLock::new();
@@ -49,9 +49,7 @@ pub(crate) fn prepared(
     let counter: Arc<dyn TokenCounter> = Arc::new(VocabularyCounter::default());
     profile.load(&counter)?;
     let path = store_path(None, config)?;
-    let store = SqliteStore::open_with(&path, config.durability()).map_err(CliError::of_output)?;
-    stores::name_read_only(&store);
-    let store = Arc::new(FallbackStore::new(store));
+    let store = store::open_live(&path, config.durability()).map_err(CliError::of_output)?;
     stores::remember_configured(config);
     drop(PROFILE.set(profile.clone()));
 

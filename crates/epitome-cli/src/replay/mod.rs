@@ -14,10 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use epitome::types::FactReport;
-use epitome::{
-    CompressionTarget, Config, Format, MemoryStore, OriginalStore, Profile, SessionArchive,
-    SqliteStore,
-};
+use epitome::{CompressionTarget, Config, Format, MemoryStore, Profile, SessionArchive};
 use epitome_lab::{Recording, Replay, ReplayError, ReplaySetup, ReplaySummary, ReplayTurn};
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
@@ -33,6 +30,7 @@ use crate::lost::{self, Destination};
 use crate::outputs::{FileFate, apart};
 use crate::screen::{Screen, To};
 use crate::settings;
+use crate::store;
 use crate::text::plain;
 
 /// Plays a recorded conversation turn by turn, each request with the whole history, as a client
@@ -78,7 +76,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Records the conversation in this file [default: in memory]
-    #[arg(long, value_name = "PATH", value_parser = crate::flags::store)]
+    #[arg(long, value_name = "PATH|URL", value_parser = crate::flags::store)]
     store: Option<PathBuf>,
     /// The largest input that is read, in bytes: 1000000, 512M or 1G
     #[arg(long, value_name = "N", default_value = "256M", value_parser = flags::size)]
@@ -127,11 +125,11 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let runtime = runtime.map_err(CliError::internal)?;
     let summary = match &args.store {
         Some(path) => {
-            let store = SqliteStore::open_with(path, config.durability())
-                .map_err(|error| CliError::of_store(&error))?;
-            let (store, owner) = (Arc::new(store), args.common.profile.owner(&config));
+            let store = store::open(path, config.durability());
+            let store = store.map_err(|error| CliError::of_store(&error))?;
+            let owner = args.common.profile.owner(&config);
             let session = args.common.session.as_deref();
-            setup.owner = Some(owner_of(session, owner, &store, &setup.profile)?);
+            setup.owner = Some(owner_of(session, owner, store.clone(), &setup.profile)?);
             runtime.block_on(args.play(&recording, &setup, store))
         }
         None => runtime.block_on(args.play(&recording, &setup, Arc::new(MemoryStore::new()))),
@@ -202,11 +200,11 @@ impl Args {
     }
 
     /// Plays the recording to its end or to an interruption.
-    async fn play<S: SessionArchive + OriginalStore + 'static>(
+    async fn play(
         &self,
         recording: &Recording,
         setup: &ReplaySetup,
-        store: Arc<S>,
+        store: Arc<dyn SessionArchive>,
     ) -> Result<ReplaySummary, CliError> {
         let name = files::name(Some(&self.input));
         let fault = |error| CliError::of_compression(error, &name);
@@ -265,10 +263,7 @@ impl Args {
     }
 
     /// What the newest prompt lost, with the commands that bring it back.
-    fn facts<S: SessionArchive + OriginalStore + 'static>(
-        &self,
-        replay: &Replay<'_, S>,
-    ) -> Result<FactReport, epitome::Error> {
+    fn facts(&self, replay: &Replay<'_>) -> Result<FactReport, epitome::Error> {
         let mut facts = replay.must_keep()?;
         lost::name_commands(&mut facts, Destination::in_store(self.store.as_deref()));
         Ok(facts)
@@ -321,11 +316,7 @@ impl<'a> ReplayView<'a> {
     }
 
     /// Shows a turn; whether anybody is still reading.
-    fn turn<S: SessionArchive + OriginalStore + 'static>(
-        &mut self,
-        turn: &ReplayTurn,
-        replay: &Replay<'_, S>,
-    ) -> Result<bool, CliError> {
+    fn turn(&mut self, turn: &ReplayTurn, replay: &Replay<'_>) -> Result<bool, CliError> {
         if self.args.json && !files::is_read(print(turn)?)? {
             return Ok(false);
         }

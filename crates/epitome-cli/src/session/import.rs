@@ -12,6 +12,7 @@ use crate::files;
 use crate::flags::{self, FormatFlag};
 use crate::journal::JournalFlags;
 use crate::shell::quoted;
+use crate::store;
 use crate::text::{counted, grouped};
 
 /// Records a conversation from a file: a client's recording or a request to a provider
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         let imported = keeper.import(&input, args.format.0, name.as_deref(), &now);
         imported.map_err(|error| CliError::of_compression(error, &file))
     };
-    if !args.journal.path(&config)?.exists() {
+    if !store::is_there(&args.journal.path(&config)?) {
         // A file that cannot be read leaves no store behind.
         import(&SessionAdmin::new(Arc::new(MemoryStore::new()), profile))?;
     }

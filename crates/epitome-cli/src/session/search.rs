@@ -2,7 +2,7 @@
 //!
 //! Invariant: as `recall` searches, with the session and the entry of each excerpt named apart.
 
-use epitome::{OriginalStore, for_model, nothing_on};
+use epitome::{for_model, nothing_on};
 use serde::Serialize;
 
 use crate::catch_up::catch_up;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::fault::CliError;
 use crate::files;
 use crate::journal::{self, JournalFlags};
+use crate::store;
 use crate::text::counted;
 
 /// Checks all that the store holds, in every profile, and mends what can be derived anew
@@ -33,12 +34,15 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let config = args.journal.config()?;
     config.profile_in_use()?;
     let path = args.journal.path(&config)?;
-    if !path.exists() {
+    if !store::is_there(&path) {
         // It says how one is made.
         return args.journal.open().map(drop);
     }
-    let findings =
-        SqliteStore::check(&path, args.repair).map_err(|error| CliError::of_store(&error))?;
+    let findings = match store::is_database(&path) {
+        true => args.journal.open()?.store.verify(args.repair),
+        false => SqliteStore::check(&path, args.repair),
+    };
+    let findings = findings.map_err(|error| CliError::of_store(&error))?;
     let found = findings.iter().map(|finding| VerifyFinding {
         what: &finding.what,
         repaired: finding.repaired,

@@ -12,6 +12,7 @@ use epitome_extensions::toml_file::{SchemaBreach, said};
 use figment::value::{Dict, Value};
 
 use super::sources::ConfigFile;
+use super::store_name;
 
 /// Who may say a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +117,9 @@ fn outside(path: &[String], value: &Value) -> SchemaBreach {
 fn is_inside(folder: &Path, text: &str) -> bool {
     let path = Path::new(text);
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-    if text.starts_with('~') || !path.components().all(is_plain) {
+    // The address of a database leads to another machine, or to another user of this one.
+    let leads_out = text.starts_with('~') || store_name::scheme(text).is_some();
+    if leads_out || !path.components().all(is_plain) {
         return false;
     }
     let joined = folder.join(path);

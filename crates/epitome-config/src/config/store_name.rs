@@ -10,19 +10,23 @@ pub(super) fn scheme(text: &str) -> Option<&str> {
         .then_some(scheme)
 }
 
-/// Tells whether a store of this name can be opened: a path of a file.
+/// Tells whether a store of this name can be opened: the path of a file, or the address of a database
+/// where this build knows them.
 ///
 /// # Errors
 ///
 /// With a scheme that is not known, with what is.
 pub fn known(text: &str) -> Result<(), String> {
     let Some(scheme) = scheme(text) else { return Ok(()) };
-    let what = match scheme.to_ascii_lowercase().as_str() {
-        "postgres" | "postgresql" => "is not supported by this build",
-        _ => "is no kind of store",
+    let is_database = matches!(scheme.to_ascii_lowercase().as_str(), "postgres" | "postgresql");
+    let (what, or_database) = match (is_database, cfg!(feature = "postgres")) {
+        (true, true) => return Ok(()),
+        (true, false) => ("is not supported by this build", ""),
+        (false, true) => ("is no kind of store", ", or `postgres://USER@HOST/DATABASE`"),
+        (false, false) => ("is no kind of store", ""),
     };
     Err(format!(
-        "`{scheme}://` {what}; expected the path of a file, as `epitome.db`, which SQLite keeps; a \
-         folder of such a name is written `./{text}`"
+        "`{scheme}://` {what}; expected the path of a file, as `epitome.db`, which SQLite \
+         keeps{or_database}; a folder of such a name is written `./{text}`"
     ))
 }

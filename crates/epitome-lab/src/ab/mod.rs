@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use epitome::{Format, OriginalStore, SessionArchive, StoreError, TokenCounter, TornLine, untorn};
+use epitome::{Format, SessionArchive, StoreError, TokenCounter, TornLine, untorn};
 
 pub use row::{EvalRow, WorkKind};
 pub use score::EvalScore;
@@ -51,15 +51,12 @@ pub struct Comparison {
 
 /// What a host does for a comparison. Everything is called from several threads at once.
 pub trait EvalHost: Sync {
-    /// Keeps what leaves a prompt.
-    type Store: SessionArchive + OriginalStore + 'static;
-
-    /// An empty store for a pair.
+    /// An empty store for a pair, which keeps what leaves a prompt.
     ///
     /// # Errors
     ///
     /// When there can be none.
-    fn store(&self, profile: &str, id: &str) -> Result<Arc<Self::Store>, StoreError>;
+    fn store(&self, profile: &str, id: &str) -> Result<Arc<dyn SessionArchive>, StoreError>;
 
     /// The row of a pair that was finished before under this key: same input, questions, options
     /// and version.

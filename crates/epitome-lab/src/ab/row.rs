@@ -5,8 +5,8 @@
 
 use epitome::types::{Budget, BudgetUnit, FactCounts, Role};
 use epitome::{
-    Error, Format, OriginalStore, RequestDocument, SessionArchive, SizeGauge, ThreadSizes,
-    TokenCounter, scope, validate,
+    Error, Format, RequestDocument, SessionArchive, SizeGauge, ThreadSizes, TokenCounter, scope,
+    validate,
 };
 use serde::{Deserialize, Serialize};
 
@@ -103,11 +103,11 @@ pub(crate) struct Judged<'a> {
 
 impl Judged<'_> {
     /// The row of what a strategy sends.
-    pub(crate) fn row<S: SessionArchive + OriginalStore>(
+    pub(crate) fn row(
         &self,
         profile: &str,
         sends: Sends,
-        store: &S,
+        store: &dyn SessionArchive,
         elapsed_ms: f64,
     ) -> Result<EvalRow, Error> {
         let Sends { prompt, of, played, faults: mut found } = sends;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use epitome::types::{Budget, BudgetUnit};
 use epitome::{
-    CompressionTarget, Error, OriginalStore, Profile, RequestDocument, SessionArchive, SizeGauge,
-    ThreadSizes, TokenCounter, UnaidedClient, scope, tool_format, tools,
+    CompressionTarget, Error, Profile, RequestDocument, SessionArchive, SizeGauge, ThreadSizes,
+    TokenCounter, UnaidedClient, scope, tool_format, tools,
 };
 use serde::{Deserialize, Serialize};
 
@@ -105,12 +105,12 @@ impl Strategy {
     /// # Errors
     ///
     /// When a compression fails for any reason but that it cannot fit.
-    pub(crate) fn run<S: SessionArchive + OriginalStore + 'static>(
+    pub(crate) fn run(
         &self,
         recording: &Recording,
         setup: &ReplaySetup,
         budget: Option<Budget>,
-        store: &Arc<S>,
+        store: &Arc<dyn SessionArchive>,
     ) -> Result<Sends, ReplayError> {
         let document = recording.document().map_err(Error::from)?;
         let run = StrategyRun { recording, setup, store, document };
@@ -124,14 +124,14 @@ impl Strategy {
     }
 }
 
-struct StrategyRun<'a, S> {
+struct StrategyRun<'a> {
     recording: &'a Recording,
     setup: &'a ReplaySetup,
-    store: &'a Arc<S>,
+    store: &'a Arc<dyn SessionArchive>,
     document: RequestDocument<'a>,
 }
 
-impl<S: SessionArchive + OriginalStore + 'static> StrategyRun<'_, S> {
+impl StrategyRun<'_> {
     /// A profile, at once.
     fn compressed(&self, budget: Budget) -> Result<Sends, ReplayError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -192,7 +192,7 @@ impl FallbackStore {
         session: &str,
         work: impl Fn(&dyn SessionArchive) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        match work(&self.disk) {
+        match work(&*self.disk) {
             Err(StoreError::NoSession { .. }) if self.is_away(scope, session) => Ok(()),
             done => done,
         }

@@ -1,14 +1,15 @@
-//! The store on disk with one in memory behind it: a store that cannot be written, or read, stops
-//! no conversation.
+//! A store that lasts with one in memory behind it: a store that cannot be written, or read, stops no
+//! conversation. What is said of a disk here holds of a server as well.
 //!
 //! Invariant: a session is in one of the two as a whole. One that the disk failed goes on in memory
 //! with all that could still be read of it, and stays there until the process ends: its prompts rest
 //! on decisions that the disk does not know, so going back would change them in the middle. Only one
 //! that nothing was decided of goes back, since its client sends the whole history with the next
-//! request. Called by hosts that keep conversations, in the place of [`SqliteStore`].
+//! request. Called by hosts that keep conversations.
 
 mod archive;
 mod journal;
+mod lasting;
 mod store;
 
 use std::collections::BTreeMap;
@@ -16,10 +17,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use epitome_kernel::types::HistoryHash;
-use epitome_kernel::{AppendBatch, Journal, SessionOf, StoreError};
+use epitome_kernel::{AppendBatch, SessionOf, StoreError};
 
+use self::lasting::LastingStore;
+use crate::log::RecordLog;
 use crate::outage::OutageKind;
-use crate::{MemoryStore, SessionArchive, SqliteStore, StoreNews, StoreOutage};
+use crate::record_store::RecordStore;
+use crate::{MemoryStore, SessionArchive, StoreNews, StoreOutage};
 
 /// Numbers of [`epitome_kernel::Journal::revision`] in memory begin here, so that what was read of one of
 /// the two stores is never taken for what the other one says.
@@ -32,10 +36,10 @@ const PATIENCE: Duration = Duration::from_millis(1_500);
 /// The same during an outage: whoever comes then is not made to wait for its end.
 const PATIENCE_IN_OUTAGE: Duration = Duration::from_millis(20);
 
-/// A store on disk that goes on in memory where the disk fails.
+/// A store that goes on in memory where its disk, or its server, fails.
 #[derive(Debug)]
 pub struct FallbackStore {
-    disk: SqliteStore,
+    disk: Box<dyn LastingStore>,
     memory: MemoryStore,
     state: Mutex<FallbackState>,
 }
@@ -58,14 +62,24 @@ struct AwaySession {
 }
 
 impl FallbackStore {
-    /// The same store, with memory behind it. One that was opened for reading alone is an outage from
+    /// A store on disk, with memory behind it. One that was opened for reading alone is an outage from
     /// the beginning.
-    pub fn new(disk: SqliteStore) -> Self {
+    #[cfg(feature = "sqlite")]
+    pub fn new(disk: crate::SqliteStore) -> Self {
+        Self::before(Box::new(disk))
+    }
+
+    /// A store over a log of records, with memory behind it.
+    pub fn over<L: RecordLog + 'static>(store: RecordStore<L>) -> Self {
+        Self::before(Box::new(store))
+    }
+
+    fn before(disk: Box<dyn LastingStore>) -> Self {
         let memory = MemoryStore::new().counting_from(FIRST_SEEN);
         disk.wait_at_most(PATIENCE);
         let store = Self { disk, memory, state: Mutex::default() };
         if store.disk.is_read_only() {
-            let cause = format!("the store `{}` is read-only", store.disk.path().display());
+            let cause = format!("the store `{}` is read-only", store.disk.name());
             store.lost(OutageKind::ReadOnly, cause);
         }
         store
@@ -168,7 +182,7 @@ impl FallbackStore {
         work: impl Fn(&dyn SessionArchive) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         if !self.is_away(scope, session) {
-            match work(&self.disk) {
+            match work(&*self.disk) {
                 Err(error) if self.is_lost(&error) => self.move_away(scope, session),
                 done => return done,
             }
@@ -184,7 +198,7 @@ impl FallbackStore {
     ) -> Result<T, StoreError> {
         if !self.is_away(scope, session) {
             if self.may_write() {
-                match work(&self.disk) {
+                match work(&*self.disk) {
                     Err(error) if self.is_lost(&error) => {}
                     done => return done,
                 }
@@ -210,7 +224,7 @@ impl FallbackStore {
             self.move_away(scope, session);
             return Err(self.unwritable());
         }
-        work(&self.disk).inspect_err(|error| {
+        work(&*self.disk).inspect_err(|error| {
             let is_astray = batch.is_some_and(|batch| self.goes_astray(scope, session, batch));
             if !is_astray && self.is_lost(error) {
                 self.move_away(scope, session);
@@ -242,7 +256,7 @@ impl FallbackStore {
     fn unwritable(&self) -> StoreError {
         let cause = self.state().outage.as_ref().map(|(_, outage)| outage.cause.clone());
         StoreError::Broken {
-            path: self.disk.path().display().to_string(),
+            path: self.disk.name(),
             what: "cannot be written",
             cause: cause.unwrap_or_default(),
         }
@@ -255,7 +269,7 @@ impl FallbackStore {
         work: impl Fn(&dyn SessionArchive) -> Result<Vec<T>, StoreError>,
     ) -> Result<[Vec<T>; 2], StoreError> {
         let away = if self.has_away(scope) { work(&self.memory)? } else { Vec::new() };
-        match work(&self.disk) {
+        match work(&*self.disk) {
             Err(error) if self.is_lost(&error) => Ok([away, Vec::new()]),
             kept => Ok([away, kept?]),
         }

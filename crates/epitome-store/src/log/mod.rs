@@ -9,6 +9,7 @@ mod memory;
 
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use epitome_kernel::StoreError;
 use epitome_kernel::types::ContentId;
@@ -84,7 +85,8 @@ pub trait RecordLog: Send + Sync + fmt::Debug {
     fn blobs(&self, scope: &str, query: &BlobQuery<'_>) -> Result<Vec<StoredBlob>, StoreError>;
 
     /// The pieces of a scope, or of one of its lines, in the order in which they were added. Of many
-    /// a store may leave out those that hold none of the query's terms.
+    /// a store may leave out those that hold none of the query's terms; of a query without any, all
+    /// but the newest.
     ///
     /// # Errors
     ///
@@ -98,6 +100,19 @@ pub trait RecordLog: Send + Sync + fmt::Debug {
     ///
     /// When it could not be removed.
     fn erase(&self, scope: &str, line: &str, what: &Erasure) -> Result<(), StoreError>;
+
+    /// Which log it is, for people.
+    fn name(&self) -> String {
+        "of the host".to_owned()
+    }
+
+    /// How long a call may wait from now on for a server that is away.
+    fn wait_at_most(&self, _patience: Duration) {}
+
+    /// Whether it can be read and written again after a failure, as far as can be told at once.
+    fn is_well(&self) -> bool {
+        true
+    }
 }
 
 impl<L: RecordLog + ?Sized> RecordLog for std::sync::Arc<L> {
@@ -136,6 +151,18 @@ impl<L: RecordLog + ?Sized> RecordLog for std::sync::Arc<L> {
 
     fn erase(&self, scope: &str, line: &str, what: &Erasure) -> Result<(), StoreError> {
         (**self).erase(scope, line, what)
+    }
+
+    fn name(&self) -> String {
+        (**self).name()
+    }
+
+    fn wait_at_most(&self, patience: Duration) {
+        (**self).wait_at_most(patience);
+    }
+
+    fn is_well(&self) -> bool {
+        (**self).is_well()
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod answer;
 mod archive;
+mod copy;
 mod draft;
 mod erase;
 mod event;
@@ -14,7 +15,6 @@ mod fold;
 mod holder;
 mod journal;
 mod search;
-#[cfg(feature = "sqlite")]
 mod take;
 mod verify;
 

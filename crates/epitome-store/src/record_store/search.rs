@@ -76,8 +76,13 @@ impl<L: RecordLog> OriginalStore for RecordStore<L> {
     }
 
     fn missed(&self, scopes: &[String], query: &str) -> Result<Vec<MissedWord>, StoreError> {
-        let kept = joined(self.proposed_in(scopes, query)?);
-        Ok(near(missed(&pieces(&kept), query), kept.iter().map(|kept| kept.text.as_str())))
+        let missed = missed(&pieces(&joined(self.proposed_in(scopes, query)?)), query);
+        if missed.is_empty() {
+            return Ok(Vec::new());
+        }
+        // The nearest words are those of anything that is kept.
+        let all = joined(self.proposed_in(scopes, "")?);
+        Ok(near(missed, all.iter().map(|kept| kept.text.as_str())))
     }
 }
 

@@ -1,0 +1,134 @@
+//! A store by the name that its user gives it: the path of a file, or the address of a database.
+//!
+//! Invariant: the only place where the two are told apart. A password is never shown. Called by every
+//! verb that has a store.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use epitome::{
+    Durability, FallbackStore, PostgresAddress, PostgresLog, PostgresStore, SessionArchive,
+    SqliteStore, StoreError,
+};
+
+use crate::stores::name_read_only;
+
+/// The address of a database, where a store is one.
+fn database(store: &Path) -> Option<Result<PostgresAddress, StoreError>> {
+    let url = store.to_str().filter(|name| PostgresAddress::is_one(name))?;
+    Some(PostgresAddress::parse(url).map_err(|error| StoreError::Broken {
+        path: error.shown.clone(),
+        what: "cannot be opened",
+        cause: error.to_string(),
+    }))
+}
+
+/// Whether a store is a database, and no file.
+pub(crate) fn is_database(store: &Path) -> bool {
+    database(store).is_some()
+}
+
+/// Whether there is such a store, as far as can be told without opening it.
+pub(crate) fn is_there(store: &Path) -> bool {
+    is_database(store) || store.exists()
+}
+
+/// Its name as it may be shown.
+pub(crate) fn shown(store: &Path) -> String {
+    match database(store) {
+        Some(Ok(address)) => address.to_string(),
+        Some(Err(StoreError::Broken { path, .. })) => path,
+        _ => store.display().to_string(),
+    }
+}
+
+/// Opens the database at an address.
+pub(crate) fn open_database(store: &Path) -> Option<Result<PostgresStore, StoreError>> {
+    let address = database(store)?;
+    Some(address.and_then(PostgresLog::open).map(PostgresStore::over))
+}
+
+/// Opens a store, and makes it where it is a file that is not there.
+///
+/// # Errors
+///
+/// When it cannot be opened.
+pub(crate) fn open(
+    store: &Path,
+    durability: Durability,
+) -> Result<Arc<dyn SessionArchive>, StoreError> {
+    match open_database(store) {
+        Some(opened) => Ok(Arc::new(opened?)),
+        None => Ok(Arc::new(SqliteStore::open_with(store, durability)?)),
+    }
+}
+
+/// Opens a store that is there.
+///
+/// # Errors
+///
+/// When it is not, or cannot be opened.
+pub(crate) fn open_existing(store: &Path) -> Result<Arc<dyn SessionArchive>, StoreError> {
+    match open_database(store) {
+        Some(opened) => Ok(Arc::new(opened?)),
+        None => Ok(Arc::new(SqliteStore::open_existing(store)?)),
+    }
+}
+
+/// Opens a store for whoever changes what it holds by hand; one that is read-only is named at once.
+///
+/// # Errors
+///
+/// When it cannot be opened.
+pub(crate) fn open_for_levers(
+    store: &Path,
+    durability: Durability,
+) -> Result<Arc<dyn SessionArchive>, StoreError> {
+    match open_database(store) {
+        Some(opened) => Ok(Arc::new(opened?)),
+        None => {
+            let opened = SqliteStore::open_with(store, durability)?;
+            name_read_only(&opened);
+            Ok(Arc::new(opened))
+        }
+    }
+}
+
+/// Opens a store for conversations that go on while it fails.
+///
+/// # Errors
+///
+/// When it cannot be opened.
+pub(crate) fn open_live(
+    store: &Path,
+    durability: Durability,
+) -> Result<Arc<FallbackStore>, StoreError> {
+    let opened = match open_database(store) {
+        Some(opened) => FallbackStore::over(opened?),
+        None => {
+            let opened = SqliteStore::open_with(store, durability)?;
+            name_read_only(&opened);
+            FallbackStore::new(opened)
+        }
+    };
+    Ok(Arc::new(opened))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_databases_are_told_apart() {
+        let check = |store: &str, is_one: bool, expected: &str| {
+            assert_eq!(
+                (is_database(Path::new(store)), shown(Path::new(store))),
+                (is_one, expected.to_owned())
+            );
+        };
+        check("a.db", false, "a.db");
+        check("./postgres://db", false, "./postgres://db");
+        check("postgres://team:secret@db/notes", true, "postgres://team@db/notes");
+        check("postgresql://team:secret@db:port", true, "postgresql://team@db:port");
+    }
+}

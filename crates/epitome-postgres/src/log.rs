@@ -1,0 +1,315 @@
+//! The log: what each call of the port asks the database.
+//!
+//! Invariant: as in the crate's: what is said to be written is committed.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use epitome_kernel::StoreError;
+use epitome_kernel::types::ContentId;
+use epitome_store::{
+    AppendOutcome, BlobQuery, Erasure, LogBatch, LogRecord, PieceQuery, RecordKey, RecordLog,
+    SearchPiece, StoredBlob,
+};
+use postgres::Row;
+use postgres::types::Type;
+
+use crate::address::PostgresAddress;
+use crate::deadline::{Deadline, LastTime};
+use crate::lane::{Lane, LaneError};
+use crate::lanes::Lanes;
+use crate::schema::{Migrated, NEWEST, migrate};
+use crate::statement::{self, AppendStatement, number};
+
+/// So long a call waits for a server that is away: longer than it takes to start one again.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// So many pieces are looked at where any of them will do.
+const NEWEST_PIECES: i64 = 10_000;
+
+/// So often a server that is away is asked whether it is back, however many wait for that.
+const PROBE: Duration = Duration::from_secs(2);
+
+/// A log in PostgreSQL.
+pub struct PostgresLog {
+    lanes: Lanes,
+    probed: Mutex<LastTime>,
+}
+
+impl fmt::Debug for PostgresLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PostgresLog({})", self.lanes.address())
+    }
+}
+
+impl PostgresLog {
+    /// Connects to a database, and makes its tables or brings them to the newest version.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Broken`] where it cannot be reached or refuses; [`StoreError::Newer`] where a newer
+    /// program made its tables.
+    pub fn open(address: PostgresAddress) -> Result<Self, StoreError> {
+        let path = address.to_string();
+        let lanes = Lanes::new(address, PATIENCE)?;
+        let migrated = lanes.call(|lane, until| {
+            lane.once(until, migrate).map_err(|error| lane.broken("cannot be opened", error))
+        })?;
+        match migrated {
+            Migrated::Done => Ok(Self { lanes, probed: Mutex::default() }),
+            Migrated::Newer(found) => Err(StoreError::Newer { found, known: NEWEST }),
+            Migrated::Encoding(found) => Err(StoreError::Broken {
+                path,
+                what: "cannot be opened",
+                cause: format!("it keeps texts as {found}; make a database with ENCODING 'UTF8'"),
+            }),
+        }
+    }
+
+    /// Asks for rows, and reads each.
+    fn rows<T: Send + 'static>(
+        &self,
+        query: &'static str,
+        places: OwnedPlaces,
+        read: fn(&Row) -> Result<T, String>,
+    ) -> Result<Vec<T>, StoreError> {
+        let path = self.lanes.address().to_string();
+        let rows = self.lanes.call(move |lane, until| {
+            let places: Vec<statement::Place<'_>> =
+                places.iter().map(|(value, of)| (&**value as _, of.clone())).collect();
+            lane.read(until, |client| client.query_typed(query, &places))
+        })?;
+        let read = rows.iter().map(read).collect::<Result<_, _>>();
+        read.map_err(|what| StoreError::Damaged { what: format!("{path}: {what}") })
+    }
+}
+
+/// Values that a statement takes, handed to the thread that sends it.
+type OwnedPlaces = Vec<(Box<dyn postgres::types::ToSql + Sync + Send>, Type)>;
+
+fn text(text: &str) -> (Box<dyn postgres::types::ToSql + Sync + Send>, Type) {
+    (Box::new(text.to_owned()), Type::TEXT)
+}
+
+fn bytes_of(ids: impl Iterator<Item = [u8; 16]>) -> Vec<Vec<u8>> {
+    ids.map(|id| id.to_vec()).collect()
+}
+
+impl RecordLog for PostgresLog {
+    fn append(&self, scope: &str, batch: LogBatch) -> Result<AppendOutcome, StoreError> {
+        let Some(append) = AppendStatement::new(scope, batch) else {
+            return Ok(AppendOutcome::Moved);
+        };
+        self.lanes.call(move |lane, until| appended(lane, until, &append))
+    }
+
+    fn read(&self, scope: &str, line: &str, from: u64) -> Result<Vec<LogRecord>, StoreError> {
+        let from: (Box<dyn postgres::types::ToSql + Sync + Send>, _) =
+            (Box::new(number(from)), Type::INT8);
+        self.rows(statement::READ, vec![text(scope), text(line), from], record)
+    }
+
+    fn scopes(&self) -> Result<Vec<String>, StoreError> {
+        self.rows(statement::SCOPES, Vec::new(), name)
+    }
+
+    fn lines(&self, scope: &str) -> Result<Vec<String>, StoreError> {
+        self.rows(statement::LINES, vec![text(scope)], name)
+    }
+
+    fn find(
+        &self,
+        scope: &str,
+        keys: &[RecordKey],
+        most: usize,
+    ) -> Result<Vec<Vec<String>>, StoreError> {
+        let wanted = bytes_of(keys.iter().map(|key| key.0));
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let places: OwnedPlaces =
+            vec![text(scope), (Box::new(wanted), Type::BYTEA_ARRAY), (Box::new(most), Type::INT8)];
+        let found = self.rows(statement::FIND, places, |row| {
+            Ok((column::<i64>(row, 0)?, column::<String>(row, 1)?))
+        })?;
+        let mut lines = vec![Vec::new(); keys.len()];
+        for (place, line) in found {
+            let at = usize::try_from(place - 1).ok().and_then(|at| lines.get_mut(at));
+            at.into_iter().for_each(|of_key: &mut Vec<String>| of_key.push(line.clone()));
+        }
+        Ok(lines)
+    }
+
+    fn blobs(&self, scope: &str, query: &BlobQuery<'_>) -> Result<Vec<StoredBlob>, StoreError> {
+        let first = bytes_of(query.ids.iter().map(|range| range.start().0));
+        let last = bytes_of(query.ids.iter().map(|range| range.end().0));
+        let ranges: OwnedPlaces =
+            vec![(Box::new(first), Type::BYTEA_ARRAY), (Box::new(last), Type::BYTEA_ARRAY)];
+        let (asked, places) = match query.line {
+            Some(line) => (statement::BLOBS_OF_LINE, vec![text(scope), text(line)]),
+            None => (statement::BLOBS, vec![text(scope)]),
+        };
+        self.rows(asked, places.into_iter().chain(ranges).collect(), blob)
+    }
+
+    fn pieces(&self, scope: &str, query: &PieceQuery<'_>) -> Result<Vec<SearchPiece>, StoreError> {
+        let terms = query.terms();
+        let line: (Box<dyn postgres::types::ToSql + Sync + Send>, _) =
+            (Box::new(query.line.map(str::to_owned)), Type::TEXT);
+        let is_any = terms.is_empty();
+        let limit: (Box<dyn postgres::types::ToSql + Sync + Send>, _) = match is_any {
+            true => (Box::new(NEWEST_PIECES), Type::INT8),
+            false => (Box::new(terms), Type::TEXT_ARRAY),
+        };
+        let asked = if is_any { statement::NEWEST_PIECES } else { statement::PIECES };
+        self.rows(asked, vec![text(scope), line, limit], piece)
+    }
+
+    fn erase(&self, scope: &str, line: &str, what: &Erasure) -> Result<(), StoreError> {
+        let (scope, line, what) = (scope.to_owned(), line.to_owned(), what.clone());
+        self.lanes.call(move |lane, until| {
+            // Done again it takes nothing more, so it may be.
+            lane.read(until, |client| {
+                let mut work = client.transaction()?;
+                let Some(held) = work.query_opt(statement::HOLD_LINE, &[&scope, &line])? else {
+                    return Ok(());
+                };
+                let held: i64 = held.get(0);
+                match &what {
+                    Erasure::Line => {
+                        for remove in statement::REMOVE_LINE {
+                            work.execute(remove, &[&held])?;
+                        }
+                    }
+                    Erasure::Contents { records, blobs } => {
+                        let records: Vec<i64> = records.iter().map(|seq| number(*seq)).collect();
+                        let blobs = bytes_of(blobs.iter().map(|id| id.0));
+                        work.execute(statement::ERASE_BODIES, &[&held, &records])?;
+                        work.execute(statement::ERASE_PIECES, &[&held, &blobs])?;
+                        work.execute(statement::ERASE_BLOBS, &[&held, &blobs])?;
+                    }
+                }
+                work.commit()
+            })
+        })
+    }
+
+    fn name(&self) -> String {
+        self.lanes.address().to_string()
+    }
+
+    fn wait_at_most(&self, patience: Duration) {
+        self.lanes.wait_at_most(patience);
+    }
+
+    fn is_well(&self) -> bool {
+        let mut probed = self.probed.lock().unwrap_or_else(PoisonError::into_inner);
+        if !probed.is_due(PROBE) {
+            return false;
+        }
+        drop(probed);
+        let asked = |client: &mut postgres::Client| client.simple_query("SELECT 1").map(drop);
+        self.lanes.call(move |lane, until| lane.read(until, asked)).is_ok()
+    }
+}
+
+/// Adds a batch. Where the connection is lost the line itself tells whether the batch is there; where it
+/// is not, it is sent again, and is still only taken behind the end that it was made for.
+fn appended(
+    lane: &mut Lane,
+    until: Deadline,
+    append: &AppendStatement,
+) -> Result<AppendOutcome, StoreError> {
+    let text = append.text();
+    if append.is_first {
+        let scope: [statement::Place<'_>; 1] = [(append.scope(), Type::TEXT)];
+        lane.read(until, |client| client.query_typed(statement::NEW_SCOPE, &scope))?;
+    }
+    let stamp = |rows: &[Row]| -> Option<i64> { rows.first().map(|row| row.get(0)) };
+    loop {
+        let lost = match lane.once(until, |client| client.query_typed(&text, &append.places())) {
+            Ok(rows) => return Ok(outcome(stamp(&rows))),
+            Err(error @ LaneError::Refused(_)) => {
+                return Err(lane.broken("cannot be written", error));
+            }
+            Err(lost) => lost,
+        };
+        if !until.leaves(Duration::ZERO) {
+            return Err(lane.broken("cannot be written", lost));
+        }
+        let written =
+            |client: &mut postgres::Client| client.query_typed(statement::WRITTEN, &append.end());
+        if let Some(stamp) = stamp(&lane.read(until, written)?) {
+            return Ok(outcome(Some(stamp)));
+        }
+    }
+}
+
+fn outcome(stamp: Option<i64>) -> AppendOutcome {
+    match stamp.and_then(|stamp| u64::try_from(stamp).ok()) {
+        Some(stamp) => AppendOutcome::Done { stamp },
+        None => AppendOutcome::Moved,
+    }
+}
+
+/// A value of a row.
+fn column<'r, T: postgres::types::FromSql<'r>>(row: &'r Row, at: usize) -> Result<T, String> {
+    row.try_get(at).map_err(|error| error.to_string())
+}
+
+fn name(row: &Row) -> Result<String, String> {
+    column(row, 0)
+}
+
+/// Sixteen bytes of a row.
+fn hash(row: &Row, at: usize) -> Result<[u8; 16], String> {
+    let bytes: &[u8] = column(row, at)?;
+    bytes.try_into().map_err(|_| format!("an id has {} bytes, expected 16", bytes.len()))
+}
+
+/// A text of a row, which is kept as bytes.
+fn kept_text(bytes: &[u8]) -> Result<String, String> {
+    String::from_utf8(bytes.to_vec()).map_err(|_| "a text is not UTF-8".to_owned())
+}
+
+fn unsigned(row: &Row, at: usize) -> Result<u64, String> {
+    let number: i64 = column(row, at)?;
+    u64::try_from(number).map_err(|_| format!("a number is negative: {number}"))
+}
+
+fn record(row: &Row) -> Result<LogRecord, String> {
+    let kind: i32 = column(row, 1)?;
+    let key: Option<&[u8]> = column(row, 2)?;
+    Ok(LogRecord {
+        seq: unsigned(row, 0)?,
+        kind: u16::try_from(kind).map_err(|_| format!("there is no kind of record {kind}"))?,
+        key: key.map(|_| hash(row, 2)).transpose()?.map(RecordKey),
+        stamp: unsigned(row, 3)?,
+        body: column(row, 4)?,
+        sum: hash(row, 5)?,
+    })
+}
+
+fn blob(row: &Row) -> Result<StoredBlob, String> {
+    let source: Option<&[u8]> = column(row, 2)?;
+    Ok(StoredBlob {
+        line: column(row, 0)?,
+        id: ContentId(hash(row, 1)?),
+        source: source.map(kept_text).transpose()?,
+        bytes: column(row, 3)?,
+    })
+}
+
+fn piece(row: &Row) -> Result<SearchPiece, String> {
+    let span = match (column::<Option<i64>>(row, 4)?, column::<Option<i64>>(row, 5)?) {
+        (Some(_), Some(_)) => Some([unsigned(row, 4)?, unsigned(row, 5)?]),
+        _ => None,
+    };
+    Ok(SearchPiece {
+        line: column(row, 0)?,
+        id: ContentId(hash(row, 1)?),
+        original: ContentId(hash(row, 2)?),
+        source: kept_text(column(row, 3)?)?,
+        span,
+        text: kept_text(column(row, 6)?)?,
+    })
+}

@@ -1,0 +1,122 @@
+//! The tables, and how those of an older version become the newest.
+//!
+//! Invariant: a change of the tables is made by one process at a time, whole or not at all; tables that
+//! a newer program made are left alone. Called where a log is opened.
+
+use postgres::{Client, Error};
+
+/// What stands between processes that begin at the same time; any number that nobody else has taken.
+const LOCK: i64 = 0x0065_7069_746f_6d65;
+
+/// What leads from each version to the next one. A version is never changed once it is released.
+const STEPS: &[&str] = &[
+    // Texts of conversations are kept as bytes: what tools print may hold any of them.
+    "CREATE TABLE epitome_scope (
+         id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+         name text COLLATE \"C\" NOT NULL UNIQUE
+     );
+     CREATE TABLE epitome_line (
+         id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+         scope bigint NOT NULL,
+         name text COLLATE \"C\" NOT NULL,
+         seq bigint NOT NULL,
+         sum bytea NOT NULL,
+         UNIQUE (scope, name)
+     ) WITH (fillfactor = 70);
+     CREATE TABLE epitome_record (
+         line bigint NOT NULL,
+         seq bigint NOT NULL,
+         kind integer NOT NULL,
+         key bytea,
+         stamp bigint NOT NULL,
+         body bytea,
+         sum bytea NOT NULL,
+         PRIMARY KEY (line, seq)
+     );
+     CREATE TABLE epitome_key (
+         scope bigint NOT NULL,
+         key bytea NOT NULL,
+         line bigint NOT NULL,
+         PRIMARY KEY (scope, key, line)
+     );
+     CREATE INDEX epitome_key_of_line ON epitome_key (line);
+     CREATE TABLE epitome_blob (
+         line bigint NOT NULL,
+         id bytea NOT NULL,
+         scope bigint NOT NULL,
+         place bigint GENERATED ALWAYS AS IDENTITY,
+         source bytea,
+         bytes bytea NOT NULL,
+         PRIMARY KEY (line, id)
+     );
+     CREATE INDEX epitome_blob_of_scope ON epitome_blob (scope, id);
+     CREATE TABLE epitome_piece (
+         line bigint NOT NULL,
+         id bytea NOT NULL,
+         scope bigint NOT NULL,
+         place bigint GENERATED ALWAYS AS IDENTITY,
+         original bytea NOT NULL,
+         source bytea NOT NULL,
+         first bigint,
+         last bigint,
+         body bytea NOT NULL,
+         terms text[] NOT NULL,
+         PRIMARY KEY (line, id)
+     );
+     CREATE INDEX epitome_piece_of_scope ON epitome_piece (scope, place);
+     CREATE INDEX epitome_piece_terms ON epitome_piece USING gin (terms);
+     CREATE SEQUENCE epitome_stamp;",
+];
+
+const VERSION: &str = "SELECT version FROM epitome_schema";
+
+/// What became of the tables.
+pub(crate) enum Migrated {
+    /// They are the newest.
+    Done,
+    /// A newer program made them.
+    Newer(i64),
+    /// The database keeps texts in another way than as UTF-8.
+    Encoding(String),
+}
+
+/// The version that this program makes.
+pub(crate) const NEWEST: i64 = STEPS.len() as i64;
+
+/// Makes the tables, or brings them to the newest version.
+pub(crate) fn migrate(client: &mut Client) -> Result<Migrated, Error> {
+    let encoding: String = client.query_one("SHOW server_encoding", &[])?.get(0);
+    if encoding != "UTF8" {
+        return Ok(Migrated::Encoding(encoding));
+    }
+    // Whoever may not make tables may use those that are there.
+    let there = "SELECT to_regclass('epitome_schema') IS NOT NULL";
+    if client.query_one(there, &[])?.get(0)
+        && client.query_opt(VERSION, &[])?.is_some_and(|row| row.get::<_, i64>(0) == NEWEST)
+    {
+        return Ok(Migrated::Done);
+    }
+    let mut work = client.transaction()?;
+    work.batch_execute(&format!(
+        "SELECT pg_advisory_xact_lock({LOCK});
+         CREATE TABLE IF NOT EXISTS epitome_schema (version bigint NOT NULL)"
+    ))?;
+    let known = work.query_opt(VERSION, &[])?;
+    let version: i64 = known.as_ref().map_or(0, |row| row.get(0));
+    let Some(steps) = usize::try_from(version).ok().and_then(|version| STEPS.get(version..)) else {
+        return Ok(Migrated::Newer(version));
+    };
+    if steps.is_empty() {
+        return Ok(Migrated::Done);
+    }
+    for step in steps {
+        work.batch_execute(step)?;
+    }
+    let write = match known {
+        Some(_) => "UPDATE epitome_schema SET version = $1",
+        None => "INSERT INTO epitome_schema VALUES ($1)",
+    };
+    work.execute(write, &[&NEWEST])?;
+    work.commit()?;
+    Ok(Migrated::Done)
+}

@@ -1,0 +1,11 @@
+//! The log over a real server: what every store promises, who writes at the same time, and a server that
+//! goes away.
+
+#[cfg(test)]
+mod conformance;
+#[cfg(test)]
+mod outage;
+#[cfg(test)]
+mod schema;
+#[cfg(test)]
+mod shared;

@@ -1,0 +1,68 @@
+//! A session as it was last read, for a store that takes it up while the log is away.
+//!
+//! Invariant: nothing is asked of the log. The bytes of messages are left out: whoever goes on with a
+//! session brings them. Called by [`crate::FallbackStore`].
+
+use std::sync::PoisonError;
+
+use epitome_kernel::ResponseRecord;
+use epitome_kernel::types::{HistoryHash, TokenUsage};
+
+use super::fold::{AnswerNode, PlacedRecord, SessionFold};
+use super::{RecordStore, SCOPE_LINE, is_session, lock};
+use crate::copied::SessionCopy;
+use crate::log::RecordLog;
+
+impl<L: RecordLog> RecordStore<L> {
+    /// A session as far as this process has read it.
+    pub(crate) fn copied(&self, scope: &str, session: &str) -> Option<SessionCopy> {
+        let (own, shared) = {
+            let folds = self.folds.lock().unwrap_or_else(PoisonError::into_inner);
+            let lines = folds.scopes.get(scope)?;
+            (lines.get(session).cloned()?, lines.get(SCOPE_LINE).cloned())
+        };
+        let erased = shared.map(|shared| lock(&shared).scope.banned.iter().copied().collect());
+        let fold = lock(&own);
+        is_session(&fold).then(|| SessionCopy { erased: erased.unwrap_or_default(), ..copy(&fold) })
+    }
+}
+
+fn copy(fold: &SessionFold) -> SessionCopy {
+    let info = fold.summed_up();
+    let end = fold.history.end_of(info.head).ok().flatten();
+    let said = fold.history.way(end).into_iter();
+    let newest = fold.history.answers.iter().rev();
+    let newest = newest.filter(|answer| answer.answered.after == info.head).find_map(answered);
+    let decided = &fold.decided;
+    SessionCopy {
+        opened: fold.opened,
+        meter: fold.meter,
+        said: said.map(|at| fold.history.said[at].said.with_bytes(None)).collect(),
+        rewrites: decided.rewrites.values().map(|placed| placed.what.clone()).collect(),
+        epochs: placed(&decided.epochs),
+        acts: placed(&decided.acts),
+        marks: placed(&decided.marks),
+        memos: fold.memos.clone(),
+        answer: newest,
+        erased: Vec::new(),
+        info,
+    }
+}
+
+fn placed<T: Clone>(records: &[PlacedRecord<T>]) -> Vec<(HistoryHash, T)> {
+    records.iter().map(|record| (record.place, record.what.clone())).collect()
+}
+
+/// An answer as it was recorded, but for its bytes and for what the provider counted of its prompt.
+fn answered(answer: &AnswerNode) -> Option<ResponseRecord> {
+    let said = answer.said(None)?;
+    Some(ResponseRecord {
+        after: answer.answered.after,
+        key: Some(said.key),
+        bytes: None,
+        text: said.text,
+        usage: TokenUsage { output: said.tokens, ..TokenUsage::default() },
+        stop: None,
+        at: said.at.unwrap_or_default(),
+    })
+}

@@ -1,0 +1,99 @@
+//! A store in PostgreSQL: proxies that share it are one, and a server that goes away stops nothing.
+
+use epitome_testkit::PostgresServer;
+use epitome_upstream::Script;
+
+use super::agent::{Agent, Api, calls};
+use super::outage::{SAID, agent, check_prefixes, count, rounds};
+use super::serving::Serving;
+
+/// Tokens; some rounds of the agent fill it.
+const LIMIT: &str = "16000";
+/// Rounds of calls that the model asks for.
+const ROUNDS: u64 = 11;
+
+/// The name of the store, for as long as the tests run.
+fn store(server: &PostgresServer) -> &'static str {
+    Box::leak(server.address("postgres").into_boxed_str())
+}
+
+fn serving(store: &'static str) -> Serving {
+    Serving::on_store(Script::agent(ROUNDS, calls()), &["--limit", LIMIT], Some(store))
+}
+
+/// The bytes of the prompts that the upstream of a proxy got.
+fn sent(serving: &Serving) -> Vec<String> {
+    let prompts = serving.prompts();
+    prompts.iter().map(|prompt| String::from_utf8_lossy(&prompt.raw).into_owned()).collect()
+}
+
+#[test]
+fn proxies_that_share_a_database_send_what_one_alone_would() {
+    let Some(server) = PostgresServer::start().unwrap() else { return };
+    for api in [Api::Anthropic, Api::Chat] {
+        let alone = serving("s.db");
+        rounds(&mut agent(api), &alone, usize::MAX);
+
+        let mut one = serving(store(&server));
+        let url = one.upstream.url();
+        let args = ["--limit", LIMIT, "--anthropic-upstream", &url, "--openai-upstream", &url];
+        let mut two = Serving::on_store(Script::default(), &args, Some(store(&server)));
+        let mut hopping = agent(api);
+        for round in 0..=ROUNDS {
+            let next = if round % 2 == 0 { &mut one } else { &mut two };
+            if round % 4 == 3 {
+                next.kill();
+                next.go_on();
+            }
+            rounds(&mut hopping, next, 1);
+        }
+        let (expected, found) = (sent(&alone), sent(&one));
+        assert_eq!(found.len(), expected.len());
+        for (turn, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            assert!(found == expected, "{api:?} turn {turn}: {found}\n\n{expected}");
+        }
+        let compressed = [&one, &two].map(|it| count(it, "compressed (")).iter().sum::<usize>();
+        assert!(compressed > 0, "{}", one.said());
+        // What was done at one of them holds at the other with its next request.
+        let listed = one.place.run(["session", "list", "--json", "--store", store(&server)]);
+        let sessions = listed.json();
+        let newest = &sessions[0];
+        assert_eq!(newest["turns"], ROUNDS + 1, "{sessions}");
+        for told in [one.said(), two.said()] {
+            assert!(!told.contains(" WARN "), "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_database_that_goes_away_stops_no_compression_and_is_used_again() {
+    let Some(mut server) = PostgresServer::start().unwrap() else { return };
+    let api = Api::Anthropic;
+    let mut serving = serving(store(&server));
+    let mut one = agent(api);
+    rounds(&mut one, &serving, 6);
+    server.stop().unwrap();
+    rounds(&mut one, &serving, usize::MAX);
+    check_prefixes(api, &serving, &serving.prompts());
+    assert_eq!(count(&serving, SAID), 1, "{}", serving.said());
+    let outage = &serving.status()["store"];
+    assert_eq!(outage["writable"], false, "{outage}");
+    let cause = outage["cause"].as_str().unwrap_or_default();
+    assert!(
+        cause.contains("postgres://epitome@") && cause.contains("cannot be reached"),
+        "{outage}"
+    );
+    server.start_again().unwrap();
+    // It is asked every two seconds whether it is back.
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    let mut other = Agent::new(api, "Look after the invoices of the north.");
+    rounds(&mut other, &serving, 4);
+    assert_eq!(count(&serving, "can be written again"), 1, "{}", serving.said());
+    assert_eq!(serving.status()["store"]["writable"], true);
+    serving.stop();
+    serving.go_on();
+    one.say("Is that all?");
+    rounds(&mut one, &serving, usize::MAX);
+    let verified = serving.place.run(["session", "verify", "--store", store(&server)]);
+    assert_eq!(verified.code, 0, "{}{}", verified.text(), verified.err);
+}
