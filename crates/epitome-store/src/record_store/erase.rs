@@ -9,7 +9,7 @@ use epitome_kernel::types::{CompactionId, ContentId, EntryKey, HistoryHash, Reco
 use rustc_hash::FxHashSet;
 
 use super::event::{ErasedBody, SessionEvent};
-use super::fold::SessionFold;
+use super::fold::{AnswerNode, SessionFold};
 use super::{RecordStore, SCOPE_LINE};
 use crate::content::{self, ErasedContent};
 use crate::lineage::{MessageForest, MessageNode};
@@ -228,7 +228,10 @@ impl ErasurePlan {
         let said: Vec<_> =
             fold.history.said.iter().filter(|node| node.said.key == self.key).collect();
         let bytes = answers.iter().filter_map(|answer| answer.answered.bytes);
-        let bytes = bytes.chain(said.iter().filter_map(|node| node.said.bytes)).collect();
+        let bytes = bytes.chain(said.iter().filter_map(|node| node.said.bytes));
+        // What is left may have been said in the very same bytes.
+        let needed = self.needed(fold, &answers);
+        let bytes = bytes.filter(|id| !needed.contains(id)).collect();
         let originals = fold.kept.keys().filter(|id| self.gone.contains(id)).copied().collect();
         let unnamed = if names_any(fold, &self.epochs) { &self.epochs[..] } else { &[] };
         let erased = ErasedBody {
@@ -244,6 +247,17 @@ impl ErasurePlan {
             && erased.originals.is_empty()
             && erased.epochs.is_empty());
         LineLoss { erased, bytes, epochs, is_any }
+    }
+}
+
+impl ErasurePlan {
+    /// The bytes of what a line still says once these answers are gone.
+    fn needed(&self, fold: &SessionFold, gone: &[&AnswerNode]) -> FxHashSet<ContentId> {
+        let said = fold.history.said.iter().filter(|node| node.said.key != self.key);
+        let is_left = |answer: &&AnswerNode| !gone.iter().any(|it| it.order == answer.order);
+        let answers = fold.history.answers.iter().filter(is_left);
+        let said = said.filter_map(|node| node.said.bytes);
+        said.chain(answers.filter_map(|answer| answer.answered.bytes)).collect()
     }
 }
 

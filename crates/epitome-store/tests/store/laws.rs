@@ -317,6 +317,24 @@ fn portrait(store: &impl SessionArchive, told: &Told) -> Vec<String> {
     told_all
 }
 
+/// An answer that its client wrote anew goes with what it wrote; whoever else said the very same keeps it.
+#[test]
+fn what_is_left_keeps_its_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = SqliteStore::open(&folder.path().join("epitome.db")).unwrap();
+    let memory = MemoryStore::new();
+    let stores: [&dyn SessionArchive; 2] = [&sqlite, &memory];
+    let left = ["alpha", "alpha", "beta"];
+    for store in stores {
+        let batch = batch_of(store, "one", &[], &["alpha", "alpha", "beta", "alpha beta"]);
+        store.append(SCOPE, "one", &batch).unwrap();
+        store.record_response(SCOPE, "one", &answer(&left, "alpha")).unwrap();
+        store.erase(SCOPE, key("alpha beta")).unwrap();
+        let said = store.history(SCOPE, "one", chain(&left), 0, 9).unwrap();
+        assert!(said.iter().all(|said| said.bytes.is_some()), "{said:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 96, failure_persistence: None, max_shrink_iters: 2000, ..ProptestConfig::default()
