@@ -14,19 +14,18 @@ use epitome_kernel::{
     Summarizer, TokenCounter, ToolDigester, Workspace,
 };
 use epitome_plugin::Plugin;
-use epitome_store::SessionArchive;
 use epitome_types::hook::Budgets;
 use epitome_types::{Event, SummaryStyle};
 use epitome_wire::{Format, RequestDocument};
 use epitome_workspace::augments::AugmentFolders;
 use tokio::runtime::Handle;
 
-use crate::compressor::Compressor;
 use crate::limits::{CompressionTarget, LimitSource, PromptLimit, WindowSetting};
-use crate::model_summarizer::ModelTimeBudget;
+use crate::listener::EventListener;
 use crate::policy_runner::PolicyRunner;
-use crate::session::{Clock, EventListener, Session, system_time};
 use crate::tape::StepTape;
+use crate::time_budget::ModelTimeBudget;
+use epitome_admin::clock::{Clock, system_time};
 use epitome_config::models::Models;
 use epitome_config::profile::Profile;
 use epitome_config::scope::{LOCAL, ScopeOwner};
@@ -328,16 +327,6 @@ impl CompressorBuilder {
     pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.listeners.push(Arc::new(listener));
         self
-    }
-
-    /// The compressor of single conversations.
-    pub fn build(self) -> Compressor {
-        Compressor { settings: self.settled() }
-    }
-
-    /// A live conversation over a journal; without a name it is known by what it says.
-    pub fn session(self, journal: Arc<dyn SessionArchive>, name: Option<&str>) -> Session {
-        Session::new(self.settled(), journal, name)
     }
 
     /// With everything settled that the host left open.

@@ -45,6 +45,13 @@ pub struct CompressedPrompt {
     pub departure: Eviction,
 }
 
+impl CompressorBuilder {
+    /// The compressor of single conversations.
+    pub fn build(self) -> Compressor {
+        Compressor { settings: self.settled() }
+    }
+}
+
 impl Compressor {
     /// A compressor in the making.
     pub fn builder() -> CompressorBuilder {

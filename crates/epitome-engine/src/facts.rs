@@ -7,7 +7,7 @@ use epitome_kernel::{Thread, ThreadSizes, View};
 use epitome_types::hook::{Columns, Input, MessageNumber, MessageTexts, Tokens};
 use epitome_types::{Entry, EntryKey, Part, PartBody, PartId, Speaker, TokenBreakdown, ToolCall};
 
-use crate::planning::KnownCheckpoint;
+use crate::checkpoints::KnownCheckpoint;
 
 /// The sizes of a prompt.
 pub(crate) fn sizes(by: &TokenBreakdown) -> Tokens {

@@ -22,9 +22,9 @@ use crate::builder::CompressorBuilder;
 use crate::facts;
 use crate::keep_recent::leave_alone;
 use crate::limits::{OneShotBounds, PromptBounds, answered};
-use crate::model_summarizer::ModelTimeBudget;
 use crate::planning::PlanRequest;
 use crate::policy_runner::PolicyRunner;
+use crate::time_budget::ModelTimeBudget;
 
 /// A conversation that stands by itself.
 pub(crate) struct OneShot<'a> {

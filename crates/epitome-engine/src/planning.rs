@@ -23,18 +23,15 @@ use epitome_types::{
     SkipReason, Stage,
 };
 
+use crate::checkpoints::KnownCheckpoint;
 use crate::keep_recent;
-use crate::model_summarizer::{
-    AcceptedSummaries, ModelSummarizer, ModelTimeBudget, PrewrittenSummary,
-};
+use crate::model_summarizer::{AcceptedSummaries, ModelSummarizer, PrewrittenSummary};
 use crate::policy_runner::PolicyRunner;
+use crate::time_budget::ModelTimeBudget;
 use epitome_config::profile::{BUILTIN, Summaries};
 
 /// The hook that orders ops, as reports name it.
 const PLAN: &str = "plan";
-
-/// A checkpoint in the prompt, with the entries that it stands for.
-pub(crate) type KnownCheckpoint = (Vec<EntryId>, Standing);
 
 /// All that a plan is made from.
 pub(crate) struct PlanRequest<'a, 't> {

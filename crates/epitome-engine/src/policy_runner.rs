@@ -16,8 +16,8 @@ use epitome_kernel::{
 };
 use epitome_types::{EventKind, HookAuthor};
 
-use crate::model_summarizer::ModelTimeBudget;
 use crate::tape::StepTape;
+use crate::time_budget::ModelTimeBudget;
 use epitome_config::models::Models;
 use epitome_extensions::plugins::ExtensionFailures;
 

@@ -5,7 +5,7 @@
 pub(crate) use epitome_wire::ParsedRequest;
 use epitome_wire::WireError;
 
-use crate::session::RequestSource;
+use crate::source::RequestSource;
 
 /// What a request is read from, bit by bit.
 pub(crate) trait AsSource {

@@ -21,11 +21,10 @@ use epitome_types::{
 use super::candidates::{SummaryKey, WrittenSummary};
 use super::{BackgroundResults, failed, locked};
 use crate::at_once::at_once;
-use crate::model_summarizer::{
-    AcceptedSummaries, ModelSummarizer, ModelTimeBudget, PrewrittenSummary,
-};
-use crate::planning::KnownCheckpoint;
+use crate::checkpoints::KnownCheckpoint;
+use crate::model_summarizer::{AcceptedSummaries, ModelSummarizer, PrewrittenSummary};
 use crate::policy_runner::PolicyRunner;
+use crate::time_budget::ModelTimeBudget;
 use epitome_config::profile::Summaries;
 
 /// One summary that is wanted.

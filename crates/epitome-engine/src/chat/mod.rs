@@ -16,7 +16,8 @@ use epitome_wire::{Format, ResponseInfo};
 use serde_json::json;
 
 use crate::error::Error;
-use crate::session::{Prompt, Session};
+use crate::prompt::Prompt;
+use crate::session::Session;
 
 /// How often a prompt is made smaller because the model refused it.
 const SMALLER: u32 = 3;

@@ -8,24 +8,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
-use epitome_admin::learned;
 use epitome_kernel::{Journal, StoreError};
 use epitome_types::ContextOverflow;
 
+use crate::limit_subject::LimitSubject;
 use crate::locks::locked;
-use crate::session::Prompt;
+use crate::prompt::Prompt;
 pub(crate) use epitome_admin::learned::{AnsweredPrompt, LearnedModel, SilentTruncation};
-use epitome_config::scope::of_no_project;
-
-/// Whom a prompt is for, and who counted it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct LimitSubject {
-    /// Where its session is.
-    scope: Arc<str>,
-    /// Where what is learned is kept: a model is no other in another project.
-    shelf: Arc<str>,
-    key: Arc<str>,
-}
 
 /// What was learned, of whatever was asked about.
 #[derive(Default)]
@@ -33,13 +22,6 @@ pub(crate) struct LearnedLimits {
     known: Mutex<HashMap<Arc<str>, BTreeMap<String, LearnedModel>>>,
     /// What is still to be told, by scope and session.
     untold: Mutex<HashMap<(Arc<str>, String), SilentTruncation>>,
-}
-
-impl LimitSubject {
-    pub(crate) fn new(scope: &str, format: &str, model: Option<&str>, counter: &str) -> Self {
-        let key = learned::key(format, model, counter);
-        Self { scope: scope.into(), shelf: of_no_project(scope).into(), key: key.into() }
-    }
 }
 
 impl LearnedLimits {

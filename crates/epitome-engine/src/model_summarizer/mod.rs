@@ -12,7 +12,6 @@ mod chunks;
 mod judge;
 mod phrases;
 mod question;
-mod time_budget;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -28,13 +27,13 @@ use epitome_types::hook::{
 use epitome_types::{Entry, EntryId, Goals, Summary, SummaryKind};
 
 use crate::at_once::at_once;
+use crate::checkpoints::KnownCheckpoint;
 use crate::facts::speaker;
-use crate::planning::KnownCheckpoint;
 use crate::policy_runner::PolicyRunner;
+use crate::time_budget::ModelTimeBudget;
 pub(crate) use accepted::AcceptedSummaries;
 use ask::NoModelAnswer;
 use epitome_config::profile::Summaries;
-pub(crate) use time_budget::ModelTimeBudget;
 
 /// How often a model is asked again, for less, where it wrote too much.
 const AGAIN: u32 = 1;

@@ -8,79 +8,14 @@ use std::mem;
 use epitome_kernel::goals::GoalError;
 use epitome_kernel::{StoreError, goals};
 use epitome_types::hook::Found;
-use epitome_types::{
-    Actor, EntryId, EntryKey, EventKind, GoalAction, Goals, RecordedAction, SessionAction,
-};
+use epitome_types::{Actor, EventKind, GoalAction, RecordedAction, SessionAction};
 
 use super::Session;
-use super::recall::returning;
+use super::action_state::ActionState;
 use super::state::ConversationState;
-use super::system::Assembled;
-use epitome_admin::controls::chosen;
 
 /// Who warns of what is said of goals.
 const GOALS: &str = "goals";
-
-/// What the acts of a session come to.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ActionState {
-    /// The session that they belong to.
-    session: String,
-    /// How many there are.
-    count: usize,
-    /// Whether the journal has moved since they were read.
-    pub(crate) stale: bool,
-    /// Who asked for a compression that no request has looked at yet.
-    pub(crate) asked: Option<String>,
-    /// The messages that a model was asked about without an answer yet, and who asked.
-    pub(crate) open: Vec<(EntryKey, Actor)>,
-    /// The message that holds the watermark.
-    mark: Option<EntryKey>,
-    pub(crate) goals: Goals,
-    /// The names of the augments that were chosen.
-    pub(crate) augments: Vec<String>,
-    /// The excerpts that are to come back into the conversation.
-    pub(crate) returning: Vec<String>,
-    /// The system prompts that were put together, oldest first.
-    pub(crate) systems: Vec<Assembled>,
-}
-
-/// Something that a request does, and who decided so.
-pub(crate) type Doing = (SessionAction, Actor);
-
-impl ActionState {
-    fn of(session: &str, acts: &[RecordedAction]) -> Self {
-        let mut found = Self {
-            session: session.to_owned(),
-            count: acts.len(),
-            goals: goals::project(acts).goals,
-            augments: chosen(acts),
-            returning: returning(acts),
-            systems: acts.iter().filter_map(Assembled::done).collect(),
-            ..Self::default()
-        };
-        for RecordedAction { act, by, .. } in acts {
-            match act {
-                SessionAction::Ask { tool } => found.asked = Some(tool.clone()),
-                SessionAction::Met => found.asked = None,
-                SessionAction::Mark { entry, .. } => found.mark = Some(*entry),
-                SessionAction::Question { entry, open } => {
-                    found.open.retain(|(known, _)| known != entry);
-                    found.open.extend(open.then(|| (*entry, by.clone())));
-                }
-                _ => {}
-            }
-        }
-        found
-    }
-
-    /// The place of the watermark in a history; `Some(None)` where it is not in it.
-    pub(crate) fn mark(&self, keys: &[EntryKey]) -> Option<Option<EntryId>> {
-        let mark = self.mark?;
-        let place = keys.iter().rposition(|key| *key == mark);
-        Some(place.map(|place| EntryId(place as u32)))
-    }
-}
 
 impl Session {
     /// Reads the acts of a session, unless they are known. Gives what somebody did to its goals

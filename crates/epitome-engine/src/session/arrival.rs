@@ -29,8 +29,9 @@ impl Session {
         // What was made smaller already is never made smaller again.
         let new = incoming.sent.saturating_sub(*first)..thread.entries().len();
         let mut arriving = arriving(thread, new, tokens);
-        let arrived: BTreeSet<_> = state.arrived(*first).map(|(it, _)| tail.own(it)).collect();
-        let erased: BTreeSet<_> = state.erased(*first).collect();
+        let arrived: BTreeSet<_> =
+            state.history.arrived(*first).map(|(it, _)| tail.own(it)).collect();
+        let erased: BTreeSet<_> = state.history.erased(*first).collect();
         let is_new =
             |part: &PartId| !arrived.contains(part) && !erased.contains(&part.entry.index());
         arriving.retain(|(part, _)| is_new(part));

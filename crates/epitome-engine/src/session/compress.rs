@@ -7,9 +7,8 @@
 use std::sync::Arc;
 
 use epitome_extract::must_keep;
-use epitome_kernel::{CommitOutcome, Eviction};
+use epitome_kernel::CommitOutcome;
 use epitome_plan::PlannedCompression;
-use epitome_types::hook::{Budgets, Common};
 use epitome_types::{
     Actor, Compaction, Entry, EventKind, HookAuthor, JournalMark, OpReport, RecordedCompaction,
     SessionAction, Stage,
@@ -17,42 +16,11 @@ use epitome_types::{
 
 use super::Session;
 use super::events::TurnEvents;
-use super::prepared::PendingSummaries;
+use super::proposal::Proposal;
 use super::recall;
 use super::state::ConversationState;
 use super::turn_context::{FullHistory, TurnContext};
-use super::watermark::WatermarkMove;
 use crate::error::Error;
-use crate::limits::PromptBounds;
-use crate::policy_runner::PolicyRunner;
-
-/// What the policies said of a request before anything is decided.
-pub(crate) struct PolicyContext {
-    pub(crate) council: PolicyRunner,
-    pub(crate) common: Common,
-    pub(crate) held: PromptBounds,
-    /// The same bounds, as policies read them.
-    pub(crate) budgets: Budgets,
-}
-
-/// A compression that could be applied.
-pub(crate) struct Proposal {
-    pub(crate) epoch: Compaction,
-    departure: Eviction,
-    ops: Vec<OpReport>,
-    /// What else happened with it.
-    pub(super) beside: Vec<EventKind>,
-    /// Where the watermark moves, and who moves it.
-    pub(super) moved: Option<(WatermarkMove, Actor)>,
-    /// What a model wrote of its summaries.
-    pub(super) written: Vec<String>,
-    /// Whether a restore point is made, where a policy said so.
-    snapshot: Option<bool>,
-    /// Whether words of models take the place of extracts, and nothing else is done.
-    pub(crate) rewords: bool,
-    /// What models may write of it, where they write in the background.
-    pub(crate) late: Option<PendingSummaries>,
-}
 
 impl Session {
     /// A compression as it could be recorded, with what it keeps of what must be kept.
@@ -109,11 +77,11 @@ impl Session {
                     break;
                 }
                 CommitOutcome::Behind => {
-                    let pinned = state.pinned(0);
-                    let erased = Arc::clone(&state.erased);
+                    let pinned = state.history.pinned(0);
+                    let erased = Arc::clone(&state.history.erased);
                     state.reread(journal, scope)?;
                     // What was made of it must not come back.
-                    if state.erased != erased {
+                    if state.history.erased != erased {
                         return Ok(false);
                     }
                     let now = self.read_whole(
@@ -122,7 +90,9 @@ impl Session {
                         ground.tail,
                         &ground.incoming.keys,
                     )?;
-                    if now.standing().epoch != whole.standing().epoch || state.pinned(0) != pinned {
+                    if now.standing().epoch != whole.standing().epoch
+                        || state.history.pinned(0) != pinned
+                    {
                         return Ok(false);
                     }
                 }

@@ -3,8 +3,6 @@
 //! Invariant: an event is added when what it says is decided; listeners and the log are told when
 //! the prompt is made, in one place, and the host gets them with the prompt.
 
-use std::sync::Arc;
-
 use epitome_types::{ArrivalRewrite, EntryId, EntryKey, Event, EventKind, ReplaceMethod, Stage};
 use tracing::Level;
 
@@ -15,9 +13,6 @@ use crate::limits::PromptBounds;
 
 /// The target of events in a log; a host that says them in words of its own leaves it out.
 const EVENTS: &str = "epitome::events";
-
-/// Somebody who is told of events.
-pub(crate) type EventListener = Arc<dyn Fn(&Event) + Send + Sync>;
 
 impl Session {
     /// Tells the listeners and the log.

@@ -13,6 +13,7 @@ use epitome_workspace::block;
 use super::Session;
 use super::events::TurnEvents;
 use super::offload::plain;
+use super::side_effect::PlanSideEffect;
 use super::turn_context::{FullHistory, TurnContext};
 use crate::error::Error;
 use epitome_admin::admin::ExportFormat;
@@ -29,22 +30,6 @@ const RESERVED: [&str; 2] = ["augments", "offloaded"];
 
 /// How every file ends, so that it is found again when its session goes.
 const ENDING: &str = ".md";
-
-/// What a plan does beside changing the prompt.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PlanSideEffect {
-    pub(crate) exports: Vec<Export>,
-    pub(crate) handover: Option<Handover>,
-}
-
-impl PlanSideEffect {
-    /// The same of another plan, as far as it is something else.
-    pub(crate) fn add(&mut self, exports: Vec<Export>, handover: Option<Handover>) {
-        let new = exports.into_iter().filter(|one| !self.exports.contains(one));
-        self.exports.extend(new.collect::<Vec<_>>());
-        self.handover = self.handover.take().or(handover);
-    }
-}
 
 impl Session {
     /// Writes the whole files that a plan wants, before it is applied.

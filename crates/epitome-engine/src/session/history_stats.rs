@@ -11,7 +11,7 @@ use epitome_kernel::{PinReason, SystemBlock, Thread, View, identity};
 use epitome_types::{Entry, EntryId, Role, Speaker, TokenBreakdown};
 
 use super::history_tail::HistoryTail;
-use super::state::ConversationState;
+use super::known_history::KnownHistory;
 use epitome_admin::records::title;
 
 /// The figures of some messages.
@@ -65,12 +65,12 @@ impl HistoryStats {
     pub(crate) fn of(
         tail: &HistoryTail<'_>,
         view: Option<&View<'_>>,
-        state: &ConversationState,
+        known: &KnownHistory,
         redaction: &RedactionPatterns,
     ) -> Self {
         let HistoryTail { thread, tokens, .. } = tail;
         let plain = identity(thread);
-        let saved = tail.saved(state);
+        let saved = tail.saved(known);
         let mut came = plain.breakdown(tokens);
         // What is made smaller on arrival are results.
         came.tool_results += saved;
@@ -233,7 +233,7 @@ mod tests {
     /// it, where the end can be looked at by itself.
     fn both(entries: &[Entry], at: usize) -> Option<[HistoryStats; 2]> {
         let gauge = SizeGauge { counter: &FixedCounter::Words, unit: BudgetUnit::Tokens };
-        let state = ConversationState::default();
+        let state = KnownHistory::default();
         let of = |entries: &[Entry], before| {
             let tail = HistoryTail::of(entries, before, &state, gauge, 7);
             let tally = HistoryStats::of(&tail, None, &state, &RedactionPatterns::default());

@@ -10,7 +10,7 @@ use epitome_kernel::{Before, SizeGauge, Thread, ThreadSizes};
 use epitome_types::{ArrivalRewrite, Entry, EntryId, PartBody, PartId, ReplaceMethod};
 
 use super::erased::forget;
-use super::state::ConversationState;
+use super::known_history::KnownHistory;
 
 /// The end of a history from a place on, or all of it.
 pub(crate) struct HistoryTail<'a> {
@@ -29,13 +29,13 @@ impl<'a> HistoryTail<'a> {
     pub(crate) fn of(
         came: &'a [Entry],
         before: Before,
-        state: &ConversationState,
+        known: &KnownHistory,
         gauge: SizeGauge<'a>,
         schemas: u64,
     ) -> Self {
         let first = before.entries;
         let mut entries = came.to_vec();
-        for (part, rewrite) in state.arrived(first) {
+        for (part, rewrite) in known.arrived(first) {
             let entry = entries.get_mut(part.entry.index() - first);
             let at = entry.and_then(|entry| entry.parts.get_mut(part.part as usize));
             match at.map(|at| &mut at.body) {
@@ -47,21 +47,21 @@ impl<'a> HistoryTail<'a> {
         // What was erased is sent as it came, so that is what it takes of the prompt.
         let tokens = ThreadSizes::measure(&entries, gauge, schemas);
         let mut came = Cow::Borrowed(came);
-        let erased: Vec<_> = state.erased(first).filter(|place| *place < entries.len()).collect();
+        let erased: Vec<_> = known.erased(first).filter(|place| *place < entries.len()).collect();
         for place in erased {
             forget(&mut entries[place]);
             forget(&mut came.to_mut()[place]);
         }
-        let thread = Thread::behind(entries, &state.pinned(first), before);
+        let thread = Thread::behind(entries, &known.pinned(first), before);
         Self { came, thread, tokens, first }
     }
 
     /// The thread to sum up with these entries pinned. It knows how its entries were said, but for
     /// what a policy masked: that is not to be said again.
-    pub(crate) fn to_sum_up(&self, pins: &[EntryId], state: &ConversationState) -> Thread {
+    pub(crate) fn to_sum_up(&self, pins: &[EntryId], known: &KnownHistory) -> Thread {
         let mut originals: BTreeMap<EntryId, Entry> = BTreeMap::new();
         let shortened =
-            state.arrived(self.first).filter(|(_, rewrite)| rewrite.how != ReplaceMethod::Mask);
+            known.arrived(self.first).filter(|(_, rewrite)| rewrite.how != ReplaceMethod::Mask);
         for part in shortened.map(|(part, _)| self.own(part)) {
             let (Some(sent), Some(came)) =
                 (self.thread.entry(part.entry), self.came.get(part.entry.index()))
@@ -93,8 +93,8 @@ impl<'a> HistoryTail<'a> {
     }
 
     /// Tokens of its messages that were saved on arrival.
-    pub(crate) fn saved(&self, state: &ConversationState) -> u64 {
+    pub(crate) fn saved(&self, known: &KnownHistory) -> u64 {
         let saved = |rewrite: &ArrivalRewrite| rewrite.tokens[0].saturating_sub(rewrite.tokens[1]);
-        state.arrived(self.first).map(|(_, rewrite)| saved(rewrite)).sum()
+        known.arrived(self.first).map(|(_, rewrite)| saved(rewrite)).sum()
     }
 }

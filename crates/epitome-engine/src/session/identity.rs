@@ -7,10 +7,12 @@
 use epitome_kernel::{Beginning, Claim, Clue, Evidence, Holder, Identity, StoreError, identify};
 use epitome_types::{ContentId, EntryKey, HistoryHash, Role};
 
-use super::source::RequestSource;
-use super::state::{ConversationState, chains};
+use super::belonging::Belonging;
+use super::known_history::chains;
+use super::state::ConversationState;
 use super::{Session, UNNAMED};
 use crate::error::Error;
+use crate::source::RequestSource;
 use epitome_admin::records::{answer, evidence};
 
 /// So many conversations of one client are looked at for one behind another system prompt, this far at
@@ -18,23 +20,6 @@ use epitome_admin::records::{answer, evidence};
 const OTHERS: usize = 16;
 const OPENING: usize = 8;
 const PAGE: usize = 1024;
-
-/// The session that a request belongs to.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Belonging {
-    pub(crate) session: String,
-    /// Whether it is told from others for good: what goes on from it needs no further proof.
-    pub(crate) proven: bool,
-    /// Where it was just begun and has what another one had: how many entries that one had sent, and
-    /// whether these were all that it had come to.
-    pub(crate) inherited: Option<(usize, bool)>,
-}
-
-impl Belonging {
-    fn to(session: &str, proven: bool) -> Self {
-        Self { session: session.to_owned(), proven, inherited: None }
-    }
-}
 
 impl Session {
     /// The session that a request belongs to. A new one is begun where `begin`; else it is named and
@@ -55,7 +40,7 @@ impl Session {
         {
             return Ok(Belonging::to(name, true));
         }
-        let chains = state.chains();
+        let chains = &state.history.chains[..];
         let said = source.document()?.entries();
         let evidence: Vec<_> = said.iter().map(evidence).collect();
         let label = self.told.label.as_deref();
@@ -69,7 +54,7 @@ impl Session {
             Identity::Branch { from, .. } => Ok(Belonging::to(&from.session, false)),
             Identity::New { opened } => {
                 let own = match self.resumed(source.format.name())? {
-                    None => self.reworded(&state.keys, &evidence, size, &holders)?,
+                    None => self.reworded(&state.history.keys, &evidence, size, &holders)?,
                     resumed => resumed,
                 };
                 if let Some(name) = own {

@@ -5,9 +5,12 @@
 //! request that fails leaves the session as it was. The bytes of a prompt depend on the history
 //! and the journal alone, so a restart goes on with the same prefix.
 
+mod action_state;
 mod actions;
 mod arrival;
+mod assembled;
 mod batch;
+mod belonging;
 mod commands;
 mod compress;
 mod erased;
@@ -17,6 +20,7 @@ mod history_stats;
 mod history_tail;
 mod identity;
 mod inputs;
+mod known_history;
 mod notes;
 mod observe;
 mod offload;
@@ -27,7 +31,7 @@ mod policies;
 mod prefix_cache;
 mod prepared;
 mod preview;
-mod prompt;
+mod proposal;
 mod proposing;
 mod push;
 mod pushed_history;
@@ -40,8 +44,8 @@ mod reload;
 mod reload;
 mod response;
 mod shared;
+mod side_effect;
 mod snapshot;
-mod source;
 mod state;
 mod system;
 #[cfg(test)]
@@ -61,11 +65,9 @@ use epitome_config::RedactionPatterns;
 use epitome_store::SessionArchive;
 use epitome_types::{EventKind, SessionInfo};
 
-pub(crate) use epitome_admin::clock::{Clock, system_time};
-pub(crate) use events::EventListener;
+use epitome_admin::clock::Clock;
 #[cfg(feature = "workspace")]
 pub use offload::remove_offloaded;
-pub use prompt::Prompt;
 
 use crate::background::BackgroundWorker;
 use crate::builder::CompressorBuilder;
@@ -75,8 +77,6 @@ use offload::Offload;
 use pushed_history::Pushed;
 use reload::Reloads;
 pub(crate) use shared::SharedSessions;
-pub(crate) use source::RequestSource;
-pub use source::keeps_an_hour;
 use state::ConversationState;
 
 /// The session of a conversation that named none and is not known from before.
@@ -149,6 +149,13 @@ enum HistorySource {
     Whole,
     /// Message by message.
     Pushed(Box<Pushed>),
+}
+
+impl CompressorBuilder {
+    /// A live conversation over a journal; without a name it is known by what it says.
+    pub fn session(self, journal: Arc<dyn SessionArchive>, name: Option<&str>) -> Session {
+        Session::new(self.settled(), journal, name)
+    }
 }
 
 impl Session {

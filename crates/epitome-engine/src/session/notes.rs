@@ -12,7 +12,7 @@ use epitome_store::SessionArchive;
 use epitome_types::{Actor, ContentId, RecordedAction, SessionAction};
 
 use super::Session;
-use super::recall::returning;
+use super::action_state::returning;
 use crate::builder::CompressorBuilder;
 use crate::error::Error;
 use epitome_admin::controls::chosen;

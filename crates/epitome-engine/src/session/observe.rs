@@ -13,10 +13,10 @@ use epitome_types::{
 use epitome_kernel::{Bounded, HookJob, HookReply, kept_most};
 
 use super::Session;
-use super::actions::Doing;
-use super::compress::PolicyContext;
+use super::action_state::Doing;
 use super::events::TurnEvents;
 use super::history_stats::intent;
+use super::proposal::PolicyContext;
 use super::recall::RecallWish;
 use super::state::ConversationState;
 use super::turn_context::TurnContext;
@@ -118,7 +118,7 @@ impl Session {
         let mut room = kept_most(ground.live.limit).saturating_sub(ground.tally.pinned());
         for WantedPin { entry, tokens, policy, hook } in std::mem::take(&mut state.to_pin) {
             let key = ground.incoming.keys[entry.index()];
-            if state.pins.contains(&key) {
+            if state.history.pins.contains(&key) {
                 continue;
             }
             let Some(left) = room.checked_sub(tokens) else {

@@ -155,7 +155,7 @@ impl Session {
         let Some(offload) = self.offload.as_ref().filter(|_| self.back() != Back::File) else {
             return;
         };
-        for rewrite in state.rewrites.values_mut() {
+        for rewrite in state.history.rewrites.values_mut() {
             if let Some(with) = offload.readdressed(&rewrite.with) {
                 rewrite.with = with;
             }
@@ -222,7 +222,7 @@ impl Session {
             let entry = came.get(part.entry.index()).filter(|_| !paths.is_empty())?;
             Some(NamedFiles { paths, ..self.whole(ground, entry, part, one.original) })
         };
-        state.arrived(*first).filter_map(file).collect()
+        state.history.arrived(*first).filter_map(file).collect()
     }
 
     /// The originals of what the plan in force, or the one that will be, takes out.

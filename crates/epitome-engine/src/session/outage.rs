@@ -8,7 +8,8 @@
 use epitome_store::StoreNews;
 use epitome_types::{Event, EventKind};
 
-use super::{Prompt, Session};
+use super::Session;
+use crate::prompt::Prompt;
 
 impl Session {
     /// Whether a session is elsewhere than it was when its request was read.

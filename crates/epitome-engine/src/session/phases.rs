@@ -13,20 +13,20 @@ use epitome_types::hook::Status;
 use epitome_types::{ContentId, EntryId, EventKind};
 
 use super::Session;
-use super::compress::{PolicyContext, Proposal};
 use super::events::TurnEvents;
 use super::history_stats::HistoryStats;
 use super::offload::Offload;
 use super::prefix_cache::PrefixCache;
+use super::proposal::{PolicyContext, Proposal};
 use super::proposing::Proposing;
 use super::reading::TurnReading;
-use super::source::RequestSource;
 use super::state::{ConversationState, IncomingHistory, PushedHistory};
 use super::trigger::DueCompression;
 use super::turn_context::{FullHistory, TurnContext};
 use crate::background::BackgroundWorker;
 use crate::error::Error;
 use crate::policy_runner::PolicyRunner;
+use crate::source::RequestSource;
 
 /// A request that was read, and the session that it goes on in.
 pub(super) struct Opened {
@@ -73,9 +73,9 @@ impl Session {
         if self.offload.as_ref().is_some_and(Offload::has_lost) {
             state.memory = None;
         }
-        let known = Arc::clone(&state.erased);
+        let known = Arc::clone(&state.history.erased);
         let (reading, memory) = self.read(source, pushed, state, counter, true)?;
-        if *known != *state.erased {
+        if *known != *state.history.erased {
             self.background.iter_mut().for_each(BackgroundWorker::forget);
         }
         let incoming = &reading.incoming;
@@ -215,7 +215,8 @@ impl Session {
         state: &mut ConversationState,
         events: &mut TurnEvents,
     ) {
-        ground.tally = HistoryStats::of(ground.tail, Some(after.view()), state, &self.redaction);
+        ground.tally =
+            HistoryStats::of(ground.tail, Some(after.view()), &state.history, &self.redaction);
         ground.standing = after.standing();
         if let Some(made) = state.drafted.take() {
             self.put_in_place(ground, made, state, events);
@@ -235,7 +236,7 @@ impl Session {
         let (bytes, remembered) = match (whole, memory) {
             (None, Some(mut memory)) => {
                 let (tally, schemas) = (ground.tally.clone(), ground.schemas);
-                (memory.grow(ground.source, ground.tail, tally, schemas, state)?, memory)
+                (memory.grow(ground.source, ground.tail, tally, schemas, &state.history)?, memory)
             }
             (Some(whole), _) => match self.written(ground, whole, counter.id(), state) {
                 Err(Error::Invalid(found)) if self.take_back(ground, &found)? => return Ok(None),

@@ -12,8 +12,8 @@ use epitome_types::EventKind;
 use epitome_types::hook::{BudgetsJob, Common, Done, EventJob, Past, Status, StatusJob};
 
 use super::Session;
-use super::compress::PolicyContext;
 use super::events::TurnEvents;
+use super::proposal::PolicyContext;
 use super::state::{Chained, ConversationState, IncomingHistory};
 use super::turn_context::TurnContext;
 use crate::error::Error;

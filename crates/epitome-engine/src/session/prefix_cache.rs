@@ -13,9 +13,9 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::history_stats::HistoryStats;
 use super::history_tail::HistoryTail;
-use super::source::RequestSource;
-use super::state::ConversationState;
+use super::known_history::KnownHistory;
 use crate::error::Error;
+use crate::source::RequestSource;
 
 /// A request that can be gone on from.
 #[derive(Clone, Debug)]
@@ -162,11 +162,11 @@ impl PrefixCache {
         tail: &HistoryTail<'_>,
         tally: HistoryStats,
         schemas: u64,
-        state: &ConversationState,
+        known: &KnownHistory,
     ) -> Result<Bytes, Error> {
         let (lead, new) = (source.lead(), tail.came.len());
         self.layout.grow(new);
-        for (part, rewrite) in state.arrived(tail.first) {
+        for (part, rewrite) in known.arrived(tail.first) {
             self.layout.set_text(part.entry.index() - lead, part.part, &rewrite.with);
         }
         self.messages.extend(source.scan.messages[self.messages.len()..].iter().map(|it| it.hash));

@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use epitome_plan::{CompressOptions, PlannedCompression, RequestEnvelope};
 use epitome_types::hook::{Common, OpRequest, Orders};
-use epitome_types::{Compaction, CompactionCause, CompactionId, Goals, Op, Plan, SummaryStyle};
+use epitome_types::{CompactionCause, CompactionId, Goals, Op, Plan, SummaryStyle};
 
 use super::Session;
-use super::compress::PolicyContext;
 use super::events::TurnEvents;
+use super::proposal::{PendingSummaries, PolicyContext};
 use super::proposing::Proposing;
 use super::state::ConversationState;
 use super::trigger::{DueCompression, DueWork};
@@ -26,14 +26,6 @@ use crate::background::{
 use crate::plan_wording::{GivenOrders, shaped};
 use crate::planning::PlanRequest;
 use crate::policy_runner::PolicyRunner;
-
-/// What models may write of a plan.
-pub(crate) struct PendingSummaries {
-    /// The plan, in the places of the history.
-    plan: Plan,
-    tokens: [u64; 2],
-    assignment: SummaryTasks,
-}
 
 impl Session {
     /// Tells what came of it since the last request.
@@ -177,7 +169,7 @@ impl Session {
             plan: late.plan,
             orders: late.assignment.orders.clone(),
             parent: ground.standing.epoch,
-            pins: state.pins.clone(),
+            pins: state.history.pins.clone(),
             tokens: late.tokens,
         };
         background.drafted(draft);
@@ -293,7 +285,7 @@ impl Session {
         let (council, common) = (&brief.council, &brief.common);
         let options = shaped(options, self.back(), council, common, none).await;
         let gauge = *ground.tail.tokens.gauge();
-        let thread = ground.tail.to_sum_up(&state.pinned(0), state);
+        let thread = ground.tail.to_sum_up(&state.history.pinned(0), &state.history);
         let keys = &ground.incoming.keys;
         let with = ExtractKeys { texts: &options.texts, gauge: &gauge, keys };
         let errands = SummaryTask::all_of(&in_force.plan(), &thread, &in_force.view, with);
@@ -347,7 +339,9 @@ impl PreparedCompression {
     fn stands(&self, ground: &TurnContext<'_, '_>, state: &ConversationState) -> bool {
         let chains = &ground.incoming.chains;
         let head = self.messages.checked_sub(1).and_then(|last| chains.get(last));
-        head == Some(&self.head) && self.parent == ground.standing.epoch && self.pins == state.pins
+        head == Some(&self.head)
+            && self.parent == ground.standing.epoch
+            && self.pins == state.history.pins
     }
 
     /// What it would leave of a prompt of this size.
@@ -368,11 +362,6 @@ fn reach(plan: &Plan) -> usize {
         Op::Unbind { .. } => None,
     });
     last.max().map_or(0, |last| last.index() + 1)
-}
-
-/// The same compression in other words: nothing is counted as one more.
-pub(super) fn in_other_words(epoch: Compaction, of: &Compaction) -> Compaction {
-    Compaction { parent: of.parent, number: of.number, cause: of.cause, ..epoch }
 }
 
 /// Whether an order means the same messages, whenever it is carried out.

@@ -8,12 +8,13 @@ use epitome_kernel::SizeGauge;
 use epitome_types::BudgetUnit;
 use epitome_wire::{Format, RequestScan};
 
+use super::Session;
 use super::reading::TurnReading;
-use super::source::RequestSource;
 use super::turn_context::TurnContext;
-use super::{Prompt, Session};
 use crate::error::Error;
 use crate::limits::PromptLimit;
+use crate::prompt::Prompt;
+use crate::source::RequestSource;
 
 impl Session {
     /// The prompt that the records make of a request.
@@ -54,7 +55,7 @@ impl Session {
         };
         let bytes = match (&whole, &mut memory) {
             (None, Some(memory)) => {
-                memory.grow(source, tail, ground.tally.clone(), schemas, &state)?
+                memory.grow(source, tail, ground.tally.clone(), schemas, &state.history)?
             }
             (Some(whole), _) => self.written(&ground, whole, counter.id(), &state)?.0,
             (None, None) => source.unchanged(),

@@ -9,13 +9,15 @@ use epitome_kernel::{AppendBatch, Beginning, MessageRecord, SizeGauge, StoreErro
 use epitome_types::{BudgetUnit, Entry, EntryId, EntryKey, HistoryHash};
 use epitome_wire::{Format, RequestDocument};
 
+use super::known_history::chains;
 use super::notes::HostNotes;
 use super::pushed_history::Pushed;
-use super::source::RequestSource;
-use super::state::{PushedHistory, chains};
-use super::{HistorySource, Prompt, Session};
+use super::state::PushedHistory;
+use super::{HistorySource, Session};
 use crate::error::Error;
+use crate::prompt::Prompt;
 use crate::request::ParsedRequest;
+use crate::source::RequestSource;
 use epitome_admin::admin::pages;
 use epitome_admin::records::{MessageName, WireMessage, said, title};
 

@@ -13,13 +13,14 @@ use epitome_types::EntryKey;
 use super::Session;
 use super::history_stats::HistoryStats;
 use super::history_tail::HistoryTail;
+use super::known_history::ReadEntries;
 use super::prefix_cache::{CachedCompaction, PrefixCache, Suffix};
-use super::source::RequestSource;
-use super::state::{ConversationState, IncomingHistory, PushedHistory, ReadEntries};
+use super::state::{ConversationState, IncomingHistory, PushedHistory};
 use super::turn_context::FullHistory;
 use crate::compressor::tool_format;
 use crate::error::Error;
 use crate::limits::CompressionTarget;
+use crate::source::RequestSource;
 
 impl Session {
     /// Reads a request as far as it is new, and what the journal says of it; gives the remembered
@@ -34,7 +35,7 @@ impl Session {
         begin: bool,
     ) -> Result<(TurnReading, Option<PrefixCache>), Error> {
         let mut memory = state.memory.take();
-        let keys = Arc::clone(&state.keys);
+        let keys = Arc::clone(&state.history.keys);
         // What a ratio comes to depends on the whole of it.
         let is_readable =
             !source.is_recorded() && !matches!(self.settings.target, CompressionTarget::Ratio(_));
@@ -62,7 +63,7 @@ impl Session {
             }
         };
         drop(keys);
-        let reconciled = state.take_up(read);
+        let reconciled = state.history.take_up(read);
         let extends = matches!(reconciled, HistoryMatch::Extend { .. });
         let belonging = self.belonging(source, state, extends, begin)?;
         let (journal, scope) = (&*self.journal, &*self.scope);
@@ -85,12 +86,13 @@ impl Session {
     ) -> Result<(Option<FullHistory<'l, 't>>, HistoryStats, CachedCompaction), Error> {
         Ok(match reading.known.clone() {
             Some((tally, standing)) => {
-                let end = HistoryStats::of(tail, None, state, &self.redaction);
+                let end = HistoryStats::of(tail, None, &state.history, &self.redaction);
                 (None, tally.then(end), standing)
             }
             None => {
-                let whole = self.read_whole(source, lineage, tail, &state.keys)?;
-                let tally = HistoryStats::of(tail, Some(whole.view()), state, &self.redaction);
+                let whole = self.read_whole(source, lineage, tail, &state.history.keys)?;
+                let tally =
+                    HistoryStats::of(tail, Some(whole.view()), &state.history, &self.redaction);
                 let standing = whole.standing();
                 (Some(whole), tally, standing)
             }
@@ -140,6 +142,6 @@ impl TurnReading {
             }
             _ => (source.document()?.entries(), Before::default()),
         };
-        Ok(HistoryTail::of(came, before, state, gauge, self.schemas))
+        Ok(HistoryTail::of(came, before, &state.history, gauge, self.schemas))
     }
 }

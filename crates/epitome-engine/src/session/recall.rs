@@ -6,7 +6,7 @@
 //! are observed.
 
 use epitome_kernel::{SessionOf, StoreError, TokenCounter};
-use epitome_types::{Actor, EventKind, Op, Plan, RecordedAction, SessionAction};
+use epitome_types::{Actor, EventKind, Op, Plan, SessionAction};
 
 use super::Session;
 use super::state::ConversationState;
@@ -70,19 +70,6 @@ impl Session {
         state.doing.push((SessionAction::Recall { text }, by));
         Ok(Some(told(most - left)))
     }
-}
-
-/// The excerpts that are to come back, as the model reads them.
-pub(crate) fn returning(acts: &[RecordedAction]) -> Vec<String> {
-    let mut texts = Vec::new();
-    for RecordedAction { act, .. } in acts {
-        match act {
-            SessionAction::Recall { text } => texts.push(text.clone()),
-            SessionAction::Returned => texts.clear(),
-            _ => {}
-        }
-    }
-    texts
 }
 
 /// Whether a plan's state of the work says all of these.

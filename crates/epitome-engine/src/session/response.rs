@@ -8,8 +8,9 @@ use epitome_kernel::ResponseRecord;
 use epitome_types::{ContextOverflow, EntryKey, Event, EventKind};
 use epitome_wire::ResponseInfo;
 
-use super::{Prompt, Session};
+use super::Session;
 use crate::error::Error;
+use crate::prompt::Prompt;
 use epitome_admin::records::{MessageName, WireMessage, said};
 
 impl Session {

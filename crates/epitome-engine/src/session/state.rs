@@ -7,18 +7,19 @@ use std::sync::Arc;
 
 use epitome_kernel::{
     CompactionChanges, CompactionLineage, CompactionSet, HistoryLookup, HistoryMatch, HistoryQuery,
-    PolicyChain as Policies, StoreError, reconcile,
+    PolicyChain as Policies, StoreError,
 };
 use epitome_plan::CacheMeter;
 
 use epitome_store::SessionArchive;
-use epitome_types::{ArrivalRewrite, CompactionId, EntryId, EntryKey, Goals, HistoryHash, PartId};
+use epitome_types::{CompactionId, EntryKey, Goals, HistoryHash};
 
-use super::actions::{ActionState, Doing};
-use super::export::PlanSideEffect;
-use super::identity::Belonging;
+use super::action_state::{ActionState, Doing};
+use super::assembled::NewSystemPrompt;
+use super::belonging::Belonging;
+use super::known_history::KnownHistory;
 use super::prefix_cache::PrefixCache;
-use super::system::NewSystemPrompt;
+use super::side_effect::PlanSideEffect;
 use crate::background::{AnsweredQuestion, PolicyQuestion};
 use crate::planning::WantedPin;
 
@@ -31,20 +32,14 @@ pub(crate) struct ConversationState {
     session: String,
     pub(crate) proven: bool,
     /// The history as it last came.
-    pub(crate) keys: Arc<Vec<EntryKey>>,
-    /// The history up to each entry.
-    chains: Arc<Vec<HistoryHash>>,
+    pub(crate) history: KnownHistory,
     pub(crate) lineage: Arc<CompactionLineage>,
-    pub(crate) pins: Vec<EntryKey>,
-    /// What was erased in the scope.
-    pub(crate) erased: Arc<BTreeSet<EntryKey>>,
     pub(crate) seen: u64,
     pub(crate) meter: CacheMeter,
     /// The epoch that was in force with the last prompt.
     pub(crate) epoch: Option<CompactionId>,
     /// When the last request came that brought something new, ISO 8601.
     pub(crate) last: Option<String>,
-    pub(crate) rewrites: BTreeMap<(EntryKey, u32), ArrivalRewrite>,
     /// The last request, as far as one that goes on from it needs no more of it.
     pub(crate) memory: Option<PrefixCache>,
     /// The policies, with what they noted, once they were asked.
@@ -104,15 +99,6 @@ pub(crate) struct IncomingHistory {
     pub(crate) erased: Arc<BTreeSet<EntryKey>>,
 }
 
-/// The entries of a request, as far as they are known.
-#[derive(Debug)]
-pub(crate) enum ReadEntries {
-    /// All of them.
-    Whole(Vec<EntryKey>),
-    /// Those behind the history that is known.
-    Further(Vec<EntryKey>),
-}
-
 /// What is known of a history that was pushed message by message.
 #[derive(Clone, Debug)]
 pub(crate) struct PushedHistory {
@@ -136,19 +122,6 @@ impl IncomingHistory {
 }
 
 impl ConversationState {
-    /// Takes up an incoming history beside the one that is known.
-    pub(crate) fn take_up(&mut self, read: ReadEntries) -> HistoryMatch {
-        let (reconciled, more) = match read {
-            ReadEntries::Whole(mut keys) => {
-                let reconciled = reconcile(&self.keys, &keys);
-                (reconciled, keys.split_off(reconciled.shared()))
-            }
-            ReadEntries::Further(keys) => (HistoryMatch::Extend { from: self.keys.len() }, keys),
-        };
-        self.go_on(reconciled.shared(), more);
-        reconciled
-    }
-
     /// Reads what the journal says of a history that was taken up: all of it where the history, its
     /// session or the records changed, else what concerns the new entries. `sent` says how many
     /// entries an earlier request held, where the journal does not tell.
@@ -163,13 +136,13 @@ impl ConversationState {
         let Belonging { session, proven, inherited } = belonging;
         if session != self.session {
             // Nothing that is known of another session is known of this one.
-            let (keys, chains) = (Arc::clone(&self.keys), Arc::clone(&self.chains));
-            *self = Self { keys, chains, session: session.clone(), ..Self::default() };
+            let history = self.history.unrecorded();
+            *self = Self { history, session: session.clone(), ..Self::default() };
             reconciled = HistoryMatch::New;
         }
         self.proven = proven;
         let shared = reconciled.shared();
-        let (keys, chains) = (Arc::clone(&self.keys), Arc::clone(&self.chains));
+        let (keys, chains) = (Arc::clone(&self.history.keys), Arc::clone(&self.history.chains));
         let extends = matches!(reconciled, HistoryMatch::Extend { .. });
         let seen = extends.then_some(self.seen);
         // Where it was rewound, whose history its end is has to be asked.
@@ -178,7 +151,7 @@ impl ConversationState {
             HistoryQuery { session: &session, keys: &keys, chains: &chains, before, seen };
         let HistoryLookup { known, rewrites, epochs } = journal.lookup(scope, &history)?;
         let recorded = known.map_or(shared, |index| before + index + 1);
-        self.arrive(&rewrites);
+        self.history.arrive(&rewrites);
         let steady = match epochs {
             CompactionChanges::Quiet(epochs) => {
                 let steady = epochs.is_empty();
@@ -189,7 +162,7 @@ impl ConversationState {
             }
             CompactionChanges::Anew(epochs) => {
                 let of_before = journal.rewrites(scope, &session, &keys[..before])?;
-                let same_rewrites = self.keep_rewrites(&of_before, &rewrites);
+                let same_rewrites = self.history.keep_rewrites(&of_before, &rewrites);
                 let same_erased = self.take_erased(journal.erased(scope)?);
                 let same_records = self.take_records(epochs);
                 extends && same_rewrites && same_erased && same_records
@@ -221,25 +194,15 @@ impl ConversationState {
             stands,
             last,
             steady,
-            erased: Arc::clone(&self.erased),
+            erased: Arc::clone(&self.history.erased),
         })
-    }
-
-    /// Forgets which messages came smaller that the records do not say it of any more: what was made
-    /// smaller of an erased message is what its client says again. Says whether all are kept.
-    fn keep_rewrites(&mut self, of_before: &[ArrivalRewrite], new: &[ArrivalRewrite]) -> bool {
-        let of_before: BTreeSet<_> = of_before.iter().map(|one| (one.key, one.part)).collect();
-        let new: BTreeSet<_> = new.iter().map(|one| one.key).collect();
-        let known = self.rewrites.len();
-        self.rewrites.retain(|place, _| of_before.contains(place) || new.contains(&place.0));
-        self.rewrites.len() == known
     }
 
     /// Takes up what was erased: what is remembered of the last request may hold it. Says whether that
     /// is what was known.
     fn take_erased(&mut self, erased: BTreeSet<EntryKey>) -> bool {
-        let is_same = *self.erased == erased;
-        self.erased = Arc::new(erased);
+        let is_same = *self.history.erased == erased;
+        self.history.erased = Arc::new(erased);
         is_same
     }
 
@@ -247,9 +210,9 @@ impl ConversationState {
     fn take_records(&mut self, epochs: CompactionSet) -> bool {
         let CompactionSet { recorded, pins, seen } = epochs;
         let lineage = CompactionLineage::new(recorded);
-        let is_same = *self.lineage == lineage && self.pins == pins;
+        let is_same = *self.lineage == lineage && self.history.pins == pins;
         self.lineage = Arc::new(lineage);
-        (self.pins, self.seen) = (pins, seen);
+        (self.history.pins, self.seen) = (pins, seen);
         // An erasure may have taken what the policies noted.
         self.chain = None;
         self.acts.iter_mut().for_each(|acts| acts.stale = true);
@@ -262,24 +225,6 @@ impl ConversationState {
         goals.and_then(Goals::active).map(|goal| goal.text.clone())
     }
 
-    /// The history up to each entry.
-    pub(crate) fn chains(&self) -> &[HistoryHash] {
-        &self.chains
-    }
-
-    /// Goes on from the first `shared` entries with these.
-    fn go_on(&mut self, shared: usize, more: Vec<EntryKey>) {
-        let (keys, chains) = (Arc::make_mut(&mut self.keys), Arc::make_mut(&mut self.chains));
-        keys.truncate(shared);
-        chains.truncate(shared);
-        let mut chain = chains.last().copied().unwrap_or_default();
-        for key in more {
-            chain = chain.append(key);
-            chains.push(chain);
-            keys.push(key);
-        }
-    }
-
     /// Reads the epochs and pins of the present history again.
     pub(crate) fn reread(
         &mut self,
@@ -287,51 +232,10 @@ impl ConversationState {
         scope: &str,
     ) -> Result<(), StoreError> {
         let CompactionSet { recorded, pins, seen } =
-            journal.compactions(scope, &self.session, &self.keys)?;
-        (self.lineage, self.pins, self.seen) =
+            journal.compactions(scope, &self.session, &self.history.keys)?;
+        (self.lineage, self.history.pins, self.seen) =
             (Arc::new(CompactionLineage::new(recorded)), pins, seen);
-        self.erased = Arc::new(journal.erased(scope)?);
+        self.history.erased = Arc::new(journal.erased(scope)?);
         Ok(())
     }
-
-    /// Remembers what was made smaller.
-    pub(crate) fn arrive(&mut self, rewrites: &[ArrivalRewrite]) {
-        self.rewrites.extend(rewrites.iter().map(|one| ((one.key, one.part), one.clone())));
-    }
-
-    /// The entries of the present history from a place on that are pinned by hand; they count from
-    /// that place.
-    pub(crate) fn pinned(&self, first: usize) -> Vec<EntryId> {
-        let keys = self.keys.get(first..).unwrap_or_default();
-        let places = keys.iter().zip(0..).filter(|(key, _)| self.pins.contains(key));
-        places.map(|(_, place)| EntryId(place)).collect()
-    }
-
-    /// The entries of the present history from a place on that were erased; they count from that
-    /// place.
-    pub(crate) fn erased(&self, first: usize) -> impl Iterator<Item = usize> {
-        let keys = self.keys.get(first..).unwrap_or_default();
-        let all = keys.iter().enumerate().filter(|(_, key)| self.erased.contains(key));
-        all.map(|(place, _)| place)
-    }
-
-    /// The parts of the present history from a place on that were made smaller on arrival.
-    pub(crate) fn arrived(&self, first: usize) -> impl Iterator<Item = (PartId, &ArrivalRewrite)> {
-        let of = |(place, key): (usize, &EntryKey)| {
-            let all = self.rewrites.range((*key, 0)..=(*key, u32::MAX));
-            all.map(move |((_, part), rewrite)| {
-                (PartId { entry: EntryId(place as u32), part: *part }, rewrite)
-            })
-        };
-        self.keys.iter().enumerate().skip(first).flat_map(of)
-    }
-}
-
-/// The histories up to each of these entries.
-pub(crate) fn chains(keys: &[EntryKey]) -> Vec<HistoryHash> {
-    let next = |chain: &mut HistoryHash, &key: &EntryKey| {
-        *chain = chain.append(key);
-        Some(*chain)
-    };
-    keys.iter().scan(HistoryHash::default(), next).collect()
 }

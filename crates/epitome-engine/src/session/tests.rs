@@ -24,8 +24,9 @@ use epitome_wire::{Format, validate};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{Prompt, Session};
+use super::Session;
 use crate::compressor::Compressor;
+use crate::prompt::Prompt;
 use epitome_admin::CompactionUndo;
 use epitome_config::limits::WindowSetting;
 use epitome_config::profile::Profile;

@@ -10,12 +10,12 @@ use epitome_plan::{CacheMeter, CachePrices, Rewrite, SentRequest};
 use epitome_wire::Format;
 
 use super::Session;
-use super::compress::{PolicyContext, Proposal};
 use super::events::TurnEvents;
-use super::source::RequestSource;
+use super::proposal::{PolicyContext, Proposal};
 use super::state::ConversationState;
 use super::turn_context::TurnContext;
 use crate::facts::answered;
+use crate::source::RequestSource;
 
 /// Who asks where the user does.
 const USER: &str = "user";

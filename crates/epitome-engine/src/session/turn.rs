@@ -16,8 +16,6 @@ use epitome_wire::{Format, RequestScan};
 
 use super::history_tail::HistoryTail;
 use super::phases::Opened;
-use super::prompt::Prompt;
-use super::source::RequestSource;
 use super::state::{ConversationState, PushedHistory};
 use super::trigger::DueWork;
 use super::turn_context::TurnContext;
@@ -25,9 +23,11 @@ use super::{HistorySource, Session};
 use crate::builder::Counting;
 use crate::compressor::BUDGET_VOCABULARY;
 use crate::error::Error;
-use crate::learned_limits::LimitSubject;
+use crate::limit_subject::LimitSubject;
 use crate::limits::{PromptLimit, SessionBounds};
+use crate::prompt::Prompt;
 use crate::request::{AsSource, ParsedRequest};
+use crate::source::RequestSource;
 
 impl Session {
     /// Takes a request that holds the whole history and gives the prompt to send in its place. A
@@ -67,7 +67,7 @@ impl Session {
         // What somebody else records meanwhile may change what this request is made from; the
         // journal tells all that there is to know, after an error too.
         let (state, mut prompt) = loop {
-            let (moves, is_remembered) = (self.journal.moves(), !state.keys.is_empty());
+            let (moves, is_remembered) = (self.journal.moves(), !state.history.keys.is_empty());
             match self.turn(source, pushed.clone(), state).await {
                 Ok(Some(done)) => break done,
                 Ok(None) => {}
@@ -128,7 +128,7 @@ impl Session {
         }
         let arrival = self.arrival(&ground, &council, &state).await;
         if !arrival.rewrites.is_empty() {
-            state.arrive(&arrival.rewrites);
+            state.history.arrive(&arrival.rewrites);
             smaller = reading.tail(source, &state, gauge)?;
             (whole, ground.tally, ground.standing) = survey(&smaller, &state)?;
             ground.tail = &smaller;
@@ -138,7 +138,8 @@ impl Session {
         let goals = self.hear_goals(&ground, &decided.brief, &mut state, &mut events).await;
         if decided.reads_whole() && whole.is_none() {
             let entries = source.document()?.entries();
-            full = HistoryTail::of(entries, Before::default(), &state, gauge, ground.schemas);
+            full =
+                HistoryTail::of(entries, Before::default(), &state.history, gauge, ground.schemas);
             whole = Some(self.read_whole(source, &lineage, &full, &incoming.keys)?);
             ground.tail = &full;
         }

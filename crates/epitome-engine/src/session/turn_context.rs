@@ -9,17 +9,17 @@ use epitome_plan::CachePrices;
 use epitome_types::hook::Common;
 use epitome_types::{EntryKey, TokenBreakdown};
 
+use super::assembled::{Assembled, OwnSystemPrompt};
 use super::history_stats::{HistoryStats, intent};
 use super::history_tail::HistoryTail;
 use super::prefix_cache::CachedCompaction;
-use super::source::RequestSource;
 use super::state::IncomingHistory;
-use super::system::{Assembled, OwnSystemPrompt};
 use crate::builder::CompressorBuilder;
+use crate::checkpoints::KnownCheckpoint;
 use crate::error::Error;
 use crate::facts;
 use crate::limits::SessionBounds;
-use crate::planning::KnownCheckpoint;
+use crate::source::RequestSource;
 
 /// A request, as far as it is known before anything is done to it.
 #[derive(Clone)]

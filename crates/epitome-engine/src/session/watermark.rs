@@ -7,7 +7,7 @@ use epitome_kernel::View;
 use epitome_types::hook::Orders;
 use epitome_types::{EntryId, EntryKey, EventKind, SessionAction};
 
-use super::actions::ActionState;
+use super::action_state::ActionState;
 
 /// A watermark on its way.
 #[derive(Clone, Debug)]

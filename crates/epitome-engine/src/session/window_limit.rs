@@ -8,7 +8,7 @@ use epitome_kernel::StoreError;
 use epitome_wire::Format;
 
 use super::Session;
-use crate::learned_limits::LimitSubject;
+use crate::limit_subject::LimitSubject;
 use crate::limits::{LimitSource, PromptLimit};
 
 impl Session {

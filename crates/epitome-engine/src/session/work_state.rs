@@ -14,7 +14,7 @@ use epitome_types::{Entry, EntryId, Op, PartBody, Plan, Role};
 use epitome_workspace::augments::{ActiveAugments, Augment};
 
 use super::Session;
-use super::system::Assembled;
+use super::assembled::Assembled;
 use super::turn_context::TurnContext;
 use crate::plan_wording::worded;
 use crate::planning::PlanRequest;

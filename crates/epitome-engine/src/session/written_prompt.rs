@@ -10,9 +10,9 @@ use epitome_types::{Edit, EventKind, JournalMark, PartId, RecordedCompaction, St
 use epitome_wire::RuleViolation;
 
 use super::Session;
-use super::compress::Proposal;
 use super::events::TurnEvents;
 use super::prefix_cache::{PrefixCache, PromptFigures};
+use super::proposal::Proposal;
 use super::state::ConversationState;
 use super::turn_context::{FullHistory, TurnContext};
 use crate::error::Error;
@@ -27,7 +27,7 @@ impl Session {
         state: &ConversationState,
     ) -> Result<Option<LiveRequest>, Error> {
         // A model that reads the prompt as it is sent would sum up what was erased.
-        if self.settings.models.all.is_empty() || state.erased(0).next().is_some() {
+        if self.settings.models.all.is_empty() || state.history.erased(0).next().is_some() {
             return Ok(None);
         }
         // One that broke a rule is not sent, nor asked about.
@@ -90,7 +90,7 @@ impl Session {
     ) -> Result<(Bytes, PrefixCache), Error> {
         let (source, view) = (ground.source, whole.view());
         let here = |part: PartId| view.keeps(part.entry) && !view.changes_part(part);
-        let arrived = state.arrived(0).filter(|(part, _)| here(*part));
+        let arrived = state.history.arrived(0).filter(|(part, _)| here(*part));
         let mut edits: Vec<_> =
             arrived.map(|(part, one)| Edit::SetText { part, text: one.with.clone() }).collect();
         edits.extend(view.edits());

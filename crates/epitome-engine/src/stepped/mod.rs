@@ -31,7 +31,8 @@ use self::journal::TapedJournal;
 use self::model::TapedModel;
 use self::workspace::TapedWorkspace;
 use crate::builder::CompressorBuilder;
-use crate::session::{Prompt, Session};
+use crate::prompt::Prompt;
+use crate::session::Session;
 use crate::tape::{EffectAnswer, RecordedStep, StepTape, TurnDriver, TurnEffect};
 use epitome_config::models::Models;
 

@@ -18,11 +18,10 @@ use epitome_types::{
 
 use self::prepared::{Ordered, Prepared};
 use super::Session;
-use super::compress::{PolicyContext, Proposal};
 use super::events::TurnEvents;
-use super::export::PlanSideEffect;
 use super::inputs;
-use super::prepared::in_other_words;
+use super::proposal::{PolicyContext, Proposal};
+use super::side_effect::PlanSideEffect;
 use super::state::ConversationState;
 use super::trigger::{DueCompression, DueWork};
 use super::turn_context::{FullHistory, TurnContext};
@@ -289,4 +288,9 @@ fn lacks_summary(plan: &Plan, orders: &Orders) -> bool {
     drops
         && orders.ops.iter().any(sums_up)
         && !plan.ops.iter().any(|op| matches!(op, Op::Summarize(_)))
+}
+
+/// The same compression in other words: nothing is counted as one more.
+fn in_other_words(epoch: Compaction, of: &Compaction) -> Compaction {
+    Compaction { parent: of.parent, number: of.number, cause: of.cause, ..epoch }
 }

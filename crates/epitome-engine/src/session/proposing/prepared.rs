@@ -16,7 +16,6 @@ use crate::background::WordedPlan;
 use crate::error::Error;
 use crate::facts::columns;
 use crate::keep_recent::leave_alone;
-use crate::model_summarizer::ModelTimeBudget;
 use crate::plan_wording::{GivenOrders, shaped};
 use crate::planning::{PlanNotes, PlanRequest};
 use crate::session::inputs;
@@ -24,6 +23,7 @@ use crate::session::state::ConversationState;
 use crate::session::trigger::DueWork;
 use crate::session::watermark::WatermarkMove;
 use crate::session::work_state::{self, WantedWork};
+use crate::time_budget::ModelTimeBudget;
 
 /// What a policy ordered.
 pub(super) struct Ordered {
@@ -56,12 +56,12 @@ pub(super) struct Prepared<'p> {
 impl Proposing<'_, '_> {
     /// The conversation as a plan sees it, with what it may not touch.
     pub(super) fn thread(&self, state: &ConversationState) -> Thread {
-        let mut pins = state.pinned(0);
+        let mut pins = state.history.pinned(0);
         if self.due.holds {
             let in_force = self.whole.in_force.as_ref();
             pins.extend(self.whole.lineage.held(&self.ground.incoming.keys, in_force));
         }
-        self.ground.tail.to_sum_up(&pins, state)
+        self.ground.tail.to_sum_up(&pins, &state.history)
     }
 
     /// What a policy is told of it.

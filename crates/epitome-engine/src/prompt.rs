@@ -7,7 +7,9 @@ use epitome_types::hook::Status;
 use epitome_types::{CompactionId, Event, HistoryHash, TokenBreakdown, TokenUsage};
 use epitome_wire::Format;
 
-use crate::learned_limits::{AnsweredPrompt, LimitSubject};
+use epitome_admin::learned::AnsweredPrompt;
+
+use crate::limit_subject::LimitSubject;
 
 /// A prompt, ready to be sent.
 #[derive(Clone, Debug)]

@@ -1,0 +1,83 @@
+//! What was done to a session, as far as its requests need it.
+//!
+//! Invariant: a projection of the acts in the journal, and nothing else. Held by the state of a session.
+
+use epitome_admin::controls::chosen;
+use epitome_kernel::goals;
+use epitome_types::{Actor, EntryId, EntryKey, Goals, RecordedAction, SessionAction};
+
+use super::assembled::Assembled;
+
+/// What the acts of a session come to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ActionState {
+    /// The session that they belong to.
+    pub(crate) session: String,
+    /// How many there are.
+    pub(crate) count: usize,
+    /// Whether the journal has moved since they were read.
+    pub(crate) stale: bool,
+    /// Who asked for a compression that no request has looked at yet.
+    pub(crate) asked: Option<String>,
+    /// The messages that a model was asked about without an answer yet, and who asked.
+    pub(crate) open: Vec<(EntryKey, Actor)>,
+    /// The message that holds the watermark.
+    mark: Option<EntryKey>,
+    pub(crate) goals: Goals,
+    /// The names of the augments that were chosen.
+    pub(crate) augments: Vec<String>,
+    /// The excerpts that are to come back into the conversation.
+    pub(crate) returning: Vec<String>,
+    /// The system prompts that were put together, oldest first.
+    pub(crate) systems: Vec<Assembled>,
+}
+
+/// Something that a request does, and who decided so.
+pub(crate) type Doing = (SessionAction, Actor);
+
+impl ActionState {
+    pub(crate) fn of(session: &str, acts: &[RecordedAction]) -> Self {
+        let mut found = Self {
+            session: session.to_owned(),
+            count: acts.len(),
+            goals: goals::project(acts).goals,
+            augments: chosen(acts),
+            returning: returning(acts),
+            systems: acts.iter().filter_map(Assembled::done).collect(),
+            ..Self::default()
+        };
+        for RecordedAction { act, by, .. } in acts {
+            match act {
+                SessionAction::Ask { tool } => found.asked = Some(tool.clone()),
+                SessionAction::Met => found.asked = None,
+                SessionAction::Mark { entry, .. } => found.mark = Some(*entry),
+                SessionAction::Question { entry, open } => {
+                    found.open.retain(|(known, _)| known != entry);
+                    found.open.extend(open.then(|| (*entry, by.clone())));
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// The place of the watermark in a history; `Some(None)` where it is not in it.
+    pub(crate) fn mark(&self, keys: &[EntryKey]) -> Option<Option<EntryId>> {
+        let mark = self.mark?;
+        let place = keys.iter().rposition(|key| *key == mark);
+        Some(place.map(|place| EntryId(place as u32)))
+    }
+}
+
+/// The excerpts that are to come back, as the model reads them.
+pub(crate) fn returning(acts: &[RecordedAction]) -> Vec<String> {
+    let mut texts = Vec::new();
+    for RecordedAction { act, .. } in acts {
+        match act {
+            SessionAction::Recall { text } => texts.push(text.clone()),
+            SessionAction::Returned => texts.clear(),
+            _ => {}
+        }
+    }
+    texts
+}
