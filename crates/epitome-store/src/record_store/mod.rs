@@ -168,13 +168,25 @@ impl<L: RecordLog> RecordStore<L> {
     ) -> Result<T, StoreError> {
         let held = self.held(scope, line);
         let mut fold = lock(&held);
-        for _ in 0..ATTEMPTS {
+        // What is known of a line is most often all that there is, and an append that holds proves it. So
+        // the log is asked first only where nothing is known, or where nothing is to be added.
+        let mut is_fresh = fold.is_new();
+        if is_fresh {
             self.catch_up(scope, &mut fold)?;
+        }
+        for _ in 0..ATTEMPTS {
             let mut draft = LineDraft::default();
-            let decided = decide(&fold, &mut draft)?;
-            if draft.is_empty() || self.add(scope, &mut fold, draft)? {
-                return Ok(decided);
+            match decide(&fold, &mut draft) {
+                Ok(decided) if !draft.is_empty() => {
+                    if self.add(scope, &mut fold, draft)? {
+                        return Ok(decided);
+                    }
+                }
+                done if is_fresh => return done,
+                _ => {}
             }
+            self.catch_up(scope, &mut fold)?;
+            is_fresh = true;
         }
         let what = "cannot be written";
         let cause = format!("others write to the session `{line}` all the time");
