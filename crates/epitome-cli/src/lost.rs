@@ -7,7 +7,7 @@ use std::path::Path;
 
 use epitome::types::{FactReport, LostFact};
 
-use crate::shell::quoted;
+use crate::shell::store_flag;
 use crate::text::{clipped, counted, plain};
 
 /// So many orders are warned of one by one.
@@ -37,9 +37,9 @@ impl<'a> Destination<'a> {
 /// recorded it, so none is named: the command works without the configuration of this run.
 pub(crate) fn name_commands(facts: &mut FactReport, destination: Destination<'_>) {
     let Destination::Store(store) = destination else { return };
-    let store = quoted(&store.to_string_lossy());
+    let store = store_flag(Some(store));
     for fact in &mut facts.lost {
-        let of = |id: &String| format!("epitome recall --store {store} --id {id}");
+        let of = |id: &String| format!("epitome recall{store} --id {id}");
         fact.recall = fact.id.as_ref().map(of);
     }
 }

@@ -12,7 +12,7 @@ use epitome::types::TokenBreakdown;
 
 use crate::bar::BeforeAfterBar;
 use crate::plan;
-use crate::shell::quoted;
+use crate::shell::store_flag;
 use crate::text::{clipped, counted, grouped, plain};
 
 /// So many operations are shown; the JSON report has them all.
@@ -108,12 +108,12 @@ fn way_back(
     let Some(store) = store else {
         return writeln!(out, "what left      kept nowhere; `--store PATH` keeps it for recall");
     };
-    let store = quoted(&store.to_string_lossy());
+    let store = store_flag(Some(store));
     let ids = report.checkpoints.iter().map(|checkpoint| &checkpoint.id);
     let ids = ids.chain(report.offloaded.iter().map(|result| &result.id));
-    writeln!(out, "what left      epitome recall --store {store} QUERY")?;
+    writeln!(out, "what left      epitome recall{store} QUERY")?;
     if let Some(id) = ids.map(|id| &id[..id.len().min(8)]).next() {
-        writeln!(out, "               epitome recall --store {store} {id}")?;
+        writeln!(out, "               epitome recall{store} {id}")?;
     }
     Ok(())
 }

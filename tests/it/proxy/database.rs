@@ -6,6 +6,8 @@ use epitome_upstream::Script;
 use super::agent::{Agent, Api, calls};
 use super::outage::{SAID, agent, check_prefixes, count, rounds};
 use super::serving::Serving;
+use crate::program::Place;
+use crate::shipped::recording;
 
 /// Tokens; some rounds of the agent fill it.
 const LIMIT: &str = "16000";
@@ -63,6 +65,31 @@ fn proxies_that_share_a_database_send_what_one_alone_would() {
             assert!(!told.contains(" WARN "), "{told}");
         }
     }
+}
+
+/// What a compression says of its store can be typed, and tells no password.
+#[test]
+fn what_left_a_prompt_comes_back_from_a_database() {
+    let Some(server) = PostgresServer::start().unwrap() else { return };
+    let place = Place::new();
+    place.write("work.jsonl", recording());
+    let store = store(&server).replace("epitome@", "epitome:secret@");
+    let args = ["compress", "--ratio", "8", "--store", &store, "--output", "small.json"];
+    let told = place.run([&args[..], &["--report", "report.json", "work.jsonl"]].concat());
+    assert_eq!(told.code, 0, "{}", told.err);
+    let report = place.read_json("report.json").to_string();
+    let all = format!("{}{}{report}", told.text(), told.err);
+    assert!(all.contains("epitome recall --store postgres://epitome@") && !all.contains("secret"));
+    let small = String::from_utf8(place.read("small.json")).unwrap();
+    let id: String = small.split("epitome recall ").nth(1).unwrap().chars().take(8).collect();
+    let recalled = place.run(["recall", &id, "--store", &store]);
+    assert_eq!(recalled.code, 0, "{}", recalled.err);
+    assert!(recalled.text().lines().count() > 20, "{}", recalled.text());
+    let found = place.run(["recall", "MOST_NESTED", "--store", &store]);
+    assert!(found.text().contains("MOST_NESTED"), "{}", found.text());
+    // Nothing says it, and something is near.
+    let nothing = place.run(["recall", "MOST_NESTID", "--store", &store]);
+    assert!(nothing.err.contains("MOST_NESTED"), "{}{}", nothing.text(), nothing.err);
 }
 
 #[test]
