@@ -176,14 +176,10 @@ impl<L: RecordLog> RecordStore<L> {
         }
         for _ in 0..ATTEMPTS {
             let mut draft = LineDraft::default();
-            match decide(&fold, &mut draft) {
-                Ok(decided) if !draft.is_empty() => {
-                    if self.add(scope, &mut fold, draft)? {
-                        return Ok(decided);
-                    }
-                }
-                done if is_fresh => return done,
-                _ => {}
+            let decided = decide(&fold, &mut draft);
+            let adds = decided.is_ok() && !draft.is_empty();
+            if is_fresh && !adds || adds && self.add(scope, &mut fold, draft)? {
+                return decided;
             }
             self.catch_up(scope, &mut fold)?;
             is_fresh = true;
