@@ -74,7 +74,14 @@ pub fn wire_bytes(format: Format, said: &MessageRecord) -> Cow<'_, [u8]> {
 
 fn tombstone(said: &MessageRecord) -> Entry {
     let body = PartBody::Text(TOMBSTONE.to_owned());
-    let part = Part { body, speaker: Speaker::Harness, within: None, known_as: None, note: None };
+    let part = Part {
+        body,
+        speaker: Speaker::Harness,
+        within: None,
+        known_as: None,
+        note: None,
+        files: Vec::new(),
+    };
     Entry { id: EntryId(said.place), role: said.role, parts: vec![part], bytes: 0, at: None }
 }
 

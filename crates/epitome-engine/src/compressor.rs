@@ -107,6 +107,8 @@ impl Compressor {
         );
         let known = self.settings.limit_for_request(document);
         let bounds = target.bounds(known, &thread, &tokens);
+        let loosened = bounds.loosened(&thread, &tokens, envelope);
+        let thread = loosened.unwrap_or(thread);
         let known = broken(document);
         let mut account = ReportBase {
             profile,

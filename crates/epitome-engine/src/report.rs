@@ -4,6 +4,7 @@
 //! counted against the budget. Called by the compressor.
 
 use epitome_kernel::{Eviction, Thread, ThreadSizes};
+use epitome_plan::{LeftFile, PASTE_AGAIN};
 use epitome_types::{CompressionReport, Entry, FactReport, PromptSize, SCHEMA, TokenBreakdown};
 use epitome_wire::{Format, RequestDocument};
 
@@ -49,6 +50,7 @@ impl ReportBase<'_> {
         let [was, is] = compressed.by;
         let (before, after) = (self.totals(was, before), self.totals(is, after));
         self.warnings.extend(compressed.warnings);
+        self.warnings.extend(without_room(&compressed.files));
         if compressed.stalled {
             let freed = before.tokens.saturating_sub(after.tokens);
             self.warnings.push(format!("little was to gain: {freed} tokens"));
@@ -101,6 +103,14 @@ impl ReportBase<'_> {
             warnings: self.warnings,
         }
     }
+}
+
+/// What is said where files had no room.
+fn without_room(files: &[LeftFile]) -> Option<String> {
+    let file = |file: &LeftFile| format!("{} ({} tokens)", file.path, file.tokens);
+    let names: Vec<_> = files.iter().map(file).collect();
+    let names = (!names.is_empty()).then(|| names.join(", "))?;
+    Some(format!("the newest copies of {names} left, for want of room; {PASTE_AGAIN}"))
 }
 
 /// Which facts of the conversation its new prompt still holds, and which it does not.

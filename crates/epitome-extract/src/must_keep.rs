@@ -318,7 +318,14 @@ mod tests {
         for (entry, (pick, human)) in entries.iter_mut().zip(picks) {
             let speaker = if *human { Speaker::Human } else { Speaker::Model };
             let body = PartBody::Text(SAID[pick % SAID.len()].to_owned());
-            entry.parts.push(Part { body, speaker, within: None, known_as: None, note: None });
+            entry.parts.push(Part {
+                body,
+                speaker,
+                within: None,
+                known_as: None,
+                note: None,
+                files: Vec::new(),
+            });
         }
     }
 

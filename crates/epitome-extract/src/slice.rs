@@ -2,12 +2,16 @@
 //!
 //! Invariant: the slices of a conversation are all its readable parts in order, each part whole
 //! unless its text is larger than what is cut at once; then it ends at the end of a line where there
-//! is one. Called by whoever reads units without holding those of a whole conversation.
+//! is one. No unit of talk holds a word of a file that is copied there, and none of a file is offered
+//! to a summary: a file stays whole or leaves whole (RULES 16). Called by whoever reads units without
+//! holding those of a whole conversation.
+
+use std::ops::Range;
 
 use epitome_kernel::types::{Entry, Part, PartBody, Speaker, Stays};
 
 use crate::rows::{self, FieldRow};
-use crate::split;
+use crate::split::{self, ProsePiece, Splitter};
 use crate::unit::{TextUnit, UnitKind};
 
 /// The most bytes of a text that are cut at once: units take several times their text.
@@ -20,8 +24,8 @@ pub(crate) struct Slice<'a> {
     pub(crate) entry: usize,
     /// The part.
     pub(crate) part: &'a Part,
-    /// What is cut of it, where that is not all of it.
-    piece: Option<&'a str>,
+    /// What is cut of it and where that begins, where that is not all of it.
+    piece: Option<(usize, &'a str)>,
 }
 
 /// The slices of entries, in reading order.
@@ -32,7 +36,12 @@ pub(crate) fn slices<'a>(entries: &[&'a Entry]) -> Vec<Slice<'a>> {
     for (entry, part) in parts {
         match text(part) {
             Some(text) if text.len() > MOST => {
-                out.extend(pieces(text).map(|it| Slice { entry, part, piece: Some(it) }));
+                let mut end = 0;
+                out.extend(pieces(text).map(|it| {
+                    let start = end;
+                    end += it.len();
+                    Slice { entry, part, piece: Some((start, it)) }
+                }));
             }
             Some(_) => out.push(Slice { entry, part, piece: None }),
             None => {}
@@ -60,30 +69,69 @@ pub(crate) fn grouped<'s, 'a>(slices: &'s [Slice<'a>], most: usize) -> Vec<&'s [
 impl<'a> Slice<'a> {
     /// The length of its text.
     pub(crate) fn bytes(&self) -> usize {
-        self.piece.or_else(|| text(self.part)).map_or(0, str::len)
+        self.text().1.len()
+    }
+
+    /// Where what is cut begins in the text of its part, and that.
+    fn text(&self) -> (usize, &'a str) {
+        self.piece.unwrap_or_else(|| (0, text(self.part).unwrap_or_default()))
     }
 
     /// Cuts it into units, in order.
     pub(crate) fn cut(&self, push: &mut dyn FnMut(TextUnit<'a>)) {
         let Self { entry, part, piece } = *self;
-        let stated = part.note.as_ref().is_some_and(|note| note.stays == Stays::Newest);
-        let mut push = |kind, unit: TextUnit<'a>| {
+        let noted = part.note.as_ref().is_some_and(|note| note.stays == Stays::Newest);
+        let mut push = |kind, of_file: bool, unit: TextUnit<'a>| {
             if unit.text.chars().any(char::is_alphanumeric) {
+                let stated = noted || of_file;
                 push(TextUnit { entry, speaker: part.speaker, kind, stated, ..unit });
             }
         };
+        let files = self.files();
         match (&part.body, piece) {
-            (PartBody::Call(call), None) => match rows::call(&call.tool, &call.arguments) {
-                Some(rows) => rows.into_iter().for_each(|row| push(UnitKind::Call, row.into())),
-                None => {
-                    let call = format!("{}({})", call.tool, call.arguments);
-                    push(UnitKind::Call, FieldRow::plain(call).into());
-                }
-            },
-            (_, piece) => {
-                let text = piece.or_else(|| text(part)).unwrap_or_default();
-                cut_text(text, part.speaker, &mut push);
+            (PartBody::Call(call), None) => {
+                let rows = rows::call(&call.tool, &call.arguments).unwrap_or_else(|| {
+                    vec![FieldRow::plain(format!("{}({})", call.tool, call.arguments))]
+                });
+                rows.into_iter().for_each(|row| push(UnitKind::Call, false, row.into()));
             }
+            _ if files.is_empty() => {
+                cut_text(self.text().1, part.speaker, &mut |kind, unit| push(kind, false, unit));
+            }
+            _ => self.cut_around(&files, &mut push),
+        }
+    }
+
+    /// Where copies of files stand in what is cut.
+    fn files(&self) -> Vec<Range<usize>> {
+        let (start, text) = self.text();
+        let within = |at: usize| at.clamp(start, start + text.len()) - start;
+        let whole = self.part.files.iter().filter(|copy| !copy.partial);
+        let bodies = whole.map(|copy| within(copy.body.start)..within(copy.body.end));
+        bodies.filter(|body| text.get(body.clone()).is_some_and(|body| !body.is_empty())).collect()
+    }
+
+    /// Cuts what is said around copies of files, and these by themselves.
+    fn cut_around(
+        &self,
+        files: &[Range<usize>],
+        push: &mut dyn FnMut(UnitKind, bool, TextUnit<'a>),
+    ) {
+        let text = self.text().1;
+        let mut talk = Splitter::new(self.part.speaker == Speaker::Tool);
+        let mut done = 0;
+        for body in files {
+            for piece in talk.pieces(&text[done..body.start]) {
+                push(kind(&piece), false, TextUnit::bare(piece.text));
+            }
+            // Nobody says what stands in a file: none of it is an order.
+            for line in Splitter::of_code().pieces(&text[body.clone()]) {
+                push(UnitKind::Line, true, TextUnit::bare(line.text));
+            }
+            done = body.end;
+        }
+        for piece in talk.pieces(&text[done..]) {
+            push(kind(&piece), false, TextUnit::bare(piece.text));
         }
     }
 }
@@ -127,9 +175,12 @@ fn cut_text<'a>(text: &'a str, speaker: Speaker, push: &mut dyn FnMut(UnitKind, 
         return;
     }
     for piece in split::pieces(text, speaker == Speaker::Tool) {
-        let kind = if piece.prose { UnitKind::Sentence } else { UnitKind::Line };
-        push(kind, TextUnit::bare(piece.text));
+        push(kind(&piece), TextUnit::bare(piece.text));
     }
+}
+
+fn kind(piece: &ProsePiece<'_>) -> UnitKind {
+    if piece.prose { UnitKind::Sentence } else { UnitKind::Line }
 }
 
 #[cfg(test)]
@@ -156,6 +207,41 @@ mod tests {
         let groups = grouped(&all, 2 * MOST);
         assert!(groups.iter().all(|it| it.iter().map(Slice::bytes).sum::<usize>() <= 2 * MOST));
         assert_eq!(groups.iter().flat_map(|it| of_slices(it)).count(), units(&entries).len());
+    }
+
+    /// Units of a text that holds a copy of a file: none is of both, and those of the file are not
+    /// offered to a summary, nor taken for what a person orders.
+    #[track_caller]
+    fn check_file(before: &str, body: &str, after: &str) {
+        let entries =
+            chat().user(&format!("{before}{body}{after}")).holding("a.py", body).entries();
+        let units = units(&entries.iter().collect::<Vec<_>>());
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let said = |of_file: bool| {
+            let own = units.iter().filter(move |unit| unit.stated == of_file);
+            own.flat_map(|unit| words(&unit.text)).collect::<Vec<_>>()
+        };
+        let fences = |text: &str| words(text).into_iter().filter(|it| !it.starts_with("```"));
+        let around = fences(before).chain(fences(after));
+        assert_eq!(said(false), around.collect::<Vec<_>>());
+        assert_eq!(said(true), fences(body).collect::<Vec<_>>());
+        let of_file = units.iter().filter(|unit| unit.stated);
+        assert!(of_file.clone().all(|unit| unit.kind == UnitKind::Line && !unit.is_spoken()));
+        let last = units.iter().rfind(|unit| !unit.stated).unwrap();
+        assert_eq!(last.kind, UnitKind::Sentence, "{last:?}");
+    }
+
+    #[test]
+    fn what_stands_in_a_file_is_no_talk() {
+        // Short lines are joined, and what reads like an order is none.
+        let short = "a = 1\nb = 2\n# You must never call this from here.\ndef f():\n    return a\n";
+        check_file("Look at a.py.\n```python\n", short, "```\nNever change the tests of that.");
+        check_file("a.py\n", short, "Never change the tests of that.");
+        check_file("", short, "Never change the tests of that.");
+        check_file("a.md\n````\n", "# A\n```sh\nrun it\n```\n", "````\nKeep the title as it is.");
+        // Of a large text each slice knows its share.
+        let long = format!("x = {}\n", "y + ".repeat(40)).repeat(2 * MOST / 160);
+        check_file("Look at a.py.\n", &long, "Never change the tests of that.");
     }
 
     #[test]

@@ -23,33 +23,56 @@ const LINE_WORDS: usize = 24;
 /// Cuts a text. `output` says that a tool printed it, so that it is taken as lines even where it
 /// reads like prose.
 pub(crate) fn pieces(text: &str, output: bool) -> Vec<ProsePiece<'_>> {
-    let mut out = Vec::new();
-    let mut lines: Vec<&str> = Vec::new();
-    let mut fenced = false;
-    for line in text.lines() {
-        let trimmed = line.trim();
-        if trimmed.starts_with("```") {
-            fenced = !fenced;
-            flush(&mut lines, &mut out);
-            continue;
-        }
-        // What stands on a line of its own to be read there stays on it.
-        if !fenced && !output && is_marker(trimmed) {
-            flush(&mut lines, &mut out);
-            out.push(ProsePiece { prose: false, text: trimmed.into() });
-        } else if !fenced && is_prose(trimmed, output) {
-            flush(&mut lines, &mut out);
-            for sentence in sentences(trimmed) {
-                out.push(ProsePiece { prose: true, text: sentence.into() });
-            }
-        } else if trimmed.is_empty() {
-            flush(&mut lines, &mut out);
-        } else {
-            lines.push(trimmed);
-        }
+    Splitter::new(output).pieces(text)
+}
+
+/// Cuts one text after another, between which something else stands: a fence that one opens may be
+/// closed by the next.
+pub(crate) struct Splitter {
+    output: bool,
+    fenced: bool,
+}
+
+impl Splitter {
+    pub(crate) fn new(output: bool) -> Self {
+        Self { output, fenced: false }
     }
-    flush(&mut lines, &mut out);
-    out
+
+    /// One that takes all for lines up to a fence.
+    pub(crate) fn of_code() -> Self {
+        Self { output: true, fenced: true }
+    }
+
+    /// The pieces of the next text.
+    pub(crate) fn pieces<'t>(&mut self, text: &'t str) -> Vec<ProsePiece<'t>> {
+        let Self { output, ref mut fenced } = *self;
+        let mut out = Vec::new();
+        let mut lines: Vec<&str> = Vec::new();
+        for line in text.lines() {
+            let trimmed = line.trim();
+            if trimmed.starts_with("```") {
+                *fenced = !*fenced;
+                flush(&mut lines, &mut out);
+                continue;
+            }
+            // What stands on a line of its own to be read there stays on it.
+            if !*fenced && !output && is_marker(trimmed) {
+                flush(&mut lines, &mut out);
+                out.push(ProsePiece { prose: false, text: trimmed.into() });
+            } else if !*fenced && is_prose(trimmed, output) {
+                flush(&mut lines, &mut out);
+                for sentence in sentences(trimmed) {
+                    out.push(ProsePiece { prose: true, text: sentence.into() });
+                }
+            } else if trimmed.is_empty() {
+                flush(&mut lines, &mut out);
+            } else {
+                lines.push(trimmed);
+            }
+        }
+        flush(&mut lines, &mut out);
+        out
+    }
 }
 
 /// The words by which a model marks goals and what was decided, one a line (RULES 57).

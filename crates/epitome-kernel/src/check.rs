@@ -183,7 +183,7 @@ impl Checker<'_> {
         match op {
             Op::Replace { part, with, how } => self.replace(number, *part, with, *how),
             Op::Drop { entries } => {
-                self.take(number, entries)?;
+                self.take(number, entries, "")?;
                 self.untorn(entries.iter().copied())
             }
             Op::Strip { parts } => self.strip(number, parts),
@@ -198,7 +198,7 @@ impl Checker<'_> {
             Op::Summarize(checkpoint) => {
                 filled(&checkpoint.text)?;
                 let covers = &checkpoint.covers;
-                self.take(number, covers)?;
+                self.take(number, covers, &checkpoint.text)?;
                 covers.iter().try_for_each(|&entry| self.whole(entry, covers))?;
                 let Some(sizes) = self.sizes else { return Ok(()) };
                 let before = sizes.sum(checkpoint.covers.iter().copied());
@@ -225,6 +225,8 @@ impl Checker<'_> {
         };
         match frozen {
             Some(FreezeReason::System) => return Err(PlanFault::System(part.entry)),
+            // What else is said beside a file may be in other words.
+            Some(FreezeReason::Pinned(PinReason::File)) if self.thread.holds_files(part, with) => {}
             Some(FreezeReason::Pinned(pin)) => {
                 return Err(PlanFault::Pinned { entry: part.entry, pin });
             }
@@ -242,8 +244,9 @@ impl Checker<'_> {
         smaller(sizes.part(part), sizes.rewritten(self.thread, part, with))
     }
 
-    /// Takes entries out: none of them pinned, in order.
-    fn take(&mut self, number: usize, entries: &[EntryId]) -> Result<(), PlanFault> {
+    /// Takes entries out: none of them pinned, in order. What stands for them names the files of
+    /// which the newest copy leaves.
+    fn take(&mut self, number: usize, entries: &[EntryId], text: &str) -> Result<(), PlanFault> {
         if entries.is_empty() {
             return Err(PlanFault::Nothing);
         }
@@ -252,7 +255,14 @@ impl Checker<'_> {
             if at > 0 && entries[at - 1] >= entry {
                 return Err(PlanFault::OutOfOrder(entry));
             }
-            self.free(entry)?;
+            let named = self.thread.names_files(entry, text);
+            match self.free(entry) {
+                Err(_) if named && self.thread.is_kept_for_files(entry) => {}
+                Ok(()) if !named => {
+                    return Err(PlanFault::Pinned { entry, pin: PinReason::File });
+                }
+                other => other?,
+            }
             let parts = PartId { entry, part: 0 }..=PartId { entry, part: u32::MAX };
             let rewritten = self.parts.range(parts).next().map(|(_, &other)| other);
             if let Some(other) = self.entries.insert(entry, number).or(rewritten) {

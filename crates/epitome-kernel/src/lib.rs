@@ -6,6 +6,8 @@
 mod apply;
 mod chain;
 mod check;
+mod file_state;
+mod files;
 mod gate;
 pub mod goals;
 mod journal;
@@ -48,7 +50,7 @@ pub use port::{
 };
 pub use round::{ChainRound, HookNotes, WantedFile};
 pub use size::ThreadSizes;
-pub use strip::StrippedExchange;
+pub use strip::{ShortenedText, StrippedExchange};
 pub use thread::{Exchange, FreezeReason, PinReason, Thread};
 pub use view::{InsertedKind, InsertedMessage, View, ViewItem, rewrite, strip};
 pub use workspace::{Workspace, WorkspaceError};

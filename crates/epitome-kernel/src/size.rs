@@ -167,7 +167,7 @@ impl<'g> ThreadSizes<'g> {
         ids.into_iter().map(|id| self.entry(id)).sum()
     }
 
-    /// The same sizes where these parts and entries have left.
+    /// The same sizes where these parts, entries and pieces of texts have left.
     #[must_use]
     pub fn without(mut self, gone: &StrippedExchange) -> Self {
         for &part in &gone.parts {
@@ -175,6 +175,12 @@ impl<'g> ThreadSizes<'g> {
             let entry = &mut self.entries[part.entry.index()];
             *entry = entry.saturating_sub(share);
             self.parts[self.starts[part.entry.index()] + part.part as usize] = 0;
+        }
+        for text in &gone.texts {
+            let (id, size) = (text.part, self.gauge.size(&text.with));
+            let less = self.part(id).saturating_sub(size);
+            self.parts[self.starts[id.entry.index()] + id.part as usize] -= less;
+            self.entries[id.entry.index()] = self.entry(id.entry).saturating_sub(less);
         }
         gone.entries.iter().for_each(|id| self.entries[id.index()] = 0);
         self

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use epitome_types::{Entry, EntryId, Op, Part, PartBody, PartId, Plan, Role};
 
-use crate::thread::{Exchange, Thread};
+use crate::thread::{Exchange, FreezeReason, PinReason, Thread};
 
 /// What an exchange loses when its talk stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +19,17 @@ pub struct StrippedExchange {
     pub parts: Vec<PartId>,
     /// Messages that leave whole, in order: they say nothing else.
     pub entries: Vec<EntryId>,
+    /// Texts of messages that stay, without copies of files that newer ones took the place of.
+    pub texts: Vec<ShortenedText>,
+}
+
+/// A part with less in its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShortenedText {
+    /// The part.
+    pub part: PartId,
+    /// What it says then.
+    pub with: String,
 }
 
 impl Thread {
@@ -52,8 +63,8 @@ impl Thread {
         Some(gone.into())
     }
 
-    /// What the entries before a place lose when the notes leave that a newer one states anew
-    /// (RULES 16). Nothing that is pinned by hand loses any, no message is left with nothing, and
+    /// What the entries before a place lose when the notes and the copies of files leave that newer
+    /// ones state anew (RULES 16). Nothing that is pinned by hand loses any, no message is left with nothing, and
     /// the conversation begins with the same one; two messages of the assistant do not meet.
     pub fn restated(&self, before: usize) -> StrippedExchange {
         let mut gone = Gone::default();
@@ -76,7 +87,14 @@ impl Thread {
                 StripRemainder::Nothing | StripRemainder::Reasoning => {}
             }
         }
-        gone.into()
+        let texts = self.parts_with_stale_files().into_iter().filter(|part| {
+            let free =
+                matches!(self.frozen(*part), None | Some(FreezeReason::Pinned(PinReason::File)));
+            free && part.entry.index() < before && !gone.touches(*part)
+        });
+        let shortened = |part| Some(ShortenedText { part, with: self.without_stale_files(part)? });
+        let texts = texts.filter_map(shortened).collect();
+        StrippedExchange { texts, ..gone.into() }
     }
 }
 
@@ -117,7 +135,8 @@ impl<'e> Talk<'e> {
 impl From<Gone> for StrippedExchange {
     fn from(gone: Gone) -> Self {
         let Gone { parts, entries } = gone;
-        Self { parts: parts.into_iter().collect(), entries: entries.into_iter().collect() }
+        let (parts, entries) = (parts.into_iter().collect(), entries.into_iter().collect());
+        Self { parts, entries, texts: Vec::new() }
     }
 }
 
@@ -168,6 +187,11 @@ impl Gone {
     pub(crate) fn rest(&self, entry: &Entry) -> StripRemainder {
         let own = PartId { entry: entry.id, part: 0 }..=PartId { entry: entry.id, part: u32::MAX };
         StripRemainder::of(entry, &self.parts.range(own).copied().collect::<Vec<_>>())
+    }
+
+    /// Whether a part leaves, by itself or with its message.
+    fn touches(&self, part: PartId) -> bool {
+        self.has(part.entry) || self.parts.contains(&part)
     }
 
     fn has(&self, entry: EntryId) -> bool {

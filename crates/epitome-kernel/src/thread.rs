@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use epitome_types::{Entry, EntryId, Part, PartBody, PartId, Role, Speaker, ToolCall};
 
+use crate::files::FileCopies;
 use crate::notes::{Before, Notes, SystemBlock};
 
 /// Why an entry cannot leave the prompt; where there are several reasons, the last of these counts.
@@ -19,6 +20,8 @@ pub enum PinReason {
     Partner,
     /// It is the newest message of a conversation in which nobody in the user role wrote a text.
     Newest,
+    /// It holds the newest copy of a file, which no tool opens (RULES 16).
+    File,
     /// It holds the newest note of a client on something (RULES 16).
     State,
     /// A call in it has no result yet.
@@ -68,13 +71,15 @@ pub struct Thread {
     originals: BTreeMap<EntryId, Entry>,
     exchanges: Vec<Exchange>,
     exchange_of: Vec<usize>,
-    pins: Vec<Option<PinReason>>,
+    pub(crate) pins: Vec<Option<PinReason>>,
     typed: Option<EntryId>,
     latest_thinking: Option<EntryId>,
     /// The call that each result answers.
     answers: BTreeMap<PartId, PartId>,
     /// What the notes of clients state, the newest of each subject and those older than it.
     notes: Notes,
+    /// The copies of files.
+    pub(crate) copies: FileCopies,
     /// How many entries stand before the first of these, where they are the end of a conversation.
     before: u32,
 }
@@ -104,9 +109,11 @@ impl Thread {
             exchange_of[exchange.entries.clone()].fill(number);
         }
         let typed = entries.iter().rfind(|entry| is_typed(entry)).map(|entry| entry.id);
+        let notes = Notes::of(&entries, before.block);
         let mut thread = Self {
+            copies: FileCopies::of(&entries, &notes.stale),
             latest_thinking: latest_thinking(&entries),
-            notes: Notes::of(&entries, before.block),
+            notes,
             pins: vec![None; entries.len()],
             entries,
             originals: BTreeMap::new(),
@@ -140,6 +147,8 @@ impl Thread {
         compacted.into_iter().for_each(|at| self.pin(at, PinReason::Compacted));
         by_hand.iter().for_each(|id| self.pin(id.index(), PinReason::ByHand));
         states.into_iter().for_each(|at| self.pin(at, PinReason::State));
+        let files: Vec<_> = self.copies.entries().map(EntryId::index).collect();
+        files.into_iter().for_each(|at| self.pin(at, PinReason::File));
         pending.iter().for_each(|&at| self.pin(at, PinReason::Pending));
         typed.into_iter().for_each(|at| self.pin(at, PinReason::Typed));
         note.filter(|&at| typed.is_none_or(|typed| at > typed))
@@ -271,6 +280,9 @@ impl Thread {
                 Some(FreezeReason::Pinned(pin))
             }
             _ if self.notes.kept.contains(&id) => Some(FreezeReason::Pinned(PinReason::State)),
+            _ if self.files(id.entry).any(|(part, _)| part == id) => {
+                Some(FreezeReason::Pinned(PinReason::File))
+            }
             (_, PartBody::Text(_)) => None,
             (_, PartBody::Result(result)) if !result.text.is_empty() => None,
             _ => Some(FreezeReason::NotText),

@@ -152,6 +152,7 @@ impl View<'_> {
                     within: None,
                     known_as: None,
                     note: None,
+                    files: Vec::new(),
                 }],
                 bytes: u32::try_from(inserted.text.len()).unwrap_or(u32::MAX),
                 at: None,
@@ -285,6 +286,7 @@ pub fn strip(entry: &mut Entry, gone: &[u32]) {
 pub fn rewrite(entry: &mut Entry, id: PartId, text: &str) {
     let Some(part) = entry.parts.get_mut(id.part as usize) else { return };
     part.known_as = None;
+    part.files.clear();
     match &mut part.body {
         PartBody::Text(old) => text.clone_into(old),
         PartBody::Result(result) => text.clone_into(&mut result.text),

@@ -62,7 +62,7 @@ impl<'t> PlanAssembly<'t> {
     ) -> Result<Self, OrderError> {
         let mut basis = PlanBasis::measure(thread, options, means, BudgetUnit::Tokens);
         if !orders.ops.is_empty() {
-            basis.restated = stale::restated(thread, options);
+            basis.restated = stale::restated(thread, options, basis.sizes());
         }
         let standing = standing.ops.into_iter().filter(|op| !is_stated_anew(op)).collect();
         let reason = orders.reason.clone();
@@ -82,7 +82,7 @@ impl<'t> PlanAssembly<'t> {
     /// little room for what was demanded gives way.
     pub fn new_fit(thread: &'t Thread, options: &'t CompressOptions, means: PlanMeans<'t>) -> Self {
         let mut basis = PlanBasis::measure(thread, options, means, means.budget.unit);
-        basis.restated = stale::restated(thread, options);
+        basis.restated = stale::restated(thread, options, basis.sizes());
         let chain = SummarizerChain::new(means.summarizers);
         let mut ladder = DraftLadder::new(&basis);
         if basis.budget.unit == BudgetUnit::Tokens {

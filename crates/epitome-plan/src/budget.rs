@@ -84,12 +84,20 @@ fn what(thread: &Thread, entry: &Entry, pin: PinReason) -> String {
         PinReason::Compacted => "what the provider compacted",
         PinReason::Typed => "the last text that a person typed",
         PinReason::Note => "the last text in the user role",
+        PinReason::File => return format!("{name}: the newest copy of {}", paths(thread, entry)),
         PinReason::State => "the newest note of the client on it",
         PinReason::Pending => "a tool call without its result",
         PinReason::Newest => "the newest message",
         PinReason::Partner => "in one exchange with a pinned message",
     };
     format!("{name}: {why}")
+}
+
+/// The files of which an entry holds the newest copies.
+fn paths(thread: &Thread, entry: &Entry) -> String {
+    let mut paths: Vec<_> = thread.files(entry.id).map(|(_, copy)| &*copy.path).collect();
+    paths.dedup();
+    paths.join(", ")
 }
 
 /// Whether a compression freed less than the stated share of what was there (RULES 8).

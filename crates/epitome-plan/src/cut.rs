@@ -1,7 +1,8 @@
 //! Cuts a text to a size: its head and tail around a marker that says what is missing.
 //!
-//! Invariant: a cut is never larger than what was allowed and always smaller than its original.
-//! Called by the draft of a plan, and for the marker behind a digest.
+//! Invariant: a cut is never larger than what was allowed and always smaller than its original. A
+//! copy of a file stays whole in it or leaves whole (RULES 16). Called by the draft of a plan, and for
+//! the marker behind a digest.
 
 use std::ops::Range;
 
@@ -150,7 +151,10 @@ impl PartShortener<'_> {
         let mut bytes = too_large * room as f64 / size as f64;
         for _ in 0..TRIES {
             let head = head(text, (bytes * 2.0 / 3.0) as usize);
+            let head = &text[..self.split(part, head.len()).map_or(head.len(), |it| it.start)];
             let tail = tail(&text[head.len()..], (bytes / 3.0) as usize);
+            let start = text.len() - tail.len();
+            let tail = &text[self.split(part, start).map_or(start, |it| it.end)..];
             let with = self.marked(part, text, &id, head, tail);
             let now = self.measure(&with);
             if now > most {
@@ -183,6 +187,13 @@ impl PartShortener<'_> {
         let (size, most) = (self.sizes.rewritten(self.thread, part, &with), self.sizes.part(part));
         let how = ReplaceMethod::TruncateInput;
         (size < most).then(|| ShortenedPart::new(part, with, how, size, most))
+    }
+
+    /// The copy of a file that a cut at this place of a text would split.
+    fn split(&self, part: PartId, at: usize) -> Option<Range<usize>> {
+        let copies = self.thread.part(part).map_or(&[][..], |part| &part.files);
+        let mut bodies = copies.iter().map(|copy| copy.body.clone());
+        bodies.find(|body| body.start < at && at < body.end)
     }
 
     fn text(&self, part: PartId) -> Option<&str> {

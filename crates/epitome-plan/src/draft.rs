@@ -13,6 +13,7 @@ use crate::budget::rewritable;
 use crate::constraints::{WorkStatement, is_said};
 use crate::cut::{ShortenedPart, close};
 use crate::eviction::original_of;
+use crate::files;
 use crate::ground::{PlanGround, ids};
 use crate::lines;
 use crate::pressure::Pressure;
@@ -56,7 +57,7 @@ impl PlanGround<'_> {
         if !pressure.checkpoint {
             drafting.lead_with_user();
         }
-        let draft = drafting.finish()?;
+        let draft = drafting.finish(pressure.checkpoint)?;
         self.stating().allows(&draft.state, self.budget.most).then_some(draft)
     }
 }
@@ -406,8 +407,9 @@ impl<'a> Drafting<'a> {
         ContentId::for_text(&original_of(self.ground.thread, covers, chars))
     }
 
-    /// `None` where a label would have to lead that is no smaller than what it stands for.
-    fn finish(mut self) -> Option<PlanDraft> {
+    /// `None` where a label would have to lead that is no smaller than what it stands for. Without a
+    /// `checkpoint` nothing else tells of files that leave.
+    fn finish(mut self, checkpoint: bool) -> Option<PlanDraft> {
         let (mut cuts, mut stubs, mut covers) = (Vec::new(), Vec::new(), Vec::new());
         let left: Vec<_> = (0..self.kept.len()).map(|at| self.has_left(at)).collect();
         let exchanges = self.ground.thread.exchanges().iter().zip(&mut self.kept);
@@ -422,7 +424,9 @@ impl<'a> Drafting<'a> {
             }
         }
         let (id, state) = (self.address(&covers), WorkStatement::default());
-        if self.labelled {
+        // A file never leaves without a word.
+        let is_named = checkpoint || files::named(self.ground.thread, &covers).is_empty();
+        if self.labelled || !is_named {
             let label = self.ground.label(id, &covers)?;
             self.used += self.ground.sizes.gauge().message(&label.text);
             covers.clear();

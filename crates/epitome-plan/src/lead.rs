@@ -12,6 +12,7 @@ use epitome_kernel::types::{
 
 use crate::budget::rewritable;
 use crate::cut::fill;
+use crate::files;
 use crate::ground::{PlanGround, ids};
 
 /// What it is called where it is named as something that cannot shrink.
@@ -44,6 +45,10 @@ impl PlanGround<'_> {
     pub(crate) fn label(&self, id: ContentId, covers: &[EntryId]) -> Option<Checkpoint> {
         let values = [("id", &*id.short()), ("messages", &covers.len().to_string())];
         let text = fill(&self.options.texts.label_short, &values);
+        let text = match &*files::named(self.thread, covers) {
+            "" => text,
+            named => format!("{text}\n{}", named.trim_end()),
+        };
         let smaller = self.gauge().message(&text) < self.sizes.sum(covers.iter().copied());
         smaller.then(|| Checkpoint {
             id,

@@ -18,6 +18,7 @@ mod digest;
 mod draft;
 mod driver;
 mod eviction;
+mod files;
 mod ground;
 mod input;
 mod ladder;
@@ -46,6 +47,7 @@ pub use budget::{PromptFloor, budget_for_ratio, frees_too_little, prompt_floor};
 pub use builtin::{ArriveOptions, BuiltinOptions, BuiltinPolicy, SummaryOptions};
 pub use driver::{assemble, compress};
 pub use eviction::{evicted, split_passages};
+pub use files::{LeftFile, PASTE_AGAIN, let_go};
 pub use ground::PlanMeans;
 pub use markers::markers;
 pub use options::{

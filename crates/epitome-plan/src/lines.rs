@@ -52,7 +52,7 @@ fn line(thread: &Thread, entry: &Entry, chars: usize) -> String {
 
 /// The first line of what was said; then the calls.
 pub(crate) fn said(entry: &Entry, chars: usize) -> String {
-    let first = entry.texts().flat_map(str::lines).find(|line| !line.trim().is_empty());
+    let first = entry.talk().flat_map(str::lines).find(|line| !line.trim().is_empty());
     let calls = entry.calls().map(|call| quote(call, chars));
     let said: Vec<_> = first.map(|line| clip(line, chars)).into_iter().chain(calls).collect();
     said.join("; ")

@@ -13,6 +13,7 @@ use epitome_kernel::{Eviction, PlanError, Thread, ThreadSizes, View};
 
 use crate::budget::{PromptFloor, frees_too_little};
 use crate::eviction::{EvictionCollector, Wanted};
+use crate::files::{self, LeftFile};
 use crate::ground::PlanGround;
 use crate::options::CompressOptions;
 use crate::parts::PlanParts;
@@ -69,6 +70,8 @@ pub struct PlannedCompression<'t> {
     pub warnings: Vec<String>,
     /// What happened to checkpoints that stood there before.
     pub events: Vec<EventKind>,
+    /// The files whose newest copies left, since no prompt would hold them.
+    pub files: Vec<LeftFile>,
 }
 
 /// A plan that was applied, and what it was made from.
@@ -107,6 +110,7 @@ impl AppliedPlan<'_> {
             checkpoints: plan.ops.iter().filter_map(|op| checkpoint(op, tokens)).collect(),
             stalled: frees_too_little(before, size, options.minimum_gain),
             size: [before, size],
+            files: files::left(thread, &plan, tokens),
             plan,
             view,
             offloaded,
@@ -119,6 +123,9 @@ impl AppliedPlan<'_> {
 
 /// Why notes of a client leave that are stale.
 const STALE: &str = "what a newer note states anew";
+
+/// Why pieces of texts leave that are copies of files.
+const STALE_FILES: &str = "what a newer copy states anew";
 
 /// What an op did, before it is said whose it is.
 struct Effect {
@@ -157,6 +164,7 @@ fn effect(op: &Op, thread: &Thread, tokens: &ThreadSizes<'_>) -> Effect {
         Op::Replace { part, with, how } => {
             let reason = match how {
                 ReplaceMethod::TruncateInput => "what it wrote is on disk",
+                _ if thread.without_stale_files(*part).as_ref() == Some(with) => STALE_FILES,
                 _ => "too large for the recent part",
             };
             let sizes = [tokens.part(*part), tokens.rewritten(thread, *part, with)];

@@ -29,6 +29,7 @@ pub(crate) fn entry(thread: &Thread, text: Option<String>) -> Option<Entry> {
             within: None,
             known_as: None,
             note: None,
+            files: Vec::new(),
         }],
         at: None,
     })

@@ -10,6 +10,7 @@ use epitome_kernel::types::{
 };
 
 use crate::cut::ShortenedPart;
+use crate::files;
 use crate::ground::PlanGround;
 use crate::ops::checkpoints;
 
@@ -126,7 +127,9 @@ impl WordingRequest {
 
     /// The line that opens a checkpoint.
     fn label(&self, id: ContentId, covers: &[EntryId], ground: &PlanGround<'_>) -> String {
-        ground.options.texts.opening(id, covers.len(), self.most, ground.gauge())
+        let texts = &ground.options.texts;
+        let opening = texts.opening(id, covers.len(), self.most, ground.gauge());
+        opening + &files::named(ground.thread, covers)
     }
 
     /// What happens to the checkpoints in whose place a new one stands.

@@ -14,8 +14,8 @@
 //! ```
 
 use epitome_kernel::types::{
-    ContentId, Entry, EntryId, ImagePart, OpaqueBlock, Part, PartBody, Role, Speaker, StateNote,
-    Stays, ToolCall, ToolResult,
+    ContentId, Entry, EntryId, FileCopy, ImagePart, OpaqueBlock, Part, PartBody, Role, Speaker,
+    StateNote, Stays, ToolCall, ToolResult,
 };
 
 /// What a message is taken to need around its parts, and each part around its text, in bytes.
@@ -74,6 +74,19 @@ impl Chat {
         let last = self.entries.last_mut().and_then(|entry| entry.parts.last_mut());
         if let Some(note) = last.and_then(|part| part.note.as_mut()) {
             note.stays = stays;
+        }
+        self
+    }
+
+    /// Has the text that was said last hold a copy of a file: the piece of it that is this body.
+    pub fn holding(mut self, path: &str, body: &str) -> Self {
+        let last = self.entries.last_mut().and_then(|entry| entry.parts.last_mut());
+        if let Some(part) = last {
+            let start = part.text().and_then(|text| text.find(body)).unwrap_or_default();
+            let lines = body.lines().filter(|line| !line.trim().is_empty()).count() as u32;
+            let body = start..start + body.len();
+            let path = path.to_owned();
+            part.files.push(FileCopy { path, body, lines, partial: false, closed: true });
         }
         self
     }
@@ -190,7 +203,14 @@ impl Chat {
     fn join(mut self, speaker: Speaker, body: PartBody, within: Option<u32>) -> Self {
         if let Some(entry) = self.entries.last_mut() {
             entry.bytes += (AROUND + encoded(&body)) as u32;
-            entry.parts.push(Part { body, speaker, within, known_as: None, note: None });
+            entry.parts.push(Part {
+                body,
+                speaker,
+                within,
+                known_as: None,
+                note: None,
+                files: Vec::new(),
+            });
         }
         self
     }

@@ -1,6 +1,8 @@
 //! A conversation as every format is read into it: entries made of parts.
 
 use std::borrow::Cow;
+use std::iter;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +66,23 @@ pub struct Part {
     pub known_as: Option<String>,
     /// What it states, where it says what is and not what somebody said (RULES 16).
     pub note: Option<StateNote>,
+    /// The copies of files in its text, in their order, where no tool opens what left (RULES 16).
+    pub files: Vec<FileCopy>,
+}
+
+/// A copy of a file within a text: a body that is bound to a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileCopy {
+    /// The path as it is written there, with `/` between its parts and no `./` before them.
+    pub path: String,
+    /// Where its body stands in the text, in bytes.
+    pub body: Range<usize>,
+    /// Its lines that are not blank.
+    pub lines: u32,
+    /// Whether it is a part of the file, or changes to it.
+    pub partial: bool,
+    /// Whether marks say where the body ends, so that nobody's words can stand in it.
+    pub closed: bool,
 }
 
 /// What a text of a client states: the contents of files, the environment, a list of tasks.
@@ -156,6 +175,16 @@ impl Entry {
     /// The texts a person or model reads, in order: text, results, thinking left out.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(Part::text)
+    }
+
+    /// The same without the copies of files in them.
+    pub fn talk(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().flat_map(|part| {
+            let text = part.text().unwrap_or_default();
+            let starts = iter::once(0).chain(part.files.iter().map(|copy| copy.body.end));
+            let ends = part.files.iter().map(|copy| copy.body.start).chain(iter::once(text.len()));
+            starts.zip(ends).filter_map(|(start, end)| text.get(start..end))
+        })
     }
 
     /// Whether any part was produced by `speaker`.

@@ -222,6 +222,16 @@ pub enum EventKind {
         /// What to do.
         remedy: String,
     },
+    /// The newest copies of files left a prompt of a client without tools: what cannot shrink did not
+    /// fit with them (RULES 16).
+    FilesLeft {
+        /// Their paths, as they were written.
+        files: Vec<String>,
+        /// Tokens of the messages that held them.
+        tokens: u64,
+        /// What to do.
+        remedy: String,
+    },
     /// Something was said of a goal, or done to one.
     GoalUpdated {
         /// What.

@@ -25,8 +25,8 @@ pub use act::{Actor, GoalAction, GoalChange, RecordedAction, SessionAction};
 pub use budget::{Budget, BudgetUnit};
 pub use checkpoint::{Checkpoint, CheckpointLevel, CheckpointPlacement};
 pub use entry::{
-    Entry, ImagePart, OpaqueBlock, Part, PartBody, Role, Speaker, StateNote, Stays, ToolCall,
-    ToolResult,
+    Entry, FileCopy, ImagePart, OpaqueBlock, Part, PartBody, Role, Speaker, StateNote, Stays,
+    ToolCall, ToolResult,
 };
 pub use event::{Event, EventKind, SkipReason, Stage, TierCompression};
 pub use goal::{

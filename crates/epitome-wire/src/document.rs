@@ -11,7 +11,9 @@ use epitome_types::{Edit, Entry, EntryId, Role};
 use crate::json::{self, Cursor, JsonValue, JsonValueKind, Objects, Span};
 use crate::opaque::kind;
 use crate::site::{BracketList, Site};
-use crate::{Format, MessageLayout, RuleViolation, WireError, anthropic, edit, read, validate};
+use crate::{
+    Format, MessageLayout, RuleViolation, WireError, anthropic, edit, file_copy, read, validate,
+};
 
 /// A request of a provider format.
 #[derive(Debug)]
@@ -92,6 +94,7 @@ impl<'a> RequestDocument<'a> {
             bare = Some(edit::bare_message(text.raw()));
         }
         let tools = member("tools").or_else(|| member("functions")).map(JsonValue::raw);
+        file_copy::find(&mut entries, tools);
         let model = member("model").and_then(JsonValue::as_str);
         let context_size = member("options").filter(|_| format == Format::Ollama);
         let context_size = context_size.and_then(|it| it.as_object()?.get("num_ctx"));

@@ -28,9 +28,44 @@ const TOOLS: [&str; 7] = [
     "<bash>",
 ];
 
+/// What an operation is called that shows what is in a file, or how such a name begins.
+const OPENERS: [&str; 9] =
+    ["open", "read", "view", "cat", "show", "get", "load", "fetch", "display"];
+
+/// What its argument is called, or how that begins.
+const ARGUMENTS: [&str; 2] = ["path", "file"];
+
+/// A number, `signature:` or the like stands before a signature, and is no longer than this.
+const LEAD: usize = 24;
+
 /// Whether a system prompt describes tools that the model calls in the text of its answer.
 pub fn offers_tools(text: &str) -> bool {
     TOOLS.iter().any(|tag| text.contains(tag))
+}
+
+/// Whether a system prompt describes an operation that opens files, by its signature: `open <path>`
+/// or `read_file(path)`.
+pub(crate) fn opens_files(text: &str) -> bool {
+    text.lines().any(has_opener)
+}
+
+/// Whether a line is the signature of an operation that opens files: its name, and between brackets
+/// an argument like that of a path. Source that calls one in passing is none.
+fn has_opener(line: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let Some(at) = line.find(['<', '{', '[', '(']) else { return false };
+    let (before, behind) = line.split_at(at);
+    let called = before.strip_suffix(' ').unwrap_or(before);
+    let name = called.rsplit(|c| !is_name(c)).next().unwrap_or_default();
+    let lead =
+        called[..called.len() - name.len()].trim_end_matches(['`', '*', '"', '\'', ' ', '-']);
+    let leads = lead.is_empty() || lead.ends_with([':', '.']) && lead.len() < LEAD;
+    let rest = OPENERS.iter().find_map(|opener| name.strip_prefix(opener));
+    // What is called like a function of a language has more of a name than that.
+    let is_opener =
+        |rest: &str| rest.starts_with('_') || rest.is_empty() && !behind.starts_with('(');
+    let argument = behind.trim_start_matches(|c: char| !is_name(c) && !c.is_whitespace());
+    leads && rest.is_some_and(is_opener) && ARGUMENTS.iter().any(|one| argument.starts_with(one))
 }
 
 /// The reminder of a client, without its wrapper.

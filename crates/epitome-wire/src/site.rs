@@ -120,7 +120,7 @@ impl Parts {
             }
             _ => None,
         };
-        self.parts.push(Part { body, speaker, within, known_as, note: None });
+        self.parts.push(Part { body, speaker, within, known_as, note: None, files: Vec::new() });
         self.sites.push(PartSite { home, text, inner: None });
         self.parts.len() as u32 - 1
     }

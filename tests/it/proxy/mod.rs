@@ -9,6 +9,7 @@ mod edits;
 mod encodings;
 mod erased;
 mod faults;
+mod files;
 mod http;
 mod identity;
 mod limits;

@@ -165,6 +165,11 @@ fn prompt(event: &Event) -> Option<Sentence> {
             let read = format!("the server read {evaluated} of {sent} tokens: {remedy}");
             (AnsiColor::Red, on_one_line(&read))
         }
+        EventKind::FilesLeft { files, tokens, remedy } => {
+            let (files, tokens) = (files.join(", "), grouped(*tokens));
+            let left = format!("no room for {files} ({tokens} tokens), which left: {remedy}");
+            (AnsiColor::Yellow, on_one_line(&left))
+        }
         EventKind::LowReliability { score, advice, .. } => {
             let score = score.map_or_else(String::new, |score| format!(" ({score:.2})"));
             let advice = advice.as_deref().map_or_else(String::new, |advice| format!(": {advice}"));

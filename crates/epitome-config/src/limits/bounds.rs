@@ -2,8 +2,8 @@
 //!
 //! Invariant: a bound is worked out once, before anything is compressed. Called by the compressor.
 
-use epitome_kernel::{Thread, ThreadSizes};
-use epitome_plan::budget_for_ratio;
+use epitome_kernel::{SizeGauge, Thread, ThreadSizes};
+use epitome_plan::{RequestEnvelope, budget_for_ratio, let_go};
 use epitome_types::hook::Budgets;
 use epitome_types::{Budget, BudgetUnit};
 
@@ -71,6 +71,26 @@ pub struct PromptBounds {
     pub hard: u64,
     /// What a compression shrinks to.
     pub target: u64,
+}
+
+impl OneShotBounds {
+    /// Returns the thread where copies of files may leave that no prompt would hold.
+    pub fn loosened(
+        &self,
+        thread: &Thread,
+        tokens: &ThreadSizes<'_>,
+        envelope: RequestEnvelope,
+    ) -> Option<Thread> {
+        let in_tokens = Budget { unit: BudgetUnit::Tokens, most: self.live.limit };
+        let budget = self.budget.unwrap_or(in_tokens);
+        let gauge = SizeGauge::for_unit(&budget, tokens.gauge().counter);
+        let sizes = match budget.unit {
+            BudgetUnit::Tokens => tokens.clone(),
+            BudgetUnit::Chars => ThreadSizes::measure(thread.entries(), gauge, 0),
+            BudgetUnit::Bytes => ThreadSizes::measure(thread.entries(), gauge, envelope.bytes),
+        };
+        let_go(thread, &sizes, budget.most)
+    }
 }
 
 impl SessionBounds {

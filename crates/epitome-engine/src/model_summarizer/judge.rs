@@ -110,6 +110,13 @@ impl ModelSummarizer<'_> {
 /// The text as a message.
 fn said(text: &str) -> Entry {
     let body = PartBody::Text(text.to_owned());
-    let part = Part { body, speaker: Speaker::Model, within: None, known_as: None, note: None };
+    let part = Part {
+        body,
+        speaker: Speaker::Model,
+        within: None,
+        known_as: None,
+        note: None,
+        files: Vec::new(),
+    };
     Entry { id: EntryId(0), role: Role::Assistant, parts: vec![part], bytes: 0, at: None }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use epitome_extract::must_keep;
 use epitome_kernel::CommitOutcome;
-use epitome_plan::PlannedCompression;
+use epitome_plan::{LeftFile, PASTE_AGAIN, PlannedCompression};
 use epitome_types::{
     Actor, Compaction, Entry, EventKind, HookAuthor, JournalMark, OpReport, RecordedCompaction,
     SessionAction, Stage,
@@ -46,6 +46,7 @@ impl Session {
         epoch.credits = compressed.ops.iter().map(credit).collect();
         epoch.id = epoch.hash();
         let beside = compressed.warnings.into_iter().map(unwritten).chain(compressed.events);
+        let beside = beside.chain(without_room(&compressed.files));
         let (ops, beside) = (compressed.ops, beside.collect());
         let (moved, written, rewords, late) = (None, Vec::new(), false, None);
         Proposal { epoch, departure, ops, beside, moved, written, snapshot, rewords, late }
@@ -133,6 +134,14 @@ impl Session {
 /// Who ordered an op, as its report says.
 fn credit(op: &OpReport) -> HookAuthor {
     HookAuthor { policy: op.policy.clone(), hook: op.hook.clone(), line: op.line }
+}
+
+/// Files that had no room.
+fn without_room(files: &[LeftFile]) -> Option<EventKind> {
+    let tokens = files.iter().map(|file| file.tokens).sum();
+    let names: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
+    let remedy = PASTE_AGAIN.to_owned();
+    (!names.is_empty()).then_some(EventKind::FilesLeft { files: names, tokens, remedy })
 }
 
 /// A summary that came to nothing; another one was made.

@@ -106,6 +106,7 @@ fn log(event: &Event) {
             | EventKind::StoreLost { .. }
             | EventKind::ContextWarning { .. }
             | EventKind::PromptCut { .. }
+            | EventKind::FilesLeft { .. }
     );
     let (session, [before, after]) = (&*event.session, event.tokens);
     let what = || serde_json::to_string(&event.what).unwrap_or_default();

@@ -33,7 +33,7 @@ pub(crate) struct HistoryStats {
 /// Tokens of the exchanges that cannot shrink, each counted once, by what keeps it so.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Pins {
-    /// System prompts, and what stands for compacted messages.
+    /// System prompts, what stands for compacted messages, copies of files.
     fixed: u64,
     /// What was pinned by hand.
     by_hand: u64,
@@ -144,7 +144,9 @@ impl Pins {
             let mut tokens = entries.iter().map(&size).sum::<u64>();
             // One that is kept for more than one reason counts once, for the reason that lasts.
             let mut count = || std::mem::take(&mut tokens);
-            if has(PinReason::System) || has(PinReason::Compacted) {
+            // A copy of a file counts until a newer one comes, and then all is read.
+            let holds_file = entries.iter().any(|entry| thread.files(entry.id).next().is_some());
+            if has(PinReason::System) || has(PinReason::Compacted) || holds_file {
                 pins.fixed += count();
             }
             if has(PinReason::ByHand) {

@@ -38,7 +38,11 @@ impl<'a> HistoryTail<'a> {
         for (part, rewrite) in known.arrived(first) {
             let entry = entries.get_mut(part.entry.index() - first);
             let at = entry.and_then(|entry| entry.parts.get_mut(part.part as usize));
-            match at.map(|at| &mut at.body) {
+            let body = at.map(|at| {
+                at.files.clear();
+                &mut at.body
+            });
+            match body {
                 Some(PartBody::Text(text)) => text.clone_from(&rewrite.with),
                 Some(PartBody::Result(result)) => result.text.clone_from(&rewrite.with),
                 _ => {}

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use epitome_kernel::Thread;
 use epitome_types::{CompactionId, Entry, EntryId, EntryKey, Part, PartBody, Stays};
-use epitome_wire::{Format, MessageLayout};
+use epitome_wire::{Format, MessageLayout, holds_files};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::history_stats::HistoryStats;
@@ -131,6 +131,12 @@ impl PrefixCache {
         // What stays because it is recent depends on all that was said of its kind.
         let parts = entries.iter().flat_map(|entry| &entry.parts);
         if parts.flat_map(|part| &part.note).any(|note| note.stays == Stays::Recent) {
+            return None;
+        }
+        // Whether older copies of a file count depends on this one.
+        let tools = source.scan.tools.as_ref().map(|tools| tools.range.clone());
+        let tools = tools.and_then(|range| std::str::from_utf8(source.body.get(range)?).ok());
+        if holds_files(&entries, tools) {
             return None;
         }
         let keys = entries.iter().map(EntryKey::for_entry).collect();

@@ -58,6 +58,7 @@ impl TextPlugin {
             within: None,
             known_as: None,
             note: None,
+            files: Vec::new(),
         };
         let bytes = u32::try_from(job.text.len()).ok()?;
         let id = EntryId(0);

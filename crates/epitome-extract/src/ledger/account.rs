@@ -3,7 +3,7 @@
 //! Invariant: only text that the model wrote is read, and only its newest clear statements count.
 //! Called by [`super::WorkLedger::of`].
 
-use epitome_kernel::types::{Entry, PartBody, Role, Speaker};
+use epitome_kernel::types::{Entry, Part, PartBody, Role, Speaker};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
@@ -46,23 +46,21 @@ pub(super) struct ModelAccount {
 pub(super) fn said(entries: &[&Entry], language: Language) -> ModelAccount {
     let mut reader = AccountReader::new(language);
     let texts = entries.iter().rev().filter(|entry| entry.role == Role::Assistant);
-    for (age, text) in texts.flat_map(|entry| written(entry).rev()).enumerate() {
+    for (age, part) in texts.flat_map(|entry| written(entry).rev()).enumerate() {
         if reader.is_full() {
             break;
         }
         let sentences: Vec<&str> =
-            typed::lines(text).flat_map(|line| split::whole_sentences(line.point)).collect();
+            typed::lines(part).flat_map(|line| split::whole_sentences(line.point)).collect();
         sentences.into_iter().rev().for_each(|sentence| reader.take(sentence, age));
     }
     reader.finish()
 }
 
 /// The texts that the model wrote in an entry.
-pub(super) fn written(entry: &Entry) -> impl DoubleEndedIterator<Item = &str> {
-    entry.parts.iter().filter_map(|part| match &part.body {
-        PartBody::Text(text) if part.speaker == Speaker::Model => Some(text.as_str()),
-        _ => None,
-    })
+pub(super) fn written(entry: &Entry) -> impl DoubleEndedIterator<Item = &Part> {
+    let is_own = |part: &&Part| part.speaker == Speaker::Model;
+    entry.parts.iter().filter(|part| matches!(part.body, PartBody::Text(_))).filter(is_own)
 }
 
 struct AccountReader {

@@ -3,7 +3,7 @@
 //! Invariant: whatever a person says, and whatever the agent does next, answers. Called by
 //! [`super::WorkLedger::of`]: nothing may begin that a person has not agreed to.
 
-use epitome_kernel::types::{Entry, PartBody, Role, Speaker};
+use epitome_kernel::types::{Entry, Part, PartBody, Role, Speaker};
 
 use super::call::Tool;
 use super::{Answers, account, typed};
@@ -49,10 +49,10 @@ fn asked_by(tool: &Tool) -> Option<String> {
     first.or_else(|| tool.text(&["question", "prompt", "message", "text"])).map(str::to_owned)
 }
 
-/// The question that ends a text: in its last line, or in a short one before it.
-fn question(text: &str) -> Option<String> {
+/// The question that ends a part: in its last line, or in a short one before it.
+fn question(part: &Part) -> Option<String> {
     let sentences: Vec<&str> =
-        typed::lines(text).flat_map(|line| split::whole_sentences(line.point)).collect();
+        typed::lines(part).flat_map(|line| split::whole_sentences(line.point)).collect();
     let last = sentences.iter().rev().take(2).find(|sentence| {
         sentence.trim_end_matches(['*', '_', '"', ')', ' ']).ends_with(['?', '？'])
     })?;

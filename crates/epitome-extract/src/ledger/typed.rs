@@ -1,9 +1,9 @@
 //! The sentences that people typed.
 //!
 //! Invariant: every text is a piece of one line of a human part, word for word; pasted material,
-//! code, quotes and diffs are left out. Called by [`super::WorkLedger::of`].
+//! code, copies of files, quotes and diffs are left out. Called by [`super::WorkLedger::of`].
 
-use epitome_kernel::types::{Entry, PartBody, Role, Speaker};
+use epitome_kernel::types::{Entry, Part, PartBody, Role, Speaker};
 
 use crate::directive;
 use crate::split;
@@ -27,16 +27,16 @@ pub(super) fn sentences<'a>(entries: &[&'a Entry]) -> Vec<TypedSentence<'a>> {
             if let PartBody::Text(text) = &part.body
                 && directive::is_typed(text)
             {
-                of_text(index, text, &mut out);
+                of_part(index, part, &mut out);
             }
         }
     }
     out
 }
 
-fn of_text<'a>(entry: usize, text: &'a str, out: &mut Vec<TypedSentence<'a>>) {
+fn of_part<'a>(entry: usize, part: &'a Part, out: &mut Vec<TypedSentence<'a>>) {
     let mut ruled = false;
-    for TypedLine { whole, point } in lines(text) {
+    for TypedLine { whole, point } in lines(part) {
         let listed = ruled && point.len() < whole.len();
         ruled = listed || heads_rules(whole);
         if listed || !whole.starts_with('#') && split::has_few_signs(whole) {
@@ -53,10 +53,16 @@ pub(super) struct TypedLine<'a> {
     pub(super) point: &'a str,
 }
 
-/// The lines of a text that are neither code in fences nor quoted.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = TypedLine<'_>> {
-    let mut fenced = false;
-    text.lines().map(str::trim).filter_map(move |whole| {
+/// The lines of a part that are neither code in fences nor of a file nor quoted.
+pub(super) fn lines(part: &Part) -> impl Iterator<Item = TypedLine<'_>> {
+    let text = part.text().unwrap_or_default();
+    let (mut fenced, mut end) = (false, 0);
+    text.split_inclusive('\n').filter_map(move |line| {
+        let (start, whole) = (end, line.trim());
+        end += line.len();
+        if part.files.iter().any(|copy| copy.body.contains(&start)) {
+            return None;
+        }
         if whole.starts_with("```") || whole.starts_with("~~~") {
             fenced = !fenced;
             return None;
@@ -154,6 +160,17 @@ mod tests {
         );
         check("修复解析器。不要动锁文件。", &[("修复解析器。", false), ("不要动锁文件。", false)]);
         check(&"Never paste so much. ".repeat(400), &[]);
+    }
+
+    #[test]
+    fn what_stands_in_a_file_nobody_typed() {
+        let body = "Never call this. It is old.\n```sh\nPlease run it.\n";
+        let (before, behind) = ("Look at a.md:\n````\n", "````\nKeep its title.");
+        let entries = chat().user(&format!("{before}{body}{behind}")).holding("a.md", body);
+        let entries = entries.entries();
+        let found = sentences(&entries.iter().collect::<Vec<_>>());
+        let found: Vec<_> = found.into_iter().map(|it| it.text).collect();
+        assert_eq!(found, ["Look at a.md:", "Keep its title."]);
     }
 
     #[test]

@@ -3,4 +3,6 @@
 #[cfg(test)]
 mod chain;
 #[cfg(test)]
+mod files;
+#[cfg(test)]
 mod thread;

@@ -242,6 +242,7 @@ fn edited(entries: &[Entry], edits: &[Edit]) -> Vec<Entry> {
                     within: None,
                     known_as: None,
                     note: None,
+                    files: Vec::new(),
                 };
                 let bytes = text.len() as u32;
                 let entry =

@@ -8,7 +8,8 @@ use super::*;
 fn check(role: Role, text: &str, subject: Option<&str>) {
     let speaker = crate::speaker::of_text(role, text);
     let body = PartBody::Text(text.to_owned());
-    let mut parts = [Part { body, speaker, within: None, known_as: None, note: None }];
+    let mut parts =
+        [Part { body, speaker, within: None, known_as: None, note: None, files: Vec::new() }];
     find(role, &mut parts);
     let found = parts[0].note.as_ref().filter(|note| note.stays != Stays::Nothing);
     assert_eq!(found.map(|note| &*note.subject), subject, "{text}");
@@ -101,6 +102,30 @@ fn what_no_row_knows_is_known_by_its_words() {
 }
 
 #[test]
+fn a_system_prompt_may_say_what_opens_files() {
+    for tools in [
+        "COMMANDS:\nopen <path> [<line_number>] - opens the file at the given path",
+        "open:\n  signature: open <path> [<line_number>]",
+        "- `read_file(path: str)`: gives what is in a file",
+        "1. view_file {file_path}",
+    ] {
+        assert!(opens_files(tools), "{tools}");
+    }
+    assert!(offers_tools("Call <read_file> with a path."));
+    for none in [
+        "Return each file as <file path=\"...\">, whole.",
+        "FILE: <path>, and below it all of the file",
+        "with open(path) as file:",
+        "const text = fs.readFile(path)",
+        "Show (file by file) what you changed.",
+        "Do not display [paths] of users.",
+        "They open <a href=\"path\">this</a>.",
+    ] {
+        assert!(!opens_files(none) && !offers_tools(none), "{none}");
+    }
+}
+
+#[test]
 fn other_clients_state_in_tags() {
     let cline = "<environment_details>\n# VSCode Visible Files\na.rs\n</environment_details>";
     check(Role::User, cline, Some("cline environment"));
@@ -130,6 +155,7 @@ fn a_file_before_what_a_person_typed_is_a_clients() {
         within: None,
         known_as: None,
         note: None,
+        files: Vec::new(),
     };
     let file = "```src/a.ts\nconst a = 1;\n```\n";
     let mut parts = [text(file), text("Why does it fail?")];

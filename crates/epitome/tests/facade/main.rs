@@ -15,6 +15,8 @@ mod counted;
 #[cfg(test)]
 mod dialogue;
 #[cfg(test)]
+mod files;
+#[cfg(test)]
 mod formats;
 #[cfg(test)]
 mod front;

@@ -7,7 +7,7 @@
 use std::mem;
 
 use epitome_kernel::{ActiveCompaction, Summarizer, Thread};
-use epitome_plan::{CompressOptions, ConstraintState, RequestEnvelope};
+use epitome_plan::{CompressOptions, ConstraintState, RequestEnvelope, let_go};
 use epitome_types::hook::{MessageTexts, Orders};
 use epitome_types::{Actor, Budget};
 
@@ -54,14 +54,17 @@ pub(super) struct Prepared<'p> {
 }
 
 impl Proposing<'_, '_> {
-    /// The conversation as a plan sees it, with what it may not touch.
+    /// The conversation as a plan sees it, with what it may not touch. Copies of files may leave that
+    /// no prompt within the limit would hold.
     pub(super) fn thread(&self, state: &ConversationState) -> Thread {
         let mut pins = state.history.pinned(0);
         if self.due.holds {
             let in_force = self.whole.in_force.as_ref();
             pins.extend(self.whole.lineage.held(&self.ground.incoming.keys, in_force));
         }
-        self.ground.tail.to_sum_up(&pins, &state.history)
+        let thread = self.ground.tail.to_sum_up(&pins, &state.history);
+        let limit = self.ground.live.limit;
+        let_go(&thread, &self.ground.tail.tokens, limit).unwrap_or(thread)
     }
 
     /// What a policy is told of it.

@@ -1,0 +1,119 @@
+//! Copies of files in a conversation: which count, and what no plan may do to them.
+
+use epitome_kernel::types::{
+    BudgetUnit, Checkpoint, CheckpointLevel, CheckpointPlacement, ContentId, EntryId, Op, PartId,
+    Plan, ReplaceMethod,
+};
+use epitome_kernel::{FreezeReason, PinReason, PlanFault, SizeGauge, Thread, ThreadSizes, apply};
+use epitome_testkit::{Chat, FixedCounter, chat};
+
+/// A file with so many lines that begin like this.
+fn file(name: &str, lines: usize) -> String {
+    (0..lines).map(|at| format!("{name} line {at}\n")).collect()
+}
+
+fn pastes(chat: Chat, path: &str, body: &str) -> Chat {
+    chat.user(&format!("See {path}:\n{body}Thanks.")).holding(path, body)
+}
+
+fn returns(chat: Chat, path: &str, body: &str) -> Chat {
+    chat.assistant(&format!("{path}\n{body}")).holding(path, body)
+}
+
+/// The entries that hold copies which count.
+#[track_caller]
+fn check(chat: Chat, kept: &[u32]) -> Thread {
+    let thread = Thread::new(chat.user("And?").entries(), &[]);
+    let pinned =
+        thread.entries().iter().filter(|entry| thread.pinned(entry.id) == Some(PinReason::File));
+    assert_eq!(pinned.map(|entry| entry.id.0).collect::<Vec<_>>(), kept);
+    thread
+}
+
+#[test]
+fn the_newest_copy_of_a_path_counts() {
+    let (old, new) = (file("old", 20), file("new", 18));
+    check(pastes(pastes(chat(), "a.py", &old), "b.py", &old), &[0, 1]);
+    check(pastes(pastes(chat(), "a.py", &old), "a.py", &new), &[1]);
+    check(returns(pastes(chat(), "a.py", &old), "a.py", &new), &[1]);
+    check(returns(pastes(chat(), "src/a.py", &old), "a.py", &old), &[1]);
+    check(returns(pastes(chat(), "src/a.py", &old), "lib/a.py", &old), &[0, 1]);
+    check(pastes(chat().user("Hello.").assistant("Yes?"), "a.py", &old), &[2]);
+}
+
+#[test]
+fn an_excerpt_stands_beside_the_file_until_a_newer_one_comes() {
+    let (all, few) = (file("a", 40), file("b", 12));
+    let talk = returns(pastes(chat(), "a.py", &all), "a.py", &few);
+    check(talk.clone(), &[0, 1]);
+    // The same lines again take its place, and the next whole copy that of both.
+    check(returns(talk.clone(), "a.py", &few), &[0, 2]);
+    check(pastes(talk, "a.py", &file("c", 39)), &[2]);
+}
+
+fn covering(covers: &[u32], text: &str) -> Plan {
+    let checkpoint = Checkpoint {
+        id: ContentId::for_text(text),
+        covers: covers.iter().copied().map(EntryId).collect(),
+        text: text.to_owned(),
+        level: CheckpointLevel::Detailed,
+        stand: CheckpointPlacement::default(),
+        model: None,
+    };
+    Plan { ops: vec![Op::Summarize(checkpoint)], reason: "too large".to_owned() }
+}
+
+/// What the kernel refuses of a plan, if it does.
+fn fault(thread: &Thread, plan: &Plan) -> Option<PlanFault> {
+    let gauge = SizeGauge { counter: &FixedCounter::Quarters, unit: BudgetUnit::Tokens };
+    let sizes = ThreadSizes::measure(thread.entries(), gauge, 0);
+    apply(thread, &sizes, plan).err().map(|error| error.fault)
+}
+
+#[test]
+fn a_file_leaves_by_its_name_alone() {
+    let talk = pastes(chat(), "src/a.py", &file("a", 40)).assistant("Seen.");
+    let thread = check(talk, &[0]);
+    let refused = PlanFault::Pinned { entry: EntryId(0), pin: PinReason::File };
+    assert_eq!(fault(&thread, &covering(&[0], "They talked.")), Some(refused.clone()));
+    assert_eq!(fault(&thread, &covering(&[0], "They talked of src/a.py.")), None);
+    let drop = Op::Drop { entries: vec![EntryId(0)] };
+    let drop = Plan { ops: vec![drop], reason: String::new() };
+    // That holds where it may leave, too.
+    let loose = thread.letting_go(&[EntryId(0)]);
+    assert_eq!(loose.pinned(EntryId(0)), None);
+    assert_eq!(fault(&loose, &drop), Some(refused.clone()));
+    assert_eq!(fault(&loose, &covering(&[0], "They talked.")), Some(refused));
+}
+
+#[test]
+fn what_stands_beside_a_file_may_be_in_other_words() {
+    let body = file("a", 40);
+    let long = "It is a long story. ".repeat(50);
+    let talk = chat().user(&format!("{long}\n{body}")).holding("a.py", &body);
+    let thread = check(talk, &[0]);
+    let part = PartId { entry: EntryId(0), part: 0 };
+    assert_eq!(thread.frozen(part), Some(FreezeReason::Pinned(PinReason::File)));
+    let with = |with: String| {
+        let op = Op::Replace { part, with, how: ReplaceMethod::Cut };
+        fault(&thread, &Plan { ops: vec![op], reason: String::new() })
+    };
+    assert_eq!(with(format!("A story.\n{body}")), None);
+    let refused = PlanFault::Pinned { entry: EntryId(0), pin: PinReason::File };
+    assert_eq!(with(format!("A story.\n{}", file("a", 39))), Some(refused));
+}
+
+#[test]
+fn older_copies_leave_a_message_that_stays() {
+    let (old, other) = (file("an old and rather long", 20), file("other", 20));
+    let both = format!("See a.py:\n{old}And b.py:\n{other}Thanks.");
+    let talk = chat().user(&both).holding("a.py", &old).holding("b.py", &other).assistant("Seen.");
+    let thread = check(pastes(talk, "a.py", &file("new", 20)), &[0, 2]);
+    let left = thread.restated(thread.entries().len());
+    let [text] = &left.texts[..] else { panic!("{:?}", left.texts) };
+    assert_eq!(text.part, PartId { entry: EntryId(0), part: 0 });
+    let with = "See a.py:\n(older than the copy of a.py further down)\nAnd b.py:\n";
+    assert_eq!(text.with, format!("{with}{other}Thanks."));
+    let op = Op::Replace { part: text.part, with: text.with.clone(), how: ReplaceMethod::Cut };
+    assert_eq!(fault(&thread, &Plan { ops: vec![op], reason: String::new() }), None);
+}

@@ -1,0 +1,214 @@
+//! What a body bound to a path is: a file that somebody edits, a part of one, or what a program said.
+//!
+//! Invariant: a body is judged by the shape of its lines alone, and what is neither clearly a file
+//! nor named as one is none. Called by the scanner of file copies.
+
+use super::label::{self, Binding, FileLabel};
+use crate::json;
+
+/// What has to be so long to count as a copy of a file, in lines that are not blank.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LeastLines {
+    /// Where its label says that it is a file, or is there to name it.
+    pub(super) labelled: usize,
+    /// Where a sentence mentions the file.
+    pub(super) mentioned: usize,
+}
+
+/// A line so long counts as several, so that few long lines are not taken for little.
+const LINE: usize = 160;
+
+/// Extensions of what programs write and nobody edits.
+const DATA: [&str; 12] =
+    ["log", "csv", "tsv", "jsonl", "ndjson", "out", "err", "trace", "lock", "snap", "har", "dump"];
+
+/// What a body says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileBody {
+    /// Its lines that are not blank.
+    pub(super) lines: u32,
+    /// Whether it is a part of a file, or changes to one.
+    pub(super) partial: bool,
+}
+
+/// What a body is that stands between marks (`framed`), or just follows its label.
+pub(super) fn of(
+    body: &str,
+    label: &FileLabel,
+    framed: bool,
+    least: LeastLines,
+) -> Option<FileBody> {
+    let lines: Vec<_> = body.lines().filter(|line| !line.trim().is_empty()).collect();
+    let weight: usize = lines.iter().map(|line| 1 + line.len() / LINE).sum();
+    let sentence = label.binding == Binding::Sentence;
+    if weight < if sentence { least.mentioned } else { least.labelled } {
+        return None;
+    }
+    let extension = label::extension(&label.path).unwrap_or_default();
+    let is_prose = label::PROSE.contains(&&*extension);
+    let is_headed = || lines.iter().any(|line| is_headline(line.trim()));
+    if DATA.contains(&&*extension) || is_log(&lines) || sentence && is_headed() {
+        return None;
+    }
+    if !matches!(&*extension, "json" | "json5" | "ipynb") && is_json(body)
+        || sentence && extension == "json"
+        || is_prose && is_table(&lines)
+    {
+        return None;
+    }
+    let fits = match (framed, label.binding) {
+        (true, Binding::Label | Binding::Name | Binding::File) => true,
+        (true, Binding::Sentence) | (false, Binding::File) => is_prose || is_code(&lines, 0.5),
+        (false, Binding::Sentence) => is_code(&lines, 0.7),
+        (false, _) => is_code(&lines, 0.5),
+    };
+    let partial = is_partial(&lines, extension.starts_with("py"));
+    fits.then_some(FileBody { lines: lines.len() as u32, partial })
+}
+
+fn most(lines: &[&str], share: f64, is_one: impl Fn(&str) -> bool) -> bool {
+    let found = lines.iter().filter(|line| is_one(line.trim())).count();
+    found as f64 >= lines.len() as f64 * share
+}
+
+/// Whether this share of lines is as in source.
+fn is_code(lines: &[&str], share: f64) -> bool {
+    const OPENINGS: [&str; 20] = [
+        "def ", "class ", "return", "if ", "for ", "while ", "else", "elif ", "fn ", "func ",
+        "type ", "struct ", "enum ", "impl ", "* ", "@", "</", "end", "try", "raise ",
+    ];
+    let is_one = |line: &str| {
+        is_source_line(line)
+            || line.ends_with([')', ']'])
+            || line.ends_with(':') && !line.contains(". ")
+            || OPENINGS.iter().any(|opening| line.starts_with(opening))
+            || line.starts_with('<') && line.ends_with('>')
+            || is_setting(line)
+    };
+    most(lines, share, is_one)
+}
+
+/// Whether a line is one of source beyond doubt: a comment, an import, the end of a statement.
+pub(super) fn is_source_line(line: &str) -> bool {
+    const OPENINGS: [&str; 19] = [
+        "import ",
+        "from ",
+        "use ",
+        "pub ",
+        "let ",
+        "const ",
+        "var ",
+        "export ",
+        "package ",
+        "function ",
+        "#",
+        "//",
+        "/*",
+        "--",
+        ";",
+        "require",
+        "include",
+        "using ",
+        "mod ",
+    ];
+    let line = line.trim();
+    line.ends_with(['{', '}', ';', '(', '[', ','])
+        || OPENINGS.iter().any(|opening| line.starts_with(opening))
+        || [" = ", " := ", "=> "].iter().any(|sign| line.contains(sign))
+}
+
+/// Whether a line sets a key, as configuration does.
+fn is_setting(line: &str) -> bool {
+    let key = line.split(['=', ':']).next().unwrap_or_default();
+    key.len() < line.len() && !key.trim().contains(' ') && !key.is_empty()
+}
+
+/// Whether a program wrote it as it ran.
+fn is_log(lines: &[&str]) -> bool {
+    let begins = |line: &str| {
+        line.starts_with("Traceback (most recent call last)")
+            || line.starts_with("=====") && line.contains(" test session starts ")
+            || line.starts_with("thread '") && line.contains("panicked at")
+            || line.starts_with("running ") && line.contains(" test")
+    };
+    let early = lines.iter().take(3).any(|line| begins(line.trim()));
+    early || most(lines, 0.4, is_logged)
+}
+
+/// Whether a line is a headline in what a program prints: words between two rows of signs.
+fn is_headline(line: &str) -> bool {
+    ['=', '_', '-', '*'].iter().any(|&sign| {
+        let (head, tail) = (line.trim_start_matches(sign), line.trim_end_matches(sign));
+        let least = |rest: &str| line.len() - rest.len() >= 10;
+        least(head) && least(tail) && head.starts_with(' ') && tail.ends_with(' ')
+    })
+}
+
+/// Whether a line begins with a time, a level, a place in a stack or the outcome of a test.
+fn is_logged(line: &str) -> bool {
+    const LEVELS: [&str; 9] =
+        ["TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL", "NOTICE"];
+    let line = line.trim_start_matches(['[', '(', '<']);
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let first = digits(line);
+    let is_date =
+        first == 4 && line[first..].starts_with(['-', '/']) && digits(&line[first + 1..]) == 2
+            || first == 2 && line[first..].starts_with(':') && digits(&line[first + 1..]) == 2;
+    let word = line.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    let stack = line.starts_with("at ") && line.contains('(')
+        || line.starts_with("File \"") && line.contains(", line ");
+    let outcome = [" PASSED", " FAILED", " ... ok", " ... FAILED"];
+    is_date || stack || LEVELS.contains(&word) || outcome.iter().any(|end| line.contains(end))
+}
+
+fn is_json(body: &str) -> bool {
+    let body = body.trim();
+    body.starts_with(['{', '[']) && json::parse(body).is_ok()
+}
+
+/// Whether the lines are rows with the same cells.
+fn is_table(lines: &[&str]) -> bool {
+    let bars = most(lines, 0.6, |line| line.starts_with('|') && line[1..].contains('|'));
+    let rows = |cell: char, least: usize| {
+        let cells = |line: &str| line.matches(cell).count();
+        let first = lines.first().map_or(0, |line| cells(line));
+        first >= least && most(lines, 0.9, |line| cells(line) == first)
+    };
+    bars || rows('\t', 2) || rows(',', 2) || rows(';', 2)
+}
+
+/// Whether lines are left out, or changes are stated.
+fn is_partial(lines: &[&str], is_python: bool) -> bool {
+    let is_change = |line: &&str| {
+        ["@@ ", "<<<<<<< ", ">>>>>>> ", "+++ ", "*** Begin Patch"]
+            .iter()
+            .any(|mark| line.starts_with(mark))
+    };
+    lines.iter().any(is_change) || lines.iter().any(|line| leaves_out(line.trim(), is_python))
+}
+
+/// Whether a line says that others are left out. In Python three dots are a statement.
+fn leaves_out(line: &str, is_python: bool) -> bool {
+    const WORDS: [&str; 9] = [
+        "existing code",
+        "rest of",
+        "unchanged",
+        "omitted",
+        "remains the same",
+        "same as before",
+        "as before",
+        "snip",
+        "truncated",
+    ];
+    let marks = ["#", "//", "/*", "--", "<!--", ";", "%", "{/*"];
+    let comment = marks.iter().find_map(|mark| line.strip_prefix(mark));
+    let inner = comment.unwrap_or(line).trim_end_matches("*/").trim_end_matches("-->").trim();
+    let inner = inner.trim_matches(['[', ']', '(', ')', '<', '>']);
+    let dots = |text: &str| text.starts_with("...") || text.starts_with('…');
+    let bare = inner.trim_matches(['.', '…', ' ']);
+    let words = inner.to_ascii_lowercase();
+    let says = WORDS.iter().any(|word| words.contains(word));
+    dots(inner) && bare.is_empty() && (comment.is_some() || !is_python)
+        || dots(inner) && says
+        || comment.is_some() && says && (words.ends_with("...") || words.ends_with('…'))
+}

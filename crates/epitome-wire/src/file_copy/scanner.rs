@@ -1,0 +1,264 @@
+//! One text, walked through once for copies of files.
+//!
+//! Invariant: copies do not overlap and are found in their order; a label binds what follows it and
+//! nothing else. Called for each text of a request.
+
+use std::ops::Range;
+
+use epitome_types::FileCopy;
+
+use super::body::{self, LeastLines};
+use super::frame::{Fence, OpenedTag, SignLine};
+use super::label::{self, Binding, FileLabel};
+use super::map;
+
+/// How many values of JSON and tags without an end are read of a text: each may be as long as the
+/// rest of it.
+const TRIES: u32 = 16;
+
+/// How many words a line may have that stands between a label and what it names.
+const BETWEEN: usize = 3;
+
+pub(super) struct CopyScanner<'t> {
+    text: &'t str,
+    lines: Vec<Range<usize>>,
+    /// The first line that no copy has taken.
+    free: usize,
+    /// A path that an element of its own gives, and its line.
+    given: Option<(String, usize)>,
+    tries: u32,
+    least: LeastLines,
+    found: Vec<FileCopy>,
+}
+
+impl<'t> CopyScanner<'t> {
+    pub(super) fn new(text: &'t str, least: LeastLines) -> Self {
+        let mut lines = Vec::new();
+        // What has no room for a file holds none; nor does what names none.
+        if text.len() > 32 && text.contains(['.', '/', '<']) {
+            let mut start = 0;
+            for line in text.split_inclusive('\n') {
+                lines.push(start..start + line.len());
+                start += line.len();
+            }
+        }
+        let found = Vec::new();
+        Self { text, lines, free: 0, given: None, tries: TRIES, least, found }
+    }
+
+    /// The copies that the text holds.
+    pub(super) fn found(mut self) -> Vec<FileCopy> {
+        let mut at = 0;
+        while at < self.lines.len() {
+            at = self.step(at);
+        }
+        self.found.shrink_to_fit();
+        self.found
+    }
+
+    /// Looks at what begins with a line; gives the line to go on from.
+    fn step(&mut self, at: usize) -> usize {
+        let line = self.line(at);
+        if let Some(fence) = Fence::opened(line) {
+            return self.fenced(at, fence);
+        }
+        let next = match line.trim_start().chars().next() {
+            None => None,
+            Some('<') => self.tagged(at),
+            Some('{' | '[') => self.mapped(at),
+            Some(_) => None,
+        };
+        let next = next.or_else(|| self.signed(at)).or_else(|| self.headed(at));
+        next.or_else(|| self.mentioned(at)).unwrap_or(at + 1)
+    }
+
+    fn line(&self, at: usize) -> &'t str {
+        self.lines.get(at).map_or("", |range| &self.text[range.clone()])
+    }
+
+    fn is_blank(&self, at: usize) -> bool {
+        self.line(at).trim().is_empty()
+    }
+
+    /// The first line from here on that is not blank.
+    fn filled(&self, at: usize) -> usize {
+        (at..self.lines.len()).find(|&at| !self.is_blank(at)).unwrap_or(self.lines.len())
+    }
+
+    /// The bytes of lines.
+    fn bytes(&self, lines: Range<usize>) -> Range<usize> {
+        let start = self.lines.get(lines.start).map_or(self.text.len(), |range| range.start);
+        let end = self.lines.get(lines.end).map_or(self.text.len(), |range| range.start);
+        start..end.max(start)
+    }
+
+    /// Takes a body that stands between marks, or (not `framed`) follows its label. Nobody else's
+    /// words stand in one that is `closed`.
+    fn take(&mut self, label: FileLabel, body: Range<usize>, framed: bool, closed: bool) -> bool {
+        let Some(found) = body::of(&self.text[body.clone()], &label, framed, self.least) else {
+            return false;
+        };
+        let (lines, partial) = (found.lines, found.partial);
+        self.found.push(FileCopy { path: label.path, body, lines, partial, closed });
+        true
+    }
+
+    fn fenced(&mut self, at: usize, fence: Fence<'_>) -> usize {
+        let end = (at + 1..self.lines.len()).find(|&it| fence.is_closed_by(self.line(it)));
+        let (close, closed) = (end.unwrap_or(self.lines.len()), end.is_some());
+        let body = self.bytes(at + 1..close);
+        // A sentence may mention a file beside what is shown of another one.
+        let is_foreign = |label: &FileLabel| {
+            let sentence = label.binding == Binding::Sentence;
+            sentence && label::is_in_other_language(fence.info, &label.path)
+        };
+        let label = label::of_info(fence.info)
+            .or_else(|| self.label_before(at).filter(|it| !is_foreign(it)))
+            .or_else(|| label::of_comment(self.line(at + 1)));
+        match label {
+            Some(label) => drop(self.take(label, body, true, closed)),
+            None if self.text[body.clone()].trim_start().starts_with(['{', '[']) => {
+                self.mapped(self.filled(at + 1));
+            }
+            None => {}
+        }
+        self.free = close + 1;
+        close + 1
+    }
+
+    /// The label in the line before a fence, or in the one before a few words.
+    fn label_before(&self, at: usize) -> Option<FileLabel> {
+        if let Some((path, line)) = &self.given
+            && self.filled(line + 1) == at
+        {
+            return Some(FileLabel { path: path.clone(), binding: Binding::File });
+        }
+        let before = |at: usize| {
+            let blank = usize::from(at > 0 && self.is_blank(at - 1));
+            at.checked_sub(1 + blank).filter(|&it| it >= self.free && !self.is_blank(it))
+        };
+        let near = before(at)?;
+        if let Some(label) = label::of_line(self.line(near)) {
+            return Some(label);
+        }
+        let few = self.line(near).split_whitespace().count() <= BETWEEN;
+        let label = label::of_line(self.line(before(near).filter(|_| few)?))?;
+        (label.binding > Binding::Sentence).then_some(label)
+    }
+
+    fn tagged(&mut self, at: usize) -> Option<usize> {
+        let tag = OpenedTag::of(self.line(at)).filter(|_| self.tries > 0)?;
+        let end = tag.end();
+        if let Some((value, _)) = tag.rest.split_once(&end) {
+            self.given = Some((label::of_value(value)?, at));
+            return Some(at + 1);
+        }
+        let given = self.given.as_ref().filter(|(_, line)| self.filled(line + 1) == at);
+        let path = tag.path.clone().or_else(|| given.map(|(path, _)| path.clone()))?;
+        let start = match tag.rest.trim().is_empty() {
+            true => self.bytes(at + 1..at + 1).start,
+            false => self.lines[at].start + self.line(at).find('>')? + 1,
+        };
+        let Some(length) = self.text.get(start..)?.find(&end) else {
+            self.tries = self.tries.saturating_sub(1);
+            return None;
+        };
+        let label = FileLabel { path, binding: Binding::File };
+        self.take(label, start..start + length, true, true).then(|| {
+            let close = start + length + end.len();
+            self.free = self.lines.partition_point(|line| line.start < close);
+            self.free
+        })
+    }
+
+    /// What stands under a line of signs with a path in it.
+    fn signed(&mut self, at: usize) -> Option<usize> {
+        let signs = SignLine::of(self.line(at))?;
+        let is_diff = self.line(at + 1).starts_with("+++ ") || self.line(at).starts_with("+++ ");
+        let label = label::of_line(signs.inner)
+            .filter(|it| it.binding > Binding::Sentence && !is_diff && !signs.ends())?;
+        let is_end = |&it: &usize| {
+            let line = SignLine::of(self.line(it)).filter(|line| line.sign == signs.sign);
+            line.is_some_and(|line| {
+                line.inner.is_empty() && signs.sign != '#'
+                    || line.ends()
+                    || label::of_line(line.inner).is_some_and(|it| it.binding > Binding::Sentence)
+            })
+        };
+        let under = match SignLine::of(self.line(at + 1)) {
+            Some(line) if line.inner.is_empty() => at + 2,
+            _ => at + 1,
+        };
+        let end = (under..self.lines.len()).find(is_end).unwrap_or(self.lines.len());
+        let next = self.open(label, under..end, true)?;
+        // Before the label of another one somebody may say something.
+        let is_closed = SignLine::of(self.line(end)).is_some_and(SignLine::ends);
+        self.found.last_mut().into_iter().for_each(|copy| copy.closed = is_closed);
+        Some(next)
+    }
+
+    /// What stands under a line that is there to name a path, or under a banner of three lines.
+    fn headed(&mut self, at: usize) -> Option<usize> {
+        // Source may name a file in passing.
+        let strict = |line: &str| {
+            let label = label::of_line(line).filter(|label| label.binding > Binding::Label);
+            label.filter(|_| !line.contains(['"', '\'', ';', '(', '<', '=']))
+        };
+        let label = strict(self.line(at))?;
+        let is_rule =
+            |at: usize| SignLine::of(self.line(at)).is_some_and(|line| line.inner.is_empty());
+        let banner = at > 0 && is_rule(at - 1) && is_rule(at + 1);
+        let under = if banner { at + 2 } else { at + 1 };
+        let is_end = |&it: &usize| {
+            let named = |it: usize| strict(self.line(it)).is_some();
+            if banner { is_rule(it) && named(it + 1) } else { named(it) }
+        };
+        let is_fence = |at: usize| !banner && Fence::opened(self.line(at)).is_some();
+        let end = (under..self.lines.len()).find(|it| is_end(it) || is_fence(*it));
+        self.open(label, under..end.unwrap_or(self.lines.len()), banner)
+    }
+
+    /// What stands under a line of talk, or of a command, that mentions a path: nothing but source
+    /// counts there.
+    fn mentioned(&mut self, at: usize) -> Option<usize> {
+        let path = |line: &str| {
+            let is_talk = !line.starts_with([' ', '\t']) && !body::is_source_line(line);
+            label::of_line(line).filter(|_| is_talk).map(|label| label.path)
+        };
+        let label = FileLabel { path: path(self.line(at))?, binding: Binding::Sentence };
+        let is_end =
+            |&it: &usize| path(self.line(it)).is_some() || Fence::opened(self.line(it)).is_some();
+        let end = (at + 1..self.lines.len()).find(is_end).unwrap_or(self.lines.len());
+        self.open(label, at + 1..end, false)
+    }
+
+    /// Takes the lines under a label, unless a frame of their own opens there.
+    fn open(&mut self, label: FileLabel, under: Range<usize>, framed: bool) -> Option<usize> {
+        let first = self.line(self.filled(under.start));
+        let has_path = |tag: OpenedTag<'_>| tag.path.is_some();
+        if Fence::opened(first).is_some() || OpenedTag::of(first).is_some_and(has_path) {
+            return None;
+        }
+        let body = self.bytes(under.clone());
+        self.take(label, body, framed, false).then(|| {
+            self.free = under.end;
+            under.end
+        })
+    }
+
+    fn mapped(&mut self, at: usize) -> Option<usize> {
+        self.tries = self.tries.checked_sub(1)?;
+        let line = self.lines.get(at)?.clone();
+        let start = line.start + (self.line(at).len() - self.line(at).trim_start().len());
+        let (copies, end) = map::at(self.text, start, self.least)?;
+        let copies = copies.into_iter().map(|copy| FileCopy {
+            path: copy.path,
+            body: copy.range,
+            lines: copy.body.lines,
+            partial: copy.body.partial,
+            closed: false,
+        });
+        self.found.extend(copies);
+        Some(self.lines.partition_point(|line| line.start < end).max(at + 1))
+    }
+}

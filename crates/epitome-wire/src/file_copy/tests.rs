@@ -1,0 +1,188 @@
+//! What binds a body to a path, and what is a file.
+
+use super::*;
+
+/// Source of so many functions.
+fn source(name: &str, functions: usize) -> String {
+    let one = |at: usize| format!("def {name}_{at}(ledger):\n    return ledger.post({at})\n");
+    (0..functions).map(one).collect()
+}
+
+/// The copies in a text that somebody pastes.
+fn copies(text: &str) -> Vec<FileCopy> {
+    CopyScanner::new(text, PASTED).found()
+}
+
+/// The paths of whole copies in a text, each of which holds its source.
+#[track_caller]
+fn check(text: &str, paths: &[&str]) {
+    let found = copies(text);
+    let names: Vec<_> = found.iter().map(|copy| &*copy.path).collect();
+    assert_eq!(names, paths, "{text}");
+    for copy in &found {
+        let body = &text[copy.body.clone()];
+        assert!(body.contains("_0(") && body.contains("_19("), "{}: {body}", copy.path);
+        assert!(!copy.partial, "{}: {body}", copy.path);
+    }
+}
+
+/// Two files between marks that `framed` writes.
+#[track_caller]
+fn check_framed(framed: impl Fn(&str, &str) -> String) {
+    let two = |between: &str| {
+        let [a, b] = ["src/a.py", "lib/b.py"].map(|path| framed(path, &source(&path[4..5], 20)));
+        format!("Rename the first function.\n\n{a}{between}{b}\nReturn src/a.py in full.")
+    };
+    check(&two(""), &["src/a.py", "lib/b.py"]);
+    check(&two("\nAnd the other one:\n\n"), &["src/a.py", "lib/b.py"]);
+}
+
+#[test]
+fn fences_are_named_within_and_before() {
+    check_framed(|path, body| format!("```python {path}\n{body}```\n"));
+    check_framed(|path, body| format!("```py title=\"{path}\"\n{body}```\n"));
+    check_framed(|path, body| format!("```py:{path}\n{body}```\n"));
+    check_framed(|path, body| format!("{path}\n```\n{body}```\n"));
+    check_framed(|path, body| format!("### `{path}`\n\n~~~python\n{body}~~~\n"));
+    check_framed(|path, body| format!("**{path}** (as it is now)\n````\n{body}````\n"));
+    check_framed(|path, body| format!("File: {path}\nContent:\n```\n{body}```\n"));
+    check_framed(|path, body| format!("```\n# {path}\n{body}```\n"));
+    check_framed(|path, body| format!("1. {path}:\n   ```\n{body}   ```\n"));
+    let mentioned = |path: &str, body: &str| {
+        format!("This is what {path} looks like right now:\n```\n{body}```\n")
+    };
+    check_framed(mentioned);
+    check_framed(|path, body| format!("<path>{path}</path>\n```\n{body}```\n"));
+}
+
+#[test]
+fn tags_name_a_path_in_an_attribute_or_before() {
+    check_framed(|path, body| format!("<file path=\"{path}\">\n{body}</file>\n"));
+    check_framed(|path, body| format!("<source name='{path}' lang=py>\n{body}</source>\n"));
+    check_framed(|path, body| format!("<{path}>\n{body}</{path}>\n"));
+    check_framed(|path, body| format!("<name>{path}</name>\n<body>{body}</body>\n"));
+    let document = |path: &str, body: &str| {
+        format!(
+            "<document index=\"1\">\n<source>{path}</source>\n<document_content>\n{body}\
+             </document_content>\n</document>\n"
+        )
+    };
+    check_framed(document);
+}
+
+#[test]
+fn signs_part_files_and_labels_open_them() {
+    check_framed(|path, body| format!("=== {path} ===\n{body}"));
+    check_framed(|path, body| format!("----- BEGIN {path} -----\n{body}----- END {path} -----\n"));
+    check_framed(|path, body| format!("######## {path}\n{body}"));
+    check_framed(|path, body| format!("=====\n{path}\n=====\n{body}\n"));
+    check_framed(|path, body| format!("// ----- {path} -----\n{body}"));
+    check_framed(|path, body| format!(">>> FILE: {path}\n{body}"));
+    check_framed(|path, body| format!("File: {path}\n{body}"));
+    check_framed(|path, body| format!("[{path}]\n{body}"));
+    check_framed(|path, body| format!("## {path}\n\n{body}"));
+}
+
+#[test]
+fn source_under_talk_or_a_command_that_mentions_a_path_is_its_file() {
+    check_framed(|path, body| format!("This is my {path}, what do you think of it?\n\n{body}\n"));
+    check_framed(|path, body| format!("$ cat {path}\n{body}"));
+    check_framed(|path, body| format!("cat > {path} <<'EOF'\n{body}EOF\n"));
+    check_framed(|path, body| format!("[START OF {path}]\n{body}[END OF {path}]\n"));
+    check_framed(|path, body| format!("{path}\n---\n{body}\n---\n"));
+}
+
+#[test]
+fn json_maps_paths_to_texts() {
+    let [a, b] = ["a", "b"].map(|name| source(name, 20));
+    let expected = ["src/a.py", "b.py"];
+    let of = |value: serde_json::Value| {
+        let text = format!("Look at these:\n{value}\nReturn b.py.");
+        let names: Vec<_> = copies(&text).into_iter().map(|copy| copy.path).collect();
+        assert_eq!(names, expected, "{text}");
+        let fenced = format!("Look at these:\n```json\n{value:#}\n```\nReturn b.py.");
+        assert_eq!(copies(&fenced).len(), 2, "{fenced}");
+    };
+    of(serde_json::json!({"src/a.py": a, "b.py": b}));
+    of(serde_json::json!({"files": {"src/a.py": a, "b.py": b}, "task": "rename"}));
+    of(serde_json::json!([{"path": "src/a.py", "content": a}, {"path": "b.py", "content": b}]));
+}
+
+#[test]
+fn what_programs_write_is_no_file() {
+    let log = |at| format!("2026-11-25 10:00:{at:02} INFO request {at} took 3 ms\n");
+    let log: String = (0..40).map(log).collect();
+    check(&format!("src/server.py prints this:\n```\n{log}```\nWhy?"), &[]);
+    check(&format!("=== server.txt ===\n{log}"), &[]);
+    let stack = "  File \"/srv/a.py\", line 3, in f\n    foo()\n".repeat(12);
+    check(&format!("a.py:\n```\nTraceback (most recent call last):\n{stack}```"), &[]);
+    check(&format!("=== data.csv ===\n{}", "1,2,3\n".repeat(30)), &[]);
+    check(&format!("data.txt\n```\n{}```", "1,2,3\n".repeat(30)), &[]);
+    let users = serde_json::json!({"users": vec!["one of them"; 30]});
+    check(&format!("Response of api/users.py:\n```json\n{users:#}\n```"), &[]);
+    check(&format!("docs/table.md:\n\n{}", "| a | b | c |\n".repeat(20)), &[]);
+}
+
+#[test]
+fn what_quotes_or_mentions_a_file_is_none() {
+    check("In src/a.py the loop\n```python\nfor i in x:\n    y(i)\n```\nis slow.", &[]);
+    let talk = "Then we talked about how it works and what it does for users.\n".repeat(20);
+    check(&format!("I looked at src/a.py and src/b.py.\n{talk}"), &[]);
+    check(&format!("## src/a.py\n{talk}"), &[]);
+    check(&format!("src/a.py\n\n{talk}"), &[]);
+    check(&format!("With Node.js I would write:\n```js\n{}```", "const a = 1;\n".repeat(9)), &[]);
+    let found = (0..30).map(|at| format!("src/a.py:{at}: def foo_{at}(x):\n"));
+    check(&found.collect::<String>(), &[]);
+    let change = " line\n-old\n+new\n".repeat(10);
+    check(&format!("--- a/src/a.py\n+++ b/src/a.py\n@@ -1,3 +1,3 @@\n{change}"), &[]);
+    // What tests of a setting look like, and what they print.
+    let tests = source("test", 20);
+    check(&format!("This tests how .env and its copies are read:\n```python\n{tests}```"), &[]);
+    let line = "=".repeat(30);
+    let run = format!("platform linux\nconfigfile: pytest.ini\n{line} FAILURES {line}\n{tests}");
+    check(&run, &[]);
+    check(&format!("    cwd = place\ncwd.mkdir()\n{tests}"), &[]);
+    let moved = source("f", 20);
+    check(&format!("Move from src/a.py to src/b.py:\n```\n{moved}```"), &[]);
+    check("src/a.py\nsrc/b.py\nsrc/c.py\nREADME.md\nsetup.cfg\n", &[]);
+}
+
+#[test]
+fn what_leaves_lines_out_is_a_part() {
+    let (a, rest) = (source("a", 10), "# ... existing code ...\n");
+    for body in
+        [format!("{a}{rest}{a}"), format!("@@ -1,2 +1,2 @@\n{a}"), format!("<<<<<<< SEARCH\n{a}")]
+    {
+        let found = copies(&format!("src/a.py\n```\n{body}```"));
+        assert!(matches!(&found[..], [copy] if copy.partial), "{found:?}");
+    }
+    // Three dots are a statement of Python.
+    let found = copies(&format!("src/a.py\n```\n{a}def b():\n    ...\n```"));
+    assert!(matches!(&found[..], [copy] if !copy.partial), "{found:?}");
+}
+
+#[test]
+fn files_are_sought_where_no_tool_opens_them() {
+    let text = format!("src/a.py\n```\n{}```\nRename a_1.", source("a", 20));
+    let request = |more: serde_json::Value| {
+        let mut body = serde_json::json!({"messages": [{"role": "user", "content": text}]});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let bytes = body.to_string();
+        let document = crate::RequestDocument::parse(bytes.as_bytes(), crate::Format::OpenAi);
+        document
+            .unwrap()
+            .entries()
+            .iter()
+            .flat_map(|entry| &entry.parts)
+            .any(|part| !part.files.is_empty())
+    };
+    assert!(request(serde_json::json!({})));
+    assert!(request(serde_json::json!({"tools": []})));
+    let tool = serde_json::json!({"type": "function", "function": {"name": "read"}});
+    assert!(!request(serde_json::json!({"tools": [tool]})));
+    let described = serde_json::json!([
+        {"role": "system", "content": "Call <read_file> to read."},
+        {"role": "user", "content": text}
+    ]);
+    assert!(!request(serde_json::json!({"messages": described})));
+}
