@@ -10,6 +10,9 @@ use crate::error::Error;
 
 const ENVELOPE: &[u8] = br#"{"messages":[]}"#;
 
+/// Begins a request that offers a tool: a client that sends has a way back only by tools.
+const OFFER: &str = r#"{"tools":[{"type":"function","function":{"name":"read"}}],"#;
+
 fn pushed(journal: &Arc<MemoryStore>, limit: u64) -> Session {
     let mut live = session(journal, limit, Some("a"));
     live.begin(ENVELOPE).unwrap();
@@ -24,7 +27,13 @@ proptest! {
         steps in steps(24), limit in 250u64..500, restarts in vec(any::<bool>(), 24),
     ) {
         let (there, here) = (Arc::new(MemoryStore::new()), Arc::new(MemoryStore::new()));
-        let (mut whole, mut single) = (session(&there, limit, Some("a")), pushed(&here, limit));
+        let offering = |request: &[u8]| [OFFER.as_bytes(), &request[1..]].concat();
+        let begun = || {
+            let mut live = session(&here, limit, Some("a"));
+            live.begin(&offering(ENVELOPE)).unwrap();
+            live
+        };
+        let (mut whole, mut single) = (session(&there, limit, Some("a")), begun());
         let messages = history(&steps);
         let mut from = 0;
         for (end, restart) in requests(&messages).into_iter().zip(restarts.iter().cycle()) {
@@ -34,9 +43,10 @@ proptest! {
             // What was pushed is there, whatever becomes of this process.
             prop_assert!(recorded(&here, "a", &messages[..end]));
             if *restart {
-                single = pushed(&here, limit);
+                single = begun();
             }
-            let Ok(expected) = now(whole.prompt_for(&body(&messages[..end]))) else { break };
+            let sent = offering(&body(&messages[..end]));
+            let Ok(expected) = now(whole.prompt_for(&sent)) else { break };
             let prompt = now(single.prompt()).unwrap();
             prop_assert!(prompt.bytes == expected.bytes);
             prop_assert_eq!(prompt.tokens, expected.tokens);
