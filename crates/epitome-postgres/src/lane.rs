@@ -59,14 +59,15 @@ impl Lane {
         })
     }
 
-    /// Reads something, again where the connection is lost meanwhile.
+    /// Does what may be done twice, again where the connection is lost meanwhile.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Broken`] where the server refuses, or is not there in time.
-    pub(crate) fn read<T>(
+    /// [`StoreError::Broken`]: `what` is not possible where the server refuses; or it is not there in time.
+    pub(crate) fn again<T>(
         &mut self,
         until: Deadline,
+        what: &'static str,
         mut work: impl FnMut(&mut Client) -> Result<T, postgres::Error>,
     ) -> Result<T, StoreError> {
         let mut pause = PAUSE;
@@ -76,7 +77,7 @@ impl Lane {
                 // One that was there may have ended long ago, while nothing was asked.
                 Err(LaneError::Lost(_)) if was_there => continue,
                 Err(LaneError::Lost(_)) if until.leaves(pause) => sleep(pause),
-                done => return done.map_err(|error| self.broken("cannot be read", error)),
+                done => return done.map_err(|error| self.broken(what, error)),
             }
             pause *= 2;
         }

@@ -22,6 +22,10 @@ use crate::lanes::Lanes;
 use crate::schema::{Migrated, NEWEST, migrate};
 use crate::statement::{self, AppendStatement, number};
 
+/// What is not possible where the server refuses.
+const READ: &str = "cannot be read";
+const WRITTEN: &str = "cannot be written";
+
 /// So long a call waits for a server that is away: longer than it takes to start one again.
 const PATIENCE: Duration = Duration::from_secs(4);
 
@@ -78,7 +82,7 @@ impl PostgresLog {
         let rows = self.lanes.call(move |lane, until| {
             let places: Vec<statement::Place<'_>> =
                 places.iter().map(|(value, of)| (&**value as _, of.clone())).collect();
-            lane.read(until, |client| client.query_typed(query, &places))
+            lane.again(until, READ, |client| client.query_typed(query, &places))
         })?;
         let read = rows.iter().map(read).collect::<Result<_, _>>();
         read.map_err(|what| StoreError::Damaged { what: format!("{path}: {what}") })
@@ -168,7 +172,7 @@ impl RecordLog for PostgresLog {
         let (scope, line, what) = (scope.to_owned(), line.to_owned(), what.clone());
         self.lanes.call(move |lane, until| {
             // Done again it takes nothing more, so it may be.
-            lane.read(until, |client| {
+            lane.again(until, WRITTEN, |client| {
                 let mut work = client.transaction()?;
                 let Some(held) = work.query_opt(statement::HOLD_LINE, &[&scope, &line])? else {
                     return Ok(());
@@ -208,7 +212,7 @@ impl RecordLog for PostgresLog {
         }
         drop(probed);
         let asked = |client: &mut postgres::Client| client.simple_query("SELECT 1").map(drop);
-        self.lanes.call(move |lane, until| lane.read(until, asked)).is_ok()
+        self.lanes.call(move |lane, until| lane.again(until, READ, asked)).is_ok()
     }
 }
 
@@ -222,23 +226,23 @@ fn appended(
     let text = append.text();
     if append.is_first {
         let scope: [statement::Place<'_>; 1] = [(append.scope(), Type::TEXT)];
-        lane.read(until, |client| client.query_typed(statement::NEW_SCOPE, &scope))?;
+        lane.again(until, WRITTEN, |client| client.query_typed(statement::NEW_SCOPE, &scope))?;
     }
     let stamp = |rows: &[Row]| -> Option<i64> { rows.first().map(|row| row.get(0)) };
     loop {
         let lost = match lane.once(until, |client| client.query_typed(&text, &append.places())) {
             Ok(rows) => return Ok(outcome(stamp(&rows))),
             Err(error @ LaneError::Refused(_)) => {
-                return Err(lane.broken("cannot be written", error));
+                return Err(lane.broken(WRITTEN, error));
             }
             Err(lost) => lost,
         };
         if !until.leaves(Duration::ZERO) {
-            return Err(lane.broken("cannot be written", lost));
+            return Err(lane.broken(WRITTEN, lost));
         }
         let written =
             |client: &mut postgres::Client| client.query_typed(statement::WRITTEN, &append.end());
-        if let Some(stamp) = stamp(&lane.read(until, written)?) {
+        if let Some(stamp) = stamp(&lane.again(until, READ, written)?) {
             return Ok(outcome(Some(stamp)));
         }
     }
