@@ -153,6 +153,8 @@ fn a_project_names_no_database_and_no_password_is_shown() {
     check("session list", 3, shown);
     check("serve --listen 127.0.0.1:0", 2, "cannot be reached");
     check("doctor", 6, shown);
+    // One that is no address of a database is named, and not repeated.
+    check("session list --store postgres://somebody:secret@127.0.0.1:port/x", 3, "is no address");
 }
 
 /// Two projects with a session each, in the usual store, as one user has them.

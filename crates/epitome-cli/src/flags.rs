@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use epitome::{ConfigSources, Format, PostgresAddress, SummarizerSpec, SummaryStyle, known_store};
+use epitome::{ConfigSources, Format, SummarizerSpec, SummaryStyle, known_store};
 
 use crate::settings::{self, ProfileFlags};
 
@@ -30,11 +30,9 @@ pub(crate) struct Common {
 
 /// A store, as `--store` names it.
 pub(crate) fn store(text: &str) -> Result<PathBuf, String> {
-    known_store(text)?;
-    if PostgresAddress::is_one(text) {
-        PostgresAddress::parse(text).map_err(|error| error.to_string())?;
-    }
-    Ok(PathBuf::from(text))
+    // An address that is none is named where it is opened, which shows no password; here it would be
+    // repeated as it was typed.
+    known_store(text).map(|()| PathBuf::from(text))
 }
 
 /// How large a prompt the provider takes.

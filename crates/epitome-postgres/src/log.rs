@@ -13,7 +13,7 @@ use epitome_store::{
     SearchPiece, StoredBlob,
 };
 use postgres::Row;
-use postgres::types::Type;
+use postgres::types::{FromSql, ToSql, Type};
 
 use crate::address::PostgresAddress;
 use crate::deadline::{Deadline, LastTime};
@@ -90,10 +90,15 @@ impl PostgresLog {
 }
 
 /// Values that a statement takes, handed to the thread that sends it.
-type OwnedPlaces = Vec<(Box<dyn postgres::types::ToSql + Sync + Send>, Type)>;
+type OwnedPlaces = Vec<OwnedPlace>;
+type OwnedPlace = (Box<dyn ToSql + Sync + Send>, Type);
 
-fn text(text: &str) -> (Box<dyn postgres::types::ToSql + Sync + Send>, Type) {
-    (Box::new(text.to_owned()), Type::TEXT)
+fn place(value: impl ToSql + Sync + Send + 'static, of: Type) -> OwnedPlace {
+    (Box::new(value), of)
+}
+
+fn text(text: &str) -> OwnedPlace {
+    place(text.to_owned(), Type::TEXT)
 }
 
 fn bytes_of(ids: impl Iterator<Item = [u8; 16]>) -> Vec<Vec<u8>> {
@@ -109,8 +114,7 @@ impl RecordLog for PostgresLog {
     }
 
     fn read(&self, scope: &str, line: &str, from: u64) -> Result<Vec<LogRecord>, StoreError> {
-        let from: (Box<dyn postgres::types::ToSql + Sync + Send>, _) =
-            (Box::new(number(from)), Type::INT8);
+        let from = place(number(from), Type::INT8);
         self.rows(statement::READ, vec![text(scope), text(line), from], record)
     }
 
@@ -147,7 +151,7 @@ impl RecordLog for PostgresLog {
         let first = bytes_of(query.ids.iter().map(|range| range.start().0));
         let last = bytes_of(query.ids.iter().map(|range| range.end().0));
         let ranges: OwnedPlaces =
-            vec![(Box::new(first), Type::BYTEA_ARRAY), (Box::new(last), Type::BYTEA_ARRAY)];
+            vec![place(first, Type::BYTEA_ARRAY), place(last, Type::BYTEA_ARRAY)];
         let (asked, places) = match query.line {
             Some(line) => (statement::BLOBS_OF_LINE, vec![text(scope), text(line)]),
             None => (statement::BLOBS, vec![text(scope)]),
@@ -157,12 +161,11 @@ impl RecordLog for PostgresLog {
 
     fn pieces(&self, scope: &str, query: &PieceQuery<'_>) -> Result<Vec<SearchPiece>, StoreError> {
         let terms = query.terms();
-        let line: (Box<dyn postgres::types::ToSql + Sync + Send>, _) =
-            (Box::new(query.line.map(str::to_owned)), Type::TEXT);
+        let line = place(query.line.map(str::to_owned), Type::TEXT);
         let is_any = terms.is_empty();
-        let limit: (Box<dyn postgres::types::ToSql + Sync + Send>, _) = match is_any {
-            true => (Box::new(NEWEST_PIECES), Type::INT8),
-            false => (Box::new(terms), Type::TEXT_ARRAY),
+        let limit = match is_any {
+            true => place(NEWEST_PIECES, Type::INT8),
+            false => place(terms, Type::TEXT_ARRAY),
         };
         let asked = if is_any { statement::NEWEST_PIECES } else { statement::PIECES };
         self.rows(asked, vec![text(scope), line, limit], piece)
@@ -256,7 +259,7 @@ fn outcome(stamp: Option<i64>) -> AppendOutcome {
 }
 
 /// A value of a row.
-fn column<'r, T: postgres::types::FromSql<'r>>(row: &'r Row, at: usize) -> Result<T, String> {
+fn column<'r, T: FromSql<'r>>(row: &'r Row, at: usize) -> Result<T, String> {
     row.try_get(at).map_err(|error| error.to_string())
 }
 

@@ -12,7 +12,8 @@ use super::Finding;
 use super::tree::Tree;
 
 /// Each crate with those of ours that it may use. An adapter reaches the nouns through the kernel
-/// and never another adapter; only what joins them sees several.
+/// and never another adapter, but for a log of records, which fills the port of the store; only what
+/// joins them sees several.
 const ARROWS: &[(&str, &[&str])] = &[
     ("epitome-types", &[]),
     ("epitome-kernel", &["epitome-types"]),
