@@ -1,7 +1,8 @@
 //! A store that cannot be written, or read: every request is answered and stays within its window,
 //! prompts keep their beginnings, and it is said once.
 
-use std::fs::Permissions;
+use std::fs::{OpenOptions, Permissions};
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 
 use epitome_upstream::{Record, Script};
@@ -131,20 +132,30 @@ fn a_store_that_runs_full_stops_no_compression_and_is_used_again() {
     }
 }
 
+/// Overwrites the store in place: the proxy has these very files open.
+///
+/// No write is under way meanwhile. One that was would end with an index of its own making, from
+/// which its connection goes on without reading anything of the damage.
+fn damage_in_place(serving: &Serving) {
+    let paths = ["s.db", "s.db-wal", "s.db-shm"].map(|name| serving.place.path(name));
+    let connection = rusqlite::Connection::open(&paths[0]).unwrap();
+    connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+    // Opened before the lock is taken: closing one of these files would give the lock away.
+    let mut files = paths.map(|path| OpenOptions::new().write(true).open(path).unwrap());
+    connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+    for file in &mut files {
+        let length = file.metadata().unwrap().len();
+        file.write_all(&vec![0x5a; length.try_into().unwrap()]).unwrap();
+    }
+}
+
 #[test]
 fn a_store_that_is_damaged_meanwhile_stops_no_compression() {
     for api in [Api::Anthropic, Api::Ollama] {
         let serving = serving("s.db");
         let mut one = agent(api);
         rounds(&mut one, &serving, 5);
-        // In place: the proxy has these very files open. It reads again what is not as it left it.
-        for name in ["s.db", "s.db-wal", "s.db-shm"] {
-            let mut bytes = serving.place.read(name);
-            bytes.fill(0x5a);
-            let path = serving.place.path(name);
-            let mut file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
-            std::io::Write::write_all(&mut file, &bytes).unwrap();
-        }
+        damage_in_place(&serving);
         rounds(&mut one, &serving, usize::MAX);
         let mut other = Agent::new(api, "Tell me why the cluster of rowan forgets its leases.");
         let first = serving.prompts().len();
