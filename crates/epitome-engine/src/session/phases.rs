@@ -42,6 +42,21 @@ pub(super) struct Opened {
     pub(super) updated: Vec<EventKind>,
 }
 
+/// A request that was read, before anything is decided about it.
+pub(super) struct ReadTurn<'a, 's> {
+    pub(super) ground: TurnContext<'a, 's>,
+    /// The history as the records have it sent, where all of it was read.
+    pub(super) whole: Option<FullHistory<'a, 'a>>,
+    /// The remembered request that it goes on from, where only what is new was read.
+    pub(super) memory: Option<PrefixCache>,
+    /// Results that were made smaller on arrival.
+    pub(super) arrival: ArrivalOutcome,
+    pub(super) council: PolicyRunner,
+    /// What others did to the session meanwhile.
+    pub(super) updated: Vec<EventKind>,
+    pub(super) events: TurnEvents,
+}
+
 /// What the policies decided about a request.
 pub(super) struct Decided {
     pub(super) brief: PolicyContext,
@@ -231,8 +246,8 @@ impl Session {
         whole: Option<&FullHistory<'_, '_>>,
         memory: Option<PrefixCache>,
         state: &ConversationState,
-        counter: &Arc<dyn TokenCounter>,
     ) -> Result<Option<(Bytes, PrefixCache)>, Error> {
+        let counter = ground.tail.tokens.gauge().counter;
         let (bytes, remembered) = match (whole, memory) {
             (None, Some(mut memory)) => {
                 let (tally, schemas) = (ground.tally.clone(), ground.schemas);

@@ -15,7 +15,7 @@ use epitome_types::{BudgetUnit, Stage};
 use epitome_wire::{Format, RequestScan};
 
 use super::history_tail::HistoryTail;
-use super::phases::Opened;
+use super::phases::{Opened, ReadTurn};
 use super::state::{ConversationState, PushedHistory};
 use super::trigger::DueWork;
 use super::turn_context::TurnContext;
@@ -87,6 +87,8 @@ impl Session {
         Ok(prompt)
     }
 
+    /// Reads a request and has its results made smaller as they arrive. Gives nothing where somebody
+    /// else changed the session meanwhile.
     async fn turn(
         &mut self,
         source: &RequestSource<'_>,
@@ -97,19 +99,18 @@ impl Session {
         let gauge = SizeGauge { counter: &*counter, unit: BudgetUnit::Tokens };
         let erased = pushed.as_ref().map(|known| known.erased);
         let opened = self.open(source, pushed, &mut state, &counter)?;
-        let Opened { reading, memory, name, mut events, cold, council, updated } = opened;
+        let Opened { reading, memory, name, events, cold, council, updated } = opened;
 
         let (at, lineage) = (events.at.clone(), Arc::clone(&state.lineage));
-        let (fresh, smaller, full, committed);
+        let (fresh, smaller);
         fresh = reading.tail(source, &state, gauge)?;
         let live = self.live(source, self.told.window, &fresh)?;
         let survey =
             |tail, state: &ConversationState| self.survey(source, tail, &lineage, &reading, state);
         let (mut whole, tally, standing) = survey(&fresh, &state)?;
-        let incoming = &reading.incoming;
         let mut ground = TurnContext {
             source,
-            incoming,
+            incoming: &reading.incoming,
             live: &live,
             name: &name,
             at: &at,
@@ -133,14 +134,29 @@ impl Session {
             (whole, ground.tally, ground.standing) = survey(&smaller, &state)?;
             ground.tail = &smaller;
         }
+        let read = ReadTurn { ground, whole, memory, arrival, council, updated, events };
+        self.carry_out(read, state).await
+    }
+
+    /// Decides what becomes of a request that was read, records it, and writes the prompt.
+    async fn carry_out(
+        &mut self,
+        read: ReadTurn<'_, '_>,
+        mut state: ConversationState,
+    ) -> Result<Option<(ConversationState, Prompt)>, Error> {
+        let ReadTurn { mut ground, mut whole, memory, arrival, council, updated, mut events } =
+            read;
+        let (source, keys) = (ground.source, &ground.incoming.keys);
+        let lineage = Arc::clone(&state.lineage);
+        let (full, committed);
         self.announce(&ground, &state, &arrival, updated, &mut events);
         let decided = self.decide(&mut ground, council, &mut state, &mut events).await;
         let goals = self.hear_goals(&ground, &decided.brief, &mut state, &mut events).await;
         if decided.reads_whole() && whole.is_none() {
-            let entries = source.document()?.entries();
+            let (entries, gauge) = (source.document()?.entries(), *ground.tail.tokens.gauge());
             full =
                 HistoryTail::of(entries, Before::default(), &state.history, gauge, ground.schemas);
-            whole = Some(self.read_whole(source, &lineage, &full, &incoming.keys)?);
+            whole = Some(self.read_whole(source, &lineage, &full, keys)?);
             ground.tail = &full;
         }
         let proposal =
@@ -148,7 +164,7 @@ impl Session {
         let proposed = proposal.as_ref().ok().and_then(Option::as_ref);
         let epoch = proposed.map(|it| &it.epoch);
         if !self.offload(&ground, whole.as_ref(), &state, epoch, &mut events)
-            || self.has_moved(&name)
+            || self.has_moved(ground.name)
         {
             return Ok(None);
         }
@@ -164,7 +180,7 @@ impl Session {
                 return Ok(None);
             }
             committed = Arc::clone(&state.lineage);
-            let after = self.read_whole(source, &committed, ground.tail, &incoming.keys)?;
+            let after = self.read_whole(source, &committed, ground.tail, keys)?;
             self.stand_on(&mut ground, &after, &mut state, &mut events);
             self.applied(ground.standing.epoch, late);
             whole = Some(after);
@@ -174,7 +190,7 @@ impl Session {
         if let Some(whole) = &whole {
             self.look_ahead(&ground, whole, &decided.brief, &state, decided.drafts).await;
         }
-        let written = self.put_down(&ground, whole.as_ref(), memory, &state, &counter)?;
+        let written = self.put_down(&ground, whole.as_ref(), memory, &state)?;
         let Some((bytes, remembered)) = written else { return Ok(None) };
         if is_made {
             events.stage([decided.size, ground.size()[1]], Stage::Validation);
