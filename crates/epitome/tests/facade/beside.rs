@@ -77,7 +77,9 @@ fn recordings_cut_anywhere_are_valid_or_do_not_fit() {
         for format in Format::PROVIDERS {
             let body = match from.is_recording() {
                 true => convert(&bytes, from, format).unwrap(),
-                false if from == format => bytes.clone(),
+                false if from == format && RequestDocument::parse(&bytes, format).is_ok() => {
+                    bytes.clone()
+                }
                 false => continue,
             };
             for cut in cuts(format, &body, step) {
