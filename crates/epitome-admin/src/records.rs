@@ -88,10 +88,12 @@ pub fn evidence(entry: &Entry) -> Evidence {
     Evidence { answer, drawn: ids.any(|id| is_drawn(id)), system }
 }
 
-/// Returns what an answer may be known by.
-pub fn answer(entry: &Entry) -> Option<AnswerClue> {
-    let text = (entry.role == Role::Assistant).then(|| entry.readable());
-    let text = ContentId::for_text(&text.filter(|text| !text.is_empty())?);
-    let drawn = entry.calls().find(|call| is_drawn(&call.id)).map(|call| call.id.to_string());
-    Some(AnswerClue { text, drawn })
+/// Returns what the answer that begins in a place of a history may be known by.
+pub fn answer(said: &[Entry], place: usize) -> Option<AnswerClue> {
+    let answer = said.get(place..)?.iter().take_while(|entry| entry.role == Role::Assistant);
+    let (length, last) = (answer.clone().count(), answer.last()?);
+    let text = Some(last.readable()).filter(|text| !text.is_empty())?;
+    let text = ContentId::for_text(&text);
+    let drawn = last.calls().find(|call| is_drawn(&call.id)).map(|call| call.id.to_string());
+    Some(AnswerClue { length, text, drawn })
 }

@@ -8,6 +8,7 @@
 //! Invariant: nothing is printed, no file is opened, and no state is shared between compressors; what
 //! compression made of a request passed its provider's rules, and what left the prompt was kept before.
 
+mod answer_messages;
 mod at_once;
 mod background;
 mod builder;

@@ -103,9 +103,11 @@ impl fmt::Debug for Clue<'_> {
 /// What a recorded answer may be known by when a client sends it back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerClue {
-    /// The address of its readable text.
+    /// How many messages of the request it takes: some APIs have one for each call.
+    pub length: usize,
+    /// The address of the readable text of the last one.
     pub text: ContentId,
-    /// An id in it that a provider drew.
+    /// An id in that one that a provider drew.
     pub drawn: Option<String>,
 }
 
@@ -120,8 +122,8 @@ pub struct Holder {
     pub shared: usize,
     /// Whether these are all that it came to.
     pub ends: bool,
-    /// Whether the next message of the request is an answer that was recorded there.
-    pub answered: bool,
+    /// How many messages of the request behind these are an answer that was recorded there.
+    pub answered: usize,
     /// Whether that record holds the id that a provider drew; an answer may say the same with another.
     pub has_drawn: bool,
     /// How many of its first messages came without a record of who said them.
@@ -145,8 +147,12 @@ pub struct RequestRecord {
 pub struct ResponseRecord {
     /// The history that was asked with.
     pub after: HistoryHash,
-    /// What the answer says; none where it broke off before it said anything.
+    /// How many messages of the answer stand before the one that is recorded, its last one.
+    pub ahead: u32,
+    /// What that one says; none where the answer broke off before it said anything.
     pub key: Option<EntryKey>,
+    /// The history that ends with it; [`Self::after`] where it says nothing.
+    pub chain: HistoryHash,
     /// The answer as a message of the session's format, byte for byte; nothing after it was erased.
     #[serde(with = "crate::utf8_bytes")]
     pub bytes: Option<Vec<u8>>,

@@ -168,9 +168,9 @@ impl App {
         self.work(move || {
             let overflow =
                 answer.error.as_ref().and_then(|it| hub.signatures().overflow(400, it.as_bytes()));
-            let ResponseInfo { usage, stop, mut messages, .. } = answer;
-            let message = messages.pop().map(Bytes::from);
-            let answered = ModelResponse { usage: usage.unwrap_or_default(), message, stop };
+            let ResponseInfo { usage, stop, messages, .. } = answer;
+            let messages = messages.into_iter().map(Bytes::from).collect();
+            let answered = ModelResponse { usage: usage.unwrap_or_default(), messages, stop };
             runtime.block_on(async {
                 hub.record_response(&sent, &answered).await;
                 // Too late for this prompt; the next one is made smaller.

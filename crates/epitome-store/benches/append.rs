@@ -50,7 +50,9 @@ fn answer(batch: &AppendBatch) -> ResponseRecord {
     let said = &batch.said[0];
     ResponseRecord {
         after: said.chain,
+        ahead: 0,
         key: Some(said.key),
+        chain: said.chain.append(said.key),
         bytes: said.bytes.clone(),
         text: said.text,
         usage: TokenUsage::default(),

@@ -70,6 +70,23 @@ fn check_session(serving: &Serving, api: Api, rounds: usize, context: &str) {
 }
 
 #[test]
+fn a_conversation_without_an_id_is_one_session_from_its_first_call_on() {
+    // Ollama's calls have no ids, and a short answer without any proves nothing.
+    for api in [Api::Anthropic, Api::Chat, Api::Responses] {
+        for streams in [false, true] {
+            let serving = Serving::start(script(2), &["--limit", LIMIT]);
+            for _ in 0..2 {
+                let mut agent = Agent::new(api, "Find out why the deployment fails.");
+                agent.streams = streams;
+                agent.work(&serving);
+            }
+            let sessions = serving.sessions();
+            assert_eq!(sessions.len(), 2, "{api:?}, streams {streams}: {}", serving.said());
+        }
+    }
+}
+
+#[test]
 fn a_session_of_each_api_outgrows_its_window() {
     std::thread::scope(|scope| {
         for api in APIS {

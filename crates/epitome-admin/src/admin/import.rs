@@ -117,7 +117,7 @@ impl SessionAdmin {
         name: Option<&str>,
     ) -> Result<Option<String>, StoreError> {
         let said = document.entries();
-        let answers = |place: usize| said.get(place).and_then(answer);
+        let answers = |place: usize| answer(said, place);
         let clue = Clue {
             chains,
             format: document.format().name(),

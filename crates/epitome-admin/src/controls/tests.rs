@@ -100,7 +100,9 @@ fn a_session_is_found_by_the_call_in_its_newest_answer() {
         let bytes = said.to_string().into_bytes();
         let answered = ResponseRecord {
             after: info.head,
+            ahead: 0,
             key: Some(EntryKey([id.len() as u8; 16])),
+            chain: info.head.append(EntryKey([id.len() as u8; 16])),
             bytes: Some(bytes),
             text: ContentId::for_text(id),
             usage: TokenUsage::default(),

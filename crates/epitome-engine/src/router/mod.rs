@@ -14,11 +14,13 @@ mod tests;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use epitome_kernel::ResponseRecord;
 use epitome_store::{SessionArchive, StoreOutage};
-use epitome_types::{ContentId, ContextOverflow, EntryKey, TokenUsage};
+use epitome_types::{ContextOverflow, TokenUsage};
 use epitome_wire::{Format, OverflowSignatures};
 use tokio::sync::Semaphore;
 
+use crate::answer_messages::AnswerMessages;
 use crate::builder::CompressorBuilder;
 use crate::error::Error;
 use crate::limits::{LimitSource, PromptLimit};
@@ -28,7 +30,6 @@ use crate::session::{Session, SharedSessions};
 use compaction::ClientSummaries;
 use conversations::{ConversationSlot, Conversations, RequestHistory};
 use epitome_admin::clock::Clock;
-use epitome_admin::records::{MessageName, WireMessage, said};
 use epitome_config::limits::WindowSetting;
 use epitome_config::profile::Profile;
 use epitome_config::scope::ScopeOwner;
@@ -86,9 +87,9 @@ impl RoutedPrompt {
 pub struct ModelResponse {
     /// What the provider counted.
     pub usage: TokenUsage,
-    /// The answer as a message of the request's format; none where it broke off before it said
-    /// anything.
-    pub message: Option<Bytes>,
+    /// The answer as messages of the request's format: more than one where its API has one for each
+    /// call, none where it broke off before it said anything.
+    pub messages: Vec<Bytes>,
     /// Why it ended, in the provider's word; none where it broke off.
     pub stop: Option<String>,
 }
@@ -324,29 +325,18 @@ impl SessionRouter {
         }
         let counted = sent.prompt.counted(sent.format, answer.usage);
         self.shared.lessons.answered(&*self.journal, &sent.prompt, counted);
-        let message = answer.message.as_deref();
-        let entry = message.and_then(|bytes| epitome_wire::message(bytes, sent.format).ok());
-        if let Some(entry) = &entry {
-            locked(&self.compactions).answered(sent, entry);
+        let said = AnswerMessages::of(&answer.messages, sent.format).unwrap_or_default();
+        if let Some(last) = said.last() {
+            locked(&self.compactions).answered(sent, last);
         }
-        let after = sent.prompt.head;
-        let said = entry.zip(message).map(|(entry, bytes)| {
-            let key = EntryKey::for_entry(&entry);
-            let name = MessageName { key, chain: after.append(key) };
-            let message = WireMessage { format: sent.format, bytes };
-            said(message, &entry, name, 0, &self.profile.redaction)
-        });
-        let answered = epitome_kernel::ResponseRecord {
-            after,
-            key: said.as_ref().map(|said| said.key),
-            text: said.as_ref().map_or_else(|| ContentId::for_text(""), |said| said.text),
-            bytes: said.and_then(|said| said.bytes),
+        let record = ResponseRecord {
             usage: answer.usage,
             stop: answer.stop.clone(),
             at: (self.clock)(),
+            ..said.record(sent.prompt.head, &self.profile.redaction)
         };
         let session = &*sent.prompt.session;
-        if let Err(error) = self.journal.record_response(&sent.scope, session, &answered) {
+        if let Err(error) = self.journal.record_response(&sent.scope, session, &record) {
             tracing::warn!(target: "epitome", session, "an answer was not recorded: {error}");
         }
     }

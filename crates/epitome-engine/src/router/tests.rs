@@ -83,7 +83,7 @@ fn conversations_with_one_opening_stay_apart() {
             let other = if topic == "alpha" { "beta" } else { "alpha" };
             let sent = sent(&hub, &ask(&talk(topic, exchanges), ""));
             let next = talk(topic, exchanges + 1)[exchanges * 2 + 2].to_string();
-            let answer = ModelResponse { message: Some(next.into()), ..ModelResponse::default() };
+            let answer = ModelResponse { messages: vec![next.into()], ..ModelResponse::default() };
             now(hub.record_response(&sent, &answer));
             assert!(!text(&sent).contains(other), "{topic} {exchanges}: {}", text(&sent));
             assert_eq!(exchanges > 0, text(&sent).contains(topic));
@@ -191,7 +191,7 @@ fn a_history_that_its_client_compacted_keeps_the_name() {
     assert!(asked.compacts() && asked.prompt.session == "work");
     let summary = "The parser was mended, \"all\" of it; next comes the lexer and its tests.";
     let message = say("assistant", summary).to_string();
-    let answer = ModelResponse { message: Some(message.into()), ..ModelResponse::default() };
+    let answer = ModelResponse { messages: vec![message.into()], ..ModelResponse::default() };
     now(live.record_response(&asked, &answer));
     // A subagent between them is not it.
     let agent = [say("system", "You search."), say("user", "Find the lexer.")];
@@ -224,8 +224,8 @@ fn agents_of_one_client_that_compact_at_once_keep_their_names() {
         ["The parser was mended in the morning.", "The tests of the lexer all pass now."];
     for (asked, summary) in asks.iter().zip(summaries) {
         let text = format!("<summary>\n{summary}\n</summary>");
-        let message = Some(say("assistant", &text).to_string().into());
-        now(live.record_response(asked, &ModelResponse { message, ..ModelResponse::default() }));
+        let messages = vec![say("assistant", &text).to_string().into()];
+        now(live.record_response(asked, &ModelResponse { messages, ..ModelResponse::default() }));
     }
     for (summary, expected) in summaries.iter().zip(&names) {
         let goes_on =
@@ -351,7 +351,7 @@ fn an_answer_is_recorded_with_what_the_provider_counted() {
     let usage = TokenUsage { input: 10, cache_read: 20, cache_written: 5, output: 3 };
     let answer = ModelResponse {
         usage,
-        message: Some(say("assistant", "Done.").to_string().into()),
+        messages: vec![say("assistant", "Done.").to_string().into()],
         stop: Some("stop".to_owned()),
     };
     now(hub.record_response(&asked, &answer));

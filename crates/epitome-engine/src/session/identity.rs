@@ -115,7 +115,7 @@ impl Session {
         chains: &[HistoryHash],
     ) -> Result<Vec<Holder>, Error> {
         let said = source.document()?.entries();
-        let answers = |place: usize| said.get(place).and_then(answer);
+        let answers = |place: usize| answer(said, place);
         let first = said.iter().position(|entry| entry.role == Role::Assistant);
         let clue = Clue {
             chains,
@@ -162,7 +162,7 @@ impl Session {
                 }
             }
             let opened = holder.opened.saturating_sub(before);
-            let bare = Holder { shared, ends, opened, answered: false, ..holder.clone() };
+            let bare = Holder { shared, ends, opened, answered: 0, ..holder.clone() };
             let claim = Claim { label: Some(label), session: None };
             let size = |place| size(place + lead);
             // A first message in common may be another agent's.

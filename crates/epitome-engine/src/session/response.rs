@@ -5,13 +5,13 @@
 //! hosts.
 
 use epitome_kernel::ResponseRecord;
-use epitome_types::{ContextOverflow, EntryKey, Event, EventKind};
+use epitome_types::{ContextOverflow, Event, EventKind};
 use epitome_wire::ResponseInfo;
 
 use super::Session;
+use crate::answer_messages::AnswerMessages;
 use crate::error::Error;
 use crate::prompt::Prompt;
-use epitome_admin::records::{MessageName, WireMessage, said};
 
 impl Session {
     /// Adds the answer to a prompt to the conversation, and records what was counted for it. What
@@ -22,31 +22,24 @@ impl Session {
     /// As [`Session::push`].
     pub fn record_response(&mut self, prompt: &Prompt, answer: &ResponseInfo) -> Result<(), Error> {
         let format = self.opened()?.format;
-        let mut last = None;
         for bytes in &answer.messages {
             self.push(bytes)?;
-            last = Some(epitome_wire::message(bytes, format)?).zip(Some(bytes));
         }
         if let Some(usage) = answer.usage {
             let sent = prompt.counted(format, usage);
             self.shared.lessons.answered(&*self.journal, prompt, sent);
         }
-        let said = last.map(|(entry, bytes)| {
-            let key = EntryKey::for_entry(&entry);
-            let name = MessageName { key, chain: prompt.head.append(key) };
-            said(WireMessage { format, bytes }, &entry, name, 0, &self.redaction)
-        });
-        let Some(said) = said else { return Ok(()) };
-        let answered = ResponseRecord {
-            after: prompt.head,
-            key: Some(said.key),
-            text: said.text,
-            bytes: said.bytes,
+        let said = AnswerMessages::of(&answer.messages, format)?;
+        if said.last().is_none() {
+            return Ok(());
+        }
+        let record = ResponseRecord {
             usage: answer.usage.unwrap_or_default(),
             stop: answer.stop.clone(),
             at: (self.clock)(),
+            ..said.record(prompt.head, &self.redaction)
         };
-        Ok(self.journal.record_response(&self.scope, &prompt.session, &answered)?)
+        Ok(self.journal.record_response(&self.scope, &prompt.session, &record)?)
     }
 
     /// The provider refused a prompt as too long. The next one is made smaller, and where it said

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 
 use super::RecordStore;
 use super::event::{AnsweredBody, SessionEvent};
-use super::fold::{AnswerNode, HistoryFold, SessionFold};
+use super::fold::{AnswerNode, HistoryFold, SaidNode, SessionFold};
 use crate::batch;
 use crate::log::RecordLog;
 
@@ -30,12 +30,13 @@ impl<L: RecordLog> RecordStore<L> {
         let banned = self.banned(scope)?;
         self.write_session(scope, name, |fold, draft| {
             fold.history.end_of(answer.after)?;
-            let ResponseRecord { after, key, text, usage, .. } = *answer;
+            let ResponseRecord { after, ahead, key, chain, text, usage, .. } = *answer;
+            let chain = (ahead > 0).then_some(chain);
             let kept = key.is_some_and(|key| !banned.contains(&key));
             let bytes = answer.bytes.as_deref().filter(|_| kept);
             let bytes = bytes.map(|bytes| draft.put_bytes(name, bytes));
             let (stop, at) = (answer.stop.clone(), answer.at.clone());
-            let body = AnsweredBody { after, key, bytes, text, usage, stop, at };
+            let body = AnsweredBody { after, ahead, chain, key, bytes, text, usage, stop, at };
             draft.push(SessionEvent::Answered(body));
             Ok(())
         })
@@ -112,10 +113,24 @@ impl HistoryFold {
     /// The answers that say this, and those that messages which say it may have been.
     pub(super) fn answers_like(&self, key: EntryKey) -> impl Iterator<Item = &AnswerNode> {
         let messages = self.said.iter().filter(|node| node.said.key == key);
-        let messages = messages.filter(|node| node.said.role == Role::Assistant);
-        let places: FxHashSet<HistoryHash> = messages.map(|node| node.said.after).collect();
+        let places: FxHashSet<_> = messages.flat_map(|node| self.asked_for(node)).collect();
         self.answers.iter().filter(move |answer| {
-            answer.answered.key == Some(key) || places.contains(&answer.answered.after)
+            let place = (answer.answered.after, answer.place);
+            answer.answered.key == Some(key) || places.contains(&place)
         })
+    }
+
+    /// The histories that a message may be the answer to, each with the place of the message: those
+    /// before all messages of the model's that it ends.
+    fn asked_for<'f>(
+        &'f self,
+        node: &'f SaidNode,
+    ) -> impl Iterator<Item = (HistoryHash, u32)> + 'f {
+        let before = |node: &&SaidNode| node.parent.map(|parent| &self.said[parent]);
+        let is_said = |node: &&SaidNode| node.said.role == Role::Assistant;
+        let place = self.length(node.parent);
+        std::iter::successors(Some(node), before)
+            .take_while(is_said)
+            .map(move |node| (node.said.after, place))
     }
 }

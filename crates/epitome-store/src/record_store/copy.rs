@@ -58,7 +58,9 @@ fn answered(answer: &AnswerNode) -> Option<ResponseRecord> {
     let said = answer.said(None)?;
     Some(ResponseRecord {
         after: answer.answered.after,
+        ahead: answer.answered.ahead,
         key: Some(said.key),
+        chain: said.chain,
         bytes: None,
         text: said.text,
         usage: TokenUsage { output: said.tokens, ..TokenUsage::default() },

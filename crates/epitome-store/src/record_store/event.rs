@@ -187,6 +187,11 @@ impl From<RequestRecord> for TurnBody {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct AnsweredBody {
     pub(super) after: HistoryHash,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) ahead: u32,
+    /// The history that ends with it, where more than one message is behind `after`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) chain: Option<HistoryHash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) key: Option<EntryKey>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -196,6 +201,10 @@ pub(super) struct AnsweredBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) stop: Option<String>,
     pub(super) at: String,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// An epoch.

@@ -364,7 +364,7 @@ impl HistoryFold {
     }
 
     fn answer(&mut self, order: RecordOrder, answered: AnsweredBody) {
-        let place = self.length(self.find(answered.after));
+        let place = self.length(self.find(answered.after)) + answered.ahead;
         let indexed = answered.bytes.is_none();
         self.answers.push(AnswerNode { order, answered, place, indexed });
     }
@@ -393,16 +393,16 @@ impl HistoryFold {
 impl AnswerNode {
     /// The history that ends with it.
     pub(super) fn chain(&self) -> Option<HistoryHash> {
-        self.answered.key.map(|key| self.answered.after.append(key))
+        let AnsweredBody { after, chain, key, .. } = self.answered;
+        key.map(|key| chain.unwrap_or_else(|| after.append(key)))
     }
 
     /// The message that it will be, with its bytes.
     pub(super) fn said(&self, bytes: Option<Vec<u8>>) -> Option<MessageRecord> {
-        let AnsweredBody { after, text, usage, ref at, .. } = self.answered;
-        let key = self.answered.key?;
+        let AnsweredBody { key, text, usage, ref at, .. } = self.answered;
         Some(MessageRecord {
-            chain: after.append(key),
-            key,
+            chain: self.chain()?,
+            key: key?,
             place: self.place,
             role: epitome_kernel::types::Role::Assistant,
             bytes,

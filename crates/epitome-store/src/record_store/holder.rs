@@ -85,11 +85,10 @@ impl<L: RecordLog> RecordStore<L> {
         clue: &Clue<'_>,
     ) -> Result<(u64, Holder), StoreError> {
         let last = shared.checked_sub(1).map_or_else(HistoryHash::default, |at| clue.chains[at]);
-        let proof = match clue.chains.get(shared) {
-            Some(&chain) => {
-                let next = (clue.answers)(shared);
-                self.was_answered(scope, fold, [last, chain], next.as_ref())?
-            }
+        let next = (clue.answers)(shared);
+        let length = next.as_ref().map_or(1, |next| next.length);
+        let proof = match clue.chains.get(shared + length - 1) {
+            Some(&chain) => self.was_answered(scope, fold, [last, chain], next.as_ref())?,
             None => AnswerProof::default(),
         };
         let holder = Holder {
@@ -97,7 +96,7 @@ impl<L: RecordLog> RecordStore<L> {
             label: fold.info().label.clone(),
             shared,
             ends: fold.info().head == last,
-            answered: proof.was_answered,
+            answered: if proof.was_answered { length } else { 0 },
             has_drawn: proof.has_drawn,
             opened: fold.opened as usize,
         };

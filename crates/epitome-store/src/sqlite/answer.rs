@@ -26,13 +26,13 @@ pub(crate) fn add(
     answer: &ResponseRecord,
 ) -> Result<(), Fail> {
     let end = tree::end_of(connection, ledger.owner(session), answer.after)?;
-    let place = end.map_or(0, |node| node.place + 1);
+    let place = end.map_or(0, |node| node.place + 1) + answer.ahead;
     let kept = match answer.key {
         Some(key) if tree::is_erased(connection, ledger.scope, key)? => None,
         Some(_) => answer.bytes.as_ref(),
         None => None,
     };
-    let (key, chain) = (answer.key, answer.key.map(|key| answer.after.append(key)));
+    let (key, chain) = (answer.key, answer.key.map(|_| answer.chain));
     let TokenUsage { input, cache_read, cache_written, output } = answer.usage;
     ledger.insert(
         connection,
@@ -157,12 +157,18 @@ pub(crate) fn erase(
     let same = "SELECT id FROM answer WHERE scope = ?1 AND key = ?2";
     let mut rows = ids(connection, same, params![scope, key.0])?;
     let found = !rows.is_empty();
-    let same_place = "SELECT answer.id FROM message
-        LEFT JOIN message AS before ON before.id = message.parent
-        JOIN answer ON answer.scope = message.scope
+    // An answer may have been several messages: it is recorded behind what stands before all of them.
+    let same_place = "WITH RECURSIVE run (place, shared, session, parent) AS (
+            SELECT place, shared, session, parent FROM message
+            WHERE scope = ?1 AND key = ?2 AND role = 'assistant'
+            UNION ALL
+            SELECT run.place, run.shared, run.session, message.parent FROM run
+            JOIN message ON message.id = run.parent AND message.role = 'assistant')
+        SELECT answer.id FROM run
+        LEFT JOIN message AS before ON before.id = run.parent
+        JOIN answer ON answer.scope = ?1 AND answer.place = run.place
             AND answer.after = coalesce(before.chain, zeroblob(16))
-            AND (message.shared = 1 OR answer.session = message.session)
-        WHERE message.scope = ?1 AND message.key = ?2 AND message.role = 'assistant'";
+            AND (run.shared = 1 OR answer.session = run.session)";
     rows.extend(ids(connection, same_place, params![scope, key.0])?);
     let mut told = ErasedContent::default();
     for row in rows {

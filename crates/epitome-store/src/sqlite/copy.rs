@@ -48,7 +48,7 @@ fn read(connection: &Connection, owner: Owner, info: SessionInfo) -> SessionCopy
         acts: beside("act", acts.len()).into_iter().zip(acts).collect(),
         marks: marks(connection, owner, head).unwrap_or_default(),
         memos: memo::of_session(connection, scope, id).unwrap_or_default(),
-        answer: newest.map(|said| answered(head, said)),
+        answer: newest.map(|last| answered(head, said.len(), last)),
         erased: erased(connection, scope).unwrap_or_default(),
         info,
         said,
@@ -116,10 +116,12 @@ pub(crate) fn erased(connection: &Connection, scope: i64) -> rusqlite::Result<Ve
 }
 
 /// An answer as it was recorded, but for what the provider counted of its prompt.
-fn answered(after: HistoryHash, said: MessageRecord) -> ResponseRecord {
+fn answered(after: HistoryHash, length: usize, said: MessageRecord) -> ResponseRecord {
     ResponseRecord {
         after,
+        ahead: said.place.saturating_sub(u32::try_from(length).unwrap_or(u32::MAX)),
         key: Some(said.key),
+        chain: said.chain,
         bytes: said.bytes,
         text: said.text,
         usage: TokenUsage { output: said.tokens, ..TokenUsage::default() },

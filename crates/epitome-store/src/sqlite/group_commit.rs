@@ -217,8 +217,9 @@ mod tests {
     fn answered(batch: &AppendBatch) -> ResponseRecord {
         let MessageRecord { chain: after, key, text, ref bytes, .. } = batch.said[0];
         let usage = TokenUsage { output: 7, ..TokenUsage::default() };
-        let (key, bytes, at) = (Some(key), bytes.clone(), batch.at.clone());
-        ResponseRecord { after, key, bytes, text, usage, stop: None, at }
+        let (bytes, at) = (bytes.clone(), batch.at.clone());
+        let (ahead, chain, key) = (0, after.append(key), Some(key));
+        ResponseRecord { after, ahead, key, chain, bytes, text, usage, stop: None, at }
     }
 
     /// Has everybody wait before the first can write.

@@ -111,9 +111,10 @@ fn holder(
         .query_row([session], |row| {
             Ok((row.get(0)?, row.get(1)?, HistoryHash(row.get(2)?), row.get::<_, u32>(3)?))
         })?;
-    let (mut answered, mut has_drawn) = (false, false);
-    if let Some(chain) = clue.chains.get(shared) {
-        let next = (clue.answers)(shared);
+    let (mut answered, mut has_drawn) = (0, false);
+    let next = (clue.answers)(shared);
+    let length = next.as_ref().map_or(1, |next| next.length);
+    if let Some(chain) = clue.chains.get(shared + length - 1) {
         let mut statement = connection.prepare_cached(
             "SELECT chain = ?4, bytes FROM answer WHERE scope = ?1 AND after = ?2 AND session = ?3
              AND (chain = ?4 OR text = ?5)",
@@ -123,7 +124,7 @@ fn holder(
         while let Some(row) = rows.next()? {
             let is_same: Option<bool> = row.get(0)?;
             let bytes = row.get_ref(1)?.as_bytes_or_null().ok().flatten();
-            answered = true;
+            answered = length;
             has_drawn |= is_same == Some(true) || batch::has_drawn(bytes, next.as_ref());
         }
     }

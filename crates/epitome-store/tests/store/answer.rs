@@ -1,11 +1,11 @@
 //! What every store must do with the answers that came back, run against each of them.
 
-use epitome_kernel::types::{ContentId, HistoryHash, TokenUsage};
-use epitome_kernel::{Eviction, OriginalStore, StoreError};
+use epitome_kernel::types::{ContentId, HistoryHash, Role, TokenUsage};
+use epitome_kernel::{AnswerClue, Clue, Eviction, OriginalStore, ResponseRecord, StoreError};
 use epitome_store::{MemoryStore, SessionArchive, SqliteStore};
 
 use crate::common::{Chars, each_archive};
-use crate::talk::{SCOPE, answer, answer_said, chain, chains, departure, key, say};
+use crate::talk::{SCOPE, answer, answer_said, batch_of, chain, chains, departure, key, say};
 
 /// Both ports of one store.
 trait Both: SessionArchive + OriginalStore {}
@@ -120,6 +120,72 @@ fn an_answer_goes_with_the_message_that_it_became() {
         assert_eq!(original(store, "hunter2 in other bytes"), None);
         assert_eq!(original(store, "on").as_deref(), Some("on"));
         assert_eq!(store.session(SCOPE, "one").unwrap().answers, 2, "it was paid all the same");
+    });
+}
+
+/// The answer that says these, one message each, after these texts.
+fn answer_of_several(after: &[&str], said: &[&str]) -> ResponseRecord {
+    let (last, ahead) = said.split_last().unwrap();
+    let before = [after, ahead].concat();
+    let ahead = u32::try_from(ahead.len()).unwrap();
+    ResponseRecord { after: chain(after), ahead, ..answer(&before, last) }
+}
+
+/// Sends an answer back that is several messages.
+fn send_back(store: &dyn Both, before: &[&str], said: &[&str]) {
+    let mut batch = batch_of(store, "one", before, said);
+    batch.said.iter_mut().for_each(|said| said.role = Role::Assistant);
+    store.append(SCOPE, "one", &batch).unwrap();
+}
+
+#[test]
+fn an_answer_of_several_messages_is_known_by_all_of_them() {
+    each_store(|store| {
+        say(store, "one", &[], &["a"]);
+        let said = ["let me see", "i look", "call"];
+        store.record_response(SCOPE, "one", &answer_of_several(&["a"], &said)).unwrap();
+        let newest = store.answer(SCOPE, "one").unwrap().unwrap();
+        assert_eq!(
+            (newest.place, newest.chain),
+            (3, chain(&["a", "let me see", "i look", "call"]))
+        );
+
+        let chains = chains(&["a", "let me see", "i look", "call", "result"]);
+        let holder = |answers: &(dyn Fn(usize) -> Option<AnswerClue> + Sync)| {
+            let clue =
+                Clue { chains: &chains, format: "anthropic", label: None, least: 1, answers };
+            let mut holders = store.holders(SCOPE, &clue).unwrap();
+            (holders[0].shared, holders.remove(0).answered)
+        };
+        let text = ContentId::for_text("other");
+        let clue = |length| Some(AnswerClue { length, text, drawn: None });
+        assert_eq!(holder(&|_| clue(3)), (1, 3));
+        assert_eq!(holder(&|_| clue(2)), (1, 0));
+        let text = ContentId::for_text("call");
+        assert_eq!(holder(&|_| Some(AnswerClue { length: 2, text, drawn: None })), (1, 2));
+
+        send_back(store, &["a"], &said);
+        assert_eq!(store.answer(SCOPE, "one").unwrap(), None);
+        assert_eq!(open(store).len(), 4, "none of them is offered twice");
+    });
+}
+
+#[test]
+fn an_answer_of_several_messages_goes_with_what_its_client_made_of_it() {
+    each_store(|store| {
+        say(store, "one", &[], &["a"]);
+        let said = ["i look", "hunter2 in other bytes"];
+        store.record_response(SCOPE, "one", &answer_of_several(&["a"], &said)).unwrap();
+        let elsewhere = answer_of_several(&["a"], &["i look", "i look again", "nothing"]);
+        store.record_response(SCOPE, "one", &elsewhere).unwrap();
+        send_back(store, &["a"], &["i look", "hunter2"]);
+        store.erase(SCOPE, key("hunter2")).unwrap();
+        store.set_head(SCOPE, "one", chain(&["a"])).unwrap();
+        let kept = store.answer(SCOPE, "one").unwrap().unwrap();
+        assert_eq!(kept.bytes, elsewhere.bytes);
+        let left = open(store);
+        let erased = chain(&["a", "i look", "hunter2 in other bytes"]);
+        assert!(!left.contains(&erased), "its bytes are gone");
     });
 }
 

@@ -102,7 +102,9 @@ pub(crate) fn answer(after: &[&str], text: &str) -> ResponseRecord {
     let tokens = text.len() as u64;
     ResponseRecord {
         after: chain(after),
+        ahead: 0,
         key: Some(key(text)),
+        chain: chain(after).append(key(text)),
         bytes: Some(bytes(text)),
         text: ContentId::for_text(text),
         usage: TokenUsage { input: 1, cache_read: 10, cache_written: 100, output: tokens },

@@ -176,9 +176,12 @@ fn answered() -> (SessionAdmin, Arc<MemoryStore>, EntryKey) {
     import(&keeper, &conversation(2)[..8], Some("a"));
     let bytes = br#"{"role":"assistant","content":"The rare word is xylophone."}"#.to_vec();
     let key = EntryKey([7; 16]);
+    let head = keeper.session(None).unwrap().head;
     let answer = ResponseRecord {
-        after: keeper.session(None).unwrap().head,
+        after: head,
+        ahead: 0,
         key: Some(key),
+        chain: head.append(key),
         bytes: Some(bytes),
         text: ContentId::for_text("The rare word is xylophone."),
         usage: TokenUsage { input: 3, cache_read: 40, cache_written: 500, output: 6_000 },

@@ -180,8 +180,8 @@ fn check(format: Format, tools: u64) {
         let mut reply = ResponseParser::new(format);
         reply.hear(if turn % 2 == 0 { &whole } else { &stream }.as_bytes());
         let answer = reply.end();
-        let message = answer.messages.first().cloned().map(Into::into);
-        let answered = ModelResponse { usage: answer.usage.unwrap(), message, stop: answer.stop };
+        let messages = answer.messages.into_iter().map(Into::into).collect();
+        let answered = ModelResponse { usage: answer.usage.unwrap(), messages, stop: answer.stop };
         now(hub.record_response(&sent, &answered));
         theirs += usage;
     }

@@ -206,7 +206,7 @@ impl Working<'_> {
         };
         self.history.push(("assistant", text, id.clone()));
         let message = self.message(self.history.len() - 1).to_string();
-        let answered = ModelResponse { message: Some(message.into()), ..ModelResponse::default() };
+        let answered = ModelResponse { messages: vec![message.into()], ..ModelResponse::default() };
         now(host.hub.record_response(&sent, &answered));
         let said = self.said;
         if tool {
