@@ -67,32 +67,30 @@ impl<'a> RequestDocument<'a> {
         let mut sites = Vec::new();
         let mut continued = format == Format::Responses
             && (member("previous_response_id").is_some() || member("conversation").is_some());
-        let (mut bare, messages) = (
-            None,
-            match &input {
-                MessagesInput::Text(text) => {
-                    let (entry, site) = read::value(*text, format, next_id(&entries))?;
+        let mut bare = None;
+        let messages = match input {
+            MessagesInput::Text(text) => {
+                let (entry, site) = read::value(text, format, next_id(&entries))?;
+                entries.push(entry);
+                sites.push(site);
+                bare = Some(edit::bare_message(text.raw()));
+                BracketList { span: text.span(), items: vec![text.span()] }
+            }
+            MessagesInput::List(items) => {
+                // What a list grows by beyond its items is as much again.
+                entries.reserve_exact(items.items.len());
+                sites.reserve_exact(items.items.len());
+                let list = BracketList::of(&items);
+                // The members of each are let go of once it is read.
+                for item in items.items {
+                    let (entry, site) = read::message(&item, format, next_id(&entries))?;
                     entries.push(entry);
                     sites.push(site);
-                    BracketList { span: text.span(), items: vec![text.span()] }
+                    continued |= format == Format::Responses && kind(&item) == "item_reference";
                 }
-                MessagesInput::List(items) => {
-                    // What a list grows by beyond its items is as much again.
-                    entries.reserve_exact(items.items.len());
-                    sites.reserve_exact(items.items.len());
-                    for item in &items.items {
-                        let (entry, site) = read::message(item, format, next_id(&entries))?;
-                        entries.push(entry);
-                        sites.push(site);
-                        continued |= format == Format::Responses && kind(item) == "item_reference";
-                    }
-                    BracketList::of(items)
-                }
-            },
-        );
-        if let MessagesInput::Text(text) = input {
-            bare = Some(edit::bare_message(text.raw()));
-        }
+                list
+            }
+        };
         let tools = member("tools").or_else(|| member("functions")).map(JsonValue::raw);
         file_copy::find(&mut entries, tools);
         let model = member("model").and_then(JsonValue::as_str);

@@ -145,7 +145,7 @@ impl OpenAiReader {
         Ok(())
     }
 
-    fn images(&mut self, message: &Object<'_>) -> Result<Option<Beside>, WireError> {
+    fn images(&mut self, message: &Object<'_>) -> Result<Option<Box<Beside>>, WireError> {
         let Some(images) = message.some("images") else { return Ok(None) };
         let items = images.items()?;
         let speaker = if self.role == Role::Tool { Speaker::Tool } else { Speaker::Human };
@@ -155,10 +155,10 @@ impl OpenAiReader {
         }
         let items = items.into_iter().map(JsonValue::span).collect();
         let list = Some(BracketList { span: images.span(), items });
-        Ok(Some(Beside { keys: message.places("images"), list }))
+        Ok(Some(Box::new(Beside { keys: message.places("images"), list })))
     }
 
-    fn calls(&mut self, message: &Object<'_>) -> Result<Option<Beside>, WireError> {
+    fn calls(&mut self, message: &Object<'_>) -> Result<Option<Box<Beside>>, WireError> {
         if let Some(calls) = message.some("tool_calls") {
             let calls = calls.objects()?;
             for (place, call) in calls.items.iter().enumerate() {
@@ -173,11 +173,13 @@ impl OpenAiReader {
                 self.call(id, inner, place)?;
             }
             let keys = message.places("tool_calls");
-            return Ok(Some(Beside { keys, list: Some(BracketList::of(&calls)) }));
+            let list = Some(BracketList::of(&calls));
+            return Ok(Some(Box::new(Beside { keys, list })));
         }
         if let Some(call) = message.some("function_call") {
             self.call(None, call, 0)?;
-            return Ok(Some(Beside { keys: message.places("function_call"), list: None }));
+            let keys = message.places("function_call");
+            return Ok(Some(Box::new(Beside { keys, list: None })));
         }
         Ok(None)
     }

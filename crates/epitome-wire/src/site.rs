@@ -16,8 +16,9 @@ pub(crate) struct Site {
     pub(crate) content: Content,
     /// The message itself: its members, from key to end of value.
     pub(crate) members: BracketList,
-    pub(crate) calls: Option<Beside>,
-    pub(crate) images: Option<Beside>,
+    // Few messages have any, and a conversation may have more messages than words in each.
+    pub(crate) calls: Option<Box<Beside>>,
+    pub(crate) images: Option<Box<Beside>>,
     pub(crate) parts: Vec<PartSite>,
 }
 
@@ -53,7 +54,7 @@ pub(crate) struct PartSite {
     pub(crate) home: Home,
     pub(crate) text: TextSite,
     /// The blocks of a tool result whose content is a list.
-    pub(crate) inner: Option<BracketList>,
+    pub(crate) inner: Option<Box<BracketList>>,
 }
 
 /// What a part is an item of.
@@ -135,7 +136,7 @@ impl Parts {
     /// Notes the list that later parts within part `outer` stand in.
     pub(crate) fn set_inner(&mut self, outer: u32, list: BracketList) {
         if let Some(site) = self.sites.get_mut(outer as usize) {
-            site.inner = Some(list);
+            site.inner = Some(Box::new(list));
         }
     }
 
