@@ -64,9 +64,15 @@ pub fn kept_and_lost(
     out.constraints = [(ordered.len() - lost_orders.len()) as u32, ordered.len() as u32];
     out.recallable += recallable;
     let lost = lost_orders.into_iter().map(|(text, at)| (LostFact::ORDER, text, at));
+    let lost_names =
+        lost_names.into_iter().map(|(rank, text, at)| (ORDER[rank as usize], text, at as usize));
+    let mut kept: FxHashMap<EntryId, ContentId> = FxHashMap::default();
+    for (entry, id, _) in originals {
+        kept.entry(*entry).or_insert(*id);
+    }
     let fact = |(kind, text, at): (&'static str, &str, usize)| {
         let entry = entries[at].id;
-        let id = originals.iter().find(|(of, ..)| *of == entry).map(|(_, id, _)| id.to_string());
+        let id = kept.get(&entry).map(ToString::to_string);
         LostFact { kind, text: text.to_owned(), entry: entry.to_string(), id, recall: None }
     };
     FactReport { kept: out, lost: lost.chain(lost_names).map(fact).collect() }
@@ -191,6 +197,9 @@ struct Name {
 const KINDS: [&str; 3] = ["path", "error", "identifier"];
 const ORDER: [&str; 3] = ["error", "path", "identifier"];
 
+/// A name that is lost: where [`ORDER`] has its kind, itself, and the entry that said it.
+type LostName<'t> = (u8, &'t str, u32);
+
 impl Name {
     /// Whether it is a path, an error, an identifier that matters.
     fn kinds(&self) -> [bool; 3] {
@@ -256,19 +265,23 @@ impl<'t> NameTable<'t> {
 
     /// How many of the facts are held, and how many of the others stand in what left; and those
     /// others, each with its kind and the entry that said it.
-    fn count(self, left: &[Passage]) -> (FactCounts, Vec<(&'static str, &'t str, usize)>) {
+    fn count(self, left: &[Passage]) -> (FactCounts, Vec<LostName<'t>>) {
         let mut counts = [[0; 2]; 3];
         let mut lost: FxHashMap<&str, u32> = FxHashMap::default();
-        let mut gone = Vec::new();
+        // There may be as many as the conversation has lines: they are held once, and small.
+        let is_gone = |name: &&Name| !name.held;
+        let told = |name: &Name| name.kinds().into_iter().filter(|is_it| *is_it).count();
+        let names = self.0.iter().flat_map(|table| table.values());
+        let mut gone: Vec<LostName<'t>> = Vec::with_capacity(names.filter(is_gone).map(told).sum());
         for (text, name) in self.0.into_iter().flatten() {
             if !name.held {
                 let kinds = KINDS.into_iter().zip(name.kinds()).filter(|(_, is_it)| *is_it);
-                gone.extend(kinds.map(|(kind, _)| (kind, text, name.said as usize)));
+                gone.extend(kinds.map(|(kind, _)| (rank(kind), text, name.said)));
             }
             for (count, _) in counts.iter_mut().zip(name.kinds()).filter(|(_, is_it)| *is_it) {
                 count[0] += u32::from(name.held);
                 count[1] += 1;
-                if !name.held {
+                if !name.held && !left.is_empty() {
                     *lost.entry(text).or_default() += 1;
                 }
             }
@@ -283,10 +296,14 @@ impl<'t> NameTable<'t> {
             }
         }
         let [paths, errors, identifiers] = counts;
-        let rank = |kind: &str| ORDER.iter().position(|known| *known == kind);
-        gone.sort_unstable_by_key(|(kind, text, _)| (rank(kind), *text));
+        gone.sort_unstable_by_key(|(rank, text, _)| (*rank, *text));
         (FactCounts { paths, errors, identifiers, recallable, ..FactCounts::default() }, gone)
     }
+}
+
+/// When a kind is told.
+fn rank(kind: &str) -> u8 {
+    (0..).zip(ORDER).find(|(_, known)| *known == kind).map_or(0, |(rank, _)| rank)
 }
 
 #[cfg(test)]

@@ -40,7 +40,9 @@ pub(crate) fn left(
                 passage.text.push_str(&unit.text);
                 words += more;
             }
-            _ => {
+            last => {
+                // Its text grew by doubling, and there are as many as fill the conversation.
+                last.into_iter().for_each(|passage| passage.text.shrink_to_fit());
                 out.push(Passage { entry, text: unit.text.to_string() });
                 words = more;
             }
