@@ -51,8 +51,12 @@ impl Thread {
             with.push_str(&format!("(older than the copy of {} further down)\n", copy.path));
             done = copy.body.end;
         }
+        // Most texts hold no such copies, and may be as large as the conversation.
+        if done == 0 {
+            return None;
+        }
         with.push_str(said.get(done..)?);
-        (done > 0).then_some(with)
+        Some(with)
     }
 
     /// The parts that hold copies of files which newer ones took the place of, in order.

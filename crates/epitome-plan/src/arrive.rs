@@ -18,6 +18,7 @@ use epitome_kernel::{
 use crate::budget::rewritable;
 use crate::cut::{PartShortener, ShortenedPart};
 use crate::eviction::{EvictionCollector, Wanted};
+use crate::leaving::copied;
 
 /// How what is made smaller is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,7 +106,8 @@ pub fn arrive(
     let passage_bytes = Some(options.passage_bytes);
     let wanted = Wanted { originals: true, passage_bytes, line_chars: 0 };
     let leaving = EvictionCollector::new(thread, tokens, wanted);
-    let (departure, _) = leaving.gather(&plan, &cuts, Vec::new(), &BTreeSet::new());
+    let left = leaving.gather(&plan, cuts, Vec::new(), &BTreeSet::new());
+    let departure = Eviction { blobs: copied(left.texts, thread), ..left.departure };
     ArrivalOutcome { rewrites, departure }
 }
 

@@ -411,6 +411,9 @@ impl<'t> PlanAssembly<'t> {
         if size > basis.budget.most {
             return Err(PlanMiss::Over(size));
         }
+        if let Some(ladder) = &mut self.ladder {
+            ladder.forget_digests();
+        }
         let told_of = parts.told_of(self.rules.shown);
         let mut parts = std::mem::take(parts);
         parts.warnings.append(&mut self.chain.warnings);

@@ -5,6 +5,7 @@
 //! the marker behind a digest.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use epitome_kernel::types::{ContentId, Op, PartId, Passage, ReplaceMethod};
 
@@ -31,7 +32,7 @@ pub(crate) struct ShortenedPart {
     /// Whether a digest would be better.
     pub(crate) digest: bool,
     /// What a digest leaves out, where its summariser says so.
-    pub(crate) left: Vec<Passage>,
+    pub(crate) left: Arc<Vec<Passage>>,
 }
 
 impl ShortenedPart {
@@ -43,7 +44,7 @@ impl ShortenedPart {
         size: u64,
         most: u64,
     ) -> Self {
-        Self { part, with, how, size, most, digest: false, left: Vec::new() }
+        Self { part, with, how, size, most, digest: false, left: Arc::default() }
     }
 
     pub(crate) fn op(&self) -> Op {
@@ -112,7 +113,7 @@ impl PartShortener<'_> {
             let text = text.get(range.clone())?.to_owned();
             Some(Passage { entry: part.entry, text })
         };
-        let left = digest.left.iter().filter_map(passage).collect();
+        let left = Arc::new(digest.left.iter().filter_map(passage).collect());
         let cut = ShortenedPart::new(part, with, ReplaceMethod::Digest, size, most);
         (size <= most).then_some(ShortenedPart { left, ..cut })
     }

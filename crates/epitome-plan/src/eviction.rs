@@ -5,7 +5,8 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::iter;
+use std::sync::Arc;
+use std::{iter, mem};
 
 use epitome_kernel::types::{
     ContentId, Entry, EntryId, OffloadReport, Op, PartBody, PartId, Passage, Plan,
@@ -13,10 +14,11 @@ use epitome_kernel::types::{
 
 use crate::cut::{ShortenedPart, missing};
 use crate::input::long_texts;
+use crate::leaving::{LeavingText, TextOrigin, copied};
 use crate::lines;
+use epitome_kernel::Eviction;
 use epitome_kernel::Thread;
 use epitome_kernel::ThreadSizes;
-use epitome_kernel::{Eviction, StoredText};
 
 /// A text in pieces of at most so many bytes, cut at line ends where there are any; blank ones are
 /// left out.
@@ -68,7 +70,26 @@ pub fn evicted(
 ) -> Eviction {
     let wanted = Wanted { originals: true, passage_bytes: Some(passage_bytes), line_chars };
     let leaving = EvictionCollector::new(thread, tokens, wanted);
-    leaving.gather(plan, &[], Vec::new(), &BTreeSet::new()).0
+    let left = leaving.gather(plan, Vec::new(), Vec::new(), &BTreeSet::new());
+    Eviction { blobs: copied(left.texts, thread), ..left.departure }
+}
+
+/// Names the texts that a plan takes out of a thread, whose departure holds all but these. A list of
+/// originals quotes at most `line_chars` of each.
+pub fn leaving(
+    thread: &Thread,
+    tokens: &ThreadSizes<'_>,
+    plan: &Plan,
+    departure: &mut Eviction,
+    line_chars: usize,
+) -> Vec<LeavingText> {
+    let wanted = Wanted { originals: true, passage_bytes: None, line_chars };
+    let mut collector = EvictionCollector::new(thread, tokens, wanted);
+    // Their sources are originals too.
+    collector.left.departure.passages = mem::take(&mut departure.passages);
+    let left = collector.gather(plan, Vec::new(), Vec::new(), &BTreeSet::new());
+    departure.passages = left.departure.passages;
+    left.texts
 }
 
 /// What is wanted of what leaves.
@@ -90,8 +111,16 @@ pub(crate) struct EvictionCollector<'a> {
     /// The originals of the parts that were shortened.
     shortened: BTreeMap<EntryId, Vec<ContentId>>,
     seen: BTreeSet<ContentId>,
-    departure: Eviction,
-    offloaded: Vec<OffloadReport>,
+    left: GatheredEviction,
+}
+
+/// What leaves. It is as large as the conversation, so that its texts are named and not copied.
+#[derive(Default)]
+pub(crate) struct GatheredEviction {
+    /// All but the texts.
+    pub(crate) departure: Eviction,
+    pub(crate) texts: Vec<LeavingText>,
+    pub(crate) offloaded: Vec<OffloadReport>,
 }
 
 impl<'a> EvictionCollector<'a> {
@@ -102,8 +131,7 @@ impl<'a> EvictionCollector<'a> {
             wanted,
             shortened: BTreeMap::new(),
             seen: BTreeSet::new(),
-            departure: Eviction::default(),
-            offloaded: Vec::new(),
+            left: GatheredEviction::default(),
         }
     }
 
@@ -112,10 +140,10 @@ impl<'a> EvictionCollector<'a> {
     pub(crate) fn gather(
         mut self,
         plan: &Plan,
-        cuts: &[ShortenedPart],
+        mut cuts: Vec<ShortenedPart>,
         told: Vec<Passage>,
         told_of: &BTreeSet<EntryId>,
-    ) -> (Eviction, Vec<OffloadReport>) {
+    ) -> GatheredEviction {
         self.told(told);
         for op in &plan.ops {
             match op {
@@ -124,8 +152,7 @@ impl<'a> EvictionCollector<'a> {
                     let ends = covers.first().zip(covers.last());
                     let name = ends.map_or_else(String::new, |(a, b)| format!("{a}-{b}"));
                     covers.iter().for_each(|&id| self.entry(id, told_of));
-                    let text = original_of(self.thread, covers, self.wanted.line_chars);
-                    self.blob(checkpoint.id, name, text);
+                    self.list(checkpoint.id, name, covers);
                 }
                 Op::Drop { entries } => entries.iter().for_each(|&id| self.entry(id, told_of)),
                 Op::Strip { parts } => self.strip(parts),
@@ -134,9 +161,11 @@ impl<'a> EvictionCollector<'a> {
                     let Some(said) = entry.parts.get(part.part as usize) else { continue };
                     let text = said.original().unwrap_or_default();
                     let id = ContentId::for_text(text);
-                    self.blob(id, self.thread.name(entry), text.into());
-                    match cuts.iter().find(|cut| cut.part == *part) {
-                        Some(cut) if !cut.left.is_empty() => self.told(cut.left.clone()),
+                    self.text(id, self.thread.name(entry), text, TextOrigin::Part(*part));
+                    match cuts.iter_mut().find(|cut| cut.part == *part) {
+                        Some(cut) if !cut.left.is_empty() => {
+                            self.told(Arc::unwrap_or_clone(mem::take(&mut cut.left)));
+                        }
                         _ if matches!(said.body, PartBody::Call(_)) => {
                             long_texts(text).iter().for_each(|it| self.pieces(part.entry, it));
                         }
@@ -151,12 +180,12 @@ impl<'a> EvictionCollector<'a> {
             }
         }
         self.sources();
-        (self.departure, self.offloaded)
+        self.left
     }
 
     fn told(&mut self, pieces: Vec<Passage>) {
         if self.wanted.passage_bytes.is_some() {
-            self.departure.passages.extend(pieces);
+            self.left.departure.passages.extend(pieces);
         }
     }
 
@@ -176,7 +205,22 @@ impl<'a> EvictionCollector<'a> {
                 self.offload(address, tool.unwrap_or_default(), tokens);
             }
         }
-        self.blob(address, self.thread.name(entry), text);
+        self.text(address, self.thread.name(entry), &text, TextOrigin::Entry(id));
+    }
+
+    /// What stands in the place of covered entries: the one entry itself, or a list of them.
+    fn list(&mut self, id: ContentId, name: String, covers: &[EntryId]) {
+        let alone = covers.first().filter(|_| covers.len() == 1);
+        let said = alone.and_then(|id| self.thread.entry(*id)).map(Entry::readable);
+        match (alone, said) {
+            (Some(&entry), Some(text)) if !text.is_empty() => {
+                self.text(id, name, &text, TextOrigin::Entry(entry));
+            }
+            _ => {
+                let text = original_of(self.thread, covers, self.wanted.line_chars).into_owned();
+                self.made(id, name, text);
+            }
+        }
     }
 
     /// Calls and results that leave messages which stay, of each message as one text.
@@ -196,18 +240,30 @@ impl<'a> EvictionCollector<'a> {
                     self.offload(address, tool, tokens);
                 }
             }
-            self.blob(address, self.thread.name(entry), text);
+            let (name, text) = (self.thread.name(entry), text.into_owned());
+            self.made(address, name, text);
             self.shortened.entry(entry.id).or_default().push(address);
         }
     }
 
     fn offload(&mut self, id: ContentId, tool: &str, tokens: u64) {
-        self.offloaded.push(OffloadReport { id: id.to_string(), tool: tool.to_owned(), tokens });
+        self.left.offloaded.push(OffloadReport {
+            id: id.to_string(),
+            tool: tool.to_owned(),
+            tokens,
+        });
     }
 
-    fn blob(&mut self, id: ContentId, source: String, text: Cow<'_, str>) {
+    /// A text that stands nowhere as it is.
+    fn made(&mut self, id: ContentId, source: String, text: String) {
         if self.wanted.originals && !text.is_empty() && self.seen.insert(id) {
-            self.departure.blobs.push(StoredText { id, source, text: text.into_owned() });
+            self.left.texts.push(LeavingText { id, source, from: TextOrigin::Made(text) });
+        }
+    }
+
+    fn text(&mut self, id: ContentId, source: String, text: &str, from: TextOrigin) {
+        if self.wanted.originals && !text.is_empty() && self.seen.insert(id) {
+            self.left.texts.push(LeavingText { id, source, from });
         }
     }
 
@@ -215,13 +271,14 @@ impl<'a> EvictionCollector<'a> {
     fn pieces(&mut self, entry: EntryId, text: &str) {
         let Some(most) = self.wanted.passage_bytes else { return };
         let cut = split_passages(text, most).map(|text| Passage { entry, text });
-        self.departure.passages.extend(cut);
+        self.left.departure.passages.extend(cut);
     }
 
     /// Where the passages come from. An entry of which one part was shortened is kept as that
     /// part, for what else it says is still in the prompt.
     fn sources(&mut self) {
-        let entries: BTreeSet<_> = self.departure.passages.iter().map(|one| one.entry).collect();
+        let entries: BTreeSet<_> =
+            self.left.departure.passages.iter().map(|one| one.entry).collect();
         for entry in entries.into_iter().filter_map(|id| self.thread.entry(id)) {
             let name = self.thread.name(entry);
             let address = match self.shortened.get(&entry.id).map(Vec::as_slice) {
@@ -229,11 +286,12 @@ impl<'a> EvictionCollector<'a> {
                 _ => {
                     let text = entry.readable();
                     let address = ContentId::for_text(&text);
-                    self.blob(address, name.clone(), text);
+                    let from = TextOrigin::Entry(entry.id);
+                    self.text(address, name.clone(), &text, from);
                     address
                 }
             };
-            self.departure.sources.push((entry.id, address, name));
+            self.left.departure.sources.push((entry.id, address, name));
         }
     }
 }

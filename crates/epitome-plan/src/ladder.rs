@@ -137,6 +137,11 @@ impl<'t> DraftLadder<'t> {
         self.put_digests(parts);
     }
 
+    /// Forgets the digests: what they leave out is as large as what they were made of.
+    pub(crate) fn forget_digests(&mut self) {
+        self.digests = Digests::default();
+    }
+
     /// Puts the digests that are there in the place of their cuts. What they spare is the
     /// checkpoint's.
     pub(crate) fn put_digests(&mut self, parts: &mut PlanParts) {

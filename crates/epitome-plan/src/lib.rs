@@ -23,6 +23,7 @@ mod ground;
 mod input;
 mod ladder;
 mod lead;
+mod leaving;
 mod lines;
 mod markers;
 mod ops;
@@ -46,9 +47,10 @@ pub use assembly::PlanAssembly;
 pub use budget::{PromptFloor, budget_for_ratio, frees_too_little, prompt_floor};
 pub use builtin::{ArriveOptions, BuiltinOptions, BuiltinPolicy, SummaryOptions};
 pub use driver::{assemble, compress};
-pub use eviction::{evicted, split_passages};
+pub use eviction::{evicted, leaving, split_passages};
 pub use files::{LeftFile, PASTE_AGAIN, let_go};
 pub use ground::PlanMeans;
+pub use leaving::{LeavingText, taken};
 pub use markers::markers;
 pub use options::{
     CompressOptions, ConstraintState, KernelTexts, LadderRung, RequestEnvelope, StatedConstraint,

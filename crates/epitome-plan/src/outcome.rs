@@ -12,9 +12,10 @@ use epitome_kernel::types::{
 use epitome_kernel::{Eviction, PlanError, Thread, ThreadSizes, View};
 
 use crate::budget::{PromptFloor, frees_too_little};
-use crate::eviction::{EvictionCollector, Wanted};
+use crate::eviction::{EvictionCollector, GatheredEviction, Wanted};
 use crate::files::{self, LeftFile};
 use crate::ground::PlanGround;
+use crate::leaving::copied;
 use crate::options::CompressOptions;
 use crate::parts::PlanParts;
 
@@ -101,7 +102,9 @@ impl AppliedPlan<'_> {
             told.append(&mut one.left);
             events.extend(one.event);
         }
-        let (departure, offloaded) = leaving.gather(&plan, &parts.cuts, told, &told_of);
+        let left = leaving.gather(&plan, parts.cuts, told, &told_of);
+        let GatheredEviction { departure, texts, offloaded } = left;
+        let departure = Eviction { blobs: copied(texts, thread), ..departure };
         let mut was = TokenBreakdown { tools: tokens.envelope(), ..TokenBreakdown::default() };
         thread.entries().iter().for_each(|entry| tokens.add_to(&mut was, entry));
         PlannedCompression {

@@ -122,7 +122,7 @@ impl WordingRequest {
         let with = ground.cutter().digested(part, words.text.trim())?;
         let (how, size) = (ReplaceMethod::Digest, ground.gauge().size(&with));
         let cut = ShortenedPart::new(part, with, how, size, self.most);
-        Some(ShortenedPart { left: words.left, ..cut })
+        Some(ShortenedPart { left: words.left.into(), ..cut })
     }
 
     /// The line that opens a checkpoint.
