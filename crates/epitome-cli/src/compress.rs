@@ -3,7 +3,7 @@
 //! Invariant: nothing is written unless everything can be: the conversation, the report and what
 //! left the prompt.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -115,7 +115,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     }
     let output = prepare(args, file)?;
     let report_file = prepare(args, args.report.as_deref())?;
-    let compressed = compress(args, profile, config.durability(), &input);
+    let torn = untorn(&input).1.map(|torn| torn.to_string());
+    let compressed = compress(args, profile, config.durability(), input);
     if let Some(tape) = tape {
         tape.end(args.common.quiet)?;
     }
@@ -131,7 +132,6 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     }
     let report = write(args, output, report_file, compressed, start)?;
     if !args.common.quiet {
-        let torn = untorn(&input).1.map(|torn| torn.to_string());
         let name = files::name(args.input.as_deref());
         report.warnings.iter().for_each(|line| match torn.as_ref() == Some(line) {
             true => warn(&format!("{name}: {line}")),
@@ -170,7 +170,7 @@ fn compress(
     args: &Args,
     profile: Profile,
     durability: Durability,
-    input: &[u8],
+    input: Vec<u8>,
 ) -> Result<CompressedPrompt, CliError> {
     let scope = epitome::scope(profile.name());
     let mut builder = Compressor::builder().profile(profile).target(args.budget.target());
@@ -190,7 +190,7 @@ fn compress(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(CliError::internal)?;
     let name = files::name(args.input.as_deref());
-    let compressed = runtime.block_on(builder.build().compress(input));
+    let compressed = runtime.block_on(builder.build().compress_owned(input));
     compressed.map_err(|error| CliError::of_compression(error, &name))
 }
 
@@ -202,7 +202,9 @@ fn write(
     compressed: CompressedPrompt,
     start: Instant,
 ) -> Result<CompressionReport, CliError> {
-    let CompressedPrompt { bytes, mut report, .. } = compressed;
+    let CompressedPrompt { bytes, mut report, departure } = compressed;
+    // It is as large as the conversation, and in the store.
+    drop(departure);
     let store = Destination::in_store(args.store.as_deref());
     lost::name_commands(&mut report.must_keep, store);
     report.warnings.extend(lost::warnings(&report.must_keep, store));
@@ -215,7 +217,7 @@ fn write(
     }
     report.elapsed_ms = since(start);
     if let Some(mut file) = report_file {
-        file.write(encoded(&report)?.as_bytes())?;
+        file.write_as(|out| encode(&report, out))?;
         file.finish()?;
     }
     if args.json {
@@ -224,12 +226,14 @@ fn write(
     Ok(report)
 }
 
-fn encoded(report: &CompressionReport) -> Result<String, CliError> {
-    Ok(serde_json::to_string_pretty(report).map_err(CliError::internal)? + "\n")
+/// Writes a report bit by bit: what it names may be as large as the conversation.
+fn encode(report: &CompressionReport, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, report)?;
+    out.write_all(b"\n")
 }
 
 fn print(report: &CompressionReport) -> Result<(), CliError> {
-    files::bytes_to_stdout(encoded(report)?.as_bytes())
+    files::parts_to_stdout(|out| encode(report, out))
 }
 
 impl CompressBudgetFlags {

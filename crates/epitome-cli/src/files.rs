@@ -4,7 +4,7 @@
 //! the whole new one, never a part. All file access of the command is here.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, IsTerminal, Read, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -87,6 +87,18 @@ pub(crate) fn to_stdout(
 pub(crate) fn bytes_to_stdout(bytes: &[u8]) -> Result<(), CliError> {
     let mut out = io::stdout().lock();
     unless_gone(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+/// Writes to standard output in parts, each as it is. A reader that has gone away is not an error.
+///
+/// # Errors
+///
+/// When they cannot be written.
+pub(crate) fn parts_to_stdout(
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), CliError> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    unless_gone(write(&mut out).and_then(|()| out.flush()))
 }
 
 /// Writes a line to standard output and hands it on at once.
@@ -263,6 +275,24 @@ impl PendingFile {
             FileDraft::Beside(file) => file.write_all(bytes),
             FileDraft::Direct(file) => file.write_all(bytes),
         };
+        written.map_err(|error| unwritable(&self.path, &error))
+    }
+
+    /// Writes the contents in parts; the file itself is still the old one.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be written.
+    pub(crate) fn write_as(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), CliError> {
+        let file: &mut dyn Write = match &mut self.draft {
+            FileDraft::Beside(file) => file,
+            FileDraft::Direct(file) => file,
+        };
+        let mut out = BufWriter::new(file);
+        let written = write(&mut out).and_then(|()| out.flush());
         written.map_err(|error| unwritable(&self.path, &error))
     }
 

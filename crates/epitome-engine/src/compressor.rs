@@ -10,8 +10,8 @@ use epitome_count::{CachedCounter, for_model, tools};
 use epitome_kernel::{
     ChainRound, Eviction, HookNotes, SizeGauge, Thread, ThreadSizes, TokenCounter,
 };
-use epitome_plan::{CompressOptions, RequestEnvelope};
-use epitome_types::{BudgetUnit, CompressionReport, EventKind};
+use epitome_plan::{CompressOptions, LeavingText, RequestEnvelope, leaving, taken};
+use epitome_types::{BudgetUnit, CompressionReport, Entry, EventKind};
 use epitome_wire::RequestDocument;
 
 use crate::builder::{CompressorBuilder, Counting};
@@ -22,7 +22,7 @@ use crate::output_check::{broken, outgoing};
 use crate::plan_wording::{GivenOrders, shaped};
 use crate::planning::{PlanNotes, PlanResult};
 use crate::policy_runner::PolicyRunner;
-use crate::report::ReportBase;
+use crate::report::{ReportBase, facts};
 use crate::request::ParsedRequest;
 use epitome_config::profile::Back;
 
@@ -65,6 +65,22 @@ impl Compressor {
     /// When the input cannot be read, when what cannot shrink exceeds a stated bound, or when the
     /// store fails; see [`Error`].
     pub async fn compress(&self, input: &[u8]) -> Result<CompressedPrompt, Error> {
+        self.kept(self.made(input).await?)
+    }
+
+    /// Compresses a conversation, and lets go of it as soon as its bytes are not needed any more.
+    ///
+    /// # Errors
+    ///
+    /// As [`Compressor::compress`].
+    pub async fn compress_owned(&self, input: Vec<u8>) -> Result<CompressedPrompt, Error> {
+        let made = self.made(&input).await?;
+        drop(input);
+        self.kept(made)
+    }
+
+    /// What is sent, and what the rest is made of.
+    async fn made(&self, input: &[u8]) -> Result<MadePrompt, Error> {
         let request = ParsedRequest::read(input, self.settings.format, self.settings.to)?;
         let document = request.document()?.standing_alone();
         let of_model = |name: &str| Arc::new(CachedCounter::new(for_model(name)));
@@ -76,14 +92,16 @@ impl Compressor {
                 of_model(document.model().filter(|_| in_window).unwrap_or(BUDGET_VOCABULARY))
             }
         };
-        let compressed = self.run(&request, &document, &counter).await?;
-        // They are as large as the conversation, and what left is there again from now on.
-        drop(document);
-        drop(request);
+        self.run(&request, &document, &counter).await
+    }
+
+    /// The whole result, once what left is in the store.
+    fn kept(&self, made: MadePrompt) -> Result<CompressedPrompt, Error> {
+        let prompt = made.finished();
         if let Some((store, scope)) = &self.settings.store {
-            store.keep(scope, &compressed.departure)?;
+            store.keep(scope, &prompt.departure)?;
         }
-        Ok(compressed)
+        Ok(prompt)
     }
 
     async fn run(
@@ -91,7 +109,7 @@ impl Compressor {
         request: &ParsedRequest<'_>,
         document: &RequestDocument<'_>,
         shared: &Arc<dyn TokenCounter>,
-    ) -> Result<CompressedPrompt, Error> {
+    ) -> Result<MadePrompt, Error> {
         let counter = &**shared;
         let CompressorBuilder { profile, target, .. } = &self.settings;
         let thread = Thread::new(document.shared_entries(), &[]);
@@ -139,7 +157,7 @@ impl Compressor {
         let decided = if continued { None } else { single.decide(shared).await? };
         match decided {
             Some(decided) => self.planned(&single, &decided, envelope, account).await,
-            None => Ok(untouched(&single, account)),
+            None => Ok(untouched(&single, account).into()),
         }
     }
 
@@ -150,12 +168,15 @@ impl Compressor {
         decided: &Decided,
         envelope: RequestEnvelope,
         mut account: ReportBase<'_>,
-    ) -> Result<CompressedPrompt, Error> {
+    ) -> Result<MadePrompt, Error> {
         let CompressorBuilder { profile, store, summarizers, .. } = &self.settings;
         let back = if store.is_some() { Back::Store } else { Back::None };
         let originals = self.settings.originals || store.is_some();
         let unbind = profile.unbinds(single.document);
-        let base = CompressOptions { unbind, originals, ..profile.compress(back, envelope) };
+        let base = profile.compress(back, envelope);
+        // Until the bytes that came in are gone the texts that leave are named alone.
+        let base = CompressOptions { unbind, originals: false, ..base };
+        let list_chars = originals.then_some(base.texts.line_chars);
         let summarizers: Vec<_> = summarizers.iter().map(|one| &**one).collect();
         let (texts, counter) = (ThreadTexts(single.thread), single.tokens.gauge().counter);
         let planning = decided.planning(single, counter, &summarizers, &texts);
@@ -174,7 +195,7 @@ impl Compressor {
             account.warnings.extend(warnings(&told, council));
             match planned {
                 PlanResult::Made(compressed) => {
-                    return finished(single, decided, *compressed, account);
+                    return finished(single, decided, *compressed, account, list_chars);
                 }
                 PlanResult::Refused(error) => return Err(Error::Plan(error)),
                 PlanResult::CannotFit { budget, floor } if single.bounds.enforced => {
@@ -186,24 +207,69 @@ impl Compressor {
                 )),
                 PlanResult::Skipped(_) | PlanResult::Passed => {}
             }
-            return Ok(untouched(single, account));
+            return Ok(untouched(single, account).into());
         }
     }
 }
 
-/// A conversation that is made smaller, as its provider takes it.
+/// A prompt, and what its report and its departure are completed from when the bytes that came in
+/// are gone: either is as large as those.
+struct MadePrompt {
+    prompt: CompressedPrompt,
+    /// Nothing where nothing was done.
+    rest: Option<PromptOrigin>,
+}
+
+/// What a prompt was made of, and what is sent.
+struct PromptOrigin {
+    said: Arc<Vec<Entry>>,
+    sent: Arc<Vec<Entry>>,
+    /// The entries that the texts stand in; mostly those that were said.
+    entries: Arc<Vec<Entry>>,
+    leaving: Vec<LeavingText>,
+}
+
+impl From<CompressedPrompt> for MadePrompt {
+    fn from(prompt: CompressedPrompt) -> Self {
+        Self { prompt, rest: None }
+    }
+}
+
+impl MadePrompt {
+    fn finished(self) -> CompressedPrompt {
+        let Self { mut prompt, rest } = self;
+        let Some(PromptOrigin { said, sent, entries, leaving }) = rest else { return prompt };
+        let CompressedPrompt { report, departure, .. } = &mut prompt;
+        report.must_keep = facts(&said, &sent, departure);
+        // From here on the texts are taken out of the entries.
+        drop(said);
+        departure.blobs = taken(leaving, entries);
+        prompt
+    }
+}
+
+/// A conversation that is made smaller, as its provider takes it. Of the texts that leave, where they
+/// are wanted, a list quotes at most `list_chars` of each.
 fn finished(
     single: &OneShot<'_>,
     decided: &Decided,
     mut compressed: epitome_plan::PlannedCompression<'_>,
     account: ReportBase<'_>,
-) -> Result<CompressedPrompt, Error> {
+    list_chars: Option<usize>,
+) -> Result<MadePrompt, Error> {
     let document = single.document;
     let bytes = outgoing(document, &compressed.view.edits(), decided.most())?;
     let after = RequestDocument::parse(&bytes, document.format()).map_err(Error::Edit)?;
-    let departure = mem::take(&mut compressed.departure);
-    let report = account.compressed(document, &after.standing_alone(), compressed, &departure);
-    Ok(CompressedPrompt { bytes, report, departure })
+    let after = after.standing_alone();
+    let mut departure = mem::take(&mut compressed.departure);
+    let (plan, tokens) = (&compressed.plan, single.tokens);
+    let named = |chars| leaving(single.thread, tokens, plan, &mut departure, chars);
+    let leaving = list_chars.map(named).unwrap_or_default();
+    let report = account.compressed(document, &after, compressed);
+    let (said, sent) = (document.shared_entries(), after.shared_entries());
+    let prompt = CompressedPrompt { bytes, report, departure };
+    let rest = Some(PromptOrigin { said, sent, entries: single.thread.shared(), leaving });
+    Ok(MadePrompt { prompt, rest })
 }
 
 /// A conversation as it came.

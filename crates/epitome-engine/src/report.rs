@@ -38,15 +38,13 @@ impl ReportBase<'_> {
         self.report(totals.clone(), totals)
     }
 
-    /// The report of a compression with the result `after`.
+    /// The report of a compression with the result `after`, but for the facts.
     pub(crate) fn compressed(
         mut self,
         before: &RequestDocument<'_>,
         after: &RequestDocument<'_>,
         compressed: epitome_plan::PlannedCompression<'_>,
-        departure: &Eviction,
     ) -> CompressionReport {
-        let must_keep = facts(before, after, departure);
         let [was, is] = compressed.by;
         let (before, after) = (self.totals(was, before), self.totals(is, after));
         self.warnings.extend(compressed.warnings);
@@ -59,7 +57,6 @@ impl ReportBase<'_> {
             ops: compressed.ops,
             checkpoints: compressed.checkpoints,
             offloaded: compressed.offloaded,
-            must_keep,
             ..self.report(before, after)
         }
     }
@@ -114,13 +111,8 @@ fn without_room(files: &[LeftFile]) -> Option<String> {
 }
 
 /// Which facts of the conversation its new prompt still holds, and which it does not.
-fn facts(
-    before: &RequestDocument<'_>,
-    after: &RequestDocument<'_>,
-    departure: &Eviction,
-) -> FactReport {
-    let [before, after] =
-        [before, after].map(|document| document.entries().iter().collect::<Vec<&Entry>>());
+pub(crate) fn facts(before: &[Entry], after: &[Entry], departure: &Eviction) -> FactReport {
+    let [before, after] = [before, after].map(|entries| entries.iter().collect::<Vec<&Entry>>());
     let Eviction { passages, sources, .. } = departure;
     epitome_extract::kept_and_lost(&before, &after, passages, sources)
 }
