@@ -41,6 +41,8 @@ mod marks;
 mod mcp;
 #[cfg(test)]
 mod measure;
+#[cfg(all(test, target_os = "linux"))]
+mod memory;
 #[cfg(test)]
 mod models;
 #[cfg(test)]

@@ -112,6 +112,22 @@ impl Place {
     }
 }
 
+/// The most memory that a program took until its output waited to be read, and the bytes of that.
+#[cfg(target_os = "linux")]
+#[track_caller]
+pub(crate) fn peak_of(mut command: Command) -> (u64, usize) {
+    use std::io::Read;
+
+    let mut child = command.spawn().unwrap();
+    let mut out = child.stdout.take().unwrap();
+    let mut read = vec![0];
+    out.read_exact(&mut read).unwrap();
+    let most = crate::proxy::load::peak(child.id());
+    out.read_to_end(&mut read).unwrap();
+    assert!(child.wait().unwrap().success());
+    (most, read.len())
+}
+
 impl Ran {
     pub(crate) fn of(mut command: Command, input: &[u8]) -> Self {
         let mut child = command.spawn().unwrap();

@@ -41,7 +41,7 @@ fn fault_of(number: usize) -> &'static str {
 
 /// The most memory that a process ever took, in bytes.
 #[cfg(target_os = "linux")]
-pub(super) fn peak(pid: u32) -> u64 {
+pub(crate) fn peak(pid: u32) -> u64 {
     let status = crate::program::read_file(format!("/proc/{pid}/status")).unwrap();
     let status = String::from_utf8(status).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();

@@ -13,7 +13,7 @@ mod files;
 mod http;
 mod identity;
 mod limits;
-mod load;
+pub(crate) mod load;
 mod locked;
 mod log;
 mod marks;
