@@ -1,8 +1,8 @@
---- @api 1
+--- @api 2
 --- What Epitome decides when nobody chooses. The link that is built in decides the same; this is
 --- it in Lua, to read and to start from.
 ---
---- `job.opt` are the options of the profile (`options.toml` beside this file). Sizes are tokens.
+--- `job.options` are the options of the profile (`options.toml` beside this file). Sizes are tokens.
 local share = require("numbers").share
 
 ---@type Policy
@@ -11,7 +11,7 @@ local policy = { doc = "The built-in decisions.", options = "default" }
 ---@param job BudgetsJob
 ---@return Budgets
 function policy.budgets(job)
-  local limit, opt = job.model.limit, job.opt
+  local limit, opt = job.model.limit, job.options
   local reserve = math.min(opt.limit.reserve, share(limit, opt.limit.reserve_share))
   return {
     warn = share(limit, opt.trigger.warn),
@@ -33,26 +33,26 @@ local function is_exempt(entry, words)
   return false
 end
 
----@param job ArriveJob
----@return Arrive
-function policy.arrive(job)
-  local entry, limit, opt = job.entry, job.model.limit, job.opt.arrive
+---@param job ToolResultJob
+---@return ToolResultAnswer
+function policy.tool_result(job)
+  local entry, limit, opt = job.entry, job.model.limit, job.options.arrive
   -- A share of the limit, too: what is large for one window is little for another.
   local too_large = math.min(opt.offload_above, share(limit, opt.offload_share))
   if not entry.tool or is_exempt(entry, opt.exempt) then
     return { how = "keep" }
   elseif entry.tokens > too_large then
-    return { how = "offload", most = math.min(opt.preview, share(limit, opt.preview_share)) }
+    return { how = "offload", max_tokens = math.min(opt.preview, share(limit, opt.preview_share)) }
   elseif entry.tokens >= opt.digest_from then
-    return { how = "digest", most = share(entry.tokens, opt.digest_share) }
+    return { how = "digest", max_tokens = share(entry.tokens, opt.digest_share) }
   end
   return { how = "keep" }
 end
 
 --- Whether a compression brought too little, and the prompt has hardly grown since.
 local function is_resting(job)
-  local grown = 1 + job.opt.compress.minimum_gain
-  return job.stalled ~= nil and job.tokens.total < job.stalled * grown
+  local grown = 1 + job.options.compress.minimum_gain
+  return job.stalled_at ~= nil and job.tokens.total < job.stalled_at * grown
 end
 
 ---@param job TriggerJob
@@ -61,14 +61,14 @@ function policy.trigger(job)
   local size, bounds, cache = job.tokens.total, job.budgets, job.cache
   if size > bounds.hard then
     return { level = "hard", reason = "the window forces it" }
-  elseif job.asked then
-    return { level = "asked", reason = "asked for by " .. job.asked }
+  elseif job.requested_by then
+    return { level = "asked", reason = "asked for by " .. job.requested_by }
   elseif size < bounds.soft or is_resting(job) then
     return false
   end
   -- A rewrite costs the provider's cache. Below the hard bound it waits until leaving the prompt
   -- as it is has cost as much: then it was never more than twice as dear as the best choice.
-  if cache.forgone >= cache.rewrite_cost then
+  if cache.forgone_cost >= cache.rewrite_cost then
     return { level = "soft", reason = "it pays" }
   end
   return false
@@ -84,10 +84,10 @@ end
 
 --- How a model is asked for a summary, where there is one. It is told to leave room for what it
 --- forgets.
----@param job PromptJob
----@return Prompt
-function policy.prompt(job)
-  local opt = job.opt.summaries
+---@param job SummaryPromptJob
+---@return SummaryPrompt
+function policy.summary_prompt(job)
+  local opt = job.options.summaries
   local most = tostring(share(job.max_tokens, opt.share))
   local user = opt.ask:gsub("{max_tokens}", most)
   local beside = opt.beside ~= "" and opt.beside or nil
@@ -99,7 +99,7 @@ end
 ---@param job VerifyJob
 ---@return boolean|Rejected|Seconded
 function policy.verify(job)
-  local opening, held, extracted = job.opt.summaries.forgotten, 0, 0
+  local opening, held, extracted = job.options.summaries.forgotten, 0, 0
   local room, missing = job.max_tokens - job.tokens - #opening - 2, { [true] = {}, [false] = {} }
   for _, fact in ipairs(job.must_keep) do
     held = held + (fact.found and 1 or 0)

@@ -58,10 +58,10 @@ local function is_yaml(text)
 end
 
 --- What takes the place of a result, where something does.
----@param job ArriveJob
+---@param job ToolResultJob
 ---@return string|nil
 function digests.of(job)
-  local entry, opt = job.entry, job.opt
+  local entry, opt = job.entry, job.options
   if not entry.tool or entry.error or entry.tokens < opt.keep_below then
     return nil
   elseif is_exempt(entry, opt.exempt) then

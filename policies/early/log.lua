@@ -53,7 +53,7 @@ function log.block(job)
   local event = job.event
   if event.event == "compressed" then
     local action = job.memo.trimming and TRIMMING or SUMMARY
-    return block(job, action, event.tokens[1], event.tokens[2])
+    return block(job, action, event.tokens_before, event.tokens_after)
   end
   local action, now = RESULTS[event.event], job.tokens.total
   return action and block(job, action .. " of " .. event.tool, now + event.saved, now) or nil

@@ -1,4 +1,4 @@
---- @api 1
+--- @api 2
 --- Early and in one pass (RULES 42 to 45): from half of the limit on, one summary stands for
 --- everything but what is protected and the latest messages; tool results are digested before they
 --- are first sent.
@@ -21,7 +21,7 @@ local policy = {
 ---@param job BudgetsJob
 ---@return Budgets
 function policy.budgets(job)
-  local limit, opt = job.model.limit, job.opt
+  local limit, opt = job.model.limit, job.options
   local reserve = math.min(opt.reserve, share(limit, opt.reserve_share))
   return {
     ahead = share(limit, opt.ahead_at),
@@ -34,12 +34,12 @@ end
 
 --- Digests are this policy's (RULES 43). What is too large for the window in spite of them, or with
 --- digests switched off, is for the policies behind to move out of the prompt.
----@param job ArriveJob
----@return Arrive
-function policy.arrive(job)
-  local digest = job.opt.verbosity ~= "debug" and digests.of(job) or nil
+---@param job ToolResultJob
+---@return ToolResultAnswer
+function policy.tool_result(job)
+  local digest = job.options.verbosity ~= "debug" and digests.of(job) or nil
   if digest then
-    return { how = "digest", with = digest }
+    return { how = "digest", text = digest }
   end
   local behind = ep.next(job)
   return behind and behind.how == "offload" and behind or { how = "keep" }
@@ -48,7 +48,7 @@ end
 --- Whether so much of the limit is in use that messages are trimmed (RULES 42).
 ---@param job TriggerJob|PlanJob
 local function is_emergency(job)
-  return job.tokens.total >= share(job.model.limit, job.opt.trim_at)
+  return job.tokens.total >= share(job.model.limit, job.options.trim_at)
 end
 
 ---@param job TriggerJob
@@ -78,15 +78,15 @@ function policy.plan(job)
   else
     ops, size = summary.of(job, is_set)
   end
-  if job.cause == "hard" and size > job.most then
+  if job.cause == "hard" and size > job.max_tokens then
     return { ops = { { op = "fit" } }, reason = "nothing less is enough" }
   end
   return { ops = ops, reason = is_trimmed and "emergency" or "one summary of what is older" }
 end
 
----@param job PromptJob
----@return Prompt
-function policy.prompt(job)
+---@param job SummaryPromptJob
+---@return SummaryPrompt
+function policy.summary_prompt(job)
   if job.memo.trimming then
     return { style = "none", user = "" }
   end
@@ -102,10 +102,10 @@ end
 ---@param job RenderJob
 ---@return string
 local function label(job)
-  if job.files then
+  if job.in_files then
     return "[SUMMARY]: .epitome/offloaded/{id}.md"
   end
-  return job.stored and "[SUMMARY]: epitome recall {id}" or "[SUMMARY]: "
+  return job.in_store and "[SUMMARY]: epitome recall {id}" or "[SUMMARY]: "
 end
 
 --- A summary stands first, behind the system prompt.
@@ -119,8 +119,8 @@ end
 ---@param job EventJob
 ---@return Noted|nil
 function policy.on_event(job)
-  local block = job.workspace and job.opt.session_log and log.block(job) or nil
-  return block and { export = { name = log.NAME, text = block, append = true } } or nil
+  local block = job.workspace and job.options.session_log and log.block(job) or nil
+  return block and { write_file = { name = log.NAME, text = block, append = true } } or nil
 end
 
 return policy

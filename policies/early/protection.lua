@@ -72,7 +72,7 @@ end
 ---@param latest integer how many of the latest messages do
 ---@return table<integer, boolean>
 function protection.of(job, latest)
-  local entries, opt = job.entries, job.opt
+  local entries, opt = job.entries, job.options
   local exchanges, checkpoints, stays, logged = {}, {}, {}, reading_log(entries)
   for place = 1, entries.count do
     local is_latest = place > entries.count - latest or entries.exchange[place] == logged

@@ -58,7 +58,7 @@ end
 ---@return integer[] covers, integer[] samples
 local function parted(job, stays)
   local entries, covers, samples, said = job.entries, {}, {}, {}
-  local most = job.opt.digest_most + MARKER
+  local most = job.options.digest_most + MARKER
   for place = 1, entries.count do
     local number = entries.exchange[place]
     said[number] = said[number] or entries.checkpoint[place] > 0
@@ -79,7 +79,7 @@ end
 ---@param is_set boolean whether the size to come to is to be filled
 ---@return Order[] ops, integer size
 function summary.of(job, is_set)
-  local opt, total = job.opt, job.tokens.total
+  local opt, total = job.options, job.tokens.total
   local covers, samples = parted(job, protection.of(job, opt.keep_messages))
   local freed, is_new = summary.weigh(job, covers, {})
   total = total - summary.weigh(job, samples, {})

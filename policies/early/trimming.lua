@@ -23,7 +23,7 @@ local function digest_of(job, place)
   local entries = job.entries
   local sent = entries.sent[place]
   local is_result = entries.tools[place] and entries.speaker[place] == "tool"
-  local target = math.max(share(sent, job.opt.trim_share), LEAST)
+  local target = math.max(share(sent, job.options.trim_share), LEAST)
   local saved = sent - target - FRAME
   if not is_result or saved <= 0 or (entries:text(place) or "") == "" then
     return nil, 0
@@ -88,7 +88,7 @@ local function folding(job, all, size, below)
     end
     size = size + turn.saved
     freed = freed + summary.weigh(job, turn.places, seen)
-    target = summary.target(freed, job.opt)
+    target = summary.target(freed, job.options)
     now = size - freed + target
     from = from + 1
     is_covered = all[from] ~= nil and job.entries.checkpoint[all[from].places[1]] > 0
@@ -123,8 +123,8 @@ end
 ---@param job PlanJob
 ---@return Order[] ops, integer size
 function trimming.of(job)
-  local below = share(job.model.limit, job.opt.trim_to)
-  local ops, size = keeping(job, job.opt.keep_messages, below)
+  local below = share(job.model.limit, job.options.trim_to)
+  local ops, size = keeping(job, job.options.keep_messages, below)
   if size < below then
     return ops, size
   end

@@ -55,10 +55,10 @@ end
 ---@param job Common
 ---@return Class
 function classes.of(job)
-  local sizes = #job.opt.sizes > 0 and job.opt.sizes or job.model.sizes or {}
+  local sizes = #job.options.sizes > 0 and job.options.sizes or job.model.sizes or {}
   local class = class_of(job.model, sizes)
   local row = CLASSES[class]
-  local how = job.opt.class_strategy and row or WITHOUT_CLASSES
+  local how = job.options.class_strategy and row or WITHOUT_CLASSES
   return {
     class = class,
     system = row.system,

@@ -8,7 +8,7 @@ local occasion = {}
 ---@param job TriggerJob
 ---@return boolean
 function occasion.is_resting(job)
-  return job.stalled ~= nil and job.tokens.total < job.stalled * (1 + job.opt.minimum_gain)
+  return job.stalled_at ~= nil and job.tokens.total < job.stalled_at * (1 + job.options.minimum_gain)
 end
 
 --- The answer to `trigger`: what is due, unless compression is switched off.
@@ -16,7 +16,7 @@ end
 ---@param due Due|nil
 ---@return boolean|Due|Passed
 function occasion.of(job, due)
-  if due and not job.opt.compression_enabled then
+  if due and not job.options.compression_enabled then
     return { skip = "disabled" }
   end
   return due or false
@@ -26,7 +26,7 @@ end
 ---@param job PlanJob
 ---@return boolean
 function occasion.is_saved(job)
-  local opt = job.opt
+  local opt = job.options
   local filled = job.tokens.total >= share(job.model.limit, opt.snapshots_threshold)
   return opt.snapshots_auto and (filled or job.cause == "manual")
 end

@@ -22,7 +22,7 @@ local stopping = {}
 ---@class StopHook
 ---@field id string by which people know it: `CTX-001`
 ---@field level "SOFT"|"GATE"|"HARD"
----@field at "arrive"|"observe"|"plan" the hook within which it is looked at
+---@field at "tool_result"|"observe"|"plan" the hook within which it is looked at
 ---@field when fun(job: table, answer: table): boolean
 ---@field checks Check[]|nil
 ---@field act (fun(job: table, answer: table): table)|nil the answer from here on
@@ -63,6 +63,10 @@ local function through(stop, job, answer, said)
   return step and step(job, answer, failed) or answer
 end
 
+--- The hook within which a stop hook is looked at, by the name that its author gives it: policies of
+--- api 1 say `arrive`.
+local PLACES = { tool_result = "tool_result", arrive = "tool_result", observe = "observe", plan = "plan" }
+
 --- Goes through the stop hooks of one place, those that act at once first: the answer that they
 --- come to, and what the host is told.
 ---@param stops StopHook[]
@@ -71,14 +75,14 @@ end
 ---@param answer table what is answered so far
 ---@return table answer, Said[] said
 function stopping.through(stops, at, job, answer)
-  local said = {}
+  local said, place = {}, PLACES[at]
   for _, stop in ipairs(stops) do
-    if stop.at == at and stop.level == "HARD" and stop.when(job, answer) then
+    if PLACES[stop.at] == place and stop.level == "HARD" and stop.when(job, answer) then
       return through(stop, job, answer, said), said
     end
   end
   for _, stop in ipairs(stops) do
-    if stop.at == at and stop.level ~= "HARD" and stop.when(job, answer) then
+    if PLACES[stop.at] == place and stop.level ~= "HARD" and stop.when(job, answer) then
       answer = through(stop, job, answer, said)
     end
   end
@@ -88,7 +92,8 @@ end
 --- Whether one of the stop hooks is looked at in a place.
 local function any(stops, at)
   for _, stop in ipairs(stops) do
-    if stop.at == at then
+    assert(PLACES[stop.at], "`at` of a stop hook: expected `tool_result`, `observe` or `plan`")
+    if PLACES[stop.at] == at then
       return true
     end
   end
@@ -122,9 +127,9 @@ function stopping.in_observe(job, seen, said)
   return next(seen) ~= nil and seen or nil
 end
 
---- Keeps what is to be said of a result until its message is observed: an answer to `arrive` tells
+--- Keeps what is to be said of a result until its message is observed: an answer to `tool_result` tells
 --- the host nothing.
----@param job ArriveJob
+---@param job ToolResultJob
 ---@param said Said[]
 function stopping.keep(job, said)
   local kept = job.memo.to_say or {}
@@ -155,10 +160,10 @@ end
 ---@param stops StopHook[]
 ---@return Policy
 function stopping.add(policy, stops)
-  local arrives = any(stops, "arrive")
+  local arrives = any(stops, "tool_result")
   if arrives then
-    policy.arrive = policy.arrive or function(job)
-      local answer, said = stopping.through(stops, "arrive", job, ep.next(job) or { how = "keep" })
+    policy.tool_result = policy.tool_result or policy.arrive or function(job)
+      local answer, said = stopping.through(stops, "tool_result", job, ep.next(job) or { how = "keep" })
       stopping.keep(job, said)
       return answer
     end

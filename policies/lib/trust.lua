@@ -47,7 +47,7 @@ end
 ---@param job Common
 ---@return number
 function trust.billions(job)
-  local stated = job.opt.model_billions
+  local stated = job.options.model_billions
   return stated > 0 and stated or models.billions(job.model.name, job.model.billions)
 end
 
@@ -63,7 +63,7 @@ end
 ---@param left number 0 to 1
 ---@return number
 function trust.score(job, left)
-  local confidence = job.opt.weigh_confidence and job.confidence or 1
+  local confidence = job.options.weigh_confidence and job.confidence or 1
   return exact(trust.factor(job) * left * confidence)
 end
 

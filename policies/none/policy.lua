@@ -1,11 +1,11 @@
---- @api 1
+--- @api 2
 --- Never compresses: the baseline that shows what a conversation takes as it is.
 ---@type Policy
 local policy = { doc = "Never compresses." }
 
----@param job ArriveJob
----@return Arrive
-function policy.arrive(job)
+---@param job ToolResultJob
+---@return ToolResultAnswer
+function policy.tool_result(job)
   return { how = "keep" }
 end
 

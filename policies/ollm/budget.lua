@@ -23,7 +23,7 @@ end
 ---@param job Common
 ---@return Budgets
 function budget.of(job)
-  local opt, tokens = job.opt, job.tokens
+  local opt, tokens = job.options, job.tokens
   local available = budget.available(job, tokens.checkpoints)
   local fixed = tokens.system + tokens.tools + tokens.checkpoints
   return {
@@ -55,7 +55,7 @@ end
 ---@param job Common
 ---@return "emergency"|"rollover"|nil
 function budget.alarm(job)
-  local used, limit, opt = job.tokens.total, job.model.limit, job.opt
+  local used, limit, opt = job.tokens.total, job.model.limit, job.options
   if used >= share(limit, opt.rollover_at) then
     return "rollover"
   end

@@ -23,10 +23,10 @@ local NEW = ageing.DETAILED
 ---@param job PlanJob
 ---@return Reach[]
 function compression.reaches(job)
-  local recent, summary = job.budgets.keep_recent, job.opt.summary_max_tokens
+  local recent, summary = job.budgets.keep_recent, job.options.summary_max_tokens
   local small = math.min(summary, ageing.SMALLEST)
   return {
-    { recent = recent, summary = summary, gain = share(job.tokens.total, job.opt.minimum_gain) },
+    { recent = recent, summary = summary, gain = share(job.tokens.total, job.options.minimum_gain) },
     { recent = recent, summary = small, gain = 1 },
     { recent = 0, summary = small, gain = 1 },
   }
@@ -41,7 +41,7 @@ end
 local function leaving(job, list, reach)
   local places, freed = talk.places(list)
   local target = 0
-  if job.opt.compression_strategy == "summarize" then
+  if job.options.compression_strategy == "summarize" then
     target = ageing.new_target(freed, NEW, reach.summary)
     target = math.min(target, job.budgets.checkpoints)
   end
@@ -53,7 +53,7 @@ end
 
 --- Adds what becomes of messages that leave.
 ---@param ops Order[]
----@param op "summarize"|"fold_user"
+---@param op "summarize"|"summarize_user"
 ---@param places integer[]
 ---@param target integer
 local function add(ops, op, places, target)
@@ -69,7 +69,7 @@ end
 ---@param kept integer
 ---@param checkpoints integer
 local function is_crowded(job, kept, checkpoints)
-  return kept > share(budget.available(job, checkpoints), job.opt.keep_at_most * budget.left(job))
+  return kept > share(budget.available(job, checkpoints), job.options.keep_at_most * budget.left(job))
 end
 
 --- The oldest of these messages of the user without which no more than `most` tokens are kept.
@@ -96,7 +96,7 @@ end
 ---@param reach Reach
 ---@return Order[] ops, integer size
 function compression.of(job, reach)
-  local opt = job.opt
+  local opt = job.options
   local work, asked, kept = selection.old(job.entries, reach.recent, opt.preserve_users)
 
   local places, freed, wish = leaving(job, work, reach)
@@ -111,7 +111,7 @@ function compression.of(job, reach)
   if is_crowded(job, kept, checkpoints) then
     local most = share(budget.available(job, checkpoints), opt.fold_to * budget.left(job))
     places, freed, target = leaving(job, beyond(asked, kept, most), reach)
-    add(ops, "fold_user", places, target)
+    add(ops, "summarize_user", places, target)
     kept, checkpoints = kept - freed, checkpoints + target
   end
   return ops, job.tokens.system + job.tokens.tools + checkpoints + kept

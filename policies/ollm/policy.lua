@@ -1,9 +1,9 @@
---- @api 1
+--- @api 2
 --- OLLM's way (RULES 19 to 25): compress when the conversation fills its part of the room, into
 --- checkpoints that age and become one; what the user wrote stays.
 ---
 --- Hooks only; what they decide by stands in the modules of this folder. Those that are missing
---- here (`arrive` among them) are answered by the built-in policy.
+--- here (`tool_result` among them) are answered by the built-in policy.
 local ageing = require("ageing")
 local budget = require("budget")
 local classes = require("classes")
@@ -39,7 +39,7 @@ local function due(job)
     return { level = "hard", reason = alarm or "the provider refused it" }
   elseif job.cause == "manual" then
     return { level = "soft", reason = "asked for" }
-  elseif job.replied and job.tokens.total >= job.budgets.soft and not occasion.is_resting(job) then
+  elseif job.new_model_message and job.tokens.total >= job.budgets.soft and not occasion.is_resting(job) then
     return { level = "soft", reason = "the conversation fills its part of the room" }
   end
   return nil
@@ -72,8 +72,8 @@ end
 ---@param size integer
 ---@param is_last boolean
 local function is_enough(job, ops, size, is_last)
-  return size < share(job.model.limit, job.opt.emergency_at)
-    or is_last and #ops > 0 and size <= job.most
+  return size < share(job.model.limit, job.options.emergency_at)
+    or is_last and #ops > 0 and size <= job.max_tokens
 end
 
 --- The operations and why. In an emergency a compression goes as far as it must; where the furthest
@@ -114,9 +114,9 @@ function policy.age(job)
   return ageing.steps(job.checkpoints, job.budgets.checkpoints, classes.of(job))
 end
 
----@param job PromptJob
----@return Prompt|nil
-function policy.prompt(job)
+---@param job SummaryPromptJob
+---@return SummaryPrompt|nil
+function policy.summary_prompt(job)
   return summarisation.prompt(job, ep.next(job))
 end
 

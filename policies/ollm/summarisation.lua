@@ -13,9 +13,9 @@ local function text_of(name)
 end
 
 --- How the model is asked, where the policies behind have it asked.
----@param job PromptJob
----@param behind Prompt|nil what they say
----@return Prompt|nil
+---@param job SummaryPromptJob
+---@param behind SummaryPrompt|nil what they say
+---@return SummaryPrompt|nil
 function summarisation.prompt(job, behind)
   if not behind or behind.style == "none" then
     return behind

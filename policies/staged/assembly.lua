@@ -83,7 +83,7 @@ end
 ---@return Section[]
 function assembly.parts(job)
   local class, makings = classes.of(job).class, job.system
-  local markers = job.opt.goals_teach and worded("system-markers", class) or nil
+  local markers = job.options.goals_teach and worded("system-markers", class) or nil
   return {
     { name = "core", text = core(job.mode or USUAL, class) },
     { name = "goal", text = joined(makings.goal, markers) },

@@ -24,7 +24,7 @@ local LEAST, FRAME = 80, 8
 ---@param place integer
 local function digest(job, prepared, place)
   local entries, sent = job.entries, job.entries.sent[place]
-  local target = math.max(share(sent, job.opt.digest_share), LEAST)
+  local target = math.max(share(sent, job.options.digest_share), LEAST)
   local is_result = entries.tools[place] and entries.speaker[place] == "tool"
   if is_result and sent > target + FRAME and (entries:text(place) or "") ~= "" then
     local op = { op = "replace", entry = place, how = "digest", target = target }
@@ -42,7 +42,7 @@ local function truncate(job, prepared, place)
     local with = string.format("(%d tokens, written to %s)", input.tokens, input.path)
     local left = ep.count(with) + ep.count(input.path) + FRAME
     if input.persisted and input.ok and input.tokens > left then
-      local op = { op = "replace", entry = place, how = "truncate_input", with = with }
+      local op = { op = "replace", entry = place, how = "truncate_input", text = with }
       op.call = input.call
       prepared.ops[#prepared.ops + 1] = op
       prepared.size = prepared.size - input.tokens + left
@@ -85,7 +85,7 @@ local function fold(job, asked, prepared)
   local entries, tokens = talk.places(list)
   local target = ageing.new_target(tokens, ageing.DETAILED)
   if target > 0 then
-    prepared.ops[#prepared.ops + 1] = { op = "fold_user", entries = entries, target = target }
+    prepared.ops[#prepared.ops + 1] = { op = "summarize_user", entries = entries, target = target }
     prepared.size = size + target
   end
 end
@@ -96,7 +96,7 @@ end
 ---@return Prepared
 function emergency.of(job, class, size)
   local over = validation.overage(job, size)
-  local keep, found, prepared = job.opt.keep_messages, nil, nil
+  local keep, found, prepared = job.options.keep_messages, nil, nil
   repeat
     found = identification.of(job, keep, true)
     prepared = shortened(job, found, class, over)
@@ -104,7 +104,7 @@ function emergency.of(job, class, size)
   until keep < 1 or validation.holds(job, prepared.size)
   if validation.holds(job, prepared.size) then
     return prepared
-  elseif bearing.score(job) < job.opt.start_over_below then
+  elseif bearing.score(job) < job.options.start_over_below then
     over = over .. "; the model starts over"
     return { ops = { ageing.rollover() }, size = job.target, reason = over }
   end

@@ -1,10 +1,10 @@
---- @api 1
+--- @api 2
 --- A redesign in stages (RULES 26 to 34): identification, preparation, summarisation, checkpoint
 --- creation, context update, validation. The conversation's mode says what its summaries dwell on,
 --- and the model's size how far they can be relied on.
 ---
 --- Hooks only; what they decide by stands in the modules of this folder and in `lib`, what a model
---- is told in `prompts`. Those that are missing here (`arrive` among them) are answered by the
+--- is told in `prompts`. Those that are missing here (`tool_result` among them) are answered by the
 --- built-in policy. `job.memo` holds `most`, what the summary that was asked for last may take.
 local ageing = require("ageing")
 local assembly = require("assembly")
@@ -38,7 +38,7 @@ local function due(job)
     return { level = "hard", reason = "the provider refused it" }
   elseif job.tokens.total > job.budgets.hard then
     return { level = "hard", reason = "emergency" }
-  elseif job.asked or job.cause == "manual" then
+  elseif job.requested_by or job.cause == "manual" then
     return { level = "asked", reason = "asked for" }
   elseif job.tokens.total > job.budgets.soft and not occasion.is_resting(job) then
     return { level = "soft", reason = "conversation and checkpoints fill their part of the room" }
@@ -60,7 +60,7 @@ local function orders(job)
   if class.strategy == "rollover" then
     return { ageing.rollover() }, "a window of class 1 starts over"
   end
-  local found = identification.of(job, job.opt.keep_messages)
+  local found = identification.of(job, job.options.keep_messages)
   local prepared = preparation.of(job, found, class)
   if job.cause == "hard" and not validation.holds(job, prepared.size) then
     prepared = emergency.of(job, class, prepared.size)
@@ -82,9 +82,9 @@ function policy.age(job)
   return ageing.steps(job.checkpoints, job.budgets.checkpoints, classes.of(job))
 end
 
----@param job PromptJob
----@return Prompt
-function policy.prompt(job)
+---@param job SummaryPromptJob
+---@return SummaryPrompt
+function policy.summary_prompt(job)
   job.memo.most = job.max_tokens
   return summarisation.prompt(job)
 end
@@ -100,7 +100,7 @@ end
 ---@param job RenderJob
 ---@return Render|nil
 function policy.render(job)
-  local is_made = job.part == "system" and job.opt.system_prompt
+  local is_made = job.part == "system" and job.options.system_prompt
   return is_made and { parts = assembly.parts(job) } or nil
 end
 

@@ -38,7 +38,7 @@ end
 ---@param class Class
 ---@return Prepared
 function preparation.of(job, found, class)
-  local opt, entries, tokens = job.opt, talk.places(found.work)
+  local opt, entries, tokens = job.options, talk.places(found.work)
   if #entries == 0 then
     return nothing(job, "the model did nothing before the newest messages")
   end

@@ -15,7 +15,7 @@ end
 ---@param job Common
 ---@return integer
 local function reserve(job)
-  local opt, limit = job.opt, job.model.limit
+  local opt, limit = job.options, job.model.limit
   return math.min(opt.reserve, share(limit, opt.reserve_share))
 end
 
@@ -40,7 +40,7 @@ end
 ---@param job Common
 ---@return Budgets
 function room.bounds(job)
-  local opt, class = job.opt, classes.of(job)
+  local opt, class = job.options, classes.of(job)
   local beside = math.max(job.model.limit - system(job), 0)
   return {
     warn = room.filled(job, opt.inform_at),

@@ -18,7 +18,7 @@ local USUAL, OWN = "assistant", "user"
 local LEFT = 0.25
 
 --- How much the model is asked for.
----@param job PromptJob
+---@param job SummaryPromptJob
 ---@return integer
 local function room(job)
   local size = verbatim.size(verbatim.of(job.covered, job.mode))
@@ -26,12 +26,12 @@ local function room(job)
 end
 
 --- What the summary dwells on.
----@param job PromptJob
+---@param job SummaryPromptJob
 ---@return string
 local function focus(job)
   local mode = job.mode or USUAL
-  if mode == OWN and job.opt.focus ~= "" then
-    return job.opt.focus
+  if mode == OWN and job.options.focus ~= "" then
+    return job.options.focus
   end
   local is_known, text = pcall(ep.prompt, "mode-" .. mode)
   return is_known and text or ep.prompt("mode-" .. USUAL)
@@ -62,8 +62,8 @@ end
 
 --- How the model is asked. What it heeds least is what stands farthest from its answer, so the
 --- headings stand last.
----@param job PromptJob
----@return Prompt
+---@param job SummaryPromptJob
+---@return SummaryPrompt
 function summarisation.prompt(job)
   local at = job.level or ageing.DETAILED
   local texts = { text_of("level-" .. at), (focus(job):gsub("%s+$", "")) }

@@ -14,7 +14,7 @@ local VERBATIM, FORGOTTEN = "Word for word:", "Also:"
 ---@param job PlanJob
 ---@return integer
 local function most(job)
-  return math.min(job.most, job.budgets.soft)
+  return math.min(job.max_tokens, job.budgets.soft)
 end
 
 --- Whether a prompt of this size can stay.
@@ -91,7 +91,7 @@ function validation.of(job, room)
       held = held + 1
     end
   end
-  if held < #job.must_keep * job.opt.keep_facts then
+  if held < #job.must_keep * job.options.keep_facts then
     return { reject = string.format("it holds %d of %d facts", held, #job.must_keep) }
   end
   all:word_for_word(pieces, true, job.candidate)

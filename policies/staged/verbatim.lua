@@ -127,7 +127,7 @@ end
 ---@return table<integer, boolean> by number
 function verbatim.staying(job, work)
   local entries, stays = job.entries, {}
-  local room = share(job.model.limit, job.opt.verbatim_share)
+  local room = share(job.model.limit, job.options.verbatim_share)
   for at = #work, 1, -1 do
     local one = work[at]
     for _, place in ipairs(one.tokens <= room and one.places or {}) do

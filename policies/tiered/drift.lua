@@ -180,7 +180,7 @@ end
 function drift.is_watched(job)
   local anchor = job.memo.drift
   return anchor ~= nil and job.compressions == anchor.compression
-    and job.since_epoch <= job.opt.drift_messages
+    and job.since_compaction <= job.options.drift_messages
 end
 
 --- What a message of the model says beside its calls.
@@ -215,7 +215,7 @@ local function is_elsewhere(job, anchor)
   elseif #all >= TELLING then
     anchor.strange = anchor.strange + 1
   end
-  return anchor.strange >= job.opt.drift_actions
+  return anchor.strange >= job.options.drift_actions
 end
 
 --- Is it progress? What was written once is not written again, and a call whose result stays the
@@ -225,14 +225,14 @@ local function is_standing_still(job, anchor)
   local again = false
   for _, action in ipairs(job.actions) do
     local key = calls.key(action.tool, action.arguments)
-    again = again or anchor.writes[key] and matches(job.opt.write_tools, action.tool)
+    again = again or anchor.writes[key] and matches(job.options.write_tools, action.tool)
     local loop = anchor.loop
     if not loop or loop.key ~= key or #job.actions > 1 then
       anchor.loop = #job.actions == 1 and { key = key, result = "", count = 0 } or nil
     end
   end
   return again or anchor.loop ~= nil and #job.actions > 0
-    and anchor.loop.count >= job.opt.drift_repeats - 1
+    and anchor.loop.count >= job.options.drift_repeats - 1
 end
 
 --- Does the agent ask a clarifying question at once, in the middle of its work, where it did not
@@ -259,7 +259,7 @@ end
 local function is_done_early(job, anchor)
   local text = job.entry:text()
   return #job.actions == 0 and anchor.calls and #anchor.untouched > 0 and not anchor.written
-    and #text <= DECLARED and matches(job.opt.finished, text) and not ep.re.find(ASKS, text)
+    and #text <= DECLARED and matches(job.options.finished, text) and not ep.re.find(ASKS, text)
 end
 
 --- The questions, the surest first, and what shows that the answer is drift.
@@ -335,7 +335,7 @@ end
 function drift.of(job)
   local anchor = job.memo.drift
   local found = job.entry.speaker == "model" and judged(job, anchor) or nil
-  if found and job.opt.ask_drift then
+  if found and job.options.ask_drift then
     local reply = job.replies.drift
     if not reply then
       return nil, drift.question(found)

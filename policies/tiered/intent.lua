@@ -47,7 +47,7 @@ end
 ---@return table<integer, boolean>
 function intent.kept(job)
   local entries, kept = job.entries, {}
-  local room = share(job.model.limit, job.opt.intent_share)
+  local room = share(job.model.limit, job.options.intent_share)
   local function keep(place)
     local tokens = entries.sent[place]
     if tokens > 0 and not kept[place] and not entries.tools[place] and tokens <= room then

@@ -42,7 +42,7 @@ end
 ---@param threshold "truncate_at"|"summarize_at"|"handover_at"
 ---@return boolean
 function levels.over(size, job, threshold)
-  return size > share(job.model.limit, job.opt[threshold])
+  return size > share(job.model.limit, job.options[threshold])
 end
 
 return levels

@@ -31,7 +31,7 @@ end
 ---@param job Common
 ---@return boolean
 function offloading.is_large(tokens, job)
-  local opt = job.opt
+  local opt = job.options
   return tokens > math.min(opt.offload_above, share(job.model.limit, opt.offload_share))
 end
 
@@ -108,10 +108,10 @@ function offloading.holds_essence(entry, opt)
 end
 
 --- What stands in the place of a result.
----@param job ArriveJob
+---@param job ToolResultJob
 ---@return string
 function offloading.reference(job)
-  local entry, opt = job.entry, job.opt
+  local entry, opt = job.entry, job.options
   local preview = offloading.preview(entry, opt)
   local failures = offloading.failures(entry, preview, opt)
   for at, line in ipairs(failures) do
@@ -138,8 +138,8 @@ function offloading.of(job, last)
     local sent = entries.sent[place]
     local is_result = entries.speaker[place] == "tool" and #entries.names[place] == 1
     if is_result and not entries.pinned[place] and offloading.is_large(sent, job) then
-      local head = entries:head(place, job.opt.preview_lines) or ""
-      local target = math.max(ep.count((texts.begin(head, job.opt.preview_chars))), LEAST)
+      local head = entries:head(place, job.options.preview_lines) or ""
+      local target = math.max(ep.count((texts.begin(head, job.options.preview_chars))), LEAST)
       local op = { op = "replace", entry = place, how = "offload", target = target }
       steps[#steps + 1] = { place = place, op = op, saved = sent - target }
     end

@@ -1,4 +1,4 @@
---- @api 1
+--- @api 2
 --- In tiers (RULES 46 to 54): large results are offloaded as they come; over half of the limit
 --- inputs that are on disk are truncated; over three quarters a structured summary is made, with an
 --- archive first; over 85 % a checkpoint, from which a fresh session should start. After a summary
@@ -33,7 +33,7 @@ local policy = {
 ---@param job BudgetsJob
 ---@return Budgets
 function policy.budgets(job)
-  local limit, opt = job.model.limit, job.opt
+  local limit, opt = job.model.limit, job.options
   local reserve = math.min(opt.reserve, share(limit, opt.reserve_share))
   return {
     warn = share(limit, opt.summarize_at),
@@ -45,11 +45,11 @@ function policy.budgets(job)
 end
 
 --- Stage 1. What is not too large is left to the policies behind.
----@param job ArriveJob
----@return Arrive|nil
-function policy.arrive(job)
+---@param job ToolResultJob
+---@return ToolResultAnswer|nil
+function policy.tool_result(job)
   local none = {}
-  local answer, said = stopping.through(stops, "arrive", job, none)
+  local answer, said = stopping.through(stops, "tool_result", job, none)
   job.memo.whole = job.memo.whole or answer.how == "keep" or nil
   stopping.keep(job, said)
   return answer ~= none and answer or nil
@@ -58,9 +58,9 @@ end
 --- Whether a summary brought too little, and the prompt has hardly grown since.
 ---@param job TriggerJob
 local function is_resting(job)
-  local at = job.stalled
+  local at = job.stalled_at
   return at ~= nil and levels.over(at, job, "summarize_at")
-    and job.tokens.total < at * (1 + job.opt.minimum_gain)
+    and job.tokens.total < at * (1 + job.options.minimum_gain)
 end
 
 --- Whether the first two stages may find something: a file that holds what was written, or a result
@@ -69,7 +69,7 @@ end
 local function is_worth_trying(job)
   local at, total = job.memo.tried, job.tokens.total
   return (job.workspace or job.memo.whole == true)
-    and not (at and total >= at and total < at + share(job.model.limit, job.opt.retry_after))
+    and not (at and total >= at and total < at + share(job.model.limit, job.options.retry_after))
 end
 
 --- Whether what was found again waits for a compression, and none was tried for it lately.
@@ -77,7 +77,7 @@ end
 local function brings_back(job)
   local memo, total = job.memo, job.tokens.total
   local at = memo.waited
-  if not job.waiting or at and total < at + share(job.model.limit, job.opt.retry_after) then
+  if not job.recall_pending or at and total < at + share(job.model.limit, job.options.retry_after) then
     return false
   end
   memo.waited = total
@@ -89,14 +89,14 @@ end
 function policy.trigger(job)
   local total, asked = job.tokens.total, job.memo.asked
   job.memo.asked, job.memo.bring = nil, brings_back(job) or nil
-  job.memo.waited = job.waiting and job.memo.waited or nil
+  job.memo.waited = job.recall_pending and job.memo.waited or nil
   if job.cause == "overflow" then
     return { level = "hard", reason = "the provider refused it" }
   elseif total > job.budgets.hard then
     return { level = "hard", reason = "the window forces it" }
   elseif levels.over(total, job, "handover_at") and not is_resting(job) then
     return { level = "hard", reason = "the window is nearly full" }
-  elseif asked or job.asked or job.cause == "manual" then
+  elseif asked or job.requested_by or job.cause == "manual" then
     return { level = "asked", reason = "asked for" }
   elseif job.memo.bring then
     return { level = "asked", reason = "what was said of the intent comes back" }
@@ -122,9 +122,9 @@ function policy.plan(job)
   return stopping.in_plan(stages.orders(job, work), said)
 end
 
----@param job PromptJob
----@return Prompt
-function policy.prompt(job)
+---@param job SummaryPromptJob
+---@return SummaryPrompt
+function policy.summary_prompt(job)
   return summary.prompt(job)
 end
 

@@ -80,7 +80,7 @@ end
 ---@param job StatusJob
 ---@return Status
 function report.of(job)
-  local line, level = report.line(job.tokens.total, job.model.limit, job.opt)
+  local line, level = report.line(job.tokens.total, job.model.limit, job.options)
   return {
     level = level.name,
     text = line,

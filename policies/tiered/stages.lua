@@ -35,7 +35,7 @@ local stages = {}
 function stages.begin(job)
   return {
     size = job.tokens.total,
-    last = math.max(job.entries.count - job.opt.keep_messages, 0),
+    last = math.max(job.entries.count - job.options.keep_messages, 0),
     steps = {},
     spent = false,
     summarize = nil,
@@ -54,9 +54,9 @@ function stages.over(job, work, threshold)
   if job.cause == "manual" and threshold ~= "handover_at" then
     return job.memo.bring or work.size > job.target
   end
-  local is_set = job.cause == "hard" and job.tokens.total > job.most
+  local is_set = job.cause == "hard" and job.tokens.total > job.max_tokens
   return levels.over(work.size, job, threshold)
-    or is_set and threshold ~= "handover_at" and work.size > job.most
+    or is_set and threshold ~= "handover_at" and work.size > job.max_tokens
 end
 
 --- Adds steps to a plan.
@@ -93,7 +93,7 @@ end
 ---@param work Work
 ---@return Work
 function stages.summarize(job, work)
-  local opt, wanted = job.opt, math.min(job.target, job.most)
+  local opt, wanted = job.options, math.min(job.target, job.max_tokens)
   if job.memo.bring then
     wanted = math.min(wanted, job.tokens.total - 2 * opt.drift_excerpts)
   end
@@ -112,7 +112,7 @@ function stages.summarize(job, work)
   local target = summary.target(job, wanted - size, freed, size)
   work.summarize = { op = "summarize", entries = covers, target = target }
   work.size = size + target
-  work.whole = job.cause == "hard" and work.size > job.most
+  work.whole = job.cause == "hard" and work.size > job.max_tokens
   job.memo.saved = math.max(freed - target, 0)
   job.memo.intent = ep.clip(intents.of(job), 400)
   job.memo.artifacts = summary.artifacts(job)
@@ -146,7 +146,7 @@ end
 function stages.orders(job, work)
   local ops, shortens = {}, false
   if (work.summarize or work.whole) and job.workspace then
-    ops[1] = { op = "export", name = "archive/" .. file_name(job.session) .. "_full.md" }
+    ops[1] = { op = "write_file", name = "archive/" .. file_name(job.session) .. "_full.md" }
   end
   for _, step in ipairs(work.whole and {} or work.steps) do
     if not work.covers[step.place] then

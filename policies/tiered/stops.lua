@@ -8,7 +8,7 @@ local stages = require("stages")
 local truncation = require("truncation")
 
 --- Whether a result fits beside the rest without the window being nearly full.
----@param job ArriveJob
+---@param job ToolResultJob
 local function has_room(job)
   return not levels.over(job.tokens.total, job, "handover_at")
 end
@@ -18,22 +18,22 @@ return {
   {
     id = "CTX-001",
     level = "SOFT",
-    at = "arrive",
+    at = "tool_result",
     when = function(job)
       local entry = job.entry
       return entry.tool ~= nil and offloading.is_large(entry.tokens, job)
-        and not offloading.is_exempt(entry, job.opt)
+        and not offloading.is_exempt(entry, job.options)
     end,
     checks = {
       {
         says = "the preview holds the essence",
         holds = function(job)
-          return not has_room(job) or offloading.holds_essence(job.entry, job.opt)
+          return not has_room(job) or offloading.holds_essence(job.entry, job.options)
         end,
       },
     },
     act = function(job)
-      return { how = "offload", with = offloading.reference(job) }
+      return { how = "offload", text = offloading.reference(job) }
     end,
     fallback = function()
       return { how = "keep" }
@@ -127,7 +127,7 @@ return {
     },
     fallback = function(job, seen)
       seen.recall = drift.query(job)
-      seen.most, seen.level = job.opt.drift_excerpts, "soft"
+      seen.max_tokens, seen.level = job.options.drift_excerpts, "soft"
       return seen
     end,
     warn = false,

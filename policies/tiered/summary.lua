@@ -45,7 +45,7 @@ function summary.artifacts(job)
     return a.place < b.place or a.place == b.place and a.path < b.path
   end)
   local list = {}
-  for at = math.max(1, #all - job.opt.artifacts + 1), #all do
+  for at = math.max(1, #all - job.options.artifacts + 1), #all do
     list[#list + 1] = { path = all[at].path, status = all[at].status }
   end
   return list
@@ -59,7 +59,7 @@ end
 ---@return table<integer, boolean> stays the numbers of these exchanges
 local function newest(job, all, room)
   local stays, taken = {}, 0
-  local most = share(room, job.opt.keep_recent_share)
+  local most = share(room, job.options.keep_recent_share)
   for at = #all, 1, -1 do
     local one = all[at]
     if at < #all and taken + one.tokens > most then
@@ -112,9 +112,9 @@ end
 ---@param rest integer what the prompt takes without it
 ---@return integer
 function summary.target(job, room, freed, rest)
-  local opt, limit = job.opt, job.model.limit
+  local opt, limit = job.options, job.model.limit
   local below = share(limit, opt.summarize_at) - share(limit, opt.retry_after) - rest
-  local most = below > opt.summary_least and below or job.most - rest
+  local most = below > opt.summary_least and below or job.max_tokens - rest
   return math.max(room, math.min(share(freed, opt.summary_share), most), opt.summary_least)
 end
 
@@ -130,7 +130,7 @@ local function listed(list)
 end
 
 --- What the session is for, as the goals say it, or else the person.
----@param job PromptJob
+---@param job SummaryPromptJob
 ---@return string
 local function stated(job)
   for _, goal in ipairs(job.goals.goals) do
@@ -149,11 +149,11 @@ local function has_sections(most, opt)
 end
 
 --- How a model is asked for it.
----@param job PromptJob
----@return Prompt
+---@param job SummaryPromptJob
+---@return SummaryPrompt
 function summary.prompt(job)
   job.memo.most = job.max_tokens
-  local headings, parted = ep.prompt("sections"), has_sections(job.max_tokens, job.opt)
+  local headings, parted = ep.prompt("sections"), has_sections(job.max_tokens, job.options)
   return {
     style = "separate",
     system = templates.fill("system", {}),
@@ -182,7 +182,7 @@ end
 function summary.verify(job)
   local most = job.memo.most or 0
   local heading = ep.re.match("(?m)^## .+$", ep.prompt("sections"))
-  local says = has_sections(most, job.opt) and under(job.candidate, heading) or job.candidate
+  local says = has_sections(most, job.options) and under(job.candidate, heading) or job.candidate
   if not ep.re.find("[\\p{L}\\p{N}]", says) then
     return { reject = "the intent of the session is missing" }
   end

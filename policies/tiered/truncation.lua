@@ -27,7 +27,7 @@ function truncation.large(job, last)
   for place = 1, last do
     if entries.sent[place] > 0 and not entries.pinned[place] then
       for _, input in ipairs(entries.inputs[place] or {}) do
-        if input.tokens > job.opt.truncate_above then
+        if input.tokens > job.options.truncate_above then
           found[#found + 1] = { place = place, input = input }
         end
       end
@@ -104,7 +104,7 @@ function truncation.of(job, last)
         entry = one.place,
         how = "truncate_input",
         call = one.input.call,
-        with = text,
+        text = text,
       } }
     end
   end

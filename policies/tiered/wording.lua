@@ -8,10 +8,10 @@ local wording = {}
 ---@param job RenderJob
 ---@return string|nil
 local function way(job)
-  if job.files then
+  if job.in_files then
     return templates.fill("way-file", {})
   end
-  return job.stored and templates.fill("way-id", {}) or nil
+  return job.in_store and templates.fill("way-id", {}) or nil
 end
 
 --- A system prompt: what the host says, the goal, the augments, and the rule.

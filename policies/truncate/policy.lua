@@ -1,4 +1,4 @@
---- @api 1
+--- @api 2
 --- Drops the oldest exchanges until the newest fit: the baseline that everybody knows.
 ---@type Policy
 local policy = { doc = "Drops the oldest exchanges until the newest fit." }
@@ -9,9 +9,9 @@ local NOTE = "[Earlier messages are left out.]"
 --- What a message takes beside its text, in tokens.
 local MESSAGE = 4
 
----@param job ArriveJob
----@return Arrive
-function policy.arrive(job)
+---@param job ToolResultJob
+---@return ToolResultAnswer
+function policy.tool_result(job)
   return { how = "keep" }
 end
 
@@ -60,7 +60,7 @@ end
 ---@return Orders
 function policy.plan(job)
   local entries = job.entries
-  local most = job.cause == "manual" and job.target or job.most
+  local most = job.cause == "manual" and job.target or job.max_tokens
   local gone = oldest(entries, job.tokens.total + ep.count(NOTE) + MESSAGE - most)
   if #gone == 0 then
     return { ops = {}, reason = "nothing can leave" }

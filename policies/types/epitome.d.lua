@@ -8,13 +8,13 @@
 ---@field extends? string The policy that is asked where this one has no opinion.
 ---@field options? table<string, Option>|'default' What can be set without writing Lua; `"default"`: the options of the built-in policy.
 ---@field budgets? fun(job: BudgetsJob): Budgets|Asking|nil How large the prompt may grow.
----@field arrive? fun(job: ArriveJob): Arrive|Asking|nil What becomes of a tool result before it is first sent.
+---@field tool_result? fun(job: ToolResultJob): ToolResultAnswer|Asking|nil What becomes of a tool result before it is first sent.
 ---@field observe? fun(job: ObserveJob): Observe|Asking|nil What is done about a new message.
 ---@field goals? fun(job: GoalsJob): Found[]|Asking|nil What a text says of goals. What the policies say is joined.
 ---@field trigger? fun(job: TriggerJob): boolean|Passed|Due|Asking|nil Whether to compress now.
 ---@field plan? fun(job: PlanJob): Orders|Asking|nil What to do about a prompt that is compressed.
 ---@field age? fun(job: AgeJob): Ageing[]|Asking|nil Which checkpoints are written anew, smaller, in the same compression.
----@field prompt? fun(job: PromptJob): Prompt|Asking|nil How a model is asked for a summary.
+---@field summary_prompt? fun(job: SummaryPromptJob): SummaryPrompt|Asking|nil How a model is asked for a summary.
 ---@field verify? fun(job: VerifyJob): boolean|Rejected|Seconded|Asking|nil Whether a model's summary is good enough.
 ---@field render? fun(job: RenderJob): Render|Asking|nil How a text that Epitome writes into the prompt is worded.
 ---@field status? fun(job: StatusJob): Status|Asking|nil How far the conversation can be relied on.
@@ -45,18 +45,6 @@
 ---@field checkpoint string Its id.
 ---@field to integer Its new level: 2, 1, or 0 for merged.
 ---@field target integer The most that it may take then.
-
---- What becomes of a tool result before it is first sent. The original is always kept.
----@class Arrive
----@field how "keep"|"digest"|"offload"|"mask" In which way it is made smaller.
----@field with? string The text that takes its place; without one Epitome makes it. `{id}`, `{tokens}` and `{lines}` of the original are filled in, `{saved}`, the tokens that it saves, and `{file}`, the job's `file`, where there is one. A text that names neither id nor file gets a line behind it that does.
----@field most? integer The most that a digest or a preview may take.
-
---- A tool result that was never sent before. It is asked about once.
----@class ArriveJob: Common
----@field entry Arriving The result; `job.entry:text()` and `job.entry:head(n)` read it.
----@field original string The id by which the result can be recalled.
----@field file? string The file that holds the result where the answer names it; none where there is no workspace.
 
 --- A message, or the part of one that is a tool's result.
 ---@class Arriving
@@ -109,7 +97,11 @@
 ---@field write number What a token costs that is written to it.
 ---@field rewrite_cost number What a rewrite to the target costs over reading the prompt once more.
 ---@field saving_per_turn number What a prompt of the target's size would save with each request.
----@field forgone number What has been forgone since the last compression, this request included.
+---@field forgone_cost number What has been forgone since the last compression, this request included.
+
+--- Takes tool calls and their results out; what else the messages say stays, word for word. A message that says nothing else leaves whole. Exchanges that are pinned or cannot be touched stay as they are, and so does what left already.
+---@class ClearToolsOp
+---@field entries integer[] The messages; each stands for its whole exchange.
 
 --- The messages of a history, a list for each property. `job.entries:text(i)` and `job.entries:head(i, n)` read what a message says.
 ---@class Columns
@@ -142,7 +134,7 @@
 ---@field workspace boolean Whether files can be written in the client's folder: only then may a text name one.
 ---@field seed integer A number that is the same for the same history: what to draw lots with.
 ---@field replies table<string, string> What a model answered to an `ask`, by its id.
----@field opt table<string, any> This policy's options.
+---@field options table<string, any> This policy's options.
 ---@field memo table<string, any> This policy's notes on the session: what is in it when the hook answers is there the next time.
 
 --- The messages that a summary stands for, a list for each property. `job.covered:text(i)` and `job.covered:head(i, n)` read what a message says.
@@ -188,12 +180,6 @@
 ---@class EventJob: Common
 ---@field event any The event: its name in `event`, and what belongs to it.
 
---- Writes a file under `.epitome/` of the client's folder before the plan is applied. Without a folder, or where it cannot be written, the host is told and the plan is made all the same.
----@class Export
----@field name string The file's name, with folders: `archive/talk_full.md`.
----@field text? string What it says; the whole conversation as Markdown where nothing is given.
----@field append? boolean Whether it goes behind what the file holds already.
-
 --- Something that a summary should keep.
 ---@class Fact
 ---@field text string The text.
@@ -203,14 +189,9 @@
 
 --- Comes to a size in the kernel's own way: the newest messages stay, one checkpoint stands for what is older. Stands alone, beside `pin`, `snapshot` and `warn`.
 ---@class Fit
----@field most? integer The size to come to; the job's target where none is given.
+---@field max_tokens? integer The size to come to; the job's target where none is given.
 ---@field keep_recent_share? number The share of the room beside what is pinned that the newest messages fill, 0 to 1.
 ---@field keep_recent_messages? integer How many of the newest messages stay, in place of a share.
-
---- Puts a checkpoint in the place of messages of the user.
----@class FoldUser
----@field entries integer[] The messages, oldest first.
----@field target integer The most that the summary may take.
 
 --- Something that a text says of a goal.
 ---@class Found
@@ -299,7 +280,7 @@
 
 --- What is done about an event, beside that it is noted.
 ---@class Noted
----@field export? Export A file that is written in the client's folder, where there is one.
+---@field write_file? WriteFile A file that is written in the client's folder, where there is one.
 
 --- What is done about a new message.
 ---@class Observe
@@ -307,7 +288,7 @@
 ---@field level? "soft"|"gate"|"hard" How far the warning, or the drift, stops the conversation: `soft` unless told otherwise.
 ---@field drift? Drift The agent does something else than it is there for; the host is told.
 ---@field recall? string What to search all that was said and offloaded for: what is found is brought back into the conversation, marked as excerpts.
----@field most? integer The most that is brought back, in tokens: 500 unless told otherwise.
+---@field max_tokens? integer The most that is brought back, in tokens: 500 unless told otherwise.
 ---@field pin? boolean Whether nothing may touch the message from now on.
 ---@field report? boolean Whether the host is told the report that `status` writes.
 
@@ -317,7 +298,7 @@
 ---@field actions Action[] The tools that it calls, in order.
 ---@field intent? string What the conversation is for: the goal that is worked at, else what a person typed last before it.
 ---@field typed? string What a person typed last before it.
----@field since_epoch integer Messages since the last compression.
+---@field since_compaction integer Messages since the last compression.
 
 --- An option of a policy, set by `[profile.NAME.options.POLICY]`.
 ---@class Option
@@ -333,8 +314,8 @@
 ---@field ops Order[] The operations; no message is touched by two of them. None where there is nothing to compress: then nobody else is asked.
 ---@field snapshot? boolean Whether a restore point is made first; as the profile says where nothing is said.
 ---@field reason? string Why, in a few words for people.
----@field mark? integer The message that holds the watermark from now on; it only moves forward.
----@field marked_by? string The tool whose call that is; none where it was set without one.
+---@field watermark? integer The message that holds the watermark from now on; it only moves forward.
+---@field watermark_tool? string The tool whose call that is; none where it was set without one.
 
 --- A compression that would be due, and is not made.
 ---@class Passed
@@ -355,30 +336,12 @@
 ---@field entries Columns The messages.
 ---@field checkpoints Standing[] The checkpoints in the prompt, oldest first.
 ---@field target integer The size to come to.
----@field most integer The size that must not be exceeded.
+---@field max_tokens integer The size that must not be exceeded.
 ---@field floor integer What cannot shrink.
 ---@field budgets Budgets What `budgets` answered.
 ---@field cause "soft"|"hard"|"manual" Why it is made.
----@field mark? integer The message that holds the recorded watermark, where it is in this history.
----@field mark_lost boolean Whether a watermark is recorded that is not in this history.
-
---- The request to a model for a summary. `{conversation}` stands for the messages (with `extend` for words that say which they are) and `{must_keep}` for the facts.
----@class Prompt
----@field style "extend"|"separate"|"none" How it is asked.
----@field system? string The system prompt.
----@field user string What it is asked.
----@field max_tokens? integer The most that it may answer.
----@field sections? string[] Headings that the answer must have.
----@field beside? string Opens what the extractor says beside the summary, so that all tells of every order, fact and weighty name that an extract of the same size would; what tells least of the summary leaves for it. With nothing here nothing is added.
-
---- How a model is asked for a summary.
----@class PromptJob: Common
----@field op "summarize"|"age"|"merge"|"fold_user" What for.
----@field level? integer How detailed it will be: 3, 2, 1, and 0 for merged.
----@field covered Covered The messages that it stands for.
----@field must_keep string[] What must not be lost.
----@field goals Goals What the conversation is for, and what was decided: the prompt states them already.
----@field max_tokens integer The most that the summary may take.
+---@field watermark? integer The message that holds the recorded watermark, where it is in this history.
+---@field watermark_lost boolean Whether a watermark is recorded that is not in this history.
 
 --- A summary that is not taken.
 ---@class Rejected
@@ -393,16 +356,16 @@
 
 --- How a text that Epitome writes into the prompt is worded.
 ---@class RenderJob: Common
----@field part "checkpoint"|"reference"|"stub"|"state"|"system" Which.
+---@field part "checkpoint"|"reference"|"placeholder"|"state"|"system" Which.
 ---@field system? Makings Of `system`: what there is to make it of.
----@field stored boolean Whether the original can be found again; if not, no way back may be named.
----@field files boolean Whether it is also a file that the client's own tools open: `.epitome/offloaded/{id}.md`.
+---@field in_store boolean Whether the original can be found again; if not, no way back may be named.
+---@field in_files boolean Whether it is also a file that the client's own tools open: `.epitome/offloaded/{id}.md`.
 
 --- Puts a shorter text in the place of what a message, a tool result in it, or a call's arguments say.
 ---@class Replace
 ---@field entry integer The message.
 ---@field how "digest"|"offload"|"mask"|"cut"|"truncate_input" In which way it is shorter: `digest`, `offload`, `mask`, `cut` or `truncate_input`.
----@field with? string The new text; without one Epitome makes it, no larger than `target`. Of arguments it stands in the place of the longest text among them, must be given, and has `{id}` and `{tokens}` filled in: the original's. Arguments that it would not make smaller stay.
+---@field text? string The new text; without one Epitome makes it, no larger than `target`. Of arguments it stands in the place of the longest text among them, must be given, and has `{id}` and `{tokens}` filled in: the original's. Arguments that it would not make smaller stay.
 ---@field target? integer The most that it may take.
 ---@field call? integer With `truncate_input`: which of the message's calls, counted from 1; the first unless told otherwise.
 
@@ -459,15 +422,34 @@
 ---@field history Past[] What made the prompt smaller, the newest 50 in order; where a report is wanted.
 ---@field done Done What that came to in all; where a report is wanted.
 
---- Takes tool calls and their results out; what else the messages say stays, word for word. A message that says nothing else leaves whole. Exchanges that are pinned or cannot be touched stay as they are, and so does what left already.
----@class Strip
----@field entries integer[] The messages; each stands for its whole exchange.
-
 --- Puts one new checkpoint in the place of messages.
 ---@class Summarize
 ---@field entries integer[] The messages, oldest first; whole exchanges, none of them pinned.
 ---@field target integer The most that the summary may take.
 ---@field level? integer How detailed it is: 3 unless told otherwise.
+
+--- Puts a checkpoint in the place of messages of the user.
+---@class SummarizeUserOp
+---@field entries integer[] The messages, oldest first.
+---@field target integer The most that the summary may take.
+
+--- The request to a model for a summary. `{conversation}` stands for the messages (with `extend` for words that say which they are) and `{must_keep}` for the facts.
+---@class SummaryPrompt
+---@field style "extend"|"separate"|"none" How it is asked.
+---@field system? string The system prompt.
+---@field user string What it is asked.
+---@field max_tokens? integer The most that it may answer.
+---@field sections? string[] Headings that the answer must have.
+---@field beside? string Opens what the extractor says beside the summary, so that all tells of every order, fact and weighty name that an extract of the same size would; what tells least of the summary leaves for it. With nothing here nothing is added.
+
+--- How a model is asked for a summary.
+---@class SummaryPromptJob: Common
+---@field op "summarize"|"age"|"merge"|"summarize_user" What for.
+---@field level? integer How detailed it will be: 3, 2, 1, and 0 for merged.
+---@field covered Covered The messages that it stands for.
+---@field must_keep string[] What must not be lost.
+---@field goals Goals What the conversation is for, and what was decided: the prompt states them already.
+---@field max_tokens integer The most that the summary may take.
 
 --- Tokens of a prompt.
 ---@class Tokens
@@ -477,22 +459,34 @@
 ---@field checkpoints integer Checkpoints.
 ---@field conversation integer All the rest.
 
+--- What becomes of a tool result before it is first sent. The original is always kept.
+---@class ToolResultAnswer
+---@field how "keep"|"digest"|"offload"|"mask" In which way it is made smaller.
+---@field text? string The text that takes its place; without one Epitome makes it. `{id}`, `{tokens}` and `{lines}` of the original are filled in, `{saved}`, the tokens that it saves, and `{file}`, the job's `file`, where there is one. A text that names neither id nor file gets a line behind it that does.
+---@field max_tokens? integer The most that a digest or a preview may take.
+
+--- A tool result that was never sent before. It is asked about once.
+---@class ToolResultJob: Common
+---@field entry Arriving The result; `job.entry:text()` and `job.entry:head(n)` read it.
+---@field original string The id by which the result can be recalled.
+---@field file? string The file that holds the result where the answer names it; none where there is no workspace.
+
 --- Whether to compress now.
 ---@class TriggerJob: Common
 ---@field cause "turn"|"manual"|"overflow"|"idle" Why it is asked: `turn`, a request came; `manual`, the user asked for a compression; `overflow`, the provider refused the prompt as too long; `idle`, a request came after a rest so long that the provider has forgotten the prompt before it, so that rewriting it costs nothing now.
----@field replied boolean Whether the request brings a whole message of the model that the last one did not.
+---@field new_model_message boolean Whether the request brings a whole message of the model that the last one did not.
 ---@field floor integer What cannot shrink: system prompt, tools, pinned messages.
 ---@field budgets Budgets What `budgets` answered.
 ---@field cache Cache What it would cost.
----@field stalled? integer The size at which a compression brought too little, until one brings enough.
----@field answered string[] The tools whose results this request brings for the first time.
----@field asked? string Who asked for a compression since the last request: a tool's name, or `user`.
----@field waiting boolean Whether excerpts that a policy had brought back wait for the next compression, as the prompt is not Epitome's to add notes to.
----@field mark? integer The message that holds the recorded watermark, where it is in this history.
+---@field stalled_at? integer The size at which a compression brought too little, until one brings enough.
+---@field new_results string[] The tools whose results this request brings for the first time.
+---@field requested_by? string Who asked for a compression since the last request: a tool's name, or `user`.
+---@field recall_pending boolean Whether excerpts that a policy had brought back wait for the next compression, as the prompt is not Epitome's to add notes to.
+---@field watermark? integer The message that holds the recorded watermark, where it is in this history.
 
 --- Whether a model's summary is good enough.
 ---@class VerifyJob: Common
----@field op "summarize"|"age"|"merge"|"fold_user" What for.
+---@field op "summarize"|"age"|"merge"|"summarize_user" What for.
 ---@field level? integer How detailed it is: 3, 2, 1, and 0 for merged.
 ---@field covered Covered The messages that it stands for.
 ---@field candidate string The summary.
@@ -503,6 +497,12 @@
 --- Tells the host something.
 ---@class Warn
 ---@field text string What.
+
+--- Writes a file under `.epitome/` of the client's folder before the plan is applied. Without a folder, or where it cannot be written, the host is told and the plan is made all the same.
+---@class WriteFile
+---@field name string The file's name, with folders: `archive/talk_full.md`.
+---@field text? string What it says; the whole conversation as Markdown where nothing is given.
+---@field append? boolean Whether it goes behind what the file holds already.
 
 ---@class Order.fit: Fit
 ---@field op "fit"
@@ -516,8 +516,8 @@
 ---@class Order.merge: Merge
 ---@field op "merge"
 
----@class Order.fold_user: FoldUser
----@field op "fold_user"
+---@class Order.summarize_user: SummarizeUserOp
+---@field op "summarize_user"
 
 ---@class Order.replace: Replace
 ---@field op "replace"
@@ -525,8 +525,8 @@
 ---@class Order.drop: Drop
 ---@field op "drop"
 
----@class Order.strip: Strip
----@field op "strip"
+---@class Order.clear_tools: ClearToolsOp
+---@field op "clear_tools"
 
 ---@class Order.insert: Insert
 ---@field op "insert"
@@ -540,13 +540,13 @@
 ---@class Order.warn: Warn
 ---@field op "warn"
 
----@class Order.export: Export
----@field op "export"
+---@class Order.write_file: WriteFile
+---@field op "write_file"
 
 ---@class Order.handover: Handover
 ---@field op "handover"
 
----@alias Order Order.fit|Order.summarize|Order.age|Order.merge|Order.fold_user|Order.replace|Order.drop|Order.strip|Order.insert|Order.rollover|Order.pin|Order.warn|Order.export|Order.handover
+---@alias Order Order.fit|Order.summarize|Order.age|Order.merge|Order.summarize_user|Order.replace|Order.drop|Order.clear_tools|Order.insert|Order.rollover|Order.pin|Order.warn|Order.write_file|Order.handover
 
 --- What policies may call.
 ---@class ep

@@ -22,7 +22,7 @@ end
 ---@param job ObserveJob
 ---@return boolean begins, Ask|nil ask
 function boundary.of(job)
-  local opt, text = job.opt, job.entry:text()
+  local opt, text = job.options, job.entry:text()
   for _, pattern in ipairs(opt.boundaries) do
     if ep.re.find(pattern, text) then
       return true, nil

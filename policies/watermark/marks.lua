@@ -110,8 +110,8 @@ end
 ---@param noted table what `trigger` and `observe` noted
 ---@return integer|nil place, string|nil tool
 function marks.latest(job, noted)
-  local entries, behind = job.entries, job.mark or 0
-  local place, tool = marks.called(entries, behind, job.opt)
+  local entries, behind = job.entries, job.watermark or 0
+  local place, tool = marks.called(entries, behind, job.options)
   local set = noted.boundary and marks.said(entries, behind, noted.boundary)
   if noted.due == "here" then
     set = entries.count > behind and entries.count or nil

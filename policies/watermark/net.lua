@@ -32,8 +32,8 @@ function net.of(job, mark)
   for _, one in ipairs(all) do
     one.lean = one.places[1] < (mark or 0) and one.lean or one.sent
   end
-  local room = math.min(job.target, job.most) - job.floor
-  local last, kept = cut(all, share(room, job.opt.keep_at_most))
+  local room = math.min(job.target, job.max_tokens) - job.floor
+  local last, kept = cut(all, share(room, job.options.keep_at_most))
   local covers = {}
   for at = 1, last do
     if not all[at].pinned then

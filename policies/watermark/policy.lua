@@ -1,4 +1,4 @@
---- @api 1
+--- @api 2
 --- A mark ends a task (RULES 35 to 41): tool calls and their results before it leave the prompt,
 --- and the talk stays, word for word.
 ---
@@ -22,16 +22,16 @@ local policy = {
 local LOST = "the watermark is not in this conversation; "
 local ANEW, UNCHANGED = "the last mark in it counts", "nothing is changed"
 
----@param job ArriveJob
----@return Arrive|nil
-function policy.arrive(job)
-  return job.opt.keep_results and { how = "keep" } or nil
+---@param job ToolResultJob
+---@return ToolResultAnswer|nil
+function policy.tool_result(job)
+  return job.options.keep_results and { how = "keep" } or nil
 end
 
 --- Whether the conversation has grown so far since the last mark that one is set.
 ---@param job TriggerJob
 local function has_grown(job)
-  local opt, memo = job.opt, job.memo
+  local opt, memo = job.options, job.memo
   local grown = job.tokens.conversation - (memo.from or 0)
   return opt.auto_mark_tokens > 0 and grown >= opt.auto_mark_tokens
     or opt.auto_mark_messages > 0 and (memo.messages or 0) >= opt.auto_mark_messages
@@ -42,8 +42,8 @@ end
 ---@param job TriggerJob
 ---@return string|nil why, string|nil reason
 local function due(job)
-  local memo, asked = job.memo, job.asked
-  local tool = marks.among(job.answered, job.opt)
+  local memo, asked = job.memo, job.requested_by
+  local tool = marks.among(job.new_results, job.options)
   if asked == "user" then
     return "here", "the user asked for it"
   elseif tool or asked then
@@ -52,7 +52,7 @@ local function due(job)
     return "task", "a new task began"
   elseif has_grown(job) then
     return "here", "the conversation has grown since the last mark"
-  elseif memo.marked and not memo.lost and not job.mark then
+  elseif memo.marked and not memo.lost and not job.watermark then
     return "lost", "the watermark is gone"
   end
   return nil, nil
@@ -62,7 +62,7 @@ end
 ---@return boolean|Due
 function policy.trigger(job)
   local memo = job.memo
-  if job.mark then
+  if job.watermark then
     memo.marked, memo.lost = true, nil
   end
   -- After a mark, growth is counted from what it left.
@@ -83,7 +83,7 @@ end
 ---@param job PlanJob
 ---@param saved integer
 local function is_forced(job, saved)
-  local most = job.cause == "soft" and job.target or job.most
+  local most = job.cause == "soft" and job.target or job.max_tokens
   return job.tokens.total - saved > most
 end
 
@@ -94,12 +94,12 @@ end
 local function orders(job, mark)
   local ops, saved = {}, 0
   if mark then
-    ops[1], saved = pruning.of(job.entries, mark, job.opt, 1)
+    ops[1], saved = pruning.of(job.entries, mark, job.options, 1)
   end
   if is_forced(job, saved) then
     local checkpoint, from = net.of(job, mark)
     ops = { checkpoint }
-    ops[#ops + 1] = mark and pruning.of(job.entries, mark, job.opt, from) or nil
+    ops[#ops + 1] = mark and pruning.of(job.entries, mark, job.options, from) or nil
   end
   return ops
 end
@@ -111,21 +111,21 @@ function policy.plan(job)
   local was_said = memo.lost and memo.due ~= "lost"
   local mark, tool = marks.latest(job, memo)
   memo.due, memo.boundary, memo.from, memo.messages = nil, nil, "next", nil
-  if not mark and not job.mark and is_forced(job, 0) then
+  if not mark and not job.watermark and is_forced(job, 0) then
     return nil
   end
   local ops = orders(job, mark)
   -- What is marked now is there; what was marked before is told of once.
   if mark then
     memo.marked, memo.lost = true, nil
-  elseif job.mark_lost then
+  elseif job.watermark_lost then
     memo.lost = true
   end
-  if job.mark_lost and not was_said then
+  if job.watermark_lost and not was_said then
     ops[#ops + 1] = { op = "warn", text = mark and LOST .. ANEW or LOST .. UNCHANGED }
   end
   local reason = mark and "a task ended" or nil
-  return { ops = ops, mark = mark, marked_by = tool, reason = reason }
+  return { ops = ops, watermark = mark, watermark_tool = tool, reason = reason }
 end
 
 ---@param job ObserveJob
@@ -140,7 +140,7 @@ function policy.observe(job)
       memo.boundary = ep.hash(entry:text())
     end
   end
-  if job.opt.auto_mark_messages > 0 then
+  if job.options.auto_mark_messages > 0 then
     memo.messages = (memo.messages or 0) + 1
   end
   return nil

@@ -56,7 +56,7 @@ function pruning.of(entries, mark, opt, from)
   if #leaving == 0 then
     return nil, 0
   end
-  local op = opt.slice and "drop" or "strip"
+  local op = opt.slice and "drop" or "clear_tools"
   return { op = op, entries = exchanges.places(leaving) }, saved
 end
 

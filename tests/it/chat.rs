@@ -247,7 +247,7 @@ fn the_prices_are_the_users_own() {
     let place = Place::new();
     place.write("own.toml", "prices = \"prices.toml\"\n");
     place.write("prices.toml", "[[model]]\nname = \"m\"\ninput = 3\nread = 0.375\nwrite = 1.625\n");
-    let policy = "--- @api 1\nlocal function trigger(job)\n  \
+    let policy = "--- @api 2\nlocal function trigger(job)\n  \
                   print(\"read\", job.cache.read, \"write\", job.cache.write)\nend\n\
                   return { extends = \"default\", trigger = trigger }\n";
     place.run(["policy", "new", "team", "-q"]).silent();

@@ -271,7 +271,7 @@ fn policies_of_a_project_are_not_run_unasked() {
     let place = place();
     std::fs::create_dir_all(place.path("project/.epitome/policies/team")).unwrap();
     std::fs::create_dir_all(place.path(".config/epitome/policies/mine")).unwrap();
-    place.write("project/.epitome/policies/team/policy.lua", "--- @api 1\nreturn {}\n");
+    place.write("project/.epitome/policies/team/policy.lua", "--- @api 2\nreturn {}\n");
     for line in ["compress long.json --ratio 4", "replay long.json", "scan long.json"] {
         let ran = run(&place, line, &[]);
         assert_eq!((ran.code, ran.text()), (3, ""), "{line}");
@@ -281,7 +281,7 @@ fn policies_of_a_project_are_not_run_unasked() {
                         shipped policies with `--untrusted`\n";
         assert_eq!(shown(&place, &ran.err), expected, "{line}");
     }
-    place.write(".config/epitome/policies/mine/policy.lua", "--- @api 1\nreturn {\n");
+    place.write(".config/epitome/policies/mine/policy.lua", "--- @api 2\nreturn {\n");
     let ran = run(&place, "compress long.json --ratio 4 --profile mine", &[]);
     assert_eq!((ran.code, ran.text()), (3, ""));
     assert!(

@@ -18,7 +18,7 @@ fn play(hooks: &str, turns: usize, limit: u64) -> (Vec<Value>, Value) {
     done(&place, "policy new greedy --from default -q");
     place.write(
         ".epitome/policies/greedy/policy.lua",
-        format!("--- @api 1\nreturn {{\n{hooks}\n}}\n"),
+        format!("--- @api 2\nreturn {{\n{hooks}\n}}\n"),
     );
     done(&place, "policy check greedy -q");
     let ran = place.run([
@@ -56,8 +56,8 @@ fn is_held(hooks: &str, told: &[&str]) {
 #[test]
 fn a_plan_comes_to_no_more_than_the_window() {
     is_held(
-        r#"plan = function(job) return { ops = { { op = "fit", most = 1e15 } } } end,"#,
-        &["plan.fit.most"],
+        r#"plan = function(job) return { ops = { { op = "fit", max_tokens = 1e15 } } } end,"#,
+        &["plan.fit.max_tokens"],
     );
 }
 
@@ -87,9 +87,9 @@ end,"#
 fn what_is_brought_back_is_a_share() {
     is_held(
         r#"observe = function(job)
-  return { recall = "stage timeout", most = 1e12 }
+  return { recall = "stage timeout", max_tokens = 1e12 }
 end,"#,
-        &["observe.most"],
+        &["observe.max_tokens"],
     );
 }
 
@@ -106,7 +106,7 @@ fn costs_little_more(hooks: &str) {
 
 #[test]
 fn a_compression_that_nothing_forces_pays_for_itself() {
-    let plan = r#"plan = function() return { ops = { { op = "fit", most = 1 } } } end,"#;
+    let plan = r#"plan = function() return { ops = { { op = "fit", max_tokens = 1 } } } end,"#;
     let trigger = |level: &str| {
         format!(r#"trigger = function() return {{ level = "{level}", target = 4000 }} end,"#)
     };

@@ -20,7 +20,7 @@ fn a_broken_policy_of_a_shipped_name_is_passed_over_and_named() {
             assert_eq!((lines.len(), lines.iter().filter(is_told).count()), (1, 1), "{said}");
         }
     };
-    brought(&place, "ollm", "--- @api 1\nreturn {\n");
+    brought(&place, "ollm", "--- @api 2\nreturn {\n");
     told("ollm/policy.lua: ");
     done(&place, "trust .epitome/policies/ollm -q");
     let ran = place.run(["policy", "check", "ollm"]);
@@ -49,7 +49,7 @@ fn bounds_that_contradict_each_other_are_named() {
 fn what_a_policy_says_reaches_its_author() {
     let place = talk();
     done(&place, "policy new team -q");
-    let policy = "--- @api 1\nlocal function budgets(job)\n  print(\"seen\", 1 + 1)\n  \
+    let policy = "--- @api 2\nlocal function budgets(job)\n  print(\"seen\", 1 + 1)\n  \
                   ep.log(\"warn\", \"look here\")\n  ep.log(\"debug\", \"in detail\")\nend\n\
                   return { extends = \"default\", budgets = budgets }\n";
     place.write(TEAM, policy);
@@ -88,7 +88,7 @@ fn what_a_policy_says_reaches_its_author() {
 fn a_finding_of_no_kind_is_said() {
     let place = talk();
     done(&place, "policy new team -q");
-    let policy = "--- @api 1\nlocal function goals(job)\n  return { { kind = \"milestones\", text = \
+    let policy = "--- @api 2\nlocal function goals(job)\n  return { { kind = \"milestones\", text = \
                   \"a\" } }\nend\nreturn { extends = \"default\", goals = goals }\n";
     place.write(TEAM, policy);
     let ran = place.run("replay talk.json --profile team --size 8000 --json".split(' '));

@@ -79,7 +79,8 @@ fn check(size: &[&str], marks: &[usize]) -> (Vec<Value>, Value) {
         assert_eq!(faults(&prompt), Vec::<String>::new(), "{turn}");
         let has_left = before_mark(&prompt);
         assert_ne!(has_left, Some(true), "{number}: {:?}", events(turn));
-        let is_new = events(turn).iter().any(|it| ["compressed", "epoch-changed"].contains(it));
+        let is_new =
+            events(turn).iter().any(|it| ["compressed", "compaction-changed"].contains(it));
         assert!(is_new || turn["prefix_kept"] == 1.0, "{turn}");
     }
     let last = turns.last().unwrap()["turn"].as_u64().unwrap();

@@ -222,19 +222,21 @@ fn a_plugin_among_the_policies_decides() {
          asked['job']['entry']['tool'] == 'other' else None\n    \
          print(json.dumps({'id': asked['id'], 'ok': ok}), flush=True)",
     )
-    .replace("'features': ['digest']", "'features': [], 'hooks': ['arrive']");
+    .replace("'features': ['digest']", "'features': [], 'hooks': ['tool_result']");
     brought(&place, &program);
     let manifest = format!("{TICKETS}/plugin.toml");
     let text = String::from_utf8(place.read(&manifest)).unwrap();
-    place.write(&manifest, text.replace("provides = [\"digest\"]", "hooks = [\"arrive\"]"));
+    place.write(&manifest, text.replace("provides = [\"digest\"]", "hooks = [\"tool_result\"]"));
     done(&place, "trust -q");
     let (results, happened) = replayed(&place);
     assert!(happened.iter().all(|event| event["event"] != "plugin-error"), "{happened:?}");
     assert!(results[1].starts_with("Nothing to see."), "{}", results[1]);
+    let warned = done(&place, &REPLAY.replace(" -q", "")).err;
+    assert_eq!(warned.matches("`with` is called `text` since api 2").count(), 1, "{warned}");
     let shown = done(&place, "config show --profile desk");
     assert!(shown.text().contains("policies plugin:tickets (project)"), "{}", shown.text());
     let checked = done(&place, "plugin check tickets");
-    assert!(checked.text().contains("hook arrive"), "{}", checked.text());
+    assert!(checked.text().contains("hook tool_result"), "{}", checked.text());
 }
 
 #[test]

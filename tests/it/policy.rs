@@ -170,17 +170,17 @@ fn policies_that_cannot_be_used_are_named_with_file_and_line() {
     let mut all = String::new();
     for text in [
         "return {}",
-        "--- @api 2\nreturn {}",
-        "--- @api 1\nreturn {\n  extends =\n}",
-        "--- @api 1\nreturn { budgts = function() end }",
-        "--- @api 1\nreturn {\n  extends = \"olm\",\n}",
-        "--- @api 1\nreturn {\n  extends = \"team\",\n}",
-        "--- @api 1\nlocal base = \"ollm\"\nreturn { extends = base }",
-        "--- @api 1\nreturn { options = { keep = { type = \"int\", default = 1 } } }",
-        "--- @api 1\nlocal numbers = require(\"nubmers\")\nreturn {}",
-        "--- @api 1\nstring.rep = nil\nreturn {}",
-        "--- @api 1\nreturn { name = \"tame\" }",
-        "--- @api 1\nreturn 5",
+        "--- @api 3\nreturn {}",
+        "--- @api 2\nreturn {\n  extends =\n}",
+        "--- @api 2\nreturn { budgts = function() end }",
+        "--- @api 2\nreturn {\n  extends = \"olm\",\n}",
+        "--- @api 2\nreturn {\n  extends = \"team\",\n}",
+        "--- @api 2\nlocal base = \"ollm\"\nreturn { extends = base }",
+        "--- @api 2\nreturn { options = { keep = { type = \"int\", default = 1 } } }",
+        "--- @api 2\nlocal numbers = require(\"nubmers\")\nreturn {}",
+        "--- @api 2\nstring.rep = nil\nreturn {}",
+        "--- @api 2\nreturn { name = \"tame\" }",
+        "--- @api 2\nreturn 5",
     ] {
         place.write(TEAM, text);
         all += &format!("{text}\n\n{}\n\n", said(&place, &["policy check team"]));
@@ -239,14 +239,14 @@ fn a_trace_shows_who_was_asked_and_who_decided() {
     done(&place, "policy new team -q");
     place.write(
         TEAM,
-        "--- @api 1\nreturn {\n  extends = \"base\",\n  budgets = function(job)\n    local bounds = \
+        "--- @api 2\nreturn {\n  extends = \"base\",\n  budgets = function(job)\n    local bounds = \
          ep.next(job)\n    bounds.warn = 900\n    return bounds\n  end,\n  trigger = function(job)\n    \
          return { levle = \"hard\" }\n  end,\n}\n",
     );
     brought(
         &place,
         "base",
-        "--- @api 1\nreturn {\n  budgets = function(job) return { soft = 1000, hard = 2000, warn = \
+        "--- @api 2\nreturn {\n  budgets = function(job) return { soft = 1000, hard = 2000, warn = \
          800 } end,\n  trigger = function(job) return job.tokens.total > 1500 and { level = \"hard\" } \
          end,\n  plan = function(job) return { ops = { { op = \"drop\", entries = { 1 } } } } end,\n  \
          status = function(job) return { text = \"fine\" } end,\n}\n",
@@ -286,8 +286,8 @@ fn a_trace_shows_who_was_asked_and_who_decided() {
 fn what_was_not_trusted_never_runs() {
     let place = talk();
     // It would never end.
-    brought(&place, "evil", "--- @api 1\nwhile true do end\n");
-    brought(&place, "team", "--- @api 1\nreturn {\n  extends = \"evil\",\n}\n");
+    brought(&place, "evil", "--- @api 2\nwhile true do end\n");
+    brought(&place, "team", "--- @api 2\nreturn {\n  extends = \"evil\",\n}\n");
     let lines = [
         "policy list",
         "policy check",
@@ -304,7 +304,7 @@ fn what_was_not_trusted_never_runs() {
     assert!(shown.err.contains("the policy `team` came with the project"), "{}", shown.err);
 
     // Trusting one runs that one, and what it extends stays out.
-    brought(&place, "evil", "--- @api 1\nreturn { doc = \"Fine.\" }\n");
+    brought(&place, "evil", "--- @api 2\nreturn { doc = \"Fine.\" }\n");
     done(&place, "trust .epitome/policies/team -q");
     let ran = place.run(["policy", "check", "team"]);
     assert_eq!(ran.code, 6, "{}", ran.text());
@@ -314,11 +314,11 @@ fn what_was_not_trusted_never_runs() {
     done(&place, "replay talk.json --profile team --size 8000 -q");
 
     // An edit asks again, once for those that are not the author.
-    brought(&place, "evil", "--- @api 1\nreturn {}\n");
+    brought(&place, "evil", "--- @api 2\nreturn {}\n");
     let again = said(&place, &["policy check evil", "trust --list"]);
     check("an_edit_asks_again", &again);
     done(&place, "trust --author .epitome/policies -q");
-    brought(&place, "evil", "--- @api 1\nreturn { doc = \"New.\" }\n");
+    brought(&place, "evil", "--- @api 2\nreturn { doc = \"New.\" }\n");
     done(&place, "policy check");
     let listed = done(&place, "trust --list --json").json();
     let states: Vec<_> = listed.as_array().unwrap().iter().map(|one| &one["state"]).collect();
@@ -330,7 +330,7 @@ fn a_folder_that_is_named_is_that_policy() {
     let place = talk();
     done(&place, "policy new team -q");
     std::fs::create_dir_all(place.path("elsewhere/team")).unwrap();
-    place.write("elsewhere/team/policy.lua", "--- @api 1\nreturn {\n");
+    place.write("elsewhere/team/policy.lua", "--- @api 2\nreturn {\n");
     let check = |path: &str| {
         let ran = place.run(["policy", "check", path]);
         (ran.code, shown(&place, ran.text()))
@@ -349,10 +349,10 @@ fn a_folder_that_is_named_is_that_policy() {
 fn policies_are_listed_with_where_they_are_from() {
     let place = Place::new();
     done(&place, "policy new team --from ollm -q");
-    brought(&place, "other", "--- @api 1\nreturn {}\n");
+    brought(&place, "other", "--- @api 2\nreturn {}\n");
     let own = ".config/epitome/policies/mine";
     std::fs::create_dir_all(place.path(own)).unwrap();
-    place.write(&format!("{own}/policy.lua"), "--- @api 1\nreturn { doc = \"Mine.\" }\n");
+    place.write(&format!("{own}/policy.lua"), "--- @api 2\nreturn { doc = \"Mine.\" }\n");
     check("policies_that_there_are", &shown(&place, done(&place, "policy list").text()));
     let listed = done(&place, "policy list --json").json();
     let find = |name: &str| {
@@ -375,7 +375,7 @@ fn policies_are_listed_with_where_they_are_from() {
 fn the_doctor_names_policies_that_do_not_run() {
     let place = Place::new();
     done(&place, "policy new team -q");
-    brought(&place, "other", "--- @api 1\nreturn {}\n");
+    brought(&place, "other", "--- @api 2\nreturn {}\n");
     let about = || {
         let ran = place.run(["doctor", "--json"]);
         let all = ran.json();
@@ -393,7 +393,7 @@ fn the_doctor_names_policies_that_do_not_run() {
         "{found:?}"
     );
     assert!(found[1].contains("`epitome trust [home]/.epitome/policies`"), "{found:?}");
-    place.write(TEAM, "--- @api 1\nreturn {\n");
+    place.write(TEAM, "--- @api 2\nreturn {\n");
     assert!(about().iter().any(|line| line.starts_with("fail | ")), "{:?}", about());
 }
 
@@ -403,7 +403,7 @@ fn what_hooks_take_is_measured() {
     let costs = done(&place, "policy bench ollm --json").json();
     let costs = costs.as_array().unwrap();
     let hooks: Vec<_> = costs.iter().map(|one| one["hook"].as_str().unwrap()).collect();
-    assert_eq!(hooks, ["budgets", "trigger", "plan", "age", "prompt", "status"]);
+    assert_eq!(hooks, ["budgets", "trigger", "plan", "age", "summary_prompt", "status"]);
     assert!(costs.iter().all(|one| one["error"].is_null()), "{costs:?}");
     assert_eq!(done(&place, "policy bench ollm").text().lines().count(), 7);
 }
@@ -412,7 +412,7 @@ fn what_hooks_take_is_measured() {
 fn policies_are_told_of_the_mode() {
     let place = talk();
     done(&place, "policy new team --from default");
-    let text = "--- @api 1\nreturn { extends = \"default\", status = function(job)\n\
+    let text = "--- @api 2\nreturn { extends = \"default\", status = function(job)\n\
                 return { text = \"mode \" .. (job.mode or \"none\") } end }";
     place.write(TEAM, text);
     let mode = |line: &str| {

@@ -48,7 +48,8 @@ fn stays_within(profile: &str) {
         place.read_json(&format!("prompts/{:04}.json", turn["turn"].as_u64().unwrap()))
     };
     for turn in &turns {
-        let is_new = events(turn).iter().any(|it| ["compressed", "epoch-changed"].contains(it));
+        let is_new =
+            events(turn).iter().any(|it| ["compressed", "compaction-changed"].contains(it));
         assert!(is_new || turn["prefix_kept"] == 1.0, "{turn}");
         assert!(turn["tokens_sent"].as_u64() <= turn["limit"].as_u64(), "{turn}");
         assert!(!events(turn).iter().any(|it| it.ends_with("-error")), "{turn}");
@@ -112,7 +113,7 @@ fn two_replays_differ_in_nothing_but_their_times() {
         summary["elapsed_ms"] = json!(0);
         // The time is part of what ids of epochs and snapshots are made from.
         for event in turns.iter_mut().flat_map(|turn| turn["events"].as_array_mut().unwrap()) {
-            ["at", "epoch", "id"].iter().for_each(|key| event[*key] = json!(""));
+            ["at", "compaction", "epoch", "id"].iter().for_each(|key| event[*key] = json!(""));
         }
         (turns, summary)
     };
@@ -201,20 +202,20 @@ fn undo_from_a_second_process_is_seen_at_the_next_turn() {
     let change =
         |verb: &str| place.run(["session", verb, "talk", "--store", "s.db", "-q"]).silent();
     change("undo");
-    let undone = playing.until("epoch-changed");
+    let undone = playing.until("compaction-changed");
     let event = |turn: &Value, name: &str| {
         let events = turn["events"].as_array().unwrap();
         events.iter().find(|it| it["event"] == name).unwrap().clone()
     };
-    assert!(event(&undone, "epoch-changed")["epoch"].is_null(), "{undone}");
+    assert!(event(&undone, "compaction-changed")["compaction"].is_null(), "{undone}");
     assert_eq!(undone["tokens_sent"], undone["tokens_raw"]);
     // What was taken back is held.
     let next = playing.next().unwrap();
     assert_eq!(next["tokens_sent"], next["tokens_raw"]);
     change("redo");
-    let redone = playing.until("epoch-changed");
-    let epoch = &event(&compressed, "compressed")["epoch"];
-    assert_eq!(&event(&redone, "epoch-changed")["epoch"], epoch);
+    let redone = playing.until("compaction-changed");
+    let epoch = &event(&compressed, "compressed")["compaction"];
+    assert_eq!(&event(&redone, "compaction-changed")["compaction"], epoch);
     assert!(redone["tokens_sent"].as_u64() < redone["tokens_raw"].as_u64());
     playing.kill();
 }

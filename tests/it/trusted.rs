@@ -33,7 +33,7 @@ fn clone(policies: &[(&str, &str)]) -> Place {
 
 #[test]
 fn a_clone_stops_no_command() {
-    let endless = "--- @api 1\nwhile true do end\n";
+    let endless = "--- @api 2\nwhile true do end\n";
     let place = clone(&[("default", endless), ("ollm", "no Lua at all (")]);
     create_dir_all(place.path("clone/.epitome/plugins/json")).unwrap();
     place.write("clone/.epitome/plugins/json/plugin.toml", "no = 'manifest'\n");

@@ -295,7 +295,7 @@ fn worth_telling(happened: &EventKind) -> Option<String> {
     match happened {
         EventKind::PolicyWarning { policy, text, .. } => Some(format!("{policy}: {text}")),
         EventKind::CompressionError { cause, remedy, .. } => Some(format!("{cause}; {remedy}")),
-        EventKind::ModelPassedOver { policy, hook, ask, cause, next, .. } => {
+        EventKind::ModelFallback { policy, hook, ask, cause, next, .. } => {
             Some(format!("{policy}: `{hook}`: it asks `{ask}`: {cause}; `{next}` is asked"))
         }
         _ => None,

@@ -155,15 +155,19 @@ impl OneShot<'_> {
         let mut job = TriggerJob {
             common: common.clone(),
             cause: Occasion::Turn,
-            replied: self.thread.entries().iter().any(|entry| entry.role == Role::Assistant),
+            new_model_message: self
+                .thread
+                .entries()
+                .iter()
+                .any(|entry| entry.role == Role::Assistant),
             floor: self.floor(),
             budgets: budgets.clone(),
             cache: CacheMeter::default().look(total, true, budgets, prices),
-            stalled: None,
-            answered: facts::answered(self.thread, self.thread.entries()),
-            asked: None,
-            waiting: false,
-            mark: None,
+            stalled_at: None,
+            new_results: facts::answered(self.thread, self.thread.entries()),
+            requested_by: None,
+            recall_pending: false,
+            watermark: None,
         };
         let (cause, target) = match council.ask(&mut job).await.value {
             Some(TriggerAnswer::Compress(due)) => match due.level {

@@ -49,7 +49,8 @@ pub(crate) async fn shaped(
         front: said.place == Some(Position::Front),
         assistant: said.role == Some(Role::Assistant),
     };
-    for (part, slot) in [(Wording::Reference, &mut texts.marker), (Wording::Stub, &mut texts.stub)]
+    for (part, slot) in
+        [(Wording::Reference, &mut texts.marker), (Wording::Placeholder, &mut texts.stub)]
     {
         if let Some(text) = worded(part, back, council, common).await {
             *slot = text;
@@ -75,7 +76,7 @@ async fn rendered(
     council: &PolicyRunner,
     common: &Common,
 ) -> Option<Render> {
-    let (stored, files) = (back != Back::None, back == Back::File);
-    let mut job = RenderJob { common: common.clone(), part, system: None, stored, files };
+    let (in_store, in_files) = (back != Back::None, back == Back::File);
+    let mut job = RenderJob { common: common.clone(), part, system: None, in_store, in_files };
     council.ask(&mut job).await.value
 }

@@ -15,8 +15,8 @@ use epitome_plan::{
     PromptFloor, assemble, compress,
 };
 use epitome_types::hook::{
-    AgeJob, Ageing, Budgets, Columns, Common, Export, Fit, Handover, MessageTexts, OpRequest,
-    Orders, PlanJob, Standing,
+    AgeJob, Ageing, Budgets, Columns, Common, Fit, Handover, MessageTexts, OpRequest, Orders,
+    PlanJob, Standing, WriteFile,
 };
 use epitome_types::{
     Budget, BudgetUnit, CompactionCause, EntryId, EventKind, Goals, HookAuthor, Op, PartId, Plan,
@@ -107,7 +107,7 @@ pub(crate) struct PlanNotes {
     /// What a policy pinned, and which.
     pub(crate) pins: Vec<WantedPin>,
     /// The files that a policy wants written, in order.
-    pub(crate) exports: Vec<Export>,
+    pub(crate) exports: Vec<WriteFile>,
     /// Whether a policy recommends a fresh session, and what that starts from.
     pub(crate) handover: Option<Handover>,
     /// What a model wrote of the summaries.
@@ -150,12 +150,12 @@ impl<'t> PlanRequest<'_, 't> {
             entries: self.columns.clone(),
             checkpoints: self.checkpoints.iter().map(|(_, facts)| facts.clone()).collect(),
             target: self.target,
-            most: self.most.most,
+            max_tokens: self.most.most,
             floor: self.floor,
             budgets: self.budgets.clone(),
             cause: self.cause,
-            mark: self.mark.flatten().map(Into::into),
-            mark_lost: self.mark == Some(None),
+            watermark: self.mark.flatten().map(Into::into),
+            watermark_lost: self.mark == Some(None),
             texts: self.texts,
         };
         let chain = &self.council.chain;
@@ -181,7 +181,7 @@ impl<'t> PlanRequest<'_, 't> {
                     text: one.text.clone(),
                     level: None,
                 }),
-                OpRequest::Export(one) => told.exports.push(one.clone()),
+                OpRequest::WriteFile(one) => told.exports.push(one.clone()),
                 OpRequest::Handover(one) => told.handover = Some(one.clone()),
                 _ => {}
             }
@@ -280,7 +280,7 @@ impl<'t> PlanRequest<'_, 't> {
             }
             (None, _) => PlanResult::Passed,
             (Some(OpRequest::Fit(fit)), None) => {
-                let most = fit.most.map(|most| Budget { unit: BudgetUnit::Tokens, most });
+                let most = fit.max_tokens.map(|most| Budget { unit: BudgetUnit::Tokens, most });
                 let attempts: Vec<_> = most.into_iter().chain(attempts.iter().copied()).collect();
                 self.fit(options, &attempts, summarizers).await
             }

@@ -157,7 +157,7 @@ impl PolicyRunner {
                 Err(cause) => why = cause,
             }
             if let Some(next) = models.as_slice().first() {
-                self.failures.add(EventKind::ModelPassedOver {
+                self.failures.add(EventKind::ModelFallback {
                     policy: policy.to_owned(),
                     hook: J::HOOK.to_owned(),
                     ask: ask.id.clone(),
@@ -268,7 +268,7 @@ mod tests {
         let errors = council.take_notes().errors;
         let errors = errors.iter().map(ToString::to_string);
         let told = council.failures.take().into_iter().map(|event| match event {
-            EventKind::ModelPassedOver { policy, hook, ask, model, cause, next } => {
+            EventKind::ModelFallback { policy, hook, ask, model, cause, next } => {
                 format!("{policy} {hook} {ask} {model} → {next}: {cause}")
             }
             other => format!("{other:?}"),

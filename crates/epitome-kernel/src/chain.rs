@@ -118,9 +118,9 @@ impl PolicyChain {
             tracer.asked(job, policy.name(), &opinion);
         }
         match opinion {
-            Ok(Some(Answer::Event(Noted { export }))) => {
+            Ok(Some(Answer::Event(Noted { write_file }))) => {
                 let policy = || policy.name().to_owned();
-                let file = export.map(|export| WantedFile { policy: policy(), export });
+                let file = write_file.map(|export| WantedFile { policy: policy(), export });
                 round.note(|notes| notes.files.extend(file));
                 Ok(None)
             }

@@ -6,8 +6,8 @@
 //! passes here, once, as `chain` gives it away; the match over all hooks leaves none out.
 
 use epitome_types::hook::{
-    Arrive, Budgets, Common, Due, Observe, OpRequest, Orders, PlanJob, Prompt, Seconded,
-    TriggerAnswer, VerifyAnswer,
+    Budgets, Common, Due, Observe, OpRequest, Orders, PlanJob, Seconded, SummaryPrompt,
+    ToolResultAnswer, TriggerAnswer, VerifyAnswer,
 };
 
 use crate::policy::{Answer, Job};
@@ -57,14 +57,18 @@ impl Gate {
     fn pass(&mut self, limit: u64, job: &Job<'_>, answer: &mut Answer) {
         match answer {
             Answer::Budgets(budgets) => self.budgets(limit, job.common(), budgets),
-            Answer::Arrive(Arrive { most, .. }) => self.most("most", most, limit),
-            Answer::Observe(Observe { most, .. }) => self.most("most", most, kept_most(limit)),
+            Answer::ToolResult(ToolResultAnswer { max_tokens, .. }) => {
+                self.most("max_tokens", max_tokens, limit);
+            }
+            Answer::Observe(Observe { max_tokens, .. }) => {
+                self.most("max_tokens", max_tokens, kept_most(limit));
+            }
             Answer::Trigger(TriggerAnswer::Compress(Due { target, .. })) => {
                 self.most("target", target, limit);
             }
             Answer::Plan(orders) => {
                 let most = match job {
-                    Job::Plan(PlanJob { most, .. }) => *most,
+                    Job::Plan(PlanJob { max_tokens, .. }) => *max_tokens,
                     _ => limit,
                 };
                 self.orders(most.min(limit), orders);
@@ -72,7 +76,7 @@ impl Gate {
             Answer::Age(ageings) => {
                 ageings.iter_mut().for_each(|one| self.at_most("target", &mut one.target, limit));
             }
-            Answer::Prompt(Prompt { max_tokens, .. }) => {
+            Answer::SummaryPrompt(SummaryPrompt { max_tokens, .. }) => {
                 self.most("max_tokens", max_tokens, limit);
             }
             Answer::Verify(VerifyAnswer::Second(Seconded { confidence, .. })) => share(confidence),
@@ -104,7 +108,7 @@ impl Gate {
         for order in &mut orders.ops {
             match order {
                 OpRequest::Fit(fit) => {
-                    self.most("fit.most", &mut fit.most, most);
+                    self.most("fit.max_tokens", &mut fit.max_tokens, most);
                     share(&mut fit.keep_recent_share);
                 }
                 OpRequest::Summarize(one) => {
@@ -112,16 +116,18 @@ impl Gate {
                 }
                 OpRequest::Age(one) => self.at_most("age.target", &mut one.target, most),
                 OpRequest::Merge(one) => self.at_most("merge.target", &mut one.target, most),
-                OpRequest::FoldUser(one) => self.at_most("fold_user.target", &mut one.target, most),
+                OpRequest::SummarizeUser(one) => {
+                    self.at_most("summarize_user.target", &mut one.target, most)
+                }
                 OpRequest::Replace(one) => self.most("replace.target", &mut one.target, most),
                 OpRequest::Rollover(one) => self.at_most("rollover.target", &mut one.target, most),
                 // What they put into the prompt is counted with it, and pins with what is pinned.
                 OpRequest::Insert(_)
                 | OpRequest::Pin(_)
                 | OpRequest::Drop(_)
-                | OpRequest::Strip(_)
+                | OpRequest::ClearTools(_)
                 | OpRequest::Warn(_)
-                | OpRequest::Export(_)
+                | OpRequest::WriteFile(_)
                 | OpRequest::Handover(_) => {}
             }
         }
@@ -201,7 +207,7 @@ mod tests {
     #[test]
     fn a_plan_names_no_size_above_the_limit() {
         let plan = |most, share, target| {
-            let fit = Fit { most: Some(most), keep_recent_share: share, ..Fit::default() };
+            let fit = Fit { max_tokens: Some(most), keep_recent_share: share, ..Fit::default() };
             let ops = vec![OpRequest::Fit(fit), OpRequest::Rollover(Rollover { target })];
             Answer::Plan(Orders { ops, ..Orders::default() })
         };
@@ -210,16 +216,17 @@ mod tests {
             100,
             plan(101, Some(7.0), 1_000),
             plan(100, Some(1.0), 100),
-            &[("fit.most", 101, 100), ("rollover.target", 1_000, 100)],
+            &[("fit.max_tokens", 101, 100), ("rollover.target", 1_000, 100)],
         );
         check(100, plan(99, Some(f64::NAN), 9), plan(99, None, 9), &[]);
     }
 
     #[test]
     fn what_is_brought_back_is_a_share_and_findings_pass() {
-        let observe = |most| Answer::Observe(Observe { most: Some(most), ..Observe::default() });
+        let observe =
+            |most| Answer::Observe(Observe { max_tokens: Some(most), ..Observe::default() });
         check(100, observe(25), observe(25), &[]);
-        check(100, observe(26), observe(25), &[("most", 26, 25)]);
+        check(100, observe(26), observe(25), &[("max_tokens", 26, 25)]);
         let (text, state) = ("x".repeat(1_000), None);
         let found = Answer::Goals(vec![Found { kind: FoundKind::Goal, text, state }]);
         check(100, found.clone(), found, &[]);

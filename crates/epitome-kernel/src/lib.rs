@@ -14,6 +14,7 @@ mod journal;
 mod live;
 mod nearest;
 mod notes;
+mod old_names;
 mod policy;
 mod port;
 mod round;
@@ -39,6 +40,7 @@ pub use live::{
 };
 pub use nearest::{nearest, nearest_words};
 pub use notes::{Before, SystemBlock};
+pub use old_names::{ApiNames, new_name};
 pub use policy::{
     Answer, Bounded, HOOKS, HookInterrupt, HookJob, HookResult, HookShape, Job, LiveRequest,
     ModelQuestion, Policy, PolicyError, PolicyTracer,

@@ -255,7 +255,7 @@ hooks! {
     /// How large the prompt may grow.
     budgets Budgets (BudgetsJob) -> Budgets;
     /// What becomes of a tool result before it is first sent.
-    arrive Arrive (ArriveJob<'a>) -> Arrive;
+    tool_result ToolResult (ToolResultJob<'a>) -> ToolResultAnswer;
     /// What is done about a new message.
     observe Observe (ObserveJob<'a>) -> Observe;
     /// What a text says of goals. What the policies say is joined.
@@ -267,7 +267,7 @@ hooks! {
     /// Which checkpoints are written anew, smaller, in the same compression.
     age Age (AgeJob) -> Vec<Ageing>;
     /// How a model is asked for a summary.
-    prompt Prompt (PromptJob<'a>) -> Prompt;
+    summary_prompt SummaryPrompt (SummaryPromptJob<'a>) -> SummaryPrompt;
     /// Whether a model's summary is good enough.
     verify Verify (VerifyJob<'a>) -> VerifyAnswer;
     /// How a text that Epitome writes into the prompt is worded.

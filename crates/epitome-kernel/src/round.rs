@@ -6,7 +6,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use epitome_types::hook::{Export, MessageNumber};
+use epitome_types::hook::{MessageNumber, WriteFile};
 
 use crate::policy::{Answer, Bounded, HookInterrupt, HookResult, Job, PolicyError};
 
@@ -27,7 +27,7 @@ pub struct WantedFile {
     /// The policy.
     pub policy: String,
     /// The file.
-    pub export: Export,
+    pub export: WriteFile,
 }
 
 impl HookNotes {
@@ -183,7 +183,7 @@ fn print(job: &Job<'_>) -> String {
     let mut print = format!("{job:?}");
     let (texts, count) = match job {
         Job::Plan(job) => (job.texts, job.entries.count),
-        Job::Prompt(job) => (job.texts, job.covered.count),
+        Job::SummaryPrompt(job) => (job.texts, job.covered.count),
         Job::Verify(job) => (job.texts, job.covered.count),
         _ => return print,
     };

@@ -44,7 +44,7 @@ impl ReplayTurn {
     /// Whether a compression was applied, or another one than before is in force.
     pub fn has_new_epoch(&self) -> bool {
         let changes = |event: &Event| {
-            matches!(event.what, EventKind::Compressed { .. } | EventKind::EpochChanged { .. })
+            matches!(event.what, EventKind::Compressed { .. } | EventKind::CompactionChanged { .. })
         };
         self.events.iter().any(changes)
     }

@@ -17,7 +17,7 @@ use serde_json::{Map, json};
 /// Looks at every message and drops the old tool results.
 const PLAN: &[(&str, &str)] = &[(
     "policy.lua",
-    "--- @api 1
+    "--- @api 2
 return {
   budgets = function(job) return { soft = 1000 } end,
   plan = function(job)
@@ -87,12 +87,12 @@ fn bench(criterion: &mut Criterion) {
         entries: columns(400),
         checkpoints: Vec::new(),
         target: 100_000,
-        most: 120_000,
+        max_tokens: 120_000,
         floor: 5000,
         budgets: Budgets::default(),
         cause: CompactionCause::Soft,
-        mark: None,
-        mark_lost: false,
+        watermark: None,
+        watermark_lost: false,
         texts: &NoTexts,
     };
     criterion.bench_function("plan over 400 messages", |bencher| {

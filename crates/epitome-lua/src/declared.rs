@@ -6,8 +6,10 @@
 use std::collections::BTreeMap;
 
 use epitome_kernel::HOOKS;
+use epitome_types::hook::NameKind;
 use mlua::{Function, Value};
 
+use crate::dialect::Dialect;
 use crate::files::POLICY;
 use crate::misfit::{hint, shown};
 use crate::option;
@@ -15,7 +17,10 @@ use crate::option_shape::OptionShape;
 use crate::read::{keys, raw};
 
 /// The version of the interface between policies and this crate.
-pub const API_VERSION: u32 = 1;
+pub const API_VERSION: u32 = 2;
+
+/// The oldest version that is understood.
+const OLDEST_API: u32 = 1;
 
 /// What begins the first line of every policy.
 const HEADER: &str = "--- @api ";
@@ -68,13 +73,15 @@ impl Hook {
 /// The hooks of a policy, by name.
 pub(crate) type Hooks = BTreeMap<&'static str, Hook>;
 
-/// Looks at the first line, before anything runs.
-pub(crate) fn check_header(text: &str) -> Result<(), String> {
+/// Reads the api that the policy is written for from the first line, before anything runs.
+pub(crate) fn check_header(text: &str) -> Result<u32, String> {
     let line = text.lines().next().unwrap_or_default().trim_end();
     let wanted = format!("{HEADER}{API_VERSION}");
-    match line.strip_prefix(HEADER) {
-        Some(version) if version == API_VERSION.to_string() => Ok(()),
-        Some(version) => Err(format!(
+    let known =
+        |version: &str| (OLDEST_API..=API_VERSION).find(|known| known.to_string() == version);
+    match line.strip_prefix(HEADER).map(|version| known(version).ok_or(version)) {
+        Some(Ok(api)) => Ok(api),
+        Some(Err(version)) => Err(format!(
             "{POLICY}:1: written for api `{version}`, and this Epitome knows api {API_VERSION}: \
              expected `{wanted}`"
         )),
@@ -86,7 +93,11 @@ pub(crate) fn check_header(text: &str) -> Result<(), String> {
 }
 
 /// Looks at what the file returned.
-pub(crate) fn read(name: &str, value: &Value) -> Result<(PolicyDeclaration, Hooks), String> {
+pub(crate) fn read(
+    dialect: &Dialect,
+    name: &str,
+    value: &Value,
+) -> Result<(PolicyDeclaration, Hooks), String> {
     let Value::Table(table) = value else {
         return Err(format!(
             "{POLICY}: expected a table of hooks as what the file returns, found `{}`",
@@ -94,8 +105,10 @@ pub(crate) fn read(name: &str, value: &Value) -> Result<(PolicyDeclaration, Hook
         ));
     };
     let mut hooks = Hooks::new();
+    let known = |name: &str| HOOKS.iter().any(|hook| hook.name == name);
     for (key, value) in keys(table) {
-        match HOOKS.iter().find(|hook| hook.name == key) {
+        let new = dialect.now(&place_of(&value), NameKind::Hook, &key, known);
+        match HOOKS.iter().find(|hook| hook.name == new.unwrap_or(&key)) {
             Some(hook) => {
                 hooks.insert(hook.name, function(hook.name, &value)?);
             }
@@ -103,11 +116,7 @@ pub(crate) fn read(name: &str, value: &Value) -> Result<(PolicyDeclaration, Hook
             None => {
                 let known = HOOKS.iter().map(|hook| hook.name);
                 let hint = hint(&key, known.chain(FIELDS.iter().map(|(field, ..)| *field)));
-                let place = match &value {
-                    Value::Function(function) => place(function),
-                    _ => POLICY.to_owned(),
-                };
-                return Err(format!("{place}: there is no hook `{key}`{hint}"));
+                return Err(format!("{}: there is no hook `{key}`{hint}", place_of(&value)));
             }
         }
     }
@@ -146,7 +155,15 @@ fn function(name: &str, value: &Value) -> Result<Hook, String> {
     }
 }
 
-/// Where a function stands.
+/// Returns the file and line of a function, or the policy's own file for any other value.
+fn place_of(value: &Value) -> String {
+    match value {
+        Value::Function(function) => place(function),
+        _ => POLICY.to_owned(),
+    }
+}
+
+/// Returns the file and line of a function.
 fn place(function: &Function) -> String {
     let info = function.info();
     let file = info.short_src.unwrap_or_else(|| POLICY.to_owned());
@@ -169,15 +186,15 @@ mod tests {
     #[test]
     fn the_first_line_names_the_api() {
         check("--- @api 1", "");
-        check("--- @api 1\r", "");
+        check("--- @api 2\r", "");
         check(
-            "--- @api 2",
-            "policy.lua:1: written for api `2`, and this Epitome knows api 1: expected `--- @api 1`",
+            "--- @api 3",
+            "policy.lua:1: written for api `3`, and this Epitome knows api 2: expected `--- @api 2`",
         );
-        check("", "policy.lua:1: expected `--- @api 1` as the first line, found ``");
+        check("", "policy.lua:1: expected `--- @api 2` as the first line, found ``");
         check(
             "-- @api 1",
-            "policy.lua:1: expected `--- @api 1` as the first line, found `-- @api 1`",
+            "policy.lua:1: expected `--- @api 2` as the first line, found `-- @api 1`",
         );
     }
 }

@@ -16,6 +16,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::api::{ApiHost, RegexCache};
 use crate::declared::{self, PolicyDeclaration};
+use crate::dialect::Dialect;
 use crate::engine::PolicyEngine;
 use crate::error::{LoadCause, LoadError};
 use crate::fault::said;
@@ -58,12 +59,14 @@ impl Generation {
             files.policy().map_err(|what| failed(LoadCause::Unreadable(what)))?.ok_or_else(
                 || failed(LoadCause::Missing(found.files.folder().map(ToOwned::to_owned))),
             )?;
-        declared::check_header(&policy.text).map_err(|what| failed(LoadCause::Broken(what)))?;
+        let api = declared::check_header(&policy.text);
+        let api = api.map_err(|what| failed(LoadCause::Broken(what)))?;
         let host = Arc::new(ApiHost {
             policy: found.name.clone(),
             counter: Arc::clone(counter),
             files: Arc::new(files),
             patterns: RegexCache::default(),
+            dialect: Dialect::new(&found.name, api),
             said: AtomicU32::new(0),
         });
         let mut generation = Self {
@@ -138,6 +141,7 @@ impl Generation {
             counter: Arc::clone(&self.host.counter),
             files: Arc::new(self.host.files.unsealed()),
             patterns: RegexCache::default(),
+            dialect: Arc::clone(&self.host.dialect),
             said: AtomicU32::new(0),
         });
         let mut vm = Vm::new(&host).map_err(|error| said(&error))?;

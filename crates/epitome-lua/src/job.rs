@@ -4,26 +4,38 @@
 //! error. Texts are never copied into it; methods read them while the hook runs.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use epitome_kernel::{HookShape, Job};
 use epitome_types::hook::{MessageNumber, MessageTexts, TableShape, ValueShape};
 use mlua::{Function, Lua, Result, Scope, Table, Value};
 
+use crate::dialect::Dialect;
+use crate::old_names::say_words;
 use crate::strict;
 
 /// Fields of every job that are the policy's own.
-pub(crate) const OWN_FIELDS: &[&str] = &["opt", "memo"];
+pub(crate) const OWN_FIELDS: &[&str] = &["options", "memo"];
 
 /// Methods that read texts, beside the fields of the tables that have them.
 pub(crate) const METHODS: &[&str] = &["text", "head"];
 
 /// Metatables of the tables of jobs, by the name of their shape.
-#[derive(Debug, Default)]
-pub(crate) struct Metatables(BTreeMap<&'static str, Table>);
+#[derive(Debug)]
+pub(crate) struct Metatables {
+    made: BTreeMap<&'static str, Table>,
+    dialect: Arc<Dialect>,
+}
 
 impl Metatables {
-    /// Locks a job of this hook and all tables in it.
+    /// Returns the metatables for a policy with these names.
+    pub(crate) fn new(dialect: &Arc<Dialect>) -> Self {
+        Self { made: BTreeMap::new(), dialect: Arc::clone(dialect) }
+    }
+
+    /// Locks a job of this hook and all tables in it, in the names that the policy knows.
     pub(crate) fn lock_job(&mut self, lua: &Lua, job: &Table, hook: &HookShape) -> Result<()> {
+        say_words(lua, &self.dialect, job, hook.job)?;
         self.lock(lua, job, hook.job, "job", OWN_FIELDS)
     }
 
@@ -51,13 +63,13 @@ impl Metatables {
                 Within::Values => inner.set_readonly(true),
             }
         }
-        let metatable = match self.0.get(shape.name) {
+        let metatable = match self.made.get(shape.name) {
             Some(metatable) => metatable.clone(),
             None => {
                 let fields = shape.all_fields().map(|field| field.name);
                 let names = fields.chain(more.iter().copied()).map(str::to_owned).collect();
-                let made = strict::metatable(lua, called, names)?;
-                self.0.insert(shape.name, made.clone());
+                let made = strict::metatable(lua, called, names, Some(&self.dialect))?;
+                self.made.insert(shape.name, made.clone());
                 made
             }
         };
@@ -108,10 +120,12 @@ pub(crate) fn add_methods<'scope, 'env: 'scope>(
     job: Job<'env>,
 ) -> Result<()> {
     let (owner, text, head) = match job {
-        Job::Arrive(job) => ("entry", whole(scope, job.text)?, beginning(scope, job.text)?),
+        Job::ToolResult(job) => ("entry", whole(scope, job.text)?, beginning(scope, job.text)?),
         Job::Observe(job) => ("entry", whole(scope, job.text)?, beginning(scope, job.text)?),
         Job::Plan(job) => ("entries", any(scope, job.texts)?, any_beginning(scope, job.texts)?),
-        Job::Prompt(job) => ("covered", any(scope, job.texts)?, any_beginning(scope, job.texts)?),
+        Job::SummaryPrompt(job) => {
+            ("covered", any(scope, job.texts)?, any_beginning(scope, job.texts)?)
+        }
         Job::Verify(job) => ("covered", any(scope, job.texts)?, any_beginning(scope, job.texts)?),
         _ => return Ok(()),
     };

@@ -8,12 +8,16 @@
 //! of them are trusted, and describes options.
 
 #[cfg(feature = "vm")]
+mod alias;
+#[cfg(feature = "vm")]
 mod api;
 mod authored;
 #[cfg(feature = "vm")]
 mod declared;
 #[cfg(feature = "vm")]
 mod describe;
+#[cfg(feature = "vm")]
+mod dialect;
 #[cfg(feature = "vm")]
 mod engine;
 #[cfg(feature = "vm")]
@@ -35,8 +39,12 @@ mod live;
 #[cfg(feature = "vm")]
 mod misfit;
 #[cfg(feature = "vm")]
+mod old_names;
+#[cfg(feature = "vm")]
 mod option;
 mod option_shape;
+#[cfg(feature = "vm")]
+mod place;
 #[cfg(feature = "vm")]
 mod read;
 #[cfg(feature = "vm")]

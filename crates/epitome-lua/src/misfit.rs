@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use epitome_kernel::nearest;
+use epitome_kernel::{nearest, new_name};
 use epitome_types::hook::ValueShape;
 use mlua::Value;
 
@@ -53,8 +53,11 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// `; did you mean ...?`, or all names where none is near.
+/// Returns the new name of an old one, `; did you mean ...?`, or all names if none is near.
 pub(crate) fn hint<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    if let Some(new) = new_name(wanted, |new| names.clone().into_iter().any(|name| name == new)) {
+        return format!("; it is called `{new}` since api 2");
+    }
     match nearest(wanted, names.clone()) {
         Some(name) => format!("; did you mean `{name}`?"),
         None => match names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>() {

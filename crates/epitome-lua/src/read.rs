@@ -4,11 +4,14 @@
 //! policy runs, and ends after a bounded number of values however they are nested. Called on
 //! answers, on memos and by `ep.json`.
 
+use std::collections::BTreeMap;
+
 use epitome_kernel::nearest;
-use epitome_types::hook::{FieldShape, TableShape, ValueShape};
+use epitome_types::hook::{FieldShape, NameKind, TableShape, ValueShape};
 use mlua::{Table, Value};
 use serde_json::{Map, Number, Value as Json};
 
+use crate::dialect::Dialect;
 use crate::misfit::{Misfit, expected, hint, optional, shown};
 
 /// The most values that are read.
@@ -18,9 +21,19 @@ const MOST_BYTES: usize = 16 << 20;
 /// How deep values may be nested where their shape does not say.
 const DEEPEST: usize = 64;
 
-/// A value that must have a shape.
+/// Reads a value that must have a shape.
 pub(crate) fn read(value: &Value, shape: &ValueShape) -> Result<Json, Misfit> {
     AnswerReader::default().shaped(value, shape)
+}
+
+/// Reads a value that a policy gave at this place of its files, in the names that it may use.
+pub(crate) fn read_said(
+    value: &Value,
+    shape: &ValueShape,
+    dialect: &Dialect,
+    at: &str,
+) -> Result<Json, Misfit> {
+    AnswerReader { dialect: Some((dialect, at)), ..AnswerReader::default() }.shaped(value, shape)
 }
 
 /// A value of any shape.
@@ -29,12 +42,19 @@ pub(crate) fn read_any(value: &Value) -> Result<Json, Misfit> {
 }
 
 #[derive(Default)]
-struct AnswerReader {
+struct AnswerReader<'a> {
     values: usize,
     bytes: usize,
+    /// The names that the policy may use, and the place where it gave the value.
+    dialect: Option<(&'a Dialect, &'a str)>,
 }
 
-impl AnswerReader {
+impl AnswerReader<'_> {
+    /// Returns the new name of an old one.
+    fn now(&self, kind: NameKind, old: &str, known: impl Fn(&str) -> bool) -> Option<&'static str> {
+        self.dialect.and_then(|(dialect, at)| dialect.now(at, kind, old, known))
+    }
+
     fn shaped(&mut self, value: &Value, shape: &ValueShape) -> Result<Json, Misfit> {
         self.values += 1;
         if self.values > MOST_VALUES {
@@ -51,13 +71,14 @@ impl AnswerReader {
             (ValueShape::Text, Value::String(_)) => self.text(value),
             (ValueShape::Word(words), Value::String(text)) => {
                 let text = text.to_string_lossy();
-                match words.contains(&text.as_str()) {
-                    true => Ok(Json::String(text)),
-                    false => {
-                        let hint = hint(&text, words.iter().copied());
-                        Err(Misfit::new(value, format!("no such word{hint}")))
-                    }
+                if words.contains(&text.as_str()) {
+                    return Ok(Json::String(text));
                 }
+                if let Some(new) = self.now(NameKind::Word, &text, |word| words.contains(&word)) {
+                    return Ok(Json::String(new.to_owned()));
+                }
+                let hint = hint(&text, words.iter().copied());
+                Err(Misfit::new(value, format!("no such word{hint}")))
             }
             (ValueShape::List(inner), Value::Table(table)) => {
                 self.list(table, "expected a list", |reader, item| reader.shaped(item, inner))
@@ -75,8 +96,10 @@ impl AnswerReader {
                 let word = raw(table, *tag);
                 let Value::String(text) = &word else { return Err(wrong()) };
                 let text = text.to_string_lossy();
-                match variants.iter().find(|(word, _)| *word == text) {
-                    Some((_, shape)) => self.table(value, table, shape, Some((tag, &text))),
+                let variant = |wanted: &str| variants.iter().find(|(word, _)| *word == wanted);
+                let new = self.now(NameKind::Word, &text, |word| variant(word).is_some());
+                match variant(new.unwrap_or(&text)) {
+                    Some((word, shape)) => self.table(value, table, shape, Some((tag, word))),
                     None => {
                         let hint = hint(&text, variants.iter().map(|(word, _)| *word));
                         let what = format!("no such `{tag}`{hint}");
@@ -133,12 +156,16 @@ impl AnswerReader {
         let names = || shape.all_fields().map(|field| field.name);
         let known =
             |key: &str| tag.is_some_and(|(tag, _)| tag == key) || names().any(|name| name == key);
-        if let Some((key, value)) = keys(table).into_iter().find(|(key, _)| !known(key)) {
-            let what = format!("no such field{}", hint(&key, names().collect::<Vec<_>>()));
-            return Err(Misfit::new(&value, what).in_field(&key));
+        let mut renamed = BTreeMap::new();
+        for (key, value) in keys(table).into_iter().filter(|(key, _)| !known(key)) {
+            let Some(new) = self.now(NameKind::Field, &key, known) else {
+                let what = format!("no such field{}", hint(&key, names().collect::<Vec<_>>()));
+                return Err(Misfit::new(&value, what).in_field(&key));
+            };
+            renamed.insert(new, value);
         }
         for FieldShape { name, shape, .. } in shape.all_fields() {
-            let item = raw(table, *name);
+            let item = renamed.remove(name).unwrap_or_else(|| raw(table, *name));
             if !item.is_nil() {
                 let item = self.shaped(&item, shape).map_err(|misfit| misfit.in_field(name))?;
                 found.insert((*name).to_owned(), item);

@@ -4,13 +4,24 @@
 //! Invariant: a name that is declared and has no value is `nil`, as everywhere in Lua. Used for
 //! `ep` and for jobs.
 
+use std::sync::Arc;
+
 use mlua::{Lua, Result, Table, Value};
 
+use crate::alias::aliases;
+use crate::dialect::Dialect;
 use crate::misfit::{hint, shown};
 use crate::sandbox::own;
 
-/// A metatable for tables with these names; `called` is what they are called in errors.
-pub(crate) fn metatable(lua: &Lua, called: &str, names: Vec<String>) -> Result<Table> {
+/// Returns a metatable for tables with these names. `called` names the table in errors. With a
+/// dialect the old names are found too.
+pub(crate) fn metatable(
+    lua: &Lua,
+    called: &str,
+    names: Vec<String>,
+    dialect: Option<&Arc<Dialect>>,
+) -> Result<Table> {
+    let aliases = dialect.map(|dialect| aliases(lua, dialect, &names)).transpose()?;
     let known = lua.create_table_from(names.iter().map(|name| (name.as_str(), true)))?;
     let called = called.to_owned();
     let say = lua.create_function(move |_, key: Value| {
@@ -21,7 +32,8 @@ pub(crate) fn metatable(lua: &Lua, called: &str, names: Vec<String>) -> Result<T
         let hint = hint(&key, names.iter().map(String::as_str));
         Ok(format!("{called} has no `{key}`{hint}"))
     })?;
-    own(lua, include_str!("lua/strict.lua"))?.call((known, say))
+    let (renamed, warn) = aliases.unzip();
+    own(lua, include_str!("lua/strict.lua"))?.call((known, say, renamed, warn))
 }
 
 /// Locks a table with the names that it has, and the tables in it.
@@ -42,7 +54,7 @@ pub(crate) fn lock(lua: &Lua, table: &Table, called: &str) -> Result<()> {
         names.push(name);
     }
     names.sort();
-    table.set_metatable(Some(metatable(lua, called, names)?))?;
+    table.set_metatable(Some(metatable(lua, called, names, None)?))?;
     table.set_readonly(true);
     Ok(())
 }

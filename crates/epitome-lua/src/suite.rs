@@ -9,18 +9,21 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use epitome_kernel::HOOKS;
+use epitome_types::hook::NameKind;
 use mlua::{Error, Function, Lua, Result, Table, Value};
 use serde_json::{Map, Value as Json};
 
 use crate::declared::{Hooks, PolicyDeclaration};
+use crate::dialect::Dialect;
 use crate::engine::PolicyEngine;
 use crate::fault::{line_in, said};
 use crate::files::Module;
-use crate::fixture;
+use crate::fixture::{self, JobFixture};
 use crate::generation::Generation;
 use crate::job::{Metatables, OWN_FIELDS};
 use crate::misfit::hint;
 use crate::option;
+use crate::place::place;
 use crate::read::{keys, read_any};
 use crate::require;
 use crate::sandbox::own;
@@ -111,6 +114,7 @@ struct TestFile<'g> {
 /// What `t.hook` works with.
 struct Asking {
     hooks: Hooks,
+    dialect: Arc<Dialect>,
     slot: Table,
     declared: PolicyDeclaration,
     options: Map<String, Json>,
@@ -122,6 +126,7 @@ impl<'g> TestFile<'g> {
         let mut vm = generation.test_machine().map_err(|trouble| trouble.what)?;
         let asking = Asking {
             hooks: std::mem::take(&mut vm.hooks),
+            dialect: Arc::clone(&vm.dialect),
             slot: vm.slot.clone(),
             declared: generation.declared().clone(),
             options: generation.options().clone(),
@@ -190,7 +195,11 @@ impl Asking {
         next: Value,
     ) -> Result<Value> {
         let known = HOOKS.iter().map(|hook| hook.name);
-        let Some(hook) = HOOKS.iter().find(|hook| hook.name == name) else {
+        // Above it stands the test.
+        let at = place(lua, 1);
+        let has = |name: &str| HOOKS.iter().any(|hook| hook.name == name);
+        let new = self.dialect.now(&at, NameKind::Hook, name, has);
+        let Some(hook) = HOOKS.iter().find(|hook| hook.name == new.unwrap_or(name)) else {
             let what = format!("there is no hook `{name}`{}", hint(name, known));
             return Err(Error::runtime(what));
         };
@@ -198,14 +207,16 @@ impl Asking {
             return Err(Error::runtime(format!("the policy has no hook `{name}`")));
         };
         let fields = fields.map_or_else(|| lua.create_table(), Ok)?;
-        let job = fixture::job(lua, &fields, hook.job, OWN_FIELDS)
+        let fixture = JobFixture { lua, dialect: &self.dialect, at: &at };
+        let job = fixture
+            .job(&fields, hook.job, OWN_FIELDS)
             .map_err(|misfit| Error::runtime(format!("the job of `{name}`: {misfit}")))?;
         fixture::add_methods(lua, &job)?;
         if job.raw_get::<Value>("memo")?.is_nil() {
             job.raw_set("memo", lua.create_table()?)?;
         }
-        job.raw_set("opt", self.options(lua, options)?)?;
-        Metatables::default().lock_job(lua, &job, hook)?;
+        job.raw_set("options", self.options(lua, options)?)?;
+        Metatables::new(&self.dialect).lock_job(lua, &job, hook)?;
         self.slot.raw_set("job", &job)?;
         self.slot.raw_set("ask", lua.create_function(move |_, ()| Ok(next.clone()))?)?;
         let answer = called.function.call::<Value>(&job);
@@ -214,7 +225,7 @@ impl Asking {
         let answer = answer?;
         let wrong = |what: String| Error::runtime(format!("{} answered {what}", called.place));
         if asked(&answer).map_err(wrong)?.is_none() {
-            typed(hook, &answer).map_err(wrong)?;
+            typed(hook, &answer, &self.dialect, &called.place).map_err(wrong)?;
         }
         Ok(answer)
     }
@@ -237,7 +248,7 @@ impl Asking {
         }
         let value = to_lua(lua, &options)?;
         if let Value::Table(table) = &value {
-            strict::lock(lua, table, "job.opt")?;
+            strict::lock(lua, table, "job.options")?;
         }
         Ok(value)
     }

@@ -14,11 +14,13 @@ use serde_json::{Map, Value as Json};
 
 use crate::api::{self, ApiHost, Env};
 use crate::declared::{self, Hooks, PolicyDeclaration};
+use crate::dialect::Dialect;
 use crate::fault::{out_of_memory, said};
 use crate::files::Module;
 use crate::job::{self, Metatables};
 use crate::limits::LuaLimits;
-use crate::read::{raw, read, read_any};
+use crate::old_names::say_answer;
+use crate::read::{raw, read, read_any, read_said};
 use crate::require;
 use crate::sandbox;
 use crate::strict;
@@ -102,10 +104,12 @@ pub(crate) struct Vm {
     pub(crate) lua: Lua,
     /// Raised by the watchdog.
     pub(crate) flag: Arc<AtomicBool>,
+    /// The names that the policy may use.
+    pub(crate) dialect: Arc<Dialect>,
     /// What `ep.next` looks at.
     pub(crate) slot: Table,
     pub(crate) hooks: Hooks,
-    opt: Option<Table>,
+    options: Option<Table>,
     metatables: Metatables,
 }
 
@@ -123,8 +127,8 @@ impl Vm {
             Ok(())
         })?;
         let slot = slot.map_or_else(|| lua.create_table(), Ok)?;
-        let (hooks, metatables) = (Hooks::new(), Metatables::default());
-        Ok(Self { lua, flag, slot, hooks, opt: None, metatables })
+        let (dialect, metatables) = (Arc::clone(&host.dialect), Metatables::new(&host.dialect));
+        Ok(Self { lua, flag, dialect, slot, hooks: Hooks::new(), options: None, metatables })
     }
 
     /// Runs the policy's file and looks at what it says it is.
@@ -139,17 +143,17 @@ impl Vm {
         self.limit(limits.memory);
         let value = require::run(&self.lua, policy);
         let value = value.map_err(|error| trouble(&error, &watched, limits, limits.load))?;
-        let (declared, hooks) = declared::read(name, &value)?;
+        let (declared, hooks) = declared::read(&self.dialect, name, &value)?;
         self.hooks = hooks;
         Ok(declared)
     }
 
-    /// Gives the hooks their `job.opt`.
+    /// Sets the `job.options` of the hooks.
     pub(crate) fn set_options(&mut self, options: &Map<String, Json>) -> Result<()> {
         self.limit(0);
         if let Value::Table(table) = to_lua(&self.lua, options)? {
-            strict::lock(&self.lua, &table, "job.opt")?;
-            self.opt = Some(table);
+            strict::lock(&self.lua, &table, "job.options")?;
+            self.options = Some(table);
         }
         Ok(())
     }
@@ -164,7 +168,7 @@ impl Vm {
         bounds: CallBounds<'_>,
     ) -> std::result::Result<HookReply, Unanswered> {
         let CallBounds { limits, dog } = bounds;
-        let Self { lua, flag, slot, hooks, opt, metatables } = self;
+        let Self { lua, flag, dialect, slot, hooks, options, metatables } = self;
         let Some(called) = hooks.get(hook.name) else {
             return Ok(HookReply { answer: None, memo: None });
         };
@@ -178,14 +182,14 @@ impl Vm {
             job::add_methods(scope, &table, job)?;
             let notes = notes(lua, memo)?;
             table.raw_set("memo", &notes)?;
-            table.raw_set("opt", opt.as_ref())?;
+            table.raw_set("options", options.as_ref())?;
             metatables.lock_job(lua, &table, hook)?;
             let ask = scope.create_function(|lua, ()| {
                 let opinion = watched.borrow_mut().paused(|| rest.call(&job));
                 match opinion {
                     Ok(None) => Ok(Value::Nil),
                     Ok(Some(answer)) => {
-                        let value = to_lua(lua, &answer);
+                        let value = heard(lua, dialect, hook, &answer);
                         *got.borrow_mut() = Some(answer);
                         value
                     }
@@ -226,8 +230,8 @@ impl Vm {
             return Err(Unanswered::Halt(HookInterrupt::Ask(Box::new(ask))));
         }
         let answer = match got.into_inner() {
-            Some(got) if passes_on(lua, &answer, &got) => Some(got),
-            _ => typed(hook, &answer).map_err(wrong)?,
+            Some(got) if is_same(&answer, heard(lua, dialect, hook, &got)) => Some(got),
+            _ => typed(hook, &answer, dialect, &called.place).map_err(wrong)?,
         };
         let memo = noted(&notes, memo).map_err(|what| format!("{} noted {what}", called.place))?;
         if lua.used_memory() > limits.memory / SWEPT_ABOVE {
@@ -293,10 +297,17 @@ fn noted(notes: &Table, before: Option<&str>) -> std::result::Result<Option<Stri
     Ok((before != Some(&*memo)).then_some(memo))
 }
 
+/// Returns the answer of the next policies, in the names that the policy may use.
+fn heard(lua: &Lua, dialect: &Arc<Dialect>, hook: &HookShape, answer: &Answer) -> Result<Value> {
+    let value = to_lua(lua, answer)?;
+    say_answer(lua, dialect, &value, &hook.answer)?;
+    Ok(value)
+}
+
 /// Whether a hook answers what it got of the policies behind it. One that only passes it on gives that
 /// very answer, with the figures that a number in Lua cannot hold (RULES 18).
-fn passes_on(lua: &Lua, answer: &Value, got: &Answer) -> bool {
-    let again = to_lua(lua, got).ok().and_then(|again| read_any(&again).ok());
+fn is_same(answer: &Value, got: Result<Value>) -> bool {
+    let again = got.ok().and_then(|again| read_any(&again).ok());
     again.is_some() && read_any(answer).ok() == again
 }
 
@@ -323,11 +334,13 @@ pub(crate) fn asked(answer: &Value) -> std::result::Result<Option<ModelQuestion>
 pub(crate) fn typed(
     hook: &HookShape,
     answer: &Value,
+    dialect: &Dialect,
+    at: &str,
 ) -> std::result::Result<Option<Answer>, String> {
     if answer.is_nil() {
         return Ok(None);
     }
-    let json = read(answer, &hook.answer).map_err(|misfit| misfit.to_string())?;
+    let json = read_said(answer, &hook.answer, dialect, at).map_err(|misfit| misfit.to_string())?;
     Answer::read(hook.name, json).map_err(|error| format!("what cannot be taken: {error}"))
 }
 
@@ -356,6 +369,7 @@ pub(crate) mod tests {
             counter,
             files,
             patterns,
+            dialect: Dialect::new("x", crate::API_VERSION),
             said: AtomicU32::new(0),
         });
         let vm = Vm::new(&host).unwrap();

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use epitome_kernel::types::hook::{Arrive, Arriving, Way};
+use epitome_kernel::types::hook::{Arriving, ToolResultAnswer, Way};
 use epitome_kernel::types::{
     ArrivalRewrite, ContentId, EntryKey, Part, PartBody, PartId, Plan, ReplaceMethod,
 };
@@ -79,7 +79,7 @@ pub struct NewTalk<'a> {
 /// Makes tool results smaller as it was decided.
 pub fn arrive(
     talk: &NewTalk<'_>,
-    decided: &[(PartId, Arrive)],
+    decided: &[(PartId, ToolResultAnswer)],
     options: &ArrivalWording,
     digester: &dyn ToolDigester,
 ) -> ArrivalOutcome {
@@ -131,19 +131,19 @@ struct ArrivalScan<'a> {
 
 impl ArrivalScan<'_> {
     /// What stands in the place of a part, where something smaller does.
-    fn smaller(&self, part: PartId, decision: &Arrive) -> Option<ShortenedPart> {
+    fn smaller(&self, part: PartId, decision: &ToolResultAnswer) -> Option<ShortenedPart> {
         let text = self.thread.part(part)?.text()?;
         let size = self.tokens.part(part);
-        let most = decision.most.unwrap_or(size.saturating_sub(1));
+        let most = decision.max_tokens.unwrap_or(size.saturating_sub(1));
         match decision.how {
             Way::Keep => None,
-            Way::Mask => self.replaced(part, text, decision.with.as_deref()?, ReplaceMethod::Mask),
-            Way::Digest => match &decision.with {
+            Way::Mask => self.replaced(part, text, decision.text.as_deref()?, ReplaceMethod::Mask),
+            Way::Digest => match &decision.text {
                 Some(with) => self.replaced(part, text, with, ReplaceMethod::Digest),
                 None => self.digest(part, text, most),
             },
             Way::Offload => {
-                let own = decision.with.as_deref();
+                let own = decision.text.as_deref();
                 let own =
                     own.and_then(|with| self.replaced(part, text, with, ReplaceMethod::Offload));
                 let made = own.or_else(|| self.digest(part, text, most));

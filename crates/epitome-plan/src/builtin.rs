@@ -5,9 +5,9 @@
 
 use epitome_kernel::types::Speaker;
 use epitome_kernel::types::hook::{
-    Arrive, ArriveJob, Budgets, BudgetsJob, Due, Fact, Fit, Found, GoalsJob, Line, OpRequest,
-    Orders, PlanJob, Prompt, PromptJob, Rejected, Seconded, Strength, TriggerAnswer, TriggerJob,
-    VerifyAnswer, VerifyJob, Way,
+    Budgets, BudgetsJob, Due, Fact, Fit, Found, GoalsJob, Line, OpRequest, Orders, PlanJob,
+    Rejected, Seconded, Strength, SummaryPrompt, SummaryPromptJob, ToolResultAnswer, ToolResultJob,
+    TriggerAnswer, TriggerJob, VerifyAnswer, VerifyJob, Way,
 };
 use epitome_kernel::{HookResult, NextPolicies, Policy};
 
@@ -102,7 +102,7 @@ impl BuiltinPolicy {
 
     fn rests(&self, job: &TriggerJob) -> bool {
         let grown = |since: u64| since as f64 * (1.0 + self.options.cooldown);
-        job.stalled.is_some_and(|since| (job.common.tokens.total as f64) < grown(since))
+        job.stalled_at.is_some_and(|since| (job.common.tokens.total as f64) < grown(since))
     }
 }
 
@@ -115,14 +115,18 @@ impl Policy for BuiltinPolicy {
         Ok(Some(self.bounds(job.common.model.limit)))
     }
 
-    fn arrive(&self, job: &ArriveJob<'_>, _rest: &NextPolicies<'_>) -> HookResult<Arrive> {
+    fn tool_result(
+        &self,
+        job: &ToolResultJob<'_>,
+        _rest: &NextPolicies<'_>,
+    ) -> HookResult<ToolResultAnswer> {
         let (entry, limit, options) = (&job.entry, job.common.model.limit, &self.options.arrive);
         let holds = |text: &Option<String>, word: &String| {
             text.as_ref().is_some_and(|text| text.contains(word))
         };
         let exempt = |word: &String| holds(&entry.tool, word) || holds(&entry.args, word);
         let too_large = options.offload_above.min(share(limit, options.offload_share));
-        let (how, most) = match entry.tokens {
+        let (how, max_tokens) = match entry.tokens {
             _ if options.exempt.iter().any(exempt) => (Way::Keep, None),
             tokens if tokens > too_large => {
                 (Way::Offload, Some(options.preview.min(share(limit, options.preview_share))))
@@ -132,7 +136,7 @@ impl Policy for BuiltinPolicy {
             }
             _ => (Way::Keep, None),
         };
-        Ok(Some(Arrive { how, with: None, most }))
+        Ok(Some(ToolResultAnswer { how, text: None, max_tokens }))
     }
 
     fn trigger(&self, job: &TriggerJob, _rest: &NextPolicies<'_>) -> HookResult<TriggerAnswer> {
@@ -140,9 +144,9 @@ impl Policy for BuiltinPolicy {
         let due = |level| TriggerAnswer::Compress(Due { level, target: None, reason: None });
         Ok(Some(match () {
             () if bounds.hard.is_some_and(|hard| tokens > hard) => due(Strength::Hard),
-            () if job.asked.is_some() => due(Strength::Asked),
+            () if job.requested_by.is_some() => due(Strength::Asked),
             () if bounds.soft.is_none_or(|soft| tokens < soft) => TriggerAnswer::Wait(false),
-            () if job.cache.forgone < job.cache.rewrite_cost => TriggerAnswer::Wait(false),
+            () if job.cache.forgone_cost < job.cache.rewrite_cost => TriggerAnswer::Wait(false),
             () if self.rests(job) => TriggerAnswer::Wait(false),
             () => due(Strength::Soft),
         }))
@@ -153,13 +157,17 @@ impl Policy for BuiltinPolicy {
         Ok(Some(Orders { ops, ..Orders::default() }))
     }
 
-    fn prompt(&self, job: &PromptJob<'_>, _rest: &NextPolicies<'_>) -> HookResult<Prompt> {
+    fn summary_prompt(
+        &self,
+        job: &SummaryPromptJob<'_>,
+        _rest: &NextPolicies<'_>,
+    ) -> HookResult<SummaryPrompt> {
         let options = &self.options.summaries;
         let most = share(job.max_tokens, options.share);
         let user = options.ask.replace("{max_tokens}", &most.to_string());
         let (style, max_tokens) = (options.style, Some(job.max_tokens));
         let beside = Some(options.beside.clone()).filter(|opening| !opening.is_empty());
-        Ok(Some(Prompt { style, system: None, user, max_tokens, sections: None, beside }))
+        Ok(Some(SummaryPrompt { style, system: None, user, max_tokens, sections: None, beside }))
     }
 
     /// What a summary forgot is added as data, as far as there is room, first what the extractor
@@ -266,20 +274,20 @@ mod tests {
         let (builtin, chain) = chain();
         let budgets = builtin.bounds(1000);
         let cache = meter.look(tokens, cold, &budgets, PRICES);
-        let stalled = meter.stalled_at();
+        let stalled_at = meter.stalled_at();
         let (common, cause) = (common(1000, tokens), Occasion::Turn);
         let job = TriggerJob {
             common,
             cause,
-            replied: true,
+            new_model_message: true,
             floor: 0,
             budgets,
             cache,
-            stalled,
-            answered: Vec::new(),
-            asked: None,
-            waiting: false,
-            mark: None,
+            stalled_at,
+            new_results: Vec::new(),
+            requested_by: None,
+            recall_pending: false,
+            watermark: None,
         };
         chain.ask().trigger(&job).ok().flatten().expect("an answer")
     }
@@ -338,9 +346,9 @@ mod tests {
             let tool = Some(tool.to_owned());
             let entry = Arriving { tokens, tool, ..Arriving::default() };
             let (original, file, text) = (String::new(), None, "");
-            let job = ArriveJob { common: common(1000, 0), entry, original, file, text };
-            let answer = Arrive { how: expected, with: None, most };
-            assert_eq!(chain().1.ask().arrive(&job), Ok(Some(answer)), "{tokens}");
+            let job = ToolResultJob { common: common(1000, 0), entry, original, file, text };
+            let answer = ToolResultAnswer { how: expected, text: None, max_tokens: most };
+            assert_eq!(chain().1.ask().tool_result(&job), Ok(Some(answer)), "{tokens}");
         };
         check(99, "read", Way::Keep, None);
         check(100, "read", Way::Digest, Some(50));
@@ -407,7 +415,7 @@ mod tests {
 
     #[test]
     fn a_model_is_told_to_leave_room_for_what_it_forgets() {
-        let job = PromptJob {
+        let job = SummaryPromptJob {
             common: common(1000, 0),
             op: Purpose::Summarize,
             level: Some(3),
@@ -417,7 +425,7 @@ mod tests {
             max_tokens: 100,
             texts: &Nothing,
         };
-        let prompt = chain().1.ask().prompt(&job).ok().flatten().unwrap();
+        let prompt = chain().1.ask().summary_prompt(&job).ok().flatten().unwrap();
         assert_eq!(prompt.user, "At most 75: {conversation}");
         assert_eq!((prompt.style, prompt.max_tokens), (Line::Separate, Some(100)));
     }
@@ -430,9 +438,10 @@ mod tests {
             ..<_>::default()
         });
         let found = meter.look(900, false, &builtin.bounds(1000), PRICES);
-        let (rewrite_cost, saving_per_turn, forgone) = (410.0, 50.0, 60.0);
+        let (rewrite_cost, saving_per_turn, forgone_cost) = (410.0, 50.0, 60.0);
         let (read, write) = (0.1, 1.25);
-        let expected = Cache { warm: true, read, write, rewrite_cost, saving_per_turn, forgone };
+        let expected =
+            Cache { warm: true, read, write, rewrite_cost, saving_per_turn, forgone_cost };
         assert_eq!(format!("{found:?}"), format!("{expected:?}"));
     }
 }

@@ -33,7 +33,7 @@ pub enum OrderError {
         place: u32,
     },
     /// The message has several texts.
-    #[error("message {place} has several texts; leave `with` out and each is shortened by itself")]
+    #[error("message {place} has several texts; leave `text` out and each is shortened by itself")]
     ManyTexts {
         /// The place.
         place: u32,
@@ -49,14 +49,14 @@ pub enum OrderError {
         count: usize,
     },
     /// Nothing was given to stand in the place of arguments.
-    #[error("`truncate_input` of message {place} needs `with`: what the call wrote, and where")]
+    #[error("`truncate_input` of message {place} needs `text`: what the call wrote, and where")]
     NoWith {
         /// The place.
         place: u32,
     },
     /// `fit` makes the whole plan.
     #[error(
-        "`fit` makes a whole plan; beside it there may be `pin`, `warn`, `export` and `handover` only"
+        "`fit` makes a whole plan; beside it there may be `pin`, `warn`, `write_file` and `handover` only"
     )]
     FitIsNotAlone,
 }

@@ -36,7 +36,7 @@ impl<'a> OrderReader<'a, '_> {
     /// When an order names what is not there.
     pub(crate) fn read(&mut self, orders: &[OpRequest]) -> Result<(), OrderError> {
         // What is covered by then is passed over.
-        let last = |order: &&OpRequest| matches!(order, OpRequest::Strip(_));
+        let last = |order: &&OpRequest| matches!(order, OpRequest::ClearTools(_));
         let (strips, others): (Vec<_>, Vec<_>) = orders.iter().partition(last);
         others.into_iter().chain(strips).try_for_each(|order| self.take(order))
     }
@@ -49,7 +49,7 @@ impl<'a> OrderReader<'a, '_> {
                 let covers = self.entries(&one.entries)?;
                 self.cover(covers, level, one.target);
             }
-            OpRequest::FoldUser(one) => {
+            OpRequest::SummarizeUser(one) => {
                 let covers = self.entries(&one.entries)?;
                 self.cover(covers, CheckpointLevel::Detailed, one.target);
             }
@@ -65,7 +65,7 @@ impl<'a> OrderReader<'a, '_> {
                     self.parts.ops.push(Op::Drop { entries });
                 }
             }
-            OpRequest::Strip(one) => {
+            OpRequest::ClearTools(one) => {
                 let entries = self.entries(&one.entries)?;
                 self.strip(&entries);
             }
@@ -79,7 +79,7 @@ impl<'a> OrderReader<'a, '_> {
             OpRequest::Warn(one) => self.parts.warnings.push(one.text.clone()),
             // The host's: pins are records of the journal, the others leave the plan as it is.
             OpRequest::Pin(one) => drop(self.entries(&one.entries)?),
-            OpRequest::Export(_) | OpRequest::Handover(_) => {}
+            OpRequest::WriteFile(_) | OpRequest::Handover(_) => {}
         }
         Ok(())
     }
@@ -299,7 +299,7 @@ impl<'a> OrderReader<'a, '_> {
             Shortened::Cut => ReplaceMethod::Cut,
             Shortened::TruncateInput => ReplaceMethod::TruncateInput,
         };
-        match (&order.with, &parts[..]) {
+        match (&order.text, &parts[..]) {
             (_, []) => return Err(OrderError::NoText { place: order.entry.0 }),
             (Some(with), &[part]) => {
                 self.displace(|op| rewrites(op, part));
@@ -323,7 +323,7 @@ impl<'a> OrderReader<'a, '_> {
     fn truncate(&mut self, order: &Replace) -> Result<(), OrderError> {
         let (place, number) = (order.entry.0, order.call.unwrap_or(1));
         let (part, call) = self.call(order.entry, number)?;
-        let with = order.with.as_deref().ok_or(OrderError::NoWith { place })?;
+        let with = order.text.as_deref().ok_or(OrderError::NoWith { place })?;
         let id = ContentId::for_text(&call.arguments).short();
         let tokens = self.ground.tokens.part(part).to_string();
         let with = fill(with, &[("id", &id), ("tokens", &tokens)]);

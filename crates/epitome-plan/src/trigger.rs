@@ -50,8 +50,8 @@ impl CacheMeter {
         self.0.rent = if fills { self.0.rent + saving } else { 0.0 };
         let cost = if cold { 0.0 } else { prices.write * then - prices.read * now };
         let CachePrices { read, write } = prices;
-        let (warm, forgone) = (!cold, self.0.rent);
-        Cache { warm, read, write, rewrite_cost: cost, saving_per_turn: saving, forgone }
+        let (warm, forgone_cost) = (!cold, self.0.rent);
+        Cache { warm, read, write, rewrite_cost: cost, saving_per_turn: saving, forgone_cost }
     }
 
     /// The size at which a compression brought too little, since one last brought enough.
@@ -81,7 +81,7 @@ mod tests {
         (1..)
             .find(|_| {
                 let cache = meter.look(200_000, false, &bounds, prices);
-                cache.forgone >= cache.rewrite_cost
+                cache.forgone_cost >= cache.rewrite_cost
             })
             .unwrap_or_default()
     }

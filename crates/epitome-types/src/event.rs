@@ -2,13 +2,13 @@
 //!
 //! Invariant: an event says what has already been recorded; nothing depends on its being read.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::hook::{Drift, Stop, words};
 use crate::{Actor, CompactionCause, FactCounts, GoalAction, OpReport, SnapshotPurpose};
 
 /// Something that happened to a session.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// The session.
     pub session: String,
@@ -17,8 +17,38 @@ pub struct Event {
     /// Tokens of the prompt before and after.
     pub tokens: [u64; 2],
     /// What happened.
-    #[serde(flatten)]
     pub what: EventKind,
+}
+
+/// The written form of an event. Until 0.2 it has the old names beside the new ones.
+#[derive(Serialize)]
+struct WrittenEvent<'a> {
+    session: &'a str,
+    at: &'a str,
+    tokens_before: u64,
+    tokens_after: u64,
+    /// Both sizes, under their old name.
+    tokens: [u64; 2],
+    #[serde(flatten)]
+    what: &'a EventKind,
+    /// The old name of the event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    was: Option<&'static str>,
+    /// The id of the compaction, under its old name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epoch: Option<Option<&'a str>>,
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { session, at, tokens, what } = self;
+        let [tokens_before, tokens_after] = *tokens;
+        let (was, epoch) = (what.was(), what.compaction());
+        let tokens = *tokens;
+        let written =
+            WrittenEvent { session, at, tokens_before, tokens_after, tokens, what, was, epoch };
+        written.serialize(serializer)
+    }
 }
 
 /// What happened.
@@ -28,8 +58,8 @@ pub struct Event {
 pub enum EventKind {
     /// A compression was applied.
     Compressed {
-        /// The epoch's id.
-        epoch: String,
+        /// The compaction's id.
+        compaction: String,
         /// Which compression of its history it is.
         number: u32,
         /// Why it was made.
@@ -77,15 +107,15 @@ pub enum EventKind {
     Tier5Compressed(TierCompression),
     /// A compression was applied that nobody asked for by hand.
     AutoSummaryCreated {
-        /// The epoch's id.
-        epoch: String,
+        /// The compaction's id.
+        compaction: String,
         /// Why it was made.
         cause: CompactionCause,
     },
     /// The conversation started over: one checkpoint stands for all that was said.
     RolloverComplete {
-        /// The epoch's id.
-        epoch: String,
+        /// The compaction's id.
+        compaction: String,
     },
     /// An answer that is under way exceeds the window together with its prompt. It is kept whole,
     /// and the next prompt is made smaller.
@@ -161,7 +191,7 @@ pub enum EventKind {
         given: u64,
     },
     /// A model that a policy asked did not answer, and the next one was asked.
-    ModelPassedOver {
+    ModelFallback {
         /// The policy.
         policy: String,
         /// The hook that asks.
@@ -214,7 +244,7 @@ pub enum EventKind {
     },
     /// A server read but a part of a prompt, and said nothing of it: its context size is too small.
     /// Said once, until it reads a whole one again (RULES 153).
-    PromptCut {
+    PromptTruncated {
         /// Tokens of the prompt.
         sent: u64,
         /// Those of them that were read.
@@ -340,23 +370,52 @@ pub enum EventKind {
         /// The first entry that differs.
         at: String,
     },
-    /// An epoch was taken back or put in force again by somebody else.
-    EpochChanged {
-        /// The epoch now in force.
-        epoch: Option<String>,
+    /// Another process undid a compaction or put one in force again.
+    CompactionChanged {
+        /// The compaction now in force.
+        compaction: Option<String>,
     },
 }
 
 /// A compression, by the size class of its window (RULES 25).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TierCompression {
-    /// The epoch's id.
-    pub epoch: String,
+    /// The compaction's id.
+    pub compaction: String,
     /// What the class is called, where a policy says so.
     pub strategy: Option<String>,
 }
 
 impl EventKind {
+    /// Returns the name that the event had before 0.2, if it was renamed.
+    pub fn was(&self) -> Option<&'static str> {
+        match self {
+            Self::CompactionChanged { .. } => Some("epoch-changed"),
+            Self::PromptTruncated { .. } => Some("prompt-cut"),
+            Self::ModelFallback { .. } => Some("model-passed-over"),
+            _ => None,
+        }
+    }
+
+    /// Returns the id of the compaction that the event names; the inner `None` says that none is in
+    /// force.
+    fn compaction(&self) -> Option<Option<&str>> {
+        match self {
+            Self::Compressed { compaction, .. }
+            | Self::AutoSummaryCreated { compaction, .. }
+            | Self::RolloverComplete { compaction }
+            | Self::Tier1Compressed(TierCompression { compaction, .. })
+            | Self::Tier2Compressed(TierCompression { compaction, .. })
+            | Self::Tier3Compressed(TierCompression { compaction, .. })
+            | Self::Tier4Compressed(TierCompression { compaction, .. })
+            | Self::Tier5Compressed(TierCompression { compaction, .. }) => {
+                Some(Some(compaction.as_str()))
+            }
+            Self::CompactionChanged { compaction } => Some(compaction.as_deref()),
+            _ => None,
+        }
+    }
+
     /// The compression of a class; `None` for a class that there is not.
     pub fn for_tier(class: u32, compression: TierCompression) -> Option<Self> {
         Some(match class {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use epitome::types::hook::{Arrive, ArriveJob, Observe, ObserveJob, Way};
+use epitome::types::hook::{Observe, ObserveJob, ToolResultAnswer, ToolResultJob, Way};
 use epitome::types::{EventKind, ImagePart};
 use epitome::{
     CompressionTarget, Compressor, Eviction, Excerpt, HookResult, MemoryStore, NextPolicies,
@@ -77,11 +77,19 @@ impl Policy for Careful {
     }
 
     /// What a tool says at length never stays whole.
-    fn arrive(&self, job: &ArriveJob<'_>, rest: &NextPolicies<'_>) -> HookResult<Arrive> {
+    fn tool_result(
+        &self,
+        job: &ToolResultJob<'_>,
+        rest: &NextPolicies<'_>,
+    ) -> HookResult<ToolResultAnswer> {
         if job.entry.tokens > 200 {
-            return Ok(Some(Arrive { how: Way::Offload, with: None, most: Some(60) }));
+            return Ok(Some(ToolResultAnswer {
+                how: Way::Offload,
+                text: None,
+                max_tokens: Some(60),
+            }));
         }
-        rest.arrive(job)
+        rest.tool_result(job)
     }
 
     /// What holds a decision is never touched again.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use epitome::port::OriginalStore;
-use epitome::types::hook::{Line, Observe, ObserveJob, Prompt, PromptJob};
+use epitome::types::hook::{Line, Observe, ObserveJob, SummaryPrompt, SummaryPromptJob};
 use epitome::types::{Event, EventKind};
 use epitome::{
     CompressionTarget, Compressor, CompressorBuilder, HookResult, LOCAL, LanguageModel, ModelError,
@@ -32,8 +32,8 @@ impl Policy for Careful {
     }
 
     /// A model writes the summaries, and is asked in these words.
-    fn prompt(&self, _job: &PromptJob<'_>, _rest: &NextPolicies<'_>) -> HookResult<Prompt> {
-        Ok(Some(Prompt {
+    fn summary_prompt(&self, _job: &SummaryPromptJob<'_>, _rest: &NextPolicies<'_>) -> HookResult<SummaryPrompt> {
+        Ok(Some(SummaryPrompt {
             style: Line::Separate,
             system: Some("You sum up.".to_owned()),
             user: "Keep {must_keep}.\n\n{conversation}".to_owned(),

@@ -35,12 +35,12 @@ return {
   test_large_results_are_made_smaller = function(t)
     local function check(tokens, tool, args, expected)
       local entry = { tool = tool, args = args, tokens = tokens }
-      t.eq(t.hook("arrive", { model = { limit = LIMIT }, entry = entry }, OPTIONS), expected)
+      t.eq(t.hook("tool_result", { model = { limit = LIMIT }, entry = entry }, OPTIONS), expected)
     end
     check(99, "read", "{}", { how = "keep" })
-    check(100, "read", "{}", { how = "digest", most = 50 })
-    check(400, "read", "{}", { how = "digest", most = 200 })
-    check(401, "read", "{}", { how = "offload", most = 50 })
+    check(100, "read", "{}", { how = "digest", max_tokens = 50 })
+    check(400, "read", "{}", { how = "digest", max_tokens = 200 })
+    check(401, "read", "{}", { how = "offload", max_tokens = 50 })
     check(400, "bash", "epitome recall 1a2b", { how = "keep" })
     check(401, "bash", "epitome recall 1a2b", { how = "keep" })
     check(9999, nil, nil, { how = "keep" })
@@ -51,8 +51,8 @@ return {
       local due = t.hook("trigger", {
         tokens = { total = tokens },
         budgets = { soft = 800, hard = 950, target = 500 },
-        cache = { warm = true, rewrite_cost = cost, forgone = forgone },
-        stalled = stalled,
+        cache = { warm = true, rewrite_cost = cost, forgone_cost = forgone },
+        stalled_at = stalled,
       }, OPTIONS)
       return due and due.level
     end
@@ -65,7 +65,7 @@ return {
   end,
 
   test_a_model_is_told_to_leave_room_for_what_it_forgets = function(t)
-    t.eq(t.hook("prompt", { max_tokens = 100 }, OPTIONS), {
+    t.eq(t.hook("summary_prompt", { max_tokens = 100 }, OPTIONS), {
       style = "extend",
       user = "At most 75: {conversation}",
       max_tokens = 100,

@@ -13,13 +13,13 @@ end
 
 --- What stands in the place of a result; `nil` where it stays.
 local function digest(t, tool, text, more, options)
-  local answer = t.hook("arrive", job_of(tool, text, more), options)
+  local answer = t.hook("tool_result", job_of(tool, text, more), options)
   if answer.how == "keep" then
     return nil
   end
   t.eq(answer.how, "digest")
-  t.ok(ep.count(answer.with) < ep.count(text), "smaller")
-  return answer.with
+  t.ok(ep.count(answer.text) < ep.count(text), "smaller")
+  return answer.text
 end
 
 local function holds(t, text, wanted)

@@ -18,13 +18,13 @@ local function export(t, event, more, options)
     job[key] = value
   end
   local noted = t.hook("on_event", job, options)
-  return noted and noted.export
+  return noted and noted.write_file
 end
 
 return {
   -- RULES 44: `4,200 / 8,000 (52.5%)`, `Savings: 1,400 tokens (33% reduction)`.
   test_a_summary_has_its_block = function(t)
-    local written = export(t, { event = "compressed", tokens = { 4200, 2800 } })
+    local written = export(t, { event = "compressed", tokens_before = 4200, tokens_after = 2800 })
     t.eq({ written.name, written.append }, { "SESSION_LOG.md", true })
     t.eq(
       written.text,
@@ -39,7 +39,7 @@ return {
   end,
 
   test_an_emergency_trim_is_called_so = function(t)
-    local event = { event = "compressed", tokens = { 7000, 3900 } }
+    local event = { event = "compressed", tokens_before = 7000, tokens_after = 3900 }
     local text = export(t, event, { memo = { trimming = true } }).text
     t.ok(text:find(": emergency trim\n", 1, true), text)
     t.ok(text:find("Savings: 3,100 tokens (44% reduction)", 1, true), text)
@@ -57,8 +57,8 @@ return {
   end,
 
   test_nothing_else_is_noted = function(t)
-    t.eq(export(t, { event = "context-warning", percent = 70, tokens = { 1, 1 } }), nil)
-    local event = { event = "compressed", tokens = { 4200, 2800 } }
+    t.eq(export(t, { event = "context-warning", percent = 70, tokens_before = 1, tokens_after = 1 }), nil)
+    local event = { event = "compressed", tokens_before = 4200, tokens_after = 2800 }
     t.eq(export(t, event, { workspace = false }), nil)
     t.eq(export(t, event, nil, { session_log = false }), nil)
   end,
@@ -75,6 +75,6 @@ return {
     -- What was read before is older than what the log says now.
     t.eq(covers({ [4] = read, [7] = read }), { 2, 3, 4, 5, 6 })
     local entry = { tool = "read_file", args = read, tokens = 5000, lines = 900, text = "# Log" }
-    t.eq(t.hook("arrive", { entry = entry, model = { limit = 8000 } }), { how = "keep" })
+    t.eq(t.hook("tool_result", { entry = entry, model = { limit = 8000 } }), { how = "keep" })
   end,
 }

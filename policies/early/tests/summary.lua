@@ -119,7 +119,7 @@ return {
 
   -- "key decisions, unresolved issues and current task state"
   test_a_model_is_asked_for_what_a_summary_keeps = function(t)
-    local prompt = t.hook("prompt", { op = "summarize", max_tokens = 300, memo = {} })
+    local prompt = t.hook("summary_prompt", { op = "summarize", max_tokens = 300, memo = {} })
     t.eq(prompt.sections, { "Key decisions", "Unresolved issues", "Current state" })
     t.eq(prompt.max_tokens, 300)
     for _, heading in ipairs(prompt.sections) do
@@ -130,12 +130,12 @@ return {
 
   -- "begins `[SUMMARY]: ` and stands first"
   test_a_summary_begins_with_its_word_and_stands_first = function(t)
-    for _, job in ipairs({ {}, { stored = true }, { stored = true, files = true } }) do
+    for _, job in ipairs({ {}, { in_store = true }, { in_store = true, in_files = true } }) do
       job.part = "checkpoint"
       local rendered = t.hook("render", job)
       t.eq({ rendered.text:sub(1, 11), rendered.place }, { "[SUMMARY]: ", "front" })
     end
-    t.ok(t.hook("render", { part = "checkpoint", stored = true }).text:find("recall {id}", 1, true))
-    t.eq(t.hook("render", { part = "stub" }), nil)
+    t.ok(t.hook("render", { part = "checkpoint", in_store = true }).text:find("recall {id}", 1, true))
+    t.eq(t.hook("render", { part = "placeholder" }), nil)
   end,
 }

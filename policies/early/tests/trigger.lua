@@ -26,7 +26,7 @@ return {
   -- "At 80 % emergency trimming"
   test_four_fifths_are_an_emergency = function(t)
     t.eq(level(t, 6400), "hard")
-    t.eq(level(t, 6400, { stalled = 6400 }), "hard")
+    t.eq(level(t, 6400, { stalled_at = 6400 }), "hard")
     t.eq(level(t, 100, { cause = "overflow" }), "hard")
   end,
 
@@ -35,8 +35,8 @@ return {
   end,
 
   test_what_brought_too_little_rests = function(t)
-    t.eq(level(t, 4399, { stalled = 4000 }), false)
-    t.eq(level(t, 4400, { stalled = 4000 }), "soft")
+    t.eq(level(t, 4399, { stalled_at = 4000 }), false)
+    t.eq(level(t, 4400, { stalled_at = 4000 }), "soft")
   end,
 
   -- A reserve of 1000; in a small window it is less.

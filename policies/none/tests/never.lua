@@ -9,6 +9,6 @@ return {
 
   test_nothing_is_made_smaller = function(t)
     local entry = { id = 3, role = "tool", speaker = "tool", tool = "read", tokens = 100000 }
-    t.eq(t.hook("arrive", { model = { limit = 100 }, entry = entry }), { how = "keep" })
+    t.eq(t.hook("tool_result", { model = { limit = 100 }, entry = entry }), { how = "keep" })
   end,
 }

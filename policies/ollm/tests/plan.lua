@@ -54,7 +54,7 @@ local function job_of(t, text, checkpoints, more)
   local total = SYSTEM + taken + said
   job.tokens = { total = total, system = SYSTEM, checkpoints = taken, conversation = said }
   job.budgets = t.hook("budgets", { model = job.model, tokens = job.tokens })
-  job.target, job.most = job.budgets.target, job.budgets.hard
+  job.target, job.max_tokens = job.budgets.target, job.budgets.hard
   return job
 end
 
@@ -136,7 +136,7 @@ return {
 
   test_older_ones_are_folded_where_the_room_cannot_hold_them = function(t)
     check(t, ("u250 "):rep(17) .. "u20! a1700", nil, nil, {
-      { op = "fold_user", entries = { 2, 3, 4 }, target = 375 },
+      { op = "summarize_user", entries = { 2, 3, 4 }, target = 375 },
     })
     check(t, ("u50 "):rep(25) .. "c3000 u20! a1700", nil, nil, { { op = "summarize" } })
   end,
@@ -145,7 +145,7 @@ return {
     local job = job_of(t, ("u150 "):rep(20) .. "u20! a250")
     local function folds()
       for _, op in ipairs(t.hook("plan", job).ops) do
-        if op.op == "fold_user" then
+        if op.op == "summarize_user" then
           return true
         end
       end

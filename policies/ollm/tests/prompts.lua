@@ -11,7 +11,7 @@ end
 local function ask(t, level, size, options, style)
   local model = { size = size, limit = math.floor(size * 0.85) }
   local job = { op = "age", level = level, max_tokens = 780, model = model }
-  return t.hook("prompt", job, options, behind(style or "extend"))
+  return t.hook("summary_prompt", job, options, behind(style or "extend"))
 end
 
 --- What each level keeps, and what it leaves to others.

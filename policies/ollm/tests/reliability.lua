@@ -72,7 +72,7 @@ return {
       local job = { model = { name = name, size = 16384, limit = 6800 }, tokens = tokens }
       job.cause, job.entries, job.checkpoints, job.compressions = "soft", entries, {}, compressions
       job.budgets = t.hook("budgets", { model = job.model, tokens = tokens })
-      job.target, job.most = job.budgets.target, job.budgets.hard
+      job.target, job.max_tokens = job.budgets.target, job.budgets.hard
       local ops = t.hook("plan", job).ops
       t.eq(ops[1].op, "summarize")
       return ops[2] and ops[2].op == "warn" and ops[2].text or nil

@@ -7,7 +7,7 @@ local function ask(t, total, more)
     model = { limit = LIMIT },
     tokens = { total = total, system = 500, conversation = total - 500 },
     cause = "turn",
-    replied = true,
+    new_model_message = true,
     budgets = { soft = SOFT, hard = LIMIT },
   }
   local options = nil
@@ -44,19 +44,19 @@ return {
   end,
 
   test_only_a_reply_is_looked_at_but_for_an_emergency = function(t)
-    check(t, 6000, { replied = false }, nil)
-    check(t, 6460, { replied = false }, "hard")
+    check(t, 6000, { new_model_message = false }, nil)
+    check(t, 6460, { new_model_message = false }, "hard")
   end,
 
   test_what_brought_too_little_rests = function(t)
-    check(t, 6000, { stalled = 5800 }, nil)
-    check(t, 6100, { stalled = 5800 }, "soft")
-    check(t, 6460, { stalled = 6400 }, "hard")
+    check(t, 6000, { stalled_at = 5800 }, nil)
+    check(t, 6100, { stalled_at = 5800 }, "soft")
+    check(t, 6460, { stalled_at = 6400 }, "hard")
   end,
 
   test_what_is_asked_for_is_done = function(t)
-    check(t, 1000, { cause = "manual", replied = false }, "soft")
-    check(t, 1000, { cause = "overflow", replied = false }, "hard")
+    check(t, 1000, { cause = "manual", new_model_message = false }, "soft")
+    check(t, 1000, { cause = "overflow", new_model_message = false }, "hard")
     check(t, 1000, { cause = "idle" }, nil)
   end,
 

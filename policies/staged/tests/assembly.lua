@@ -89,7 +89,7 @@ return {
 
   test_it_can_be_left_to_the_host = function(t)
     t.eq(select(2, parts(t, 3, nil, FULL, { system_prompt = false })), {})
-    t.eq(t.hook("render", { part = "stub" }), nil)
+    t.eq(t.hook("render", { part = "placeholder" }), nil)
     t.eq(t.hook("render", { part = "checkpoint" }), nil)
   end,
 }

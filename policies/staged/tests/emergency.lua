@@ -35,7 +35,7 @@ return {
       entry = 6,
       how = "truncate_input",
       call = 2,
-      with = "(4000 tokens, written to a.rs)",
+      text = "(4000 tokens, written to a.rs)",
     })
     for _, name in ipairs({ "persisted", "ok" }) do
       input[name] = false
@@ -55,7 +55,7 @@ return {
     local answer = orders(t, "u5000 u3600 x4000 u10 a10 u10 a10 u10")
     t.eq(answer.ops, {
       { op = "summarize", entries = { 4, 5, 7, 9 }, target = 800, level = 1 },
-      { op = "fold_user", entries = { 2 }, target = 2000 },
+      { op = "summarize_user", entries = { 2 }, target = 2000 },
     })
   end,
 

@@ -2,7 +2,7 @@
 local trust = require("trust")
 
 local function check(t, name, billions, factor)
-  local job = { model = { name = name }, opt = { model_billions = 0 } }
+  local job = { model = { name = name }, options = { model_billions = 0 } }
   t.eq({ trust.billions(job), trust.factor(job) }, { billions, factor }, name)
 end
 
@@ -25,7 +25,7 @@ return {
   test_the_model_table_says_what_a_name_does_not = function(t)
     local function billions(name, listed, stated)
       local model = { name = name, billions = listed }
-      return trust.billions({ model = model, opt = { model_billions = stated or 0 } })
+      return trust.billions({ model = model, options = { model_billions = stated or 0 } })
     end
     t.eq(billions("claude", 70), 70)
     t.eq(billions("llama3.2:1b", 3), 1)

@@ -20,7 +20,7 @@ local function ask(t, level, mode, more)
       job[key] = value
     end
   end
-  return t.hook("prompt", job, options), job.memo
+  return t.hook("summary_prompt", job, options), job.memo
 end
 
 --- Whether all these words stand in a text.

@@ -29,15 +29,15 @@ return {
   end,
 
   test_what_brought_too_little_rests = function(t)
-    check(t, 5000, { stalled = 4800 }, false)
-    check(t, 5279, { stalled = 4800 }, false)
-    check(t, 5281, { stalled = 4800 }, "soft")
-    check(t, HARD + 1, { stalled = HARD }, "hard")
+    check(t, 5000, { stalled_at = 4800 }, false)
+    check(t, 5279, { stalled_at = 4800 }, false)
+    check(t, 5281, { stalled_at = 4800 }, "soft")
+    check(t, HARD + 1, { stalled_at = HARD }, "hard")
   end,
 
   test_what_is_asked_for_is_done = function(t)
     check(t, 1000, { cause = "manual" }, "asked")
-    check(t, 1000, { asked = "compress_to_checkpoint" }, "asked")
+    check(t, 1000, { requested_by = "compress_to_checkpoint" }, "asked")
     check(t, 1000, { cause = "overflow" }, "hard")
     check(t, 1000, { cause = "idle" }, false)
   end,

@@ -9,7 +9,7 @@ local function lines(count, say)
   return table.concat(all, "\n")
 end
 
---- What `arrive` answers to a result of so many tokens.
+--- What `tool_result` answers to a result of so many tokens.
 local function answer(t, tokens, more, limit)
   local entry = { tool = "fetch", args = "{}", tokens = tokens, lines = 400, text = lines(400) }
   for key, value in pairs(more or {}) do
@@ -24,7 +24,7 @@ local function answer(t, tokens, more, limit)
     memo = entry.memo or {},
   }
   entry.total, entry.file, entry.memo = nil, nil, nil
-  return t.hook("arrive", job)
+  return t.hook("tool_result", job)
 end
 
 local function how(...)
@@ -48,7 +48,7 @@ return {
   -- how to read it back"
   test_the_reference = function(t)
     local file = ".epitome/offloaded/20260102_030405_fetch_0123abcd.md"
-    t.eq(answer(t, 20000, { file = file }).with, [[
+    t.eq(answer(t, 20000, { file = file }).text, [[
 ## Offloaded: fetch result
 
 .epitome/offloaded/20260102_030405_fetch_0123abcd.md holds it whole: {tokens} tokens in {lines} lines, {saved} tokens saved. It begins:
@@ -65,7 +65,7 @@ line 9
 line 10
 
 To read it, open that file, in parts where it is long: the lines that you need, or what you search it for.]])
-    local by_id = answer(t, 20000).with
+    local by_id = answer(t, 20000).text
     for _, piece in ipairs({ "whole as 0123abcd:", "`epitome recall 0123abcd`", "--lines" }) do
       t.ok(by_id:find(piece, 1, true), piece)
     end
@@ -75,33 +75,33 @@ To read it, open that file, in parts where it is long: the lines that you need, 
   -- "(at most 500 characters)": characters, not bytes
   test_a_preview_of_500_characters = function(t)
     local long = ("é"):rep(120)
-    local with = answer(t, 20000, { text = lines(20, function() return long end) }).with
+    local with = answer(t, 20000, { text = lines(20, function() return long end) }).text
     local _, count = with:gsub("é", "")
     -- Four lines and their breaks are 484 characters.
     t.eq(count, 496)
-    with = answer(t, 20000, { text = ("x"):rep(80000), lines = 1 }).with
+    with = answer(t, 20000, { text = ("x"):rep(80000), lines = 1 }).text
     t.ok(with:find("\n" .. ("x"):rep(500) .. "\n", 1, true))
   end,
 
   --- A preview stays what was said, whatever Epitome fills in.
   test_names_in_a_preview_are_not_filled_in = function(t)
-    local with = answer(t, 20000, { text = "GET /users/{id}/{name}\n" .. lines(300) }).with
+    local with = answer(t, 20000, { text = "GET /users/{id}/{name}\n" .. lines(300) }).text
     t.ok(with:find("GET /users/{ id }/{name}", 1, true), with)
   end,
 
   --- "does the preview hold the essence": failures that it does not show are quoted.
   test_failures_are_quoted = function(t)
     local text = lines(300) .. "\nERROR: no space left\n" .. lines(20)
-    local with = answer(t, 20000, { text = text }).with
+    local with = answer(t, 20000, { text = text }).text
     t.ok(with:find("It tells of failures:\n\nERROR: no space left\n", 1, true), with)
-    with = answer(t, 20000, { text = "src/a.rs:3:1: error: no such thing\n" .. lines(20) }).with
+    with = answer(t, 20000, { text = "src/a.rs:3:1: error: no such thing\n" .. lines(20) }).text
     t.ok(not with:find("It tells of failures", 1, true), "the preview shows it")
     -- Of a very long line what tells of it, and what stands behind.
     text = lines(300) .. "\n" .. ("é"):rep(900) .. " ERROR: full\nlast line"
-    with = answer(t, 20000, { text = text }).with
+    with = answer(t, 20000, { text = text }).text
     t.ok(with:find("failures:\n\nERROR: full\n", 1, true), with)
     text = lines(300) .. "\n" .. ("é"):rep(300) .. " ERROR: full"
-    with = answer(t, 20000, { text = text }).with
+    with = answer(t, 20000, { text = text }).text
     t.ok(with:find("failures:\n\n" .. ("é"):rep(200) .. "…\n", 1, true), with)
   end,
 

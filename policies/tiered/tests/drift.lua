@@ -36,7 +36,7 @@ local function play(t, after, more)
   local function observe(fields)
     since = since + 1
     fields.memo, fields.compressions = memo, more.compressions or 1
-    fields.since_epoch, fields.intent, fields.replies = since, typed, more.replies or {}
+    fields.since_compaction, fields.intent, fields.replies = since, typed, more.replies or {}
     local seen = t.hook("observe", fields, more.options)
     if seen and (seen.drift or seen.ask) then
       found[#found + 1] = seen
@@ -108,7 +108,7 @@ return {
       intent = TASK,
       action = "What would you like me to work on? Which file should I change?",
     })
-    t.eq({ seen.recall, seen.most, seen.level, seen.warn }, { TASK, 500, "soft" })
+    t.eq({ seen.recall, seen.max_tokens, seen.level, seen.warn }, { TASK, 500, "soft" })
     t.eq(triggers(t, { "何をすればよいですか？" }), { "a clarifying question" })
   end,
 

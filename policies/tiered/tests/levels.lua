@@ -57,18 +57,18 @@ return {
   end,
 
   test_a_summary_that_brought_too_little_rests = function(t)
-    t.eq(answer(t, 7900, { stalled = 7600, memo = { tried = 7600 } }), false)
-    t.eq(answer(t, 7980, { stalled = 7600, memo = { tried = 7600 } }), "soft")
-    t.eq(answer(t, 8600, { stalled = 8550, memo = { tried = 8550 } }), false)
-    t.eq(answer(t, 9001, { stalled = 8900, memo = { tried = 8900 } }), "hard")
+    t.eq(answer(t, 7900, { stalled_at = 7600, memo = { tried = 7600 } }), false)
+    t.eq(answer(t, 7980, { stalled_at = 7600, memo = { tried = 7600 } }), "soft")
+    t.eq(answer(t, 8600, { stalled_at = 8550, memo = { tried = 8550 } }), false)
+    t.eq(answer(t, 9001, { stalled_at = 8900, memo = { tried = 8900 } }), "hard")
     -- What stalled below was no summary.
-    t.eq(answer(t, 7600, { stalled = 7400 }), "soft")
+    t.eq(answer(t, 7600, { stalled_at = 7400 }), "soft")
   end,
 
   -- "`compress` typed in a chat"
   test_compress_and_context_status_are_typed = function(t)
     t.eq(answer(t, 100, { cause = "manual" }), "asked")
-    t.eq(answer(t, 100, { asked = "user" }), "asked")
+    t.eq(answer(t, 100, { requested_by = "user" }), "asked")
     local memo = {}
     local function type(text)
       return t.hook("observe", {
@@ -90,10 +90,10 @@ return {
   --- is tried again when the prompt has grown.
   test_what_was_found_again_comes_back = function(t)
     local memo = {}
-    t.eq(answer(t, 3000, { waiting = true, memo = memo }), "asked")
+    t.eq(answer(t, 3000, { recall_pending = true, memo = memo }), "asked")
     t.eq(memo, { bring = true, waited = 3000 })
-    t.eq(answer(t, 3400, { waiting = true, memo = memo }), false)
-    t.eq(answer(t, 3500, { waiting = true, memo = memo }), "asked")
+    t.eq(answer(t, 3400, { recall_pending = true, memo = memo }), false)
+    t.eq(answer(t, 3500, { recall_pending = true, memo = memo }), "asked")
     t.eq(answer(t, 3600, { memo = memo }), false)
     t.eq(memo, {})
   end,

@@ -36,7 +36,7 @@ return {
     local job = talk.job(t, wrote(900), 2000, { total = 1001 })
     local orders = t.hook("plan", job)
     t.eq(orders.ops, {
-      { op = "replace", entry = 3, how = "truncate_input", call = 1, with = TEXT },
+      { op = "replace", entry = 3, how = "truncate_input", call = 1, text = TEXT },
     })
     t.eq({ orders.snapshot, orders.reason }, { true, "old results and inputs were truncated" })
     -- Not over half.
@@ -67,7 +67,7 @@ return {
   -- "and the status"
   test_the_status_is_told = function(t)
     local orders = t.hook("plan", talk.job(t, wrote(900, { ok = false }), 2000, { total = 1400 }))
-    t.ok(orders.ops[1].with:find("; no success was reported.", 1, true), orders.ops[1].with)
+    t.ok(orders.ops[1].text:find("; no success was reported.", 1, true), orders.ops[1].text)
   end,
 
   --- The account is read from the call; one that cannot be made out is not invented.
@@ -75,7 +75,7 @@ return {
     local messages = wrote(900)
     messages[2].args = "no JSON"
     local orders = t.hook("plan", talk.job(t, messages, 2000, { total = 1400 }))
-    t.ok(orders.ops[1].with:find("notes.md, as it stands there; succeeded", 1, true))
+    t.ok(orders.ops[1].text:find("notes.md, as it stands there; succeeded", 1, true))
   end,
 
   --- A large result that stayed whole on arrival is offloaded once it is old.
@@ -104,7 +104,7 @@ return {
       { { "a", 1000 }, { "a", 300 } }, newest())
     local job = talk.job(t, messages, 2200, { workspace = true, session = "my talk/1" })
     local ops, orders = talk.ops(t, job)
-    t.eq(orders.ops[1], { op = "export", name = "archive/my-talk-1_full.md" })
+    t.eq(orders.ops[1], { op = "write_file", name = "archive/my-talk-1_full.md" })
     t.eq(ops[2], { "summarize", { 3, 4 }, 720 })
     t.eq({ #ops, orders.snapshot, orders.reason }, { 2, true, "older messages became a summary" })
     -- Without a workspace the journal alone has the original.

@@ -32,7 +32,7 @@ return {
       all[at] = one.id .. " " .. one.level .. " " .. one.at
     end
     t.eq(all, {
-      "CTX-001 SOFT arrive", "CTX-002 GATE plan", "CTX-003 GATE plan", "CTX-004 SOFT observe",
+      "CTX-001 SOFT tool_result", "CTX-002 GATE plan", "CTX-003 GATE plan", "CTX-004 SOFT observe",
       "CTX-005 HARD plan",
     })
   end,
@@ -74,9 +74,9 @@ return {
 
   --- A policy of a team gets the hooks that its stop hooks need, and no others.
   test_a_team_adds_its_own = function(t)
-    local team = stopping.add({ extends = "tiered" }, { stop(), stop({ at = "arrive" }) })
-    t.eq({ team.plan ~= nil, team.arrive ~= nil, team.observe ~= nil }, { true, true, true })
+    local team = stopping.add({ extends = "tiered" }, { stop(), stop({ at = "tool_result" }) })
+    t.eq({ team.plan ~= nil, team.tool_result ~= nil, team.observe ~= nil }, { true, true, true })
     team = stopping.add({ extends = "tiered" }, { stop({ at = "observe" }) })
-    t.eq({ team.plan ~= nil, team.arrive ~= nil, team.observe ~= nil }, { false, false, true })
+    t.eq({ team.plan ~= nil, team.tool_result ~= nil, team.observe ~= nil }, { false, false, true })
   end,
 }

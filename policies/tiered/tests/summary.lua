@@ -31,7 +31,7 @@ return {
       intent = "Write the notes.",
       artifacts = { { path = "docs/notes.md", status = "on disk as written" } },
     }
-    local prompt = t.hook("prompt", { op = "summarize", max_tokens = 400, memo = memo })
+    local prompt = t.hook("summary_prompt", { op = "summarize", max_tokens = 400, memo = memo })
     t.eq(prompt.sections, SECTIONS)
     t.eq({ prompt.style, prompt.max_tokens, memo.most }, { "separate", 400, 400 })
     for _, piece in ipairs({
@@ -46,7 +46,7 @@ return {
   --- There is no room for sections in a small one; the intent is not lost all the same.
   test_a_small_summary_has_no_sections = function(t)
     local memo = { intent = "Write the notes." }
-    local prompt = t.hook("prompt", { op = "summarize", max_tokens = 399, memo = memo })
+    local prompt = t.hook("summary_prompt", { op = "summarize", max_tokens = 399, memo = memo })
     t.eq(prompt.sections, nil)
     t.ok(prompt.user:find("must not be lost:\nWrite the notes.\n", 1, true), prompt.user)
     t.ok(not prompt.user:find("##", 1, true), prompt.user)
@@ -57,7 +57,7 @@ return {
   test_a_goal_is_the_intent = function(t)
     local goals = { goals = { { text = "Release 2.0.", status = "active" } } }
     local memo = { intent = "Write the notes." }
-    local prompt = t.hook("prompt", { goals = goals, memo = memo, max_tokens = 900 })
+    local prompt = t.hook("summary_prompt", { goals = goals, memo = memo, max_tokens = 900 })
     t.ok(prompt.user:find("must not be lost:\nRelease 2.0.\n", 1, true), prompt.user)
     t.ok(prompt.user:find("Files that were written:\n- none\n", 1, true), prompt.user)
   end,
@@ -112,26 +112,26 @@ return {
 
   -- "id, time, tokens saved"; "never assume that something is still in context"
   test_a_summary_says_what_it_is = function(t)
-    local job = { part = "checkpoint", stored = true, now = "2026-01-02T03:04:05Z" }
+    local job = { part = "checkpoint", in_store = true, now = "2026-01-02T03:04:05Z" }
     job.memo = { saved = 1400 }
     t.eq(t.hook("render", job).text, "[Summary {id}, 2026-01-02T03:04:05Z: {messages} messages,"
       .. " about 1400 tokens saved; as they were said: epitome recall {id}. Never assume that"
       .. " something is still in context: what you do not see here, look up.]")
-    job.files = true
+    job.in_files = true
     t.ok(t.hook("render", job).text:find("said: .epitome/offloaded/{id}.md. Never", 1, true))
-    job.files, job.stored = false, false
+    job.in_files, job.in_store = false, false
     t.ok(not t.hook("render", job).text:find("recall", 1, true), "no way back is named")
   end,
 
   test_what_left_names_the_way_back = function(t)
-    local pieces = { reference = "{tokens} tokens: ", stub = "[{call}: {tokens} tokens, " }
+    local pieces = { reference = "{tokens} tokens: ", placeholder = "[{call}: {tokens} tokens, " }
     for part, piece in pairs(pieces) do
-      local text = t.hook("render", { part = part, stored = true }).text
+      local text = t.hook("render", { part = part, in_store = true }).text
       t.ok(text:find(piece .. "epitome recall {id}]", 1, true), text)
       text = t.hook("render", { part = part }).text
       t.ok(text:find("left out]", 1, true) and not text:find("{id}", 1, true), text)
     end
-    t.eq(t.hook("render", { part = "state", stored = true }).text, "[State of the work]")
+    t.eq(t.hook("render", { part = "state", in_store = true }).text, "[State of the work]")
   end,
 
   -- "also a sentence in the model's instructions"

@@ -23,7 +23,7 @@ local function plan(t, total, most, sent, cause)
   return t.hook("plan", {
     tokens = { total = total },
     entries = columns(sent),
-    most = most,
+    max_tokens = most,
     target = 250 + ROOM,
     cause = cause or "hard",
   }).ops

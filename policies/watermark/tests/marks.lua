@@ -8,7 +8,7 @@ local function check(t, words, more, mark, leaving)
     more.options = nil
   end
   local orders = t.hook("plan", talk.job(words, more), options)
-  t.eq(orders.mark, mark, "the mark")
+  t.eq(orders.watermark, mark, "the mark")
   t.eq(orders.ops[1] and orders.ops[1].entries, leaving, "what leaves")
 end
 
@@ -40,7 +40,7 @@ return {
   test_the_prefix_of_a_server_is_allowed = function(t)
     local found = function(name)
       local job = talk.job("u10 x100 m40 u10", { names = { [5] = { name }, [6] = { name } } })
-      return t.hook("plan", job).mark == 5
+      return t.hook("plan", job).watermark == 5
     end
     t.ok(found("mcp__epitome__deactivate_augments"))
     t.ok(found("mcp__my_server__compress_to_checkpoint"))
@@ -67,14 +67,14 @@ return {
 
   -- "Looking only behind the current watermark"
   test_a_mark_is_looked_for_behind_the_watermark = function(t)
-    check(t, "u10 x100 m40 u10 x80 u10", { mark = 5 }, nil, nil)
-    check(t, "u10 x100 m40 u10 x80 m40", { mark = 5 }, 10, { 3, 4, 5, 6, 8, 9 })
+    check(t, "u10 x100 m40 u10 x80 u10", { watermark = 5 }, nil, nil)
+    check(t, "u10 x100 m40 u10 x80 m40", { watermark = 5 }, 10, { 3, 4, 5, 6, 8, 9 })
   end,
 
   -- "from the start if there is none, or if its id is no longer in the conversation"
   test_a_lost_watermark_lets_the_search_begin_anew = function(t)
-    local orders = t.hook("plan", talk.job("u10 x100 m40 u10", { mark_lost = true }))
-    t.eq(orders.mark, 5)
+    local orders = t.hook("plan", talk.job("u10 x100 m40 u10", { watermark_lost = true }))
+    t.eq(orders.watermark, 5)
     t.eq(orders.ops[2], {
       op = "warn",
       text = "the watermark is not in this conversation; the last mark in it counts",
@@ -84,7 +84,7 @@ return {
   -- "None found: nothing changes." "Watermark not in this conversation: say so, change nothing."
   test_nothing_marked_changes_nothing = function(t)
     t.eq(t.hook("plan", talk.job("u10 x100 a20 u10")), { ops = {} })
-    local lost = talk.job("u10 x100 a20 u10", { mark_lost = true })
+    local lost = talk.job("u10 x100 a20 u10", { watermark_lost = true })
     t.eq(t.hook("plan", lost), {
       ops = {
         {
@@ -106,7 +106,7 @@ return {
   -- "Analytics per ... tool"
   test_the_tool_that_marked_is_named = function(t)
     local by = function(memo)
-      return t.hook("plan", talk.job("u10 x100 p40 u10 x10", { memo = memo })).marked_by
+      return t.hook("plan", talk.job("u10 x100 p40 u10 x10", { memo = memo })).watermark_tool
     end
     t.eq(by(), "deactivate_augments")
     t.eq(by({ due = "here" }), nil)
@@ -133,7 +133,7 @@ return {
   test_the_user_marks_the_newest_message = function(t)
     check(t, "u10 x100 a20 u10", { memo = { due = "here" } }, 6, { 3, 4 })
     check(t, "u10 x100 m40 u10 x80", { memo = { due = "here" } }, 9, { 3, 4, 5, 6 })
-    check(t, "u10 x100", { memo = { due = "here" }, mark = 4 }, nil, nil)
+    check(t, "u10 x100", { memo = { due = "here" }, watermark = 4 }, nil, nil)
   end,
 
   -- "marks at task boundaries that a policy ... detects"

@@ -5,7 +5,7 @@ local talk = require("tests.support.talk")
 --- message, target }`.
 local function check(t, words, most, more, expected)
   local job = talk.job(words, more)
-  job.cause, job.most, job.target = job.cause or "hard", most, most / 2
+  job.cause, job.max_tokens, job.target = job.cause or "hard", most, most / 2
   local orders = t.hook("plan", job, { keep_at_most = 0.5 })
   local ops = {}
   for at, op in ipairs(orders and orders.ops or {}) do
@@ -16,44 +16,44 @@ end
 
 return {
   test_without_a_mark_the_policies_behind_decide = function(t)
-    local job = talk.job("u10 x1000 u10", { cause = "hard", most = 900, target = 500 })
+    local job = talk.job("u10 x1000 u10", { cause = "hard", max_tokens = 900, target = 500 })
     t.eq(t.hook("plan", job), nil)
     job.cause = "manual"
     t.eq(t.hook("plan", job), nil)
   end,
 
   test_a_mark_that_is_enough_is_all = function(t)
-    check(t, "u10 x1000 a50 m40 u10", 600, { cause = "hard" }, { { "strip", 3, 4 } })
+    check(t, "u10 x1000 a50 m40 u10", 600, { cause = "hard" }, { { "clear_tools", 3, 4 } })
   end,
 
   --- Of 1000 less 100 for the system prompt the newest take up to the half, the rest is the
   --- checkpoint's.
   test_a_checkpoint_stands_for_the_oldest_below_the_watermark = function(t)
     local words = "u600 x400 a600 m40 u600 a700 x400 u10"
-    check(t, words, 2000, { cause = "hard", mark = 6 }, { { "summarize", 2, 9, 490 } })
+    check(t, words, 2000, { cause = "hard", watermark = 6 }, { { "summarize", 2, 9, 490 } })
   end,
 
   --- The checkpoint stands for the first, and calls behind it leave none the less.
   test_a_mark_that_is_not_enough_is_taken_with_a_checkpoint = function(t)
     local words = "u3000 x400 a2000 x400 a100 m40 u10"
-    check(t, words, 3000, { cause = "hard" }, { { "summarize", 2, 5, 1150 }, { "strip", 6, 7 } })
+    check(t, words, 3000, { cause = "hard" }, { { "summarize", 2, 5, 1150 }, { "clear_tools", 6, 7 } })
   end,
 
   test_the_newest_stays_however_large = function(t)
-    check(t, "u600 a600 m40 u600 x800", 1900, { cause = "hard", mark = 4 }, {
+    check(t, "u600 a600 m40 u600 x800", 1900, { cause = "hard", watermark = 4 }, {
       { "summarize", 2, 6, 50 },
     })
   end,
 
   test_what_is_pinned_is_not_covered = function(t)
-    local job = talk.job("u3000 a900! a2000 m40 u10", { cause = "hard", mark = 5 })
-    job.most, job.target, job.floor = 4000, 2000, 1000
+    local job = talk.job("u3000 a900! a2000 m40 u10", { cause = "hard", watermark = 5 })
+    job.max_tokens, job.target, job.floor = 4000, 2000, 1000
     t.eq(t.hook("plan", job).ops[1].entries, { 2, 4 })
   end,
 
   test_no_room_for_a_checkpoint_leaves_it_to_the_kernel = function(t)
-    local job = talk.job("u3000 a900 m40 u10", { cause = "hard", mark = 4 })
-    job.most, job.target, job.floor = 1000, 500, 600
+    local job = talk.job("u3000 a900 m40 u10", { cause = "hard", watermark = 4 })
+    job.max_tokens, job.target, job.floor = 1000, 500, 600
     t.eq(t.hook("plan", job).ops, {})
   end,
 }

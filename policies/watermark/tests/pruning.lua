@@ -16,15 +16,15 @@ return {
   -- "tool_use and tool_result blocks before the message that holds the watermark are removed; text
   -- stays", "other roles and everything from the mark on stay as they are"
   test_tool_exchanges_before_the_mark_are_stripped = function(t)
-    check(t, "u10 x100 a30 u10 x80 m40 u10 x60 a5", nil, "strip", { 3, 4, 7, 8 })
+    check(t, "u10 x100 a30 u10 x80 m40 u10 x60 a5", nil, "clear_tools", { 3, 4, 7, 8 })
   end,
 
   test_nothing_before_the_mark_leaves_nothing = function(t)
-    check(t, "u10 m40 u10 x60", nil, "strip", nil)
+    check(t, "u10 m40 u10 x60", nil, "clear_tools", nil)
   end,
 
   test_what_is_pinned_stays = function(t)
-    check(t, "u10 x100! x80 m40", nil, "strip", { 5, 6 })
+    check(t, "u10 x100! x80 m40", nil, "clear_tools", { 5, 6 })
   end,
 
   -- What a checkpoint stands for has left already.
@@ -33,25 +33,25 @@ return {
     for _, place in ipairs({ 2, 3, 4 }) do
       job.entries.sent[place], job.entries.checkpoint[place] = 0, 1
     end
-    t.eq(t.hook("plan", job).ops, { { op = "strip", entries = { 5, 6 } } })
+    t.eq(t.hook("plan", job).ops, { { op = "clear_tools", entries = { 5, 6 } } })
   end,
 
   -- "keep the last N tool exchanges before the mark whole"
   test_the_last_exchanges_may_stay = function(t)
     local words = "u10 x100 a10 x80 a10 x60 m40"
-    check(t, words, { options = { keep_exchanges = 1 } }, "strip", { 3, 4, 6, 7 })
-    check(t, words, { options = { keep_exchanges = 2 } }, "strip", { 3, 4 })
-    check(t, words, { options = { keep_exchanges = 3 } }, "strip", nil)
+    check(t, words, { options = { keep_exchanges = 1 } }, "clear_tools", { 3, 4, 6, 7 })
+    check(t, words, { options = { keep_exchanges = 2 } }, "clear_tools", { 3, 4 })
+    check(t, words, { options = { keep_exchanges = 3 } }, "clear_tools", nil)
     -- They are the last before each mark: the next one lets them go.
-    local more = { options = { keep_exchanges = 1 }, mark = 8 }
-    check(t, "u10 x100 x80 a10 m40 x60 m40", more, "strip", { 3, 4, 5, 6, 8, 9 })
+    local more = { options = { keep_exchanges = 1 }, watermark = 8 }
+    check(t, "u10 x100 x80 a10 m40 x60 m40", more, "clear_tools", { 3, 4, 5, 6, 8, 9 })
   end,
 
   -- "exchanges that a policy ... names as anchors stay whole"
   test_patterns_name_anchors = function(t)
     local function anchored(pattern, more)
       more.options = { anchors = { "^never$", pattern } }
-      check(t, "u10 x100 x80 m40", more, "strip", { 5, 6 })
+      check(t, "u10 x100 x80 m40", more, "clear_tools", { 5, 6 })
     end
     anchored("^plan_", { names = { [3] = { "plan_write" }, [4] = { "plan_write" } } })
     anchored("(?i)adr-[0-9]+", { texts = { [4] = "Written: adr-12" } })
@@ -65,7 +65,7 @@ return {
       check(t, words, {
         texts = { [place] = text },
         options = { anchor_word = word },
-      }, "strip", leaving)
+      }, "clear_tools", leaving)
     end
     worded(3, said, nil, { 5, 6 })
     worded(3, said, "", { 3, 4, 5, 6 })
@@ -104,7 +104,7 @@ return {
     end
     local job = talk.job(table.concat(words, " "))
     local orders = t.hook("plan", job)
-    t.eq(orders.mark, 83)
+    t.eq(orders.watermark, 83)
     local saved = 0
     for _, place in ipairs(orders.ops[1].entries) do
       t.ok(job.entries.tools[place], "only tool traffic leaves")

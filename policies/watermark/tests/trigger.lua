@@ -19,18 +19,18 @@ return {
   -- "without it the call in the history is enough"
   test_a_tool_that_marks_was_answered = function(t)
     t.eq(due(t, {}), false)
-    t.eq(due(t, { answered = { "read", "list" } }), false)
-    local level, reason = due(t, { answered = { "read", "mcp__e__deactivate_augments" } })
+    t.eq(due(t, { new_results = { "read", "list" } }), false)
+    local level, reason = due(t, { new_results = { "read", "mcp__e__deactivate_augments" } })
     t.eq(level, "asked")
     t.eq(reason, "mcp__e__deactivate_augments marks the end of a task")
   end,
 
   -- "the tool also sets a pending flag that the next request resolves"
   test_somebody_asked = function(t)
-    local level, reason, memo = due(t, { cause = "manual", asked = "compress_to_checkpoint" })
+    local level, reason, memo = due(t, { cause = "manual", requested_by = "compress_to_checkpoint" })
     t.eq({ level, reason }, { "asked", "compress_to_checkpoint marks the end of a task" })
     t.eq(memo.due, "call")
-    level, reason, memo = due(t, { cause = "manual", asked = "user" })
+    level, reason, memo = due(t, { cause = "manual", requested_by = "user" })
     t.eq({ level, reason }, { "asked", "the user asked for it" })
     t.eq(memo.due, "here")
   end,
@@ -60,13 +60,13 @@ return {
 
   -- "Watermark not in this conversation: say so"
   test_a_watermark_that_is_gone_is_told_of_once = function(t)
-    local level, _, memo = due(t, { mark = 7 })
+    local level, _, memo = due(t, { watermark = 7 })
     t.eq({ level, memo.marked }, { false, true })
     level, _, memo = due(t, { memo = memo })
     t.eq({ level, memo.due, memo.lost }, { "asked", "lost", true })
     t.eq(due(t, { memo = memo }), false)
     -- It may come back with its branch, and be gone again.
-    level, _, memo = due(t, { memo = memo, mark = 7 })
+    level, _, memo = due(t, { memo = memo, watermark = 7 })
     t.eq({ level, memo.lost }, { false, nil })
     t.eq(due(t, { memo = memo }), "asked")
   end,

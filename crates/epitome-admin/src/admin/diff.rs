@@ -20,7 +20,7 @@ use crate::names::{CallTools, opening, words};
 const QUOTED: usize = 160;
 /// The hooks that answered, as reports name them.
 const PLAN: &str = "plan";
-const ARRIVE: &str = "arrive";
+const TOOL_RESULT: &str = "tool_result";
 
 /// What the model saw of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -180,7 +180,7 @@ impl DiffContext<'_> {
                 tokens: rewrite.tokens,
                 now: Some(opening(&rewrite.with, QUOTED)),
                 policy: policy.to_owned(),
-                hook: ARRIVE.to_owned(),
+                hook: TOOL_RESULT.to_owned(),
                 line: None,
                 reason: "a large result, made smaller before it was first sent".to_owned(),
                 epoch: None,

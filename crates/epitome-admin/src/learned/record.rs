@@ -50,7 +50,7 @@ impl SilentTruncation {
     /// What is told of it.
     pub fn happened(self) -> EventKind {
         let Self { sent, evaluated } = self;
-        EventKind::PromptCut { sent, evaluated, remedy: Self::REMEDY.to_owned() }
+        EventKind::PromptTruncated { sent, evaluated, remedy: Self::REMEDY.to_owned() }
     }
 }
 

@@ -27,7 +27,7 @@ fn line(event: &Event) -> Option<(Level, String)> {
     use EventKind::*;
     let level = match event.what {
         Compressed { .. } | CompressionSkipped { .. } | RolloverComplete { .. } => Level::INFO,
-        ContextWarning { .. } | PolicyReloaded { .. } | EpochChanged { .. } => Level::INFO,
+        ContextWarning { .. } | PolicyReloaded { .. } | CompactionChanged { .. } => Level::INFO,
         StoreBack => Level::INFO,
         GoalUpdated { .. } | Recalled { .. } | Handover { .. } | DriftDetected { .. } => {
             return None;
@@ -51,9 +51,9 @@ mod tests {
         let said =
             |tokens, what| line(&Event { session: "s".into(), at: String::new(), tokens, what });
         let must_keep = FactCounts { paths: [4, 5], ..FactCounts::default() };
-        let (epoch, ops) = (String::new(), Vec::new());
+        let (compaction, ops) = (String::new(), Vec::new());
         let compressed = EventKind::Compressed {
-            epoch,
+            compaction,
             number: 3,
             cause: CompactionCause::Hard,
             ops,

@@ -130,10 +130,10 @@ fn record(event: &Event) -> Option<Sentence> {
         EventKind::Branched { at } => {
             (AnsiColor::Magenta, format!("history differs from {at} on: a branch"))
         }
-        EventKind::EpochChanged { epoch: Some(epoch) } => {
-            (AnsiColor::Magenta, format!("compression {} in force again", clipped(epoch, 12)))
+        EventKind::CompactionChanged { compaction: Some(id) } => {
+            (AnsiColor::Magenta, format!("compression {} in force again", clipped(id, 12)))
         }
-        EventKind::EpochChanged { epoch: None } => {
+        EventKind::CompactionChanged { compaction: None } => {
             (AnsiColor::Magenta, "compression taken back; none is in force".to_owned())
         }
         EventKind::GoalUpdated { act, .. } => (AnsiColor::Cyan, on_one_line(&goal(act))),
@@ -160,7 +160,7 @@ fn prompt(event: &Event) -> Option<Sentence> {
             let [total, limit] = [grouped(*total), grouped(*limit)];
             (AnsiColor::Yellow, format!("the answer grows out of the window: {total} of {limit}"))
         }
-        EventKind::PromptCut { sent, evaluated, remedy } => {
+        EventKind::PromptTruncated { sent, evaluated, remedy } => {
             let [sent, evaluated] = [grouped(*sent), grouped(*evaluated)];
             let read = format!("the server read {evaluated} of {sent} tokens: {remedy}");
             (AnsiColor::Red, on_one_line(&read))
@@ -200,7 +200,7 @@ fn policy(event: &Event) -> Option<Sentence> {
             let told = format!("{policy}: `{hook}`: `{what}` of {asked} is held to {given} tokens");
             (AnsiColor::Yellow, told)
         }
-        EventKind::ModelPassedOver { policy, ask, cause, next, .. } => {
+        EventKind::ModelFallback { policy, ask, cause, next, .. } => {
             let cause = on_one_line(cause);
             (AnsiColor::Yellow, format!("{policy} asks `{ask}`: {cause}; `{next}` is asked"))
         }

@@ -148,19 +148,19 @@ mod tests {
         let trigger = TriggerJob {
             common: common.clone(),
             cause: epitome::types::hook::Occasion::Turn,
-            replied: true,
+            new_model_message: true,
             floor: 12,
             budgets: Default::default(),
             cache: Default::default(),
-            stalled: None,
-            answered: Vec::new(),
-            asked: None,
-            waiting: false,
-            mark: None,
+            stalled_at: None,
+            new_results: Vec::new(),
+            requested_by: None,
+            recall_pending: false,
+            watermark: None,
         };
         let brief = words(&Value::Object(job(&Job::Trigger(&trigger))));
         assert!(
-            brief.starts_with("tokens 0, limit 0, cause turn, replied true, floor 12"),
+            brief.starts_with("tokens 0, limit 0, cause turn, new_model_message true, floor 12"),
             "{brief}"
         );
         assert!(!brief.contains("stalled") && !brief.contains("budgets"), "{brief}");

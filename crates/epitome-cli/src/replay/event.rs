@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn a_turn_says_what_happened_within_its_columns() {
         let compressed = EventKind::Compressed {
-            epoch: "x".into(),
+            compaction: "x".into(),
             number: 3,
             cause: CompactionCause::Hard,
             ops: vec![],
@@ -182,7 +182,7 @@ mod tests {
             model: model.map(str::to_owned),
         };
         let compressed = |models: &[Option<&str>]| EventKind::Compressed {
-            epoch: String::new(),
+            compaction: String::new(),
             number: 1,
             cause: CompactionCause::Soft,
             ops: models.iter().map(|model| op(*model)).collect(),

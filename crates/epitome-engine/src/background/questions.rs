@@ -53,8 +53,9 @@ impl PolicyQuestion {
         ask: Box<ModelQuestion>,
         asked: usize,
     ) -> Self {
-        let ObserveJob { common, entry, actions, intent, typed, since_epoch, text } = job.clone();
-        let job = ObserveJob { common, entry, actions, intent, typed, since_epoch, text: "" };
+        let ObserveJob { common, entry, actions, intent, typed, since_compaction, text } =
+            job.clone();
+        let job = ObserveJob { common, entry, actions, intent, typed, since_compaction, text: "" };
         Self { policy, key, job, text: text.to_owned(), ask, asked }
     }
 

@@ -6,7 +6,7 @@
 
 use epitome_extract::MustKeepFacts;
 use epitome_kernel::{ModelLimitHit, ModelQuestion, SummaryJob};
-use epitome_types::hook::{Line, Prompt, PromptJob, Purpose};
+use epitome_types::hook::{Line, Purpose, SummaryPrompt, SummaryPromptJob};
 
 use super::chunks::{BETWEEN, pieces};
 use super::question::{SummaryQuestion, above, told};
@@ -44,9 +44,9 @@ impl ModelSummarizer<'_> {
         job: &SummaryJob<'_>,
         must_keep: &MustKeepFacts,
         most: u64,
-    ) -> Option<Prompt> {
+    ) -> Option<SummaryPrompt> {
         let texts = SpeakerTexts(job.entries);
-        let mut asked = PromptJob {
+        let mut asked = SummaryPromptJob {
             common: self.common.clone(),
             op: self.purpose(job),
             level: Some(job.level.number()),
@@ -62,7 +62,7 @@ impl ModelSummarizer<'_> {
     /// What the model says to a prompt.
     pub(super) async fn said(
         &self,
-        prompt: &Prompt,
+        prompt: &SummaryPrompt,
         job: &SummaryJob<'_>,
         must_keep: &MustKeepFacts,
         most: u64,
@@ -116,7 +116,7 @@ impl ModelSummarizer<'_> {
     /// What the model says of these messages, in pieces where it has no room for them at once.
     async fn told(
         &self,
-        prompt: &Prompt,
+        prompt: &SummaryPrompt,
         job: &SummaryJob<'_>,
         messages: &[String],
         must_keep: &MustKeepFacts,
@@ -140,7 +140,7 @@ impl ModelSummarizer<'_> {
                 lack: ModelLimitHit::Other,
             });
         }
-        let about = |prompt: &Prompt, messages: &str, facts: MustKeepFacts| {
+        let about = |prompt: &SummaryPrompt, messages: &str, facts: MustKeepFacts| {
             let mut left = room / 2;
             let facts = facts.filter(|fact| {
                 let size = job.measure.size(fact) + BULLET;
@@ -159,7 +159,7 @@ impl ModelSummarizer<'_> {
             }
             // Together they are one piece, if they keep to it.
             let share = (room / pieces.len() as u64).max(LEAST).min(room / 2).min(answer);
-            let part = Prompt { sections: None, ..prompt.clone() };
+            let part = SummaryPrompt { sections: None, ..prompt.clone() };
             let asked = pieces.iter().map(|piece| {
                 let facts = must_keep.clone().filter(|fact| piece.contains(fact));
                 self.asked(about(&part, piece, facts), share)

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use epitome_extract::{ExtractiveSummarizer, MustKeepFacts};
 use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
-use epitome_types::hook::{Fact, Prompt, VerifyAnswer, VerifyJob};
+use epitome_types::hook::{Fact, SummaryPrompt, VerifyAnswer, VerifyJob};
 use epitome_types::{Entry, EntryId, Part, PartBody, Role, Speaker, Summary};
 
 use super::candidate::{Expected, check, languages};
@@ -18,7 +18,7 @@ impl ModelSummarizer<'_> {
     pub(super) fn is_sound(
         &self,
         text: &str,
-        prompt: &Prompt,
+        prompt: &SummaryPrompt,
         job: &SummaryJob<'_>,
     ) -> Result<(), SummaryError> {
         let sections = prompt.sections.as_deref().unwrap_or_default();
@@ -30,7 +30,7 @@ impl ModelSummarizer<'_> {
     pub(super) fn completed(
         &self,
         text: String,
-        prompt: &Prompt,
+        prompt: &SummaryPrompt,
         job: &SummaryJob<'_>,
     ) -> Result<String, SummaryError> {
         let Some(opening) = &prompt.beside else { return Ok(text) };

@@ -145,7 +145,7 @@ impl ModelSummarizer<'_> {
     pub(super) fn purpose(&self, job: &SummaryJob<'_>) -> Purpose {
         let asked: BTreeSet<EntryId> = job.entries.iter().map(|entry| entry.id).collect();
         let is_fold = |order: &OpRequest| match order {
-            OpRequest::FoldUser(fold) => fold
+            OpRequest::SummarizeUser(fold) => fold
                 .entries
                 .iter()
                 .filter_map(|place: &MessageNumber| place.entry())
@@ -153,7 +153,7 @@ impl ModelSummarizer<'_> {
             _ => false,
         };
         if self.orders.ops.iter().any(is_fold) {
-            return Purpose::FoldUser;
+            return Purpose::SummarizeUser;
         }
         let covers = self.checkpoints.iter().map(|(covers, _)| covers);
         let within: Vec<_> =

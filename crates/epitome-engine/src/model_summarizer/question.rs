@@ -4,7 +4,7 @@
 
 use epitome_extract::MustKeepFacts;
 use epitome_kernel::TextMeasure;
-use epitome_types::hook::Prompt;
+use epitome_types::hook::SummaryPrompt;
 use epitome_types::{Entry, Role};
 
 /// What a policy writes where the messages belong.
@@ -24,7 +24,11 @@ pub(super) struct SummaryQuestion {
 
 impl SummaryQuestion {
     /// The question about these messages. One that has no place for them is followed by them.
-    pub(super) fn about(prompt: &Prompt, conversation: &str, must_keep: &MustKeepFacts) -> Self {
+    pub(super) fn about(
+        prompt: &SummaryPrompt,
+        conversation: &str,
+        must_keep: &MustKeepFacts,
+    ) -> Self {
         let facts: Vec<_> = must_keep.iter().map(|fact| format!("- {fact}")).collect();
         let values = [(CONVERSATION, conversation.to_owned()), (MUST_KEEP, facts.join("\n"))];
         let mut user = fill(&prompt.user, &values);

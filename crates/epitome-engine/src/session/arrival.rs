@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use epitome_plan::{ArrivalOutcome, NewTalk, arrive, arriving, fill_in};
-use epitome_types::hook::ArriveJob;
+use epitome_types::hook::ToolResultJob;
 use epitome_types::{ContentId, Part, PartId};
 
 use super::Session;
@@ -46,9 +46,9 @@ impl Session {
             let original = ContentId::for_text(text).short();
             let tool = entry.tool.as_deref().unwrap_or_default();
             let file = common.workspace.then(|| file_of(&common.now, tool, &original));
-            let mut job = ArriveJob { common: common.clone(), entry, original, file, text };
+            let mut job = ToolResultJob { common: common.clone(), entry, original, file, text };
             if let Some(mut answer) = council.ask(&mut job).await.value {
-                answer.with = answer.with.and_then(|with| match &job.file {
+                answer.text = answer.text.and_then(|with| match &job.file {
                     Some(file) => Some(fill_in(&with, FILE, file, text)),
                     // Nobody can open it.
                     None => Some(with).filter(|with| !names_file(with, text)),

@@ -109,7 +109,7 @@ impl Session {
             events.add(
                 epoch.tokens,
                 EventKind::Compressed {
-                    epoch: epoch.id.short(),
+                    compaction: epoch.id.short(),
                     number: epoch.number,
                     cause: epoch.cause,
                     ops,

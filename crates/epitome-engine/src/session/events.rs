@@ -97,7 +97,7 @@ fn log(event: &Event) {
             | EventKind::PolicyError { .. }
             | EventKind::PluginError { .. }
             | EventKind::AnswerBounded { .. }
-            | EventKind::ModelPassedOver { .. }
+            | EventKind::ModelFallback { .. }
             | EventKind::PolicyWarning { .. }
             | EventKind::DriftDetected { .. }
             | EventKind::Handover { .. }
@@ -105,7 +105,7 @@ fn log(event: &Event) {
             | EventKind::WorkspaceError { .. }
             | EventKind::StoreLost { .. }
             | EventKind::ContextWarning { .. }
-            | EventKind::PromptCut { .. }
+            | EventKind::PromptTruncated { .. }
             | EventKind::FilesLeft { .. }
     );
     let (session, [before, after]) = (&*event.session, event.tokens);

@@ -6,7 +6,7 @@
 //! has everything. Called by the turn, around a compression and behind the events of a request.
 
 use epitome_kernel::{Workspace, WorkspaceError};
-use epitome_types::hook::{Export, Handover};
+use epitome_types::hook::{Handover, WriteFile};
 use epitome_types::{Checkpoint, Compaction, EventKind, Op};
 use epitome_workspace::block;
 
@@ -74,7 +74,7 @@ impl Session {
     pub(super) fn export(
         &mut self,
         ground: &TurnContext<'_, '_>,
-        export: &Export,
+        export: &WriteFile,
         events: &mut TurnEvents,
     ) -> Result<(), Error> {
         let text = match &export.text {

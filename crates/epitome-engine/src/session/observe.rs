@@ -200,7 +200,7 @@ impl Session {
             actions: entry.calls().map(action).collect(),
             intent: goal.or_else(|| typed.clone()),
             typed,
-            since_epoch: ground.since_epoch(),
+            since_compaction: ground.since_epoch(),
             text: &text,
         };
         let place = ground.tail.place(entry.id);
@@ -276,7 +276,8 @@ impl Session {
         let (ObservedTurn { ground, .. }, ShownMessage { entry, tokens }) = (turn, shown);
         let [_, size] = ground.size();
         let policy = seen.policy();
-        let Some(Observe { warn, level, drift, recall, most, pin, report }) = seen.value else {
+        let Some(Observe { warn, level, drift, recall, max_tokens, pin, report }) = seen.value
+        else {
             return Ok(());
         };
         state.reports |= report == Some(true);
@@ -300,7 +301,7 @@ impl Session {
         }
         if let Some(query) = recall {
             let counter = ground.tail.tokens.gauge().counter;
-            let (wish, by) = (RecallWish { query, most }, Actor::Policy(policy));
+            let (wish, by) = (RecallWish { query, most: max_tokens }, Actor::Policy(policy));
             let told = self.recall(&wish, ground.name, counter, by, state)?;
             told.into_iter().for_each(|told| events.add([size; 2], told));
         }

@@ -149,8 +149,8 @@ impl Session {
         }
         events.arrived(&arrival.rewrites, &incoming.keys);
         if incoming.extends() && ground.standing.epoch != state.epoch {
-            let epoch = ground.standing.epoch.map(ContentId::short);
-            events.add([raw, raw], EventKind::EpochChanged { epoch });
+            let compaction = ground.standing.epoch.map(ContentId::short);
+            events.add([raw, raw], EventKind::CompactionChanged { compaction });
         }
     }
 

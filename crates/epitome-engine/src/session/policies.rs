@@ -140,7 +140,7 @@ impl Session {
                 EventKind::PolicyError { cause } | EventKind::CompressionError { cause, .. } => {
                     cause.clone()
                 }
-                EventKind::ModelPassedOver { model, cause, .. } => format!("{model}: {cause}"),
+                EventKind::ModelFallback { model, cause, .. } => format!("{model}: {cause}"),
                 _ => continue,
             };
             if self.said.insert(what) {

@@ -366,5 +366,5 @@ fn reach(plan: &Plan) -> usize {
 
 /// Whether an order means the same messages, whenever it is carried out.
 fn is_steady(order: &OpRequest) -> bool {
-    !matches!(order, OpRequest::Strip(_) | OpRequest::Rollover(_) | OpRequest::Insert(_))
+    !matches!(order, OpRequest::ClearTools(_) | OpRequest::Rollover(_) | OpRequest::Insert(_))
 }

@@ -162,8 +162,8 @@ impl Session {
     }
 
     fn asked_for_parts(&self, common: Common, makings: Makings) -> RenderJob {
-        let (stored, files) = (self.back() != Back::None, self.back() == Back::File);
-        RenderJob { common, part: Wording::System, system: Some(makings), stored, files }
+        let (in_store, in_files) = (self.back() != Back::None, self.back() == Back::File);
+        RenderJob { common, part: Wording::System, system: Some(makings), in_store, in_files }
     }
 }
 

@@ -100,15 +100,18 @@ impl Session {
                 None if state.rested => Occasion::Idle,
                 None => Occasion::Turn,
             },
-            replied: new.iter().any(|entry| entry.role == Role::Assistant),
+            new_model_message: new.iter().any(|entry| entry.role == Role::Assistant),
             floor: ground.floor(),
             budgets: brief.budgets.clone(),
             cache,
-            stalled: state.meter.stalled_at(),
-            answered: answered(&ground.tail.thread, new),
-            mark: acts.and_then(|acts| acts.mark(&ground.incoming.keys)).flatten().map(Into::into),
-            asked,
-            waiting: acts.is_some_and(|acts| !acts.returning.is_empty()),
+            stalled_at: state.meter.stalled_at(),
+            new_results: answered(&ground.tail.thread, new),
+            watermark: acts
+                .and_then(|acts| acts.mark(&ground.incoming.keys))
+                .flatten()
+                .map(Into::into),
+            requested_by: asked,
+            recall_pending: acts.is_some_and(|acts| !acts.returning.is_empty()),
         };
         let said = brief.council.ask(&mut job).await;
         if is_pending {
@@ -133,9 +136,9 @@ impl Session {
         let forced = (size > brief.held.hard).then_some(CompactionCause::Hard);
         let target = target.unwrap_or(brief.held.target).min(brief.held.hard);
         // An agent asks by a tool, too: then a policy says so.
-        let is_asked =
-            manual.is_some() || cause == Some(CompactionCause::Manual) && !job.answered.is_empty();
-        let by_user = job.asked.as_deref() == Some(USER);
+        let is_asked = manual.is_some()
+            || cause == Some(CompactionCause::Manual) && !job.new_results.is_empty();
+        let by_user = job.requested_by.as_deref() == Some(USER);
         let cause = cause.max(forced).max(manual)?;
         // A bound of a policy's own is no window: what it forces must pay for itself as well.
         let window = ground.live.limit.saturating_sub(brief.budgets.reserve.unwrap_or(0));

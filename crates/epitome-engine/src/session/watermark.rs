@@ -26,11 +26,11 @@ impl WatermarkMove {
         acts: Option<&ActionState>,
         keys: &[EntryKey],
     ) -> Option<Self> {
-        let place = orders.mark?.entry()?;
+        let place = orders.watermark?.entry()?;
         let key = *keys.get(place.index())?;
         let now = acts.and_then(|acts| acts.mark(keys)).flatten();
         let is_further = now.is_none_or(|now| now < place);
-        let tool = orders.marked_by.clone().unwrap_or_default();
+        let tool = orders.watermark_tool.clone().unwrap_or_default();
         is_further.then_some(Self { place, key, tool, blocks: 0, saved: 0 })
     }
 

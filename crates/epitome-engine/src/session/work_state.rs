@@ -224,7 +224,10 @@ pub(crate) fn takes_talk(talk: &[Entry], standing: &Plan, orders: &Orders) -> bo
     };
     let stays = |order: &OpRequest| {
         order.is_aside()
-            || matches!(order, OpRequest::Strip(_) | OpRequest::Replace(_) | OpRequest::Insert(_))
+            || matches!(
+                order,
+                OpRequest::ClearTools(_) | OpRequest::Replace(_) | OpRequest::Insert(_)
+            )
     };
     standing.ops.iter().any(has_left) || !orders.ops.iter().all(stays)
 }

@@ -6,7 +6,8 @@ use epitome_kernel::{HookInterrupt, HookResult, ModelQuestion, NextPolicies, Pol
 use epitome_store::MemoryStore;
 use epitome_testkit::{FixedCounter, ScriptedModel, now, words};
 use epitome_types::hook::{
-    Arrive, ArriveJob, Observe, ObserveJob, Status, StatusJob, TriggerAnswer, TriggerJob, Way,
+    Observe, ObserveJob, Status, StatusJob, ToolResultAnswer, ToolResultJob, TriggerAnswer,
+    TriggerJob, Way,
 };
 use epitome_types::{Event, EventKind};
 use proptest::collection::vec;
@@ -30,10 +31,14 @@ impl Policy for Busy {
         "busy"
     }
 
-    fn arrive(&self, job: &ArriveJob<'_>, _: &NextPolicies<'_>) -> HookResult<Arrive> {
+    fn tool_result(
+        &self,
+        job: &ToolResultJob<'_>,
+        _: &NextPolicies<'_>,
+    ) -> HookResult<ToolResultAnswer> {
         let long = job.text.len() > 300;
         let with = long.then(|| format!("masked {}", &job.text[..8]));
-        Ok(with.map(|with| Arrive { how: Way::Mask, with: Some(with), most: None }))
+        Ok(with.map(|with| ToolResultAnswer { how: Way::Mask, text: Some(with), max_tokens: None }))
     }
 
     fn observe(&self, job: &ObserveJob<'_>, _: &NextPolicies<'_>) -> HookResult<Observe> {

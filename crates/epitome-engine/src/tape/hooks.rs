@@ -7,7 +7,7 @@ use epitome_kernel::{
     PolicyError, WantedFile,
 };
 use epitome_types::HookAuthor;
-use epitome_types::hook::Export;
+use epitome_types::hook::WriteFile;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -77,7 +77,7 @@ struct ErrorForm {
 #[derive(Serialize, Deserialize)]
 struct FileForm {
     policy: String,
-    export: Export,
+    export: WriteFile,
 }
 
 /// [`Bounded`].

@@ -5,16 +5,17 @@
 //! the chain of a profile as `plugin:NAME`.
 
 use epitome_kernel::{
-    Answer, HOOKS, HookInterrupt, HookResult, Job, ModelQuestion, NextPolicies, Policy,
+    Answer, ApiNames, HOOKS, HookInterrupt, HookResult, Job, ModelQuestion, NextPolicies, Policy,
     PolicyError, nearest,
 };
 use epitome_plugin::check;
-use epitome_types::hook::{TableShape, ValueShape};
+use epitome_types::hook::{NameKind, RenamedName, TableShape, ValueShape};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::PREFIX;
 use super::load::LoadedPlugin;
+use super::old_names::{AnswerTranslator, add_old_fields};
 
 /// What stands before the name of a field that is near.
 const MEANT: &str = "did you mean";
@@ -47,6 +48,36 @@ impl PluginPolicy {
         Self { name: format!("{PREFIX}{}", running.name), hooks, running }
     }
 
+    /// Returns the name by which the plugin declares a hook.
+    fn declared(&self, hook: &'static str) -> Option<&str> {
+        let has = |name: &str| self.hooks.iter().any(|known| known == name);
+        if has(hook) {
+            return Some(hook);
+        }
+        let names = &self.running.names;
+        let old = names.old_name(NameKind::Hook, hook);
+        let renamed = names.renamed(NameKind::Hook, old, |name| name == hook);
+        let name = renamed.filter(|name| has(name.old))?;
+        self.warn(hook, name);
+        Some(name.old)
+    }
+
+    /// Returns an answer in the names of today, and warns about the old ones.
+    fn translated(&self, hook: &'static str, answer: Json) -> Json {
+        let Some(shape) = answer_of(hook) else { return answer };
+        let mut translator = AnswerTranslator::new(&self.running.names);
+        let answer = translator.translate(answer, &shape);
+        translator.used.into_iter().for_each(|name| self.warn(hook, name));
+        answer
+    }
+
+    /// Warns the author about an old name, once.
+    fn warn(&self, hook: &str, name: &RenamedName) {
+        if self.running.names.is_first_use(name) {
+            tracing::warn!(target: "policy", policy = &*self.name, at = hook, "{name}");
+        }
+    }
+
     fn failed(&self, hook: &'static str, what: String) -> HookInterrupt {
         HookInterrupt::Error(PolicyError { policy: self.name.clone(), hook, what })
     }
@@ -59,16 +90,14 @@ impl Policy for PluginPolicy {
 
     fn answer(&self, job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
         let hook = job.hook();
-        if !self.hooks.iter().any(|name| name == hook) {
-            return Ok(None);
-        }
-        let asked = said(job).map_err(|error| self.failed(hook, error.to_string()))?;
-        let LoadedPlugin { plugin, options, .. } = &self.running;
-        let answer = check::hook(&**plugin, hook, &asked, options);
+        let Some(declared) = self.declared(hook) else { return Ok(None) };
+        let LoadedPlugin { plugin, options, names, .. } = &self.running;
+        let asked = said(job, names).map_err(|error| self.failed(hook, error.to_string()))?;
+        let answer = check::hook(&**plugin, declared, &asked, options);
         let answer = answer.map_err(|failed| {
             // A program's failure says which call it was.
             let said = failed.to_string();
-            let what = said.strip_prefix(&format!("{hook}: ")).unwrap_or(&said);
+            let what = said.strip_prefix(&format!("{declared}: ")).unwrap_or(&said);
             self.failed(hook, what.to_owned())
         })?;
         let Some(answer) = answer else { return Ok(None) };
@@ -86,6 +115,7 @@ impl Policy for PluginPolicy {
                 Err(error) => self.failed(hook, format!("`{ASK}`: {error}")),
             });
         }
+        let answer = self.translated(hook, answer);
         let wrong = |what| format!("{what}; policies/HOOKS.md says what it may answer");
         if let Some(strange) = answer_of(hook).and_then(|shape| strange(&answer, &shape)) {
             return Err(self.failed(hook, wrong(strange)));
@@ -135,11 +165,14 @@ fn no_field(name: &str, table: &TableShape) -> String {
     }
 }
 
-/// A job as JSON, with the text that it is about.
-fn said(job: &Job<'_>) -> serde_json::Result<Json> {
+/// Returns a job as JSON, with the text that it is about.
+fn said(job: &Job<'_>, names: &ApiNames) -> serde_json::Result<Json> {
     let mut said = serde_json::to_value(job)?;
+    if let Some(hook) = HOOKS.iter().find(|known| known.name == job.hook()) {
+        add_old_fields(names, &mut said, hook.job);
+    }
     let text = match job {
-        Job::Arrive(job) => Some(job.text),
+        Job::ToolResult(job) => Some(job.text),
         Job::Observe(job) => Some(job.text),
         _ => None,
     };

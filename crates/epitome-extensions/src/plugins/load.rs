@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use epitome_kernel::ApiNames;
 use epitome_lua::TrustStore;
 use epitome_plugin::Plugin;
 #[cfg(feature = "plugins")]
 use epitome_plugin::host::PluginProcess;
+use epitome_types::hook::OLD_API;
 use serde_json::{Value as Json, json};
 
 use super::pattern::{means, precision};
@@ -46,13 +48,21 @@ pub struct LoadedPlugin {
     pub plugin: Arc<dyn Plugin>,
     /// The value of every option.
     pub options: Arc<Json>,
+    /// The names that it may use in hooks.
+    pub(super) names: Arc<ApiNames>,
 }
 
 impl LoadedPlugin {
     /// One that the host handed over; nobody sets options for it.
     pub fn of_host(plugin: Arc<dyn Plugin>) -> Self {
         let name = plugin.about().name.into_owned();
-        Self { name, plugin, options: Arc::default() }
+        Self::new(name, plugin, Arc::default())
+    }
+
+    fn new(name: String, plugin: Arc<dyn Plugin>, options: Arc<Json>) -> Self {
+        // The protocol states no api, so a plugin may use the names of any.
+        let names = Arc::new(ApiNames::new(OLD_API));
+        Self { name, plugin, options, names }
     }
 }
 
@@ -103,11 +113,9 @@ impl ProfilePlugins {
         if self.refusal(plugin).is_some() {
             return None;
         }
-        let running = LoadedPlugin {
-            name: name.to_owned(),
-            plugin: plugin.code().or_else(|| self.program(plugin))?,
-            options: Arc::new(Json::Object(plugin.options())),
-        };
+        let asked = plugin.code().or_else(|| self.program(plugin))?;
+        let options = Arc::new(Json::Object(plugin.options()));
+        let running = LoadedPlugin::new(name.to_owned(), asked, options);
         kept.insert(name.to_owned(), running.clone());
         Some(running)
     }

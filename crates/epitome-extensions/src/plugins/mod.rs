@@ -16,6 +16,7 @@ mod hooks;
 mod launch;
 mod load;
 mod manifest;
+mod old_names;
 mod pattern;
 mod placed;
 mod reference;

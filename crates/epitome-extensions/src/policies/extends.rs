@@ -29,9 +29,9 @@ mod tests {
 
     #[test]
     fn a_name_is_found_as_people_write_it() {
-        check("--- @api 1\nreturn {\n  extends = \"ollm\",\n}", Some(("ollm", 3)));
+        check("--- @api 2\nreturn {\n  extends = \"ollm\",\n}", Some(("ollm", 3)));
         check("local team = {}\nteam.extends='ollm'", Some(("ollm", 2)));
-        check("return { extends = \"my-own\", arrive = arrive }", Some(("my-own", 1)));
+        check("return { extends = \"my-own\", plan = plan }", Some(("my-own", 1)));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use epitome_kernel::types::hook::{
-    Budgets, BudgetsJob, Common, EventJob, Export, Found, FoundKind, GoalsJob, MessageTexts, Noted,
-    PlanJob,
+    Budgets, BudgetsJob, Common, EventJob, Found, FoundKind, GoalsJob, MessageTexts, Noted,
+    PlanJob, WriteFile,
 };
 use epitome_kernel::types::{CompactionCause, Event, EventKind};
 use epitome_kernel::{
@@ -73,7 +73,7 @@ fn saying(job: &Job<'_>, name: &str, figure: u64) -> Option<Answer> {
             state: None,
         }]),
         Job::Event(_) => Answer::Event(Noted {
-            export: Some(Export { name: name.to_owned(), text: None, append: None }),
+            write_file: Some(WriteFile { name: name.to_owned(), text: None, append: None }),
         }),
         _ => return None,
     })
@@ -333,12 +333,12 @@ fn a_job_with_other_texts_is_another_job() {
             entries: <_>::default(),
             checkpoints: Vec::new(),
             target: 0,
-            most: 0,
+            max_tokens: 0,
             floor: 0,
             budgets: Budgets::default(),
             cause: CompactionCause::Soft,
-            mark: None,
-            mark_lost: false,
+            watermark: None,
+            watermark_lost: false,
             texts: &Said("as it was"),
         };
         job.entries.count = 1;

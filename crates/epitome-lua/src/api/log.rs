@@ -10,6 +10,7 @@ use mlua::{Error, Function, Lua, Result, Value, Variadic};
 
 use super::{ApiHost, Env};
 use crate::misfit::hint;
+use crate::place::place;
 
 const LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
@@ -44,7 +45,8 @@ pub(crate) fn print(lua: &Lua, env: &Env) -> Result<Function> {
 /// Says a line, unless the policy said too many.
 fn say(lua: &Lua, host: &ApiHost, level: &str, text: &str) {
     let policy = &*host.policy;
-    let at = caller(lua);
+    // The first is the function that is called.
+    let at = place(lua, 1);
     let said = host.said.fetch_add(1, Ordering::Relaxed);
     if said >= MOST_LINES {
         if said == MOST_LINES {
@@ -63,16 +65,4 @@ fn say(lua: &Lua, host: &ApiHost, level: &str, text: &str) {
         "debug" => tracing::debug!(target: "policy", policy, at, "{text}{more}"),
         _ => tracing::trace!(target: "policy", policy, at, "{text}{more}"),
     }
-}
-
-/// The file and line that is running.
-fn caller(lua: &Lua) -> String {
-    let place = |level| {
-        lua.inspect_stack(level, |at| {
-            let source = at.source();
-            Some(format!("{}:{}", source.short_src?, at.current_line()?))
-        })
-    };
-    // The first is this function itself.
-    place(1).flatten().unwrap_or_default()
 }

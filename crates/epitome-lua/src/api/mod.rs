@@ -18,6 +18,7 @@ use mlua::{Error, Function, Lua, LuaString, Result, Table};
 pub(crate) use self::regex::RegexCache;
 pub(crate) use log::print;
 
+use crate::dialect::Dialect;
 use crate::files::GenerationFiles;
 use crate::strict;
 
@@ -53,6 +54,8 @@ pub(crate) struct ApiHost {
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) files: Arc<GenerationFiles>,
     pub(crate) patterns: RegexCache,
+    /// The names that the policy may use.
+    pub(crate) dialect: Arc<Dialect>,
     /// How many lines it said to its author.
     pub(crate) said: AtomicU32,
 }

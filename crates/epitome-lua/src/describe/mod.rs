@@ -21,7 +21,7 @@ pub use stubs::stubs;
 
 /// The fields of a job that are the policy's own, with their types and docs.
 const OWN: &[(&str, &str, &str)] = &[
-    ("opt", "table<string, any>", "This policy's options."),
+    ("options", "table<string, any>", "This policy's options."),
     (
         "memo",
         "table<string, any>",

@@ -1,7 +1,7 @@
 //! The reference of hooks, in Markdown.
 
 use epitome_kernel::{HOOKS, HookShape};
-use epitome_types::hook::{FieldShape, INLINE, TableShape, ValueShape};
+use epitome_types::hook::{FieldShape, INLINE, RENAMED, RenamedName, TableShape, ValueShape};
 
 use super::{OWN, READS, choices, doc, is_job, tables, type_of};
 use crate::api::API;
@@ -13,7 +13,7 @@ const INTRODUCTION: &str = "\
 What a policy is asked and what it may answer. Generated from the declarations in Rust; `UPDATE=1
 cargo test -p epitome-lua` writes it anew.
 
-A policy is a folder with a `policy.lua`, whose first line is `--- @api 1`. It returns a table of
+A policy is a folder with a `policy.lua`, whose first line is `--- @api 2`. It returns a table of
 functions, one for each hook that it has an opinion on. A hook is given a job and answers with
 data; `nil` is no opinion, and the next policy is asked. Jobs can only be read. Sizes are tokens,
 places of messages count from 1. A `?` marks what may be `nil`.
@@ -29,17 +29,27 @@ where it pays for itself: over a hundred requests, a conversation costs at most 
 would as it came. One that does not is passed over as `not_worth`.
 ";
 
+const OLD_NAMES: &str = "
+## Names of api 1
+
+A policy whose first line is `--- @api 1` may go by the old names, and a warning says the new one of
+each that it uses.
+
+| | api 1 | api 2 |
+| --- | --- | --- |
+";
+
 /// An example of a hook: the table that a policy returns.
 pub fn example(hook: &str) -> Option<&'static str> {
     Some(match hook {
         "budgets" => include_str!("examples/budgets.lua"),
-        "arrive" => include_str!("examples/arrive.lua"),
+        "tool_result" => include_str!("examples/tool_result.lua"),
         "observe" => include_str!("examples/observe.lua"),
         "goals" => include_str!("examples/goals.lua"),
         "trigger" => include_str!("examples/trigger.lua"),
         "plan" => include_str!("examples/plan.lua"),
         "age" => include_str!("examples/age.lua"),
-        "prompt" => include_str!("examples/prompt.lua"),
+        "summary_prompt" => include_str!("examples/summary_prompt.lua"),
         "verify" => include_str!("examples/verify.lua"),
         "render" => include_str!("examples/render.lua"),
         "status" => include_str!("examples/status.lua"),
@@ -100,6 +110,10 @@ pub fn reference() -> String {
         let (name, returns) = (function.name, function.returns);
         out += &format!("\n### ep.{name}\n\n`ep.{name}({params}) -> {returns}`\n\n");
         out += &format!("{}\n\n```lua\nassert({})\n```\n", function.doc, function.example);
+    }
+    out += OLD_NAMES;
+    for RenamedName { kind, old, new } in RENAMED {
+        out += &format!("| {} | `{old}` | `{new}` |\n", kind.noun());
     }
     out
 }

@@ -40,7 +40,7 @@ fn every_hook_has_an_example_that_runs() {
     let counter: Arc<dyn TokenCounter> = Arc::new(FixedCounter::Quarters);
     for hook in HOOKS {
         let example = example(hook.name).unwrap_or_else(|| panic!("`{}` has none", hook.name));
-        let policy: &'static str = format!("--- @api 1\n{example}").leak();
+        let policy: &'static str = format!("--- @api 2\n{example}").leak();
         let test = format!("return {{ test = function(t) t.hook('{}') end }}", hook.name).leak();
         let files = vec![("policy.lua", policy), ("tests/example.lua", test)].leak();
         let files = PolicySource::Embedded(files);

@@ -39,7 +39,7 @@ fn a_job_says_what_it_says() {
     check("job.cause", "turn");
     check("job.budgets.soft", "4000");
     check("job.budgets.hard", "nil");
-    check("job.stalled", "nil");
+    check("job.stalled_at", "nil");
     check("job.model.stated", "false");
     check("next(job.replies)", "nil");
 }
@@ -72,7 +72,10 @@ fn names_that_no_job_has_are_mistakes() {
         said("return job.budgets.sotf"),
         "one: `trigger`: policy.lua:2: job.budgets has no `sotf`; did you mean `soft`?",
     );
-    assert_eq!(said("return job.opt.soft"), "one: `trigger`: policy.lua:2: job.opt has no `soft`",);
+    assert_eq!(
+        said("return job.options.soft"),
+        "one: `trigger`: policy.lua:2: job.options has no `soft`",
+    );
 }
 
 #[test]
@@ -80,7 +83,7 @@ fn options_are_in_the_job() {
     let text = "return {
         options = { share = { type = 'number', default = 0.5 }, word = { type = 'string', default = 'a' } },
         trigger = function(job)
-            return { level = 'soft', target = job.floor * job.opt.share, reason = job.opt.word }
+            return { level = 'soft', target = job.floor * job.options.share, reason = job.options.word }
         end,
     }";
     let policy = load_with(&patient(), &found("one", text), json!({"word": "b"})).unwrap();
@@ -190,8 +193,8 @@ fn texts_are_read_where_they_are_wanted() {
             local told = entries:text(1) .. '|' .. entries:head(2, 1) .. '|' .. tostring(entries:text(9))
             return { ops = { { op = 'drop', entries = { entries.count } } }, reason = told }
         end,
-        arrive = function(job)
-            return { how = 'mask', with = job.entry:head(1) .. '|' .. #job.entry:text() }
+        tool_result = function(job)
+            return { how = 'mask', text = job.entry:head(1) .. '|' .. #job.entry:text() }
         end,
         budgets = function(job)
             return { strategy = kept(nil, 1) }
@@ -208,9 +211,9 @@ fn texts_are_read_where_they_are_wanted() {
 
     let entry = Arriving::default();
     let (original, file, text) = (String::new(), None, "first\nsecond");
-    let job = ArriveJob { common: Common::default(), entry, original, file, text };
-    let arrive = chain.ask().arrive(&job).unwrap().unwrap();
-    assert_eq!((arrive.how, arrive.with.as_deref()), (Way::Mask, Some("first|12")));
+    let job = ToolResultJob { common: Common::default(), entry, original, file, text };
+    let arrive = chain.ask().tool_result(&job).unwrap().unwrap();
+    assert_eq!((arrive.how, arrive.text.as_deref()), (Way::Mask, Some("first|12")));
 
     // A text is not there any more when the hook has ended.
     let job = BudgetsJob { common: Common::default() };
@@ -226,16 +229,16 @@ fn what_calls_wrote_and_what_a_summary_covers_is_told() {
             local ops = {}
             for at, inputs in ipairs(job.entries.inputs) do
                 for _, one in ipairs(inputs) do
-                    local with = one.tool .. ' ' .. one.path
+                    local text = one.tool .. ' ' .. one.path
                     ops[#ops + 1] = { op = 'replace', entry = at, call = one.call,
-                        how = 'truncate_input', with = with }
+                        how = 'truncate_input', text = text }
                 end
             end
-            ops[#ops + 1] = { op = 'export', name = 'log.md', append = true }
+            ops[#ops + 1] = { op = 'write_file', name = 'log.md', append = true }
             ops[#ops + 1] = { op = 'handover' }
             return { ops = ops, reason = job.entries.inputs[1][1] and 'x' }
         end,
-        prompt = function(job)
+        summary_prompt = function(job)
             local said = job.covered:text(2) .. '|' .. job.covered:head(1, 1)
             local who = job.covered.role[2] .. ' ' .. job.covered.count .. ' ' .. job.level
             return { style = 'separate', user = said .. '|' .. who }
@@ -249,18 +252,27 @@ fn what_calls_wrote_and_what_a_summary_covers_is_told() {
     let inputs = vec![Vec::new(), vec![input]];
     let entries = Columns { count: 2, inputs, ..Columns::default() };
     let orders = chain.ask().plan(&plan_job(entries, &said)).unwrap().unwrap();
-    let (how, with) = (How::TruncateInput, Some("write a.rs".to_owned()));
-    let replace = Replace { entry: MessageNumber(2), how, with, target: None, call: Some(2) };
-    let export = Export { name: "log.md".to_owned(), text: None, append: Some(true) };
+    let (how, text) = (How::TruncateInput, Some("write a.rs".to_owned()));
+    let replace = Replace { entry: MessageNumber(2), how, text, target: None, call: Some(2) };
+    let export = WriteFile { name: "log.md".to_owned(), text: None, append: Some(true) };
     let handover = OpRequest::Handover(Handover::default());
-    assert_eq!(orders.ops, [OpRequest::Replace(replace), OpRequest::Export(export), handover]);
+    assert_eq!(orders.ops, [OpRequest::Replace(replace), OpRequest::WriteFile(export), handover]);
 
     let (op, level, texts) = (Purpose::Summarize, Some(3), &said);
     let covered = || Covered { count: 2, role: vec!["user", "tool"], ..Covered::default() };
     let (common, goals) = (Common::default(), Goals::default());
     let (must_keep, max_tokens, covers) = (Vec::new(), 9, covered());
-    let job = PromptJob { common, op, level, covered: covers, must_keep, goals, max_tokens, texts };
-    let prompt = chain.ask().prompt(&job).unwrap().unwrap();
+    let job = SummaryPromptJob {
+        common,
+        op,
+        level,
+        covered: covers,
+        must_keep,
+        goals,
+        max_tokens,
+        texts,
+    };
+    let prompt = chain.ask().summary_prompt(&job).unwrap().unwrap();
     assert_eq!(prompt.user, "two|one|tool 2 3");
     let (common, candidate, must_keep) = (Common::default(), String::new(), Vec::new());
     let covered = covered();

@@ -53,7 +53,7 @@ const POLICIES: [(&str, &str); 6] = [
         "logs",
         "return { on_event = function(job)
         job.memo.n = (job.memo.n or 0) + 1
-        return { export = { name = 'log.md', text = tostring(job.memo.n), append = true } }
+        return { write_file = { name = 'log.md', text = tostring(job.memo.n), append = true } }
       end }",
     ),
     (

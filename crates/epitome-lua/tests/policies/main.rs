@@ -11,9 +11,13 @@ mod hooks;
 #[cfg(test)]
 mod links;
 #[cfg(test)]
+mod old_names;
+#[cfg(test)]
 mod reload;
 #[cfg(test)]
 mod shipped;
+#[cfg(test)]
+mod spoken;
 #[cfg(test)]
 mod suite;
 #[cfg(test)]

@@ -50,7 +50,7 @@ impl Folder {
     }
 }
 
-const POLICY: &str = "--- @api 1
+const POLICY: &str = "--- @api 2
 local figures = require('figures')
 return { budgets = function(job) return { soft = figures.soft } end }
 ";
@@ -84,7 +84,7 @@ fn changes_are_taken_up_and_mistakes_are_not() {
     check(&events, 2, None);
     assert_eq!(soft(&policy), Some(2));
 
-    folder.write("one/policy.lua", "--- @api 1\nreturn {");
+    folder.write("one/policy.lua", "--- @api 2\nreturn {");
     check(
         &events,
         2,

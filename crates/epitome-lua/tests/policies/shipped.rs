@@ -39,18 +39,29 @@ fn each_has_the_hooks_that_it_describes() {
         assert_eq!(declared.hooks, hooks, "{name}");
         assert!(declared.doc.is_some() && declared.extends.is_none());
     };
-    check("default", &["budgets", "arrive", "trigger", "plan", "prompt", "verify"]);
-    let early = ["budgets", "arrive", "trigger", "plan", "prompt", "render", "on_event"];
+    check("default", &["budgets", "tool_result", "trigger", "plan", "summary_prompt", "verify"]);
+    let early =
+        ["budgets", "tool_result", "trigger", "plan", "summary_prompt", "render", "on_event"];
     check("early", &early);
-    check("none", &["arrive", "trigger"]);
-    check("ollm", &["budgets", "trigger", "plan", "age", "prompt", "status"]);
-    let staged = ["budgets", "trigger", "plan", "age", "prompt", "verify", "render", "status"];
+    check("none", &["tool_result", "trigger"]);
+    check("ollm", &["budgets", "trigger", "plan", "age", "summary_prompt", "status"]);
+    let staged =
+        ["budgets", "trigger", "plan", "age", "summary_prompt", "verify", "render", "status"];
     check("staged", &staged);
-    let tiered =
-        ["budgets", "arrive", "observe", "trigger", "plan", "prompt", "verify", "render", "status"];
+    let tiered = [
+        "budgets",
+        "tool_result",
+        "observe",
+        "trigger",
+        "plan",
+        "summary_prompt",
+        "verify",
+        "render",
+        "status",
+    ];
     check("tiered", &tiered);
-    check("truncate", &["arrive", "trigger", "plan"]);
-    check("watermark", &["arrive", "observe", "trigger", "plan"]);
+    check("truncate", &["tool_result", "trigger", "plan"]);
+    check("watermark", &["tool_result", "observe", "trigger", "plan"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use crate::support::*;
 
-const POLICY: &str = "--- @api 1
+const POLICY: &str = "--- @api 2
 local halves = require('halves')
 return {
   options = {
@@ -16,10 +16,10 @@ return {
     local behind = ep.next(job)
     if behind ~= nil then return behind end
     job.memo.seen = job.floor
-    return { level = 'soft', target = halves.of(job.floor), reason = job.opt.names[1] or 'none' }
+    return { level = 'soft', target = halves.of(job.floor), reason = job.options.names[1] or 'none' }
   end,
-  arrive = function(job)
-    return { how = 'mask', with = job.entry:head(1) .. job.entry.tool:len() }
+  tool_result = function(job)
+    return { how = 'mask', text = job.entry:head(1) .. job.entry.tool:len() }
   end,
   plan = function(job)
     local wrote = job.entries.inputs[2]
@@ -29,7 +29,7 @@ return {
   verify = function(job)
     return job.tokens < 10
   end,
-  prompt = function(job)
+  summary_prompt = function(job)
     return { style = 'separate', user = job.covered:text(job.covered.count) }
   end,
 }
@@ -74,7 +74,7 @@ fn hooks_are_asked_with_jobs_of_the_test() {
     check("local memo = {} t.hook('trigger', { floor = 3, memo = memo }) t.eq(memo.seen, 3)", "");
     check(
         "local covered = { count = 2, text = { 'a', 'b' } }
-         t.eq(t.hook('prompt', { covered = covered }).user, 'b')",
+         t.eq(t.hook('summary_prompt', { covered = covered }).user, 'b')",
         "",
     );
     check(
@@ -85,7 +85,7 @@ fn hooks_are_asked_with_jobs_of_the_test() {
     );
     check(
         "local entry = { tool = 'ls', text = 'a\\nb' }
-         t.eq(t.hook('arrive', { entry = entry }).with, 'a2')",
+         t.eq(t.hook('tool_result', { entry = entry }).text, 'a2')",
         "",
     );
     check(
@@ -130,7 +130,7 @@ fn what_fails_is_said_with_its_line() {
         "t.hook('trigger', {}, { share = 2 })",
         "3: tests/all.lua:3: option `share = 2`: expected at most 1",
     );
-    check("t.hook('arrive', {})", "3: policy.lua:15: attempt to index nil with 'len'");
+    check("t.hook('tool_result', {})", "3: policy.lua:15: attempt to index nil with 'len'");
 }
 
 #[test]

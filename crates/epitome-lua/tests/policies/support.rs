@@ -24,7 +24,12 @@ pub(crate) fn counter() -> Arc<dyn TokenCounter> {
 
 /// A policy whose `policy.lua` is the header and this text.
 pub(crate) fn found(name: &str, text: &str) -> FoundPolicy {
-    let text: &'static str = format!("--- @api 1\n{text}").leak();
+    of_api(name, 2, text)
+}
+
+/// Returns a policy of this api whose `policy.lua` is the header and this text.
+pub(crate) fn of_api(name: &str, api: u32, text: &str) -> FoundPolicy {
+    let text: &'static str = format!("--- @api {api}\n{text}").leak();
     let files = PolicySource::Embedded(vec![("policy.lua", text)].leak());
     FoundPolicy { name: name.to_owned(), files, libraries: Vec::new() }
 }
@@ -55,12 +60,12 @@ pub(crate) fn trigger_job() -> TriggerJob {
         floor: 100,
         budgets: Budgets { soft: Some(4000), ..Budgets::default() },
         cache: Cache::default(),
-        stalled: None,
-        replied: false,
-        answered: Vec::new(),
-        asked: None,
-        waiting: false,
-        mark: None,
+        stalled_at: None,
+        new_model_message: false,
+        new_results: Vec::new(),
+        requested_by: None,
+        recall_pending: false,
+        watermark: None,
     }
 }
 
@@ -70,12 +75,12 @@ pub(crate) fn plan_job(entries: Columns, texts: &dyn MessageTexts) -> PlanJob<'_
         entries,
         checkpoints: Vec::new(),
         target: 1000,
-        most: 2000,
+        max_tokens: 2000,
         floor: 100,
         budgets: Budgets::default(),
         cause: CompactionCause::Soft,
-        mark: None,
-        mark_lost: false,
+        watermark: None,
+        watermark_lost: false,
         texts,
     }
 }

@@ -1,8 +1,8 @@
 //! What policies order: each order by itself, and on top of what is in force.
 
 use epitome_kernel::types::hook::{
-    AgeOrder, Drop, FoldUser, How as Shortened, Insert, Merge, MessageNumber, OpRequest, Orders,
-    Replace, Rollover, Summarize, Warn,
+    AgeOrder, Drop, How as Shortened, Insert, Merge, MessageNumber, OpRequest, Orders, Replace,
+    Rollover, Summarize, SummarizeUserOp, Warn,
 };
 use epitome_kernel::types::{
     Checkpoint, CheckpointLevel, EntryId, EventKind, Op, PartId, Plan, ReplaceMethod, Role,
@@ -53,7 +53,7 @@ pub(crate) fn replace(
     OpRequest::Replace(Replace {
         entry: MessageNumber::from(EntryId(id)),
         how,
-        with,
+        text: with,
         target,
         call: None,
     })
@@ -260,7 +260,7 @@ fn messages_of_the_user_are_folded() {
     let chat = chat().user(&lines(20)).assistant("yes").user(&lines(30)).assistant("no");
     let ground = (Thread::new(chat.user("and now?").entries(), &[]), options());
     let entries = vec![MessageNumber(3), MessageNumber(1)];
-    let fold = OpRequest::FoldUser(FoldUser { entries, target: 80 });
+    let fold = OpRequest::SummarizeUser(SummarizeUserOp { entries, target: 80 });
     let done = done(&ground, &Plan::default(), vec![fold]);
     assert_eq!(checkpoints(&done.plan)[0].covers, [EntryId(0), EntryId(2)]);
     assert!(done.checkpoints[0].tokens <= 80);

@@ -1,7 +1,7 @@
 //! What people demanded: it is said in every view that has room for it, by its message or by the
 //! state of the work, and never by both.
 
-use epitome_kernel::types::hook::{Drop, How as Shortened, OpRequest, Rollover, Strip};
+use epitome_kernel::types::hook::{ClearToolsOp, Drop, How as Shortened, OpRequest, Rollover};
 use epitome_kernel::types::{BudgetUnit, Entry, EntryId, Op, PartBody, Plan, Speaker};
 use epitome_kernel::{InsertedKind, TextMeasure, Thread, View, ViewItem};
 use epitome_plan::{CompressOptions, ConstraintState, FitOutcome, StatedConstraint, prompt_floor};
@@ -77,7 +77,7 @@ fn it_is_not_stated_where_its_message_stays() {
     check(vec![summarize(2, 8, 150)], &[ASKED], None, None);
     check(vec![summarize(2, 8, 150)], &[ASKED], Some(goal), Some(goal));
     check(
-        vec![OpRequest::Strip(Strip { entries: places(2, 9) })],
+        vec![OpRequest::ClearTools(ClearToolsOp { entries: places(2, 9) })],
         &[ASKED],
         Some(goal),
         Some(goal),

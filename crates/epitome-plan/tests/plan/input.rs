@@ -22,7 +22,13 @@ const WITH: &str = "on disk, {tokens} tokens: {id}";
 
 fn truncate(entry: u32, call: Option<u32>, with: Option<&str>) -> OpRequest {
     let (how, with) = (Shortened::TruncateInput, with.map(str::to_owned));
-    OpRequest::Replace(Replace { entry: MessageNumber(entry + 1), how, with, target: None, call })
+    OpRequest::Replace(Replace {
+        entry: MessageNumber(entry + 1),
+        how,
+        text: with,
+        target: None,
+        call,
+    })
 }
 
 fn write(path: &str, content: &str) -> String {
@@ -136,7 +142,7 @@ fn orders_name_calls_that_are_there() {
     check_order(truncate(0, None, Some(WITH)), "message 1 has no call 1; it has 0, counted from 1");
     check_order(
         truncate(1, Some(2), None),
-        "`truncate_input` of message 2 needs `with`: what the call wrote, and where",
+        "`truncate_input` of message 2 needs `text`: what the call wrote, and where",
     );
 }
 

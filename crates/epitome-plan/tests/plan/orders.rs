@@ -1,8 +1,8 @@
 //! Laws of what policies order: random orders over random conversations, twice in a row.
 
 use epitome_kernel::types::hook::{
-    AgeOrder, Drop, FoldUser, How as Shortened, Insert, Merge, MessageNumber, OpRequest, Replace,
-    Rollover, Strip, Summarize,
+    AgeOrder, ClearToolsOp, Drop, How as Shortened, Insert, Merge, MessageNumber, OpRequest,
+    Replace, Rollover, Summarize, SummarizeUserOp,
 };
 use epitome_kernel::types::{BudgetUnit, EntryId, Op, PartId, Plan, Role, SummaryKind};
 use epitome_kernel::{Summarizer, Thread, ThreadSizes};
@@ -50,7 +50,7 @@ impl Raw {
                 target,
                 level: Some(level),
             }),
-            2 => OpRequest::FoldUser(FoldUser { entries: self.run(thread), target }),
+            2 => OpRequest::SummarizeUser(SummarizeUserOp { entries: self.run(thread), target }),
             3 => OpRequest::Drop(Drop { entries: self.run(thread) }),
             4 => OpRequest::Age(AgeOrder {
                 checkpoint: known.get(at % known.len().max(1))?.clone(),
@@ -64,7 +64,7 @@ impl Raw {
             6 => {
                 let (how, entry) = (self.how, MessageNumber::from(EntryId(at as u32)));
                 let target = (self.length > 1).then_some(target);
-                OpRequest::Replace(Replace { entry, how, with: None, target, call: None })
+                OpRequest::Replace(Replace { entry, how, text: None, target, call: None })
             }
             7 => {
                 let role = if self.length > 3 { Role::User } else { Role::Assistant };
@@ -72,7 +72,7 @@ impl Raw {
                 let after = MessageNumber(if self.wild { at as u32 } else { last });
                 OpRequest::Insert(Insert { after, role, text: "a note".to_owned() })
             }
-            8 | 9 => OpRequest::Strip(Strip { entries: self.run(thread) }),
+            8 | 9 => OpRequest::ClearTools(ClearToolsOp { entries: self.run(thread) }),
             _ if self.length == 1 => OpRequest::Rollover(Rollover { target }),
             _ => return None,
         })

@@ -2,8 +2,8 @@
 
 use epitome_kernel::Thread;
 use epitome_kernel::types::hook::{
-    AgeOrder, Drop, Fit, FoldUser, How as Shortened, Merge, MessageNumber, OpRequest, PinOrder,
-    Summarize,
+    AgeOrder, Drop, Fit, How as Shortened, Merge, MessageNumber, OpRequest, PinOrder, Summarize,
+    SummarizeUserOp,
 };
 use epitome_kernel::types::{
     Checkpoint, CheckpointLevel, CheckpointPlacement, ContentId, EntryId, Op, Plan,
@@ -49,7 +49,7 @@ fn orders_of_what_is_not_there_say_what_there_is() {
     check_refused(summarize(5, 7, 9), none);
     check_refused(OpRequest::Drop(Drop { entries: vec![MessageNumber(7)] }), none);
     check_refused(
-        OpRequest::FoldUser(FoldUser { entries: vec![MessageNumber(7)], target: 9 }),
+        OpRequest::SummarizeUser(SummarizeUserOp { entries: vec![MessageNumber(7)], target: 9 }),
         none,
     );
     check_refused(replace(6, Shortened::Cut, None, None), none);
@@ -76,11 +76,11 @@ fn orders_of_what_is_not_there_say_what_there_is() {
     );
     check_refused(
         replace(3, Shortened::Mask, Some("x"), None),
-        "message 4 has several texts; leave `with` out and each is shortened by itself",
+        "message 4 has several texts; leave `text` out and each is shortened by itself",
     );
     check_refused(
         OpRequest::Fit(Fit::default()),
-        "`fit` makes a whole plan; beside it there may be `pin`, `warn`, `export` and `handover` only",
+        "`fit` makes a whole plan; beside it there may be `pin`, `warn`, `write_file` and `handover` only",
     );
 }
 

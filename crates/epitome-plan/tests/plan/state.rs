@@ -1,6 +1,6 @@
 //! The state of the work: where a plan puts it, what it costs, and that there is one of it.
 
-use epitome_kernel::types::hook::{Drop, How as Shortened, OpRequest, Rollover, Strip};
+use epitome_kernel::types::hook::{ClearToolsOp, Drop, How as Shortened, OpRequest, Rollover};
 use epitome_kernel::types::{BudgetUnit, EntryId, Op, Plan, Role, SummaryKind};
 use epitome_kernel::{InsertedKind, PlanFault, Thread, ViewItem, apply};
 use epitome_plan::{CompressOptions, FitOutcome, PlannedCompression};
@@ -54,7 +54,7 @@ fn it_stands_behind_the_newest_checkpoint_or_what_left_last() {
     let drop = OpRequest::Drop(Drop { entries: places(14, 17) });
     check_place(vec![summarize(2, 8, 150), drop.clone()], 7);
     check_place(vec![drop], 16);
-    check_place(vec![OpRequest::Strip(Strip { entries: places(2, 9) })], 9);
+    check_place(vec![OpRequest::ClearTools(ClearToolsOp { entries: places(2, 9) })], 9);
     check_place(vec![replace(8, Shortened::Mask, Some("[m]"), None)], 9);
     check_place(vec![OpRequest::Rollover(Rollover { target: 200 })], 27);
     // Beside a note of a policy it comes last.

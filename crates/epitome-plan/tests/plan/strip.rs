@@ -1,6 +1,6 @@
 //! Tool calls and results that leave while the talk stays (RULES 36), by op and by order.
 
-use epitome_kernel::types::hook::{How as Shortened, OpRequest, Strip};
+use epitome_kernel::types::hook::{ClearToolsOp, How as Shortened, OpRequest};
 use epitome_kernel::types::{
     BudgetUnit, CompactionCause, Edit, Entry, EntryId, EntryKey, Op, PartBody, PartId, Plan,
     RecordedCompaction, ReplaceMethod,
@@ -18,7 +18,7 @@ use crate::help::{
 };
 
 fn strip(from: u32, to: u32) -> OpRequest {
-    OpRequest::Strip(Strip { entries: places(from, to) })
+    OpRequest::ClearTools(ClearToolsOp { entries: places(from, to) })
 }
 
 fn part(entry: u32, part: u32) -> PartId {

@@ -79,7 +79,7 @@ impl RequestEffects {
                     acts.epochs += 1;
                     acts.rewritten = true;
                 }
-                EventKind::EpochChanged { .. } => acts.rewritten = true,
+                EventKind::CompactionChanged { .. } => acts.rewritten = true,
                 EventKind::ToolResultOffloaded { .. } | EventKind::ToolResultDigested { .. } => {
                     acts.arrivals += 1;
                 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::order::Export;
+use super::order::WriteFile;
 use super::shape::{HasShape, ValueShape, table, words};
 use crate::{Role, SkipReason};
 
@@ -78,16 +78,16 @@ words! {
 table! {
     /// What becomes of a tool result before it is first sent. The original is always kept.
     #[derive(Deserialize, PartialEq)]
-    pub struct Arrive {
+    pub struct ToolResultAnswer {
         /// In which way it is made smaller.
         pub how: Way,
         /// The text that takes its place; without one Epitome makes it. `{id}`, `{tokens}` and
         /// `{lines}` of the original are filled in, `{saved}`, the tokens that it saves, and
         /// `{file}`, the job's `file`, where there is one. A text that names neither id nor file
         /// gets a line behind it that does.
-        pub with: Option<String>,
+        pub text: Option<String>,
         /// The most that a digest or a preview may take.
-        pub most: Option<u64>,
+        pub max_tokens: Option<u64>,
     }
 }
 
@@ -181,7 +181,7 @@ table! {
     /// The request to a model for a summary. `{conversation}` stands for the messages (with
     /// `extend` for words that say which they are) and `{must_keep}` for the facts.
     #[derive(Deserialize, PartialEq)]
-    pub struct Prompt {
+    pub struct SummaryPrompt {
         /// How it is asked.
         pub style: Line,
         /// The system prompt.
@@ -275,7 +275,7 @@ table! {
         /// the conversation, marked as excerpts.
         pub recall: Option<String>,
         /// The most that is brought back, in tokens: 500 unless told otherwise.
-        pub most: Option<u64>,
+        pub max_tokens: Option<u64>,
         /// Whether nothing may touch the message from now on.
         pub pin: Option<bool>,
         /// Whether the host is told the report that `status` writes.
@@ -375,7 +375,7 @@ table! {
     #[derive(Default, Deserialize, PartialEq)]
     pub struct Noted {
         /// A file that is written in the client's folder, where there is one.
-        pub export: Option<Export>,
+        pub write_file: Option<WriteFile>,
     }
 }
 

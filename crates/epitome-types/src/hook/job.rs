@@ -56,7 +56,7 @@ table! {
 
 table! {
     /// A tool result that was never sent before. It is asked about once.
-    pub struct ArriveJob<'a> {
+    pub struct ToolResultJob<'a> {
         /// What every job says.
         #[serde(flatten)]
         pub common: Common,
@@ -101,7 +101,7 @@ table! {
         /// costs nothing now.
         pub cause: Occasion,
         /// Whether the request brings a whole message of the model that the last one did not.
-        pub replied: bool,
+        pub new_model_message: bool,
         /// What cannot shrink: system prompt, tools, pinned messages.
         pub floor: u64,
         /// What `budgets` answered.
@@ -109,16 +109,16 @@ table! {
         /// What it would cost.
         pub cache: Cache,
         /// The size at which a compression brought too little, until one brings enough.
-        pub stalled: Option<u64>,
+        pub stalled_at: Option<u64>,
         /// The tools whose results this request brings for the first time.
-        pub answered: Vec<String>,
+        pub new_results: Vec<String>,
         /// Who asked for a compression since the last request: a tool's name, or `user`.
-        pub asked: Option<String>,
+        pub requested_by: Option<String>,
         /// Whether excerpts that a policy had brought back wait for the next compression, as the
         /// prompt is not Epitome's to add notes to.
-        pub waiting: bool,
+        pub recall_pending: bool,
         /// The message that holds the recorded watermark, where it is in this history.
-        pub mark: Option<MessageNumber>,
+        pub watermark: Option<MessageNumber>,
     }
 }
 
@@ -135,7 +135,7 @@ table! {
         /// The size to come to.
         pub target: u64,
         /// The size that must not be exceeded.
-        pub most: u64,
+        pub max_tokens: u64,
         /// What cannot shrink.
         pub floor: u64,
         /// What `budgets` answered.
@@ -143,9 +143,9 @@ table! {
         /// Why it is made.
         pub cause: CompactionCause,
         /// The message that holds the recorded watermark, where it is in this history.
-        pub mark: Option<MessageNumber>,
+        pub watermark: Option<MessageNumber>,
         /// Whether a watermark is recorded that is not in this history.
-        pub mark_lost: bool,
+        pub watermark_lost: bool,
     }
     beside {
         /// What the messages say.
@@ -176,13 +176,13 @@ words! {
         /// Several checkpoints that become one.
         Merge = "merge",
         /// Messages of the user.
-        FoldUser = "fold_user",
+        SummarizeUser = "summarize_user",
     }
 }
 
 table! {
     /// How a model is asked for a summary.
-    pub struct PromptJob<'a> {
+    pub struct SummaryPromptJob<'a> {
         /// What every job says.
         #[serde(flatten)]
         pub common: Common,
@@ -248,7 +248,7 @@ table! {
         /// What a person typed last before it.
         pub typed: Option<String>,
         /// Messages since the last compression.
-        pub since_epoch: u32,
+        pub since_compaction: u32,
     }
     beside {
         /// Its text.
@@ -279,7 +279,7 @@ words! {
         /// The marker where a text was shortened.
         Reference = "reference",
         /// The line that stands for a tool exchange.
-        Stub = "stub",
+        Placeholder = "placeholder",
         /// The line that opens the state of the work.
         State = "state",
         /// The system prompt, where it is Epitome's to make: the answer's `parts`.
@@ -298,10 +298,10 @@ table! {
         /// Of `system`: what there is to make it of.
         pub system: Option<Makings>,
         /// Whether the original can be found again; if not, no way back may be named.
-        pub stored: bool,
+        pub in_store: bool,
         /// Whether it is also a file that the client's own tools open:
         /// `.epitome/offloaded/{id}.md`.
-        pub files: bool,
+        pub in_files: bool,
     }
 }
 

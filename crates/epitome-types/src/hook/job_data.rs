@@ -85,7 +85,7 @@ table! {
         /// What a prompt of the target's size would save with each request.
         pub saving_per_turn: f64,
         /// What has been forgone since the last compression, this request included.
-        pub forgone: f64,
+        pub forgone_cost: f64,
     }
 }
 

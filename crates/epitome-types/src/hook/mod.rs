@@ -8,24 +8,26 @@ mod answer;
 mod job;
 mod job_data;
 mod order;
+mod renamed;
 mod shape;
 
 pub use answer::{
-    Ageing, Arrive, Budgets, Drift, Due, Found, FoundKind, Line, Noted, Observe, Passed, Position,
-    Prompt, Rejected, Render, Seconded, Section, Status, Stop, Strength, TriggerAnswer,
-    VerifyAnswer, Way,
+    Ageing, Budgets, Drift, Due, Found, FoundKind, Line, Noted, Observe, Passed, Position,
+    Rejected, Render, Seconded, Section, Status, Stop, Strength, SummaryPrompt, ToolResultAnswer,
+    TriggerAnswer, VerifyAnswer, Way,
 };
 pub use job::{
-    AgeJob, ArriveJob, BudgetsJob, Common, EventJob, GoalsJob, ObserveJob, Occasion, PlanJob,
-    PromptJob, Purpose, RenderJob, StatusJob, TriggerJob, VerifyJob, Wording,
+    AgeJob, BudgetsJob, Common, EventJob, GoalsJob, ObserveJob, Occasion, PlanJob, Purpose,
+    RenderJob, StatusJob, SummaryPromptJob, ToolResultJob, TriggerJob, VerifyJob, Wording,
 };
 pub use job_data::{
     Action, Arriving, Cache, Columns, Covered, Done, Fact, Input, Loaded, Makings, MessageTexts,
     ModelFacts, Past, Savings, Smaller, Standing, Tokens,
 };
 pub use order::{
-    AgeOrder, Drop, Export, Fit, FoldUser, Handover, How, Insert, Merge, MessageNumber, OpRequest,
-    Orders, PinOrder, Replace, Rollover, Strip, Summarize, Warn,
+    AgeOrder, ClearToolsOp, Drop, Fit, Handover, How, Insert, Merge, MessageNumber, OpRequest,
+    Orders, PinOrder, Replace, Rollover, Summarize, SummarizeUserOp, Warn, WriteFile,
 };
+pub use renamed::{NameKind, OLD_API, RENAMED, RenamedName};
 pub use shape::{FieldShape, HasShape, HasTableShape, INLINE, TableShape, ValueShape};
 pub(crate) use shape::{table, words};

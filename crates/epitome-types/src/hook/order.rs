@@ -42,7 +42,7 @@ table! {
     #[derive(Default, Deserialize, PartialEq)]
     pub struct Fit {
         /// The size to come to; the job's target where none is given.
-        pub most: Option<u64>,
+        pub max_tokens: Option<u64>,
         /// The share of the room beside what is pinned that the newest messages fill, 0 to 1.
         pub keep_recent_share: Option<f64>,
         /// How many of the newest messages stay, in place of a share.
@@ -92,7 +92,7 @@ table! {
 table! {
     /// Puts a checkpoint in the place of messages of the user.
     #[derive(Deserialize, PartialEq)]
-    pub struct FoldUser {
+    pub struct SummarizeUserOp {
         /// The messages, oldest first.
         pub entries: Vec<MessageNumber>,
         /// The most that the summary may take.
@@ -112,7 +112,7 @@ table! {
         /// The new text; without one Epitome makes it, no larger than `target`. Of arguments it
         /// stands in the place of the longest text among them, must be given, and has `{id}` and
         /// `{tokens}` filled in: the original's. Arguments that it would not make smaller stay.
-        pub with: Option<String>,
+        pub text: Option<String>,
         /// The most that it may take.
         pub target: Option<u64>,
         /// With `truncate_input`: which of the message's calls, counted from 1; the first unless
@@ -151,7 +151,7 @@ table! {
     /// message that says nothing else leaves whole. Exchanges that are pinned or cannot be touched
     /// stay as they are, and so does what left already.
     #[derive(Deserialize, PartialEq)]
-    pub struct Strip {
+    pub struct ClearToolsOp {
         /// The messages; each stands for its whole exchange.
         pub entries: Vec<MessageNumber>,
     }
@@ -201,7 +201,7 @@ table! {
     /// Writes a file under `.epitome/` of the client's folder before the plan is applied. Without a
     /// folder, or where it cannot be written, the host is told and the plan is made all the same.
     #[derive(Deserialize, PartialEq)]
-    pub struct Export {
+    pub struct WriteFile {
         /// The file's name, with folders: `archive/talk_full.md`.
         pub name: String,
         /// What it says; the whole conversation as Markdown where nothing is given.
@@ -233,13 +233,13 @@ pub enum OpRequest {
     /// Makes one checkpoint of several.
     Merge(Merge),
     /// Makes a checkpoint of messages of the user.
-    FoldUser(FoldUser),
+    SummarizeUser(SummarizeUserOp),
     /// Shortens a text.
     Replace(Replace),
     /// Takes messages out.
     Drop(Drop),
     /// Takes tool calls and results out of messages.
-    Strip(Strip),
+    ClearTools(ClearToolsOp),
     /// Adds a message.
     Insert(Insert),
     /// Starts over.
@@ -249,7 +249,7 @@ pub enum OpRequest {
     /// Tells the host something.
     Warn(Warn),
     /// Writes a file.
-    Export(Export),
+    WriteFile(WriteFile),
     /// Recommends a fresh session.
     Handover(Handover),
 }
@@ -257,7 +257,7 @@ pub enum OpRequest {
 impl OpRequest {
     /// Whether it changes nothing that is sent: it is the host's, whatever becomes of the rest.
     pub fn is_aside(&self) -> bool {
-        matches!(self, Self::Pin(_) | Self::Warn(_) | Self::Export(_) | Self::Handover(_))
+        matches!(self, Self::Pin(_) | Self::Warn(_) | Self::WriteFile(_) | Self::Handover(_))
     }
 }
 
@@ -266,15 +266,15 @@ const ORDERS: &[(&str, &TableShape)] = &[
     ("summarize", Summarize::TABLE),
     ("age", AgeOrder::TABLE),
     ("merge", Merge::TABLE),
-    ("fold_user", FoldUser::TABLE),
+    ("summarize_user", SummarizeUserOp::TABLE),
     ("replace", Replace::TABLE),
     ("drop", Drop::TABLE),
-    ("strip", Strip::TABLE),
+    ("clear_tools", ClearToolsOp::TABLE),
     ("insert", Insert::TABLE),
     ("rollover", Rollover::TABLE),
     ("pin", PinOrder::TABLE),
     ("warn", Warn::TABLE),
-    ("export", Export::TABLE),
+    ("write_file", WriteFile::TABLE),
     ("handover", Handover::TABLE),
 ];
 
@@ -294,9 +294,9 @@ table! {
         /// Why, in a few words for people.
         pub reason: Option<String>,
         /// The message that holds the watermark from now on; it only moves forward.
-        pub mark: Option<MessageNumber>,
+        pub watermark: Option<MessageNumber>,
         /// The tool whose call that is; none where it was set without one.
-        pub marked_by: Option<String>,
+        pub watermark_tool: Option<String>,
     }
 }
 
@@ -312,16 +312,16 @@ mod tests {
             OpRequest::Summarize(Summarize { entries: Vec::new(), target: 1, level: None }),
             OpRequest::Age(AgeOrder { checkpoint: String::new(), to: 2, target: 1 }),
             OpRequest::Merge(Merge { checkpoints: Vec::new(), target: 1, to: None }),
-            OpRequest::FoldUser(FoldUser { entries: Vec::new(), target: 1 }),
+            OpRequest::SummarizeUser(SummarizeUserOp { entries: Vec::new(), target: 1 }),
             OpRequest::Replace(Replace {
                 entry: MessageNumber(1),
                 how: How::Digest,
-                with: None,
+                text: None,
                 target: None,
                 call: None,
             }),
             OpRequest::Drop(Drop { entries: Vec::new() }),
-            OpRequest::Strip(Strip { entries: Vec::new() }),
+            OpRequest::ClearTools(ClearToolsOp { entries: Vec::new() }),
             OpRequest::Insert(Insert {
                 after: MessageNumber(1),
                 role: Role::User,
@@ -330,7 +330,7 @@ mod tests {
             OpRequest::Rollover(Rollover { target: 1 }),
             OpRequest::Pin(PinOrder { entries: Vec::new() }),
             OpRequest::Warn(Warn { text: String::new() }),
-            OpRequest::Export(Export { name: String::new(), text: None, append: None }),
+            OpRequest::WriteFile(WriteFile { name: String::new(), text: None, append: None }),
             OpRequest::Handover(Handover::default()),
         ];
         assert_eq!(all.len(), ORDERS.len());

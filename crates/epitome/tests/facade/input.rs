@@ -108,7 +108,7 @@ fn session(format: Format, journal: &Arc<MemoryStore>, told: &Told) -> Session {
         let ops = all.into_iter().filter(|(_, input)| input.persisted && input.ok);
         let ops = ops.map(|(entry, input)| {
             let (how, with, call) = (How::TruncateInput, Some(WITH.to_owned()), Some(input.call));
-            OpRequest::Replace(Replace { entry, how, with, target: None, call })
+            OpRequest::Replace(Replace { entry, how, text: with, target: None, call })
         });
         Ok(Some(Answer::Plan(Orders { ops: ops.collect(), ..Orders::default() })))
     };

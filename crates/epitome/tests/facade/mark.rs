@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use epitome::types::hook::{
-    Due, MessageNumber, OpRequest, Orders, PlanJob, Strength, Strip, TriggerAnswer,
+    ClearToolsOp, Due, MessageNumber, OpRequest, Orders, PlanJob, Strength, TriggerAnswer,
 };
 use epitome::types::{CompactionCause, Event, EventKind};
 use epitome::{
@@ -29,13 +29,13 @@ fn plan(job: &PlanJob<'_>) -> Orders {
         .zip(&job.entries.role)
         .rposition(|(names, role)| *role == "assistant" && names.iter().any(|name| name == MARK));
     let entries = (1..=mark.unwrap_or(0) as u32).map(MessageNumber).collect();
-    Orders { ops: vec![OpRequest::Strip(Strip { entries })], ..Orders::default() }
+    Orders { ops: vec![OpRequest::ClearTools(ClearToolsOp { entries })], ..Orders::default() }
 }
 
 /// Nothing is done but where the marking tool has just answered.
 fn watermark(job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
     Ok(match job {
-        Job::Trigger(job) if job.answered.iter().any(|name| name == MARK) => {
+        Job::Trigger(job) if job.new_results.iter().any(|name| name == MARK) => {
             let due = Due { level: Strength::Asked, target: None, reason: None };
             Some(Answer::Trigger(TriggerAnswer::Compress(due)))
         }

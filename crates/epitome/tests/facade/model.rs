@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use epitome::types::hook::{
-    AgeOrder, FoldUser, Line, Merge, MessageNumber, OpRequest, Orders, Prompt, Purpose, Rejected,
-    Seconded, Summarize, VerifyAnswer,
+    AgeOrder, Line, Merge, MessageNumber, OpRequest, Orders, Purpose, Rejected, Seconded,
+    Summarize, SummarizeUserOp, SummaryPrompt, VerifyAnswer,
 };
 use epitome::types::{Event, EventKind};
 use epitome::{
@@ -21,7 +21,7 @@ const WORDED: &str = "Keep:\n{must_keep}\nTold:\n{conversation}";
 fn worded() -> Answer {
     let user = WORDED.to_owned();
     let system = Some("You sum up.".to_owned());
-    Answer::Prompt(Prompt {
+    Answer::SummaryPrompt(SummaryPrompt {
         style: Line::Separate,
         system,
         user,
@@ -33,14 +33,14 @@ fn worded() -> Answer {
 
 /// Has the model write the checkpoints.
 pub(crate) fn asks(job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
-    Ok(matches!(job, Job::Prompt(_)).then(worded))
+    Ok(matches!(job, Job::SummaryPrompt(_)).then(worded))
 }
 
 /// Has the model write, and judges what it wrote.
 fn judging(verdict: VerifyAnswer) -> impl Fn(&Job<'_>, &NextPolicies<'_>) -> HookResult<Answer> {
     move |job, _| {
         Ok(match job {
-            Job::Prompt(_) => Some(worded()),
+            Job::SummaryPrompt(_) => Some(worded()),
             Job::Verify(_) => Some(Answer::Verify(verdict.clone())),
             _ => None,
         })
@@ -83,8 +83,9 @@ fn a_policy_words_the_question_and_the_model_answers() {
 /// Has no model asked.
 fn never(job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
     let (style, user) = (Line::None, String::new());
-    let none = Prompt { style, system: None, user, max_tokens: None, sections: None, beside: None };
-    Ok(matches!(job, Job::Prompt(_)).then_some(Answer::Prompt(none)))
+    let none =
+        SummaryPrompt { style, system: None, user, max_tokens: None, sections: None, beside: None };
+    Ok(matches!(job, Job::SummaryPrompt(_)).then_some(Answer::SummaryPrompt(none)))
 }
 
 #[test]
@@ -157,9 +158,9 @@ fn what_comes_to_nothing_is_written_without_a_model() {
         |job: &Job<'_>, rest: &NextPolicies<'_>| judging(VerifyAnswer::Plain(false))(job, rest);
     check(ScriptedModel::saying(&["Dull."]), no, 1, "a policy did not take it");
     let sections = |job: &Job<'_>, _: &NextPolicies<'_>| match (job, worded()) {
-        (Job::Prompt(_), Answer::Prompt(prompt)) => {
+        (Job::SummaryPrompt(_), Answer::SummaryPrompt(prompt)) => {
             let sections = Some(vec!["## Done".to_owned(), "## Open".to_owned()]);
-            Ok(Some(Answer::Prompt(Prompt { sections, ..prompt })))
+            Ok(Some(Answer::SummaryPrompt(SummaryPrompt { sections, ..prompt })))
         }
         _ => Ok(None),
     };
@@ -218,7 +219,7 @@ fn the_policies_are_told_what_a_summary_is_for() {
     let places = |from: u32, to: u32| (from..=to).map(MessageNumber).collect();
     let policy = By("asks", move |job: &Job<'_>, _: &NextPolicies<'_>| {
         let ops = match job {
-            Job::Prompt(job) => {
+            Job::SummaryPrompt(job) => {
                 seen.lock().unwrap().push((job.op, job.level, job.covered.count));
                 return Ok(Some(worded()));
             }
@@ -234,7 +235,10 @@ fn the_policies_are_told_what_a_summary_is_for() {
                         target: 60,
                         level: Some(2),
                     }),
-                    OpRequest::FoldUser(FoldUser { entries: places(20, 21), target: 30 }),
+                    OpRequest::SummarizeUser(SummarizeUserOp {
+                        entries: places(20, 21),
+                        target: 30,
+                    }),
                 ],
                 1 => {
                     let (checkpoint, to) = (job.checkpoints[0].id.clone(), 1);
@@ -264,7 +268,7 @@ fn the_policies_are_told_what_a_summary_is_for() {
     let expected = [
         (Purpose::Summarize, Some(3), 8),
         (Purpose::Summarize, Some(2), 10),
-        (Purpose::FoldUser, Some(3), 2),
+        (Purpose::SummarizeUser, Some(3), 2),
         (Purpose::Age, Some(1), 8),
         (Purpose::Merge, Some(0), 18),
     ];
@@ -336,7 +340,7 @@ fn what_a_summary_says_of_goals_is_taken_up() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let seen = told.clone();
     let policy = move |job: &Job<'_>, rest: &NextPolicies<'_>| {
-        if let Job::Prompt(job) = job {
+        if let Job::SummaryPrompt(job) = job {
             seen.lock().unwrap().push(job.goals.active().map(|goal| goal.text.clone()));
         }
         asks(job, rest)
@@ -384,8 +388,8 @@ impl LanguageModel for Thinks {
 fn whoever_only_thinks_behind_the_conversation_is_asked_by_itself() {
     let model = Thinks::default();
     let extends = |job: &Job<'_>, rest: &NextPolicies<'_>| {
-        let Some(Answer::Prompt(prompt)) = asks(job, rest)? else { return Ok(None) };
-        Ok(Some(Answer::Prompt(Prompt { style: Line::Extend, ..prompt })))
+        let Some(Answer::SummaryPrompt(prompt)) = asks(job, rest)? else { return Ok(None) };
+        Ok(Some(Answer::SummaryPrompt(SummaryPrompt { style: Line::Extend, ..prompt })))
     };
     let mut talk = Talk::new(builder(2000).model(model.clone()).policy(By("asks", extends)));
     talk.chat(20);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use epitome::types::hook::{
-    AgeOrder, Ageing, Drop, Export, Fit, FoldUser, Handover, How, Insert, Merge, MessageNumber,
-    OpRequest, Orders, PinOrder, Replace, Rollover, Summarize, Warn,
+    AgeOrder, Ageing, Drop, Fit, Handover, How, Insert, Merge, MessageNumber, OpRequest, Orders,
+    PinOrder, Replace, Rollover, Summarize, SummarizeUserOp, Warn, WriteFile,
 };
 use epitome::types::{EventKind, Role, SkipReason};
 use epitome::{Answer, CompressionTarget, HookResult, Job, MemoryStore, NextPolicies};
@@ -32,7 +32,7 @@ fn plans(job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
                     target: 50,
                     level: Some(2),
                 }),
-                OpRequest::FoldUser(FoldUser {
+                OpRequest::SummarizeUser(SummarizeUserOp {
                     entries: vec![MessageNumber(12), MessageNumber(14)],
                     target: 60,
                 }),
@@ -40,14 +40,14 @@ fn plans(job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
                 OpRequest::Replace(Replace {
                     entry: MessageNumber(19),
                     how: How::Mask,
-                    with: Some("The file is gone.".to_owned()),
+                    text: Some("The file is gone.".to_owned()),
                     target: None,
                     call: None,
                 }),
                 OpRequest::Replace(Replace {
                     entry: MessageNumber(21),
                     how: How::Cut,
-                    with: None,
+                    text: None,
                     target: Some(40),
                     call: None,
                 }),
@@ -257,7 +257,7 @@ fn a_single_conversation_writes_no_files_for_its_policies() {
     let archives = |job: &Job<'_>, _: &NextPolicies<'_>| {
         let Job::Plan(_) = job else { return Ok(None) };
         let name = "archive/talk_full.md".to_owned();
-        let export = OpRequest::Export(Export { name, text: None, append: None });
+        let export = OpRequest::WriteFile(WriteFile { name, text: None, append: None });
         let ops =
             vec![OpRequest::Fit(Fit::default()), export, OpRequest::Handover(Handover::default())];
         Ok(ordered(ops))

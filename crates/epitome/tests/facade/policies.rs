@@ -14,9 +14,9 @@ use epitome_types::hook::{BudgetsJob, Common};
 use tempfile::TempDir;
 
 /// A policy that only says what it extends.
-const TEAM: &str = "--- @api 1\nlocal team = {}\nteam.extends = \"ollm\"\nreturn team\n";
+const TEAM: &str = "--- @api 2\nlocal team = {}\nteam.extends = \"ollm\"\nreturn team\n";
 /// A policy with options.
-const BASE: &str = "--- @api 1\nreturn {\n  options = {\n    keep = { type = 'integer', default = 4, \
+const BASE: &str = "--- @api 2\nreturn {\n  options = {\n    keep = { type = 'integer', default = 4, \
                     min = 0 },\n    style = { type = 'string', default = 'brief' },\n  },\n}\n";
 
 /// A folder of policies: name and text.
@@ -131,7 +131,7 @@ fn a_policy_that_is_given_comes_first_and_alone() {
 
 #[test]
 fn policies_that_are_not_there_are_named_where_they_are_asked_for() {
-    let extending = |name: &str| format!("--- @api 1\nreturn {{ extends = \"{name}\" }}\n");
+    let extending = |name: &str| format!("--- @api 2\nreturn {{ extends = \"{name}\" }}\n");
     refused(
         &[],
         "[profile.team]\npolicies = [\"olm\"]",
@@ -153,7 +153,7 @@ fn policies_that_are_not_there_are_named_where_they_are_asked_for() {
 #[test]
 fn what_a_policy_extends_is_written_plainly() {
     refused(
-        &[("team", "--- @api 1\nlocal base = \"ollm\"\nreturn { extends = base }\n")],
+        &[("team", "--- @api 2\nlocal base = \"ollm\"\nreturn { extends = base }\n")],
         "",
         "[policies]/team/policy.lua: `team` extends `ollm`, which cannot be seen before it runs; \
          expected the line `extends = \"NAME\"` with the name itself in it",
@@ -212,8 +212,8 @@ fn the_options_of_policies_are_shown_with_their_defaults() {
 /// A policy that asks for the options of what is built in has those of the profile.
 #[test]
 fn the_built_in_options_reach_whoever_asks_for_them() {
-    let text = "--- @api 1\nlocal options = 'default'\nreturn {\n  options = options,\n  budgets = \
-                function(job)\n    return { soft = 1000 * job.opt.trigger.soft }\n  end,\n}\n";
+    let text = "--- @api 2\nlocal options = 'default'\nreturn {\n  options = options,\n  budgets = \
+                function(job)\n    return { soft = 1000 * job.options.trigger.soft }\n  end,\n}\n";
     let folder = folder(&[("team", text)]);
     let config = config(&folder, "profile.team.options.default.trigger.soft = 0.7").unwrap();
     let loaded = config.profile("team").unwrap().load(&counter()).unwrap();
@@ -238,7 +238,7 @@ fn shipped_policies_load() {
 /// Nothing runs until it is asked for: what a profile is can be said of a policy that is broken.
 #[test]
 fn nothing_runs_before_it_is_asked_for() {
-    let broken = "--- @api 1\nreturn {\n";
+    let broken = "--- @api 2\nreturn {\n";
     let folder = folder(&[("team", broken)]);
     let profile = config(&folder, "").unwrap().profile("team").unwrap();
     assert_eq!(names(&profile), ["team"]);
@@ -386,7 +386,7 @@ fn what_is_not_trusted_hides_nothing() {
         loaded.current().len()
     };
     let ollm = brought("ollm", BASE);
-    let default = brought("default", "--- @api 1\nreturn { options = \"default\" }\n");
+    let default = brought("default", "--- @api 2\nreturn { options = \"default\" }\n");
     let says = |name: &str| {
         format!(
             "{name}/policy.lua: the policy `{name}` came with the project and is not trusted: it is \
@@ -403,7 +403,7 @@ fn what_is_not_trusted_hides_nothing() {
     check("ollm", Some(ExtensionOrigin::Project), "");
     assert_eq!(check("default", Some(ExtensionOrigin::Project), ""), 1);
     // Trusted and broken it stops nothing, either.
-    brought("ollm", "--- @api 1\nreturn {\n");
+    brought("ollm", "--- @api 2\nreturn {\n");
     config().trust().unwrap().trust(&ollm).unwrap();
     check("ollm", Some(ExtensionOrigin::Project), "ollm/policy.lua:3: Expected");
 }

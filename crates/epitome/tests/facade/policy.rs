@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use epitome::types::hook::{
-    Arrive, Budgets, Due, Found, FoundKind, Noted, Observe, Passed, Render, Status, Strength,
-    TriggerAnswer, Way, Wording,
+    Budgets, Due, Found, FoundKind, Noted, Observe, Passed, Render, Status, Strength,
+    ToolResultAnswer, TriggerAnswer, Way, Wording,
 };
 use epitome::types::{CompactionCause, EventKind, SkipReason};
 use epitome::{
@@ -84,15 +84,19 @@ fn a_trigger_says_when_and_why_not() {
 fn what_arrives_is_made_smaller_as_a_policy_says() {
     let journal = Arc::new(MemoryStore::new());
     let builder = with(9000, |job, _| {
-        let Job::Arrive(job) = job else { return Ok(None) };
-        let (how, with, most) = match job.text.split_whitespace().next().unwrap_or_default() {
+        let Job::ToolResult(job) = job else { return Ok(None) };
+        let (how, with, max_tokens) = match job.text.split_whitespace().next().unwrap_or_default() {
             "mask" => (Way::Mask, Some("It is masked."), None),
             "digest" => (Way::Digest, Some("It says digest."), None),
             "offload" => (Way::Offload, None, Some(40)),
             "keep" => (Way::Keep, None, None),
             _ => return Ok(None),
         };
-        Ok(Some(Answer::Arrive(Arrive { how, with: with.map(str::to_owned), most })))
+        Ok(Some(Answer::ToolResult(ToolResultAnswer {
+            how,
+            text: with.map(str::to_owned),
+            max_tokens,
+        })))
     });
     let mut talk = Talk::of(builder, &journal);
     talk.say("user", "Read them.");
@@ -131,13 +135,19 @@ fn what_arrives_is_made_smaller_as_a_policy_says() {
 fn what_was_made_smaller_is_summed_up_as_it_was_said_unless_it_was_masked() {
     let builder = with(9000, |job, _| {
         Ok(Some(match job {
-            Job::Arrive(job) if job.text.starts_with("secret") => {
+            Job::ToolResult(job) if job.text.starts_with("secret") => {
                 let with = Some("It is masked.".to_owned());
-                Answer::Arrive(Arrive { how: Way::Mask, with, most: None })
+                Answer::ToolResult(ToolResultAnswer {
+                    how: Way::Mask,
+                    text: with,
+                    max_tokens: None,
+                })
             }
-            Job::Arrive(_) => {
-                Answer::Arrive(Arrive { how: Way::Offload, with: None, most: Some(40) })
-            }
+            Job::ToolResult(_) => Answer::ToolResult(ToolResultAnswer {
+                how: Way::Offload,
+                text: None,
+                max_tokens: Some(40),
+            }),
             Job::Trigger(job) if job.common.messages > 10 => {
                 let due = Due { level: Strength::Soft, target: Some(200), reason: None };
                 Answer::Trigger(TriggerAnswer::Compress(due))
@@ -167,7 +177,7 @@ fn what_was_made_smaller_is_summed_up_as_it_was_said_unless_it_was_masked() {
 fn the_wording_is_a_policys() {
     let words = |job: &Job<'_>, _: &NextPolicies<'_>| {
         let Job::Render(job) = job else { return Ok(None) };
-        assert!(job.stored);
+        assert!(job.in_store);
         let text = match job.part {
             Wording::Checkpoint => "<{messages} messages, {id}>\n",
             _ => return Ok(None),
@@ -299,7 +309,15 @@ fn a_policy_that_fails_everywhere_changes_nothing() {
     asked.sort_unstable();
     asked.dedup();
     let expected = [
-        "arrive", "budgets", "goals", "observe", "on_event", "plan", "render", "status", "trigger",
+        "budgets",
+        "goals",
+        "observe",
+        "on_event",
+        "plan",
+        "render",
+        "status",
+        "tool_result",
+        "trigger",
     ];
     assert_eq!(asked, expected);
     let mut told: Vec<_> = talks[0].iter().flat_map(errors).collect();
@@ -357,8 +375,8 @@ fn the_next_model_answers_a_policy_where_one_cannot() {
         assert_eq!(prompt.status.and_then(|status| status.text).as_deref(), Some("fine"));
         let told = prompt.events.into_iter().map(|event| event.what);
         let told: Vec<_> =
-            told.filter(|what| matches!(what, EventKind::ModelPassedOver { .. })).collect();
-        let passed_over = EventKind::ModelPassedOver {
+            told.filter(|what| matches!(what, EventKind::ModelFallback { .. })).collect();
+        let passed_over = EventKind::ModelFallback {
             policy: "asks".into(),
             hook: "status".into(),
             ask: "mood".into(),

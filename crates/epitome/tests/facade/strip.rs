@@ -1,7 +1,7 @@
 //! Tool calls and results leave in every provider's format, and what was said stays: the bytes are
 //! valid, no call is without its result, and no text changes (RULES 4, 36, 101 to 107).
 
-use epitome_kernel::types::hook::{MessageNumber, OpRequest, Orders, Strip};
+use epitome_kernel::types::hook::{ClearToolsOp, MessageNumber, OpRequest, Orders};
 use epitome_kernel::types::{Budget, BudgetUnit, Entry, EntryId, Op, PartBody, Plan, Role};
 use epitome_kernel::{SizeGauge, Thread, ThreadSizes, apply};
 use epitome_plan::{
@@ -216,7 +216,7 @@ fn stripped(
     standing: Plan,
     places: Vec<MessageNumber>,
 ) -> Plan {
-    let ops = vec![OpRequest::Strip(Strip { entries: places })];
+    let ops = vec![OpRequest::ClearTools(ClearToolsOp { entries: places })];
     let orders = Orders { ops, ..Orders::default() };
     let budget = Budget { unit: BudgetUnit::Tokens, most: 1 << 20 };
     let means = PlanMeans { budget, counter: &FixedCounter::Words, summarizers: 0 };

@@ -64,7 +64,7 @@ function talk.job(t, words, limit, more)
     },
     budgets = budgets,
     target = budgets.target,
-    most = budgets.hard,
+    max_tokens = budgets.hard,
     cause = more.cause or "soft",
     memo = {},
   }

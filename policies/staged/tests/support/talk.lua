@@ -80,7 +80,7 @@ function talk.job(t, words, more)
   local total = talk.SYSTEM + taken + said
   job.tokens = { total = total, system = talk.SYSTEM, checkpoints = taken, conversation = said }
   job.budgets = t.hook("budgets", { model = job.model, tokens = job.tokens }, more.options)
-  job.target, job.most = job.budgets.target, job.budgets.hard
+  job.target, job.max_tokens = job.budgets.target, job.budgets.hard
   return job
 end
 

@@ -81,7 +81,7 @@ function talk.job(t, messages, limit, more)
     budgets = budgets,
     floor = talk.SYSTEM,
     target = budgets.target,
-    most = budgets.hard,
+    max_tokens = budgets.hard,
     cause = more.cause or "soft",
     memo = more.memo or {},
   }

@@ -62,7 +62,7 @@ end
 ---@param more table|nil fields of the job; `texts` and `names` go into the columns
 ---@return table
 function talk.job(words, more)
-  local job = { cause = "manual", target = 50000, most = 90000, floor = SYSTEM, memo = {} }
+  local job = { cause = "manual", target = 50000, max_tokens = 90000, floor = SYSTEM, memo = {} }
   local given = {}
   for key, value in pairs(more or {}) do
     if key == "texts" or key == "names" then

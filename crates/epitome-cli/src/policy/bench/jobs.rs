@@ -3,9 +3,10 @@
 //! Invariant: what jobs say of bounds is what the chain answers to `budgets`, as in a session.
 
 use epitome::types::hook::{
-    AgeJob, ArriveJob, Arriving, Budgets, BudgetsJob, Cache, Columns, Common, Covered, EventJob,
-    Fact, GoalsJob, MessageNumber, MessageTexts, ModelFacts, ObserveJob, Occasion, PlanJob,
-    PromptJob, Purpose, RenderJob, Standing, StatusJob, Tokens, TriggerJob, VerifyJob, Wording,
+    AgeJob, Arriving, Budgets, BudgetsJob, Cache, Columns, Common, Covered, EventJob, Fact,
+    GoalsJob, MessageNumber, MessageTexts, ModelFacts, ObserveJob, Occasion, PlanJob, Purpose,
+    RenderJob, Standing, StatusJob, SummaryPromptJob, Tokens, ToolResultJob, TriggerJob, VerifyJob,
+    Wording,
 };
 use epitome::types::{CompactionCause, Event, EventKind, Goals};
 use epitome::{Job, PolicyChain};
@@ -60,13 +61,13 @@ impl Jobs {
     pub(super) fn with(&self, hook: &str, act: impl FnOnce(&Job<'_>)) {
         match hook {
             "budgets" => act(&Job::Budgets(&BudgetsJob { common: self.common.clone() })),
-            "arrive" => act(&Job::Arrive(&self.arrive())),
+            "tool_result" => act(&Job::ToolResult(&self.tool_result())),
             "observe" => act(&Job::Observe(&self.observe())),
             "goals" => act(&Job::Goals(&self.goals())),
             "trigger" => act(&Job::Trigger(&self.trigger())),
             "plan" => act(&Job::Plan(&self.plan())),
             "age" => act(&Job::Age(&self.age())),
-            "prompt" => act(&Job::Prompt(&self.prompt())),
+            "summary_prompt" => act(&Job::SummaryPrompt(&self.summary_prompt())),
             "verify" => act(&Job::Verify(&self.verify())),
             "render" => act(&Job::Render(&self.render())),
             "status" => act(&Job::Status(&self.status())),
@@ -74,8 +75,8 @@ impl Jobs {
         }
     }
 
-    fn arrive(&self) -> ArriveJob<'static> {
-        ArriveJob {
+    fn tool_result(&self) -> ToolResultJob<'static> {
+        ToolResultJob {
             common: self.common.clone(),
             entry: arriving(),
             original: "1a2b3c4d".to_owned(),
@@ -92,7 +93,7 @@ impl Jobs {
             actions: Vec::new(),
             typed: intent.clone(),
             intent,
-            since_epoch: 12,
+            since_compaction: 12,
             text: TEXT,
         }
     }
@@ -110,15 +111,15 @@ impl Jobs {
         TriggerJob {
             common: self.common.clone(),
             cause: Occasion::Turn,
-            replied: true,
+            new_model_message: true,
             floor: 1_500,
             budgets: self.budgets.clone(),
             cache: Cache { warm: true, ..Cache::default() },
-            stalled: None,
-            answered: vec!["read_file".to_owned()],
-            asked: None,
-            waiting: false,
-            mark: None,
+            stalled_at: None,
+            new_results: vec!["read_file".to_owned()],
+            requested_by: None,
+            recall_pending: false,
+            watermark: None,
         }
     }
 
@@ -128,12 +129,12 @@ impl Jobs {
             entries: columns(),
             checkpoints: checkpoints(),
             target: LIMIT / 2,
-            most: LIMIT,
+            max_tokens: LIMIT,
             floor: 1_500,
             budgets: self.budgets.clone(),
             cause: CompactionCause::Soft,
-            mark: None,
-            mark_lost: false,
+            watermark: None,
+            watermark_lost: false,
             texts: &Same,
         }
     }
@@ -143,8 +144,8 @@ impl Jobs {
         AgeJob { common, checkpoints: checkpoints(), budgets }
     }
 
-    fn prompt(&self) -> PromptJob<'static> {
-        PromptJob {
+    fn summary_prompt(&self) -> SummaryPromptJob<'static> {
+        SummaryPromptJob {
             common: self.common.clone(),
             op: Purpose::Summarize,
             level: Some(3),
@@ -175,8 +176,8 @@ impl Jobs {
             common: self.common.clone(),
             part: Wording::Checkpoint,
             system: None,
-            stored: true,
-            files: false,
+            in_store: true,
+            in_files: false,
         }
     }
 

@@ -1,4 +1,4 @@
---- @api 1
+--- @api 2
 --- `NAME` decides as `BASE` does, but for the hooks that stand here. HOOKS.md of Epitome says what
 --- hooks there are; an editor with lua-language-server knows them from `../types`.
 local policy = {
@@ -25,7 +25,7 @@ local SCALED = { "soft", "target", "checkpoints", "keep_recent" }
 function policy.budgets(job)
   local bounds = ep.next(job)
   for _, name in ipairs(SCALED) do
-    bounds[name] = bounds[name] and math.floor(bounds[name] * job.opt.compress_from)
+    bounds[name] = bounds[name] and math.floor(bounds[name] * job.options.compress_from)
   end
   return bounds
 end

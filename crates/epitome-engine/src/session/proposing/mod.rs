@@ -263,12 +263,12 @@ fn in_tokens(most: u64) -> Budget {
 /// (RULES 59).
 fn kinds(epoch: &Compaction, brief: &PolicyContext, orders: &Orders) -> Vec<EventKind> {
     let id = || epoch.id.short();
-    let classed = || TierCompression { epoch: id(), strategy: brief.budgets.strategy.clone() };
+    let classed = || TierCompression { compaction: id(), strategy: brief.budgets.strategy.clone() };
     let class = brief.common.class.and_then(|class| EventKind::for_tier(class, classed()));
     let own = epoch.cause != CompactionCause::Manual;
-    let own = own.then(|| EventKind::AutoSummaryCreated { epoch: id(), cause: epoch.cause });
+    let own = own.then(|| EventKind::AutoSummaryCreated { compaction: id(), cause: epoch.cause });
     let over = orders.ops.iter().any(|order| matches!(order, OpRequest::Rollover(_)));
-    let over = over.then(|| EventKind::RolloverComplete { epoch: id() });
+    let over = over.then(|| EventKind::RolloverComplete { compaction: id() });
     class.into_iter().chain(own).chain(over).collect()
 }
 
@@ -280,7 +280,7 @@ fn lacks_summary(plan: &Plan, orders: &Orders) -> bool {
             OpRequest::Fit(_)
                 | OpRequest::Summarize(_)
                 | OpRequest::Merge(_)
-                | OpRequest::FoldUser(_)
+                | OpRequest::SummarizeUser(_)
                 | OpRequest::Rollover(_)
         )
     };

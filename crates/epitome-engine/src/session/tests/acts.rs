@@ -2,7 +2,9 @@
 //! process.
 
 use epitome_kernel::{HookResult, NextPolicies, Policy};
-use epitome_types::hook::{MessageNumber, Occasion, OpRequest, Orders, PlanJob, Strip, TriggerJob};
+use epitome_types::hook::{
+    ClearToolsOp, MessageNumber, Occasion, OpRequest, Orders, PlanJob, TriggerJob,
+};
 use epitome_types::{Actor, GoalAction, GoalChange, Priority, RecordedAction, SessionAction};
 use serde_json::json;
 
@@ -121,7 +123,7 @@ impl Policy for Marks {
         job: &TriggerJob,
         _: &NextPolicies<'_>,
     ) -> HookResult<epitome_types::hook::TriggerAnswer> {
-        let due = job.asked.is_some() || job.answered.iter().any(|tool| tool == "stop");
+        let due = job.requested_by.is_some() || job.new_results.iter().any(|tool| tool == "stop");
         let level = epitome_types::hook::Strength::Asked;
         let asked = epitome_types::hook::Due { level, target: None, reason: None };
         Ok(Some(match due {
@@ -131,21 +133,28 @@ impl Policy for Marks {
     }
 
     fn plan(&self, job: &PlanJob<'_>, _: &NextPolicies<'_>) -> HookResult<Orders> {
-        assert!(!job.mark_lost);
+        assert!(!job.watermark_lost);
         let names = job.entries.names.iter().zip(1u32..);
         let calls = names.filter(|(names, _)| names.iter().any(|name| name == "stop"));
         let calls: Vec<_> = calls.map(|(_, place)| place).step_by(2).collect();
         let Some(&last) = calls.last() else { return Ok(Some(Orders::default())) };
         let expected = calls.iter().rev().nth(1).map(|place| MessageNumber(*place));
-        assert_eq!(job.mark, expected, "the watermark of the compression before");
+        assert_eq!(job.watermark, expected, "the watermark of the compression before");
         let ops = match last {
             1..=4 => Vec::new(),
             last => {
-                vec![OpRequest::Strip(Strip { entries: (1..last).map(MessageNumber).collect() })]
+                vec![OpRequest::ClearTools(ClearToolsOp {
+                    entries: (1..last).map(MessageNumber).collect(),
+                })]
             }
         };
-        let marked_by = Some("stop".to_owned());
-        Ok(Some(Orders { ops, mark: Some(MessageNumber(last)), marked_by, ..Orders::default() }))
+        let watermark_tool = Some("stop".to_owned());
+        Ok(Some(Orders {
+            ops,
+            watermark: Some(MessageNumber(last)),
+            watermark_tool,
+            ..Orders::default()
+        }))
     }
 }
 

@@ -6,8 +6,8 @@ use std::path::Path;
 use epitome_kernel::{Answer, HookResult, Job, NextPolicies, Policy, Workspace};
 use epitome_types::Stage;
 use epitome_types::hook::{
-    Arrive, Due, Export, Fit, Handover, How as Shortened, MessageNumber, Noted, OpRequest, Orders,
-    Replace, Status, Strength, TriggerAnswer, Way,
+    Due, Fit, Handover, How as Shortened, MessageNumber, Noted, OpRequest, Orders, Replace, Status,
+    Strength, ToolResultAnswer, TriggerAnswer, Way, WriteFile,
 };
 use epitome_workspace::WorkspaceFolder;
 use serde_json::json;
@@ -83,8 +83,8 @@ pub(super) fn compress() -> Option<Answer> {
     Some(Answer::Trigger(TriggerAnswer::Compress(due)))
 }
 
-fn export(name: &str, text: Option<&str>, append: bool) -> Export {
-    Export { name: name.into(), text: text.map(str::to_owned), append: append.then_some(true) }
+fn export(name: &str, text: Option<&str>, append: bool) -> WriteFile {
+    WriteFile { name: name.into(), text: text.map(str::to_owned), append: append.then_some(true) }
 }
 
 pub(super) fn happened(prompt: &Prompt) -> Vec<&EventKind> {
@@ -121,8 +121,8 @@ fn archives(job: &Job<'_>) -> Option<Answer> {
         Job::Trigger(_) => compress(),
         Job::Plan(_) => {
             let ops = vec![
-                OpRequest::Export(export("archive/a b_full.md", None, false)),
-                OpRequest::Export(export("LOG.md", Some("planned with sk-abc"), true)),
+                OpRequest::WriteFile(export("archive/a b_full.md", None, false)),
+                OpRequest::WriteFile(export("LOG.md", Some("planned with sk-abc"), true)),
                 OpRequest::Handover(Handover::default()),
                 OpRequest::Fit(Fit::default()),
             ];
@@ -131,7 +131,7 @@ fn archives(job: &Job<'_>) -> Option<Answer> {
         Job::Event(job) => {
             let EventKind::Compressed { number, .. } = &job.event.what else { return None };
             let export = export("LOG.md", Some(&format!("compressed {number}")), true);
-            Some(Answer::Event(Noted { export: Some(export) }))
+            Some(Answer::Event(Noted { write_file: Some(export) }))
         }
         _ => None,
     }
@@ -218,14 +218,18 @@ fn a_compression_comes_through_its_stages() {
 
 /// Offloads what is long, as RULES 46 words it.
 fn offloads(job: &Job<'_>) -> Option<Answer> {
-    let Job::Arrive(job) = job else { return None };
+    let Job::ToolResult(job) = job else { return None };
     let with = format!(
         "# Offloaded: {} result\n{{file}} (saves {{saved}} of {{tokens}} tokens, {{lines}} lines)\n{}",
         job.entry.tool.as_deref().unwrap_or_default(),
         job.entry.tokens,
     );
     let long = job.entry.tokens > 50;
-    long.then_some(Answer::Arrive(Arrive { how: Way::Offload, with: Some(with), most: None }))
+    long.then_some(Answer::ToolResult(ToolResultAnswer {
+        how: Way::Offload,
+        text: Some(with),
+        max_tokens: None,
+    }))
 }
 
 #[test]
@@ -320,7 +324,7 @@ fn what_was_done_is_counted_for_a_report() {
                 OpRequest::Replace(Replace {
                     entry: MessageNumber(place),
                     how: Shortened::TruncateInput,
-                    with: Some("on disk".to_owned()),
+                    text: Some("on disk".to_owned()),
                     target: None,
                     call: None,
                 })

@@ -22,7 +22,7 @@ fn watches(at: u32) -> impl Fn(&Job<'_>) -> Option<Answer> + Send + Sync {
                 drift: Some(drift),
                 level: Some(Stop::Soft),
                 recall: Some("which delimiter does the parser use".to_owned()),
-                most: Some(60),
+                max_tokens: Some(60),
                 ..Observe::default()
             }))
         }

@@ -3,7 +3,8 @@
 
 use epitome_kernel::{HookResult, NextPolicies, Policy};
 use epitome_types::hook::{
-    Arrive, ArriveJob, BudgetsJob, Found, GoalsJob, Observe, ObserveJob, StatusJob, TriggerJob, Way,
+    BudgetsJob, Found, GoalsJob, Observe, ObserveJob, StatusJob, ToolResultAnswer, ToolResultJob,
+    TriggerJob, Way,
 };
 use serde_json::{Value, json};
 
@@ -255,11 +256,15 @@ impl Policy for Witness {
         rest.budgets(job)
     }
 
-    fn arrive(&self, job: &ArriveJob<'_>, _: &NextPolicies<'_>) -> HookResult<Arrive> {
+    fn tool_result(
+        &self,
+        job: &ToolResultJob<'_>,
+        _: &NextPolicies<'_>,
+    ) -> HookResult<ToolResultAnswer> {
         self.note((&job.entry, job.text));
         let long = job.text.len() > 300;
         let with = long.then(|| format!("masked {}", &job.text[..8]));
-        Ok(with.map(|with| Arrive { how: Way::Mask, with: Some(with), most: None }))
+        Ok(with.map(|with| ToolResultAnswer { how: Way::Mask, text: Some(with), max_tokens: None }))
     }
 
     fn trigger(
@@ -272,7 +277,7 @@ impl Policy for Witness {
     }
 
     fn observe(&self, job: &ObserveJob<'_>, _: &NextPolicies<'_>) -> HookResult<Observe> {
-        self.note((&job.common, &job.entry, &job.intent, job.since_epoch, job.text));
+        self.note((&job.common, &job.entry, &job.intent, job.since_compaction, job.text));
         let pin = job.text.contains("parser tests");
         Ok(Some(Observe { pin: Some(pin), ..Observe::default() }))
     }
@@ -407,7 +412,7 @@ proptest! {
             prop_assert_eq!((one.1, &one.2), (other.1, &other.2));
         }
         // A new session does not know what the last one had known or told, nor what was done since.
-        const OF_ITSELF: [&str; 4] = ["Branched", "EpochChanged", "GoalUpdated", "AnswerBounded"];
+        const OF_ITSELF: [&str; 4] = ["Branched", "CompactionChanged", "GoalUpdated", "AnswerBounded"];
         let of_itself = |event: &&String| !OF_ITSELF.iter().any(|kind| event.contains(kind));
         let [lives_events, starts_events] = [&lives.events, &starts.events]
             .map(|all| all.iter().filter(of_itself).cloned().collect::<Vec<_>>());

@@ -2,7 +2,7 @@
 
 use epitome_kernel::{HookResult, NextPolicies, Policy};
 use epitome_types::EntryId;
-use epitome_types::hook::{Arrive, ArriveJob, Observe, ObserveJob, Way};
+use epitome_types::hook::{Observe, ObserveJob, ToolResultAnswer, ToolResultJob, Way};
 use serde_json::json;
 
 use super::*;
@@ -67,9 +67,17 @@ impl Policy for Watcher {
         "watcher"
     }
 
-    fn arrive(&self, job: &ArriveJob<'_>, _: &NextPolicies<'_>) -> HookResult<Arrive> {
+    fn tool_result(
+        &self,
+        job: &ToolResultJob<'_>,
+        _: &NextPolicies<'_>,
+    ) -> HookResult<ToolResultAnswer> {
         self.0.lock().unwrap().push(format!("arrive {}", job.entry.id.0));
-        Ok(Some(Arrive { how: Way::Mask, with: Some("gone".to_owned()), most: None }))
+        Ok(Some(ToolResultAnswer {
+            how: Way::Mask,
+            text: Some("gone".to_owned()),
+            max_tokens: None,
+        }))
     }
 
     fn observe(&self, job: &ObserveJob<'_>, _: &NextPolicies<'_>) -> HookResult<Observe> {

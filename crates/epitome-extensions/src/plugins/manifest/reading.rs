@@ -4,7 +4,8 @@
 
 use std::path::{Component, Path};
 
-use epitome_kernel::{HOOKS, nearest};
+use epitome_kernel::{ApiNames, HOOKS, nearest};
+use epitome_types::hook::{NameKind, OLD_API};
 use serde_json::Value as Json;
 
 use super::{FILE, Manifest};
@@ -51,7 +52,9 @@ impl Manifest {
         }
         for hook in &self.hooks {
             let names = HOOKS.iter().map(|hook| hook.name);
-            if names.clone().all(|name| name != hook) {
+            let is_hook = |wanted: &str| HOOKS.iter().any(|hook| hook.name == wanted);
+            let renamed = ApiNames::new(OLD_API).renamed(NameKind::Hook, hook, is_hook);
+            if !is_hook(hook) && renamed.is_none() {
                 let hint = match nearest(hook, names.clone()) {
                     Some(name) => format!("did you mean `{name}`?"),
                     None => format!("there is `{}`", names.collect::<Vec<_>>().join("`, `")),

@@ -1,7 +1,7 @@
 -- Another wording for what stands where a tool result was.
 return {
   render = function(job)
-    if job.part == "stub" and job.stored then
+    if job.part == "placeholder" and job.in_store then
       return { text = "[{call}: {tokens} tokens, recall {id}]" }
     end
     return nil

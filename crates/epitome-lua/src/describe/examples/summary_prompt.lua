@@ -1,6 +1,6 @@
 -- Asks for a summary under three headings.
 return {
-  prompt = function(job)
+  summary_prompt = function(job)
     return {
       style = "separate",
       user = "Summarise this under the headings given.\n\n{conversation}\n\nKeep: {must_keep}",
