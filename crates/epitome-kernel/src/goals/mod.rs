@@ -236,11 +236,12 @@ fn revise(goal: &mut Goal, text: &str, at: &str) -> bool {
 }
 
 fn milestone(goal: &mut Goal, text: &str, state: MilestoneState, at: &str) -> bool {
+    let planned = goal.next.len();
     if state == MilestoneState::Completed {
         goal.next.retain(|step| !same(step, text));
     }
     match goal.milestones.iter_mut().find(|known| same(&known.text, text)) {
-        Some(known) if known.state == state => return false,
+        Some(known) if known.state == state => return goal.next.len() < planned,
         Some(known) => (known.state, known.at) = (state, at.to_owned()),
         None => {
             let (text, at) = (text.to_owned(), at.to_owned());

@@ -224,6 +224,16 @@ fn a_repeated_decision_is_not_doubled() {
     assert!(goals.goals[1].decisions.is_empty());
 }
 
+#[test]
+fn a_milestone_that_is_completed_again_takes_its_planned_step_and_says_so() {
+    let done = step("Ship it", State::Completed);
+    let (mut goals, _) = come_to(&[set_to("build"), done.clone(), then("ship it")]);
+    assert_eq!(goals.goals[0].next, ["ship it"]);
+    assert_eq!(enact(&mut goals, &done, "later"), Ok(true));
+    assert!(goals.goals[0].next.is_empty());
+    assert_eq!(enact(&mut goals, &done, "later"), Ok(false));
+}
+
 /// RULES 57: "an unknown milestone is added".
 #[test]
 fn an_unknown_milestone_is_added_and_a_known_one_moves_on() {
