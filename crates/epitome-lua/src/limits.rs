@@ -9,7 +9,8 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LuaLimits {
     /// The longest that one call of a hook may take, without what `ep.next` takes. It is time on
-    /// the clock, so it is a hundred times what a call needs: on a busy machine none falls out.
+    /// the clock, and many times what a call needs, so that a busy machine lets none fall out. One
+    /// with many times more to do than it has processors for still may.
     pub call: Duration,
     /// The longest that loading a policy may take.
     pub load: Duration,
