@@ -29,7 +29,7 @@ impl Session {
         if known.is_some_and(|acts| !acts.stale) {
             return Ok(Vec::new());
         }
-        let acts = self.journal.acts(&self.scope, name)?;
+        let acts = self.record.journal.acts(&self.record.scope, name)?;
         let new = known.and_then(|known| acts.get(known.count..)).unwrap_or_default();
         let updated = new.iter().filter_map(|acted| match &acted.act {
             SessionAction::Goal(act) => Some(updated(act, &acted.by)),
@@ -50,7 +50,7 @@ impl Session {
         at: &str,
     ) -> Option<EventKind> {
         let acts = state.acts.as_mut()?;
-        found.text = self.redaction.text(&found.text).into_owned();
+        found.text = self.redaction().text(&found.text).into_owned();
         let act = goals::act_of(&acts.goals, &found);
         let act = act.map(|act| goals::addressed(&acts.goals, act));
         let act = act.and_then(|act| Ok((goals::enact(&mut acts.goals, &act, at)?, act)));
@@ -80,7 +80,7 @@ impl Session {
         if doing.iter().any(|(act, _)| *act == SessionAction::Met) {
             // What somebody asked for meanwhile is still to be looked at.
             let known = state.acts.as_ref().map_or(0, |acts| acts.count);
-            if self.journal.acts(&self.scope, name)?.len() != known {
+            if self.record.journal.acts(&self.record.scope, name)?.len() != known {
                 doing.retain(|(act, _)| *act != SessionAction::Met);
             }
         }
@@ -89,7 +89,7 @@ impl Session {
         }
         let acted = |(act, by)| RecordedAction { act, by, at: at.to_owned() };
         let acts: Vec<_> = doing.into_iter().map(acted).collect();
-        self.journal.act(&self.scope, name, &acts)?;
+        self.record.journal.act(&self.record.scope, name, &acts)?;
         if let Some(known) = &mut state.acts {
             known.count += acts.len();
         }

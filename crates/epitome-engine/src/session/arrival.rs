@@ -61,7 +61,7 @@ impl Session {
         let digester = self.settings.digester.as_deref().unwrap_or(&desk);
         let keys = &incoming.keys[*first..];
         let mut arrival = arrive(&NewTalk { thread, keys, tokens }, &decided, &options, digester);
-        arrival.rewrites.iter_mut().for_each(|rewrite| self.redaction.rewrite(rewrite));
+        arrival.rewrites.iter_mut().for_each(|rewrite| self.redaction().rewrite(rewrite));
         self.departing(&mut arrival.departure, ground.name);
         arrival
     }

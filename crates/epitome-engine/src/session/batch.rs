@@ -32,7 +32,7 @@ impl Session {
             // What tells no time of its own came with this request.
             let at = entry.at.clone().or_else(|| Some(ground.at.to_owned()));
             let placed = Entry { id, at, ..entry.clone() };
-            said(message, &placed, name, tail.tokens.entry(entry.id) + saved, &self.redaction)
+            said(message, &placed, name, tail.tokens.entry(entry.id) + saved, self.redaction())
         });
         AppendBatch {
             after: incoming.after(),
@@ -48,7 +48,7 @@ impl Session {
                 meter,
             }),
             at: ground.at.to_owned(),
-            label: self.named.then(|| ground.name.to_owned()),
+            label: self.record.named.then(|| ground.name.to_owned()),
         }
     }
 
@@ -59,6 +59,6 @@ impl Session {
         for source in sources.chain(departure.blobs.iter_mut().map(|blob| &mut blob.source)) {
             *source = format!("{name}: {source}");
         }
-        self.redaction.departure(departure);
+        self.redaction().departure(departure);
     }
 }

@@ -24,7 +24,7 @@ impl Session {
     /// recorded yet; or when the journal cannot be written.
     pub fn change_goals(&mut self, act: GoalAction) -> Result<Goals, Error> {
         let (name, keeper) = self.keeper()?;
-        let at = (self.clock)();
+        let at = self.now();
         Ok(keeper.change_goals(Some(&name), vec![act], &Actor::User, &at)?.goals)
     }
 
@@ -38,7 +38,7 @@ impl Session {
     /// as [`change_goals`]. Then nothing was activated.
     pub fn activate(&mut self, patterns: &[&str]) -> Result<Vec<String>, Error> {
         let (name, _) = self.keeper()?;
-        let active = chosen(&self.journal.acts(&self.scope, &name)?);
+        let active = chosen(&self.record.journal.acts(&self.record.scope, &name)?);
         let library = self.settings.augments.read();
         let mut new = Vec::new();
         for pattern in patterns {
@@ -60,7 +60,7 @@ impl Session {
     /// As [`change_goals`].
     pub fn deactivate(&mut self, patterns: &[&str]) -> Result<Vec<String>, Error> {
         let (name, _) = self.keeper()?;
-        let mut gone = chosen(&self.journal.acts(&self.scope, &name)?);
+        let mut gone = chosen(&self.record.journal.acts(&self.record.scope, &name)?);
         gone.retain(|augment| {
             patterns.iter().any(|pattern| AugmentLibrary::means(pattern, augment))
         });
@@ -76,7 +76,7 @@ impl Session {
     pub fn pin(&mut self, entry: EntryId, pin: bool) -> Result<(), Error> {
         let (name, keeper) = self.keeper()?;
         let mark = if pin { JournalMark::Pin } else { JournalMark::Unpin };
-        keeper.pin(Some(&name), &[entry.to_string()], mark, &(self.clock)())?;
+        keeper.pin(Some(&name), &[entry.to_string()], mark, &self.now())?;
         Ok(())
     }
 
@@ -85,12 +85,11 @@ impl Session {
         if !matches!(self.given, HistorySource::Whole) {
             self.opened()?;
         }
-        let name = self.name.clone().ok_or(Error::NothingSaid)?;
+        let name = self.record.name.clone().ok_or(Error::NothingSaid)?;
         if !self.is_taken(&name)? {
             return Err(Error::NothingSaid);
         }
-        let profile = self.settings.profile.clone();
-        Ok((name, SessionAdmin::of_scope(self.journal.clone(), profile, &self.scope)))
+        Ok((name, self.record.keeper(&self.settings.profile)))
     }
 
     fn switch(
@@ -99,13 +98,13 @@ impl Session {
         augments: Vec<String>,
         active: bool,
     ) -> Result<Vec<String>, Error> {
-        let at = (self.clock)();
+        let at = self.now();
         let acts = augments.iter().map(|name| RecordedAction {
             act: SessionAction::Augment { name: name.clone(), active },
             by: Actor::User,
             at: at.clone(),
         });
-        self.journal.act(&self.scope, name, &acts.collect::<Vec<_>>())?;
+        self.record.journal.act(&self.record.scope, name, &acts.collect::<Vec<_>>())?;
         Ok(augments)
     }
 }

@@ -42,7 +42,7 @@ impl Session {
         epoch.config = self.settings.profile.config();
         ground.at.clone_into(&mut epoch.at);
         self.departing(&mut departure, ground.name);
-        self.redaction.plan(&mut epoch.plan);
+        self.redaction().plan(&mut epoch.plan);
         epoch.credits = compressed.ops.iter().map(credit).collect();
         epoch.id = epoch.hash();
         let beside = compressed.warnings.into_iter().map(unwritten).chain(compressed.events);
@@ -67,10 +67,10 @@ impl Session {
         if !rewords && snapshot.unwrap_or(self.settings.profile.options.snapshots.auto) {
             self.snapshot_before(ground, whole, &epoch, events);
         }
-        if self.has_moved(ground.name) {
+        if self.record.has_moved(ground.name) {
             return Ok(false);
         }
-        let (journal, scope) = (&*self.journal, &*self.scope);
+        let (journal, scope) = (&*self.record.journal, &*self.record.scope);
         loop {
             match journal.commit(scope, ground.name, &epoch, &departure, state.seen)? {
                 CommitOutcome::Done(seen) => {

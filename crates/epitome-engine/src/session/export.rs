@@ -17,7 +17,6 @@ use super::side_effect::PlanSideEffect;
 use super::turn_context::{FullHistory, TurnContext};
 use crate::error::Error;
 use epitome_admin::admin::ExportFormat;
-use epitome_admin::admin::SessionAdmin;
 
 /// Where the files stand, relative to the workspace.
 const OURS: &str = ".epitome";
@@ -59,7 +58,7 @@ impl Session {
         let in_force = whole.and_then(|whole| whole.in_force.as_ref());
         let newest = || newest(in_force?.epoch).map(|checkpoint| checkpoint.text.clone());
         let text = text.or_else(newest).unwrap_or_default();
-        let text = self.redaction.text(&text).into_owned();
+        let text = self.redaction().text(&text).into_owned();
         let name = format!("{HANDOVER}/{}{ENDING}", plain(ground.name));
         let has_file = self.offload.is_some() && !text.is_empty();
         let file = match has_file {
@@ -78,11 +77,10 @@ impl Session {
         events: &mut TurnEvents,
     ) -> Result<(), Error> {
         let text = match &export.text {
-            Some(text) => self.redaction.text(text).into_owned(),
+            Some(text) => self.redaction().text(text).into_owned(),
             // What is recorded is redacted.
             None if self.offload.is_some() => {
-                let profile = self.settings.profile.clone();
-                let keeper = SessionAdmin::of_scope(self.journal.clone(), profile, &self.scope);
+                let keeper = self.record.keeper(&self.settings.profile);
                 keeper.export(ground.name, ExportFormat::Markdown)?
             }
             None => String::new(),
@@ -106,7 +104,7 @@ impl Session {
             Ok(()) => Some(path),
             Err(error) => {
                 let cause = error.to_string();
-                if self.unwritten.insert(cause.clone()) {
+                if self.problems.tells_file(&cause) {
                     let remedy = "the session goes on without the file; name the client's folder \
                                   with `--workspace`, and see to it that it can be written"
                         .to_owned();

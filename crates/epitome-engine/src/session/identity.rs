@@ -34,8 +34,8 @@ impl Session {
         if let Some(name) = &self.told.again {
             return Ok(Belonging::to(name, state.proven));
         }
-        if let Some(name) = &self.name
-            && (self.named
+        if let Some(name) = &self.record.name
+            && (self.record.named
                 || extends && (state.proven || !self.told.hub || self.told.label.is_some()))
         {
             return Ok(Belonging::to(name, true));
@@ -44,7 +44,7 @@ impl Session {
         let said = source.document()?.entries();
         let evidence: Vec<_> = said.iter().map(evidence).collect();
         let label = self.told.label.as_deref();
-        let holders = self.holders(&self.scope, source, chains)?;
+        let holders = self.holders(&self.record.scope, source, chains)?;
         let claim = self.claim();
         let counter = self.counter_for(source.model());
         let size = |place: usize| said.get(place).map_or(0, |it| counter.count(&it.readable()));
@@ -76,12 +76,12 @@ impl Session {
     /// Moves to where its conversation was recorded before there were projects, so that nothing of an
     /// older store is lost. That takes the proof that going on from any other conversation takes.
     pub(super) fn settle(&mut self, source: &RequestSource<'_>) -> Result<(), Error> {
-        let Some(before) = self.before.take() else { return Ok(()) };
+        let Some(before) = self.record.before.take() else { return Ok(()) };
         let keys: Vec<_> = source.document()?.entries().iter().map(EntryKey::for_entry).collect();
         let chains = chains(&keys);
-        let is_here = self.is_known(&self.scope, source, &chains)?;
+        let is_here = self.is_known(&self.record.scope, source, &chains)?;
         if !is_here && self.is_known(&before, source, &chains)? {
-            self.scope = before;
+            self.record.scope = before;
         }
         Ok(())
     }
@@ -103,7 +103,7 @@ impl Session {
 
     /// The id that the client gives the conversation, and the session that the host has in hand.
     fn claim(&self) -> Claim<'_> {
-        let session = self.name.as_deref().filter(|_| !self.told.hub);
+        let session = self.record.name.as_deref().filter(|_| !self.told.hub);
         Claim { label: self.told.label.as_deref(), session }
     }
 
@@ -124,7 +124,7 @@ impl Session {
             least: first.map_or(usize::MAX, |first| first.max(1)),
             answers: &answers,
         };
-        Ok(self.journal.holders(scope, &clue)?)
+        Ok(self.record.journal.holders(scope, &clue)?)
     }
 
     /// The session of the same client whose conversation this is behind another system prompt: a client
@@ -141,14 +141,15 @@ impl Session {
         let Some(label) = label else { return Ok(None) };
         let is_own = |it: &&Holder| it.label.as_deref() == Some(label) && it.shared <= lead;
         for holder in holders.iter().filter(is_own).rev().take(OTHERS) {
-            let info = self.journal.session(&self.scope, &holder.session)?;
+            let info = self.record.journal.session(&self.record.scope, &holder.session)?;
             let mut spoken = keys[lead..].iter();
             let (mut before, mut shared, mut ends) = (0, 0, true);
             let mut from = 0;
             while ends && from < info.messages {
                 let page = if from == 0 { OPENING } else { PAGE };
                 let (name, head) = (&*holder.session, info.head);
-                let page = self.journal.history(&self.scope, name, head, from, page)?;
+                let page =
+                    self.record.journal.history(&self.record.scope, name, head, from, page)?;
                 from = page.last().map_or(info.messages, |said| said.place + 1);
                 for said in page {
                     match said.role == Role::System && shared == 0 {
@@ -198,17 +199,17 @@ impl Session {
     /// Begins a session under a name that nobody has: the id of its client, where that is free, and
     /// else one that is drawn from the time.
     pub(super) fn begin_session(&self, beginning: &Beginning) -> Result<String, Error> {
-        let at = (self.clock)();
+        let at = self.now();
         let label = beginning.label.as_deref();
         let stem = label.unwrap_or(UNNAMED);
         let drawn = |number: u32| {
-            let id = ContentId::for_text(&format!("{}\n{stem}\n{at}\n{number}", self.scope));
+            let id = ContentId::for_text(&format!("{}\n{stem}\n{at}\n{number}", self.record.scope));
             format!("{stem}-{}", id.short())
         };
         let mut names = label.map(str::to_owned).into_iter().chain((0..).map(drawn));
         loop {
             let Some(name) = names.next() else { return Err(Error::NothingSaid) };
-            match self.journal.begin(&self.scope, &name, beginning, &at) {
+            match self.record.journal.begin(&self.record.scope, &name, beginning, &at) {
                 Ok(()) => return Ok(name),
                 Err(StoreError::Taken { .. }) => {}
                 Err(error) => return Err(error.into()),
@@ -219,7 +220,7 @@ impl Session {
     /// The session whose client compacted it and goes on from its summary, where it is this client's.
     fn resumed(&self, format: &str) -> Result<Option<String>, Error> {
         let Some(name) = &self.told.adopts else { return Ok(None) };
-        match self.journal.session(&self.scope, name) {
+        match self.record.journal.session(&self.record.scope, name) {
             Ok(info) if info.label == self.told.label && info.format == format => {
                 Ok(Some(name.clone()))
             }

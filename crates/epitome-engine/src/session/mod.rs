@@ -31,12 +31,14 @@ mod policies;
 mod prefix_cache;
 mod prepared;
 mod preview;
+mod problems;
 mod proposal;
 mod proposing;
 mod push;
 mod pushed_history;
 mod reading;
 mod recall;
+mod record;
 #[cfg(feature = "lua")]
 mod reload;
 #[cfg(not(feature = "lua"))]
@@ -58,14 +60,12 @@ mod window_limit;
 mod work_state;
 mod written_prompt;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use epitome_config::RedactionPatterns;
 use epitome_store::SessionArchive;
 use epitome_types::{EventKind, SessionInfo};
 
-use epitome_admin::clock::Clock;
 #[cfg(feature = "workspace")]
 pub use offload::remove_offloaded;
 
@@ -74,7 +74,9 @@ use crate::builder::CompressorBuilder;
 use crate::limits::PromptLimit;
 use notes::HostNotes;
 use offload::Offload;
+use problems::ToldProblems;
 use pushed_history::Pushed;
+use record::SessionRecord;
 use reload::Reloads;
 pub(crate) use shared::SharedSessions;
 use state::ConversationState;
@@ -85,40 +87,31 @@ const UNNAMED: &str = "session";
 /// One conversation and its journal.
 pub struct Session {
     settings: CompressorBuilder,
-    journal: Arc<dyn SessionArchive>,
-    scope: String,
-    /// Its name, and whether the host gave it; otherwise it is found with each request.
-    name: Option<String>,
-    named: bool,
-    /// Where it may have begun, until its first request says.
-    before: Option<String>,
-    clock: Clock,
-    redaction: RedactionPatterns,
+    record: SessionRecord,
     shared: Arc<SharedSessions>,
     /// What the hub that it belongs to knows beside what the user said.
     pub(crate) told: RouterHints,
-    /// Whether what is recorded of it is there for other processes; in memory it is not.
-    lasting: bool,
-    /// Whether the user asked for a compression.
-    asked: bool,
-    /// The errors of policies that were told already.
-    said: BTreeSet<String>,
-    /// The compressions that were taken back, as the next prompt is told of them.
-    taken_back: Vec<EventKind>,
-    /// Whether it was told that the conversation can hardly be relied on.
-    low: bool,
+    next: NextPrompt,
+    problems: ToldProblems,
     /// The watch over its policies, and how many of their changes it was told of.
     reloads: Option<(usize, Arc<Reloads>)>,
     /// Where what left is written as files.
     offload: Option<Offload>,
-    /// Why other files could not be written, as it was told.
-    unwritten: BTreeSet<String>,
     state: ConversationState,
     given: HistorySource,
     /// What a conversation that is pushed was told of its state.
     notes: HostNotes,
     /// What models write meanwhile, where they write in the background.
     background: Option<BackgroundWorker>,
+}
+
+/// What came up since the last prompt, for the next one.
+#[derive(Default)]
+pub(super) struct NextPrompt {
+    /// Whether the user asked for a compression.
+    asked: bool,
+    /// The compressions that were taken back, as it is told of them.
+    taken_back: Vec<EventKind>,
 }
 
 /// What a hub knows of a conversation beside what the user said.
@@ -165,30 +158,17 @@ impl Session {
         name: Option<&str>,
     ) -> Self {
         let scope = settings.owner.scope(settings.profile.name());
-        let redaction = settings.profile.redaction.clone();
-        let clock = settings.clock.clone();
         let offload = settings.workspace.clone().map(Offload::new);
         let background = settings.in_background().map(BackgroundWorker::new);
-        let (name, named) = (name.map(str::to_owned), name.is_some());
         Self {
             settings,
-            journal,
-            scope,
-            name,
-            named,
-            before: None,
-            clock,
-            redaction,
+            record: SessionRecord::new(journal, scope, name),
             shared: Arc::default(),
             told: RouterHints::default(),
-            lasting: true,
-            asked: false,
-            said: BTreeSet::new(),
-            taken_back: Vec::new(),
-            low: false,
+            next: NextPrompt::default(),
+            problems: ToldProblems::default(),
             reloads: None,
             offload,
-            unwritten: BTreeSet::new(),
             state: ConversationState::default(),
             given: HistorySource::default(),
             notes: HostNotes::default(),
@@ -197,34 +177,48 @@ impl Session {
     }
 
     /// The same conversation in another scope, with what the sessions there share.
-    pub(crate) fn within(self, scope: String, shared: Arc<SharedSessions>) -> Self {
-        let told = RouterHints { hub: true, ..RouterHints::default() };
-        Self { scope, shared, told, ..self }
+    pub(crate) fn within(mut self, scope: String, shared: Arc<SharedSessions>) -> Self {
+        self.record.scope = scope;
+        self.shared = shared;
+        self.told = RouterHints { hub: true, ..RouterHints::default() };
+        self
     }
 
     /// The same conversation, recorded in another scope.
-    pub(crate) fn recorded_in(self, scope: &str) -> Self {
-        Self { scope: scope.to_owned(), ..self }
+    pub(crate) fn recorded_in(mut self, scope: &str) -> Self {
+        scope.clone_into(&mut self.record.scope);
+        self
     }
 
     /// The same, where its conversation may have begun before there were projects, in this scope.
-    pub(crate) fn going_on(self, before: Option<String>) -> Self {
-        Self { before, ..self }
+    pub(crate) fn going_on(mut self, before: Option<String>) -> Self {
+        self.record.before = before;
+        self
     }
 
     /// The scope that it is recorded in.
     pub(crate) fn scope(&self) -> &str {
-        &self.scope
+        &self.record.scope
     }
 
     /// Its name, once it has one.
     pub fn name(&self) -> Option<&str> {
-        self.name.as_deref()
+        self.record.name.as_deref()
+    }
+
+    /// What must not be recorded as it was said.
+    fn redaction(&self) -> &RedactionPatterns {
+        &self.settings.profile.redaction
+    }
+
+    /// What time it is, ISO 8601.
+    fn now(&self) -> String {
+        (self.settings.clock)()
     }
 
     /// Compresses with the next request, whatever the trigger says.
     pub fn request_compression(&mut self) {
-        self.asked = true;
+        self.next.asked = true;
     }
 
     /// What the journal knows of it.
@@ -233,6 +227,6 @@ impl Session {
     ///
     /// When nothing was sent yet, or the journal cannot be read.
     pub fn info(&self) -> Result<SessionInfo, crate::error::Error> {
-        Ok(self.journal.session(&self.scope, self.name.as_deref().unwrap_or(UNNAMED))?)
+        self.record.info()
     }
 }

@@ -110,7 +110,7 @@ impl Session {
     pub(super) fn note(&mut self) -> Result<(), Error> {
         let pushed = self.opened()?;
         let (awaits, model) = (pushed.awaits(), pushed.model.clone());
-        let Some(name) = self.name.clone().filter(|_| !awaits) else { return Ok(()) };
+        let Some(name) = self.record.name.clone().filter(|_| !awaits) else { return Ok(()) };
         let counter = self.counter_for(model.as_deref());
         let options = &self.settings.profile.options.state;
         let goals = |acts: &[RecordedAction]| {
@@ -122,7 +122,8 @@ impl Session {
             }
         };
         let mut notes = self.notes.clone();
-        let news = notes.news(&name, &*self.journal, &self.scope, &self.settings, goals)?;
+        let news =
+            notes.news(&name, &*self.record.journal, &self.record.scope, &self.settings, goals)?;
         let returned = !mem::take(&mut notes.returning).is_empty();
         for text in news {
             let content = format!("<{TAG}>\n{text}\n</{TAG}>");
@@ -132,8 +133,8 @@ impl Session {
         self.notes = notes;
         if returned {
             let by = Actor::Policy(self.settings.profile.name().to_owned());
-            let acted = RecordedAction { act: SessionAction::Returned, by, at: (self.clock)() };
-            self.journal.act(&self.scope, &name, &[acted])?;
+            let acted = RecordedAction { act: SessionAction::Returned, by, at: self.now() };
+            self.record.journal.act(&self.record.scope, &name, &[acted])?;
         }
         Ok(())
     }

@@ -128,13 +128,13 @@ impl Session {
                 continue;
             };
             room = left;
-            self.journal.record_mark(
-                &self.scope,
+            self.record.journal.record_mark(
+                &self.record.scope,
                 ground.name,
                 &JournalMark::Pin(key),
                 ground.at,
             )?;
-            state.reread(&*self.journal, &self.scope)?;
+            state.reread(&*self.record.journal, &self.record.scope)?;
             // What is pinned stays in another way than it was written.
             state.memory = None;
             events.add([size; 2], EventKind::Pinned { entry: entry.to_string(), policy });

@@ -131,7 +131,7 @@ impl Session {
     pub(crate) fn back(&self) -> Back {
         match &self.offload {
             Some(offload) if offload.known().failed.is_none() => Back::File,
-            _ if self.lasting => Back::Store,
+            _ if self.record.lasting => Back::Store,
             // No command would find it.
             _ => Back::None,
         }
@@ -272,7 +272,7 @@ impl Session {
         id: ContentId,
     ) -> NamedFiles {
         let what = format!("{}, whole", ground.tail.thread.name(entry));
-        let text = self.redaction.text(text_of(entry, part)).into_owned();
+        let text = self.redaction().text(text_of(entry, part)).into_owned();
         NamedFiles { paths: Vec::new(), id, what, text }
     }
 
@@ -283,7 +283,7 @@ impl Session {
         let entries = entries.filter_map(|id| ground.tail.came.get(id.index()));
         let messages = entries.map(|entry| {
             let text = entry.readable();
-            format!("## {}\n\n{}\n", ground.tail.thread.name(entry), self.redaction.text(&text))
+            format!("## {}\n\n{}\n", ground.tail.thread.name(entry), self.redaction().text(&text))
         });
         let messages: Vec<_> = messages.collect();
         let what = match &*checkpoint.covers {

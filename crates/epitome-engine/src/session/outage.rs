@@ -12,14 +12,9 @@ use super::Session;
 use crate::prompt::Prompt;
 
 impl Session {
-    /// Whether a session is elsewhere than it was when its request was read.
-    pub(super) fn has_moved(&self, name: &str) -> bool {
-        self.journal.lasts(&self.scope, name) != self.lasting
-    }
-
     /// Adds to a prompt what there is to tell of the store. It is told once, by whoever comes first.
     pub(super) fn tell_of_store(&self, prompt: &mut Prompt) {
-        let news = self.journal.news().into_iter().filter_map(|news| match news {
+        let news = self.record.journal.news().into_iter().filter_map(|news| match news {
             StoreNews::Lost(outage) => {
                 let remedy = outage.remedy.to_owned();
                 Some(EventKind::StoreLost { cause: outage.cause, remedy })
@@ -29,7 +24,7 @@ impl Session {
         });
         let (session, tokens) = (&prompt.session, prompt.tokens);
         let events =
-            news.map(|what| Event { session: session.clone(), at: (self.clock)(), tokens, what });
+            news.map(|what| Event { session: session.clone(), at: self.now(), tokens, what });
         prompt.events.extend(events.collect::<Vec<_>>());
     }
 }

@@ -95,9 +95,9 @@ impl Session {
         }
         let incoming = &reading.incoming;
         let name = incoming.session.clone();
-        self.lasting = self.journal.lasts(&self.scope, &name);
-        let mut events = TurnEvents::new(&name, (self.clock)());
-        events.cut(self.shared.lessons.untold(&self.scope, &name));
+        self.record.lasting = self.record.journal.lasts(&self.record.scope, &name);
+        let mut events = TurnEvents::new(&name, self.now());
+        events.cut(self.shared.lessons.untold(&self.record.scope, &name));
         let cold = self.resume(incoming, &name, &events.at, state)?;
         self.readdress(state);
         let council = self.council(state, &name, incoming, counter)?;
@@ -117,7 +117,9 @@ impl Session {
         let is_known = incoming.recorded > 0 || incoming.inherits;
         if !incoming.extends() {
             state.meter = match is_known {
-                true => CacheMeter::from_reading(self.journal.meter(&self.scope, name)?),
+                true => {
+                    CacheMeter::from_reading(self.record.journal.meter(&self.record.scope, name)?)
+                }
                 false => CacheMeter::default(),
             };
             state.last.clone_from(&incoming.last);
@@ -142,7 +144,7 @@ impl Session {
     ) {
         let (incoming, [raw, size]) = (ground.incoming, ground.size());
         updated.into_iter().for_each(|told| events.add([size; 2], told));
-        self.taken_back.iter().for_each(|told| events.add([size; 2], told.clone()));
+        self.next.taken_back.iter().for_each(|told| events.add([size; 2], told.clone()));
         self.hear(size, events);
         if let HistoryMatch::Branch { at } = incoming.reconciled {
             events.add([raw, raw], EventKind::Branched { at: EntryId(at as u32).to_string() });
@@ -212,7 +214,7 @@ impl Session {
         let meter = self.metered(ground, &decided.brief, sent, proposed, state);
         if is_new || !arrival.rewrites.is_empty() || proposed.is_some() {
             let batch = self.batch(ground, arrival, sent, meter.reading());
-            self.journal.append(&self.scope, ground.name, &batch)?;
+            self.record.journal.append(&self.record.scope, ground.name, &batch)?;
             state.last = Some(ground.at.to_owned());
             state.meter = meter;
         } else {
@@ -231,7 +233,7 @@ impl Session {
         events: &mut TurnEvents,
     ) {
         ground.tally =
-            HistoryStats::of(ground.tail, Some(after.view()), &state.history, &self.redaction);
+            HistoryStats::of(ground.tail, Some(after.view()), &state.history, self.redaction());
         ground.standing = after.standing();
         if let Some(made) = state.drafted.take() {
             self.put_in_place(ground, made, state, events);

@@ -19,7 +19,6 @@ use super::turn_context::TurnContext;
 use crate::error::Error;
 use crate::limits::answered;
 use crate::policy_runner::PolicyRunner;
-use epitome_admin::admin::SessionAdmin;
 use epitome_config::profile::Back;
 use epitome_extensions::plugins::PREFIX;
 
@@ -49,7 +48,7 @@ impl Session {
     }
 
     fn memos(&self, name: &str) -> Result<BTreeMap<String, String>, StoreError> {
-        match self.journal.memos(&self.scope, name) {
+        match self.record.journal.memos(&self.record.scope, name) {
             // A branch of a known history may be a session of its own that is not recorded yet.
             Err(StoreError::NoSession { .. }) => Ok(BTreeMap::new()),
             found => found,
@@ -83,8 +82,7 @@ impl Session {
 
     /// What made the prompts smaller so far, as the journal has it.
     fn past(&self, ground: &TurnContext<'_, '_>) -> Result<(Vec<Past>, Done), Error> {
-        let profile = self.settings.profile.clone();
-        let keeper = SessionAdmin::of_scope(self.journal.clone(), profile, &self.scope);
+        let keeper = self.record.keeper(&self.settings.profile);
         Ok(keeper.made_smaller(ground.name, ground.tail.tokens.gauge().counter)?)
     }
 
@@ -112,12 +110,11 @@ impl Session {
             events.add([size; 2], EventKind::PolicyWarning { policy, text, level: None });
         }
         let is_low = status.as_ref().is_some_and(|status| status.low == Some(true));
-        if is_low && !self.low {
+        if self.problems.tells_low(is_low) {
             let Status { score, advice, .. } = status.clone().unwrap_or_default();
             let model = common.model.name.clone();
             events.add([size; 2], EventKind::LowReliability { score, model, advice });
         }
-        self.low = is_low;
         if let Some((heard, watch)) = &mut self.reloads {
             let told = watch.since(*heard);
             *heard += told.len();
@@ -143,19 +140,22 @@ impl Session {
                 EventKind::ModelFallback { model, cause, .. } => format!("{model}: {cause}"),
                 _ => continue,
             };
-            if self.said.insert(what) {
+            if self.problems.tells_policy(what) {
                 events.add([size; 2], failure);
             }
         }
         for bounded in bounded {
-            if self.said.insert(format!("{} {} {}", bounded.policy, bounded.hook, bounded.what)) {
+            if self
+                .problems
+                .tells_policy(format!("{} {} {}", bounded.policy, bounded.hook, bounded.what))
+            {
                 events.add([size; 2], held_back(bounded));
             }
         }
         if let Some(known) = &mut state.chain {
             let noted = known.chain.memos();
             if noted != known.recorded {
-                self.journal.note(&self.scope, ground.name, &noted)?;
+                self.record.journal.note(&self.record.scope, ground.name, &noted)?;
                 known.recorded = noted;
             }
         }

@@ -214,7 +214,7 @@ impl Session {
             return None;
         }
         let mut plan = compressed.plan.clone();
-        self.redaction.plan(&mut plan);
+        self.redaction().plan(&mut plan);
         let gauge = *ground.tail.tokens.gauge();
         let keys = &ground.incoming.keys;
         let with = ExtractKeys { texts: &options.texts, gauge: &gauge, keys };
@@ -319,7 +319,7 @@ impl Session {
             inner: Arc::clone(&self.settings.summarizers[0]),
             terms: self.settings.profile.options.summaries.clone(),
             style,
-            clock: self.clock.clone(),
+            clock: self.settings.clock.clone(),
             within: self.settings.patience(),
             underway: None,
             errands,

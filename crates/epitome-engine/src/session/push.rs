@@ -43,10 +43,10 @@ impl Session {
                 _ => pushed.with_messages_of(&self.read_back()?)?,
             };
         }
-        let moves = self.journal.moves();
+        let moves = self.record.journal.moves();
         match self.record(&pushed) {
             // The session goes on elsewhere, where less of it may be known.
-            Err(Error::Store(_)) if self.journal.moves() > moves => self.record(&pushed)?,
+            Err(Error::Store(_)) if self.record.journal.moves() > moves => self.record(&pushed)?,
             done => done?,
         }
         self.given = HistorySource::Pushed(Box::new(pushed));
@@ -75,12 +75,12 @@ impl Session {
         let name = MessageName { key, chain: after.append(key) };
         let tokens = self.sizes(slice::from_ref(&entry), model.as_deref());
         let placed = Entry { id: EntryId(place as u32), ..entry };
-        let said = said(WireMessage { format, bytes }, &placed, name, tokens[0], &self.redaction);
-        let title = title(slice::from_ref(&placed), &self.redaction).unwrap_or_default();
+        let said = said(WireMessage { format, bytes }, &placed, name, tokens[0], self.redaction());
+        let title = title(slice::from_ref(&placed), self.redaction()).unwrap_or_default();
         let batch = AppendBatch { after, model, title, ..batch(format, vec![said]) };
-        let moves = self.journal.moves();
+        let moves = self.record.journal.moves();
         match self.append(batch.clone()) {
-            Err(Error::Store(_)) if self.journal.moves() > moves => {
+            Err(Error::Store(_)) if self.record.journal.moves() > moves => {
                 let so_far = self.opened()?.clone();
                 self.record(&so_far)?;
                 self.append(batch)?;
@@ -124,8 +124,8 @@ impl Session {
     fn read_back(&mut self) -> Result<Pushed, Error> {
         let asked = self.settings.format.map(Format::nearest);
         let empty = || Pushed::empty(asked.unwrap_or(Format::OpenAi));
-        let Some(name) = &self.name else { return Ok(empty()) };
-        let info = match self.journal.session(&self.scope, name) {
+        let Some(name) = &self.record.name else { return Ok(empty()) };
+        let info = match self.record.journal.session(&self.record.scope, name) {
             Err(StoreError::NoSession { .. }) => return Ok(empty()),
             info => info?,
         };
@@ -133,10 +133,10 @@ impl Session {
         if let Some(asked) = asked.filter(|asked| *asked != recorded) {
             return Err(Error::OtherFormat { history: recorded, asked });
         }
-        let (journal, scope) = (&*self.journal, &*self.scope);
+        let (journal, scope) = (&*self.record.journal, &*self.record.scope);
         self.notes = HostNotes::until(&info.last, name, journal, scope, &self.settings)?;
         let mut said = Vec::with_capacity(info.messages as usize);
-        pages(&*self.journal, &self.scope, &info, |page| {
+        pages(&*self.record.journal, &self.record.scope, &info, |page| {
             said.extend_from_slice(page);
             Ok(())
         })?;
@@ -150,15 +150,18 @@ impl Session {
         let (entries, PushedHistory { keys, .. }) = (document.entries(), pushed.known());
         let chains = chains(&keys);
         let Some(&head) = chains.last() else { return Ok(()) };
-        let known = match &self.name {
-            Some(name) => self.journal.find_deepest(&self.scope, name, &chains)?,
+        let known = match &self.record.name {
+            Some(name) => self.record.journal.find_deepest(&self.record.scope, name, &chains)?,
             None => None,
         };
         let known = known.map_or(0, |index| index + 1);
         let stands = |name: &String| {
-            self.journal.session(&self.scope, name).is_ok_and(|info| info.head == head)
+            self.record
+                .journal
+                .session(&self.record.scope, name)
+                .is_ok_and(|info| info.head == head)
         };
-        if known == entries.len() && self.name.as_ref().is_some_and(stands) {
+        if known == entries.len() && self.record.name.as_ref().is_some_and(stands) {
             return Ok(());
         }
         let sizes = self.sizes(entries, document.model());
@@ -167,12 +170,12 @@ impl Session {
             let bytes = document.message_bytes(entry.id);
             let message = WireMessage { format: pushed.format, bytes };
             let name = MessageName { key: keys[at], chain: chains[at] };
-            said(message, entry, name, sizes[at], &self.redaction)
+            said(message, entry, name, sizes[at], self.redaction())
         });
         let batch = AppendBatch {
             after: known.checked_sub(1).map_or_else(HistoryHash::default, |last| chains[last]),
             model: pushed.model.clone(),
-            title: title(entries, &self.redaction).unwrap_or_default(),
+            title: title(entries, self.redaction()).unwrap_or_default(),
             ..batch(pushed.format, new.collect())
         };
         self.append(batch)
@@ -180,19 +183,19 @@ impl Session {
 
     /// Records messages under the session's name. A new one without a name gets one that nobody has.
     fn append(&mut self, batch: AppendBatch) -> Result<(), Error> {
-        let name = match &self.name {
+        let name = match &self.record.name {
             Some(name) => name.clone(),
             None => self.begin_session(&Beginning::default())?,
         };
-        let label = self.named.then(|| name.clone());
-        let batch = AppendBatch { at: (self.clock)(), label, ..batch };
-        self.journal.append(&self.scope, &name, &batch)?;
-        (self.name, self.named) = (Some(name), true);
+        let label = self.record.named.then(|| name.clone());
+        let batch = AppendBatch { at: self.now(), label, ..batch };
+        self.record.journal.append(&self.record.scope, &name, &batch)?;
+        (self.record.name, self.record.named) = (Some(name), true);
         Ok(())
     }
 
     pub(super) fn is_taken(&self, name: &str) -> Result<bool, StoreError> {
-        match self.journal.session(&self.scope, name) {
+        match self.record.journal.session(&self.record.scope, name) {
             Ok(_) => Ok(true),
             Err(StoreError::NoSession { .. }) => Ok(false),
             Err(error) => Err(error),

@@ -66,7 +66,7 @@ impl Session {
         let reconciled = state.history.take_up(read);
         let extends = matches!(reconciled, HistoryMatch::Extend { .. });
         let belonging = self.belonging(source, state, extends, begin)?;
-        let (journal, scope) = (&*self.journal, &*self.scope);
+        let (journal, scope) = (&*self.record.journal, &*self.record.scope);
         let incoming = state.meet(reconciled, belonging, sent, journal, scope)?;
         let suffix = suffix.filter(|_| incoming.steady);
         let memory = memory.filter(|_| suffix.is_some());
@@ -86,13 +86,13 @@ impl Session {
     ) -> Result<(Option<FullHistory<'l, 't>>, HistoryStats, CachedCompaction), Error> {
         Ok(match reading.known.clone() {
             Some((tally, standing)) => {
-                let end = HistoryStats::of(tail, None, &state.history, &self.redaction);
+                let end = HistoryStats::of(tail, None, &state.history, self.redaction());
                 (None, tally.then(end), standing)
             }
             None => {
                 let whole = self.read_whole(source, lineage, tail, &state.history.keys)?;
                 let tally =
-                    HistoryStats::of(tail, Some(whole.view()), &state.history, &self.redaction);
+                    HistoryStats::of(tail, Some(whole.view()), &state.history, self.redaction());
                 let standing = whole.standing();
                 (Some(whole), tally, standing)
             }

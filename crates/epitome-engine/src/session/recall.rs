@@ -38,8 +38,9 @@ impl Session {
         let RecallWish { query, most } = wish;
         let query = query.split_whitespace().collect::<Vec<_>>().join(" ");
         let most = most.unwrap_or(MOST);
-        let of = SessionOf { scope: &self.scope, session: name };
-        let all = self.journal.search_session(of, &query, most.saturating_mul(SPARE), counter)?;
+        let of = SessionOf { scope: &self.record.scope, session: name };
+        let all =
+            self.record.journal.search_session(of, &query, most.saturating_mul(SPARE), counter)?;
         let mut left = most;
         let (mut sources, mut shown) = (Vec::new(), Vec::new());
         for excerpt in &all {
@@ -52,7 +53,7 @@ impl Session {
             }
         }
         let told = |tokens| {
-            let query = self.redaction.text(&query).into_owned();
+            let query = self.redaction().text(&query).into_owned();
             EventKind::Recalled { query, sources: sources.clone(), tokens }
         };
         if shown.is_empty() {
@@ -60,7 +61,7 @@ impl Session {
         }
         let heading = self.settings.profile.options.state.recalled.replace("{query}", &query);
         let text = format!("{heading}\n{}", shown.join("\n\n"));
-        let text = self.redaction.text(&text).into_owned();
+        let text = self.redaction().text(&text).into_owned();
         let known = state.acts.as_ref().is_some_and(|acts| acts.returning.contains(&text));
         let doing =
             state.doing.iter().any(|(act, _)| *act == SessionAction::Recall { text: text.clone() });

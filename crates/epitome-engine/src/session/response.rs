@@ -27,7 +27,7 @@ impl Session {
         }
         if let Some(usage) = answer.usage {
             let sent = prompt.counted(format, usage);
-            self.shared.lessons.answered(&*self.journal, prompt, sent);
+            self.shared.lessons.answered(&*self.record.journal, prompt, sent);
         }
         let said = AnswerMessages::of(&answer.messages, format)?;
         if said.last().is_none() {
@@ -36,17 +36,17 @@ impl Session {
         let record = ResponseRecord {
             usage: answer.usage.unwrap_or_default(),
             stop: answer.stop.clone(),
-            at: (self.clock)(),
-            ..said.record(prompt.head, &self.redaction)
+            at: self.now(),
+            ..said.record(prompt.head, self.redaction())
         };
-        Ok(self.journal.record_response(&self.scope, &prompt.session, &record)?)
+        Ok(self.record.journal.record_response(&self.record.scope, &prompt.session, &record)?)
     }
 
     /// The provider refused a prompt as too long. The next one is made smaller, and where it said
     /// its limit all that follow are held to that, unless the user stated one.
     pub fn record_overflow(&mut self, prompt: &Prompt, told: ContextOverflow) {
         let share = self.settings.profile.options.limit.refused_share;
-        let next = self.shared.lessons.refused(&*self.journal, prompt, told, share);
+        let next = self.shared.lessons.refused(&*self.record.journal, prompt, told, share);
         self.told.refused = Some(next);
     }
 
@@ -55,7 +55,7 @@ impl Session {
     pub(crate) fn exceeded(&self, prompt: &Prompt, in_flight: u64) {
         let total = prompt.tokens[1].saturating_add(in_flight);
         let what = EventKind::StreamOverflowEmergency { in_flight, total, limit: prompt.limit };
-        let (session, at) = (prompt.session.clone(), (self.clock)());
+        let (session, at) = (prompt.session.clone(), self.now());
         self.tell(&[Event { session, at, tokens: [prompt.tokens[1], total], what }]);
     }
 }

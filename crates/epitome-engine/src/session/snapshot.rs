@@ -42,7 +42,7 @@ impl Session {
             epoch: ground.standing.epoch,
         });
         let id = snapshot.id.clone();
-        match self.journal.save_snapshot(&self.scope, &snapshot, options.keep) {
+        match self.record.journal.save_snapshot(&self.record.scope, &snapshot, options.keep) {
             // A host's own store that keeps none is not asked for them by anybody else.
             Err(StoreError::NotOffered { .. }) => {}
             Ok(()) => events.add(tokens, EventKind::AutoSnapshotCreated { id, purpose }),

@@ -94,7 +94,7 @@ impl Session {
         let policy_warning =
             |text| EventKind::PolicyWarning { policy: policy.clone(), text, level: None };
         let warning = warning.map(policy_warning);
-        let around = around(&parts, own).map(|text| self.redaction.text(&text).into_owned());
+        let around = around(&parts, own).map(|text| self.redaction().text(&text).into_owned());
         let (epoch, of, by) = (ground.standing.epoch, hash(own), Actor::Policy(policy));
         Some((Assembled { epoch, of, around, by }, warning))
     }
@@ -138,10 +138,10 @@ impl Session {
     pub(super) async fn opens_with_system(&mut self) -> Result<bool, Error> {
         let pushed = self.opened()?;
         let (is_unsent, messages, model) = (pushed.is_unsent(), pushed.len(), pushed.model.clone());
-        let Some(name) = self.name.clone().filter(|_| is_unsent) else { return Ok(false) };
+        let Some(name) = self.record.name.clone().filter(|_| is_unsent) else { return Ok(false) };
         let counter = self.counter_for(model.as_deref());
         let council = self.settings.council(&counter, BTreeMap::new())?;
-        let now = (self.clock)();
+        let now = self.now();
         let common = Common {
             session: name.clone(),
             mode: self.settings.mode.clone(),
@@ -155,7 +155,7 @@ impl Session {
         let rendered = council.ask(&mut job).await.value;
         let is_one = rendered.is_some_and(|rendered| rendered.parts.is_some());
         if is_one {
-            let (journal, scope) = (&*self.journal, &*self.scope);
+            let (journal, scope) = (&*self.record.journal, &*self.record.scope);
             self.notes = HostNotes::until(&now, &name, journal, scope, &self.settings)?;
         }
         Ok(is_one)

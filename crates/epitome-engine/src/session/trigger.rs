@@ -89,7 +89,7 @@ impl Session {
         let acts = state.acts.as_ref();
         let pending = acts.and_then(|acts| acts.asked.clone());
         let is_pending = pending.is_some();
-        let asked = self.asked.then(|| USER.to_owned()).or(pending);
+        let asked = self.next.asked.then(|| USER.to_owned()).or(pending);
         let manual = asked.is_some().then_some(CompactionCause::Manual);
         let cache = state.meter.look(size, ground.cold, &brief.budgets, ground.prices);
         let mut job = TriggerJob {

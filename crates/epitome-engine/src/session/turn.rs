@@ -19,7 +19,7 @@ use super::phases::{Opened, ReadTurn};
 use super::state::{ConversationState, PushedHistory};
 use super::trigger::DueWork;
 use super::turn_context::TurnContext;
-use super::{HistorySource, Session};
+use super::{HistorySource, NextPrompt, Session};
 use crate::builder::Counting;
 use crate::compressor::BUDGET_VOCABULARY;
 use crate::error::Error;
@@ -67,11 +67,12 @@ impl Session {
         // What somebody else records meanwhile may change what this request is made from; the
         // journal tells all that there is to know, after an error too.
         let (state, mut prompt) = loop {
-            let (moves, is_remembered) = (self.journal.moves(), !state.history.keys.is_empty());
+            let (moves, is_remembered) =
+                (self.record.journal.moves(), !state.history.keys.is_empty());
             match self.turn(source, pushed.clone(), state).await {
                 Ok(Some(done)) => break done,
                 Ok(None) => {}
-                Err(Error::Store(_)) if self.journal.moves() > moves => {}
+                Err(Error::Store(_)) if self.record.journal.moves() > moves => {}
                 // Somebody deleted it meanwhile: it begins anew.
                 Err(Error::Store(StoreError::NoSession { .. } | StoreError::Damaged { .. }))
                     if is_remembered => {}
@@ -79,9 +80,8 @@ impl Session {
             }
             state = ConversationState::default();
         };
-        (self.state, self.name) = (state, Some(prompt.session.clone()));
-        (self.asked, self.told.refused) = (false, None);
-        self.taken_back.clear();
+        (self.state, self.record.name) = (state, Some(prompt.session.clone()));
+        (self.next, self.told.refused) = (NextPrompt::default(), None);
         self.tell_of_store(&mut prompt);
         self.tell(&prompt.events);
         Ok(prompt)
@@ -164,7 +164,7 @@ impl Session {
         let proposed = proposal.as_ref().ok().and_then(Option::as_ref);
         let epoch = proposed.map(|it| &it.epoch);
         if !self.offload(&ground, whole.as_ref(), &state, epoch, &mut events)
-            || self.has_moved(ground.name)
+            || self.record.has_moved(ground.name)
         {
             return Ok(None);
         }
@@ -234,7 +234,7 @@ impl Session {
     /// Whom a prompt is for, and who counts it.
     fn about(&self, source: &RequestSource<'_>, tail: &HistoryTail<'_>) -> LimitSubject {
         let counter = tail.tokens.gauge().counter.id();
-        LimitSubject::new(&self.scope, source.format.name(), source.model(), counter)
+        LimitSubject::new(&self.record.scope, source.format.name(), source.model(), counter)
     }
 
     /// The bounds of the prompt. `told` is the limit where the user states none; without it the

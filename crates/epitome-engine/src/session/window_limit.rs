@@ -21,7 +21,7 @@ impl Session {
         about: &LimitSubject,
         told: Option<PromptLimit>,
     ) -> Result<PromptLimit, StoreError> {
-        let learned = self.shared.lessons.of(&*self.journal, about)?;
+        let learned = self.shared.lessons.of(&*self.record.journal, about)?;
         let stated = match (self.settings.limit(format, model), told) {
             (known, _) if known.source == LimitSource::User => known,
             (_, Some(told)) => told,
@@ -36,7 +36,7 @@ impl Session {
     /// The same of prompts to this model, counted as the session counts them.
     pub(crate) fn known_of(&self, format: Format, model: &str) -> Result<PromptLimit, StoreError> {
         let counter = self.counter_for(Some(model));
-        let about = LimitSubject::new(&self.scope, format.name(), Some(model), counter.id());
+        let about = LimitSubject::new(&self.record.scope, format.name(), Some(model), counter.id());
         self.known(format, Some(model), &about, self.told.window)
     }
 }

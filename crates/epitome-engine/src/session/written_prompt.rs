@@ -74,9 +74,14 @@ impl Session {
         found: &[RuleViolation],
     ) -> Result<bool, Error> {
         let Some(epoch) = ground.standing.epoch else { return Ok(false) };
-        self.journal.record_mark(&self.scope, ground.name, &JournalMark::Undo(epoch), ground.at)?;
+        self.record.journal.record_mark(
+            &self.record.scope,
+            ground.name,
+            &JournalMark::Undo(epoch),
+            ground.at,
+        )?;
         let remedy = format!("compression {} was taken back", epoch.short());
-        self.taken_back.push(broken(found, &remedy));
+        self.next.taken_back.push(broken(found, &remedy));
         Ok(true)
     }
 

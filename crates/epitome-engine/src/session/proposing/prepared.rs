@@ -106,7 +106,7 @@ impl Proposing<'_, '_> {
             goals: state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default(),
             mark: state.acts.as_ref().and_then(|acts| acts.mark(keys)),
             terms: &session.settings.profile.options.summaries,
-            patience: ModelTimeBudget::new(&session.clock, session.settings.patience()),
+            patience: ModelTimeBudget::new(&session.settings.clock, session.settings.patience()),
             underway: match due.work {
                 DueWork::Reword => None,
                 DueWork::Compress | DueWork::Draft => session.underway(ground, whole, state)?,

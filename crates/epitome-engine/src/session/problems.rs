@@ -1,0 +1,34 @@
+//! The problems of a session that the host was told of.
+//!
+//! Invariant: a problem is told once, however many prompts it lasts. Asked by the steps of a turn.
+
+use std::collections::BTreeSet;
+
+/// The problems that the host was told of.
+#[derive(Default)]
+pub(super) struct ToldProblems {
+    /// The errors of policies.
+    policies: BTreeSet<String>,
+    /// Why files could not be written.
+    files: BTreeSet<String>,
+    /// Whether the conversation can hardly be relied on.
+    low: bool,
+}
+
+impl ToldProblems {
+    /// Whether an error of a policy is to be told: it was not yet.
+    pub(super) fn tells_policy(&mut self, what: String) -> bool {
+        self.policies.insert(what)
+    }
+
+    /// Whether it is to be told why a file could not be written: it was not yet.
+    pub(super) fn tells_file(&mut self, cause: &str) -> bool {
+        self.files.insert(cause.to_owned())
+    }
+
+    /// Whether it is to be told that the conversation can hardly be relied on: it could be so far.
+    pub(super) fn tells_low(&mut self, is_low: bool) -> bool {
+        let before = std::mem::replace(&mut self.low, is_low);
+        is_low && !before
+    }
+}
