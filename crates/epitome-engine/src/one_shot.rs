@@ -22,7 +22,7 @@ use crate::builder::CompressorBuilder;
 use crate::facts;
 use crate::keep_recent::leave_alone;
 use crate::limits::{OneShotBounds, PromptBounds, answered};
-use crate::planning::PlanRequest;
+use crate::planning::{PlanHistory, PlanRequest, PlanSizes, StandingPlan, SummaryWriters};
 use crate::policy_runner::PolicyRunner;
 use crate::time_budget::ModelTimeBudget;
 
@@ -66,25 +66,25 @@ impl Decided {
             council: &self.council,
             common: &self.common,
             budgets: &self.budgets,
-            thread: single.thread,
-            texts,
-            counter,
-            summarizers,
-            models: &self.council.models.all,
-            standing: Plan::default(),
-            credits: Vec::new(),
+            history: PlanHistory {
+                thread: single.thread,
+                texts,
+                columns: single.columns(),
+                counter,
+            },
+            writers: SummaryWriters {
+                summarizers,
+                models: &self.council.models.all,
+                terms: &single.settings.profile.options.summaries,
+                patience: ModelTimeBudget::new(&single.settings.clock, single.settings.patience()),
+                underway: None,
+            },
+            standing: StandingPlan::default(),
             prepared: None,
-            checkpoints: Vec::new(),
-            columns: single.columns(),
             cause: self.cause,
-            target: self.target,
-            most: self.most(),
-            floor: single.floor(),
+            sizes: PlanSizes { target: self.target, most: self.most(), floor: single.floor() },
             goals: Goals::default(),
             mark: None,
-            terms: &single.settings.profile.options.summaries,
-            patience: ModelTimeBudget::new(&single.settings.clock, single.settings.patience()),
-            underway: None,
         }
     }
 }

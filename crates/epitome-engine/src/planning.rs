@@ -38,35 +38,55 @@ pub(crate) struct PlanRequest<'a, 't> {
     pub(crate) council: &'a PolicyRunner,
     pub(crate) common: &'a Common,
     pub(crate) budgets: &'a Budgets,
+    pub(crate) history: PlanHistory<'a, 't>,
+    pub(crate) writers: SummaryWriters<'a>,
+    pub(crate) standing: StandingPlan,
+    /// What was worked out before: it is taken where it leaves no more than so many tokens.
+    pub(crate) prepared: Option<(Plan, u64)>,
+    pub(crate) cause: CompactionCause,
+    pub(crate) sizes: PlanSizes,
+    pub(crate) goals: Goals,
+    /// The watermark, and where it is.
+    pub(crate) mark: Option<Option<EntryId>>,
+}
+
+/// The conversation that is planned, and how it is measured.
+pub(crate) struct PlanHistory<'a, 't> {
     pub(crate) thread: &'t Thread,
     pub(crate) texts: &'a dyn MessageTexts,
+    pub(crate) columns: Columns,
     pub(crate) counter: &'t dyn TokenCounter,
+}
+
+/// Who writes summaries.
+pub(crate) struct SummaryWriters<'a> {
     pub(crate) summarizers: &'a [&'a dyn Summarizer],
     /// The models that are asked before those.
     pub(crate) models: &'a [Arc<dyn LanguageModel>],
-    /// What is in force, in the places of the thread.
-    pub(crate) standing: Plan,
-    /// Who ordered each op of that, where it was recorded.
+    /// How they are asked.
+    pub(crate) terms: &'a Summaries,
+    pub(crate) patience: ModelTimeBudget,
+    /// The prompt as its provider has it, where that is known.
+    pub(crate) underway: Option<LiveRequest>,
+}
+
+/// What is in force, in the places of the thread.
+#[derive(Default)]
+pub(crate) struct StandingPlan {
+    pub(crate) plan: Plan,
+    /// Who ordered each op of it, where it was recorded.
     pub(crate) credits: Vec<HookAuthor>,
-    /// What was worked out before: it is taken where it leaves no more than so many tokens.
-    pub(crate) prepared: Option<(Plan, u64)>,
     pub(crate) checkpoints: Vec<KnownCheckpoint>,
-    pub(crate) columns: Columns,
-    pub(crate) cause: CompactionCause,
+}
+
+/// The sizes that a plan is held to.
+pub(crate) struct PlanSizes {
     /// The size to come to, in tokens.
     pub(crate) target: u64,
     /// What must not be exceeded.
     pub(crate) most: Budget,
     /// What cannot shrink, in tokens.
     pub(crate) floor: u64,
-    pub(crate) goals: Goals,
-    /// The watermark, and where it is.
-    pub(crate) mark: Option<Option<EntryId>>,
-    /// How models are asked.
-    pub(crate) terms: &'a Summaries,
-    pub(crate) patience: ModelTimeBudget,
-    /// The prompt as its provider has it, where that is known.
-    pub(crate) underway: Option<LiveRequest>,
 }
 
 /// What came of it.
@@ -133,6 +153,29 @@ fn own_way() -> (Orders, Option<String>) {
     (orders, Some(BUILTIN.to_owned()))
 }
 
+impl PlanHistory<'_, '_> {
+    /// The calls of which all that they wrote is on disk.
+    pub(crate) fn inputs(&self) -> Vec<PartId> {
+        let entries = self.thread.entries().iter().zip(&self.columns.inputs);
+        let inputs = entries.flat_map(|(entry, inputs)| inputs.iter().map(move |one| (entry, one)));
+        let safe = inputs.filter(|(_, input)| input.persisted && input.ok);
+        safe.filter_map(|(entry, input)| entry.call_at(input.call)).collect()
+    }
+}
+
+impl StandingPlan {
+    /// Who ordered an op that it holds.
+    fn credit(&self, op: &Op) -> Option<&HookAuthor> {
+        let mut known = self.plan.ops.iter().zip(&self.credits);
+        known.find(|(it, _)| *it == op).map(|(_, credit)| credit)
+    }
+
+    /// What is known of a checkpoint of it.
+    fn checkpoint(&self, id: &str) -> Option<&Standing> {
+        self.checkpoints.iter().map(|(_, one)| one).find(|one| one.id == id)
+    }
+}
+
 impl<'t> PlanRequest<'_, 't> {
     /// What the policies order, and by whom; `behind` is the one whose plan came to nothing. What
     /// those behind it gave it already is in the round, and is taken as it is.
@@ -142,21 +185,21 @@ impl<'t> PlanRequest<'_, 't> {
         behind: Option<&str>,
         told: &mut PlanNotes,
     ) -> (Orders, Option<String>) {
-        if self.most.unit != BudgetUnit::Tokens {
+        if self.sizes.most.unit != BudgetUnit::Tokens {
             return own_way();
         }
         let mut job = PlanJob {
             common: self.common.clone(),
-            entries: self.columns.clone(),
-            checkpoints: self.checkpoints.iter().map(|(_, facts)| facts.clone()).collect(),
-            target: self.target,
-            max_tokens: self.most.most,
-            floor: self.floor,
+            entries: self.history.columns.clone(),
+            checkpoints: self.standing.checkpoints.iter().map(|(_, facts)| facts.clone()).collect(),
+            target: self.sizes.target,
+            max_tokens: self.sizes.most.most,
+            floor: self.sizes.floor,
             budgets: self.budgets.clone(),
             cause: self.cause,
             watermark: self.mark.flatten().map(Into::into),
             watermark_lost: self.mark == Some(None),
-            texts: self.texts,
+            texts: self.history.texts,
         };
         let chain = &self.council.chain;
         let rest = behind.map_or_else(|| chain.ask(), |policy| chain.call_after(policy));
@@ -168,10 +211,11 @@ impl<'t> PlanRequest<'_, 't> {
             match order {
                 OpRequest::Pin(one) => {
                     let known = one.entries.iter().filter_map(|place| place.entry());
-                    let known = known.filter(|id| self.thread.entry(*id).is_some());
+                    let known = known.filter(|id| self.history.thread.entry(*id).is_some());
                     told.pins.extend(known.map(|entry| WantedPin {
                         entry,
-                        tokens: self.columns.tokens.get(entry.index()).copied().unwrap_or(0),
+                        tokens:
+                            self.history.columns.tokens.get(entry.index()).copied().unwrap_or(0),
                         policy: policy.clone(),
                         hook: PLAN,
                     }));
@@ -189,14 +233,6 @@ impl<'t> PlanRequest<'_, 't> {
         (orders, Some(policy))
     }
 
-    /// The calls of which all that they wrote is on disk.
-    pub(crate) fn inputs(&self) -> Vec<PartId> {
-        let entries = self.thread.entries().iter().zip(&self.columns.inputs);
-        let inputs = entries.flat_map(|(entry, inputs)| inputs.iter().map(move |one| (entry, one)));
-        let safe = inputs.filter(|(_, input)| input.persisted && input.ok);
-        safe.filter_map(|(entry, input)| entry.call_at(input.call)).collect()
-    }
-
     /// Makes it. `attempts` are the sizes that the kernel's own way comes to, the most wanted first.
     pub(crate) async fn make(
         &self,
@@ -212,13 +248,13 @@ impl<'t> PlanRequest<'_, 't> {
         let taken = AcceptedSummaries::default();
         let writers = self.writers(orders, &taken);
         let models = writers.iter().map(|writer| writer as &dyn Summarizer);
-        let summarizers: Vec<_> = models.chain(self.summarizers.iter().copied()).collect();
+        let summarizers: Vec<_> = models.chain(self.writers.summarizers.iter().copied()).collect();
         let mut aged = AgedCheckpoints::default();
         let mut planned = self.made(orders, options, attempts, &summarizers, &mut aged).await;
         if let PlanResult::Made(made) = &mut planned {
             self.credit(made, &options.policy, &aged);
             (told.written, told.confidence) = taken.within(&made.plan);
-            told.happened.extend(keep_recent::touched(self.thread, &made.plan, options));
+            told.happened.extend(keep_recent::touched(self.history.thread, &made.plan, options));
         }
         planned
     }
@@ -230,8 +266,8 @@ impl<'t> PlanRequest<'_, 't> {
     ) -> Option<Box<PlannedCompression<'t>>> {
         let (plan, most) = self.prepared.clone()?;
         let orders = Orders { reason: Some(plan.reason.clone()), ..Orders::default() };
-        let (thread, counter) = (self.thread, self.counter);
-        let means = PlanMeans { budget: self.most, counter, summarizers: 0 };
+        let (thread, counter) = (self.history.thread, self.history.counter);
+        let means = PlanMeans { budget: self.sizes.most, counter, summarizers: 0 };
         let assembly = PlanAssembly::new(thread, options, means, plan, &orders).ok()?;
         match assemble(assembly, thread, options, &[]).await {
             FitOutcome::Compressed(made) if made.size[1] <= most => Some(made),
@@ -245,8 +281,9 @@ impl<'t> PlanRequest<'_, 't> {
         orders: &'w Orders,
         taken: &'w AcceptedSummaries,
     ) -> Vec<ModelSummarizer<'w>> {
-        let Some(inner) = self.summarizers.first() else { return Vec::new() };
-        let models = self.models.iter().filter(|_| self.most.unit == BudgetUnit::Tokens);
+        let Some(inner) = self.writers.summarizers.first() else { return Vec::new() };
+        let models =
+            self.writers.models.iter().filter(|_| self.sizes.most.unit == BudgetUnit::Tokens);
         models
             .map(|model| ModelSummarizer {
                 council: self.council,
@@ -254,11 +291,11 @@ impl<'t> PlanRequest<'_, 't> {
                 common: self.common,
                 orders,
                 goals: &self.goals,
-                checkpoints: &self.checkpoints,
+                checkpoints: &self.standing.checkpoints,
                 inner: *inner,
-                terms: self.terms,
-                patience: &self.patience,
-                underway: self.underway.as_ref(),
+                terms: self.writers.terms,
+                patience: &self.writers.patience,
+                underway: self.writers.underway.as_ref(),
                 taken,
                 ahead: PrewrittenSummary::default(),
             })
@@ -294,7 +331,7 @@ impl<'t> PlanRequest<'_, 't> {
                 }
                 Err(error) => self.passed(&options.policy, Stage::Preparation, &error),
                 Ok(_) => {
-                    let short = TooLittle(self.most);
+                    let short = TooLittle(self.sizes.most);
                     self.passed(&options.policy, Stage::CheckpointCreation, &short)
                 }
             },
@@ -314,10 +351,9 @@ impl<'t> PlanRequest<'_, 't> {
             matches!(op, Op::Summarize(one)
             if aged.ageings.iter().any(|it| one.id.to_string().starts_with(&*it.checkpoint)))
         };
-        let known = |op: &Op| self.standing.ops.iter().zip(&self.credits).find(|(it, _)| *it == op);
         for (op, report) in made.plan.ops.iter().zip(&mut made.ops) {
-            let credit = match known(op) {
-                Some((_, credit)) => credit,
+            let credit = match self.standing.credit(op) {
+                Some(credit) => credit,
                 None if has_aged(op) => &aged.by,
                 None => &planner,
             };
@@ -349,10 +385,11 @@ impl<'t> PlanRequest<'_, 't> {
     ) -> Result<FitOutcome<'t>, OrderError> {
         let asked: Vec<_> = orders.ops.iter().filter(|op| !op.is_aside()).cloned().collect();
         let orders = Orders { ops: asked, ..orders.clone() };
-        let (budget, counter, count) = (self.most, self.counter, summarizers.len());
+        let (budget, counter, count) = (self.sizes.most, self.history.counter, summarizers.len());
         let means = PlanMeans { budget, counter, summarizers: count };
-        let standing = self.standing.clone();
-        let mut assembly = PlanAssembly::new(self.thread, options, means, standing, &orders)?;
+        let standing = self.standing.plan.clone();
+        let mut assembly =
+            PlanAssembly::new(self.history.thread, options, means, standing, &orders)?;
         let mut job = AgeJob {
             common: self.common.clone(),
             checkpoints: self.aged(&assembly),
@@ -363,13 +400,12 @@ impl<'t> PlanRequest<'_, 't> {
             assembly.age(&ageings)?;
             *aged = AgedCheckpoints { ageings, by: decision.by.unwrap_or_default() };
         }
-        Ok(assemble(assembly, self.thread, options, summarizers).await)
+        Ok(assemble(assembly, self.history.thread, options, summarizers).await)
     }
 
     /// The checkpoints as the orders leave them; ages count this compression.
     fn aged(&self, assembly: &PlanAssembly<'_>) -> Vec<Standing> {
         let number = self.common.compressions + 1;
-        let standing = |id: &str| self.checkpoints.iter().find(|(_, one)| one.id == id);
         let left = assembly.checkpoints().into_iter().map(|(covers, id, level, tokens)| {
             let id = id.short();
             let new = Standing {
@@ -378,7 +414,7 @@ impl<'t> PlanRequest<'_, 't> {
                 created: self.common.now.clone(),
                 ..Standing::default()
             };
-            let known = standing(&id).map_or(new, |(_, one)| one.clone());
+            let known = self.standing.checkpoint(&id).cloned().unwrap_or(new);
             Standing {
                 id,
                 level: level.number(),
@@ -397,10 +433,13 @@ impl<'t> PlanRequest<'_, 't> {
         attempts: &[Budget],
         summarizers: &[&dyn Summarizer],
     ) -> PlanResult<'t> {
-        let is_whole = |plan: &Plan| keep_recent::touched(self.thread, plan, options).is_none();
+        let is_whole =
+            |plan: &Plan| keep_recent::touched(self.history.thread, plan, options).is_none();
         let mut smallest = None;
         for (at, &budget) in attempts.iter().enumerate() {
-            match compress(self.thread, options, budget, self.counter, summarizers).await {
+            match compress(self.history.thread, options, budget, self.history.counter, summarizers)
+                .await
+            {
                 FitOutcome::Compressed(made) if is_whole(&made.plan) => {
                     return PlanResult::Made(made);
                 }

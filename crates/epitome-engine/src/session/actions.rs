@@ -57,7 +57,7 @@ impl Session {
         match act {
             Ok((true, act)) => {
                 let told = updated(&act, by);
-                state.doing.push((SessionAction::Goal(act), by.clone()));
+                state.work.doing.push((SessionAction::Goal(act), by.clone()));
                 Some(told)
             }
             Err(error @ (GoalError::Locked { .. } | GoalError::State { .. })) => {
@@ -76,7 +76,7 @@ impl Session {
         name: &str,
         at: &str,
     ) -> Result<(), StoreError> {
-        let mut doing = mem::take(&mut state.doing);
+        let mut doing = mem::take(&mut state.work.doing);
         if doing.iter().any(|(act, _)| *act == SessionAction::Met) {
             // What somebody asked for meanwhile is still to be looked at.
             let known = state.acts.as_ref().map_or(0, |acts| acts.count);

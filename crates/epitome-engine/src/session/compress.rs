@@ -103,7 +103,7 @@ impl Session {
             // It is said anew: whoever takes the one back takes back both.
             journal.record_mark(scope, ground.name, &JournalMark::Undo(same), ground.at)?;
         }
-        state.written = written;
+        state.work.written = written;
         if !rewords {
             events.stage(epoch.tokens, Stage::ContextUpdate);
             events.add(
@@ -120,11 +120,11 @@ impl Session {
         beside.into_iter().for_each(|one| events.add(epoch.tokens, one));
         if let Some((moved, by)) = moved {
             events.add(epoch.tokens, moved.event());
-            state.doing.push((moved.act(), by));
+            state.work.doing.push((moved.act(), by));
         }
         let returning = state.acts.as_ref().map_or(&[][..], |acts| &acts.returning);
         if !returning.is_empty() && recall::says(&epoch.plan, returning) {
-            state.doing.push((SessionAction::Returned, Actor::Policy(epoch.profile.clone())));
+            state.work.doing.push((SessionAction::Returned, Actor::Policy(epoch.profile.clone())));
         }
         Arc::make_mut(&mut state.lineage).extend([RecordedCompaction::from(epoch)]);
         Ok(true)

@@ -35,12 +35,12 @@ pub(crate) fn truncated(
         Op::Replace { part, how: ReplaceMethod::TruncateInput, .. } => Some(*part),
         _ => None,
     };
-    let before: Vec<_> = planning.standing.ops.iter().filter_map(cuts).collect();
+    let before: Vec<_> = planning.standing.plan.ops.iter().filter_map(cuts).collect();
     let news = plan.ops.iter().filter_map(|op| match op {
         Op::Replace { with, .. } => Some((cuts(op).filter(|part| !before.contains(part))?, with)),
         _ => None,
     });
-    let thread = planning.thread;
+    let thread = planning.history.thread;
     let told = news.map(|(part, with)| {
         let tool = match thread.part(part).map(|part| &part.body) {
             Some(PartBody::Call(call)) => call.tool.clone(),

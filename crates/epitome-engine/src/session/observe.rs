@@ -77,7 +77,7 @@ impl Session {
             typed = intent(entry).map(str::to_owned).or(typed);
         }
         self.keep_questions(looked_at, state);
-        for summary in std::mem::take(&mut state.written) {
+        for summary in std::mem::take(&mut state.work.written) {
             self.find_goals(summary, Speaker::Model, turn, state, events).await;
         }
         self.pin_wanted(ground, brief, state, events)
@@ -116,7 +116,7 @@ impl Session {
     ) -> Result<(), Error> {
         let [_, size] = ground.size();
         let mut room = kept_most(ground.live.limit).saturating_sub(ground.tally.pinned());
-        for WantedPin { entry, tokens, policy, hook } in std::mem::take(&mut state.to_pin) {
+        for WantedPin { entry, tokens, policy, hook } in std::mem::take(&mut state.work.to_pin) {
             let key = ground.incoming.keys[entry.index()];
             if state.history.pins.contains(&key) {
                 continue;
@@ -153,7 +153,7 @@ impl Session {
         events: &mut TurnEvents,
     ) -> Result<Vec<(EntryKey, Actor)>, Error> {
         let place = |key: &EntryKey| ground.incoming.keys.iter().rposition(|known| known == key);
-        let answered = std::mem::take(&mut state.answered);
+        let answered = std::mem::take(&mut state.work.answered);
         let mut known = self.asked_about();
         known.extend(answered.iter().map(|(question, _)| question.key));
         let mut looked_at = Vec::new();
@@ -221,9 +221,9 @@ impl Session {
         let is_known = |key: &EntryKey| looked_at.iter().any(|(known, _)| known == key);
         let asked = self.asked_about();
         let is_open = |key: &EntryKey| {
-            asked.contains(key) || state.asking.iter().any(|question| question.key == *key)
+            asked.contains(key) || state.work.asking.iter().any(|question| question.key == *key)
         };
-        let begun = state.asking.iter().filter(|question| !is_known(&question.key));
+        let begun = state.work.asking.iter().filter(|question| !is_known(&question.key));
         let begun = begun.map(|it| (it.key, true, Actor::Policy(it.policy.clone())));
         let ended = looked_at.iter().filter(|(key, _)| !is_open(key));
         let ended = ended.map(|(key, by)| (*key, false, by.clone()));
@@ -231,7 +231,7 @@ impl Session {
             .chain(ended)
             .map(|(entry, open, by)| (SessionAction::Question { entry, open }, by));
         let acts: Vec<_> = acts.collect();
-        state.doing.extend(acts);
+        state.work.doing.extend(acts);
     }
 
     /// The messages that models are being asked about.
@@ -256,7 +256,7 @@ impl Session {
                 let decision = Decision { value: None, by };
                 let question = PolicyQuestion::new(decision.policy(), key, job, ask, asked + 1);
                 match asked < ASKS {
-                    true => state.asking.push(question),
+                    true => state.work.asking.push(question),
                     false => question.give_up(&brief.council, TWICE),
                 }
                 decision
@@ -280,10 +280,10 @@ impl Session {
         else {
             return Ok(());
         };
-        state.reports |= report == Some(true);
+        state.work.reports |= report == Some(true);
         if pin == Some(true) {
             let (policy, hook) = (policy.clone(), ObserveJob::HOOK);
-            state.to_pin.push(WantedPin { entry, tokens, policy, hook });
+            state.work.to_pin.push(WantedPin { entry, tokens, policy, hook });
         }
         if let Some(text) = warn {
             let policy = policy.clone();
@@ -294,8 +294,9 @@ impl Session {
             events.add([size; 2], EventKind::DriftDetected { policy, drift, level });
         }
         let asks = |(act, _): &Doing| matches!(act, SessionAction::Ask { .. });
-        if level == Some(Stop::Hard) && !state.doing.iter().any(asks) {
+        if level == Some(Stop::Hard) && !state.work.doing.iter().any(asks) {
             state
+                .work
                 .doing
                 .push((SessionAction::Ask { tool: policy.clone() }, Actor::Policy(policy.clone())));
         }

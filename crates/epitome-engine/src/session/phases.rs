@@ -129,7 +129,7 @@ impl Session {
         let passed = |last: &str| instant(at)?.duration_since(instant(last)?).ok();
         let passed = state.last.as_deref().and_then(passed);
         let is_old = passed.is_some_and(|passed| passed > ttl);
-        state.rested = is_old;
+        state.work.rested = is_old;
         Ok(is_old || !incoming.extends() && !incoming.goes_on)
     }
 
@@ -235,7 +235,7 @@ impl Session {
         ground.tally =
             HistoryStats::of(ground.tail, Some(after.view()), &state.history, self.redaction());
         ground.standing = after.standing();
-        if let Some(made) = state.drafted.take() {
+        if let Some(made) = state.work.drafted.take() {
             self.put_in_place(ground, made, state, events);
         }
     }
@@ -252,7 +252,7 @@ impl Session {
         let counter = ground.tail.tokens.gauge().counter;
         let (bytes, remembered) = match (whole, memory) {
             (None, Some(mut memory)) => {
-                let (tally, schemas) = (ground.tally.clone(), ground.schemas);
+                let (tally, schemas) = (ground.tally.clone(), ground.lead.schemas);
                 (memory.grow(ground.source, ground.tail, tally, schemas, &state.history)?, memory)
             }
             (Some(whole), _) => match self.written(ground, whole, counter.id(), state) {
@@ -261,7 +261,7 @@ impl Session {
             },
             (None, None) => return Ok(None),
         };
-        let bytes = match &ground.mandate {
+        let bytes = match &ground.lead.mandate {
             Some(mandate) => mandate.put(bytes, ground.source.format)?,
             None => bytes,
         };

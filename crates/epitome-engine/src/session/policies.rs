@@ -98,7 +98,7 @@ impl Session {
         let size = common.tokens.total;
         let used = size as f64 / ground.live.limit.max(1) as f64;
         let budgets = brief.budgets.clone();
-        let report = mem::take(&mut state.reports);
+        let report = mem::take(&mut state.work.reports);
         let (history, done) = match report {
             true => self.past(ground)?,
             false => (Vec::new(), Done::default()),

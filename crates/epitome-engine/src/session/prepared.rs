@@ -47,12 +47,12 @@ impl Session {
     /// Takes what models answered of what policies asked about messages.
     pub(super) fn take_answers(&mut self, state: &mut ConversationState) {
         let answered = self.background.as_mut().map(BackgroundWorker::answered);
-        state.answered = answered.unwrap_or_default();
+        state.work.answered = answered.unwrap_or_default();
     }
 
     /// Puts what policies ask about messages to the models.
     pub(super) fn wonder(&mut self, brief: &PolicyContext, state: &mut ConversationState) {
-        let questions = mem::take(&mut state.asking);
+        let questions = mem::take(&mut state.work.asking);
         if questions.is_empty() {
             return;
         }
@@ -218,15 +218,15 @@ impl Session {
         let gauge = *ground.tail.tokens.gauge();
         let keys = &ground.incoming.keys;
         let with = ExtractKeys { texts: &options.texts, gauge: &gauge, keys };
-        let errands = SummaryTask::all_of(&plan, planning.thread, &compressed.view, with);
+        let errands = SummaryTask::all_of(&plan, planning.history.thread, &compressed.view, with);
         if errands.is_empty() {
             return None;
         }
         let (common, goals) = (planning.common, planning.goals.clone());
         let assignment = SummaryTasks {
             orders: orders.clone(),
-            checkpoints: planning.checkpoints.clone(),
-            underway: planning.underway.clone(),
+            checkpoints: planning.standing.checkpoints.clone(),
+            underway: planning.writers.underway.clone(),
             ..self.assigned(planning.council, common, goals, options.style, errands)?
         };
         Some(PendingSummaries { plan, tokens: compressed.size, assignment })

@@ -10,7 +10,7 @@ use epitome_wire::{Format, RequestScan};
 
 use super::Session;
 use super::reading::TurnReading;
-use super::turn_context::TurnContext;
+use super::turn_context::{PromptLead, TurnContext};
 use crate::error::Error;
 use crate::limits::PromptLimit;
 use crate::prompt::Prompt;
@@ -45,13 +45,11 @@ impl Session {
             at,
             cold,
             prices: self.prices(source),
-            schemas,
+            lead: PromptLead { schemas, ..PromptLead::default() },
             tail,
             tally,
             typed,
             standing,
-            mandate: None,
-            assembled: 0,
         };
         let bytes = match (&whole, &mut memory) {
             (None, Some(memory)) => {

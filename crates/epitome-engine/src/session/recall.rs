@@ -63,12 +63,15 @@ impl Session {
         let text = format!("{heading}\n{}", shown.join("\n\n"));
         let text = self.redaction().text(&text).into_owned();
         let known = state.acts.as_ref().is_some_and(|acts| acts.returning.contains(&text));
-        let doing =
-            state.doing.iter().any(|(act, _)| *act == SessionAction::Recall { text: text.clone() });
+        let doing = state
+            .work
+            .doing
+            .iter()
+            .any(|(act, _)| *act == SessionAction::Recall { text: text.clone() });
         if known || doing {
             return Ok(None);
         }
-        state.doing.push((SessionAction::Recall { text }, by));
+        state.work.doing.push((SessionAction::Recall { text }, by));
         Ok(Some(told(most - left)))
     }
 }

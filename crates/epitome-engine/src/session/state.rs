@@ -26,8 +26,6 @@ use crate::planning::WantedPin;
 /// What is known of one conversation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ConversationState {
-    /// Whether the provider forgot the last prompt before this request came.
-    pub(crate) rested: bool,
     /// The session that it was read of, and whether no other can be taken for it.
     session: String,
     pub(crate) proven: bool,
@@ -44,22 +42,30 @@ pub(crate) struct ConversationState {
     pub(crate) memory: Option<PrefixCache>,
     /// The policies, with what they noted, once they were asked.
     pub(crate) chain: Option<Chained>,
-    /// What policies pinned in this request, and which.
-    pub(crate) to_pin: Vec<WantedPin>,
-    /// What a model wrote of the summaries of this request.
-    pub(crate) written: Vec<String>,
     /// What was done beside what was said, once it was read.
     pub(crate) acts: Option<ActionState>,
-    /// The system prompt that the compression of this request moves into its place.
+    pub(crate) work: TurnWork,
+}
+
+/// What a request brings about, until the step of its turn that takes it up.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TurnWork {
+    /// Whether the provider forgot the last prompt before this request came.
+    pub(crate) rested: bool,
+    /// What policies pinned, and which.
+    pub(crate) to_pin: Vec<WantedPin>,
+    /// What a model wrote of the summaries.
+    pub(crate) written: Vec<String>,
+    /// The system prompt that the compression moves into its place.
     pub(crate) drafted: Option<NewSystemPrompt>,
-    /// What this request does.
+    /// What the request does beside what it says.
     pub(crate) doing: Vec<Doing>,
     /// What policies ask models about messages, and what was answered of what they asked before.
     pub(crate) asking: Vec<PolicyQuestion>,
     pub(crate) answered: Vec<AnsweredQuestion>,
     /// Whether a policy has the host told how the conversation stands.
     pub(crate) reports: bool,
-    /// What the plan of this request does beside changing the prompt.
+    /// What the plan does beside changing the prompt.
     pub(crate) aside: PlanSideEffect,
 }
 

@@ -45,7 +45,7 @@ impl Session {
         let mandate = OwnSystemPrompt { own, assembled, erased };
         let counter = ground.tail.tokens.gauge().counter;
         let growth = mandate.assembled.as_ref().map(|it| mandate.growth(it, counter));
-        (ground.mandate, ground.assembled) = (Some(mandate), growth.unwrap_or_default());
+        (ground.lead.mandate, ground.lead.assembled) = (Some(mandate), growth.unwrap_or_default());
         Ok(())
     }
 
@@ -58,7 +58,7 @@ impl Session {
         state: &ConversationState,
     ) -> bool {
         let is_known = state.acts.as_ref().is_some_and(|acts| !acts.systems.is_empty());
-        let lacking = ground.mandate.as_ref().filter(|it| it.assembled.is_none());
+        let lacking = ground.lead.mandate.as_ref().filter(|it| it.assembled.is_none());
         lacking.is_some_and(|it| is_known || it.erased || ground.incoming.sent == 0)
     }
 
@@ -69,7 +69,7 @@ impl Session {
         brief: &PolicyContext,
         state: &ConversationState,
     ) -> Option<NewSystemPrompt> {
-        let own = ground.mandate.as_ref()?.own.as_deref();
+        let own = ground.lead.mandate.as_ref()?.own.as_deref();
         let counter = ground.tail.tokens.gauge().counter;
         let acts = state.acts.clone().unwrap_or_default();
         let library = self.settings.augments.read();
@@ -107,7 +107,7 @@ impl Session {
         brief: &PolicyContext,
         state: &ConversationState,
     ) -> Option<NewSystemPrompt> {
-        let mandate = ground.mandate.as_ref()?;
+        let mandate = ground.lead.mandate.as_ref()?;
         let made = self.assembled(ground, brief, state).await;
         made.or_else(|| Some((mandate.assembled.clone()?, None)))
     }
@@ -122,10 +122,10 @@ impl Session {
     ) {
         let (made, warning) = made;
         let made = Assembled { epoch: ground.standing.epoch, ..made };
-        let Some(mandate) = &mut ground.mandate else { return };
-        ground.assembled = mandate.growth(&made, ground.tail.tokens.gauge().counter);
+        let Some(mandate) = &mut ground.lead.mandate else { return };
+        ground.lead.assembled = mandate.growth(&made, ground.tail.tokens.gauge().counter);
         mandate.assembled = Some(made.clone());
-        state.doing.push((made.act(), made.by.clone()));
+        state.work.doing.push((made.act(), made.by.clone()));
         if let Some(acts) = &mut state.acts {
             acts.systems.push(made);
         }

@@ -97,7 +97,7 @@ impl Session {
             cause: match self.told.refused {
                 Some(_) => Occasion::Overflow,
                 None if asked.is_some() => Occasion::Manual,
-                None if state.rested => Occasion::Idle,
+                None if state.work.rested => Occasion::Idle,
                 None => Occasion::Turn,
             },
             new_model_message: new.iter().any(|entry| entry.role == Role::Assistant),
@@ -116,7 +116,7 @@ impl Session {
         let said = brief.council.ask(&mut job).await;
         if is_pending {
             let by = Actor::Policy(said.policy());
-            state.doing.push((SessionAction::Met, by));
+            state.work.doing.push((SessionAction::Met, by));
         }
         let (cause, target) = match said.value {
             Some(TriggerAnswer::Compress(due)) => {

@@ -18,7 +18,7 @@ use super::history_tail::HistoryTail;
 use super::phases::{Opened, ReadTurn};
 use super::state::{ConversationState, PushedHistory};
 use super::trigger::DueWork;
-use super::turn_context::TurnContext;
+use super::turn_context::{PromptLead, TurnContext};
 use super::{HistorySource, NextPrompt, Session};
 use crate::builder::Counting;
 use crate::compressor::BUDGET_VOCABULARY;
@@ -116,13 +116,11 @@ impl Session {
             at: &at,
             cold,
             prices: self.prices(source),
-            schemas: reading.schemas,
+            lead: PromptLead { schemas: reading.schemas, ..PromptLead::default() },
             tail: &fresh,
             tally,
             typed: reading.typed(),
             standing,
-            mandate: None,
-            assembled: 0,
         };
         if let Some(erased) = erased {
             self.meet_system(&mut ground, &state, erased)?;
@@ -154,8 +152,13 @@ impl Session {
         let goals = self.hear_goals(&ground, &decided.brief, &mut state, &mut events).await;
         if decided.reads_whole() && whole.is_none() {
             let (entries, gauge) = (source.document()?.entries(), *ground.tail.tokens.gauge());
-            full =
-                HistoryTail::of(entries, Before::default(), &state.history, gauge, ground.schemas);
+            full = HistoryTail::of(
+                entries,
+                Before::default(),
+                &state.history,
+                gauge,
+                ground.lead.schemas,
+            );
             whole = Some(self.read_whole(source, &lineage, &full, keys)?);
             ground.tail = &full;
         }
@@ -170,7 +173,7 @@ impl Session {
         }
         // What was said is recorded whatever becomes of it, one that cannot fit too (RULES 6).
         self.append_said(&ground, &decided, proposed, arrival, &mut state)?;
-        let aside = mem::take(&mut state.aside);
+        let aside = mem::take(&mut state.work.aside);
         self.archive(&ground, &aside, &mut events)?;
         let proposal = proposal?;
         let is_made = proposal.as_ref().is_some_and(|it| !it.rewords);

@@ -34,18 +34,31 @@ pub(crate) struct TurnContext<'a, 's> {
     pub(crate) cold: bool,
     /// What its provider's cache takes.
     pub(crate) prices: CachePrices,
-    /// Tokens of the tools.
-    pub(crate) schemas: u64,
+    pub(crate) lead: PromptLead,
     /// What is new, or all of it.
     pub(crate) tail: &'a HistoryTail<'a>,
     pub(crate) tally: HistoryStats,
     /// The last entry before the tail in which a person typed something.
     pub(crate) typed: Option<usize>,
     pub(crate) standing: CachedCompaction,
+}
+
+/// What stands before the messages of a prompt, as far as it is not theirs.
+#[derive(Clone, Default)]
+pub(crate) struct PromptLead {
+    /// Tokens of the tools.
+    pub(crate) schemas: u64,
     /// The system prompt, where it is Epitome's to make.
     pub(crate) mandate: Option<OwnSystemPrompt>,
     /// Tokens that it takes beyond those of the host's own.
     pub(crate) assembled: u64,
+}
+
+impl PromptLead {
+    /// Its tokens.
+    fn tokens(&self) -> u64 {
+        self.schemas + self.assembled
+    }
 }
 
 /// A request that was read as a whole, as the records have it sent.
@@ -114,23 +127,23 @@ impl<'l, 't> FullHistory<'l, 't> {
 impl TurnContext<'_, '_> {
     /// Tokens of the request: as it came, and as the records have it sent.
     pub(crate) fn size(&self) -> [u64; 2] {
-        self.tally.size(self.schemas + self.assembled)
+        self.tally.size(self.lead.tokens())
     }
 
     /// What cannot shrink, in tokens.
     pub(crate) fn floor(&self) -> u64 {
-        self.tally.floor(self.schemas + self.assembled)
+        self.tally.floor(self.lead.tokens())
     }
 
     /// Tokens that another system prompt takes beyond those of the host's own.
     pub(crate) fn growth(&self, with: Option<&Assembled>) -> Option<u64> {
-        Some(self.mandate.as_ref()?.growth(with?, self.tail.tokens.gauge().counter))
+        Some(self.lead.mandate.as_ref()?.growth(with?, self.tail.tokens.gauge().counter))
     }
 
     /// Tokens of the request by category: as it came, and as the records have it sent.
     pub(crate) fn by(&self) -> [TokenBreakdown; 2] {
-        let by = self.tally.by(self.schemas);
-        by.map(|by| TokenBreakdown { system: by.system + self.assembled, ..by })
+        let by = self.tally.by(self.lead.schemas);
+        by.map(|by| TokenBreakdown { system: by.system + self.lead.assembled, ..by })
     }
 
     /// What a person typed last before a place of the history; it is read again where it is not new.

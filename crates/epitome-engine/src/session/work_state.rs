@@ -149,13 +149,13 @@ impl Session {
             active: &library.active(chosen),
             returning,
             system,
-            talk: takes_talk(&ground.tail.came, &planning.standing, orders)
+            talk: takes_talk(&ground.tail.came, &planning.standing.plan, orders)
                 .then_some(&ground.tail.came[..older]),
-            target: planning.target,
+            target: planning.sizes.target,
             gauge: *ground.tail.tokens.gauge(),
         };
         let demands = demanded(&ground.tail.came, older, options, work.label);
-        (work.texts(), ConstraintState { most: planning.most.most, ..demands })
+        (work.texts(), ConstraintState { most: planning.sizes.most.most, ..demands })
     }
 }
 
@@ -184,7 +184,7 @@ pub(crate) fn older(
     planning: &PlanRequest<'_, '_>,
     share: f64,
 ) -> usize {
-    let room = (planning.target as f64 * share) as u64;
+    let room = (planning.sizes.target as f64 * share) as u64;
     let room = planning.budgets.keep_recent.unwrap_or(room);
     let mut taken = 0;
     let newest = ground.tail.came.iter().rev().take_while(|entry| {

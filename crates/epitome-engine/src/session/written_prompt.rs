@@ -35,7 +35,7 @@ impl Session {
             Err(Error::Invalid(_)) => return Ok(None),
             written => written?.0,
         };
-        let bytes = match &ground.mandate {
+        let bytes = match &ground.lead.mandate {
             Some(mandate) => mandate.put(bytes, ground.source.format)?,
             None => bytes,
         };
@@ -105,7 +105,7 @@ impl Session {
             true => source.unchanged(),
             false => checked(document, document.laid_out(&layout))?.into(),
         };
-        let (schemas, tally) = (ground.schemas, ground.tally.clone());
+        let (schemas, tally) = (ground.lead.schemas, ground.tally.clone());
         let figures = PromptFigures { schemas, tally, standing: ground.standing };
         let last = document.entries().last();
         let memory = PrefixCache::of(source, counter, figures, layout, last);

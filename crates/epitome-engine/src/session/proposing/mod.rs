@@ -73,7 +73,7 @@ impl Proposing<'_, '_> {
         state: &mut ConversationState,
         events: &mut TurnEvents,
     ) -> Result<Option<Proposal>, Error> {
-        state.aside = PlanSideEffect::default();
+        state.work.aside = PlanSideEffect::default();
         let mut passed = AbandonedPlan::default();
         loop {
             let attempt = self.attempt(&mut passed, state, events);
@@ -108,7 +108,7 @@ impl Proposing<'_, '_> {
         let told = &prepared.ordered.told;
         let happened = told.happened.iter().chain(&made.happened);
         happened.for_each(|one| events.add([size; 2], one.clone()));
-        state.to_pin.extend(told.pins.iter().cloned());
+        state.work.to_pin.extend(told.pins.iter().cloned());
         let skip = match planned {
             PlanResult::Passed => {
                 passed.moved = prepared.ordered.moved;
@@ -147,7 +147,7 @@ impl Proposing<'_, '_> {
         events.add([size, size], EventKind::CompressionSkipped { reason: skip });
         if let Some((moved, by)) = prepared.ordered.moved {
             events.add([size, size], moved.event());
-            state.doing.push((moved.act(), by));
+            state.work.doing.push((moved.act(), by));
         }
         Ok(ControlFlow::Break(None))
     }

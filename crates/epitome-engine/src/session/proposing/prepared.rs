@@ -17,7 +17,9 @@ use crate::error::Error;
 use crate::facts::columns;
 use crate::keep_recent::leave_alone;
 use crate::plan_wording::{GivenOrders, shaped};
-use crate::planning::{PlanNotes, PlanRequest};
+use crate::planning::{
+    PlanHistory, PlanNotes, PlanRequest, PlanSizes, StandingPlan, SummaryWriters,
+};
 use crate::session::inputs;
 use crate::session::state::ConversationState;
 use crate::session::trigger::DueWork;
@@ -89,28 +91,34 @@ impl Proposing<'_, '_> {
             council: &brief.council,
             common: &brief.common,
             budgets: &brief.budgets,
-            thread,
-            texts,
-            counter: tokens.gauge().counter,
-            summarizers,
-            models: if session.defers() { &[][..] } else { &brief.council.models.all },
-            standing: in_force.map(ActiveCompaction::plan).unwrap_or_default(),
-            credits: in_force.map(|it| it.epoch.credits.clone()).unwrap_or_default(),
+            history: PlanHistory { thread, texts, columns, counter: tokens.gauge().counter },
+            writers: SummaryWriters {
+                summarizers,
+                models: if session.defers() { &[][..] } else { &brief.council.models.all },
+                terms: &session.settings.profile.options.summaries,
+                patience: ModelTimeBudget::new(
+                    &session.settings.clock,
+                    session.settings.patience(),
+                ),
+                underway: match due.work {
+                    DueWork::Reword => None,
+                    DueWork::Compress | DueWork::Draft => session.underway(ground, whole, state)?,
+                },
+            },
+            standing: StandingPlan {
+                plan: in_force.map(ActiveCompaction::plan).unwrap_or_default(),
+                credits: in_force.map(|it| it.epoch.credits.clone()).unwrap_or_default(),
+                checkpoints,
+            },
             prepared: None,
-            columns,
-            checkpoints,
             cause: due.cause,
-            target: due.target,
-            most: in_tokens(brief.held.hard),
-            floor: ground.floor(),
+            sizes: PlanSizes {
+                target: due.target,
+                most: in_tokens(brief.held.hard),
+                floor: ground.floor(),
+            },
             goals: state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default(),
             mark: state.acts.as_ref().and_then(|acts| acts.mark(keys)),
-            terms: &session.settings.profile.options.summaries,
-            patience: ModelTimeBudget::new(&session.settings.clock, session.settings.patience()),
-            underway: match due.work {
-                DueWork::Reword => None,
-                DueWork::Compress | DueWork::Draft => session.underway(ground, whole, state)?,
-            },
         })
     }
 
@@ -124,7 +132,7 @@ impl Proposing<'_, '_> {
     ) -> Result<Option<Prepared<'p>>, Error> {
         let ordered = self.ordered(&planning, passed, state).await;
         // The prompt is made with the system prompt that moves into its place with it.
-        state.drafted = self.session.drafted(self.ground, self.brief, state).await;
+        state.work.drafted = self.session.drafted(self.ground, self.brief, state).await;
         let options = self.options(&planning, &ordered, state).await?;
         let words = self.words(&mut planning, &ordered.orders, &options, state);
         if self.due.work == DueWork::Reword && words.standing.used.is_empty() {
@@ -148,7 +156,7 @@ impl Proposing<'_, '_> {
                 planning.orders(&passed.round, passed.policy.as_deref(), &mut told).await
             }
         };
-        state.aside.add(mem::take(&mut told.exports), told.handover.take());
+        state.work.aside.add(mem::take(&mut told.exports), told.handover.take());
         passed.policy.clone_from(&policy);
         passed.snapshot = passed.snapshot.or(orders.snapshot);
         let to = WatermarkMove::to(&orders, state.acts.as_ref(), &self.ground.incoming.keys);
@@ -165,15 +173,15 @@ impl Proposing<'_, '_> {
         state: &ConversationState,
     ) -> Result<CompressOptions, Error> {
         let Self { session, ground, brief, .. } = *self;
-        let drafted = state.drafted.as_ref().map(|(drafted, _)| drafted);
-        let grown = ground.growth(drafted).unwrap_or(ground.assembled);
-        let envelope = RequestEnvelope { tokens: ground.schemas + grown, bytes: 0 };
+        let drafted = state.work.drafted.as_ref().map(|(drafted, _)| drafted);
+        let grown = ground.growth(drafted).unwrap_or(ground.lead.assembled);
+        let envelope = RequestEnvelope { tokens: ground.lead.schemas + grown, bytes: 0 };
         let back = session.way_back(ground);
         let options = session.settings.profile.compress(back, envelope);
         let given = GivenOrders { orders: &ordered.orders, policy: ordered.policy.clone() };
         let options = shaped(options, back, &brief.council, &brief.common, given).await;
         let unbind = session.settings.profile.unbinds(ground.source.document()?);
-        let inputs = planning.inputs();
+        let inputs = planning.history.inputs();
         Ok(CompressOptions { inputs, unbind, passages: true, ..options })
     }
 
@@ -188,8 +196,8 @@ impl Proposing<'_, '_> {
     ) -> Words {
         let Self { session, ground, brief, due, .. } = *self;
         let worded = |plan| session.with_words(plan, ground, options);
-        let standing = worded(mem::take(&mut planning.standing));
-        planning.standing.clone_from(&standing.plan);
+        let standing = worded(mem::take(&mut planning.standing.plan));
+        planning.standing.plan.clone_from(&standing.plan);
         let draft = session.drafted_plan(ground, due, orders, state).map(worded);
         planning.prepared = match (due.work, &draft) {
             (DueWork::Reword, _) => Some((standing.plan.clone(), brief.held.hard)),
@@ -210,7 +218,7 @@ impl Proposing<'_, '_> {
         let acts = state.acts.as_ref();
         let chosen = acts.map_or(&[][..], |acts| &acts.augments);
         let returning = acts.map_or(&[][..], |acts| &acts.returning);
-        let drafted = state.drafted.as_ref().map(|(drafted, _)| drafted);
+        let drafted = state.work.drafted.as_ref().map(|(drafted, _)| drafted);
         let system = drafted;
         let wanted = WantedWork { orders: &ordered.orders, system, chosen, returning };
         let stated = self.session.stated(self.ground, planning, &wanted, *older);
