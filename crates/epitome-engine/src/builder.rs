@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use epitome_extensions::plugins::{DigestRunner, LoadedPlugin, PluginPolicy};
 use epitome_extensions::problem::{ConfigError, ConfigProblem};
-use epitome_extract::ExtractiveSummarizer;
 use epitome_kernel::{
     HookNotes, LanguageModel, OriginalStore, Policy, PolicyChain, PolicyError, PolicyTracer,
     Summarizer, TokenCounter, ToolDigester, Workspace,
@@ -23,52 +22,30 @@ use tokio::runtime::Handle;
 use crate::limits::{CompressionTarget, LimitSource, PromptLimit, WindowSetting};
 use crate::listener::EventListener;
 use crate::policy_runner::PolicyRunner;
+use crate::setup::{
+    Counting, DepartureSettings, FormatSettings, PolicySettings, SizeSettings, WriterSettings,
+};
 use crate::tape::StepTape;
 use crate::time_budget::ModelTimeBudget;
 use epitome_admin::clock::{Clock, system_time};
-use epitome_config::models::Models;
 use epitome_config::profile::Profile;
 use epitome_config::scope::{LOCAL, ScopeOwner};
-
-/// Who counts.
-#[derive(Clone, Default)]
-pub(crate) enum Counting {
-    /// As budgets are defined, or as the model does that a request names.
-    #[default]
-    Default,
-    /// As this model does.
-    Model(String),
-    /// The host.
-    Own(Arc<dyn TokenCounter>),
-}
 
 /// A compressor in the making. It is made once and gives any number of compressors and sessions by
 /// being cloned.
 #[derive(Clone)]
 pub struct CompressorBuilder {
     pub(crate) profile: Profile,
-    pub(crate) target: CompressionTarget,
-    pub(crate) window: WindowSetting,
-    pub(crate) format: Option<Format>,
-    pub(crate) to: Option<Format>,
-    pub(crate) counting: Counting,
-    pub(crate) summarizers: Vec<Arc<dyn Summarizer>>,
-    pub(crate) store: Option<(Arc<dyn OriginalStore>, String)>,
-    /// Whether a compression hands out the texts that left.
-    pub(crate) originals: bool,
-    pub(crate) workspace: Option<Arc<dyn Workspace>>,
+    pub(crate) sizes: SizeSettings,
+    pub(crate) formats: FormatSettings,
+    pub(crate) writers: WriterSettings,
+    pub(crate) departures: DepartureSettings,
     pub(crate) owner: ScopeOwner,
     pub(crate) augments: AugmentFolders,
     pub(crate) digester: Option<Arc<dyn ToolDigester>>,
-    pub(crate) plugins: Vec<Arc<dyn Plugin>>,
+    pub(crate) deciders: PolicySettings,
     pub(crate) clock: Clock,
-    pub(crate) policies: Vec<Arc<dyn Policy>>,
-    pub(crate) models: Models,
-    pub(crate) mode: Option<String>,
-    pub(crate) tracer: Option<Arc<dyn PolicyTracer>>,
-    pub(crate) watched: bool,
     pub(crate) listeners: Vec<EventListener>,
-    pub(crate) runtime: Option<Handle>,
     /// Where each answer from outside of a turn is written down, if anywhere.
     pub(crate) tape: Option<Arc<StepTape>>,
 }
@@ -77,27 +54,16 @@ impl Default for CompressorBuilder {
     fn default() -> Self {
         Self {
             profile: Profile::default(),
-            target: CompressionTarget::default(),
-            window: WindowSetting::default(),
-            format: None,
-            to: None,
-            counting: Counting::default(),
-            summarizers: Vec::new(),
-            store: None,
-            originals: true,
-            workspace: None,
+            sizes: SizeSettings::default(),
+            formats: FormatSettings::default(),
+            writers: WriterSettings::default(),
+            departures: DepartureSettings::default(),
             owner: ScopeOwner::from(LOCAL),
             augments: AugmentFolders::default(),
             digester: None,
-            plugins: Vec::new(),
+            deciders: PolicySettings::default(),
             clock: Arc::new(system_time),
-            policies: Vec::new(),
-            models: Models::default(),
-            mode: None,
-            tracer: None,
-            watched: false,
             listeners: Vec::new(),
-            runtime: None,
             tape: None,
         }
     }
@@ -114,7 +80,7 @@ impl CompressorBuilder {
     /// How far to compress; as the profile says unless told otherwise.
     #[must_use]
     pub fn target(mut self, target: CompressionTarget) -> Self {
-        self.target = target;
+        self.sizes.target = target;
         self
     }
 
@@ -122,21 +88,21 @@ impl CompressorBuilder {
     /// format, unless told otherwise.
     #[must_use]
     pub fn window(mut self, window: WindowSetting) -> Self {
-        self.window = window;
+        self.sizes.window = window;
         self
     }
 
     /// The input's format; recognised by its content unless told otherwise.
     #[must_use]
     pub fn input_format(mut self, format: Format) -> Self {
-        self.format = Some(format);
+        self.formats.input = Some(format);
         self
     }
 
     /// The provider format that recordings are written in; the nearest unless told otherwise.
     #[must_use]
     pub fn output_format(mut self, format: Format) -> Self {
-        self.to = Some(format);
+        self.formats.output = Some(format);
         self
     }
 
@@ -144,14 +110,14 @@ impl CompressorBuilder {
     /// a window in the tokens of the model that the request names.
     #[must_use]
     pub fn count_as(mut self, name: &str) -> Self {
-        self.counting = Counting::Model(name.to_owned());
+        self.sizes.counting = Counting::Model(name.to_owned());
         self
     }
 
     /// Counts with the host's own counter, in place of a model's.
     #[must_use]
     pub fn counter(mut self, counter: impl TokenCounter + 'static) -> Self {
-        self.counting = Counting::Own(Arc::new(counter));
+        self.sizes.counting = Counting::Own(Arc::new(counter));
         self
     }
 
@@ -159,7 +125,7 @@ impl CompressorBuilder {
     /// any it is the extractive one.
     #[must_use]
     pub fn summarizer(mut self, summarizer: impl Summarizer + 'static) -> Self {
-        self.summarizers.push(Arc::new(summarizer));
+        self.writers.summarizers.push(Arc::new(summarizer));
         self
     }
 
@@ -167,7 +133,7 @@ impl CompressorBuilder {
     /// host shares it, to search in it later.
     #[must_use]
     pub fn store(mut self, store: Arc<dyn OriginalStore>, scope: &str) -> Self {
-        self.store = Some((store, scope.to_owned()));
+        self.departures.store = Some((store, scope.to_owned()));
         self
     }
 
@@ -176,7 +142,7 @@ impl CompressorBuilder {
     /// Where there is a store it is told of them all the same.
     #[must_use]
     pub fn without_originals(mut self) -> Self {
-        self.originals = false;
+        self.departures.originals = false;
         self
     }
 
@@ -184,7 +150,7 @@ impl CompressorBuilder {
     /// files, `.epitome/offloaded/ID.md`, which the client's own tools open.
     #[must_use]
     pub fn workspace(mut self, workspace: impl Workspace + 'static) -> Self {
-        self.workspace = Some(Arc::new(workspace));
+        self.departures.workspace = Some(Arc::new(workspace));
         self
     }
 
@@ -252,7 +218,7 @@ impl CompressorBuilder {
     /// ```
     #[must_use]
     pub fn plugin(mut self, plugin: impl Plugin + 'static) -> Self {
-        self.plugins.push(Arc::new(plugin));
+        self.deciders.plugins.push(Arc::new(plugin));
         self
     }
 
@@ -267,7 +233,7 @@ impl CompressorBuilder {
     /// first that has an opinion decides.
     #[must_use]
     pub fn policy(mut self, policy: impl Policy + 'static) -> Self {
-        self.policies.push(Arc::new(policy));
+        self.deciders.policies.push(Arc::new(policy));
         self
     }
 
@@ -283,7 +249,7 @@ impl CompressorBuilder {
     /// Adds several language models, as [`model`] does.
     #[must_use]
     pub fn models(mut self, models: Vec<Arc<dyn LanguageModel>>) -> Self {
-        self.models.all.extend(models);
+        self.writers.add_models(models);
         self
     }
 
@@ -291,21 +257,21 @@ impl CompressorBuilder {
     /// told otherwise.
     #[must_use]
     pub fn mode(mut self, mode: &str) -> Self {
-        self.mode = Some(mode.to_owned());
+        self.deciders.mode = Some(mode.to_owned());
         self
     }
 
     /// Has the policies watched while they are asked.
     #[must_use]
     pub fn tracer(mut self, tracer: impl PolicyTracer + 'static) -> Self {
-        self.tracer = Some(Arc::new(tracer));
+        self.deciders.tracer = Some(Arc::new(tracer));
         self
     }
 
     /// Has a session take up files of its policies that change while it goes on, and tell of it.
     #[must_use]
     pub fn watch(mut self) -> Self {
-        self.watched = true;
+        self.deciders.watched = true;
         self
     }
 
@@ -317,7 +283,7 @@ impl CompressorBuilder {
     /// profile lets them take.
     #[must_use]
     pub fn background(mut self, runtime: Handle) -> Self {
-        self.runtime = Some(runtime);
+        self.writers.runtime = Some(runtime);
         self
     }
 
@@ -331,32 +297,21 @@ impl CompressorBuilder {
 
     /// With everything settled that the host left open.
     pub(crate) fn settled(mut self) -> Self {
-        if self.window == WindowSetting::Guessed {
-            self.window = self.profile.window();
-        }
-        if self.mode.is_none() {
-            self.mode = self.profile.mode().map(str::to_owned);
-        }
-        let counted_as = self.profile.counter().or(self.profile.model());
-        if let (Counting::Default, Some(name)) = (&self.counting, counted_as) {
-            self.counting = Counting::Model(name.to_owned());
-        }
-        if self.models.all.is_empty() {
-            self.models = self.profile.connected_models().clone();
-        }
-        if self.summarizers.is_empty() {
-            self.summarizers.push(Arc::new(ExtractiveSummarizer::default()));
+        self.sizes.settle(&self.profile);
+        self.writers.settle(&self.profile);
+        if self.deciders.mode.is_none() {
+            self.deciders.mode = self.profile.mode().map(str::to_owned);
         }
         self
     }
 
     /// The limit of prompts to a model, as somebody states or guesses it.
     pub fn limit(&self, format: Format, model: Option<&str>) -> PromptLimit {
-        let window = match self.window {
+        let window = match self.sizes.window {
             WindowSetting::Guessed => self.profile.window(),
             stated => stated,
         };
-        let model = match &self.counting {
+        let model = match &self.sizes.counting {
             Counting::Model(name) => self.profile.model_table().of(name).map(|_| &**name).or(model),
             _ => model,
         };
@@ -382,14 +337,14 @@ impl CompressorBuilder {
         counter: &Arc<dyn TokenCounter>,
         memos: BTreeMap<String, String>,
     ) -> Result<PolicyRunner, ConfigError> {
-        let mut policies = self.policies.clone();
-        let own = self.plugins.iter().filter(|plugin| !plugin.about().hooks.is_empty());
+        let mut policies = self.deciders.policies.clone();
+        let own = self.deciders.plugins.iter().filter(|plugin| !plugin.about().hooks.is_empty());
         let hooked = own.map(|plugin| PluginPolicy::new(LoadedPlugin::of_host(Arc::clone(plugin))));
         policies.extend(hooked.map(|hooked| Arc::new(hooked) as Arc<dyn Policy>));
         let loaded = self.profile.load(counter)?;
         policies.extend(loaded.current());
         policies.push(Arc::new(self.profile.built_in()));
-        let chain = PolicyChain::new(policies, memos).traced(self.tracer.clone());
+        let chain = PolicyChain::new(policies, memos).traced(self.deciders.tracer.clone());
         let failed = |hook| {
             move |ConfigProblem { place, what }: &ConfigProblem| PolicyError {
                 policy: place.clone(),
@@ -403,7 +358,7 @@ impl CompressorBuilder {
         let within = self.patience();
         Ok(PolicyRunner {
             chain,
-            models: self.models.clone(),
+            models: self.writers.models.clone(),
             within,
             patience: Arc::new(ModelTimeBudget::new(&self.clock, within)),
             window_share: self.profile.options.summaries.window_share,
@@ -417,8 +372,7 @@ impl CompressorBuilder {
 
     /// Where models write in the background, if they do.
     pub(crate) fn in_background(&self) -> Option<Handle> {
-        let is_on = !self.models.all.is_empty() && self.profile.options.summaries.background;
-        self.runtime.clone().filter(|_| is_on)
+        self.writers.in_background(&self.profile)
     }
 
     /// How long models may take for what one compression asks of them.
@@ -428,6 +382,6 @@ impl CompressorBuilder {
 
     /// Whoever digests tool results.
     pub(crate) fn desk<'a>(&'a self, council: &'a PolicyRunner) -> DigestRunner<'a> {
-        DigestRunner::new(&self.plugins, self.profile.plugin_runner(), &council.failures)
+        DigestRunner::new(&self.deciders.plugins, self.profile.plugin_runner(), &council.failures)
     }
 }

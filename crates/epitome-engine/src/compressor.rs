@@ -14,7 +14,7 @@ use epitome_plan::{CompressOptions, LeavingText, RequestEnvelope, leaving, taken
 use epitome_types::{BudgetUnit, CompressionReport, Entry, EventKind};
 use epitome_wire::RequestDocument;
 
-use crate::builder::{CompressorBuilder, Counting};
+use crate::builder::CompressorBuilder;
 use crate::error::{Error, first};
 use crate::facts::ThreadTexts;
 use crate::one_shot::{Decided, OneShot};
@@ -24,6 +24,7 @@ use crate::planning::{PlanNotes, PlanResult};
 use crate::policy_runner::PolicyRunner;
 use crate::report::{ReportBase, facts};
 use crate::request::ParsedRequest;
+use crate::setup::Counting;
 use epitome_config::profile::Back;
 
 pub(crate) use epitome_config::{BUDGET_VOCABULARY, tool_format};
@@ -81,14 +82,15 @@ impl Compressor {
 
     /// What is sent, and what the rest is made of.
     async fn made(&self, input: &[u8]) -> Result<MadePrompt, Error> {
-        let request = ParsedRequest::read(input, self.settings.format, self.settings.to)?;
+        let request =
+            ParsedRequest::read(input, self.settings.formats.input, self.settings.formats.output)?;
         let document = request.document()?.standing_alone();
         let of_model = |name: &str| Arc::new(CachedCounter::new(for_model(name)));
-        let counter: Arc<dyn TokenCounter> = match &self.settings.counting {
+        let counter: Arc<dyn TokenCounter> = match &self.settings.sizes.counting {
             Counting::Own(counter) => counter.clone(),
             Counting::Model(name) => of_model(name),
             Counting::Default => {
-                let in_window = self.settings.target.counts_tools();
+                let in_window = self.settings.sizes.target.counts_tools();
                 of_model(document.model().filter(|_| in_window).unwrap_or(BUDGET_VOCABULARY))
             }
         };
@@ -98,7 +100,7 @@ impl Compressor {
     /// The whole result, once what left is in the store.
     fn kept(&self, made: MadePrompt) -> Result<CompressedPrompt, Error> {
         let prompt = made.finished();
-        if let Some((store, scope)) = &self.settings.store {
+        if let Some((store, scope)) = &self.settings.departures.store {
             store.keep(scope, &prompt.departure)?;
         }
         Ok(prompt)
@@ -111,11 +113,11 @@ impl Compressor {
         shared: &Arc<dyn TokenCounter>,
     ) -> Result<MadePrompt, Error> {
         let counter = &**shared;
-        let CompressorBuilder { profile, target, .. } = &self.settings;
+        let CompressorBuilder { profile, sizes, .. } = &self.settings;
         let thread = Thread::new(document.shared_entries(), &[]);
         let schemas = tools(counter, tool_format(request.format), &document.tool_schemas());
         let envelope = RequestEnvelope {
-            tokens: if target.counts_tools() { schemas } else { 0 },
+            tokens: if sizes.target.counts_tools() { schemas } else { 0 },
             bytes: around(document),
         };
         let tokens = ThreadSizes::measure(
@@ -124,7 +126,7 @@ impl Compressor {
             envelope.tokens,
         );
         let known = self.settings.limit_for_request(document);
-        let bounds = target.bounds(known, &thread, &tokens);
+        let bounds = sizes.target.bounds(known, &thread, &tokens);
         let loosened = bounds.loosened(&thread, &tokens, envelope);
         let thread = loosened.unwrap_or(thread);
         let known = broken(document);
@@ -169,15 +171,16 @@ impl Compressor {
         envelope: RequestEnvelope,
         mut account: ReportBase<'_>,
     ) -> Result<MadePrompt, Error> {
-        let CompressorBuilder { profile, store, summarizers, .. } = &self.settings;
-        let back = if store.is_some() { Back::Store } else { Back::None };
-        let originals = self.settings.originals || store.is_some();
+        let CompressorBuilder { profile, departures, writers, .. } = &self.settings;
+        let has_store = departures.store.is_some();
+        let back = if has_store { Back::Store } else { Back::None };
+        let originals = departures.originals || has_store;
         let unbind = profile.unbinds(single.document);
         let base = profile.compress(back, envelope);
         // Until the bytes that came in are gone the texts that leave are named alone.
         let base = CompressOptions { unbind, originals: false, ..base };
         let list_chars = originals.then_some(base.texts.line_chars);
-        let summarizers: Vec<_> = summarizers.iter().map(|one| &**one).collect();
+        let summarizers: Vec<_> = writers.summarizers.iter().map(|one| &**one).collect();
         let (texts, counter) = (ThreadTexts(single.thread), single.tokens.gauge().counter);
         let planning = decided.planning(single, counter, &summarizers, &texts);
         let (mut told, round, mut behind) =

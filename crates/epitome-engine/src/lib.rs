@@ -34,6 +34,7 @@ mod report;
 mod request;
 mod router;
 mod session;
+mod setup;
 mod source;
 mod stepped;
 mod tape;

@@ -13,9 +13,7 @@ use epitome_types::hook::{
     Budgets, BudgetsJob, Columns, Common, MessageTexts, ModelFacts, Occasion, Strength,
     TriggerAnswer, TriggerJob,
 };
-use epitome_types::{
-    Budget, BudgetUnit, CompactionCause, ContentId, Entry, EntryKey, Goals, Plan, Role,
-};
+use epitome_types::{Budget, BudgetUnit, CompactionCause, ContentId, Entry, EntryKey, Goals, Role};
 use epitome_wire::RequestDocument;
 
 use crate::builder::CompressorBuilder;
@@ -186,12 +184,12 @@ impl OneShot<'_> {
         let mut seed = [0; 8];
         seed.copy_from_slice(&ContentId::of_all(said).0[..8]);
         Common {
-            mode: self.settings.mode.clone(),
+            mode: self.settings.deciders.mode.clone(),
             model: ModelFacts {
                 stated: self.bounds.enforced,
                 ..self.settings.profile.facts(
                     self.document.model(),
-                    self.settings.window,
+                    self.settings.sizes.window,
                     &self.bounds.live,
                 )
             },

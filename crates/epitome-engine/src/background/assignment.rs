@@ -49,14 +49,27 @@ pub(crate) struct SummaryTasks {
     pub(crate) orders: Orders,
     pub(crate) goals: Goals,
     pub(crate) checkpoints: Vec<KnownCheckpoint>,
+    pub(crate) manner: WriterManner,
+    pub(crate) underway: Option<LiveRequest>,
+    pub(crate) errands: Vec<SummaryTask>,
+}
+
+/// How models write.
+pub(crate) struct WriterManner {
     /// Writes what a model is compared with.
     pub(crate) inner: Arc<dyn Summarizer>,
     pub(crate) terms: Summaries,
     pub(crate) style: SummaryStyle,
     pub(crate) clock: Clock,
+    /// How long all of them may take.
     pub(crate) within: Duration,
-    pub(crate) underway: Option<LiveRequest>,
-    pub(crate) errands: Vec<SummaryTask>,
+}
+
+impl WriterManner {
+    /// The time that they have, from now on.
+    fn patience(&self) -> ModelTimeBudget {
+        ModelTimeBudget::new(&self.clock, self.within)
+    }
 }
 
 /// What the keys of extracts are made of beside the extracts.
@@ -106,10 +119,10 @@ impl SummaryTasks {
     /// Asks for all of it.
     pub(super) async fn write(mut self, desk: &Mutex<BackgroundResults>) {
         self.council = self.council.anew();
-        let patience = ModelTimeBudget::new(&self.clock, self.within);
+        let patience = self.manner.patience();
         let all = self.errands.iter().map(|errand| self.one(errand, &patience, desk));
         let all: Vec<_> = all.collect();
-        at_once(all, self.terms.at_once).await;
+        at_once(all, self.manner.terms.at_once).await;
         let errors = self.council.take_notes().errors.into_iter();
         let errors = errors.map(|error| EventKind::PolicyError { cause: error.to_string() });
         locked(desk).told.extend(self.council.failures.take().into_iter().chain(errors));
@@ -135,7 +148,7 @@ impl SummaryTasks {
             kept: &kept,
             most: errand.key.most(),
             measure: &gauge,
-            style: self.style,
+            style: self.manner.style,
             passages: false,
         };
         for model in &self.council.models.all {
@@ -147,8 +160,8 @@ impl SummaryTasks {
                 orders: &self.orders,
                 goals: &self.goals,
                 checkpoints: &self.checkpoints,
-                inner: &*self.inner,
-                terms: &self.terms,
+                inner: &*self.manner.inner,
+                terms: &self.manner.terms,
                 patience,
                 underway: self.underway.as_ref(),
                 taken: &taken,

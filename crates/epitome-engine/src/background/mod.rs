@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-pub(crate) use assignment::{ExtractKeys, SummaryTask, SummaryTasks};
+pub(crate) use assignment::{ExtractKeys, SummaryTask, SummaryTasks, WriterManner};
 pub(crate) use candidates::{SummaryKey, WordedPlan, WrittenSummary, worded};
 pub(crate) use questions::{AnsweredQuestion, PolicyQuestion};
 
@@ -201,7 +201,7 @@ impl BackgroundWorker {
     fn start(&mut self, assignment: SummaryTasks) {
         let keys: Vec<_> = assignment.errands.iter().map(|errand| errand.key).collect();
         let desk = Arc::clone(&self.desk);
-        let (within, models) = (assignment.within, assignment.council.models.to_string());
+        let (within, models) = (assignment.manner.within, assignment.council.models.to_string());
         let (asked, named) = (keys.clone(), models.clone());
         let work = async move {
             if timeout(within, assignment.write(&desk)).await.is_err() {

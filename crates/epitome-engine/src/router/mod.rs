@@ -164,20 +164,20 @@ impl SessionRouter {
         settings: impl Fn() -> CompressorBuilder + Send + Sync + 'static,
         most: usize,
     ) -> Self {
-        let CompressorBuilder { profile, owner, window, clock, models, .. } = settings().settled();
+        let CompressorBuilder { profile, owner, sizes, clock, writers, .. } = settings().settled();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             journal,
             settings: Box::new(settings),
             profile,
             owner,
-            window,
+            window: sizes.window,
             clock,
             shared: Arc::default(),
             scans: Scans::new(most),
             conversations: Mutex::new(Conversations::new(most)),
             compactions: Mutex::default(),
-            makers: models.all.is_empty().then(|| Semaphore::new(processors * MAKERS)),
+            makers: writers.models.all.is_empty().then(|| Semaphore::new(processors * MAKERS)),
         }
     }
 

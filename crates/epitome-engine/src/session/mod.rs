@@ -158,7 +158,7 @@ impl Session {
         name: Option<&str>,
     ) -> Self {
         let scope = settings.owner.scope(settings.profile.name());
-        let offload = settings.workspace.clone().map(Offload::new);
+        let offload = settings.departures.workspace.clone().map(Offload::new);
         let background = settings.in_background().map(BackgroundWorker::new);
         Self {
             settings,

@@ -27,7 +27,7 @@ impl Session {
     /// The model that the conversation is with from now on: it writes the summaries where the profile
     /// says that this one does, and what the one before was asked for it is asked for anew.
     pub(crate) fn talk_with(&mut self, client: &ModelClient) {
-        if self.settings.models.talk_with(client) {
+        if self.settings.writers.models.talk_with(client) {
             self.background.iter_mut().for_each(BackgroundWorker::begin_anew);
         }
     }
@@ -39,16 +39,16 @@ impl Session {
 
     /// The window that its user or its profile states.
     pub(crate) fn window(&self) -> WindowSetting {
-        self.settings.window
+        self.settings.sizes.window
     }
 
     /// The mode that policies are told of.
     pub fn mode(&self) -> Option<&str> {
-        self.settings.mode.as_deref()
+        self.settings.deciders.mode.as_deref()
     }
 
     /// Tells policies of another mode from the next prompt on.
     pub fn set_mode(&mut self, mode: &str) {
-        self.settings.mode = Some(mode.to_owned());
+        self.settings.deciders.mode = Some(mode.to_owned());
     }
 }

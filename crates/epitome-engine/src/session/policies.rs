@@ -32,7 +32,7 @@ impl Session {
         incoming: &IncomingHistory,
         counter: &Arc<dyn TokenCounter>,
     ) -> Result<PolicyRunner, Error> {
-        if self.settings.watched && self.reloads.is_none() {
+        if self.settings.deciders.watched && self.reloads.is_none() {
             let watch = self.shared.watch(&self.settings.profile, counter)?;
             self.reloads = Some((watch.so_far(), watch));
         }

@@ -21,7 +21,7 @@ use super::trigger::{DueCompression, DueWork};
 use super::turn_context::{FullHistory, TurnContext};
 use crate::background::{
     BackgroundWorker, ExtractKeys, PreparedCompression, SummaryKey, SummaryTask, SummaryTasks,
-    WordedPlan, worded,
+    WordedPlan, WriterManner, worded,
 };
 use crate::plan_wording::{GivenOrders, shaped};
 use crate::planning::PlanRequest;
@@ -316,11 +316,13 @@ impl Session {
             orders: Orders::default(),
             goals,
             checkpoints: Vec::new(),
-            inner: Arc::clone(&self.settings.summarizers[0]),
-            terms: self.settings.profile.options.summaries.clone(),
-            style,
-            clock: self.settings.clock.clone(),
-            within: self.settings.patience(),
+            manner: WriterManner {
+                inner: Arc::clone(&self.settings.writers.summarizers[0]),
+                terms: self.settings.profile.options.summaries.clone(),
+                style,
+                clock: self.settings.clock.clone(),
+                within: self.settings.patience(),
+            },
             underway: None,
             errands,
         })

@@ -34,7 +34,11 @@ impl Session {
     /// When the request cannot be read, is of another format than the history, or the journal
     /// cannot be written.
     pub fn begin(&mut self, request: &[u8]) -> Result<(), Error> {
-        let request = ParsedRequest::read(request, self.settings.format, self.settings.to)?;
+        let request = ParsedRequest::read(
+            request,
+            self.settings.formats.input,
+            self.settings.formats.output,
+        )?;
         let document = request.document()?;
         let mut pushed = Pushed::of(&document);
         if pushed.is_empty() {
@@ -122,7 +126,7 @@ impl Session {
     }
 
     fn read_back(&mut self) -> Result<Pushed, Error> {
-        let asked = self.settings.format.map(Format::nearest);
+        let asked = self.settings.formats.input.map(Format::nearest);
         let empty = || Pushed::empty(asked.unwrap_or(Format::OpenAi));
         let Some(name) = &self.record.name else { return Ok(empty()) };
         let info = match self.record.journal.session(&self.record.scope, name) {

@@ -37,8 +37,8 @@ impl Session {
         let mut memory = state.memory.take();
         let keys = Arc::clone(&state.history.keys);
         // What a ratio comes to depends on the whole of it.
-        let is_readable =
-            !source.is_recorded() && !matches!(self.settings.target, CompressionTarget::Ratio(_));
+        let is_readable = !source.is_recorded()
+            && !matches!(self.settings.sizes.target, CompressionTarget::Ratio(_));
         let remembered =
             memory.as_mut().filter(|memory| is_readable && memory.is_counted_by(counter.id()));
         let suffix = remembered.and_then(|memory| memory.suffix(source, &keys));

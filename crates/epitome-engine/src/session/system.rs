@@ -144,7 +144,7 @@ impl Session {
         let now = self.now();
         let common = Common {
             session: name.clone(),
-            mode: self.settings.mode.clone(),
+            mode: self.settings.deciders.mode.clone(),
             model: ModelFacts { name: model, ..ModelFacts::default() },
             now: now.clone(),
             messages: messages as u32,

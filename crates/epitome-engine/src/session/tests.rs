@@ -286,7 +286,7 @@ proptest! {
         let scope = epitome_config::scope::scope("default");
         let slow: Deed = Arc::default();
         let mut live = session(&journal, limit, Some("a"));
-        live.settings.summarizers = vec![Arc::new(Slow(slow.clone()))];
+        live.settings.writers.summarizers = vec![Arc::new(Slow(slow.clone()))];
         let messages = history(&steps);
         let ends = requests(&messages);
         let mut deeds = deeds.into_iter().cycle();

@@ -20,13 +20,13 @@ use super::state::{ConversationState, PushedHistory};
 use super::trigger::DueWork;
 use super::turn_context::{PromptLead, TurnContext};
 use super::{HistorySource, NextPrompt, Session};
-use crate::builder::Counting;
 use crate::compressor::BUDGET_VOCABULARY;
 use crate::error::Error;
 use crate::limit_subject::LimitSubject;
 use crate::limits::{PromptLimit, SessionBounds};
 use crate::prompt::Prompt;
 use crate::request::{AsSource, ParsedRequest};
+use crate::setup::Counting;
 use crate::source::RequestSource;
 
 impl Session {
@@ -38,7 +38,11 @@ impl Session {
     /// When the request cannot be read, when what cannot shrink exceeds a stated limit, or when
     /// the journal fails; see [`Error`]. The session then stands as it was.
     pub async fn prompt_for(&mut self, request: &[u8]) -> Result<Prompt, Error> {
-        let request = ParsedRequest::read(request, self.settings.format, self.settings.to)?;
+        let request = ParsedRequest::read(
+            request,
+            self.settings.formats.input,
+            self.settings.formats.output,
+        )?;
         let prompt = self.ask(&request.source()?, None).await?;
         self.given = HistorySource::Whole;
         Ok(prompt)
@@ -226,7 +230,7 @@ impl Session {
 
     /// The counter for a request, with what it counted before.
     pub(crate) fn counter_for(&self, model: Option<&str>) -> Arc<dyn TokenCounter> {
-        let name = match &self.settings.counting {
+        let name = match &self.settings.sizes.counting {
             Counting::Own(own) => return own.clone(),
             Counting::Model(name) => name.as_str(),
             Counting::Default => model.unwrap_or(BUDGET_VOCABULARY),
@@ -251,7 +255,7 @@ impl Session {
         let told = told.or(PromptLimit::of_request(source.scan.context_size));
         let known = self.known(source.format, source.model(), &self.about(source, tail), told)?;
         let by_ratio = |ratio| budget_for_ratio(&tail.thread, &tail.tokens, ratio).most;
-        let live = self.settings.target.live(known, by_ratio)?;
+        let live = self.settings.sizes.target.live(known, by_ratio)?;
         Ok(live.bounded(self.told.refused, self.told.hub))
     }
 }

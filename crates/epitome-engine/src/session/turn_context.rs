@@ -174,9 +174,9 @@ impl TurnContext<'_, '_> {
         let [_, sent] = self.by();
         Common {
             session: self.name.to_owned(),
-            mode: settings.mode.clone(),
+            mode: settings.deciders.mode.clone(),
             class: None,
-            model: settings.profile.facts(self.source.model(), settings.window, self.live),
+            model: settings.profile.facts(self.source.model(), settings.sizes.window, self.live),
             tokens: facts::sizes(&sent),
             compressions: self.standing.compressions,
             confidence: self.standing.confidence,

@@ -27,7 +27,7 @@ impl Session {
         state: &ConversationState,
     ) -> Result<Option<LiveRequest>, Error> {
         // A model that reads the prompt as it is sent would sum up what was erased.
-        if self.settings.models.all.is_empty() || state.history.erased(0).next().is_some() {
+        if self.settings.writers.models.all.is_empty() || state.history.erased(0).next().is_some() {
             return Ok(None);
         }
         // One that broke a rule is not sent, nor asked about.

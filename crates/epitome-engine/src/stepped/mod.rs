@@ -33,6 +33,7 @@ use self::workspace::TapedWorkspace;
 use crate::builder::CompressorBuilder;
 use crate::prompt::Prompt;
 use crate::session::Session;
+use crate::setup::{DepartureSettings, PolicySettings, WriterSettings};
 use crate::tape::{EffectAnswer, RecordedStep, StepTape, TurnDriver, TurnEffect};
 use epitome_config::models::Models;
 
@@ -212,19 +213,20 @@ impl SteppedTurn {
 /// Settings over ports that write down what they answer. What would be told or done beside the turn is
 /// left out: a turn that is taken up runs over the same ground again.
 fn taped(settings: CompressorBuilder, tape: &Arc<StepTape>) -> CompressorBuilder {
-    let models = settings.models.all.iter().map(|model| TapedModel::of(model, tape));
-    let workspace = settings.workspace.as_ref().map(|folder| TapedWorkspace::of(folder, tape));
+    let models = settings.writers.models.all.iter().map(|model| TapedModel::of(model, tape));
+    let workspace =
+        settings.departures.workspace.as_ref().map(|folder| TapedWorkspace::of(folder, tape));
     let (clock, at) = (settings.clock.clone(), Arc::clone(tape));
+    let models = Models::from(models.collect::<Vec<_>>());
     CompressorBuilder {
-        models: Models::from(models.collect::<Vec<_>>()),
-        workspace,
+        writers: WriterSettings { models, runtime: None, ..settings.writers },
+        departures: DepartureSettings { workspace, ..settings.departures },
         clock: Arc::new(move || {
             let now = TurnEffect::read("clock.now", ());
             at.effect(now, || clock()).unwrap_or_default()
         }),
-        watched: false,
+        deciders: PolicySettings { watched: false, ..settings.deciders },
         listeners: Vec::new(),
-        runtime: None,
         tape: Some(Arc::clone(tape)),
         ..settings
     }

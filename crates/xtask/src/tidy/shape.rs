@@ -18,7 +18,7 @@ const PARAMETERS: usize = 5;
 const FIELDS: usize = 12;
 
 /// Structs that have more fields.
-const WIDE: usize = 31;
+const WIDE: usize = 25;
 /// Parameters that are tuples: a struct would name what is in them.
 const TUPLES: usize = 0;
 

@@ -92,7 +92,7 @@ impl Proposing<'_, '_> {
     ) -> Result<ControlFlow<Option<Proposal>>, Error> {
         let thread = self.thread(state);
         let texts = ThreadTexts(&thread);
-        let summarizers = self.session.settings.summarizers.iter().map(|one| &**one);
+        let summarizers = self.session.settings.writers.summarizers.iter().map(|one| &**one);
         let summarizers: Vec<_> = summarizers.collect();
         let planning = self.planning(&thread, &texts, &summarizers, state)?;
         let Some(prepared) = self.prepared(planning, passed, state).await? else {
