@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         runtime.handle(),
     )?;
     settings.listen = listen(table)?;
-    settings.tokens = table.token_file.as_deref().map(tokens).transpose()?;
+    settings.access.tokens = table.token_file.as_deref().map(tokens).transpose()?;
     let upstreams = settings.upstreams.clone();
     runtime.block_on(async {
         let mut asked = asked().map_err(CliError::internal)?;

@@ -122,7 +122,7 @@ pub(crate) struct Visitor {
 ///
 /// When it may not come in.
 pub(crate) fn enter(settings: &ProxySettings, head: &mut Parts) -> Result<Visitor, ProxyFault> {
-    let tokens = settings.tokens.as_deref();
+    let tokens = settings.access.tokens.as_deref();
     // A request to a proxy names its host in the address, too. A tunnel goes to whatever it names, and
     // nowhere from here.
     let host = head.uri.authority().filter(|_| head.method != Method::CONNECT);
@@ -133,7 +133,7 @@ pub(crate) fn enter(settings: &ProxySettings, head: &mut Parts) -> Result<Visito
             use http://127.0.0.1 or http://localhost";
         return Err(ProxyFault::new(StatusCode::FORBIDDEN, message));
     }
-    if let Some(token) = &settings.path_token {
+    if let Some(token) = &settings.access.path_token {
         let inner = behind(&head.uri, |folder| token.is(folder));
         head.uri = inner.ok_or_else(|| {
             let message = "this proxy is there for the client that `epitome run` started, and only \

@@ -57,12 +57,12 @@ impl App {
             let path = folder.clone();
             Dump::open(folder).map_err(|source| ProxyError::Dump { path, source })
         });
-        let mut terms = settings.terms;
-        (terms.shadow, terms.run) = (settings.shadow, settings.alarm_after.into());
+        let mut terms = settings.ledger.terms;
+        (terms.shadow, terms.run) = (settings.shadow, settings.ledger.alarm_after.into());
         let prepare = Prepare {
             hub: Arc::clone(&settings.hub),
-            within: settings.prepare_within,
-            max_decoded: settings.max_decoded,
+            within: settings.deadlines.prepare,
+            max_decoded: settings.limits.decoded,
             windows: windows(&settings).map(Arc::new),
             large: LargeBodies::default(),
             recordings: Arc::default(),
@@ -70,7 +70,7 @@ impl App {
         Ok(Self {
             upstream: UpstreamClient::new(&settings)?,
             prepare,
-            ledger: Arc::new(match &settings.books {
+            ledger: Arc::new(match &settings.ledger.keeper {
                 Some(books) => UsageLedger::new(terms, now()).after(&books.earlier()),
                 None => UsageLedger::new(terms, now()),
             }),
@@ -98,10 +98,10 @@ impl App {
     pub(crate) fn put(&self, exchange: &FinishedRequest) {
         let skip = exchange.skip.map_or("none", ProxySkip::word);
         if let Some(session) = exchange.session.as_deref() {
-            let (raw, sent) = (exchange.raw.sum(), exchange.sent.sum());
-            tracing::info!(session, raw, sent, status = exchange.status, skip, "a prompt");
+            let (raw, sent) = (exchange.sizes.raw.sum(), exchange.sizes.sent.sum());
+            tracing::info!(session, raw, sent, status = exchange.answer.status, skip, "a prompt");
         } else {
-            tracing::debug!(status = exchange.status, skip, "a request passed");
+            tracing::debug!(status = exchange.answer.status, skip, "a request passed");
         }
         self.ledger.record(exchange);
         self.keep();
@@ -109,7 +109,7 @@ impl App {
 
     /// Keeps the figures for the next proxy. Requests that end meanwhile are kept along.
     fn keep(&self) {
-        let Some(books) = self.settings.books.clone() else { return };
+        let Some(books) = self.settings.ledger.keeper.clone() else { return };
         if self.keeping.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -132,7 +132,7 @@ impl App {
             Some(skip) if skip.is_failure() => {
                 let run = self.run.fetch_add(1, Ordering::Relaxed).saturating_add(1);
                 tracing::warn!(skip = skip.word(), run, "a request was not compressed");
-                if run >= self.settings.alarm_after {
+                if run >= self.settings.ledger.alarm_after {
                     let message = "one request after the other is not compressed: every prompt \
                         costs what it would without this proxy";
                     tracing::error!(skip = skip.word(), run, "{message}");
@@ -214,7 +214,9 @@ impl App {
 fn windows(settings: &ProxySettings) -> Option<ServerWindows> {
     let base = settings.upstreams.of(UpstreamApi::Ollama)?;
     match HttpTransport::new() {
-        Ok(http) => Some(ServerWindows::new(base, Arc::new(http), settings.prepare_within / PART)),
+        Ok(http) => {
+            Some(ServerWindows::new(base, Arc::new(http), settings.deadlines.prepare / PART))
+        }
         Err(error) => {
             tracing::warn!(%error, "Ollama cannot be asked for the windows of its models");
             None

@@ -76,7 +76,7 @@ impl ProxiedRequest {
         line: &mut Option<LedgerLineWriter>,
     ) -> Result<Response<Outflow>, ProxyFault> {
         let settings = &self.app.settings;
-        let body = take(body, settings.max_body, settings.body_within);
+        let body = take(body, settings.limits.body, settings.deadlines.body);
         let came = IncomingRequest {
             body: body.await.map_err(|why| self.untaken(why))?,
             headers: self.head.headers.clone(),
@@ -239,9 +239,9 @@ impl ProxiedRequest {
     fn untaken(&self, why: Untaken) -> ProxyFault {
         let settings = &self.app.settings;
         match why {
-            Untaken::TooLarge => self.too_large(settings.max_body),
+            Untaken::TooLarge => self.too_large(settings.limits.body),
             Untaken::Hung => {
-                let seconds = settings.body_within.as_secs();
+                let seconds = settings.deadlines.body.as_secs();
                 let message = format!(
                     "the body of the request stopped in the middle, or hardly came, for {seconds} \
                      seconds: send it again"

@@ -37,7 +37,7 @@ pub(crate) async fn answer(
     head: Parts,
     body: Incoming,
 ) -> Result<Response<Outflow>, ProxyFault> {
-    let body = take(body, MOST, app.settings.body_within).await.map_err(|why| match why {
+    let body = take(body, MOST, app.settings.deadlines.body).await.map_err(|why| match why {
         Untaken::TooLarge => {
             let message = format!("the message takes more than {MOST} bytes; send a smaller one");
             ProxyFault::new(StatusCode::PAYLOAD_TOO_LARGE, message)

@@ -64,10 +64,13 @@ mod windows;
 
 pub use access::{AccessToken, PathToken, TokenError};
 pub use ledger::{
-    BOUNDS, ConversationFigures, LatencyHistogram, LedgerKeeper, LedgerOptions, LedgerSnapshot,
-    OwnCost, PromptCost, Rates, RequestSums, UsageLedger,
+    BOUNDS, ConversationFigures, CostSums, LatencyHistogram, LedgerKeeper, LedgerOptions,
+    LedgerSnapshot, OlderConversations, OwnCost, PromptCost, Rates, ReplyTimes, RequestSums,
+    TrafficSums, TroubleSums, UsageLedger,
 };
 pub use route::UpstreamApi;
 pub use server::{Proxy, RunningProxy};
-pub use settings::{ProxyError, ProxySettings, Upstreams};
+pub use settings::{
+    LedgerSettings, ProxyAccess, ProxyDeadlines, ProxyError, ProxyLimits, ProxySettings, Upstreams,
+};
 pub use url::{UpstreamUrl, UrlError};

@@ -27,8 +27,12 @@ pub(crate) fn text(books: &LedgerSnapshot, now: SystemTime) -> String {
     );
     out.single("side_requests_total", "counter", "Titles, counts and the like.", all.side);
     for (name, help, by) in [
-        ("raw_tokens_total", "Tokens of prompts as they came, in our count.", &all.raw),
-        ("sent_tokens_total", "Tokens of prompts as they were sent, in our count.", &all.sent),
+        ("raw_tokens_total", "Tokens of prompts as they came, in our count.", &all.traffic.raw),
+        (
+            "sent_tokens_total",
+            "Tokens of prompts as they were sent, in our count.",
+            &all.traffic.sent,
+        ),
     ] {
         out.family(name, "counter", help);
         for (category, tokens) in categories(by) {
@@ -48,42 +52,42 @@ pub(crate) fn text(books: &LedgerSnapshot, now: SystemTime) -> String {
     let help =
         "What prompts cost, in uncached input tokens: as paid, and as the raw history would.";
     out.family("cost_tokens_total", "counter", help);
-    for (kind, cost) in [("paid", all.bill.paid), ("raw", all.bill.raw)] {
+    for (kind, cost) in [("paid", all.cost.bill.paid), ("raw", all.cost.bill.raw)] {
         out.sample("cost_tokens_total", &[("prompt", &kind)], cost);
     }
     let help = "What was saved net, in uncached input tokens; may be negative.";
-    out.single("net_saving_tokens", "gauge", help, all.bill.saved());
+    out.single("net_saving_tokens", "gauge", help, all.cost.bill.saved());
     let help = "What was saved net in US dollars, where the model's price is known.";
-    out.single("net_saving_dollars", "gauge", help, all.dollars.saved());
+    out.single("net_saving_dollars", "gauge", help, all.cost.dollars.saved());
     let help = "Calls of models that write summaries.";
     out.single("own_calls_total", "counter", help, books.own.calls);
     let help = "What those calls cost, in uncached input tokens; net savings have it subtracted.";
     out.single("own_calls_cost_tokens_total", "counter", help, books.own.tokens);
     let help = "Answers of models whose price is not known: in no sum of dollars.";
-    out.single("unpriced_answers_total", "counter", help, all.unpriced);
+    out.single("unpriced_answers_total", "counter", help, all.cost.unpriced);
     out.single("epochs_total", "counter", "Compressions.", all.epochs);
     let help = "Tool results made smaller before they were first sent.";
     out.single("arrivals_total", "counter", help, all.arrivals);
     out.family("skips_total", "counter", "Prompts not sent as they should have been, by reason.");
-    for (reason, count) in &all.skips {
+    for (reason, count) in &all.troubles.skips {
         out.sample("skips_total", &[("reason", reason)], count);
     }
-    out.single("skip_alarms_total", "counter", "Runs of failures.", all.alarms);
+    out.single("skip_alarms_total", "counter", "Runs of failures.", all.troubles.alarms);
     let help = "Conversations whose newest requests failed open, one after the other.";
     out.single("skip_alarms", "gauge", help, books.alarms(now).count());
     let help = "Prompts refused as too long and taken when made smaller.";
-    out.single("overflows_total", "counter", help, all.overflows);
+    out.single("overflows_total", "counter", help, all.troubles.overflows);
     let help = "What of prompts the provider left out: reasoning bound to another prompt.";
-    out.single("input_transformations_total", "counter", help, all.transformations);
+    out.single("input_transformations_total", "counter", help, all.troubles.transformations);
     out.family("body_bytes_total", "counter", "Bytes of prompts: as they came, and as sent.");
-    for (side, bytes) in [("raw", all.bytes_in), ("sent", all.bytes_sent)] {
+    for (side, bytes) in [("raw", all.traffic.bytes_in), ("sent", all.traffic.bytes_sent)] {
         out.sample("body_bytes_total", &[("side", &side)], bytes);
     }
     let help = "From the arrival of a prompt until it was ready to be sent.";
-    out.histogram("prepare_seconds", help, &books.prepared);
+    out.histogram("prepare_seconds", help, &books.times.prepared);
     let help = "From sending a request until the first byte of its answer.";
-    out.histogram("upstream_first_byte_seconds", help, &books.first_byte);
-    let open = books.conversations.len() as u64 + books.folded;
+    out.histogram("upstream_first_byte_seconds", help, &books.times.first_byte);
+    let open = books.conversations.len() as u64 + books.older.count;
     out.single("conversations_total", "counter", "Conversations.", open);
     out.0
 }
@@ -140,7 +144,7 @@ mod tests {
 
     use super::*;
     use crate::ledger::FinishedRequest;
-    use crate::ledger::tests::{exchange, ledger, terms};
+    use crate::ledger::tests::{ended_with, exchange, ledger, terms};
     use crate::skip::ProxySkip;
 
     fn told() -> String {
@@ -148,8 +152,10 @@ mod tests {
         ledger.record(&exchange("evil\"} 1\n", 10, 10_000, 4_000));
         let slow = Some(Duration::from_secs(3_600));
         let skip = Some(ProxySkip::Deadline);
-        let skipped = FinishedRequest { skip, first_byte: slow, ..exchange("b", 20, 5_000, 5_000) };
-        ledger.record(&FinishedRequest { status: 529, model: Some("x\"y".into()), ..skipped });
+        let mut skipped = FinishedRequest { skip, ..exchange("b", 20, 5_000, 5_000) };
+        skipped.times.first_byte = slow;
+        skipped.asks.model = Some("x\"y".into());
+        ledger.record(&ended_with(529, skipped));
         text(&ledger.snapshot(), SystemTime::UNIX_EPOCH)
     }
 

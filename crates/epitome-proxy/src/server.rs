@@ -25,7 +25,7 @@ use crate::app::App;
 use crate::handler::handle;
 use crate::ledger::UsageLedger;
 use crate::lobby::{Lobby, Seat};
-use crate::settings::{ProxyError, ProxySettings};
+use crate::settings::{ProxyError, ProxyLimits, ProxySettings};
 use crate::stream::Outflow;
 
 /// How long a listener rests that cannot accept, which is when there are too many files.
@@ -60,7 +60,7 @@ impl Proxy {
     /// [`ProxyError`].
     pub async fn bind(settings: ProxySettings) -> Result<RunningProxy, ProxyError> {
         let listen = settings.listen;
-        if settings.tokens.is_none() && !listen.ip().is_loopback() {
+        if settings.access.tokens.is_none() && !listen.ip().is_loopback() {
             return Err(ProxyError::Open { address: listen });
         }
         if settings.upstreams.all().next().is_none() {
@@ -108,10 +108,10 @@ async fn accept(
     mut stopped: watch::Receiver<Option<Duration>>,
 ) {
     let graceful = GracefulShutdown::new();
-    let ProxySettings { max_connections, max_waiting, .. } = app.settings;
-    let open = Arc::new(Semaphore::new(max_connections.saturating_add(max_waiting)));
-    let hall = Hall { places: Arc::new(Semaphore::new(max_connections)), app };
-    let lobby = Lobby::new(max_waiting);
+    let ProxyLimits { connections, waiting, .. } = app.settings.limits;
+    let open = Arc::new(Semaphore::new(connections.saturating_add(waiting)));
+    let hall = Hall { places: Arc::new(Semaphore::new(connections)), app };
+    let lobby = Lobby::new(waiting);
     let mut served = JoinSet::new();
     loop {
         let connected = tokio::select! {
@@ -219,7 +219,7 @@ fn serve(
         // The library's date panics where the machine's clock is far off; an upstream's date goes on.
         .auto_date_header(false)
         .timer(TokioTimer::new())
-        .header_read_timeout(hall.app.settings.head_within)
+        .header_read_timeout(hall.app.settings.deadlines.head)
         .max_buf_size(READ)
         .serve_connection(TokioIo::new(stream), service)
 }

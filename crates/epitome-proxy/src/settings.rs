@@ -24,47 +24,76 @@ pub struct ProxySettings {
     pub listen: SocketAddr,
     /// Where requests go.
     pub upstreams: Upstreams,
-    /// Who may use it. None: whoever reaches it, which is allowed on a loopback address only.
-    pub tokens: Option<Vec<AccessToken>>,
-    /// What every path must begin with, where the proxy is there for one client alone.
-    pub path_token: Option<PathToken>,
+    /// Who may use it.
+    pub access: ProxyAccess,
     /// Makes and figures prompts, and sends what came.
     pub shadow: bool,
     /// Where each request, what was sent for it, and what is known about it are written.
     pub dump: Option<PathBuf>,
-    /// The largest body of a conversation, in bytes as it comes.
-    pub max_body: usize,
-    /// The largest body of a conversation, in bytes without its encodings.
-    pub max_decoded: usize,
     /// The conversations.
     pub hub: Arc<SessionRouter>,
     /// The levers of their sessions, for agents, at `/mcp`; without them that is a path like any
     /// other.
     pub mcp: Option<Arc<McpHttp>>,
-    /// How long making a prompt may take before the request goes on without it.
-    pub prepare_within: Duration,
-    /// How many requests may be skipped one after the other before that is an alarm.
-    pub alarm_after: u32,
     /// The least share of the raw tokens that a count answers with once they exceed the client's
     /// window, so that the client compacts by itself in the end: 0.25 makes a conversation of four
     /// windows look full.
     pub floor_share: f64,
-    /// On what terms figures are kept; its `shadow` and `run` are taken from here.
+    /// How its figures are kept.
+    pub ledger: LedgerSettings,
+    /// How much it takes.
+    pub limits: ProxyLimits,
+    /// How long it waits.
+    pub deadlines: ProxyDeadlines,
+}
+
+/// Who may use a proxy.
+#[derive(Clone, Default)]
+pub struct ProxyAccess {
+    /// The tokens that clients show. None: whoever reaches it may use it, which is allowed on a
+    /// loopback address only.
+    pub tokens: Option<Vec<AccessToken>>,
+    /// What every path must begin with, where the proxy is there for one client alone.
+    pub path_token: Option<PathToken>,
+}
+
+/// How figures are kept.
+#[derive(Clone)]
+pub struct LedgerSettings {
+    /// On what terms; its `shadow` and `run` are taken from the proxy's own settings.
     pub terms: LedgerOptions,
-    /// Where its figures are kept for the next proxy; without it they end with this one.
-    pub books: Option<Arc<dyn LedgerKeeper>>,
-    /// How long reaching an upstream may take.
-    pub connect_within: Duration,
-    /// How long a client may take for the head of a request, and stay connected without one.
-    pub head_within: Duration,
-    /// How long a client may pause in the middle of a body, and how long one may take that hardly
-    /// comes.
-    pub body_within: Duration,
+    /// How many requests may be skipped one after the other before that is an alarm.
+    pub alarm_after: u32,
+    /// Where figures are kept for the next proxy; without it they end with this one.
+    pub keeper: Option<Arc<dyn LedgerKeeper>>,
+}
+
+/// How much a proxy takes.
+#[derive(Clone, Copy, Debug)]
+pub struct ProxyLimits {
+    /// The largest body of a conversation, in bytes as it comes.
+    pub body: usize,
+    /// The largest body of a conversation, in bytes without its encodings.
+    pub decoded: usize,
     /// How many requests are served at the same time; more wait.
-    pub max_connections: usize,
+    pub connections: usize,
     /// How many connections may be open on which nothing is asked. Where one more would be, the one
     /// that waits longest is closed.
-    pub max_waiting: usize,
+    pub waiting: usize,
+}
+
+/// How long a proxy waits.
+#[derive(Clone, Copy, Debug)]
+pub struct ProxyDeadlines {
+    /// How long making a prompt may take before the request goes on without it.
+    pub prepare: Duration,
+    /// How long reaching an upstream may take.
+    pub connect: Duration,
+    /// How long a client may take for the head of a request, and stay connected without one.
+    pub head: Duration,
+    /// How long a client may pause in the middle of a body, and how long one may take that hardly
+    /// comes.
+    pub body: Duration,
 }
 
 impl ProxySettings {
@@ -73,24 +102,36 @@ impl ProxySettings {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8787)),
             upstreams: Upstreams::default(),
-            tokens: None,
-            path_token: None,
+            access: ProxyAccess::default(),
             shadow: false,
             dump: None,
-            max_body: 64 << 20,
-            max_decoded: 64 << 20,
             hub,
             mcp: None,
-            prepare_within: Duration::from_secs(10),
-            alarm_after: 5,
             floor_share: 0.25,
-            terms: LedgerOptions::new(CachePrices { read: 0.1, write: 1.25 }),
-            books: None,
-            connect_within: Duration::from_secs(15),
-            head_within: Duration::from_secs(120),
-            body_within: Duration::from_secs(60),
-            max_connections: 1024,
-            max_waiting: 1024,
+            ledger: LedgerSettings {
+                terms: LedgerOptions::new(CachePrices { read: 0.1, write: 1.25 }),
+                alarm_after: 5,
+                keeper: None,
+            },
+            limits: ProxyLimits::default(),
+            deadlines: ProxyDeadlines::default(),
+        }
+    }
+}
+
+impl Default for ProxyLimits {
+    fn default() -> Self {
+        Self { body: 64 << 20, decoded: 64 << 20, connections: 1024, waiting: 1024 }
+    }
+}
+
+impl Default for ProxyDeadlines {
+    fn default() -> Self {
+        Self {
+            prepare: Duration::from_secs(10),
+            connect: Duration::from_secs(15),
+            head: Duration::from_secs(120),
+            body: Duration::from_secs(60),
         }
     }
 }

@@ -10,7 +10,9 @@ use epitome::StoreOutage;
 use epitome_types::{TokenBreakdown, TokenUsage};
 use serde::Serialize;
 
-use crate::ledger::{ConversationFigures, LedgerSnapshot, OwnCost, PromptCost, RequestSums};
+use crate::ledger::{
+    ConversationFigures, LedgerSnapshot, OwnCost, PromptCost, RequestSums, TroubleSums,
+};
 
 /// The type that the JSON is served as.
 pub(crate) const TYPE: &str = "application/json";
@@ -25,19 +27,21 @@ pub(crate) fn json(
     now: SystemTime,
 ) -> String {
     let status = StatusDocument {
-        schema: SCHEMA,
-        version: env!("CARGO_PKG_VERSION"),
-        now: moment(now),
-        started: moment(books.started),
-        since: moment(books.since),
-        shadow: books.shadow,
+        proxy: ProxyFacts {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION"),
+            now: moment(now),
+            started: moment(books.started),
+            since: moment(books.since),
+            shadow: books.shadow,
+        },
         store: Store::of(outage),
         all: StatusSums::of(&books.all),
         own_calls: OwnCalls::of(books.own),
         passed: books.passed,
         alarms: books.alarms(now).map(Alarm::of).collect(),
         sessions: books.conversations.iter().map(SessionStatusRow::of).collect(),
-        older: Older { sessions: books.folded, sums: StatusSums::of(&books.rest) },
+        older: Older { sessions: books.older.count, sums: StatusSums::of(&books.older.sums) },
     };
     // Nothing in it can fail to be written; were it so, an empty object says as much.
     serde_json::to_string_pretty(&status).unwrap_or_else(|_| "{}".to_owned())
@@ -50,14 +54,8 @@ pub(crate) fn moment(time: SystemTime) -> String {
 
 #[derive(Serialize)]
 struct StatusDocument<'a> {
-    schema: &'static str,
-    version: &'static str,
-    now: String,
-    started: String,
-    /// Since when the sums count, over all proxies on this store.
-    since: String,
-    /// Whether all goes out as it came; `sent` is what would have been sent then.
-    shadow: bool,
+    #[serde(flatten)]
+    proxy: ProxyFacts,
     store: Store<'a>,
     all: StatusSums<'a>,
     /// Calls of models that write summaries; what they cost is part of what was paid in `all.net`.
@@ -69,6 +67,19 @@ struct StatusDocument<'a> {
     sessions: Vec<SessionStatusRow<'a>>,
     /// Those that are no longer kept apart.
     older: Older<'a>,
+}
+
+/// Which proxy tells, and when.
+#[derive(Serialize)]
+struct ProxyFacts {
+    schema: &'static str,
+    version: &'static str,
+    now: String,
+    started: String,
+    /// Since when the sums count, over all proxies on this store.
+    since: String,
+    /// Whether all goes out as it came; `sent` is what would have been sent then.
+    shadow: bool,
 }
 
 /// The store behind the proxy; what is said goes to memory while it cannot be written.
@@ -124,13 +135,20 @@ struct StatusSums<'a> {
     arrivals: u64,
     provider: Provider,
     net: Net,
+    #[serde(flatten)]
+    troubles: StatusTroubles<'a>,
+    bytes: Sides,
+}
+
+/// What did not go as it should.
+#[derive(Serialize)]
+struct StatusTroubles<'a> {
     skips: &'a BTreeMap<&'static str, u64>,
     alarms: u64,
     overflows: u64,
     input_transformations: u64,
     /// By status; 0 where there was no answer.
     errors: &'a BTreeMap<u16, u64>,
-    bytes: Sides,
 }
 
 #[derive(Serialize)]
@@ -220,22 +238,36 @@ impl<'a> StatusSums<'a> {
         Self {
             requests: figures.requests,
             side_requests: figures.side,
-            tokens: Tokens { raw, sent, raw_by: &figures.raw, sent_by: &figures.sent },
+            tokens: Tokens {
+                raw,
+                sent,
+                raw_by: &figures.traffic.raw,
+                sent_by: &figures.traffic.sent,
+            },
             compressions: figures.epochs,
             arrivals: figures.arrivals,
             provider: Provider { answers: figures.answers, usage: figures.usage },
             net: Net {
-                tokens: StatusCost::of(figures.bill, 1.0),
-                dollars: (figures.priced > 0).then(|| StatusCost::of(figures.dollars, 1e6)),
-                priced_answers: figures.priced,
-                unpriced_answers: figures.unpriced,
+                tokens: StatusCost::of(figures.cost.bill, 1.0),
+                dollars: (figures.cost.priced > 0)
+                    .then(|| StatusCost::of(figures.cost.dollars, 1e6)),
+                priced_answers: figures.cost.priced,
+                unpriced_answers: figures.cost.unpriced,
             },
-            skips: &figures.skips,
-            alarms: figures.alarms,
-            overflows: figures.overflows,
-            input_transformations: figures.transformations,
-            errors: &figures.errors,
-            bytes: Sides { raw: figures.bytes_in, sent: figures.bytes_sent },
+            troubles: StatusTroubles::of(&figures.troubles),
+            bytes: Sides { raw: figures.traffic.bytes_in, sent: figures.traffic.bytes_sent },
+        }
+    }
+}
+
+impl<'a> StatusTroubles<'a> {
+    fn of(troubles: &'a TroubleSums) -> Self {
+        Self {
+            skips: &troubles.skips,
+            alarms: troubles.alarms,
+            overflows: troubles.overflows,
+            input_transformations: troubles.transformations,
+            errors: &troubles.errors,
         }
     }
 }
@@ -260,7 +292,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::ledger::tests::{exchange, ledger, terms};
+    use crate::ledger::tests::{ended_with, exchange, ledger, terms};
     use crate::ledger::{FinishedRequest, RequestEffects};
     use crate::skip::ProxySkip;
 
@@ -272,11 +304,8 @@ mod tests {
         ledger.record(&first);
         for second in 20..23 {
             let skip = Some(ProxySkip::Failed);
-            ledger.record(&FinishedRequest {
-                skip,
-                status: 529,
-                ..exchange("b", second, 5_000, 5_000)
-            });
+            let skipped = FinishedRequest { skip, ..exchange("b", second, 5_000, 5_000) };
+            ledger.record(&ended_with(529, skipped));
         }
         let text = json(&ledger.snapshot(), None, SystemTime::UNIX_EPOCH + Duration::from_secs(90));
         let told: Value = serde_json::from_str(&text).unwrap();

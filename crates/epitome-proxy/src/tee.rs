@@ -9,14 +9,16 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use epitome::{Format, RoutedPrompt, RoutedRequest, keeps_an_hour};
-use epitome_types::TokenBreakdown;
 use epitome_wire::ResponseParser;
 use http::header::USER_AGENT;
 use http::{HeaderMap, StatusCode};
 
 use crate::app::App;
 use crate::clients;
-use crate::ledger::{FinishedRequest, RequestEffects, clipped};
+use crate::ledger::{
+    FinishedRequest, RequestAnswer, RequestEffects, RequestSizes, RequestTerms, RequestTimes,
+    clipped,
+};
 use crate::prepare::Prepared;
 use crate::recording::RecordingTicket;
 use crate::route::UpstreamApi;
@@ -31,26 +33,18 @@ impl LedgerLineWriter {
     pub(crate) fn new(api: UpstreamApi, started: SystemTime) -> Self {
         Self(FinishedRequest {
             session: None,
-            api,
-            model: None,
-            client: None,
-            window: None,
-            hour: false,
-            raw: TokenBreakdown::default(),
-            sent: TokenBreakdown::default(),
-            acts: RequestEffects::default(),
-            overflowed: false,
-            transformed: 0,
-            usage: None,
-            status: 0,
-            skip: None,
             side: false,
-            started,
-            prepared: Duration::ZERO,
-            first_byte: None,
-            ended: started,
-            bytes_in: 0,
-            bytes_sent: 0,
+            asks: RequestTerms { api, model: None, client: None, window: None, hour: false },
+            sizes: RequestSizes::default(),
+            acts: RequestEffects::default(),
+            skip: None,
+            answer: RequestAnswer::default(),
+            times: RequestTimes {
+                started,
+                prepared: Duration::ZERO,
+                first_byte: None,
+                ended: started,
+            },
         })
     }
 
@@ -62,18 +56,18 @@ impl LedgerLineWriter {
     /// Its head says who asks.
     pub(crate) fn asked_by(&mut self, headers: &HeaderMap) {
         let client = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
-        self.0.client = client.map(|client| clipped(client).to_owned());
-        self.0.window = clients::window(headers);
+        self.0.asks.client = client.map(|client| clipped(client).to_owned());
+        self.0.asks.window = clients::window(headers);
     }
 
     /// It is ready to be sent.
     pub(crate) fn prepared(&mut self, tenant: &str, prepared: &Prepared, now: SystemTime) {
         let Self(line) = self;
-        line.model.clone_from(&prepared.model);
+        line.asks.model.clone_from(&prepared.model);
         (line.skip, line.side) = (prepared.skip, prepared.side);
-        line.prepared = since(line.started, now);
-        line.bytes_in = prepared.plain.len() as u64;
-        line.hour = match prepared.sent() {
+        line.times.prepared = since(line.times.started, now);
+        line.sizes.bytes_in = prepared.plain.len() as u64;
+        line.asks.hour = match prepared.sent() {
             Some(sent) => sent.keeps_an_hour(),
             None => keeps_an_hour(&prepared.plain),
         };
@@ -82,39 +76,42 @@ impl LedgerLineWriter {
 
     /// A smaller prompt was made, since the first was refused as too long.
     pub(crate) fn overflowed(&mut self, tenant: &str, prepared: &Prepared) {
-        self.0.overflowed = true;
+        self.0.answer.overflowed = true;
         self.made(tenant, prepared);
     }
 
     fn made(&mut self, tenant: &str, prepared: &Prepared) {
         let Self(line) = self;
-        line.bytes_sent = prepared.body.len() as u64;
+        line.sizes.bytes_sent = prepared.body.len() as u64;
         let Some((_, RoutedPrompt { prompt, .. })) = &prepared.made else { return };
         line.session = Some(match tenant {
             "local" => prompt.session.clone(),
             _ => format!("{tenant}/{}", prompt.session),
         });
-        [line.raw, line.sent] = prompt.by;
+        [line.sizes.raw, line.sizes.sent] = prompt.by;
         line.acts = RequestEffects::of(&prompt.events);
     }
 
     /// The head of its answer is there.
     pub(crate) fn answered(mut self, status: StatusCode, now: SystemTime) -> Self {
-        self.0.status = status.as_u16();
-        let ready = self.0.started + self.0.prepared;
-        self.0.first_byte = Some(since(ready, now));
+        self.0.answer.status = status.as_u16();
+        let ready = self.0.times.started + self.0.times.prepared;
+        self.0.times.first_byte = Some(since(ready, now));
         self
     }
 
     /// It ends with an answer that nobody needs to listen to.
     pub(crate) fn closed(self, status: StatusCode, now: SystemTime) -> FinishedRequest {
-        let Self(line) = self.answered(status, now);
-        FinishedRequest { ended: now, ..line }
+        let Self(mut line) = self.answered(status, now);
+        line.times.ended = now;
+        line
     }
 
     /// It ends with a fault of ours; no answer came.
     pub(crate) fn refused(self, status: StatusCode, now: SystemTime) -> FinishedRequest {
-        FinishedRequest { status: status.as_u16(), ended: now, ..self.0 }
+        let Self(mut line) = self;
+        (line.answer.status, line.times.ended) = (status.as_u16(), now);
+        line
     }
 }
 
@@ -177,8 +174,8 @@ impl RelayListener for ResponseTee {
         let Some(LedgerLineWriter(mut line)) = self.line.take() else { return };
         let answer = self.with(ResponseParser::end).unwrap_or_default();
         tracing::debug!(whole, complete = answer.complete, "an answer ended");
-        line.usage = answer.usage;
-        line.transformed = answer.transformed;
+        line.answer.usage = answer.usage;
+        line.answer.transformed = answer.transformed;
         if answer.transformed > 0 {
             tracing::warn!(
                 session = line.session.as_deref().unwrap_or_default(),
@@ -186,7 +183,7 @@ impl RelayListener for ResponseTee {
                 "the provider left out reasoning of the prompt (`input_transformations`)"
             );
         }
-        line.ended = self.app.now();
+        line.times.ended = self.app.now();
         self.app.put(&line);
         if let Some((ask, sent)) = self.made.take() {
             let ticket = self.ticket.take().unwrap_or_else(|| self.app.recording());

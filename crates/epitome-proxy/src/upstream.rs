@@ -65,7 +65,7 @@ impl UpstreamClient {
         direct.set_nodelay(true);
         let route = ProxyRoute { direct, matcher: Arc::new(Matcher::from_env()) };
         let tls = tls.https_or_http().enable_http1().wrap_connector(route);
-        let connector = Timed { tls, within: settings.connect_within };
+        let connector = Timed { tls, within: settings.deadlines.connect };
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)

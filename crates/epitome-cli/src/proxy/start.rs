@@ -84,12 +84,12 @@ pub(crate) fn prepared(
     let mut settings = ProxySettings::new(Arc::new(hub));
     settings.upstreams = upstreams(config, table)?;
     settings.mcp = (!given.no_mcp).then(|| Arc::new(mcp));
-    settings.books = books;
+    settings.ledger.keeper = books;
     settings.shadow = table.shadow;
     settings.dump.clone_from(&table.dump);
-    settings.terms.cache = cache;
-    settings.terms.rates = rates;
-    settings.terms.own = own;
+    settings.ledger.terms.cache = cache;
+    settings.ledger.terms.rates = rates;
+    settings.ledger.terms.own = own;
     Ok(settings)
 }
 

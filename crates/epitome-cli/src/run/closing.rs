@@ -62,7 +62,7 @@ fn line(books: &LedgerSnapshot, undo: Option<&str>) -> String {
 fn own(own: &OwnCost, figures: &RequestSums) -> Option<String> {
     let calls = counted(own.calls, "call");
     // Tokens are known of each call, dollars of those alone whose model has a price.
-    let unpriced = if figures.priced > 0 { own.unpriced } else { 0 };
+    let unpriced = if figures.cost.priced > 0 { own.unpriced } else { 0 };
     match own.calls {
         0 => None,
         all if all == unpriced => Some(format!("{calls} for summaries unpriced, not in the sum")),
@@ -87,9 +87,13 @@ fn untaken(books: &LedgerSnapshot) -> Option<String> {
 
 /// How many requests were not sent as they should have been, and why.
 fn skips(figures: &RequestSums) -> String {
-    let all = counted(figures.skips.values().sum(), "skip");
-    let reasons: Vec<_> =
-        figures.skips.iter().map(|(why, count)| format!("{} {why}", grouped(*count))).collect();
+    let all = counted(figures.troubles.skips.values().sum(), "skip");
+    let reasons: Vec<_> = figures
+        .troubles
+        .skips
+        .iter()
+        .map(|(why, count)| format!("{} {why}", grouped(*count)))
+        .collect();
     if reasons.is_empty() { all } else { format!("{all} ({})", reasons.join(", ")) }
 }
 
@@ -97,22 +101,22 @@ fn skips(figures: &RequestSums) -> String {
 /// at the full price. Nothing where the provider said nothing of what it counted.
 fn net(figures: &RequestSums) -> Option<String> {
     let word = |saved: f64| if saved < 0.0 { "lost" } else { "saved" };
-    match (figures.priced, figures.answers) {
+    match (figures.cost.priced, figures.answers) {
         (0, 0) => None,
         (0, _) => {
-            let saved = figures.bill.saved();
+            let saved = figures.cost.bill.saved();
             let tokens = grouped(saved.abs() as u64);
             Some(format!("net {tokens} full-price tokens {} (model unpriced)", word(saved)))
         }
         _ => {
-            let saved = figures.dollars.saved();
+            let saved = figures.cost.dollars.saved();
             let amount = saved.abs();
             let amount = match amount {
                 ..0.000_05 => "0".to_owned(),
                 ..0.1 => format!("{amount:.4}"),
                 _ => format!("{amount:.2}"),
             };
-            let unpriced = match figures.unpriced {
+            let unpriced = match figures.cost.unpriced {
                 0 => String::new(),
                 unpriced => format!(" ({} unpriced)", counted(unpriced, "answer")),
             };
@@ -127,13 +131,14 @@ mod tests {
     use std::time::SystemTime;
 
     use epitome::types::TokenBreakdown;
-    use epitome_proxy::{LatencyHistogram, PromptCost};
+    use epitome_proxy::{CostSums, OlderConversations, PromptCost, ReplyTimes, TrafficSums};
 
     use super::*;
 
     fn figures(raw: u64, sent: u64) -> RequestSums {
         let of = |user| TokenBreakdown { user, ..TokenBreakdown::default() };
-        RequestSums { requests: 2, raw: of(raw), sent: of(sent), ..RequestSums::default() }
+        let traffic = TrafficSums { raw: of(raw), sent: of(sent), ..TrafficSums::default() };
+        RequestSums { requests: 2, traffic, ..RequestSums::default() }
     }
 
     fn books(all: &RequestSums, passed: u64) -> LedgerSnapshot {
@@ -147,11 +152,9 @@ mod tests {
             requests: BTreeMap::new(),
             passed,
             untaken: BTreeMap::new(),
-            prepared: LatencyHistogram::default(),
-            first_byte: LatencyHistogram::default(),
+            times: ReplyTimes::default(),
             conversations: Vec::new(),
-            folded: 0,
-            rest: RequestSums::default(),
+            older: OlderConversations::default(),
         }
     }
 
@@ -196,38 +199,38 @@ mod tests {
     fn it_tells_of_what_was_done() {
         let mut some = figures(1_234_567, 345_678);
         some.answers = 2;
-        some.bill = PromptCost { paid: 100.0, raw: 1100.4 };
-        some.skips.insert("timeout", 2);
-        some.skips.insert("body", 1);
+        some.cost.bill = PromptCost { paid: 100.0, raw: 1100.4 };
+        some.troubles.skips.insert("timeout", 2);
+        some.troubles.skips.insert("body", 1);
         let sent = "1,234,567 tokens raw → 345,678 sent (72 % less)";
         let expected = format!(
             "{sent}, net 1,000 full-price tokens saved (model unpriced), 3 skips (1 body, 2 timeout)"
         );
         check(&some, None, &expected);
-        (some.priced, some.dollars) = (2, PromptCost { paid: 0.5, raw: 1.73 });
-        some.skips.clear();
+        (some.cost.priced, some.cost.dollars) = (2, PromptCost { paid: 0.5, raw: 1.73 });
+        some.troubles.skips.clear();
         let undo = "epitome session undo a";
         check(&some, Some(undo), &format!("{sent}, net $1.23 saved, 0 skips; undo: {undo}"));
-        some.dollars = PromptCost { paid: 1.05, raw: 1.0 };
+        some.cost.dollars = PromptCost { paid: 1.05, raw: 1.0 };
         check(&some, None, &format!("{sent}, net $0.0500 lost, 0 skips"));
-        some.unpriced = 1;
-        some.dollars = PromptCost { paid: 1.0, raw: 1.0 };
+        some.cost.unpriced = 1;
+        some.cost.dollars = PromptCost { paid: 1.0, raw: 1.0 };
         let one = "net $0 saved (1 answer unpriced)";
         check(&some, None, &format!("{sent}, {one}, 0 skips"));
-        some.unpriced = 0;
+        some.cost.unpriced = 0;
         check(&some, None, &format!("{sent}, net $0 saved, 0 skips"));
     }
 
     #[test]
     fn a_call_without_a_price_is_not_said_to_be_subtracted() {
         let check = |priced, unpriced, expected: &str| {
-            let all = RequestSums {
-                answers: 2,
+            let cost = CostSums {
                 priced,
                 dollars: PromptCost { paid: 0.5, raw: 1.5 },
                 bill: PromptCost { paid: 100.0, raw: 1100.0 },
-                ..figures(10, 10)
+                ..CostSums::default()
             };
+            let all = RequestSums { answers: 2, cost, ..figures(10, 10) };
             let own = OwnCost { calls: 3, unpriced, ..OwnCost::default() };
             let line = line(&LedgerSnapshot { own, ..books(&all, 0) }, None);
             assert!(line.ends_with(&format!("{expected}, 0 skips")), "{line}");

@@ -141,7 +141,7 @@ fn proxied(
     let mut settings = settings.map_err(CliError::at_start)?;
     settings.listen.set_port(0);
     let token = proxy::drawn().map_err(|error| CliError::internal(error).at_start())?;
-    settings.path_token = Some(PathToken::new(&token));
+    settings.access.path_token = Some(PathToken::new(&token));
     runtime.block_on(async {
         let running = serve::started(settings).await.map_err(CliError::at_start)?;
         let proxy = format!("http://{}/{token}", running.address());

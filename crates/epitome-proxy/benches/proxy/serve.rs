@@ -113,7 +113,7 @@ async fn epitome(upstream: &str, store: &str) -> Result<(), Fault> {
     settings.listen = ANYWHERE.parse()?;
     settings.upstreams.anthropic = Some(format!("http://{upstream}").parse()?);
     // The first requests of a crowd are all long and new, on a machine that others use too.
-    settings.prepare_within = Duration::from_secs(120);
+    settings.deadlines.prepare = Duration::from_secs(120);
     let running = Proxy::bind(settings).await?;
     until_the_end(running.address()).await?;
     running.stop(Duration::ZERO).await;

@@ -15,35 +15,67 @@ pub(crate) struct FinishedRequest {
     /// The conversation that it belongs to; none where it passed through untouched, or where that
     /// was not found out.
     pub(crate) session: Option<String>,
-    /// The API that it was made to.
+    /// Whether it is none of the conversation's turns: a title, a count, the client's own summary.
+    pub(crate) side: bool,
+    /// What it asks for.
+    pub(crate) asks: RequestTerms,
+    /// How large it was.
+    pub(crate) sizes: RequestSizes,
+    /// What was done to the conversation.
+    pub(crate) acts: RequestEffects,
+    /// Why the prompt was not sent as it should have been.
+    pub(crate) skip: Option<ProxySkip>,
+    /// What came back.
+    pub(crate) answer: RequestAnswer,
+    /// When all that was.
+    pub(crate) times: RequestTimes,
+}
+
+/// What a request asks for, and on whose behalf.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestTerms {
+    /// The API that it is made to.
     pub(crate) api: UpstreamApi,
-    /// The model that it asks for.
+    /// The model.
     pub(crate) model: Option<String>,
     /// What the client calls itself.
     pub(crate) client: Option<String>,
-    /// The window that it asks for, in tokens, where it does.
+    /// The window, in tokens, where it names one.
     pub(crate) window: Option<u64>,
     /// Whether it asks for a cache of an hour, which costs more to write.
     pub(crate) hour: bool,
+}
+
+/// How large a request was.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RequestSizes {
     /// Tokens of the prompt as it came, in our count.
     pub(crate) raw: TokenBreakdown,
     /// Tokens of the prompt as it was sent, in our count.
     pub(crate) sent: TokenBreakdown,
-    /// What was done to the conversation.
-    pub(crate) acts: RequestEffects,
+    /// Bytes of the body as it came, decoded.
+    pub(crate) bytes_in: u64,
+    /// Bytes of the body as it was sent.
+    pub(crate) bytes_sent: u64,
+}
+
+/// What the provider made of a request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RequestAnswer {
+    /// The status of the answer; 0 where there was none.
+    pub(crate) status: u16,
+    /// What the provider counted, where it said so.
+    pub(crate) usage: Option<TokenUsage>,
     /// Whether the provider refused a first prompt as too long, and a smaller one was sent.
     pub(crate) overflowed: bool,
     /// How much of the request the provider says that it left out, such as reasoning that was bound
     /// to another prompt.
     pub(crate) transformed: u64,
-    /// What the provider counted, where it said so.
-    pub(crate) usage: Option<TokenUsage>,
-    /// The status of the answer; 0 where there was none.
-    pub(crate) status: u16,
-    /// Why the prompt was not sent as it should have been.
-    pub(crate) skip: Option<ProxySkip>,
-    /// Whether it is none of the conversation's turns: a title, a count, the client's own summary.
-    pub(crate) side: bool,
+}
+
+/// When a request came, and how long its parts took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestTimes {
     /// When it arrived.
     pub(crate) started: SystemTime,
     /// How long it took from there until it was ready to be sent.
@@ -52,10 +84,6 @@ pub(crate) struct FinishedRequest {
     pub(crate) first_byte: Option<Duration>,
     /// When the last byte of the answer was passed on.
     pub(crate) ended: SystemTime,
-    /// Bytes of the body as it came, decoded.
-    pub(crate) bytes_in: u64,
-    /// Bytes of the body as it was sent.
-    pub(crate) bytes_sent: u64,
 }
 
 /// What was done to a conversation with one request.
@@ -90,7 +118,7 @@ impl RequestEffects {
     }
 }
 
-impl FinishedRequest {
+impl RequestAnswer {
     /// Whether the provider took the prompt: what it refuses, nobody pays for.
     pub(crate) fn was_taken(&self) -> bool {
         (200..400).contains(&self.status)

@@ -31,10 +31,8 @@ pub struct RequestSums {
     pub requests: u64,
     /// Those among them that were none of its turns: titles, counts, summaries of the client's own.
     pub side: u64,
-    /// Tokens of the prompts as they came, in our count.
-    pub raw: TokenBreakdown,
-    /// Tokens of the prompts as they were sent, in our count.
-    pub sent: TokenBreakdown,
+    /// What came, and what was sent for it.
+    pub traffic: TrafficSums,
     /// Compressions.
     pub epochs: u64,
     /// Tool results that were made smaller on arrival.
@@ -43,7 +41,29 @@ pub struct RequestSums {
     pub answers: u64,
     /// What it counted.
     pub usage: TokenUsage,
-    /// What the prompts of those answers cost, in the price of a token that is not cached.
+    /// What the prompts of those answers cost.
+    pub cost: CostSums,
+    /// What did not go as it should.
+    pub troubles: TroubleSums,
+}
+
+/// What came, and what was sent for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TrafficSums {
+    /// Tokens of the prompts as they came, in our count.
+    pub raw: TokenBreakdown,
+    /// Tokens of the prompts as they were sent, in our count.
+    pub sent: TokenBreakdown,
+    /// Bytes of the bodies as they came.
+    pub bytes_in: u64,
+    /// Bytes of the bodies as they were sent.
+    pub bytes_sent: u64,
+}
+
+/// What prompts cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CostSums {
+    /// In the price of a token that is not cached.
     pub bill: PromptCost,
     /// The same in US dollars, for the models whose price is known.
     pub dollars: PromptCost,
@@ -51,6 +71,11 @@ pub struct RequestSums {
     pub priced: u64,
     /// Answers of models whose price is not known: they are in no sum of money.
     pub unpriced: u64,
+}
+
+/// What did not go as it should.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TroubleSums {
     /// Requests that were not sent as they should have been, by reason.
     pub skips: BTreeMap<&'static str, u64>,
     /// How often failures came in a run.
@@ -61,10 +86,6 @@ pub struct RequestSums {
     pub transformations: u64,
     /// Answers that told of an error, by status; 0 where there was no answer.
     pub errors: BTreeMap<u16, u64>,
-    /// Bytes of the bodies as they came.
-    pub bytes_in: u64,
-    /// Bytes of the bodies as they were sent.
-    pub bytes_sent: u64,
 }
 
 /// One conversation.
@@ -90,6 +111,24 @@ pub struct ConversationFigures {
     pub reason: Option<&'static str>,
 }
 
+/// How long requests took.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplyTimes {
+    /// How long prompts took to be made ready.
+    pub prepared: LatencyHistogram,
+    /// How long the providers took until the first byte.
+    pub first_byte: LatencyHistogram,
+}
+
+/// The conversations that are no longer kept apart.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OlderConversations {
+    /// How many there are.
+    pub count: u64,
+    /// Over those.
+    pub sums: RequestSums,
+}
+
 /// A distribution of times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LatencyHistogram {
@@ -110,63 +149,95 @@ impl RequestSums {
         settled: Option<Settled>,
         price: Option<Price>,
     ) {
+        let FinishedRequest { side, sizes, acts, answer, .. } = exchange;
         self.requests += 1;
-        self.side += u64::from(exchange.side);
-        self.bytes_in += exchange.bytes_in;
-        self.bytes_sent += exchange.bytes_sent;
-        self.epochs += exchange.acts.epochs;
-        self.arrivals += exchange.acts.arrivals;
-        self.overflows += u64::from(exchange.overflowed);
-        self.transformations += exchange.transformed;
-        if let Some(reason) = exchange.skip {
-            *self.skips.entry(reason.word()).or_default() += 1;
-        }
-        if !exchange.was_taken() {
-            *self.errors.entry(exchange.status).or_default() += 1;
+        self.side += u64::from(*side);
+        self.traffic.bytes_in += sizes.bytes_in;
+        self.traffic.bytes_sent += sizes.bytes_sent;
+        self.epochs += acts.epochs;
+        self.arrivals += acts.arrivals;
+        self.troubles.add(exchange);
+        if !answer.was_taken() {
             return;
         }
-        add(&mut self.raw, &exchange.raw);
-        add(&mut self.sent, &exchange.sent);
-        if let Some(usage) = exchange.counted() {
+        add(&mut self.traffic.raw, &sizes.raw);
+        add(&mut self.traffic.sent, &sizes.sent);
+        if let Some(usage) = answer.counted() {
             self.answers += 1;
             self.usage += usage;
         }
         if let Some(settled) = settled {
-            plus(&mut self.bill, settled.bill);
-            match price {
-                Some(price) => {
-                    plus(&mut self.dollars, settled.dollars(&price));
-                    self.priced += 1;
-                }
-                None => self.unpriced += 1,
-            }
+            self.cost.add(settled, price);
         }
     }
 
     /// Adds the sums of other requests.
     pub(super) fn merge(&mut self, other: &Self) {
-        let pairs = [
-            (&mut self.requests, other.requests),
-            (&mut self.side, other.side),
-            (&mut self.epochs, other.epochs),
-            (&mut self.arrivals, other.arrivals),
-            (&mut self.answers, other.answers),
-            (&mut self.priced, other.priced),
-            (&mut self.unpriced, other.unpriced),
-            (&mut self.alarms, other.alarms),
-            (&mut self.overflows, other.overflows),
-            (&mut self.transformations, other.transformations),
-            (&mut self.bytes_in, other.bytes_in),
-            (&mut self.bytes_sent, other.bytes_sent),
-        ];
-        for (sum, more) in pairs {
-            *sum += more;
-        }
+        self.requests += other.requests;
+        self.side += other.side;
+        self.traffic.merge(&other.traffic);
+        self.epochs += other.epochs;
+        self.arrivals += other.arrivals;
+        self.answers += other.answers;
+        self.usage += other.usage;
+        self.cost.merge(&other.cost);
+        self.troubles.merge(&other.troubles);
+    }
+
+    /// Tokens of all prompts: as they came, and as they were sent.
+    pub fn tokens(&self) -> [u64; 2] {
+        [self.traffic.raw.sum(), self.traffic.sent.sum()]
+    }
+}
+
+impl TrafficSums {
+    fn merge(&mut self, other: &Self) {
         add(&mut self.raw, &other.raw);
         add(&mut self.sent, &other.sent);
-        self.usage += other.usage;
+        self.bytes_in += other.bytes_in;
+        self.bytes_sent += other.bytes_sent;
+    }
+}
+
+impl CostSums {
+    /// Adds a prompt whose answer came.
+    fn add(&mut self, settled: Settled, price: Option<Price>) {
+        plus(&mut self.bill, settled.bill);
+        match price {
+            Some(price) => {
+                plus(&mut self.dollars, settled.dollars(&price));
+                self.priced += 1;
+            }
+            None => self.unpriced += 1,
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
         plus(&mut self.bill, other.bill);
         plus(&mut self.dollars, other.dollars);
+        self.priced += other.priced;
+        self.unpriced += other.unpriced;
+    }
+}
+
+impl TroubleSums {
+    /// Adds what did not go well with a request.
+    fn add(&mut self, exchange: &FinishedRequest) {
+        let FinishedRequest { skip, answer, .. } = exchange;
+        self.overflows += u64::from(answer.overflowed);
+        self.transformations += answer.transformed;
+        if let Some(reason) = skip {
+            *self.skips.entry(reason.word()).or_default() += 1;
+        }
+        if !answer.was_taken() {
+            *self.errors.entry(answer.status).or_default() += 1;
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.alarms += other.alarms;
+        self.overflows += other.overflows;
+        self.transformations += other.transformations;
         for (reason, count) in &other.skips {
             *self.skips.entry(reason).or_default() += count;
         }
@@ -174,21 +245,16 @@ impl RequestSums {
             *self.errors.entry(*status).or_default() += count;
         }
     }
-
-    /// Tokens of all prompts: as they came, and as they were sent.
-    pub fn tokens(&self) -> [u64; 2] {
-        [self.raw.sum(), self.sent.sum()]
-    }
 }
 
 impl ConversationFigures {
     pub(super) fn new(name: &str, exchange: &FinishedRequest) -> Self {
         Self {
             name: name.to_owned(),
-            api: exchange.api,
+            api: exchange.asks.api,
             model: None,
-            first: exchange.started,
-            last: exchange.ended,
+            first: exchange.times.started,
+            last: exchange.times.ended,
             figures: RequestSums::default(),
             recent: VecDeque::new(),
             run: 0,
@@ -198,19 +264,19 @@ impl ConversationFigures {
 
     /// Takes over what a request says of the conversation itself.
     pub(super) fn advance(&mut self, exchange: &FinishedRequest) {
-        self.api = exchange.api;
-        self.last = self.last.max(exchange.ended);
+        self.api = exchange.asks.api;
+        self.last = self.last.max(exchange.times.ended);
         if exchange.side {
             return;
         }
-        if let Some(model) = &exchange.model {
+        if let Some(model) = &exchange.asks.model {
             self.model = Some(clipped(model).to_owned());
         }
-        if exchange.was_taken() {
+        if exchange.answer.was_taken() {
             if self.recent.len() == DRAWN {
                 self.recent.pop_front();
             }
-            self.recent.push_back([exchange.raw.sum(), exchange.sent.sum()]);
+            self.recent.push_back([exchange.sizes.raw.sum(), exchange.sizes.sent.sum()]);
         }
         match exchange.skip {
             Some(skip) if skip.is_failure() => {
@@ -221,6 +287,14 @@ impl ConversationFigures {
             Some(_) => {}
             None => self.run = 0,
         }
+    }
+}
+
+impl ReplyTimes {
+    /// Adds the times of others.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.prepared.merge(&other.prepared);
+        self.first_byte.merge(&other.first_byte);
     }
 }
 

@@ -10,7 +10,9 @@ use std::time::{Duration, SystemTime};
 use epitome_types::{TokenBreakdown, TokenUsage};
 use serde::{Deserialize, Serialize};
 
-use super::figures::{LatencyHistogram, RequestSums, categories};
+use super::figures::{
+    CostSums, LatencyHistogram, ReplyTimes, RequestSums, TrafficSums, TroubleSums, categories,
+};
 use super::saving::PromptCost;
 use super::{BOUNDS, Books};
 use crate::route::UpstreamApi;
@@ -32,8 +34,7 @@ pub(super) struct Earlier {
     pub(super) all: RequestSums,
     pub(super) requests: BTreeMap<(UpstreamApi, u16), u64>,
     pub(super) passed: u64,
-    pub(super) prepared: LatencyHistogram,
-    pub(super) first_byte: LatencyHistogram,
+    pub(super) times: ReplyTimes,
     pub(super) conversations: u64,
 }
 
@@ -83,9 +84,9 @@ pub(super) fn written(books: &Books, all: &RequestSums) -> String {
         figures: WrittenFigures::of(all),
         requests: requests.map(|((api, status), n)| (api.name().to_owned(), *status, *n)).collect(),
         passed: books.passed,
-        prepared: WrittenTimes::of(&books.prepared),
-        first_byte: WrittenTimes::of(&books.first_byte),
-        conversations: books.open.len() as u64 + books.folded,
+        prepared: WrittenTimes::of(&books.times.prepared),
+        first_byte: WrittenTimes::of(&books.times.first_byte),
+        conversations: books.open.len() as u64 + books.older.count,
     };
     // Nothing in it can fail to be written; were it so, it counts nothing.
     serde_json::to_string(&written).unwrap_or_default()
@@ -120,8 +121,8 @@ impl Earlier {
             }
         }
         self.passed += written.passed;
-        self.prepared.merge(&written.prepared.read());
-        self.first_byte.merge(&written.first_byte.read());
+        self.times.prepared.merge(&written.prepared.read());
+        self.times.first_byte.merge(&written.first_byte.read());
         self.conversations += written.conversations;
     }
 }
@@ -134,13 +135,13 @@ fn counts(figures: &mut RequestSums) -> [(&'static str, &mut u64); 12] {
         ("epochs", &mut figures.epochs),
         ("arrivals", &mut figures.arrivals),
         ("answers", &mut figures.answers),
-        ("priced", &mut figures.priced),
-        ("unpriced", &mut figures.unpriced),
-        ("alarms", &mut figures.alarms),
-        ("overflows", &mut figures.overflows),
-        ("transformations", &mut figures.transformations),
-        ("bytes_in", &mut figures.bytes_in),
-        ("bytes_sent", &mut figures.bytes_sent),
+        ("priced", &mut figures.cost.priced),
+        ("unpriced", &mut figures.cost.unpriced),
+        ("alarms", &mut figures.troubles.alarms),
+        ("overflows", &mut figures.troubles.overflows),
+        ("transformations", &mut figures.troubles.transformations),
+        ("bytes_in", &mut figures.traffic.bytes_in),
+        ("bytes_sent", &mut figures.traffic.bytes_sent),
     ]
 }
 
@@ -166,16 +167,16 @@ impl WrittenFigures {
     fn of(figures: &RequestSums) -> Self {
         let mut copy = figures.clone();
         let counts = counts(&mut copy).map(|(name, count)| (name.to_owned(), *count));
-        let skips = figures.skips.iter();
+        let skips = figures.troubles.skips.iter();
         Self {
             counts: counts.into_iter().collect(),
-            raw: by_name(&figures.raw),
-            sent: by_name(&figures.sent),
+            raw: by_name(&figures.traffic.raw),
+            sent: by_name(&figures.traffic.sent),
             usage: figures.usage,
-            bill: [figures.bill.paid, figures.bill.raw],
-            dollars: [figures.dollars.paid, figures.dollars.raw],
+            bill: [figures.cost.bill.paid, figures.cost.bill.raw],
+            dollars: [figures.cost.dollars.paid, figures.cost.dollars.raw],
             skips: skips.map(|(word, count)| ((*word).to_owned(), *count)).collect(),
-            errors: figures.errors.clone(),
+            errors: figures.troubles.errors.clone(),
         }
     }
 
@@ -183,13 +184,22 @@ impl WrittenFigures {
         let bill = |[paid, raw]: [f64; 2]| PromptCost { paid, raw };
         let skips = self.skips.iter();
         let mut figures = RequestSums {
-            raw: breakdown(&self.raw),
-            sent: breakdown(&self.sent),
+            traffic: TrafficSums {
+                raw: breakdown(&self.raw),
+                sent: breakdown(&self.sent),
+                ..TrafficSums::default()
+            },
             usage: self.usage,
-            bill: bill(self.bill),
-            dollars: bill(self.dollars),
-            skips: skips.filter_map(|(word, n)| Some((ProxySkip::known(word)?, *n))).collect(),
-            errors: self.errors,
+            cost: CostSums {
+                bill: bill(self.bill),
+                dollars: bill(self.dollars),
+                ..CostSums::default()
+            },
+            troubles: TroubleSums {
+                skips: skips.filter_map(|(word, n)| Some((ProxySkip::known(word)?, *n))).collect(),
+                errors: self.errors,
+                ..TroubleSums::default()
+            },
             ..RequestSums::default()
         };
         for (name, count) in counts(&mut figures) {

@@ -15,8 +15,13 @@ use std::time::{Duration, SystemTime};
 
 use epitome::{CachePrices, OwnCompaction, Price};
 
-pub(crate) use self::exchange::{FinishedRequest, RequestEffects};
-pub use self::figures::{BOUNDS, ConversationFigures, LatencyHistogram, RequestSums};
+pub(crate) use self::exchange::{
+    FinishedRequest, RequestAnswer, RequestEffects, RequestSizes, RequestTerms, RequestTimes,
+};
+pub use self::figures::{
+    BOUNDS, ConversationFigures, CostSums, LatencyHistogram, OlderConversations, ReplyTimes,
+    RequestSums, TrafficSums, TroubleSums,
+};
 pub(crate) use self::figures::{categories, clipped};
 use self::kept::Earlier;
 pub use self::kept::LedgerKeeper;
@@ -121,16 +126,12 @@ pub struct LedgerSnapshot {
     /// Requests of no conversation that nobody took, by the status of what answered them: those that
     /// were refused here or by their provider, or that reached nobody. Of this proxy alone.
     pub untaken: BTreeMap<u16, u64>,
-    /// How long prompts took to be made ready.
-    pub prepared: LatencyHistogram,
-    /// How long the providers took until the first byte.
-    pub first_byte: LatencyHistogram,
+    /// How long requests took.
+    pub times: ReplyTimes,
     /// The conversations, the one used last first.
     pub conversations: Vec<ConversationFigures>,
-    /// How many older ones there are.
-    pub folded: u64,
-    /// Over those.
-    pub rest: RequestSums,
+    /// The older ones.
+    pub older: OlderConversations,
 }
 
 #[derive(Debug)]
@@ -140,11 +141,9 @@ struct Books {
     requests: BTreeMap<(UpstreamApi, u16), u64>,
     passed: u64,
     untaken: BTreeMap<u16, u64>,
-    prepared: LatencyHistogram,
-    first_byte: LatencyHistogram,
+    times: ReplyTimes,
     open: HashMap<String, Book>,
-    folded: u64,
-    rest: RequestSums,
+    older: OlderConversations,
 }
 
 /// A conversation that is kept apart.
@@ -165,11 +164,9 @@ impl UsageLedger {
             requests: BTreeMap::new(),
             passed: 0,
             untaken: BTreeMap::new(),
-            prepared: LatencyHistogram::default(),
-            first_byte: LatencyHistogram::default(),
+            times: ReplyTimes::default(),
             open: HashMap::new(),
-            folded: 0,
-            rest: RequestSums::default(),
+            older: OlderConversations::default(),
         };
         Self { terms, earlier: Earlier::default(), books: Mutex::new(books) }
     }
@@ -195,34 +192,32 @@ impl UsageLedger {
         let books = self.lock();
         // Whoever shows what was saved shows it net of what was spent for it.
         let own = (self.terms.own)();
-        let mut conversations: Vec<_> =
-            books.open.values().map(|book| book.shown.clone()).collect();
-        conversations.sort_by(|one, other| (other.last, &one.name).cmp(&(one.last, &other.name)));
-        let Earlier { since, all, requests, passed, prepared, first_byte, conversations: folded } =
-            self.earlier.clone();
+        let mut open: Vec<_> = books.open.values().map(|book| book.shown.clone()).collect();
+        open.sort_by(|one, other| (other.last, &one.name).cmp(&(one.last, &other.name)));
+        let Earlier { since, all, requests, passed, times, conversations } = self.earlier.clone();
         let mut snapshot = LedgerSnapshot {
             started: books.started,
             since: since.map_or(books.started, |since| since.min(books.started)),
             shadow: self.terms.shadow,
             run: self.terms.run,
-            rest: all.clone(),
+            older: OlderConversations {
+                count: conversations + books.older.count,
+                sums: all.clone(),
+            },
             all,
             own,
             requests,
             passed: passed + books.passed,
             untaken: books.untaken.clone(),
-            prepared,
-            first_byte,
-            conversations,
-            folded: folded + books.folded,
+            times,
+            conversations: open,
         };
         snapshot.all.merge(&net(&books.all, &own));
-        snapshot.rest.merge(&books.rest);
+        snapshot.older.sums.merge(&books.older.sums);
         for (key, count) in &books.requests {
             *snapshot.requests.entry(*key).or_default() += count;
         }
-        snapshot.prepared.merge(&books.prepared);
-        snapshot.first_byte.merge(&books.first_byte);
+        snapshot.times.merge(&books.times);
         snapshot
     }
 
@@ -235,8 +230,8 @@ impl UsageLedger {
 /// Figures with what was spent on own calls of models among what was paid.
 fn net(figures: &RequestSums, own: &OwnCost) -> RequestSums {
     let mut net = figures.clone();
-    net.bill.paid += own.tokens;
-    net.dollars.paid += own.dollars;
+    net.cost.bill.paid += own.tokens;
+    net.cost.dollars.paid += own.dollars;
     net
 }
 
@@ -254,25 +249,26 @@ impl LedgerSnapshot {
 
 impl Books {
     fn record(&mut self, exchange: &FinishedRequest, terms: &LedgerOptions) {
-        *self.requests.entry((exchange.api, exchange.status)).or_default() += 1;
-        if let Some(time) = exchange.first_byte {
-            self.first_byte.add(time);
+        *self.requests.entry((exchange.asks.api, exchange.answer.status)).or_default() += 1;
+        if let Some(time) = exchange.times.first_byte {
+            self.times.first_byte.add(time);
         }
         let name = match (&exchange.session, exchange.skip) {
             (Some(name), _) => figures::clipped(name),
             (None, Some(_)) => UNKNOWN,
             (None, None) => {
-                match exchange.was_taken() {
+                match exchange.answer.was_taken() {
                     true => self.passed += 1,
-                    false => *self.untaken.entry(exchange.status).or_default() += 1,
+                    false => *self.untaken.entry(exchange.answer.status).or_default() += 1,
                 }
                 return;
             }
         };
-        self.prepared.add(exchange.prepared);
+        self.times.prepared.add(exchange.times.prepared);
         self.make_room(name, terms.conversations);
         let book = self.open.entry(name.to_owned()).or_insert_with(|| Book::new(name, exchange));
-        let rates = (terms.rates)(exchange.model.as_deref(), exchange.api, exchange.hour);
+        let rates =
+            (terms.rates)(exchange.asks.model.as_deref(), exchange.asks.api, exchange.asks.hour);
         let settled = book.settle(exchange, rates, terms);
         let price = rates.and_then(|rates| rates.price);
         book.shown.advance(exchange);
@@ -280,7 +276,7 @@ impl Books {
         let rises = failed && book.shown.run == terms.run;
         for figures in [&mut book.shown.figures, &mut self.all] {
             figures.add(exchange, settled, price);
-            figures.alarms += u64::from(rises);
+            figures.troubles.alarms += u64::from(rises);
         }
     }
 
@@ -292,8 +288,8 @@ impl Books {
         let oldest = self.open.values().min_by_key(|book| (book.shown.last, &book.shown.name));
         let Some(oldest) = oldest.map(|book| book.shown.name.clone()) else { return };
         if let Some(book) = self.open.remove(&oldest) {
-            self.rest.merge(&book.shown.figures);
-            self.folded += 1;
+            self.older.sums.merge(&book.shown.figures);
+            self.older.count += 1;
         }
     }
 }
@@ -314,22 +310,22 @@ impl Book {
         rates: Option<Rates>,
         terms: &LedgerOptions,
     ) -> Option<Settled> {
-        if !exchange.was_taken() || terms.shadow {
+        if !exchange.answer.was_taken() || terms.shadow {
             return None;
         }
         let skipped = exchange.skip.is_some();
         let turn = SettledRequest {
-            tokens: [&exchange.raw, &exchange.sent].map(|by| by.sum().max(1)),
+            tokens: [&exchange.sizes.raw, &exchange.sizes.sent].map(|by| by.sum().max(1)),
             rewritten: exchange.acts.rewritten || skipped != self.skipped,
-            started: exchange.started,
-            ended: exchange.ended,
+            started: exchange.times.started,
+            ended: exchange.times.ended,
         };
-        let usage = exchange.counted();
-        let window = exchange.window.or(rates.map(|rates| rates.window));
+        let usage = exchange.answer.counted();
+        let window = exchange.asks.window.or(rates.map(|rates| rates.window));
         let rule = Rule {
             cache: rates.map_or(terms.cache, |rates| rates.cache),
             cold: terms.cold,
-            own: window.map(|window| OwnCompaction::of(exchange.client.as_deref(), window)),
+            own: window.map(|window| OwnCompaction::of(exchange.asks.client.as_deref(), window)),
         };
         if exchange.side || exchange.session.is_none() {
             // What is remembered of the conversation says nothing of it.

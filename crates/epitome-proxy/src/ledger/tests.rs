@@ -14,27 +14,40 @@ pub(crate) fn exchange(session: &str, second: u64, raw: u64, sent: u64) -> Finis
     };
     FinishedRequest {
         session: Some(session.to_owned()),
-        api: UpstreamApi::Anthropic,
-        model: Some("claude-test".to_owned()),
-        client: None,
-        window: None,
-        hour: false,
-        raw: by(raw),
-        sent: by(sent),
-        acts: RequestEffects::default(),
-        overflowed: false,
-        transformed: 0,
-        usage: Some(TokenUsage { cache_written: sent, output: 100, ..TokenUsage::default() }),
-        status: 200,
-        skip: None,
         side: false,
-        started: at,
-        prepared: Duration::from_millis(3),
-        first_byte: Some(Duration::from_millis(700)),
-        ended: at + Duration::from_secs(2),
-        bytes_in: raw * 4,
-        bytes_sent: sent * 4,
+        asks: RequestTerms {
+            api: UpstreamApi::Anthropic,
+            model: Some("claude-test".to_owned()),
+            client: None,
+            window: None,
+            hour: false,
+        },
+        sizes: RequestSizes {
+            raw: by(raw),
+            sent: by(sent),
+            bytes_in: raw * 4,
+            bytes_sent: sent * 4,
+        },
+        acts: RequestEffects::default(),
+        skip: None,
+        answer: RequestAnswer {
+            status: 200,
+            usage: Some(TokenUsage { cache_written: sent, output: 100, ..TokenUsage::default() }),
+            ..RequestAnswer::default()
+        },
+        times: RequestTimes {
+            started: at,
+            prepared: Duration::from_millis(3),
+            first_byte: Some(Duration::from_millis(700)),
+            ended: at + Duration::from_secs(2),
+        },
     }
+}
+
+/// A request that ended with a status.
+pub(crate) fn ended_with(status: u16, mut exchange: FinishedRequest) -> FinishedRequest {
+    exchange.answer.status = status;
+    exchange
 }
 
 fn at(second: u64) -> SystemTime {
@@ -68,22 +81,22 @@ fn a_request_is_counted_once_for_its_conversation_and_once_in_all() {
     let a = &books.conversations[1];
     assert_eq!((a.figures.tokens(), a.recent[0]), ([10_000, 4_000], [10_000, 4_000]));
     // 4,000 × 1.25 against 10,000 × 1.25, at 3 dollars a million.
-    assert_eq!(a.figures.bill, PromptCost { paid: 5_000.0, raw: 12_500.0 });
-    assert!((a.figures.dollars.saved() - 0.0225).abs() < 1e-9);
-    assert_eq!(books.conversations[0].figures.bill.saved(), 0.0);
+    assert_eq!(a.figures.cost.bill, PromptCost { paid: 5_000.0, raw: 12_500.0 });
+    assert!((a.figures.cost.dollars.saved() - 0.0225).abs() < 1e-9);
+    assert_eq!(books.conversations[0].figures.cost.bill.saved(), 0.0);
     assert_eq!(books.requests[&(UpstreamApi::Anthropic, 200)], 2);
-    assert_eq!((books.prepared.count, books.prepared.buckets[3]), (2, 2));
+    assert_eq!((books.times.prepared.count, books.times.prepared.buckets[3]), (2, 2));
 }
 
 #[test]
 fn nobody_pays_for_what_was_refused() {
     let ledger = ledger(terms());
     for status in [400, 529, 0] {
-        ledger.record(&FinishedRequest { status, ..exchange("a", 10, 10_000, 4_000) });
+        ledger.record(&ended_with(status, exchange("a", 10, 10_000, 4_000)));
     }
     let all = ledger.snapshot().all;
-    assert_eq!((all.requests, all.tokens(), all.bill), (3, [0, 0], PromptCost::default()));
-    assert_eq!(all.errors.into_iter().collect::<Vec<_>>(), [(0, 1), (400, 1), (529, 1)]);
+    assert_eq!((all.requests, all.tokens(), all.cost.bill), (3, [0, 0], PromptCost::default()));
+    assert_eq!(all.troubles.errors.into_iter().collect::<Vec<_>>(), [(0, 1), (400, 1), (529, 1)]);
 }
 
 #[test]
@@ -103,8 +116,8 @@ fn a_run_of_skips_is_an_alarm_until_one_goes_well() {
     }
     let books = ledger.snapshot();
     let alarm = books.alarms(at(9)).next().unwrap();
-    assert_eq!((alarm.run, alarm.reason, books.all.alarms), (5, Some("panicked"), 1));
-    assert_eq!(books.all.skips[&"panicked"], 5);
+    assert_eq!((alarm.run, alarm.reason, books.all.troubles.alarms), (5, Some("panicked"), 1));
+    assert_eq!(books.all.troubles.skips[&"panicked"], 5);
     assert_eq!(books.alarms(at(4_000)).count(), 0, "nobody uses it any longer");
     ledger.record(&FinishedRequest { skip: Some(ProxySkip::Chained), ..skip(6) });
     assert_eq!(ledger.snapshot().alarms(at(9)).count(), 1);
@@ -118,13 +131,13 @@ fn old_conversations_are_folded_and_nothing_is_lost() {
     for number in 0..10 {
         let mut exchange = exchange(&format!("s{number}"), number, 10_000, 4_000);
         exchange.skip = (number % 2 == 0).then_some(ProxySkip::Deadline);
-        exchange.overflowed = number == 1;
+        exchange.answer.overflowed = number == 1;
         ledger.record(&exchange);
-        ledger.record(&FinishedRequest { status: 500, ..exchange });
+        ledger.record(&ended_with(500, exchange));
     }
     let books = ledger.snapshot();
-    assert_eq!((books.conversations.len(), books.folded), (3, 7));
-    let mut sum = books.rest.clone();
+    assert_eq!((books.conversations.len(), books.older.count), (3, 7));
+    let mut sum = books.older.sums.clone();
     books.conversations.iter().for_each(|shown| sum.merge(&shown.figures));
     assert_eq!(sum, books.all);
     assert_eq!(books.all.requests, 20);
@@ -141,9 +154,9 @@ fn a_skip_that_broke_the_cache_is_ours() {
     // read 10,000 and written 1,000 = 1,000 + 1,250.
     let mut skip =
         FinishedRequest { skip: Some(ProxySkip::Panicked), ..exchange("a", 20, 11_000, 11_000) };
-    skip.usage = usage(0, 11_000);
+    skip.answer.usage = usage(0, 11_000);
     ledger.record(&skip);
-    let bill = ledger.snapshot().all.bill;
+    let bill = ledger.snapshot().all.cost.bill;
     assert_eq!(bill, PromptCost { paid: 5_000.0 + 13_750.0, raw: 12_500.0 + 2_250.0 });
     assert!(bill.saved() < 0.0 && bill.share() < 0.0);
 }
@@ -153,14 +166,15 @@ fn what_is_only_watched_saves_nothing() {
     let ledger = ledger(LedgerOptions { shadow: true, ..terms() });
     ledger.record(&exchange("a", 10, 10_000, 4_000));
     let all = ledger.snapshot().all;
-    assert_eq!((all.tokens(), all.bill), ([10_000, 4_000], PromptCost::default()));
+    assert_eq!((all.tokens(), all.cost.bill), ([10_000, 4_000], PromptCost::default()));
 }
 
 #[test]
 fn what_passes_through_is_no_conversation() {
     let ledger = ledger(terms());
     for status in [200, 404, 413, 404] {
-        ledger.record(&FinishedRequest { session: None, status, ..exchange("", 10, 1_000, 1_000) });
+        let passed = FinishedRequest { session: None, ..exchange("", 10, 1_000, 1_000) };
+        ledger.record(&ended_with(status, passed));
     }
     let books = ledger.snapshot();
     assert_eq!((books.passed, books.all.requests, books.conversations.len()), (1, 0, 0));
@@ -173,8 +187,8 @@ fn failures_before_a_conversation_is_known_are_told_too() {
     let ledger = ledger(terms());
     for second in 1..=4 {
         let mut lost = exchange("", second, 1_000, 1_000);
-        (lost.session, lost.raw, lost.sent) = (None, <_>::default(), <_>::default());
-        lost.usage =
+        (lost.session, lost.sizes.raw, lost.sizes.sent) = (None, <_>::default(), <_>::default());
+        lost.answer.usage =
             Some(TokenUsage { cache_read: 8_000, cache_written: 2_000, ..TokenUsage::default() });
         ledger.record(&FinishedRequest { skip: Some(ProxySkip::Unreadable), ..lost });
     }
@@ -185,15 +199,17 @@ fn failures_before_a_conversation_is_known_are_told_too() {
         ("(unknown)", 4, Some("unreadable"))
     );
     // It went out as it came, and so it cost what it would have: 800 + 2,500 each.
-    assert_eq!(books.all.bill, PromptCost { paid: 13_200.0, raw: 13_200.0 });
-    assert_eq!((books.passed, books.all.skips[&"unreadable"]), (0, 4));
+    assert_eq!(books.all.cost.bill, PromptCost { paid: 13_200.0, raw: 13_200.0 });
+    assert_eq!((books.passed, books.all.troubles.skips[&"unreadable"]), (0, 4));
 }
 
 #[test]
 fn a_name_of_any_length_takes_bounded_room() {
     let ledger = ledger(terms());
     let model = Some("m".repeat(1 << 20));
-    ledger.record(&FinishedRequest { model, ..exchange(&"ä".repeat(1 << 20), 10, 10_000, 4_000) });
+    let mut long = exchange(&"ä".repeat(1 << 20), 10, 10_000, 4_000);
+    long.asks.model = model;
+    ledger.record(&long);
     let shown = &ledger.snapshot().conversations[0];
     assert_eq!((shown.name.len(), shown.model.as_ref().unwrap().len()), (200, 200));
 }
@@ -228,13 +244,16 @@ fn a_ledger_goes_on_from_those_before_it() {
     let second = UsageLedger::new(terms(), at(90)).after(&kept);
     let [before, after] = [first.snapshot(), second.snapshot()];
     assert_eq!((&after.all, &after.requests), (&before.all, &before.requests));
-    assert_eq!((&after.prepared, &after.first_byte), (&before.prepared, &before.first_byte));
-    assert_eq!((after.conversations.len(), after.folded), (0, 2));
+    assert_eq!(
+        (&after.times.prepared, &after.times.first_byte),
+        (&before.times.prepared, &before.times.first_byte)
+    );
+    assert_eq!((after.conversations.len(), after.older.count), (0, 2));
     assert_eq!((after.started, after.since), (at(90), at(0)));
     second.record(&exchange("a", 100, 9_000, 9_000));
     let both = second.snapshot();
-    assert_eq!((both.all.requests, both.rest.requests), (3, 2));
+    assert_eq!((both.all.requests, both.older.sums.requests), (3, 2));
     // Each keeps its own alone, so that nothing is counted twice.
     let third = UsageLedger::new(terms(), at(200)).after(&[first.kept(), second.kept()]).snapshot();
-    assert_eq!((third.all.tokens(), third.folded), (both.all.tokens(), 3));
+    assert_eq!((third.all.tokens(), third.older.count), (both.all.tokens(), 3));
 }

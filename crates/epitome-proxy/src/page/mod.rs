@@ -90,7 +90,9 @@ const FOOTER: &str = "<footer class=\"quiet\">Tokens are counted here, before an
 fn title(books: &LedgerSnapshot, now: SystemTime) -> String {
     match books.alarms(now).next() {
         Some(_) => "Not compressing".to_owned(),
-        None if books.all.bill.raw > 0.0 => format!("{} saved", percent(books.all.bill.share())),
+        None if books.all.cost.bill.raw > 0.0 => {
+            format!("{} saved", percent(books.all.cost.bill.share()))
+        }
         None => "Status".to_owned(),
     }
 }
@@ -180,15 +182,15 @@ fn tile(out: &mut String, name: &str, value: TileValue<'_>, more: impl Display) 
 }
 
 fn net(out: &mut String, all: &RequestSums) -> fmt::Result {
-    let bill = all.bill;
+    let bill = all.cost.bill;
     if bill.raw <= 0.0 {
         let none = TileValue::plain("–".to_owned());
         return tile(out, "Net saving", none, "no answer came with a count yet");
     }
     let paid = format!("{} full-price tokens, not {}", compact(bill.paid), compact(bill.raw));
-    let more = match all.priced {
+    let more = match all.cost.priced {
         0 => format!("unpriced · {paid}"),
-        _ => format!("{}{} · {paid}", dollars(all.dollars.saved()), unpriced(all)),
+        _ => format!("{}{} · {paid}", dollars(all.cost.dollars.saved()), unpriced(all)),
     };
     tile(out, "Net saving", TileValue { class: sign(bill), text: percent(bill.share()) }, more)
 }
@@ -210,7 +212,7 @@ fn own(out: &mut String, own: &OwnCost) -> fmt::Result {
 
 /// How many answers are in no sum of money.
 fn unpriced(figures: &RequestSums) -> String {
-    match figures.unpriced {
+    match figures.cost.unpriced {
         0 => String::new(),
         unpriced => format!(" ({} unpriced)", grouped(unpriced)),
     }
@@ -230,7 +232,7 @@ fn by_category(out: &mut String, all: &RequestSums) -> fmt::Result {
         "<section class=\"card\"><h2>Tokens by kind<span class=\"key\"><i class=\"raw\"></i>raw\
          <i class=\"sent\"></i>sent</span></h2>\n<table class=\"plain\"><tbody>\n",
     )?;
-    let (raw, sent) = (categories(&all.raw), categories(&all.sent));
+    let (raw, sent) = (categories(&all.traffic.raw), categories(&all.traffic.sent));
     let both = raw.iter().zip(&sent).map(|((name, raw), (_, sent))| (*name, [*raw, *sent]));
     let longest = both.clone().flat_map(|(_, tokens)| tokens).max().unwrap_or_default();
     let mut none = true;
@@ -257,19 +259,19 @@ fn faults(out: &mut String, books: &LedgerSnapshot) -> fmt::Result {
     let all = &books.all;
     out.write_str("<section class=\"card\"><h2>What went otherwise</h2>\n")?;
     let mut rows = Vec::new();
-    let skips = all.skips.iter();
+    let skips = all.troubles.skips.iter();
     rows.extend(skips.map(|(reason, count)| (format!("sent as it came: {reason}"), *count)));
     let told = |status: u16| match status {
         0 => "no answer".to_owned(),
         status => format!("answered with status {status}"),
     };
-    rows.extend(all.errors.iter().map(|(status, count)| (told(*status), *count)));
-    if all.transformations > 0 {
+    rows.extend(all.troubles.errors.iter().map(|(status, count)| (told(*status), *count)));
+    if all.troubles.transformations > 0 {
         let name = "left out by the provider (`input_transformations`)".to_owned();
-        rows.push((name, all.transformations));
+        rows.push((name, all.troubles.transformations));
     }
-    if all.overflows > 0 {
-        rows.push(("too long, sent again smaller".to_owned(), all.overflows));
+    if all.troubles.overflows > 0 {
+        rows.push(("too long, sent again smaller".to_owned(), all.troubles.overflows));
     }
     if rows.is_empty() {
         return out.write_str(
@@ -308,9 +310,9 @@ fn sessions(out: &mut String, books: &LedgerSnapshot, now: SystemTime) -> fmt::R
         row(out, shown, now)?;
     }
     out.write_str("</tbody>\n")?;
-    if books.folded > 0 {
-        write!(out, "<tfoot><tr><td>{} older</td><td></td>", grouped(books.folded))?;
-        figures(out, &books.rest)?;
+    if books.older.count > 0 {
+        write!(out, "<tfoot><tr><td>{} older</td><td></td>", grouped(books.older.count))?;
+        figures(out, &books.older.sums)?;
         out.write_str("<td></td></tr></tfoot>\n")?;
     }
     out.write_str("</table></div></section>\n")
@@ -332,17 +334,19 @@ fn row(out: &mut String, shown: &ConversationFigures, now: SystemTime) -> fmt::R
 /// The cells that sessions and the rest have in common.
 fn figures(out: &mut String, figures: &RequestSums) -> fmt::Result {
     let [raw, sent] = figures.tokens();
-    let bill = figures.bill;
+    let bill = figures.cost.bill;
     let net = if bill.raw > 0.0 { percent(bill.share()) } else { "–".to_owned() };
-    let money = match figures.priced {
+    let money = match figures.cost.priced {
         0 => String::new(),
-        _ => format!("<small>{}{}</small>", dollars(figures.dollars.saved()), unpriced(figures)),
+        _ => {
+            format!("<small>{}{}</small>", dollars(figures.cost.dollars.saved()), unpriced(figures))
+        }
     };
     let read = match figures.answers {
         0 => "–".to_owned(),
         _ => percent(share(figures.usage.cache_read, figures.usage.prompt())),
     };
-    let skips: u64 = figures.skips.values().sum();
+    let skips: u64 = figures.troubles.skips.values().sum();
     let worry = if skips > 0 { " bad" } else { "" };
     write!(
         out,

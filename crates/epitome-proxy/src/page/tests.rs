@@ -5,7 +5,7 @@ use std::time::Duration;
 use epitome_types::TokenUsage;
 
 use super::*;
-use crate::ledger::tests::{exchange, ledger, terms};
+use crate::ledger::tests::{ended_with, exchange, ledger, terms};
 use crate::ledger::{FinishedRequest, LedgerOptions, UsageLedger};
 use crate::skip::ProxySkip;
 
@@ -64,7 +64,7 @@ fn a_loss_is_told_as_one() {
     ledger.record(&exchange("a", 10, 100_000, 100_000));
     let mut rewritten = exchange("a", 20, 101_000, 20_000);
     rewritten.acts.rewritten = true;
-    rewritten.usage = Some(TokenUsage { cache_written: 20_000, ..TokenUsage::default() });
+    rewritten.answer.usage = Some(TokenUsage { cache_written: 20_000, ..TokenUsage::default() });
     ledger.record(&rewritten);
     // 125,000 + 25,000 paid; 125,000 + 10,000 + 1,250 raw.
     check(&ledger, &["<b class=\"bad\">−10 %</b><small>−$0.04 · "], &["class=\"good\""]);
@@ -77,11 +77,9 @@ fn nothing_of_a_request_is_read_as_html() {
     let model = Some("<b>m</b>".to_owned());
     let skip = Some(ProxySkip::Failed);
     for second in 1..9 {
-        ledger.record(&FinishedRequest {
-            model: model.clone(),
-            skip,
-            ..exchange(name, second, 5_000, 5_000)
-        });
+        let mut skipped = FinishedRequest { skip, ..exchange(name, second, 5_000, 5_000) };
+        skipped.asks.model.clone_from(&model);
+        ledger.record(&skipped);
     }
     let there = ["&lt;script&gt;alert(&#39;x&#39;)", "&lt;b&gt;m&lt;/b&gt;"];
     check(&ledger, &there, &["<script", "<b>m", "\" onload"]);
@@ -94,11 +92,9 @@ fn a_run_of_failures_is_in_plain_sight() {
         let skip = Some(ProxySkip::Deadline);
         ledger.record(&FinishedRequest { skip, ..exchange("a", second, 5_000, 5_000) });
     }
-    ledger.record(&FinishedRequest {
-        status: 429,
-        overflowed: true,
-        ..exchange("b", 9, 5_000, 5_000)
-    });
+    let mut refused = ended_with(429, exchange("b", 9, 5_000, 5_000));
+    refused.answer.overflowed = true;
+    ledger.record(&refused);
     let there = [
         "<title>Not compressing",
         "role=\"alert\"",

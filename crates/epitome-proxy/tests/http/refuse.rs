@@ -15,7 +15,7 @@ const ASKED: &str = r#"{"model":"m","messages":[{"role":"user","content":"hi"}]}
 #[tokio::test]
 async fn a_body_over_the_bound_is_413_in_the_clients_protocol() {
     let upstream = Upstream::says(&[&answer("200 OK", "", "{}")]).await;
-    let proxy = proxy_with(&upstream, |settings| settings.max_body = 20).await;
+    let proxy = proxy_with(&upstream, |settings| settings.limits.body = 20).await;
     let got = ask(&proxy, &request("POST /v1/messages", "", ASKED)).await;
     assert_eq!(got.status(), 413);
     assert!(got.body.starts_with(r#"{"type":"error","error":{"type":"request_too_large""#));
@@ -32,7 +32,7 @@ async fn a_body_over_the_bound_is_413_in_the_clients_protocol() {
 #[tokio::test]
 async fn a_bomb_is_413_too() {
     let upstream = Upstream::says(&[""]).await;
-    let proxy = proxy_with(&upstream, |settings| settings.max_decoded = 1 << 20).await;
+    let proxy = proxy_with(&upstream, |settings| settings.limits.decoded = 1 << 20).await;
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(&vec![b' '; 8 << 20]).unwrap();
     let bomb = encoder.finish().unwrap();
@@ -117,7 +117,7 @@ async fn websockets_and_tunnels_are_not_opened() {
 async fn a_token_lets_in_and_goes_no_further() {
     let upstream = Upstream::says(&[&answer("200 OK", "", "{}")]).await;
     let tokens = AccessToken::read("anna 0123456789abcdef").unwrap();
-    let proxy = proxy_with(&upstream, |settings| settings.tokens = Some(tokens)).await;
+    let proxy = proxy_with(&upstream, |settings| settings.access.tokens = Some(tokens)).await;
     let asked = |headers: &str| request("GET /v1/models", headers, "");
     let got = ask(&proxy, &asked("authorization: Bearer wrong")).await;
     assert_eq!((got.status(), got.value("www-authenticate")), (401, Some("Bearer")));
@@ -136,8 +136,8 @@ async fn a_head_or_body_that_never_ends_costs_a_bounded_time() {
     let upstream = Upstream::says(&[""]).await;
     // Each has but one short bound, so that the other request meets its own alone.
     let short = Duration::from_millis(100);
-    let of_heads = proxy_with(&upstream, |settings| settings.head_within = short).await;
-    let of_bodies = proxy_with(&upstream, |settings| settings.body_within = short).await;
+    let of_heads = proxy_with(&upstream, |settings| settings.deadlines.head = short).await;
+    let of_bodies = proxy_with(&upstream, |settings| settings.deadlines.body = short).await;
     let mut half = open(&of_heads, b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\n").await;
     let mut rest = Vec::new();
     half.read_to_end(&mut rest).await.unwrap();
@@ -154,7 +154,7 @@ async fn a_head_or_body_that_never_ends_costs_a_bounded_time() {
 async fn a_body_that_drips_holds_its_place_for_a_bounded_time() {
     let upstream = Upstream::says(&[""]).await;
     let short = Duration::from_millis(300);
-    let proxy = proxy_with(&upstream, |settings| settings.body_within = short).await;
+    let proxy = proxy_with(&upstream, |settings| settings.deadlines.body = short).await;
     let head = b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 100000\r\n\r\n";
     let (mut from, mut to) = open(&proxy, head).await.into_split();
     // Each pause is within the bound; all of them would take hours.

@@ -142,7 +142,7 @@ async fn no_web_page_gets_in_anywhere() {
 async fn only_the_address_that_it_was_given_leads_a_client_in() {
     let upstream = Upstream::says(&[&answer("200 OK", "", "{}")]).await;
     let proxy = proxy_with(&upstream, |settings| {
-        settings.path_token = Some(PathToken::new("0123456789abcdef"));
+        settings.access.path_token = Some(PathToken::new("0123456789abcdef"));
     })
     .await;
     let status = async |line: &str| ask(&proxy, &request(line, "", ASKED)).await.status();
@@ -164,8 +164,8 @@ async fn only_the_address_that_it_was_given_leads_a_client_in() {
 async fn heads_that_never_end_hold_no_place() {
     let upstream = Upstream::says(&[&answer("200 OK", "", "{}")]).await;
     let proxy = proxy_with(&upstream, |settings| {
-        (settings.max_connections, settings.max_waiting) = (1, 4);
-        settings.head_within = Duration::from_secs(3_600);
+        (settings.limits.connections, settings.limits.waiting) = (1, 4);
+        settings.deadlines.head = Duration::from_secs(3_600);
     })
     .await;
     let half = b"POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1\r\n";

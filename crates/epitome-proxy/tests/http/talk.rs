@@ -240,7 +240,7 @@ async fn credentials_are_nowhere_but_upstream() {
 #[tokio::test]
 async fn a_prompt_that_takes_too_long_is_done_without() {
     let upstream = Upstream::says(&[&answer("200 OK", "", "{}")]).await;
-    let proxy = proxy_with(&upstream, |settings| settings.prepare_within = Duration::ZERO).await;
+    let proxy = proxy_with(&upstream, |settings| settings.deadlines.prepare = Duration::ZERO).await;
     let body = messages(&log());
     let got = ask(&proxy, &request("POST /v1/messages", "", &body)).await;
     assert_eq!((got.status(), got.value("x-epitome-skip")), (200, Some("deadline")));
@@ -264,7 +264,7 @@ async fn a_fault_of_ours_is_done_without_and_told() {
         assert_eq!(upstream.seen().pop().unwrap().body, body.as_bytes());
     }
     let books = proxy.figures().snapshot();
-    assert!(books.all.alarms > 0);
+    assert!(books.all.troubles.alarms > 0);
 }
 
 #[tokio::test]
