@@ -110,29 +110,67 @@ struct Form {
     fields: Vec<String>,
 }
 
+/// How many elements of each sort are open.
 #[derive(Debug, Default)]
-struct HtmlReader {
-    page: HtmlPage,
-    open: Vec<Open>,
-    // How many elements of each sort are open.
+struct OpenCounts {
     dropped: usize,
     around: usize,
     main: usize,
     preformatted: usize,
     cells: usize,
     lists: usize,
+}
+
+impl OpenCounts {
+    /// How many of a role are open, where that is counted.
+    fn count(&mut self, role: ElementRole) -> Option<&mut usize> {
+        match role {
+            ElementRole::Dropped => Some(&mut self.dropped),
+            ElementRole::Main => Some(&mut self.main),
+            ElementRole::Preformatted => Some(&mut self.preformatted),
+            ElementRole::Cell => Some(&mut self.cells),
+            ElementRole::List => Some(&mut self.lists),
+            _ => None,
+        }
+    }
+}
+
+/// The block that is being read.
+#[derive(Debug, Default)]
+struct BlockDraft {
+    kind: Option<BlockKind>,
+    /// What stands in front of its text.
+    mark: String,
+    text: String,
+    span: Option<Range<usize>>,
+}
+
+impl BlockDraft {
+    fn space(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with([' ', '\n']) {
+            self.text.push(' ');
+        }
+    }
+
+    /// Has it stand in this part of the page, too.
+    fn reach(&mut self, span: Range<usize>) {
+        let start = self.span.take().map_or(span.start, |before| before.start);
+        self.span = Some(start..span.end);
+    }
+}
+
+#[derive(Debug, Default)]
+struct HtmlReader {
+    page: HtmlPage,
+    open: Vec<Open>,
+    within: OpenCounts,
+    block: BlockDraft,
     link: Option<OpenLink>,
     /// Where links led so far.
     linked: HashSet<String>,
     form: Option<Form>,
     style: bool,
     titled: bool,
-    // The block that is being read.
-    kind: Option<BlockKind>,
-    /// What stands in front of its text.
-    mark: String,
-    text: String,
-    span: Option<Range<usize>>,
 }
 
 impl HtmlReader {
@@ -151,8 +189,8 @@ impl HtmlReader {
         self.style = name.eq_ignore_ascii_case("style");
         self.field(name, attributes);
         match name.to_ascii_lowercase().as_str() {
-            "br" if self.cells == 0 => self.text.push('\n'),
-            "br" => self.space(),
+            "br" if self.within.cells == 0 => self.block.text.push('\n'),
+            "br" => self.block.space(),
             "hr" => self.flush(),
             "img" => self.image(attributes, span.clone()),
             _ => {}
@@ -170,28 +208,26 @@ impl HtmlReader {
         let is_page = matches!(name, "body" | "main" | "article" | "a");
         let around = match role {
             ElementRole::Around => true,
-            ElementRole::AroundMain => self.main == 0,
-            _ => self.main == 0 && !is_page && element::is_around(attributes),
+            ElementRole::AroundMain => self.within.main == 0,
+            _ => self.within.main == 0 && !is_page && element::is_around(attributes),
         };
-        self.around += usize::from(around);
+        self.within.around += usize::from(around);
         match role {
             ElementRole::Link => self.link(attributes),
             ElementRole::Cell => self.cell(),
-            _ if self.cells == 0 || role == ElementRole::Row => self.flush(),
-            _ => self.space(),
+            _ if self.within.cells == 0 || role == ElementRole::Row => self.flush(),
+            _ => self.block.space(),
+        }
+        if let Some(count) = self.within.count(role) {
+            *count += 1;
         }
         match role {
-            ElementRole::Dropped => self.dropped += 1,
-            ElementRole::Main => self.main += 1,
-            ElementRole::Preformatted => self.preformatted += 1,
-            ElementRole::Cell => self.cells += 1,
-            ElementRole::List => self.lists += 1,
             ElementRole::Item => self.item(),
             ElementRole::Heading(level) => {
-                self.kind = Some(BlockKind::Heading);
-                self.mark = "#".repeat(level) + " ";
+                self.block.kind = Some(BlockKind::Heading);
+                self.block.mark = "#".repeat(level) + " ";
             }
-            ElementRole::Title => self.kind = Some(BlockKind::Title),
+            ElementRole::Title => self.block.kind = Some(BlockKind::Title),
             ElementRole::Form => self.form = Some(Form::of(attributes, span.start)),
             _ => {}
         }
@@ -205,7 +241,7 @@ impl HtmlReader {
         else {
             // What was never opened still parts what stands before and behind it.
             if element::role(name).is_some_and(|(_, role)| role != ElementRole::Link) {
-                self.space();
+                self.block.space();
             }
             return;
         };
@@ -222,19 +258,17 @@ impl HtmlReader {
             ElementRole::Link => self.end_link(),
             ElementRole::Cell => {}
             ElementRole::Row => self.flush(),
-            _ if self.cells == 0 => self.flush(),
-            _ => self.space(),
+            _ if self.within.cells == 0 => self.flush(),
+            _ => self.block.space(),
         }
-        self.around -= usize::from(open.around);
+        self.within.around -= usize::from(open.around);
+        if let Some(count) = self.within.count(open.role) {
+            *count -= 1;
+        }
         match open.role {
-            ElementRole::Dropped => self.dropped -= 1,
-            ElementRole::Main => self.main -= 1,
-            ElementRole::Preformatted => self.preformatted -= 1,
-            ElementRole::Cell => self.cells -= 1,
-            ElementRole::List => self.lists -= 1,
             ElementRole::Heading(_) | ElementRole::Item | ElementRole::Title => {
-                self.kind = None;
-                self.mark.clear();
+                self.block.kind = None;
+                self.block.mark.clear();
             }
             ElementRole::Form => self.end_form(at),
             _ => {}
@@ -243,97 +277,90 @@ impl HtmlReader {
 
     /// Text of the block that is being read.
     fn say(&mut self, text: &str, span: Range<usize>) {
-        if self.dropped > 0 {
+        if self.within.dropped > 0 {
             return;
         }
         let text = entity::decode(text);
-        if self.preformatted > 0 {
-            self.text.push_str(&text);
+        if self.within.preformatted > 0 {
+            self.block.text.push_str(&text);
         } else {
             for c in text.chars().filter(|c| !matches!(c, '\u{ad}' | '\u{200b}' | '\u{feff}')) {
-                if c.is_whitespace() { self.space() } else { self.text.push(c) }
+                if c.is_whitespace() { self.block.space() } else { self.block.text.push(c) }
             }
         }
         if !text.trim().is_empty() {
-            let start = self.span.take().map_or(span.start, |before| before.start);
-            self.span = Some(start..span.end);
-        }
-    }
-
-    fn space(&mut self) {
-        if !self.text.is_empty() && !self.text.ends_with([' ', '\n']) {
-            self.text.push(' ');
+            self.block.reach(span);
         }
     }
 
     /// Ends the block that is being read.
     fn flush(&mut self) {
         self.end_link();
-        let text = std::mem::take(&mut self.text);
-        let is_code = self.preformatted > 0;
+        let text = std::mem::take(&mut self.block.text);
+        let is_code = self.within.preformatted > 0;
         let body = if is_code { text.trim_matches('\n').trim_end() } else { text.trim() };
-        let Some(span) = self.span.take().filter(|_| !body.is_empty()) else { return };
+        let Some(span) = self.block.span.take().filter(|_| !body.is_empty()) else { return };
         let kind = if is_code {
             BlockKind::Preformatted
         } else {
-            self.kind.take().unwrap_or(BlockKind::Text)
+            self.block.kind.take().unwrap_or(BlockKind::Text)
         };
         if kind == BlockKind::Title && std::mem::replace(&mut self.titled, true) {
             return;
         }
-        let text = std::mem::take(&mut self.mark) + body;
-        let (around, main) = (self.around > 0, self.main > 0);
+        let text = std::mem::take(&mut self.block.mark) + body;
+        let (around, main) = (self.within.around > 0, self.within.main > 0);
         self.page.blocks.push(PageBlock { kind, text, span, around, main });
     }
 
     fn cell(&mut self) {
-        if self.cells == 0 && !self.text.trim().is_empty() {
-            self.space();
-            self.text.push_str("| ");
+        if self.within.cells == 0 && !self.block.text.trim().is_empty() {
+            self.block.space();
+            self.block.text.push_str("| ");
         } else {
-            self.space();
+            self.block.space();
         }
     }
 
     fn item(&mut self) {
-        let depth = self.lists.clamp(1, 8) - 1;
-        if self.cells == 0 {
-            self.mark = "  ".repeat(depth) + "- ";
+        let depth = self.within.lists.clamp(1, 8) - 1;
+        if self.within.cells == 0 {
+            self.block.mark = "  ".repeat(depth) + "- ";
         }
     }
 
     fn link(&mut self, attributes: &str) {
         self.end_link();
         let to = attribute(attributes, "href").unwrap_or_default().trim().to_owned();
-        self.link = Some(OpenLink { start: self.text.len(), to });
+        self.link = Some(OpenLink { start: self.block.text.len(), to });
     }
 
     /// Writes where a link leads behind its text, for each address once and never into code.
     fn end_link(&mut self) {
         let Some(OpenLink { start, to }) = self.link.take() else { return };
-        let said = self.text.get(start..).unwrap_or_default();
+        let said = self.block.text.get(start..).unwrap_or_default();
         let bare = said.trim();
         let inside = to.is_empty() || to.starts_with('#') || to.starts_with("javascript:");
         if inside {
             if ANCHORS.contains(&bare) {
-                self.text.truncate(start);
+                self.block.text.truncate(start);
             }
         } else if !bare.is_empty()
             && bare != to
-            && self.preformatted == 0
+            && self.within.preformatted == 0
             && !to.contains(char::is_whitespace)
             && self.linked.insert(to.clone())
         {
             let lead = &said[..said.len() - said.trim_start().len()];
             let trail = &said[said.trim_end().len()..];
             let linked = format!("{lead}[{bare}]({to}){trail}");
-            self.text.replace_range(start.., &linked);
+            self.block.text.replace_range(start.., &linked);
         }
     }
 
     fn image(&mut self, attributes: &str, span: Range<usize>) {
         let said = attribute(attributes, "alt").unwrap_or_default();
-        if !said.trim().is_empty() && self.dropped == 0 {
+        if !said.trim().is_empty() && self.within.dropped == 0 {
             self.say(&format!("[… image: {}]", noted(&said)), span);
         }
     }
@@ -355,12 +382,11 @@ impl HtmlReader {
     /// Says what a form asks for.
     fn end_form(&mut self, end: usize) {
         let Some(form) = self.form.take().filter(|form| !form.fields.is_empty()) else { return };
-        self.space();
+        self.block.space();
         let note = format!("{}: {}", form.said, form.fields.join(", "));
-        self.text.push_str(&format!("[… {}]", noted(&note)));
-        let start = self.span.take().map_or(form.start, |before| before.start);
-        self.span = Some(start..end);
-        if self.cells == 0 {
+        self.block.text.push_str(&format!("[… {}]", noted(&note)));
+        self.block.reach(form.start..end);
+        if self.within.cells == 0 {
             self.flush();
         }
     }
