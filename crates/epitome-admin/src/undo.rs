@@ -49,8 +49,8 @@ impl CompactionUndo {
         session: &str,
     ) -> Result<Self, AdminError> {
         let info = journal.session(scope, session)?;
-        let mut keys = Vec::with_capacity(info.messages as usize);
-        while keys.len() < info.messages as usize {
+        let mut keys = Vec::with_capacity(info.figures.messages as usize);
+        while keys.len() < info.figures.messages as usize {
             let page = journal.history(scope, &info.name, info.head, keys.len() as u32, PAGE)?;
             if page.is_empty() {
                 break;

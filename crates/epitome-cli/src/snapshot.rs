@@ -103,7 +103,7 @@ fn create(args: &CreateArgs) -> Result<(), CliError> {
         journal.keeper.snapshot(session, name, &epitome::system_time()).map_err(CliError::of)?;
     args.journal.print(&made, || {
         let (flag, id) = (journal.flag(), &made.id);
-        let messages = counted(made.messages.into(), "message");
+        let messages = counted(made.size.messages.into(), "message");
         format!(
             "snapshot {id} of session {}, {messages}; `epitome snapshot restore{flag} {id}` goes \
              back to it",
@@ -178,11 +178,11 @@ pub(crate) fn write(out: &mut dyn Write, all: &[Snapshot], sessions: bool) -> io
         .map(|(_, column)| *column)
         .collect();
     let row = |one: &Snapshot| {
-        let [came, sent] = one.tokens.map(grouped);
+        let [came, sent] = one.size.tokens.map(grouped);
         let mut row = vec![one.id.clone(), plain(one.name.as_deref().unwrap_or_default())];
         row.extend(sessions.then(|| plain(&one.session)));
         row.extend([moment(&one.at), purpose(one.purpose).to_owned()]);
-        row.extend([grouped(one.messages.into()), came, sent]);
+        row.extend([grouped(one.size.messages.into()), came, sent]);
         row
     };
     let rows: Vec<_> = all.iter().map(row).collect();
@@ -213,7 +213,7 @@ fn restore(args: &SnapshotRestoreArgs) -> Result<(), CliError> {
             "session {} is at snapshot {} again: {}",
             snapshot.session,
             snapshot.id,
-            counted(snapshot.messages.into(), "message")
+            counted(snapshot.size.messages.into(), "message")
         );
         if restored.undone > 0 {
             let undone = counted(restored.undone as u64, "compression");

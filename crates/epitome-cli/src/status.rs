@@ -147,18 +147,18 @@ fn overview(out: &mut dyn Write, all: &[SessionStatus], flag: &str) -> io::Resul
     let row = |status: &SessionStatus| {
         vec![
             plain(&status.session),
-            level(status.level).to_owned(),
-            format!("{} %", status.percent),
-            grouped(status.tokens[1]),
-            grouped(status.limit),
-            counted(status.compressions.into(), "time").replace("0 times", ""),
-            grouped(status.total[0].saturating_sub(status.total[1])),
+            level(status.window.level).to_owned(),
+            format!("{} %", status.window.percent),
+            grouped(status.sums.tokens[1]),
+            grouped(status.window.limit),
+            counted(status.savings.compressions.into(), "time").replace("0 times", ""),
+            grouped(status.sums.total[0].saturating_sub(status.sums.total[1])),
             counted_by_provider(status),
             moment(&status.last),
         ]
     };
     TextTable::new(&COLUMNS).print(out, &all.iter().map(row).collect::<Vec<_>>())?;
-    marks(out, &ToolMarks::sum(all.iter().flat_map(|status| status.marks.iter().cloned())))
+    marks(out, &ToolMarks::sum(all.iter().flat_map(|status| status.wishes.marks.iter().cloned())))
 }
 
 /// What marks came to, by tool; nothing where there was none.
@@ -187,9 +187,9 @@ fn watermark(mark: &WatermarkStatus) -> String {
 
 /// Tokens of all prompts as the provider counted them, where it told.
 fn counted_by_provider(status: &SessionStatus) -> String {
-    match status.answers {
+    match status.sums.answers {
         0 => String::new(),
-        _ => grouped(status.usage.prompt()),
+        _ => grouped(status.sums.usage.prompt()),
     }
 }
 
@@ -197,51 +197,51 @@ fn one(out: &mut dyn Write, told: &StatusOutput, flag: &str) -> io::Result<()> {
     let StatusOutput { at, status, said } = told;
     let bold = Style::new().bold();
     writeln!(out, "{bold}{}{bold:#}  {}", plain(&status.session), plain(&status.title))?;
-    let color = color(status.level);
-    let used = status.tokens[1];
+    let color = color(status.window.level);
+    let used = status.sums.tokens[1];
     let bar = BeforeAfterBar {
-        before: status.limit,
+        before: status.window.limit,
         after: used,
-        whole: status.limit.max(used),
+        whole: status.window.limit.max(used),
         width: BAR,
     };
-    let name = level(status.level);
+    let name = level(status.window.level);
     let mut line = |name: &str, value: String| writeln!(out, "  {name:12} {value}");
     line("now", moment(at) + " UTC")?;
-    line("window", format!("{bar} {} %, {color}{name}{color:#}", status.percent))?;
+    line("window", format!("{bar} {} %, {color}{name}{color:#}", status.window.percent))?;
     line("prompt", {
-        let [came, sent] = status.tokens.map(grouped);
-        format!("{sent} of {} tokens; as said it would be {came}", grouped(status.limit))
+        let [came, sent] = status.sums.tokens.map(grouped);
+        format!("{sent} of {} tokens; as said it would be {came}", grouped(status.window.limit))
     })?;
-    if let Some(source) = status.limit_source {
+    if let Some(source) = status.window.limit_source {
         line("limit", source.to_string())?;
     }
-    if let Some(CountCalibration { factor, band, samples }) = status.counted {
+    if let Some(CountCalibration { factor, band, samples }) = status.window.counted {
         let (band, samples) = ((band * 100.0).ceil(), counted(samples as u64, "answer"));
         line("counted", format!("{factor:.2} of theirs for 1 of ours, ±{band:.0} % ({samples})"))?;
     }
-    if let Some(SilentTruncation { sent, evaluated }) = status.shortened {
+    if let Some(SilentTruncation { sent, evaluated }) = status.window.shortened {
         let [sent, evaluated] = [sent, evaluated].map(grouped);
         line(
             "cut",
             format!("{evaluated} of {sent} tokens were read; {}", SilentTruncation::REMEDY),
         )?;
     }
-    let [came, sent] = status.total;
+    let [came, sent] = status.sums.total;
     line("in all", {
         let saved = grouped(came.saturating_sub(sent));
-        format!("{} tokens saved in {}", saved, counted(status.turns, "turn"))
+        format!("{} tokens saved in {}", saved, counted(status.sums.turns, "turn"))
     })?;
-    if status.answers > 0 {
-        line("provider", text::usage(status.answers, &status.usage))?;
+    if status.sums.answers > 0 {
+        line("provider", text::usage(status.sums.answers, &status.sums.usage))?;
     }
-    line("offloaded", saved(status.offloaded.unwrap_or_default()))?;
-    line("digested", saved(status.digested.unwrap_or_default()))?;
-    line("compressed", counted(status.compressions.into(), "time"))?;
-    if let Some(mark) = &status.watermark {
+    line("offloaded", saved(status.savings.offloaded.unwrap_or_default()))?;
+    line("digested", saved(status.savings.digested.unwrap_or_default()))?;
+    line("compressed", counted(status.savings.compressions.into(), "time"))?;
+    if let Some(mark) = &status.wishes.watermark {
         line("watermark", watermark(mark))?;
     }
-    if let Some(asked) = &status.asked {
+    if let Some(asked) = &status.wishes.asked {
         line("asked", format!("{}: the next request looks at it", plain(asked)))?;
     }
     if let Some(text) = said.as_ref().and_then(|said| said.text.as_deref()) {
@@ -255,9 +255,9 @@ fn one(out: &mut dyn Write, told: &StatusOutput, flag: &str) -> io::Result<()> {
     writeln!(out, "{}", wrapped(&advice, output_width(), INDENT))?;
     if !status.history.is_empty() {
         writeln!(out, "\n{bold}compressions{bold:#}")?;
-        compression_table::write(out, &status.history, status.in_force.as_deref())?;
+        compression_table::write(out, &status.history, status.savings.in_force.as_deref())?;
     }
-    marks(out, &status.marks)?;
+    marks(out, &status.wishes.marks)?;
     if let Some(report) = said.as_ref().and_then(|said| said.report.as_deref()) {
         writeln!(out)?;
         report.trim().lines().try_for_each(|line| writeln!(out, "{}", plain(line)))?;

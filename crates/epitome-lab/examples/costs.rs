@@ -51,7 +51,7 @@ fn main() -> io::Result<()> {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             let name: String = name.chars().take(44).collect();
             let figures = match at_share(&recording, &ReplaySetup::default(), share) {
-                Ok(figures) if figures.turns > 0 => figures,
+                Ok(figures) if figures.requests.turns > 0 => figures,
                 Ok(_) => continue,
                 Err(error) => {
                     writeln!(out, "{name:44} {error}")?;
@@ -60,7 +60,7 @@ fn main() -> io::Result<()> {
             };
             let ms = from.elapsed().as_millis();
             let ratio = row(&mut out, &name, &figures, ms)?;
-            (raw, cost) = (raw + figures.cache_cost_uncompressed, cost + figures.cache_cost);
+            (raw, cost) = (raw + figures.cache.cost_uncompressed, cost + figures.cache.cost);
             if ratio > worst.0 {
                 worst = (ratio, name);
             }
@@ -72,18 +72,18 @@ fn main() -> io::Result<()> {
 }
 
 fn row(out: &mut impl Write, name: &str, it: &ReplayTotals, ms: u128) -> io::Result<f64> {
-    let ratio = it.cache_cost / it.cache_cost_uncompressed;
+    let ratio = it.cache.cost / it.cache.cost_uncompressed;
     writeln!(
         out,
         "{name:44} {:5} {:8} {:11.0} {:11.0} {ratio:6.3} {:5} {:6.4} {:5} {:5} {:5}  {ms:6} {:5}",
-        it.turns,
+        it.requests.turns,
         it.limit,
-        it.cache_cost_uncompressed,
-        it.cache_cost,
-        it.compressions,
+        it.cache.cost_uncompressed,
+        it.cache.cost,
+        it.requests.compressions,
         it.prefix_kept,
-        it.oversized,
-        it.refused.len(),
+        it.requests.oversized,
+        it.requests.refused.len(),
         it.offloaded.count + it.digested.count,
         lost(&it.must_keep.kept),
     )?;

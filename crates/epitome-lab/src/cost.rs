@@ -48,6 +48,38 @@ impl CacheTraffic {
     }
 }
 
+/// What prompts cost under a cache, beside what would have been sent without compression.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct CacheTotals {
+    /// What the prompts cost, in tokens that are not cached, as the profile takes caching to cost.
+    #[serde(rename = "cache_cost")]
+    pub cost: f64,
+    /// What the client would have paid without compression, as far as its prompts could have been
+    /// sent: it makes them smaller by itself where they reach its threshold.
+    #[serde(rename = "cache_cost_uncompressed")]
+    pub cost_uncompressed: f64,
+    /// The tokens behind `cost`.
+    pub traffic: CacheTraffic,
+    /// The tokens behind `cost_uncompressed`.
+    pub traffic_uncompressed: CacheTraffic,
+}
+
+impl CacheTotals {
+    /// Works out the costs.
+    pub(crate) fn work_out(&mut self, prices: CachePrices) {
+        self.cost = self.traffic.cost(prices);
+        self.cost_uncompressed = self.traffic_uncompressed.cost(prices);
+    }
+
+    /// Adds those of other prompts.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.cost += other.cost;
+        self.cost_uncompressed += other.cost_uncompressed;
+        self.traffic.add(other.traffic);
+        self.traffic_uncompressed.add(other.traffic_uncompressed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use epitome::types::{EventKind, FactReport};
 use epitome::{CachePrices, Format, Price, Quote, UnaidedPrompt};
 use serde::{Serialize, Serializer};
 
-use crate::{CacheTraffic, ReplayTurn};
+use crate::{CacheTotals, CacheTraffic, ReplayTurn};
 
 /// The last line of `replay --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -25,54 +25,26 @@ pub struct ReplaySummary {
 /// What a replay comes to, beside what it would have been without compression.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayTotals {
-    /// The session it is recorded as.
-    pub session: String,
-    /// The beginning of the first text that a person typed.
-    pub title: String,
-    /// Which client's recording it is, or the provider's format.
-    #[serde(serialize_with = "name")]
-    pub format: Format,
-    /// The model whose counts and prices hold.
-    pub model: Option<String>,
+    /// What was replayed.
+    #[serde(flatten)]
+    pub recording: RecordingFacts,
     /// The limit that the last request was held to, in tokens.
     pub limit: u64,
-    /// Requests, those that were refused included.
-    pub turns: usize,
-    /// Requests that could not be sent, since what cannot shrink exceeds the limit. They count in
-    /// no figure but this one.
-    pub refused: Vec<ReplayRefusal>,
-    /// Prompts that were sent although they exceed the limit.
-    pub oversized: usize,
-    /// Compressions.
-    pub compressions: usize,
-    /// Tokens of all requests together, as they came.
-    pub tokens_raw: u64,
-    /// Tokens of all prompts together, as they were sent.
-    pub tokens_sent: u64,
-    /// Tokens of the largest request.
-    pub max_tokens_raw: u64,
-    /// Tokens of the largest prompt.
-    pub max_tokens_sent: u64,
-    /// Tokens that the last prompt is smaller than its request.
-    pub cut: u64,
+    /// What became of the requests.
+    #[serde(flatten)]
+    pub requests: RequestCounts,
+    /// How large they were.
+    #[serde(flatten)]
+    pub tokens: TokenTotals,
     /// The least share of a previous prompt that was kept where no compression was applied; it
     /// must be 1.
     pub prefix_kept: f64,
-    /// What the prompts cost, in tokens that are not cached, as the profile takes caching to cost.
-    pub cache_cost: f64,
-    /// What the client would have paid without compression, as far as its prompts could have been
-    /// sent: it makes them smaller by itself where they reach its threshold.
-    pub cache_cost_uncompressed: f64,
-    /// The tokens behind `cache_cost`.
-    pub traffic: CacheTraffic,
-    /// The tokens behind `cache_cost_uncompressed`.
-    pub traffic_uncompressed: CacheTraffic,
-    /// Calls of models that wrote summaries; what they cost is part of `cache_cost` and of what was
-    /// sent.
-    pub own_calls: u64,
-    /// Those of them that no sum of `money` holds, since no price of their model is known.
-    #[serde(skip_serializing_if = "is_none")]
-    pub own_unpriced: u64,
+    /// What the prompts cost under a cache.
+    #[serde(flatten)]
+    pub cache: CacheTotals,
+    /// What models were asked that wrote summaries.
+    #[serde(flatten)]
+    pub own: SummaryCalls,
     /// What would have been paid.
     pub money: PromptMoney,
     /// Tool results that left for the store before they were first sent.
@@ -82,6 +54,65 @@ pub struct ReplayTotals {
     /// Which must-keep facts the last prompt still holds, how many of the others a search in the
     /// store finds, and those others themselves.
     pub must_keep: FactReport,
+}
+
+/// What a replay is of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RecordingFacts {
+    /// The session it is recorded as.
+    pub session: String,
+    /// The beginning of the first text that a person typed.
+    pub title: String,
+    /// Which client's recording it is, or the provider's format.
+    #[serde(serialize_with = "name")]
+    pub format: Format,
+    /// The model whose counts and prices hold.
+    pub model: Option<String>,
+}
+
+/// What became of the requests of a replay.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RequestCounts {
+    /// Requests, those that were refused included.
+    pub turns: usize,
+    /// Requests that could not be sent, since what cannot shrink exceeds the limit. They count in
+    /// no figure but this one.
+    pub refused: Vec<ReplayRefusal>,
+    /// Prompts that were sent although they exceed the limit.
+    pub oversized: usize,
+    /// Compressions.
+    pub compressions: usize,
+}
+
+/// How large the requests of a replay were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TokenTotals {
+    /// Tokens of all requests together, as they came.
+    #[serde(rename = "tokens_raw")]
+    pub raw: u64,
+    /// Tokens of all prompts together, as they were sent.
+    #[serde(rename = "tokens_sent")]
+    pub sent: u64,
+    /// Tokens of the largest request.
+    #[serde(rename = "max_tokens_raw")]
+    pub max_raw: u64,
+    /// Tokens of the largest prompt.
+    #[serde(rename = "max_tokens_sent")]
+    pub max_sent: u64,
+    /// Tokens that the last prompt is smaller than its request.
+    pub cut: u64,
+}
+
+/// Calls of models that wrote summaries; what they cost is part of what the prompts cost and of what
+/// was sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SummaryCalls {
+    /// How many there were.
+    #[serde(rename = "own_calls")]
+    pub calls: u64,
+    /// Those of them that no sum of money holds, since no price of their model is known.
+    #[serde(rename = "own_unpriced", skip_serializing_if = "is_none")]
+    pub unpriced: u64,
 }
 
 /// A request that could not be sent.
@@ -148,6 +179,17 @@ impl SavingCount {
     }
 }
 
+impl TokenTotals {
+    /// Adds a request, as it came and as it was sent.
+    fn add(&mut self, raw: u64, sent: u64) {
+        self.raw += raw;
+        self.sent += sent;
+        self.max_raw = self.max_raw.max(raw);
+        self.max_sent = self.max_sent.max(sent);
+        self.cut = raw.saturating_sub(sent);
+    }
+}
+
 impl ReplayTotals {
     /// The summary of a replay that took so many milliseconds.
     pub fn summary(self, elapsed_ms: f64) -> ReplaySummary {
@@ -157,27 +199,18 @@ impl ReplayTotals {
     /// The figures before the first request.
     pub(crate) fn new(format: Format, model: Option<&str>, quote: Option<Quote<'_>>) -> Self {
         Self {
-            session: String::new(),
-            title: String::new(),
-            format,
-            model: model.map(str::to_owned),
+            recording: RecordingFacts {
+                session: String::new(),
+                title: String::new(),
+                format,
+                model: model.map(str::to_owned),
+            },
             limit: 0,
-            turns: 0,
-            refused: Vec::new(),
-            oversized: 0,
-            compressions: 0,
-            tokens_raw: 0,
-            tokens_sent: 0,
-            max_tokens_raw: 0,
-            max_tokens_sent: 0,
-            cut: 0,
+            requests: RequestCounts::default(),
+            tokens: TokenTotals::default(),
             prefix_kept: 1.0,
-            cache_cost: 0.0,
-            cache_cost_uncompressed: 0.0,
-            traffic: CacheTraffic::default(),
-            traffic_uncompressed: CacheTraffic::default(),
-            own_calls: 0,
-            own_unpriced: 0,
+            cache: CacheTotals::default(),
+            own: SummaryCalls::default(),
             money: PromptMoney::at(quote),
             offloaded: SavingCount::default(),
             digested: SavingCount::default(),
@@ -187,24 +220,20 @@ impl ReplayTotals {
 
     /// Adds a turn.
     pub(crate) fn add(&mut self, turn: &ReplayTurn) {
-        self.turns += 1;
+        self.requests.turns += 1;
         self.limit = turn.limit;
         if let Some(reason) = turn.refused.clone() {
-            self.refused.push(ReplayRefusal { turn: turn.turn, reason });
+            self.requests.refused.push(ReplayRefusal { turn: turn.turn, reason });
             return;
         }
-        self.oversized += usize::from(turn.tokens_sent > turn.limit);
-        self.tokens_raw += turn.tokens_raw;
-        self.tokens_sent += turn.tokens_sent;
-        self.max_tokens_raw = self.max_tokens_raw.max(turn.tokens_raw);
-        self.max_tokens_sent = self.max_tokens_sent.max(turn.tokens_sent);
-        self.cut = turn.tokens_raw.saturating_sub(turn.tokens_sent);
+        self.requests.oversized += usize::from(turn.tokens_sent > turn.limit);
+        self.tokens.add(turn.tokens_raw, turn.tokens_sent);
         if !turn.has_new_epoch() {
             self.prefix_kept = self.prefix_kept.min(turn.prefix_kept);
         }
         for event in &turn.events {
             match event.what {
-                EventKind::Compressed { .. } => self.compressions += 1,
+                EventKind::Compressed { .. } => self.requests.compressions += 1,
                 EventKind::ToolResultOffloaded { saved, .. } => self.offloaded.one(saved),
                 EventKind::ToolResultDigested { saved, .. } => self.digested.one(saved),
                 _ => {}
@@ -223,8 +252,8 @@ impl ReplayTotals {
         let (mut raw, mut sent) = (CacheTraffic::default(), CacheTraffic::default());
         sent.prompt(tokens, shared);
         raw.unaided(unaided);
-        self.traffic.add(sent);
-        self.traffic_uncompressed.add(raw);
+        self.cache.traffic.add(sent);
+        self.cache.traffic_uncompressed.add(raw);
         if let Some(price) = price {
             self.money.add(price, raw, sent);
         }
@@ -233,10 +262,10 @@ impl ReplayTotals {
     /// Adds own calls of models that cost so much, in tokens that are not cached and in dollars,
     /// where their price is known.
     pub(crate) fn add_calls(&mut self, calls: u64, tokens: f64, dollars: Option<f64>) {
-        self.own_calls += calls;
-        self.cache_cost += tokens;
+        self.own.calls += calls;
+        self.cache.cost += tokens;
         let Some(dollars) = dollars else {
-            self.own_unpriced += calls;
+            self.own.unpriced += calls;
             return;
         };
         self.money.sent = self.money.sent.map(|sent| sent + dollars);
@@ -245,8 +274,7 @@ impl ReplayTotals {
 
     /// Works out the costs.
     pub(crate) fn cost(&mut self, cache: CachePrices) {
-        self.cache_cost = self.traffic.cost(cache);
-        self.cache_cost_uncompressed = self.traffic_uncompressed.cost(cache);
+        self.cache.work_out(cache);
     }
 }
 

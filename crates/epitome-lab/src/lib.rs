@@ -26,7 +26,8 @@
 //!     assert!(turn.tokens_sent <= 600);
 //! }
 //! let figures = replay.finish()?;
-//! assert!(figures.compressions > 0 && figures.oversized == 0);
+//! let requests = &figures.requests;
+//! assert!(requests.compressions > 0 && requests.oversized == 0);
 //! # Ok(())
 //! # }
 //! ```
@@ -51,17 +52,21 @@ mod what_if;
 
 pub use ab::{
     Comparison, ComparisonResult, EvalHost, EvalRow, EvalScore, MeanInterval, ReplayFigures,
-    Strategy, StrategyMeans, StrategySummary, WorkKind, ab,
+    RowTokens, ScoreMeans, Strategy, StrategyMeans, StrategySummary, WorkKind, ab,
 };
 pub use corpus::at_share;
-pub use cost::CacheTraffic;
+pub use cost::{CacheTotals, CacheTraffic};
 pub use facts::lost;
-pub use figures::{PromptMoney, ReplayRefusal, ReplaySummary, ReplayTotals, SavingCount};
+pub use figures::{
+    PromptMoney, RecordingFacts, ReplayRefusal, ReplaySummary, ReplayTotals, RequestCounts,
+    SavingCount, SummaryCalls, TokenTotals,
+};
 pub use find::{ClientFolders, RecordingCandidates, SkippedFile, given, own};
 pub use recording::Recording;
 pub use replay::{Replay, ReplayError};
 pub use scan::{
-    PastScan, ScanOptions, ScanProgress, ScanTotals, ScannedSession, WorstCase, WorstSessions, scan,
+    MoneySums, PastScan, ScanOptions, ScanProgress, ScanTotals, ScannedSession, TokenSums,
+    WorstCase, WorstSessions, scan,
 };
 pub use setup::ReplaySetup;
 pub use turn::ReplayTurn;

@@ -166,7 +166,7 @@ impl<'a> Replay<'a> {
     ///
     /// When a request fails for any other reason.
     pub async fn step(&mut self) -> Result<Option<ReplayTurn>, ReplayError> {
-        let number = self.skipped + self.figures.turns + 1;
+        let number = self.skipped + self.figures.requests.turns + 1;
         let Some(&messages) = self.turns.get(number - 1) else { return Ok(None) };
         let turn = self.request(number, messages).await;
         let turn = turn.map_err(|source| ReplayError::Turn { turn: number, source })?;
@@ -177,7 +177,7 @@ impl<'a> Replay<'a> {
     /// The next request as a turn that nobody has begun, under any setup: it goes on from what this
     /// replay recorded. None after the last.
     pub fn stepped(&self, setup: &ReplaySetup) -> Option<SteppedTurn> {
-        let &messages = self.turns.get(self.skipped + self.figures.turns)?;
+        let &messages = self.turns.get(self.skipped + self.figures.requests.turns)?;
         let settings = setup.builder(self.document.format());
         let (store, request) = (self.store.clone(), self.document.prefix(messages));
         let turn = SteppedTurn::new(settings, store, self.session.name(), &request);
@@ -210,7 +210,7 @@ impl<'a> Replay<'a> {
             return Ok(self.figures);
         }
         let info = self.session.info()?;
-        (self.figures.session, self.figures.title) = (info.name, info.title);
+        (self.figures.recording.session, self.figures.recording.title) = (info.name, info.title);
         self.figures.must_keep = self.must_keep()?;
         Ok(self.figures)
     }

@@ -16,7 +16,10 @@ use serde::Serialize;
 
 use crate::find::{RecordingCandidates, SkippedFile};
 use crate::replay::played;
-use crate::{CacheTraffic, Recording, Replay, ReplaySetup, ReplayTotals, SavingCount, files, lost};
+use crate::{
+    CacheTotals, PromptMoney, Recording, Replay, ReplaySetup, ReplayTotals, SavingCount,
+    TokenTotals, files, lost,
+};
 
 /// So many cases are named for each way of coming out badly.
 const NAMED: usize = 3;
@@ -93,28 +96,15 @@ pub struct ScanTotals {
     pub oversized: usize,
     /// Compressions.
     pub compressions: usize,
-    /// Tokens of all requests, as they came.
-    pub tokens_raw: u64,
-    /// Tokens of all prompts, as they were sent.
-    pub tokens_sent: u64,
-    /// Tokens that the last prompts are smaller than their requests.
-    pub cut: u64,
-    /// What the prompts cost, in tokens that are not cached.
-    pub cache_cost: f64,
-    /// What the requests would have cost.
-    pub cache_cost_uncompressed: f64,
-    /// The tokens behind `cache_cost`.
-    pub traffic: CacheTraffic,
-    /// The tokens behind `cache_cost_uncompressed`.
-    pub traffic_uncompressed: CacheTraffic,
-    /// US dollars for the requests.
-    pub money_raw: f64,
-    /// US dollars for the prompts.
-    pub money_sent: f64,
-    /// What is left of the one after the other.
-    pub money_saved: f64,
-    /// Sessions whose model no price is known of; they are in none of these sums.
-    pub unpriced: usize,
+    /// How large they were.
+    #[serde(flatten)]
+    pub tokens: TokenSums,
+    /// What the prompts cost under a cache.
+    #[serde(flatten)]
+    pub cache: CacheTotals,
+    /// What was paid.
+    #[serde(flatten)]
+    pub money: MoneySums,
     /// Tool results that left for the store before they were first sent.
     pub offloaded: SavingCount,
     /// Tool results that were made smaller before they were first sent.
@@ -123,6 +113,35 @@ pub struct ScanTotals {
     pub must_keep: FactCounts,
     /// How many facts are neither in a prompt nor found.
     pub lost: u64,
+}
+
+/// How large the requests of many sessions were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TokenSums {
+    /// Tokens of all requests, as they came.
+    #[serde(rename = "tokens_raw")]
+    pub raw: u64,
+    /// Tokens of all prompts, as they were sent.
+    #[serde(rename = "tokens_sent")]
+    pub sent: u64,
+    /// Tokens that the last prompts are smaller than their requests.
+    pub cut: u64,
+}
+
+/// What many sessions cost, in US dollars.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct MoneySums {
+    /// For the requests.
+    #[serde(rename = "money_raw")]
+    pub raw: f64,
+    /// For the prompts.
+    #[serde(rename = "money_sent")]
+    pub sent: f64,
+    /// What is left of the one after the other.
+    #[serde(rename = "money_saved")]
+    pub saved: f64,
+    /// Sessions whose model no price is known of; they are in none of these sums.
+    pub unpriced: usize,
 }
 
 /// The sessions that came out worst; in each list the worst first, and only real cases.
@@ -213,7 +232,7 @@ fn outcomes(
             let file = &*files[place];
             let outcome = replayed(file, setup, options.max_input);
             let tokens = match &outcome {
-                ScanFileOutcome::Replayed(figures, _) => figures.tokens_raw,
+                ScanFileOutcome::Replayed(figures, _) => figures.tokens.raw,
                 ScanFileOutcome::Skipped(_) | ScanFileOutcome::Failed(_) => 0,
             };
             outcomes.lock().unwrap_or_else(PoisonError::into_inner).push((place, outcome));
@@ -260,24 +279,33 @@ fn line(reason: &str) -> String {
     reason.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+impl TokenSums {
+    fn add(&mut self, figures: &TokenTotals) {
+        self.raw += figures.raw;
+        self.sent += figures.sent;
+        self.cut += figures.cut;
+    }
+}
+
+impl MoneySums {
+    fn add(&mut self, money: &PromptMoney) {
+        self.raw += money.raw.unwrap_or_default();
+        self.sent += money.sent.unwrap_or_default();
+        self.saved += money.saved.unwrap_or_default();
+        self.unpriced += usize::from(money.saved.is_none());
+    }
+}
+
 impl ScanTotals {
     fn add(&mut self, figures: &ReplayTotals) {
         self.sessions += 1;
-        self.turns += figures.turns;
-        self.refused += figures.refused.len();
-        self.oversized += figures.oversized;
-        self.compressions += figures.compressions;
-        self.tokens_raw += figures.tokens_raw;
-        self.tokens_sent += figures.tokens_sent;
-        self.cut += figures.cut;
-        self.cache_cost += figures.cache_cost;
-        self.cache_cost_uncompressed += figures.cache_cost_uncompressed;
-        self.traffic.add(figures.traffic);
-        self.traffic_uncompressed.add(figures.traffic_uncompressed);
-        self.money_raw += figures.money.raw.unwrap_or_default();
-        self.money_sent += figures.money.sent.unwrap_or_default();
-        self.money_saved += figures.money.saved.unwrap_or_default();
-        self.unpriced += usize::from(figures.money.saved.is_none());
+        self.turns += figures.requests.turns;
+        self.refused += figures.requests.refused.len();
+        self.oversized += figures.requests.oversized;
+        self.compressions += figures.requests.compressions;
+        self.tokens.add(&figures.tokens);
+        self.cache.add(&figures.cache);
+        self.money.add(&figures.money);
         self.offloaded.add(figures.offloaded);
         self.digested.add(figures.digested);
         self.lost += lost(&figures.must_keep.kept);
@@ -307,17 +335,19 @@ impl WorstSessions {
             cases
         };
         let mut least_saved = of(&|it| {
-            let sent = share(it.tokens_sent as f64, it.tokens_raw as f64);
-            (it.compressions > 0).then_some(sent)
+            let sent = share(it.tokens.sent as f64, it.tokens.raw as f64);
+            (it.requests.compressions > 0).then_some(sent)
         });
         least_saved.iter_mut().for_each(|case| case.figure = 1.0 - case.figure);
         Self {
             costlier: of(&|it| {
-                Some(share(it.cache_cost, it.cache_cost_uncompressed)).filter(|&by| by > 1.0)
+                Some(share(it.cache.cost, it.cache.cost_uncompressed)).filter(|&by| by > 1.0)
             }),
             least_saved,
             most_lost: of(&|it| Some(lost(&it.must_keep.kept) as f64).filter(|&many| many > 0.0)),
-            most_refused: of(&|it| Some(it.refused.len() as f64).filter(|&many| many > 0.0)),
+            most_refused: of(&|it| {
+                Some(it.requests.refused.len() as f64).filter(|&many| many > 0.0)
+            }),
         }
     }
 }

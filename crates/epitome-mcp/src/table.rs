@@ -150,7 +150,7 @@ pub(crate) const TABLE: [ControlTool; 9] = [
             let made = ground.levers.snapshot(ground.of(&args.session), args.name.as_deref());
             let made = made.map_err(said)?;
             let (session, id, name) = (made.session, made.id, made.name);
-            answer(&Snapped { session, id, name, messages: made.messages })
+            answer(&Snapped { session, id, name, messages: made.size.messages })
         },
         example: r#"{"name": "before-the-merge"}"#,
     },

@@ -79,7 +79,10 @@ impl InWords for AugmentList {
 
 impl InWords for ContextStatus {
     fn words(&self) -> String {
-        let used = format!("{} of {} tokens ({} %)", self.used, self.limit, self.percent);
+        let used = format!(
+            "{} of {} tokens ({} %)",
+            self.window.used, self.window.limit, self.window.percent
+        );
         let made = format!("{} saved, {} compressions", self.saved, self.compressions);
         let mut lines = vec![format!("{used}, {made}. {}", self.advice)];
         lines.extend(self.goal.iter().map(|goal| format!("goal: {goal}")));

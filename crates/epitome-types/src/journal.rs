@@ -71,12 +71,9 @@ pub struct Compaction {
     pub cause: CompactionCause,
     /// Which compression of its history it is, counted from 1 (RULES 22).
     pub number: u32,
-    /// Tokens of the prompt before and after.
-    pub tokens: [u64; 2],
-    /// The share of must-keep facts that are still in the prompt, 0 to 1.
-    pub confidence: f64,
-    /// Which must-keep facts those are.
-    pub must_keep: FactCounts,
+    /// What it came to.
+    #[serde(flatten)]
+    pub outcome: CompactionOutcome,
     /// The profile and the hash of its effective options.
     pub profile: String,
     /// The hash of the profile's effective options.
@@ -85,12 +82,31 @@ pub struct Compaction {
     pub at: String,
 }
 
+/// What a compression came to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CompactionOutcome {
+    /// Tokens of the prompt before and after.
+    pub tokens: [u64; 2],
+    /// The share of must-keep facts that are still in the prompt, 0 to 1.
+    pub confidence: f64,
+    /// Which must-keep facts those are.
+    pub must_keep: FactCounts,
+}
+
+impl Default for CompactionOutcome {
+    /// As long as nothing was measured nothing is taken to be lost.
+    fn default() -> Self {
+        Self { tokens: [0, 0], confidence: 1.0, must_keep: FactCounts::default() }
+    }
+}
+
 impl Compaction {
     /// The id that it must have: a hash over every field but the id itself. It is the same in every
     /// version of this program; a new field is hashed only where it differs from its default.
     pub fn hash(&self) -> CompactionId {
         let mut hash = Hash::default();
-        let Self { id: _, parent, covered, plan, cause, number, tokens, .. } = self;
+        let Self { id: _, parent, covered, plan, cause, number, outcome, .. } = self;
+        let CompactionOutcome { tokens, confidence, must_keep } = outcome;
         hash.field(parent.as_ref().map_or(&[][..], |parent| &parent.0));
         hash.fields([&covered.first.0, &covered.len.to_le_bytes()[..], &covered.chain.0]);
         hash.field(&(plan.ops.len() as u64).to_le_bytes());
@@ -105,13 +121,13 @@ impl Compaction {
             &number.to_le_bytes(),
             &tokens[0].to_le_bytes(),
             &tokens[1].to_le_bytes(),
-            &self.confidence.to_bits().to_le_bytes(),
+            &confidence.to_bits().to_le_bytes(),
             self.profile.as_bytes(),
             self.config.as_bytes(),
             self.at.as_bytes(),
         ]);
-        if self.must_keep != FactCounts::default() {
-            hash_score(&mut hash, &self.must_keep);
+        if *must_keep != FactCounts::default() {
+            hash_score(&mut hash, must_keep);
         }
         for HookAuthor { policy, hook, line } in &self.credits {
             let line = line.map_or([0; 5], |line| {
@@ -286,9 +302,11 @@ mod tests {
             credits: Vec::new(),
             cause: CompactionCause::Soft,
             number: 1,
-            tokens: [900, 300],
-            confidence: 0.75,
-            must_keep: FactCounts::default(),
+            outcome: CompactionOutcome {
+                tokens: [900, 300],
+                confidence: 0.75,
+                must_keep: FactCounts::default(),
+            },
             profile: "default".into(),
             config: "c0".into(),
             at: "2026-01-02T03:04:05Z".into(),
@@ -310,14 +328,14 @@ mod tests {
             |epoch| epoch.plan.reason.clear(),
             |epoch| epoch.cause = CompactionCause::Hard,
             |epoch| epoch.number = 2,
-            |epoch| epoch.tokens[0] += 1,
-            |epoch| epoch.tokens[1] += 1,
-            |epoch| epoch.confidence = 0.5,
-            |epoch| epoch.must_keep.constraints = [1, 1],
-            |epoch| epoch.must_keep.paths = [1, 1],
-            |epoch| epoch.must_keep.errors = [1, 1],
-            |epoch| epoch.must_keep.identifiers = [1, 1],
-            |epoch| epoch.must_keep.recallable = 1,
+            |epoch| epoch.outcome.tokens[0] += 1,
+            |epoch| epoch.outcome.tokens[1] += 1,
+            |epoch| epoch.outcome.confidence = 0.5,
+            |epoch| epoch.outcome.must_keep.constraints = [1, 1],
+            |epoch| epoch.outcome.must_keep.paths = [1, 1],
+            |epoch| epoch.outcome.must_keep.errors = [1, 1],
+            |epoch| epoch.outcome.must_keep.identifiers = [1, 1],
+            |epoch| epoch.outcome.must_keep.recallable = 1,
             |epoch| epoch.profile.push('x'),
             |epoch| epoch.config.push('x'),
             |epoch| epoch.at.push('x'),

@@ -35,8 +35,8 @@ pub use goal::{
 };
 pub use id::{ContentId, EntryId, PartId};
 pub use journal::{
-    ArrivalRewrite, Compaction, CompactionCause, CompactionId, CompactionRange, HookAuthor,
-    JournalMark, RecordedCompaction,
+    ArrivalRewrite, Compaction, CompactionCause, CompactionId, CompactionOutcome, CompactionRange,
+    HookAuthor, JournalMark, RecordedCompaction,
 };
 pub use key::{EntryKey, HistoryHash};
 pub use meter::{Account, MeterReading};
@@ -46,6 +46,6 @@ pub use report::{
     CheckpointReport, CompressionReport, FactCounts, FactReport, LostFact, OffloadReport, OpReport,
     PromptSize, SCHEMA, TokenBreakdown,
 };
-pub use session::{SessionInfo, Snapshot, SnapshotPurpose};
+pub use session::{SessionFigures, SessionInfo, Snapshot, SnapshotPurpose, SnapshotSize};
 pub use summary::{Passage, Summary, SummaryKind, SummaryStyle};
 pub use usage::TokenUsage;

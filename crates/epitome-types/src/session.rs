@@ -21,6 +21,22 @@ pub struct SessionInfo {
     pub started: String,
     /// When its last one was.
     pub last: String,
+    /// What was sent of it, in figures.
+    #[serde(flatten)]
+    pub figures: SessionFigures,
+    /// Whether it is in the trash.
+    pub trashed: bool,
+    /// Its newest message, as the history that ends with it.
+    #[serde(skip)]
+    pub head: HistoryHash,
+    /// The id that its client gave it.
+    #[serde(skip)]
+    pub label: Option<String>,
+}
+
+/// What was sent of a session, in figures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SessionFigures {
     /// Messages on the way to its newest one.
     pub messages: u32,
     /// Compressions that are not taken back.
@@ -37,14 +53,6 @@ pub struct SessionInfo {
     pub answers: u64,
     /// What the provider counted for them, in its own tokens.
     pub usage: TokenUsage,
-    /// Whether it is in the trash.
-    pub trashed: bool,
-    /// Its newest message, as the history that ends with it.
-    #[serde(skip)]
-    pub head: HistoryHash,
-    /// The id that its client gave it.
-    #[serde(skip)]
-    pub label: Option<String>,
 }
 
 /// What a snapshot is for (RULES 55).
@@ -73,14 +81,9 @@ pub struct Snapshot {
     pub purpose: SnapshotPurpose,
     /// When it was made, ISO 8601.
     pub at: String,
-    /// Messages.
-    pub messages: u32,
-    /// Checkpoints in the prompt.
-    pub checkpoints: u32,
-    /// Tokens of the prompt: as it came, and as it was sent.
-    pub tokens: [u64; 2],
-    /// The limit it was held to, in tokens.
-    pub limit: u64,
+    /// How large its prompt was.
+    #[serde(flatten)]
+    pub size: SnapshotSize,
     /// The model asked for.
     pub model: Option<String>,
     /// The profile.
@@ -91,4 +94,17 @@ pub struct Snapshot {
     /// The epoch in force.
     #[serde(skip)]
     pub epoch: Option<CompactionId>,
+}
+
+/// How large the prompt of a snapshot was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SnapshotSize {
+    /// Messages.
+    pub messages: u32,
+    /// Checkpoints in the prompt.
+    pub checkpoints: u32,
+    /// Tokens of the prompt: as it came, and as it was sent.
+    pub tokens: [u64; 2],
+    /// The limit it was held to, in tokens.
+    pub limit: u64,
 }

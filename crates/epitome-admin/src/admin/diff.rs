@@ -124,7 +124,7 @@ impl SessionAdmin {
             epoch: in_force.as_ref().map(|it| it.epoch.id.short()),
             messages: said.len(),
             tokens: [all, size],
-            must_keep: in_force.as_ref().map(|it| it.epoch.must_keep),
+            must_keep: in_force.as_ref().map(|it| it.epoch.outcome.must_keep),
             cuts: cuts.into_iter().map(|(_, cut)| cut).collect(),
         })
     }

@@ -35,7 +35,7 @@ impl SessionAdmin {
             last: &info.last,
             model: info.model.as_deref(),
             provider: &info.format,
-            tokens: info.tokens[0],
+            tokens: info.figures.tokens[0],
             compressions: history.compressions(),
             entries: &entries,
         };

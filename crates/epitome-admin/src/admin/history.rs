@@ -70,7 +70,7 @@ impl SessionHistory {
         scope: &str,
         info: SessionInfo,
     ) -> Result<Self, StoreError> {
-        let mut messages = Vec::with_capacity(info.messages as usize);
+        let mut messages = Vec::with_capacity(info.figures.messages as usize);
         pages(journal, scope, &info, |page| {
             messages.extend(page.iter().map(MessageInfo::from));
             Ok(())
@@ -198,7 +198,7 @@ pub fn pages(
     mut read: impl FnMut(&[MessageRecord]) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     let mut from = 0;
-    while from < info.messages {
+    while from < info.figures.messages {
         let page = journal.history(scope, &info.name, info.head, from, PAGE)?;
         if page.is_empty() {
             break;

@@ -16,7 +16,7 @@ impl SessionAdmin {
     ///
     /// When the journal cannot be read.
     pub fn is_answered(&self, info: &SessionInfo) -> Result<bool, StoreError> {
-        if info.answers > 0 || info.turns == 0 {
+        if info.figures.answers > 0 || info.figures.turns == 0 {
             return Ok(true);
         }
         // A recording that is played, and a client that was elsewhere before, bring answers along.

@@ -40,7 +40,10 @@ pub use marks::{ToolMarks, WatermarkStatus, pending};
 pub use pins::PinList;
 pub use recall::{RecallResult, nothing_on};
 pub use snapshots::RestoreReport;
-pub use status::{ArrivalSavings, PastCompression, SessionStatus, WindowLevel};
+pub use status::{
+    ArrivalSavings, PastCompression, SessionStatus, StatusFigures, StatusSavings, StatusWishes,
+    WindowLevel, WindowStatus,
+};
 
 pub use crate::decode::{TOMBSTONE, decode, wire_bytes};
 use crate::error::AdminError;

@@ -37,7 +37,7 @@ impl SessionAdmin {
             Arc::new(for_model(model.unwrap_or(BUDGET_VOCABULARY)));
         let memos = self.journal.memos(&self.scope, &info.name)?;
         let last = self.profile.built_in();
-        let bounds = last.bounds(info.limit);
+        let bounds = last.bounds(info.figures.limit);
         let mut policies = self.profile.load(&counter)?.current();
         policies.push(Arc::new(last));
         let chain = PolicyChain::new(policies, memos);
@@ -47,7 +47,7 @@ impl SessionAdmin {
         let said = said.or(bounds);
         budgets.common.class = said.class;
         let job = StatusJob {
-            used: info.tokens[1] as f64 / info.limit.max(1) as f64,
+            used: info.figures.tokens[1] as f64 / info.figures.limit.max(1) as f64,
             common: budgets.common,
             budgets: said,
             report: true,
@@ -67,18 +67,19 @@ impl SessionAdmin {
             Op::Summarize(checkpoint) => Some(counter.count(&checkpoint.text)),
             _ => None,
         });
-        let (total, checkpoints) = (info.tokens[1], sizes.sum());
+        let (total, checkpoints) = (info.figures.tokens[1], sizes.sum());
         let conversation = total.saturating_sub(system + checkpoints);
-        let recorded = SessionBounds::recorded(info.limit, self.profile.window().size().is_some());
+        let recorded =
+            SessionBounds::recorded(info.figures.limit, self.profile.window().size().is_some());
         Common {
             session: info.name.clone(),
             mode: self.profile.mode().map(str::to_owned),
             model: self.profile.facts(info.model.as_deref(), self.profile.window(), &recorded),
             tokens: Tokens { total, system, tools: 0, checkpoints, conversation },
             compressions: history.compressions(),
-            confidence: history.in_force().map_or(1.0, |epoch| epoch.confidence),
+            confidence: history.in_force().map_or(1.0, |epoch| epoch.outcome.confidence),
             now: at.to_owned(),
-            messages: info.messages,
+            messages: info.figures.messages,
             ..Common::default()
         }
     }
@@ -124,7 +125,7 @@ impl SessionAdmin {
         let epochs = history.epochs().iter().filter(|recorded| !recorded.undone);
         let epochs: Vec<_> = epochs.map(|recorded| &recorded.epoch).collect();
         for epoch in &epochs {
-            let saved = epoch.tokens[0].saturating_sub(epoch.tokens[1]);
+            let saved = epoch.outcome.tokens[0].saturating_sub(epoch.outcome.tokens[1]);
             let sums_up = epoch.plan.ops.iter().any(|op| matches!(op, Op::Summarize(_)));
             let summaries = sums_up.then_some(&mut done.summaries);
             add(&epoch.at, Smaller::Compression, saved, summaries);

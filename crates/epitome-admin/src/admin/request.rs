@@ -15,7 +15,7 @@ impl SessionAdmin {
     pub fn request(&self, name: Option<&str>) -> Result<(Format, Vec<u8>), AdminError> {
         let info = self.history(name)?.info;
         let format = info.format.parse().map_or(Format::OpenAi, Format::nearest);
-        let mut messages: Vec<Vec<u8>> = Vec::with_capacity(info.messages as usize);
+        let mut messages: Vec<Vec<u8>> = Vec::with_capacity(info.figures.messages as usize);
         pages(&*self.journal, &self.scope, &info, |page| {
             messages.extend(page.iter().map(|said| wire_bytes(format, said).into_owned()));
             Ok(())

@@ -4,7 +4,9 @@
 //! then on, and what was compressed since is taken back as an undo is.
 
 use epitome_kernel::StoreError;
-use epitome_types::{JournalMark, Op, SessionInfo, Snapshot, SnapshotPurpose};
+use epitome_types::{
+    JournalMark, Op, SessionFigures, SessionInfo, Snapshot, SnapshotPurpose, SnapshotSize,
+};
 use serde::Serialize;
 
 use super::{SessionAdmin, SessionHistory};
@@ -51,8 +53,8 @@ impl SessionAdmin {
     }
 
     fn snapshot_of(&self, history: &SessionHistory, name: Option<&str>, at: &str) -> Snapshot {
-        let SessionInfo { name: session, messages, tokens, limit, model, head, .. } =
-            history.info.clone();
+        let SessionInfo { name: session, figures, model, head, .. } = history.info.clone();
+        let SessionFigures { messages, tokens, limit, .. } = figures;
         let epoch = history.in_force();
         let ops = epoch.map(|epoch| &epoch.plan.ops).into_iter().flatten();
         let checkpoints = ops.filter(|op| matches!(op, Op::Summarize(_))).count() as u32;
@@ -65,10 +67,7 @@ impl SessionAdmin {
             name,
             purpose,
             at,
-            messages,
-            checkpoints,
-            tokens,
-            limit,
+            size: SnapshotSize { messages, checkpoints, tokens, limit },
             model,
             profile,
             head,

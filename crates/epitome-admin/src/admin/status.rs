@@ -69,6 +69,27 @@ pub struct SessionStatus {
     pub model: Option<String>,
     /// When its last message was recorded, ISO 8601.
     pub last: String,
+    /// What was sent, in figures.
+    #[serde(flatten)]
+    pub sums: StatusFigures,
+    /// How full the window is.
+    #[serde(flatten)]
+    pub window: WindowStatus,
+    /// What is out of the prompt.
+    #[serde(flatten)]
+    pub savings: StatusSavings,
+    /// What was asked for, and marked.
+    #[serde(flatten)]
+    pub wishes: StatusWishes,
+    /// What to do.
+    pub recommendation: String,
+    /// The compressions that the session made, oldest first.
+    pub history: Vec<PastCompression>,
+}
+
+/// What was sent of a session, in figures.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StatusFigures {
     /// Messages.
     pub messages: u32,
     /// Requests.
@@ -81,6 +102,11 @@ pub struct SessionStatus {
     pub answers: u64,
     /// What the provider counted for them, in its own tokens.
     pub usage: TokenUsage,
+}
+
+/// How full the window of a session is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WindowStatus {
     /// The limit that the newest prompt was held to.
     pub limit: u64,
     /// Who says so, as far as can be told from the records; none where the request or the server did.
@@ -96,6 +122,11 @@ pub struct SessionStatus {
     pub percent: u64,
     /// How full that is.
     pub level: WindowLevel,
+}
+
+/// What is out of the prompt of a session.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StatusSavings {
     /// Compressions that are not taken back.
     pub compressions: u32,
     /// The epoch in force; only where one session is asked for.
@@ -107,6 +138,11 @@ pub struct SessionStatus {
     /// Tool results that were digested on arrival; only where one session is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digested: Option<ArrivalSavings>,
+}
+
+/// What was asked for in a session, and marked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StatusWishes {
     /// Who asked for a compression that the next request looks at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
@@ -116,10 +152,6 @@ pub struct SessionStatus {
     /// What marks came to, by tool.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<ToolMarks>,
-    /// What to do.
-    pub recommendation: String,
-    /// The compressions that the session made, oldest first.
-    pub history: Vec<PastCompression>,
 }
 
 impl From<&RecordedCompaction> for PastCompression {
@@ -130,8 +162,8 @@ impl From<&RecordedCompaction> for PastCompression {
             number: epoch.number,
             at: epoch.at.clone(),
             cause: epoch.cause,
-            tokens: epoch.tokens,
-            confidence: epoch.confidence,
+            tokens: epoch.outcome.tokens,
+            confidence: epoch.outcome.confidence,
             undone: recorded.undone,
         }
     }
@@ -147,10 +179,10 @@ impl SessionAdmin {
         let history = self.history(name)?;
         let mut status = self.status_of(&history.info)?;
         let (offloaded, digested) = self.arrivals(&history)?;
-        (status.offloaded, status.digested) = (Some(offloaded), Some(digested));
-        status.in_force = history.in_force().map(|epoch| epoch.id.short());
+        (status.savings.offloaded, status.savings.digested) = (Some(offloaded), Some(digested));
+        status.savings.in_force = history.in_force().map(|epoch| epoch.id.short());
         let acts = self.journal.acts(&self.scope, &history.info.name)?;
-        status.watermark = WatermarkStatus::of(&acts, history.keys());
+        status.wishes.watermark = WatermarkStatus::of(&acts, history.keys());
         Ok(status)
     }
 
@@ -162,7 +194,8 @@ impl SessionAdmin {
     pub fn status_of(&self, info: &SessionInfo) -> Result<SessionStatus, StoreError> {
         let history: Vec<_> = self.journal.compactions_of_session(&self.scope, &info.name)?;
         let acts = self.journal.acts(&self.scope, &info.name)?;
-        let level = self.level(info.tokens[1], info.limit);
+        let (used, limit) = (info.figures.tokens[1], info.figures.limit);
+        let level = self.level(used, limit);
         let taught = self.taught(info)?;
         let known = info.format.parse().ok().map(|format| {
             self.profile.window().known(&self.profile, format, info.model.as_deref())
@@ -171,11 +204,11 @@ impl SessionAdmin {
         let limit_source = match (known, &taught) {
             (Some(known), _) if known.source == LimitSource::User => Some(known.source),
             // In our tokens it may be less than the server says.
-            (_, Some(taught)) if taught.window.is_some_and(|window| info.limit <= window) => {
+            (_, Some(taught)) if taught.window.is_some_and(|window| limit <= window) => {
                 Some(LimitSource::Probe)
             }
-            (_, Some(taught)) if taught.limit == Some(info.limit) => Some(LimitSource::Learned),
-            (Some(known), _) => (known.limit == info.limit).then_some(known.source),
+            (_, Some(taught)) if taught.limit == Some(limit) => Some(LimitSource::Learned),
+            (Some(known), _) => (known.limit == limit).then_some(known.source),
             _ => None,
         };
         Ok(SessionStatus {
@@ -184,25 +217,33 @@ impl SessionAdmin {
             profile: self.profile.name().to_owned(),
             model: info.model.clone(),
             last: info.last.clone(),
-            messages: info.messages,
-            turns: info.turns,
-            tokens: info.tokens,
-            total: info.total,
-            answers: info.answers,
-            usage: info.usage,
-            limit: info.limit,
-            limit_source,
-            counted,
-            shortened: taught.and_then(|taught| taught.shortened),
-            percent: info.tokens[1].saturating_mul(100) / info.limit.max(1),
-            level,
-            compressions: info.compressions,
-            in_force: None,
-            offloaded: None,
-            digested: None,
-            asked: pending(&acts).map(str::to_owned),
-            watermark: None,
-            marks: ToolMarks::of(&acts),
+            sums: StatusFigures {
+                messages: info.figures.messages,
+                turns: info.figures.turns,
+                tokens: info.figures.tokens,
+                total: info.figures.total,
+                answers: info.figures.answers,
+                usage: info.figures.usage,
+            },
+            window: WindowStatus {
+                limit,
+                limit_source,
+                counted,
+                shortened: taught.and_then(|taught| taught.shortened),
+                percent: used.saturating_mul(100) / limit.max(1),
+                level,
+            },
+            savings: StatusSavings {
+                compressions: info.figures.compressions,
+                in_force: None,
+                offloaded: None,
+                digested: None,
+            },
+            wishes: StatusWishes {
+                asked: pending(&acts).map(str::to_owned),
+                watermark: None,
+                marks: ToolMarks::of(&acts),
+            },
             recommendation: self.recommendation(level, &history),
             history: history.iter().map(PastCompression::from).collect(),
         })

@@ -38,7 +38,7 @@ pub use augments::{AugmentChange, AugmentList, KeptAugment, ListedAugment, Loade
 pub use goals::{GoalView, GoalsView};
 pub use mark::CompressionRequest;
 pub use recall::{RecallAnswer, RecallHit, RecallRequest};
-pub use status::ContextStatus;
+pub use status::{ContextStatus, WindowUse};
 
 pub use crate::admin::WatermarkStatus;
 

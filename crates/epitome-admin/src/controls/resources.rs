@@ -43,7 +43,7 @@ impl SessionControls {
             last: &info.last,
             model: info.model.as_deref(),
             provider: &info.format,
-            tokens: info.tokens[0],
+            tokens: info.figures.tokens[0],
             compressions: history.compressions(),
             entries: &entries[from..],
         });

@@ -17,14 +17,9 @@ use crate::error::AdminError;
 pub struct ContextStatus {
     /// The session.
     pub session: String,
-    /// Tokens of the newest prompt, as it was sent.
-    pub used: u64,
-    /// The limit that it was held to.
-    pub limit: u64,
-    /// The share of the limit in use, in percent.
-    pub percent: u64,
-    /// How full that is.
-    pub level: WindowLevel,
+    /// How full the window is.
+    #[serde(flatten)]
+    pub window: WindowUse,
     /// Tokens that compression took out of the newest prompt.
     pub saved: u64,
     /// Compressions that are in force or came before.
@@ -49,6 +44,20 @@ pub struct ContextStatus {
     pub report: Option<String>,
 }
 
+/// How full the window of a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WindowUse {
+    /// Tokens of the newest prompt, as it was sent.
+    pub used: u64,
+    /// The limit that it was held to.
+    pub limit: u64,
+    /// The share of the limit in use, in percent.
+    pub percent: u64,
+    /// How full that is.
+    pub level: WindowLevel,
+}
+
 impl SessionControls {
     /// How a session stands.
     ///
@@ -60,17 +69,20 @@ impl SessionControls {
         let (history, acts) = (addressed.history()?, addressed.acts()?);
         let Addressed { keeper, info } = addressed;
         let status = keeper.status_of(&info)?;
+        let [came, used] = status.sums.tokens;
         let library = self.augments.read();
         let active = library.active(&chosen(&acts));
         let goals = goals::project(&acts).goals;
         Ok(ContextStatus {
             session: info.name.clone(),
-            used: status.tokens[1],
-            limit: status.limit,
-            percent: status.percent,
-            level: status.level,
-            saved: status.tokens[0].saturating_sub(status.tokens[1]),
-            compressions: status.compressions,
+            window: WindowUse {
+                used,
+                limit: status.window.limit,
+                percent: status.window.percent,
+                level: status.window.level,
+            },
+            saved: came.saturating_sub(used),
+            compressions: status.savings.compressions,
             goal: goals.active().map(|goal| goal.text.clone()),
             augments: active.augments.iter().map(|one| one.augment.name.clone()).collect(),
             pinned: history.pinned().iter().map(EntryId::to_string).collect(),

@@ -101,7 +101,7 @@ fn rows_of(summaries: &[StrategySummary], means: &[Option<&StrategyMeans>]) -> V
         let figures = means.iter().flatten().filter_map(|means| of(means)).map(|it| it.mean);
         figures.fold(0.0, f64::max)
     };
-    let [best_score, best_search] = [best(|it| it.score), best(|it| it.score_search)];
+    let [best_score, best_search] = [best(|it| it.scores.score), best(|it| it.scores.score_search)];
     let pairs = summaries.iter().zip(means);
     let pairs = pairs.filter_map(|(summary, means)| Some((summary, (*means)?)));
     pairs.map(|(summary, means)| row(&summary.profile, means, best_score, best_search)).collect()
@@ -115,15 +115,15 @@ fn row(name: &str, means: &StrategyMeans, best_score: f64, best_search: f64) -> 
     };
     let mut cells = vec![
         format!("  {name}"),
-        marked(means.score, best_score),
-        interval(means.score),
-        marked(means.score_search, best_search),
-        interval(means.score_search),
-        share(means.directives),
+        marked(means.scores.score, best_score),
+        interval(means.scores.score),
+        marked(means.scores.score_search, best_search),
+        interval(means.scores.score_search),
+        share(means.scores.directives),
         share(means.kept),
-        share(means.recall),
-        share(means.bound),
-        share(means.spanned),
+        share(means.scores.recall),
+        share(means.scores.bound),
+        share(means.scores.spanned),
         short(means.tokens_after),
         format!("{:.2}", means.ratio),
         means.invalid.to_string(),
@@ -159,6 +159,8 @@ fn time(elapsed_ms: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use epitome_lab::ScoreMeans;
+
     use super::*;
 
     #[test]
@@ -172,7 +174,10 @@ mod tests {
     #[test]
     fn the_best_is_marked_and_nothing_is_never() {
         let means = |mean| StrategyMeans {
-            score: Some(MeanInterval { mean, interval: None }),
+            scores: ScoreMeans {
+                score: Some(MeanInterval { mean, interval: None }),
+                ..ScoreMeans::default()
+            },
             ..StrategyMeans::default()
         };
         let check = |mean: f64, best: f64, expected: &str| {

@@ -112,7 +112,7 @@ impl Chat {
 
     /// The status line where no policy says how far the conversation can be relied on.
     fn line(&mut self, prompt: &Prompt) -> String {
-        let made = self.talk.session().info().map_or(0, |info| info.compressions);
+        let made = self.talk.session().info().map_or(0, |info| info.figures.compressions);
         let [used, limit] = [prompt.tokens[1], prompt.limit].map(grouped);
         let guessed = if self.talk.known().source.is_stated() { "" } else { " (a guess)" };
         let made = counted(made.into(), "compression");

@@ -73,7 +73,7 @@ impl Chat {
         let name = levers.keeper().profile().name();
         view.aside(&format!("{}; profile {name}", addressee(&talk)));
         if let Some(known) = &known {
-            let said = counted(known.messages.into(), "message");
+            let said = counted(known.figures.messages.into(), "message");
             let own = if system.is_some() { ", and its own system prompt" } else { "" };
             view.aside(&format!("session {} goes on, with {said}{own}", known.name));
         }

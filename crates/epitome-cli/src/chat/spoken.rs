@@ -33,7 +33,7 @@ pub(super) fn last(
     most: u32,
 ) -> Result<Vec<Spoken>, CliError> {
     let info = keeper.session(Some(session)).map_err(CliError::of)?;
-    let first = info.messages.saturating_sub(most);
+    let first = info.figures.messages.saturating_sub(most);
     let said =
         keeper.journal().history(keeper.scope(), &info.name, info.head, first, most as usize);
     let said = said.map_err(|error| CliError::of_store(&error))?;

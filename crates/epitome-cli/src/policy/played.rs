@@ -76,8 +76,9 @@ impl PlayableConversation {
             }
         }
         let figures = replay.figures();
-        (outcome.turns, outcome.compressions) = (figures.turns, figures.compressions);
-        outcome.oversized = figures.oversized;
+        (outcome.turns, outcome.compressions) =
+            (figures.requests.turns, figures.requests.compressions);
+        outcome.oversized = figures.requests.oversized;
         Ok(outcome)
     }
 }

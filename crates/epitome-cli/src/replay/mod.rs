@@ -153,13 +153,13 @@ fn write_report(mut file: PendingFile, summary: &ReplaySummary) -> Result<(), Cl
 /// What a script is told of the whole: whether anything could be sent, and all of it was in
 /// bounds.
 fn verdict(ReplaySummary { figures, .. }: &ReplaySummary, name: &str) -> Result<(), CliError> {
-    match figures.refused.first() {
-        Some(refusal) if figures.refused.len() == figures.turns => {
+    match figures.requests.refused.first() {
+        Some(refusal) if figures.requests.refused.len() == figures.requests.turns => {
             let (turn, reason) = (refusal.turn, &refusal.reason);
             Err(CliError::cannot_fit(format!("{name}: turn {turn}: {reason}")))
         }
-        _ if figures.oversized > 0 => {
-            let (oversized, turns) = (figures.oversized, figures.turns);
+        _ if figures.requests.oversized > 0 => {
+            let (oversized, turns) = (figures.requests.oversized, figures.requests.turns);
             Err(CliError::found(format!(
                 "{name}: {oversized} of {turns} prompts exceed the limit; state what the provider \
                  takes with `--limit`, so that it is enforced"
@@ -339,7 +339,7 @@ impl<'a> ReplayView<'a> {
             name: self.name,
             turn,
             turns: self.turns,
-            compressions: replay.figures().compressions,
+            compressions: replay.figures().requests.compressions,
         };
         let block = state.block(columns, self.screen.is_colored());
         self.shown(|screen| screen.draw(&block))

@@ -26,27 +26,27 @@ pub(crate) fn table(
     rows.push(format!("{bold}{:NAME$}{:>FIGURE$}{:>FIGURE$}{bold:#}", "", "none", profile));
     rows.push(row(
         "tokens, in all",
-        grouped(figures.tokens_raw),
-        grouped(figures.tokens_sent),
-        &format!("{} of them sent", percent(figures.tokens_sent, figures.tokens_raw)),
+        grouped(figures.tokens.raw),
+        grouped(figures.tokens.sent),
+        &format!("{} of them sent", percent(figures.tokens.sent, figures.tokens.raw)),
     ));
     rows.push(row(
         "largest prompt",
-        grouped(figures.max_tokens_raw),
-        grouped(figures.max_tokens_sent),
+        grouped(figures.tokens.max_raw),
+        grouped(figures.tokens.max_sent),
         &format!("limit {}", grouped(figures.limit)),
     ));
     rows.extend(costs(figures));
     rows.push(String::new());
     rows.extend(events(figures));
     rows.extend(facts(figures));
-    rows.push(line("time", &time(*elapsed_ms, figures.turns)));
+    rows.push(line("time", &time(*elapsed_ms, figures.requests.turns)));
     rows.join("\n")
 }
 
 fn heading(figures: &ReplayTotals, name: &str, first: usize, turns: usize) -> String {
     let bold = anstyle::Style::new().bold();
-    let last = first - 1 + figures.turns;
+    let last = first - 1 + figures.requests.turns;
     let mut played = match first {
         1 if last == turns => counted(turns as u64, "turn"),
         _ => format!("turns {first}–{last} of {turns}"),
@@ -54,7 +54,7 @@ fn heading(figures: &ReplayTotals, name: &str, first: usize, turns: usize) -> St
     if last < turns {
         played.push_str(" (interrupted)");
     }
-    let session = match figures.session.as_str() {
+    let session = match figures.recording.session.as_str() {
         "" => String::new(),
         session => format!(", session {}", middle(session, 24)),
     };
@@ -64,7 +64,7 @@ fn heading(figures: &ReplayTotals, name: &str, first: usize, turns: usize) -> St
 }
 
 fn costs(figures: &ReplayTotals) -> [String; 2] {
-    let (raw, sent) = (figures.cache_cost_uncompressed, figures.cache_cost);
+    let (raw, sent) = (figures.cache.cost_uncompressed, figures.cache.cost);
     let ratio = if raw > 0.0 { format!("× {:.2}", sent / raw) } else { String::new() };
     let money = &figures.money;
     let saved = match money.saved {
@@ -72,13 +72,13 @@ fn costs(figures: &ReplayTotals) -> [String; 2] {
         Some(saved) => format!("{} saved", dollars(saved)),
         None => "unpriced".to_owned(),
     };
-    let priced = match (&money.priced_as, &figures.model, money.saved) {
+    let priced = match (&money.priced_as, &figures.recording.model, money.saved) {
         (Some(model), ..) => format!("as {model}"),
         (None, _, Some(_)) => "at the default of your own price table".to_owned(),
         (None, Some(model), None) => format!("no price of {} is known", middle(model, 24)),
         (None, None, None) => "model unknown".to_owned(),
     };
-    let calls = match (money.saved, figures.own_unpriced) {
+    let calls = match (money.saved, figures.own.unpriced) {
         (None, _) | (_, 0) => String::new(),
         (_, calls) => format!(", {} unpriced", counted(calls, "call")),
     };
@@ -97,14 +97,17 @@ fn events(figures: &ReplayTotals) -> Vec<String> {
             &format!("{}, {} tokens saved", counted(count, "tool result"), grouped(all.tokens)),
         )),
     };
-    let refused = figures.refused.first().map(|first| {
+    let refused = figures.requests.refused.first().map(|first| {
         let turn = first.turn;
-        format!("{}, the first in turn {turn}", counted(figures.refused.len() as u64, "request"))
+        format!(
+            "{}, the first in turn {turn}",
+            counted(figures.requests.refused.len() as u64, "request")
+        )
     });
-    let mut rows = vec![line("compressions", &grouped(figures.compressions as u64))];
+    let mut rows = vec![line("compressions", &grouped(figures.requests.compressions as u64))];
     rows.extend(made("digested", figures.digested));
     rows.extend(made("offloaded", figures.offloaded));
-    rows.push(line("oversized", &grouped(figures.oversized as u64)));
+    rows.push(line("oversized", &grouped(figures.requests.oversized as u64)));
     rows.push(line("refused", &refused.unwrap_or_else(|| "0".to_owned())));
     let kept = (figures.prefix_kept * 1000.0).floor() / 10.0;
     rows.push(line("prefix kept", &format!("{kept} % between compressions")));

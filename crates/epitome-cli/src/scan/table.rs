@@ -48,13 +48,13 @@ pub(crate) fn table(scan: &PastScan, elapsed_ms: f64, columns: usize, verbose: b
             ..WIDE => padded(&middle(&name, width), width),
             // Clients name files by ids, so what was asked says more.
             _ => {
-                let title = clipped(&plain(&figures.title), width - TITLED - 1);
+                let title = clipped(&plain(&figures.recording.title), width - TITLED - 1);
                 padded(&format!("{} {title}", padded(&middle(&name, TITLED), TITLED)), width)
             }
         };
         rows.push(session(&name, figures, client));
         if verbose {
-            let about = format!("{}: {}", file.display(), figures.title);
+            let about = format!("{}: {}", file.display(), figures.recording.title);
             rows.push(format!("{DIM}  {}{DIM:#}", clipped(&plain(&about), columns - 2)));
         }
     }
@@ -82,19 +82,19 @@ fn common(sessions: &[ScannedSession]) -> PathBuf {
 }
 
 fn session(name: &str, figures: &ReplayTotals, client: usize) -> String {
-    let of = figures.format.name();
+    let of = figures.recording.format.name();
     let of = if of.len() > client { of.split('-').next().unwrap_or(of) } else { of };
-    let cost = match figures.cache_cost_uncompressed {
-        raw if raw > 0.0 => format!("{:.2}", figures.cache_cost / raw),
+    let cost = match figures.cache.cost_uncompressed {
+        raw if raw > 0.0 => format!("{:.2}", figures.cache.cost / raw),
         _ => "–".to_owned(),
     };
     format!(
         "{name} {:client$} {:>5} {:>6} {:>6} {:>6} {:>6} {:>4} {cost:>5} {:>8}",
         clipped(of, client),
-        figures.turns,
-        short(figures.tokens_raw),
-        short(figures.tokens_sent),
-        short(figures.cut),
+        figures.requests.turns,
+        short(figures.tokens.raw),
+        short(figures.tokens.sent),
+        short(figures.tokens.cut),
         short(figures.must_keep.kept.recallable.into()),
         short(lost(&figures.must_keep.kept)),
         figures.money.saved.map_or_else(|| "–".to_owned(), dollars),
@@ -111,11 +111,11 @@ fn totals(totals: &ScanTotals, profile: &str, elapsed_ms: f64) -> Vec<String> {
         counted(totals.sessions as u64, "session"),
         counted(totals.turns as u64, "turn")
     );
-    let ratio = match totals.cache_cost_uncompressed {
-        raw if raw > 0.0 => format!("× {:.2}", totals.cache_cost / raw),
+    let ratio = match totals.cache.cost_uncompressed {
+        raw if raw > 0.0 => format!("× {:.2}", totals.cache.cost / raw),
         _ => String::new(),
     };
-    let saved = match totals.money_saved {
+    let saved = match totals.money.saved {
         saved if saved < 0.0 => format!("{} more", dollars(-saved)),
         saved => format!("{} saved", dollars(saved)),
     };
@@ -124,21 +124,21 @@ fn totals(totals: &ScanTotals, profile: &str, elapsed_ms: f64) -> Vec<String> {
         format!("{BOLD}{:NAME$}{:>FIGURE$}{:>FIGURE$}{BOLD:#}  {all}", "", "none", profile),
         row(
             "tokens sent",
-            grouped(totals.tokens_raw),
-            grouped(totals.tokens_sent),
-            percent(totals.tokens_sent, totals.tokens_raw),
+            grouped(totals.tokens.raw),
+            grouped(totals.tokens.sent),
+            percent(totals.tokens.sent, totals.tokens.raw),
         ),
-        row("cache cost", cost(totals.cache_cost_uncompressed), cost(totals.cache_cost), ratio),
+        row("cache cost", cost(totals.cache.cost_uncompressed), cost(totals.cache.cost), ratio),
     ];
-    let amounts = [totals.money_raw, totals.money_sent];
-    let [raw, sent, saved] = match (totals.unpriced, totals.sessions) {
+    let amounts = [totals.money.raw, totals.money.sent];
+    let [raw, sent, saved] = match (totals.money.unpriced, totals.sessions) {
         // A sum of nothing is no amount.
         (unpriced, sessions) if unpriced == sessions => ["–", "–", "unpriced"].map(str::to_owned),
         _ => [dollars(amounts[0]), dollars(amounts[1]), saved],
     };
     rows.push(row("money", raw, sent, saved));
-    if totals.unpriced > 0 {
-        let all = counted(totals.unpriced as u64, "session");
+    if totals.money.unpriced > 0 {
+        let all = counted(totals.money.unpriced as u64, "session");
         rows.push(format!("{:NAME$}{all} unpriced, in no sum: no price of the model is known", ""));
     }
     let compressions = grouped(totals.compressions as u64);
@@ -155,7 +155,7 @@ fn totals(totals: &ScanTotals, profile: &str, elapsed_ms: f64) -> Vec<String> {
             rows.push(row(name, String::new(), grouped(count as u64), String::new()));
         }
     }
-    let rate = totals.tokens_raw as f64 / elapsed_ms.max(1.0) * 1000.0;
+    let rate = totals.tokens.raw as f64 / elapsed_ms.max(1.0) * 1000.0;
     rows.push(format!(
         "{:NAME$}{:.1} s, {} tokens/s",
         "time",

@@ -192,16 +192,16 @@ impl Source {
 
 fn row(listed: &Listed) -> Vec<String> {
     let session = &listed.info;
-    let [came, sent] = session.tokens.map(grouped);
+    let [came, sent] = session.figures.tokens.map(grouped);
     let trashed = if session.trashed { "(in the trash) " } else { "" };
     vec![
         plain(&session.name),
         moment(&session.last),
-        grouped(session.messages.into()),
-        grouped(session.turns),
+        grouped(session.figures.messages.into()),
+        grouped(session.figures.turns),
         came,
         sent,
-        counted(session.compressions.into(), "time").replace("0 times", ""),
+        counted(session.figures.compressions.into(), "time").replace("0 times", ""),
         format!("{trashed}{}", plain(&session.title)),
     ]
 }

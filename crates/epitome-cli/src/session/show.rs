@@ -75,7 +75,7 @@ fn pins(history: &SessionHistory) -> Vec<EntryNames> {
 }
 
 fn answer(history: &SessionHistory) -> Option<EntryNames> {
-    let place = EntryId(history.info.messages);
+    let place = EntryId(history.info.figures.messages);
     history.answer.as_ref().map(|message| entry(place, message))
 }
 
@@ -89,18 +89,21 @@ fn write(out: &mut dyn Write, shown: &ShownSession<'_>) -> io::Result<()> {
     let ShownSession { info, in_force, epochs, snapshots, pins, answer } = shown;
     let trashed = if info.trashed { "  (in the trash)" } else { "" };
     writeln!(out, "{bold}{}{bold:#}{trashed}", plain(&info.name))?;
-    let [came, sent] = info.tokens.map(grouped);
+    let [came, sent] = info.figures.tokens.map(grouped);
     let model = info.model.as_deref().unwrap_or("not stated");
     let mut fact = |name: &str, value: String| writeln!(out, "  {name:12} {}", plain(&value));
     fact("title", info.title.clone())?;
     fact("began", moment(&info.started) + " UTC")?;
     fact("last used", moment(&info.last) + " UTC")?;
     fact("format", format!("{}, model {model}", info.format))?;
-    let (messages, turns) = (info.messages.into(), info.turns);
+    let (messages, turns) = (info.figures.messages.into(), info.figures.turns);
     fact("messages", format!("{} in {}", grouped(messages), counted(turns, "turn")))?;
-    fact("tokens", format!("{came} as said, {sent} as sent, limit {}", grouped(info.limit)))?;
-    if info.answers > 0 {
-        fact("provider", text::usage(info.answers, &info.usage))?;
+    fact(
+        "tokens",
+        format!("{came} as said, {sent} as sent, limit {}", grouped(info.figures.limit)),
+    )?;
+    if info.figures.answers > 0 {
+        fact("provider", text::usage(info.figures.answers, &info.figures.usage))?;
     }
     if let Some(answer) = answer {
         let tokens = counted(answer.tokens, "token");

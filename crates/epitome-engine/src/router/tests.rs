@@ -138,7 +138,7 @@ fn tenants_share_nothing() {
     assert_eq!(sent(&hub, &there).prompt.session, "work");
     for tenant in ["local", "team"] {
         let scope = epitome_config::scope::scope_of(tenant, "default");
-        assert_eq!(journal.session(&scope, "work").unwrap().turns, 1);
+        assert_eq!(journal.session(&scope, "work").unwrap().figures.turns, 1);
     }
 }
 
@@ -168,11 +168,11 @@ fn an_older_store_goes_on_as_it_was() {
     let live = of_project();
     let prompt = sent(&live, &ask(&talk("a", 12), "work")).prompt;
     assert_eq!(prompt.session, "work");
-    assert_eq!(journal.session(&none, "work").unwrap().turns, 13);
+    assert_eq!(journal.session(&none, "work").unwrap().figures.turns, 13);
     assert!(journal.session(&own, "work").is_err());
     // A restart finds it again; another one with the same beginning is the project's.
     sent(&of_project(), &ask(&talk("a", 13), "work"));
-    assert_eq!(journal.session(&none, "work").unwrap().turns, 14);
+    assert_eq!(journal.session(&none, "work").unwrap().figures.turns, 14);
     let other = sent(&live, &ask(&talk("b", 2), "other")).prompt.session;
     assert!(journal.session(&own, &other).is_ok());
     assert!(journal.session(&none, &other).is_err());
@@ -356,7 +356,7 @@ fn an_answer_is_recorded_with_what_the_provider_counted() {
     };
     now(hub.record_response(&asked, &answer));
     let info = journal.session("local/default", "work").unwrap();
-    assert_eq!(info.usage, usage);
+    assert_eq!(info.figures.usage, usage);
     assert_ne!(asked.prompt.head, HistoryHash::default());
 }
 
@@ -414,7 +414,7 @@ async fn conversations_go_on_beside_each_other() {
         one.await.unwrap();
     }
     let sessions = journal.sessions("local/default", 0, 100, false).unwrap();
-    assert_eq!(sessions.iter().map(|session| session.turns).sum::<u64>(), 64 * 12);
+    assert_eq!(sessions.iter().map(|session| session.figures.turns).sum::<u64>(), 64 * 12);
 }
 
 #[test]

@@ -36,8 +36,8 @@ impl Session {
         let sent = compressed.view.entries();
         let [all, sent] =
             [ground.tail.thread.entries(), &sent].map(|all| all.iter().collect::<Vec<&Entry>>());
-        epoch.must_keep = must_keep(&all, &sent, &departure.passages);
-        epoch.confidence = epoch.must_keep.share().min(confidence.unwrap_or(1.0));
+        epoch.outcome.must_keep = must_keep(&all, &sent, &departure.passages);
+        epoch.outcome.confidence = epoch.outcome.must_keep.share().min(confidence.unwrap_or(1.0));
         epoch.profile = self.settings.profile.name().to_owned();
         epoch.config = self.settings.profile.config();
         ground.at.clone_into(&mut epoch.at);
@@ -105,21 +105,21 @@ impl Session {
         }
         state.work.written = written;
         if !rewords {
-            events.stage(epoch.tokens, Stage::ContextUpdate);
+            events.stage(epoch.outcome.tokens, Stage::ContextUpdate);
             events.add(
-                epoch.tokens,
+                epoch.outcome.tokens,
                 EventKind::Compressed {
                     compaction: epoch.id.short(),
                     number: epoch.number,
                     cause: epoch.cause,
                     ops,
-                    must_keep: epoch.must_keep,
+                    must_keep: epoch.outcome.must_keep,
                 },
             );
         }
-        beside.into_iter().for_each(|one| events.add(epoch.tokens, one));
+        beside.into_iter().for_each(|one| events.add(epoch.outcome.tokens, one));
         if let Some((moved, by)) = moved {
-            events.add(epoch.tokens, moved.event());
+            events.add(epoch.outcome.tokens, moved.event());
             state.work.doing.push((moved.act(), by));
         }
         let returning = state.acts.as_ref().map_or(&[][..], |acts| &acts.returning);

@@ -145,12 +145,12 @@ impl Session {
             let mut spoken = keys[lead..].iter();
             let (mut before, mut shared, mut ends) = (0, 0, true);
             let mut from = 0;
-            while ends && from < info.messages {
+            while ends && from < info.figures.messages {
                 let page = if from == 0 { OPENING } else { PAGE };
                 let (name, head) = (&*holder.session, info.head);
                 let page =
                     self.record.journal.history(&self.record.scope, name, head, from, page)?;
-                from = page.last().map_or(info.messages, |said| said.place + 1);
+                from = page.last().map_or(info.figures.messages, |said| said.place + 1);
                 for said in page {
                     match said.role == Role::System && shared == 0 {
                         true => before += 1,

@@ -206,7 +206,7 @@ impl Session {
         state: &mut ConversationState,
     ) -> Result<(), Error> {
         let incoming = ground.incoming;
-        let sent = proposed.map_or(decided.size, |it| it.epoch.tokens[1]);
+        let sent = proposed.map_or(decided.size, |it| it.epoch.outcome.tokens[1]);
         let is_new = match incoming.reconciled {
             HistoryMatch::Extend { from } => from.min(incoming.sent) < incoming.keys.len(),
             _ => incoming.sent < incoming.keys.len() || !incoming.stands,

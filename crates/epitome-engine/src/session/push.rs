@@ -139,7 +139,7 @@ impl Session {
         }
         let (journal, scope) = (&*self.record.journal, &*self.record.scope);
         self.notes = HostNotes::until(&info.last, name, journal, scope, &self.settings)?;
-        let mut said = Vec::with_capacity(info.messages as usize);
+        let mut said = Vec::with_capacity(info.figures.messages as usize);
         pages(&*self.record.journal, &self.record.scope, &info, |page| {
             said.extend_from_slice(page);
             Ok(())

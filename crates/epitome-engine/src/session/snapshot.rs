@@ -2,7 +2,9 @@
 //!
 //! Invariant: a snapshot names a recorded history and the epoch in force; nothing of it is copied.
 
-use epitome_types::{Compaction, CompactionCause, EventKind, Snapshot, SnapshotPurpose};
+use epitome_types::{
+    Compaction, CompactionCause, EventKind, Snapshot, SnapshotPurpose, SnapshotSize,
+};
 
 use epitome_kernel::StoreError;
 
@@ -25,17 +27,19 @@ impl Session {
             CompactionCause::Hard => SnapshotPurpose::Emergency,
             CompactionCause::Soft | CompactionCause::Manual => SnapshotPurpose::Rollback,
         };
-        let tokens = [ground.size()[0], epoch.tokens[0]];
+        let tokens = [ground.size()[0], epoch.outcome.tokens[0]];
         let snapshot = addressed(Snapshot {
             id: String::new(),
             session: ground.name.to_owned(),
             name: None,
             purpose,
             at: events.at.clone(),
-            messages: ground.incoming.keys.len() as u32,
-            checkpoints: whole.view().checkpoints() as u32,
-            tokens,
-            limit: ground.live.limit,
+            size: SnapshotSize {
+                messages: ground.incoming.keys.len() as u32,
+                checkpoints: whole.view().checkpoints() as u32,
+                tokens,
+                limit: ground.live.limit,
+            },
             model: ground.source.model().map(str::to_owned),
             profile: self.settings.profile.name().to_owned(),
             head: ground.incoming.chains.last().copied().unwrap_or_default(),

@@ -187,7 +187,8 @@ impl ConversationState {
         let head = info.as_ref().map(|info| info.head);
         let goes_on = recorded > 0 || inherited.is_some_and(|(_, ends)| ends);
         let stands = head.is_some() && head == chains.last().copied();
-        let last = info.filter(|info| info.messages > 0 || inherited.is_some()).map(|it| it.last);
+        let last =
+            info.filter(|info| info.figures.messages > 0 || inherited.is_some()).map(|it| it.last);
         Ok(IncomingHistory {
             keys,
             chains,

@@ -103,7 +103,7 @@ impl<'l, 't> FullHistory<'l, 't> {
             epoch: epoch.map(|epoch| epoch.id),
             end: self.in_force.as_ref().map_or(0, |it| it.start + it.epoch.covered.len as usize),
             compressions: self.lineage.compressions(epoch.map(|epoch| epoch.id)),
-            confidence: epoch.map_or(1.0, |epoch| epoch.confidence),
+            confidence: epoch.map_or(1.0, |epoch| epoch.outcome.confidence),
         }
     }
 

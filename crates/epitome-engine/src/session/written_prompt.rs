@@ -58,7 +58,7 @@ impl Session {
         match self.written(ground, &after, "", state) {
             Err(Error::Invalid(found)) => {
                 let remedy = "the conversation goes on as it was";
-                events.add(proposal.epoch.tokens, broken(&found, remedy));
+                events.add(proposal.epoch.outcome.tokens, broken(&found, remedy));
                 Ok(None)
             }
             Err(error) => Err(error),

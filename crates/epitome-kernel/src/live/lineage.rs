@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use epitome_types::hook::Standing;
 use epitome_types::{
-    BoundReply, Checkpoint, Compaction, CompactionCause, CompactionId, CompactionRange, EntryId,
-    EntryKey, FactCounts, HistoryHash, Op, PartId, Plan, RecordedCompaction, Role,
+    BoundReply, Checkpoint, Compaction, CompactionCause, CompactionId, CompactionOutcome,
+    CompactionRange, EntryId, EntryKey, HistoryHash, Op, PartId, Plan, RecordedCompaction, Role,
 };
 
 use crate::apply::reapply;
@@ -294,9 +294,7 @@ pub fn epoch_of(plan: &Plan, ground: &EpochGround<'_>) -> Option<Compaction> {
         credits: Vec::new(),
         cause,
         number,
-        tokens: [0, 0],
-        confidence: 1.0,
-        must_keep: FactCounts::default(),
+        outcome: CompactionOutcome::default(),
         profile: String::new(),
         config: String::new(),
         at: String::new(),

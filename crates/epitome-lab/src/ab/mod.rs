@@ -25,10 +25,10 @@ use std::thread;
 
 use epitome::{Format, SessionArchive, StoreError, TokenCounter, TornLine, untorn};
 
-pub use row::{EvalRow, WorkKind};
+pub use row::{EvalRow, RowTokens, WorkKind};
 pub use score::EvalScore;
 pub use strategy::{ReplayFigures, Strategy};
-pub use summary::{MeanInterval, StrategyMeans, StrategySummary};
+pub use summary::{MeanInterval, ScoreMeans, StrategyMeans, StrategySummary};
 
 use crate::find::{RecordingCandidates, SkippedFile};
 use crate::{ReplaySetup, files};

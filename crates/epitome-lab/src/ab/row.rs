@@ -34,12 +34,9 @@ pub struct EvalRow {
     pub source: String,
     /// The kind of work: `chat`, `coding` or `service`.
     pub group: WorkKind,
-    /// Tokens of the conversation: text, call arguments and 4 a message.
-    pub tokens_before: u64,
-    /// Tokens of what is sent in the end.
-    pub tokens_after: u64,
-    /// Tokens of it that nothing may cut: the system's texts and the last one that was typed.
-    pub tokens_pinned: u64,
+    /// How large it is.
+    #[serde(flatten)]
+    pub tokens: RowTokens,
     /// Why it cannot be sent like this; empty where it can.
     pub faults: Vec<String>,
     /// How much of what is asked later is still there.
@@ -54,6 +51,20 @@ pub struct EvalRow {
     pub played: Option<ReplayFigures>,
     /// Time that the strategy took, in milliseconds.
     pub elapsed_ms: f64,
+}
+
+/// How large a conversation is, in tokens: text, call arguments and 4 a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowTokens {
+    /// As it came.
+    #[serde(rename = "tokens_before")]
+    pub before: u64,
+    /// What is sent in the end.
+    #[serde(rename = "tokens_after")]
+    pub after: u64,
+    /// What nothing may cut: the system's texts and the last one that was typed.
+    #[serde(rename = "tokens_pinned")]
+    pub pinned: u64,
 }
 
 /// A kind of work.
@@ -143,9 +154,7 @@ impl Judged<'_> {
             id: self.questions.id.clone(),
             source: self.questions.source.clone(),
             group: WorkKind::of(self.questions),
-            tokens_before,
-            tokens_after,
-            tokens_pinned,
+            tokens: RowTokens { before: tokens_before, after: tokens_after, pinned: tokens_pinned },
             faults: found,
             score,
             lost: lost(&must_keep),

@@ -157,19 +157,20 @@ impl StrategyRun<'_> {
         let prompt = Some(replay.prompt().to_vec()).filter(|prompt| !prompt.is_empty());
         let figures = replay.finish()?;
         let played = ReplayFigures {
-            turns: figures.turns,
-            refused: figures.refused.len(),
-            oversized: figures.oversized,
-            compressions: figures.compressions,
-            tokens_raw: figures.tokens_raw,
-            tokens_sent: figures.tokens_sent,
-            max_tokens_sent: figures.max_tokens_sent,
+            turns: figures.requests.turns,
+            refused: figures.requests.refused.len(),
+            oversized: figures.requests.oversized,
+            compressions: figures.requests.compressions,
+            tokens_raw: figures.tokens.raw,
+            tokens_sent: figures.tokens.sent,
+            max_tokens_sent: figures.tokens.max_sent,
             limit: figures.limit,
-            cache_cost: figures.cache_cost,
-            cache_cost_uncompressed: figures.cache_cost_uncompressed,
+            cache_cost: figures.cache.cost,
+            cache_cost_uncompressed: figures.cache.cost_uncompressed,
             prompts,
         };
-        let faults = figures.refused.last().filter(|last| last.turn == figures.turns);
+        let faults =
+            figures.requests.refused.last().filter(|last| last.turn == figures.requests.turns);
         let faults = faults.map(|last| last.reason.clone());
         Ok(self.sends(prompt, Some(played), faults))
     }

@@ -33,22 +33,9 @@ pub struct StrategyMeans {
     pub n: usize,
     /// Conversations whose prompt cannot be sent.
     pub invalid: usize,
-    /// Names with their surroundings that are still there, or questions that are answered.
-    pub score: Option<MeanInterval>,
-    /// The same with what one search finds.
-    pub score_search: Option<MeanInterval>,
-    /// Shares of what is asked, as in a row.
-    pub recall: Option<f64>,
-    /// As in a row.
-    pub recall_search: Option<f64>,
-    /// As in a row.
-    pub bound: Option<f64>,
-    /// As in a row.
-    pub far: Option<f64>,
-    /// As in a row.
-    pub directives: Option<f64>,
-    /// As in a row; of what cannot be sent nothing counts.
-    pub spanned: Option<f64>,
+    /// How much of what is asked is still there.
+    #[serde(flatten)]
+    pub scores: ScoreMeans,
     /// Share of the must-keep facts that are still there.
     pub kept: Option<f64>,
     /// Facts that are neither there nor found.
@@ -65,6 +52,27 @@ pub struct StrategyMeans {
     pub cache_cost: Option<f64>,
     /// Time, in milliseconds.
     pub elapsed_ms: f64,
+}
+
+/// The means of the scores.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ScoreMeans {
+    /// Names with their surroundings that are still there, or questions that are answered.
+    pub score: Option<MeanInterval>,
+    /// The same with what one search finds.
+    pub score_search: Option<MeanInterval>,
+    /// Shares of what is asked, as in a row.
+    pub recall: Option<f64>,
+    /// As in a row.
+    pub recall_search: Option<f64>,
+    /// As in a row.
+    pub bound: Option<f64>,
+    /// As in a row.
+    pub far: Option<f64>,
+    /// As in a row.
+    pub directives: Option<f64>,
+    /// As in a row; of what cannot be sent nothing counts.
+    pub spanned: Option<f64>,
 }
 
 /// The means of one strategy.
@@ -119,37 +127,46 @@ impl StrategyMeans {
         let sum = |of: fn(&EvalRow) -> u64| all.iter().map(|row| of(row)).sum::<u64>();
         // What was not sent is not small.
         let sent = |of: fn(&EvalRow) -> u64| {
-            let sent = all.iter().filter(|row| row.tokens_after > 0);
-            sent.map(|row| of(row).saturating_sub(row.tokens_pinned)).sum::<u64>()
+            let sent = all.iter().filter(|row| row.tokens.after > 0);
+            sent.map(|row| of(row).saturating_sub(row.tokens.pinned)).sum::<u64>()
         };
-        let [before, after] = [sum(|row| row.tokens_before), sum(|row| row.tokens_after)];
+        let [before, after] = [sum(|row| row.tokens.before), sum(|row| row.tokens.after)];
         let kept = sum(|row| row.must_keep.total()[0].into());
         let played: Vec<_> = all.iter().filter_map(|row| row.played.as_ref()).collect();
         let cost: f64 = played.iter().map(|it| it.cache_cost).sum();
         let raw: f64 = played.iter().map(|it| it.cache_cost_uncompressed).sum();
-        let n = |row: &EvalRow| row.score.n;
         Self {
             cases: rows.len(),
             n: rows.iter().map(|row| row.score.n).sum(),
             invalid: all.iter().filter(|row| !row.faults.is_empty()).count(),
-            score: estimate(parts, |row| row.score.headline()),
-            score_search: estimate(parts, |row| row.score.recall_search),
-            recall: mean(&rows, |row| row.score.recall, n),
-            recall_search: mean(&rows, |row| row.score.recall_search, n),
-            bound: mean(&rows, |row| row.score.bound, n),
-            far: mean(&rows, |row| row.score.far, |row| row.score.n_far),
-            directives: mean(&rows, |row| row.score.directives, |row| row.score.n_directives),
-            spanned: mean(&rows, |row| row.score.spanned.map(|it| sendable(row, it)), n),
+            scores: ScoreMeans::of(parts, &rows),
             kept: ratio(kept as f64, sum(|row| row.must_keep.total()[1].into()) as f64),
             lost: sum(|row| row.lost),
-            ratio: sent(|row| row.tokens_before) as f64
-                / sent(|row| row.tokens_after).max(1) as f64,
+            ratio: sent(|row| row.tokens.before) as f64
+                / sent(|row| row.tokens.after).max(1) as f64,
             tokens_before: before,
             tokens_after: after,
             compressions: (!played.is_empty())
                 .then(|| played.iter().map(|it| it.compressions).sum()),
             cache_cost: ratio(cost, raw),
             elapsed_ms: all.iter().map(|row| row.elapsed_ms).sum(),
+        }
+    }
+}
+
+impl ScoreMeans {
+    /// Over the rows with questions, `parts` of which are judged by themselves first.
+    fn of(parts: &[&[&EvalRow]], rows: &[&EvalRow]) -> Self {
+        let n = |row: &EvalRow| row.score.n;
+        Self {
+            score: estimate(parts, |row| row.score.headline()),
+            score_search: estimate(parts, |row| row.score.recall_search),
+            recall: mean(rows, |row| row.score.recall, n),
+            recall_search: mean(rows, |row| row.score.recall_search, n),
+            bound: mean(rows, |row| row.score.bound, n),
+            far: mean(rows, |row| row.score.far, |row| row.score.n_far),
+            directives: mean(rows, |row| row.score.directives, |row| row.score.n_directives),
+            spanned: mean(rows, |row| row.score.spanned.map(|it| sendable(row, it)), n),
         }
     }
 }
@@ -248,6 +265,7 @@ mod tests {
     use epitome::types::FactCounts;
 
     use super::*;
+    use crate::ab::RowTokens;
     use crate::ab::score::EvalScore;
 
     fn row(group: WorkKind, source: &str, n: usize, figure: f64, faulty: bool) -> EvalRow {
@@ -258,9 +276,7 @@ mod tests {
             id: String::new(),
             source: source.to_owned(),
             group,
-            tokens_before: 1100,
-            tokens_after: 350,
-            tokens_pinned: 100,
+            tokens: RowTokens { before: 1100, after: 350, pinned: 100 },
             faults: if faulty { vec!["over".to_owned()] } else { Vec::new() },
             score: EvalScore {
                 n,
@@ -278,8 +294,8 @@ mod tests {
 
     fn check(rows: &[EvalRow], score: f64, recall: f64) -> StrategySummary {
         let summary = StrategySummary::of("p", "c", &rows.iter().collect::<Vec<_>>());
-        assert_eq!(summary.all.score.map(|it| it.mean), Some(score));
-        assert_eq!(summary.all.recall, Some(recall));
+        assert_eq!(summary.all.scores.score.map(|it| it.mean), Some(score));
+        assert_eq!(summary.all.scores.recall, Some(recall));
         summary
     }
 
@@ -294,7 +310,7 @@ mod tests {
         let summary = check(&both, 0.625, 0.75);
         assert_eq!((summary.all.cases, summary.all.n, summary.all.ratio), (4, 8, 4.0));
         assert_eq!(summary.groups.len(), 2);
-        assert_eq!(summary.sources["a"].recall, Some(1.0));
+        assert_eq!(summary.sources["a"].scores.recall, Some(1.0));
     }
 
     #[test]
@@ -304,7 +320,7 @@ mod tests {
         let summary = check(&rows, 0.5, 1.0);
         assert_eq!((summary.all.invalid, summary.all.ratio), (1, 4.0));
         let mut refused = rows[0].clone();
-        refused.tokens_after = 0;
+        refused.tokens.after = 0;
         let summary = check(&[refused, rows[1].clone()], 0.5, 1.0);
         assert_eq!(summary.all.ratio, 4.0, "what was not sent is not small");
     }
@@ -315,10 +331,10 @@ mod tests {
             (0..20).map(|at| row(WorkKind::Service, "a", 1, f64::from(at % 2), false)).collect();
         let [one, same] = [check(&rows, 0.5, 0.5), check(&rows, 0.5, 0.5)];
         assert_eq!(one, same);
-        let [low, high] = one.all.score.unwrap().interval.unwrap();
+        let [low, high] = one.all.scores.score.unwrap().interval.unwrap();
         // Twenty throws of a coin: 0.5 ± 0.22.
         assert!((0.2..0.35).contains(&low) && (0.65..0.8).contains(&high), "{low} {high}");
         let alone = check(&rows[1..2], 1.0, 1.0);
-        assert_eq!(alone.all.score.unwrap().interval, None);
+        assert_eq!(alone.all.scores.score.unwrap().interval, None);
     }
 }

@@ -19,11 +19,11 @@ fn check(files: &[PathBuf], share: f64) {
         let Ok(recording) = Recording::read(&bytes, None, None) else { continue };
         let name = file.display().to_string();
         let figures = at_share(&recording, &ReplaySetup::default(), share).unwrap();
-        assert_eq!(figures.oversized, 0, "{name}");
+        assert_eq!(figures.requests.oversized, 0, "{name}");
         assert!(figures.prefix_kept >= 1.0, "{name}: {}", figures.prefix_kept);
-        played += figures.turns - figures.refused.len();
-        (raw, cost) = (raw + figures.cache_cost_uncompressed, cost + figures.cache_cost);
-        let ratio = figures.cache_cost / figures.cache_cost_uncompressed;
+        played += figures.requests.turns - figures.requests.refused.len();
+        (raw, cost) = (raw + figures.cache.cost_uncompressed, cost + figures.cache.cost);
+        let ratio = figures.cache.cost / figures.cache.cost_uncompressed;
         if ratio > worst.0 {
             worst = (ratio, name);
         }

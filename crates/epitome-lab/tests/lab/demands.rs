@@ -53,10 +53,10 @@ fn check(file: &Path, profile: &str, size: u64) {
     let Ok(recording) = Recording::read(&bytes, None, None) else { return };
     let (figures, last) = play(&recording, profile, size);
     let name = format!("{} by {profile} in {size}", file.display());
-    assert_eq!(figures.oversized, 0, "{name}");
+    assert_eq!(figures.requests.oversized, 0, "{name}");
     let [kept, all] = figures.must_keep.kept.constraints;
     assert_eq!(kept, all, "{name}");
-    assert!(figures.compressions == 0 || last.contains(GOAL), "{name}: the goal is lost");
+    assert!(figures.requests.compressions == 0 || last.contains(GOAL), "{name}: the goal is lost");
 }
 
 #[test]

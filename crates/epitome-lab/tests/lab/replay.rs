@@ -63,25 +63,29 @@ fn size(request: &str, setup: &ReplaySetup) -> u64 {
 async fn figures_are_those_of_the_prompts() {
     let (turns, figures) =
         play(&conversation(40), &limited(2500), Arc::new(MemoryStore::new())).await;
-    assert!(figures.compressions > 2, "{figures:#?}");
-    assert_eq!((figures.oversized, figures.refused.len(), figures.turns), (0, 0, turns.len()));
+    assert!(figures.requests.compressions > 2, "{figures:#?}");
+    assert_eq!(
+        (figures.requests.oversized, figures.requests.refused.len(), figures.requests.turns),
+        (0, 0, turns.len())
+    );
     let sent: Vec<_> =
         turns.iter().map(|(turn, prompt)| (turn.tokens_sent, prompt.as_slice())).collect();
-    assert_eq!(figures.traffic, traffic(&sent));
+    assert_eq!(figures.cache.traffic, traffic(&sent));
     // As it came, a request is the one before and what was added.
     let raw: Vec<_> = turns.iter().map(|(turn, _)| turn.tokens_raw).collect();
     let read: u64 = raw[..raw.len() - 1].iter().sum();
     let written = *raw.last().unwrap();
-    assert_eq!(figures.traffic_uncompressed, CacheTraffic { read, written });
-    assert_eq!(figures.tokens_raw, raw.iter().sum::<u64>());
-    assert_eq!(Some(&figures.max_tokens_raw), raw.iter().max());
+    assert_eq!(figures.cache.traffic_uncompressed, CacheTraffic { read, written });
+    assert_eq!(figures.tokens.raw, raw.iter().sum::<u64>());
+    assert_eq!(Some(&figures.tokens.max_raw), raw.iter().max());
     let most = turns.iter().map(|(turn, _)| turn.tokens_sent).max();
-    assert_eq!(Some(figures.max_tokens_sent), most);
-    assert!(figures.max_tokens_sent <= 2500);
+    assert_eq!(Some(figures.tokens.max_sent), most);
+    assert!(figures.tokens.max_sent <= 2500);
     for cost in [
-        figures.cache_cost
-            - (figures.traffic.read as f64 * 0.1 + figures.traffic.written as f64 * 1.25),
-        figures.cache_cost_uncompressed - (read as f64 * 0.1 + written as f64 * 1.25),
+        figures.cache.cost
+            - (figures.cache.traffic.read as f64 * 0.1
+                + figures.cache.traffic.written as f64 * 1.25),
+        figures.cache.cost_uncompressed - (read as f64 * 0.1 + written as f64 * 1.25),
     ] {
         assert!(cost.abs() < 1e-6, "off by {cost}");
     }
@@ -152,15 +156,19 @@ async fn what_cannot_fit_is_refused_and_the_replay_goes_on() {
             {{"role":"user","content":"Thank you."}},{{"role":"assistant","content":"Bye."}}]"#
     );
     let (turns, figures) = play(&text, &limited(600), Arc::new(MemoryStore::new())).await;
-    assert_eq!(figures.turns, 3);
-    assert_eq!(figures.refused.iter().map(|one| one.turn).collect::<Vec<_>>(), [2]);
-    assert!(figures.refused[0].reason.contains("cannot shrink"), "{}", figures.refused[0].reason);
+    assert_eq!(figures.requests.turns, 3);
+    assert_eq!(figures.requests.refused.iter().map(|one| one.turn).collect::<Vec<_>>(), [2]);
+    assert!(
+        figures.requests.refused[0].reason.contains("cannot shrink"),
+        "{}",
+        figures.requests.refused[0].reason
+    );
     let refused = &turns[1].0;
     assert_eq!((refused.tokens_sent, refused.limit, &refused.prompt), (0, 600, &None));
     assert!(refused.tokens_raw > 3000);
     // It counts neither as sent nor as it came.
-    assert_eq!(figures.tokens_raw, turns[0].0.tokens_raw + turns[2].0.tokens_raw);
-    assert_eq!(figures.oversized, 0);
+    assert_eq!(figures.tokens.raw, turns[0].0.tokens_raw + turns[2].0.tokens_raw);
+    assert_eq!(figures.requests.oversized, 0);
 }
 
 #[tokio::test]
@@ -202,7 +210,7 @@ async fn money_is_paid_at_the_prices_of_the_model() {
     assert_eq!(figures.money.priced_as.as_deref(), Some("mine"));
     let cache = epitome::CachePrices { read: 0.5, write: 1.0 };
     let price = |it: CacheTraffic| it.cost(cache) * 2.0 / 1e6;
-    let [raw, sent] = [figures.traffic_uncompressed, figures.traffic].map(price);
+    let [raw, sent] = [figures.cache.traffic_uncompressed, figures.cache.traffic].map(price);
     assert!((figures.money.raw.unwrap() - raw).abs() < 1e-9);
     assert!((figures.money.saved.unwrap() - (raw - sent)).abs() < 1e-9);
 }
@@ -224,5 +232,5 @@ async fn no_saving_is_claimed_beyond_the_window_of_the_model() {
     let (turns, figures) = play(&conversation(60), &setup, Arc::new(MemoryStore::new())).await;
     let raw = turns.iter().map(|(turn, _)| turn.tokens_raw);
     assert!(raw.clone().max().unwrap() > 8_192, "the recording outgrows the window");
-    assert!(figures.traffic_uncompressed.tokens() < raw.sum::<u64>());
+    assert!(figures.cache.traffic_uncompressed.tokens() < raw.sum::<u64>());
 }

@@ -55,16 +55,16 @@ fn totals_are_the_sums_of_the_sessions() {
     };
     let totals = &scan.totals;
     assert_eq!(totals.sessions, 2);
-    assert_eq!(totals.tokens_raw, sum(|it| it.tokens_raw));
-    assert_eq!(totals.tokens_sent, sum(|it| it.tokens_sent));
-    assert_eq!(totals.turns as u64, sum(|it| it.turns as u64));
-    assert_eq!(totals.cut, sum(|it| it.cut));
+    assert_eq!(totals.tokens.raw, sum(|it| it.tokens.raw));
+    assert_eq!(totals.tokens.sent, sum(|it| it.tokens.sent));
+    assert_eq!(totals.turns as u64, sum(|it| it.requests.turns as u64));
+    assert_eq!(totals.tokens.cut, sum(|it| it.tokens.cut));
     assert_eq!(totals.lost, sum(|it| lost(&it.must_keep.kept)));
-    assert!(totals.compressions > 0 && totals.tokens_sent < totals.tokens_raw);
-    assert_eq!(totals.unpriced, 2);
+    assert!(totals.compressions > 0 && totals.tokens.sent < totals.tokens.raw);
+    assert_eq!(totals.money.unpriced, 2);
     assert_eq!(scan.worst.least_saved.len(), 1, "only what was compressed can save too little");
     let saved = &scan.sessions[0].figures;
-    let share = 1.0 - saved.tokens_sent as f64 / saved.tokens_raw as f64;
+    let share = 1.0 - saved.tokens.sent as f64 / saved.tokens.raw as f64;
     assert!((scan.worst.least_saved[0].figure - share).abs() < 1e-9);
 }
 

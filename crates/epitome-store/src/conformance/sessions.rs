@@ -93,8 +93,8 @@ fn a_deleted_session_is_gone_for_all(store: &TriedStore) -> Result<(), RuleBreac
     same("how many messages went", second.delete(SCOPE, "one")?, 2)?;
     holds("it is still there", first.session(SCOPE, "one").is_err())?;
     first.append(SCOPE, "one", &request(&["x"]))?;
-    same("its messages", second.session(SCOPE, "one")?.messages, 1)?;
-    same("those of the other one", first.session(SCOPE, "two")?.messages, 1)
+    same("its messages", second.session(SCOPE, "one")?.figures.messages, 1)?;
+    same("those of the other one", first.session(SCOPE, "two")?.figures.messages, 1)
 }
 
 fn what_was_erased_is_gone_for_all(store: &TriedStore) -> Result<(), RuleBreach> {

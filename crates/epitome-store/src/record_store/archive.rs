@@ -31,7 +31,7 @@ impl<L: RecordLog> SessionArchive for RecordStore<L> {
     ) -> Result<Vec<SessionInfo>, StoreError> {
         let wanted = |fold: &SessionFold| {
             let info = fold.info();
-            let is_wanted = info.messages > 0 && (trashed || !info.trashed);
+            let is_wanted = info.figures.messages > 0 && (trashed || !info.trashed);
             is_wanted.then(|| (Reverse((fold.used, fold.began)), fold.summed_up()))
         };
         let mut all: Vec<_> = self.each_session(scope, wanted)?.into_iter().flatten().collect();

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use epitome_kernel::types::{
-    ArrivalRewrite, Compaction, CompactionCause, CompactionId, CompactionRange, ContentId,
-    EntryKey, FactCounts, HistoryHash, HookAuthor, JournalMark, MeterReading, Plan, RecordedAction,
-    RecordedCompaction, Role, Snapshot, SnapshotPurpose, TokenUsage,
+    ArrivalRewrite, Compaction, CompactionCause, CompactionId, CompactionOutcome, CompactionRange,
+    ContentId, EntryKey, FactCounts, HistoryHash, HookAuthor, JournalMark, MeterReading, Plan,
+    RecordedAction, RecordedCompaction, Role, Snapshot, SnapshotPurpose, SnapshotSize, TokenUsage,
 };
 use epitome_kernel::{MessageRecord, RequestRecord, StoreError};
 use serde::{Deserialize, Serialize};
@@ -244,8 +244,9 @@ impl CompactedBody {
     /// An epoch that was recorded at a place, or at the head.
     pub(super) fn of(recorded: &RecordedCompaction, place: Option<HistoryHash>) -> Self {
         let RecordedCompaction { epoch, undone, undone_at } = recorded;
-        let Compaction { id, parent, covered, cause, number, tokens, must_keep, .. } = *epoch;
-        let confidence = epoch.confidence.to_bits();
+        let Compaction { id, parent, covered, cause, number, outcome, .. } = *epoch;
+        let CompactionOutcome { tokens, confidence, must_keep } = outcome;
+        let confidence = confidence.to_bits();
         let (profile, config) = (epoch.profile.clone(), epoch.config.clone());
         let at = epoch.at.clone();
         let facts =
@@ -268,9 +269,11 @@ impl CompactedBody {
             credits,
             cause,
             number,
-            tokens,
-            confidence: f64::from_bits(confidence),
-            must_keep,
+            outcome: CompactionOutcome {
+                tokens,
+                confidence: f64::from_bits(confidence),
+                must_keep,
+            },
             profile,
             config,
             at,
@@ -315,7 +318,8 @@ pub(super) struct SnappedBody {
 impl SnappedBody {
     /// What a snapshot says beside its session.
     pub(super) fn of(snapshot: &Snapshot) -> Self {
-        let Snapshot { purpose, messages, checkpoints, tokens, limit, head, epoch, .. } = *snapshot;
+        let Snapshot { purpose, size, head, epoch, .. } = *snapshot;
+        let SnapshotSize { messages, checkpoints, tokens, limit } = size;
         let Snapshot { id, session: _, name, at, model, profile, .. } = snapshot.clone();
         Self {
             id,
@@ -338,21 +342,8 @@ impl SnappedBody {
         let Self { id, name, purpose, at, messages, checkpoints, tokens, limit, .. } = self;
         let Self { model, profile, head, epoch, .. } = self;
         let session = session.to_owned();
-        Snapshot {
-            id,
-            session,
-            name,
-            purpose,
-            at,
-            messages,
-            checkpoints,
-            tokens,
-            limit,
-            model,
-            profile,
-            head,
-            epoch,
-        }
+        let size = SnapshotSize { messages, checkpoints, tokens, limit };
+        Snapshot { id, session, name, purpose, at, size, model, profile, head, epoch }
     }
 }
 

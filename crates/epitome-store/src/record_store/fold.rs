@@ -140,10 +140,10 @@ impl SessionFold {
     pub(super) fn summed_up(&self) -> SessionInfo {
         let mut info = self.info.clone();
         let standing = self.decided.epochs.iter().filter(|made| !made.what.undone);
-        info.compressions = u32::try_from(standing.count()).unwrap_or(u32::MAX);
+        info.figures.compressions = u32::try_from(standing.count()).unwrap_or(u32::MAX);
         for answer in &self.history.answers {
-            info.answers += 1;
-            info.usage += answer.answered.usage;
+            info.figures.answers += 1;
+            info.figures.usage += answer.answered.usage;
         }
         info
     }
@@ -231,22 +231,22 @@ impl SessionFold {
             info.model = brought.model;
         }
         info.last = brought.at;
-        (info.head, info.messages) = (brought.head, brought.messages);
+        (info.head, info.figures.messages) = (brought.head, brought.messages);
         let Some(turn) = brought.turn else { return };
         info.trashed = false;
-        info.turns += 1;
-        info.tokens = turn.tokens;
-        for (total, tokens) in info.total.iter_mut().zip(turn.tokens) {
+        info.figures.turns += 1;
+        info.figures.tokens = turn.tokens;
+        for (total, tokens) in info.figures.total.iter_mut().zip(turn.tokens) {
             *total = total.saturating_add(tokens);
         }
-        info.limit = turn.limit;
+        info.figures.limit = turn.limit;
         self.meter = turn.meter;
     }
 
     fn lead_to(&mut self, head: HistoryHash) {
         let end = self.history.find(head);
         let messages = end.map_or(0, |end| self.history.said[end].said.place + 1);
-        (self.info.head, self.info.messages) = (head, messages);
+        (self.info.head, self.info.figures.messages) = (head, messages);
     }
 
     fn compact(&mut self, seq: u64, made: CompactedBody) {
@@ -296,8 +296,8 @@ impl SessionFold {
         let TakenBody { last, turns, answers, tokens, total, limit, usage, trashed } = taken;
         let info = &mut self.info;
         (info.last, info.trashed) = (last, trashed);
-        (info.turns, info.answers, info.usage) = (turns, answers, usage);
-        (info.tokens, info.total, info.limit) = (tokens, total, limit);
+        (info.figures.turns, info.figures.answers, info.figures.usage) = (turns, answers, usage);
+        (info.figures.tokens, info.figures.total, info.figures.limit) = (tokens, total, limit);
     }
 
     /// The entries that are pinned.

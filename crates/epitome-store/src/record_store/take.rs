@@ -72,19 +72,20 @@ fn taken(name: &str, copy: &SessionCopy, draft: &mut LineDraft) {
     draft.push(SessionEvent::Measured(copy.meter));
     draft.push(SessionEvent::Titled(info.title.clone()));
     // What is missing of it comes with its next request.
-    let is_whole = copy.said.len() >= info.messages as usize;
-    let (head, messages) = if is_whole { (info.head, info.messages) } else { Default::default() };
+    let is_whole = copy.said.len() >= info.figures.messages as usize;
+    let (head, messages) =
+        if is_whole { (info.head, info.figures.messages) } else { Default::default() };
     let (format, model, at) = (info.format.clone(), info.model.clone(), info.last.clone());
     let brought = BroughtBody { head, messages, format, model, at, turn: None };
     draft.push(SessionEvent::Brought(brought));
     draft.push(SessionEvent::Taken(Box::new(TakenBody {
         last: info.last.clone(),
-        turns: info.turns,
-        answers: info.answers,
-        tokens: info.tokens,
-        total: info.total,
-        limit: info.limit,
-        usage: info.usage,
+        turns: info.figures.turns,
+        answers: info.figures.answers,
+        tokens: info.figures.tokens,
+        total: info.figures.total,
+        limit: info.figures.limit,
+        usage: info.figures.usage,
         trashed: info.trashed,
     })));
 }

@@ -85,8 +85,8 @@ pub(crate) fn sum_up(
     let mut rows = statement.query([session])?;
     while let Some(row) = rows.next()? {
         let count = |column| row.get::<_, i64>(column).map(|count| count as u64);
-        info.answers += 1;
-        info.usage += TokenUsage {
+        info.figures.answers += 1;
+        info.figures.usage += TokenUsage {
             input: count(0)?,
             cache_read: count(1)?,
             cache_written: count(2)?,

@@ -4,8 +4,8 @@
 //! Called by [`super::journal`] and [`super::archive`].
 
 use epitome_kernel::types::{
-    ArrivalRewrite, Compaction, CompactionRange, ContentId, EntryKey, FactCounts, HistoryHash,
-    HookAuthor, Op, Plan, RecordedCompaction, ReplaceMethod,
+    ArrivalRewrite, Compaction, CompactionOutcome, CompactionRange, ContentId, EntryKey,
+    FactCounts, HistoryHash, HookAuthor, Op, Plan, RecordedCompaction, ReplaceMethod,
 };
 use rusqlite::{Connection, Row, ToSql, params};
 use serde::de::DeserializeOwned;
@@ -51,9 +51,9 @@ pub(crate) fn add(
         written(&Credited { plan, credits: epoch.credits.clone() })?,
         written(&epoch.cause)?,
         epoch.number,
-        epoch.tokens[0] as i64,
-        epoch.tokens[1] as i64,
-        epoch.confidence,
+        epoch.outcome.tokens[0] as i64,
+        epoch.outcome.tokens[1] as i64,
+        epoch.outcome.confidence,
         epoch.profile,
         epoch.config,
         epoch.at,
@@ -61,7 +61,7 @@ pub(crate) fn add(
         false,
         place.map(|place| place.0)
     ];
-    let score = &epoch.must_keep;
+    let score = &epoch.outcome.must_keep;
     let score = (*score != FactCounts::default()).then(|| written(score)).transpose()?;
     ledger.insert(connection, &EPOCH, values, params![score])?;
     Ok(())
@@ -101,11 +101,13 @@ pub(crate) fn bare(row: &Row<'_>) -> Result<RecordedCompaction, Fail> {
         credits,
         cause: parsed(&row.get::<_, String>(8)?, what)?,
         number: row.get(9)?,
-        tokens: [row.get::<_, i64>(10)? as u64, row.get::<_, i64>(11)? as u64],
-        confidence: row.get::<_, Option<f64>>(12)?.unwrap_or(f64::NAN),
-        must_keep: match row.get::<_, Option<String>>(17)? {
-            Some(score) => parsed(&score, what)?,
-            None => FactCounts::default(),
+        outcome: CompactionOutcome {
+            tokens: [row.get::<_, i64>(10)? as u64, row.get::<_, i64>(11)? as u64],
+            confidence: row.get::<_, Option<f64>>(12)?.unwrap_or(f64::NAN),
+            must_keep: match row.get::<_, Option<String>>(17)? {
+                Some(score) => parsed(&score, what)?,
+                None => FactCounts::default(),
+            },
         },
         profile: row.get(13)?,
         config: row.get(14)?,

@@ -41,7 +41,7 @@ fn read(connection: &Connection, owner: Owner, info: SessionInfo) -> SessionCopy
         compaction::of_session(connection, id).unwrap_or_default();
     let acts = act::of_session(connection, scope, id).unwrap_or_default();
     SessionCopy {
-        opened: opened(connection, id).unwrap_or(info.messages),
+        opened: opened(connection, id).unwrap_or(info.figures.messages),
         meter: meter.unwrap_or_default(),
         rewrites: compaction::rewrites(connection, owner, &keys).unwrap_or_default(),
         epochs: beside("epoch", epochs.len()).into_iter().zip(epochs).collect(),

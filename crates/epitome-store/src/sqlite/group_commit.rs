@@ -265,7 +265,11 @@ mod tests {
         for (one, is_recorded) in results.into_iter().enumerate() {
             assert_eq!(is_recorded, one % 50 != 7);
             let info = store.session(scope(one), &one.to_string());
-            let info = info.map(|info| (info.messages, info.answers, info.usage.output)).ok();
+            let info = info
+                .map(|info| {
+                    (info.figures.messages, info.figures.answers, info.figures.usage.output)
+                })
+                .ok();
             assert_eq!(info, is_recorded.then_some((1, 1, 7)));
         }
         assert_eq!(store.verify(false).unwrap(), []);

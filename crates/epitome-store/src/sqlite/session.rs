@@ -3,7 +3,7 @@
 //! Invariant: a row says all that a list of sessions shows, so that listing reads no message.
 //! Called by [`super::journal`] and [`super::archive`].
 
-use epitome_kernel::types::{HistoryHash, MeterReading, SessionInfo, TokenUsage};
+use epitome_kernel::types::{HistoryHash, MeterReading, SessionFigures, SessionInfo, TokenUsage};
 use epitome_kernel::{AppendBatch, Beginning, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
@@ -40,17 +40,19 @@ fn info(row: &Row<'_>) -> rusqlite::Result<(SessionRowId, SessionInfo)> {
             started: row.get(5)?,
             last: row.get(6)?,
             head: HistoryHash(row.get(7)?),
-            messages: row.get(8)?,
-            turns: count(9)?,
-            tokens: [count(10)?, count(11)?],
-            total: [count(12)?, count(13)?],
-            limit: count(14)?,
+            figures: SessionFigures {
+                messages: row.get(8)?,
+                turns: count(9)?,
+                tokens: [count(10)?, count(11)?],
+                total: [count(12)?, count(13)?],
+                limit: count(14)?,
+                compressions: row.get(16)?,
+                // Summed up only where somebody looks: see `answer`.
+                answers: 0,
+                usage: TokenUsage::default(),
+            },
             trashed: row.get(15)?,
-            compressions: row.get(16)?,
             label: row.get(17)?,
-            // Summed up only where somebody looks: see `answer`.
-            answers: 0,
-            usage: TokenUsage::default(),
         },
     ))
 }
@@ -200,9 +202,9 @@ pub(crate) fn advance(
         return ledger.change(connection, &SESSION, id, MESSAGES, messages);
     };
     let meter = written(&turn.meter)?;
-    let total = |side: usize| known.total[side].saturating_add(turn.tokens[side]) as i64;
+    let total = |side: usize| known.figures.total[side].saturating_add(turn.tokens[side]) as i64;
     let request: &[&dyn ToSql] = params![
-        known.turns as i64 + 1,
+        known.figures.turns as i64 + 1,
         turn.tokens[0] as i64,
         turn.tokens[1] as i64,
         total(0),

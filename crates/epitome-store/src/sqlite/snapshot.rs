@@ -4,7 +4,7 @@
 //! [`super::archive`].
 
 use epitome_kernel::StoreError;
-use epitome_kernel::types::{ContentId, HistoryHash, Snapshot, SnapshotPurpose};
+use epitome_kernel::types::{ContentId, HistoryHash, Snapshot, SnapshotPurpose, SnapshotSize};
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
 use super::checksum::{SNAPSHOT, ScopeChecksum};
@@ -23,11 +23,11 @@ pub(crate) fn add(
         snapshot.name,
         purpose_name(snapshot.purpose),
         snapshot.at,
-        snapshot.messages,
-        snapshot.checkpoints,
-        snapshot.tokens[0] as i64,
-        snapshot.tokens[1] as i64,
-        snapshot.limit as i64,
+        snapshot.size.messages,
+        snapshot.size.checkpoints,
+        snapshot.size.tokens[0] as i64,
+        snapshot.size.tokens[1] as i64,
+        snapshot.size.limit as i64,
         snapshot.model,
         snapshot.profile,
         snapshot.head.0,
@@ -75,10 +75,12 @@ pub(crate) fn list(
             name: row.get(2)?,
             purpose,
             at: row.get(4)?,
-            messages: row.get(5)?,
-            checkpoints: row.get(6)?,
-            tokens: [count(7)?, count(8)?],
-            limit: count(9)?,
+            size: SnapshotSize {
+                messages: row.get(5)?,
+                checkpoints: row.get(6)?,
+                tokens: [count(7)?, count(8)?],
+                limit: count(9)?,
+            },
             model: row.get(10)?,
             profile: row.get(11)?,
             head: HistoryHash(row.get(12)?),

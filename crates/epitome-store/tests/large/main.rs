@@ -103,9 +103,9 @@ fn ask(path: &Path, sessions: u32, head: HistoryHash, log: u64) {
     let store = check("open", LITTLE + log, || SqliteStore::open_existing(path).unwrap());
     let listed = check("sessions", LITTLE, || store.sessions(SCOPE, 0, 1_000, true).unwrap());
     assert_eq!(listed.len(), usize::try_from(sessions).unwrap());
-    assert_eq!((listed[0].head, listed[0].messages), (head, SESSION));
+    assert_eq!((listed[0].head, listed[0].figures.messages), (head, SESSION));
     let named = check("session", LITTLE, || store.session(SCOPE, "session 0").unwrap());
-    assert_eq!(named.messages, SESSION);
+    assert_eq!(named.figures.messages, SESSION);
     let history = || store.history(SCOPE, &listed[0].name, head, 8, 2).unwrap();
     let page = check("a page of two messages", LITTLE, history);
     let lengths: Vec<usize> = page.iter().flat_map(|said| &said.bytes).map(Vec::len).collect();

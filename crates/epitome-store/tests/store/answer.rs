@@ -38,7 +38,7 @@ fn the_newest_answer_stands_behind_the_newest_message() {
         store.record_response(SCOPE, "one", &answer(&["a"], "c")).unwrap();
         assert_eq!(store.answer(SCOPE, "one").unwrap(), Some(answer_said(&["a"], "c")));
         // It is no message: the history ends where it did, and no prompt is another one by it.
-        assert_eq!(store.session(SCOPE, "one").unwrap().messages, 1);
+        assert_eq!(store.session(SCOPE, "one").unwrap().figures.messages, 1);
         assert_eq!(store.find_deepest(SCOPE, "one", &chains(&["a", "c"])).unwrap(), Some(0));
         assert_eq!(store.revision(SCOPE, "one").unwrap(), 0);
         say(store, "one", &["a"], &["c", "d"]);
@@ -56,7 +56,7 @@ fn an_answer_to_nothing_recorded_is_refused() {
         say(store, "one", &[], &["a"]);
         let error = store.record_response(SCOPE, "one", &answer(&["x"], "b")).unwrap_err();
         assert!(error.to_string().contains("is not recorded"), "{error}");
-        assert_eq!(store.session(SCOPE, "one").unwrap().answers, 0);
+        assert_eq!(store.session(SCOPE, "one").unwrap().figures.answers, 0);
         assert!(store.answer(SCOPE, "two").is_err());
         assert!(store.answer("elsewhere", "one").is_err());
     });
@@ -75,10 +75,10 @@ fn what_the_provider_counted_is_summed_up() {
         }
         let one = store.session(SCOPE, "one").unwrap();
         let usage = TokenUsage { input: 1, cache_read: 10, cache_written: 100, output: u64::MAX };
-        assert_eq!((one.answers, one.usage), (2, usage));
+        assert_eq!((one.figures.answers, one.figures.usage), (2, usage));
         assert_eq!(store.answer(SCOPE, "one").unwrap(), Some(answer_said(&["a"], "bcd")));
         let all = store.sessions(SCOPE, 0, 9, false).unwrap();
-        assert_eq!(all.iter().map(|info| info.answers).collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(all.iter().map(|info| info.figures.answers).collect::<Vec<_>>(), [0, 2]);
         assert_eq!(all[1], one);
     });
 }
@@ -119,7 +119,11 @@ fn an_answer_goes_with_the_message_that_it_became() {
         assert_eq!((left.bytes, left.place), (None, 1));
         assert_eq!(original(store, "hunter2 in other bytes"), None);
         assert_eq!(original(store, "on").as_deref(), Some("on"));
-        assert_eq!(store.session(SCOPE, "one").unwrap().answers, 2, "it was paid all the same");
+        assert_eq!(
+            store.session(SCOPE, "one").unwrap().figures.answers,
+            2,
+            "it was paid all the same"
+        );
     });
 }
 
@@ -226,9 +230,9 @@ fn answers_go_with_their_session() {
             (original(store, "mine"), original(store, "yours")),
             (None, Some("yours".into()))
         );
-        assert_eq!(store.session(SCOPE, "two").unwrap().answers, 1);
+        assert_eq!(store.session(SCOPE, "two").unwrap().figures.answers, 1);
         say(store, "one", &[], &["b"]);
-        assert_eq!(store.session(SCOPE, "one").unwrap().answers, 0);
+        assert_eq!(store.session(SCOPE, "one").unwrap().figures.answers, 0);
         store.index(SCOPE, "one", &[chain(&["a", "mine"])], &Eviction::default()).unwrap();
     });
 }

@@ -90,12 +90,12 @@ fn a_rewound_session_goes_on_from_there() {
         say(store, "one", &[], &["a", "b", "c"]);
         store.set_head(SCOPE, "one", chain(&["a"])).unwrap();
         let info = store.session(SCOPE, "one").unwrap();
-        assert_eq!((info.messages, info.head), (1, chain(&["a"])));
+        assert_eq!((info.figures.messages, info.head), (1, chain(&["a"])));
         say(store, "one", &["a"], &["x"]);
         store.set_head(SCOPE, "one", chain(&["a", "b", "c"])).unwrap();
-        assert_eq!(store.session(SCOPE, "one").unwrap().messages, 3);
+        assert_eq!(store.session(SCOPE, "one").unwrap().figures.messages, 3);
         store.set_head(SCOPE, "one", HistoryHash::default()).unwrap();
-        assert_eq!(store.session(SCOPE, "one").unwrap().messages, 0);
+        assert_eq!(store.session(SCOPE, "one").unwrap().figures.messages, 0);
         let error = store.set_head(SCOPE, "one", chain(&["z"])).unwrap_err();
         assert!(error.to_string().contains("is not recorded"), "{error}");
     });
@@ -257,7 +257,7 @@ fn a_deleted_session_takes_all_that_is_its_own() {
         assert_eq!(snapshots.iter().map(|s| s.id.as_str()).collect::<Vec<_>>(), ["s2"]);
         // The name is free again, and the history too.
         store.append(SCOPE, "one", &batch(&[], &["a", "b", "c"])).unwrap();
-        assert_eq!(store.session(SCOPE, "one").unwrap().turns, 1);
+        assert_eq!(store.session(SCOPE, "one").unwrap().figures.turns, 1);
         assert_eq!(store.memos(SCOPE, "one").unwrap(), memos(&[]));
         assert_eq!(store.memos(SCOPE, "two").unwrap(), twos);
         assert_eq!(store.delete(SCOPE, "two").unwrap(), 3);

@@ -359,8 +359,8 @@ fn check_kept(version: u32) {
     let store = SqliteStore::open(&path).unwrap();
     say(&store, "one", &[], &["a", "b"]);
     // As it was made before there was a score, and before it was said who ordered what.
-    let (must_keep, credits) = (FactCounts::default(), Vec::new());
-    let mut old = Compaction { must_keep, credits, ..epoch(&["a", "b"], "s") };
+    let mut old = Compaction { credits: Vec::new(), ..epoch(&["a", "b"], "s") };
+    old.outcome.must_keep = FactCounts::default();
     old.id = old.hash();
     store.commit(SCOPE, "one", &old, &Eviction::default(), 0).unwrap();
     let before = store.session(SCOPE, "one").unwrap();
@@ -421,7 +421,7 @@ fn a_failing_request_leaves_nothing() {
     let error = store.append(SCOPE, "one", &batch(&["a"], &["b", "c"])).unwrap_err();
     assert!(error.to_string().contains("cannot be written: disk full"), "{error}");
     raw.execute_batch("DROP TRIGGER full").unwrap();
-    assert_eq!(store.session(SCOPE, "one").unwrap().messages, 1);
+    assert_eq!(store.session(SCOPE, "one").unwrap().figures.messages, 1);
     assert!(store.history(SCOPE, "one", chain(&["a", "b"]), 0, 9).is_err());
     say(&store, "one", &["a"], &["b", "c"]);
     assert_eq!(store.verify(false).unwrap(), []);

@@ -1,6 +1,6 @@
 //! What every journal must do, run against each of them.
 
-use epitome_kernel::types::{ContentId, HistoryHash, JournalMark};
+use epitome_kernel::types::{ContentId, HistoryHash, JournalMark, SessionFigures, SessionInfo};
 use epitome_kernel::{
     AppendBatch, CommitOutcome, CompactionChanges, Eviction, HistoryLookup, HistoryQuery,
     RequestRecord, StoreError,
@@ -125,7 +125,7 @@ fn branches_share_what_they_have_in_common() {
         let page = store.history(SCOPE, "one", chain(&["a", "b", "x", "z"]), 1, 2).unwrap();
         assert_eq!(page, batch(&["a"], &["b", "x"]).said);
         let session = store.session(SCOPE, "one").unwrap();
-        assert_eq!((session.messages, session.head), (4, chain(&["a", "b", "x", "z"])));
+        assert_eq!((session.figures.messages, session.head), (4, chain(&["a", "b", "x", "z"])));
     });
 }
 
@@ -179,9 +179,9 @@ fn a_session_sums_up_its_requests() {
         let info = store.session(SCOPE, "one").unwrap();
         assert_eq!(info.title, "a");
         assert_eq!(info.model.as_deref(), Some("model-1"));
-        assert_eq!((info.messages, info.turns), (3, 3));
-        assert_eq!((info.tokens, info.total), ([u64::MAX, 7], [u64::MAX, 127]));
-        assert_eq!(info.limit, u64::MAX);
+        assert_eq!((info.figures.messages, info.figures.turns), (3, 3));
+        assert_eq!((info.figures.tokens, info.figures.total), ([u64::MAX, 7], [u64::MAX, 127]));
+        assert_eq!(info.figures.limit, u64::MAX);
         assert_eq!((info.started.as_str(), info.last.as_str()), (&*first.at, &*last.at));
         assert_eq!(store.meter(SCOPE, "one").unwrap(), rent(2.25));
         assert_eq!(store.meter(SCOPE, "none").unwrap(), rent(0.0));
@@ -200,15 +200,19 @@ fn messages_without_a_request_change_none_of_its_sums() {
         store.append(SCOPE, "one", &alone(&[], &["a"])).unwrap();
         let info = store.session(SCOPE, "one").unwrap();
         assert_eq!((info.title.as_str(), info.format.as_str()), ("a", "anthropic"));
-        assert_eq!((info.messages, info.turns, info.tokens), (1, 0, [0, 0]));
+        assert_eq!(
+            (info.figures.messages, info.figures.turns, info.figures.tokens),
+            (1, 0, [0, 0])
+        );
         say(store, "one", &["a"], &["b"]);
         let asked = store.session(SCOPE, "one").unwrap();
         store.append(SCOPE, "one", &alone(&["a", "b"], &["c"])).unwrap();
         let info = store.session(SCOPE, "one").unwrap();
-        assert_eq!((info.messages, info.head), (3, chain(&["a", "b", "c"])));
+        assert_eq!((info.figures.messages, info.head), (3, chain(&["a", "b", "c"])));
         assert!(info.last > asked.last);
-        let (head, messages, last) = (info.head, info.messages, info.last.clone());
-        assert_eq!(info, epitome_kernel::types::SessionInfo { head, messages, last, ..asked });
+        let (head, last) = (info.head, info.last.clone());
+        let figures = SessionFigures { messages: info.figures.messages, ..asked.figures };
+        assert_eq!(info, SessionInfo { head, last, figures, ..asked });
         assert_eq!(store.meter(SCOPE, "one").unwrap(), rent(0.5));
         check_history(store, "one", &["a", "b", "c"]);
         assert_eq!(store.verify(false).unwrap(), []);
@@ -248,7 +252,7 @@ fn an_epoch_comes_back_as_it_was_committed() {
         let found = store.compactions(SCOPE, "one", &keys(&["a", "c"])).unwrap();
         assert_eq!(found.recorded.len(), 1);
         assert_eq!(store.compactions("elsewhere", "one", &keys(&["a"])).unwrap(), <_>::default());
-        assert_eq!(store.session(SCOPE, "one").unwrap().compressions, 2);
+        assert_eq!(store.session(SCOPE, "one").unwrap().figures.compressions, 2);
     });
 }
 
@@ -281,7 +285,7 @@ fn what_is_taken_back_can_be_done_again() {
             store.record_mark(SCOPE, "one", &mark, "now").unwrap();
             assert_eq!(undone(), expected);
             assert_eq!(store.revision(SCOPE, "one").unwrap(), before + 1);
-            let compressions = store.session(SCOPE, "one").unwrap().compressions;
+            let compressions = store.session(SCOPE, "one").unwrap().figures.compressions;
             assert_eq!(compressions, u32::from(!expected));
             let error = store.record_mark(SCOPE, "one", &mark, "now").unwrap_err();
             assert!(matches!(error, StoreError::NothingToMark { .. }), "{error}");
@@ -347,7 +351,7 @@ fn scopes_share_nothing() {
         say(store, "one", &[], &["a", "b"]);
         store.append("other", "one", &batch(&[], &["a"])).unwrap();
         assert_eq!(store.find_deepest("other", "one", &chains(&["a", "b"])).unwrap(), Some(0));
-        assert_eq!(store.session("other", "one").unwrap().messages, 1);
+        assert_eq!(store.session("other", "one").unwrap().figures.messages, 1);
         assert!(store.append("other", "one", &batch(&["a", "b"], &["c"])).is_err());
         store.record_mark(SCOPE, "one", &JournalMark::Pin(key("a")), "now").unwrap();
         assert_eq!(store.revision("other", "one").unwrap(), 0);

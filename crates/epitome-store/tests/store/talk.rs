@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use epitome_kernel::types::{
     Actor, ArrivalRewrite, Checkpoint, CheckpointLevel, CheckpointPlacement, Compaction,
-    CompactionCause, CompactionRange, ContentId, DecisionKind, EntryId, EntryKey, FactCounts,
-    GoalChange, HistoryHash, HookAuthor, MeterReading, Op, PartId, Plan, Priority, RecordedAction,
-    ReplaceMethod, Role, SessionAction, Snapshot, SnapshotPurpose, TokenUsage,
+    CompactionCause, CompactionOutcome, CompactionRange, ContentId, DecisionKind, EntryId,
+    EntryKey, FactCounts, GoalChange, HistoryHash, HookAuthor, MeterReading, Op, PartId, Plan,
+    Priority, RecordedAction, ReplaceMethod, Role, SessionAction, Snapshot, SnapshotPurpose,
+    SnapshotSize, TokenUsage,
 };
 use epitome_kernel::{
     AppendBatch, Eviction, Journal, MessageRecord, RequestRecord, ResponseRecord, StoredText,
@@ -204,9 +205,11 @@ pub(crate) fn epoch(run: &[&str], summary: &str) -> Compaction {
         credits: vec![HookAuthor { policy: "team".into(), hook: "plan".into(), line: Some(7) }],
         cause: CompactionCause::Soft,
         number: 1,
-        tokens: [u64::MAX, 300],
-        confidence: 0.9,
-        must_keep: FactCounts { constraints: [3, 4], recallable: 1, ..FactCounts::default() },
+        outcome: CompactionOutcome {
+            tokens: [u64::MAX, 300],
+            confidence: 0.9,
+            must_keep: FactCounts { constraints: [3, 4], recallable: 1, ..FactCounts::default() },
+        },
         profile: "default".into(),
         config: "c0ffee".into(),
         at: "2026-01-01T00:02:00Z".into(),
@@ -278,10 +281,12 @@ pub(crate) fn snapshot(
         name: (purpose == SnapshotPurpose::Recovery).then(|| format!("by hand: {id}")),
         purpose,
         at: "2026-01-01T00:03:00Z".into(),
-        messages: u32::try_from(texts.len()).unwrap(),
-        checkpoints: 1,
-        tokens: [500, 100],
-        limit: u64::MAX,
+        size: SnapshotSize {
+            messages: u32::try_from(texts.len()).unwrap(),
+            checkpoints: 1,
+            tokens: [500, 100],
+            limit: u64::MAX,
+        },
         model: None,
         profile: "default".into(),
         head: chain(texts),

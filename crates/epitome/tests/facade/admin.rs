@@ -76,11 +76,14 @@ fn an_import_is_recorded_once_and_grows() {
     let messages = conversation(4);
     assert_eq!(import(&keeper, &messages[..9], Some("a")), ("a".to_owned(), 9));
     let before = keeper.session(None).unwrap();
-    assert_eq!((before.messages, before.turns, &*before.title), (9, 4, "What does stage 0 do?"));
+    assert_eq!(
+        (before.figures.messages, before.figures.turns, &*before.title),
+        (9, 4, "What does stage 0 do?")
+    );
     assert_eq!(import(&keeper, &messages[..9], Some("b")), ("a".to_owned(), 0));
     assert_eq!(keeper.session(None).unwrap(), before);
     assert_eq!(import(&keeper, &messages, Some("b")), ("a".to_owned(), 8));
-    assert_eq!(keeper.session(None).unwrap().messages, 17);
+    assert_eq!(keeper.session(None).unwrap().figures.messages, 17);
 }
 
 #[test]
@@ -106,7 +109,7 @@ fn the_beginning_of_another_session_takes_nothing_back() {
     assert_eq!((&*name, new), ("b", 2));
     assert_eq!(import(&keeper, &messages[..9], Some("c")), ("a".to_owned(), 0));
     assert_eq!(import(&keeper, &messages[..2], Some("a")), ("a".to_owned(), 0));
-    assert_eq!(keeper.session(Some("a")).unwrap().messages, 17);
+    assert_eq!(keeper.session(Some("a")).unwrap().figures.messages, 17);
 }
 
 #[test]
@@ -211,7 +214,10 @@ fn an_answer_that_nobody_went_on_from_is_the_last_message() {
     assert_eq!(found[0].source, "a: e8 assistant");
 
     let status = keeper.status(None).unwrap();
-    assert_eq!((status.answers, status.usage.prompt(), status.usage.output), (1, 543, 6_000));
+    assert_eq!(
+        (status.sums.answers, status.sums.usage.prompt(), status.sums.usage.output),
+        (1, 543, 6_000)
+    );
     keeper.diff(None).unwrap();
 }
 
@@ -285,10 +291,12 @@ fn an_id_of_a_diff_brings_the_original_back() {
 fn a_status_says_how_full_the_window_is() {
     let keeper = compressed();
     let status = keeper.status(None).unwrap();
-    assert_eq!((status.session.as_str(), status.limit), ("live", LIMIT));
-    assert!(status.history.len() >= 2 && status.compressions as usize == status.history.len());
+    assert_eq!((status.session.as_str(), status.window.limit), ("live", LIMIT));
+    assert!(
+        status.history.len() >= 2 && status.savings.compressions as usize == status.history.len()
+    );
     let saved = status.history.iter().all(|past| past.tokens[1] < past.tokens[0]);
-    assert!(saved && status.offloaded.is_some() && status.digested.is_some());
+    assert!(saved && status.savings.offloaded.is_some() && status.savings.digested.is_some());
 }
 
 #[test]

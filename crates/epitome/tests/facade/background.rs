@@ -158,7 +158,7 @@ async fn no_prompt_waits_for_a_model() {
     assert_eq!(names(&later.events), [READY, "checkpoint-aged"]);
     assert!(later.tokens[1] <= first.tokens[1]);
     // It is the same compression, in other words; a new process goes on with them.
-    assert_eq!(talk.session.info().unwrap().compressions, 1);
+    assert_eq!(talk.session.info().unwrap().figures.compressions, 1);
     drop(talk);
     let again = Talk::of(settings(&Slow::new(Does::Crash), true), &journal).prompt();
     assert_eq!((again.bytes, names(&again.events)), (later.bytes, vec![]));
@@ -168,7 +168,7 @@ async fn no_prompt_waits_for_a_model() {
     records.undo(AT).unwrap();
     let mut undone = Talk::of(settings(&Slow::new(Does::Crash), true), &journal);
     assert_eq!(text(&undone.prompt()), plain);
-    assert_eq!(undone.session.info().unwrap().compressions, 0);
+    assert_eq!(undone.session.info().unwrap().figures.compressions, 0);
 }
 
 #[tokio::test]
@@ -398,5 +398,5 @@ async fn a_checkpoint_that_stays_gets_its_words_with_the_next_compression() {
     assert_eq!(second.events.iter().find_map(aged), Some([3, 3]));
     // The new one is asked for, too.
     is_asked(&model, 2).await;
-    assert_eq!(talk.session.info().unwrap().compressions, 2);
+    assert_eq!(talk.session.info().unwrap().figures.compressions, 2);
 }

@@ -187,14 +187,14 @@ fn check(format: Format, tools: u64) {
     }
     let keeper = SessionAdmin::new(journal, Profile::default());
     let info = keeper.session(None).unwrap();
-    assert_eq!((info.answers, info.usage), (4, theirs), "{format}");
+    assert_eq!((info.figures.answers, info.figures.usage), (4, theirs), "{format}");
     let lessons = keeper.learned_limits().unwrap();
     let counted = lessons[0].counted.unwrap();
     assert!((counted.factor - FACTOR).abs() < 0.001, "{format}: {counted:?}");
     // Of one conversation only: another may be a tenth off.
     assert!((counted.band - 0.1).abs() < 0.001 && counted.samples >= 3, "{format}: {counted:?}");
     let status = keeper.status(None).unwrap();
-    assert_eq!(status.tokens, [ours, ours], "{format}");
+    assert_eq!(status.sums.tokens, [ours, ours], "{format}");
 }
 
 #[test]

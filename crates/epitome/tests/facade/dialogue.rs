@@ -90,7 +90,7 @@ async fn a_conversation_goes_on_past_three_times_its_window() {
             assert!(prompts.iter().all(|prompt| prompt.body["options"]["num_ctx"] == 1500));
         }
         let info = talk.session().info().unwrap();
-        assert_eq!(info.messages, 181, "{}", api.0);
+        assert_eq!(info.figures.messages, 181, "{}", api.0);
     }
 }
 

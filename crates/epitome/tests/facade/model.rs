@@ -203,7 +203,7 @@ fn a_policy_adds_to_a_summary_and_doubts_it() {
     let prompt = talk.compressed();
     assert!(text(&prompt).contains("Nothing was said of stage_one.\\nMind src/main.rs."));
     let history = SessionAdmin::new(journal, Profile::default()).history(Some("talk")).unwrap();
-    assert_eq!(history.in_force().unwrap().confidence, 0.25);
+    assert_eq!(history.in_force().unwrap().outcome.confidence, 0.25);
     let shown = shown.lock().unwrap();
     let facts: Vec<_> = shown[0].0.iter().map(|fact| (fact.text.as_str(), fact.found)).collect();
     // What the user forbids stands in the state of the work.

@@ -83,8 +83,8 @@ impl ChartPage<'_> {
             .filter_map(|(class, StrategySummary { profile, all, .. })| {
                 let tokens = all.tokens_after as f64 / all.cases.max(1) as f64;
                 let x = if costs { all.cache_cost? } else { tokens };
-                let (name, searched) = (profile.as_str(), all.score_search);
-                Some(Dot { class, name, x, score: all.score?, searched })
+                let (name, searched) = (profile.as_str(), all.scores.score_search);
+                Some(Dot { class, name, x, score: all.scores.score?, searched })
             })
             .collect();
         let (axis, below) = match costs {
@@ -118,18 +118,18 @@ impl ChartPage<'_> {
                 format!("{name}: {cases}, {}", counted(means.n as u64, "question"))
             });
             out.push_str(&format!("<tbody class=\"group\"><tr><td class=\"about\" colspan=\"{columns}\">{about}</td></tr>\n"));
-            let best = [|it: &StrategyMeans| it.score, |it: &StrategyMeans| it.score_search].map(
-                |figure| {
-                    let all = self.compared.summaries.iter().filter_map(of).filter_map(figure);
-                    all.map(|it| it.mean).fold(f64::MIN_POSITIVE, f64::max)
-                },
-            );
+            let best =
+                [|it: &StrategyMeans| it.scores.score, |it: &StrategyMeans| it.scores.score_search]
+                    .map(|figure| {
+                        let all = self.compared.summaries.iter().filter_map(of).filter_map(figure);
+                        all.map(|it| it.mean).fold(f64::MIN_POSITIVE, f64::max)
+                    });
             for (class, summary) in self.summaries() {
                 let Some(means) = of(summary) else { continue };
                 out.push_str(&format!("<tr>{}", strategy(class, &summary.profile)));
-                scored(out, class, means.score, best[0]);
-                scored(out, class, means.score_search, best[1]);
-                shared(out, class, means.directives);
+                scored(out, class, means.scores.score, best[0]);
+                scored(out, class, means.scores.score_search, best[1]);
+                shared(out, class, means.scores.directives);
                 shared(out, class, means.kept);
                 number(out, short(means.tokens_after));
                 number(out, means.invalid.to_string());
@@ -211,7 +211,7 @@ impl ChartPage<'_> {
         out.push_str("<section class=\"card scroll\"><h2>Conversations</h2>\n");
         for (id, rows) in self.by_conversation() {
             let first = rows.first();
-            let before = first.map_or(0, |row| row.tokens_before);
+            let before = first.map_or(0, |row| row.tokens.before);
             let asked = first.map_or(0, |row| row.score.n as u64);
             out.push_str(&format!(
                 "<details><summary>{} <span class=\"quiet\">{} tokens, {}</span></summary>\n<table>\
@@ -227,7 +227,7 @@ impl ChartPage<'_> {
                 shared(out, class, row.score.headline());
                 shared(out, class, row.score.recall_search);
                 shared(out, class, Some(row.must_keep.share()));
-                number(out, short(row.tokens_after));
+                number(out, short(row.tokens.after));
                 let faults = escaped(&row.faults.join("; "));
                 out.push_str(&format!("<td class=\"bad\">{faults}</td></tr>\n"));
             }
@@ -296,7 +296,7 @@ fn or_dash(figure: Option<impl ToString>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use epitome_lab::{EvalRow, EvalScore, ReplayFigures};
+    use epitome_lab::{EvalRow, EvalScore, ReplayFigures, RowTokens};
 
     use super::*;
 
@@ -306,9 +306,11 @@ mod tests {
             id: "talk<1>".to_owned(),
             source: "own".to_owned(),
             group: WorkKind::Coding,
-            tokens_before: 9000,
-            tokens_after: prompts.last().copied().unwrap_or_default(),
-            tokens_pinned: 100,
+            tokens: RowTokens {
+                before: 9000,
+                after: prompts.last().copied().unwrap_or_default(),
+                pinned: 100,
+            },
             faults: if recall > 0.0 { Vec::new() } else { vec!["over \"budget\"".to_owned()] },
             score: EvalScore { n: 4, recall: Some(recall), ..EvalScore::default() },
             must_keep: Default::default(),

@@ -228,14 +228,14 @@ impl Proposing<'_, '_> {
         let keys = &ground.incoming.keys;
         let cause = due.cause;
         let over = EpochGround { keys, tells, parent: in_force, number, cause };
-        let epoch = epoch_of(&compressed.plan, &over)?;
-        let epoch = Compaction { tokens: [self.size(), compressed.size[1]], ..epoch };
+        let mut epoch = epoch_of(&compressed.plan, &over)?;
+        epoch.outcome.tokens = [self.size(), compressed.size[1]];
         let epoch = match in_force.filter(|_| due.work == DueWork::Reword) {
             Some(in_force) => in_other_words(epoch, in_force.epoch),
             None => epoch,
         };
         let views = [whole.view(), &compressed.view];
-        let moved = moved.map(|(it, by)| (it.taking(views, epoch.tokens), by));
+        let moved = moved.map(|(it, by)| (it.taking(views, epoch.outcome.tokens), by));
         let truncated = inputs::truncated(&compressed.plan, &planning, &ground.tail.tokens);
         let late = session.late(ground, &planning, &orders, &compressed, &options);
         let standing = words.standing.within(&compressed.plan);

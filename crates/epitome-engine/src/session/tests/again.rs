@@ -9,7 +9,7 @@ fn filled() -> Vec<u8> {
 }
 
 fn turns(journal: &MemoryStore) -> u64 {
-    journal.session(&epitome_config::scope::scope("default"), "a").unwrap().turns
+    journal.session(&epitome_config::scope::scope("default"), "a").unwrap().figures.turns
 }
 
 #[test]
@@ -28,7 +28,10 @@ fn a_request_that_brings_nothing_new_is_not_recorded() {
     assert_eq!((turns(&journal), format!("{journal:?}")), (made, before));
     // A history that goes back is recorded: its session stands there from now on.
     now(live.prompt_for(&body(&messages[..2]))).unwrap();
-    assert_eq!(journal.session(&epitome_config::scope::scope("default"), "a").unwrap().messages, 2);
+    assert_eq!(
+        journal.session(&epitome_config::scope::scope("default"), "a").unwrap().figures.messages,
+        2
+    );
 }
 
 #[test]

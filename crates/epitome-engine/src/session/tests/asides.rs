@@ -374,5 +374,5 @@ fn what_was_done_is_counted_for_a_report() {
 
 /// Tokens of the newest prompt of the session, as the journal has them.
 fn prompt_tokens(keeper: &SessionAdmin) -> u64 {
-    keeper.session(Some("a")).unwrap().tokens[1]
+    keeper.session(Some("a")).unwrap().figures.tokens[1]
 }

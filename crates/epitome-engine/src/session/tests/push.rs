@@ -149,7 +149,7 @@ fn what_is_redacted_is_known_again() {
     // It is the same history: nothing branched, and nothing was recorded twice.
     assert!(prompt.events.is_empty(), "{:?}", prompt.events);
     live.push(br#"{"role":"assistant","content":"Done."}"#).unwrap();
-    assert_eq!(live.info().unwrap().messages, 5);
+    assert_eq!(live.info().unwrap().figures.messages, 5);
     assert_eq!(journal.verify(false).unwrap(), []);
 }
 
@@ -255,7 +255,7 @@ fn an_envelope_brings_what_is_no_message() {
     let request: serde_json::Value = serde_json::from_slice(&prompt.bytes).unwrap();
     assert_eq!((&request["system"], &request["max_tokens"]), (&"Be brief.".into(), &9.into()));
     let info = live.info().unwrap();
-    assert_eq!((info.messages, info.model.as_deref()), (2, Some("claude-opus-4")));
+    assert_eq!((info.figures.messages, info.model.as_deref()), (2, Some("claude-opus-4")));
     // Without one the session goes on with what the journal has.
     let prompt = now(open().prompt()).unwrap();
     let request: serde_json::Value = serde_json::from_slice(&prompt.bytes).unwrap();
@@ -268,7 +268,7 @@ fn an_envelope_brings_what_is_no_message() {
     live.begin(&envelope("Be long.")).unwrap();
     live.push(br#"{"role":"assistant","content":"Hi"}"#).unwrap();
     let other = live.info().unwrap();
-    assert_eq!((other.messages, other.head == info.head), (3, false));
+    assert_eq!((other.figures.messages, other.head == info.head), (3, false));
     let chains = [info.head];
     assert!(
         journal
@@ -306,7 +306,10 @@ fn conversations_without_a_name_share_none() {
     one.push(br#"{"role":"assistant","content":"One."}"#).unwrap();
     let prompts = [now(one.prompt()).unwrap(), now(other.prompt()).unwrap()];
     assert_ne!(prompts[0].session, prompts[1].session);
-    assert_eq!([one.info().unwrap().messages, other.info().unwrap().messages], [3, 2]);
+    assert_eq!(
+        [one.info().unwrap().figures.messages, other.info().unwrap().figures.messages],
+        [3, 2]
+    );
     assert_eq!(other.name(), Some(&*prompts[1].session));
 }
 

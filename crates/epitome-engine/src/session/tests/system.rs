@@ -168,7 +168,7 @@ fn what_the_host_says_stays_in_it() {
     assert_eq!(validate(Format::Anthropic, &prompt.bytes), Ok(()));
     // The history says what was said.
     let info = live.info().unwrap();
-    assert_eq!(info.messages, 2);
+    assert_eq!(info.figures.messages, 2);
     // Other words of the host make another one.
     let mut live = open(&journal, 500, &begin.replace("Be brief.", "Be exact."));
     let prompt = now(live.prompt()).unwrap();

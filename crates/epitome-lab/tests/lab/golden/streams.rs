@@ -91,7 +91,7 @@ impl Streams {
     pub(crate) fn history(&mut self, store: &dyn SessionArchive) {
         let (scope, session) = (&*self.scope, SESSION);
         let Ok(info) = store.session(scope, session) else { return };
-        let most = info.messages as usize;
+        let most = info.figures.messages as usize;
         for said in store.history(scope, session, info.head, 0, most).unwrap() {
             let facts = format!("{} {} {} {}", said.chain, said.place, said.text, said.tokens);
             self.journal.add(facts.as_bytes());
