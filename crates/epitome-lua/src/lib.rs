@@ -13,6 +13,8 @@ mod alias;
 mod api;
 mod authored;
 #[cfg(feature = "vm")]
+mod call_timer;
+#[cfg(feature = "vm")]
 mod declared;
 #[cfg(feature = "vm")]
 mod describe;

@@ -5,12 +5,11 @@
 
 use std::time::Duration;
 
-/// How long a policy may run and how much it may hold.
+/// How long a policy may run and how much it may hold. Times are of the processor, so that a busy
+/// machine ends no call that a quiet one would not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LuaLimits {
-    /// The longest that one call of a hook may take, without what `ep.next` takes. It is time on
-    /// the clock, and many times what a call needs, so that a busy machine lets none fall out. One
-    /// with many times more to do than it has processors for still may.
+    /// The longest that one call of a hook may take, without what `ep.next` takes.
     pub call: Duration,
     /// The longest that loading a policy may take.
     pub load: Duration,

@@ -1,13 +1,14 @@
 //! The virtual machine as a policy gets it.
 //!
 //! Invariant: what is not on the lists below is not there, and nothing that is there can be
-//! written to; no single library call runs long without a look at the watchdog's flag. Called by
+//! written to; no single library call runs long without a look at the call's timer. Called by
 //! `vm`.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use mlua::{Error, Function, Lua, LuaOptions, Result, StdLib, Table, Value, VmState};
+
+use crate::call_timer::CallTimer;
 
 /// What of the language itself a policy has. `require`, `print` and `ep` are the host's.
 const GLOBALS: &[&str] = &[
@@ -67,7 +68,7 @@ const PATTERN_WORK: u32 = 1 << 28;
 /// A virtual machine with nothing in it but the permitted part of the language; `install` adds the
 /// host's own globals before everything is locked.
 pub(crate) fn machine(
-    flag: &Arc<AtomicBool>,
+    timer: &Arc<CallTimer>,
     install: impl FnOnce(&Lua, &Table) -> Result<()>,
 ) -> Result<Lua> {
     let libraries =
@@ -84,8 +85,8 @@ pub(crate) fn machine(
     install(&lua, &globals)?;
     lua.sandbox(true)?;
     lua.globals().set_readonly(true);
-    let flag = Arc::clone(flag);
-    lua.set_interrupt(move |lua| match flag.load(Ordering::Relaxed) {
+    let timer = Arc::clone(timer);
+    lua.set_interrupt(move |lua| match timer.is_over() {
         false => Ok(VmState::Continue),
         true => {
             let traceback = lua.traceback(Some("out of time\nstack traceback:"), 0)?;
@@ -121,11 +122,12 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::call_timer::CallTimer;
     use crate::watchdog::Watchdog;
 
-    fn new() -> (Lua, Arc<AtomicBool>) {
-        let flag = Arc::new(AtomicBool::new(false));
-        (machine(&flag, |_, _| Ok(())).unwrap(), flag)
+    fn new() -> (Lua, Arc<CallTimer>) {
+        let timer = Arc::new(CallTimer::default());
+        (machine(&timer, |_, _| Ok(())).unwrap(), timer)
     }
 
     /// What does not run for ever has all the time that a busy machine may need.
@@ -134,10 +136,10 @@ mod tests {
     }
 
     fn run_within(text: &str, time: Duration) -> Result<String> {
-        let (lua, flag) = new();
+        let (lua, timer) = new();
         lua.set_memory_limit(64 << 20)?;
         let dog = Watchdog::start().unwrap();
-        let _watched = dog.watch(&flag, time);
+        let _watched = dog.watch(&timer, time);
         lua.load(text).eval::<Value>()?.to_string()
     }
 

@@ -5,7 +5,6 @@
 //! is taken.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use epitome_kernel::HOOKS;
@@ -13,6 +12,7 @@ use epitome_types::hook::NameKind;
 use mlua::{Error, Function, Lua, Result, Table, Value};
 use serde_json::{Map, Value as Json};
 
+use crate::call_timer::CallTimer;
 use crate::declared::{Hooks, PolicyDeclaration};
 use crate::dialect::Dialect;
 use crate::engine::PolicyEngine;
@@ -60,12 +60,12 @@ impl Generation {
 
     pub(crate) fn tests(&self, extent: Extent) -> Vec<TestResult> {
         let engine = self.engine();
-        let over = Arc::new(AtomicBool::new(false));
+        let timer = Arc::new(CallTimer::default());
         let time = match extent {
             Extent::All => Duration::from_secs(3600),
             Extent::Quick => engine.limits().tests,
         };
-        let whole = engine.dog().watch(&over, time);
+        let whole = engine.dog().watch(&timer, time);
         let mut results = Vec::new();
         let names = match self.found().files.names("tests", "lua") {
             Ok(names) => names,
@@ -85,7 +85,7 @@ impl Generation {
                 Ok(tests) => {
                     for (name, test) in tests.list() {
                         let result = tests.run(&file, &name, &test);
-                        if whole.over() {
+                        if whole.is_over() {
                             return results;
                         }
                         results.push(result);
@@ -131,7 +131,7 @@ impl<'g> TestFile<'g> {
             declared: generation.declared().clone(),
             options: generation.options().clone(),
         };
-        let watched = engine.dog().watch(&vm.flag, engine.limits().load);
+        let watched = engine.dog().watch(&vm.timer, engine.limits().load);
         let value = require::run(&vm.lua, module).map_err(|error| {
             trouble(&error, &watched, engine.limits(), engine.limits().load).what
         })?;
@@ -158,7 +158,7 @@ impl<'g> TestFile<'g> {
 
     fn run(&self, file: &str, name: &str, test: &Function) -> TestResult {
         let limits = self.engine.limits();
-        let watched = self.engine.dog().watch(&self.vm.flag, limits.test);
+        let watched = self.engine.dog().watch(&self.vm.timer, limits.test);
         self.vm.limit(limits.memory);
         let outcome = test.call::<()>(&self.given);
         self.vm.limit(0);

@@ -5,7 +5,6 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use epitome_kernel::{Answer, HookInterrupt, HookShape, Job, ModelQuestion, NextPolicies};
 use epitome_types::hook::{FieldShape, TableShape, ValueShape};
@@ -13,6 +12,7 @@ use mlua::{Error, Lua, Result, Table, Value};
 use serde_json::{Map, Value as Json};
 
 use crate::api::{self, ApiHost, Env};
+use crate::call_timer::CallTimer;
 use crate::declared::{self, Hooks, PolicyDeclaration};
 use crate::dialect::Dialect;
 use crate::fault::{out_of_memory, said};
@@ -103,7 +103,7 @@ pub(crate) struct CallBounds<'a> {
 pub(crate) struct Vm {
     pub(crate) lua: Lua,
     /// Raised by the watchdog.
-    pub(crate) flag: Arc<AtomicBool>,
+    pub(crate) timer: Arc<CallTimer>,
     /// The names that the policy may use.
     pub(crate) dialect: Arc<Dialect>,
     /// What `ep.next` looks at.
@@ -116,9 +116,9 @@ pub(crate) struct Vm {
 impl Vm {
     /// A machine with nothing in it yet.
     pub(crate) fn new(host: &Arc<ApiHost>) -> Result<Self> {
-        let flag = Arc::new(AtomicBool::new(false));
+        let timer = Arc::new(CallTimer::default());
         let mut slot = None;
-        let lua = sandbox::machine(&flag, |lua, globals| {
+        let lua = sandbox::machine(&timer, |lua, globals| {
             let env = Env { host: Arc::clone(host), slot: lua.create_table()? };
             globals.raw_set("ep", api::table(lua, &env)?)?;
             globals.raw_set("print", api::print(lua, &env)?)?;
@@ -128,7 +128,7 @@ impl Vm {
         })?;
         let slot = slot.map_or_else(|| lua.create_table(), Ok)?;
         let (dialect, metatables) = (Arc::clone(&host.dialect), Metatables::new(&host.dialect));
-        Ok(Self { lua, flag, dialect, slot, hooks: Hooks::new(), options: None, metatables })
+        Ok(Self { lua, timer, dialect, slot, hooks: Hooks::new(), options: None, metatables })
     }
 
     /// Runs the policy's file and looks at what it says it is.
@@ -139,7 +139,7 @@ impl Vm {
         bounds: CallBounds<'_>,
     ) -> std::result::Result<PolicyDeclaration, VmFailure> {
         let CallBounds { limits, dog } = bounds;
-        let watched = dog.watch(&self.flag, limits.load);
+        let watched = dog.watch(&self.timer, limits.load);
         self.limit(limits.memory);
         let value = require::run(&self.lua, policy);
         let value = value.map_err(|error| trouble(&error, &watched, limits, limits.load))?;
@@ -168,12 +168,12 @@ impl Vm {
         bounds: CallBounds<'_>,
     ) -> std::result::Result<HookReply, Unanswered> {
         let CallBounds { limits, dog } = bounds;
-        let Self { lua, flag, dialect, slot, hooks, options, metatables } = self;
+        let Self { lua, timer, dialect, slot, hooks, options, metatables } = self;
         let Some(called) = hooks.get(hook.name) else {
             return Ok(HookReply { answer: None, memo: None });
         };
         let (halted, got) = (RefCell::new(None), RefCell::new(None));
-        let watched = RefCell::new(dog.watch(flag, limits.call));
+        let watched = RefCell::new(dog.watch(timer, limits.call));
         limit(lua, 0);
         let outcome = lua.scope(|scope| {
             let Value::Table(table) = to_lua(lua, &job)? else {
@@ -213,7 +213,7 @@ impl Vm {
         }
         let watched = watched.into_inner();
         let (answer, notes) = outcome
-            .and_then(|(answer, notes)| match watched.over() {
+            .and_then(|(answer, notes)| match watched.is_over() {
                 true => Err(Error::runtime("")),
                 false => Ok((answer, notes)),
             })
@@ -263,7 +263,7 @@ pub(crate) fn trouble(
     let place =
         what.split_once(": ").map(|(place, _)| place).filter(|place| place.contains(".lua:"));
     let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
-    if watched.over() {
+    if watched.is_over() {
         let time = time.as_millis();
         return VmFailure { what: format!("{place}took longer than {time} ms"), overran: true };
     }

@@ -1,12 +1,16 @@
-//! The watchdog: a thread that raises a flag where a call takes too long.
+//! The watchdog: a thread that rings where a call may have used up its time.
 //!
-//! Invariant: the running policy looks at nothing but its flag; the clock is read at the beginning
-//! and the end of a call only. The thread sleeps while nothing runs.
+//! Invariant: the running policy looks at nothing but its timer until that rings. A call that was
+//! kept waiting for the processor goes on, and is rung again. The thread sleeps while nothing runs.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::call_timer::CallTimer;
+
+/// The least time between two rings, so that a call without time to lose is not rung all the time.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// One watchdog thread, which ends with this value.
 #[derive(Debug)]
@@ -32,8 +36,11 @@ struct WatchdogState {
 #[derive(Debug)]
 struct WatchedCall {
     number: u64,
-    deadline: Instant,
-    flag: Arc<AtomicBool>,
+    /// When it is rung next.
+    rings: Instant,
+    /// How long after that it is rung again.
+    pause: Duration,
+    timer: Arc<CallTimer>,
 }
 
 impl Watchdog {
@@ -49,12 +56,12 @@ impl Watchdog {
         Ok(Self { shared })
     }
 
-    /// Watches a call: its flag is down now and rises when the time is over, until the guard falls.
-    pub(crate) fn watch(&self, flag: &Arc<AtomicBool>, time: Duration) -> Watched<'_> {
-        flag.store(false, Ordering::Relaxed);
-        let started = now();
-        let number = self.shared.add(started + time, Arc::clone(flag));
-        Watched { dog: self, flag: Arc::clone(flag), number, deadline: started + time }
+    /// Watches a call that begins now on this thread: its timer rings when the time may be over,
+    /// until the guard falls.
+    pub(crate) fn watch(&self, timer: &Arc<CallTimer>, time: Duration) -> Watched<'_> {
+        timer.start(time);
+        let number = self.shared.add(time, Arc::clone(timer));
+        Watched { dog: self, timer: Arc::clone(timer), number }
     }
 }
 
@@ -69,26 +76,21 @@ impl Drop for Watchdog {
 #[derive(Debug)]
 pub(crate) struct Watched<'d> {
     dog: &'d Watchdog,
-    flag: Arc<AtomicBool>,
+    timer: Arc<CallTimer>,
     number: u64,
-    deadline: Instant,
 }
 
 impl Watched<'_> {
     /// Whether the time is over.
-    pub(crate) fn over(&self) -> bool {
-        self.flag.load(Ordering::Relaxed)
+    pub(crate) fn is_over(&self) -> bool {
+        self.timer.is_over()
     }
 
     /// Runs something that is not the call's own time.
     pub(crate) fn paused<T>(&mut self, other: impl FnOnce() -> T) -> T {
-        let before = now();
         self.dog.shared.remove(self.number);
-        let result = other();
-        self.deadline += now() - before;
-        if !self.over() {
-            self.number = self.dog.shared.add(self.deadline, Arc::clone(&self.flag));
-        }
+        let result = self.timer.paused(other);
+        self.number = self.dog.shared.add(self.timer.left(), Arc::clone(&self.timer));
         result
     }
 }
@@ -104,12 +106,13 @@ impl WatchdogShared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, deadline: Instant, flag: Arc<AtomicBool>) -> u64 {
+    fn add(&self, time: Duration, timer: Arc<CallTimer>) -> u64 {
+        let rings = now() + time;
         let mut state = self.state();
         state.next += 1;
         let number = state.next;
-        state.calls.push(WatchedCall { number, deadline, flag });
-        let late = state.looks.is_none_or(|looks| deadline < looks);
+        state.calls.push(WatchedCall { number, rings, pause: (time / 4).max(PAUSE), timer });
+        let late = state.looks.is_none_or(|looks| rings < looks);
         drop(state);
         if late {
             self.woken.notify_all();
@@ -121,20 +124,17 @@ impl WatchdogShared {
         self.state().calls.retain(|call| call.number != number);
     }
 
-    /// The thread. It looks at the earliest deadline it knew of, even where that call has ended
+    /// The thread. It looks at the earliest ring it knew of, even where that call has ended
     /// since: so calls that come and go do not have to wake it.
     fn run(&self) {
         let mut state = self.state();
         while !state.ended {
             let time = now();
-            state.calls.retain(|call| {
-                let over = call.deadline <= time;
-                if over {
-                    call.flag.store(true, Ordering::Relaxed);
-                }
-                !over
-            });
-            state.looks = state.calls.iter().map(|call| call.deadline).min();
+            for call in state.calls.iter_mut().filter(|call| call.rings <= time) {
+                call.timer.ring();
+                call.rings = time + call.pause;
+            }
+            state.looks = state.calls.iter().map(|call| call.rings).min();
             state = match state.looks {
                 None => self.woken.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(looks) => {
@@ -148,7 +148,7 @@ impl WatchdogShared {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a deadline is a clock's; no policy sees it")]
-fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
@@ -156,42 +156,57 @@ fn now() -> Instant {
 mod tests {
     use super::*;
 
-    fn rises(flag: &AtomicBool) -> bool {
-        (0..2000).any(|_| {
-            thread::sleep(Duration::from_millis(1));
-            flag.load(Ordering::Relaxed)
-        })
+    /// Works until the call is over.
+    fn ends(call: &Watched<'_>) {
+        while !call.is_over() {
+            std::hint::black_box([0_u8; 64]);
+        }
     }
 
     #[test]
-    fn a_flag_rises_when_the_time_is_over() {
+    fn a_call_that_works_too_long_is_over() {
         let dog = Watchdog::start().unwrap();
-        let [short, long] = [(); 2].map(|()| Arc::new(AtomicBool::new(true)));
+        let [short, long] = [(); 2].map(|()| Arc::new(CallTimer::default()));
         let slow = dog.watch(&long, Duration::from_secs(3600));
         let fast = dog.watch(&short, Duration::from_millis(5));
-        assert!(rises(&short) && fast.over());
-        assert!(!slow.over());
+        ends(&fast);
+        assert!(!slow.is_over());
+    }
+
+    #[test]
+    fn a_call_that_waited_is_rung_again() {
+        let dog = Watchdog::start().unwrap();
+        let timer = Arc::new(CallTimer::default());
+        let call = dog.watch(&timer, Duration::from_millis(5));
+        thread::sleep(Duration::from_millis(20));
+        assert!(!call.is_over(), "it has not had the processor");
+        ends(&call);
     }
 
     #[test]
     fn an_ended_call_is_forgotten() {
         let dog = Watchdog::start().unwrap();
-        let flag = Arc::new(AtomicBool::new(false));
-        drop(dog.watch(&flag, Duration::from_millis(2)));
+        let timer = Arc::new(CallTimer::default());
+        drop(dog.watch(&timer, Duration::from_millis(2)));
         assert!(dog.shared.state().calls.is_empty());
     }
 
     #[test]
-    fn other_time_does_not_count() {
+    fn a_call_that_is_paused_all_the_time_is_over() {
         let dog = Watchdog::start().unwrap();
-        let flag = Arc::new(AtomicBool::new(false));
-        let mut call = dog.watch(&flag, Duration::from_secs(3600));
-        let before = call.deadline;
-        call.paused(|| {
-            assert!(dog.shared.state().calls.is_empty());
-            thread::sleep(Duration::from_millis(2));
-        });
-        assert!(call.deadline >= before + Duration::from_millis(2));
+        let timer = Arc::new(CallTimer::default());
+        let mut call = dog.watch(&timer, Duration::from_millis(5));
+        while !call.is_over() {
+            call.paused(|| ());
+        }
+    }
+
+    #[test]
+    fn a_paused_call_is_not_watched() {
+        let dog = Watchdog::start().unwrap();
+        let timer = Arc::new(CallTimer::default());
+        let mut call = dog.watch(&timer, Duration::from_secs(3600));
+        call.paused(|| assert!(dog.shared.state().calls.is_empty()));
         assert_eq!(dog.shared.state().calls.len(), 1);
     }
 }
