@@ -17,6 +17,7 @@ mod notes;
 mod old_names;
 mod policy;
 mod port;
+mod read_copy;
 mod round;
 mod size;
 mod strip;

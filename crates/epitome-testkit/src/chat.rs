@@ -79,14 +79,23 @@ impl Chat {
     }
 
     /// Has the text that was said last hold a copy of a file: the piece of it that is this body.
-    pub fn holding(mut self, path: &str, body: &str) -> Self {
+    pub fn holding(self, path: &str, body: &str) -> Self {
+        self.with_copy(path, body, true)
+    }
+
+    /// Has the text that was said last hold a copy of a file whose path nobody says.
+    pub fn holding_unnamed(self, body: &str) -> Self {
+        self.with_copy(body.lines().next().unwrap_or_default(), body, false)
+    }
+
+    fn with_copy(mut self, path: &str, body: &str, named: bool) -> Self {
         let last = self.entries.last_mut().and_then(|entry| entry.parts.last_mut());
         if let Some(part) = last {
             let start = part.text().and_then(|text| text.find(body)).unwrap_or_default();
             let lines = body.lines().filter(|line| !line.trim().is_empty()).count() as u32;
             let body = start..start + body.len();
             let path = path.to_owned();
-            part.files.push(FileCopy { path, body, lines, partial: false, closed: true });
+            part.files.push(FileCopy { path, named, body, lines, partial: false, closed: true });
         }
         self
     }

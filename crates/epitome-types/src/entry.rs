@@ -73,8 +73,11 @@ pub struct Part {
 /// A copy of a file within a text: a body that is bound to a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileCopy {
-    /// The path as it is written there, with `/` between its parts and no `./` before them.
+    /// The path as it is written there, with `/` between its parts and no `./` before them; of one
+    /// that is not named, words that tell which it is.
     pub path: String,
+    /// Whether its path is said. One without is known by its lines.
+    pub named: bool,
     /// Where its body stands in the text, in bytes.
     pub body: Range<usize>,
     /// Its lines that are not blank.

@@ -39,7 +39,7 @@ const ARGUMENTS: [&str; 2] = ["path", "file"];
 const LEAD: usize = 24;
 
 /// Whether a system prompt describes tools that the model calls in the text of its answer.
-pub fn offers_tools(text: &str) -> bool {
+pub(crate) fn offers_tools(text: &str) -> bool {
     TOOLS.iter().any(|tag| text.contains(tag))
 }
 

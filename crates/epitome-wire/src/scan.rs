@@ -71,11 +71,14 @@ impl RequestScan {
         message.and_then(|message| body.get(message.range.clone())).unwrap_or_default()
     }
 
+    /// The tools that the scanned body offers, as their JSON stands there.
+    pub fn tool_list<'b>(&self, body: &'b [u8]) -> Option<&'b str> {
+        json::text(body.get(self.tools.as_ref()?.range.clone())?).ok()
+    }
+
     /// The tool schemas of the scanned body one by one, each as it stands there.
     pub fn tool_schemas<'b>(&self, body: &'b [u8]) -> Vec<&'b str> {
-        let tools = self.tools.as_ref().and_then(|tools| body.get(tools.range.clone()));
-        let tools = tools.and_then(|tools| json::text(tools).ok());
-        let schemas = tools.and_then(|tools| json::parse(tools).ok()?.items().ok());
+        let schemas = self.tool_list(body).and_then(|tools| json::parse(tools).ok()?.items().ok());
         schemas.unwrap_or_default().into_iter().map(JsonValue::raw).collect()
     }
 }

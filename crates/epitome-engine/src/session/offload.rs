@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use epitome_kernel::{CompactionLineage, Workspace, WorkspaceError};
 use epitome_types::{
-    Checkpoint, Compaction, ContentId, Entry, EventKind, Op, Part, PartId, RecordedCompaction, Role,
+    Checkpoint, Compaction, ContentId, Entry, EventKind, Op, Part, PartId, RecordedCompaction,
 };
-use epitome_wire::offers_tools;
+use epitome_wire::opens_what_left;
 #[cfg(feature = "workspace")]
 use epitome_workspace::WorkspaceFolder;
 
@@ -142,11 +142,15 @@ impl Session {
     /// store.
     pub(crate) fn way_back(&self, ground: &TurnContext<'_, '_>) -> Back {
         let pushed = matches!(self.given, HistorySource::Pushed(_));
+        let source = ground.source;
         let [came, _] = ground.by();
-        let calls = came.tools + came.tool_calls + came.tool_results > 0;
-        let entries = ground.tail.thread.entries().iter();
-        let mut prompts = entries.filter(|entry| entry.role == Role::System).flat_map(Entry::texts);
-        if pushed || calls || prompts.any(offers_tools) { self.back() } else { Back::None }
+        // Calls may stand in what is not read again.
+        let has_called = came.tools == 0 && came.tool_calls + came.tool_results > 0;
+        let opens = || {
+            let tools = source.scan.tool_list(source.body);
+            opens_what_left(ground.tail.thread.entries(), tools)
+        };
+        if pushed || has_called || opens() { self.back() } else { Back::None }
     }
 
     /// Where files cannot be written, lets what stands in prompts name those that are gone by

@@ -134,9 +134,7 @@ impl PrefixCache {
             return None;
         }
         // Whether older copies of a file count depends on this one.
-        let tools = source.scan.tools.as_ref().map(|tools| tools.range.clone());
-        let tools = tools.and_then(|range| std::str::from_utf8(source.body.get(range)?).ok());
-        if holds_files(&entries, tools) {
+        if holds_files(&entries, source.scan.tool_list(source.body)) {
             return None;
         }
         let keys = entries.iter().map(EntryKey::for_entry).collect();

@@ -51,6 +51,23 @@ fn an_excerpt_stands_beside_the_file_until_a_newer_one_comes() {
     check(pastes(talk, "a.py", &file("c", 39)), &[2]);
 }
 
+#[test]
+fn a_copy_that_nobody_names_is_known_by_its_lines() {
+    let (one, changed) = (file("one", 20), file("one", 19) + "a new line\n");
+    let other = file("other", 20);
+    let gives = |chat: Chat, body: &str| chat.user(&format!("{body}Ok?")).holding_unnamed(body);
+    let writes = |chat: Chat, body: &str| chat.assistant(body).holding_unnamed(body);
+    check(gives(chat(), &one), &[0]);
+    check(gives(gives(chat(), &one), &other), &[0, 1]);
+    check(writes(gives(chat(), &one), &changed), &[1]);
+    // A name may come later.
+    check(returns(gives(chat(), &one), "a.py", &changed), &[1]);
+    check(writes(pastes(chat(), "a.py", &one), &changed), &[1]);
+    // What a model shows by itself is an example until it comes again.
+    check(writes(chat().user("Show me."), &one), &[]);
+    check(writes(writes(chat().user("Show me."), &one).user("Change it."), &changed), &[3]);
+}
+
 fn covering(covers: &[u32], text: &str) -> Plan {
     let checkpoint = Checkpoint {
         id: ContentId::for_text(text),

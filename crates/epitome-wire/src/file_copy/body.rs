@@ -13,6 +13,10 @@ pub(super) struct LeastLines {
     pub(super) labelled: usize,
     /// Where a sentence mentions the file.
     pub(super) mentioned: usize,
+    /// Where it stands between fences and no path is said; `None` where that counts as none.
+    pub(super) unnamed: Option<usize>,
+    /// Where it stands in talk without a mark and no path is said.
+    pub(super) bare: Option<usize>,
 }
 
 /// A line so long counts as several, so that few long lines are not taken for little.
@@ -38,14 +42,15 @@ pub(super) fn of(
     framed: bool,
     least: LeastLines,
 ) -> Option<FileBody> {
-    let lines: Vec<_> = body.lines().filter(|line| !line.trim().is_empty()).collect();
-    let weight: usize = lines.iter().map(|line| 1 + line.len() / LINE).sum();
+    let lines = filled_lines(body);
     let sentence = label.binding == Binding::Sentence;
-    if weight < if sentence { least.mentioned } else { least.labelled } {
-        return None;
-    }
     let extension = label::extension(&label.path).unwrap_or_default();
     let is_prose = label::PROSE.contains(&&*extension);
+    // Talk under the name of a text is told from the text by its length alone.
+    let is_loose = sentence || is_prose && !framed;
+    if weight(&lines) < if is_loose { least.mentioned } else { least.labelled } {
+        return None;
+    }
     let is_headed = || lines.iter().any(|line| is_headline(line.trim()));
     if DATA.contains(&&*extension) || is_log(&lines) || sentence && is_headed() {
         return None;
@@ -58,12 +63,72 @@ pub(super) fn of(
     }
     let fits = match (framed, label.binding) {
         (true, Binding::Label | Binding::Name | Binding::File) => true,
-        (true, Binding::Sentence) | (false, Binding::File) => is_prose || is_code(&lines, 0.5),
+        (true, Binding::Sentence) | (false, Binding::Name | Binding::File) => {
+            is_prose || is_code(&lines, 0.5)
+        }
         (false, Binding::Sentence) => is_code(&lines, 0.7),
         (false, _) => is_code(&lines, 0.5),
     };
     let partial = is_partial(&lines, extension.starts_with("py"));
     fits.then_some(FileBody { lines: lines.len() as u32, partial })
+}
+
+/// What source is whose path nobody says: of a `language` that the fence around it names, or
+/// without marks. Changes to some other text are none.
+pub(super) fn of_unnamed(body: &str, language: Option<&str>, least: usize) -> Option<FileBody> {
+    let lines = filled_lines(body);
+    let is_source = match language {
+        Some(language) => label::is_prose_language(language) || is_code(&lines, 0.6),
+        // A list of names and what they said looks like settings.
+        None => is_code(&lines, 0.8) && most(&lines, 0.4, may_be_source),
+    };
+    let is_other = || is_log(&lines) || is_table(&lines) || is_json(body);
+    let is_file = weight(&lines) >= least
+        && is_source
+        && !is_other()
+        && language.is_none_or(|language| language != "diff" && language != "patch")
+        && !lines.iter().any(|line| is_headline(line.trim()))
+        && !is_partial(&lines, true);
+    is_file.then_some(FileBody { lines: lines.len() as u32, partial: false })
+}
+
+/// Whether a line begins as one of source, or is one beyond doubt.
+pub(super) fn opens_source(line: &str) -> bool {
+    const OPENINGS: [&str; 20] = [
+        "def ", "class ", "return", "if ", "for ", "while ", "else", "elif ", "fn ", "func ",
+        "type ", "struct ", "enum ", "impl ", "* ", "@", "</", "end", "try", "raise ",
+    ];
+    let line = line.trim();
+    is_source_line(line)
+        || OPENINGS.iter().any(|opening| line.starts_with(opening))
+        || is_markup(line)
+        || line.starts_with('[') && line.ends_with(']') && !line.contains(' ')
+}
+
+/// Whether a line may be one of source.
+pub(super) fn may_be_source(line: &str) -> bool {
+    is_source_line(line) || is_code(&[line], 1.0) && !is_setting(line.trim())
+}
+
+/// The lines that are not blank, without the numbers before them where all are numbered.
+fn filled_lines(body: &str) -> Vec<&str> {
+    let lines: Vec<_> = body.lines().filter(|line| !line.trim().is_empty()).collect();
+    let bare: Option<Vec<_>> = lines.iter().map(|line| unnumbered(line)).collect();
+    bare.unwrap_or(lines)
+}
+
+/// A line without the number and the sign that stand before it.
+fn unnumbered(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_number = rest.len() < line.len();
+    let rest = rest.trim_start_matches(' ').strip_prefix(['|', ':', '→', '\t']);
+    rest.filter(|_| is_number)
+}
+
+/// How long a body is, in lines.
+fn weight(lines: &[&str]) -> usize {
+    lines.iter().map(|line| 1 + line.len() / LINE).sum()
 }
 
 fn most(lines: &[&str], share: f64, is_one: impl Fn(&str) -> bool) -> bool {
@@ -73,16 +138,10 @@ fn most(lines: &[&str], share: f64, is_one: impl Fn(&str) -> bool) -> bool {
 
 /// Whether this share of lines is as in source.
 fn is_code(lines: &[&str], share: f64) -> bool {
-    const OPENINGS: [&str; 20] = [
-        "def ", "class ", "return", "if ", "for ", "while ", "else", "elif ", "fn ", "func ",
-        "type ", "struct ", "enum ", "impl ", "* ", "@", "</", "end", "try", "raise ",
-    ];
     let is_one = |line: &str| {
-        is_source_line(line)
+        opens_source(line)
             || line.ends_with([')', ']'])
             || line.ends_with(':') && !line.contains(". ")
-            || OPENINGS.iter().any(|opening| line.starts_with(opening))
-            || line.starts_with('<') && line.ends_with('>')
             || is_setting(line)
     };
     most(lines, share, is_one)
@@ -115,6 +174,10 @@ pub(super) fn is_source_line(line: &str) -> bool {
     line.ends_with(['{', '}', ';', '(', '[', ','])
         || OPENINGS.iter().any(|opening| line.starts_with(opening))
         || [" = ", " := ", "=> "].iter().any(|sign| line.contains(sign))
+}
+
+fn is_markup(line: &str) -> bool {
+    line.starts_with('<') && line.ends_with('>')
 }
 
 /// Whether a line sets a key, as configuration does.

@@ -188,6 +188,7 @@ pub(super) fn of_line(line: &str) -> Option<FileLabel> {
     let path = path?;
     let binding = match words {
         0..=FEW if says_file && line.contains(':') => Binding::File,
+        0..=FEW if line.trim_end().ends_with(':') => Binding::Name,
         0 => Binding::Name,
         1..=FEW => Binding::Label,
         _ if is_source(&path) => Binding::Sentence,
@@ -226,6 +227,14 @@ pub(super) fn is_in_other_language(info: &str, path: &str) -> bool {
     let (word, extension) = (word.to_ascii_lowercase(), extension(path).unwrap_or_default());
     let language = LANGUAGES.iter().find(|names| names.contains(&&*word));
     language.is_some_and(|names| !names.contains(&&*extension))
+}
+
+/// Whether what opens a fence names a language that prose is written in.
+pub(super) fn is_prose_language(info: &str) -> bool {
+    // What programs print is called text, too.
+    const LANGUAGES: [&str; 8] = ["md", "markdown", "mdx", "rst", "adoc", "org", "tex", "latex"];
+    let word = info.split(|c: char| c.is_whitespace() || c == '{').next().unwrap_or_default();
+    LANGUAGES.iter().any(|one| word.eq_ignore_ascii_case(one))
 }
 
 /// The path in a comment that is the first line of a body.

@@ -7,10 +7,11 @@ use std::ops::Range;
 
 use epitome_types::FileCopy;
 
-use super::body::{self, LeastLines};
+use super::body::{self, FileBody, LeastLines};
 use super::frame::{Fence, OpenedTag, SignLine};
 use super::label::{self, Binding, FileLabel};
 use super::map;
+use crate::json::{Cursor, JsonValueKind};
 
 /// How many values of JSON and tags without an end are read of a text: each may be as long as the
 /// rest of it.
@@ -18,6 +19,9 @@ const TRIES: u32 = 16;
 
 /// How many words a line may have that stands between a label and what it names.
 const BETWEEN: usize = 3;
+
+/// The most characters of a first line that names a text.
+const FIRST: usize = 60;
 
 pub(super) struct CopyScanner<'t> {
     text: &'t str,
@@ -34,8 +38,8 @@ pub(super) struct CopyScanner<'t> {
 impl<'t> CopyScanner<'t> {
     pub(super) fn new(text: &'t str, least: LeastLines) -> Self {
         let mut lines = Vec::new();
-        // What has no room for a file holds none; nor does what names none.
-        if text.len() > 32 && text.contains(['.', '/', '<']) {
+        // What has no room for a file holds none.
+        if text.len() > 32 && text.contains('\n') {
             let mut start = 0;
             for line in text.split_inclusive('\n') {
                 lines.push(start..start + line.len());
@@ -51,6 +55,10 @@ impl<'t> CopyScanner<'t> {
         let mut at = 0;
         while at < self.lines.len() {
             at = self.step(at);
+        }
+        // Beside what is marked or named, what is neither is talk.
+        if self.found.is_empty() && self.free == 0 {
+            self.bare();
         }
         self.found.shrink_to_fit();
         self.found
@@ -99,8 +107,27 @@ impl<'t> CopyScanner<'t> {
             return false;
         };
         let (lines, partial) = (found.lines, found.partial);
-        self.found.push(FileCopy { path: label.path, body, lines, partial, closed });
+        self.found.push(FileCopy { path: label.path, named: true, body, lines, partial, closed });
         true
+    }
+
+    /// Takes source whose path nobody says.
+    fn take_unnamed(&mut self, body: Range<usize>, found: FileBody, closed: bool) {
+        let (path, lines) = (unnamed(&self.text[body.clone()]), found.lines);
+        self.found.push(FileCopy { path, named: false, body, lines, partial: false, closed });
+    }
+
+    /// What a text holds of source that stands in talk without any mark.
+    fn bare(&mut self) {
+        let Some(least) = self.least.bare else { return };
+        let opens = |&at: &usize| body::opens_source(self.line(at));
+        let Some(first) = (0..self.lines.len()).find(opens) else { return };
+        let is_source = |&at: &usize| body::may_be_source(self.line(at));
+        let last = (first..self.lines.len()).rev().find(is_source).unwrap_or(first);
+        let body = self.bytes(first..last + 1);
+        if let Some(found) = body::of_unnamed(&self.text[body.clone()], None, least) {
+            self.take_unnamed(body, found, false);
+        }
     }
 
     fn fenced(&mut self, at: usize, fence: Fence<'_>) -> usize {
@@ -120,7 +147,12 @@ impl<'t> CopyScanner<'t> {
             None if self.text[body.clone()].trim_start().starts_with(['{', '[']) => {
                 self.mapped(self.filled(at + 1));
             }
-            None => {}
+            None => {
+                let least = self.least.unnamed.filter(|_| closed);
+                let text = &self.text[body.clone()];
+                let found = least.and_then(|it| body::of_unnamed(text, Some(fence.info), it));
+                found.into_iter().for_each(|it| self.take_unnamed(body.clone(), it, closed));
+            }
         }
         self.free = close + 1;
         close + 1
@@ -147,17 +179,30 @@ impl<'t> CopyScanner<'t> {
     }
 
     fn tagged(&mut self, at: usize) -> Option<usize> {
-        let tag = OpenedTag::of(self.line(at)).filter(|_| self.tries > 0)?;
-        let end = tag.end();
-        if let Some((value, _)) = tag.rest.split_once(&end) {
-            self.given = Some((label::of_value(value)?, at));
-            return Some(at + 1);
+        let line = self.line(at).trim_end();
+        let mut tag = OpenedTag::of(line).filter(|_| self.tries > 0)?;
+        // Several may stand in one line, and one of them give the path of the next.
+        while tag.path.is_none() {
+            let behind = match tag.rest.split_once(&tag.end()) {
+                Some((value, behind)) => {
+                    self.given = Some((label::of_value(value)?, at));
+                    behind
+                }
+                None => tag.rest,
+            };
+            match OpenedTag::of(behind) {
+                Some(next) => tag = next,
+                None if behind.len() < tag.rest.len() => return Some(at + 1),
+                None => break,
+            }
         }
-        let given = self.given.as_ref().filter(|(_, line)| self.filled(line + 1) == at);
+        let end = tag.end();
+        let is_before = |line: usize| line == at || self.filled(line + 1) == at;
+        let given = self.given.as_ref().filter(|(_, line)| is_before(*line));
         let path = tag.path.clone().or_else(|| given.map(|(path, _)| path.clone()))?;
         let start = match tag.rest.trim().is_empty() {
             true => self.bytes(at + 1..at + 1).start,
-            false => self.lines[at].start + self.line(at).find('>')? + 1,
+            false => self.lines[at].start + line.len() - tag.rest.len(),
         };
         let Some(length) = self.text.get(start..)?.find(&end) else {
             self.tries = self.tries.saturating_sub(1);
@@ -226,10 +271,28 @@ impl<'t> CopyScanner<'t> {
             label::of_line(line).filter(|_| is_talk).map(|label| label.path)
         };
         let label = FileLabel { path: path(self.line(at))?, binding: Binding::Sentence };
+        if let Some(next) = self.json_under(at) {
+            return Some(next);
+        }
         let is_end =
             |&it: &usize| path(self.line(it)).is_some() || Fence::opened(self.line(it)).is_some();
         let end = (at + 1..self.lines.len()).find(is_end).unwrap_or(self.lines.len());
         self.open(label, at + 1..end, false)
+    }
+
+    /// What is JSON under a line that is there to name it.
+    fn json_under(&mut self, at: usize) -> Option<usize> {
+        let label = label::of_line(self.line(at)).filter(|it| it.binding > Binding::Sentence)?;
+        let is_json = label::extension(&label.path).is_some_and(|it| it.starts_with("json"));
+        let first = self.lines.get(self.filled(at + 1)).filter(|_| is_json)?.start;
+        self.tries = self.tries.checked_sub(1)?;
+        let value = Cursor::new(self.text, first).value().ok()?;
+        let is_whole = matches!(value.kind(), JsonValueKind::Object | JsonValueKind::Array);
+        let body = first..value.span().end;
+        (is_whole && self.take(label, body.clone(), true, true)).then(|| {
+            self.free = self.lines.partition_point(|line| line.start < body.end);
+            self.free
+        })
     }
 
     /// Takes the lines under a label, unless a frame of their own opens there.
@@ -253,6 +316,7 @@ impl<'t> CopyScanner<'t> {
         let (copies, end) = map::at(self.text, start, self.least)?;
         let copies = copies.into_iter().map(|copy| FileCopy {
             path: copy.path,
+            named: true,
             body: copy.range,
             lines: copy.body.lines,
             partial: copy.body.partial,
@@ -261,4 +325,11 @@ impl<'t> CopyScanner<'t> {
         self.found.extend(copies);
         Some(self.lines.partition_point(|line| line.start < end).max(at + 1))
     }
+}
+
+/// Words that tell which text one is whose path nobody says: its first line.
+fn unnamed(body: &str) -> String {
+    let first = body.lines().map(str::trim).find(|line| line.contains(char::is_alphanumeric));
+    let first: String = first.unwrap_or_default().chars().take(FIRST).collect();
+    format!("the text that begins with `{}`", first.trim_end())
 }

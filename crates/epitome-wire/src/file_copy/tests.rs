@@ -13,10 +13,10 @@ fn copies(text: &str) -> Vec<FileCopy> {
     CopyScanner::new(text, PASTED).found()
 }
 
-/// The paths of whole copies in a text, each of which holds its source.
+/// The paths that are said of whole copies in a text, each of which holds its source.
 #[track_caller]
 fn check(text: &str, paths: &[&str]) {
-    let found = copies(text);
+    let found: Vec<_> = copies(text).into_iter().filter(|copy| copy.named).collect();
     let names: Vec<_> = found.iter().map(|copy| &*copy.path).collect();
     assert_eq!(names, paths, "{text}");
     for copy in &found {
@@ -108,6 +108,80 @@ fn json_maps_paths_to_texts() {
     of(serde_json::json!([{"path": "src/a.py", "content": a}, {"path": "b.py", "content": b}]));
 }
 
+/// What a text holds whose path nobody says.
+#[track_caller]
+fn check_unnamed(text: &str, expected: Option<&str>) {
+    let found = copies(text);
+    assert!(found.iter().all(|copy| !copy.named), "{found:?}");
+    let bodies: Vec<_> = found.iter().map(|copy| text[copy.body.clone()].trim()).collect();
+    assert_eq!(bodies, Vec::from_iter(expected.map(str::trim)), "{text}");
+}
+
+#[test]
+fn source_whose_path_nobody_says_is_a_file() {
+    let body = source("a", 20);
+    for text in [
+        format!("Here is my script:\n```python\n{body}```\nRename a_1 as we go."),
+        format!("```\n{body}```\nThat was my script."),
+        format!("This is my script, I'll ask for changes:\n\n{body}"),
+        format!("What does this do?\n{body}\nThanks."),
+    ] {
+        check_unnamed(&text, Some(&body));
+    }
+    let page: String =
+        (0..20).map(|at| format!("<div class=\"c{at}\"><p>Card {at}</p></div>\n")).collect();
+    check_unnamed(&format!("My page, make it nicer:\n{page}"), Some(&page));
+    let settings: String = (0..20).map(|at| format!("[part{at}]\nkey_{at} = {at}\n")).collect();
+    check_unnamed(&format!("These are my settings\n{settings}"), Some(&settings));
+    let essay = "It was a dark and stormy night.\n".repeat(20);
+    check_unnamed(&format!("My text:\n```markdown\n{essay}```"), Some(&essay));
+}
+
+#[test]
+fn talk_and_what_programs_print_is_no_source() {
+    let talk = "Then we talked about how it works, and what it does for users.\n".repeat(20);
+    check_unnamed(&talk, None);
+    check_unnamed(&format!("```\n{talk}```"), None);
+    let chat: String = (0..30).map(|at| format!("Bob: hello, number {at}\nAnn: hi\n")).collect();
+    check_unnamed(&chat, None);
+    let list: String = (0..30).map(|at| format!("- item {at}: buy it\n")).collect();
+    check_unnamed(&list, None);
+    let log: String =
+        (0..40).map(|at| format!("10:00:{at:02} INFO request took {at} ms\n")).collect();
+    check_unnamed(&format!("It prints:\n```\n{log}```"), None);
+    check_unnamed(&log, None);
+    let change = " line = 1;\n-old = 2;\n+new = 3;\n".repeat(10);
+    check_unnamed(&format!("```diff\n{change}```"), None);
+    let part = format!("{}# ... existing code ...\n", source("a", 12));
+    check_unnamed(&format!("```python\n{part}```"), None);
+    check_unnamed("Like so:\n```js\nconst a = 1;\nconst b = 2;\n```", None);
+}
+
+#[test]
+fn names_that_stand_in_other_ways_are_found() {
+    check_framed(|path, body| {
+        format!(
+            "<document><source>{path}</source><document_content>\n{body}</document_content></document>\n"
+        )
+    });
+    check_framed(|path, body| {
+        let lines = body.lines().enumerate();
+        let lines: String = lines.map(|(at, line)| format!("{:4} | {line}\n", at + 1)).collect();
+        format!("{path}:\n{lines}\n")
+    });
+    let prose = "It was a dark and stormy night.\n".repeat(20);
+    let quoted = "> It was a dark night.\n".repeat(20);
+    let json = serde_json::json!({"scripts": vec!["build"; 20]});
+    for (text, path) in [
+        (format!("letter.txt:\n\n{prose}"), "letter.txt"),
+        (format!("Content of notes.md:\n{quoted}"), "notes.md"),
+        (format!("here is package.json\n{json:#}\nPlease add lint."), "package.json"),
+    ] {
+        let paths: Vec<_> = copies(&text).into_iter().map(|copy| copy.path).collect();
+        assert_eq!(paths, [path], "{text}");
+    }
+}
+
 #[test]
 fn what_programs_write_is_no_file() {
     let log = |at| format!("2026-11-25 10:00:{at:02} INFO request {at} took 3 ms\n");
@@ -180,6 +254,9 @@ fn files_are_sought_where_no_tool_opens_them() {
     assert!(request(serde_json::json!({"tools": []})));
     let tool = serde_json::json!({"type": "function", "function": {"name": "read"}});
     assert!(!request(serde_json::json!({"tools": [tool]})));
+    let weather = serde_json::json!({"type": "function", "function": {"name": "get_weather",
+        "parameters": {"properties": {"city": {"type": "string"}}}}});
+    assert!(request(serde_json::json!({"tools": [weather]})));
     let described = serde_json::json!([
         {"role": "system", "content": "Call <read_file> to read."},
         {"role": "user", "content": text}

@@ -1,0 +1,111 @@
+//! One copy of a file beside others: which of them are copies of the same one.
+//!
+//! Invariant: a path tells it where it is said; without one, the lines in common do. Called where
+//! the copies of a conversation are counted.
+
+use std::cell::OnceCell;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use epitome_types::{FileCopy, Speaker};
+
+use crate::files::CopyId;
+
+/// The fewest letters of a line that tells one text from another.
+const TELLING: usize = 4;
+
+/// A copy with its text, while others are compared with it.
+pub(crate) struct ReadCopy<'e> {
+    pub(crate) id: CopyId,
+    copy: &'e FileCopy,
+    text: &'e str,
+    lines: OnceCell<Vec<u64>>,
+    /// Whether somebody edits it: its path is said, a person gave it, or it was said before. What
+    /// else a model writes is an example.
+    pub(crate) is_edited: bool,
+}
+
+impl<'e> ReadCopy<'e> {
+    pub(crate) fn new(id: CopyId, copy: &'e FileCopy, text: &'e str, speaker: Speaker) -> Self {
+        let is_edited = copy.named || speaker == Speaker::Human;
+        Self { id, copy, text, lines: OnceCell::new(), is_edited }
+    }
+
+    /// Adds a copy to those that count; gives those that count no more. The first of one file is
+    /// whole; what is much shorter than that, or says that it is a part, stands beside it.
+    pub(crate) fn joins(mut self, known: &mut Vec<Self>) -> Vec<CopyId> {
+        let base = known.iter_mut().find(|other| self.is_of_same_file(other));
+        let Some(base) = base else {
+            if !self.copy.partial {
+                known.push(self);
+            }
+            return Vec::new();
+        };
+        (base.is_edited, self.is_edited) = (true, true);
+        let is_whole = !self.copy.partial && self.is_whole_beside(base);
+        let base = base.id;
+        let stands_for = |other: &Self| match is_whole {
+            true => self.is_of_same_file(other),
+            false => other.id != base && self.is_of_same_file(other) && self.has_most_of(other),
+        };
+        let older: Vec<_> = known.iter().filter(|it| stands_for(it)).map(|it| it.id).collect();
+        known.retain(|other| !older.contains(&other.id));
+        known.push(self);
+        older
+    }
+
+    fn is_of_same_file(&self, other: &Self) -> bool {
+        match self.copy.named && other.copy.named {
+            true => is_same_path(&self.copy.path, &other.copy.path),
+            false => self.has_most_of(other) || other.has_most_of(self),
+        }
+    }
+
+    /// Whether it may be all of a file that another copy was all of: not much shorter, or with the
+    /// same beginning and end.
+    fn is_whole_beside(&self, base: &Self) -> bool {
+        let (lines, all) = (u64::from(self.copy.lines), u64::from(base.copy.lines));
+        let ends = |text: &'e str| {
+            let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+            let first = lines.next();
+            (first, lines.next_back())
+        };
+        let near = self.copy.path == base.copy.path || self.has_most_of(base);
+        near && (lines * 10 >= all * 7
+            || lines * 10 >= all * 3 && ends(self.text) == ends(base.text))
+    }
+
+    /// Whether half of the lines of another copy stand in it.
+    fn has_most_of(&self, other: &Self) -> bool {
+        let (own, others) = (self.telling_lines(), other.telling_lines());
+        let found = others.iter().filter(|line| own.binary_search(line).is_ok()).count();
+        found > 0 && found * 2 >= others.len()
+    }
+
+    /// The hashes of the lines that tell it from other texts, each once, in order: brackets stand
+    /// in all of them.
+    fn telling_lines(&self) -> &[u64] {
+        self.lines.get_or_init(|| {
+            let letters = |line: &&str| {
+                line.chars().filter(|letter| letter.is_alphanumeric()).take(TELLING).count()
+            };
+            let lines = self.text.lines().map(str::trim);
+            let mut hashes: Vec<_> =
+                lines.filter(|line| letters(line) == TELLING).map(hash).collect();
+            hashes.sort_unstable();
+            hashes.dedup();
+            hashes
+        })
+    }
+}
+
+fn hash(line: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    line.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Whether two paths may name one file: they are equal, or one ends with the other.
+fn is_same_path(one: &str, other: &str) -> bool {
+    let (long, short) = if one.len() < other.len() { (other, one) } else { (one, other) };
+    long.strip_suffix(short).is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
+}
