@@ -7,14 +7,7 @@ use std::collections::BTreeSet;
 
 use epitome_types::{Entry, EntryId, PartId, Role};
 
-use crate::read_copy::ReadCopy;
-
-/// A copy by its part and its place among the copies of that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct CopyId {
-    pub(crate) part: PartId,
-    pub(crate) at: usize,
-}
+use crate::read_copy::{CopyId, ReadCopy};
 
 /// The copies of files in a conversation.
 #[derive(Clone, Debug, Default)]

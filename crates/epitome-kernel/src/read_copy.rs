@@ -6,12 +6,17 @@
 use std::cell::OnceCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use epitome_types::{FileCopy, Speaker};
-
-use crate::files::CopyId;
+use epitome_types::{FileCopy, PartId, Speaker};
 
 /// The fewest letters of a line that tells one text from another.
 const TELLING: usize = 4;
+
+/// A copy by its part and its place among the copies of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CopyId {
+    pub(crate) part: PartId,
+    pub(crate) at: usize,
+}
 
 /// A copy with its text, while others are compared with it.
 pub(crate) struct ReadCopy<'e> {

@@ -148,7 +148,7 @@ impl WatchdogShared {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a deadline is a clock's; no policy sees it")]
-pub(crate) fn now() -> Instant {
+fn now() -> Instant {
     Instant::now()
 }
 

@@ -162,7 +162,7 @@ impl GoalToolArgs {
             GoalToolAction::Set if active && !self.new => {
                 let matters = priority.map(|priority| GoalChange::Prioritise { priority });
                 let changes = [GoalChange::Revise { text: text()? }].into_iter().chain(matters);
-                let goal = |change| GoalAction { goal: self.goal.clone(), change };
+                let goal = |change| GoalAction::new(self.goal.clone(), change);
                 return Ok(changes.map(goal).collect());
             }
             GoalToolAction::Set => {
@@ -196,7 +196,7 @@ impl GoalToolArgs {
             GoalToolAction::Resume => GoalChange::Resume,
             GoalToolAction::Complete => GoalChange::Complete,
         };
-        Ok(vec![GoalAction { goal: self.goal.clone(), change }])
+        Ok(vec![GoalAction::new(self.goal.clone(), change)])
     }
 }
 

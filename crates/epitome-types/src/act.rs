@@ -102,6 +102,10 @@ pub struct GoalAction {
     /// What becomes of it.
     #[serde(flatten)]
     pub change: GoalChange,
+    /// The message that said so. A history that does not hold it is not concerned; what no message
+    /// said concerns the whole session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said_in: Option<EntryKey>,
 }
 
 /// What becomes of a goal.
@@ -187,9 +191,26 @@ impl GoalChange {
     }
 }
 
+impl GoalAction {
+    /// For the goal of this id, said in no message.
+    pub fn new(goal: Option<String>, change: GoalChange) -> Self {
+        Self { goal, change, said_in: None }
+    }
+}
+
 impl From<GoalChange> for GoalAction {
     /// For the goal that is active, or with the next free id.
     fn from(change: GoalChange) -> Self {
-        Self { goal: None, change }
+        Self::new(None, change)
+    }
+}
+
+impl RecordedAction {
+    /// Whether it concerns a history that holds these messages (RULES 13).
+    pub fn concerns(&self, holds: impl FnOnce(&EntryKey) -> bool) -> bool {
+        match &self.act {
+            SessionAction::Goal(GoalAction { said_in: Some(said_in), .. }) => holds(said_in),
+            _ => true,
+        }
     }
 }

@@ -88,3 +88,61 @@ fn one_opening_in_two_apis_is_two_conversations() {
         }
     });
 }
+
+/// What a model decided is in force where the conversation goes on from that, and on no other way.
+#[test]
+fn a_rewind_leaves_behind_what_was_decided_after_it() {
+    std::thread::scope(|scope| {
+        for api in [Api::Anthropic, Api::Chat] {
+            for with_id in [true, false] {
+                scope.spawn(move || rewind(&start(), api, with_id));
+            }
+        }
+    });
+}
+
+fn rewind(serving: &Serving, api: Api, with_id: bool) {
+    let agent = Agent::new(api, TASK);
+    let mut agent = if with_id { agent.with_id() } else { agent };
+    let ask = |agent: &Agent| {
+        let answer = agent.send(serving, agent.request().to_string().into_bytes());
+        answer.header("x-epitome-session").unwrap().to_owned()
+    };
+    let goals = |session: &str| journal(serving, &["goal", "list", "--session", session]);
+    agent.round(serving);
+    agent.round(serving);
+    let shared = agent.messages().clone();
+
+    let decides = |agent: &mut Agent, said: &str| {
+        agent.messages().push(json!({"role": "assistant", "content": said}));
+        agent.say("Go on.");
+        ask(agent)
+    };
+    decides(&mut agent, &format!("[GOAL] {GOAL}\n[DECISION] {LOCK} - LOCKED\nOn it."));
+    agent.messages().push(json!({"role": "assistant", "content": "Done so far."}));
+    agent.say("And then?");
+    let first = ask(&agent);
+    assert!(goals(&first).text().contains(LOCK), "{:?}", goals(&first));
+    let left = agent.messages().clone();
+
+    let before = serving.prompts().len();
+    agent.messages().clone_from(&shared);
+    let second = decides(&mut agent, "[GOAL] Write the badger report\nOn it.");
+    agent.work(serving);
+    let last = ask(&agent);
+    assert_eq!(second, last);
+    for prompt in &serving.prompts()[before..] {
+        let body = prompt.body.to_string();
+        assert!(!body.contains(GOAL) && !body.contains(LOCK), "{api:?} {with_id}: {body}");
+    }
+    let listed = goals(&last).text().to_owned();
+    assert!(listed.contains("badger") && !listed.contains(GOAL), "{api:?} {with_id}: {listed}");
+
+    // Back on the way that was left, the other way round.
+    agent.messages().clone_from(&left);
+    agent.messages().push(json!({"role": "assistant", "content": "Then this."}));
+    agent.say("Back to that.");
+    let back = ask(&agent);
+    let listed = goals(&back).text().to_owned();
+    assert!(listed.contains(LOCK) && !listed.contains("badger"), "{api:?} {with_id}: {listed}");
+}

@@ -3,6 +3,8 @@
 //! Invariant: what the kernel refuses is an error, and then nothing is recorded; what the profile's
 //! patterns match is not recorded either (RULES 1).
 
+use std::collections::BTreeSet;
+
 use epitome_kernel::{StoreError, goals};
 use epitome_types::{Actor, GoalAction, Goals, RecordedAction, SessionAction};
 use serde::Serialize;
@@ -28,8 +30,20 @@ impl SessionAdmin {
     /// As [`SessionAdmin::session`].
     pub fn goals(&self, session: Option<&str>) -> Result<SessionGoals, AdminError> {
         let session = self.session(session)?.name;
-        let acts = self.journal.acts(&self.scope, &session)?;
+        let acts = self.acts_in_force(&session)?;
         Ok(SessionGoals { session, goals: goals::project(&acts).goals })
+    }
+
+    /// What was done to a session, as far as it concerns the history that it stands at (RULES 13).
+    pub(crate) fn acts_in_force(&self, session: &str) -> Result<Vec<RecordedAction>, AdminError> {
+        let mut acts = self.journal.acts(&self.scope, session)?;
+        // Most sessions have nothing that hangs on a message.
+        if !acts.iter().all(|acted| acted.concerns(|_| false)) {
+            let history = self.history(Some(session))?;
+            let held: BTreeSet<_> = history.keys().iter().collect();
+            acts.retain(|acted| acted.concerns(|key| held.contains(key)));
+        }
+        Ok(acts)
     }
 
     /// Changes goals of a session: all of this or nothing. What changes nothing is not recorded.

@@ -261,9 +261,9 @@ struct Addressed {
 }
 
 impl Addressed {
-    /// What was done to it.
+    /// What was done to it, as far as it concerns where it stands.
     fn acts(&self) -> Result<Vec<RecordedAction>, AdminError> {
-        Ok(self.keeper.journal().acts(self.keeper.scope(), &self.info.name)?)
+        self.keeper.acts_in_force(&self.info.name)
     }
 
     /// It with its messages in short.

@@ -309,7 +309,7 @@ fn goals_are_changed_or_refused() {
     assert_eq!(one.decisions, ["No macros. (locked)"]);
     assert_eq!(levers.status(None).unwrap().goal.as_deref(), Some("Mend it all."));
     let before = desk.acts("a").len();
-    let lost = GoalAction { goal: Some("g7".into()), change: GoalChange::Pause };
+    let lost = GoalAction::new(Some("g7".into()), GoalChange::Pause);
     assert!(matches!(levers.change_goals(None, vec![lost]), Err(AdminError::Goal(_))));
     // What says the same again is not recorded again.
     goal(GoalChange::Revise { text: "Mend it all.".to_owned() }).unwrap();

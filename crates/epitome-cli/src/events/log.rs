@@ -65,7 +65,7 @@ mod tests {
         let failed = said([9, 9], EventKind::PolicyError { cause });
         assert_eq!(failed, Some((Level::WARN, "team: line 3 no such function".to_owned())));
         let change = GoalChange::Next { text: "a secret".into() };
-        let act = GoalAction { goal: None, change };
+        let act = GoalAction::new(None, change);
         assert_eq!(said([9, 9], EventKind::GoalUpdated { act, by: Actor::User }), None);
     }
 }

@@ -223,7 +223,7 @@ pub(crate) fn setting(
 }
 
 fn turn(which: &GoalSelector, change: GoalChange) -> Result<(), CliError> {
-    which.of.change(|_| vec![GoalAction { goal: which.id.clone(), change }])
+    which.of.change(|_| vec![GoalAction::new(which.id.clone(), change)])
 }
 
 fn lock(args: &LockArgs) -> Result<(), CliError> {
@@ -243,7 +243,7 @@ fn numbered(goals: &Goals) -> impl Iterator<Item = (String, &Decision)> {
 
 impl InGoal {
     fn change(&self, change: GoalChange) -> Result<(), CliError> {
-        self.of.change(|_| vec![GoalAction { goal: self.goal.clone(), change }])
+        self.of.change(|_| vec![GoalAction::new(self.goal.clone(), change)])
     }
 }
 

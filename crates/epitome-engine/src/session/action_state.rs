@@ -36,10 +36,11 @@ pub(crate) struct ActionState {
 pub(crate) type Doing = (SessionAction, Actor);
 
 impl ActionState {
-    pub(crate) fn of(session: &str, acts: &[RecordedAction]) -> Self {
+    /// What the acts that concern a history come to, of the `count` that its session has.
+    pub(crate) fn of(session: &str, acts: &[RecordedAction], count: usize) -> Self {
         let mut found = Self {
             session: session.to_owned(),
-            count: acts.len(),
+            count,
             goals: goals::project(acts).goals,
             augments: chosen(acts),
             returning: returning(acts),

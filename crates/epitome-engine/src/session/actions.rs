@@ -3,12 +3,13 @@
 //! Invariant: a projection of the acts in the journal, read again when the journal has moved; what
 //! a request does itself is recorded once, behind what it is about. Called by the turn.
 
+use std::collections::BTreeSet;
 use std::mem;
 
 use epitome_kernel::goals::GoalError;
 use epitome_kernel::{StoreError, goals};
 use epitome_types::hook::Found;
-use epitome_types::{Actor, EventKind, GoalAction, RecordedAction, SessionAction};
+use epitome_types::{Actor, EntryKey, EventKind, GoalAction, RecordedAction, SessionAction};
 
 use super::Session;
 use super::action_state::ActionState;
@@ -17,13 +18,21 @@ use super::state::ConversationState;
 /// Who warns of what is said of goals.
 const GOALS: &str = "goals";
 
+/// Who said something, and in which message.
+#[derive(Clone, Copy)]
+pub(crate) struct Saying<'a> {
+    pub(crate) by: &'a Actor,
+    pub(crate) said_in: EntryKey,
+}
+
 impl Session {
-    /// Reads the acts of a session, unless they are known. Gives what somebody did to its goals
-    /// since they were read.
+    /// Reads the acts of a session that concern a history, unless they are known: all of them where
+    /// its messages are not told. Gives what somebody did to its goals since they were read.
     pub(crate) fn meet_acts(
         &self,
         state: &mut ConversationState,
         name: &str,
+        keys: Option<&[EntryKey]>,
     ) -> Result<Vec<EventKind>, StoreError> {
         let known = state.acts.as_ref().filter(|acts| acts.session == name);
         if known.is_some_and(|acts| !acts.stale) {
@@ -31,12 +40,17 @@ impl Session {
         }
         let acts = self.record.journal.acts(&self.record.scope, name)?;
         let new = known.and_then(|known| acts.get(known.count..)).unwrap_or_default();
-        let updated = new.iter().filter_map(|acted| match &acted.act {
+        let held: Option<BTreeSet<_>> = keys.map(|keys| keys.iter().collect());
+        let holds = |key: &EntryKey| held.as_ref().is_none_or(|held| held.contains(key));
+        let new = new.iter().filter(|acted| acted.concerns(holds));
+        let updated = new.filter_map(|acted| match &acted.act {
             SessionAction::Goal(act) => Some(updated(act, &acted.by)),
             _ => None,
         });
         let updated = updated.collect();
-        state.acts = Some(ActionState::of(name, &acts));
+        let count = acts.len();
+        let acts: Vec<_> = acts.into_iter().filter(|acted| acted.concerns(holds)).collect();
+        state.acts = Some(ActionState::of(name, &acts, count));
         Ok(updated)
     }
 
@@ -45,10 +59,11 @@ impl Session {
     pub(crate) fn said_of_goals(
         &self,
         mut found: Found,
-        by: &Actor,
+        message: Saying<'_>,
         state: &mut ConversationState,
         at: &str,
     ) -> Option<EventKind> {
+        let Saying { by, said_in } = message;
         let acts = state.acts.as_mut()?;
         found.text = self.redaction().text(&found.text).into_owned();
         let act = goals::act_of(&acts.goals, &found);
@@ -57,6 +72,7 @@ impl Session {
         match act {
             Ok((true, act)) => {
                 let told = updated(&act, by);
+                let act = GoalAction { said_in: Some(said_in), ..act };
                 state.work.doing.push((SessionAction::Goal(act), by.clone()));
                 Some(told)
             }
@@ -98,5 +114,5 @@ impl Session {
 }
 
 fn updated(act: &GoalAction, by: &Actor) -> EventKind {
-    EventKind::GoalUpdated { act: act.clone(), by: by.clone() }
+    EventKind::GoalUpdated { act: GoalAction { said_in: None, ..act.clone() }, by: by.clone() }
 }

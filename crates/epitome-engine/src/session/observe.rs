@@ -14,6 +14,7 @@ use epitome_kernel::{Bounded, HookJob, HookReply, kept_most};
 
 use super::Session;
 use super::action_state::Doing;
+use super::actions::Saying;
 use super::events::TurnEvents;
 use super::history_stats::intent;
 use super::proposal::PolicyContext;
@@ -77,8 +78,11 @@ impl Session {
             typed = intent(entry).map(str::to_owned).or(typed);
         }
         self.keep_questions(looked_at, state);
-        for summary in std::mem::take(&mut state.work.written) {
-            self.find_goals(summary, Speaker::Model, turn, state, events).await;
+        // A summary speaks of all that was said so far.
+        let newest = ground.incoming.keys.last().copied();
+        for text in std::mem::take(&mut state.work.written) {
+            let said = newest.map(|key| SaidText { text, speaker: Speaker::Model, key });
+            self.find_goals(said, turn, state, events).await;
         }
         self.pin_wanted(ground, brief, state, events)
     }
@@ -99,7 +103,9 @@ impl Session {
             in_force.push(state.goal());
             let speaker = speaker(entry);
             if matches!(speaker, Speaker::Human | Speaker::Model) {
-                self.find_goals(spoken(entry), speaker, turn, state, events).await;
+                let key = ground.incoming.keys[ground.tail.place(entry.id).index()];
+                let said = SaidText { text: spoken(entry), speaker, key };
+                self.find_goals(Some(said), turn, state, events).await;
             }
         }
         in_force
@@ -312,12 +318,12 @@ impl Session {
     /// Takes up what a text says of goals.
     async fn find_goals(
         &self,
-        text: String,
-        speaker: Speaker,
+        said: Option<SaidText>,
         turn: ObservedTurn<'_, '_, '_>,
         state: &mut ConversationState,
         events: &mut TurnEvents,
     ) {
+        let Some(SaidText { text, speaker, key }) = said else { return };
         let ObservedTurn { ground, brief } = turn;
         let goals = state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default();
         let (common, by) = (brief.common.clone(), speaker.name().to_owned());
@@ -326,10 +332,18 @@ impl Session {
         let by = if speaker == Speaker::Human { Actor::User } else { Actor::Model };
         let [_, size] = ground.size();
         for found in found.into_iter().flatten() {
-            let told = self.said_of_goals(found, &by, state, ground.at);
+            let told =
+                self.said_of_goals(found, Saying { by: &by, said_in: key }, state, ground.at);
             told.into_iter().for_each(|told| events.add([size; 2], told));
         }
     }
+}
+
+/// A text that may say something of goals, and the message that said it.
+struct SaidText {
+    text: String,
+    speaker: Speaker,
+    key: EntryKey,
 }
 
 /// A new message, as policies are told of it.

@@ -101,7 +101,9 @@ impl Session {
         let cold = self.resume(incoming, &name, &events.at, state)?;
         self.readdress(state);
         let council = self.council(state, &name, incoming, counter)?;
-        let updated = self.meet_acts(state, &name)?;
+        // Of what its provider keeps no message is here.
+        let keys = Some(&incoming.keys[..]).filter(|_| !source.scan.continued);
+        let updated = self.meet_acts(state, &name, keys)?;
         Ok(Opened { reading, memory, name, events, cold, council, updated })
     }
 

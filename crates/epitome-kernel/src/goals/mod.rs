@@ -70,7 +70,7 @@ pub fn addressed(goals: &Goals, act: GoalAction) -> GoalAction {
         GoalChange::Resume => newest_paused().map(of),
         _ => goals.active().map(of),
     };
-    GoalAction { goal: act.goal.clone().or_else(meant), change: act.change }
+    GoalAction { goal: act.goal.clone().or_else(meant), ..act }
 }
 
 /// Applies an act; says whether it changed anything. What is said again changes nothing.

@@ -52,7 +52,7 @@ fn then(text: &str) -> GoalAction {
 }
 
 fn of(id: &str, change: GoalChange) -> GoalAction {
-    GoalAction { goal: Some(id.into()), change }
+    GoalAction::new(Some(id.into()), change)
 }
 
 /// What these acts come to, and what was ignored.
@@ -402,7 +402,7 @@ fn any_act() -> impl Strategy<Value = GoalAction> {
         1 => Just(GoalChange::Complete),
     ];
     (prop::option::weighted(0.3, "g[1-4]"), change)
-        .prop_map(|(goal, change)| GoalAction { goal, change })
+        .prop_map(|(goal, change)| GoalAction::new(goal, change))
 }
 
 fn decisions(goals: &Goals) -> impl Iterator<Item = &Decision> {

@@ -116,7 +116,7 @@ fn acts_go_with_the_answer_that_they_quote() {
         store.append(SCOPE, "one", &batch(&[], &["a"])).unwrap();
         store.record_response(SCOPE, "one", &answer(&["a"], "[NEXT] buy milk")).unwrap();
         let change = GoalChange::Next { text: "buy milk".into() };
-        let act = SessionAction::Goal(GoalAction { goal: Some("g1".into()), change });
+        let act = SessionAction::Goal(GoalAction::new(Some("g1".into()), change));
         store
             .act(SCOPE, "one", &[RecordedAction { act, by: Actor::Model, at: "now".into() }])
             .unwrap();

@@ -80,7 +80,7 @@ pub(super) fn of_unnamed(body: &str, language: Option<&str>, least: usize) -> Op
     let is_source = match language {
         Some(language) => label::is_prose_language(language) || is_code(&lines, 0.6),
         // A list of names and what they said looks like settings.
-        None => is_code(&lines, 0.8) && most(&lines, 0.4, may_be_source),
+        None => is_code(&lines, 0.7) && most(&lines, 0.4, may_be_source),
     };
     let is_other = || is_log(&lines) || is_table(&lines) || is_json(body);
     let is_file = weight(&lines) >= least

@@ -39,7 +39,7 @@ impl<'t> CopyScanner<'t> {
     pub(super) fn new(text: &'t str, least: LeastLines) -> Self {
         let mut lines = Vec::new();
         // What has no room for a file holds none.
-        if text.len() > 32 && text.contains('\n') {
+        if text.len() > 32 {
             let mut start = 0;
             for line in text.split_inclusive('\n') {
                 lines.push(start..start + line.len());

@@ -287,7 +287,7 @@ impl Working<'_> {
                         kind: DecisionKind::Plain,
                     },
                 };
-                let act = GoalAction { goal: None, change };
+                let act = GoalAction::new(None, change);
                 host.keeper().change_goals(Some(name), vec![act], &Actor::User, AT).ok();
             }
             Step::Pin => {

@@ -25,7 +25,7 @@ fn ask(tool: &str) -> SessionAction {
 }
 
 fn goal(change: GoalChange) -> SessionAction {
-    SessionAction::Goal(GoalAction { goal: None, change })
+    SessionAction::Goal(GoalAction::new(None, change))
 }
 
 fn talk() -> Vec<String> {

@@ -57,7 +57,7 @@ fn set_goal(journal: &MemoryStore, text: &str) {
 
 fn set_goal_by(journal: &MemoryStore, text: &str, by: Actor) {
     let change = GoalChange::Set { text: text.to_owned(), priority: Priority::High };
-    let act = SessionAction::Goal(GoalAction { goal: None, change });
+    let act = SessionAction::Goal(GoalAction::new(None, change));
     let acted = RecordedAction { act, by, at: AT.to_owned() };
     journal.act(&epitome_config::scope::scope("default"), "a", &[acted]).unwrap();
 }
