@@ -49,7 +49,9 @@ fn placed<'t>(thread: &'t Thread, plan: &Plan) -> View<'t> {
         inserts: Vec::new(),
     };
     let system = thread.entries().iter().take_while(|entry| entry.role == Role::System);
-    let front = system.count();
+    // What stands before the block that its provider made of it is shown to no model (RULES 125).
+    let open = thread.open_from();
+    let front = system.count().max(open);
     for op in &plan.ops {
         match op {
             Op::Replace { part, with, .. } => {
@@ -85,6 +87,7 @@ fn placed<'t>(thread: &'t Thread, plan: &Plan) -> View<'t> {
         _ => None,
     });
     unbound.flatten().for_each(|reply| unbind(&mut view, *reply));
+    view.inserts.iter_mut().for_each(|inserted| inserted.place = inserted.place.max(open));
     view.inserts.sort_by_key(InsertedMessage::order);
     lead_with_user(&mut view);
     view

@@ -6,6 +6,7 @@
 mod apply;
 mod chain;
 mod check;
+mod compacted;
 mod file_state;
 mod files;
 mod gate;
@@ -19,6 +20,7 @@ mod policy;
 mod port;
 mod read_copy;
 mod round;
+mod shown;
 mod size;
 mod strip;
 mod thread;
@@ -29,6 +31,7 @@ mod workspace;
 pub use apply::{apply, identity};
 pub use chain::{HookReply, NextPolicies, PolicyChain};
 pub use check::{PlanError, PlanFault, check};
+pub use compacted::is_compacted;
 pub use epitome_types as types;
 pub use gate::kept_most;
 pub use journal::{

@@ -1,10 +1,12 @@
 //! Sizes of texts, entries and conversations in the unit of a budget.
 //!
 //! Invariant: every text of a thread is counted once, when [`ThreadSizes`] is built; afterwards only
-//! texts that are new are. A size never understates what will be sent.
+//! texts that are new are. A size never understates what will be sent; what no model is shown takes no
+//! tokens (RULES 125).
 
 use epitome_types::{BudgetUnit, Entry, EntryId, Part, PartBody, PartId, Role, TokenBreakdown};
 
+use crate::compacted::{is_prompt, unshown};
 use crate::port::{SizeGauge, TextMeasure};
 use crate::strip::StrippedExchange;
 use crate::thread::Thread;
@@ -105,14 +107,23 @@ impl<'g> ThreadSizes<'g> {
     /// gauge's unit: tool schemas, the JSON around the messages.
     pub fn measure(entries: &[Entry], gauge: SizeGauge<'g>, envelope: u64) -> Self {
         let all: Vec<_> = entries.iter().flat_map(|entry| &entry.parts).collect();
-        let parts = gauge.parts(&all);
+        let mut parts = gauge.parts(&all);
         let mut starts = Vec::with_capacity(entries.len());
         let mut sizes = Vec::with_capacity(entries.len());
         let mut start = 0;
-        for entry in entries {
+        let unshown = match gauge.unit {
+            BudgetUnit::Tokens => unshown(entries),
+            BudgetUnit::Chars | BudgetUnit::Bytes => 0..0,
+        };
+        for (place, entry) in entries.iter().enumerate() {
             let end = start + entry.parts.len();
             starts.push(start);
-            sizes.push(gauge.entry(entry, &parts[start..end]));
+            if unshown.contains(&place) && !is_prompt(entry) {
+                parts[start..end].fill(0);
+                sizes.push(0);
+            } else {
+                sizes.push(gauge.entry(entry, &parts[start..end]));
+            }
             start = end;
         }
         Self { gauge, envelope, parts, starts, entries: sizes }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use epitome_types::{Entry, EntryId, Part, PartBody, PartId, Role, Speaker, ToolCall};
 
+use crate::compacted::is_compacted;
 use crate::files::FileCopies;
 use crate::notes::{Before, Notes, SystemBlock};
 
@@ -34,6 +35,9 @@ pub enum PinReason {
     Compacted,
     /// Somebody pinned it.
     ByHand,
+    /// It stands before what its provider made of the conversation: no model is shown it, and it
+    /// goes as it came (RULES 125).
+    Unshown,
     /// It is a system prompt.
     System,
 }
@@ -72,6 +76,8 @@ pub struct Thread {
     exchanges: Vec<Exchange>,
     exchange_of: Vec<usize>,
     pub(crate) pins: Vec<Option<PinReason>>,
+    /// The exchange with what its provider made of the conversation before it.
+    pub(crate) compacted: Option<usize>,
     typed: Option<EntryId>,
     latest_thinking: Option<EntryId>,
     /// The call that each result answers.
@@ -115,6 +121,7 @@ impl Thread {
             latest_thinking: latest_thinking(&entries),
             notes,
             pins: vec![None; entries.len()],
+            compacted: entries.iter().rposition(is_compacted).map(|at| exchange_of[at]),
             entries,
             originals: BTreeMap::new(),
             exchanges,
@@ -143,6 +150,7 @@ impl Thread {
         let newest = self.entries.iter().rposition(|entry| entry.role != Role::System);
         let typed = self.typed.map(EntryId::index);
         let compacted: Vec<_> = self.places(is_compacted).collect();
+        (0..self.shown_from()).for_each(|at| self.pin(at, PinReason::Unshown));
         systems.into_iter().for_each(|at| self.pin(at, PinReason::System));
         compacted.into_iter().for_each(|at| self.pin(at, PinReason::Compacted));
         by_hand.iter().for_each(|id| self.pin(id.index(), PinReason::ByHand));
@@ -223,11 +231,6 @@ impl Thread {
         self.pins.get(id.index()).copied().flatten()
     }
 
-    /// Whether no word of an entry leaves: it is a system prompt, or somebody pinned it.
-    pub(crate) fn holds(&self, id: EntryId) -> bool {
-        matches!(self.pinned(id), Some(PinReason::System | PinReason::ByHand))
-    }
-
     /// The entry with the last text that a person typed.
     pub fn typed(&self) -> Option<EntryId> {
         self.typed
@@ -273,7 +276,9 @@ impl Thread {
         let whole = matches!(part.body, PartBody::Text(_)) && part.within.is_none();
         match (self.pinned(id.entry), &part.body) {
             (Some(PinReason::System), _) => Some(FreezeReason::System),
-            (Some(PinReason::ByHand), _) => Some(FreezeReason::Pinned(PinReason::ByHand)),
+            (Some(pin @ (PinReason::ByHand | PinReason::Unshown)), _) => {
+                Some(FreezeReason::Pinned(pin))
+            }
             (_, PartBody::Thinking(_)) => Some(FreezeReason::Thinking),
             _ if self.latest_thinking == Some(id.entry) => Some(FreezeReason::Thinking),
             (Some(pin @ (PinReason::Typed | PinReason::Note)), _) if whole => {
@@ -366,13 +371,6 @@ fn numbered(mut entries: Arc<Vec<Entry>>) -> Arc<Vec<Entry>> {
         }
     }
     entries
-}
-
-/// Whether an entry holds what its provider compacted: the model is shown that, and nothing of what
-/// stands before it.
-fn is_compacted(entry: &Entry) -> bool {
-    let is_it = |part: &Part| matches!(&part.body, PartBody::Opaque(block) if block.kind.starts_with("compaction"));
-    entry.parts.iter().any(is_it)
 }
 
 fn is_own_text(part: &Part) -> bool {

@@ -81,6 +81,7 @@ fn what(thread: &Thread, entry: &Entry, pin: PinReason) -> String {
     let why = match pin {
         PinReason::System => "the system prompt",
         PinReason::ByHand => "pinned by hand",
+        PinReason::Unshown => "before what the provider compacted",
         PinReason::Compacted => "what the provider compacted",
         PinReason::Typed => "the last text that a person typed",
         PinReason::Note => "the last text in the user role",

@@ -31,7 +31,9 @@ pub(crate) struct MeasuredConstraints<'a> {
 impl MeasuredConstraints<'_> {
     /// What it takes to state all that a plan may take out.
     fn need(&self) -> u64 {
-        let free = |one: &&StatedConstraint| self.thread.pinned(one.entry).is_none();
+        let free = |one: &&StatedConstraint| {
+            self.thread.pinned(one.entry).is_none() || self.is_unshown(one)
+        };
         let lines = self.options.demands.all.iter().filter(free).map(|one| self.size(one));
         match lines.sum() {
             0 => 0,
@@ -70,7 +72,8 @@ impl MeasuredConstraints<'_> {
     /// it as `room` takes.
     pub(crate) fn state(&self, lacks: impl Fn(EntryId) -> bool, room: u64) -> WorkStatement {
         let (state, demands) = (self.options.state.as_deref(), &self.options.demands);
-        let mut wanted: Vec<_> = demands.all.iter().filter(|one| lacks(one.entry)).collect();
+        let is_wanted = |one: &&StatedConstraint| lacks(one.entry) || self.is_unshown(one);
+        let mut wanted: Vec<_> = demands.all.iter().filter(is_wanted).collect();
         wanted.sort_by_key(|one| one.rank);
         let mut left = room.saturating_sub(self.head());
         let mut fits = |one: &&StatedConstraint| {
@@ -78,9 +81,10 @@ impl MeasuredConstraints<'_> {
             left = rest.unwrap_or(left);
             rest.is_some()
         };
-        let count = wanted.len();
-        let taken: BTreeSet<_> = wanted.into_iter().filter(&mut fits).map(|one| one.rank).collect();
-        let without = count - taken.len();
+        let (taken, left): (Vec<_>, Vec<_>) = wanted.into_iter().partition(&mut fits);
+        let taken: BTreeSet<_> = taken.into_iter().map(|one| one.rank).collect();
+        // What its provider took away is no loss of ours.
+        let without = left.iter().filter(|one| !self.is_unshown(one)).count();
         if taken.is_empty() {
             return WorkStatement { text: state.map(ToOwned::to_owned), without };
         }
@@ -92,6 +96,12 @@ impl MeasuredConstraints<'_> {
     /// Whether a plan within a budget may state the work like this.
     pub(crate) fn allows(&self, state: &WorkStatement, most: u64) -> bool {
         state.without == 0 || most >= self.options.demands.whole_below
+    }
+
+    /// Whether the message that demands it stands before what the provider made of the conversation:
+    /// nobody knows whether that says it.
+    fn is_unshown(&self, one: &StatedConstraint) -> bool {
+        one.entry.index() < self.thread.shown_from()
     }
 
     fn opening(&self, state: Option<&str>) -> String {

@@ -24,7 +24,8 @@ use crate::ops::leaving;
 
 /// The op that takes out what is bound to a prompt that these ops change.
 pub(crate) fn op(thread: &Thread, ops: &[Op]) -> Option<Op> {
-    let first = ops.iter().filter_map(first_changed).min()?;
+    // What no model is shown goes as it came (RULES 125).
+    let first = ops.iter().filter_map(first_changed).min()?.max(thread.shown_from());
     let gone = leaving(ops);
     let behind = thread.entries().iter().skip(first).filter(|entry| !gone.contains(&entry.id));
     let bound = behind.filter(|entry| entry.thoughts().next().is_some());

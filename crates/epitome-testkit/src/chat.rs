@@ -146,6 +146,7 @@ impl Chat {
                 text: text.to_owned(),
                 calls,
                 answers,
+                compacts: false,
             })
         };
         self.of_model(block("server_tool_use", query, Some(id.clone()), None)).of_model(block(
@@ -154,6 +155,18 @@ impl Chat {
             None,
             Some(id),
         ))
+    }
+
+    /// What the provider made of all that was said before; it joins the model's last message.
+    pub fn compacted(self, text: &str) -> Self {
+        self.of_model(PartBody::Opaque(OpaqueBlock {
+            kind: "compaction".to_owned(),
+            content: ContentId::for_text(text),
+            text: text.to_owned(),
+            calls: None,
+            answers: None,
+            compacts: true,
+        }))
     }
 
     /// The result of the oldest open call, as a message of its own.

@@ -172,6 +172,9 @@ pub struct OpaqueBlock {
     pub calls: Option<String>,
     /// The id of the block that this one answers (`web_search_tool_result`, RULES 103).
     pub answers: Option<String>,
+    /// Whether it is what the provider made of all that was said before it: the model is shown this
+    /// in its place (RULES 125).
+    pub compacts: bool,
 }
 
 impl Entry {

@@ -30,7 +30,15 @@ pub(crate) fn opaque(block: &Object<'_>) -> OpaqueBlock {
     let content = ContentId::for_text(&canonical(&known).unwrap_or(known));
     let mut all = [cuts.marks, cuts.binary].concat();
     all.sort_by_key(|span| span.start);
-    OpaqueBlock { kind, content, text: without(raw, &all), calls, answers }
+    let compacts = compacts(&kind, block);
+    OpaqueBlock { kind, content, text: without(raw, &all), calls, answers, compacts }
+}
+
+/// Whether a block stands for what was said before it. One that holds nothing is what is left of a
+/// compaction that failed, and its provider passes over it.
+fn compacts(kind: &str, block: &Object<'_>) -> bool {
+    let holds = |key| block.some(key).is_some();
+    kind.contains("compaction") && ["content", "encrypted_content"].into_iter().any(holds)
 }
 
 /// A text without these spans, which are in order and do not overlap.

@@ -3,6 +3,7 @@
 mod addresses;
 mod agent;
 mod back;
+mod compacted;
 mod database;
 mod deleted;
 mod edits;

@@ -146,7 +146,8 @@ impl Pins {
             let mut count = || std::mem::take(&mut tokens);
             // A copy of a file counts until a newer one comes, and then all is read.
             let holds_file = entries.iter().any(|entry| thread.files(entry.id).next().is_some());
-            if has(PinReason::System) || has(PinReason::Compacted) || holds_file {
+            let lasts = [PinReason::System, PinReason::Compacted, PinReason::Unshown];
+            if lasts.into_iter().any(has) || holds_file {
                 pins.fixed += count();
             }
             if has(PinReason::ByHand) {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use epitome_kernel::Thread;
+use epitome_kernel::{Thread, is_compacted};
 use epitome_types::{CompactionId, Entry, EntryId, EntryKey, Part, PartBody, Stays};
 use epitome_wire::{Format, MessageLayout, holds_files};
 use xxhash_rust::xxh3::xxh3_128;
@@ -131,6 +131,10 @@ impl PrefixCache {
         // What stays because it is recent depends on all that was said of its kind.
         let parts = entries.iter().flat_map(|entry| &entry.parts);
         if parts.flat_map(|part| &part.note).any(|note| note.stays == Stays::Recent) {
+            return None;
+        }
+        // Nothing that was said before it counts from now on.
+        if entries.iter().any(is_compacted) {
             return None;
         }
         // Whether older copies of a file count depends on this one.

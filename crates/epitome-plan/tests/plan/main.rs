@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod assembly;
 #[cfg(test)]
+mod compacted;
+#[cfg(test)]
 mod demands;
 #[cfg(test)]
 mod digest;
