@@ -122,6 +122,9 @@ pub struct Holder {
     pub shared: usize,
     /// Whether these are all that it came to.
     pub ends: bool,
+    /// Whether they lead to a way that was left for the one on which it goes on now.
+    #[serde(default)]
+    pub left: bool,
     /// How many messages of the request behind these are an answer that was recorded there.
     pub answered: usize,
     /// Whether that record holds the id that a provider drew; an answer may say the same with another.

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use epitome_kernel::types::{EntryKey, HistoryHash, RecordedCompaction, SessionInfo, Snapshot};
+use epitome_kernel::types::{
+    EntryKey, HistoryHash, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
+};
 use epitome_kernel::{Eviction, Journal, MessageRecord, OriginalStore, StoreError};
 
 use crate::{StoreNews, StoreOutage};
@@ -64,6 +66,26 @@ pub trait SessionArchive: Journal + OriginalStore {
     ///
     /// [`StoreError::NoSession`], or when the store cannot be read.
     fn answer(&self, scope: &str, session: &str) -> Result<Option<MessageRecord>, StoreError>;
+
+    /// The newest answer to a history of a session, where nobody went on from it yet.
+    ///
+    /// # Errors
+    ///
+    /// As of [`answer`](Self::answer).
+    fn answer_to(
+        &self,
+        scope: &str,
+        session: &str,
+        head: HistoryHash,
+    ) -> Result<Option<MessageRecord>, StoreError>;
+
+    /// The ways through the history of a session, in the order in which they came to their ends, and
+    /// last the one on which it stands.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSession`], or when the store cannot be read.
+    fn branches(&self, scope: &str, session: &str) -> Result<Vec<SessionBranch>, StoreError>;
 
     /// The epochs that a session recorded, oldest first, those taken back included.
     ///

@@ -46,6 +46,8 @@ pub use report::{
     CheckpointReport, CompressionReport, FactCounts, FactReport, LostFact, OffloadReport, OpReport,
     PromptSize, SCHEMA, TokenBreakdown,
 };
-pub use session::{SessionFigures, SessionInfo, Snapshot, SnapshotPurpose, SnapshotSize};
+pub use session::{
+    SessionBranch, SessionFigures, SessionInfo, Snapshot, SnapshotPurpose, SnapshotSize,
+};
 pub use summary::{Passage, Summary, SummaryKind, SummaryStyle};
 pub use usage::TokenUsage;

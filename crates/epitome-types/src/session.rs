@@ -34,6 +34,17 @@ pub struct SessionInfo {
     pub label: Option<String>,
 }
 
+/// A way through the history of a session, from its beginning to where nobody went on from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionBranch {
+    /// The history that it is.
+    pub head: HistoryHash,
+    /// How many messages it has.
+    pub messages: u32,
+    /// How many of these, the first ones, the session holds where it stands.
+    pub shared: u32,
+}
+
 /// What was sent of a session, in figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionFigures {

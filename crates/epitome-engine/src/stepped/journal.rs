@@ -14,7 +14,7 @@ use epitome_kernel::{
 use epitome_store::{SessionArchive, StoreFinding};
 use epitome_types::{
     ArrivalRewrite, Compaction, EntryKey, HistoryHash, JournalMark, MeterReading, RecordedAction,
-    RecordedCompaction, SessionInfo, Snapshot,
+    RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -325,6 +325,19 @@ impl SessionArchive for TapedJournal {
         _: usize,
         _: bool,
     ) -> Result<Vec<SessionInfo>, StoreError> {
+        Err(NO_TURN)
+    }
+
+    fn answer_to(
+        &self,
+        _: &str,
+        _: &str,
+        _: HistoryHash,
+    ) -> Result<Option<MessageRecord>, StoreError> {
+        Err(NO_TURN)
+    }
+
+    fn branches(&self, _: &str, _: &str) -> Result<Vec<SessionBranch>, StoreError> {
         Err(NO_TURN)
     }
 

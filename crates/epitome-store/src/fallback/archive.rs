@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use epitome_kernel::types::{EntryKey, HistoryHash, RecordedCompaction, SessionInfo, Snapshot};
+use epitome_kernel::types::{
+    EntryKey, HistoryHash, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
+};
 use epitome_kernel::{Eviction, MessageRecord, SessionOf, StoreError};
 
 use super::FallbackStore;
@@ -61,6 +63,19 @@ impl SessionArchive for FallbackStore {
 
     fn answer(&self, scope: &str, session: &str) -> Result<Option<MessageRecord>, StoreError> {
         self.read(SessionOf { scope, session }, |store| store.answer(scope, session))
+    }
+
+    fn answer_to(
+        &self,
+        scope: &str,
+        session: &str,
+        head: HistoryHash,
+    ) -> Result<Option<MessageRecord>, StoreError> {
+        self.read(SessionOf { scope, session }, |store| store.answer_to(scope, session, head))
+    }
+
+    fn branches(&self, scope: &str, session: &str) -> Result<Vec<SessionBranch>, StoreError> {
+        self.read(SessionOf { scope, session }, |store| store.branches(scope, session))
     }
 
     fn compactions_of_session(

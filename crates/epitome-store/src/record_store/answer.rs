@@ -42,14 +42,15 @@ impl<L: RecordLog> RecordStore<L> {
         })
     }
 
-    /// The newest answer to the newest message of a session.
+    /// The newest answer to a history of a session.
     pub(super) fn newest_answer(
         &self,
         scope: &str,
         name: &str,
+        head: impl Fn(&SessionFold) -> HistoryHash,
     ) -> Result<Option<MessageRecord>, StoreError> {
         self.in_session(scope, name, |fold| {
-            let head = fold.info().head;
+            let head = head(fold);
             let own = |answer: &&AnswerNode| {
                 answer.answered.after == head && answer.answered.key.is_some()
             };

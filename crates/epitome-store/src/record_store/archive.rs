@@ -7,7 +7,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use epitome_kernel::types::{
-    EntryKey, HistoryHash, RecordedCompaction, SessionInfo, Snapshot, SnapshotPurpose,
+    EntryKey, HistoryHash, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
+    SnapshotPurpose,
 };
 use epitome_kernel::{Eviction, MessageRecord, StoreError};
 
@@ -64,7 +65,20 @@ impl<L: RecordLog> SessionArchive for RecordStore<L> {
     }
 
     fn answer(&self, scope: &str, session: &str) -> Result<Option<MessageRecord>, StoreError> {
-        self.newest_answer(scope, session)
+        self.newest_answer(scope, session, |fold| fold.info().head)
+    }
+
+    fn answer_to(
+        &self,
+        scope: &str,
+        session: &str,
+        head: HistoryHash,
+    ) -> Result<Option<MessageRecord>, StoreError> {
+        self.newest_answer(scope, session, |_| head)
+    }
+
+    fn branches(&self, scope: &str, session: &str) -> Result<Vec<SessionBranch>, StoreError> {
+        self.in_session(scope, session, |fold| Ok(fold.history.branches(fold.info().head)))
     }
 
     fn compactions_of_session(

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use epitome_kernel::types::{
     ArrivalRewrite, ContentId, EntryKey, HistoryHash, JournalMark, MeterReading, RecordedAction,
-    RecordedCompaction, SessionInfo, Snapshot,
+    RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
 };
 use epitome_kernel::{MessageRecord, StoreError};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -354,6 +354,33 @@ impl HistoryFold {
         let mut way: Vec<usize> = std::iter::successors(end, |&at| self.said[at].parent).collect();
         way.reverse();
         way
+    }
+
+    /// The ways through it in the order of their ends, the one to `head` last.
+    pub(super) fn branches(&self, head: HistoryHash) -> Vec<SessionBranch> {
+        let mut is_end = vec![true; self.said.len()];
+        for parent in self.said.iter().filter_map(|node| node.parent) {
+            is_end[parent] = false;
+        }
+        let current = self.find(head);
+        let on_way: FxHashSet<usize> = self.way(current).into_iter().collect();
+        let ends = (0..self.said.len()).filter(|&at| is_end[at] && Some(at) != current);
+        let branch = |at: usize| {
+            let mut way = std::iter::successors(Some(at), |&at| self.said[at].parent);
+            let shared = self.length(way.find(|at| on_way.contains(at)));
+            let said = &self.said[at].said;
+            SessionBranch { head: said.chain, messages: said.place + 1, shared }
+        };
+        ends.chain(current).map(branch).collect()
+    }
+
+    /// Whether one of two histories goes on from the other one.
+    pub(super) fn is_one_way(&self, one: HistoryHash, other: HistoryHash) -> bool {
+        let (Some(one), Some(other)) = (self.find(one), self.find(other)) else { return true };
+        let place = |at: &usize| self.said[*at].said.place;
+        let (first, last) = if place(&one) <= place(&other) { (one, other) } else { (other, one) };
+        let mut way = std::iter::successors(Some(last), |&at| self.said[at].parent);
+        way.find(|at| place(at) <= place(&first)) == Some(first)
     }
 
     fn say(&mut self, order: RecordOrder, said: SaidBody) {

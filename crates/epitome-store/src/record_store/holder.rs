@@ -96,6 +96,7 @@ impl<L: RecordLog> RecordStore<L> {
             label: fold.info().label.clone(),
             shared,
             ends: fold.info().head == last,
+            left: !fold.history.is_one_way(last, fold.info().head),
             answered: if proof.was_answered { length } else { 0 },
             has_drawn: proof.has_drawn,
             opened: fold.opened as usize,

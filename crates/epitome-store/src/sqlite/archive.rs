@@ -6,7 +6,9 @@
 use std::collections::BTreeSet;
 
 use crate::{SessionArchive, StoreFinding};
-use epitome_kernel::types::{EntryKey, HistoryHash, RecordedCompaction, SessionInfo, Snapshot};
+use epitome_kernel::types::{
+    EntryKey, HistoryHash, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
+};
 use epitome_kernel::{Eviction, MessageRecord, StoreError};
 use rusqlite::{Connection, params};
 
@@ -75,6 +77,28 @@ impl SessionArchive for SqliteStore {
             let number = number(connection, scope)?;
             let (id, info) = session::named(connection, number, session)?;
             answer::newest(connection, number.unwrap_or_default(), id, info.head)
+        })
+    }
+
+    fn answer_to(
+        &self,
+        scope: &str,
+        session: &str,
+        head: HistoryHash,
+    ) -> Result<Option<MessageRecord>, StoreError> {
+        self.read(|connection| {
+            let number = number(connection, scope)?;
+            let (id, _) = session::named(connection, number, session)?;
+            answer::newest(connection, number.unwrap_or_default(), id, head)
+        })
+    }
+
+    fn branches(&self, scope: &str, session: &str) -> Result<Vec<SessionBranch>, StoreError> {
+        self.read(|connection| {
+            let number = number(connection, scope)?;
+            let (session, info) = session::named(connection, number, session)?;
+            let owner = Owner { scope: number.unwrap_or_default(), session };
+            tree::branches(connection, owner, info.head)
         })
     }
 

@@ -129,5 +129,6 @@ fn holder(
         }
     }
     let (ends, opened) = (head == last, opened as usize);
-    Ok(Holder { session: name, label, shared, ends, answered, has_drawn, opened })
+    let left = !tree::is_one_way(connection, Owner { scope, session }, last, head)?;
+    Ok(Holder { session: name, label, shared, ends, left, answered, has_drawn, opened })
 }

@@ -4,7 +4,7 @@
 //! way to any message is one range of each branch on it. Called by [`super::journal`] and
 //! [`super::archive`].
 
-use epitome_kernel::types::{ContentId, EntryKey, HistoryHash, Role};
+use epitome_kernel::types::{ContentId, EntryKey, HistoryHash, Role, SessionBranch};
 use epitome_kernel::{MessageRecord, StoreError};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -184,6 +184,56 @@ pub(crate) fn way(
             _ => return Ok(way),
         }
     }
+}
+
+/// The ways through the history of a session in the order of their ends, the one to `head` last. What
+/// follows the last message of a branch stands in that branch, so each ends a way.
+pub(crate) fn branches(
+    connection: &Connection,
+    owner: Owner,
+    head: HistoryHash,
+) -> Result<Vec<SessionBranch>, Fail> {
+    let current = end_of(connection, owner, head)?;
+    let here = current.map_or(Ok(Vec::new()), |node| way(connection, node, 0))?;
+    let mut statement = connection.prepare_cached(
+        "SELECT id, branch, max(place), session, chain FROM message
+         WHERE scope = ?1 AND session = ?2 GROUP BY branch ORDER BY id",
+    )?;
+    let ends = statement.query_map(params![owner.scope, owner.session], |row| {
+        Ok((node(row)?, HistoryHash(row.get(4)?)))
+    })?;
+    let ends: Vec<_> = ends.collect::<Result<_, _>>()?;
+    let others = ends.into_iter().filter(|(_, chain)| *chain != head);
+    let mut branches = Vec::new();
+    for (node, chain) in others.chain(current.map(|node| (node, head))) {
+        let shared = way(connection, node, 0)?.into_iter().find_map(|(branch, _, last)| {
+            let same = here.iter().find(|(other, ..)| *other == branch)?;
+            Some(same.2.min(last) + 1)
+        });
+        let (messages, shared) = (node.place + 1, shared.unwrap_or_default());
+        branches.push(SessionBranch { head: chain, messages, shared });
+    }
+    Ok(branches)
+}
+
+/// Whether one of two histories of a session goes on from the other one.
+pub(crate) fn is_one_way(
+    connection: &Connection,
+    owner: Owner,
+    one: HistoryHash,
+    other: HistoryHash,
+) -> Result<bool, Fail> {
+    if one == other {
+        return Ok(true);
+    }
+    let [one, other] = [one, other].map(|chain| on_way(connection, owner, chain));
+    let (Some(one), Some(other)) = (one?, other?) else { return Ok(true) };
+    let (first, last) = if one.place <= other.place { (one, other) } else { (other, one) };
+    let way = way(connection, last, first.place)?;
+    let holds = |&(branch, start, end): &(i64, u32, u32)| {
+        branch == first.branch && (start..=end).contains(&first.place)
+    };
+    Ok(way.iter().any(holds))
 }
 
 /// The messages of a session on the way to `head`: at most `most` from the place `from` on.

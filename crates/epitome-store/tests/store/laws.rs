@@ -290,6 +290,7 @@ fn portrait(store: &impl SessionArchive, told: &Told) -> Vec<String> {
             told_all.push(format!("{:?}", store.history(SCOPE, session, chain(history), 1, 2)));
         }
         told_all.push(format!("{:?}", store.answer(SCOPE, session)));
+        told_all.push(format!("{:?}", store.branches(SCOPE, session)));
         told_all.push(format!("{:?}", store.meter(SCOPE, session)));
         told_all.push(format!("{:?}", store.memos(SCOPE, session)));
         told_all.push(format!("{:?}", store.acts(SCOPE, session)));

@@ -7,6 +7,8 @@ mod answer;
 #[cfg(test)]
 mod archive;
 #[cfg(test)]
+mod branches;
+#[cfg(test)]
 mod common;
 #[cfg(test)]
 mod conformance;
