@@ -44,7 +44,13 @@ pub(super) struct Conversations {
     at_hand: HashMap<ConversationPlace, (Arc<ConversationSlot>, u64)>,
     moment: u64,
     most: usize,
+    /// The history that each session has come to here, by its tenant and name. Two conversations are
+    /// one session as long as they are word for word the same.
+    spoken: HashMap<(Arc<str>, String), u128>,
 }
+
+/// So many sessions for each conversation at hand are remembered by where they stand.
+const SPOKEN: usize = 4;
 
 impl RequestHistory {
     /// The history that a request holds. What it shares with the one `before` is taken from there.
@@ -101,7 +107,7 @@ impl ConversationSlot {
 impl Conversations {
     /// None yet, and at most so many.
     pub(super) fn new(most: usize) -> Self {
-        Self { at_hand: HashMap::new(), moment: 0, most: most.max(1) }
+        Self { at_hand: HashMap::new(), moment: 0, most: most.max(1), spoken: HashMap::new() }
     }
 
     /// The conversation that a request goes on from, and where it stands: the one with the longest
@@ -151,6 +157,23 @@ impl Conversations {
             self.at_hand.remove(&from);
         }
         self.put(history.whole(), Arc::clone(slot));
+    }
+
+    /// Whether a session was gone on with elsewhere since this conversation came to its place: it was
+    /// rewound, or another conversation that began alike goes on from it.
+    pub(super) fn strayed(&self, session: &str, history: &RequestHistory, chain: u128) -> bool {
+        let key = (Arc::clone(&history.tenant), session.to_owned());
+        self.spoken.get(&key).is_some_and(|there| *there != chain)
+    }
+
+    /// A session was gone on with to the whole of a history.
+    pub(super) fn spoke(&mut self, session: &str, history: &RequestHistory) {
+        // What is forgotten is found in the journal, by the next request that is not at hand.
+        if self.spoken.len() >= self.most.saturating_mul(SPOKEN) {
+            self.spoken.clear();
+        }
+        let key = (Arc::clone(&history.tenant), session.to_owned());
+        self.spoken.insert(key, history.whole().1);
     }
 
     fn put(&mut self, place: ConversationPlace, slot: Arc<ConversationSlot>) {

@@ -227,11 +227,16 @@ impl SessionRouter {
             };
             let mut session = place.take().unwrap_or_else(|| self.open(ask));
             session.told.again = again.map(str::to_owned);
+            session.told.strayed = session
+                .name()
+                .is_some_and(|name| locked(&self.conversations).strayed(name, &history, known));
             let sent = self.send(&mut session, ask, &history, &slot).await;
             *place = Some(session);
             drop(maker);
-            if sent.is_ok() {
-                locked(&self.conversations).advance(&slot, known, &history);
+            if let Ok(sent) = &sent {
+                let mut conversations = locked(&self.conversations);
+                conversations.advance(&slot, known, &history);
+                conversations.spoke(&sent.prompt.session, &history);
             }
             return sent;
         }

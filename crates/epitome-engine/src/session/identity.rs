@@ -36,7 +36,10 @@ impl Session {
         }
         if let Some(name) = &self.record.name
             && (self.record.named
-                || extends && (state.proven || !self.told.hub || self.told.label.is_some()))
+                || extends
+                    && (state.proven && !self.told.strayed
+                        || !self.told.hub
+                        || self.told.label.is_some()))
         {
             return Ok(Belonging::to(name, true));
         }

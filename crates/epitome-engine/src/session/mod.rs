@@ -130,6 +130,8 @@ pub(crate) struct RouterHints {
     pub(crate) refused: Option<u64>,
     /// The session of the same request, where it was made before.
     pub(crate) again: Option<String>,
+    /// Whether its session was gone on with elsewhere since.
+    pub(crate) strayed: bool,
 }
 
 /// How a session is given its history.

@@ -2,7 +2,7 @@
 //! it.
 //!
 //! Invariant: a function of what is said and of what is recorded, never of a name or of a title. An
-//! opening in common, or a short answer, is no proof. Called by the host's session for each request
+//! opening in common is no proof, and a short answer is one only where nobody else was given it. Called by the host's session for each request
 //! that is not known to go on from its own history, and by imports.
 
 use crate::journal::Holder;
@@ -84,11 +84,17 @@ pub fn identify<'h>(
     let mut deepest = proven.into_iter().filter(|it| Some(it.shared) == deepest);
     let is_nobodys =
         |holder: &Holder| claim == Claim { label: None, session: None } && holder.label.is_none();
-    match (deepest.next(), deepest.next()) {
-        (Some(one), None) if is_nobodys(one.holder) => Identity::Continue(one.holder),
-        (Some(one), other) if other.is_none() || !is_nobodys(one.holder) => {
+    let deepest = (deepest.next(), deepest.next());
+    match (deepest, unrivalled(&proofs).filter(|one| is_nobodys(one))) {
+        // Whoever goes on from a way that was left, while others go on from another one, is a
+        // conversation of its own: two that began with the same words and answers, or a fork.
+        ((Some(one), None), _) if is_nobodys(one.holder) && !one.holder.left => {
+            Identity::Continue(one.holder)
+        }
+        ((Some(one), other), _) if other.is_none() || !is_nobodys(one.holder) => {
             Identity::Branch { from: one.holder, at: one.holder.shared }
         }
+        ((None, _), Some(one)) => Identity::Continue(one),
         // Of several that nobody claims any choice would be a guess.
         _ => {
             let heard = proofs.iter().filter(|it| it.answers > 0 || it.is_next);
@@ -98,6 +104,18 @@ pub fn identify<'h>(
     }
 }
 
+/// The one conversation that a request holds whole, with the answer that was recorded there, where no
+/// other one holds as much: whoever was told the same has a session of its own that says so. One that
+/// went on from there, or that may have heard that answer elsewhere, is another one too.
+fn unrivalled<'h>(proofs: &[Proof<'h>]) -> Option<&'h Holder> {
+    let mut whole = proofs.iter().filter(|it| it.answers > 0 && it.holder.ends && !it.is_anothers);
+    let is_alone = |one: &&Proof<'_>| {
+        let others = proofs.iter().filter(|it| !std::ptr::eq(it.holder, one.holder));
+        others.map(|it| it.shared).all(|shared| shared < one.heard)
+    };
+    whole.find(is_alone).map(|it| it.holder)
+}
+
 /// How far a holder goes with a request, and whether that proves that it is the same conversation.
 struct Proof<'h> {
     holder: &'h Holder,
@@ -105,6 +123,10 @@ struct Proof<'h> {
     shared: usize,
     /// Answers among them that were recorded as such.
     answers: usize,
+    /// How many messages there are up to the first of these.
+    heard: usize,
+    /// Whether the answer holds an id that a provider drew for another one.
+    is_anothers: bool,
     /// Whether the request goes on with an answer where the holder came to its end: that one was asked
     /// the same, so no client made the answer up, be it in other words than the recorded one.
     is_next: bool,
@@ -118,14 +140,16 @@ impl<'h> Proof<'h> {
         let recorded = holder.opened.min(shared)..shared;
         let witnessed = if holder.has_drawn { shared } else { holder.shared.min(shared) };
         let drawn = recorded.clone().any(|place| place < witnessed && said[place].drawn);
+        let is_anothers = recorded.clone().any(|place| place >= witnessed && said[place].drawn);
         let said_by_model = recorded.clone().filter(|&place| said[place].answer);
         // Some APIs have a message for each call of one answer.
         let follows = |place: usize| place > recorded.start && said[place - 1].answer;
         let answers = said_by_model.clone().filter(|&place| !follows(place)).count();
+        let heard = said_by_model.clone().next().map_or(0, |place| place + 1);
         let is_long = || said_by_model.clone().any(|place| size(place) >= PROVING_ANSWER);
         let proven = drawn || answers >= PROVING_ANSWERS || holder.ends && is_long();
         let is_next = holder.ends && said.get(holder.shared).is_some_and(|it| it.answer);
-        Self { holder, shared, answers, is_next, proven }
+        Self { holder, shared, answers, heard, is_anothers, is_next, proven }
     }
 }
 
@@ -185,7 +209,6 @@ mod tests {
     fn an_opening_in_common_is_no_continuation() {
         check(NOBODY, "u", &[whole("s", None, 1)], "new 1");
         check(NOBODY, "uau", &[holder("s", None, 1)], "new 3");
-        check(NOBODY, "uau", &[whole("s", None, 1)], "new 1");
         let reworded = Holder { answered: 0, ..whole("s", None, 1) };
         check(NOBODY, "uAu", &[reworded], "new 1");
         check(id("b"), "uau", &[whole("s", Some("a"), 1)], "new 1");
@@ -205,7 +228,7 @@ mod tests {
     #[test]
     fn an_answer_of_several_messages_is_one() {
         let answered = |answered| Holder { answered, ..whole("s", None, 1) };
-        check(NOBODY, "uaau", &[answered(2)], "new 1");
+        check(NOBODY, "uaau", &[answered(2)], "continue s");
         check(NOBODY, "uaAu", &[answered(2)], "continue s");
         check(NOBODY, "uatu", &[answered(2)], "continue s");
         check(NOBODY, "uaau", &[holder("s", None, 3)], "new 1");
@@ -226,7 +249,10 @@ mod tests {
     fn examples_that_a_client_puts_in_front_prove_nothing() {
         let few = |holder: Holder| [Holder { opened: 5, ..holder }];
         check(NOBODY, "uauau", &few(whole("s", None, 5)), "new 5");
-        check(NOBODY, "uAuAuau", &few(whole("s", None, 5)), "new 5");
+        check(NOBODY, "uAuAuau", &few(whole("s", None, 5)), "continue s");
+        let again = Holder { opened: 7, ..holder("t", None, 6) };
+        let [few_shot] = few(whole("s", None, 5));
+        check(NOBODY, "uAuAuau", &[few_shot, again], "new 5");
         check(NOBODY, "uAuAuAu", &few(whole("s", None, 5)), "continue s");
         check(NOBODY, "utuau", &few(holder("s", None, 4)), "new 5");
         check(NOBODY, "utuautu", &few(whole("s", None, 5)), "continue s");
@@ -252,6 +278,40 @@ mod tests {
         check(NOBODY, "utu", &[holder("s", Some("a"), 2)], "branch s 2");
         let own = [whole("s", Some("a"), 4), holder("t", Some("b"), 2)];
         check(id("b"), "uauau", &own, "continue t");
+    }
+
+    #[test]
+    fn a_short_answer_is_enough_where_nobody_else_was_told_the_same() {
+        let (s, t) = (whole("s", None, 1), whole("t", None, 1));
+        let unheard = |holder: &Holder| Holder { answered: 0, ..holder.clone() };
+        check(NOBODY, "uau", std::slice::from_ref(&s), "continue s");
+        // Asked once more.
+        check(NOBODY, "uau", &[whole("s", None, 3)], "continue s");
+        // One that was asked the same heard something else.
+        check(NOBODY, "uau", &[s.clone(), unheard(&t)], "continue s");
+        check(NOBODY, "uau", &[unheard(&s), t.clone()], "continue t");
+        // Others were told the same: one waits as well, one went on, one did under an id, one brought
+        // it along.
+        check(NOBODY, "uau", &[s.clone(), t], "new 1");
+        check(NOBODY, "uau", &[s.clone(), holder("t", None, 2)], "new 1");
+        check(NOBODY, "uau", &[holder("t", Some("a"), 2), s.clone()], "new 1");
+        check(NOBODY, "uau", &[s.clone(), Holder { opened: 3, ..holder("t", None, 2) }], "new 1");
+        // It has come further, or is another client's.
+        check(NOBODY, "uau", &[holder("s", None, 2)], "new 1");
+        check(NOBODY, "uau", &[whole("s", Some("a"), 1)], "new 1");
+        check(id("b"), "uau", &[s], "new 1");
+    }
+
+    #[test]
+    fn what_goes_on_from_a_way_that_was_left_is_a_conversation_of_its_own() {
+        let left = |holder: Holder| [Holder { left: true, ..holder }];
+        check(NOBODY, "uauauau", &[holder("s", None, 4)], "continue s");
+        check(NOBODY, "uauauau", &left(holder("s", None, 6)), "branch s 6");
+        // An id says whose it is.
+        check(id("a"), "uauauau", &left(holder("s", Some("a"), 6)), "continue s");
+        // It has a session of its own since.
+        let both = [left(holder("s", None, 4)), [whole("t", None, 6)]].concat();
+        check(NOBODY, "uauauauau", &both, "continue t");
     }
 
     #[test]
