@@ -40,6 +40,18 @@ pub enum AdminError {
         /// How many messages it has.
         messages: usize,
     },
+    /// No way through the history of a session goes by that.
+    #[error(
+        "session `{session}` has no branch `{named}`; it has {branches}, and `epitome session branches {session}` lists them"
+    )]
+    NoBranch {
+        /// What was asked for.
+        named: String,
+        /// The session.
+        session: String,
+        /// How many it has.
+        branches: usize,
+    },
     /// More than one entry's key begins like this.
     #[error("`{named}` is ambiguous in session `{session}`: the keys of {} begin with it; give more digits", entries.join(", "))]
     ManyEntries {

@@ -50,9 +50,10 @@ pub mod conformance;
 pub mod port;
 
 pub use epitome_admin::admin::{
-    ArrivalSavings, DiffEdit, DiffEntry, ExportFormat, ImportReport, LineRange, MessageInfo,
-    PastCompression, PinList, RecallResult, RestoreReport, SessionAdmin, SessionDiff, SessionGoals,
-    SessionHistory, SessionStatus, ToolMarks, WatermarkStatus, WindowLevel, nothing_on,
+    ArrivalSavings, BranchInfo, DiffEdit, DiffEntry, ExportFormat, ImportReport, LineRange,
+    MessageInfo, PastCompression, PinList, RecallResult, RestoreReport, SessionAdmin, SessionDiff,
+    SessionGoals, SessionHistory, SessionStatus, ToolMarks, WatermarkStatus, WindowLevel,
+    nothing_on,
 };
 pub use epitome_admin::clock::{Clock, calendar_time, system_time};
 pub use epitome_admin::controls::{self, LeverCall, SessionControls};

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod agent;
+mod alike;
 mod back;
 mod compacted;
 mod database;

@@ -5,7 +5,7 @@
 
 use epitome_wire::export::{ExportedSession, json, markdown, ollm};
 
-use super::SessionAdmin;
+use super::{SessionAdmin, SessionHistory};
 use crate::error::AdminError;
 
 /// What a session is written as.
@@ -26,7 +26,28 @@ impl SessionAdmin {
     ///
     /// When there is no such session, or the journal cannot be read.
     pub fn export(&self, name: &str, written: ExportFormat) -> Result<String, AdminError> {
-        let history = self.history(Some(name))?;
+        self.written(&self.history(Some(name))?, written)
+    }
+
+    /// Writes a session on one of its ways, by the number or the id of that.
+    ///
+    /// # Errors
+    ///
+    /// As [`SessionAdmin::export`] and [`SessionAdmin::branch`].
+    pub fn export_branch(
+        &self,
+        name: &str,
+        branch: &str,
+        written: ExportFormat,
+    ) -> Result<String, AdminError> {
+        self.written(&self.branch(name, branch)?, written)
+    }
+
+    fn written(
+        &self,
+        history: &SessionHistory,
+        written: ExportFormat,
+    ) -> Result<String, AdminError> {
         let entries = history.entries_and_answer(&*self.journal, &self.scope)?;
         let info = &history.info;
         let session = ExportedSession {

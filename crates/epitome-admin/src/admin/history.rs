@@ -77,7 +77,8 @@ impl SessionHistory {
         })?;
         let keys: Vec<_> = messages.iter().map(|message| message.key).collect();
         let epochs = journal.compactions(scope, &info.name, &keys)?;
-        let answer = journal.answer(scope, &info.name)?.as_ref().map(MessageInfo::from);
+        let answer = journal.answer_to(scope, &info.name, info.head)?;
+        let answer = answer.as_ref().map(MessageInfo::from);
         let (lineage, pins) = (CompactionLineage::new(epochs.recorded), epochs.pins);
         Ok(Self { info, messages, answer, keys, lineage, pins })
     }
@@ -181,7 +182,7 @@ impl SessionHistory {
         scope: &str,
     ) -> Result<Vec<Entry>, StoreError> {
         let mut entries = self.entries(journal, scope)?;
-        if let Some(answer) = journal.answer(scope, &self.info.name)?
+        if let Some(answer) = journal.answer_to(scope, &self.info.name, self.info.head)?
             && self.answer.as_ref().is_some_and(|known| known.key == answer.key)
         {
             entries.extend(decode(&self.info.format, &[answer])?);

@@ -4,6 +4,8 @@
 //! Invariant: nothing here changes what was said, but for [`SessionArchive::erase`] and
 //! [`SessionArchive::delete`], which the user asks for. Each file is one errand of the [`SessionAdmin`].
 
+mod alike;
+mod branches;
 mod diff;
 mod export;
 mod goals;
@@ -30,6 +32,7 @@ use epitome_kernel::StoreError;
 use epitome_store::SessionArchive;
 use epitome_types::SessionInfo;
 
+pub use branches::BranchInfo;
 pub use diff::{DiffEdit, DiffEntry, SessionDiff};
 pub use export::ExportFormat;
 pub use goals::SessionGoals;

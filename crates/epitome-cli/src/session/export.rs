@@ -4,14 +4,19 @@
 
 use std::path::PathBuf;
 
-use epitome::ExportFormat;
+use epitome::{ExportFormat, SessionAdmin};
 
 use crate::fault::{CliError, note};
 use crate::files::{self, PendingFile};
 use crate::journal::JournalFlags;
 use crate::outputs::{FileFate, apart};
+use crate::text::counted;
 
-/// Writes all that was said in a session, whatever was compressed
+/// So many messages of its own a way has that was only tried: a message that was asked again in other
+/// words.
+const RETRIED: u32 = 1;
+
+/// Writes all that was said on the way on which a session stands, whatever was compressed
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  \
     epitome session export debugging-session --format markdown --output session.md")]
@@ -21,6 +26,9 @@ pub(crate) struct Args {
     /// For people (markdown), for programs (json), or as OLLM keeps its sessions (ollm)
     #[arg(long, value_enum, default_value = "markdown")]
     format: ExportFormatFlag,
+    /// Another way through its history, by its number or id in `session branches`
+    #[arg(long, value_name = "N|ID")]
+    branch: Option<String>,
     /// Writes to a file instead of standard output, which is `-`
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -51,7 +59,12 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     ])?;
     let keeper = args.journal.open_at(Some(&args.name))?.keeper;
     let output = files::named(args.output.as_deref()).map(PendingFile::prepare).transpose()?;
-    let text = keeper.export(&args.name, written).map_err(CliError::of)?;
+    let text = match &args.branch {
+        Some(branch) => keeper.export_branch(&args.name, branch, written),
+        None => keeper.export(&args.name, written),
+    };
+    let text = text.map_err(CliError::of)?;
+    tell_of_others(&keeper, args)?;
     let Some(mut file) = output else { return files::bytes_to_stdout(text.as_bytes()) };
     file.write(text.as_bytes())?;
     file.finish()?;
@@ -59,4 +72,24 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         note(&format!("{} was written", path.display()));
     }
     Ok(())
+}
+
+/// Says that there is more than was written.
+fn tell_of_others(keeper: &SessionAdmin, args: &Args) -> Result<(), CliError> {
+    if args.branch.is_some() || args.journal.quiet {
+        return Ok(());
+    }
+    let branches = keeper.branches(Some(&args.name)).map_err(CliError::of)?;
+    let left = branches.iter().filter(|it| !it.current && it.messages - it.shared > RETRIED);
+    match left.count() {
+        0 => Ok(()),
+        count => {
+            let (name, others) = (&args.name, counted(count as u64, "other way"));
+            note(&format!(
+                "{name} has {others} through its history: `epitome session branches {name}` lists \
+                 them, `--branch N` writes one"
+            ));
+            Ok(())
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //! Invariant: one file for each errand; all of them share the flags and the wording of
 //! [`crate::journal`].
 
+mod branches;
 mod erase;
 mod export;
 mod import;
@@ -28,6 +29,7 @@ pub(crate) struct Args {
 enum SessionCommand {
     List(list::Args),
     Show(show::Args),
+    Branches(branches::Args),
     Export(export::Args),
     Import(import::Args),
     Search(search::Args),
@@ -44,6 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     match &args.errand {
         SessionCommand::List(args) => list::run(args),
         SessionCommand::Show(args) => show::run(args),
+        SessionCommand::Branches(args) => branches::run(args),
         SessionCommand::Export(args) => export::run(args),
         SessionCommand::Import(args) => import::run(args),
         SessionCommand::Search(args) => search::run(args),
