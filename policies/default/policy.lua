@@ -15,7 +15,7 @@ function policy.budgets(job)
   local reserve = math.min(opt.limit.reserve, share(limit, opt.limit.reserve_share))
   return {
     warn = share(limit, opt.trigger.warn),
-    ahead = share(limit, opt.trigger.ahead),
+    ahead = share(limit, opt.trigger.prefetch),
     soft = share(limit, opt.trigger.soft),
     hard = limit - reserve,
     target = share(limit, opt.trigger.target),
@@ -36,7 +36,7 @@ end
 ---@param job ToolResultJob
 ---@return ToolResultAnswer
 function policy.tool_result(job)
-  local entry, limit, opt = job.entry, job.model.limit, job.options.arrive
+  local entry, limit, opt = job.entry, job.model.limit, job.options.tool_results
   -- A share of the limit, too: what is large for one window is little for another.
   local too_large = math.min(opt.offload_above, share(limit, opt.offload_share))
   if not entry.tool or is_exempt(entry, opt.exempt) then
@@ -89,8 +89,8 @@ end
 function policy.summary_prompt(job)
   local opt = job.options.summaries
   local most = tostring(share(job.max_tokens, opt.share))
-  local user = opt.ask:gsub("{max_tokens}", most)
-  local beside = opt.beside ~= "" and opt.beside or nil
+  local user = opt.prompt:gsub("{max_tokens}", most)
+  local beside = opt.extract_heading ~= "" and opt.extract_heading or nil
   return { style = opt.style, user = user, max_tokens = job.max_tokens, beside = beside }
 end
 
@@ -99,7 +99,7 @@ end
 ---@param job VerifyJob
 ---@return boolean|Rejected|Seconded
 function policy.verify(job)
-  local opening, held, extracted = job.options.summaries.forgotten, 0, 0
+  local opening, held, extracted = job.options.summaries.missing_facts_heading, 0, 0
   local room, missing = job.max_tokens - job.tokens - #opening - 2, { [true] = {}, [false] = {} }
   for _, fact in ipairs(job.must_keep) do
     held = held + (fact.found and 1 or 0)

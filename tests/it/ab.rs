@@ -74,11 +74,12 @@ fn baselines_are_always_there() {
 #[test]
 fn a_replay_gives_the_figures_of_replay() {
     let place = place();
-    let lines = compared(&place, &["--limit", "9000", "--outputs", "out", "debugging.jsonl"]);
+    let lines =
+        compared(&place, &["--prompt-limit", "9000", "--outputs", "out", "debugging.jsonl"]);
     let [default, truncate, none] = ["default", "truncate", "none"].map(|it| of(&lines, it, false));
     // What nothing was cut from is the recording up to the cut: it can be played again.
     let played =
-        place.run(["replay", "-q", "--json", "--limit", "9000", "out/none/debugging.json"]);
+        place.run(["replay", "-q", "--json", "--prompt-limit", "9000", "out/none/debugging.json"]);
     let summary: Value = serde_json::from_str(played.text().lines().last().unwrap()).unwrap();
     for key in ["turns", "oversized", "compressions", "tokens_raw", "tokens_sent", "cache_cost"] {
         assert_eq!(default[key], summary[key], "{key}");
@@ -175,7 +176,7 @@ fn outputs_are_kept_and_a_second_run_goes_on() {
 #[test]
 fn the_table_fits_its_terminal() {
     let place = place();
-    for (columns, figures) in [("80", &["--ratio", "4"]), ("120", &["--limit", "9000"])] {
+    for (columns, figures) in [("80", &["--ratio", "4"]), ("120", &["--prompt-limit", "9000"])] {
         let args = [&["ab", "debugging.jsonl"], &figures[..]].concat();
         let mut command = place.command(args);
         command.env("COLUMNS", columns);
@@ -213,7 +214,7 @@ fn the_comparison_is_a_page_with_charts_as_well() {
         assert!(!page.contains("<script") && !page.contains("http"), "it loads nothing");
     };
     check(&["--ratio", "4"], false);
-    check(&["--size", "9000"], true);
+    check(&["--context-size", "9000"], true);
     let kept = place.read("out.html");
     let ran = place.run(["ab", "--html", "out.html", "missing.json"]);
     assert_eq!((ran.code, place.read("out.html")), (3, kept), "the old page stays");
@@ -276,13 +277,13 @@ fn a_comparison_goes_by_the_table_of_models() {
             assert_eq!(of(&lines, profile, false)["limit"], expected, "{profile} {args:?}");
         }
     };
-    check("--window llama3.2 --size 4096", 3482);
-    check("--size 4096", 3481);
-    check("--size 4096 --model llama3.2:3b", 3482);
-    check("--window gpt-4o", 128_000);
-    place.write("own.toml", "[profile.default]\nlimit = 5000\n");
+    check("--window-of llama3.2 --context-size 4096", 3482);
+    check("--context-size 4096", 3481);
+    check("--context-size 4096 --model llama3.2:3b", 3482);
+    check("--window-of gpt-4o", 128_000);
+    place.write("own.toml", "[profile.default]\nprompt_limit = 5000\n");
     check("--config own.toml", 5000);
-    let refused = place.run(["ab", "talk.json", "--window", "lama3.2"]);
+    let refused = place.run(["ab", "talk.json", "--window-of", "lama3.2"]);
     assert!(refused.code != 0 && refused.err.contains("did you mean `llama3.2`?"), "{refused:?}");
 }
 
@@ -292,8 +293,17 @@ fn notes_are_no_records_to_go_on_from() {
     let place = Place::new();
     place.write("a.json", crate::conversation::bare(4).to_string());
     place.write("notes.txt", "my notes\n");
-    let args =
-        ["ab", "--profiles", "none", "--size", "8192", "--resume", "notes.txt", "a.json", "-q"];
+    let args = [
+        "ab",
+        "--profiles",
+        "none",
+        "--context-size",
+        "8192",
+        "--resume",
+        "notes.txt",
+        "a.json",
+        "-q",
+    ];
     let ran = place.run(args);
     assert_eq!(ran.code, 2, "{}", ran.err);
     assert!(ran.err.contains("notes.txt: holds no records of a comparison"), "{}", ran.err);

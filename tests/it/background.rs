@@ -19,7 +19,7 @@ const LIMIT: u64 = 16_000;
 
 /// Under which nothing is lost where a prompt changes at its beginning, and a summary stands alone.
 const CONFIG: &str = "profile.default.options.default.cache = { read = 1.0, write = 1.0 }\n\
-                      profile.default.options.default.summaries.beside = \"\"\n";
+                      profile.default.options.default.summaries.extract_heading = \"\"\n";
 
 /// A model that says nothing until it is let go.
 fn held() -> Upstream {
@@ -52,7 +52,7 @@ impl Talk {
         place.write("own.toml", CONFIG);
         let (config, limit) = (place.path("own.toml"), LIMIT.to_string());
         let model = format!("openai:m@{}/v1", model.url());
-        let args = ["--limit", &limit, "--summarizer", &model, "--config"];
+        let args = ["--prompt-limit", &limit, "--summarizer", &model, "--config"];
         let args = [&args[..], &[config.to_str().unwrap()]].concat();
         let serving = Serving::start(Script::default(), &args);
         Self { serving, turn: 0, _config: place }
@@ -153,7 +153,7 @@ fn a_chat_goes_on_while_a_model_says_nothing() {
             format!("Note {n}: the rule in src/part{n}/mod.rs must stay as it is, all of it.\n")
         })
         .collect();
-    let args = ["chat", "--store", "s.db", "--limit", "1500", "--model", &provider];
+    let args = ["chat", "--store", "s.db", "--prompt-limit", "1500", "--model", &provider];
     let args = args.into_iter().chain(["--summarizer", &summarizer]);
     let ran = place.feed(args, lines.as_bytes());
     let answers = ran.text().split_terminator("\n\n").count();

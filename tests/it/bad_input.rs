@@ -84,7 +84,7 @@ fn arguments_that_make_no_sense() {
         "compres good.json",
         "compress --max-tokens 9 --ratio 4 good.json",
         "compress --max-chars 9 --max-bytes 9 good.json",
-        "compress --size 9 --limit 9 good.json",
+        "compress --context-size 9 --prompt-limit 9 good.json",
         "compress --max-tokens good.json",
         "compress --max-tokens -5 good.json",
         "compress --max-tokns 5 good.json",
@@ -177,7 +177,7 @@ fn what_cannot_fit_is_named() {
         "compress --max-tokens 20 good.json",
         "compress --max-chars 50 good.json",
         "compress --max-bytes 90 good.json --output out.json --report report.json",
-        "compress --limit 20 good.json --store new.db",
+        "compress --prompt-limit 20 good.json --store new.db",
     ]);
     check("what_cannot_fit_is_named", &lines);
 }
@@ -254,7 +254,7 @@ fn what_the_journal_does_not_know() {
 
 #[test]
 fn an_empty_list_is_nothing_to_do() {
-    for budget in ["--max-tokens", "--max-chars", "--max-bytes", "--ratio", "--limit"] {
+    for budget in ["--max-tokens", "--max-chars", "--max-bytes", "--ratio", "--prompt-limit"] {
         assert_eq!(Place::new().feed(["compress", budget, "9"], b"[]").silent(), b"[]");
     }
 }

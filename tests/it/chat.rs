@@ -54,7 +54,8 @@ fn a_conversation_goes_on_past_three_times_its_window() {
         let upstream = Upstream::start(answering("Noted.")).unwrap();
         let place = Place::new();
         let lines: String = (0..80).map(told).collect();
-        let ran = chat(&place, &model(api, &upstream), "--limit 1500 --session long", &lines);
+        let ran =
+            chat(&place, &model(api, &upstream), "--prompt-limit 1500 --session long", &lines);
         assert_eq!((ran.code, answers(&ran).len()), (0, 80), "{}: {}", api.0, ran.err);
         let prompts = upstream.prompts();
         assert_eq!(prompts.len(), 80, "{}", api.0);
@@ -80,7 +81,7 @@ fn every_command_does_what_it_says() {
         /context\n/pin\n/pin e2\n/unpin e2\n/augments\n/augments style/brief\n/compress\n/status\n\
         /undo\n/redo\n/recall rule of part3\n/export said.md\n/export said.json\n/quit\nnot said\n";
     let lines = format!("Hello there\n{notes}{commands}");
-    let ran = chat(&place, &model(APIS[1], &upstream), "--limit 1200 --session all", &lines);
+    let ran = chat(&place, &model(APIS[1], &upstream), "--prompt-limit 1200 --session all", &lines);
     assert_eq!(ran.code, 0, "{}", ran.err);
     // The marker is recorded and not shown.
     assert!(ran.text().contains("Let us go.") && !ran.text().contains("[GOAL]"), "{}", ran.text());
@@ -119,7 +120,8 @@ fn commands_that_cannot_be_done_are_one_line_each() {
     let place = Place::new();
     let lines = "/compres\n/nothing\n/status\n/context\n/recall\n/undo\n/pin e9\nHello\n/undo\n/redo\n\
         /pin e99\n/goal done\n/model gpt\n/model ollama:x@http://127.0.0.1:9\n/augments no/such\n";
-    let ran = chat(&place, &model(APIS[1], &upstream), "--limit 4000 -q --session errs", lines);
+    let ran =
+        chat(&place, &model(APIS[1], &upstream), "--prompt-limit 4000 -q --session errs", lines);
     assert_eq!((ran.code, answers(&ran).len()), (2, 1), "{}", ran.err);
     check("chat_commands_that_cannot_be_done", &ran.err);
 }
@@ -129,7 +131,7 @@ fn answers_that_break_off_and_models_that_fail_do_not_end_a_pipe() {
     let faults = vec![Fault::Cut, Fault::Status(400), Fault::None];
     let upstream = Upstream::start(Script { faults, ..answering("some words") }).unwrap();
     let place = Place::new();
-    let ran = chat(&place, &model(APIS[0], &upstream), "--limit 4000", "one\ntwo\nthree\n");
+    let ran = chat(&place, &model(APIS[0], &upstream), "--prompt-limit 4000", "one\ntwo\nthree\n");
     assert_eq!((ran.code, answers(&ran).len()), (5, 2), "{}", ran.err);
     assert!(ran.err.contains("the answer is not whole, "), "{}", ran.err);
     assert!(ran.err.contains("the provider refuses with 400: scripted failure"), "{}", ran.err);
@@ -145,7 +147,7 @@ fn what_would_go_wrong_again_ends_a_pipe() {
     let place = Place::new();
     let upstream =
         Upstream::start(Script { faults: vec![Fault::Status(401)], ..answering("x") }).unwrap();
-    let ran = chat(&place, &model(APIS[1], &upstream), "--limit 4000", "one\ntwo\n");
+    let ran = chat(&place, &model(APIS[1], &upstream), "--prompt-limit 4000", "one\ntwo\n");
     assert_eq!((ran.code, upstream.prompts().len()), (5, 1), "{}", ran.err);
     assert!(
         ran.err.contains("refuses with 401") && ran.err.contains("check the key"),
@@ -155,7 +157,7 @@ fn what_would_go_wrong_again_ends_a_pipe() {
     let faults = vec![Fault::Status(404)];
     let upstream = Upstream::start(Script { faults, ..answering("x") }).unwrap();
     let named = format!("openai:mock-2@{}/v1", upstream.url());
-    let ran = chat(&place, &named, "--limit 4000", "one\ntwo\n");
+    let ran = chat(&place, &named, "--prompt-limit 4000", "one\ntwo\n");
     assert_eq!((ran.code, upstream.prompts().len()), (5, 1), "{}", ran.err);
     assert!(ran.err.contains("did you mean `mock-1`?; it has mock-1\n"), "{}", ran.err);
 }
@@ -177,7 +179,7 @@ fn what_cannot_fit_is_said_and_the_next_line_goes_on() {
     let upstream = Upstream::start(answering("Noted.")).unwrap();
     let place = Place::new();
     let lines = format!("{}\nHello again\n", "a word and another ".repeat(900));
-    let ran = chat(&place, &model(APIS[2], &upstream), "--limit 1000", &lines);
+    let ran = chat(&place, &model(APIS[2], &upstream), "--prompt-limit 1000", &lines);
     assert_eq!((ran.code, answers(&ran).len()), (4, 1), "{}", ran.err);
     assert!(ran.err.contains("it cannot fit into 1000 tokens: "), "{}", ran.err);
     assert_eq!(upstream.prompts().len(), 1);
@@ -189,10 +191,10 @@ fn a_session_is_gone_on_with_in_another_process() {
         let upstream = Upstream::start(answering("Noted.")).unwrap();
         let (place, model) = (Place::new(), model(api, &upstream));
         place.write("system.md", "You answer briefly.\n");
-        let args = "--limit 4000 --session s --system system.md";
+        let args = "--prompt-limit 4000 --session s --system system.md";
         let ran = chat(&place, &model, args, "My name is Ada.\n");
         assert_eq!(ran.code, 0, "{}", ran.err);
-        let ran = chat(&place, &model, "--limit 4000 --session s", "What is my name?\n");
+        let ran = chat(&place, &model, "--prompt-limit 4000 --session s", "What is my name?\n");
         assert_eq!(ran.code, 0, "{}", ran.err);
         assert!(ran.err.contains("session s goes on, with "), "{}", ran.err);
         let prompts: Vec<_> = upstream.prompts().into_iter().map(|it| it.body).collect();
@@ -212,7 +214,7 @@ fn another_model_goes_on_with_the_conversation() {
     let place = Place::new();
     let other = format!("openai:larger@{}/v1", upstream.url());
     let lines = format!("My name is Ada.\n/model {other}\nWhat is my name?\n");
-    let ran = chat(&place, &model(APIS[1], &upstream), "--limit 4000", &lines);
+    let ran = chat(&place, &model(APIS[1], &upstream), "--prompt-limit 4000", &lines);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(
         ran.err.contains(&format!("goes on with {other}, 4,000 tokens, stated")),
@@ -230,7 +232,7 @@ fn in_ollm_the_model_that_talks_writes_the_summaries() {
     let lines: String = (0..60).map(told).collect();
     let summaries = |flags: &str| {
         let upstream = Upstream::start(answering("Noted.")).unwrap();
-        let args = format!("--limit 1500 --profile ollm --session s {flags}");
+        let args = format!("--prompt-limit 1500 --profile ollm --session s {flags}");
         let ran = chat(&Place::new(), &model(APIS[1], &upstream), &args, &lines);
         assert_eq!((ran.code, answers(&ran).len()), (0, 60), "{}", ran.err);
         let prompts = upstream.prompts().into_iter();
@@ -285,7 +287,7 @@ fn what_is_wrong_with_the_arguments_is_said_before_anything_is_recorded() {
         ("llama3", ""),
         ("openai:gpt-5", ""),
         ("anthropic:claude", ""),
-        ("openai:x@nowhere", "--limit 5"),
+        ("openai:x@nowhere", "--prompt-limit 5"),
         ("ollama:x@http://127.0.0.1:9", ""),
         ("ollama:x", "--cassette tape.jsonl"),
         ("ollama:x", "--cassette none.jsonl"),

@@ -84,9 +84,9 @@ fn without_a_budget_the_window_decides() {
     let place = Place::new();
     let run = |args: &[&str]| place.feed([&["compress"], args].concat(), input.as_bytes()).silent();
     assert_eq!(run(&[]), input.as_bytes(), "128,000 tokens are far away");
-    assert_eq!(run(&["--limit", "100000"]), input.as_bytes());
-    let small = parsed(&run(&["--size", "4000"]));
-    check_sound("--size", &small);
+    assert_eq!(run(&["--prompt-limit", "100000"]), input.as_bytes());
+    let small = parsed(&run(&["--context-size", "4000"]));
+    check_sound("--context-size", &small);
     assert!(tokens(&small) <= 3400 / 2, "{}", tokens(&small));
 }
 
@@ -277,7 +277,7 @@ fn a_reader_that_leaves_early_is_no_error() {
     let place = Place::new();
     let input: String = bare(900).to_string();
     place.write("in.json", &input);
-    let mut command = place.command(["compress", "in.json", "--limit", "10000000"]);
+    let mut command = place.command(["compress", "in.json", "--prompt-limit", "10000000"]);
     command.stdin(Stdio::null());
     let mut child = command.spawn().unwrap();
     drop(child.stdout.take());

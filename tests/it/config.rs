@@ -11,7 +11,7 @@ const USER: &str = "\
 store = \"own.db\"
 
 [profile.team]
-size = 9000
+context_size = 9000
 options.default.trigger.soft = 0.6
 options.default.trigger.target = 0.3
 ";
@@ -65,7 +65,7 @@ fn check(name: &str, lines: &str) {
 #[test]
 fn every_value_is_shown_with_its_source() {
     // The width of the table is not to depend on where the place is.
-    const SHOW: &str = "config show --limit 7000 --model gpt-4o --store other.db";
+    const SHOW: &str = "config show --prompt-limit 7000 --model gpt-4o --store other.db";
     let place = place();
     let ran = run(&place, SHOW, &[SOFT]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
@@ -92,7 +92,7 @@ fn a_long_value_is_clipped_and_shown_whole_by_its_key() {
     let widest = |columns: &str| {
         let ran = run(&place, "config show", &[("COLUMNS", columns)]);
         let widest = ran.text().lines().map(cells).max().unwrap();
-        assert!(ran.text().contains("options.default.summaries.ask"), "{}", ran.text());
+        assert!(ran.text().contains("options.default.summaries.prompt"), "{}", ran.text());
         widest
     };
     assert!(widest("100") <= 100 && widest("120") <= 120);
@@ -103,7 +103,7 @@ fn a_long_value_is_clipped_and_shown_whole_by_its_key() {
     let all = run(&place, "config show --json", &[]).json();
     let values = all["values"].as_array().unwrap();
     let of = |key: &str| values.iter().find(|one| one["key"] == key).unwrap();
-    let ask = "options.default.summaries.ask";
+    let ask = "options.default.summaries.prompt";
     let whole = run(&place, &format!("config show {ask}"), &[]);
     assert_eq!(whole.text().trim_end(), of(ask)["value"].as_str().unwrap().trim_end());
     assert!(whole.text().lines().count() > 1, "it has several lines");
@@ -112,9 +112,13 @@ fn a_long_value_is_clipped_and_shown_whole_by_its_key() {
     let json = run(&place, &format!("config show {ask} --json"), &[]).json();
     assert_eq!(json["values"], serde_json::json!([of(ask)]));
 
-    let wrong = run(&place, "config show options.default.summaries.aks", &[]);
+    let wrong = run(&place, "config show options.default.summaries.promt", &[]);
     assert_eq!((wrong.code, wrong.text()), (2, ""));
-    assert!(wrong.err.contains("did you mean `options.default.summaries.ask`?"), "{}", wrong.err);
+    assert!(
+        wrong.err.contains("did you mean `options.default.summaries.prompt`?"),
+        "{}",
+        wrong.err
+    );
 }
 
 #[test]
@@ -128,7 +132,7 @@ fn the_files_of_the_manual_are_taken() {
         blocks.into_iter().partition(|it| it.starts_with("[[model]]"));
     place.write("models.toml", tables.concat());
     place.write("epitome.toml", "models = 'models.toml'\nprofile.default.window = 'our-llama'\n");
-    let limits = place.run(["config", "show", "--json", "--size", "8192"]).json();
+    let limits = place.run(["config", "show", "--json", "--context-size", "8192"]).json();
     assert_eq!(limits["limits"][0]["limit"], 6963, "the flag names no model");
     let limits = place.run(["config", "show", "--json"]).json();
     assert_eq!(limits["limits"][0]["limit"], 32_768);
@@ -146,8 +150,10 @@ fn the_files_of_the_manual_are_taken() {
 #[test]
 fn a_file_that_is_named_replaces_the_projects() {
     let place = place();
-    place
-        .write("project/src/other.toml", "default_profile = \"other\"\n[profile.other]\nlimit = 9");
+    place.write(
+        "project/src/other.toml",
+        "default_profile = \"other\"\n[profile.other]\nprompt_limit = 9",
+    );
     let json = run(&place, "config show --json --config other.toml", &[]).json();
     assert_eq!(json["profile"], "other");
     let files = shown(&place, &json["files"].to_string());
@@ -164,7 +170,7 @@ fn every_verb_goes_by_the_configuration() {
     };
     let [plain, team] = [report("--profile default"), report("")];
     assert_eq!((&team["profile"], &team["limit"]), (&"team".into(), &7650.into()));
-    assert_eq!(report("--limit 5000")["limit"], 5000);
+    assert_eq!(report("--prompt-limit 5000")["limit"], 5000);
     assert_ne!(plain["config"], team["config"]);
     assert_eq!(report("--style brief")["config"], team["config"], "it is brief already");
     assert_ne!(report("--style verbatim")["config"], team["config"]);
@@ -195,7 +201,7 @@ fn every_verb_goes_by_the_configuration() {
         serde_json::from_str::<Value>(&last).unwrap()
     };
     assert!(replay("")["max_tokens_sent"].as_u64().unwrap() <= 7650);
-    assert!(replay("--size 6000")["max_tokens_sent"].as_u64().unwrap() <= 5100);
+    assert!(replay("--context-size 6000")["max_tokens_sent"].as_u64().unwrap() <= 5100);
 
     let scan = run(&place, "scan --json long.json", &[]);
     let last: Value = serde_json::from_str(scan.text().lines().last().unwrap()).unwrap();
@@ -250,7 +256,7 @@ fn configurations_that_cannot_be_used() {
         None,
         "replay long.json --profile team",
     );
-    refuse("[profile.team]\nsize = 1\nlimit = 1", None, "scan .");
+    refuse("[profile.team]\ncontext_size = 1\nprompt_limit = 1", None, "scan .");
     refuse("[profile.team]\ninherits = \"best\"\n[profile.rest]", None, "status --profile team");
     refuse("profile.a.inherits = \"b\"\nprofile.b.inherits = \"a\"", None, "diff --profile a");
     refuse("default_profile = \"taem\"\n[profile.team]", None, "session list");

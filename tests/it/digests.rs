@@ -24,7 +24,7 @@ fn talk(sample: &Sample) -> Value {
 /// What the result was sent as at last.
 fn sent(place: &Place, sample: &Sample) -> String {
     place.write("talk.json", talk(sample).to_string());
-    let line = "replay talk.json --limit 100000 --store s.db --dump sent --json -q";
+    let line = "replay talk.json --prompt-limit 100000 --store s.db --dump sent --json -q";
     let ran = place.run(line.split(' '));
     assert_eq!(ran.code, 0, "{}: {}", sample.name, ran.err);
     let (turns, _) = played(&ran);

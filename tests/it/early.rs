@@ -102,7 +102,7 @@ fn analysis() -> Value {
 /// Plays a recording with this profile, and gives the turns, the summary, and the last prompt.
 #[track_caller]
 fn play(place: &Place, name: &str, limit: &str) -> (Vec<Value>, Value, Value) {
-    let args = ["replay", name, "--profile", "early", "--limit", limit, "--dump", "prompts"];
+    let args = ["replay", name, "--profile", "early", "--prompt-limit", limit, "--dump", "prompts"];
     let ran = place.run([&args[..], &["--json", "-q"]].concat());
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     let (turns, summary) = played(&ran);

@@ -26,7 +26,7 @@ fn play(hooks: &str, turns: usize, limit: u64) -> (Vec<Value>, Value) {
         "talk.json",
         "--profile",
         "greedy",
-        "--limit",
+        "--prompt-limit",
         &limit.to_string(),
         "--json",
         "-q",

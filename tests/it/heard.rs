@@ -8,7 +8,7 @@ use crate::policy::{TEAM, brought, done, edit, talk};
 fn a_broken_policy_of_a_shipped_name_is_passed_over_and_named() {
     let place = talk();
     let told = |why: &str| {
-        let played = done(&place, "replay talk.json --profile ollm --size 8000");
+        let played = done(&place, "replay talk.json --profile ollm --context-size 8000");
         let line = "compress talk.json --profile ollm --ratio 4 --output out.json";
         let compressed = place.run(line.split(' '));
         assert_eq!(compressed.code, 0, "{}", compressed.err);
@@ -39,7 +39,7 @@ fn bounds_that_contradict_each_other_are_named() {
     assert_eq!(tested.code, 6);
     let named = "team: `budgets`: `target` is ";
     assert!(tested.text().contains(named), "{}", tested.text());
-    let played = done(&place, "replay talk.json --profile team --size 3000 --json -q");
+    let played = done(&place, "replay talk.json --profile team --context-size 3000 --json -q");
     assert!(played.text().contains(named), "{}", played.text());
 }
 
@@ -54,11 +54,11 @@ fn what_a_policy_says_reaches_its_author() {
                   return { extends = \"default\", budgets = budgets }\n";
     place.write(TEAM, policy);
     for line in [
-        "replay talk.json --profile team --size 8000",
+        "replay talk.json --profile team --context-size 8000",
         "compress talk.json --profile team --ratio 4 --output out.json",
-        "ab talk.json --profiles team --size 8000",
+        "ab talk.json --profiles team --context-size 8000",
         "policy bench team",
-        "policy trace talk.json --profile team --size 8000",
+        "policy trace talk.json --profile team --context-size 8000",
     ] {
         let ran = place.run(line.split(' '));
         assert_eq!(ran.code, 0, "{line}: {}", ran.err);
@@ -91,7 +91,7 @@ fn a_finding_of_no_kind_is_said() {
     let policy = "--- @api 2\nlocal function goals(job)\n  return { { kind = \"milestones\", text = \
                   \"a\" } }\nend\nreturn { extends = \"default\", goals = goals }\n";
     place.write(TEAM, policy);
-    let ran = place.run("replay talk.json --profile team --size 8000 --json".split(' '));
+    let ran = place.run("replay talk.json --profile team --context-size 8000 --json".split(' '));
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.text().contains("did you mean `milestone`?"), "{}", ran.text());
 }

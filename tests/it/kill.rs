@@ -14,7 +14,7 @@ use crate::program::Place;
 /// How often it is killed where `EPITOME_KILLS` says nothing else.
 const KILLS: u64 = 25;
 const ARGS: [&str; 8] =
-    ["replay", "talk.json", "--limit", "2500", "--store", "s.db", "--session", "talk"];
+    ["replay", "talk.json", "--prompt-limit", "2500", "--store", "s.db", "--session", "talk"];
 
 /// Numbers that look random and are the same in every run (splitmix64).
 struct Dice(u64);

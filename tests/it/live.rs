@@ -11,7 +11,8 @@ use crate::session::{answer, journal};
 fn compressed() -> Place {
     let place = Place::new();
     place.write("talk.json", openai(40).to_string());
-    let args = ["replay", "--limit", "3000", "--session", "live", "--dump", "prompts", "talk.json"];
+    let args =
+        ["replay", "--prompt-limit", "3000", "--session", "live", "--dump", "prompts", "talk.json"];
     let ran = journal(&place, &args);
     assert_eq!(ran.code, 0, "{}", ran.err);
     place
@@ -122,7 +123,7 @@ fn a_snapshot_is_gone_back_to_and_come_forth_from() {
     journal(&place, &["session", "import", "live.json"]).silent();
     let made = answer(&place, &["snapshot", "create", "--name", "start"]);
     place.write("talk.json", openai(40).to_string());
-    let args = ["replay", "--limit", "3000", "--session", "live", "talk.json"];
+    let args = ["replay", "--prompt-limit", "3000", "--session", "live", "talk.json"];
     assert_eq!(journal(&place, &args).code, 0);
     let newest = in_force(&place);
     assert!(newest.is_string());

@@ -112,7 +112,7 @@ fn assistants(after: usize) -> usize {
 #[test]
 fn a_recording_with_marks_is_never_oversized_and_keeps_its_prefix_between_them() {
     let marks = [60, 140].map(assistants);
-    let (turns, by) = check(&["--limit", "200000"], &marks);
+    let (turns, by) = check(&["--prompt-limit", "200000"], &marks);
     assert_eq!(by["marks"], 2);
     let moves = turns.iter().filter(|turn| events(turn).contains(&"watermark-moved")).count();
     // The first was moved before the process was killed.
@@ -121,5 +121,5 @@ fn a_recording_with_marks_is_never_oversized_and_keeps_its_prefix_between_them()
 
 #[test]
 fn a_window_that_forces_more_brings_nothing_back() {
-    check(&["--size", "8192"], &[60, 140].map(assistants));
+    check(&["--context-size", "8192"], &[60, 140].map(assistants));
 }

@@ -13,7 +13,7 @@ use crate::proxy::Serving;
 const MOST: u64 = 900;
 
 /// Has summaries stand alone: nothing of the conversation's own words beside them.
-const ALONE: &str = "profile.default.options.default.summaries.beside = \"\"\n";
+const ALONE: &str = "profile.default.options.default.summaries.extract_heading = \"\"\n";
 
 fn saying(texts: &[&str]) -> Script {
     let turn = |text: &&str| Turn { text: (*text).to_owned(), ..Turn::default() };
@@ -155,7 +155,7 @@ fn a_replay_tells_who_sums_up() {
     let check = |script: Script, more: &[&str], who: &str, why: &str| {
         let bad = Upstream::start(script).unwrap();
         let model = format!("openai:m@{}/v1", bad.url());
-        let args = ["replay", "in.json", "--limit", "2000", "--summarizer", &model];
+        let args = ["replay", "in.json", "--prompt-limit", "2000", "--summarizer", &model];
         let ran = place.run([&args[..], more].concat());
         assert_eq!(ran.code, 0, "{}", ran.err);
         let told = format!("{}{}", ran.text(), ran.err);
@@ -182,7 +182,7 @@ fn the_model_of_the_conversation_is_asked_behind_it() {
     let waits = "profile.default.options.default.summaries.background = false\n";
     config.write("alone.toml", format!("{ALONE}{waits}"));
     let config = config.path("alone.toml");
-    let args = ["--openai-upstream", &url, "--summarizer", &model, "--limit", "8000"];
+    let args = ["--openai-upstream", &url, "--summarizer", &model, "--prompt-limit", "8000"];
     let args = [&args[..], &["--config", config.to_str().unwrap()]].concat();
     let serving = Serving::start(Script::default(), &args);
     let is_question = |body: &Value| body.to_string().contains("Sum up this part");

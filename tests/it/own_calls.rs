@@ -61,7 +61,7 @@ fn what_is_saved_is_without_the_calls_for_summaries() {
     place.write("prices.toml", PRICES);
     let (url, model) = (upstream.url(), format!("openai:writes@{}/v1", writer.url()));
     let tests = env::current_exe().unwrap();
-    let args = ["run", "--config", "own.toml", "--limit", "8000", "--summarizer", &model];
+    let args = ["run", "--config", "own.toml", "--prompt-limit", "8000", "--summarizer", &model];
     let rest = ["--openai-upstream", &url, "--", tests.to_str().unwrap()];
     let client = ["own_calls::client", "--exact"];
     let mut command = place.command([&args[..], &rest, &client].concat());

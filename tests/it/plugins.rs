@@ -13,7 +13,7 @@ use crate::tutorial::{examples, typed};
 const TICKETS: &str = ".epitome/plugins/tickets";
 
 /// Asks it for what its tool gives, and nobody for anything else.
-const ASKED: &str = "[profile.desk]\ndigests = []\ndigest_tools.tickets = [\"tickets\"]\n";
+const ASKED: &str = "[profile.desk]\ndigests = []\ndigests_by_tool.tickets = [\"tickets\"]\n";
 
 /// What the tool prints: many steps, of which one fails.
 fn steps() -> String {
@@ -62,7 +62,7 @@ fn done(place: &Place, line: &str) -> Ran {
     ran
 }
 
-const REPLAY: &str = "replay talk.json --profile desk --limit 100000 --dump sent --json -q";
+const REPLAY: &str = "replay talk.json --profile desk --prompt-limit 100000 --dump sent --json -q";
 
 /// The results of the conversation as they were sent at last, and all events.
 #[track_caller]
@@ -149,11 +149,11 @@ fn what_nobody_trusts_does_not_run() {
     let place = desk(ASKED);
     brought(&place, "open('ran', 'w').close()\n");
     let lines = [
-        "replay talk.json --profile desk --limit 100000 -q",
+        "replay talk.json --profile desk --prompt-limit 100000 -q",
         "plugin check",
         "plugin list",
         "doctor --quiet",
-        "replay talk.json --profile desk --limit 100000 --untrusted -q",
+        "replay talk.json --profile desk --prompt-limit 100000 --untrusted -q",
         "trust --json",
     ];
     check("a_plugin_that_nobody_trusts", &said(&place, &lines));

@@ -69,7 +69,8 @@ fn said(place: &Place, lines: &[&str]) -> String {
 
 /// What was planned, by the turn in which it was.
 fn plans(place: &Place) -> Vec<Value> {
-    let ran = done(place, "policy trace talk.json --profile team --size 3000 --hook plan --json");
+    let ran =
+        done(place, "policy trace talk.json --profile team --context-size 3000 --hook plan --json");
     ran.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -81,8 +82,8 @@ fn five_commands_lead_from_nothing_to_a_changed_plan() {
     edit(&place, "default = 0.9", "default = 0.7");
     done(&place, "policy test team");
     let (_, summary) =
-        played(&done(&place, "replay talk.json --profile team --size 3000 --json -q"));
-    let compared = done(&place, "ab talk.json --profiles ollm,team --size 3000 --json -q");
+        played(&done(&place, "replay talk.json --profile team --context-size 3000 --json -q"));
+    let compared = done(&place, "ab talk.json --profiles ollm,team --context-size 3000 --json -q");
 
     assert!(summary["compressions"].as_u64() > Some(0), "{summary}");
     assert_eq!((&summary["oversized"], &summary["refused"]), (&json!(0), &json!([])));
@@ -139,7 +140,7 @@ fn every_base_makes_a_policy_that_passes_its_test() {
 fn names_that_cannot_be_given() {
     let place = talk();
     done(&place, "policy new team -q");
-    place.write("epitome.toml", "[profile.small]\nsize = 9000\n");
+    place.write("epitome.toml", "[profile.small]\ncontext_size = 9000\n");
     let lines = [
         "policy new te.am",
         "policy new ollm",
@@ -154,7 +155,7 @@ fn names_that_cannot_be_given() {
         "policy check .epitome/policies",
         "policy trace talk.json --hook paln",
         "policy trace talk.json --turns 99",
-        "policy trace talk.json --size 99999 --hook age",
+        "policy trace talk.json --context-size 99999 --hook age",
         "policy trace gone.json",
         "trust gone",
         "trust .epitome",
@@ -226,7 +227,7 @@ fn a_recording_is_played_in_the_window_that_is_stated() {
     let place = Place::new();
     place.write("session.jsonl", recording());
     done(&place, "policy new team --from ollm -q");
-    let line = "policy test team --recording session.jsonl --size 8192 --json";
+    let line = "policy test team --recording session.jsonl --context-size 8192 --json";
     let tested = done(&place, line).json();
     let replay = &tested[0]["replay"];
     assert_eq!((&replay["limit"], &replay["oversized"]), (&json!(6963), &json!(0)));
@@ -252,7 +253,7 @@ fn a_trace_shows_who_was_asked_and_who_decided() {
          status = function(job) return { text = \"fine\" } end,\n}\n",
     );
     done(&place, "trust -q");
-    let line = "policy trace talk.json --profile team --limit 2000";
+    let line = "policy trace talk.json --profile team --prompt-limit 2000";
     let hooks =
         ["--hook budgets --turns 1", "--hook trigger --turns 2", "--hook observe --turns 1"];
     let hooks: String = hooks
@@ -311,7 +312,7 @@ fn what_was_not_trusted_never_runs() {
     assert!(ran.text().contains("policies/evil/policy.lua: "), "{}", ran.text());
     done(&place, "trust");
     done(&place, "policy check");
-    done(&place, "replay talk.json --profile team --size 8000 -q");
+    done(&place, "replay talk.json --profile team --context-size 8000 -q");
 
     // An edit asks again, once for those that are not the author.
     brought(&place, "evil", "--- @api 2\nreturn {}\n");

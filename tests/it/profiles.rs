@@ -13,7 +13,7 @@ fn check(profile: &str, limit: u64, most: u64) -> Value {
     let place = Place::new();
     place.write("session.jsonl", recording());
     let limit = limit.to_string();
-    let args = ["replay", "session.jsonl", "--profile", profile, "--limit", &limit];
+    let args = ["replay", "session.jsonl", "--profile", profile, "--prompt-limit", &limit];
     let ran = place.run(args.into_iter().chain(["--dump", "prompts", "--json", "-q"]));
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     let (turns, summary) = played(&ran);

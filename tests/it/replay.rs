@@ -10,7 +10,7 @@ use crate::playing::{Playing, events, played};
 use crate::program::Place;
 use crate::shipped::{RULES as DEMANDS, is_shown, recording};
 
-const TALK: [&str; 4] = ["replay", "talk.json", "--limit", "2500"];
+const TALK: [&str; 4] = ["replay", "talk.json", "--prompt-limit", "2500"];
 
 /// A place with a conversation of many small turns.
 fn talk() -> Place {
@@ -27,7 +27,7 @@ fn stays_within(profile: &str) {
     const GOAL: &str = "Long keys are cut in errors, and the public API stays as it is";
     let place = Place::new();
     place.write("session.jsonl", recording());
-    let args = ["replay", "session.jsonl", "--store", "s.db", "--size", "8192", "-q"];
+    let args = ["replay", "session.jsonl", "--store", "s.db", "--context-size", "8192", "-q"];
     let args = [&args[..], &["--profile", profile, "--dump", "prompts"]].concat();
     // The first turns, then a pin and a goal, then the rest.
     let mut first = Playing::start(&place, &[&args[..], &["--pace", "60000"]].concat());
@@ -98,7 +98,7 @@ fn the_manual_shows_the_summary_of_the_shipped_recording() {
     let name = "examples/transcripts/debugging-session.jsonl";
     std::fs::create_dir_all(place.path("examples/transcripts")).unwrap();
     place.write(name, recording());
-    let ran = place.run(["replay", "--size", "8192", name]);
+    let ran = place.run(["replay", "--context-size", "8192", name]);
     let summary: Vec<_> = ran.text().lines().skip_while(|line| !line.starts_with(name)).collect();
     let (time, figures) = summary.split_last().unwrap();
     assert!(time.starts_with("time ") && figures.len() > 10, "{summary:#?}");
@@ -182,7 +182,11 @@ fn inputs_that_cannot_be_played_are_named() {
         (&["gone.json"], 3, "gone.json: no such file"),
         (&["answer.json"], 3, "answer.json: "),
         (&["talk.json", "--from", "42"], 2, "talk.json: has no turn 42, the last is 41"),
-        (&["talk.json", "--size", "8000", "--limit", "9000"], 2, "cannot be used with"),
+        (
+            &["talk.json", "--context-size", "8000", "--prompt-limit", "9000"],
+            2,
+            "cannot be used with",
+        ),
     ] {
         let ran = place.run([&["replay"], args].concat());
         assert_eq!((ran.code, ran.out.len()), (code, 0), "{args:?}: {}", ran.err);
@@ -195,7 +199,8 @@ fn inputs_that_cannot_be_played_are_named() {
 fn undo_from_a_second_process_is_seen_at_the_next_turn() {
     let place = Place::new();
     place.write("talk.json", bare(100).to_string());
-    let args = ["replay", "talk.json", "--limit", "40000", "--store", "s.db", "--session", "talk"];
+    let args =
+        ["replay", "talk.json", "--prompt-limit", "40000", "--store", "s.db", "--session", "talk"];
     let args = [&args[..], &["--pace", "1000", "--from", "170", "-q"]].concat();
     let mut playing = Playing::start(&place, &args);
     let compressed = playing.until("compressed");
@@ -237,8 +242,16 @@ fn what_was_lost_is_named_and_comes_back_as_printed() {
     for profile in ["default", "ollm"] {
         let place = Place::new();
         place.write("session.jsonl", recording());
-        let args =
-            ["replay", "session.jsonl", "--size", "8192", "--profile", profile, "--json", "-q"];
+        let args = [
+            "replay",
+            "session.jsonl",
+            "--context-size",
+            "8192",
+            "--profile",
+            profile,
+            "--json",
+            "-q",
+        ];
         let ran = place.run([&args[..], &["--store", "s.db", "--report", "r.json"]].concat());
         let (turns, summary) = played(&ran);
         let count = |kept: &Value| {

@@ -173,7 +173,7 @@ fn check_undo(flags: &[&str]) {
     let (place, upstream) = (Place::new(), Upstream::start(Script::default()).unwrap());
     std::fs::create_dir(place.path("apart")).unwrap();
     let url = upstream.url();
-    let all = [&["--anthropic-upstream", &*url, "--limit", "8000"], flags].concat();
+    let all = [&["--anthropic-upstream", &*url, "--prompt-limit", "8000"], flags].concat();
     let ran = run(&place, &all, "talk");
     assert_eq!(ran.code, 0, "{flags:?}: {ran:?}");
     let last = ran.err.lines().last().unwrap();

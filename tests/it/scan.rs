@@ -52,7 +52,7 @@ fn the_shipped_recordings_are_scanned() {
 #[test]
 fn folders_are_searched_and_what_is_no_recording_is_counted() {
     let place = place();
-    let ran = narrow(&place, &["scan", "folder", "--limit", "2500"]);
+    let ran = narrow(&place, &["scan", "folder", "--prompt-limit", "2500"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.text().lines().all(|line| line.chars().count() <= 80), "{}", ran.text());
     assert!(ran.err.contains("1 file left out"), "{}", ran.err);
@@ -64,7 +64,7 @@ fn folders_are_searched_and_what_is_no_recording_is_counted() {
     let money = ran.text().lines().find(|line| line.starts_with("money ")).unwrap();
     assert_eq!(money.split_whitespace().collect::<Vec<_>>(), ["money", "–", "–", "unpriced"]);
     assert!(ran.text().contains("  2 sessions unpriced, in no sum: "), "{}", ran.text());
-    let told = place.run(["scan", "folder", "--limit", "2500", "-v"]);
+    let told = place.run(["scan", "folder", "--prompt-limit", "2500", "-v"]);
     assert!(told.err.contains("left out folder/notes.md: "), "{}", told.err);
     assert!(told.text().contains("folder/long.json: "), "{}", told.text());
 }
@@ -72,7 +72,7 @@ fn folders_are_searched_and_what_is_no_recording_is_counted() {
 #[test]
 fn programs_get_a_line_for_each_session_and_the_whole() {
     let place = place();
-    let ran = place.run(["scan", "folder", "--limit", "2500", "--json", "-q"]);
+    let ran = place.run(["scan", "folder", "--prompt-limit", "2500", "--json", "-q"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     let (sessions, summary) = played(&ran);
     let files: Vec<_> = sessions.iter().map(|one| &one["file"]).collect();
@@ -84,8 +84,14 @@ fn programs_get_a_line_for_each_session_and_the_whole() {
     assert!(sum("compressions") > 5);
     assert_eq!(summary["skipped"][0]["file"], "folder/notes.md");
     // A scan is so many replays.
-    let (_, alone) =
-        played(&place.run(["replay", "folder/long.json", "--limit", "2500", "--json", "-q"]));
+    let (_, alone) = played(&place.run([
+        "replay",
+        "folder/long.json",
+        "--prompt-limit",
+        "2500",
+        "--json",
+        "-q",
+    ]));
     for key in ["session", "tokens_sent", "compressions", "cache_cost", "must_keep"] {
         assert_eq!(sessions[1][key], alone[key], "{key}");
     }

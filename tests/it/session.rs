@@ -317,8 +317,15 @@ fn damage_is_found() {
 fn the_examples_of_the_help_run() {
     let place = Place::new();
     place.write("session.jsonl", claude_code(30));
-    let args =
-        ["replay", "--limit", "3000", "--session", "debugging-session", "session.jsonl", "-q"];
+    let args = [
+        "replay",
+        "--prompt-limit",
+        "3000",
+        "--session",
+        "debugging-session",
+        "session.jsonl",
+        "-q",
+    ];
     let store = ["--store", ".local/share/epitome/epitome.db"];
     assert_eq!(place.run(args.into_iter().chain(store)).code, 0);
     let verbs = [

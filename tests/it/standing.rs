@@ -8,7 +8,7 @@ use crate::measure::count;
 use crate::program::Place;
 use crate::proxy::Serving;
 
-const ARGS: [&str; 6] = ["--profile", "tiered", "--workspace", ".", "--limit", "4000"];
+const ARGS: [&str; 6] = ["--profile", "tiered", "--workspace", ".", "--prompt-limit", "4000"];
 
 /// A page of about so many tokens.
 fn page(number: u32, tokens: u64) -> String {

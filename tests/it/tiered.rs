@@ -103,7 +103,8 @@ fn files(place: &Place, folder: &str) -> Vec<(String, String)> {
 /// "as an export to `offloaded/<YYYYMMDD_HHMMSS>_<tool>_<id8>.md`; in its place a reference"
 #[test]
 fn a_large_result_is_a_file_before_it_is_named() {
-    let serving = Serving::start(Script::default(), &[&ARGS[..], &["--limit", "8000"]].concat());
+    let serving =
+        Serving::start(Script::default(), &[&ARGS[..], &["--prompt-limit", "8000"]].concat());
     let page = prose(1, 2100);
     let history = History::new(TASK).calls("fetch page", json!({"n": 1}), &page);
     let prompt = sent(&serving, &history);
@@ -140,7 +141,8 @@ fn a_large_result_is_a_file_before_it_is_named() {
 /// "whose content is on disk *as written*"; "content that is not on disk is left alone"
 #[test]
 fn only_what_is_on_disk_as_written_is_truncated() {
-    let serving = Serving::start(Script::default(), &[&ARGS[..], &["--limit", "4000"]].concat());
+    let serving =
+        Serving::start(Script::default(), &[&ARGS[..], &["--prompt-limit", "4000"]].concat());
     let texts = [1, 2, 3].map(|seed| prose(seed, 450));
     let write = |name: &str, text: &str| json!({"file_path": name, "content": text});
     let history = History::new(TASK)
@@ -177,7 +179,8 @@ fn only_what_is_on_disk_as_written_is_truncated() {
 /// checkpoint, and recommend a fresh session, handing over the summary it starts from"
 #[test]
 fn an_archive_comes_before_a_summary_and_a_handover_behind_it() {
-    let serving = Serving::start(Script::default(), &[&ARGS[..], &["--limit", "4000"]].concat());
+    let serving =
+        Serving::start(Script::default(), &[&ARGS[..], &["--prompt-limit", "4000"]].concat());
     // Only a client that can run a command is told how to find what left.
     let talk = |words| {
         let history = History::new(TASK).calls("Bash", json!({"command": "ls"}), "notes.md");
@@ -235,7 +238,7 @@ fn calls(talk: &mut Vec<Value>, tool: &str, arguments: &Value, result: &str) {
 #[track_caller]
 fn play(place: &Place, recording: &Value) -> Vec<Value> {
     place.write("work.json", recording.to_string());
-    let args = ["replay", "work.json", "--profile", "tiered", "--limit", "2700"];
+    let args = ["replay", "work.json", "--profile", "tiered", "--prompt-limit", "2700"];
     let ran = place.run([&args[..], &["--dump", "prompts", "--json", "-q"]].concat());
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     let (turns, summary) = played(&ran);
@@ -328,7 +331,7 @@ fn a_team_adds_stop_hooks_of_its_own() {
     place.write("talk.json", json!({"model": "claude-sonnet-4-5", "messages": talk}).to_string());
     let warnings = |limit: &str, mode: &str| {
         let args = ["replay", "talk.json", "--profile", "team", "--json", "-q"];
-        let ran = place.run([&args[..], &["--limit", limit, "--mode", mode]].concat());
+        let ran = place.run([&args[..], &["--prompt-limit", limit, "--mode", mode]].concat());
         assert_eq!((ran.code, ran.err.as_str()), (0, ""));
         let (turns, summary) = played(&ran);
         let warned = told(&turns, "policy-warning");
@@ -352,7 +355,7 @@ fn a_team_adds_stop_hooks_of_its_own() {
 fn the_shipped_recording_stays_within_its_limit() {
     let place = Place::new();
     place.write("session.jsonl", recording());
-    let args = ["replay", "session.jsonl", "--profile", "tiered", "--limit", "6800"];
+    let args = ["replay", "session.jsonl", "--profile", "tiered", "--prompt-limit", "6800"];
     let ran = place.run([&args[..], &["--dump", "prompts", "--json", "-q"]].concat());
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     let (turns, summary) = played(&ran);

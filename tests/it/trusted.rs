@@ -38,9 +38,9 @@ fn a_clone_stops_no_command() {
     create_dir_all(place.path("clone/.epitome/plugins/json")).unwrap();
     place.write("clone/.epitome/plugins/json/plugin.toml", "no = 'manifest'\n");
     for line in [
-        "replay talk.json --size 4096 -q",
+        "replay talk.json --context-size 4096 -q",
         "compress talk.json --ratio 4 --output out.json",
-        "replay talk.json --profile ollm --size 4096 -q",
+        "replay talk.json --profile ollm --context-size 4096 -q",
         "session import talk.json --store s.db",
         "policy list",
         "plugin list",
@@ -67,7 +67,8 @@ fn a_broken_policy_is_not_told_of_as_untrusted() {
     let place = clone(&[("ollm", "no Lua at all (")]);
     let trusted = run_in(&place, "clone", "trust .epitome/policies/ollm");
     assert_eq!(trusted.code, 0, "{}", trusted.err);
-    let ran = run_in(&place, "clone", "replay talk.json --profile ollm --size 4096 --json -q");
+    let ran =
+        run_in(&place, "clone", "replay talk.json --profile ollm --context-size 4096 --json -q");
     assert_eq!(ran.code, 0, "{}", ran.err);
     let told: Vec<&str> =
         ran.text().lines().filter(|line| line.contains("is passed over")).collect();

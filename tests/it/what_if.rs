@@ -28,11 +28,12 @@ fn a_turn_of_a_recording_stands_beside_the_one_of_another_profile() {
     let place = Place::new();
     place.write("session.jsonl", recording());
     // The turn in which the first profile compresses, and the other one has no need to.
-    let replayed = done(&place, "replay session.jsonl --limit 8000 --json -q").text().to_owned();
+    let replayed =
+        done(&place, "replay session.jsonl --prompt-limit 8000 --json -q").text().to_owned();
     let turns = replayed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let turns: Vec<_> = turns.filter(|line| line["turn"].is_u64()).collect();
     for turn in [1, 18] {
-        let line = format!("session.jsonl --turn {turn} --limit 8000 --profile ollm");
+        let line = format!("session.jsonl --turn {turn} --prompt-limit 8000 --profile ollm");
         let shown = what_if(&place, &line);
         let [one, other] = [&shown["sides"][0], &shown["sides"][1]];
         assert_eq!((&shown["turn"], &one["profile"]), (&json!(turn), &json!("default")));
@@ -55,7 +56,8 @@ fn a_turn_of_a_session_is_tried_and_nothing_is_recorded() {
     place.write("talk.json", bare(30).to_string());
     journal(&place, &["session", "import", "talk.json"]).silent();
     let before = journal(&place, &["session", "show", "talk", "--json"]).silent();
-    let shown = what_if(&place, "talk --store s.db --turn 14 --limit 3000 --profile truncate");
+    let shown =
+        what_if(&place, "talk --store s.db --turn 14 --prompt-limit 3000 --profile truncate");
     let [one, other] = [&shown["sides"][0], &shown["sides"][1]];
     assert!(is_compressed(one) && is_compressed(other), "{shown}");
     let decision = |side| decided(side, "plan")["by"]["policy"].clone();

@@ -71,7 +71,7 @@ fn a_request_states_its_own_window() {
     for (size, flags, limit) in [
         (2048, "", 2048),
         (4096, "", 4096),
-        (4096, "--limit 3000", 3000),
+        (4096, "--prompt-limit 3000", 3000),
         (4096, "--profile ollm", 4096),
         (0, "", 6800),
     ] {
@@ -97,18 +97,21 @@ fn a_window_is_asked_for_by_the_name_of_its_model() {
     let check = |args: &str, expected: u64| {
         assert_eq!(limit(args).json()["limit"], expected, "{args}");
     };
-    check("--window llama3.2 --size 4096", 3482);
-    check("--size 4096", 3481);
-    check("--size 4096 --model llama3.2:3b", 3482);
-    check("--size 8192 --model anybodys", 6963);
-    check("--window gpt-4o", 128_000);
+    check("--window-of llama3.2 --context-size 4096", 3482);
+    check("--context-size 4096", 3481);
+    check("--context-size 4096 --model llama3.2:3b", 3482);
+    check("--context-size 8192 --model anybodys", 6963);
+    check("--window-of gpt-4o", 128_000);
     let refused = |args: &str, expected: &str| {
         let ran = limit(args);
         assert!(ran.code != 0 && ran.err.contains(expected), "{args}: {} {}", ran.code, ran.err);
     };
-    refused("--window lama3.2", "no `lama3.2`; did you mean `llama3.2`? there is `chatgpt-4o`");
-    refused("--window llama3.2 --size 5000", "no context size 5000; the nearest is 4096, there is");
-    refused("--window gpt-4o --limit 5", "cannot be used with");
+    refused("--window-of lama3.2", "no `lama3.2`; did you mean `llama3.2`? there is `chatgpt-4o`");
+    refused(
+        "--window-of llama3.2 --context-size 5000",
+        "no context size 5000; the nearest is 4096, there is",
+    );
+    refused("--window-of gpt-4o --prompt-limit 5", "cannot be used with");
 }
 
 #[test]
@@ -132,7 +135,7 @@ fn whoever_states_a_limit_is_named() {
     let guessed = "200,000 for anthropic, 128,000 for openai, 6,800 for ollama tokens, \
                    guessed by the API";
     assert!(show("").contains(&format!("limit    {guessed}\n")), "{}", show(""));
-    assert!(show("--size 8192").contains("limit    6,963 tokens, stated by the user\n"));
+    assert!(show("--context-size 8192").contains("limit    6,963 tokens, stated by the user\n"));
     let [found] = &found(&place, "", "window")[..] else { panic!("one window") };
     assert!(found.starts_with("ok 200,000 for anthropic, 128,000 for openai, 6,800 for ollama"));
 }
@@ -189,7 +192,7 @@ fn counts_are_corrected_by_what_answers_report() {
     // It counts four characters of JSON as a token, more of them than we do.
     let (place, upstream) = (Place::new(), taking(2000));
     let model = format!("openai:m@{}/v1", upstream.url());
-    let ran = chat(&place, &model, "--limit 2000", 0..60);
+    let ran = chat(&place, &model, "--prompt-limit 2000", 0..60);
     assert_eq!((ran.code, refused(&upstream)), (0, 0), "{}", ran.err);
     let known = status(&place);
     let factor = known["counted"]["factor"].as_f64().unwrap();
@@ -205,7 +208,7 @@ fn counts_are_corrected_by_what_answers_report() {
 fn a_correction_changes_no_prompt_but_by_a_compression() {
     let (place, upstream) = (Place::new(), taking(100_000));
     let model = format!("openai:m@{}/v1", upstream.url());
-    assert_eq!(chat(&place, &model, "--limit 4000", 0..30).code, 0);
+    assert_eq!(chat(&place, &model, "--prompt-limit 4000", 0..30).code, 0);
     assert!(status(&place)["counted"].is_object());
     assert_eq!(status(&place)["compressions"], 0);
     let messages = |body: &Value| body["messages"].as_array().unwrap().clone();
@@ -217,7 +220,7 @@ fn a_correction_changes_no_prompt_but_by_a_compression() {
 fn a_prompt_that_ollama_cut_is_told_with_the_remedy() {
     let (place, upstream) = (Place::new(), taking(1200));
     let model = format!("ollama:m@{}", upstream.url());
-    let ran = chat(&place, &model, "--limit 6000", 0..70);
+    let ran = chat(&place, &model, "--prompt-limit 6000", 0..70);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let known = status(&place);
     assert_eq!(known["shortened"]["evaluated"], 1200, "{known:#}");

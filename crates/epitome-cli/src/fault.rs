@@ -4,9 +4,12 @@
 //! cannot be written, 3 input that cannot be read, 4 it cannot fit, 5 the proxy cannot start or a
 //! model does not answer, 6 a check found something.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 use epitome::{ConfigError, Error, StoreError};
@@ -19,6 +22,9 @@ const UNREADABLE: u8 = 3;
 const CANNOT_FIT: u8 = 4;
 const UNAVAILABLE: u8 = 5;
 const FOUND: u8 = 6;
+
+/// Whether nothing but errors is said, as the flags of the verb have it.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
 /// One line for people, and a code for scripts.
 #[derive(Debug)]
@@ -156,6 +162,21 @@ impl From<ConfigError> for CliError {
 /// Warns of something that did not stop the program.
 pub(crate) fn warn(line: &str) {
     say("warning", AnsiColor::Yellow, line);
+}
+
+/// Warns of something that did not stop the program, unless it said so before or is to say errors
+/// alone.
+pub(crate) fn warn_once(line: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let is_new = SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(line.to_owned());
+    if is_new && !IS_QUIET.load(Ordering::Relaxed) {
+        warn(line);
+    }
+}
+
+/// Has [`warn_once`] say nothing.
+pub(crate) fn be_quiet() {
+    IS_QUIET.store(true, Ordering::Relaxed);
 }
 
 /// Tells of something that is as it should be.

@@ -35,27 +35,32 @@ pub(crate) fn store(text: &str) -> Result<PathBuf, String> {
     known_store(text).map(|()| PathBuf::from(text))
 }
 
-/// How large a prompt the provider takes.
+/// How large a prompt the provider takes. The older names, `--window`, `--size` and `--limit`, go on
+/// working.
 #[derive(Args)]
 pub(crate) struct WindowFlags {
-    /// The model whose window holds, by the model table; `--size` may choose one of its sizes
-    #[arg(id = "window", long, value_name = "MODEL")]
+    /// The model whose window holds, by the model table; `--context-size` may choose one of its
+    /// sizes
+    #[arg(id = "window", long = "window-of", alias = "window", value_name = "MODEL")]
     model: Option<String>,
     /// The context size chosen, in tokens; the prompt may take the profile's share of it
-    #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
-    size: Option<u64>,
+    #[arg(long, alias = "size", value_name = "N")]
+    #[arg(value_parser = number, allow_negative_numbers = true)]
+    context_size: Option<u64>,
     /// The largest prompt that the provider accepts, in tokens
-    #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
-    #[arg(conflicts_with_all = ["size", "window"])]
-    limit: Option<u64>,
+    #[arg(long, alias = "limit", value_name = "N")]
+    #[arg(value_parser = number, allow_negative_numbers = true)]
+    #[arg(conflicts_with_all = ["context_size", "window"])]
+    prompt_limit: Option<u64>,
 }
 
 impl WindowFlags {
     /// States the window of the profile.
     pub(crate) fn set(&self, sources: ConfigSources) -> ConfigSources {
-        let sources = settings::text(sources, "--window", "window", self.model.as_deref());
-        let sources = settings::number(sources, "--size", "size", self.size);
-        settings::number(sources, "--limit", "limit", self.limit)
+        let sources = settings::text(sources, "--window-of", "window", self.model.as_deref());
+        let sources =
+            settings::number(sources, "--context-size", "context_size", self.context_size);
+        settings::number(sources, "--prompt-limit", "prompt_limit", self.prompt_limit)
     }
 }
 

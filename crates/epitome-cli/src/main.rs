@@ -54,10 +54,14 @@ mod trust;
 use std::process::ExitCode;
 
 use args::Verb;
+use spoken::Verbosity;
 
 fn main() -> ExitCode {
     let mut code = ExitCode::SUCCESS;
     let parsed = args::parse().inspect(|parsed| {
+        if parsed.verbosity == Verbosity::Quiet {
+            fault::be_quiet();
+        }
         // Those log in their own way.
         if !matches!(parsed.verb, Some(Verb::Run(_) | Verb::Serve(_))) {
             spoken::begin(parsed.verbosity);

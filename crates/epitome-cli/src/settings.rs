@@ -46,7 +46,9 @@ impl ConfigFlags {
         &self,
         set: impl FnOnce(ConfigSources) -> ConfigSources,
     ) -> Result<Config, CliError> {
-        Ok(Config::load(set(self.sources()?))?)
+        let config = Config::load(set(self.sources()?))?;
+        config.renamed().for_each(|old| fault::warn_once(&old.to_string()));
+        Ok(config)
     }
 
     fn sources(&self) -> Result<ConfigSources, ConfigError> {

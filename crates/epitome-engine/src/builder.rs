@@ -377,7 +377,7 @@ impl CompressorBuilder {
 
     /// How long models may take for what one compression asks of them.
     pub(crate) fn patience(&self) -> Duration {
-        Duration::from_secs(self.profile.options.summaries.seconds)
+        Duration::from_secs(self.profile.options.summaries.timeout_seconds)
     }
 
     /// Whoever digests tool results.

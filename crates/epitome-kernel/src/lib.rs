@@ -44,7 +44,7 @@ pub use live::{
 };
 pub use nearest::{nearest, nearest_words};
 pub use notes::{Before, SystemBlock};
-pub use old_names::{ApiNames, new_name};
+pub use old_names::{ApiNames, new_name, renamed_key};
 pub use policy::{
     Answer, Bounded, HOOKS, HookInterrupt, HookJob, HookResult, HookShape, Job, LiveRequest,
     ModelQuestion, Policy, PolicyError, PolicyTracer,

@@ -8,6 +8,17 @@ use std::sync::{Mutex, PoisonError};
 
 use epitome_types::hook::{NameKind, OLD_API, RENAMED, RenamedName};
 
+/// Returns the rename of an old key or word of the configuration, if `known` has the new name and
+/// lacks the old one. The configuration has no api: both names are always accepted.
+pub fn renamed_key(
+    kind: NameKind,
+    old: &str,
+    known: impl Fn(&str) -> bool,
+) -> Option<&'static RenamedName> {
+    let name = RENAMED.iter().find(|name| name.kind == kind && name.old == old)?;
+    (!known(old) && known(name.new)).then_some(name)
+}
+
 /// Returns the new name of an old one, if it is among the known names.
 pub fn new_name(old: &str, mut known: impl FnMut(&str) -> bool) -> Option<&'static str> {
     RENAMED.iter().find(|name| name.old == old && known(name.new)).map(|name| name.new)
@@ -17,7 +28,7 @@ pub fn new_name(old: &str, mut known: impl FnMut(&str) -> bool) -> Option<&'stat
 #[derive(Debug)]
 pub struct ApiNames {
     is_old: bool,
-    reported: Mutex<BTreeSet<&'static str>>,
+    reported: Mutex<BTreeSet<[&'static str; 2]>>,
 }
 
 impl ApiNames {
@@ -50,18 +61,22 @@ impl ApiNames {
         self.of_kind(kind).find(|name| name.new == new).map_or(new, |name| name.old)
     }
 
-    /// Returns the renames of a table with these fields.
-    pub fn fields<F>(&self, has: F) -> impl Iterator<Item = &'static RenamedName> + use<F>
+    /// Returns the renames of a table with these fields, or these keys.
+    pub fn in_table<F>(
+        &self,
+        kind: NameKind,
+        has: F,
+    ) -> impl Iterator<Item = &'static RenamedName> + use<F>
     where
         F: Fn(&str) -> bool,
     {
-        self.of_kind(NameKind::Field).filter(move |name| has(name.new) && !has(name.old))
+        self.of_kind(kind).filter(move |name| has(name.new) && !has(name.old))
     }
 
     /// Records that an old name was used. Returns whether its author must be warned, which is the
     /// case the first time.
     pub fn is_first_use(&self, name: &RenamedName) -> bool {
-        self.reported.lock().unwrap_or_else(PoisonError::into_inner).insert(name.old)
+        self.reported.lock().unwrap_or_else(PoisonError::into_inner).insert([name.old, name.new])
     }
 
     fn of_kind(&self, kind: NameKind) -> impl Iterator<Item = &'static RenamedName> + use<> {
@@ -88,7 +103,7 @@ mod tests {
         let known = |name: &str| ["with", "text"].contains(&name);
         assert_eq!(names.renamed(NameKind::Field, "with", known), None);
         assert_eq!(names.renamed(NameKind::Word, "with", |name| name == "text"), None);
-        assert_eq!(names.fields(known).count(), 0);
+        assert_eq!(names.in_table(NameKind::Field, known).count(), 0);
     }
 
     #[test]

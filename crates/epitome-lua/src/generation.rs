@@ -92,7 +92,7 @@ impl Generation {
                 .map_err(|what| failed(LoadCause::Options(what)))?,
         };
         generation.declared = declared;
-        vm.set_options(&generation.options)
+        vm.set_options(&generation.options, generation.declared.built_in_options)
             .map_err(|error| failed(LoadCause::Broken(said(&error))))?;
         generation.put_back(vm);
         Ok(generation)
@@ -158,7 +158,8 @@ impl Generation {
             return Ok(vm);
         }
         let (mut vm, _) = self.machine()?;
-        vm.set_options(&self.options).map_err(|error| said(&error))?;
+        vm.set_options(&self.options, self.declared.built_in_options)
+            .map_err(|error| said(&error))?;
         Ok(vm)
     }
 

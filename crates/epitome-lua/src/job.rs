@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use epitome_kernel::{HookShape, Job};
-use epitome_types::hook::{MessageNumber, MessageTexts, TableShape, ValueShape};
+use epitome_types::hook::{MessageNumber, MessageTexts, NameKind, TableShape, ValueShape};
 use mlua::{Function, Lua, Result, Scope, Table, Value};
 
+use crate::alias::TableDialect;
 use crate::dialect::Dialect;
 use crate::old_names::say_words;
 use crate::strict;
@@ -68,7 +69,8 @@ impl Metatables {
             None => {
                 let fields = shape.all_fields().map(|field| field.name);
                 let names = fields.chain(more.iter().copied()).map(str::to_owned).collect();
-                let made = strict::metatable(lua, called, names, Some(&self.dialect))?;
+                let old = TableDialect { kind: NameKind::Field, dialect: &self.dialect };
+                let made = strict::metatable(lua, called, names, Some(old))?;
                 self.made.insert(shape.name, made.clone());
                 made
             }

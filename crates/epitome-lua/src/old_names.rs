@@ -1,13 +1,14 @@
-//! Jobs and answers of other policies, in the names of api 1.
+//! Jobs, options and answers of other policies, in the names of api 1.
 //!
-//! Invariant: a policy of api 2 gets both unchanged. Called before a hook runs and by `ep.next`.
+//! Invariant: a policy of api 2 gets them unchanged. Called before a hook runs and by `ep.next`.
 
 use std::sync::Arc;
 
 use epitome_types::hook::{NameKind, TableShape, ValueShape};
 use mlua::{Lua, Result, Table, Value};
+use serde_json::{Map, Value as Json};
 
-use crate::alias::aliases;
+use crate::alias::{TableDialect, aliases};
 use crate::dialect::Dialect;
 use crate::read::raw;
 use crate::sandbox::own;
@@ -37,6 +38,31 @@ pub(crate) fn say_words(
         }
     }
     Ok(())
+}
+
+/// Returns options with the old words in their lists. Their keys are found by the metatable.
+pub(crate) fn say_options(dialect: &Dialect, options: &Map<String, Json>) -> Map<String, Json> {
+    let mut options = options.clone();
+    if dialect.names.is_old() {
+        options.values_mut().for_each(|value| say_key_words(dialect, value));
+    }
+    options
+}
+
+fn say_key_words(dialect: &Dialect, value: &mut Json) {
+    match value {
+        Json::Object(table) => {
+            table.values_mut().for_each(|value| say_key_words(dialect, value));
+        }
+        Json::Array(items) => {
+            for item in items {
+                if let Json::String(word) = item {
+                    *word = dialect.names.old_name(NameKind::KeyWord, word).to_owned();
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 fn say_word(lua: &Lua, dialect: &Dialect, table: &Table, field: &str, word: &str) -> Result<()> {
@@ -76,7 +102,8 @@ fn say_table(lua: &Lua, dialect: &Arc<Dialect>, table: &Table, shape: &TableShap
         say_answer(lua, dialect, &raw(table, field.name), &field.shape)?;
     }
     let fields: Vec<String> = shape.all_fields().map(|field| field.name.to_owned()).collect();
-    let (aliases, warn) = aliases(lua, dialect, &fields)?;
+    let old = TableDialect { kind: NameKind::Field, dialect };
+    let (aliases, warn) = aliases(lua, old, &fields)?;
     if aliases.is_empty() {
         return Ok(());
     }

@@ -12,6 +12,7 @@ use epitome_types::hook::NameKind;
 use mlua::{Error, Function, Lua, Result, Table, Value};
 use serde_json::{Map, Value as Json};
 
+use crate::alias::TableDialect;
 use crate::call_timer::CallTimer;
 use crate::declared::{Hooks, PolicyDeclaration};
 use crate::dialect::Dialect;
@@ -248,7 +249,10 @@ impl Asking {
         }
         let value = to_lua(lua, &options)?;
         if let Value::Table(table) = &value {
-            strict::lock(lua, table, "job.options")?;
+            let are_built_in = self.declared.built_in_options;
+            let old = are_built_in
+                .then_some(TableDialect { kind: NameKind::Key, dialect: &self.dialect });
+            strict::lock(lua, table, "job.options", old)?;
         }
         Ok(value)
     }

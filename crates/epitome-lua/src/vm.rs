@@ -7,10 +7,11 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use epitome_kernel::{Answer, HookInterrupt, HookShape, Job, ModelQuestion, NextPolicies};
-use epitome_types::hook::{FieldShape, TableShape, ValueShape};
+use epitome_types::hook::{FieldShape, NameKind, TableShape, ValueShape};
 use mlua::{Error, Lua, Result, Table, Value};
 use serde_json::{Map, Value as Json};
 
+use crate::alias::TableDialect;
 use crate::api::{self, ApiHost, Env};
 use crate::call_timer::CallTimer;
 use crate::declared::{self, Hooks, PolicyDeclaration};
@@ -19,7 +20,7 @@ use crate::fault::{out_of_memory, said};
 use crate::files::Module;
 use crate::job::{self, Metatables};
 use crate::limits::LuaLimits;
-use crate::old_names::say_answer;
+use crate::old_names::{say_answer, say_options};
 use crate::read::{raw, read, read_any, read_said};
 use crate::require;
 use crate::sandbox;
@@ -148,11 +149,21 @@ impl Vm {
         Ok(declared)
     }
 
-    /// Sets the `job.options` of the hooks.
-    pub(crate) fn set_options(&mut self, options: &Map<String, Json>) -> Result<()> {
+    /// Sets the `job.options` of the hooks. Those of the built-in policy had other names before.
+    pub(crate) fn set_options(
+        &mut self,
+        options: &Map<String, Json>,
+        are_built_in: bool,
+    ) -> Result<()> {
         self.limit(0);
-        if let Value::Table(table) = to_lua(&self.lua, options)? {
-            strict::lock(&self.lua, &table, "job.options")?;
+        let value = match are_built_in {
+            true => to_lua(&self.lua, &say_options(&self.dialect, options))?,
+            false => to_lua(&self.lua, options)?,
+        };
+        if let Value::Table(table) = value {
+            let old = are_built_in
+                .then_some(TableDialect { kind: NameKind::Key, dialect: &self.dialect });
+            strict::lock(&self.lua, &table, "job.options", old)?;
             self.options = Some(table);
         }
         Ok(())

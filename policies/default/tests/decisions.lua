@@ -1,8 +1,8 @@
 --- The decisions that are built in, with options whose figures are easy to follow.
 local OPTIONS = {
-  trigger = { warn = 0.7, ahead = 0.75, soft = 0.8, target = 0.5 },
+  trigger = { warn = 0.7, prefetch = 0.75, soft = 0.8, target = 0.5 },
   limit = { reserve = 100, reserve_share = 0.05 },
-  arrive = {
+  tool_results = {
     digest_from = 100,
     digest_share = 0.5,
     offload_above = 500,
@@ -14,10 +14,10 @@ local OPTIONS = {
   compress = { minimum_gain = 0.05 },
   summaries = {
     style = "extend",
-    ask = "At most {max_tokens}: {conversation}",
+    prompt = "At most {max_tokens}: {conversation}",
     share = 0.75,
-    forgotten = "Also:",
-    beside = "Said:",
+    missing_facts_heading = "Also:",
+    extract_heading = "Said:",
   },
 }
 

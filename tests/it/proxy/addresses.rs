@@ -33,7 +33,7 @@ fn printed(text: &str) -> Vec<String> {
 #[track_caller]
 fn check(profile: &'static str, store: Option<&'static str>) {
     let script = Script::agent(11, calls());
-    let args = ["--limit", "16000", "--profile", profile];
+    let args = ["--prompt-limit", "16000", "--profile", profile];
     let mut serving = Serving::on_store(script, &args, store);
     let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.").with_id();
     agent.work(&serving);

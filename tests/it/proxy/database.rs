@@ -20,7 +20,7 @@ fn store(server: &PostgresServer) -> &'static str {
 }
 
 fn serving(store: &'static str) -> Serving {
-    Serving::on_store(Script::agent(ROUNDS, calls()), &["--limit", LIMIT], Some(store))
+    Serving::on_store(Script::agent(ROUNDS, calls()), &["--prompt-limit", LIMIT], Some(store))
 }
 
 /// The bytes of the prompts that the upstream of a proxy got.
@@ -38,7 +38,8 @@ fn proxies_that_share_a_database_send_what_one_alone_would() {
 
         let mut one = serving(store(&server));
         let url = one.upstream.url();
-        let args = ["--limit", LIMIT, "--anthropic-upstream", &url, "--openai-upstream", &url];
+        let args =
+            ["--prompt-limit", LIMIT, "--anthropic-upstream", &url, "--openai-upstream", &url];
         let mut two = Serving::on_store(Script::default(), &args, Some(store(&server)));
         let mut hopping = agent(api);
         for round in 0..=ROUNDS {

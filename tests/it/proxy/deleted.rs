@@ -7,7 +7,7 @@ use super::serving::Serving;
 
 #[test]
 fn a_deleted_session_begins_anew_with_the_next_request() {
-    let serving = Serving::start(Script::default(), &["--limit", "4000"]);
+    let serving = Serving::start(Script::default(), &["--prompt-limit", "4000"]);
     let talk = "and then the crane lifted the next crate onto the quay while the clerk wrote. ";
     let mut messages = vec![json!({"role": "user", "content": "Plan the archive."})];
     for turn in 0..24 {

@@ -57,7 +57,7 @@ fn rewritten(value: &Value, turn: usize, out: &mut String) {
 
 #[test]
 fn a_client_may_write_its_history_anew_every_turn() {
-    let serving = Serving::start(Script::agent(8, calls()), &["--limit", LIMIT]);
+    let serving = Serving::start(Script::agent(8, calls()), &["--prompt-limit", LIMIT]);
     let mut agent = agent("Find out why the deployment fails.");
     let mut turn = 0;
     loop {
@@ -79,7 +79,7 @@ fn a_client_may_write_its_history_anew_every_turn() {
 #[test]
 fn a_text_may_become_a_block_and_lose_its_marker() {
     // Claude Code sends its last message as a marked block, and later as a bare text.
-    let serving = Serving::start(Script::agent(3, calls()), &["--limit", "100000"]);
+    let serving = Serving::start(Script::agent(3, calls()), &["--prompt-limit", "100000"]);
     let mut agent = agent("Find out why the deployment fails.").with_id();
     agent.marks = true;
     agent.work(&serving);
@@ -93,7 +93,7 @@ fn a_text_may_become_a_block_and_lose_its_marker() {
 
 #[test]
 fn volatile_lines_are_no_part_of_a_conversation() {
-    let serving = Serving::start(Script::agent(2, calls()), &["--limit", "100000"]);
+    let serving = Serving::start(Script::agent(2, calls()), &["--prompt-limit", "100000"]);
     let mut agent = agent("Find out why the deployment fails.");
     let reminder = |day: u32| {
         json!([{"type": "text", "text": format!("<system-reminder>\n# currentDate\nToday's date is 2026-11-{day}.\n</system-reminder>")},
@@ -120,7 +120,7 @@ fn volatile_lines_are_no_part_of_a_conversation() {
 
 #[test]
 fn a_rewind_and_an_edit_are_branches() {
-    let serving = Serving::start(Script::agent(6, calls()), &["--limit", LIMIT]);
+    let serving = Serving::start(Script::agent(6, calls()), &["--prompt-limit", LIMIT]);
     let mut agent = agent("Find out why the deployment fails.");
     let mut early = agent.clone();
     for round in 0..6 {
@@ -150,7 +150,7 @@ fn a_rewind_and_an_edit_are_branches() {
 
 #[test]
 fn two_conversations_with_one_opening_never_mix() {
-    let serving = Serving::start(Script::agent(6, calls()), &["--limit", LIMIT]);
+    let serving = Serving::start(Script::agent(6, calls()), &["--prompt-limit", LIMIT]);
     // Same system, same first words, same label; what differs comes later.
     let label = ("x-claude-code-session-id".to_owned(), "one".to_owned());
     let mut agents = ["heron", "osprey", "wren"].map(|secret| {
@@ -177,7 +177,7 @@ fn two_conversations_with_one_opening_never_mix() {
 
 #[test]
 fn conversations_run_at_once() {
-    let serving = Serving::start(Script::agent(5, calls()), &["--limit", LIMIT]);
+    let serving = Serving::start(Script::agent(5, calls()), &["--prompt-limit", LIMIT]);
     std::thread::scope(|scope| {
         for task in 0..6 {
             let serving = &serving;
@@ -201,7 +201,7 @@ fn conversations_run_at_once() {
 
 #[test]
 fn a_client_that_compacts_itself_goes_on_under_its_name() {
-    let serving = Serving::start(Script::agent(3, calls()), &["--limit", "100000"]);
+    let serving = Serving::start(Script::agent(3, calls()), &["--prompt-limit", "100000"]);
     let mut agent = agent("Find out why the deployment fails.");
     let label = "00000000-0000-4000-8000-000000000001";
     agent.headers.push(("x-claude-code-session-id".to_owned(), label.to_owned()));
@@ -230,7 +230,7 @@ fn a_client_that_compacts_itself_goes_on_under_its_name() {
 
 #[test]
 fn a_title_request_passes_beside_the_session() {
-    let serving = Serving::start(Script::agent(2, calls()), &["--limit", "100000"]);
+    let serving = Serving::start(Script::agent(2, calls()), &["--prompt-limit", "100000"]);
     let title = json!({"model": "gpt-4o", "max_tokens": 4096, "messages": [
         {"role": "system", "content": "You are a title generator. You output ONLY a thread title. Nothing else."},
         {"role": "user", "content": "Generate a title for this conversation:\n"},
@@ -248,7 +248,7 @@ fn a_title_request_passes_beside_the_session() {
 fn a_model_that_thinks_gets_its_thoughts_back() {
     let turn = Turn { thinking: Some("Both.".into()), text: "I look.".into(), calls: calls() };
     let script = Script { turns: vec![turn], repeat: 9, ..Script::default() };
-    let serving = Serving::start(script, &["--limit", LIMIT]);
+    let serving = Serving::start(script, &["--prompt-limit", LIMIT]);
     // The upstream refuses a latest assistant message whose thinking is gone or changed.
     let mut agent = agent("Find out why the deployment fails.");
     agent.body["thinking"] = json!({"type": "enabled", "budget_tokens": 2000});

@@ -47,7 +47,7 @@ fn ids(agent: &mut Agent, text: &str) -> Vec<String> {
 
 #[track_caller]
 fn check(profile: &str, restarts: bool) {
-    let args = ["--limit", "16000", "--profile", profile];
+    let args = ["--prompt-limit", "16000", "--profile", profile];
     let mut serving = Serving::on_store(Script::agent(5, calls()), &args, Some("s.db"));
     let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.").with_id();
     agent.work(&serving);
@@ -108,7 +108,7 @@ fn what_was_erased_is_not_recorded_again() {
 /// Nothing is taken from what the client says while it fits.
 #[test]
 fn what_was_erased_still_goes_out() {
-    let args = ["--limit", "100000"];
+    let args = ["--prompt-limit", "100000"];
     let serving = Serving::on_store(Script::agent(1, calls()), &args, Some("s.db"));
     let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.").with_id();
     agent.say(&format!("Never use the password {TOLD}."));

@@ -139,7 +139,7 @@ fn streams_are_relayed_as_they_come() {
         for api in APIS {
             let script = Script { pings: true, chunk, ..Script::agent(1, calls()) };
             // Nothing but the prompts arrives: answers are numbered.
-            let serving = Serving::start(script.clone(), &["--limit", "100000"]);
+            let serving = Serving::start(script.clone(), &["--prompt-limit", "100000"]);
             let direct = Upstream::start(script).unwrap();
             let through = serving.send(prompt(api, true));
             let expected = prompt(api, true).send(direct.address()).unwrap();
@@ -239,7 +239,7 @@ fn a_client_that_dies_in_mid_stream_leaves_nothing_behind() {
 
 #[test]
 fn the_proxy_dies_in_mid_stream_and_goes_on() {
-    let mut serving = Serving::start(Script::agent(6, calls()), &["--limit", "16000"]);
+    let mut serving = Serving::start(Script::agent(6, calls()), &["--prompt-limit", "16000"]);
     // What is asked again has no answer yet that could prove it: the client's id says whose it is.
     let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.").with_id();
     for round in 0..6 {
@@ -317,7 +317,7 @@ fn faults_of_the_script_do_not_end_a_session() {
     let faults = [Fault::Status(529), Fault::None, Fault::Drop, Fault::Status(429)];
     let faults = faults.iter().cycle().take(40).cloned().collect();
     let script = Script { faults, ..Script::agent(8, calls()) };
-    let serving = Serving::start(script, &["--limit", "16000"]);
+    let serving = Serving::start(script, &["--prompt-limit", "16000"]);
     let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.");
     let (mut rounds, mut failed) = (0, 0);
     while rounds < 9 {

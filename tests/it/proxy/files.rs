@@ -167,7 +167,7 @@ struct Talk {
 
 impl Talk {
     fn start(limit: &str) -> Self {
-        let serving = Serving::start(Script::default(), &["--limit", limit]);
+        let serving = Serving::start(Script::default(), &["--prompt-limit", limit]);
         let system = "You edit files. Return each file that you change, whole.";
         Self { serving, messages: vec![json!({"role": "system", "content": system})] }
     }
@@ -314,7 +314,7 @@ fn files_that_no_prompt_holds_leave_whole_and_are_named() {
 #[test]
 fn what_a_client_with_tools_says_of_files_may_leave() {
     let files = files(40);
-    let serving = Serving::start(Script::default(), &["--limit", "9000"]);
+    let serving = Serving::start(Script::default(), &["--prompt-limit", "9000"]);
     let tool = json!({"type": "function", "function": {"name": "read_file", "parameters": {}}});
     let mut messages = vec![json!({"role": "user", "content": WORDINGS[0](&files, "Look.")})];
     for turn in 0..12 {

@@ -18,7 +18,7 @@ const LOCK: &str = "Keep the pelican schema";
 fn start() -> Serving {
     let turn = Turn { text: "I look.".into(), calls: calls(), ..Turn::default() };
     let script = Script { turns: vec![turn], repeat: 9, ..Script::default() };
-    Serving::start(script, &["--limit", LIMIT])
+    Serving::start(script, &["--prompt-limit", LIMIT])
 }
 
 fn journal(serving: &Serving, args: &[&str]) -> Ran {

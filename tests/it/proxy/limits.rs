@@ -39,7 +39,7 @@ fn doctor(serving: &Serving) -> Vec<String> {
 #[test]
 fn a_server_that_reads_a_part_of_a_prompt_is_told_of_once_for_each_model() {
     let script = Script { limit: Some(1200), ..Script::default() };
-    let serving = Serving::start(script, &["--limit", "20000"]);
+    let serving = Serving::start(script, &["--prompt-limit", "20000"]);
     talk(&serving, "llama3.2", 4..10);
     assert!(serving.prompts().iter().any(|prompt| prompt.cut_short));
     let told = || serving.said().matches("OLLAMA_CONTEXT_LENGTH").count();
@@ -162,7 +162,7 @@ fn ollama_is_asked_where_a_request_states_no_context_size() {
     check(&[], None, [guessed(), guessed()]);
     // What the user says holds, and the server is not asked. (The flag is unknown to `status`.)
     let stated = || (9000, Value::Null);
-    assert_eq!(check(&["--limit", "9000"], Some(4096), [stated(), stated()]).0, 0);
+    assert_eq!(check(&["--prompt-limit", "9000"], Some(4096), [stated(), stated()]).0, 0);
 }
 
 /// What the request itself states holds against what its server says.
@@ -181,7 +181,7 @@ fn a_request_that_states_its_context_size_is_taken_at_its_word() {
 #[test]
 fn ollama_is_told_the_context_size_that_its_user_chose() {
     let script = Script { limit: Some(1200), makes_room: true, ..Script::default() };
-    let serving = Serving::start(script, &["--size", "16384"]);
+    let serving = Serving::start(script, &["--context-size", "16384"]);
     talk(&serving, "llama3.2", 4..10);
     for prompt in serving.prompts() {
         assert_eq!(prompt.body["options"], json!({"num_ctx": 16_384}));

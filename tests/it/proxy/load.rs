@@ -141,7 +141,7 @@ fn spoken(stream: &str) -> String {
 fn many_requests_with_faults_among_them() {
     let all = std::env::var("EPITOME_REQUESTS").ok().map_or(REQUESTS, |it| it.parse().unwrap());
     let script = Script { forget: true, pings: true, ..Script::default() };
-    let serving = Serving::start(script, &["--limit", "20000"]);
+    let serving = Serving::start(script, &["--prompt-limit", "20000"]);
     let address = serving.address();
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {

@@ -20,7 +20,8 @@ fn decision(turn: usize) -> Option<String> {
 
 #[track_caller]
 fn check(profile: &'static str, path: &str) {
-    let serving = Serving::start(Script::default(), &["--limit", "8000", "--profile", profile]);
+    let serving =
+        Serving::start(Script::default(), &["--prompt-limit", "8000", "--profile", profile]);
     let mut messages = vec![json!({"role": "user", "content": "Plan the archive."})];
     for turn in 0..24 {
         let body = json!({"model": "m", "max_tokens": 64, "messages": messages});

@@ -64,7 +64,7 @@ fn read(block: &str) -> (String, [f64; 2], f64) {
 
 #[test]
 fn each_action_has_its_block_in_the_session_log() {
-    let args = ["--profile", "early", "--limit", "8000", "--workspace", "."];
+    let args = ["--profile", "early", "--prompt-limit", "8000", "--workspace", "."];
     let serving = Serving::start(Script::default(), &args);
     let log = || {
         let log = read_file(serving.place.path(".epitome/SESSION_LOG.md")).unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::program::Ran;
 
 const MARK: &str = "deactivate_augments";
 const TASK: &str = "Find out why the deployment fails.";
-const ARGS: [&str; 4] = ["--profile", "watermark", "--limit", "100000"];
+const ARGS: [&str; 4] = ["--profile", "watermark", "--prompt-limit", "100000"];
 
 /// A model that works twice, marks the end of that beside another call, and works once more.
 fn script() -> Script {

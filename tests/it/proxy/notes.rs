@@ -66,7 +66,7 @@ fn texts(body: &Value) -> Vec<String> {
 /// that grows beside them, in a window that holds the files and little more.
 #[test]
 fn files_in_the_chat_of_aider_are_whole_in_every_prompt() {
-    let serving = Serving::start(Script::default(), &["--limit", "16000"]);
+    let serving = Serving::start(Script::default(), &["--prompt-limit", "16000"]);
     let names = ["f00.txt", "f01.txt", "f02.txt"];
     let mut files: Vec<_> =
         names.iter().map(|name| ((*name).to_owned(), file(&name[..3], 190))).collect();
@@ -99,7 +99,7 @@ fn files_in_the_chat_of_aider_are_whole_in_every_prompt() {
 /// Files that do not fit with all else gone go out as the client sent them (RULES 6).
 #[test]
 fn files_that_cannot_fit_go_out_as_they_came() {
-    let serving = Serving::start(Script::default(), &["--limit", "3000"]);
+    let serving = Serving::start(Script::default(), &["--prompt-limit", "3000"]);
     let files = [("f00.txt".to_owned(), file("f00", 300))];
     let done = [("user", "Tell me of it. "), ("assistant", "It is long. ")];
     let done = done.map(|(role, text)| json!({"role": role, "content": text.repeat(100)}));
@@ -123,7 +123,7 @@ fn reminders_of_claude_code_stand_in_the_prompt_once() {
     let nudge =
         format!("{NUDGE}\n\nHere are the existing tasks:\n{}", "- [open] a task\n".repeat(60));
     let call = Call::new("read_log", json!({"n": "{turn}"}));
-    let serving = Serving::start(Script::agent(200, vec![call]), &["--limit", "20000"]);
+    let serving = Serving::start(Script::agent(200, vec![call]), &["--prompt-limit", "20000"]);
     let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.");
     agent.messages().push(json!({"role": "system", "content": AGENTS}));
     let mut least = f64::MAX;
@@ -158,7 +158,7 @@ fn reminders_of_claude_code_stand_in_the_prompt_once() {
 #[test]
 fn reminders_that_nobody_knows_leave_but_for_the_last_few() {
     let call = Call::new("read_log", json!({"n": "{turn}"}));
-    let serving = Serving::start(Script::agent(200, vec![call]), &["--limit", "20000"]);
+    let serving = Serving::start(Script::agent(200, vec![call]), &["--prompt-limit", "20000"]);
     let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.");
     let read = "Result of calling the Read tool:";
     let approved = ["Ticket 4711 is approved.", "Ticket 4712 is approved."];
@@ -202,7 +202,7 @@ fn reminders_that_nobody_knows_leave_but_for_the_last_few() {
 /// What Cline says of the environment stands beside each message of a person; the newest counts.
 #[test]
 fn the_newest_environment_of_cline_stays_and_older_ones_go_first() {
-    let serving = Serving::start(Script::agent(0, calls()), &["--limit", "9000"]);
+    let serving = Serving::start(Script::agent(0, calls()), &["--prompt-limit", "9000"]);
     let mut agent = Agent::new(Api::Anthropic, "Look at the parser.");
     let environment = |turn: usize| {
         let files =

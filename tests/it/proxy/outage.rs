@@ -22,7 +22,7 @@ pub(super) const SAID: &str = "nothing of this is kept over a restart";
 
 pub(super) fn serving(store: &'static str) -> Serving {
     let script = Script::agent(ROUNDS, calls());
-    Serving::on_store(script, &["--limit", &LIMIT.to_string()], Some(store))
+    Serving::on_store(script, &["--prompt-limit", &LIMIT.to_string()], Some(store))
 }
 
 pub(super) fn agent(api: Api) -> Agent {

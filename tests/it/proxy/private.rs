@@ -98,7 +98,8 @@ fn headers_of_the_connection_stay_on_it() {
 
 #[test]
 fn a_shadow_changes_nothing() {
-    let serving = Serving::start(Script::agent(6, calls()), &["--limit", "16000", "--shadow"]);
+    let serving =
+        Serving::start(Script::agent(6, calls()), &["--prompt-limit", "16000", "--shadow"]);
     let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.");
     let mut sent = Vec::new();
     loop {

@@ -74,7 +74,7 @@ fn a_conversation_without_an_id_is_one_session_from_its_first_call_on() {
     // Ollama's calls have no ids, and a short answer without any proves nothing.
     for api in [Api::Anthropic, Api::Chat, Api::Responses] {
         for streams in [false, true] {
-            let serving = Serving::start(script(2), &["--limit", LIMIT]);
+            let serving = Serving::start(script(2), &["--prompt-limit", LIMIT]);
             for _ in 0..2 {
                 let mut agent = Agent::new(api, "Find out why the deployment fails.");
                 agent.streams = streams;
@@ -92,7 +92,7 @@ fn a_session_of_each_api_outgrows_its_window() {
         for api in APIS {
             scope.spawn(move || {
                 for streams in [false, true] {
-                    let serving = Serving::start(script(ROUNDS), &["--limit", LIMIT]);
+                    let serving = Serving::start(script(ROUNDS), &["--prompt-limit", LIMIT]);
                     let mut agent = Agent::new(api, "Find out why the deployment fails.");
                     agent.streams = streams;
                     let rounds = agent.work(&serving);
@@ -136,7 +136,7 @@ fn what_was_never_answered_is_listed_where_all_is_asked_for() {
 #[test]
 fn bytes_of_the_prefix_stay_between_compressions() {
     for api in [Api::Chat, Api::Ollama] {
-        let serving = Serving::start(script(ROUNDS), &["--limit", LIMIT]);
+        let serving = Serving::start(script(ROUNDS), &["--prompt-limit", LIMIT]);
         let mut agent = Agent::new(api, "Find out why the deployment fails.");
         agent.work(&serving);
         // The history stands at the end of these requests; `]}` closes it.
@@ -152,7 +152,7 @@ fn bytes_of_the_prefix_stay_between_compressions() {
 
 #[test]
 fn moving_markers_and_thinking_keep_the_cache() {
-    let serving = Serving::start(script(ROUNDS), &["--limit", LIMIT]);
+    let serving = Serving::start(script(ROUNDS), &["--prompt-limit", LIMIT]);
     let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.");
     agent.marks = true;
     agent.body["thinking"] = serde_json::json!({"type": "adaptive"});
@@ -171,7 +171,7 @@ fn moving_markers_and_thinking_keep_the_cache() {
 #[test]
 fn a_session_goes_on_after_the_proxy_was_killed() {
     for api in APIS {
-        let mut serving = Serving::start(script(ROUNDS), &["--limit", LIMIT]);
+        let mut serving = Serving::start(script(ROUNDS), &["--prompt-limit", LIMIT]);
         let mut agent = Agent::new(api, "Find out why the deployment fails.");
         for _ in 0..6 {
             agent.round(&serving);
@@ -207,7 +207,7 @@ fn answered(api: Api, agent: &Agent) -> usize {
 
 #[test]
 fn tokens_are_told_and_counted_as_sent() {
-    let serving = Serving::start(script(3), &["--limit", "60000"]);
+    let serving = Serving::start(script(3), &["--prompt-limit", "60000"]);
     let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.");
     agent.work(&serving);
     let answer = agent.send(&serving, agent.request().to_string().into_bytes());

@@ -146,7 +146,7 @@ fn everything_else_passes_untouched() {
 /// RULES 6: the figure for the window may be wrong, so it goes out; marked and counted.
 #[test]
 fn what_cannot_shrink_below_its_limit_goes_out_marked() {
-    let serving = Serving::start(Script::default(), &["--limit", "2000"]);
+    let serving = Serving::start(Script::default(), &["--prompt-limit", "2000"]);
     let system = "Never touch the archive of the harbour office. ".repeat(400);
     for (asked, path) in ["/v1/messages", "/v1/chat/completions"].into_iter().enumerate() {
         let mut messages = vec![json!({"role": "user", "content": "Go on."})];

@@ -50,7 +50,7 @@ fn thoughts(api: Api, prompt: &Record) -> Vec<String> {
 /// Works through several compressions, with a crash in between.
 #[track_caller]
 fn check(api: Api, streams: bool) {
-    let mut serving = Serving::start(thinker(24), &["--limit", LIMIT]);
+    let mut serving = Serving::start(thinker(24), &["--prompt-limit", LIMIT]);
     let mut agent = agent(api);
     agent.streams = streams;
     for round in 0.. {
@@ -101,7 +101,7 @@ fn reasoning_items_leave_with_what_they_are_bound_to() {
 /// The provider would tell: whoever says that the model binds nothing has its prompts refused.
 #[test]
 fn the_provider_refuses_what_is_bound_to_another_prompt() {
-    let mut serving = Serving::start(thinker(12), &["--limit", LIMIT]);
+    let mut serving = Serving::start(thinker(12), &["--prompt-limit", LIMIT]);
     serving.kill();
     let table = "[[reasoning]]\nname = \"claude-fable-5-2\"\nbound = false\n";
     serving.place.write("models.toml", table);
@@ -122,7 +122,7 @@ fn the_provider_refuses_what_is_bound_to_another_prompt() {
 /// Results that are made smaller before they are first sent are part of the prompt that is bound.
 #[test]
 fn results_made_smaller_on_arrival_void_nothing() {
-    let serving = Serving::start(thinker(4), &["--limit", "60000"]);
+    let serving = Serving::start(thinker(4), &["--prompt-limit", "60000"]);
     let mut agent = agent(Api::Anthropic);
     agent.work(&serving);
     let prompts = serving.prompts();
@@ -137,7 +137,7 @@ fn results_made_smaller_on_arrival_void_nothing() {
 /// to (RULES 107).
 #[test]
 fn reasoning_that_is_bound_to_nothing_stays() {
-    let serving = Serving::start(thinker(12), &["--limit", LIMIT]);
+    let serving = Serving::start(thinker(12), &["--prompt-limit", LIMIT]);
     let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.");
     agent.body["thinking"] = json!({"type": "enabled", "budget_tokens": 1024});
     agent.work(&serving);
@@ -149,7 +149,7 @@ fn reasoning_that_is_bound_to_nothing_stays() {
 /// What was thought while a compression stood is void once that is taken back.
 #[test]
 fn reasoning_leaves_with_a_compression_that_is_taken_back() {
-    let mut serving = Serving::start(thinker(24), &["--limit", LIMIT]);
+    let mut serving = Serving::start(thinker(24), &["--prompt-limit", LIMIT]);
     let mut agent = agent(Api::Anthropic);
     while serving.compressions() == 0 {
         agent.round(&serving);
@@ -160,7 +160,7 @@ fn reasoning_leaves_with_a_compression_that_is_taken_back() {
     let ran = serving.place.run(undo);
     assert_eq!(ran.code, 0, "{}", ran.err);
     // There is room for all of it now.
-    serving.go_on_as(&["--limit", "90000"]);
+    serving.go_on_as(&["--prompt-limit", "90000"]);
     agent.round(&serving);
     let void = thoughts(Api::Anthropic, &serving.last());
     for _ in 0..3 {
@@ -215,7 +215,7 @@ fn a_message_thread_is_declined_so_that_the_whole_history_comes() {
 /// A gateway may answer with another model than was asked for; names stay as they are.
 #[test]
 fn a_model_that_answers_by_another_name_breaks_nothing() {
-    let serving = Serving::start(thinker(2), &["--limit", LIMIT]);
+    let serving = Serving::start(thinker(2), &["--prompt-limit", LIMIT]);
     let mut agent = agent(Api::Anthropic).with_id();
     for model in ["claude-fable-5-2", "claude-opus-4-8", "somebody/else"] {
         agent.body["model"] = json!(model);

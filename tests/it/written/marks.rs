@@ -26,7 +26,7 @@ fn behind<'w>(written: &'w Written, typed: &str) -> &'w Value {
 #[test]
 fn watermark_marks_where_a_model_says_that_a_task_begins() {
     let config = "[profile.watermark.options.watermark]\nask_boundary = true\n";
-    let written = play("watermark", "watermark", &tideline(62), config, "--limit 2400");
+    let written = play("watermark", "watermark", &tideline(62), config, "--prompt-limit 2400");
     let talk = tideline(62);
     let typed: Vec<_> = messages(&talk).iter().filter(|one| one["role"] == "user").collect();
     let asked = saying(&written, "or begin another task?");
@@ -57,7 +57,7 @@ fn watermark_marks_where_a_model_says_that_a_task_begins() {
 /// Where nothing is marked and the window forces it, the policies behind have a model asked.
 #[test]
 fn watermark_leaves_what_the_window_forces_to_the_policies_behind() {
-    let written = play("watermark-forced", "watermark", &tideline(24), "", "--limit 1500");
+    let written = play("watermark-forced", "watermark", &tideline(24), "", "--prompt-limit 1500");
     assert_eq!(saying(&written, "Sum up this part of a conversation").len(), written.asked.len());
     assert!(stand(&written, false) > 0);
 }

@@ -16,7 +16,7 @@ const KEEPS: [&str; 4] = [
 #[test]
 fn ollm_has_checkpoints_written_and_aged_by_level() {
     let config = "[profile.ollm.options.ollm]\nsizes = [1000, 2000, 4000]\n";
-    let written = play("ollm", "ollm", &tideline(50), config, "--limit 2000");
+    let written = play("ollm", "ollm", &tideline(50), config, "--prompt-limit 2000");
     let (aged, new) = (written.told("checkpoint-aged"), written.told("compressed"));
     let to = |level: usize| aged.iter().filter(|(_, event)| event["levels"][1] == level).count();
     assert!(new.len() >= 3 && to(2) >= 1 && to(1) >= 1, "{} {} {}", new.len(), to(2), to(1));
@@ -37,7 +37,7 @@ fn ollm_has_checkpoints_written_and_aged_by_level() {
 /// and current task state, begins `[SUMMARY]: ` and stands first" (RULES 42).
 #[test]
 fn early_has_one_summary_written_in_one_pass() {
-    let written = play("early", "early", &tideline(42), "", "--limit 3000");
+    let written = play("early", "early", &tideline(42), "", "--prompt-limit 3000");
     for asked in &written.asked {
         for heading in ["Key decisions", "Unresolved issues", "Current state"] {
             assert!(asked.question().contains(heading), "{}", asked.question());
@@ -58,7 +58,8 @@ fn early_has_one_summary_written_in_one_pass() {
 /// "At 80 % emergency trimming without a model" (RULES 42).
 #[test]
 fn early_asks_no_model_in_an_emergency() {
-    let written = play("early-emergency", "early", &tideline(31), "", "--limit 1900 --from 15");
+    let written =
+        play("early-emergency", "early", &tideline(31), "", "--prompt-limit 1900 --from 15");
     assert_eq!(written.told("compressed").len(), 1);
     assert_eq!(written.asked.len(), 0);
 }
@@ -67,7 +68,7 @@ fn early_asks_no_model_in_an_emergency() {
 /// it, in the words of the conversation.
 #[test]
 fn default_asks_for_a_record_behind_the_conversation() {
-    let written = play("default", "default", &tideline(46), "", "--limit 2000");
+    let written = play("default", "default", &tideline(46), "", "--prompt-limit 2000");
     for asked in &written.asked {
         let question = asked.question();
         assert!(question.contains("Sum up this part of a conversation"), "{question}");

@@ -10,7 +10,7 @@ const STANDARD: &str = "[profile.staged.options.staged]\nsizes = [2000, 4000, 80
 /// oldest become one, written anew from what was said.
 #[test]
 fn staged_has_checkpoints_written_and_merged() {
-    let args = "--limit 4000 --mode debugger";
+    let args = "--prompt-limit 4000 --mode debugger";
     let written = play("staged", "staged", &tideline(52), STANDARD, args);
     let merged = written.told("checkpoint-merged");
     for asked in &written.asked {
@@ -49,7 +49,7 @@ fn staged_dwells_on_code_in_developer_mode() {
     mode(
         "developer",
         config,
-        "--limit 5000 --from 38",
+        "--prompt-limit 5000 --from 38",
         77,
         &[
             "a compact summary, of critical information only",
@@ -66,7 +66,7 @@ fn staged_dwells_on_goals_in_planning_mode() {
     mode(
         "planning",
         STANDARD,
-        "--limit 4000 --from 27",
+        "--prompt-limit 4000 --from 27",
         55,
         &[
             "a moderate summary: the main points",
@@ -86,7 +86,7 @@ fn staged_wants_sections_in_a_structured_class() {
     mode(
         "assistant",
         config,
-        "--limit 4000 --from 15",
+        "--prompt-limit 4000 --from 15",
         31,
         &[
             "a detailed summary: the decisions that were made and why",
@@ -104,7 +104,7 @@ fn staged_says_what_the_team_wants_in_user_mode() {
     mode(
         "user",
         &config,
-        "--limit 4000 --from 15",
+        "--prompt-limit 4000 --from 15",
         31,
         &["Dwell on heights and times of the tide."],
     );

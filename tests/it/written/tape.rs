@@ -62,7 +62,7 @@ pub(super) fn play(name: &str, profile: &str, talk: &Value, config: &str, args: 
     let records = std::env::var_os("RECORD").is_some();
     place.write("talk.json", talk.to_string());
     // A machine that is slow has its time, and cassettes have an order.
-    let terms = "seconds = 1800\nat_once = 1\n";
+    let terms = "timeout_seconds = 1800\nmax_concurrent = 1\n";
     let terms = format!("[profile.{profile}.options.default.summaries]\n{terms}{config}");
     place.write("options.toml", terms);
     let tape = if records { "--record" } else { "--cassette" };

@@ -11,7 +11,7 @@ use super::{saying, stand};
 /// references" (RULES 48).
 #[test]
 fn tiered_has_a_summary_written_in_sections() {
-    let written = play("tiered", "tiered", &tideline(42), "", "--limit 3000");
+    let written = play("tiered", "tiered", &tideline(42), "", "--prompt-limit 3000");
     // A small one is written in a few sentences.
     let large = |one: &&Asked| one.body["max_tokens"].as_u64() >= Some(400);
     assert!(written.asked.iter().any(|one| large(&one)));
@@ -51,7 +51,7 @@ fn says(messages: usize, told: &str, text: &str) -> Value {
 #[track_caller]
 fn drifts(name: &str, limit: u64, talk: &Value, [intent, text]: [&str; 2]) -> (Written, String) {
     let config = "[profile.tiered.options.tiered]\nask_drift = true\n";
-    let written = play(name, "tiered", talk, config, &format!("--limit {limit}"));
+    let written = play(name, "tiered", talk, config, &format!("--prompt-limit {limit}"));
     let asked = saying(&written, "Has it lost sight of what it is there for?");
     let [asked] = asked[..] else { panic!("asked {} times", asked.len()) };
     let question = asked.question();

@@ -43,7 +43,7 @@ pub struct SilentTruncation {
 
 impl SilentTruncation {
     /// What to do about it.
-    pub const REMEDY: &str = "state the context size (`--size`), so that it is told to Ollama with \
+    pub const REMEDY: &str = "state the context size (`--context-size`), so that it is told to Ollama with \
         every request, or have its server make more room (OLLAMA_CONTEXT_LENGTH, or num_ctx in the \
         Modelfile)";
 

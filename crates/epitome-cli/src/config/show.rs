@@ -39,7 +39,7 @@ const INDENT: usize = 9;
 
 /// Shows every value that is in force for a profile, and where it is from
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  epitome config show options.default.summaries.ask")]
+#[command(after_help = "Example:\n  epitome config show options.default.summaries.prompt")]
 pub(crate) struct Args {
     /// Shows the value of this key whole, or those of the keys that begin with it
     key: Option<String>,
@@ -133,8 +133,9 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     }
     let store = store_path(args.store.as_deref(), &config).ok();
     let values = config.values(profile.name())?.into_iter().map(without_password).collect();
-    let values = chosen(values, args.key.as_deref())?;
-    if let (Some(key), false) = (&args.key, args.json) {
+    let key = args.key.as_deref().map(|key| config.renewed_key(key.trim_end_matches('.')));
+    let values = chosen(values, key.as_deref())?;
+    if let (Some(key), false) = (&key, args.json) {
         return alone(key, &values);
     }
     let shown = ShownValue {
@@ -163,7 +164,7 @@ fn without_password(value: EffectiveValue) -> EffectiveValue {
 
 /// The values that were asked for.
 fn chosen(values: Vec<EffectiveValue>, key: Option<&str>) -> Result<Vec<EffectiveValue>, CliError> {
-    let Some(key) = key.map(|key| key.trim_end_matches('.')) else { return Ok(values) };
+    let Some(key) = key else { return Ok(values) };
     let is_below = |one: &str| one.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
     let is_meant = |one: &&EffectiveValue| one.key == key || is_below(&one.key);
     let found: Vec<_> = values.iter().filter(is_meant).cloned().collect();

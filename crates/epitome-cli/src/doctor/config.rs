@@ -30,6 +30,16 @@ pub(super) fn files(patient: &Patient) -> Vec<DoctorFinding> {
     }
 }
 
+/// Whether files and variables say anything by an old name.
+pub(super) fn old_names(patient: &Patient) -> Vec<DoctorFinding> {
+    let finding = |old: &epitome::ConfigProblem| {
+        let old = old.to_string();
+        let (found, _) = old.split_once("; ").unwrap_or((&old, ""));
+        DoctorFinding::warn("config", found, "write the new name")
+    };
+    patient.config.renamed().map(finding).collect()
+}
+
 /// Whether variables that begin as ours do mean anything.
 pub(super) fn variables(patient: &Patient) -> Vec<DoctorFinding> {
     let finding = |name: &String| {

@@ -32,6 +32,7 @@ const CHECKS: &[fn(&Patient) -> Vec<DoctorFinding>] = &[
     machine::program,
     machine::terminal,
     config::files,
+    config::old_names,
     config::variables,
     config::profiles,
     window::stated,

@@ -40,7 +40,7 @@ pub(super) fn stated(patient: &Patient) -> Vec<DoctorFinding> {
     let formats = [Format::Anthropic, Format::OpenAi, Format::Ollama];
     let all = formats.map(|format| format!("{} for {format}", grouped(known(format).limit)));
     let found = format!("{} tokens, {}", all.join(", "), stated.source);
-    let how = "; `--limit`, `--size` or `--window` state it";
+    let how = "; `--prompt-limit`, `--context-size` or `--window-of` state it";
     vec![DoctorFinding::ok(ABOUT, found + " where the model table knows none" + how)]
 }
 
@@ -64,7 +64,7 @@ fn told_of(spec: ModelSpec) -> DoctorFinding {
         Ok(ProbedWindow { trained: Some(trained), .. }) => {
             let trained = grouped(trained);
             let found = format!("{name}: trained for {trained} tokens; what its server makes room");
-            DoctorFinding::ok(ABOUT, found + " for it does not tell, `--size` tells it")
+            DoctorFinding::ok(ABOUT, found + " for it does not tell, `--context-size` tells it")
         }
         Ok(_) => DoctorFinding::ok(ABOUT, format!("{name}: its server does not tell")),
         Err(why) => {
@@ -101,7 +101,7 @@ fn learned_of(taught: &ModelKnowledge) -> Option<DoctorFinding> {
     }
     let limit = said(taught).map(|(limit, source)| match source {
         LimitSource::Learned => {
-            format!("{} tokens, {source}; `--limit` states another", grouped(limit))
+            format!("{} tokens, {source}; `--prompt-limit` states another", grouped(limit))
         }
         _ => format!("{} tokens, {source}", grouped(limit)),
     });

@@ -152,7 +152,7 @@ impl Args {
             }
             writeln!(out, "  epitome plugin check {name}")?;
             writeln!(out, "\nA profile asks it where an epitome.toml says so:")?;
-            writeln!(out, "  profile.default.digest_tools.{tool} = [\"{name}\"]")
+            writeln!(out, "  profile.default.digests_by_tool.{tool} = [\"{name}\"]")
         })
     }
 }

@@ -118,8 +118,8 @@ impl Args {
             writeln!(out, "{folder}/tests/budgets.lua   what it is tested by")?;
             writeln!(out, "\nIt extends `{from}`, and is a profile of its own. Then:")?;
             writeln!(out, "  epitome policy test {name}")?;
-            writeln!(out, "  epitome replay --profile {name} --size 8192 session.jsonl")?;
-            writeln!(out, "  epitome ab --profiles {from},{name} --size 8192 session.jsonl")
+            writeln!(out, "  epitome replay --profile {name} --context-size 8192 session.jsonl")?;
+            writeln!(out, "  epitome ab --profiles {from},{name} --context-size 8192 session.jsonl")
         })
     }
 }

@@ -30,7 +30,7 @@ const NAME: usize = 9;
 /// who decided
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  epitome policy trace session.jsonl --profile ollm --size 8192 --turns 1-20"
+    after_help = "Example:\n  epitome policy trace session.jsonl --profile ollm --context-size 8192 --turns 1-20"
 )]
 pub(crate) struct Args {
     /// The conversation: a client's recording, or a request to a provider; `-` reads standard

@@ -42,7 +42,7 @@ const MESSAGES: [Column; 4] = [left(""), left("").least(9), right(""), left("").
 /// prompts
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  \
-    epitome policy what-if session.jsonl --turn 34 --limit 8000 --profile ollm")]
+    epitome policy what-if session.jsonl --turn 34 --prompt-limit 8000 --profile ollm")]
 pub(crate) struct Args {
     /// A session of the store, or a recording of a conversation; `-` reads standard input
     #[arg(value_name = "SESSION|RECORDING")]
@@ -88,7 +88,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     if !is_compressed && !args.journal.quiet && what_if.sides.iter().all(|it| it.refused.is_none())
     {
         fault::note(
-            "neither profile compresses this turn; a smaller `--limit` or a later `--turn` may",
+            "neither profile compresses this turn; a smaller `--prompt-limit` or a later `--turn` may",
         );
     }
     Ok(())

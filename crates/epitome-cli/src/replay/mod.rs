@@ -36,7 +36,9 @@ use crate::text::plain;
 /// Plays a recorded conversation turn by turn, each request with the whole history, as a client
 /// would
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  epitome replay --size 8192 --store replay.db session.jsonl")]
+#[command(
+    after_help = "Example:\n  epitome replay --context-size 8192 --store replay.db session.jsonl"
+)]
 pub(crate) struct Args {
     /// The conversation: a client's recording, or a request to a provider; `-` reads standard
     /// input
@@ -162,7 +164,7 @@ fn verdict(ReplaySummary { figures, .. }: &ReplaySummary, name: &str) -> Result<
             let (oversized, turns) = (figures.requests.oversized, figures.requests.turns);
             Err(CliError::found(format!(
                 "{name}: {oversized} of {turns} prompts exceed the limit; state what the provider \
-                 takes with `--limit`, so that it is enforced"
+                 takes with `--prompt-limit`, so that it is enforced"
             )))
         }
         _ => Ok(()),

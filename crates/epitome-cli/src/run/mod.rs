@@ -39,7 +39,7 @@ const MOST: u64 = 4 << 20;
 /// Runs one client with the proxy before it: for this process only, nothing is installed
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  epitome run -- claude\n  epitome run --size 64000 -- codex exec \
+    after_help = "Example:\n  epitome run -- claude\n  epitome run --context-size 64000 -- codex exec \
                         'mend the parser'"
 )]
 pub(crate) struct Args {

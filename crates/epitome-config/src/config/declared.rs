@@ -81,7 +81,7 @@ pub(crate) struct ProfileToml {
     /// that mean a tool the one that says most of its name. An empty list leaves the results as
     /// they are.
     #[serde(default)]
-    pub(crate) digest_tools: BTreeMap<String, Vec<String>>,
+    pub(crate) digests_by_tool: BTreeMap<String, Vec<String>>,
     /// Who writes summaries, in the order in which they are asked: `ollama:NAME`,
     /// `openai:NAME@URL`, `anthropic:NAME`, and `extractive`, which asks no model and stands last
     /// in any case. `talking` is the model that a conversation is with, where Epitome talks with
@@ -98,16 +98,17 @@ pub(crate) struct ProfileToml {
     /// to the file that names it.
     #[expect(dead_code, reason = "declared for the schema; the nearest store is looked for")]
     pub(crate) store: Option<PathBuf>,
-    /// The model whose window, by the model table, holds; `size` may choose one of its context
-    /// sizes.
+    /// The model whose window, by the model table, holds; `context_size` may choose one of its
+    /// context sizes.
     pub(crate) window: Option<String>,
     /// The context size chosen, in tokens; the prompt may take a share of it. Either this or
-    /// `limit`.
+    /// `prompt_limit`.
     #[schemars(range(min = 1))]
-    pub(crate) size: Option<u64>,
-    /// The largest prompt that the provider accepts, in tokens. Either this or `size`.
+    pub(crate) context_size: Option<u64>,
+    /// The largest prompt that the provider accepts, in tokens. Either this or
+    /// `context_size`.
     #[schemars(range(min = 1))]
-    pub(crate) limit: Option<u64>,
+    pub(crate) prompt_limit: Option<u64>,
     pub(crate) options: PolicyOptions,
 }
 

@@ -3,15 +3,20 @@
 //! Invariant: every value knows its place, a line of a file, a variable or a flag. A layer that
 //! says what may not be said is never merged.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use epitome_extensions::toml_file::{
-    BUILT_IN, SchemaBreach, TomlPlaces, TomlSchema, is_table, is_text, parsed, read, refuse,
+    BUILT_IN, OldNames, SchemaBreach, TomlPlaces, TomlSchema, is_table, is_text, parsed, read,
+    refuse, renamed,
 };
-use epitome_kernel::nearest;
+use epitome_kernel::{nearest, renamed_key};
+use epitome_types::hook::NameKind;
 use figment::value::{Dict, Value};
 
+use super::declared::schema;
+use super::models::{LIMIT, SIZE, WINDOW};
 use super::sources::{ConfigFile, Flag, PREFIX};
 use super::{ConfigError, ConfigProblem, origin, proxy, store_name};
 
@@ -26,6 +31,8 @@ pub(crate) struct Layer {
     pub(crate) places: Arc<TomlPlaces>,
     /// Whether it is the file of a project, which nobody named.
     pub(crate) found: bool,
+    /// What it says by old names.
+    pub(crate) renamed: Vec<ConfigProblem>,
 }
 
 impl Layer {
@@ -50,9 +57,10 @@ impl Layer {
         home: Option<&Path>,
     ) -> Result<Self, ConfigError> {
         let name = file.path.display();
-        let (mut says, places) = read(&file.text, |line| format!("{name}:{line}"))?;
+        let (mut says, mut places) = read(&file.text, |line| format!("{name}:{line}"))?;
+        let OldNames { used: renamed, twice: mut breaches } = schema.renew(&mut says, &mut places);
         let places = Arc::new(places);
-        let mut breaches = schema.breaches(&says);
+        breaches.extend(schema.breaches(&says));
         breaches.extend(two_windows(&says));
         breaches.extend(origin::foreign(file, &says));
         refuse(breaches, &places)?;
@@ -76,7 +84,7 @@ impl Layer {
                 }
             }
         }
-        Ok(Self { says, places, found: file.found })
+        Ok(Self { says, places, found: file.found, renamed })
     }
 
     /// What the variables say, given the names of the profiles that there are, and the variables
@@ -91,13 +99,23 @@ impl Layer {
         profiles: &[String],
     ) -> Result<(Self, Vec<String>), ConfigError> {
         let (mut says, mut places, mut unused) = (Dict::new(), TomlPlaces::default(), Vec::new());
-        let mut breaches = Vec::new();
+        let (mut breaches, mut renamed, mut given) = (Vec::new(), Vec::new(), BTreeMap::new());
         for (name, text) in variables {
             let Some(keys) = name.strip_prefix(PREFIX) else { continue };
-            let path = keys_of(keys, profiles);
-            if is_foreign(&path, schema) {
+            let old = keys_of(keys, profiles);
+            if is_foreign(&old, schema) {
                 unused.push(name.clone());
                 continue;
+            }
+            let path = schema.renewed_path(&old);
+            renamed.extend(renamed_path(name, &old, &path));
+            if let Some(other) = given.insert(path.clone(), old.clone()).filter(|it| *it != old) {
+                let what = format!(
+                    "`{}` is given as `{}` too, which is another name of it; expected one of them",
+                    old.join("."),
+                    other.join(".")
+                );
+                breaches.push(SchemaBreach { path: path.clone(), what });
             }
             places.insert(path.clone(), name.clone());
             match schema.at(&path) {
@@ -115,22 +133,26 @@ impl Layer {
                 Err(breach) => breaches.push(SchemaBreach { path, what: breach.what }),
             }
         }
+        renamed.extend(schema.renew(&mut says, &mut places).used);
         let places = Arc::new(places);
         breaches.extend(schema.breaches(&says));
         breaches.extend(two_windows(&says));
         refuse(breaches, &places)?;
-        Ok((Self { says, places, found: false }, unused))
+        Ok((Self { says, places, found: false, renamed }, unused))
     }
 
     /// What the flags say of the whole, or of the profile that is asked for.
     pub(crate) fn flags(flags: &[Flag], of_profile: bool) -> Self {
         let (mut says, mut places) = (Dict::new(), TomlPlaces::default());
+        let mut renamed = Vec::new();
         for flag in flags.iter().filter(|flag| flag.of_profile == of_profile) {
-            let path: Vec<_> = flag.key.split('.').map(str::to_owned).collect();
+            let old: Vec<_> = flag.key.split('.').map(str::to_owned).collect();
+            let path = renewed_flag(&old, of_profile);
+            renamed.extend(renamed_path(&flag.name, &old, &path));
             put(&mut says, &path, flag.value.clone());
             places.insert(path, flag.name.clone());
         }
-        Self { says, places: Arc::new(places), found: false }
+        Self { says, places: Arc::new(places), found: false, renamed }
     }
 
     /// What it says of a profile.
@@ -139,16 +161,36 @@ impl Layer {
     }
 }
 
+/// The warning about a path of keys that is another one today.
+fn renamed_path(place: &str, old: &[String], new: &[String]) -> Option<ConfigProblem> {
+    let is_old = old != new;
+    is_old.then(|| ConfigProblem::new(place, renamed(&old.join("."), &new.join("."))))
+}
+
+/// The key of a flag by its new name. Hosts give few keys by an old one, and the schema is made for
+/// those alone.
+fn renewed_flag(path: &[String], of_profile: bool) -> Vec<String> {
+    let is_old = |key: &String| renamed_key(NameKind::Key, key, |name| name != key).is_some();
+    match (path.iter().any(is_old), of_profile) {
+        (false, _) => path.to_vec(),
+        (true, false) => schema().renewed_path(path),
+        (true, true) => {
+            let below = ["profile", ""].map(str::to_owned);
+            schema().renewed_path(&[&below[..], path].concat()).split_off(below.len())
+        }
+    }
+}
+
 /// The profiles of a layer that state their window twice.
 fn two_windows(says: &Dict) -> Vec<SchemaBreach> {
     let profiles = says.get("profile").and_then(Value::as_dict);
     let breach = |(name, profile): (&String, &Value)| {
-        profile.find_ref("limit")?;
-        let other = ["size", "window"].into_iter().find(|key| profile.find_ref(key).is_some())?;
+        profile.find_ref(LIMIT)?;
+        let other = [SIZE, WINDOW].into_iter().find(|key| profile.find_ref(key).is_some())?;
         Some(SchemaBreach {
-            path: vec!["profile".to_owned(), name.clone(), "limit".to_owned()],
+            path: vec!["profile".to_owned(), name.clone(), LIMIT.to_owned()],
             what: format!(
-                "`profile.{name}` states both `{other}` and `limit`; expected one of them"
+                "`profile.{name}` states both `{other}` and `{LIMIT}`; expected one of them"
             ),
         })
     };

@@ -345,6 +345,24 @@ impl Config {
         &self.unused
     }
 
+    /// The keys and words that files, variables and flags say by an old name: where each stands, and
+    /// its name today.
+    pub fn renamed(&self) -> impl Iterator<Item = &ConfigProblem> {
+        let flags = [&self.flags, &self.of_profile];
+        self.layers.iter().chain(flags).flat_map(|layer| &layer.renamed)
+    }
+
+    /// Returns the key of a value in force by its name today; `key` may be the old one.
+    pub fn renewed_key(&self, key: &str) -> String {
+        let path = |key: &str| key.split('.').map(str::to_owned).collect::<Vec<_>>();
+        let top = declared::schema().renewed_path(&path(key));
+        let below = declared::schema().renewed_path(&path(&format!("profile..{key}")));
+        match top == path(key) {
+            true => below[2..].join("."),
+            false => top.join("."),
+        }
+    }
+
     /// Where a value is from.
     fn source(&self, figment: &Figment, key: &str) -> Option<String> {
         let keys: Vec<_> = key.split('.').collect();

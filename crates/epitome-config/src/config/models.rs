@@ -16,6 +16,12 @@ use crate::models::{ModelTable, ModelTableError, UnknownModel};
 /// The key that names a model whose window holds.
 pub(super) const WINDOW: &str = "window";
 
+/// The key that chooses a context size.
+pub(super) const SIZE: &str = "context_size";
+
+/// The key of the largest prompt that a provider accepts.
+pub(super) const LIMIT: &str = "prompt_limit";
+
 /// The shipped table, with the one in this file before it.
 ///
 /// # Errors
@@ -39,7 +45,7 @@ impl Config {
         size: Option<u64>,
     ) -> Result<WindowSetting, ConfigProblem> {
         self.models.window(name, size).map_err(|error| {
-            let key = if matches!(error, UnknownModel::Size { .. }) { "size" } else { WINDOW };
+            let key = if matches!(error, UnknownModel::Size { .. }) { SIZE } else { WINDOW };
             ConfigProblem::new(self.source(figment, key).unwrap_or_default(), error.to_string())
         })
     }
@@ -82,12 +88,12 @@ mod tests {
     fn a_window_is_asked_for_by_the_name_of_its_model() {
         check("window = 'gpt-4o'", WindowSetting::Limit(128_000), 128_000);
         check("window = 'llama3'", WindowSetting::Size(8192), 6963);
-        check("window = 'llama3.2:3b'\nsize = 4096", WindowSetting::Size(4096), 3482);
-        check("window = 'gpt-4o'\nsize = 8000", WindowSetting::Size(8000), 6800);
+        check("window = 'llama3.2:3b'\ncontext_size = 4096", WindowSetting::Size(4096), 3482);
+        check("window = 'gpt-4o'\ncontext_size = 8000", WindowSetting::Size(8000), 6800);
         // A number needs no table, and a model that counts may be any.
-        check("size = 4096", WindowSetting::Size(4096), 3481);
-        check("model = 'llama3.2'\nsize = 4096", WindowSetting::Size(4096), 3482);
-        check("model = 'somebodys'\nsize = 5000", WindowSetting::Size(5000), 4250);
+        check("context_size = 4096", WindowSetting::Size(4096), 3481);
+        check("model = 'llama3.2'\ncontext_size = 4096", WindowSetting::Size(4096), 3482);
+        check("model = 'somebodys'\ncontext_size = 5000", WindowSetting::Size(5000), 4250);
     }
 
     #[test]
@@ -97,12 +103,12 @@ mod tests {
             "epitome.toml:2: the model table has no `gpt-4oo`; did you mean `gpt-4o`? there is `chat",
         );
         check_refused(
-            "window = 'llama3.2'\nsize = 5000",
+            "window = 'llama3.2'\ncontext_size = 5000",
             "epitome.toml:3: `llama3.2` has no context size 5000; the nearest is 4096, there is 4096,",
         );
         check_refused(
-            "window = 'gpt-4o'\nlimit = 5",
-            "epitome.toml:3: `profile.default` states both `window` and `limit`; expected one of them",
+            "window = 'gpt-4o'\nprompt_limit = 5",
+            "epitome.toml:3: `profile.default` states both `window` and `prompt_limit`; expected one of them",
         );
     }
 

@@ -44,15 +44,15 @@ const KEYS: [(&str, KeySource); 22] = [
     ("profile.*.inherits", Anybody),
     ("profile.*.policies", Trusted),
     ("profile.*.digests", Trusted),
-    ("profile.*.digest_tools", Trusted),
+    ("profile.*.digests_by_tool", Trusted),
     ("profile.*.summarizers", User("conversations go to the models that it names")),
     ("profile.*.mode", Anybody),
     ("profile.*.model", Anybody),
     ("profile.*.counter", Anybody),
     ("profile.*.store", Inside),
     ("profile.*.window", Anybody),
-    ("profile.*.size", Anybody),
-    ("profile.*.limit", Anybody),
+    ("profile.*.context_size", Anybody),
+    ("profile.*.prompt_limit", Anybody),
 ];
 
 /// What policies and the built-in one are told: numbers and words.

@@ -22,7 +22,7 @@ use super::{Config, ConfigError, ConfigProblem};
 
 /// The keys of a profile.
 const DIGESTS: &str = "digests";
-pub(super) const TOOLS: &str = "digest_tools";
+pub(super) const TOOLS: &str = "digests_by_tool";
 
 /// How often a program that is tried is started again.
 #[cfg(feature = "plugins")]

@@ -26,7 +26,7 @@ use crate::redaction::RedactionPatterns;
 const ROOT: &str = "default";
 
 /// The ways to state how large a prompt may be; the later takes the place of all others.
-const WINDOW: [&str; 3] = ["size", "limit", models::WINDOW];
+const WINDOW: [&str; 3] = [models::SIZE, models::LIMIT, models::WINDOW];
 
 impl Profile {
     /// A profile that is compiled in, whatever any file or variable says.
@@ -64,11 +64,11 @@ impl Config {
             model,
             counter,
             window,
-            size,
-            limit,
+            context_size: size,
+            prompt_limit: limit,
             options,
             digests,
-            digest_tools,
+            digests_by_tool,
             summarizers,
             ..
         } = figment.extract().map_err(unreadable)?;
@@ -92,7 +92,7 @@ impl Config {
         };
         let built_in = self.stated(DEFAULT, figment).values;
         let digests = digests.unwrap_or_default();
-        let plugins = self.plugins_of(figment, digests, digest_tools, &chain)?;
+        let plugins = self.plugins_of(figment, digests, digests_by_tool, &chain)?;
         let scribes = self.scribes(figment, &summarizers.unwrap_or_default())?;
         let passed = self.passed_in(&way, &chain, &plugins);
         let policies =

@@ -1,5 +1,7 @@
 //! The configuration from outside: what is layered over what, and what is said of mistakes.
 
+mod old_names;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -66,18 +68,18 @@ fn later_layers_win_and_say_where() {
 
 #[test]
 fn flags_win_over_everything_for_whichever_profile_is_asked_for() {
-    let sources = sources("", "[profile.team]\nsize = 9000", &[("EPITOME_STORE", "a.db")]);
+    let sources = sources("", "[profile.team]\ncontext_size = 9000", &[("EPITOME_STORE", "a.db")]);
     let sources =
         sources.flag("--store", "store", "b.db").flag("--profile", "default_profile", "team");
-    let sources = sources.flag_of_profile("--limit", "limit", 5000);
+    let sources = sources.flag_of_profile("--prompt-limit", "prompt_limit", 5000);
     let config = Config::load(sources).unwrap();
     check(&config, "team", "store", "\"b.db\"", "--store");
     check(&config, "team", "default_profile", "\"team\"", "--profile");
-    check(&config, "team", "limit", "5000", "--limit");
+    check(&config, "team", "prompt_limit", "5000", "--prompt-limit");
     assert_eq!(config.store(), Some(Path::new("b.db")));
     assert_eq!(config.profile_in_use().unwrap().window(), WindowSetting::Limit(5000));
     assert_eq!(config.profile("default").unwrap().window(), WindowSetting::Limit(5000));
-    assert!(config.values("team").unwrap().iter().all(|value| value.key != "size"));
+    assert!(config.values("team").unwrap().iter().all(|value| value.key != "context_size"));
 }
 
 #[test]
@@ -107,9 +109,21 @@ fn a_window_is_stated_once() {
         assert_eq!(profile.window(), window, "{user} {project}");
     };
     check("", "[profile.team]", WindowSetting::Guessed);
-    check("[profile.team]\nsize = 1", "[profile.team]\nlimit = 2", WindowSetting::Limit(2));
-    check("[profile.team]\nlimit = 1", "[profile.team]\nsize = 2", WindowSetting::Size(2));
-    check("[profile.team]\nlimit = 1", "[profile.default]\nsize = 2", WindowSetting::Limit(1));
+    check(
+        "[profile.team]\ncontext_size = 1",
+        "[profile.team]\nprompt_limit = 2",
+        WindowSetting::Limit(2),
+    );
+    check(
+        "[profile.team]\nprompt_limit = 1",
+        "[profile.team]\ncontext_size = 2",
+        WindowSetting::Size(2),
+    );
+    check(
+        "[profile.team]\nprompt_limit = 1",
+        "[profile.default]\ncontext_size = 2",
+        WindowSetting::Limit(1),
+    );
 }
 
 #[test]
@@ -142,7 +156,7 @@ fn a_profile_may_have_a_store_of_its_own() {
     };
     let own = "profile.team.store = \"own.db\"";
     check("", &format!("store = \"all.db\"\n{own}"), &[], "own.db");
-    check("profile.team.size = 1", "store = \"all.db\"", &[], "all.db");
+    check("profile.team.context_size = 1", "store = \"all.db\"", &[], "all.db");
     check(own, "store = \"all.db\"", &[], "all.db");
     check("", own, &[("EPITOME_STORE", "a.db")], "a.db");
     check("", "profile.base.store = \"b.db\"\nprofile.team.inherits = \"base\"", &[], "b.db");
@@ -150,10 +164,10 @@ fn a_profile_may_have_a_store_of_its_own() {
 
 #[test]
 fn variables_name_profiles_as_well_as_they_can() {
-    let text = "[profile.My-Team]\nsize = 1\n";
-    let name = "EPITOME_PROFILE__MY_TEAM__SIZE";
+    let text = "[profile.My-Team]\ncontext_size = 1\n";
+    let name = "EPITOME_PROFILE__MY_TEAM__CONTEXT_SIZE";
     let config = load("", text, &[(name, "7")]);
-    check(&config, "My-Team", "size", "7", name);
+    check(&config, "My-Team", "context_size", "7", name);
     let lists = [("EPITOME_PROFILE__NEW__OPTIONS__DEFAULT__COMPRESS__LADDER", "[\"chunks\"]")];
     let config = load("", "", &lists);
     let name = "EPITOME_PROFILE__OLLM__OPTIONS__OLLM__PRESERVE_RECENT";
@@ -192,8 +206,8 @@ fn unknown_keys_are_named_with_the_nearest() {
     refused(
         "[profile.team]\nflavour = []",
         "epitome.toml:2: unknown key `profile.team.flavour`; there is `inherits`, \
-         `policies`, `digests`, `digest_tools`, `summarizers`, `mode`, `model`, `counter`, `store`, `window`, `size`, \
-         `limit`, `options`",
+         `policies`, `digests`, `digests_by_tool`, `summarizers`, `mode`, `model`, `counter`, `store`, `window`, \
+         `context_size`, `prompt_limit`, `options`",
     );
     refused(
         "store = \"a\"\nstore.path = 1",
@@ -218,7 +232,7 @@ fn wrong_values_are_named_with_what_was_expected() {
     check("limit.openai = 0", "limit.openai` is 0; expected a whole number from 1 on");
     check("limit.openai = 1.0", "limit.openai` is 1.0; expected a whole number from 1 on");
     check("snapshots.auto = 1", "snapshots.auto` is 1; expected true or false");
-    check("trigger = 1", "trigger` is 1; expected a table of `warn`, `ahead`, `soft`, `target`");
+    check("trigger = 1", "trigger` is 1; expected a table of `warn`, `prefetch`, `soft`, `target`");
     check("redact.patterns = [1]", "redact.patterns` is [1]; expected a list, each a text");
     check(
         "compress.style = \"terse\"",
@@ -227,20 +241,20 @@ fn wrong_values_are_named_with_what_was_expected() {
     refused(
         "profile.team = 1",
         "epitome.toml:1: `profile.team` is 1; expected a table of `inherits`, `policies`, \
-         `digests`, `digest_tools`, `summarizers`, `mode`, `model`, `counter`, `store`, `window`, `size`, \
-         `limit`, `options`",
+         `digests`, `digests_by_tool`, `summarizers`, `mode`, `model`, `counter`, `store`, `window`, \
+         `context_size`, `prompt_limit`, `options`",
     );
     refused("profile = 1", "epitome.toml:1: `profile` is 1; expected a table for each name");
     refused(
-        "[profile.team]\nsize = 1\nlimit = 2",
-        "epitome.toml:3: `profile.team` states both `size` and `limit`; expected one of them",
+        "[profile.team]\ncontext_size = 1\nprompt_limit = 2",
+        "epitome.toml:3: `profile.team` states both `context_size` and `prompt_limit`; expected one of them",
     );
     refused(
-        "[profile.team]\nsize = 99999999999999999999",
+        "[profile.team]\ncontext_size = 99999999999999999999",
         "epitome.toml:2: 99999999999999999999 is out of range; expected a number of 64 bits",
     );
     refused(
-        "[profile.team\nsize = 1",
+        "[profile.team\ncontext_size = 1",
         "epitome.toml:1: unclosed table, expected `]`, in `[profile.team`; expected TOML, with texts \
          in quotes",
     );
@@ -404,8 +418,8 @@ fn every_option_is_documented_and_every_documented_one_is_there() {
 /// Keys of numbers that contradict nothing, whatever they are.
 const FREE: [&str; 6] = [
     "cache.ttl",
-    "arrive.offload_above",
-    "arrive.preview",
+    "tool_results.offload_above",
+    "tool_results.preview",
     "limit.openai",
     "compress.line_chars",
     "snapshots.keep",
@@ -428,7 +442,7 @@ proptest! {
     ) {
         const PROFILES: [&str; 3] = ["default", "a", "b"];
         let mut said: BTreeMap<(usize, usize, usize), u64> = BTreeMap::new();
-        let mut texts = ["profile.a.size = 1\nprofile.b.size = 1\n", ""].map(str::to_owned);
+        let mut texts = ["profile.a.context_size = 1\nprofile.b.context_size = 1\n", ""].map(str::to_owned);
         for (child, parent) in way.iter().zip(way.iter().skip(1)) {
             texts[0] += &format!("profile.{child}.inherits = \"{parent}\"\n");
         }

@@ -283,10 +283,11 @@ impl Profile {
 
     /// The policy that is asked last, with the options of this profile.
     pub fn built_in(&self) -> BuiltinPolicy {
-        let ProfileOptions { trigger, limit, arrive, compress, summaries, .. } = &self.options;
+        let ProfileOptions { trigger, limit, tool_results: arrive, compress, summaries, .. } =
+            &self.options;
         let options = BuiltinOptions {
             warn: trigger.warn,
-            ahead: trigger.ahead,
+            ahead: trigger.prefetch,
             soft: trigger.soft,
             target: trigger.target,
             reserve: limit.reserve,
@@ -303,10 +304,10 @@ impl Profile {
             },
             summaries: SummaryOptions {
                 style: summaries.style.into(),
-                ask: summaries.ask.clone(),
+                ask: summaries.prompt.clone(),
                 share: summaries.share,
-                forgotten: summaries.forgotten.clone(),
-                beside: summaries.beside.clone(),
+                forgotten: summaries.missing_facts_heading.clone(),
+                beside: summaries.extract_heading.clone(),
             },
         };
         BuiltinPolicy::new(BUILTIN, options)
@@ -357,7 +358,7 @@ impl Profile {
                 label_short: words.label_short.clone(),
                 label_share: compress.label_share,
                 marker: words.marker.clone(),
-                stub: words.stub.clone(),
+                stub: words.placeholder.clone(),
                 line_chars: compress.line_chars,
             },
             state: None,
@@ -427,14 +428,16 @@ mod tests {
     #[test]
     fn only_what_is_stored_names_a_way_back() {
         let texts = Profile::default().options.texts;
-        let TextOptions { label, label_short, marker, stub } = &texts.stored;
-        assert!([label, marker, stub].iter().all(|text| text.contains("epitome recall {id}")));
+        let TextOptions { label, label_short, marker, placeholder } = &texts.stored;
+        assert!(
+            [label, marker, placeholder].iter().all(|text| text.contains("epitome recall {id}"))
+        );
         assert!(label_short.contains("{id}"));
-        let TextOptions { label, label_short, marker, stub } = &texts.files;
+        let TextOptions { label, label_short, marker, placeholder } = &texts.files;
         let file = ".epitome/offloaded/{id}.md";
-        assert!([label, label_short, marker, stub].iter().all(|text| text.contains(file)));
-        let TextOptions { label, label_short, marker, stub } = &texts.bare;
-        let bare = [label, label_short, marker, stub];
+        assert!([label, label_short, marker, placeholder].iter().all(|text| text.contains(file)));
+        let TextOptions { label, label_short, marker, placeholder } = &texts.bare;
+        let bare = [label, label_short, marker, placeholder];
         assert!(bare.iter().all(|text| !text.contains("recall") && !text.contains("{id}")));
     }
 

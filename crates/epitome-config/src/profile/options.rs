@@ -19,12 +19,12 @@ pub struct ProfileOptions {
     pub trigger: TriggerOptions,
     pub limit: Limit,
     pub cache: Cache,
-    pub arrive: Arrive,
+    pub tool_results: Arrive,
     pub snapshots: Snapshots,
     pub redact: Redact,
     pub compress: Compress,
     pub summaries: Summaries,
-    pub state: WorkStateOptions,
+    pub work_state: WorkStateOptions,
     pub texts: Wording,
 }
 
@@ -58,7 +58,7 @@ pub struct TriggerOptions {
     /// Share of the limit from which on models are asked in advance, where they write in the
     /// background; `soft` where that is less.
     #[cfg_attr(feature = "files", schemars(range(min = 0.0, max = 1.0)))]
-    pub ahead: f64,
+    pub prefetch: f64,
     /// Share of the limit from which on a conversation is compressed when no budget is given; a
     /// live one only once that pays.
     #[cfg_attr(feature = "files", schemars(range(min = 0.0, max = 1.0)))]
@@ -216,13 +216,13 @@ pub struct Summaries {
     /// Seconds that models may take for all that one compression asks of them; then it is made
     /// without.
     #[cfg_attr(feature = "files", schemars(range(min = 1)))]
-    pub seconds: u64,
+    pub timeout_seconds: u64,
     /// Whether they write in the background where the host lets them, so that no prompt waits for
     /// them.
     pub background: bool,
     /// Questions that are under way at the same time.
     #[cfg_attr(feature = "files", schemars(range(min = 1)))]
-    pub at_once: usize,
+    pub max_concurrent: usize,
     /// Share of a model's window that is used, since it counts tokens in its own way.
     #[cfg_attr(feature = "files", schemars(range(min = 0.0, max = 1.0)))]
     pub window_share: f64,
@@ -233,17 +233,17 @@ pub struct Summaries {
     /// conversation is held with, or by itself. Where no other policy says.
     pub style: LineName,
     /// What it is asked then; `{max_tokens}`, `{conversation}` and `{must_keep}` are filled in.
-    pub ask: String,
+    pub prompt: String,
     /// Share of a summary's room that it is told to fill; the rest is for what it forgets.
     #[cfg_attr(feature = "files", schemars(range(min = 0.0, max = 1.0)))]
     pub share: f64,
     /// Opens what is said beside it in the words of the messages; empty where nothing is to be.
-    pub beside: String,
+    pub extract_heading: String,
     /// Opens the list of what it forgot.
-    pub forgotten: String,
+    pub missing_facts_heading: String,
     /// Stands for `{conversation}` behind the conversation itself; `{last}` is how the last message
     /// begins that is meant.
-    pub above: String,
+    pub conversation_reference: String,
 }
 
 /// What each compression of a live conversation states of the work.
@@ -258,7 +258,7 @@ pub struct WorkStateOptions {
     #[cfg_attr(feature = "files", schemars(range(min = 0.0, max = 1.0)))]
     pub share: f64,
     /// The same in tokens, where that is less.
-    pub most: u64,
+    pub max_tokens: u64,
     /// The most of the room beside what cannot shrink that rules of the user take whose messages
     /// leave, word for word, as a share; 0 leaves them to the summaries.
     #[cfg_attr(feature = "files", schemars(range(min = 0.0, max = 1.0)))]
@@ -305,7 +305,7 @@ pub struct TextOptions {
     /// Stands where a text was shortened; `{lines}`, `{tokens}` and `{id}` are filled in.
     pub marker: String,
     /// Stands for a tool exchange; `{call}`, `{tokens}` and `{id}` are filled in.
-    pub stub: String,
+    pub placeholder: String,
 }
 
 // The names below have no comments of their own: their schema is then one list.
@@ -375,7 +375,7 @@ pub enum RungName {
     Merge,
     FoldUser,
     Chunks,
-    SmallerTail,
+    FewerRecent,
 }
 
 impl From<RungName> for LadderRung {
@@ -388,7 +388,7 @@ impl From<RungName> for LadderRung {
             RungName::Merge => LadderRung::Merge,
             RungName::FoldUser => LadderRung::FoldUser,
             RungName::Chunks => LadderRung::Chunks,
-            RungName::SmallerTail => LadderRung::SmallerTail,
+            RungName::FewerRecent => LadderRung::SmallerTail,
         }
     }
 }

@@ -122,7 +122,7 @@ impl SummaryTasks {
         let patience = self.manner.patience();
         let all = self.errands.iter().map(|errand| self.one(errand, &patience, desk));
         let all: Vec<_> = all.collect();
-        at_once(all, self.manner.terms.at_once).await;
+        at_once(all, self.manner.terms.max_concurrent).await;
         let errors = self.council.take_notes().errors.into_iter();
         let errors = errors.map(|error| EventKind::PolicyError { cause: error.to_string() });
         locked(desk).told.extend(self.council.failures.take().into_iter().chain(errors));

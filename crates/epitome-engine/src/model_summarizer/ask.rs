@@ -73,7 +73,7 @@ impl ModelSummarizer<'_> {
             && !self.is_rewriting(job)
             && let Some(underway) = self.underway.filter(|it| self.model.extends(it))
         {
-            let which = above(&self.terms.above, job.entries);
+            let which = above(&self.terms.conversation_reference, job.entries);
             let question = SummaryQuestion::about(prompt, &which, must_keep).aloud();
             let size = self.common.tokens.total + job.measure.size(&question) + answer;
             if window.is_none_or(|window| size <= window) {
@@ -165,7 +165,7 @@ impl ModelSummarizer<'_> {
                 self.asked(about(&part, piece, facts), share)
             });
             let asked: Vec<_> = asked.collect();
-            messages = try_at_once(asked, self.council.at_once(self.terms.at_once)).await?;
+            messages = try_at_once(asked, self.council.at_once(self.terms.max_concurrent)).await?;
             let all = messages.join(BETWEEN);
             if prompt.sections.is_none() && job.measure.size(&all) <= job.most {
                 return Ok(all);

@@ -101,7 +101,7 @@ impl Summarizer for ModelSummarizer<'_> {
         let all = jobs.iter().filter(|job| job.kind != SummaryKind::Digest);
         let all = all.map(|job| async { self.ahead.add(key(job), self.write(job).await) });
         let all: Vec<_> = all.collect();
-        at_once(all, self.council.at_once(self.terms.at_once)).await;
+        at_once(all, self.council.at_once(self.terms.max_concurrent)).await;
     }
 
     fn outdated(&self, entries: &[&Entry]) -> Vec<EntryId> {

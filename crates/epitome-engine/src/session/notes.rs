@@ -96,7 +96,7 @@ impl HostNotes {
         let gone = self.active.iter().filter(|(name, _)| !now.contains_key(*name));
         let gone: Vec<_> = gone.map(|(name, (title, _))| format!("- {title} ({name})")).collect();
         if !gone.is_empty() {
-            let heading = &settings.profile.options.state.gone;
+            let heading = &settings.profile.options.work_state.gone;
             news.push(format!("{heading}\n{}", gone.join("\n")));
         }
         self.active = now;
@@ -112,7 +112,7 @@ impl Session {
         let (awaits, model) = (pushed.awaits(), pushed.model.clone());
         let Some(name) = self.record.name.clone().filter(|_| !awaits) else { return Ok(()) };
         let counter = self.counter_for(model.as_deref());
-        let options = &self.settings.profile.options.state;
+        let options = &self.settings.profile.options.work_state;
         let goals = |acts: &[RecordedAction]| {
             let known = goals::project(acts).goals;
             let words = &goals::GoalWording::ENGLISH;

@@ -59,7 +59,7 @@ impl Session {
         if shown.is_empty() {
             return Ok(Some(told(0)));
         }
-        let heading = self.settings.profile.options.state.recalled.replace("{query}", &query);
+        let heading = self.settings.profile.options.work_state.recalled.replace("{query}", &query);
         let text = format!("{heading}\n{}", shown.join("\n\n"));
         let text = self.redaction().text(&text).into_owned();
         let known = state.acts.as_ref().is_some_and(|acts| acts.returning.contains(&text));

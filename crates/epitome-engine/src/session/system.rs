@@ -78,7 +78,7 @@ impl Session {
             title: one.augment.title.clone(),
             text: one.augment.text.clone(),
         });
-        let most = self.settings.profile.options.state.goals;
+        let most = self.settings.profile.options.work_state.goals;
         let makings = Makings {
             instructions: own.map(str::to_owned),
             goal: goals::render(&acts.goals, most, counter, &goals::GoalWording::ENGLISH),

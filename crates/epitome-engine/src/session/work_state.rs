@@ -65,7 +65,7 @@ impl WorkState<'_> {
     /// What the conversation says of what was asked for, of plans and files, taken by code. Rules
     /// are stated beside it.
     fn ledger(&self) -> String {
-        let most = self.options.most.min(self.share(self.options.share));
+        let most = self.options.max_tokens.min(self.share(self.options.share));
         let Some(talk) = self.talk.filter(|_| most > 0) else { return String::new() };
         // Whether a question is still open, the newest messages tell.
         let ledger = WorkLedger::of(&talk.iter().collect::<Vec<_>>());
@@ -138,7 +138,7 @@ impl Session {
         older: usize,
     ) -> (Vec<Option<String>>, ConstraintState) {
         let WantedWork { orders, system, chosen, returning } = *wanted;
-        let options = &self.settings.profile.options.state;
+        let options = &self.settings.profile.options.work_state;
         let (council, common) = (planning.council, planning.common);
         let label = worded(Wording::State, self.back(), council, common).await;
         let library = self.settings.augments.read();
@@ -249,7 +249,7 @@ mod tests {
         idle: String::new(),
         recalled: String::new(),
         share: 0.1,
-        most: 40,
+        max_tokens: 40,
         rules: 0.5,
         goals: 20,
         augments: 0.2,

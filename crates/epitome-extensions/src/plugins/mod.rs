@@ -1,7 +1,7 @@
 //! Native plugins: where they are found, which of them a profile asks for what, and how they stand
 //! behind the ports.
 //!
-//! A profile names those that digest (`digests`, by tool in `digest_tools`) and puts those that
+//! A profile names those that digest (`digests`, by tool in `digests_by_tool`) and puts those that
 //! answer hooks into its chain of policies (`policies = ["plugin:NAME"]`).
 //!
 //! Invariant: up to the first call everything is data; no program is started to find out what a

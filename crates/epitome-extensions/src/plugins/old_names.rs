@@ -17,7 +17,7 @@ pub(super) fn add_old_fields(names: &ApiNames, job: &mut Json, shape: &TableShap
             add_within(names, value, &field.shape);
         }
     }
-    for name in names.fields(|wanted| has_field(shape, wanted)) {
+    for name in names.in_table(NameKind::Field, |wanted| has_field(shape, wanted)) {
         if let Some(value) = job.get(name.new).cloned() {
             job.insert(name.old.to_owned(), value);
         }

@@ -4,6 +4,7 @@
 //! Invariant: a type declares what may be said; what may not is named with its line and the nearest
 //! name that there is. Nothing is written. Called by whoever reads such a file.
 
+mod old_names;
 mod schema;
 mod standalone;
 mod values;
@@ -11,6 +12,7 @@ mod values;
 use std::io::ErrorKind;
 use std::path::Path;
 
+pub use self::old_names::{OldNames, renamed};
 pub use self::schema::{SchemaBreach, TomlSchema, is_table, is_text, said};
 pub use self::standalone::StandaloneToml;
 pub use self::values::{BUILT_IN, TomlPart, TomlPlaces, parsed, read, refuse, unreadable};

@@ -206,12 +206,12 @@ fn kind(node: &Json) -> &str {
     node.get("type").and_then(Json::as_str).unwrap_or_default()
 }
 
-fn names(node: &Json) -> impl Iterator<Item = &str> {
+pub(super) fn names(node: &Json) -> impl Iterator<Item = &str> {
     let named = node.get("properties").and_then(Json::as_object);
     named.into_iter().flat_map(Map::keys).map(String::as_str)
 }
 
-fn choices(node: &Json) -> Option<&Vec<Json>> {
+pub(super) fn choices(node: &Json) -> Option<&Vec<Json>> {
     node.get("enum").and_then(Json::as_array)
 }
 

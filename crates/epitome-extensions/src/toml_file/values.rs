@@ -27,6 +27,17 @@ impl TomlPlaces {
         self.0.insert(path, place);
     }
 
+    /// Gives a key another name, in the paths below it too.
+    pub fn rename(&mut self, path: &[String], name: &str) {
+        let Some(depth) = path.len().checked_sub(1) else { return };
+        for (mut key, place) in std::mem::take(&mut self.0) {
+            if key.starts_with(path) {
+                name.clone_into(&mut key[depth]);
+            }
+            self.0.insert(key, place);
+        }
+    }
+
     /// The place of exactly this path.
     pub fn get(&self, path: &[&str]) -> Option<&str> {
         let path: Vec<_> = path.iter().map(|key| (*key).to_owned()).collect();

@@ -184,7 +184,7 @@ pub(crate) fn table(lua: &Lua, env: &Env) -> Result<Table> {
             }
         }
     }
-    strict::lock(lua, &ep, "ep")?;
+    strict::lock(lua, &ep, "ep", None)?;
     Ok(ep)
 }
 

@@ -33,7 +33,8 @@ const OLD_NAMES: &str = "
 ## Names of api 1
 
 A policy whose first line is `--- @api 1` may go by the old names, and a warning says the new one of
-each that it uses.
+each that it uses. An option is a key of a profile too: `epitome.toml`, variables and `config show`
+take either name.
 
 | | api 1 | api 2 |
 | --- | --- | --- |

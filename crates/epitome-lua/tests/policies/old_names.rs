@@ -6,8 +6,9 @@ use std::sync::Arc;
 use epitome_kernel::{Job, Policy};
 use epitome_lua::{Generation, PolicySource};
 use epitome_types::hook::{
-    Arriving, Columns, Common, Covered, EventJob, Fit, MessageNumber, MessageTexts, ObserveJob,
-    OpRequest, Purpose, RENAMED, RenderJob, SummaryPromptJob, ToolResultJob, Way, Wording,
+    Arriving, Columns, Common, Covered, EventJob, Fit, MessageNumber, MessageTexts, NameKind,
+    ObserveJob, OpRequest, Purpose, RENAMED, RenamedName, RenderJob, SummaryPromptJob,
+    ToolResultJob, Way, Wording,
 };
 use epitome_types::{Event, EventKind, Goals};
 use serde_json::Value as Json;
@@ -227,10 +228,51 @@ fn each_old_name_is_warned_of_once() {
         let (_, what) = warning.split_once(" `").unwrap();
         *times.entry(format!("`{what}")).or_insert(0) += 1;
     }
-    let unseen = |old: &str| old == "stub";
-    let renamed = RENAMED.iter().filter(|name| !unseen(name.old));
+    let is_seen = |name: &&RenamedName| {
+        matches!(name.kind, NameKind::Hook | NameKind::Field)
+            || (name.kind == NameKind::Word && name.old != "stub")
+    };
+    let renamed = RENAMED.iter().filter(is_seen);
     let expected: BTreeMap<_, _> = renamed.map(|name| (name.to_string(), 1)).collect();
     assert_eq!(times, expected, "{warnings:#?}");
+}
+
+/// The options of the built-in policy, which hold new names, are read by the old ones. A policy of
+/// api 2 has the new ones alone.
+#[test]
+fn options_have_their_old_names() {
+    let keys = || RENAMED.iter().filter(|name| name.kind == NameKind::Key);
+    let mut options = serde_json::Map::new();
+    for (at, name) in keys().enumerate() {
+        options.insert(name.new.to_owned(), at.into());
+    }
+    options.insert("ladder".to_owned(), serde_json::json!(["chunks", "fewer_recent"]));
+    let reads: Vec<_> = keys().map(|name| format!("job.options.inner.{}", name.old)).collect();
+    let text = format!(
+        "return {{ options = 'default', trigger = function(job)
+            local said = {{ {}, job.options.inner.ladder[2] }}
+            return {{ level = 'soft', reason = table.concat(said, ' ') }}
+        end }}",
+        reads.join(", ")
+    );
+    let options = serde_json::json!({ "inner": options });
+    let load = |api| load_with(&patient(), &of_api("x", api, &text), options.clone()).unwrap();
+    let warnings = spoken(|| {
+        let chain = chain(&[Arc::new(load(1))]);
+        for _ in 0..2 {
+            let answer = format!("{:?}", chain.ask().trigger(&trigger_job()).unwrap());
+            let numbers: Vec<_> = (0..keys().count()).map(|at| at.to_string()).collect();
+            assert!(answer.contains(&format!("{} smaller_tail", numbers.join(" "))), "{answer}");
+        }
+    });
+    assert_eq!(warnings.len(), keys().count(), "{warnings:#?}");
+    for name in keys() {
+        let told = format!("`{}` is called `{}`", name.old, name.new);
+        assert_eq!(warnings.iter().filter(|warning| warning.contains(&told)).count(), 1, "{told}");
+    }
+    let reply = chain(&[Arc::new(load(2))]).ask().reply(&Job::Trigger(&trigger_job()));
+    let said = reply.notes.errors[0].to_string();
+    assert!(said.contains("has no `arrive`; it is called `tool_results` since api 2"), "{said}");
 }
 
 #[test]

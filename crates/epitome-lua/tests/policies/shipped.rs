@@ -92,7 +92,7 @@ fn every_option_is_described() {
 #[test]
 fn the_built_in_decisions_read_the_built_in_options() {
     let options = json!({
-        "trigger": { "warn": 0.7, "ahead": 0.75, "soft": 0.8, "target": 0.5 },
+        "trigger": { "warn": 0.7, "prefetch": 0.75, "soft": 0.8, "target": 0.5 },
         "limit": { "reserve": 100, "reserve_share": 0.05 },
     });
     let job = BudgetsJob { common: common(1000, 0) };

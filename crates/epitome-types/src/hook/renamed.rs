@@ -1,7 +1,7 @@
-//! Names that hooks, jobs and answers had in api 1, each with its name since api 2.
+//! Names that hooks, jobs, answers and options had in api 1, each with its name since api 2.
 //!
-//! Invariant: [`RENAMED`] is the only table of renames. Policies in Lua, native plugins and the
-//! reference all read it.
+//! Invariant: [`RENAMED`] is the only table of renames. Policies in Lua, native plugins, the
+//! configuration and the reference all read it.
 
 use std::fmt;
 
@@ -17,6 +17,10 @@ pub enum NameKind {
     Field,
     /// A text that is one of a few words, such as the name of an operation.
     Word,
+    /// A key of the configuration, at which an option of a profile stands.
+    Key,
+    /// A word that an option takes.
+    KeyWord,
 }
 
 impl NameKind {
@@ -26,6 +30,8 @@ impl NameKind {
             Self::Hook => "hook",
             Self::Field => "field",
             Self::Word => "word",
+            Self::Key => "option",
+            Self::KeyWord => "word of an option",
         }
     }
 }
@@ -59,6 +65,14 @@ const fn word(old: &'static str, new: &'static str) -> RenamedName {
     RenamedName { kind: NameKind::Word, old, new }
 }
 
+const fn key(old: &'static str, new: &'static str) -> RenamedName {
+    RenamedName { kind: NameKind::Key, old, new }
+}
+
+const fn key_word(old: &'static str, new: &'static str) -> RenamedName {
+    RenamedName { kind: NameKind::KeyWord, old, new }
+}
+
 /// Every name that api 2 changed. A table that has the new field and lacks the old one is a table
 /// whose field was renamed; elsewhere the old name can still be in use.
 pub const RENAMED: &[RenamedName] = &[
@@ -84,4 +98,19 @@ pub const RENAMED: &[RenamedName] = &[
     field("opt", "options"),
     field("stored", "in_store"),
     field("files", "in_files"),
+    key("arrive", "tool_results"),
+    key("state", "work_state"),
+    key("size", "context_size"),
+    key("limit", "prompt_limit"),
+    key("digest_tools", "digests_by_tool"),
+    key("ahead", "prefetch"),
+    key("seconds", "timeout_seconds"),
+    key("at_once", "max_concurrent"),
+    key("ask", "prompt"),
+    key("beside", "extract_heading"),
+    key("forgotten", "missing_facts_heading"),
+    key("above", "conversation_reference"),
+    key("stub", "placeholder"),
+    key("most", "max_tokens"),
+    key_word("smaller_tail", "fewer_recent"),
 ];

@@ -11,7 +11,7 @@ fn load(text: &str) -> Config {
 #[test]
 fn the_window_and_the_model_of_a_profile_are_used_unless_the_host_says_otherwise() {
     let message = format!(r#"[{{"role":"user","content":"{}"}}]"#, "word ".repeat(90));
-    let profile = load("[profile.team]\nlimit = 50").profile("team").unwrap();
+    let profile = load("[profile.team]\nprompt_limit = 50").profile("team").unwrap();
     let compress = |builder: CompressorBuilder| {
         let compressor = builder.input_format(Format::OpenAi).build();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -19,7 +19,7 @@ fn the_window_and_the_model_of_a_profile_are_used_unless_the_host_says_otherwise
     };
     let builder = Compressor::builder().profile(profile);
     assert!(compress(builder).is_err(), "90 words do not fit into 50 tokens");
-    let profile = load("[profile.team]\nlimit = 50").profile("team").unwrap();
+    let profile = load("[profile.team]\nprompt_limit = 50").profile("team").unwrap();
     let builder = Compressor::builder().profile(profile).window(WindowSetting::Limit(500));
     assert_eq!(compress(builder).unwrap().report.limit, Some(500));
     let profile = load("[profile.team]\nmodel = \"gpt-4\"").profile("team").unwrap();

@@ -55,7 +55,7 @@ fn refused(manifest: &str, text: &str, expected: &str) {
 #[test]
 fn the_nearest_pattern_says_who_digests() {
     let folder = folder(&[("tickets", TICKETS)]);
-    let text = "[profile.team]\ndigests = [\"tickets\", \"json\"]\n[profile.team.digest_tools]\n\
+    let text = "[profile.team]\ndigests = [\"tickets\", \"json\"]\n[profile.team.digests_by_tool]\n\
                 \"*\" = [\"logs\"]\n\"web_*\" = [\"html\"]\n\"web_search\" = []";
     let profile = team(&folder, text).unwrap();
     let check =
@@ -70,7 +70,7 @@ fn the_nearest_pattern_says_who_digests() {
     assert_ne!(less.config(), profile.config());
     // A nearer layer changes one tool, and leaves the others.
     let nearer =
-        format!("{text}\n[profile.own]\ninherits = \"team\"\ndigest_tools.bash = [\"text\"]");
+        format!("{text}\n[profile.own]\ninherits = \"team\"\ndigests_by_tool.bash = [\"text\"]");
     let own = config(&folder, &nearer).unwrap().profile("own").unwrap();
     assert_eq!(
         (own.digests("bash"), own.digests("web_fetch")),
@@ -99,7 +99,7 @@ fn mistakes_of_a_profile_are_named_with_their_line() {
     );
     refused(
         TICKETS,
-        &digests("[profile.team.digest_tools]\n\"a.b*\" = [\"jsn\"]"),
+        &digests("[profile.team.digests_by_tool]\n\"a.b*\" = [\"jsn\"]"),
         "epitome.toml:3: there is no plugin `jsn`; did you mean `json`?",
     );
     refused(
@@ -179,7 +179,7 @@ fn mistakes_of_a_manifest_are_named_with_their_line() {
 #[test]
 fn options_have_the_values_that_are_set_and_those_that_are_declared() {
     let folder = folder(&[("tickets", TICKETS)]);
-    let text = "[profile.team]\ndigests = [\"tickets\"]\n[profile.team.digest_tools]\nbash = \
+    let text = "[profile.team]\ndigests = [\"tickets\"]\n[profile.team.digests_by_tool]\nbash = \
                 [\"json\"]\n[profile.team.options.json]\nwhole = 9";
     let config = config(&folder, text).unwrap();
     let values = config.values("team").unwrap();
@@ -189,7 +189,7 @@ fn options_have_the_values_that_are_set_and_those_that_are_declared() {
         assert_eq!((&found.value, from.as_str()), (&value, source), "{key}");
     };
     check("digests", json!(["tickets"]), "epitome.toml:2");
-    check("digest_tools.bash", json!(["json"]), "epitome.toml:4");
+    check("digests_by_tool.bash", json!(["json"]), "epitome.toml:4");
     check("options.json.whole", json!(9), "epitome.toml:6");
     check("options.tickets.most", json!(5), "[plugins]/tickets/plugin.toml");
     let set = text.replace("whole = 9", "whole = 10");

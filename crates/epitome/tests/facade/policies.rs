@@ -68,10 +68,10 @@ fn a_policy_is_a_profile_and_a_profile_is_a_chain_of_policies() {
     check(&[team], "", &["team", "ollm"]);
     check(&[], "profile.team.inherits = \"ollm\"", &["ollm"]);
     check(&[], "profile.team.inherits = \"own\"\nprofile.own.inherits = \"ollm\"", &["ollm"]);
-    check(&[team], "profile.team.size = 9000", &["team", "ollm"]);
+    check(&[team], "profile.team.context_size = 9000", &["team", "ollm"]);
     check(&[team, base], "profile.team.inherits = \"base\"", &["team", "ollm", "base"]);
     check(&[team], "profile.team.inherits = \"ollm\"", &["team", "ollm"]);
-    check(&[], "profile.team.size = 9000", &[]);
+    check(&[], "profile.team.context_size = 9000", &[]);
 }
 
 #[test]
