@@ -233,7 +233,7 @@ fn the_shipped_policies_compare_as_the_manual_says() {
     let args: Vec<_> = command.unwrap().split_whitespace().skip(1).collect();
     let Some((&"examples/transcripts", args)) = args.split_last() else { panic!("{args:?}") };
     let mut command = place.command([args, &["debugging.jsonl"]].concat());
-    command.env("COLUMNS", "80");
+    command.env("COLUMNS", "96");
     let ran = crate::program::Ran::of(command, b"");
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     is_shown(&ran.text().trim_end().lines().collect::<Vec<_>>());

@@ -78,7 +78,7 @@ fn every_command_does_what_it_says() {
     place.write("augments/style/brief.md", "# Be brief\n\nAnswer in one line.\n");
     let notes: String = (0..24).map(told).collect();
     let commands = "/help\n/mode\n/mode debugger\n/model\n/goal\n/goal Ship it all\n/snapshot first\n\
-        /context\n/pin\n/pin e2\n/unpin e2\n/augments\n/augments style/brief\n/compress\n/status\n\
+        /context\n/pin\n/pin e2\n/unpin e2\n/augments\n/augments style/brief\n/compact\n/status\n\
         /undo\n/redo\n/recall rule of part3\n/export said.md\n/export said.json\n/quit\nnot said\n";
     let lines = format!("Hello there\n{notes}{commands}");
     let ran = chat(&place, &model(APIS[1], &upstream), "--prompt-limit 1200 --session all", &lines);
@@ -86,7 +86,7 @@ fn every_command_does_what_it_says() {
     // The marker is recorded and not shown.
     assert!(ran.text().contains("Let us go.") && !ran.text().contains("[GOAL]"), "{}", ran.text());
     for said in [
-        "  /compress                 makes the prompt smaller now\n",
+        "  /compress                 makes the prompt smaller now; so does /compact\n",
         "no mode is set",
         "mode debugger\n",
         " tokens, stated by the user\n",

@@ -46,6 +46,8 @@ mod memory;
 #[cfg(test)]
 mod models;
 #[cfg(test)]
+mod old_names;
+#[cfg(test)]
 mod own_calls;
 #[cfg(test)]
 mod pages;

@@ -55,7 +55,8 @@ fn five_commands_lead_from_nothing_to_a_changed_plan() {
         row.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
     let heading = said[4].lines().find(|line| line.trim_start().starts_with("profile")).unwrap();
-    let from_end = heading.split_whitespace().rev().position(|word| word == "cuts").unwrap();
+    let from_end =
+        heading.split_whitespace().rev().position(|word| word == "compressions").unwrap();
     let cuts = |name| row(name).iter().rev().nth(from_end).unwrap().parse::<u32>().unwrap();
     assert!(cuts("team") > cuts("ollm"), "{}", said[4]);
 }

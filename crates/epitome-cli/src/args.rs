@@ -32,9 +32,11 @@ pub(crate) enum Verb {
     Serve(Box<serve::Args>),
     Mcp(mcp::Args),
     Chat(Box<chat::Args>),
+    #[command(visible_alias = "compact")]
     Compress(Box<compress::Args>),
     Replay(Box<replay::Args>),
     Scan(scan::Args),
+    #[command(visible_alias = "compare")]
     Ab(Box<ab::Args>),
     Recall(recall::Args),
     Diff(diff::Args),

@@ -103,11 +103,11 @@ fn score(of: &Value) -> Option<f64> {
 }
 
 fn searched(of: &Value) -> Option<f64> {
-    of["all"]["score_search"]["mean"].as_f64()
+    of["all"]["score_recall"]["mean"].as_f64()
 }
 
 fn constraints(of: &Value) -> Option<f64> {
-    of["all"]["directives"].as_f64()
+    of["all"]["constraints"].as_f64()
 }
 
 const WITH_RECALL: &str = "Epitome and one `recall` of 1,000 tokens";
@@ -197,8 +197,8 @@ mod tests {
     fn at_ratios(scores: [f64; 3]) -> Vec<Vec<Value>> {
         let of = |score: f64| {
             let one = |profile: &str| {
-                let means = json!({"score": {"mean": score}, "score_search": {"mean": 1.0},
-                    "directives": 0.5});
+                let means = json!({"score": {"mean": score}, "score_recall": {"mean": 1.0},
+                    "constraints": 0.5});
                 let groups = json!({"coding": means, "service": means});
                 json!({"profile": profile, "groups": groups, "all": means})
             };

@@ -17,19 +17,19 @@ use crate::text::{counted, wrapped};
 const COLUMNS: [Column; 16] = [
     left("  profile").least(12),
     right("score"),
-    right("95 %"),
-    right("+search"),
+    right("95 %").spare(1),
+    right("+recall"),
     right("95 %").spare(5),
-    right("orders"),
+    right("constraints"),
     right("kept"),
     right("recall").spare(6),
     right("bound").spare(7),
-    right("spanned").spare(8),
+    right("in_context").spare(8),
     right("tokens"),
     right("ratio").spare(3),
-    right("bad"),
+    right("invalid"),
     right("time").spare(4),
-    right("cuts"),
+    right("compressions").spare(2),
     right("cost"),
 ];
 /// How many of them every comparison has.
@@ -90,10 +90,10 @@ fn write(compared: &ComparisonResult, out: &mut dyn Write) -> io::Result<()> {
 }
 
 const LEGEND: &str = "score: what is asked later and still there with its surroundings, 0 where the \
-    prompt cannot be sent (bad); +search: or found by one search; orders: of people, still there; \
+    prompt cannot be sent (invalid); +recall: or found by one search; constraints: of people, still there; \
     kept: must-keep facts; *: best";
-const OF_REPLAYS: &str = "tokens: of the last prompts; cuts: compressions; cost: of cached prompts, \
-    against no compression";
+const OF_REPLAYS: &str =
+    "tokens: of the last prompts; cost: of cached prompts, against no compression";
 
 /// The rows of one kind of work.
 fn rows_of(summaries: &[StrategySummary], means: &[Option<&StrategyMeans>]) -> Vec<Vec<String>> {
@@ -101,7 +101,7 @@ fn rows_of(summaries: &[StrategySummary], means: &[Option<&StrategyMeans>]) -> V
         let figures = means.iter().flatten().filter_map(|means| of(means)).map(|it| it.mean);
         figures.fold(0.0, f64::max)
     };
-    let [best_score, best_search] = [best(|it| it.scores.score), best(|it| it.scores.score_search)];
+    let [best_score, best_search] = [best(|it| it.scores.score), best(|it| it.scores.score_recall)];
     let pairs = summaries.iter().zip(means);
     let pairs = pairs.filter_map(|(summary, means)| Some((summary, (*means)?)));
     pairs.map(|(summary, means)| row(&summary.profile, means, best_score, best_search)).collect()
@@ -117,13 +117,13 @@ fn row(name: &str, means: &StrategyMeans, best_score: f64, best_search: f64) -> 
         format!("  {name}"),
         marked(means.scores.score, best_score),
         interval(means.scores.score),
-        marked(means.scores.score_search, best_search),
-        interval(means.scores.score_search),
-        share(means.scores.directives),
+        marked(means.scores.score_recall, best_search),
+        interval(means.scores.score_recall),
+        share(means.scores.constraints),
         share(means.kept),
         share(means.scores.recall),
         share(means.scores.bound),
-        share(means.scores.spanned),
+        share(means.scores.in_context),
         short(means.tokens_after),
         format!("{:.2}", means.ratio),
         means.invalid.to_string(),

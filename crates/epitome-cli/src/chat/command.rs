@@ -47,7 +47,7 @@ const fn known(
 
 /// Every command.
 pub(super) const KNOWN: [CommandInfo; 16] = [
-    known(ChatCommand::Compress, "/compress", "", "makes the prompt smaller now"),
+    known(ChatCommand::Compress, "/compress", "", "makes the prompt smaller now; so does /compact"),
     known(ChatCommand::Context, "/context", "", "shows what the prompt is made of"),
     known(
         ChatCommand::Status,
@@ -100,6 +100,9 @@ pub(super) const KNOWN: [CommandInfo; 16] = [
     ),
 ];
 
+/// Names that other programs give a command, each with ours.
+const ALIASES: [(&str, &str); 1] = [("/compact", "/compress")];
+
 /// A line that was typed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TypedInput<'l> {
@@ -124,7 +127,9 @@ impl<'l> TypedInput<'l> {
             return Self::Message(text);
         }
         let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        match KNOWN.iter().find(|known| known.name == name) {
+        let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+        let meant = alias.map_or(name, |(_, name)| name);
+        match KNOWN.iter().find(|known| known.name == meant) {
             Some(known) => Self::Command(known.errand, rest.trim()),
             None => Self::Unknown(unknown(name)),
         }
@@ -161,6 +166,7 @@ mod tests {
         check(" what now?\n", TypedInput::Message("what now?"));
         check(" /etc/hosts is a file", TypedInput::Message("/etc/hosts is a file"));
         check("/compress", TypedInput::Command(ChatCommand::Compress, ""));
+        check("/compact now", TypedInput::Command(ChatCommand::Compress, "now"));
         check(
             "/goal  Ship the importer \n",
             TypedInput::Command(ChatCommand::Goal, "Ship the importer"),

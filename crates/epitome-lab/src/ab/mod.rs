@@ -6,6 +6,7 @@
 mod case;
 mod derive;
 mod names;
+mod old_keys;
 mod plain_text;
 mod questions;
 mod row;

@@ -11,6 +11,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::names::{around, end_of, neighbours, places, present};
+use super::old_keys;
 use super::plain_text::PlainMessage;
 use super::questions::{CaseQuestions, ConstraintQuestion, ReferenceQuestion};
 use super::words::TextWindows;
@@ -40,12 +41,23 @@ pub struct EvalScore {
     pub n_far: usize,
     /// Share of those that stand there with words of their surroundings.
     pub far: Option<f64>,
-    /// Orders of people.
-    pub n_directives: usize,
+    /// Constraints that people stated.
+    #[serde(flatten, with = "old_keys::number_of_constraints")]
+    pub n_constraints: usize,
     /// Share of them that the prompt still says.
-    pub directives: Option<f64>,
+    #[serde(
+        flatten,
+        serialize_with = "old_keys::constraints",
+        deserialize_with = "old_keys::read_constraints"
+    )]
+    pub constraints: Option<f64>,
     /// Share of the names that stand there with four neighbouring words in their order.
-    pub spanned: Option<f64>,
+    #[serde(
+        flatten,
+        serialize_with = "old_keys::in_context",
+        deserialize_with = "old_keys::read_in_context"
+    )]
+    pub in_context: Option<f64>,
 }
 
 impl EvalScore {
@@ -91,9 +103,9 @@ pub(crate) fn score<E>(
         recall_search: share(searched, n),
         n_far,
         far: share(far, n_far),
-        n_directives: questions.directives.len(),
-        directives: share(kept, questions.directives.len()),
-        spanned: share(spanned(questions, before, &text), n),
+        n_constraints: questions.directives.len(),
+        constraints: share(kept, questions.directives.len()),
+        in_context: share(in_context(questions, before, &text), n),
     })
 }
 
@@ -141,7 +153,7 @@ fn is_bound(one: &ReferenceQuestion, text: &str) -> bool {
 }
 
 /// How many names stand there as they stood before, with neighbouring words.
-fn spanned(questions: &CaseQuestions, before: &[PlainMessage], text: &str) -> usize {
+fn in_context(questions: &CaseQuestions, before: &[PlainMessage], text: &str) -> usize {
     let sides = before.iter().map(|one| {
         format!("{} | {}", tokens(&one.content).join(" "), tokens(&one.arguments).join(" "))
     });
@@ -211,9 +223,9 @@ mod tests {
     }
 
     fn check(prompt: &str, found: &str, expected: [Option<f64>; 6]) {
-        let EvalScore { recall, bound, recall_search, far, directives, spanned, .. } =
+        let EvalScore { recall, bound, recall_search, far, constraints, in_context, .. } =
             scored(&asked(), prompt, found);
-        let got = [recall, bound, recall_search, far, directives, spanned];
+        let got = [recall, bound, recall_search, far, constraints, in_context];
         assert_eq!(got, expected, "{prompt}");
     }
 

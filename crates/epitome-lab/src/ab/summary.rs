@@ -1,12 +1,13 @@
 //! What the rows of a strategy come to, with what chance may have done to them.
 //!
 //! Invariant: deterministic: the bootstrap draws from a fixed seed. Means weigh a conversation by
-//! its questions; what could not be sent scores 0 in `score` and `score_search`, and nowhere else.
+//! its questions; what could not be sent scores 0 in `score` and `score_recall`, and nowhere else.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::old_keys;
 use super::row::{EvalRow, WorkKind};
 
 /// How often rows are drawn anew for an interval, and the share of the draws outside of it on each
@@ -60,7 +61,8 @@ pub struct ScoreMeans {
     /// Names with their surroundings that are still there, or questions that are answered.
     pub score: Option<MeanInterval>,
     /// The same with what one search finds.
-    pub score_search: Option<MeanInterval>,
+    #[serde(flatten, serialize_with = "old_keys::score_recall")]
+    pub score_recall: Option<MeanInterval>,
     /// Shares of what is asked, as in a row.
     pub recall: Option<f64>,
     /// As in a row.
@@ -70,9 +72,11 @@ pub struct ScoreMeans {
     /// As in a row.
     pub far: Option<f64>,
     /// As in a row.
-    pub directives: Option<f64>,
+    #[serde(flatten, serialize_with = "old_keys::constraints")]
+    pub constraints: Option<f64>,
     /// As in a row; of what cannot be sent nothing counts.
-    pub spanned: Option<f64>,
+    #[serde(flatten, serialize_with = "old_keys::in_context")]
+    pub in_context: Option<f64>,
 }
 
 /// The means of one strategy.
@@ -160,13 +164,13 @@ impl ScoreMeans {
         let n = |row: &EvalRow| row.score.n;
         Self {
             score: estimate(parts, |row| row.score.headline()),
-            score_search: estimate(parts, |row| row.score.recall_search),
+            score_recall: estimate(parts, |row| row.score.recall_search),
             recall: mean(rows, |row| row.score.recall, n),
             recall_search: mean(rows, |row| row.score.recall_search, n),
             bound: mean(rows, |row| row.score.bound, n),
             far: mean(rows, |row| row.score.far, |row| row.score.n_far),
-            directives: mean(rows, |row| row.score.directives, |row| row.score.n_directives),
-            spanned: mean(rows, |row| row.score.spanned.map(|it| sendable(row, it)), n),
+            constraints: mean(rows, |row| row.score.constraints, |row| row.score.n_constraints),
+            in_context: mean(rows, |row| row.score.in_context.map(|it| sendable(row, it)), n),
         }
     }
 }

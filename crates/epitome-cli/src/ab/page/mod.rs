@@ -41,8 +41,8 @@ pub(super) fn page(compared: &ComparisonResult, about: &str) -> String {
 }
 
 const FOOTER: &str = "<footer class=\"quiet\"><b>score</b>: what is asked later and still stands in \
-    the last prompt with its surroundings; 0 where that prompt cannot be sent. <b>+search</b>: or \
-    is found by one search. <b>orders</b> of people and must-keep facts (<b>kept</b>) that the \
+    the last prompt with its surroundings; 0 where that prompt cannot be sent. <b>+recall</b>: or \
+    is found by one search. <b>constraints</b> of people and must-keep facts (<b>kept</b>) that the \
     prompt still says. <b>tokens</b> of the last prompts. <b>cost</b> of all prompts under the \
     provider's cache, against no compression. No model judges.</footer>\n</main>\n</body>\n</html>\n";
 
@@ -83,7 +83,7 @@ impl ChartPage<'_> {
             .filter_map(|(class, StrategySummary { profile, all, .. })| {
                 let tokens = all.tokens_after as f64 / all.cases.max(1) as f64;
                 let x = if costs { all.cache_cost? } else { tokens };
-                let (name, searched) = (profile.as_str(), all.scores.score_search);
+                let (name, searched) = (profile.as_str(), all.scores.score_recall);
                 Some(Dot { class, name, x, score: all.scores.score?, searched })
             })
             .collect();
@@ -103,7 +103,7 @@ impl ChartPage<'_> {
         let played = self.compared.summaries.iter().any(|one| one.all.compressions.is_some());
         out.push_str(
             "<section class=\"card scroll\"><h2>Figures</h2>\n<table>\n<thead><tr><th>profile</th>\
-             <th>score</th><th>+search</th><th>orders</th><th>kept</th>\
+             <th>score</th><th>+recall</th><th>constraints</th><th>kept</th>\
              <th class=\"number\">tokens</th><th class=\"number\">cannot be sent</th>",
         );
         if played {
@@ -119,7 +119,7 @@ impl ChartPage<'_> {
             });
             out.push_str(&format!("<tbody class=\"group\"><tr><td class=\"about\" colspan=\"{columns}\">{about}</td></tr>\n"));
             let best =
-                [|it: &StrategyMeans| it.scores.score, |it: &StrategyMeans| it.scores.score_search]
+                [|it: &StrategyMeans| it.scores.score, |it: &StrategyMeans| it.scores.score_recall]
                     .map(|figure| {
                         let all = self.compared.summaries.iter().filter_map(of).filter_map(figure);
                         all.map(|it| it.mean).fold(f64::MIN_POSITIVE, f64::max)
@@ -128,8 +128,8 @@ impl ChartPage<'_> {
                 let Some(means) = of(summary) else { continue };
                 out.push_str(&format!("<tr>{}", strategy(class, &summary.profile)));
                 scored(out, class, means.scores.score, best[0]);
-                scored(out, class, means.scores.score_search, best[1]);
-                shared(out, class, means.scores.directives);
+                scored(out, class, means.scores.score_recall, best[1]);
+                shared(out, class, means.scores.constraints);
                 shared(out, class, means.kept);
                 number(out, short(means.tokens_after));
                 number(out, means.invalid.to_string());
@@ -215,7 +215,7 @@ impl ChartPage<'_> {
             let asked = first.map_or(0, |row| row.score.n as u64);
             out.push_str(&format!(
                 "<details><summary>{} <span class=\"quiet\">{} tokens, {}</span></summary>\n<table>\
-                 <thead><tr><th>profile</th><th>score</th><th>+search</th><th>kept</th>\
+                 <thead><tr><th>profile</th><th>score</th><th>+recall</th><th>kept</th>\
                  <th class=\"number\">tokens</th><th></th></tr></thead><tbody>\n",
                 escaped(id),
                 short(before),
