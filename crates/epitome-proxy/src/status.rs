@@ -254,14 +254,14 @@ impl<'a> StatusSums<'a> {
                 priced_answers: figures.cost.priced,
                 unpriced_answers: figures.cost.unpriced,
             },
-            troubles: StatusTroubles::of(&figures.troubles),
+            troubles: StatusTroubles::new(&figures.troubles),
             bytes: Sides { raw: figures.traffic.bytes_in, sent: figures.traffic.bytes_sent },
         }
     }
 }
 
 impl<'a> StatusTroubles<'a> {
-    fn of(troubles: &'a TroubleSums) -> Self {
+    fn new(troubles: &'a TroubleSums) -> Self {
         Self {
             skips: &troubles.skips,
             alarms: troubles.alarms,

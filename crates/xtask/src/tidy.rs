@@ -11,6 +11,7 @@ mod citations;
 mod layout;
 mod links;
 mod modules;
+mod names;
 mod shape;
 mod sizes;
 mod tree;
@@ -26,6 +27,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     layout::module_docs,
     sizes::check,
     shape::check,
+    names::check,
     words::check,
     links::check,
     citations::check,

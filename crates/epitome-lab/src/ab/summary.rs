@@ -143,7 +143,7 @@ impl StrategyMeans {
             cases: rows.len(),
             n: rows.iter().map(|row| row.score.n).sum(),
             invalid: all.iter().filter(|row| !row.faults.is_empty()).count(),
-            scores: ScoreMeans::of(parts, &rows),
+            scores: ScoreMeans::new(parts, &rows),
             kept: ratio(kept as f64, sum(|row| row.must_keep.total()[1].into()) as f64),
             lost: sum(|row| row.lost),
             ratio: sent(|row| row.tokens.before) as f64
@@ -160,7 +160,7 @@ impl StrategyMeans {
 
 impl ScoreMeans {
     /// Over the rows with questions, `parts` of which are judged by themselves first.
-    fn of(parts: &[&[&EvalRow]], rows: &[&EvalRow]) -> Self {
+    fn new(parts: &[&[&EvalRow]], rows: &[&EvalRow]) -> Self {
         let n = |row: &EvalRow| row.score.n;
         Self {
             score: estimate(parts, |row| row.score.headline()),

@@ -67,7 +67,7 @@ fn beside_tables<'t>(
 }
 
 /// Code that users get; what only builds and tests it is left out.
-fn is_looked_at(path: &str) -> bool {
+pub(super) fn is_looked_at(path: &str) -> bool {
     let apart = ["crates/xtask/", "crates/epitome-testkit/", "crates/epitome-upstream/"];
     let is_test =
         path.contains("/tests/") || path.contains("/benches/") || path.ends_with("/tests.rs");
@@ -131,7 +131,7 @@ fn indent(line: &str) -> &str {
 }
 
 /// The name of the function that a line begins.
-fn function_name(line: &str) -> Option<&str> {
+pub(super) fn function_name(line: &str) -> Option<&str> {
     let mut rest = line.trim_start();
     if let Some(public) = rest.strip_prefix("pub(") {
         rest = public.split_once(") ")?.1;
