@@ -6,7 +6,7 @@
 use epitome_config::limits::contradiction;
 pub(crate) use epitome_config::limits::{
     CompressionTarget, LimitSource, OneShotBounds, PromptBounds, PromptLimit, SessionBounds,
-    WindowSetting,
+    WindowSetting, relieved,
 };
 use epitome_kernel::{HookJob, PolicyError};
 use epitome_types::hook::{Budgets, BudgetsJob};

@@ -40,7 +40,7 @@ mod trigger;
 mod unbind;
 mod wording;
 
-pub use account::{CachePrices, Rewrite, SentRequest};
+pub use account::{CachePrices, ForcingWindow, Rewrite, SentRequest};
 pub use arrive::{ArrivalOutcome, ArrivalWording, NewTalk, arrive, arriving, fill_in};
 pub use ask::{PlanStep, SummaryRequest, SummarySubject};
 pub use assembly::PlanAssembly;

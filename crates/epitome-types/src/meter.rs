@@ -23,7 +23,9 @@ pub struct Account {
     pub requests: u64,
     /// Tokens of the newest: as it came, and as it was sent.
     pub tokens: [u64; 2],
-    /// What they cost in the price of a token that is not cached: as they came, and as they were
-    /// sent.
+    /// What the window would have forced out by now of what came, in tokens.
+    pub outgrown: u64,
+    /// What they cost in the price of a token that is not cached: as they came, but for what the
+    /// window forces, and as they were sent.
     pub cost: [f64; 2],
 }

@@ -57,7 +57,8 @@ pub struct SessionBounds {
 }
 
 /// What a compression shrinks to where the bounds of a policy contradict each other, as a share of
-/// the size from which on it is considered: that of the built-in policy (RULES 19).
+/// the size from which on it is considered: that of the built-in policy (RULES 19). What the window
+/// forces shrinks to no more of the window, or the next turns would be forced as well (RULES 17).
 const RELIEF: f64 = 0.625;
 
 /// The bounds of a prompt, in tokens.
@@ -116,7 +117,7 @@ impl SessionBounds {
         let hard = if self.budgeted { limit } else { within(answered.hard, limit) };
         let soft = if self.budgeted { limit } else { within(answered.soft, hard) };
         let target = match within(answered.target, hard) {
-            above if above > soft => share(soft, RELIEF),
+            above if above > soft => relieved(soft),
             target => target,
         };
         PromptBounds { warn: within(answered.warn, limit), soft, hard, target }
@@ -131,11 +132,16 @@ impl SessionBounds {
     }
 }
 
+/// The most that a compression may leave, in tokens, that a prompt of this size forces.
+pub fn relieved(forcing: u64) -> u64 {
+    share(forcing, RELIEF)
+}
+
 /// Returns what is wrong with bounds that a policy answered: each prompt would be compressed to more than it
 /// takes, and soon again.
 pub fn contradiction(answered: &Budgets) -> Option<String> {
     let (soft, target) = (answered.soft?, answered.target?);
-    let held = share(soft, RELIEF);
+    let held = relieved(soft);
     let what = format!(
         "`target` is {target}, more than `soft`, {soft}: a prompt would be compressed to more than \
          it takes; {held} is aimed at"

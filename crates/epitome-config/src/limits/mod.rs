@@ -8,5 +8,6 @@ mod window;
 pub(crate) use self::bounds::share;
 pub use self::bounds::{
     CompressionTarget, NotInTokens, OneShotBounds, PromptBounds, SessionBounds, contradiction,
+    relieved,
 };
 pub use self::window::{LimitSource, PromptLimit, WindowSetting};

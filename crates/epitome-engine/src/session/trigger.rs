@@ -6,7 +6,7 @@
 use epitome_types::hook::{Occasion, Strength, TriggerAnswer, TriggerJob};
 use epitome_types::{Actor, Budget, CompactionCause, EventKind, Role, SessionAction, SkipReason};
 
-use epitome_plan::{CacheMeter, CachePrices, Rewrite, SentRequest};
+use epitome_plan::{CacheMeter, CachePrices, ForcingWindow, Rewrite, SentRequest};
 use epitome_wire::Format;
 
 use super::Session;
@@ -15,6 +15,7 @@ use super::proposal::{PolicyContext, Proposal};
 use super::state::ConversationState;
 use super::turn_context::TurnContext;
 use crate::facts::answered;
+use crate::limits::relieved;
 use crate::source::RequestSource;
 
 /// Who asks where the user does.
@@ -47,9 +48,10 @@ pub(crate) enum DueWork {
 }
 
 impl DueCompression {
-    /// The sizes that the kernel's own way tries to come to, the most wanted first.
+    /// The sizes that the kernel's own way tries to come to, the most wanted first. What comes to
+    /// the limit itself is forced again at the next turn: it is the last one.
     pub(super) fn attempts(self, hard: u64, limit: u64) -> impl Iterator<Item = u64> {
-        let further = [self.target.midpoint(hard), hard, limit];
+        let further = [self.target.midpoint(hard), hard, hard.midpoint(limit), limit];
         [self.target].into_iter().chain(further.into_iter().filter(move |_| self.forced))
     }
 
@@ -118,21 +120,7 @@ impl Session {
             let by = Actor::Policy(said.policy());
             state.work.doing.push((SessionAction::Met, by));
         }
-        let (cause, target) = match said.value {
-            Some(TriggerAnswer::Compress(due)) => {
-                let cause = match due.level {
-                    Strength::Soft => CompactionCause::Soft,
-                    Strength::Hard => CompactionCause::Hard,
-                    Strength::Asked => CompactionCause::Manual,
-                };
-                (Some(cause), due.target)
-            }
-            Some(TriggerAnswer::Pass(passed)) => {
-                events.add([size, size], EventKind::CompressionSkipped { reason: passed.skip });
-                (None, None)
-            }
-            Some(TriggerAnswer::Wait(_)) | None => (None, None),
-        };
+        let (cause, target) = wanted(said.value, size, events);
         let forced = (size > brief.held.hard).then_some(CompactionCause::Hard);
         let target = target.unwrap_or(brief.held.target).min(brief.held.hard);
         // An agent asks by a tool, too: then a policy says so.
@@ -141,8 +129,9 @@ impl Session {
         let by_user = job.requested_by.as_deref() == Some(USER);
         let cause = cause.max(forced).max(manual)?;
         // A bound of a policy's own is no window: what it forces must pay for itself as well.
-        let window = ground.live.limit.saturating_sub(brief.budgets.reserve.unwrap_or(0));
-        let must_pay = size <= window && !is_asked && job.cause != Occasion::Overflow;
+        let window = window(ground, brief);
+        let must_pay = size <= window.most && !is_asked && job.cause != Occasion::Overflow;
+        let target = if size > window.most { target.min(window.left) } else { target };
         let worth = if must_pay { self.most_worth(ground, brief, state) } else { u64::MAX };
         // What comes to less than is aimed at shows when it is made.
         if target < size && target > worth {
@@ -155,20 +144,20 @@ impl Session {
         Some(DueCompression { cause, target, worth, forced, holds, work: DueWork::Compress })
     }
 
-    /// The largest size that a compression may come to that nothing forces. Where the conversation
-    /// would not fit as it came, it forces its compressions.
+    /// The largest size that a compression may come to that nothing forces.
     fn most_worth(
         &self,
         ground: &TurnContext<'_, '_>,
         brief: &PolicyContext,
         state: &ConversationState,
     ) -> u64 {
-        let tokens = ground.size();
-        if tokens[0] > ground.live.limit {
-            return u64::MAX;
-        }
-        let (head, prices) = (head(brief), ground.prices);
-        state.meter.most_worth(&Rewrite { tokens, head, cold: ground.cold, prices })
+        state.meter.most_worth(&Rewrite {
+            tokens: ground.size(),
+            head: head(brief),
+            window: window(ground, brief),
+            cold: ground.cold,
+            prices: ground.prices,
+        })
     }
 
     /// The meter, once a request is sent with so many tokens.
@@ -187,11 +176,43 @@ impl Session {
         meter.sent(&SentRequest {
             tokens: [ground.size()[0], sent],
             head: head(brief),
+            window: window(ground, brief),
             cold: ground.cold,
             rewritten: proposal.is_some(),
             prices: ground.prices,
         })
     }
+}
+
+/// What policies want done about a prompt of so many tokens, and the size they aim at. What they pass
+/// over is told.
+fn wanted(
+    said: Option<TriggerAnswer>,
+    size: u64,
+    events: &mut TurnEvents,
+) -> (Option<CompactionCause>, Option<u64>) {
+    match said {
+        Some(TriggerAnswer::Compress(due)) => {
+            let cause = match due.level {
+                Strength::Soft => CompactionCause::Soft,
+                Strength::Hard => CompactionCause::Hard,
+                Strength::Asked => CompactionCause::Manual,
+            };
+            (Some(cause), due.target)
+        }
+        Some(TriggerAnswer::Pass(passed)) => {
+            let told = EventKind::CompressionSkipped { reason: passed.skip };
+            events.add([size, size], told);
+            (None, None)
+        }
+        Some(TriggerAnswer::Wait(_)) | None => (None, None),
+    }
+}
+
+/// The most that a prompt may take, in tokens, so that there is room for its answer.
+fn window(ground: &TurnContext<'_, '_>, brief: &PolicyContext) -> ForcingWindow {
+    let most = ground.live.limit.saturating_sub(brief.budgets.reserve.unwrap_or(0));
+    ForcingWindow { most, left: relieved(most) }
 }
 
 /// Tokens of the system prompt and the tools, which stay as they are.
