@@ -275,7 +275,8 @@ impl<'a> StatusTroubles<'a> {
 impl StatusCost {
     /// A bill, to so many parts of its unit.
     fn of(bill: PromptCost, parts: f64) -> Self {
-        let round = |cost: f64| (cost * parts).round() / parts;
+        // Nothing is not less than nothing: 0 is added to a 0 below it.
+        let round = |cost: f64| (cost * parts).round() / parts + 0.0;
         Self {
             paid: round(bill.paid),
             raw: round(bill.raw),

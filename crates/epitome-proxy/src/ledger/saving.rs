@@ -59,6 +59,9 @@ pub(crate) struct SettledRequest {
 /// A client in a window that nobody knows.
 const ENDLESS: OwnCompaction = OwnCompaction { most: u64::MAX, left: u64::MAX };
 
+/// So many new tokens tell how the provider counts a kind of text.
+const TELLING: f64 = 200.0;
+
 /// By what a request is settled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
@@ -98,6 +101,10 @@ pub(crate) struct CacheAccount {
 #[derive(Clone, Copy, Debug)]
 struct Before {
     tokens: [u64; 2],
+    /// The same by the provider's count, where it said one.
+    counted: Option<[f64; 2]>,
+    /// The fewest tokens that the provider counted for one of ours in what was new.
+    least: f64,
     ended: SystemTime,
     /// The share of a known beginning that the cache held when it was last asked.
     held: f64,
@@ -120,35 +127,65 @@ impl CacheAccount {
                 None
             }
         };
-        let (held, fresh) = match (&settled, &self.before) {
-            (Some((_, held, fresh)), _) => (*held, *fresh),
-            (None, Some(before)) => (before.held, before.fresh),
-            (None, None) => (1.0, 1.0),
-        };
         let SettledRequest { tokens, ended, .. } = turn;
-        self.before = Some(Before { tokens, ended, held, fresh });
-        settled.map(|(settled, ..)| settled)
+        let (settled, before) = match (settled, self.before) {
+            (Some((settled, before)), _) => (Some(settled), before),
+            (None, Some(before)) => (None, Before { tokens, counted: None, ended, ..before }),
+            (None, None) => {
+                let least = f64::INFINITY;
+                (None, Before { tokens, counted: None, least, ended, held: 1.0, fresh: 1.0 })
+            }
+        };
+        self.before = Some(before);
+        settled
     }
 
-    /// The bill, the share that the cache held, and what a token that was not read cost.
-    fn price(
-        &mut self,
-        turn: SettledRequest,
-        usage: TokenUsage,
-        rule: &Rule,
-    ) -> (Settled, f64, f64) {
+    /// Tokens of a request as it came, by the provider's count, which knows it as it was sent, and the
+    /// fewest for one of ours. Most messages were sent once as they came, and counted then. Of what
+    /// never was, the fewest are claimed: one factor for all kinds of text would be wrong where what
+    /// left the prompt is denser than what stays.
+    fn came(&self, turn: &SettledRequest, prompt: f64) -> (f64, f64) {
+        let [came, sent] = turn.tokens.map(|tokens| tokens as f64);
+        let scale = prompt / sent.max(1.0);
+        let least = self.before.map_or(f64::INFINITY, |before| before.least);
+        let before = self.before.and_then(|before| Some((before.tokens, before.counted?)));
+        let Some((tokens, counted)) = before else {
+            let came = if came == sent { prompt } else { came * scale };
+            return (came, least);
+        };
+        let [came_before, sent_before] = tokens.map(|tokens| tokens as f64);
+        let [grown, sent_grown] = [came - came_before, sent - sent_before];
+        let counted_grown = prompt - counted[1];
+        let is_told = !turn.rewritten && sent_grown >= TELLING && counted_grown > 0.0;
+        let least = if is_told { least.min(counted_grown / sent_grown) } else { least };
+        let came = match grown {
+            _ if came == sent => prompt,
+            // The client rewound.
+            ..0.0 => counted[0] * came / came_before.max(1.0),
+            _ if turn.rewritten => counted[0] + grown * scale,
+            _ => {
+                let unsent = (grown - sent_grown).max(0.0);
+                counted[0] + counted_grown.max(0.0) + unsent * least.min(scale)
+            }
+        };
+        (came, least)
+    }
+
+    /// The bill, and what is remembered of the request.
+    fn price(&mut self, turn: SettledRequest, usage: TokenUsage, rule: &Rule) -> (Settled, Before) {
         let prices = rule.cache;
         let [input, read, written] =
             [usage.input, usage.cache_read, usage.cache_written].map(|tokens| tokens as f64);
         let prompt = input + read + written;
         let scale = prompt / (turn.tokens[1].max(1) as f64);
-        let came = turn.tokens[0] as f64 * scale;
+        let (came, least) = self.came(&turn, prompt);
         let unaided = self.client.ask(came.round() as u64, rule.own.unwrap_or(ENDLESS));
         let raw = came.min(unaided.tokens as f64);
 
         let held = self.before.map_or(1.0, |before| {
             let pause = turn.started.duration_since(before.ended).unwrap_or_default();
-            let sent_before = before.tokens[1] as f64 * scale;
+            let by_scale = before.tokens[1] as f64 * scale;
+            let sent_before = before.counted.map_or(by_scale, |[_, sent]| sent);
             match turn.rewritten {
                 true if read == 0.0 && pause > rule.cold => 0.0,
                 true => before.held,
@@ -182,7 +219,9 @@ impl CacheAccount {
             _ => held,
         };
         let prompts = [usage.prompt(), unaided.tokens];
-        (Settled { bill: PromptCost { paid, raw: cost }, prompts }, held, fresh)
+        let SettledRequest { tokens, ended, .. } = turn;
+        let before = Before { tokens, counted: Some([came, prompt]), least, ended, held, fresh };
+        (Settled { bill: PromptCost { paid, raw: cost }, prompts }, before)
     }
 }
 
@@ -248,6 +287,32 @@ mod tests {
         // The cache went cold.
         let mut talk = talk.pause(4_000);
         talk.check([10_000; 2], [0, 0, 10_000], 12_500.0, 12_500.0);
+    }
+
+    #[test]
+    fn what_left_counts_by_what_the_provider_said_of_it() {
+        let mut talk = Talk::default();
+        // Code: 10,000 by our count, 15,000 by the provider's.
+        talk.check([10_000; 2], [0, 0, 15_000], 18_750.0, 18_750.0);
+        talk.check([11_000; 2], [0, 15_000, 1_000], 2_750.0, 2_750.0);
+        // It leaves, and talk stays, of which both count alike: 2,000 written. Raw: 16,000 read and
+        // 1,000 written.
+        talk.turn([12_000, 2_000], [0, 0, 2_000], true, 2_500.0, 1_600.0 + 1_250.0);
+        // 17,000 read and 1,000 written.
+        talk.check([13_000, 3_000], [0, 2_000, 1_000], 1_450.0, 1_700.0 + 1_250.0);
+        // More code: the provider counts 2,000 where we count 1,000.
+        talk.check([14_000, 4_000], [0, 3_000, 2_000], 2_800.0, 1_800.0 + 2_500.0);
+    }
+
+    #[test]
+    fn what_was_never_sent_counts_by_the_fewest_that_the_provider_counted() {
+        let mut talk = Talk::default();
+        talk.check([1_000; 2], [0, 0, 1_000], 1_250.0, 1_250.0);
+        // 250 for 500.
+        talk.check([1_500; 2], [0, 1_000, 250], 412.5, 412.5);
+        // 1,000 of 4,000 are sent, and count as 1,000; 3,000 would have been 1,500:
+        // 1,250 read and 2,500 written.
+        talk.check([5_500, 2_500], [0, 1_250, 1_000], 1_375.0, 125.0 + 3_125.0);
     }
 
     #[test]
