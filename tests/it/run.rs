@@ -281,15 +281,30 @@ fn signals_reach_the_client() {
 }
 
 #[test]
+fn a_damaged_store_keeps_no_client_from_its_work() {
+    let (place, upstream) = (Place::new(), Upstream::start(Script::default()).unwrap());
+    let no_database = "no database at all, and longer than any header of one would ever be";
+    place.write("s.db", no_database);
+    let mut command = command(&place, &["--store", "s.db"], "ask");
+    command.env("ANTHROPIC_BASE_URL", upstream.url());
+    let ran = Ran::of(command, b"");
+    assert_eq!(ran.code, 7, "{ran:?}");
+    assert!(ran.err.contains("conversations go on in memory"), "{}", ran.err);
+    assert_eq!(upstream.prompts().len(), 1);
+    assert_eq!(place.read("s.db"), no_database.as_bytes());
+}
+
+#[test]
 fn a_proxy_that_cannot_start_says_so() {
     let place = Place::new();
-    place.write("s.db", "no database at all, and longer than any header of one would ever be");
-    let ran = run(&place, &["--store", "s.db"], "ask");
+    // An address that names no port.
+    let store = "postgres://team@db:port";
+    let ran = run(&place, &["--store", store], "ask");
     assert_eq!(ran.code, 5, "{ran:?}");
     assert!(ran.err.contains("error: the proxy cannot start: "), "{}", ran.err);
     // Without it the client goes where it would have gone.
     let upstream = Upstream::start(Script::default()).unwrap();
-    let mut direct = command(&place, &["--store", "s.db", "--or-direct"], "ask");
+    let mut direct = command(&place, &["--store", store, "--or-direct"], "ask");
     direct.env("ANTHROPIC_BASE_URL", upstream.url());
     let ran = Ran::of(direct, b"");
     assert_eq!(ran.code, 7, "{ran:?}");

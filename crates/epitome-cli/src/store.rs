@@ -11,6 +11,7 @@ use epitome::{
     SqliteStore, StoreError,
 };
 
+use crate::fault;
 use crate::stores::name_read_only;
 
 /// The address of a database, where a store is one.
@@ -94,22 +95,33 @@ pub(crate) fn open_for_levers(
     }
 }
 
-/// Opens a store for conversations that go on while it fails.
+/// Opens a store for conversations that go on while it fails, and where its file cannot be opened.
 ///
 /// # Errors
 ///
-/// When it cannot be opened.
+/// When a database cannot be opened, or a newer version made the file.
 pub(crate) fn open_live(
     store: &Path,
     durability: Durability,
 ) -> Result<Arc<FallbackStore>, StoreError> {
     let opened = match open_database(store) {
         Some(opened) => FallbackStore::over(opened?),
-        None => {
-            let opened = SqliteStore::open_with(store, durability)?;
-            name_read_only(&opened);
-            FallbackStore::new(opened)
-        }
+        None => match SqliteStore::open_with(store, durability) {
+            Ok(opened) => {
+                name_read_only(&opened);
+                FallbackStore::new(opened)
+            }
+            Err(error) => match FallbackStore::unopened(&error) {
+                Some(memory) => {
+                    fault::warn(&format!(
+                        "{error}: conversations go on in memory, and nothing of them is kept; mend \
+                         that and start again, or name another store with `--store`"
+                    ));
+                    memory
+                }
+                None => return Err(error),
+            },
+        },
     };
     Ok(Arc::new(opened))
 }

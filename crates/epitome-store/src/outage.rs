@@ -35,6 +35,8 @@ pub enum StoreNews {
 pub(crate) enum OutageKind {
     /// The file was opened for reading alone: this process never writes it.
     ReadOnly,
+    /// It could not be opened: this process never reads or writes it.
+    Unopened,
     /// Something that is kept cannot be read. What can be is used, each by itself.
     Damaged,
     /// Its file is not at its path: what is written to it is lost with the process. It may come back.
@@ -68,6 +70,10 @@ impl OutageKind {
             Self::ReadOnly => {
                 "make the file and its folder writable and start again, or name another store \
                  with `--store`"
+            }
+            Self::Unopened => {
+                "mend that and start again, or name another store with `--store`; nothing is recorded \
+                 until then"
             }
             Self::Damaged => {
                 "stop the program, run `epitome session verify --repair` and start again"

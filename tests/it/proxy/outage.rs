@@ -91,6 +91,24 @@ fn hold(serving: &Serving, most: Option<u64>) {
     prlimit(pid, Resource::Fsize, limit).unwrap();
 }
 
+/// A folder that cannot be made stands for whatever keeps a file from being opened at the start.
+#[test]
+fn a_store_that_cannot_be_opened_stops_nobody() {
+    for api in [Api::Anthropic, Api::Chat] {
+        let serving = serving("/dev/null/s.db");
+        let mut one = agent(api);
+        rounds(&mut one, &serving, usize::MAX);
+        check_prefixes(api, &serving, &serving.prompts());
+        assert_eq!(count(&serving, "nothing of them is kept"), 1, "{}", serving.said());
+        let outage = &serving.status()["store"];
+        assert_eq!(outage["writable"], false, "{outage}");
+        assert!(
+            outage["cause"].as_str().is_some_and(|it| it.contains("/dev/null/s.db")),
+            "{outage}"
+        );
+    }
+}
+
 #[test]
 fn a_store_that_runs_full_stops_no_compression_and_is_used_again() {
     for api in [Api::Anthropic, Api::Chat] {

@@ -74,6 +74,21 @@ impl FallbackStore {
         Self::before(Box::new(store))
     }
 
+    /// Memory alone, in place of a store that could not be opened: an outage from the beginning, which
+    /// ends with the process. `None` of an error that the store is not to blame for: one that a newer
+    /// version made, for example.
+    pub fn unopened(error: &StoreError) -> Option<Self> {
+        let kind = OutageKind::of(error)?;
+        let store = Self::before(Box::new(MemoryStore::new()));
+        let kind = if kind == OutageKind::Damaged { kind } else { OutageKind::Unopened };
+        let outage = StoreOutage { cause: error.to_string(), remedy: kind.remedy() };
+        let mut state = store.state();
+        state.untold.push(StoreNews::Lost(outage.clone()));
+        state.outage = Some((OutageKind::Unopened, outage));
+        drop(state);
+        Some(store)
+    }
+
     fn before(disk: Box<dyn LastingStore>) -> Self {
         let memory = MemoryStore::new().counting_from(FIRST_SEEN);
         disk.wait_at_most(PATIENCE);
@@ -108,7 +123,7 @@ impl FallbackStore {
         let kind = self.state().outage.as_ref().map(|(kind, _)| *kind);
         match kind {
             None | Some(OutageKind::Damaged) => true,
-            Some(OutageKind::ReadOnly) => false,
+            Some(OutageKind::ReadOnly | OutageKind::Unopened) => false,
             // Whoever comes during an outage is not made to wait for it.
             Some(_) if !self.disk.takes_more() => false,
             Some(_) => {
