@@ -61,6 +61,13 @@ fn a_store_that_is_none_is_named() {
 }
 
 #[test]
+fn a_store_that_cannot_be_made_is_named() {
+    let place = Place::new();
+    place.write(".local", "a file where a folder should be");
+    check(&place, 6, &[("store", "fail")]);
+}
+
+#[test]
 fn a_program_that_is_not_found_is_a_warning() {
     let ran = Place::new().run(["doctor", "-q"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));

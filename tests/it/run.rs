@@ -295,6 +295,19 @@ fn a_damaged_store_keeps_no_client_from_its_work() {
 }
 
 #[test]
+fn a_data_folder_that_cannot_be_written_keeps_no_client_from_its_work() {
+    let (place, upstream) = (Place::new(), Upstream::start(Script::default()).unwrap());
+    place.write(".local", "a file where a folder should be");
+    let mut command = command(&place, &[], "ask");
+    command.env("ANTHROPIC_BASE_URL", upstream.url());
+    let ran = Ran::of(command, b"");
+    assert_eq!(ran.code, 7, "{ran:?}");
+    let said = ["this run is not logged", "conversations go on in memory"];
+    assert!(said.iter().all(|said| ran.err.contains(said)), "{}", ran.err);
+    assert_eq!(upstream.prompts().len(), 1);
+}
+
+#[test]
 fn a_proxy_that_cannot_start_says_so() {
     let place = Place::new();
     // An address that names no port.

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use epitome::{SessionArchive, SqliteStore};
+use rustix::fs::Access;
 
 use super::{DoctorFinding, Patient};
 use crate::store;
@@ -75,6 +76,21 @@ fn database(about: &'static str, patient: &Patient) -> DoctorFinding {
     }
 }
 
+/// Whether a store that is not there yet can be made.
+fn to_be_made(about: &'static str, path: &Path) -> DoctorFinding {
+    let shown = path.display();
+    let above = path.ancestors().skip(1).find(|above| above.exists());
+    let above = above.unwrap_or(Path::new("."));
+    let is_writable = above.is_dir() && rustix::fs::access(above, Access::WRITE_OK).is_ok();
+    if is_writable {
+        let found = format!("there is none yet at {shown}; the first session makes it");
+        return DoctorFinding::ok(about, found);
+    }
+    let found = format!("{shown} cannot be made: nothing can be written in {}", above.display());
+    let remedy = "make that a folder that can be written, or name another store with `--store`";
+    DoctorFinding::fail(about, found, remedy)
+}
+
 /// Whether the store can be opened and holds what was written.
 pub(super) fn store(patient: &Patient) -> Vec<DoctorFinding> {
     const ABOUT: &str = "store";
@@ -83,8 +99,7 @@ pub(super) fn store(patient: &Patient) -> Vec<DoctorFinding> {
         return vec![database(ABOUT, patient)];
     }
     if !patient.path.exists() {
-        let found = format!("there is none yet at {path}; the first session makes it");
-        return vec![DoctorFinding::ok(ABOUT, found)];
+        return vec![to_be_made(ABOUT, &patient.path)];
     }
     let store = match SqliteStore::open_existing(&patient.path) {
         Ok(store) => store,
@@ -93,6 +108,11 @@ pub(super) fn store(patient: &Patient) -> Vec<DoctorFinding> {
             return vec![DoctorFinding::fail(ABOUT, error.to_string(), remedy)];
         }
     };
+    if store.is_read_only() {
+        let found = format!("{path} is read-only: nothing new is kept in it");
+        let remedy = "make the file and its folder writable, or name another store with `--store`";
+        return vec![DoctorFinding::warn(ABOUT, found, remedy)];
+    }
     let size = fs::metadata(&patient.path).map_or(0, |about| about.len());
     let opens = format!("{path} opens, {} KiB, its schema is known", grouped(size.div_ceil(1024)));
     if size > QUICK {

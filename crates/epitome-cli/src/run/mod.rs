@@ -128,8 +128,10 @@ fn proxied(
     let config = args.proxy.config(|sources| sources)?;
     let table = table(&config, &args.proxy, &way);
     let log = config.data().map(|data| data.join(LOG));
-    if let Some(log) = &log {
-        proxy::to_file(&args.proxy, log)?;
+    if let Some(log) = &log
+        && let Err(error) = proxy::to_file(&args.proxy, log)
+    {
+        fault::warn(&format!("{}; this run is not logged", error.line()));
     }
     let given = StartOverrides {
         workspace: Some(&machine.folder),
