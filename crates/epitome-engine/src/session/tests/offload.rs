@@ -98,8 +98,9 @@ fn text(message: &str) -> String {
     message["content"].as_str().unwrap_or_default().to_owned()
 }
 
-/// What opens a checkpoint of `default` where no way back is named.
-const BARE_LABEL: &str = "[Earlier conversation, shortened]";
+/// What stands in a prompt of `default` where something left and no way back is named: what opens a
+/// checkpoint, where there is room and where there is little, and where lines left.
+const BARE: [&str; 3] = ["[Earlier conversation, shortened]", "[Shortened]", " lines left out]"];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
@@ -117,7 +118,8 @@ proptest! {
             let sent: serde_json::Value = serde_json::from_slice(&prompt.bytes).unwrap();
             let sent: Vec<_> = sent["messages"].as_array().unwrap().iter().collect();
             // A client that was never seen to use a tool could open nothing: no file is named.
-            let is_bare = String::from_utf8_lossy(&prompt.bytes).contains(BARE_LABEL);
+            let whole = String::from_utf8_lossy(&prompt.bytes);
+            let is_bare = BARE.iter().any(|words| whole.contains(words));
             let texts = messages[..end].iter().map(|message| text(message));
             for text in texts.filter(|text| !text.is_empty()) {
                 let is_in = |sent: &str| sent.contains(&text);
