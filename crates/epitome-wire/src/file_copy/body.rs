@@ -199,7 +199,7 @@ fn is_log(lines: &[&str]) -> bool {
 }
 
 /// Whether a line is a headline in what a program prints: words between two rows of signs.
-fn is_headline(line: &str) -> bool {
+pub(super) fn is_headline(line: &str) -> bool {
     ['=', '_', '-', '*'].iter().any(|&sign| {
         let (head, tail) = (line.trim_start_matches(sign), line.trim_end_matches(sign));
         let least = |rest: &str| line.len() - rest.len() >= 10;

@@ -117,9 +117,13 @@ impl<'t> CopyScanner<'t> {
         self.found.push(FileCopy { path, named: false, body, lines, partial: false, closed });
     }
 
-    /// What a text holds of source that stands in talk without any mark.
+    /// What a text holds of source that stands in talk without any mark. Source that a program
+    /// prints, between headlines of its own, is what it found there.
     fn bare(&mut self) {
         let Some(least) = self.least.bare else { return };
+        if (0..self.lines.len()).any(|at| body::is_headline(self.line(at).trim())) {
+            return;
+        }
         let opens = |&at: &usize| body::opens_source(self.line(at));
         let Some(first) = (0..self.lines.len()).find(opens) else { return };
         let is_source = |&at: &usize| body::may_be_source(self.line(at));

@@ -150,6 +150,12 @@ fn talk_and_what_programs_print_is_no_source() {
         (0..40).map(|at| format!("10:00:{at:02} INFO request took {at} ms\n")).collect();
     check_unnamed(&format!("It prints:\n```\n{log}```"), None);
     check_unnamed(&log, None);
+    let failed = format!(
+        "===================== test session starts ======================\ncollected 1 item\n\
+         _________________________ test_b __________________________\n{}E   KeyError: 'model'\n",
+        source("b", 20)
+    );
+    check_unnamed(&failed, None);
     let change = " line = 1;\n-old = 2;\n+new = 3;\n".repeat(10);
     check_unnamed(&format!("```diff\n{change}```"), None);
     let part = format!("{}# ... existing code ...\n", source("a", 12));
