@@ -106,7 +106,7 @@ impl<'a> Slice<'a> {
     fn files(&self) -> Vec<Range<usize>> {
         let (start, text) = self.text();
         let within = |at: usize| at.clamp(start, start + text.len()) - start;
-        let whole = self.part.files.iter().filter(|copy| !copy.partial);
+        let whole = self.part.stated_files().filter(|copy| !copy.partial);
         let bodies = whole.map(|copy| within(copy.body.start)..within(copy.body.end));
         bodies.filter(|body| text.get(body.clone()).is_some_and(|body| !body.is_empty())).collect()
     }
@@ -229,6 +229,23 @@ mod tests {
         assert!(of_file.clone().all(|unit| unit.kind == UnitKind::Line && !unit.is_spoken()));
         let last = units.iter().rfind(|unit| !unit.stated).unwrap();
         assert_eq!(last.kind, UnitKind::Sentence, "{last:?}");
+    }
+
+    #[test]
+    fn source_that_a_model_writes_without_a_path_is_talk() {
+        let body = "def f(ledger):\n    return ledger.post(1)\n".repeat(8);
+        let said = format!("Like so:\n```python\n{body}```\nThat is all.");
+        let [of, plain] = [true, false].map(|is_found| {
+            let chat = chat().user("How?").assistant(&said);
+            let chat = if is_found { chat.holding_unnamed(&body) } else { chat };
+            let entries = chat.entries();
+            let units = units(&entries.iter().collect::<Vec<_>>());
+            units
+                .iter()
+                .map(|unit| (unit.kind, unit.stated, unit.text.to_string()))
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(of, plain);
     }
 
     #[test]

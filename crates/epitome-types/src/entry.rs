@@ -187,8 +187,9 @@ impl Entry {
     pub fn talk(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().flat_map(|part| {
             let text = part.text().unwrap_or_default();
-            let starts = iter::once(0).chain(part.files.iter().map(|copy| copy.body.end));
-            let ends = part.files.iter().map(|copy| copy.body.start).chain(iter::once(text.len()));
+            let starts = iter::once(0).chain(part.stated_files().map(|copy| copy.body.end));
+            let ends = part.stated_files().map(|copy| copy.body.start);
+            let ends = ends.chain(iter::once(text.len()));
             starts.zip(ends).filter_map(|(start, end)| text.get(start..end))
         })
     }
@@ -282,6 +283,12 @@ impl Part {
             _ => self.said().unwrap_or_default().len(),
         };
         if bytes > 0 { bytes + 1 } else { 0 }
+    }
+
+    /// The copies in it that state a file, whatever else is said. Source that a model writes without
+    /// a path is talk like any other, unless it turns out that somebody edits it.
+    pub fn stated_files(&self) -> impl Iterator<Item = &FileCopy> {
+        self.files.iter().filter(|copy| copy.named || self.speaker != Speaker::Model)
     }
 
     /// The part's readable text, where it has any.

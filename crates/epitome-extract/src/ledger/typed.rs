@@ -60,7 +60,7 @@ pub(super) fn lines(part: &Part) -> impl Iterator<Item = TypedLine<'_>> {
     text.split_inclusive('\n').filter_map(move |line| {
         let (start, whole) = (end, line.trim());
         end += line.len();
-        if part.files.iter().any(|copy| copy.body.contains(&start)) {
+        if part.stated_files().any(|copy| copy.body.contains(&start)) {
             return None;
         }
         if whole.starts_with("```") || whole.starts_with("~~~") {
