@@ -4,6 +4,8 @@
 //! pending ask, open questions, the watermark and the system prompt are projections of the acts of
 //! a session, in their order.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -81,6 +83,13 @@ pub enum SessionAction {
         /// Whether it is open from now on.
         open: bool,
     },
+    /// The client compacted its history on its own, and goes on from a summary of it.
+    ClientCompaction {
+        /// The message that holds the summary.
+        summary: EntryKey,
+        /// The messages that it stands for, of those that acts name.
+        said: Vec<EntryKey>,
+    },
     /// The system prompt was put together (RULES 33).
     System {
         /// The epoch that it belongs to; none before the first.
@@ -102,8 +111,8 @@ pub struct GoalAction {
     /// What becomes of it.
     #[serde(flatten)]
     pub change: GoalChange,
-    /// The message that said so. A history that does not hold it is not concerned; what no message
-    /// said concerns the whole session.
+    /// The message that said so. A history that holds neither it nor a client's summary of it is not
+    /// concerned; what no message said concerns the whole session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said_in: Option<EntryKey>,
 }
@@ -206,11 +215,38 @@ impl From<GoalChange> for GoalAction {
 }
 
 impl RecordedAction {
-    /// Whether it concerns a history that holds these messages (RULES 13).
-    pub fn concerns(&self, holds: impl FnOnce(&EntryKey) -> bool) -> bool {
+    /// The message that it hangs on: a history that does not hold it is not concerned (RULES 13).
+    pub fn said_in(&self) -> Option<&EntryKey> {
         match &self.act {
-            SessionAction::Goal(GoalAction { said_in: Some(said_in), .. }) => holds(said_in),
-            _ => true,
+            SessionAction::Goal(act) => act.said_in.as_ref(),
+            _ => None,
         }
+    }
+}
+
+/// What acts of a session hang on: the messages of a history, and those that a summary in it stands
+/// for, where its client compacted them.
+pub struct HeldMessages<H> {
+    holds: H,
+    summarized: BTreeSet<EntryKey>,
+}
+
+impl<H: Fn(&EntryKey) -> bool> HeldMessages<H> {
+    /// For a history that holds these messages, of a session with these acts.
+    pub fn new(acts: &[RecordedAction], holds: H) -> Self {
+        let mut summarized = BTreeSet::new();
+        for RecordedAction { act, .. } in acts {
+            if let SessionAction::ClientCompaction { summary, said } = act
+                && holds(summary)
+            {
+                summarized.extend(said);
+            }
+        }
+        Self { holds, summarized }
+    }
+
+    /// Whether an act concerns the history.
+    pub fn concerns(&self, acted: &RecordedAction) -> bool {
+        acted.said_in().is_none_or(|key| (self.holds)(key) || self.summarized.contains(key))
     }
 }

@@ -21,7 +21,7 @@ mod session;
 mod summary;
 mod usage;
 
-pub use act::{Actor, GoalAction, GoalChange, RecordedAction, SessionAction};
+pub use act::{Actor, GoalAction, GoalChange, HeldMessages, RecordedAction, SessionAction};
 pub use budget::{Budget, BudgetUnit};
 pub use checkpoint::{Checkpoint, CheckpointLevel, CheckpointPlacement};
 pub use entry::{

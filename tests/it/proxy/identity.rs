@@ -146,3 +146,36 @@ fn rewind(serving: &Serving, api: Api, with_id: bool) {
     let listed = goals(&back).text().to_owned();
     assert!(listed.contains(LOCK) && !listed.contains("badger"), "{api:?} {with_id}: {listed}");
 }
+
+/// A client that sums its history up goes on with what was decided in it, by the model and by hand.
+#[test]
+fn what_was_decided_holds_behind_a_summary_that_the_client_made() {
+    const BY_HAND: &str = "Name the queues by region";
+    let serving = start();
+    let marked = format!("[GOAL] {GOAL}\n[DECISION] {LOCK} - LOCKED\nOn it.");
+    let session = converse(&serving, Api::Anthropic, Some("client-one"), &marked);
+    journal(&serving, &["goal", "decide", BY_HAND, "--lock", "--session", &session]).silent();
+    let mut agent = Agent::new(Api::Anthropic, TASK);
+    agent.headers.push(("x-claude-code-session-id".to_owned(), "client-one".to_owned()));
+    agent.messages().push(json!({"role": "assistant", "content": marked}));
+    for summary in ["The log was read, the lease was not.", "The lease was read as well."] {
+        agent.say("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools. Sum up.");
+        agent.send(&serving, agent.request().to_string().into_bytes());
+        let goes_on = "This session is being continued from a previous conversation that ran out";
+        agent.messages().clear();
+        agent.say(&format!("{goes_on} of context.\n\n{summary}"));
+        agent.work(&serving);
+        let answer = agent.send(&serving, agent.request().to_string().into_bytes());
+        assert_eq!(answer.header("x-epitome-session"), Some(&*session));
+        let listed = journal(&serving, &["goal", "list", "--session", &session]);
+        let prompt = serving.last().body.to_string();
+        for text in [GOAL, LOCK, BY_HAND] {
+            assert!(listed.text().contains(text), "{text}: {listed:?}");
+            assert!(prompt.contains(text), "{text}: {prompt}");
+        }
+    }
+    // Nobody else has it.
+    let other = converse(&serving, Api::Anthropic, Some("client-two"), "I begin with the log.");
+    let goals = journal(&serving, &["goal", "list", "--session", &other]);
+    assert!(goals.text().contains("no goal is set"), "{goals:?}");
+}

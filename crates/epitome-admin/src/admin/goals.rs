@@ -6,7 +6,9 @@
 use std::collections::BTreeSet;
 
 use epitome_kernel::{StoreError, goals};
-use epitome_types::{Actor, GoalAction, Goals, RecordedAction, SessionAction};
+use epitome_types::{
+    Actor, EntryKey, GoalAction, Goals, HeldMessages, RecordedAction, SessionAction,
+};
 use serde::Serialize;
 
 use super::SessionAdmin;
@@ -38,10 +40,11 @@ impl SessionAdmin {
     pub(crate) fn acts_in_force(&self, session: &str) -> Result<Vec<RecordedAction>, AdminError> {
         let mut acts = self.journal.acts(&self.scope, session)?;
         // Most sessions have nothing that hangs on a message.
-        if !acts.iter().all(|acted| acted.concerns(|_| false)) {
+        if acts.iter().any(|acted| acted.said_in().is_some()) {
             let history = self.history(Some(session))?;
-            let held: BTreeSet<_> = history.keys().iter().collect();
-            acts.retain(|acted| acted.concerns(|key| held.contains(key)));
+            let keys: BTreeSet<_> = history.keys().iter().collect();
+            let held = HeldMessages::new(&acts, |key: &EntryKey| keys.contains(key));
+            acts.retain(|acted| held.concerns(acted));
         }
         Ok(acts)
     }

@@ -9,11 +9,16 @@ use std::mem;
 use epitome_kernel::goals::GoalError;
 use epitome_kernel::{StoreError, goals};
 use epitome_types::hook::Found;
-use epitome_types::{Actor, EntryKey, EventKind, GoalAction, RecordedAction, SessionAction};
+use epitome_types::{
+    Actor, EntryKey, EventKind, GoalAction, HeldMessages, RecordedAction, SessionAction,
+};
 
 use super::Session;
 use super::action_state::ActionState;
-use super::state::ConversationState;
+use super::state::{ConversationState, IncomingHistory};
+
+/// So many messages of a history are read at once.
+const PAGE: usize = 1024;
 
 /// Who warns of what is said of goals.
 const GOALS: &str = "goals";
@@ -31,27 +36,69 @@ impl Session {
     pub(crate) fn meet_acts(
         &self,
         state: &mut ConversationState,
-        name: &str,
-        keys: Option<&[EntryKey]>,
+        incoming: &IncomingHistory,
+        tells_all: bool,
     ) -> Result<Vec<EventKind>, StoreError> {
+        let name = &*incoming.session;
         let known = state.acts.as_ref().filter(|acts| acts.session == name);
         if known.is_some_and(|acts| !acts.stale) {
             return Ok(Vec::new());
         }
-        let acts = self.record.journal.acts(&self.record.scope, name)?;
-        let new = known.and_then(|known| acts.get(known.count..)).unwrap_or_default();
-        let held: Option<BTreeSet<_>> = keys.map(|keys| keys.iter().collect());
-        let holds = |key: &EntryKey| held.as_ref().is_none_or(|held| held.contains(key));
-        let new = new.iter().filter(|acted| acted.concerns(holds));
+        let mut acts = self.record.journal.acts(&self.record.scope, name)?;
+        let (met, count) = (known.map_or(acts.len(), |known| known.count), acts.len());
+        if let Some(act) = self.client_compaction(incoming, &acts)? {
+            acts.push(RecordedAction { act: act.clone(), by: Actor::Model, at: self.now() });
+            state.work.doing.push((act, Actor::Model));
+        }
+        let keys: Option<BTreeSet<_>> = tells_all.then(|| incoming.keys.iter().collect());
+        let holds = |key: &EntryKey| keys.as_ref().is_none_or(|keys| keys.contains(key));
+        let held = HeldMessages::new(&acts, holds);
+        let new = acts[met.min(count)..count].iter().filter(|acted| held.concerns(acted));
         let updated = new.filter_map(|acted| match &acted.act {
             SessionAction::Goal(act) => Some(updated(act, &acted.by)),
             _ => None,
         });
         let updated = updated.collect();
-        let count = acts.len();
-        let acts: Vec<_> = acts.into_iter().filter(|acted| acted.concerns(holds)).collect();
+        let acts: Vec<_> = acts.iter().filter(|acted| held.concerns(acted)).cloned().collect();
         state.acts = Some(ActionState::of(name, &acts, count));
         Ok(updated)
+    }
+
+    /// What to record where a history begins with the summary of one that its client compacted: what
+    /// messages of that one decided holds in this one, too.
+    fn client_compaction(
+        &self,
+        incoming: &IncomingHistory,
+        acts: &[RecordedAction],
+    ) -> Result<Option<SessionAction>, StoreError> {
+        let name = &*incoming.session;
+        let named: BTreeSet<_> = acts.iter().filter_map(RecordedAction::said_in).collect();
+        if self.told.adopts.as_deref() != Some(name) || incoming.extends() || named.is_empty() {
+            return Ok(None);
+        }
+        let before = self.keys_where_it_stands(name)?;
+        let held = HeldMessages::new(acts, |key: &EntryKey| before.contains(key));
+        let said = acts.iter().filter(|acted| held.concerns(acted));
+        let said: BTreeSet<_> = said.filter_map(RecordedAction::said_in).copied().collect();
+        let summary =
+            incoming.keys.iter().skip(incoming.recorded).find(|key| !before.contains(key));
+        Ok(summary.filter(|_| !said.is_empty()).map(|&summary| SessionAction::ClientCompaction {
+            summary,
+            said: said.into_iter().collect(),
+        }))
+    }
+
+    /// The messages of the history that a session stands at.
+    fn keys_where_it_stands(&self, name: &str) -> Result<BTreeSet<EntryKey>, StoreError> {
+        let (journal, scope) = (&self.record.journal, &*self.record.scope);
+        let head = journal.session(scope, name)?.head;
+        let (mut keys, mut from) = (BTreeSet::new(), 0);
+        loop {
+            let page = journal.history(scope, name, head, from, PAGE)?;
+            let Some(last) = page.last() else { return Ok(keys) };
+            from = last.place + 1;
+            keys.extend(page.iter().map(|said| said.key));
+        }
     }
 
     /// Takes up what a text says of goals, and gives what the host is told of it. What changes

@@ -102,8 +102,7 @@ impl Session {
         self.readdress(state);
         let council = self.council(state, &name, incoming, counter)?;
         // Of what its provider keeps no message is here.
-        let keys = Some(&incoming.keys[..]).filter(|_| !source.scan.continued);
-        let updated = self.meet_acts(state, &name, keys)?;
+        let updated = self.meet_acts(state, incoming, !source.scan.continued)?;
         Ok(Opened { reading, memory, name, events, cold, council, updated })
     }
 
