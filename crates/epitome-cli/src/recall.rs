@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         let flag = shell::store_flag(Some(&path));
         let path = path.display();
         return Err(CliError::unreadable(format!(
-            "no store at {path}; `epitome compress{flag}` makes one"
+            "no store at {path}; `epitome compress{flag} FILE` makes one"
         )));
     }
     let store = store::open_existing(&path).map_err(|error| CliError::of_store(&error))?;

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use http::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
+use http::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use http::request::Parts;
 use http::{Method, StatusCode};
 
@@ -168,25 +168,30 @@ fn visitor(tokens: Option<&[AccessToken]>, headers: &HeaderMap) -> Option<Visito
     holder(secret.trim_ascii()).map(|tenant| Visitor { tenant, spent: true })
 }
 
-/// Whether a request names this machine, not a name that a web page had resolved to it.
+/// Whether a request names this machine, not a name that a web page had resolved to it. Where it names
+/// several hosts, one that is somebody else's is enough.
 fn names_loopback(headers: &HeaderMap) -> bool {
-    headers.get(HOST).and_then(|host| host.to_str().ok()).is_some_and(is_loopback)
+    let mut hosts = headers.get_all(HOST).iter().map(HeaderValue::to_str).peekable();
+    hosts.peek().is_some() && hosts.all(|host| host.is_ok_and(is_loopback))
 }
 
 /// Whether no web page of somebody else's sent a request: a browser names the origin of the page,
 /// which must be this machine, or where there are tokens the host that it asks. Where it names none
 /// it says at least that the page is another site's; following a link from there is the user's act.
 fn is_from_no_page(headers: &HeaderMap, tokens: bool) -> bool {
-    let says = |name, value: &str| headers.get(name).is_some_and(|found| found == value);
-    let Some(origin) = headers.get(ORIGIN) else {
-        return !says(FETCH_SITE, "cross-site") || says(FETCH_MODE, "navigate");
-    };
-    let authority = origin.to_str().ok().and_then(|origin| Some(origin.split_once("://")?.1));
+    let says = |name, value: &str| headers.get_all(name).iter().any(|found| found == value);
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    authority.is_some_and(|authority| match tokens {
-        true => host == Some(authority),
-        false => is_loopback(authority),
-    })
+    let is_own = |origin: &HeaderValue| {
+        let authority = origin.to_str().ok().and_then(|origin| Some(origin.split_once("://")?.1));
+        authority.is_some_and(|authority| match tokens {
+            true => host == Some(authority),
+            false => is_loopback(authority),
+        })
+    };
+    match headers.contains_key(ORIGIN) {
+        true => headers.get_all(ORIGIN).iter().all(is_own),
+        false => !says(FETCH_SITE, "cross-site") || says(FETCH_MODE, "navigate"),
+    }
 }
 
 /// Whether a host, perhaps with a port, is this machine by its own name.
@@ -251,6 +256,9 @@ mod tests {
         check("127.0.0.1:8787", Some("http://localhost.evil.example"), [false, false]);
         check("127.0.0.1:8787", Some("null"), [false, false]);
         check("gate.example", Some("https://gate.example"), [false, true]);
+        let mut several = headers("origin", "http://localhost:5173");
+        several.append(ORIGIN, "http://evil.example".parse().unwrap());
+        assert!(!is_from_no_page(&several, false));
         let mut headers = headers("sec-fetch-site", "cross-site");
         assert!(!is_from_no_page(&headers, false));
         headers.insert(FETCH_MODE, "navigate".parse().unwrap());
@@ -289,5 +297,8 @@ mod tests {
             assert!(!names_loopback(&headers("host", host)), "{host}");
         }
         assert!(!names_loopback(&HeaderMap::new()));
+        let mut several = headers("host", "localhost");
+        several.append(HOST, "evil.example".parse().unwrap());
+        assert!(!names_loopback(&several));
     }
 }

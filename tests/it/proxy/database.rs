@@ -4,7 +4,7 @@ use epitome_testkit::PostgresServer;
 use epitome_upstream::Script;
 
 use super::agent::{Agent, Api, calls};
-use super::outage::{SAID, agent, check_prefixes, count, rounds};
+use super::outage::{SAID, agent, check_prefixes, check_said_once, count, rounds};
 use super::serving::Serving;
 use crate::program::Place;
 use crate::shipped::recording;
@@ -103,7 +103,7 @@ fn a_database_that_goes_away_stops_no_compression_and_is_used_again() {
     server.stop().unwrap();
     rounds(&mut one, &serving, usize::MAX);
     check_prefixes(api, &serving, &serving.prompts());
-    assert_eq!(count(&serving, SAID), 1, "{}", serving.said());
+    check_said_once(&serving, SAID);
     let outage = &serving.status()["store"];
     assert_eq!(outage["writable"], false, "{outage}");
     let cause = outage["cause"].as_str().unwrap_or_default();
@@ -122,7 +122,7 @@ fn a_database_that_goes_away_stops_no_compression_and_is_used_again() {
     }
     let mut other = Agent::new(api, "Look after the invoices of the north.");
     rounds(&mut other, &serving, 4);
-    assert_eq!(count(&serving, "can be written again"), 1, "{}", serving.said());
+    check_said_once(&serving, "can be written again");
     assert_eq!(serving.status()["store"]["writable"], true);
     serving.stop();
     serving.go_on();

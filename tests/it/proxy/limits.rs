@@ -5,6 +5,7 @@ use epitome_upstream::{Record, Script};
 use serde_json::{Value, json};
 
 use super::agent::{Agent, Api, calls};
+use super::faults::eventually;
 use super::http::Ask;
 use super::serving::Serving;
 
@@ -44,7 +45,7 @@ fn a_server_that_reads_a_part_of_a_prompt_is_told_of_once_for_each_model() {
     assert!(serving.prompts().iter().any(|prompt| prompt.cut_short));
     let told = || serving.said().matches("OLLAMA_CONTEXT_LENGTH").count();
     assert_eq!(told(), 1, "{}", serving.said());
-    assert!(serving.said().contains("the server read "), "{}", serving.said());
+    eventually("the server read ", || serving.said().contains("the server read "));
     let status = serving.place.run(["status", "--json", "--store", "s.db"]).json();
     assert_eq!(status[0]["shortened"]["evaluated"], 1200, "{status:#}");
     talk(&serving, "qwen2.5", 4..10);
@@ -149,7 +150,9 @@ fn ollama_is_asked_where_a_request_states_no_context_size() {
     );
     let show = serving.place.run(["config", "show", "--store", "s.db"]);
     assert!(show.text().contains(&format!("mistral: {told}")), "{}", show.text());
-    assert!(serving.said().contains("the server told the window of a model"), "{}", serving.said());
+    eventually("the server told the window of a model", || {
+        serving.said().contains("the server told the window of a model")
+    });
     // It is larger than the guess, too; and where nobody says it, the guess holds.
     let (_, serving) = check(&[], Some(16_384), [guessed(), (16_384, json!("probe"))]);
     let prompt = serving.last();

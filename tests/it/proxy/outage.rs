@@ -9,6 +9,7 @@ use epitome_upstream::{Record, Script};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 use super::agent::{Agent, Api, calls};
+use super::faults::eventually;
 use super::serving::{Serving, as_guest};
 use super::sessions::breaks;
 use crate::program::Ran;
@@ -47,6 +48,13 @@ pub(super) fn rounds(agent: &mut Agent, serving: &Serving, most: usize) {
 
 pub(super) fn count(serving: &Serving, words: &str) -> usize {
     serving.said().lines().filter(|line| line.contains(words)).count()
+}
+
+/// A line with these words is in the log, which may come behind the answer, and there is one of them.
+#[track_caller]
+pub(super) fn check_said_once(serving: &Serving, words: &str) {
+    eventually(words, || count(serving, words) > 0);
+    assert_eq!(count(serving, words), 1, "{}", serving.said());
 }
 
 /// Between compressions each prompt begins with the one before it.
@@ -99,7 +107,7 @@ fn a_store_that_cannot_be_opened_stops_nobody() {
         let mut one = agent(api);
         rounds(&mut one, &serving, usize::MAX);
         check_prefixes(api, &serving, &serving.prompts());
-        assert_eq!(count(&serving, "nothing of them is kept"), 1, "{}", serving.said());
+        check_said_once(&serving, "nothing of them is kept");
         let outage = &serving.status()["store"];
         assert_eq!(outage["writable"], false, "{outage}");
         assert!(
@@ -119,7 +127,7 @@ fn a_store_that_runs_full_stops_no_compression_and_is_used_again() {
         hold(&serving, Some(64 << 10));
         rounds(&mut one, &serving, usize::MAX);
         check_prefixes(api, &serving, &serving.prompts());
-        assert_eq!(count(&serving, SAID), 1, "{}", serving.said());
+        check_said_once(&serving, SAID);
         let outage = &serving.status()["store"];
         assert_eq!(outage["writable"], false, "{outage}");
         assert!(outage["cause"].as_str().is_some_and(|it| it.contains("s.db")), "{outage}");
@@ -134,10 +142,10 @@ fn a_store_that_runs_full_stops_no_compression_and_is_used_again() {
         let mut third = Agent::new(api, "Look after the invoices of the north.");
         rounds(&mut third, &serving, 4);
         assert_eq!(serving.sessions().len(), known + 1);
-        assert_eq!(count(&serving, "can be written again"), 1, "{}", serving.said());
+        check_said_once(&serving, "can be written again");
         assert_eq!(serving.status()["store"]["writable"], true);
         rounds(&mut other, &serving, 2);
-        assert_eq!(count(&serving, SAID), 1, "{}", serving.said());
+        check_said_once(&serving, SAID);
 
         // What was said meanwhile is recorded with the next request behind a restart.
         serving.stop();
@@ -181,7 +189,7 @@ fn a_store_that_is_damaged_meanwhile_stops_no_compression() {
         let prompts = serving.prompts();
         check_prefixes(api, &serving, &prompts[..first]);
         check_prefixes(api, &serving, &prompts[first..]);
-        assert_eq!(count(&serving, SAID), 1, "{}", serving.said());
+        check_said_once(&serving, SAID);
         assert!(named(&prompts[first..]).is_empty(), "{:?}", named(&prompts[first..]));
     }
 }
@@ -205,7 +213,7 @@ fn a_store_with_damaged_pages_stops_no_compression() {
     let mut other = Agent::new(api, "Tell me why the cluster of rowan forgets its leases.");
     rounds(&mut other, &serving, usize::MAX);
     check_prefixes(api, &serving, &serving.prompts()[first..]);
-    assert_eq!(count(&serving, SAID), 1, "{}", serving.said());
+    check_said_once(&serving, SAID);
 }
 
 /// A store, written and then forbidden to its user.
@@ -231,7 +239,7 @@ fn a_store_that_is_read_only_is_named_at_start_and_stops_no_compression() {
         rounds(&mut one, &serving, 5);
         let ids = named(&serving.prompts());
         forbidden(&mut serving);
-        assert_eq!(count(&serving, "locked/s.db` is read-only"), 1, "{}", serving.said());
+        check_said_once(&serving, "locked/s.db` is read-only");
         serving.upstream.clear();
         rounds(&mut one, &serving, usize::MAX);
         let first = serving.prompts().len();
@@ -242,7 +250,7 @@ fn a_store_that_is_read_only_is_named_at_start_and_stops_no_compression() {
         assert!(compressions >= 2, "{}", serving.said());
         let broken = breaks(api, &prompts[..first]) + breaks(api, &prompts[first..]);
         assert!(broken <= compressions, "{broken} of {compressions}: {}", serving.said());
-        assert_eq!(count(&serving, SAID), 1, "{}", serving.said());
+        check_said_once(&serving, SAID);
         // What was kept before is found, and nothing is named that was not kept.
         let later = named(&prompts);
         assert!(later.iter().all(|id| ids.contains(id)), "{later:?} of {ids:?}");

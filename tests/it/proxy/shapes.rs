@@ -4,6 +4,7 @@
 use epitome_upstream::Script;
 use serde_json::{Value, json};
 
+use super::faults::eventually;
 use super::http::Ask;
 use super::serving::Serving;
 
@@ -161,5 +162,5 @@ fn what_cannot_shrink_below_its_limit_goes_out_marked() {
         assert_eq!(serving.last().body, body, "{path}");
         assert_eq!(serving.status()["all"]["skips"]["oversized"], asked + 1, "{path}");
     }
-    assert!(serving.said().contains("larger than its limit"), "{}", serving.said());
+    eventually("larger than its limit", || serving.said().contains("larger than its limit"));
 }

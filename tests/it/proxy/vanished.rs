@@ -6,7 +6,7 @@ use std::process::Child;
 use std::time::Duration;
 
 use super::agent::Api;
-use super::outage::{SAID, agent, check_prefixes, count, rounds, serving};
+use super::outage::{SAID, agent, check_prefixes, check_said_once, count, rounds, serving};
 use super::serving::Serving;
 
 /// How often a command is looked at before it counts as hanging, and the pause between two looks.
@@ -43,7 +43,7 @@ fn a_store_that_is_removed_is_noticed_and_stops_no_compression() {
         }
         rounds(&mut one, &serving, usize::MAX);
         check_prefixes(api, &serving, &serving.prompts());
-        assert_eq!(count(&serving, SAID), 1, "{}", serving.said());
+        check_said_once(&serving, SAID);
         let outage = &serving.status()["store"];
         assert_eq!(outage["writable"], false, "{outage}");
         assert!(outage["cause"].as_str().is_some_and(|it| it.contains("removed")), "{outage}");
@@ -65,12 +65,12 @@ fn a_store_that_was_moved_away_is_used_again_where_it_comes_back() {
     std::fs::rename(&path, &aside).unwrap();
     let mut other = super::agent::Agent::new(Api::Chat, "Tell me why the leases are forgotten.");
     rounds(&mut other, &serving, 2);
-    assert_eq!(count(&serving, SAID), 1, "{}", serving.said());
+    check_said_once(&serving, SAID);
     assert!(!path.exists());
     std::fs::rename(&aside, &path).unwrap();
     let mut third = super::agent::Agent::new(Api::Chat, "Look after the invoices of the north.");
     rounds(&mut third, &serving, 2);
-    assert_eq!(count(&serving, "can be written again"), 1, "{}", serving.said());
+    check_said_once(&serving, "can be written again");
     assert_eq!(serving.status()["store"]["writable"], true);
 }
 
@@ -93,7 +93,7 @@ fn a_store_that_is_cut_stops_no_compression_and_no_command_hangs_on_it() {
         check_prefixes(Api::Anthropic, &serving, &serving.prompts());
         assert!(count(&serving, SAID) <= 1, "{}", serving.said());
         if length == 0 {
-            assert_eq!(count(&serving, SAID), 1, "{}", serving.said());
+            check_said_once(&serving, SAID);
         }
     }
 }
@@ -108,11 +108,11 @@ fn a_store_that_another_program_holds_is_waited_for_shortly_and_once() {
     holding.execute_batch("BEGIN EXCLUSIVE").unwrap();
     rounds(&mut one, &serving, 4);
     assert!(!serving.said().contains("deadline"), "{}", serving.said());
-    assert_eq!(count(&serving, SAID), 1, "{}", serving.said());
+    check_said_once(&serving, SAID);
     drop(holding);
     let mut other = super::agent::Agent::new(Api::Chat, "Look after the invoices of the north.");
     let known = serving.sessions().len();
     rounds(&mut other, &serving, 2);
     assert_eq!(serving.sessions().len(), known + 1);
-    assert_eq!(count(&serving, "can be written again"), 1, "{}", serving.said());
+    check_said_once(&serving, "can be written again");
 }

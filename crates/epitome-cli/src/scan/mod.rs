@@ -192,7 +192,9 @@ impl Args {
             }
         } else {
             let all = counted(found.skipped.len() as u64, "file");
-            fault::note(&format!("{all} left out, which hold no recording; `-v` lists them"));
+            fault::note(&format!(
+                "{all} left out, which hold no recording that can be read; `-v` says why"
+            ));
         }
     }
 }

@@ -9,7 +9,7 @@ use epitome::SessionAdmin;
 use epitome::types::SessionInfo;
 use serde::Serialize;
 
-use crate::fault::CliError;
+use crate::fault::{self, CliError};
 use crate::files;
 use crate::flags;
 use crate::journal::{JournalFlags, OpenJournal};
@@ -18,6 +18,9 @@ use crate::text::{counted, grouped, moment, plain};
 
 /// So many sessions are read at a time.
 const PAGE: usize = 512;
+
+/// So many are listed unless the user says how many.
+const MOST: u64 = 20;
 
 const COLUMNS: [Column; 8] = [
     left("name").least(16),
@@ -34,9 +37,9 @@ const COLUMNS: [Column; 8] = [
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome session list --limit 50")]
 pub(crate) struct Args {
-    /// So many at most; 0 for all
-    #[arg(long, value_name = "N", default_value = "20", value_parser = flags::number)]
-    limit: u64,
+    /// So many at most; 0 for all [default: 20]
+    #[arg(long, value_name = "N", value_parser = flags::number)]
+    limit: Option<u64>,
     /// Those in the trash too
     #[arg(long)]
     trashed: bool,
@@ -58,14 +61,19 @@ struct Listed {
 /// Runs the errand.
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let journal = args.journal.open()?;
-    let most = match usize::try_from(args.limit) {
+    let most = match usize::try_from(args.limit.unwrap_or(MOST)) {
         Ok(0) | Err(_) => usize::MAX,
         Ok(most) => most,
     };
     let mut pages = Pages::new(&journal, args, most)?;
     let first = pages.next_page()?;
     if args.journal.json {
-        return list_json(first, &mut pages);
+        list_json(first, &mut pages)?;
+        // What reads the list cannot see that it ends there, and nobody asked for that.
+        if args.limit.is_none() && !args.journal.quiet && pages.has_more() {
+            fault::note("there are older sessions; `--limit 0` lists all");
+        }
+        return Ok(());
     }
     if args.journal.quiet {
         return Ok(());
@@ -156,9 +164,14 @@ impl Pages {
         }))
     }
 
+    /// Whether it ends before the last of them.
+    fn has_more(&mut self) -> bool {
+        self.most == 0 && self.next().is_ok_and(|more| more.is_some())
+    }
+
     /// Says that there are more.
     fn rest(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        if self.most == 0 && self.next().is_ok_and(|more| more.is_some()) {
+        if self.has_more() {
             writeln!(out, "and older ones; `--limit 0` shows all")?;
         }
         if self.passed_over > 0 {

@@ -9,6 +9,9 @@ use std::fmt;
 use super::object;
 use crate::{Format, detect, json};
 
+/// The mark of the order of bytes, in UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The last line of a recording, which is not whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TornLine {
@@ -28,8 +31,9 @@ impl fmt::Display for TornLine {
 }
 
 /// The lines of a recording that are whole, and the last one where it is not. Other bytes are given
-/// back as they are.
+/// back as they are, but for the mark that some editors put before a text in UTF-8.
 pub fn untorn(bytes: &[u8]) -> (&[u8], Option<TornLine>) {
+    let bytes = bytes.strip_prefix(MARK).unwrap_or(bytes);
     let start = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let (whole, last) = bytes.split_at(start);
     // What a line break ends was written to its end.
@@ -75,6 +79,14 @@ mod tests {
         }
         check(&[LINE.as_bytes(), LINE.trim_end().as_bytes()].concat(), None);
         check(&[LINE.as_bytes(), b"\0\0\0\0"].concat(), Some(2));
+    }
+
+    #[test]
+    fn a_mark_before_the_text_is_none_of_it() {
+        for text in [LINE, "[]", ""] {
+            let marked = [MARK, text.as_bytes()].concat();
+            assert_eq!(untorn(&marked), (text.as_bytes(), None));
+        }
     }
 
     #[test]
