@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use epitome_kernel::Journal;
 use epitome_store::{MemoryStore, SessionArchive};
 use epitome_testkit::{FixedCounter, now};
-use epitome_types::{ContextOverflow, HistoryHash, TokenUsage};
+use epitome_types::{ContextOverflow, HistoryHash, SessionAction, TokenUsage};
 use epitome_wire::Format;
 use serde_json::{Value, json};
 
@@ -206,6 +207,32 @@ fn a_history_that_its_client_compacted_keeps_the_name() {
     let again = [say("system", "Be brief."), say("user", goes_on)];
     assert_eq!(name(&hub(&journal, None), &again, "work"), "work");
     assert!(name(&hub(&journal, None), &[say("user", goes_on)], "").starts_with("session-"));
+}
+
+#[test]
+fn what_a_summary_stands_for_is_noted_once() {
+    let journal: Arc<MemoryStore> = Arc::default();
+    let live = hub(&journal, None);
+    let noted = |hub: &SessionRouter, messages: &[Value]| {
+        assert_eq!(name(hub, messages, "work"), "work");
+        let acts = journal.acts(&epitome_config::scope::scope("default"), "work").unwrap();
+        let is_noted = |act: &SessionAction| matches!(act, SessionAction::ClientCompaction { .. });
+        acts.iter().filter(|acted| is_noted(&acted.act)).count()
+    };
+    let mut messages = talk("a", 2);
+    messages.extend([say("assistant", "[GOAL] Ship the heron importer"), say("user", "Go on.")]);
+    assert_eq!(noted(&live, &messages), 0);
+    messages.push(say("assistant", "Done."));
+    messages.push(say("user", "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools. Sum up."));
+    assert_eq!(noted(&live, &messages), 0);
+    let goes_on = "This session is being continued from a previous conversation that ran out.";
+    let mut after = vec![say("system", "Be brief."), say("user", goes_on)];
+    assert_eq!(noted(&live, &after), 1);
+    after.extend([say("assistant", "On it, with all of the tests."), say("user", "Go on.")]);
+    assert_eq!(noted(&live, &after), 1);
+    // Whoever is started anew in the middle knows the history by its summary, too.
+    after.extend([say("assistant", "The tests pass by now."), say("user", "And then?")]);
+    assert_eq!(noted(&hub(&journal, None), &after), 1);
 }
 
 #[test]

@@ -10,7 +10,8 @@ use epitome_kernel::goals::GoalError;
 use epitome_kernel::{StoreError, goals};
 use epitome_types::hook::Found;
 use epitome_types::{
-    Actor, EntryKey, EventKind, GoalAction, HeldMessages, RecordedAction, SessionAction,
+    Actor, EntryKey, EventKind, GoalAction, HeldMessages, HistoryHash, RecordedAction,
+    SessionAction,
 };
 
 use super::Session;
@@ -76,7 +77,11 @@ impl Session {
         if self.told.adopts.as_deref() != Some(name) || incoming.extends() || named.is_empty() {
             return Ok(None);
         }
-        let before = self.keys_where_it_stands(name)?;
+        let head = self.record.journal.session(&self.record.scope, name)?.head;
+        if incoming.chains.contains(&head) {
+            return Ok(None);
+        }
+        let before = self.keys_up_to(name, head)?;
         let held = HeldMessages::new(acts, |key: &EntryKey| before.contains(key));
         let said = acts.iter().filter(|acted| held.concerns(acted));
         let said: BTreeSet<_> = said.filter_map(RecordedAction::said_in).copied().collect();
@@ -88,10 +93,9 @@ impl Session {
         }))
     }
 
-    /// The messages of the history that a session stands at.
-    fn keys_where_it_stands(&self, name: &str) -> Result<BTreeSet<EntryKey>, StoreError> {
+    /// The messages of a recorded history.
+    fn keys_up_to(&self, name: &str, head: HistoryHash) -> Result<BTreeSet<EntryKey>, StoreError> {
         let (journal, scope) = (&self.record.journal, &*self.record.scope);
-        let head = journal.session(scope, name)?.head;
         let (mut keys, mut from) = (BTreeSet::new(), 0);
         loop {
             let page = journal.history(scope, name, head, from, PAGE)?;
