@@ -11,11 +11,12 @@ use epitome::{
 };
 use serde::Serialize;
 
-use crate::fault::CliError;
+use crate::fault::{self, CliError};
 use crate::files;
 use crate::settings::{self, ProfileFlags};
 use crate::shell;
 use crate::store;
+use crate::text::counted;
 
 /// Where the journal is, and how the answer is printed.
 #[derive(clap::Args)]
@@ -115,6 +116,24 @@ impl JournalFlags {
     fn flag(&self) -> String {
         let everywhere = if self.everywhere { " --everywhere" } else { "" };
         format!("{}{everywhere}", shell::store_flag(self.store.as_deref()))
+    }
+
+    /// Says where nobody knows yet whether what is said next belongs to a session that something was
+    /// done to.
+    pub(crate) fn tell_of_alike(
+        &self,
+        keeper: &SessionAdmin,
+        session: &str,
+    ) -> Result<(), CliError> {
+        let alike = keeper.alike(session).map_err(CliError::of)?;
+        if !alike.is_empty() && !self.quiet {
+            let (count, names) = (counted(alike.len() as u64, "other session"), alike.join(", "));
+            fault::note(&format!(
+                "{count} ({names}) had the same said and answered: what is said next may be a new \
+                 session, and what was set here stays with {session}; `session list` shows which"
+            ));
+        }
+        Ok(())
     }
 
     /// Prints an answer: as JSON where that is asked for, else in words.

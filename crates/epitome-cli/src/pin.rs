@@ -52,5 +52,6 @@ fn run(which: &EntrySelector, mark: fn(EntryKey) -> JournalMark) -> Result<(), C
     which.journal.print(&done, || match done.pinned.as_slice() {
         [] => format!("session {}: nothing is pinned by hand", done.session),
         pinned => format!("session {}: pinned by hand are {}", done.session, pinned.join(" ")),
-    })
+    })?;
+    which.journal.tell_of_alike(&keeper, &done.session)
 }

@@ -92,9 +92,11 @@ fn whoever_sets_something_is_told_of_others_that_were_told_the_same() {
         let shown = journal(&serving, &["session", "show", &other, "--json"]).json();
         !shown["answer"].is_null()
     });
-    let told = journal(&serving, &["goal", "set", GOAL, "--session", &other]);
-    assert!(told.err.contains(&format!("1 other session ({session})")), "{told:?}");
-    assert_eq!(told.code, 0);
+    for act in [&["goal", "set", GOAL][..], &["pin", "e0"]] {
+        let told = journal(&serving, &[act, &["--session", &other]].concat());
+        assert!(told.err.contains(&format!("1 other session ({session})")), "{told:?}");
+        assert_eq!(told.code, 0);
+    }
     assert_ne!(say(&serving, &mut second, "B0"), other);
 }
 

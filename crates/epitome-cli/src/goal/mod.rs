@@ -8,15 +8,13 @@ mod show;
 pub(crate) use show::all as shown;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use epitome::SessionAdmin;
 use epitome::types::hook::{HasShape, ValueShape};
 use epitome::types::{
     Actor, Decision, DecisionKind, GoalAction, GoalChange, Goals, MilestoneState, Priority,
 };
 
-use crate::fault::{CliError, note};
+use crate::fault::CliError;
 use crate::journal::JournalFlags;
-use crate::text::counted;
 
 /// Shows and sets goals, their milestones and decisions
 #[derive(clap::Args)]
@@ -261,19 +259,6 @@ impl Of {
             true => show::all(&after),
             false => format!("session {}: nothing changed, it says so already", after.session),
         })?;
-        self.tell_of_alike(&keeper, &after.session)
-    }
-
-    /// Says where nobody knows yet whether what is said next belongs to the session.
-    fn tell_of_alike(&self, keeper: &SessionAdmin, session: &str) -> Result<(), CliError> {
-        let alike = keeper.alike(session).map_err(CliError::of)?;
-        if !alike.is_empty() && !self.journal.quiet {
-            let (count, names) = (counted(alike.len() as u64, "other session"), alike.join(", "));
-            note(&format!(
-                "{count} ({names}) had the same said and answered: what is said next may be a new \
-                 session, and what was set here stays with {session}; `session list` shows which"
-            ));
-        }
-        Ok(())
+        self.journal.tell_of_alike(&keeper, &after.session)
     }
 }
