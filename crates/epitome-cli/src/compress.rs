@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use epitome::{
-    CompressedPrompt, CompressionReport, CompressionTarget, Compressor, Durability, Format,
-    MemoryStore, Profile, untorn,
+    CompressedPrompt, CompressionReport, CompressionTarget, Compressor, Durability, MemoryStore,
+    Profile, untorn,
 };
 
 use crate::cassette::TapeFlags;
 use crate::clock::{now, since};
 use crate::fault::{CliError, warn};
 use crate::files::PendingFile;
-use crate::flags::{self, Common, FormatFlag, SummarizerFlags, SummaryFlags, WindowFlags};
+use crate::flags::{self, Common, ReadingFlags, SummarizerFlags, SummaryFlags, WindowFlags};
 use crate::lazy_store::LazyStore;
 use crate::lost::Destination;
 use crate::outputs::{FileFate, apart};
@@ -44,12 +44,17 @@ pub(crate) struct Args {
     /// Counts tokens as this model does
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// The input's format: auto, anthropic, openai, responses, ollama, claude-code, codex, ollm, pi, swe-agent or epitome
-    #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = flags::format)]
-    format: FormatFlag,
-    /// The format that a recording is written in: anthropic, openai, responses or ollama [default: the nearer one]
-    #[arg(long, value_name = "FORMAT", value_parser = flags::provider_format)]
-    to: Option<Format>,
+    #[command(flatten)]
+    reading: ReadingFlags,
+    #[command(flatten)]
+    out: OutputFlags,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Where the conversation goes, what left it, and what is said of it.
+#[derive(clap::Args)]
+struct OutputFlags {
     /// Writes the conversation to a file instead of standard output, which is `-`
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -65,11 +70,6 @@ pub(crate) struct Args {
     /// Keeps what leaves the prompt in this file, for `epitome recall`
     #[arg(long, value_name = "PATH|URL", value_parser = crate::flags::store)]
     store: Option<PathBuf>,
-    /// The largest input that is read, in bytes: 1000000, 512M or 1G
-    #[arg(long, value_name = "N", default_value = "256M", value_parser = flags::size)]
-    max_input: u64,
-    #[command(flatten)]
-    common: Common,
 }
 
 /// A size to shrink to at once, at most one of these; without any, a prompt that fills its window
@@ -94,8 +94,8 @@ pub(crate) struct CompressBudgetFlags {
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     args.apart()?;
-    let file = files::named(args.output.as_deref());
-    if args.json && file.is_none() && !args.dry_run {
+    let file = files::named(args.out.output.as_deref());
+    if args.out.json && file.is_none() && !args.out.dry_run {
         return Err(CliError::usage(
             "`--json` prints the report on standard output, where the conversation goes; \
              name a file for that with `--output`",
@@ -108,27 +108,28 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let (profile, tape) = args.tape.connected(config.profile_in_use()?)?;
     let asked = profile.names_models();
     let start = now();
-    let input = files::read(args.input.as_deref(), args.max_input)?;
+    let input = files::read(args.input.as_deref(), args.reading.max_input)?;
     if input.trim_ascii().is_empty() {
         let name = files::name(args.input.as_deref());
         return Err(CliError::unreadable(format!("{name}: is empty; expected one conversation")));
     }
     let output = prepare(args, file)?;
-    let report_file = prepare(args, args.report.as_deref())?;
+    let report_file = prepare(args, args.out.report.as_deref())?;
     let torn = untorn(&input).1.map(|torn| torn.to_string());
     let compressed = compress(args, profile, config.durability(), input);
     if let Some(tape) = tape {
         tape.end(args.common.quiet)?;
     }
     let compressed = compressed?;
-    if let Some(store) = args.store.as_deref().filter(|_| !args.dry_run) {
+    if let Some(store) = args.out.store.as_deref().filter(|_| !args.out.dry_run) {
         stores::remember(&config, store);
     }
-    if args.dry_run {
+    if args.out.dry_run {
         let mut report = CompressionReport { elapsed_ms: since(start), ..compressed.report };
-        let planned = args.store.as_ref().map_or(Destination::Nowhere, |_| Destination::Planned);
+        let planned =
+            args.out.store.as_ref().map_or(Destination::Nowhere, |_| Destination::Planned);
         report.warnings.extend(lost::warnings(&report.must_keep, planned));
-        return if args.json { print(&report) } else { plan::print(&report) };
+        return if args.out.json { print(&report) } else { plan::print(&report) };
     }
     let report = write(args, output, report_file, compressed, start)?;
     if !args.common.quiet {
@@ -139,8 +140,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         });
     }
     let shown = file.is_some() || io::stdout().is_terminal();
-    if args.common.verbose || shown && !args.common.quiet && !args.json {
-        report::show(&report, asked, args.store.as_deref());
+    if args.common.verbose || shown && !args.common.quiet && !args.out.json {
+        report::show(&report, asked, args.out.store.as_deref());
     }
     Ok(())
 }
@@ -151,9 +152,9 @@ impl Args {
         let [record, cassette] = self.tape.files();
         apart(&[
             ("the input", self.input.as_deref(), FileFate::Input),
-            ("`--output`", self.output.as_deref(), FileFate::Output),
-            ("`--report`", self.report.as_deref(), FileFate::Written),
-            ("`--store`", self.store.as_deref(), FileFate::Store),
+            ("`--output`", self.out.output.as_deref(), FileFate::Output),
+            ("`--report`", self.out.report.as_deref(), FileFate::Written),
+            ("`--store`", self.out.store.as_deref(), FileFate::Store),
             self.common.profile.file(),
             record,
             cassette,
@@ -163,7 +164,7 @@ impl Args {
 
 /// Checks that an output can be written, unless nothing will be.
 fn prepare(args: &Args, path: Option<&Path>) -> Result<Option<PendingFile>, CliError> {
-    path.filter(|_| !args.dry_run).map(PendingFile::prepare).transpose()
+    path.filter(|_| !args.out.dry_run).map(PendingFile::prepare).transpose()
 }
 
 fn compress(
@@ -174,16 +175,16 @@ fn compress(
 ) -> Result<CompressedPrompt, CliError> {
     let scope = epitome::scope(profile.name());
     let mut builder = Compressor::builder().profile(profile).target(args.budget.target());
-    if let Some(format) = args.format.0 {
+    if let Some(format) = args.reading.format.0 {
         builder = builder.input_format(format);
     }
-    if let Some(format) = args.to {
+    if let Some(format) = args.reading.to {
         builder = builder.output_format(format);
     }
-    builder = match &args.store {
+    builder = match &args.out.store {
         None => builder.without_originals(),
         // The plan names the way back as it would, and nothing is written.
-        Some(_) if args.dry_run => builder.store(Arc::new(MemoryStore::new()), &scope),
+        Some(_) if args.out.dry_run => builder.store(Arc::new(MemoryStore::new()), &scope),
         Some(path) => builder.store(Arc::new(LazyStore { path: path.clone(), durability }), &scope),
     };
     // The extractive summariser never waits; a runtime is there for models.
@@ -205,7 +206,7 @@ fn write(
     let CompressedPrompt { bytes, mut report, departure } = compressed;
     // It is as large as the conversation, and in the store.
     drop(departure);
-    let store = Destination::in_store(args.store.as_deref());
+    let store = Destination::in_store(args.out.store.as_deref());
     lost::name_commands(&mut report.must_keep, store);
     report.warnings.extend(lost::warnings(&report.must_keep, store));
     match output {
@@ -220,7 +221,7 @@ fn write(
         file.write_as(|out| encode(&report, out))?;
         file.finish()?;
     }
-    if args.json {
+    if args.out.json {
         print(&report)?;
     }
     Ok(report)

@@ -64,6 +64,20 @@ impl WindowFlags {
     }
 }
 
+/// How a conversation is read, and what becomes of a recording.
+#[derive(clap::Args)]
+pub(crate) struct ReadingFlags {
+    /// The input's format: auto, anthropic, openai, responses, ollama, claude-code, codex, ollm, pi, swe-agent or epitome
+    #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = format)]
+    pub(crate) format: FormatFlag,
+    /// The format that a recording is written in: anthropic, openai, responses or ollama [default: the nearer one]
+    #[arg(long, value_name = "FORMAT", value_parser = provider_format)]
+    pub(crate) to: Option<Format>,
+    /// The largest input that is read, in bytes: 1000000, 512M or 1G
+    #[arg(long, value_name = "N", default_value = "256M", value_parser = size)]
+    pub(crate) max_input: u64,
+}
+
 /// How a summary is made, in place of what the profile says.
 #[derive(Args)]
 pub(crate) struct SummaryFlags {

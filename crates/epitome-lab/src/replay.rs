@@ -48,29 +48,40 @@ pub enum ReplayError {
 /// A recording that is being played.
 pub struct Replay<'a> {
     setup: &'a ReplaySetup,
-    document: RequestDocument<'a>,
-    /// How many entries stand before the first message.
-    lead: usize,
-    /// How many messages each request holds.
-    turns: Vec<usize>,
+    recorded: RecordedRequests<'a>,
     /// Turns that are not played.
     skipped: usize,
-    /// Tokens of the request as it came that holds so many entries.
-    raw: Vec<u64>,
     session: Session,
     store: Arc<dyn SessionArchive>,
     counter: Arc<dyn TokenCounter>,
     last: Option<SentPrompt>,
     /// Tokens of the request behind the last prompt, and how many entries it held.
     last_raw: (u64, usize),
-    /// Where the client would have made its prompts smaller by itself, what it would have sent, and
-    /// what prompts cost.
-    own: OwnCompaction,
-    unaided: UnaidedClient,
-    price: Option<Price>,
+    unaided: UnaidedReplay,
     /// The calls of models before the first request.
     called: Vec<ModelCalls>,
     figures: ReplayTotals,
+}
+
+/// The requests that are in a recording.
+struct RecordedRequests<'a> {
+    document: RequestDocument<'a>,
+    /// How many entries stand before the first message.
+    lead: usize,
+    /// How many messages each request holds.
+    turns: Vec<usize>,
+    /// Tokens of the request as it came that holds so many entries.
+    raw: Vec<u64>,
+}
+
+/// The client as it would have been without compression.
+struct UnaidedReplay {
+    /// Where it would have made its prompts smaller by itself.
+    own: OwnCompaction,
+    /// What it would have sent.
+    client: UnaidedClient,
+    /// What prompts cost.
+    price: Option<Price>,
 }
 
 impl<'a> Replay<'a> {
@@ -102,7 +113,8 @@ impl<'a> Replay<'a> {
         let quote = setup.prices.of(model);
         let figures = ReplayTotals::new(recording.from(), model, quote);
         let own = setup.unaided(&document, recording.from().name());
-        let (unaided, price) = (UnaidedClient::default(), quote.map(|quote| quote.price));
+        let price = quote.map(|quote| quote.price);
+        let unaided = UnaidedReplay { own, client: UnaidedClient::default(), price };
         // A recording is a client of its own: played again it goes on, and no other one is it.
         let drawn = format!("session-{}", &blake3::hash(recording.request()).to_hex()[..8]);
         let session = Some(session.unwrap_or(&drawn));
@@ -111,19 +123,14 @@ impl<'a> Replay<'a> {
         let (last, last_raw) = (None, (0, 0));
         Ok(Self {
             setup,
-            document,
-            lead,
-            turns,
+            recorded: RecordedRequests { document, lead, turns, raw },
             skipped: 0,
-            raw,
             session,
             store,
             counter,
             last,
             last_raw,
-            own,
             unaided,
-            price,
             called: setup.profile.own_calls(),
             figures,
         })
@@ -131,12 +138,15 @@ impl<'a> Replay<'a> {
 
     /// How many requests there are.
     pub fn turns(&self) -> usize {
-        self.turns.len()
+        self.recorded.turns.len()
     }
 
     /// Tokens of the largest request, as it will come: the size of the whole conversation.
     pub fn tokens(&self) -> u64 {
-        self.turns.last().map_or(0, |messages| self.raw[self.lead + messages])
+        self.recorded
+            .turns
+            .last()
+            .map_or(0, |messages| self.recorded.raw[self.recorded.lead + messages])
     }
 
     /// Begins with this turn, counted from 1, as a client does that is started again.
@@ -167,7 +177,7 @@ impl<'a> Replay<'a> {
     /// When a request fails for any other reason.
     pub async fn step(&mut self) -> Result<Option<ReplayTurn>, ReplayError> {
         let number = self.skipped + self.figures.requests.turns + 1;
-        let Some(&messages) = self.turns.get(number - 1) else { return Ok(None) };
+        let Some(&messages) = self.recorded.turns.get(number - 1) else { return Ok(None) };
         let turn = self.request(number, messages).await;
         let turn = turn.map_err(|source| ReplayError::Turn { turn: number, source })?;
         self.figures.add(&turn);
@@ -177,16 +187,16 @@ impl<'a> Replay<'a> {
     /// The next request as a turn that nobody has begun, under any setup: it goes on from what this
     /// replay recorded. None after the last.
     pub fn stepped(&self, setup: &ReplaySetup) -> Option<SteppedTurn> {
-        let &messages = self.turns.get(self.skipped + self.figures.requests.turns)?;
-        let settings = setup.builder(self.document.format());
-        let (store, request) = (self.store.clone(), self.document.prefix(messages));
+        let &messages = self.recorded.turns.get(self.skipped + self.figures.requests.turns)?;
+        let settings = setup.builder(self.recorded.document.format());
+        let (store, request) = (self.store.clone(), self.recorded.document.prefix(messages));
         let turn = SteppedTurn::new(settings, store, self.session.name(), &request);
         Some(turn.within(&self.setup.scope()))
     }
 
     /// The format of its requests.
     pub(crate) fn format(&self) -> Format {
-        self.document.format()
+        self.recorded.document.format()
     }
 
     /// Whoever counts for it.
@@ -224,8 +234,9 @@ impl<'a> Replay<'a> {
     /// When the store cannot be read.
     pub fn must_keep(&self) -> Result<FactReport, Error> {
         let Some(last) = &self.last else { return Ok(FactReport::default()) };
-        let prompt = RequestDocument::parse(&last.bytes, self.document.format())?;
-        let (said, scope) = (&self.document.entries()[..self.last_raw.1], self.setup.scope());
+        let prompt = RequestDocument::parse(&last.bytes, self.recorded.document.format())?;
+        let (said, scope) =
+            (&self.recorded.document.entries()[..self.last_raw.1], self.setup.scope());
         let searched =
             SearchedStore { store: &*self.store, scope: &scope, counter: &*self.counter };
         Ok(searched.must_keep(said, prompt.entries(), &self.originals(&scope)?)?)
@@ -236,7 +247,7 @@ impl<'a> Replay<'a> {
         let info = self.session.info()?;
         let most = self.last_raw.1;
         let recorded = self.store.history(scope, &info.name, info.head, 0, most)?;
-        let entries = self.document.entries();
+        let entries = self.recorded.document.entries();
         let kept = recorded.iter().filter(|said| said.bytes.is_some()).filter_map(|said| {
             let entry = entries.get(said.place as usize)?;
             Some((entry.id, said.text, String::new()))
@@ -245,10 +256,10 @@ impl<'a> Replay<'a> {
     }
 
     async fn request(&mut self, number: usize, messages: usize) -> Result<ReplayTurn, Error> {
-        let entries = self.lead + messages;
-        let role = self.document.entries()[entries - 1].role;
-        let raw = self.raw[entries];
-        let sent = match self.session.prompt_for(&self.document.prefix(messages)).await {
+        let entries = self.recorded.lead + messages;
+        let role = self.recorded.document.entries()[entries - 1].role;
+        let raw = self.recorded.raw[entries];
+        let sent = match self.session.prompt_for(&self.recorded.document.prefix(messages)).await {
             Ok(sent) => sent,
             Err(error @ Error::CannotFit { budget, .. }) => {
                 return Ok(ReplayTurn {
@@ -269,13 +280,13 @@ impl<'a> Replay<'a> {
             Err(error) => return Err(error),
         };
         let tokens = sent.tokens[1];
-        let prompt = SentPrompt::new(sent.bytes, self.document.format(), tokens)?;
+        let prompt = SentPrompt::new(sent.bytes, self.recorded.document.format(), tokens)?;
         let (shared, kept) = match &self.last {
             Some(last) => (self.shared(&prompt, last)?, prompt.kept(last)),
             None => (0, 1.0),
         };
-        let unaided = self.unaided.ask(raw, self.own);
-        self.figures.add_prompt([tokens, shared], unaided, self.price);
+        let unaided = self.unaided.client.ask(raw, self.unaided.own);
+        self.figures.add_prompt([tokens, shared], unaided, self.unaided.price);
         let hash = format!("b3:{}", blake3::hash(&prompt.bytes));
         (self.last, self.last_raw) = (Some(prompt), (raw, entries));
         Ok(ReplayTurn {
@@ -296,7 +307,7 @@ impl<'a> Replay<'a> {
 
     fn shared(&self, prompt: &SentPrompt, last: &SentPrompt) -> Result<u64, Error> {
         let gauge = SizeGauge { counter: &*self.counter, unit: BudgetUnit::Tokens };
-        Ok(prompt.shared(last, self.document.format(), gauge)?)
+        Ok(prompt.shared(last, self.recorded.document.format(), gauge)?)
     }
 }
 

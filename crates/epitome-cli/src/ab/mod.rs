@@ -50,6 +50,27 @@ pub(crate) struct Args {
     window: WindowFlags,
     #[command(flatten)]
     summarizers: SummarizerFlags,
+    #[command(flatten)]
+    same: SameForAllFlags,
+    /// Cuts a recording at this share of its tokens; what comes after asks for what came before
+    #[arg(long, value_name = "SHARE", default_value = "0.6", value_parser = share)]
+    cut: f64,
+    #[command(flatten)]
+    out: ComparisonOutputFlags,
+    /// The largest file that is read, in bytes: 1000000, 512M or 1G
+    #[arg(long, value_name = "N", default_value = "256M", value_parser = flags::size)]
+    max_input: u64,
+    /// Says nothing but errors
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Says more: the files that were left out, and why prompts cannot be sent
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+/// What holds for every profile alike.
+#[derive(clap::Args)]
+struct SameForAllFlags {
     /// Messages at the end to leave alone
     #[arg(long, value_name = "N", value_parser = flags::number, allow_negative_numbers = true)]
     keep_recent: Option<u64>,
@@ -59,9 +80,11 @@ pub(crate) struct Args {
     /// Counts tokens as this model does
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Cuts a recording at this share of its tokens; what comes after asks for what came before
-    #[arg(long, value_name = "SHARE", default_value = "0.6", value_parser = share)]
-    cut: f64,
+}
+
+/// Where the prompts and the comparison go.
+#[derive(clap::Args)]
+struct ComparisonOutputFlags {
     /// Writes what is sent to DIR/PROFILE/NAME.json, with the store beside it, and the records of
     /// what is finished to DIR/records.jsonl
     #[arg(long, value_name = "DIR")]
@@ -75,22 +98,13 @@ pub(crate) struct Args {
     /// Prints one JSON object for each profile and conversation, and one for each profile
     #[arg(long)]
     json: bool,
-    /// The largest file that is read, in bytes: 1000000, 512M or 1G
-    #[arg(long, value_name = "N", default_value = "256M", value_parser = flags::size)]
-    max_input: u64,
-    /// Says nothing but errors
-    #[arg(short, long, conflicts_with = "verbose")]
-    quiet: bool,
-    /// Says more: the files that were left out, and why prompts cannot be sent
-    #[arg(short, long)]
-    verbose: bool,
 }
 
 /// Runs the verb.
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let inputs = args.inputs.iter().map(|input| ("an input", Some(&**input), FileFate::Input));
-    let resume = ("`--resume`", args.resume.as_deref(), FileFate::Written);
-    let html = ("`--html`", args.html.as_deref(), FileFate::Written);
+    let resume = ("`--resume`", args.out.resume.as_deref(), FileFate::Written);
+    let html = ("`--html`", args.out.html.as_deref(), FileFate::Written);
     apart(&inputs.chain([resume, html]).collect::<Vec<_>>())?;
     let config = args.config.load(|sources| args.window.set(args.summarizers.set(sources)))?;
     let strategies = args.strategies(&config)?;
@@ -104,9 +118,9 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         threads: None,
         max_input: args.max_input,
     };
-    let html = args.html.as_deref().map(PendingFile::prepare).transpose()?;
+    let html = args.out.html.as_deref().map(PendingFile::prepare).transpose()?;
     let candidates = args.candidates();
-    let compared = match &args.outputs {
+    let compared = match &args.out.outputs {
         Some(_) => args.compared(candidates, &comparison, fresh)?,
         None => args.compared(candidates, &comparison, |_| Ok(Arc::new(MemoryStore::new())))?,
     };
@@ -114,11 +128,11 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         html.write(page::page(&compared, &args.about(&compared)).as_bytes())?;
         html.finish()?;
     }
-    if args.json {
+    if args.out.json {
         json(&compared)?;
     }
     if !args.quiet && !compared.rows.is_empty() {
-        table::print(&compared, args.json)?;
+        table::print(&compared, args.out.json)?;
     }
     args.notes(&compared);
     verdict(&compared)
@@ -195,9 +209,12 @@ impl Args {
         Ok(ReplaySetup {
             profile: config.profile(BASE)?,
             target: self.budget.target(),
-            model: self.model.clone(),
-            style: self.style.map(Into::into),
-            keep_recent: self.keep_recent.map(|all| usize::try_from(all).unwrap_or(usize::MAX)),
+            model: self.same.model.clone(),
+            style: self.same.style.map(Into::into),
+            keep_recent: self
+                .same
+                .keep_recent
+                .map(|all| usize::try_from(all).unwrap_or(usize::MAX)),
             ..ReplaySetup::default()
         })
     }
@@ -205,7 +222,7 @@ impl Args {
     /// The files to look at; what an earlier comparison wrote among them is none of them.
     fn candidates(&self) -> RecordingCandidates {
         let mut found = given(&self.inputs);
-        if let Some(folder) = &self.outputs {
+        if let Some(folder) = &self.out.outputs {
             found.files.retain(|file| !file.starts_with(folder));
         }
         found
@@ -242,7 +259,12 @@ impl Args {
         open: OpenStore,
     ) -> Result<ComparisonResult, CliError> {
         let names = comparison.strategies.iter().map(Strategy::name);
-        let desk = ComparisonFiles::new(self.outputs.clone(), self.resume.as_deref(), names, open)?;
+        let desk = ComparisonFiles::new(
+            self.out.outputs.clone(),
+            self.out.resume.as_deref(),
+            names,
+            open,
+        )?;
         let desk = desk.shown(!self.quiet);
         let compared = ab(candidates, comparison, &desk);
         desk.end();

@@ -14,16 +14,8 @@ use crate::shell;
 /// Where requests go, and how they are compressed.
 #[derive(clap::Args)]
 pub(crate) struct ProxyFlags {
-    /// Where requests to Anthropic's API go [default: as configured, or https://api.anthropic.com]
-    #[arg(long, value_name = "URL")]
-    anthropic_upstream: Option<String>,
-    /// Where requests to OpenAI's API go, or to one that is compatible with it [default: as
-    /// configured, or https://api.openai.com]
-    #[arg(long, value_name = "URL")]
-    openai_upstream: Option<String>,
-    /// Where requests to Ollama's API go [default: as configured, or http://127.0.0.1:11434]
-    #[arg(long, value_name = "URL")]
-    ollama_upstream: Option<String>,
+    #[command(flatten)]
+    upstreams: UpstreamFlags,
     /// Makes and figures prompts, and sends what came
     #[arg(long)]
     shadow: bool,
@@ -56,30 +48,53 @@ pub(crate) struct ProxyFlags {
     pub(crate) verbose: bool,
 }
 
+/// Where requests go.
+#[derive(clap::Args)]
+struct UpstreamFlags {
+    /// Where requests to Anthropic's API go [default: as configured, or https://api.anthropic.com]
+    #[arg(long, value_name = "URL")]
+    anthropic_upstream: Option<String>,
+    /// Where requests to OpenAI's API go, or to one that is compatible with it [default: as
+    /// configured, or https://api.openai.com]
+    #[arg(long, value_name = "URL")]
+    openai_upstream: Option<String>,
+    /// Where requests to Ollama's API go [default: as configured, or http://127.0.0.1:11434]
+    #[arg(long, value_name = "URL")]
+    ollama_upstream: Option<String>,
+}
+
+impl UpstreamFlags {
+    /// Each with its flag and the key that it stands for.
+    fn all(&self) -> [(&'static str, &'static str, Option<&str>); 3] {
+        [
+            (
+                "--anthropic-upstream",
+                "proxy.anthropic_upstream",
+                self.anthropic_upstream.as_deref(),
+            ),
+            ("--openai-upstream", "proxy.openai_upstream", self.openai_upstream.as_deref()),
+            ("--ollama-upstream", "proxy.ollama_upstream", self.ollama_upstream.as_deref()),
+        ]
+    }
+}
+
 impl ProxyFlags {
     /// The configuration with these flags, and with what `set` adds.
     pub(crate) fn config(
         &self,
         set: impl FnOnce(ConfigSources) -> ConfigSources,
     ) -> Result<Config, CliError> {
-        let address = |sources: ConfigSources, flag, key, value: &Option<String>| match value {
-            Some(value) => sources.flag(flag, key, value.as_str()),
-            None => sources,
-        };
-        let upstreams = [
-            ("--anthropic-upstream", "proxy.anthropic_upstream", &self.anthropic_upstream),
-            ("--openai-upstream", "proxy.openai_upstream", &self.openai_upstream),
-            ("--ollama-upstream", "proxy.ollama_upstream", &self.ollama_upstream),
-        ];
         let folders = [
             ("--dump", "proxy.dump", &self.dump),
             ("--workspace", "proxy.workspace", &self.workspace),
             ("--store", "store", &self.store),
         ];
         self.profile.load(|sources| {
-            let sources = upstreams
-                .into_iter()
-                .fold(sources, |sources, (flag, key, value)| address(sources, flag, key, value));
+            let upstreams = self.upstreams.all().into_iter();
+            let sources = upstreams.fold(sources, |sources, (flag, key, value)| match value {
+                Some(value) => sources.flag(flag, key, value),
+                None => sources,
+            });
             let sources = folders.into_iter().fold(sources, |sources, (flag, key, value)| {
                 settings::path(sources, flag, key, value.as_deref())
             });
@@ -95,12 +110,7 @@ impl ProxyFlags {
 
     /// The flag that names an upstream, where it was given.
     pub(crate) fn upstream(&self, flag: &str) -> bool {
-        match flag {
-            "--anthropic-upstream" => self.anthropic_upstream.is_some(),
-            "--openai-upstream" => self.openai_upstream.is_some(),
-            "--ollama-upstream" => self.ollama_upstream.is_some(),
-            _ => false,
-        }
+        self.upstreams.all().iter().any(|(known, _, value)| *known == flag && value.is_some())
     }
 
     /// What has to be added to another command so that it means the same store.

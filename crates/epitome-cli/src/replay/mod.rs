@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use epitome::types::FactReport;
-use epitome::{CompressionTarget, Config, Format, MemoryStore, Profile, SessionArchive};
+use epitome::{CompressionTarget, Config, MemoryStore, Profile, SessionArchive};
 use epitome_lab::{Recording, Replay, ReplayError, ReplaySetup, ReplaySummary, ReplayTurn};
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
@@ -24,7 +24,7 @@ use crate::clock::{now, since};
 use crate::events::EventPrinter;
 use crate::fault::{CliError, warn};
 use crate::files::{self, PendingFile};
-use crate::flags::{self, Common, FormatFlag, SummarizerFlags, SummaryFlags, WindowFlags};
+use crate::flags::{self, Common, ReadingFlags, SummarizerFlags, SummaryFlags, WindowFlags};
 use crate::journal::owner_of;
 use crate::lost::{self, Destination};
 use crate::outputs::{FileFate, apart};
@@ -56,18 +56,23 @@ pub(crate) struct Args {
     /// Counts tokens and pays as for this model [default: the one that the recording names]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// The input's format: auto, anthropic, openai, responses, ollama, claude-code, codex, ollm, pi, swe-agent or epitome
-    #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = flags::format)]
-    format: FormatFlag,
-    /// The format of the requests: anthropic, openai, responses or ollama [default: the nearer one]
-    #[arg(long, value_name = "FORMAT", value_parser = flags::provider_format)]
-    to: Option<Format>,
+    #[command(flatten)]
+    reading: ReadingFlags,
     /// Begins with this turn, as a client does that is started again
     #[arg(long, value_name = "TURN", default_value = "1", value_parser = flags::number)]
     from: u64,
     /// Waits so many milliseconds between turns
     #[arg(long, value_name = "MS", default_value = "0", value_parser = flags::number)]
     pace: u64,
+    #[command(flatten)]
+    out: ReplayOutputFlags,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Where the prompts, the figures and the conversation go.
+#[derive(clap::Args)]
+struct ReplayOutputFlags {
     /// Writes every prompt to a file of its own: DIR/0001.json and so on
     #[arg(long, value_name = "DIR")]
     dump: Option<PathBuf>,
@@ -80,11 +85,6 @@ pub(crate) struct Args {
     /// Records the conversation in this file [default: in memory]
     #[arg(long, value_name = "PATH|URL", value_parser = crate::flags::store)]
     store: Option<PathBuf>,
-    /// The largest input that is read, in bytes: 1000000, 512M or 1G
-    #[arg(long, value_name = "N", default_value = "256M", value_parser = flags::size)]
-    max_input: u64,
-    #[command(flatten)]
-    common: Common,
 }
 
 /// A bound on every prompt in place of the window, at most one of these.
@@ -108,24 +108,24 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     })?;
     let (profile, tape) = args.tape.connected(config.profile_in_use()?)?;
     let mut setup = args.setup(&config, profile)?;
-    let report = args.report.as_deref().map(PendingFile::prepare).transpose()?;
+    let report = args.out.report.as_deref().map(PendingFile::prepare).transpose()?;
     let name = files::name(Some(&args.input));
-    let input = files::read(Some(&args.input), args.max_input)?;
+    let input = files::read(Some(&args.input), args.reading.max_input)?;
     if input.trim_ascii().is_empty() {
         return Err(CliError::unreadable(format!("{name}: is empty; expected one conversation")));
     }
-    let recording = Recording::read(&input, args.format.0, args.to);
+    let recording = Recording::read(&input, args.reading.format.0, args.reading.to);
     let recording = recording.map_err(|error| CliError::of_compression(error, &name))?;
     drop(input);
     if let Some(torn) = recording.torn().filter(|_| !args.common.quiet) {
         warn(&format!("{name}: {torn}"));
     }
-    if let Some(folder) = &args.dump {
+    if let Some(folder) = &args.out.dump {
         files::make_folder(folder)?;
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(CliError::internal)?;
-    let summary = match &args.store {
+    let summary = match &args.out.store {
         Some(path) => {
             let store = store::open(path, config.durability());
             let store = store.map_err(|error| CliError::of_store(&error))?;
@@ -177,9 +177,9 @@ impl Args {
         let [record, cassette] = self.tape.files();
         apart(&[
             ("the input", Some(&self.input), FileFate::Input),
-            ("`--store`", self.store.as_deref(), FileFate::Store),
-            ("`--dump`", self.dump.as_deref(), FileFate::Prompts),
-            ("`--report`", self.report.as_deref(), FileFate::Written),
+            ("`--store`", self.out.store.as_deref(), FileFate::Store),
+            ("`--dump`", self.out.dump.as_deref(), FileFate::Prompts),
+            ("`--report`", self.out.report.as_deref(), FileFate::Written),
             self.common.profile.file(),
             record,
             cassette,
@@ -239,10 +239,10 @@ impl Args {
                 }
             };
             elapsed_ms += since(start);
-            if self.json && turn.has_new_epoch() {
+            if self.out.json && turn.has_new_epoch() {
                 turn.must_keep = Some(self.facts(&replay).map_err(fault)?);
             }
-            if let (Some(folder), Some(_)) = (&self.dump, &turn.prompt) {
+            if let (Some(folder), Some(_)) = (&self.out.dump, &turn.prompt) {
                 let file = folder.join(format!("{:04}.json", turn.turn));
                 files::write(&file, replay.prompt())?;
             }
@@ -257,7 +257,7 @@ impl Args {
         let figures = replay.finish().map_err(fault)?;
         let mut summary = figures.summary(elapsed_ms + since(start));
         let facts = &mut summary.figures.must_keep;
-        let store = Destination::in_store(self.store.as_deref());
+        let store = Destination::in_store(self.out.store.as_deref());
         lost::name_commands(facts, store);
         summary.warnings = lost::warnings(facts, store);
         view.summary(&summary, setup)?;
@@ -267,7 +267,7 @@ impl Args {
     /// What the newest prompt lost, with the commands that bring it back.
     fn facts(&self, replay: &Replay<'_>) -> Result<FactReport, epitome::Error> {
         let mut facts = replay.must_keep()?;
-        lost::name_commands(&mut facts, Destination::in_store(self.store.as_deref()));
+        lost::name_commands(&mut facts, Destination::in_store(self.out.store.as_deref()));
         Ok(facts)
     }
 
@@ -309,9 +309,9 @@ struct ReplayView<'a> {
 
 impl<'a> ReplayView<'a> {
     fn new(args: &'a Args, name: &'a str, turns: usize) -> Self {
-        let to = if args.json { To::Err } else { To::Out };
+        let to = if args.out.json { To::Err } else { To::Out };
         // A block would be torn by the JSON lines that go to the same terminal.
-        let torn = args.json && io::stdout().is_terminal();
+        let torn = args.out.json && io::stdout().is_terminal();
         let live = !args.common.quiet && !torn;
         let told = EventPrinter::new(args.common.verbose);
         Self { args, name, turns, screen: Screen::new(to, live), told }
@@ -319,7 +319,7 @@ impl<'a> ReplayView<'a> {
 
     /// Shows a turn; whether anybody is still reading.
     fn turn(&mut self, turn: &ReplayTurn, replay: &Replay<'_>) -> Result<bool, CliError> {
-        if self.args.json && !files::is_read(print(turn)?)? {
+        if self.args.out.json && !files::is_read(print(turn)?)? {
             return Ok(false);
         }
         if self.args.common.quiet {
@@ -353,7 +353,7 @@ impl<'a> ReplayView<'a> {
     }
 
     fn summary(&mut self, summary: &ReplaySummary, setup: &ReplaySetup) -> Result<(), CliError> {
-        if self.args.json {
+        if self.args.out.json {
             files::is_read(print(summary)?)?;
         }
         if !self.args.common.quiet {
@@ -374,7 +374,7 @@ impl<'a> ReplayView<'a> {
     /// beside the data is no failure of the replay.
     fn shown(&mut self, act: impl FnOnce(&mut Screen) -> io::Result<()>) -> Result<bool, CliError> {
         let done = act(&mut self.screen);
-        if self.args.json { Ok(true) } else { files::is_read(done) }
+        if self.args.out.json { Ok(true) } else { files::is_read(done) }
     }
 }
 

@@ -18,9 +18,10 @@ const PARAMETERS: usize = 5;
 const FIELDS: usize = 12;
 
 /// Structs that have more fields.
-const WIDE: usize = 7;
+const WIDE: usize = 0;
 /// Plain tables of data, which may: what is in them is read as one list. At most five.
-const TABLES: [&str; 2] = ["CompressionReport", "SelectionWeights"];
+const TABLES: [&str; 4] =
+    ["CompressOptions", "CompressionReport", "ProfileToml", "SelectionWeights"];
 /// Parameters that are tuples: a struct would name what is in them.
 const TUPLES: usize = 0;
 
