@@ -24,7 +24,8 @@ const GOES_ON: [&str; 2] = [
 ];
 
 /// A summary is known again by lines of at least so many characters, by so many of each, and by so many
-/// lines: clients drop parts of it and word its frame anew.
+/// lines: clients drop parts of it and word its frame anew. Where nothing says that it is one, most of
+/// them stand there.
 const LEAST: usize = 24;
 const KNOWN_BY: usize = 64;
 const LINES: usize = 8;
@@ -32,8 +33,10 @@ const LINES: usize = 8;
 /// Agents of one client whose summaries are remembered at once.
 const AGENTS: usize = 16;
 
-/// Only so many bytes of a message are looked at.
+/// Only so many bytes of a message are looked at, and so many messages: some clients keep what the user
+/// typed before the summary.
 const LOOKED_AT: usize = 16 << 10;
+const OPENING: usize = 64;
 
 /// The summaries that clients were given and have not gone on with yet, by tenant and label, the newest
 /// last. Agents of one client may have their histories compacted at the same time.
@@ -78,16 +81,20 @@ impl ClientSummaries {
     pub(super) fn adopted(&self, ask: &RoutedRequest, history: &RequestHistory) -> Option<String> {
         let label = ask.label.as_deref()?;
         let given = self.0.get(&key(&ask.tenant, Some(label))?).map_or(&[][..], Vec::as_slice);
-        let messages = history.scan.messages.iter().take(3);
+        let messages = history.scan.messages.iter().take(OPENING);
         let texts = messages.filter_map(|message| ask.bytes.get(message.range.clone()));
         let texts: Vec<_> = texts.map(beginning).collect();
         let holds = |phrase: &str| texts.iter().any(|text| text.contains(phrase));
-        let is_known = |it: &&ClientSummary| it.lines.iter().any(|line| holds(line));
+        let goes_on = GOES_ON.iter().any(|phrase| holds(phrase));
+        // A task for a subagent, or what the user says again, may quote a line of it.
+        let is_known = |it: &&ClientSummary| {
+            let held = it.lines.iter().filter(|line| holds(line)).count();
+            held > 0 && (goes_on || held * 2 > it.lines.len())
+        };
         if let Some(known) = given.iter().rev().find(is_known) {
             return Some(known.session.clone());
         }
         // In other words than it was given: whose it is is clear only where there is one.
-        let goes_on = GOES_ON.iter().any(|phrase| holds(phrase));
         match given {
             [] => goes_on.then(|| label.to_owned()),
             [one] => goes_on.then(|| one.session.clone()),

@@ -235,6 +235,49 @@ fn what_a_summary_stands_for_is_noted_once() {
     assert_eq!(noted(&hub(&journal, None), &after), 1);
 }
 
+/// A client that sums its history up, and an answer of several lines.
+fn summed_up(hub: &SessionRouter, lines: &[&str]) {
+    let mut asking = talk("a", 3);
+    asking.push(say("assistant", "Done."));
+    asking.push(say("user", "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools. Sum up."));
+    let asked = sent(hub, &ask(&asking, "work"));
+    let messages = vec![say("assistant", &lines.join("\n")).to_string().into()];
+    now(hub.record_response(&asked, &ModelResponse { messages, ..ModelResponse::default() }));
+}
+
+const SUMMARY: [&str; 4] = [
+    "The parser was mended in the morning.",
+    "The tests of the lexer all pass by now.",
+    "All user messages: Mend the parser, please.",
+    "Next step: write the documentation of it.",
+];
+
+#[test]
+fn whoever_quotes_a_line_of_a_summary_is_somebody_else() {
+    let live = hub(&Arc::default(), None);
+    assert_eq!(name(&live, &talk("a", 3), "work"), "work");
+    summed_up(&live, &SUMMARY);
+    for line in SUMMARY {
+        let task = [say("system", "You write."), say("user", &format!("Your task: {line}"))];
+        assert_ne!(name(&live, &task, "work"), "work", "{line}");
+    }
+    let after = [say("system", "Be brief."), say("user", &SUMMARY.join("\n"))];
+    assert_eq!(name(&live, &after, "work"), "work");
+}
+
+#[test]
+fn a_summary_may_stand_behind_what_the_user_typed() {
+    let live = hub(&Arc::default(), None);
+    assert_eq!(name(&live, &talk("a", 3), "work"), "work");
+    summed_up(&live, &SUMMARY);
+    let typed = |at: usize| say("user", &format!("a {at}, and then? {}", "well ".repeat(12)));
+    let mut after = vec![say("system", "Be brief."), say("user", "Mend the parser.")];
+    after.extend((0..3).map(typed));
+    let goes_on = "Another language model started to solve this problem and produced a summary.";
+    after.push(say("user", &format!("{goes_on}\n{}", SUMMARY.join("\n"))));
+    assert_eq!(name(&live, &after, "work"), "work");
+}
+
 #[test]
 fn agents_of_one_client_that_compact_at_once_keep_their_names() {
     let live = hub(&Arc::default(), None);
