@@ -1,0 +1,135 @@
+//! Clients that sum their own history up: who goes on with which summary, and what holds behind it.
+
+use epitome_kernel::Journal;
+use epitome_types::SessionAction;
+
+use super::*;
+
+#[test]
+fn a_history_that_its_client_compacted_keeps_the_name() {
+    let journal: Arc<MemoryStore> = Arc::default();
+    let live = hub(&journal, None);
+    assert_eq!(name(&live, &talk("a", 3), "work"), "work");
+    let mut compacting = talk("a", 3);
+    compacting.push(say("assistant", "Done."));
+    compacting
+        .push(say("user", "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools. Sum up."));
+    let asked = sent(&live, &ask(&compacting, "work"));
+    assert!(asked.compacts() && asked.prompt.session == "work");
+    let summary = "The parser was mended, \"all\" of it; next comes the lexer and its tests.";
+    let message = say("assistant", summary).to_string();
+    let answer = ModelResponse { messages: vec![message.into()], ..ModelResponse::default() };
+    now(live.record_response(&asked, &answer));
+    // A subagent between them is not it.
+    let agent = [say("system", "You search."), say("user", "Find the lexer.")];
+    assert_ne!(name(&live, &agent, "work"), "work");
+    let mut after = vec![say("system", "Be brief."), say("user", &format!("So far: {summary}"))];
+    assert_eq!(name(&live, &after, "work"), "work");
+    after.extend([say("assistant", "On it."), say("user", "Go on.")]);
+    assert_eq!(name(&live, &after, "work"), "work");
+    assert_eq!(name(&hub(&journal, None), &after, "work"), "work");
+    // Known by its own words, whoever made the summary.
+    let goes_on = "This session is being continued from a previous conversation that ran out.";
+    let again = [say("system", "Be brief."), say("user", goes_on)];
+    assert_eq!(name(&hub(&journal, None), &again, "work"), "work");
+    assert!(name(&hub(&journal, None), &[say("user", goes_on)], "").starts_with("session-"));
+}
+
+#[test]
+fn what_a_summary_stands_for_is_noted_once() {
+    let journal: Arc<MemoryStore> = Arc::default();
+    let live = hub(&journal, None);
+    let noted = |hub: &SessionRouter, messages: &[Value]| {
+        assert_eq!(name(hub, messages, "work"), "work");
+        let acts = journal.acts(&epitome_config::scope::scope("default"), "work").unwrap();
+        let is_noted = |act: &SessionAction| matches!(act, SessionAction::ClientCompaction { .. });
+        acts.iter().filter(|acted| is_noted(&acted.act)).count()
+    };
+    let mut messages = talk("a", 2);
+    messages.extend([say("assistant", "[GOAL] Ship the heron importer"), say("user", "Go on.")]);
+    assert_eq!(noted(&live, &messages), 0);
+    messages.push(say("assistant", "Done."));
+    messages.push(say("user", "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools. Sum up."));
+    assert_eq!(noted(&live, &messages), 0);
+    let goes_on = "This session is being continued from a previous conversation that ran out.";
+    let mut after = vec![say("system", "Be brief."), say("user", goes_on)];
+    assert_eq!(noted(&live, &after), 1);
+    after.extend([say("assistant", "On it, with all of the tests."), say("user", "Go on.")]);
+    assert_eq!(noted(&live, &after), 1);
+    // Whoever is started anew in the middle knows the history by its summary, too.
+    after.extend([say("assistant", "The tests pass by now."), say("user", "And then?")]);
+    assert_eq!(noted(&hub(&journal, None), &after), 1);
+}
+
+/// A client that sums its history up, and an answer of several lines.
+fn summed_up(hub: &SessionRouter, lines: &[&str]) {
+    let mut asking = talk("a", 3);
+    asking.push(say("assistant", "Done."));
+    asking.push(say("user", "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools. Sum up."));
+    let asked = sent(hub, &ask(&asking, "work"));
+    let messages = vec![say("assistant", &lines.join("\n")).to_string().into()];
+    now(hub.record_response(&asked, &ModelResponse { messages, ..ModelResponse::default() }));
+}
+
+const SUMMARY: [&str; 4] = [
+    "The parser was mended in the morning.",
+    "The tests of the lexer all pass by now.",
+    "All user messages: Mend the parser, please.",
+    "Next step: write the documentation of it.",
+];
+
+#[test]
+fn whoever_quotes_a_line_of_a_summary_is_somebody_else() {
+    let live = hub(&Arc::default(), None);
+    assert_eq!(name(&live, &talk("a", 3), "work"), "work");
+    summed_up(&live, &SUMMARY);
+    for line in SUMMARY {
+        let task = [say("system", "You write."), say("user", &format!("Your task: {line}"))];
+        assert_ne!(name(&live, &task, "work"), "work", "{line}");
+    }
+    let after = [say("system", "Be brief."), say("user", &SUMMARY.join("\n"))];
+    assert_eq!(name(&live, &after, "work"), "work");
+}
+
+#[test]
+fn a_summary_may_stand_behind_what_the_user_typed() {
+    let live = hub(&Arc::default(), None);
+    assert_eq!(name(&live, &talk("a", 3), "work"), "work");
+    summed_up(&live, &SUMMARY);
+    let typed = |at: usize| say("user", &format!("a {at}, and then? {}", "well ".repeat(12)));
+    let mut after = vec![say("system", "Be brief."), say("user", "Mend the parser.")];
+    after.extend((0..3).map(typed));
+    let goes_on = "Another language model started to solve this problem and produced a summary.";
+    after.push(say("user", &format!("{goes_on}\n{}", SUMMARY.join("\n"))));
+    assert_eq!(name(&live, &after, "work"), "work");
+}
+
+#[test]
+fn agents_of_one_client_that_compact_at_once_keep_their_names() {
+    let live = hub(&Arc::default(), None);
+    let asks = ["a", "b"].map(|topic| {
+        let mut compacting = talk(topic, 3);
+        compacting[1] = say("user", &format!("Mend the parser of {topic}."));
+        compacting.push(say("assistant", "Done."));
+        compacting.push(say("user", "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools."));
+        sent(&live, &ask(&compacting, "work"))
+    });
+    let names = asks.each_ref().map(|asked| asked.prompt.session.clone());
+    assert_ne!(names[0], names[1]);
+    let summaries =
+        ["The parser was mended in the morning.", "The tests of the lexer all pass now."];
+    for (asked, summary) in asks.iter().zip(summaries) {
+        let text = format!("<summary>\n{summary}\n</summary>");
+        let messages = vec![say("assistant", &text).to_string().into()];
+        now(live.record_response(asked, &ModelResponse { messages, ..ModelResponse::default() }));
+    }
+    for (summary, expected) in summaries.iter().zip(&names) {
+        let goes_on =
+            format!("This session is being continued from a previous conversation.\n{summary}");
+        let after = [say("system", "Be brief."), say("user", &goes_on)];
+        assert_eq!(&name(&live, &after, "work"), expected);
+    }
+    let quoted = "This session is being continued from a previous conversation, says a book.";
+    let other = name(&live, &[say("system", "Be brief."), say("user", quoted)], "work");
+    assert!(!names.contains(&other), "{other}");
+}
