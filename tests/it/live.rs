@@ -8,7 +8,7 @@ use crate::session::{answer, journal};
 
 /// A place with the store `s.db` and in it the session `live`, compressed several times; its
 /// prompts are in `prompts`.
-fn compressed() -> Place {
+pub(crate) fn compressed() -> Place {
     let place = Place::new();
     place.write("talk.json", openai(40).to_string());
     let args =

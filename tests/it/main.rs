@@ -88,6 +88,8 @@ mod shipped;
 #[cfg(test)]
 mod standing;
 #[cfg(test)]
+mod store;
+#[cfg(test)]
 mod tiered;
 #[cfg(test)]
 mod torn;

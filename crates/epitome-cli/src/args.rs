@@ -12,7 +12,7 @@ use crate::fault::CliError;
 use crate::spoken::Verbosity;
 use crate::{
     ab, chat, completions, compress, config, diff, doctor, files, goal, mcp, pin, plugin, policy,
-    recall, replay, run, scan, serve, session, snapshot, status, text, trust,
+    recall, replay, run, scan, serve, session, snapshot, status, store_verb, text, trust,
 };
 
 /// Keeps long conversations with language models inside the context window.
@@ -42,6 +42,7 @@ pub(crate) enum Verb {
     Diff(diff::Args),
     Status(status::Args),
     Session(session::Args),
+    Store(store_verb::Args),
     Snapshot(snapshot::Args),
     Pin(pin::PinArgs),
     Unpin(pin::UnpinArgs),

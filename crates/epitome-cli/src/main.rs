@@ -46,6 +46,7 @@ mod snapshot;
 mod spoken;
 mod status;
 mod store;
+mod store_verb;
 mod stores;
 mod table;
 mod text;
@@ -80,6 +81,7 @@ fn main() -> ExitCode {
         Some(Verb::Diff(args)) => diff::run(&args),
         Some(Verb::Status(args)) => status::run(&args),
         Some(Verb::Session(args)) => session::run(&args),
+        Some(Verb::Store(args)) => store_verb::run(&args),
         Some(Verb::Snapshot(args)) => snapshot::run(&args),
         Some(Verb::Pin(args)) => pin::pin(&args),
         Some(Verb::Unpin(args)) => pin::unpin(&args),

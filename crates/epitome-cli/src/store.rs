@@ -3,15 +3,15 @@
 //! Invariant: the only place where the two are told apart. A password is never shown. Called by every
 //! verb that has a store.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use epitome::{
     Durability, FallbackStore, PostgresAddress, PostgresLog, PostgresStore, SessionArchive,
-    SqliteStore, StoreError,
+    SqliteStore, StoreError, TransferStore,
 };
 
-use crate::fault;
+use crate::fault::{self, CliError};
 use crate::stores::name_read_only;
 
 /// The address of a database, where a store is one.
@@ -74,6 +74,55 @@ pub(crate) fn open_existing(store: &Path) -> Result<Arc<dyn SessionArchive>, Sto
         Some(opened) => Ok(Arc::new(opened?)),
         None => Ok(Arc::new(SqliteStore::open_existing(store)?)),
     }
+}
+
+/// The file of a store that is named by its folder, and every other name as it is.
+pub(crate) fn file_of(store: &Path) -> PathBuf {
+    match !is_database(store) && store.is_dir() {
+        true => store.join("epitome.db"),
+        false => store.to_owned(),
+    }
+}
+
+/// Whether two names are those of one store, as far as names tell.
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+    match (is_database(one), is_database(other)) {
+        (true, true) => shown(one) == shown(other),
+        (false, false) => {
+            one == other
+                || one.canonicalize().is_ok_and(|one| Ok(one) == other.canonicalize().map_err(drop))
+        }
+        _ => false,
+    }
+}
+
+/// Opens a store that is there, to hand over what it holds.
+///
+/// # Errors
+///
+/// When it is not, or cannot be opened.
+pub(crate) fn open_source(store: &Path) -> Result<Box<dyn TransferStore>, CliError> {
+    if !is_there(store) {
+        return Err(CliError::unreadable(format!("no store at {}", store.display())));
+    }
+    let opened: Result<Box<dyn TransferStore>, StoreError> = match open_database(store) {
+        Some(opened) => opened.map(|store| Box::new(store) as _),
+        None => SqliteStore::open_existing(store).map(|store| Box::new(store) as _),
+    };
+    opened.map_err(|error| CliError::of_store(&error))
+}
+
+/// Opens a store to take up what another holds, and makes it where it is a file that is not there.
+///
+/// # Errors
+///
+/// When it cannot be opened.
+pub(crate) fn open_target(store: &Path) -> Result<Box<dyn TransferStore>, CliError> {
+    let opened: Result<Box<dyn TransferStore>, StoreError> = match open_database(store) {
+        Some(opened) => opened.map(|store| Box::new(store) as _),
+        None => SqliteStore::open(store).map(|store| Box::new(store) as _),
+    };
+    opened.map_err(CliError::of_output)
 }
 
 /// Opens a store for whoever changes what it holds by hand; one that is read-only is named at once.

@@ -171,6 +171,12 @@ impl RecordLog for PostgresLog {
         self.rows(asked, vec![text(scope), line, limit], piece)
     }
 
+    fn all_pieces(&self, scope: &str, line: &str) -> Result<Vec<SearchPiece>, StoreError> {
+        let line = place(Some(line.to_owned()), Type::TEXT);
+        let all = place(i64::MAX, Type::INT8);
+        self.rows(statement::NEWEST_PIECES, vec![text(scope), line, all], piece)
+    }
+
     fn erase(&self, scope: &str, line: &str, what: &Erasure) -> Result<(), StoreError> {
         let (scope, line, what) = (scope.to_owned(), line.to_owned(), what.clone());
         self.lanes.call(move |lane, until| {

@@ -33,8 +33,10 @@ mod select;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod terms;
+mod transfer;
 
 pub use archive::{SessionArchive, StoreFinding};
+pub use copied::{CopiedAnswer, CopiedMessage, KeptTexts, SessionCopy, SessionFacts};
 pub use durability::Durability;
 pub use fallback::FallbackStore;
 pub use log::{
@@ -45,3 +47,6 @@ pub use outage::{StoreNews, StoreOutage, UNREACHABLE};
 pub use record_store::{MemoryStore, RecordStore};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
+pub use transfer::{
+    CopiedBeginning, TransferMode, TransferProgress, TransferReport, TransferStore, transfer,
+};

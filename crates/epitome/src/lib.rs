@@ -111,7 +111,8 @@ pub use epitome_postgres::{AddressError, PostgresAddress, PostgresLog, PostgresS
 pub use epitome_store::SqliteStore;
 pub use epitome_store::{
     Durability, FallbackStore, MemoryLog, MemoryStore, RecordStore, SessionArchive, StoreFinding,
-    StoreNews, StoreOutage,
+    StoreNews, StoreOutage, TransferMode, TransferProgress, TransferReport, TransferStore,
+    transfer,
 };
 pub use epitome_types as types;
 pub use epitome_types::{Budget, BudgetUnit, CompressionReport, SummaryStyle};

@@ -121,6 +121,12 @@ impl RecordLog for Shelf {
         Ok(own.map(|(_, piece)| piece.clone()).collect())
     }
 
+    fn all_pieces(&self, scope: &str, line: &str) -> Result<Vec<SearchPiece>, StoreError> {
+        let kept = self.kept();
+        let own = kept.pieces.iter().filter(|(of, it)| of == scope && it.line == line);
+        Ok(own.map(|(_, piece)| piece.clone()).collect())
+    }
+
     fn erase(&self, scope: &str, line: &str, what: &Erasure) -> Result<(), StoreError> {
         let mut kept = self.kept();
         if *what == Erasure::Line {

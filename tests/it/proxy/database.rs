@@ -68,6 +68,33 @@ fn proxies_that_share_a_database_send_what_one_alone_would() {
     }
 }
 
+/// The conversation goes on from a copy as it would have where it was.
+#[test]
+fn a_conversation_goes_on_in_a_database_that_its_store_was_copied_to() {
+    let Some(server) = PostgresServer::start().unwrap() else { return };
+    let api = Api::Anthropic;
+    let alone = serving("s.db");
+    rounds(&mut agent(api), &alone, usize::MAX);
+
+    let mut one = serving("s.db");
+    let mut hopping = agent(api);
+    rounds(&mut hopping, &one, 7);
+    let before = count(&one, "compressed (");
+    one.kill();
+    let copied = one.place.run(["store", "copy", "s.db", store(&server)]);
+    assert_eq!((copied.code, copied.err.as_str()), (0, ""), "{}", copied.text());
+    let url = one.upstream.url();
+    let args = ["--prompt-limit", LIMIT, "--anthropic-upstream", &url, "--openai-upstream", &url];
+    let two = Serving::on_store(Script::default(), &args, Some(store(&server)));
+    rounds(&mut hopping, &two, usize::MAX);
+    let (expected, found) = (sent(&alone), sent(&one));
+    assert_eq!(found.len(), expected.len());
+    for (turn, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        assert!(found == expected, "turn {turn}: {found}\n\n{expected}");
+    }
+    assert!(before + count(&two, "compressed (") > 0, "{}", two.said());
+}
+
 /// What a compression says of its store can be typed, and tells no password.
 #[test]
 fn what_left_a_prompt_comes_back_from_a_database() {

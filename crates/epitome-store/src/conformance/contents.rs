@@ -14,6 +14,7 @@ super::rule_list! {
     pieces_are_found_by_line_and_of_all
     a_piece_that_is_known_stays_as_it_is
     no_piece_that_holds_a_term_is_left_out
+    all_pieces_of_a_line_are_handed_over_in_order
 }
 
 /// A blob under an id of one repeated byte.
@@ -107,4 +108,21 @@ fn no_piece_that_holds_a_term_is_left_out(store: &TriedStore) -> Result<(), Rule
         holds("the pieces are not in the order in which they were added", in_order)?;
     }
     Ok(())
+}
+
+fn all_pieces_of_a_line_are_handed_over_in_order(store: &TriedStore) -> Result<(), RuleBreach> {
+    let of = |line: &str| (0..1_500).map(|at| piece(line, "", &format!("{line} {at}"))).collect();
+    let all: [Vec<_>; 2] = ["a", "b"].map(of);
+    for one in &all {
+        let line = &one[0].line;
+        for half in one.chunks(800) {
+            let mut made = batch(line, end(store, SCOPE, line)?, &["1"]);
+            made.pieces = half.to_vec();
+            add(store, SCOPE, made)?;
+        }
+    }
+    let [first, second] = all;
+    same("the pieces of one line", store.all_pieces(SCOPE, "a")?, first)?;
+    same("the pieces of another", store.all_pieces(SCOPE, "b")?, second)?;
+    same("the pieces of none", store.all_pieces(SCOPE, "c")?, Vec::new())
 }

@@ -151,6 +151,7 @@ mod tests {
         FindsTheOldest,
         FindsInAllLines,
         ForgetsPieces,
+        LeavesPiecesOut,
         KeepsErasedBodies,
         KeepsErasedBlobs,
         KeepsErasedLines,
@@ -232,6 +233,14 @@ mod tests {
             Ok(found)
         }
 
+        fn all_pieces(&self, scope: &str, line: &str) -> Result<Vec<SearchPiece>, StoreError> {
+            let mut found = self.0.all_pieces(self.scope(scope), line)?;
+            if self.1 == Fault::LeavesPiecesOut {
+                found.truncate(1);
+            }
+            Ok(found)
+        }
+
         fn erase(&self, scope: &str, line: &str, what: &Erasure) -> Result<(), StoreError> {
             let mut what = what.clone();
             match &mut what {
@@ -258,6 +267,7 @@ mod tests {
             (Fault::FindsTheOldest, "keys_lead_to_the_lines_that_began_last"),
             (Fault::FindsInAllLines, "blobs_are_found_by_line_and_range"),
             (Fault::ForgetsPieces, "no_piece_that_holds_a_term_is_left_out"),
+            (Fault::LeavesPiecesOut, "all_pieces_of_a_line_are_handed_over_in_order"),
             (Fault::KeepsErasedBodies, "an_erased_body_leaves_its_record"),
             (Fault::KeepsErasedBlobs, "erased_blobs_take_their_pieces_along"),
             (Fault::KeepsErasedLines, "an_erased_line_begins_anew"),

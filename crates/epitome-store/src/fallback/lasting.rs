@@ -6,6 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use epitome_kernel::types::EntryKey;
 use epitome_kernel::{SessionOf, StoreError};
 
 use crate::SessionArchive;
@@ -30,8 +31,9 @@ pub(super) trait LastingStore: SessionArchive + fmt::Debug {
     /// Whether it can be written again, as far as can be told at once.
     fn takes_more(&self) -> bool;
 
-    /// A session with all that can be read of it; none where nothing can.
-    fn copy_of(&self, scope: &str, session: &str) -> Option<SessionCopy>;
+    /// A session with all that can be read of it, and what was erased in its scope; none where nothing
+    /// can.
+    fn copy_of(&self, scope: &str, session: &str) -> Option<(SessionCopy, Vec<EntryKey>)>;
 
     /// The passages that may answer a query, scope by scope.
     fn candidates(
@@ -66,7 +68,7 @@ impl LastingStore for crate::SqliteStore {
         Self::takes_more(self)
     }
 
-    fn copy_of(&self, scope: &str, session: &str) -> Option<SessionCopy> {
+    fn copy_of(&self, scope: &str, session: &str) -> Option<(SessionCopy, Vec<EntryKey>)> {
         Self::copy_of(self, scope, session)
     }
 
@@ -100,7 +102,7 @@ impl<L: RecordLog> LastingStore for RecordStore<L> {
         self.log().is_well()
     }
 
-    fn copy_of(&self, scope: &str, session: &str) -> Option<SessionCopy> {
+    fn copy_of(&self, scope: &str, session: &str) -> Option<(SessionCopy, Vec<EntryKey>)> {
         self.copied(scope, session)
     }
 

@@ -160,9 +160,9 @@ impl FallbackStore {
         if state.away.contains_key(&place) {
             return;
         }
-        if let Some(copy) = self.disk.copy_of(scope, session) {
+        if let Some((copy, erased)) = self.disk.copy_of(scope, session) {
             // A log in memory refuses nothing.
-            drop(self.memory.take(scope, copy));
+            drop(self.memory.take_up(scope, &copy, &erased));
         }
         state.away.insert(place, AwaySession::default());
         state.moves += 1;

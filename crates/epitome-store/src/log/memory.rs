@@ -122,6 +122,13 @@ impl RecordLog for MemoryLog {
         }))
     }
 
+    fn all_pieces(&self, scope: &str, line: &str) -> Result<Vec<SearchPiece>, StoreError> {
+        Ok(self.read_scope(scope, |table| {
+            let own = table.pieces.iter().map(|(_, piece)| piece);
+            own.filter(|piece| piece.line == line).cloned().collect()
+        }))
+    }
+
     fn erase(&self, scope: &str, line: &str, what: &Erasure) -> Result<(), StoreError> {
         if let Some(table) = self.lock().get_mut(scope) {
             table.erase(line, what);

@@ -93,6 +93,13 @@ pub trait RecordLog: Send + Sync + fmt::Debug {
     /// When the store cannot be read.
     fn pieces(&self, scope: &str, query: &PieceQuery<'_>) -> Result<Vec<SearchPiece>, StoreError>;
 
+    /// The pieces of a line, all of them, in the order in which they were added.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn all_pieces(&self, scope: &str, line: &str) -> Result<Vec<SearchPiece>, StoreError>;
+
     /// Removes for good what an erasure names. What is not there any more is passed over, so that
     /// an erasure that was broken off is done again.
     ///
@@ -147,6 +154,10 @@ impl<L: RecordLog + ?Sized> RecordLog for std::sync::Arc<L> {
 
     fn pieces(&self, scope: &str, query: &PieceQuery<'_>) -> Result<Vec<SearchPiece>, StoreError> {
         (**self).pieces(scope, query)
+    }
+
+    fn all_pieces(&self, scope: &str, line: &str) -> Result<Vec<SearchPiece>, StoreError> {
+        (**self).all_pieces(scope, line)
     }
 
     fn erase(&self, scope: &str, line: &str, what: &Erasure) -> Result<(), StoreError> {

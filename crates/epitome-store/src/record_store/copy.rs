@@ -6,16 +6,20 @@
 use std::sync::PoisonError;
 
 use epitome_kernel::ResponseRecord;
-use epitome_kernel::types::{HistoryHash, TokenUsage};
+use epitome_kernel::types::{EntryKey, HistoryHash, TokenUsage};
 
 use super::fold::{AnswerNode, PlacedRecord, SessionFold};
 use super::{RecordStore, SCOPE_LINE, is_session, lock};
-use crate::copied::SessionCopy;
+use crate::copied::{CopiedAnswer, CopiedMessage, SessionCopy, SessionFacts};
 use crate::log::RecordLog;
 
 impl<L: RecordLog> RecordStore<L> {
-    /// A session as far as this process has read it.
-    pub(crate) fn copied(&self, scope: &str, session: &str) -> Option<SessionCopy> {
+    /// A session as far as this process has read it, and what was erased in its scope.
+    pub(crate) fn copied(
+        &self,
+        scope: &str,
+        session: &str,
+    ) -> Option<(SessionCopy, Vec<EntryKey>)> {
         let (own, shared) = {
             let folds = self.folds.lock().unwrap_or_else(PoisonError::into_inner);
             let lines = folds.scopes.get(scope)?;
@@ -23,29 +27,38 @@ impl<L: RecordLog> RecordStore<L> {
         };
         let erased = shared.map(|shared| lock(&shared).scope.banned.iter().copied().collect());
         let fold = lock(&own);
-        is_session(&fold).then(|| SessionCopy { erased: erased.unwrap_or_default(), ..copy(&fold) })
+        is_session(&fold).then(|| (copy(&fold), erased.unwrap_or_default()))
     }
 }
 
 fn copy(fold: &SessionFold) -> SessionCopy {
-    let info = fold.summed_up();
-    let end = fold.history.end_of(info.head).ok().flatten();
-    let said = fold.history.way(end).into_iter();
+    let head = fold.info().head;
+    let end = fold.history.end_of(head).ok().flatten();
+    let said = fold.history.way(end).into_iter().map(|at| {
+        let node = &fold.history.said[at].said;
+        // The search of the store that it came from knows it, or will.
+        CopiedMessage { after: node.after, said: node.with_bytes(None), indexed: true }
+    });
     let newest = fold.history.answers.iter().rev();
-    let newest = newest.filter(|answer| answer.answered.after == info.head).find_map(answered);
+    let newest = newest.filter(|answer| answer.answered.after == head).find_map(answered);
+    SessionCopy {
+        said: said.collect(),
+        answers: newest.into_iter().map(|answer| CopiedAnswer { answer, indexed: true }).collect(),
+        ..decided(fold)
+    }
+}
+
+/// What is known and was decided of a session, without what was said.
+pub(super) fn decided(fold: &SessionFold) -> SessionCopy {
+    let (info, opened, meter) = (fold.summed_up(), fold.opened, fold.meter);
     let decided = &fold.decided;
     SessionCopy {
-        opened: fold.opened,
-        meter: fold.meter,
-        said: said.map(|at| fold.history.said[at].said.with_bytes(None)).collect(),
+        facts: Some(SessionFacts { info, opened, meter, memos: fold.memos.clone() }),
         rewrites: decided.rewrites.values().map(|placed| placed.what.clone()).collect(),
         epochs: placed(&decided.epochs),
         acts: placed(&decided.acts),
         marks: placed(&decided.marks),
-        memos: fold.memos.clone(),
-        answer: newest,
-        erased: Vec::new(),
-        info,
+        ..SessionCopy::default()
     }
 }
 

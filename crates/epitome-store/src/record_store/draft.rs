@@ -9,6 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::event::{KeptBody, SaidBody, SessionEvent};
 use super::fold::SessionFold;
+use crate::copied::KeptTexts;
 use crate::log::{LogBatch, LogRecord, RecordKey, SearchPiece, StoredBlob};
 use crate::passage::arrivals;
 
@@ -83,6 +84,18 @@ impl LineDraft {
                 text: arrival.text.to_owned(),
             });
         }
+        if !kept.is_empty() || (self.events.is_empty() && !self.pieces.is_empty()) {
+            self.push(SessionEvent::Kept(kept));
+        }
+    }
+
+    /// Keeps texts of another store that the line does not have.
+    pub(super) fn put_texts(&mut self, fold: &SessionFold, texts: &KeptTexts) {
+        let new = texts.originals.iter().filter(|text| !fold.kept.contains_key(&text.id));
+        let kept: Vec<KeptBody> = new.map(|text| self.put(fold.name(), text)).collect();
+        let line = fold.name();
+        let own = texts.pieces.iter().cloned();
+        self.pieces.extend(own.map(|piece| SearchPiece { line: line.to_owned(), ..piece }));
         if !kept.is_empty() || (self.events.is_empty() && !self.pieces.is_empty()) {
             self.push(SessionEvent::Kept(kept));
         }

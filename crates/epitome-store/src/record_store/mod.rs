@@ -16,6 +16,7 @@ mod holder;
 mod journal;
 mod search;
 mod take;
+mod transfer;
 mod verify;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

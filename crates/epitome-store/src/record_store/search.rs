@@ -153,6 +153,6 @@ impl<'s, L: RecordLog> TrashView<'s, L> {
     }
 }
 
-fn not_text(id: ContentId) -> StoreError {
+pub(super) fn not_text(id: ContentId) -> StoreError {
     StoreError::Damaged { what: format!("the original {id} is no text") }
 }

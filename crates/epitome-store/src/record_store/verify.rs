@@ -12,7 +12,8 @@ use crate::StoreFinding;
 use crate::log::{BlobQuery, LinePosition, RecordLog};
 
 /// All ids there are.
-const ALL: std::ops::RangeInclusive<ContentId> = ContentId([0; 16])..=ContentId([255; 16]);
+pub(super) const ALL: std::ops::RangeInclusive<ContentId> =
+    ContentId([0; 16])..=ContentId([255; 16]);
 
 impl<L: RecordLog> RecordStore<L> {
     /// What is wrong with the records and blobs of all scopes.

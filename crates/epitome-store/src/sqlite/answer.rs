@@ -7,6 +7,7 @@
 use epitome_kernel::types::{ContentId, EntryKey, HistoryHash, Role, SessionInfo, TokenUsage};
 use epitome_kernel::{MessageRecord, ResponseRecord};
 use rusqlite::{Connection, Row, ToSql, params};
+use rustc_hash::FxHashMap;
 
 use super::checksum::{ANSWER, ScopeChecksum};
 use super::fail::Fail;
@@ -14,6 +15,7 @@ use super::session::SessionRowId;
 use super::tree::Owner;
 use super::{remove, tree};
 use crate::content::ErasedContent;
+use crate::copied::CopiedAnswer;
 
 /// Selects what [`said`] reads.
 const SAID: &str = "SELECT key, chain, place, raw, text, output, at, bytes, session FROM answer";
@@ -71,6 +73,49 @@ pub(crate) fn newest(
     ))?;
     let mut rows = statement.query(params![scope, head.0, session])?;
     rows.next()?.map(said).transpose()
+}
+
+/// All that came back in a session, oldest first; `lengths` are those of its histories.
+pub(crate) fn all(
+    connection: &Connection,
+    Owner { scope, session }: Owner,
+    lengths: &FxHashMap<HistoryHash, u32>,
+) -> Result<Vec<CopiedAnswer>, Fail> {
+    let mut statement = connection.prepare_cached(
+        "SELECT after, place, key, chain, raw, text, input, cache_read, cache_written, output,
+             stop, at, indexed, bytes
+         FROM answer WHERE scope = ?1 AND session = ?2 ORDER BY id",
+    )?;
+    let mut rows = statement.query(params![scope, session])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let after = HistoryHash(row.get(0)?);
+        let length = lengths.get(&after).copied().unwrap_or_default();
+        let (raw, bytes): (Option<[u8; 16]>, Option<Vec<u8>>) = (row.get(4)?, row.get(13)?);
+        if raw != bytes.as_deref().map(tree::address) {
+            return Err(Fail::damaged(format!("an answer to {after} is not what was kept")));
+        }
+        let count = |column| row.get::<_, i64>(column).map(|count| count as u64);
+        let usage = TokenUsage {
+            input: count(6)?,
+            cache_read: count(7)?,
+            cache_written: count(8)?,
+            output: count(9)?,
+        };
+        let answer = ResponseRecord {
+            after,
+            ahead: row.get::<_, u32>(1)?.saturating_sub(length),
+            key: row.get::<_, Option<_>>(2)?.map(EntryKey),
+            chain: row.get::<_, Option<_>>(3)?.map_or(after, HistoryHash),
+            bytes,
+            text: ContentId(row.get(5)?),
+            usage,
+            stop: row.get(10)?,
+            at: row.get(11)?,
+        };
+        found.push(CopiedAnswer { answer, indexed: row.get(12)? });
+    }
+    Ok(found)
 }
 
 /// Adds to the facts of a session what its provider counted.

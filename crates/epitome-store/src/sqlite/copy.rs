@@ -1,7 +1,7 @@
-//! A session read as a whole, so that it can go on in memory.
+//! A session read as a whole, so that it can go on elsewhere.
 //!
-//! Invariant: each of its parts is read by itself: where one is damaged the others are given. Called
-//! by [`crate::FallbackStore`].
+//! Invariant: what goes on in memory is read part by part: where one is damaged the others are given.
+//! Called by [`crate::FallbackStore`], and by [`super::transfer`].
 
 use epitome_kernel::types::{
     ContentId, EntryKey, HistoryHash, JournalMark, RecordedCompaction, SessionInfo, TokenUsage,
@@ -13,17 +13,19 @@ use super::fail::Fail;
 use super::session::SessionRowId;
 use super::tree::Owner;
 use super::{SqliteStore, act, answer, compaction, journal, memo, session, tree};
-use crate::copied::SessionCopy;
+use crate::copied::{CopiedAnswer, CopiedMessage, SessionCopy, SessionFacts};
 
 impl SqliteStore {
-    /// What can be read of a session; `None` where there is none, or not even that can be read.
-    pub(crate) fn copy_of(&self, scope: &str, name: &str) -> Option<SessionCopy> {
+    /// What can be read of a session, and what was erased in its scope; `None` where there is none, or
+    /// not even that can be read.
+    pub(crate) fn copy_of(&self, scope: &str, name: &str) -> Option<(SessionCopy, Vec<EntryKey>)> {
         let copy = self.read(|connection| {
             let Some(scope) = journal::number(connection, scope)? else { return Ok(None) };
             let Some((id, info)) = session::find(connection, scope, name)? else {
                 return Ok(None);
             };
-            Ok(Some(read(connection, Owner { scope, session: id }, info)))
+            let erased = erased(connection, scope).unwrap_or_default();
+            Ok(Some((read(connection, Owner { scope, session: id }, info), erased)))
         });
         copy.ok().flatten()
     }
@@ -34,29 +36,43 @@ fn read(connection: &Connection, owner: Owner, info: SessionInfo) -> SessionCopy
     let head = info.head;
     let said = tree::history(connection, owner, head, 0, usize::MAX).unwrap_or_default();
     let keys: Vec<_> = said.iter().map(|said| said.key).collect();
-    let meter = session::meter(connection, scope, &info.name).ok();
     let newest = answer::newest(connection, scope, id, head).ok().flatten();
-    let beside = |table, count| places(connection, table, owner, head, count);
+    let newest = newest.filter(|_| !said.is_empty());
+    let meter = session::meter(connection, scope, &info.name).ok().unwrap_or_default();
+    let beside = |table, count| {
+        let known = places(connection, table, owner, head).unwrap_or_default();
+        known.into_iter().chain(std::iter::repeat(head)).take(count)
+    };
     let epochs: Vec<RecordedCompaction> =
         compaction::of_session(connection, id).unwrap_or_default();
     let acts = act::of_session(connection, scope, id).unwrap_or_default();
+    let opened = opened(connection, id).unwrap_or(info.figures.messages);
+    let memos = memo::of_session(connection, scope, id).unwrap_or_default();
+    let length = said.len();
+    let indexed = true;
+    let mut after = HistoryHash::default();
+    let said = said.into_iter().map(|said| {
+        // The search of this store knows it, or will.
+        let after = std::mem::replace(&mut after, said.chain);
+        CopiedMessage { after, said, indexed }
+    });
     SessionCopy {
-        opened: opened(connection, id).unwrap_or(info.figures.messages),
-        meter: meter.unwrap_or_default(),
         rewrites: compaction::rewrites(connection, owner, &keys).unwrap_or_default(),
-        epochs: beside("epoch", epochs.len()).into_iter().zip(epochs).collect(),
-        acts: beside("act", acts.len()).into_iter().zip(acts).collect(),
+        epochs: beside("epoch", epochs.len()).zip(epochs).collect(),
+        acts: beside("act", acts.len()).zip(acts).collect(),
         marks: marks(connection, owner, head).unwrap_or_default(),
-        memos: memo::of_session(connection, scope, id).unwrap_or_default(),
-        answer: newest.map(|last| answered(head, said.len(), last)),
-        erased: erased(connection, scope).unwrap_or_default(),
-        info,
-        said,
+        answers: newest
+            .map(|last| CopiedAnswer { answer: answered(head, length, last), indexed })
+            .into_iter()
+            .collect(),
+        facts: Some(SessionFacts { info, opened, meter, memos }),
+        said: said.collect(),
+        ..SessionCopy::default()
     }
 }
 
 /// How many of its first messages came without a record of who said them.
-fn opened(connection: &Connection, session: SessionRowId) -> rusqlite::Result<u32> {
+pub(crate) fn opened(connection: &Connection, session: SessionRowId) -> rusqlite::Result<u32> {
     connection
         .prepare_cached("SELECT opened FROM session WHERE id = ?1")?
         .query_row([session], |row| row.get(0))
@@ -64,26 +80,22 @@ fn opened(connection: &Connection, session: SessionRowId) -> rusqlite::Result<u3
 
 /// Where a session stood when something was done to it, oldest first. Older versions recorded no
 /// place: then it belongs to all that the session came to.
-fn places(
+pub(crate) fn places(
     connection: &Connection,
     table: &str,
     Owner { scope, session }: Owner,
     head: HistoryHash,
-    count: usize,
-) -> Vec<HistoryHash> {
+) -> rusqlite::Result<Vec<HistoryHash>> {
     let sql = format!("SELECT place FROM {table} WHERE scope = ?1 AND session = ?2 ORDER BY id");
-    let read = || -> rusqlite::Result<Vec<Option<[u8; 16]>>> {
-        connection
-            .prepare_cached(&sql)?
-            .query_map(params![scope, session], |row| row.get(0))?
-            .collect()
-    };
-    let known = read().unwrap_or_default().into_iter();
-    let places = known.map(|place| place.map_or(head, HistoryHash));
-    places.chain(std::iter::repeat(head)).take(count).collect()
+    let mut statement = connection.prepare_cached(&sql)?;
+    let known = statement.query_map(params![scope, session], |row| {
+        Ok(row.get::<_, Option<[u8; 16]>>(0)?.map_or(head, HistoryHash))
+    })?;
+    known.collect()
 }
 
-fn marks(
+/// What was done to a session by hand, with where it stood then.
+pub(crate) fn marks(
     connection: &Connection,
     Owner { scope, session }: Owner,
     head: HistoryHash,

@@ -6,6 +6,7 @@
 mod act;
 mod answer;
 mod archive;
+mod backup;
 mod checksum;
 mod compaction;
 mod copy;
@@ -31,6 +32,7 @@ mod search;
 mod session;
 mod snapshot;
 mod transaction;
+mod transfer;
 mod tree;
 mod verify;
 mod wal;

@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::checksum::{BRANCH, MESSAGE, RAW, ScopeChecksum};
 use super::fail::Fail;
 use super::session::SessionRowId;
+use crate::copied::CopiedMessage;
 
 /// Bytes of an encoded message that fit on a page of the database with the rest of its row: these
 /// stand there, for a second place costs two more pages with every message.
@@ -350,6 +351,21 @@ pub(crate) fn said(row: &Row<'_>) -> Result<MessageRecord, Fail> {
         tokens: row.get::<_, i64>(6)? as u64,
         at: row.get(7)?,
     })
+}
+
+/// A message by its number, with the history that it follows.
+pub(crate) fn copied(connection: &Connection, id: i64) -> Result<CopiedMessage, Fail> {
+    let beside = "SELECT message.indexed, before.chain FROM message
+        LEFT JOIN message AS before ON before.id = message.parent WHERE message.id = ?1";
+    let (indexed, after) = connection.prepare_cached(beside)?.query_row([id], |row| {
+        let after: Option<[u8; 16]> = row.get(1)?;
+        Ok((row.get(0)?, after.map_or_else(HistoryHash::default, HistoryHash)))
+    })?;
+    let mut statement = connection.prepare_cached(&format!("{SAID} WHERE message.id = ?1"))?;
+    let mut rows = statement.query([id])?;
+    let said = rows.next()?.map(said).transpose()?;
+    let missing = || Fail::damaged("a message is in an index alone");
+    Ok(CopiedMessage { after, said: said.ok_or_else(missing)?, indexed })
 }
 
 fn role_name(role: Role) -> &'static str {

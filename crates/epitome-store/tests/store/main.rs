@@ -27,3 +27,5 @@ mod lesson;
 mod portions;
 #[cfg(test)]
 mod talk;
+#[cfg(test)]
+mod transfer;

@@ -1,0 +1,45 @@
+//! `epitome store backup`: a store in one file, brought up to date each time.
+//!
+//! Invariant: whoever writes the store meanwhile is not kept waiting, and each session in the file is
+//! as it was at one moment.
+
+use std::path::PathBuf;
+
+use epitome::{SqliteStore, TransferMode};
+
+use super::named::NamedStore;
+use super::outcome::{OutcomeFlags, Way};
+use crate::fault::CliError;
+use crate::store;
+
+/// Writes all that a store holds to a file, also while it is in use; an older backup there is brought up
+/// to date
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome store backup epitome-backup.db")]
+pub(crate) struct Args {
+    /// The file; a backup that is there becomes what the store is now
+    file: PathBuf,
+    #[command(flatten)]
+    store: NamedStore,
+    #[command(flatten)]
+    outcome: OutcomeFlags,
+}
+
+/// Runs the errand.
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    if store::is_database(&args.file) {
+        return Err(CliError::usage(
+            "a backup is a file; `epitome store copy` copies into a database",
+        ));
+    }
+    let way = Way::between(&args.store.path()?, &args.file)?;
+    let from = store::open_source(&way.from)?;
+    if !way.to.exists() && !store::is_database(&way.from) {
+        // As the database itself copies it; then what was written meanwhile is brought along.
+        let opened = SqliteStore::open_existing(&way.from);
+        let opened = opened.map_err(|error| CliError::of_store(&error))?;
+        opened.back_up(&way.to).map_err(CliError::of_output)?;
+    }
+    let to = store::open_target(&way.to)?;
+    args.outcome.transfer(&way, &*from, &*to, TransferMode::Mirror)
+}

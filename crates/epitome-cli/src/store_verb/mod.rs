@@ -1,0 +1,36 @@
+//! `epitome store`: whole stores, copied, backed up and restored.
+//!
+//! Invariant: at the end of each errand both stores are compared, and what differs is named.
+
+mod backup;
+mod copy;
+mod named;
+mod outcome;
+mod progress;
+mod restore;
+
+use crate::fault::CliError;
+
+/// Copies, backs up and restores whole stores
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome store copy epitome.db postgres://team@db/epitome")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    errand: StoreCommand,
+}
+
+#[derive(clap::Subcommand)]
+enum StoreCommand {
+    Copy(copy::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    match &args.errand {
+        StoreCommand::Copy(args) => copy::run(args),
+        StoreCommand::Backup(args) => backup::run(args),
+        StoreCommand::Restore(args) => restore::run(args),
+    }
+}

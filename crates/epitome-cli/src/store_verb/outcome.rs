@@ -1,0 +1,172 @@
+//! What all errands of `epitome store` share: from where to where, and what became of it.
+//!
+//! Invariant: exit code 6 where the two differ at the end.
+
+use std::path::{Path, PathBuf};
+
+use epitome::{TransferMode, TransferReport, TransferStore, transfer};
+use serde::Serialize;
+
+use super::progress::TransferBar;
+use crate::clock::{now, since};
+use crate::fault::{self, CliError};
+use crate::figure::short;
+use crate::text::counted;
+use crate::{files, journal, store};
+
+/// So many differences are named, unless as JSON.
+const NAMED: usize = 10;
+
+/// How the outcome is printed.
+#[derive(clap::Args)]
+pub(super) struct OutcomeFlags {
+    /// Prints JSON on standard output
+    #[arg(long)]
+    json: bool,
+    /// Says nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// From where to where.
+pub(super) struct Way {
+    pub(super) from: PathBuf,
+    pub(super) to: PathBuf,
+}
+
+impl Way {
+    /// The way between two stores, which may be named by their folders.
+    pub(super) fn between(from: &Path, to: &Path) -> Result<Self, CliError> {
+        let (from, to) = (store::file_of(from), store::file_of(to));
+        match store::is_same(&from, &to) {
+            true => Err(CliError::usage(format!(
+                "{} would be copied onto itself; name two stores",
+                store::shown(&from)
+            ))),
+            false => Ok(Self { from, to }),
+        }
+    }
+}
+
+/// What was done.
+#[derive(Serialize)]
+struct TransferOutput<'a> {
+    from: String,
+    to: String,
+    scopes: usize,
+    sessions: usize,
+    copied: usize,
+    completed: usize,
+    same: usize,
+    removed: usize,
+    messages: u64,
+    snapshots: u64,
+    bytes: u64,
+    #[serde(flatten)]
+    compared: ComparedOutput<'a>,
+}
+
+/// What the comparison at the end found.
+#[derive(Serialize)]
+struct ComparedOutput<'a> {
+    equal: bool,
+    differ: &'a [String],
+    elapsed_ms: f64,
+}
+
+impl OutcomeFlags {
+    /// Copies, compares, and says what became of it.
+    pub(super) fn transfer(
+        &self,
+        way: &Way,
+        from: &dyn TransferStore,
+        to: &dyn TransferStore,
+        mode: TransferMode,
+    ) -> Result<(), CliError> {
+        let start = now();
+        let mut bar = TransferBar::new(self.quiet);
+        let done = transfer(from, to, mode, &mut |progress| bar.show(progress));
+        bar.end();
+        let report = done.map_err(|error| CliError::of_store(&error))?;
+        self.print(way, &report, since(start))
+    }
+
+    fn print(&self, way: &Way, report: &TransferReport, elapsed_ms: f64) -> Result<(), CliError> {
+        let differ = &report.differ;
+        if self.json {
+            journal::json(&TransferOutput {
+                from: store::shown(&way.from),
+                to: store::shown(&way.to),
+                scopes: report.scopes,
+                sessions: report.sessions,
+                copied: report.copied,
+                completed: report.completed,
+                same: report.same,
+                removed: report.removed,
+                messages: report.messages,
+                snapshots: report.snapshots,
+                bytes: report.bytes,
+                compared: ComparedOutput { equal: differ.is_empty(), differ, elapsed_ms },
+            })?;
+        } else if !self.quiet {
+            files::to_stdout(|out| writeln!(out, "{}", words(report)))?;
+        }
+        if differ.is_empty() {
+            return Ok(());
+        }
+        for what in differ.iter().take(NAMED).filter(|_| !self.json) {
+            fault::warn(&format!("{what} is not the same in both"));
+        }
+        let all = counted(differ.len() as u64, "difference");
+        Err(CliError::found(format!("{all} left between the stores")))
+    }
+}
+
+/// The outcome in one line.
+fn words(report: &TransferReport) -> String {
+    let sessions = |count: usize| counted(count as u64, "session");
+    let mut done = Vec::new();
+    if report.copied > 0 {
+        done.push(format!("{} copied", sessions(report.copied)));
+    }
+    if report.completed > 0 {
+        done.push(format!("{} brought up to date", sessions(report.completed)));
+    }
+    if report.removed > 0 {
+        done.push(format!("{} removed", sessions(report.removed)));
+    }
+    let brought = match done.is_empty() {
+        true => format!("nothing was missing of {}", sessions(report.sessions)),
+        false => {
+            let (messages, bytes) = (counted(report.messages, "message"), short(report.bytes));
+            format!("{} ({messages}, {bytes}B)", done.join(", "))
+        }
+    };
+    match report.differ.is_empty() {
+        true => format!("{brought}; compared: both hold the same"),
+        false => brought,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outcome_is_said_in_one_line() {
+        let check = |report: TransferReport, line: &str| assert_eq!(words(&report), line);
+        let none = TransferReport { sessions: 3, same: 3, ..TransferReport::default() };
+        check(none, "nothing was missing of 3 sessions; compared: both hold the same");
+        let some = TransferReport {
+            sessions: 3,
+            copied: 1,
+            completed: 2,
+            messages: 41,
+            bytes: 9_100,
+            ..TransferReport::default()
+        };
+        let line = "1 session copied, 2 sessions brought up to date (41 messages, 9.10kB)";
+        check(some.clone(), &format!("{line}; compared: both hold the same"));
+        check(TransferReport { differ: vec!["a".to_owned()], ..some }, line);
+    }
+}
