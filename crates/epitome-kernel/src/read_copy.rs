@@ -1,15 +1,22 @@
 //! One copy of a file beside others: which of them are copies of the same one.
 //!
-//! Invariant: a path tells it where it is said; without one, the lines in common do. Called where
-//! the copies of a conversation are counted.
+//! Invariant: a path tells it where it is said; without one, what they have in common does: lines, or
+//! words where a model writes anew what a person gave it. Called where the copies of a conversation
+//! are counted.
 
 use std::cell::OnceCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use epitome_types::{FileCopy, PartId, Speaker};
 
-/// The fewest letters of a line that tells one text from another.
+/// The fewest letters of a line, and of a word, that tells one text from another.
 const TELLING: usize = 4;
+
+/// How much of one text stands in another that is a version of it, as a share of so many tenths: of
+/// lines, of lines where one person gives both without a name and may mean two alike, and of words.
+const LINES: usize = 5;
+const PASTED_LINES: usize = 8;
+const WORDS: usize = 7;
 
 /// A copy by its part and its place among the copies of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +30,9 @@ pub(crate) struct ReadCopy<'e> {
     pub(crate) id: CopyId,
     copy: &'e FileCopy,
     text: &'e str,
+    speaker: Speaker,
     lines: OnceCell<Vec<u64>>,
+    words: OnceCell<Vec<u64>>,
     /// Whether somebody edits it: its path is said, a person gave it, or it was said before. What
     /// else a model writes is an example.
     pub(crate) is_edited: bool,
@@ -32,7 +41,8 @@ pub(crate) struct ReadCopy<'e> {
 impl<'e> ReadCopy<'e> {
     pub(crate) fn new(id: CopyId, copy: &'e FileCopy, text: &'e str, speaker: Speaker) -> Self {
         let is_edited = copy.named || speaker == Speaker::Human;
-        Self { id, copy, text, lines: OnceCell::new(), is_edited }
+        let (lines, words) = (OnceCell::new(), OnceCell::new());
+        Self { id, copy, text, speaker, lines, words, is_edited }
     }
 
     /// Adds a copy to those that count; gives those that count no more. The first of one file is
@@ -61,8 +71,31 @@ impl<'e> ReadCopy<'e> {
     fn is_of_same_file(&self, other: &Self) -> bool {
         match self.copy.named && other.copy.named {
             true => is_same_path(&self.copy.path, &other.copy.path),
-            false => self.has_most_of(other) || other.has_most_of(self),
+            false => self.may_be_version_of(other),
         }
+    }
+
+    /// Whether one of two copies, of which one has no name, may be a version of the other.
+    fn may_be_version_of(&self, other: &Self) -> bool {
+        let (unnamed, pasted) = (!self.copy.named && !other.copy.named, Speaker::Human);
+        match (self.speaker == pasted, other.speaker == pasted) {
+            // One message gives two texts, however alike they are.
+            (true, true) if unnamed && self.id.part.entry == other.id.part.entry => false,
+            (true, true) if unnamed => {
+                let [own, others] = [self, other].map(Self::telling_lines);
+                holds_share(own, others, PASTED_LINES) && holds_share(others, own, PASTED_LINES)
+            }
+            (one, two) if one != two => {
+                self.has_most_of(other) || other.has_most_of(self) || self.is_worded_as(other)
+            }
+            _ => self.has_most_of(other) || other.has_most_of(self),
+        }
+    }
+
+    /// Whether they have most of their words in common, whatever lines they stand in.
+    fn is_worded_as(&self, other: &Self) -> bool {
+        let [own, others] = [self, other].map(Self::telling_words);
+        holds_share(own, others, WORDS) && holds_share(others, own, WORDS)
     }
 
     /// Whether it may be all of a file that another copy was all of: not much shorter, or with the
@@ -74,16 +107,15 @@ impl<'e> ReadCopy<'e> {
             let first = lines.next();
             (first, lines.next_back())
         };
-        let near = self.copy.path == base.copy.path || self.has_most_of(base);
+        let near =
+            self.copy.path == base.copy.path || self.has_most_of(base) || self.is_worded_as(base);
         near && (lines * 10 >= all * 7
             || lines * 10 >= all * 3 && ends(self.text) == ends(base.text))
     }
 
     /// Whether half of the lines of another copy stand in it.
     fn has_most_of(&self, other: &Self) -> bool {
-        let (own, others) = (self.telling_lines(), other.telling_lines());
-        let found = others.iter().filter(|line| own.binary_search(line).is_ok()).count();
-        found > 0 && found * 2 >= others.len()
+        holds_share(self.telling_lines(), other.telling_lines(), LINES)
     }
 
     /// The hashes of the lines that tell it from other texts, each once, in order: brackets stand
@@ -94,18 +126,36 @@ impl<'e> ReadCopy<'e> {
                 line.chars().filter(|letter| letter.is_alphanumeric()).take(TELLING).count()
             };
             let lines = self.text.lines().map(str::trim);
-            let mut hashes: Vec<_> =
-                lines.filter(|line| letters(line) == TELLING).map(hash).collect();
-            hashes.sort_unstable();
-            hashes.dedup();
-            hashes
+            hashes(lines.filter(|line| letters(line) == TELLING))
+        })
+    }
+
+    /// The hashes of the words that tell it from other texts.
+    fn telling_words(&self) -> &[u64] {
+        self.words.get_or_init(|| {
+            let words = self.text.split(|c: char| !c.is_alphanumeric() && c != '_');
+            hashes(words.filter(|word| word.len() >= TELLING))
         })
     }
 }
 
-fn hash(line: &str) -> u64 {
+/// Whether so many tenths of the others are among these; both are in order.
+fn holds_share(these: &[u64], others: &[u64], tenths: usize) -> bool {
+    let found = others.iter().filter(|other| these.binary_search(other).is_ok()).count();
+    found > 0 && found * 10 >= others.len() * tenths
+}
+
+/// The hashes of texts, each once, in order.
+fn hashes<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<u64> {
+    let mut hashes: Vec<_> = texts.map(hash).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes
+}
+
+fn hash(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    line.hash(&mut hasher);
+    text.hash(&mut hasher);
     hasher.finish()
 }
 

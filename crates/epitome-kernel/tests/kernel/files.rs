@@ -68,6 +68,42 @@ fn a_copy_that_nobody_names_is_known_by_its_lines() {
     check(writes(writes(chat().user("Show me."), &one).user("Change it."), &changed), &[3]);
 }
 
+/// A script that reads a ledger, in words of its own for what it sums up.
+fn script(subject: &str, indent: &str) -> String {
+    let step = |at: usize| {
+        format!(
+            "def {subject}_step_{at}(ledger):\n{indent}{subject}_total = ledger.balance({at})\n\
+             {indent}return {subject}_total\n"
+        )
+    };
+    let fixed = "import decimal, pathlib, logging\nparser = argparse.ArgumentParser(prog='sums')\n";
+    fixed.to_owned() + &(0..6).map(step).collect::<String>()
+}
+
+#[test]
+fn what_a_model_words_anew_is_the_file_that_it_was_given() {
+    let renamed = |text: &str| text.replace("ledger", "book").replace("return", "yield");
+    let gives = |chat: Chat, body: &str| chat.user(&format!("{body}Ok?")).holding_unnamed(body);
+    let writes = |chat: Chat, body: &str| chat.assistant(body).holding_unnamed(body);
+    let given = script("sales", "    ");
+    check(writes(gives(chat(), &given), &renamed(&given)), &[1]);
+    check(writes(pastes(chat(), "a.py", &given), &renamed(&given)), &[1]);
+    check(writes(gives(chat(), &given), &script("visit", "    ")), &[0]);
+}
+
+#[test]
+fn texts_that_one_person_gives_without_a_name_may_be_two() {
+    let gives = |chat: Chat, body: &str| chat.user(&format!("{body}Ok?")).holding_unnamed(body);
+    let half = file("one", 20) + &file("two", 14);
+    check(gives(gives(chat(), &file("one", 20)), &half), &[0, 1]);
+    check(gives(gives(chat(), &file("one", 20)), &(file("one", 19) + "a new line\n")), &[1]);
+    // In one message they are two, however alike they are.
+    let (a, b) = (file("one", 20), file("one", 19) + "another line\n");
+    let both = chat().user(&format!("{a}And:\n{b}Ok?")).holding_unnamed(&a).holding_unnamed(&b);
+    let thread = check(both, &[0]);
+    assert!(thread.restated(thread.entries().len()).texts.is_empty());
+}
+
 fn covering(covers: &[u32], text: &str) -> Plan {
     let checkpoint = Checkpoint {
         id: ContentId::for_text(text),

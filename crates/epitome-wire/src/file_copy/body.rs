@@ -80,7 +80,9 @@ pub(super) fn of_unnamed(body: &str, language: Option<&str>, least: usize) -> Op
     let is_source = match language {
         Some(language) => label::is_prose_language(language) || is_code(&lines, 0.6),
         // A list of names and what they said looks like settings.
-        None => is_code(&lines, 0.7) && most(&lines, 0.4, may_be_source),
+        None => {
+            is_code(&lines, 0.7) && most(&lines, 0.4, may_be_source) || are_nested_settings(&lines)
+        }
     };
     let is_other = || is_log(&lines) || is_table(&lines) || is_json(body);
     let is_file = weight(&lines) >= least
@@ -184,6 +186,20 @@ fn is_markup(line: &str) -> bool {
 fn is_setting(line: &str) -> bool {
     let key = line.split(['=', ':']).next().unwrap_or_default();
     key.len() < line.len() && !key.trim().contains(' ') && !key.is_empty()
+}
+
+/// Whether a line may be one of settings: a key, an item of a list, or a comment.
+pub(super) fn is_of_settings(line: &str) -> bool {
+    let line = line.trim();
+    line.starts_with(['-', '#']) || is_setting(line)
+}
+
+/// Whether lines are settings within settings, which talk never is.
+fn are_nested_settings(lines: &[&str]) -> bool {
+    let sets_key = |line: &str| is_setting(line.trim_start_matches("- "));
+    let nested =
+        lines.iter().filter(|line| line.starts_with("  ") || line.starts_with('\t')).count();
+    most(lines, 0.8, is_of_settings) && most(lines, 0.5, sets_key) && nested * 3 >= lines.len()
 }
 
 /// Whether a program wrote it as it ran.

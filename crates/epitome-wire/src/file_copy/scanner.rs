@@ -117,21 +117,33 @@ impl<'t> CopyScanner<'t> {
         self.found.push(FileCopy { path, named: false, body, lines, partial: false, closed });
     }
 
-    /// What a text holds of source that stands in talk without any mark. Source that a program
-    /// prints, between headlines of its own, is what it found there.
+    /// What a text holds of source, or of settings, that stands in talk without any mark. Source that a
+    /// program prints, between headlines of its own, is what it found there.
     fn bare(&mut self) {
         let Some(least) = self.least.bare else { return };
         if (0..self.lines.len()).any(|at| body::is_headline(self.line(at).trim())) {
             return;
         }
-        let opens = |&at: &usize| body::opens_source(self.line(at));
-        let Some(first) = (0..self.lines.len()).find(opens) else { return };
-        let is_source = |&at: &usize| body::may_be_source(self.line(at));
-        let last = (first..self.lines.len()).rev().find(is_source).unwrap_or(first);
-        let body = self.bytes(first..last + 1);
-        if let Some(found) = body::of_unnamed(&self.text[body.clone()], None, least) {
+        let source = self.between(body::opens_source, body::may_be_source);
+        let settings = self.between(body::is_of_settings, body::is_of_settings);
+        let found = [source, settings].into_iter().flatten().find_map(|body| {
+            let found = body::of_unnamed(&self.text[body.clone()], None, least)?;
+            Some((body, found))
+        });
+        if let Some((body, found)) = found {
             self.take_unnamed(body, found, false);
         }
+    }
+
+    /// The bytes from the first line that may open something to the last one that may close it.
+    fn between(
+        &self,
+        opens: impl Fn(&str) -> bool,
+        closes: impl Fn(&str) -> bool,
+    ) -> Option<Range<usize>> {
+        let first = (0..self.lines.len()).find(|&at| opens(self.line(at)))?;
+        let last = (first..self.lines.len()).rev().find(|&at| closes(self.line(at)))?;
+        Some(self.bytes(first..last + 1))
     }
 
     fn fenced(&mut self, at: usize, fence: Fence<'_>) -> usize {
@@ -152,7 +164,9 @@ impl<'t> CopyScanner<'t> {
                 self.mapped(self.filled(at + 1));
             }
             None => {
-                let least = self.least.unnamed.filter(|_| closed);
+                // What a person pastes goes on to the end where its fence is not closed.
+                let is_whole = closed || self.least.bare.is_some();
+                let least = self.least.unnamed.filter(|_| is_whole);
                 let text = &self.text[body.clone()];
                 let found = least.and_then(|it| body::of_unnamed(text, Some(fence.info), it));
                 found.into_iter().for_each(|it| self.take_unnamed(body.clone(), it, closed));

@@ -135,6 +135,13 @@ fn source_whose_path_nobody_says_is_a_file() {
     check_unnamed(&format!("These are my settings\n{settings}"), Some(&settings));
     let essay = "It was a dark and stormy night.\n".repeat(20);
     check_unnamed(&format!("My text:\n```markdown\n{essay}```"), Some(&essay));
+    // Its fence may be left open, and settings have no marks of source.
+    check_unnamed(&format!("Here is my script:\n```python\n{body}"), Some(&body));
+    let service = |at: usize| {
+        format!("  web{at}:\n    image: shop/web:{at}\n    ports:\n      - \"80{at}:80\"\n")
+    };
+    let settings = format!("services:\n{}", (0..5).map(service).collect::<String>());
+    check_unnamed(&format!("This is my compose file, add a cache\n{settings}"), Some(&settings));
 }
 
 #[test]
@@ -146,6 +153,8 @@ fn talk_and_what_programs_print_is_no_source() {
     check_unnamed(&chat, None);
     let list: String = (0..30).map(|at| format!("- item {at}: buy it\n")).collect();
     check_unnamed(&list, None);
+    let nested = |at: usize| format!("- we talked of {at}\n  - it was said that it is well\n");
+    check_unnamed(&(0..20).map(nested).collect::<String>(), None);
     let log: String =
         (0..40).map(|at| format!("10:00:{at:02} INFO request took {at} ms\n")).collect();
     check_unnamed(&format!("It prints:\n```\n{log}```"), None);
