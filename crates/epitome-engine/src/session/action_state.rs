@@ -18,7 +18,7 @@ pub(crate) struct ActionState {
     /// Whether the journal has moved since they were read.
     pub(crate) stale: bool,
     /// Who asked for a compression that no request has looked at yet.
-    pub(crate) asked: Option<String>,
+    pub(crate) asked: Option<PendingAsk>,
     /// The messages that a model was asked about without an answer yet, and who asked.
     pub(crate) open: Vec<(EntryKey, Actor)>,
     /// The message that holds the watermark.
@@ -30,6 +30,15 @@ pub(crate) struct ActionState {
     pub(crate) returning: Vec<String>,
     /// The system prompts that were put together, oldest first.
     pub(crate) systems: Vec<Assembled>,
+}
+
+/// A compression that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PendingAsk {
+    /// `user`, or the name of a tool or a policy.
+    pub(crate) who: String,
+    /// Whether a policy asks: then it is made where it pays for itself.
+    pub(crate) by_policy: bool,
 }
 
 /// Something that a request does, and who decided so.
@@ -49,7 +58,7 @@ impl ActionState {
         };
         for RecordedAction { act, by, .. } in acts {
             match act {
-                SessionAction::Ask { tool } => found.asked = Some(tool.clone()),
+                SessionAction::Ask { tool } => found.ask(tool, by),
                 SessionAction::Met => found.asked = None,
                 SessionAction::Mark { entry, .. } => found.mark = Some(*entry),
                 SessionAction::Question { entry, open } => {
@@ -60,6 +69,15 @@ impl ActionState {
             }
         }
         found
+    }
+
+    /// Takes up that somebody asks for a compression. What people and agents want stands before what
+    /// policies do.
+    fn ask(&mut self, who: &str, by: &Actor) {
+        let by_policy = matches!(by, Actor::Policy(_));
+        if self.asked.is_none() || !by_policy {
+            self.asked = Some(PendingAsk { who: who.to_owned(), by_policy });
+        }
     }
 
     /// The place of the watermark in a history; `Some(None)` where it is not in it.

@@ -5,6 +5,7 @@ mod acts;
 mod again;
 mod asides;
 mod drift;
+mod gate;
 mod law;
 mod offload;
 mod push;

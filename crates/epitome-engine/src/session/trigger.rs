@@ -10,6 +10,7 @@ use epitome_plan::{CacheMeter, CachePrices, ForcingWindow, Rewrite, SentRequest}
 use epitome_wire::Format;
 
 use super::Session;
+use super::action_state::PendingAsk;
 use super::events::TurnEvents;
 use super::proposal::{PolicyContext, Proposal};
 use super::state::ConversationState;
@@ -91,7 +92,9 @@ impl Session {
         let acts = state.acts.as_ref();
         let pending = acts.and_then(|acts| acts.asked.clone());
         let is_pending = pending.is_some();
-        let asked = self.next.asked.then(|| USER.to_owned()).or(pending);
+        let by_user = || PendingAsk { who: USER.to_owned(), by_policy: false };
+        let asked = self.next.asked.then(by_user).or(pending);
+        let is_asked = asked.as_ref().is_some_and(|asked| !asked.by_policy);
         let manual = asked.is_some().then_some(CompactionCause::Manual);
         let cache = state.meter.look(size, ground.cold, &brief.budgets, ground.prices);
         let mut job = TriggerJob {
@@ -112,7 +115,7 @@ impl Session {
                 .and_then(|acts| acts.mark(&ground.incoming.keys))
                 .flatten()
                 .map(Into::into),
-            requested_by: asked,
+            requested_by: asked.map(|asked| asked.who),
             recall_pending: acts.is_some_and(|acts| !acts.returning.is_empty()),
         };
         let said = brief.council.ask(&mut job).await;
@@ -123,18 +126,16 @@ impl Session {
         let (cause, target) = wanted(said.value, size, events);
         let forced = (size > brief.held.hard).then_some(CompactionCause::Hard);
         let target = target.unwrap_or(brief.held.target).min(brief.held.hard);
-        // An agent asks by a tool, too: then a policy says so.
-        let is_asked = manual.is_some()
-            || cause == Some(CompactionCause::Manual) && !job.new_results.is_empty();
-        let by_user = job.requested_by.as_deref() == Some(USER);
+        let by_user = is_asked && job.requested_by.as_deref() == Some(USER);
         let cause = cause.max(forced).max(manual)?;
-        // A bound of a policy's own is no window: what it forces must pay for itself as well.
+        // Bounds and wishes of a policy are no window: what it asks for must pay for itself as well.
         let window = window(ground, brief);
         let must_pay = size <= window.most && !is_asked && job.cause != Occasion::Overflow;
         let target = if size > window.most { target.min(window.left) } else { target };
         let worth = if must_pay { self.most_worth(ground, brief, state) } else { u64::MAX };
-        // What comes to less than is aimed at shows when it is made.
-        if target < size && target > worth {
+        // What comes to less than is aimed at shows when it is made, as what ends a task does.
+        let is_plain = cause != CompactionCause::Manual;
+        if target < size && target > worth && is_plain {
             events
                 .add([size, size], EventKind::CompressionSkipped { reason: SkipReason::NotWorth });
             return None;

@@ -3,9 +3,9 @@
 //! Invariant: it only moves forward, and what it is said to have taken out is what the plan took
 //! out. Called by the compression.
 
-use epitome_kernel::View;
+use epitome_kernel::{Thread, View};
 use epitome_types::hook::Orders;
-use epitome_types::{EntryId, EntryKey, EventKind, SessionAction};
+use epitome_types::{Entry, EntryId, EntryKey, EventKind, SessionAction};
 
 use super::action_state::ActionState;
 
@@ -15,6 +15,8 @@ pub(crate) struct WatermarkMove {
     place: EntryId,
     key: EntryKey,
     tool: String,
+    /// Whether the message calls the tool: then the agent itself ends a task.
+    called: bool,
     blocks: u32,
     saved: u64,
 }
@@ -25,18 +27,26 @@ impl WatermarkMove {
         orders: &Orders,
         acts: Option<&ActionState>,
         keys: &[EntryKey],
+        thread: &Thread,
     ) -> Option<Self> {
         let place = orders.watermark?.entry()?;
         let key = *keys.get(place.index())?;
         let now = acts.and_then(|acts| acts.mark(keys)).flatten();
         let is_further = now.is_none_or(|now| now < place);
         let tool = orders.watermark_tool.clone().unwrap_or_default();
-        is_further.then_some(Self { place, key, tool, blocks: 0, saved: 0 })
+        let calls = |it: &Entry| it.calls().any(|call| *call.tool == tool);
+        let called = thread.entry(place).is_some_and(calls);
+        is_further.then_some(Self { place, key, tool, called, blocks: 0, saved: 0 })
     }
 
     /// The message that will hold it.
     pub(crate) fn place(&self) -> EntryId {
         self.place
+    }
+
+    /// Whether an agent ends a task with it, by a call of a tool. That is done however little it frees.
+    pub(crate) fn is_called(&self) -> bool {
+        self.called
     }
 
     /// With what left by the plan that moves it.

@@ -98,7 +98,8 @@ words! {
         Soft = "soft",
         /// The window forces it.
         Hard = "hard",
-        /// The user or the agent asked for it: it is made however little it frees.
+        /// The user or the agent asked for it. It is made however little it frees where they told the
+        /// kernel so, or the plan moves the watermark to a call of a tool; elsewhere where it pays.
         Asked = "asked",
     }
 }
@@ -243,7 +244,7 @@ words! {
         Soft = "soft",
         /// It is said; checks have decided how the conversation goes on.
         Gate = "gate",
-        /// It is said, and the next request is compressed.
+        /// It is said, and the next request is compressed, where that pays or the window forces it.
         Hard = "hard",
     }
 }

@@ -29,7 +29,9 @@ fn plan(job: &PlanJob<'_>) -> Orders {
         .zip(&job.entries.role)
         .rposition(|(names, role)| *role == "assistant" && names.iter().any(|name| name == MARK));
     let entries = (1..=mark.unwrap_or(0) as u32).map(MessageNumber).collect();
-    Orders { ops: vec![OpRequest::ClearTools(ClearToolsOp { entries })], ..Orders::default() }
+    let ops = vec![OpRequest::ClearTools(ClearToolsOp { entries })];
+    let watermark = mark.map(|mark| MessageNumber(mark as u32 + 1));
+    Orders { ops, watermark, watermark_tool: Some(MARK.to_owned()), ..Orders::default() }
 }
 
 /// Nothing is done but where the marking tool has just answered.

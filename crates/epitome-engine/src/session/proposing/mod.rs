@@ -114,7 +114,7 @@ impl Proposing<'_, '_> {
                 passed.moved = prepared.ordered.moved;
                 return Ok(ControlFlow::Continue(()));
             }
-            PlanResult::Made(compressed) => match self.refusal(&compressed) {
+            PlanResult::Made(compressed) => match self.refusal(&compressed, &prepared.ordered) {
                 None => {
                     let proposal = self.accepted(prepared, *compressed, made, passed.snapshot);
                     if proposal.as_ref().is_some_and(|it| !it.rewords) {
@@ -179,7 +179,8 @@ impl Proposing<'_, '_> {
             };
             let is_short = match &planned {
                 PlanResult::Made(made) => {
-                    self.refusal(made).is_some() || lacks_summary(&made.plan, &ordered.orders)
+                    self.refusal(made, ordered).is_some()
+                        || lacks_summary(&made.plan, &ordered.orders)
                 }
                 PlanResult::CannotFit { .. } | PlanResult::Passed => true,
                 _ => false,
@@ -193,13 +194,18 @@ impl Proposing<'_, '_> {
     }
 
     /// Why a compression is not applied.
-    fn refusal(&self, compressed: &PlannedCompression<'_>) -> Option<SkipReason> {
+    fn refusal(
+        &self,
+        compressed: &PlannedCompression<'_>,
+        ordered: &Ordered,
+    ) -> Option<SkipReason> {
+        let ends_task = ordered.moved.as_ref().is_some_and(|(moved, _)| moved.is_called());
         let options = &self.session.settings.profile.options.compress;
         let (before, after) = (self.size(), compressed.size[1]);
         match () {
             () if self.due.work == DueWork::Reword => None,
             () if after >= before => Some(SkipReason::NotSmaller),
-            () if after > self.due.worth => Some(SkipReason::NotWorth),
+            () if after > self.due.worth && !ends_task => Some(SkipReason::NotWorth),
             () if self.due.cause == CompactionCause::Soft
                 && frees_too_little(before, after, options.minimum_gain) =>
             {

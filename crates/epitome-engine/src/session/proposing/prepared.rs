@@ -159,7 +159,10 @@ impl Proposing<'_, '_> {
         state.work.aside.add(mem::take(&mut told.exports), told.handover.take());
         passed.policy.clone_from(&policy);
         passed.snapshot = passed.snapshot.or(orders.snapshot);
-        let to = WatermarkMove::to(&orders, state.acts.as_ref(), &self.ground.incoming.keys);
+        let to = {
+            let (acts, keys) = (state.acts.as_ref(), &self.ground.incoming.keys);
+            WatermarkMove::to(&orders, acts, keys, planning.history.thread)
+        };
         let by = || Actor::Policy(policy.clone().unwrap_or_default());
         let moved = passed.moved.take().or_else(|| to.map(|moved| (moved, by())));
         Ordered { orders, policy, told, moved }

@@ -13,6 +13,7 @@ use epitome_workspace::WorkspaceFolder;
 use serde_json::json;
 
 use super::*;
+use crate::builder::CompressorBuilder;
 use crate::session::remove_offloaded;
 use epitome_admin::admin::SessionAdmin;
 use epitome_config::RedactionPatterns;
@@ -39,15 +40,32 @@ pub(super) fn with(
     folder: Option<&Path>,
     says: impl Fn(&Job<'_>) -> Option<Answer> + Send + Sync + 'static,
 ) -> Session {
+    let mut builder = settings(4000).policy(Says(says));
+    if let Some(folder) = folder {
+        builder = builder.workspace(WorkspaceFolder::new(folder));
+    }
+    builder.session(journal.clone(), Some("a"))
+}
+
+/// A session in a window of so many tokens, each of them four characters, whose policy answers what a
+/// function says.
+pub(super) fn with_limit(
+    journal: &Arc<MemoryStore>,
+    limit: u64,
+    says: impl Fn(&Job<'_>) -> Option<Answer> + Send + Sync + 'static,
+) -> Session {
+    settings(limit)
+        .counter(FixedCounter::Quarters)
+        .policy(Says(says))
+        .session(journal.clone(), Some("a"))
+}
+
+fn settings(limit: u64) -> CompressorBuilder {
     let redaction = RedactionPatterns::new(&["sk-[a-z]+".to_owned()]).unwrap();
     let mut profile = Profile::default();
     profile.redaction = redaction;
     let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
-    let mut builder = builder.window(WindowSetting::Limit(4000)).clock(|| AT.to_owned());
-    if let Some(folder) = folder {
-        builder = builder.workspace(WorkspaceFolder::new(folder));
-    }
-    builder.policy(Says(says)).session(journal.clone(), Some("a"))
+    builder.window(WindowSetting::Limit(limit)).clock(|| AT.to_owned())
 }
 
 pub(super) fn said(role: &str, text: &str) -> String {

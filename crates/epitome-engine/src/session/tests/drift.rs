@@ -2,7 +2,7 @@
 
 use epitome_kernel::{Answer, Job};
 use epitome_types::Actor;
-use epitome_types::hook::{Drift, Observe, Stop};
+use epitome_types::hook::{Budgets, Drift, Observe, Stop};
 use serde_json::json;
 
 use super::asides::{called, compress, happened, said, talk, text, with};
@@ -119,15 +119,20 @@ fn in_a_conversation_that_is_pushed_it_comes_back_in_a_note() {
     assert!(now(with(&journal, None, |_| None).prompt()).unwrap().bytes == third.bytes);
 }
 
-/// RULES 53, HARD: "act at once".
+/// RULES 53, HARD: "act at once", where a rewrite pays for itself (RULES 17).
 #[test]
 fn a_hard_stop_compresses_the_next_request() {
     let journal = Arc::new(MemoryStore::new());
-    let says = |job: &Job<'_>| {
-        let Job::Observe(job) = job else { return None };
-        let stops = job.text.contains("part 49");
-        let level = stops.then_some(Stop::Hard);
-        Some(Answer::Observe(Observe { level, ..Observe::default() }))
+    let says = |job: &Job<'_>| match job {
+        Job::Budgets(_) => {
+            let budgets = Budgets { target: Some(600), ..Budgets::default() };
+            Some(Answer::Budgets(budgets))
+        }
+        Job::Observe(job) => {
+            let level = job.text.contains("part 49").then_some(Stop::Hard);
+            Some(Answer::Observe(Observe { level, ..Observe::default() }))
+        }
+        _ => None,
     };
     let mut live = with(&journal, None, says);
     let mut messages = talk(50);
