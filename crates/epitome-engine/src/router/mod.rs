@@ -5,7 +5,6 @@
 //! prompt is refused for its size (RULES 6). Called by proxies, and by hosts that have more than
 //! one conversation.
 
-mod compaction;
 mod conversations;
 mod scans;
 #[cfg(test)]
@@ -26,8 +25,7 @@ use crate::error::Error;
 use crate::limits::{LimitSource, PromptLimit};
 use crate::locks::locked;
 use crate::prompt::Prompt;
-use crate::session::{Session, SharedSessions};
-use compaction::ClientSummaries;
+use crate::session::{Session, SharedSessions, asks_for_summary};
 use conversations::{ConversationSlot, Conversations, RequestHistory};
 use epitome_admin::clock::Clock;
 use epitome_config::limits::WindowSetting;
@@ -59,8 +57,6 @@ pub struct RoutedPrompt {
     /// The prompt.
     pub prompt: Prompt,
     scope: String,
-    tenant: String,
-    label: Option<String>,
     format: Format,
     /// What the model's server said of its window.
     told: Option<u64>,
@@ -132,7 +128,6 @@ pub struct SessionRouter {
     shared: Arc<SharedSessions>,
     scans: Scans,
     conversations: Mutex<Conversations>,
-    compactions: Mutex<ClientSummaries>,
     /// How many large prompts are made at once: more of them take memory and none is made sooner.
     /// None where a model may be asked, which others need not wait for.
     makers: Option<Semaphore>,
@@ -176,7 +171,6 @@ impl SessionRouter {
             shared: Arc::default(),
             scans: Scans::new(most),
             conversations: Mutex::new(Conversations::new(most)),
-            compactions: Mutex::default(),
             makers: writers.models.all.is_empty().then(|| Semaphore::new(processors * MAKERS)),
         }
     }
@@ -252,18 +246,10 @@ impl SessionRouter {
         session.told.label.clone_from(&ask.label);
         session.told.window = requested(ask);
         session.told.refused = slot.refused();
-        session.told.adopts = match session.name() {
-            Some(_) => None,
-            None => locked(&self.compactions).adopted(ask, history),
-        };
         let prompt = session.pass(&ask.bytes, ask.format, &history.scan).await?;
         slot.refuse(None);
         let scope = session.scope().to_owned();
-        let sent = RoutedPrompt { scope, ..self.sent(prompt, ask, history) };
-        if sent.compacting {
-            locked(&self.compactions).asked(&sent);
-        }
-        Ok(sent)
+        Ok(RoutedPrompt { scope, ..self.sent(prompt, ask, history) })
     }
 
     /// What would be sent as the records stand: nothing is recorded and nothing is decided. It is
@@ -331,9 +317,6 @@ impl SessionRouter {
         let counted = sent.prompt.counted(sent.format, answer.usage);
         self.shared.lessons.answered(&*self.journal, &sent.prompt, counted);
         let said = AnswerMessages::of(&answer.messages, sent.format).unwrap_or_default();
-        if let Some(last) = said.last() {
-            locked(&self.compactions).answered(sent, last);
-        }
         let record = ResponseRecord {
             usage: answer.usage,
             stop: answer.stop.clone(),
@@ -351,11 +334,10 @@ impl SessionRouter {
     }
 
     fn sent(&self, prompt: Prompt, ask: &RoutedRequest, history: &RequestHistory) -> RoutedPrompt {
-        let compacting = compaction::asks_for(history.last(ask));
-        let (tenant, label) = (ask.tenant.clone(), ask.label.clone());
+        let compacting = asks_for_summary(history.last(ask));
         let (scope, format, told) = (self.scope(ask), ask.format, ask.told);
         let hour = history.scan.keeps_an_hour();
-        RoutedPrompt { prompt, scope, tenant, label, format, told, compacting, hour }
+        RoutedPrompt { prompt, scope, format, told, compacting, hour }
     }
 
     /// A session that knows nothing yet.

@@ -16,6 +16,7 @@ use epitome_types::{
 
 use super::Session;
 use super::action_state::ActionState;
+use super::belonging::HistoryOrigin;
 use super::state::{ConversationState, IncomingHistory};
 
 /// So many messages of a history are read at once.
@@ -74,7 +75,7 @@ impl Session {
     ) -> Result<Option<SessionAction>, StoreError> {
         let name = &*incoming.session;
         let named: BTreeSet<_> = acts.iter().filter_map(RecordedAction::said_in).collect();
-        if self.told.adopts.as_deref() != Some(name) || incoming.extends() || named.is_empty() {
+        if incoming.origin != HistoryOrigin::Compacted || named.is_empty() {
             return Ok(None);
         }
         let head = self.record.journal.session(&self.record.scope, name)?.head;

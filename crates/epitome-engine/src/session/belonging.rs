@@ -6,13 +6,28 @@ pub(crate) struct Belonging {
     pub(crate) session: String,
     /// Whether it is told from others for good: what goes on from it needs no further proof.
     pub(crate) proven: bool,
-    /// Where it was just begun and has what another one had: how many entries that one had sent, and
-    /// whether these were all that it had come to.
-    pub(crate) inherited: Option<(usize, bool)>,
+    pub(crate) origin: HistoryOrigin,
+}
+
+/// Where the history of a request comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum HistoryOrigin {
+    /// It is its session's own.
+    #[default]
+    Own,
+    /// Its session was just begun and has what another one had.
+    Branched {
+        /// How many entries that one had sent.
+        sent: usize,
+        /// Whether these were all that it had come to.
+        ends: bool,
+    },
+    /// It begins with a summary that its client has in place of the session's.
+    Compacted,
 }
 
 impl Belonging {
     pub(crate) fn to(session: &str, proven: bool) -> Self {
-        Self { session: session.to_owned(), proven, inherited: None }
+        Self { session: session.to_owned(), proven, origin: HistoryOrigin::Own }
     }
 }

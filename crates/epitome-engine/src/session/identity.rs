@@ -7,7 +7,7 @@
 use epitome_kernel::{Beginning, Claim, Clue, Evidence, Holder, Identity, StoreError, identify};
 use epitome_types::{ContentId, EntryKey, HistoryHash, Role};
 
-use super::belonging::Belonging;
+use super::belonging::{Belonging, HistoryOrigin};
 use super::known_history::chains;
 use super::state::ConversationState;
 use super::{Session, UNNAMED};
@@ -56,10 +56,12 @@ impl Session {
             Identity::Branch { from, at } if begin => self.branch(from, &evidence[..at], chains),
             Identity::Branch { from, .. } => Ok(Belonging::to(&from.session, false)),
             Identity::New { opened } => {
-                let own = match self.resumed(source.format.name())? {
-                    None => self.reworded(&state.history.keys, &evidence, size, &holders)?,
-                    resumed => resumed,
-                };
+                let format = source.format.name();
+                if let Some(name) = self.compacted_by_client(said, format, &holders)? {
+                    let origin = HistoryOrigin::Compacted;
+                    return Ok(Belonging { origin, ..Belonging::to(name, true) });
+                }
+                let own = self.reworded(&state.history.keys, &evidence, size, &holders)?;
                 if let Some(name) = own {
                     return Ok(Belonging::to(&name, true));
                 }
@@ -196,7 +198,8 @@ impl Session {
             from: Some((from.session.clone(), place)),
         };
         let session = self.begin_session(&beginning)?;
-        Ok(Belonging { session, proven: true, inherited: Some((sent, from.ends)) })
+        let origin = HistoryOrigin::Branched { sent, ends: from.ends };
+        Ok(Belonging { session, proven: true, origin })
     }
 
     /// Begins a session under a name that nobody has: the id of its client, where that is free, and
@@ -217,18 +220,6 @@ impl Session {
                 Err(StoreError::Taken { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
-        }
-    }
-
-    /// The session whose client compacted it and goes on from its summary, where it is this client's.
-    fn resumed(&self, format: &str) -> Result<Option<String>, Error> {
-        let Some(name) = &self.told.adopts else { return Ok(None) };
-        match self.record.journal.session(&self.record.scope, name) {
-            Ok(info) if info.label == self.told.label && info.format == format => {
-                Ok(Some(name.clone()))
-            }
-            Ok(_) | Err(StoreError::NoSession { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
         }
     }
 }

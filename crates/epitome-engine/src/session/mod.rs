@@ -11,6 +11,7 @@ mod arrival;
 mod assembled;
 mod batch;
 mod belonging;
+mod client_summary;
 mod commands;
 mod compress;
 mod erased;
@@ -72,6 +73,7 @@ pub use offload::remove_offloaded;
 use crate::background::BackgroundWorker;
 use crate::builder::CompressorBuilder;
 use crate::limits::PromptLimit;
+pub(crate) use client_summary::asks_for_summary;
 use notes::HostNotes;
 use offload::Offload;
 use problems::ToldProblems;
@@ -121,9 +123,6 @@ pub(crate) struct RouterHints {
     pub(crate) hub: bool,
     /// The label that a new conversation is named by.
     pub(crate) label: Option<String>,
-    /// The name of the session that the conversation goes on with, where nothing in the journal
-    /// leads there.
-    pub(crate) adopts: Option<String>,
     /// The limit that the request states, or the server told, where the user states none.
     pub(crate) window: Option<PromptLimit>,
     /// What the next prompt is held to, in tokens, since its provider refused the last one.

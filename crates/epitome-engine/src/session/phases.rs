@@ -115,7 +115,7 @@ impl Session {
         at: &str,
         state: &mut ConversationState,
     ) -> Result<bool, Error> {
-        let is_known = incoming.recorded > 0 || incoming.inherits;
+        let is_known = incoming.recorded > 0 || incoming.inherits();
         if !incoming.extends() {
             state.meter = match is_known {
                 true => {

@@ -38,7 +38,7 @@ impl Session {
         }
         let recorded = match &state.chain {
             Some(known) if known.session == name => known.recorded.clone(),
-            _ if incoming.recorded == 0 && !incoming.inherits => BTreeMap::new(),
+            _ if incoming.recorded == 0 && !incoming.inherits() => BTreeMap::new(),
             _ => self.memos(name)?,
         };
         let council = self.settings.council(counter, recorded.clone())?;

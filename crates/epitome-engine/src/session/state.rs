@@ -16,7 +16,7 @@ use epitome_types::{CompactionId, EntryKey, Goals, HistoryHash};
 
 use super::action_state::{ActionState, Doing};
 use super::assembled::NewSystemPrompt;
-use super::belonging::Belonging;
+use super::belonging::{Belonging, HistoryOrigin};
 use super::known_history::KnownHistory;
 use super::prefix_cache::PrefixCache;
 use super::side_effect::PlanSideEffect;
@@ -90,8 +90,8 @@ pub(crate) struct IncomingHistory {
     pub(crate) session: String,
     /// How many entries are in the journal.
     pub(crate) recorded: usize,
-    /// Whether the session has what another one had before it.
-    pub(crate) inherits: bool,
+    /// Where it comes from.
+    pub(crate) origin: HistoryOrigin,
     /// How many entries an earlier request held.
     pub(crate) sent: usize,
     /// Where it does not go on from the last history: whether it begins as a recorded one does, whether
@@ -121,6 +121,11 @@ impl IncomingHistory {
         matches!(self.reconciled, HistoryMatch::Extend { .. })
     }
 
+    /// Whether the session has what another one had before it.
+    pub(crate) fn inherits(&self) -> bool {
+        matches!(self.origin, HistoryOrigin::Branched { .. })
+    }
+
     /// The history up to its recorded part's end.
     pub(crate) fn after(&self) -> HistoryHash {
         self.recorded.checked_sub(1).map_or_else(HistoryHash::default, |last| self.chains[last])
@@ -139,7 +144,7 @@ impl ConversationState {
         journal: &dyn SessionArchive,
         scope: &str,
     ) -> Result<IncomingHistory, StoreError> {
-        let Belonging { session, proven, inherited } = belonging;
+        let Belonging { session, proven, origin } = belonging;
         if session != self.session {
             // Nothing that is known of another session is known of this one.
             let history = self.history.unrecorded();
@@ -176,7 +181,10 @@ impl ConversationState {
         };
         let steady = steady && !self.lineage.ripens(&keys, shared);
         let sent = sent.unwrap_or(recorded).min(recorded);
-        let sent = inherited.map_or(sent, |(sent, _)| sent);
+        let (sent, inherited, ends) = match origin {
+            HistoryOrigin::Branched { sent, ends } => (sent, true, ends),
+            HistoryOrigin::Own | HistoryOrigin::Compacted => (sent, false, false),
+        };
         let info = match extends {
             true => None,
             false => match journal.session(scope, &session) {
@@ -185,17 +193,16 @@ impl ConversationState {
             },
         };
         let head = info.as_ref().map(|info| info.head);
-        let goes_on = recorded > 0 || inherited.is_some_and(|(_, ends)| ends);
+        let goes_on = recorded > 0 || ends;
         let stands = head.is_some() && head == chains.last().copied();
-        let last =
-            info.filter(|info| info.figures.messages > 0 || inherited.is_some()).map(|it| it.last);
+        let last = info.filter(|info| info.figures.messages > 0 || inherited).map(|it| it.last);
         Ok(IncomingHistory {
             keys,
             chains,
             reconciled,
             session,
             recorded,
-            inherits: inherited.is_some(),
+            origin,
             sent,
             goes_on,
             stands,

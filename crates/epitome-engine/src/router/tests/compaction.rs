@@ -5,6 +5,9 @@ use epitome_types::SessionAction;
 
 use super::*;
 
+/// How a client begins the history that it goes on with.
+const GOES_ON: &str = "This session is being continued from a previous conversation.";
+
 #[test]
 fn a_history_that_its_client_compacted_keeps_the_name() {
     let journal: Arc<MemoryStore> = Arc::default();
@@ -23,16 +26,29 @@ fn a_history_that_its_client_compacted_keeps_the_name() {
     // A subagent between them is not it.
     let agent = [say("system", "You search."), say("user", "Find the lexer.")];
     assert_ne!(name(&live, &agent, "work"), "work");
-    let mut after = vec![say("system", "Be brief."), say("user", &format!("So far: {summary}"))];
+    let text = format!("{GOES_ON}\nSo far: {summary}");
+    let mut after = vec![say("system", "Be brief."), say("user", &text)];
     assert_eq!(name(&live, &after, "work"), "work");
     after.extend([say("assistant", "On it."), say("user", "Go on.")]);
     assert_eq!(name(&live, &after, "work"), "work");
     assert_eq!(name(&hub(&journal, None), &after, "work"), "work");
-    // Known by its own words, whoever made the summary.
-    let goes_on = "This session is being continued from a previous conversation that ran out.";
-    let again = [say("system", "Be brief."), say("user", goes_on)];
-    assert_eq!(name(&hub(&journal, None), &again, "work"), "work");
-    assert!(name(&hub(&journal, None), &[say("user", goes_on)], "").starts_with("session-"));
+}
+
+/// Where nobody saw the summary made, its client's words are enough only where nobody else is there.
+#[test]
+fn a_summary_that_nobody_saw_goes_on_from_the_only_session() {
+    let journal: Arc<MemoryStore> = Arc::default();
+    let live = hub(&journal, None);
+    assert_eq!(name(&live, &talk("a", 3), "work"), "work");
+    let after =
+        |rest: &str| [say("system", "Be brief."), say("user", &format!("{GOES_ON} {rest}"))];
+    let quotes = [say("system", "You search."), say("user", &format!("What is \"{GOES_ON}\"?"))];
+    assert!(name(&live, &after("One."), "").starts_with("session-"));
+    let alone = hub(&journal, None);
+    assert_eq!(name(&alone, &after("One."), "work"), "work");
+    // An agent that quotes it is somebody else, and from then on there are two.
+    assert_ne!(name(&alone, &quotes, "work"), "work");
+    assert_ne!(name(&alone, &after("Two."), "work"), "work");
 }
 
 #[test]
@@ -51,8 +67,7 @@ fn what_a_summary_stands_for_is_noted_once() {
     messages.push(say("assistant", "Done."));
     messages.push(say("user", "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools. Sum up."));
     assert_eq!(noted(&live, &messages), 0);
-    let goes_on = "This session is being continued from a previous conversation that ran out.";
-    let mut after = vec![say("system", "Be brief."), say("user", goes_on)];
+    let mut after = vec![say("system", "Be brief."), say("user", GOES_ON)];
     assert_eq!(noted(&live, &after), 1);
     after.extend([say("assistant", "On it, with all of the tests."), say("user", "Go on.")]);
     assert_eq!(noted(&live, &after), 1);
@@ -87,8 +102,12 @@ fn whoever_quotes_a_line_of_a_summary_is_somebody_else() {
         let task = [say("system", "You write."), say("user", &format!("Your task: {line}"))];
         assert_ne!(name(&live, &task, "work"), "work", "{line}");
     }
-    let after = [say("system", "Be brief."), say("user", &SUMMARY.join("\n"))];
+    let summary = format!("{GOES_ON}\n{}", SUMMARY.join("\n"));
+    let after = [say("system", "Be brief."), say("user", &summary)];
     assert_eq!(name(&live, &after, "work"), "work");
+    // It was gone on with: whoever quotes it from now on, whole or not, is somebody else.
+    let task = [say("system", "You write."), say("user", &format!("Your task: {summary}"))];
+    assert_ne!(name(&live, &task, "work"), "work");
 }
 
 #[test]
@@ -104,32 +123,58 @@ fn a_summary_may_stand_behind_what_the_user_typed() {
     assert_eq!(name(&live, &after, "work"), "work");
 }
 
+/// Agents of one client that have their histories compacted at the same time; each process of the
+/// program may see another part of it.
 #[test]
 fn agents_of_one_client_that_compact_at_once_keep_their_names() {
+    for restarts in [false, true] {
+        let journal: Arc<MemoryStore> = Arc::default();
+        let first = hub(&journal, None);
+        let anew = restarts.then(|| [(); 2].map(|()| hub(&journal, None)));
+        let [second, third] = match &anew {
+            Some([second, third]) => [second, third],
+            None => [&first; 2],
+        };
+        let asks = ["a", "b"].map(|topic| {
+            let mut compacting = talk(topic, 3);
+            compacting[1] = say("user", &format!("Mend the parser of {topic}."));
+            name(&first, &compacting, "work");
+            compacting.push(say("assistant", "Done."));
+            compacting
+                .push(say("user", "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools."));
+            sent(second, &ask(&compacting, "work"))
+        });
+        let names = asks.each_ref().map(|asked| asked.prompt.session.clone());
+        assert_ne!(names[0], names[1]);
+        let summaries =
+            ["The parser was mended in the morning.", "The tests of the lexer all pass now."];
+        for (asked, summary) in asks.iter().zip(summaries) {
+            let text = format!("<summary>\n{summary}\n</summary>");
+            let messages = vec![say("assistant", &text).to_string().into()];
+            let answer = ModelResponse { messages, ..ModelResponse::default() };
+            now(second.record_response(asked, &answer));
+        }
+        let quoted = format!("{GOES_ON} So says a book.");
+        let other = name(third, &[say("system", "Be brief."), say("user", &quoted)], "work");
+        assert!(!names.contains(&other), "{other}");
+        for (summary, expected) in summaries.iter().zip(&names) {
+            let goes_on = format!("{GOES_ON}\n{summary}");
+            let after = [say("system", "Be brief."), say("user", &goes_on)];
+            assert_eq!(&name(third, &after, "work"), expected);
+        }
+    }
+}
+
+/// A client may ask beside a long result of a tool, and look for what it was given elsewhere.
+#[test]
+fn what_asks_for_a_summary_may_stand_behind_a_long_text() {
     let live = hub(&Arc::default(), None);
-    let asks = ["a", "b"].map(|topic| {
-        let mut compacting = talk(topic, 3);
-        compacting[1] = say("user", &format!("Mend the parser of {topic}."));
-        compacting.push(say("assistant", "Done."));
-        compacting.push(say("user", "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools."));
-        sent(&live, &ask(&compacting, "work"))
-    });
-    let names = asks.each_ref().map(|asked| asked.prompt.session.clone());
-    assert_ne!(names[0], names[1]);
-    let summaries =
-        ["The parser was mended in the morning.", "The tests of the lexer all pass now."];
-    for (asked, summary) in asks.iter().zip(summaries) {
-        let text = format!("<summary>\n{summary}\n</summary>");
-        let messages = vec![say("assistant", &text).to_string().into()];
-        now(live.record_response(asked, &ModelResponse { messages, ..ModelResponse::default() }));
-    }
-    for (summary, expected) in summaries.iter().zip(&names) {
-        let goes_on =
-            format!("This session is being continued from a previous conversation.\n{summary}");
-        let after = [say("system", "Be brief."), say("user", &goes_on)];
-        assert_eq!(&name(&live, &after, "work"), expected);
-    }
-    let quoted = "This session is being continued from a previous conversation, says a book.";
-    let other = name(&live, &[say("system", "Be brief."), say("user", quoted)], "work");
-    assert!(!names.contains(&other), "{other}");
+    let mut asking = talk("a", 3);
+    asking.push(say("assistant", "Done."));
+    let ask_text = "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.";
+    asking.push(say("user", &format!("{}{ask_text}", "All of the tests pass. ".repeat(9_000))));
+    assert!(sent(&live, &ask(&asking, "work")).compacts());
+    asking.pop();
+    asking.push(say("user", "Sum up."));
+    assert!(!sent(&live, &ask(&asking, "work")).compacts());
 }
