@@ -386,7 +386,10 @@ pub enum StoreError {
         what: String,
     },
     /// What is kept is not what was written.
-    #[error("the store is damaged: {what}; `epitome session verify` tells more")]
+    #[error(
+        "the store is damaged: {what}; `epitome session verify` tells more, `epitome store salvage \
+         PATH NEW` saves what can be read"
+    )]
     Damaged {
         /// What was found, and where.
         what: String,

@@ -46,7 +46,7 @@ pub use log::{
 pub use outage::{StoreNews, StoreOutage, UNREACHABLE};
 pub use record_store::{MemoryStore, RecordStore};
 #[cfg(feature = "sqlite")]
-pub use sqlite::SqliteStore;
+pub use sqlite::{SalvagedStore, SqliteStore};
 pub use transfer::{
     CopiedBeginning, TransferMode, TransferProgress, TransferReport, TransferStore, transfer,
 };

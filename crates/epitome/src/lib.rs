@@ -107,13 +107,13 @@ pub use epitome_plan::{CachePrices, PromptFloor, evicted, markers};
 pub use epitome_plugin as plugin;
 #[cfg(feature = "postgres")]
 pub use epitome_postgres::{AddressError, PostgresAddress, PostgresLog, PostgresStore};
-#[cfg(feature = "sqlite")]
-pub use epitome_store::SqliteStore;
 pub use epitome_store::{
     Durability, FallbackStore, MemoryLog, MemoryStore, RecordStore, SessionArchive, StoreFinding,
     StoreNews, StoreOutage, TransferMode, TransferProgress, TransferReport, TransferStore,
     transfer,
 };
+#[cfg(feature = "sqlite")]
+pub use epitome_store::{SalvagedStore, SqliteStore};
 pub use epitome_types as types;
 pub use epitome_types::{Budget, BudgetUnit, CompressionReport, SummaryStyle};
 pub use epitome_wire::{

@@ -4,8 +4,8 @@
 //! the mode of the main file, so creating that one privately is enough. Called by
 //! [`crate::SqliteStore`].
 
-use std::fs::{DirBuilder, Metadata, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Creates the file, and its missing folders, unless it exists; says whether it did. An existing
@@ -103,6 +103,21 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     OpenOptions::new().read(true).open(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Opens a file for reading alone.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).open(path)
+}
+
+/// So many bytes of a file from a place on, as far as they can be read.
+pub(crate) fn part(mut file: &File, at: usize, most: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if file.seek(SeekFrom::Start(at as u64)).is_ok() {
+        // What a disk does not give any more is as good as cut off.
+        drop(file.take(most as u64).read_to_end(&mut bytes));
+    }
+    bytes
 }
 
 /// Copies a file to where only its owner reads it; one that is there already stays.

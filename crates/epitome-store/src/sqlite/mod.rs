@@ -27,6 +27,7 @@ mod passages;
 mod presence;
 mod probe;
 mod remove;
+mod salvage;
 mod schema;
 mod search;
 mod session;
@@ -52,6 +53,7 @@ use self::copying::Copying;
 use self::fail::{Fail, broken};
 use self::group_commit::GroupCommit;
 use self::presence::FilePresence;
+pub use self::salvage::SalvagedStore;
 use self::schema::{SchemaRefusal, Sync};
 use self::transaction::StoreTransaction;
 use crate::Durability;
@@ -141,8 +143,10 @@ impl SqliteStore {
         let loss = wal::loss(path);
         if loss.is_some() {
             let (log, aside) = (file::beside(path, "-wal"), file::beside(path, "-wal.torn"));
-            file::set_aside(&log, &aside)
-                .map_err(|error| broken(path, "has a torn end that cannot be kept", &error))?;
+            if log.exists() {
+                file::set_aside(&log, &aside)
+                    .map_err(|error| broken(path, "has a torn end that cannot be kept", &error))?;
+            }
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let link = |connection: rusqlite::Result<Connection>| {
@@ -157,7 +161,7 @@ impl SqliteStore {
             }
             opened => opened,
         };
-        let mut connection = opened.map_err(|refusal| match refusal {
+        let connection = opened.map_err(|refusal| match refusal {
             SchemaRefusal::Newer(error) => error,
             SchemaRefusal::Foreign => {
                 broken(path, "cannot be used", &"it is a database of another program")
@@ -172,6 +176,16 @@ impl SqliteStore {
                 .map_err(|error| Fail::Sql(error).at(path, "cannot be written"))?;
             return Err(StoreError::Damaged { what });
         }
+        Self::over(connection, path, durability, sync)
+    }
+
+    /// The store of a connection that is set up.
+    fn over(
+        mut connection: Connection,
+        path: &Path,
+        durability: Sync,
+        sync: Sync,
+    ) -> Result<Self, StoreError> {
         let copying = Copying::of(&mut connection, path)
             .map_err(|error| Fail::Sql(error).at(path, "cannot be opened"))?;
         let patience = in_millis(schema::PATIENCE);

@@ -114,7 +114,7 @@ fn purpose_name(purpose: SnapshotPurpose) -> &'static str {
     }
 }
 
-fn purpose_of(name: &str) -> Option<SnapshotPurpose> {
+pub(crate) fn purpose_of(name: &str) -> Option<SnapshotPurpose> {
     [SnapshotPurpose::Recovery, SnapshotPurpose::Rollback, SnapshotPurpose::Emergency]
         .into_iter()
         .find(|&purpose| purpose_name(purpose) == name)

@@ -17,6 +17,9 @@ use crate::copied::CopiedMessage;
 /// stand there, for a second place costs two more pages with every message.
 const SHORT: usize = 3_500;
 
+/// Stands where nothing is known of a message but its place, since it was damaged.
+pub(crate) const LOST: EntryKey = EntryKey([0; 16]);
+
 /// A session and its scope, by their numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Owner {
@@ -377,7 +380,7 @@ fn role_name(role: Role) -> &'static str {
     }
 }
 
-fn role_of(name: &str) -> Option<Role> {
+pub(crate) fn role_of(name: &str) -> Option<Role> {
     [Role::System, Role::User, Role::Assistant, Role::Tool]
         .into_iter()
         .find(|&role| role_name(role) == name)

@@ -17,11 +17,12 @@ use super::fail::Fail;
 use super::{SqliteStore, act, compaction, file, fulltext, schema, tree};
 
 /// What to do about what cannot be derived.
-const RESTORE: &str = "restore a backup, or export what can be read into a new store";
+const RESTORE: &str = "restore a backup, or take what can be read into a new store: \
+    `epitome store salvage PATH NEW`";
 
 /// What to do about a file that does not open any more.
-const BEYOND: &str = "this cannot be mended: restore a backup, or move the file away; the next \
-    session makes a new one";
+const BEYOND: &str = "this cannot be mended: restore a backup, or take what can be read into a new \
+    store: `epitome store salvage PATH NEW`";
 
 /// What to do about what can.
 const REPAIR: &str = "run it again with `--repair`";
@@ -301,7 +302,7 @@ impl<'a> Check<'a> {
             let (above, start): (Option<i64>, Option<u32>) = (row.get(8)?, row.get(9)?);
             let sound = parent.is_some_and(|(chain_before, branch_before, place_before)| {
                 let begins = start == Some(place) && above == branch_before;
-                chain_before.append(key) == chain
+                (key == tree::LOST || chain_before.append(key) == chain)
                     && place == place_before.map_or(0, |before| before + 1)
                     && (begins || branch_before == Some(branch) && start < Some(place))
             });

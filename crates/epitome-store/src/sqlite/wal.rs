@@ -37,7 +37,7 @@ pub(crate) fn loss(path: &Path) -> Option<String> {
 fn look(path: &Path) -> Option<String> {
     // The index first: what it knows of was in the file before.
     let index = file::read(&file::beside(path, "-shm")).unwrap_or_default();
-    let Ok(log) = file::read(&file::beside(path, "-wal")) else { return None };
+    let log = file::read(&file::beside(path, "-wal")).unwrap_or_default();
     judge(&log, WalIndex::of(&index).as_ref())
 }
 
@@ -45,7 +45,7 @@ fn judge(log: &[u8], index: Option<&WalIndex>) -> Option<String> {
     let acknowledged = |index: &&WalIndex| index.frames > index.copied_back;
     if log.is_empty() {
         let index = index.filter(acknowledged)?;
-        return Some(format!("it is empty, and {} pages were in it", index.frames));
+        return Some(format!("it is empty or gone, and {} pages were in it", index.frames));
     }
     let Some(header) = WalHeader::of(log) else {
         return Some("its beginning is not as it was written".to_owned());

@@ -52,6 +52,8 @@ pub struct TransferReport {
     pub same: usize,
     /// Sessions of the target that went, since the source does not have them.
     pub removed: usize,
+    /// Messages of the source.
+    pub said: u64,
     /// Messages that were copied.
     pub messages: u64,
     /// Snapshots that were copied.
@@ -207,6 +209,7 @@ impl TransferRun<'_> {
     ) -> Result<ReadSession, StoreError> {
         let whole = self.from.session_copy(scope, name)?;
         let (facts, digest) = (whole.facts.clone(), check::session(&whole)?);
+        self.report.said += whole.said.len() as u64;
         let read = ReadSession { name: name.to_owned(), digest, facts };
         let there = self.to.session_copy(scope, name)?;
         if is_known && check::session(&there)? == digest {

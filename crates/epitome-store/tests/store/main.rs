@@ -26,6 +26,8 @@ mod lesson;
 #[cfg(test)]
 mod portions;
 #[cfg(test)]
+mod salvage;
+#[cfg(test)]
 mod talk;
 #[cfg(test)]
 mod transfer;
