@@ -1,4 +1,4 @@
-//! `epitome store`: a store that is copied, backed up and restored says what it said.
+//! `epitome store`: a store that is copied, backed up, restored or salvaged says what it said.
 
 use epitome_testkit::PostgresServer;
 use serde_json::{Value, json};
@@ -103,7 +103,9 @@ fn a_store_is_copied_into_a_database_and_back() {
 #[test]
 fn a_backup_is_brought_up_to_date_and_restored() {
     let place = filled();
-    report(&place.run(["store", "backup", "--json", "--store", "s.db", "backup.db"]));
+    let first = report(&place.run(["store", "backup", "--json", "--store", "s.db", "backup.db"]));
+    assert_eq!((&first["copied"], &first["same"]), (&first["sessions"], &json!(0)), "{first}");
+    assert!(first["messages"].as_u64().unwrap() > 9, "{first}");
     check_equal(&place, "s.db", "backup.db");
     place.write("new.json", talk("ferries").to_string());
     journal(&place, &["session", "import", "new.json"]).silent();
@@ -120,6 +122,54 @@ fn a_backup_is_brought_up_to_date_and_restored() {
     assert!(refused.err.contains("s.db holds sessions; `--force`"), "{}", refused.err);
     report(&place.run(["store", "restore", "--force", "--json", "backup.db", "--store", "s.db"]));
     check_equal(&place, "backup.db", "s.db");
+}
+
+/// The damaged copy of a store, salvaged as `new.db`; gives what is said of it.
+fn salvaged(place: &Place, damage: impl Fn(&mut Vec<u8>)) -> Value {
+    let mut bytes = place.read("s.db");
+    damage(&mut bytes);
+    place.write("bad.db", bytes);
+    drop(std::fs::remove_file(place.path("new.db")));
+    let ran = place.run(["store", "salvage", "--json", "bad.db", "new.db"]);
+    let report = ran.json();
+    assert_eq!(ran.code, if report["missing"] == json!([]) { 0 } else { 6 }, "{}", ran.err);
+    assert_eq!((&report["equal"], &report["differ"]), (&json!(true), &json!([])));
+    place.run(["session", "verify", "-q", "--store", "new.db"]).silent();
+    report
+}
+
+#[test]
+fn what_is_damaged_costs_the_record_that_it_is_in() {
+    let place = filled();
+    place.write("new.json", talk("ferries").to_string());
+    journal(&place, &["session", "import", "new.json"]).silent();
+    let whole = salvaged(&place, |_| {});
+    assert_eq!((&whole["missing"], &whole["same"]), (&json!([]), &json!(0)));
+    check_equal(&place, "s.db", "new.db");
+
+    // Nothing opens it any more, and all that it holds is read.
+    salvaged(&place, |bytes| bytes[..4096].fill(0));
+    check_equal(&place, "s.db", "new.db");
+    let refused = place.run(["session", "list", "--store", "bad.db"]);
+    assert_eq!(refused.code, 3, "{}", refused.err);
+
+    let lost = "There are many ferries, in the north and in the south.";
+    let report = salvaged(&place, |bytes| {
+        let said = format!(r#""assistant","content":"{lost}"#);
+        let at = bytes.windows(said.len()).position(|it| it == said.as_bytes()).unwrap();
+        bytes[at + 30] ^= 1;
+    });
+    let missing = report["missing"].as_array().unwrap();
+    assert!(
+        missing[0].as_str().unwrap().ends_with("the session `new`: the message e1"),
+        "{report}"
+    );
+    let export = |store: &str| {
+        let ran = place.run(["session", "export", "new", "--store", store]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran.text().to_owned()
+    };
+    assert_eq!(export("new.db"), export("s.db").replace(lost, "[erased]"));
 }
 
 #[test]
@@ -140,6 +190,9 @@ fn stores_that_cannot_be_copied_are_one_error() {
     check(&["copy", unreachable, "to.db"], 3, "nobody@127.0.0.1:9");
     check(&["backup", "--store", "none.db", "b.db"], 3, "no store at none.db");
     check(&["backup", "--store", "s.db", "s.db"], 2, "onto itself");
+    check(&["salvage", "none.db", "to.db"], 3, "no store at none.db");
+    check(&["salvage", "text.db", "to.db"], 3, "nothing of a store is left in it");
+    check(&["salvage", unreachable, "to.db"], 2, "`epitome store copy` copies it");
     check(&["restore", "none.db", "--store", "to.db"], 3, "no store at none.db");
     assert!(!place.path("to.db").exists(), "nothing is made for nothing");
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use epitome::{SessionArchive, SqliteStore};
+use epitome::{SessionArchive, SqliteStore, StoreError};
 use rustix::fs::Access;
 
 use super::{DoctorFinding, Patient};
@@ -104,7 +104,12 @@ pub(super) fn store(patient: &Patient) -> Vec<DoctorFinding> {
     let store = match SqliteStore::open_existing(&patient.path) {
         Ok(store) => store,
         Err(error) => {
-            let remedy = "move the file away, or name another store with `--store`";
+            let remedy = match error {
+                StoreError::Damaged { .. } => {
+                    "`epitome store salvage PATH NEW` saves what can be read"
+                }
+                _ => "move the file away, or name another store with `--store`",
+            };
             return vec![DoctorFinding::fail(ABOUT, error.to_string(), remedy)];
         }
     };
@@ -128,7 +133,8 @@ pub(super) fn store(patient: &Patient) -> Vec<DoctorFinding> {
         }
         Ok(findings) => {
             let found = counted(findings.len() as u64, "finding");
-            let remedy = "`epitome session verify` names them, `--repair` mends what can be";
+            let remedy = "`epitome session verify` names them, `--repair` mends what can be, and \
+                `epitome store salvage` saves the rest";
             vec![DoctorFinding::fail(ABOUT, format!("{path} is damaged: {found}"), remedy)]
         }
         Err(error) => {

@@ -32,14 +32,22 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
             "a backup is a file; `epitome store copy` copies into a database",
         ));
     }
-    let way = Way::between(&args.store.path()?, &args.file)?;
+    let way = Way::between(&args.store.path()?, &args.file, "backed up")?;
     let from = store::open_source(&way.from)?;
-    if !way.to.exists() && !store::is_database(&way.from) {
+    let is_new = !way.to.exists() && !store::is_database(&way.from);
+    if is_new {
         // As the database itself copies it; then what was written meanwhile is brought along.
         let opened = SqliteStore::open_existing(&way.from);
         let opened = opened.map_err(|error| CliError::of_store(&error))?;
         opened.back_up(&way.to).map_err(CliError::of_output)?;
     }
     let to = store::open_target(&way.to)?;
-    args.outcome.transfer(&way, &*from, &*to, TransferMode::Mirror)
+    let mut done = args.outcome.carry(&*from, &*to, TransferMode::Mirror)?;
+    if is_new {
+        let report = &mut done.report;
+        report.copied += std::mem::take(&mut report.same);
+        report.messages = report.said;
+        report.bytes = way.to.metadata().map_or(0, |file| file.len());
+    }
+    args.outcome.print(&way, &done, None)
 }

@@ -29,7 +29,7 @@ pub(crate) struct Args {
 
 /// Runs the errand.
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
-    let way = Way::between(&args.from, &args.to)?;
+    let way = Way::between(&args.from, &args.to, "copied")?;
     let from = store::open_source(&way.from)?;
     let to = store::open_target(&way.to)?;
     args.outcome.transfer(&way, &*from, &*to, TransferMode::Add)

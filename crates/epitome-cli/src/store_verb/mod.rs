@@ -1,4 +1,4 @@
-//! `epitome store`: whole stores, copied, backed up and restored.
+//! `epitome store`: whole stores, copied, backed up, restored and salvaged.
 //!
 //! Invariant: at the end of each errand both stores are compared, and what differs is named.
 
@@ -8,10 +8,11 @@ mod named;
 mod outcome;
 mod progress;
 mod restore;
+mod salvage;
 
 use crate::fault::CliError;
 
-/// Copies, backs up and restores whole stores
+/// Copies, backs up, restores and salvages whole stores
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome store copy epitome.db postgres://team@db/epitome")]
 pub(crate) struct Args {
@@ -24,6 +25,7 @@ enum StoreCommand {
     Copy(copy::Args),
     Backup(backup::Args),
     Restore(restore::Args),
+    Salvage(salvage::Args),
 }
 
 /// Runs the verb.
@@ -32,5 +34,6 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         StoreCommand::Copy(args) => copy::run(args),
         StoreCommand::Backup(args) => backup::run(args),
         StoreCommand::Restore(args) => restore::run(args),
+        StoreCommand::Salvage(args) => salvage::run(args),
     }
 }

@@ -32,18 +32,26 @@ pub(super) struct OutcomeFlags {
 pub(super) struct Way {
     pub(super) from: PathBuf,
     pub(super) to: PathBuf,
+    /// What is said of the sessions that went it.
+    went: &'static str,
+}
+
+/// What a copy did.
+pub(super) struct Carried {
+    pub(super) report: TransferReport,
+    elapsed_ms: f64,
 }
 
 impl Way {
     /// The way between two stores, which may be named by their folders.
-    pub(super) fn between(from: &Path, to: &Path) -> Result<Self, CliError> {
+    pub(super) fn between(from: &Path, to: &Path, went: &'static str) -> Result<Self, CliError> {
         let (from, to) = (store::file_of(from), store::file_of(to));
         match store::is_same(&from, &to) {
             true => Err(CliError::usage(format!(
                 "{} would be copied onto itself; name two stores",
                 store::shown(&from)
             ))),
-            false => Ok(Self { from, to }),
+            false => Ok(Self { from, to, went }),
         }
     }
 }
@@ -66,11 +74,14 @@ struct TransferOutput<'a> {
     compared: ComparedOutput<'a>,
 }
 
-/// What the comparison at the end found.
+/// What the comparison at the end found, and what was not there to be compared.
 #[derive(Serialize)]
 struct ComparedOutput<'a> {
     equal: bool,
     differ: &'a [String],
+    /// What could not be salvaged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<&'a [String]>,
     elapsed_ms: f64,
 }
 
@@ -83,15 +94,32 @@ impl OutcomeFlags {
         to: &dyn TransferStore,
         mode: TransferMode,
     ) -> Result<(), CliError> {
+        self.print(way, &self.carry(from, to, mode)?, None)
+    }
+
+    /// Copies and compares.
+    pub(super) fn carry(
+        &self,
+        from: &dyn TransferStore,
+        to: &dyn TransferStore,
+        mode: TransferMode,
+    ) -> Result<Carried, CliError> {
         let start = now();
         let mut bar = TransferBar::new(self.quiet);
         let done = transfer(from, to, mode, &mut |progress| bar.show(progress));
         bar.end();
         let report = done.map_err(|error| CliError::of_store(&error))?;
-        self.print(way, &report, since(start))
+        Ok(Carried { report, elapsed_ms: since(start) })
     }
 
-    fn print(&self, way: &Way, report: &TransferReport, elapsed_ms: f64) -> Result<(), CliError> {
+    /// Says what became of it; `missing` is what could not be salvaged.
+    pub(super) fn print(
+        &self,
+        way: &Way,
+        carried: &Carried,
+        missing: Option<&[String]>,
+    ) -> Result<(), CliError> {
+        let Carried { report, elapsed_ms } = carried;
         let differ = &report.differ;
         if self.json {
             journal::json(&TransferOutput {
@@ -106,28 +134,49 @@ impl OutcomeFlags {
                 messages: report.messages,
                 snapshots: report.snapshots,
                 bytes: report.bytes,
-                compared: ComparedOutput { equal: differ.is_empty(), differ, elapsed_ms },
+                compared: ComparedOutput {
+                    equal: differ.is_empty(),
+                    differ,
+                    missing,
+                    elapsed_ms: *elapsed_ms,
+                },
             })?;
         } else if !self.quiet {
-            files::to_stdout(|out| writeln!(out, "{}", words(report)))?;
+            files::to_stdout(|out| writeln!(out, "{}", words(report, way.went)))?;
         }
-        if differ.is_empty() {
-            return Ok(());
+        self.name(differ, "is not the same in both");
+        self.name(missing.unwrap_or_default(), "is missing");
+        let (differ, missing) = (differ.len(), missing.map_or(0, <[String]>::len));
+        match (differ, missing) {
+            (0, 0) => Ok(()),
+            (0, _) => Err(CliError::found(format!(
+                "{} missing, all else is in {}",
+                counted(missing as u64, "record"),
+                store::shown(&way.to)
+            ))),
+            _ => {
+                let all = counted(differ as u64, "difference");
+                Err(CliError::found(format!("{all} left between the stores")))
+            }
         }
-        for what in differ.iter().take(NAMED).filter(|_| !self.json) {
-            fault::warn(&format!("{what} is not the same in both"));
+    }
+
+    fn name(&self, all: &[String], is: &str) {
+        for what in all.iter().take(NAMED).filter(|_| !self.json) {
+            fault::warn(&format!("{what} {is}"));
         }
-        let all = counted(differ.len() as u64, "difference");
-        Err(CliError::found(format!("{all} left between the stores")))
+        if all.len() > NAMED && !self.json {
+            fault::warn(&format!("and {} more; `--json` names them all", all.len() - NAMED));
+        }
     }
 }
 
 /// The outcome in one line.
-fn words(report: &TransferReport) -> String {
+fn words(report: &TransferReport, went: &str) -> String {
     let sessions = |count: usize| counted(count as u64, "session");
     let mut done = Vec::new();
     if report.copied > 0 {
-        done.push(format!("{} copied", sessions(report.copied)));
+        done.push(format!("{} {went}", sessions(report.copied)));
     }
     if report.completed > 0 {
         done.push(format!("{} brought up to date", sessions(report.completed)));
@@ -154,7 +203,7 @@ mod tests {
 
     #[test]
     fn an_outcome_is_said_in_one_line() {
-        let check = |report: TransferReport, line: &str| assert_eq!(words(&report), line);
+        let check = |report: TransferReport, line: &str| assert_eq!(words(&report, "copied"), line);
         let none = TransferReport { sessions: 3, same: 3, ..TransferReport::default() };
         check(none, "nothing was missing of 3 sessions; compared: both hold the same");
         let some = TransferReport {

@@ -28,7 +28,7 @@ pub(crate) struct Args {
 
 /// Runs the errand.
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
-    let way = Way::between(&args.file, &args.store.path()?)?;
+    let way = Way::between(&args.file, &args.store.path()?, "restored")?;
     let from = store::open_source(&way.from)?;
     let to = store::open_target(&way.to)?;
     let holds = holds_anything(&*to).map_err(|error| CliError::of_store(&error))?;

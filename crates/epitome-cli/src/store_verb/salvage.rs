@@ -1,0 +1,45 @@
+//! `epitome store salvage`: what can be read of a damaged store, into a new one.
+//!
+//! Invariant: the damaged file is only read, and what is missing of it is named.
+
+use std::path::PathBuf;
+
+use epitome::{SqliteStore, TransferMode};
+
+use super::outcome::{OutcomeFlags, Way};
+use crate::fault::CliError;
+use crate::store;
+
+/// Reads what can be read of a damaged store file, writes it into another store, and names what is missing
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  epitome store salvage epitome.db salvaged.db\n\nDamage costs the record \
+                  that it is in: a message that is lost keeps its place and reads `[erased]`. Exit code \
+                  6 where anything is missing."
+)]
+pub(crate) struct Args {
+    /// The damaged file
+    damaged: PathBuf,
+    /// The store to write; a file that is not there is made
+    #[arg(value_name = "TO", value_parser = crate::flags::store)]
+    to: PathBuf,
+    #[command(flatten)]
+    outcome: OutcomeFlags,
+}
+
+/// Runs the errand.
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    let way = Way::between(&args.damaged, &args.to, "salvaged")?;
+    if store::is_database(&way.from) {
+        return Err(CliError::usage(
+            "a database is no file that could be salvaged; `epitome store copy` copies it",
+        ));
+    }
+    if !way.from.exists() {
+        return Err(CliError::unreadable(format!("no store at {}", way.from.display())));
+    }
+    let found = SqliteStore::salvage(&way.from).map_err(|error| CliError::of_store(&error))?;
+    let to = store::open_target(&way.to)?;
+    let done = args.outcome.carry(&found.store, &*to, TransferMode::Add)?;
+    args.outcome.print(&way, &done, Some(&found.missing))
+}
