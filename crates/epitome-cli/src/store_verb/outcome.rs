@@ -144,8 +144,8 @@ impl OutcomeFlags {
         } else if !self.quiet {
             files::to_stdout(|out| writeln!(out, "{}", words(report, way.went)))?;
         }
-        self.name(differ, "is not the same in both");
-        self.name(missing.unwrap_or_default(), "is missing");
+        self.name(differ, |what| format!("{what} is not the same in both"));
+        self.name(missing.unwrap_or_default(), |what| format!("missing: {what}"));
         let (differ, missing) = (differ.len(), missing.map_or(0, <[String]>::len));
         match (differ, missing) {
             (0, 0) => Ok(()),
@@ -161,9 +161,9 @@ impl OutcomeFlags {
         }
     }
 
-    fn name(&self, all: &[String], is: &str) {
+    fn name(&self, all: &[String], line: impl Fn(&String) -> String) {
         for what in all.iter().take(NAMED).filter(|_| !self.json) {
-            fault::warn(&format!("{what} {is}"));
+            fault::warn(&line(what));
         }
         if all.len() > NAMED && !self.json {
             fault::warn(&format!("and {} more; `--json` names them all", all.len() - NAMED));

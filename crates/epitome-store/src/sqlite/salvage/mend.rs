@@ -40,12 +40,12 @@ const TOLD: [(&str, &str); 8] = [
     (
         "sqlite_autoindex_scope_1",
         "INSERT OR IGNORE INTO scope (name, id) VALUES (?1, ?2)
-         RETURNING 'what was counted of ' || name",
+         RETURNING name || ': what was counted of it'",
     ),
     (
         "sqlite_autoindex_scope_1",
         "UPDATE OR IGNORE scope SET name = ?1 WHERE id = ?2 AND name != ?1
-         RETURNING 'whether ' || name || ' was called so'",
+         RETURNING name || ': a second record of this name'",
     ),
     (
         "session_name",
@@ -57,12 +57,12 @@ const TOLD: [(&str, &str); 8] = [
         "INSERT OR IGNORE INTO session (scope, name, id, title, format, started, last, head, messages,
              turns, came, sent, all_came, all_sent, size, trashed, used)
          VALUES (?1, ?2, ?3, '', '', '', '', zeroblob(16), 1, 0, 0, 0, 0, 0, 0, 0, 0)
-         RETURNING 'what was known of the session `' || name || '` beside its messages'",
+         RETURNING 'the session `' || name || '`: what was known of it beside its messages'",
     ),
     (
         "session_name",
         "UPDATE OR IGNORE session SET name = ?2 WHERE scope = ?1 AND id = ?3 AND name != ?2
-         AND scope IN (SELECT scope FROM doubted) RETURNING 'whether the session `' || name || '` was called so'",
+         AND scope IN (SELECT scope FROM doubted) RETURNING 'the session `' || name || '`: a second record of this name'",
     ),
     (
         "message_chain",
@@ -83,7 +83,7 @@ const OWNERS: [&str; 4] = [
     "UPDATE session SET scope = (SELECT scope FROM message WHERE session = session.id LIMIT 1)
      WHERE scope NOT IN (SELECT id FROM scope) AND id IN (SELECT session FROM message
          WHERE scope IN (SELECT id FROM scope))
-     RETURNING 'the profile of the session `' || name || '`, found anew'",
+     RETURNING 'the session `' || name || '`: its profile, which is that of its messages now'",
     "UPDATE message SET session = coalesce(
          (SELECT above.session FROM message AS above
           WHERE above.id = message.parent AND above.session IN (SELECT id FROM session)),
@@ -242,7 +242,7 @@ impl Mending<'_> {
             let Some(told) = ScopeChecksum::find(self.store, &name)? else { continue };
             if told.recounted(self.store)? != told {
                 self.store.execute("INSERT INTO doubted VALUES (?1)", [told.scope])?;
-                unsaid.push(format!("{name}: some records are not those that were written"));
+                unsaid.push(format!("{name}: a record that cannot be told any more"));
             }
         }
         Ok(unsaid)

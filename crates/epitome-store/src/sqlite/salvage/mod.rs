@@ -51,7 +51,9 @@ impl SqliteStore {
                 return Err(Fail::Port(none));
             };
             let mut missing = mend::mend(&file, &indexes, &work)?;
-            missing.extend(wal::loss(damaged).map(|loss| format!("the end of the file: {loss}")));
+            missing.extend(
+                wal::loss(damaged).map(|loss| format!("a part of the write-ahead file: {loss}")),
+            );
             work.commit()?;
             Ok((store, missing))
         };
