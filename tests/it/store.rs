@@ -93,6 +93,9 @@ fn a_store_is_copied_into_a_database_and_back() {
     check_equal(&place, "s.db", &database);
     let again = report(&place.run(["store", "copy", "--json", "s.db", &database]));
     assert_eq!((&again["same"], &again["bytes"]), (&there["sessions"], &json!(0)));
+    // What is read page by page is what was copied.
+    let salvaged = report(&place.run(["store", "salvage", "--json", "s.db", &database]));
+    assert_eq!((&salvaged["same"], &salvaged["missing"]), (&there["sessions"], &json!([])));
     let back = place.run(["store", "copy", &database, "back.db"]);
     assert_eq!((back.code, back.err.as_str()), (0, ""));
     assert!(back.text().ends_with("compared: both hold the same\n"), "{}", back.text());
