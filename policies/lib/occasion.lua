@@ -22,7 +22,8 @@ function occasion.of(job, due)
   return due or false
 end
 
---- Whether a restore point is made first (RULES 24).
+--- Whether a restore point is asked for first (RULES 24). The kernel makes one by itself unless the
+--- profile says otherwise.
 ---@param job PlanJob
 ---@return boolean
 function occasion.is_saved(job)

@@ -30,14 +30,15 @@ local SHARED = {
   snapshots_auto = {
     type = "boolean",
     default = true,
-    doc = "Whether a restore point is made before a compression.",
+    doc = "Whether a restore point is asked for before a compression where the profile makes none by"
+      .. " itself.",
   },
   snapshots_threshold = {
     type = "number",
     default = 0.80,
     min = 0,
     max = 1,
-    doc = "Share of the limit in use from which on one is made.",
+    doc = "Share of the limit in use from which on it is asked for.",
   },
   model_billions = {
     type = "number",

@@ -312,7 +312,7 @@
 --- What is done about a prompt.
 ---@class Orders
 ---@field ops Order[] The operations; no message is touched by two of them. None where there is nothing to compress: then nobody else is asked.
----@field snapshot? boolean Whether a restore point is made first; as the profile says where nothing is said.
+---@field snapshot? boolean Whether a restore point is made first where the profile makes none by itself.
 ---@field reason? string Why, in a few words for people.
 ---@field watermark? integer The message that holds the watermark from now on; it only moves forward.
 ---@field watermark_tool? string The tool whose call that is; none where it was set without one.

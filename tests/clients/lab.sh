@@ -22,9 +22,9 @@ agents() { # those that attach the levers
 }
 
 sdks() { # what providers publish for Python
-  [ -x "$LAB/venv/bin/python" ] && return
+  "$LAB/venv/bin/python" -c 'import anthropic, openai, ollama' 2>/dev/null && return
   echo "installing anthropic, openai, ollama ..." >&2
-  python3 -m venv "$LAB/venv"
+  [ -x "$LAB/venv/bin/python" ] || python3 -m venv "$LAB/venv"
   "$LAB/venv/bin/pip" install -q anthropic openai ollama
 }
 

@@ -4,10 +4,13 @@
 //! known by what a reader makes of the kept bytes. Called by live sessions and by imports.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use epitome_config::RedactionPatterns;
 use epitome_kernel::{AnswerClue, Evidence, MessageRecord, is_drawn};
-use epitome_types::{ContentId, Entry, EntryKey, HistoryHash, Role, Snapshot, Speaker};
+use epitome_types::{
+    ContentId, Entry, EntryKey, HistoryHash, Role, SessionAction, Snapshot, Speaker,
+};
 use epitome_wire::Format;
 
 use crate::decode::{TOMBSTONE, decode};
@@ -78,6 +81,18 @@ pub fn addressed(snapshot: Snapshot) -> Snapshot {
     let Snapshot { session, name, at, head, epoch, purpose, .. } = &snapshot;
     let all = format!("{session}\n{name:?}\n{at}\n{head}\n{epoch:?}\n{purpose:?}");
     Snapshot { id: ContentId::for_text(&all).short(), ..snapshot }
+}
+
+/// Returns what is recorded among the acts of a session when a snapshot of it is made. What policies
+/// had noted is said where it is not what was `noted` with the one before.
+pub fn snapshot_acts(
+    id: String,
+    pins: Vec<EntryKey>,
+    memos: &BTreeMap<String, String>,
+    noted: &BTreeMap<String, String>,
+) -> Vec<SessionAction> {
+    let memos = (memos != noted).then(|| SessionAction::Noted { memos: memos.clone() });
+    memos.into_iter().chain([SessionAction::Snapshot { id, pins }]).collect()
 }
 
 /// Returns what a message can prove.

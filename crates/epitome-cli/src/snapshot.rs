@@ -54,8 +54,7 @@ struct SnapshotListArgs {
     journal: JournalFlags,
 }
 
-/// Goes back to a snapshot: its messages are the session's again, and what was compressed since is
-/// taken back
+/// Goes back to a snapshot: messages, compressions, goals, augments and pins are as they were then
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome snapshot restore before-the-merge")]
 struct SnapshotRestoreArgs {
@@ -217,10 +216,18 @@ fn restore(args: &SnapshotRestoreArgs) -> Result<(), CliError> {
         );
         if restored.undone > 0 {
             let undone = counted(restored.undone as u64, "compression");
-            line += &format!("; {undone} made since taken back and held");
+            line += &format!("; {undone} made since taken back");
         }
         if restored.redone > 0 {
             line += "; the compression of that time is in force again";
+        }
+        let changes = |count: usize| counted(count as u64, "change");
+        if restored.dropped > 0 {
+            let dropped = changes(restored.dropped);
+            line += &format!("; {dropped} of goals, augments and pins made since taken back");
+        }
+        if restored.revived > 0 {
+            line += &format!("; {} of them in force again", changes(restored.revived));
         }
         if let Some(before) = &restored.before {
             let flag = journal.flag();

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use epitome_types::{
     ArrivalRewrite, Compaction, ContentId, EntryKey, HistoryHash, JournalMark, MeterReading,
-    RecordedAction, RecordedCompaction, Role, TokenUsage,
+    RecordedAction, RecordedCompaction, Role, TokenUsage, acts_in_force,
 };
 
 use crate::port::{Eviction, StoreError};
@@ -438,4 +438,14 @@ pub trait Journal: Send + Sync {
     ///
     /// When the store cannot be read.
     fn acts(&self, scope: &str, session: &str) -> Result<Vec<RecordedAction>, StoreError>;
+
+    /// Those of them that hold: a snapshot that was gone back to leaves behind what was done since
+    /// it was made.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn acts_in_force(&self, scope: &str, session: &str) -> Result<Vec<RecordedAction>, StoreError> {
+        Ok(acts_in_force(self.acts(scope, session)?))
+    }
 }

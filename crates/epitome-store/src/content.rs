@@ -33,8 +33,8 @@ impl ErasedContent {
     }
 
     /// Whether an act was taken from a message: it holds words of it, and is not the user's own,
-    /// who did it by hand. A system prompt holds what was said of goals in its lines. Excerpts may
-    /// be, whatever they hold: they are put together anew.
+    /// who did it by hand. A system prompt holds what was said of goals in its lines. Excerpts and
+    /// what policies noted may be, whatever they hold: they are put together anew.
     pub(crate) fn quoted_by(&self, acted: &RecordedAction) -> bool {
         match acted.act.clone() {
             SessionAction::Goal(GoalAction { mut change, .. }) => {
@@ -47,7 +47,7 @@ impl ErasedContent {
                 let mut lines = lines.filter(|line| line.len() >= LEAST_QUOTE);
                 lines.any(|line| around.iter().any(|text| text.contains(line)))
             }
-            SessionAction::Recall { .. } => true,
+            SessionAction::Recall { .. } | SessionAction::Noted { .. } => true,
             _ => false,
         }
     }

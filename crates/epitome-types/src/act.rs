@@ -2,9 +2,9 @@
 //!
 //! Invariant: an act is recorded as it was done and never changes; goals, active augments, a
 //! pending ask, open questions, the watermark and the system prompt are projections of the acts of
-//! a session, in their order.
+//! a session, in their order. A snapshot stands among them as a place to go back to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +90,27 @@ pub enum SessionAction {
         /// The messages that it stands for, of those that acts name.
         said: Vec<EntryKey>,
     },
+    /// What policies had noted when the snapshots that follow were made, in the place of what they
+    /// had noted before.
+    Noted {
+        /// JSON, by the policy's name.
+        memos: BTreeMap<String, String>,
+    },
+    /// A snapshot was made here.
+    Snapshot {
+        /// Its id.
+        id: String,
+        /// The messages that were pinned by hand.
+        pins: Vec<EntryKey>,
+    },
+    /// A snapshot was gone back to: of what was done before, that holds which held when it was made.
+    Restored {
+        /// Its id.
+        snapshot: String,
+        /// The compressions that were left behind with the branch they were made on. Unlike those
+        /// that a person took back, they may come again.
+        left: Vec<CompactionId>,
+    },
     /// The system prompt was put together (RULES 33).
     System {
         /// The epoch that it belongs to; none before the first.
@@ -163,6 +184,11 @@ pub enum GoalChange {
         /// What was decided, in its own words.
         decision: String,
     },
+    /// A lock is taken back: the decision may change again. People alone do this.
+    Unlock {
+        /// What was decided, in its own words.
+        decision: String,
+    },
     /// A file was touched.
     Artifact {
         /// Its path.
@@ -192,6 +218,7 @@ impl GoalChange {
             | Self::Milestone { text, .. }
             | Self::Next { text }
             | Self::Lock { decision: text }
+            | Self::Unlock { decision: text }
             | Self::Artifact { path: text, .. } => (Some(text), None),
             Self::Decide { text, rationale, .. } => (Some(text), rationale.as_mut()),
             Self::Prioritise { .. } | Self::Pause | Self::Resume | Self::Complete => (None, None),

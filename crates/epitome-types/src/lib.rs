@@ -4,6 +4,7 @@
 //! provider. Every other crate speaks in these types.
 
 mod act;
+mod acts_in_force;
 mod budget;
 mod checkpoint;
 mod entry;
@@ -22,6 +23,7 @@ mod summary;
 mod usage;
 
 pub use act::{Actor, GoalAction, GoalChange, HeldMessages, RecordedAction, SessionAction};
+pub use acts_in_force::acts_in_force;
 pub use budget::{Budget, BudgetUnit};
 pub use checkpoint::{Checkpoint, CheckpointLevel, CheckpointPlacement};
 pub use entry::{

@@ -22,6 +22,7 @@ mod marks;
 mod notes;
 mod outage;
 mod private;
+mod restored;
 mod routes;
 mod serving;
 mod sessions;

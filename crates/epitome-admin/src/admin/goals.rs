@@ -38,7 +38,7 @@ impl SessionAdmin {
 
     /// What was done to a session, as far as it concerns the history that it stands at (RULES 13).
     pub(crate) fn acts_in_force(&self, session: &str) -> Result<Vec<RecordedAction>, AdminError> {
-        let mut acts = self.journal.acts(&self.scope, session)?;
+        let mut acts = self.journal.acts_in_force(&self.scope, session)?;
         // Most sessions have nothing that hangs on a message.
         if acts.iter().any(|acted| acted.said_in().is_some()) {
             let history = self.history(Some(session))?;

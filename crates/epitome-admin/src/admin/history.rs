@@ -108,6 +108,11 @@ impl SessionHistory {
         self.lineage.compressions(self.in_force().map(|epoch| epoch.id))
     }
 
+    /// What is pinned by hand, on whatever branch.
+    pub fn pins(&self) -> &[EntryKey] {
+        &self.pins
+    }
+
     /// The entries that are pinned by hand.
     pub fn pinned(&self) -> Vec<EntryId> {
         let places = (0..).zip(&self.keys).filter(|(_, key)| self.pins.contains(key));

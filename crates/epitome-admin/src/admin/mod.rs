@@ -20,6 +20,7 @@ mod reached;
 mod recall;
 mod report;
 mod request;
+mod restore;
 mod snapshots;
 mod status;
 
@@ -42,7 +43,7 @@ pub use lines::LineRange;
 pub use marks::{ToolMarks, WatermarkStatus, pending};
 pub use pins::PinList;
 pub use recall::{RecallResult, nothing_on};
-pub use snapshots::RestoreReport;
+pub use restore::RestoreReport;
 pub use status::{
     ArrivalSavings, PastCompression, SessionStatus, StatusFigures, StatusSavings, StatusWishes,
     WindowLevel, WindowStatus,

@@ -1,30 +1,17 @@
-//! Snapshots by hand: made, gone back to, pruned (RULES 24).
+//! Snapshots by hand: made, found, pruned (RULES 24).
 //!
-//! Invariant: going back deletes nothing: the newest message of the session is an earlier one from
-//! then on, and what was compressed since is taken back as an undo is.
+//! Invariant: a snapshot copies nothing. It names a recorded history and the epoch in force, and its
+//! place among the acts of its session says what else held then.
 
 use epitome_kernel::StoreError;
 use epitome_types::{
-    JournalMark, Op, SessionFigures, SessionInfo, Snapshot, SnapshotPurpose, SnapshotSize,
+    Actor, Op, RecordedAction, SessionFigures, SessionInfo, Snapshot, SnapshotPurpose, SnapshotSize,
 };
-use serde::Serialize;
 
+use super::restore::noted;
 use super::{SessionAdmin, SessionHistory};
 use crate::error::AdminError;
-use crate::records::addressed;
-
-/// What going back to a snapshot did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RestoreReport {
-    /// The snapshot gone back to.
-    pub snapshot: Snapshot,
-    /// How many compressions were taken back.
-    pub undone: usize,
-    /// How many were put in force again.
-    pub redone: usize,
-    /// The snapshot that was made of what stood before, where that was something else.
-    pub before: Option<Snapshot>,
-}
+use crate::records::{addressed, snapshot_acts};
 
 impl SessionAdmin {
     /// Makes a snapshot of a session as it stands.
@@ -47,8 +34,26 @@ impl SessionAdmin {
                 return Err(AdminError::SnapshotNamed { name, session });
             }
         }
-        let snapshot = self.snapshot_of(&history, name, at);
+        Ok(self.keep_snapshot(&history, name, at)?)
+    }
+
+    /// Records a snapshot of a session as it stands.
+    pub(super) fn keep_snapshot(
+        &self,
+        history: &SessionHistory,
+        name: Option<&str>,
+        at: &str,
+    ) -> Result<Snapshot, StoreError> {
+        let snapshot = self.snapshot_of(history, name, at);
         self.journal.save_snapshot(&self.scope, &snapshot, self.profile.options.snapshots.keep)?;
+        let session = &*snapshot.session;
+        let memos = self.journal.memos(&self.scope, session)?;
+        let acts = self.journal.acts_in_force(&self.scope, session)?;
+        let noted = noted(&acts);
+        let acts = snapshot_acts(snapshot.id.clone(), history.pins().to_vec(), &memos, &noted);
+        let by_hand = |act| RecordedAction { act, by: Actor::User, at: at.to_owned() };
+        let acts: Vec<_> = acts.into_iter().map(by_hand).collect();
+        self.journal.act(&self.scope, session, &acts)?;
         Ok(snapshot)
     }
 
@@ -94,50 +99,6 @@ impl SessionAdmin {
             _ => all.iter().find(|one| one.id == named || one.name.as_deref() == Some(named)),
         };
         found.cloned().ok_or_else(|| StoreError::NoSnapshot { name: named.to_owned() })
-    }
-
-    /// Goes back to a snapshot: its history is the session's again, and the epoch that was in
-    /// force then is in force.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such snapshot, or the journal cannot be written.
-    pub fn restore(
-        &self,
-        session: Option<&str>,
-        named: &str,
-        at: &str,
-    ) -> Result<RestoreReport, AdminError> {
-        let snapshot = self.find_snapshot(session, named)?;
-        let session = snapshot.session.as_str();
-        let now = self.history(Some(session))?;
-        let in_force = now.in_force().map(|epoch| epoch.id);
-        let before = if (now.info.head, in_force) == (snapshot.head, snapshot.epoch) {
-            None
-        } else {
-            let before = self.snapshot_of(&now, None, at);
-            self.journal.save_snapshot(
-                &self.scope,
-                &before,
-                self.profile.options.snapshots.keep,
-            )?;
-            Some(before)
-        };
-        let (mut undone, mut redone) = (0, 0);
-        for one in self.journal.compactions_of_session(&self.scope, session)?.into_iter().rev() {
-            let id = one.epoch.id;
-            if Some(id) == snapshot.epoch {
-                if one.undone {
-                    self.journal.record_mark(&self.scope, session, &JournalMark::Redo(id), at)?;
-                    redone += 1;
-                }
-            } else if !one.undone && one.epoch.at >= snapshot.at {
-                self.journal.record_mark(&self.scope, session, &JournalMark::Undo(id), at)?;
-                undone += 1;
-            }
-        }
-        self.journal.set_head(&self.scope, session, snapshot.head)?;
-        Ok(RestoreReport { snapshot, undone, redone, before })
     }
 
     /// Drops the oldest automatic snapshots of each session until `keep` of them are left; those

@@ -181,7 +181,7 @@ impl SessionAdmin {
         let (offloaded, digested) = self.arrivals(&history)?;
         (status.savings.offloaded, status.savings.digested) = (Some(offloaded), Some(digested));
         status.savings.in_force = history.in_force().map(|epoch| epoch.id.short());
-        let acts = self.journal.acts(&self.scope, &history.info.name)?;
+        let acts = self.journal.acts_in_force(&self.scope, &history.info.name)?;
         status.wishes.watermark = WatermarkStatus::of(&acts, history.keys());
         Ok(status)
     }
@@ -193,7 +193,7 @@ impl SessionAdmin {
     /// When the journal cannot be read.
     pub fn status_of(&self, info: &SessionInfo) -> Result<SessionStatus, StoreError> {
         let history: Vec<_> = self.journal.compactions_of_session(&self.scope, &info.name)?;
-        let acts = self.journal.acts(&self.scope, &info.name)?;
+        let acts = self.journal.acts_in_force(&self.scope, &info.name)?;
         let (used, limit) = (info.figures.tokens[1], info.figures.limit);
         let level = self.level(used, limit);
         let taught = self.taught(info)?;

@@ -246,6 +246,7 @@ fn goal(act: &GoalAction) -> String {
         GoalChange::Decide { text, locked: true, .. } => format!("decided for good: {text}"),
         GoalChange::Decide { text, .. } => format!("decided: {text}"),
         GoalChange::Lock { decision } => format!("locked: {decision}"),
+        GoalChange::Unlock { decision } => format!("no longer locked: {decision}"),
         GoalChange::Artifact { path, change } => format!("{} {path}", change.word()),
         GoalChange::Next { text } => format!("next: {text}"),
         GoalChange::Pause => format!("{which} paused"),

@@ -34,6 +34,7 @@ enum GoalCommand {
     Milestone(MilestoneArgs),
     Decide(DecideArgs),
     Lock(LockArgs),
+    Unlock(UnlockArgs),
 }
 
 /// Lists the goals of a session with all that belongs to them
@@ -133,6 +134,17 @@ struct LockArgs {
     of: Of,
 }
 
+/// Takes the lock of a decision back: it may change again
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome goal unlock d1")]
+struct UnlockArgs {
+    /// The decision: its number in the list (`d2`), or its words
+    #[arg(required = true, value_name = "DECISION")]
+    decision: Vec<String>,
+    #[command(flatten)]
+    of: Of,
+}
+
 #[derive(clap::Args)]
 struct Of {
     /// The session [default: the one used last]
@@ -191,7 +203,12 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
             };
             args.goal.change(GoalChange::Decide { text, rationale, locked: args.lock, kind })
         }
-        GoalCommand::Lock(args) => lock(args),
+        GoalCommand::Lock(args) => {
+            of_decision(&args.decision, &args.of, |decision| GoalChange::Lock { decision })
+        }
+        GoalCommand::Unlock(args) => {
+            of_decision(&args.decision, &args.of, |decision| GoalChange::Unlock { decision })
+        }
     }
 }
 
@@ -226,12 +243,17 @@ fn turn(which: &GoalSelector, change: GoalChange) -> Result<(), CliError> {
     which.of.change(|_| vec![GoalAction::new(which.id.clone(), change)])
 }
 
-fn lock(args: &LockArgs) -> Result<(), CliError> {
-    let named = args.decision.join(" ");
-    args.of.change(|goals| {
+/// Changes a decision that is named by its words or its number in the list.
+fn of_decision(
+    words: &[String],
+    of: &Of,
+    change: impl Fn(String) -> GoalChange,
+) -> Result<(), CliError> {
+    let named = words.join(" ");
+    of.change(|goals| {
         let listed = numbered(goals).find(|(number, _)| *number == named);
         let decision = listed.map_or(named.clone(), |(_, decision)| decision.text.clone());
-        vec![GoalChange::Lock { decision }.into()]
+        vec![change(decision).into()]
     })
 }
 

@@ -2,9 +2,11 @@
 //!
 //! Invariant: a projection of the acts in the journal, and nothing else. Held by the state of a session.
 
+use std::collections::BTreeMap;
+
 use epitome_admin::controls::chosen;
 use epitome_kernel::goals;
-use epitome_types::{Actor, EntryId, EntryKey, Goals, RecordedAction, SessionAction};
+use epitome_types::{Actor, CompactionId, EntryId, EntryKey, Goals, RecordedAction, SessionAction};
 
 use super::assembled::Assembled;
 
@@ -30,6 +32,10 @@ pub(crate) struct ActionState {
     pub(crate) returning: Vec<String>,
     /// The system prompts that were put together, oldest first.
     pub(crate) systems: Vec<Assembled>,
+    /// What policies had noted when the last snapshot was made.
+    pub(crate) noted: BTreeMap<String, String>,
+    /// The compressions that stayed on a branch which was left for a snapshot.
+    pub(crate) left: Vec<CompactionId>,
 }
 
 /// A compression that was asked for.
@@ -45,7 +51,7 @@ pub(crate) struct PendingAsk {
 pub(crate) type Doing = (SessionAction, Actor);
 
 impl ActionState {
-    /// What the acts that concern a history come to, of the `count` that its session has.
+    /// What the acts that hold and concern a history come to, of the `count` that its session has.
     pub(crate) fn of(session: &str, acts: &[RecordedAction], count: usize) -> Self {
         let mut found = Self {
             session: session.to_owned(),
@@ -61,6 +67,8 @@ impl ActionState {
                 SessionAction::Ask { tool } => found.ask(tool, by),
                 SessionAction::Met => found.asked = None,
                 SessionAction::Mark { entry, .. } => found.mark = Some(*entry),
+                SessionAction::Restored { left, .. } => found.left.clone_from(left),
+                SessionAction::Noted { memos } => found.noted.clone_from(memos),
                 SessionAction::Question { entry, open } => {
                     found.open.retain(|(known, _)| known != entry);
                     found.open.extend(open.then(|| (*entry, by.clone())));

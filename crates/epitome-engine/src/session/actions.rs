@@ -11,7 +11,7 @@ use epitome_kernel::{StoreError, goals};
 use epitome_types::hook::Found;
 use epitome_types::{
     Actor, EntryKey, EventKind, GoalAction, HeldMessages, HistoryHash, RecordedAction,
-    SessionAction,
+    SessionAction, acts_in_force,
 };
 
 use super::Session;
@@ -46,8 +46,14 @@ impl Session {
         if known.is_some_and(|acts| !acts.stale) {
             return Ok(Vec::new());
         }
-        let mut acts = self.record.journal.acts(&self.record.scope, name)?;
-        let (met, count) = (known.map_or(acts.len(), |known| known.count), acts.len());
+        let all = self.record.journal.acts(&self.record.scope, name)?;
+        let count = all.len();
+        let new = all[known.map_or(count, |known| known.count).min(count)..].to_vec();
+        let mut acts = acts_in_force(all);
+        if known.is_some() && new.iter().any(goes_back) {
+            // The policies go on from what they had noted then.
+            state.chain = None;
+        }
         if let Some(act) = self.client_compaction(incoming, &acts)? {
             acts.push(RecordedAction { act: act.clone(), by: Actor::Model, at: self.now() });
             state.work.doing.push((act, Actor::Model));
@@ -55,7 +61,7 @@ impl Session {
         let keys: Option<BTreeSet<_>> = tells_all.then(|| incoming.keys.iter().collect());
         let holds = |key: &EntryKey| keys.as_ref().is_none_or(|keys| keys.contains(key));
         let held = HeldMessages::new(&acts, holds);
-        let new = acts[met.min(count)..count].iter().filter(|acted| held.concerns(acted));
+        let new = new.iter().filter(|acted| held.concerns(acted));
         let updated = new.filter_map(|acted| match &acted.act {
             SessionAction::Goal(act) => Some(updated(act, &acted.by)),
             _ => None,
@@ -163,6 +169,10 @@ impl Session {
         }
         Ok(())
     }
+}
+
+fn goes_back(acted: &RecordedAction) -> bool {
+    matches!(acted.act, SessionAction::Restored { .. })
 }
 
 fn updated(act: &GoalAction, by: &Actor) -> EventKind {

@@ -38,7 +38,7 @@ impl Session {
     /// as [`change_goals`]. Then nothing was activated.
     pub fn activate(&mut self, patterns: &[&str]) -> Result<Vec<String>, Error> {
         let (name, _) = self.keeper()?;
-        let active = chosen(&self.record.journal.acts(&self.record.scope, &name)?);
+        let active = chosen(&self.record.journal.acts_in_force(&self.record.scope, &name)?);
         let library = self.settings.augments.read();
         let mut new = Vec::new();
         for pattern in patterns {
@@ -60,7 +60,7 @@ impl Session {
     /// As [`change_goals`].
     pub fn deactivate(&mut self, patterns: &[&str]) -> Result<Vec<String>, Error> {
         let (name, _) = self.keeper()?;
-        let mut gone = chosen(&self.record.journal.acts(&self.record.scope, &name)?);
+        let mut gone = chosen(&self.record.journal.acts_in_force(&self.record.scope, &name)?);
         gone.retain(|augment| {
             patterns.iter().any(|pattern| AugmentLibrary::means(pattern, augment))
         });

@@ -64,8 +64,10 @@ impl Session {
     ) -> Result<bool, Error> {
         let Proposal { epoch, departure, ops, beside, moved, written, snapshot, rewords, .. } =
             proposal;
-        if !rewords && snapshot.unwrap_or(self.settings.profile.options.snapshots.auto) {
-            self.snapshot_before(ground, whole, &epoch, events);
+        let is_saved = self.settings.profile.options.snapshots.auto || snapshot == Some(true);
+        if is_saved && !rewords {
+            let made = self.snapshot_before(ground, whole, &epoch, events);
+            made.into_iter().for_each(|id| state.mark_snapshot(id, &epoch.profile));
         }
         if self.record.has_moved(ground.name) {
             return Ok(false);

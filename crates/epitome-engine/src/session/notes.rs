@@ -9,7 +9,7 @@ use std::mem;
 
 use epitome_kernel::{StoreError, goals};
 use epitome_store::SessionArchive;
-use epitome_types::{Actor, ContentId, RecordedAction, SessionAction};
+use epitome_types::{Actor, ContentId, RecordedAction, SessionAction, acts_in_force};
 
 use super::Session;
 use super::action_state::returning;
@@ -46,7 +46,9 @@ impl HostNotes {
     ) -> Result<Self, StoreError> {
         let mut acts = journal.acts(scope, session)?;
         acts.truncate(acts.partition_point(|acted| &*acted.at <= last));
-        let mut notes = Self { acts: acts.len(), chosen: chosen(&acts), ..Self::default() };
+        let count = acts.len();
+        let chosen = chosen(&acts_in_force(acts));
+        let mut notes = Self { acts: count, chosen, ..Self::default() };
         notes.switched(settings);
         Ok(notes)
     }
@@ -66,13 +68,16 @@ impl HostNotes {
             let acts = journal.acts(scope, session)?;
             let new = acts.get(self.acts..).unwrap_or_default();
             // What the model says itself it knows.
-            let by_hand = |acted: &RecordedAction| {
-                matches!(acted.act, SessionAction::Goal(_)) && !matches!(acted.by, Actor::Model)
+            let by_hand = |acted: &RecordedAction| match acted.act {
+                SessionAction::Goal(_) => !matches!(acted.by, Actor::Model),
+                SessionAction::Restored { .. } => true,
+                _ => false,
             };
-            if new.iter().any(by_hand) {
-                news.push(goals(&acts));
-            }
-            (self.acts, self.chosen) = (acts.len(), chosen(&acts));
+            let is_told = new.iter().any(by_hand);
+            self.acts = acts.len();
+            let acts = acts_in_force(acts);
+            news.extend(is_told.then(|| goals(&acts)));
+            self.chosen = chosen(&acts);
             self.returning = returning(&acts);
             news.extend(self.returning.iter().cloned());
         }

@@ -100,9 +100,9 @@ impl Session {
         events.cut(self.shared.lessons.untold(&self.record.scope, &name));
         let cold = self.resume(incoming, &name, &events.at, state)?;
         self.readdress(state);
-        let council = self.council(state, &name, incoming, counter)?;
         // Of what its provider keeps no message is here.
         let updated = self.meet_acts(state, incoming, !source.scan.continued)?;
+        let council = self.council(state, &name, incoming, counter)?;
         Ok(Opened { reading, memory, name, events, cold, council, updated })
     }
 

@@ -62,7 +62,7 @@ pub fn addressed(goals: &Goals, act: GoalAction) -> GoalAction {
     let of = |goal: &Goal| goal.id.clone();
     let newest_paused = || goals.goals.iter().rev().find(|it| it.status == GoalStatus::Paused);
     let meant = || match &act.change {
-        GoalChange::Decide { .. } | GoalChange::Lock { .. } => None,
+        GoalChange::Decide { .. } | GoalChange::Lock { .. } | GoalChange::Unlock { .. } => None,
         GoalChange::Set { text, .. } => {
             let same = goals.active().filter(|goal| goal.text == text.trim());
             Some(same.map_or_else(|| next_id(goals), of))
@@ -91,7 +91,12 @@ pub fn enact(goals: &mut Goals, act: &GoalAction, at: &str) -> Result<bool, Goal
             let (locked, kind) = (*locked, *kind);
             decide(goals, id, Decision { text, rationale, locked, kind, at: at.to_owned() })
         }
-        GoalChange::Lock { decision } => lock(goals, id, decision, at),
+        GoalChange::Lock { decision } => {
+            lock(goals, id, DecisionLock { decision, locked: true }, at)
+        }
+        GoalChange::Unlock { decision } => {
+            lock(goals, id, DecisionLock { decision, locked: false }, at)
+        }
         GoalChange::Resume => resume(goals, id, at),
         change => {
             let goal = target(goals, id)?;
@@ -361,7 +366,18 @@ fn merge(known: &mut Decision, new: Decision) -> Result<bool, GoalError> {
     Ok(true)
 }
 
-fn lock(goals: &mut Goals, id: Option<&str>, decision: &str, at: &str) -> Result<bool, GoalError> {
+/// A decision, and whether nothing may change it from now on.
+struct DecisionLock<'a> {
+    decision: &'a str,
+    locked: bool,
+}
+
+fn lock(
+    goals: &mut Goals,
+    id: Option<&str>,
+    DecisionLock { decision, locked }: DecisionLock<'_>,
+    at: &str,
+) -> Result<bool, GoalError> {
     let place = match id {
         Some(id) => {
             named(goals, id)?;
@@ -373,7 +389,7 @@ fn lock(goals: &mut Goals, id: Option<&str>, decision: &str, at: &str) -> Result
     let Some(known) = find(goals, place, id.is_some(), text) else {
         return Err(GoalError::NoDecision { decision: text.to_owned() });
     };
-    let changed = !std::mem::replace(&mut known.locked, true);
+    let changed = locked != std::mem::replace(&mut known.locked, locked);
     if changed && let Some(goal) = place.and_then(|place| goals.goals.get_mut(place)) {
         at.clone_into(&mut goal.changed);
     }

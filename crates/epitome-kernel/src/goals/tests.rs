@@ -207,6 +207,20 @@ fn what_is_locked_cannot_be_changed() {
     check_ignored(&[&locked[..], &[decided("No network", false, Kind::Plain)]].concat(), &[]);
 }
 
+#[test]
+fn a_lock_can_be_taken_back_and_the_decision_changed_then() {
+    let locked = [set_to("a"), decided("Use tabs", true, Kind::Plain)];
+    let unlock = || GoalChange::Unlock { decision: "use TABS".into() }.into();
+    let (mut goals, _) = come_to(&[&locked[..], &[unlock()]].concat());
+    assert!(!goals.goals[0].decisions[0].locked);
+    assert_eq!(enact(&mut goals, &unlock(), "later"), Ok(false));
+    let why = because("Use tabs", "they are wide");
+    assert_eq!(enact(&mut goals, &why, "later"), Ok(true));
+    assert_eq!(goals.goals[0].decisions[0].rationale.as_deref(), Some("they are wide"));
+    let missing = GoalChange::Unlock { decision: "Use spaces".into() }.into();
+    assert!(matches!(enact(&mut goals, &missing, "later"), Err(GoalError::NoDecision { .. })));
+}
+
 /// RULES 57: "a repeated decision is not doubled".
 #[test]
 fn a_repeated_decision_is_not_doubled() {

@@ -127,16 +127,18 @@ impl CompactionLineage {
     }
 
     /// The entries that epochs which were taken back had touched, but for those that the epoch in
-    /// force touches. They are held, so that the same cut does not come back by itself.
+    /// force touches. They are held, so that the same cut does not come back by itself; what was
+    /// `left` on another branch may.
     pub fn held(
         &self,
         keys: &[EntryKey],
         in_force: Option<&ActiveCompaction<'_, '_>>,
+        left: &[CompactionId],
     ) -> Vec<EntryId> {
         let of = |epoch: &Compaction, start| touched(&moved(&epoch.plan, start as i64));
-        let undone = self.matching(keys, true);
-        let held: BTreeSet<_> =
-            undone.into_iter().flat_map(|(epoch, start)| of(epoch, start)).collect();
+        let undone = self.matching(keys, true).into_iter();
+        let undone = undone.filter(|(epoch, _)| !left.contains(&epoch.id));
+        let held: BTreeSet<_> = undone.flat_map(|(epoch, start)| of(epoch, start)).collect();
         let free = in_force.map(|in_force| of(in_force.epoch, in_force.start)).unwrap_or_default();
         held.difference(&free).copied().collect()
     }

@@ -116,9 +116,9 @@ proptest! {
         prop_assert_eq!(undone.redoable(&keys, Some(parent)), Some(lineage.recorded()[1].epoch.id));
         // Done again, it is as it was; and nothing is held any longer.
         prop_assert_eq!(edits(&lineage, &all), after);
-        prop_assert_eq!(lineage.held(&keys, None), vec![]);
+        prop_assert_eq!(lineage.held(&keys, None, &[]), vec![]);
         let thread = Thread::new(all.clone(), &[]);
-        let held = undone.held(&keys, undone.in_force(&thread, &keys).as_ref());
+        let held = undone.held(&keys, undone.in_force(&thread, &keys).as_ref(), &[]);
         prop_assert!(held.iter().all(|id| id.index() < all.len()));
     }
 

@@ -289,7 +289,7 @@ table! {
         /// The operations; no message is touched by two of them. None where there is nothing to
         /// compress: then nobody else is asked.
         pub ops: Vec<OpRequest>,
-        /// Whether a restore point is made first; as the profile says where nothing is said.
+        /// Whether a restore point is made first where the profile makes none by itself.
         pub snapshot: Option<bool>,
         /// Why, in a few words for people.
         pub reason: Option<String>,

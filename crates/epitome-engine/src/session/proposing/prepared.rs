@@ -62,7 +62,8 @@ impl Proposing<'_, '_> {
         let mut pins = state.history.pinned(0);
         if self.due.holds {
             let in_force = self.whole.in_force.as_ref();
-            pins.extend(self.whole.lineage.held(&self.ground.incoming.keys, in_force));
+            let left = state.acts.as_ref().map_or(&[][..], |acts| &acts.left);
+            pins.extend(self.whole.lineage.held(&self.ground.incoming.keys, in_force, left));
         }
         let thread = self.ground.tail.to_sum_up(&pins, &state.history);
         let limit = self.ground.live.limit;

@@ -1,0 +1,203 @@
+//! Going back to a snapshot: the session stands as it stood then (RULES 24).
+//!
+//! Invariant: going back deletes nothing. The newest message of the session is an earlier one from then
+//! on; of what was done, that holds which held then; what was compressed since stays on the branch that
+//! is left, which a snapshot of its own leads back to.
+
+use std::collections::BTreeMap;
+
+use epitome_kernel::StoreError;
+use epitome_types::{
+    Actor, CompactionId, EntryKey, JournalMark, RecordedAction, SessionAction, Snapshot,
+    acts_in_force,
+};
+use serde::Serialize;
+
+use super::{SessionAdmin, SessionHistory};
+use crate::error::AdminError;
+
+/// What going back to a snapshot did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RestoreReport {
+    /// The snapshot gone back to.
+    pub snapshot: Snapshot,
+    /// How many compressions were taken back.
+    pub undone: usize,
+    /// How many were put in force again.
+    pub redone: usize,
+    /// How many changes of goals, augments and pins do not hold any longer.
+    pub dropped: usize,
+    /// How many of them hold again.
+    pub revived: usize,
+    /// The snapshot that was made of what stood before, where that was something else.
+    pub before: Option<Snapshot>,
+}
+
+/// What held when a snapshot was made, beside its history and its compression.
+struct SnapshotState {
+    acts: Vec<RecordedAction>,
+    pins: Vec<EntryKey>,
+    memos: BTreeMap<String, String>,
+}
+
+/// The compressions of a session that turn when it goes back.
+#[derive(Default)]
+struct TurnedCompactions {
+    undone: Vec<CompactionId>,
+    redone: Option<CompactionId>,
+}
+
+impl SessionAdmin {
+    /// Goes back to a snapshot: its history is the session's again, the compression that was in force
+    /// then is in force, and so are goals, decisions, locks, augments, pins and what policies had noted.
+    /// A snapshot of a version that did not record these brings back the first two alone.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such snapshot, or the journal cannot be written.
+    pub fn restore(
+        &self,
+        session: Option<&str>,
+        named: &str,
+        at: &str,
+    ) -> Result<RestoreReport, AdminError> {
+        let snapshot = self.find_snapshot(session, named)?;
+        let session = snapshot.session.as_str();
+        let now = self.history(Some(session))?;
+        let recorded = self.journal.acts(&self.scope, session)?;
+        let then = SnapshotState::from_acts(&recorded, &snapshot.id);
+        let acts = acts_in_force(recorded);
+        let place = (now.info.head, now.in_force().map(|epoch| epoch.id));
+        let same = then.as_ref().is_none_or(|then| then.is_now(&acts, now.pins()));
+        let mut report =
+            RestoreReport { snapshot, undone: 0, redone: 0, dropped: 0, revived: 0, before: None };
+        if same && place == (report.snapshot.head, report.snapshot.epoch) {
+            return Ok(report);
+        }
+        report.before = Some(self.keep_snapshot(&now, None, at)?);
+        let turned = self.turn_compactions(&report.snapshot, at)?;
+        (report.undone, report.redone) = (turned.undone.len(), turned.redone.iter().count());
+        self.journal.set_head(&self.scope, &report.snapshot.session, report.snapshot.head)?;
+        if let Some(then) = &then {
+            [report.dropped, report.revived] = then.told(&acts, now.pins());
+            self.take_up(then, &now, at)?;
+        }
+        let restored = SessionAction::Restored {
+            snapshot: report.snapshot.id.clone(),
+            left: turned.left(&acts),
+        };
+        let acted = RecordedAction { act: restored, by: Actor::User, at: at.to_owned() };
+        self.journal.act(&self.scope, &report.snapshot.session, &[acted])?;
+        Ok(report)
+    }
+
+    /// Takes back what was compressed since a snapshot, and puts in force what was in force then.
+    fn turn_compactions(
+        &self,
+        snapshot: &Snapshot,
+        at: &str,
+    ) -> Result<TurnedCompactions, StoreError> {
+        let (scope, session) = (&*self.scope, &*snapshot.session);
+        let all = self.journal.compactions_of_session(scope, session)?;
+        let place = all.iter().position(|one| Some(one.epoch.id) == snapshot.epoch);
+        let mut turned = TurnedCompactions::default();
+        for (number, one) in all.into_iter().enumerate().rev() {
+            let id = one.epoch.id;
+            let is_later = place.map_or(one.epoch.at >= snapshot.at, |place| number > place);
+            let mark = if Some(id) == snapshot.epoch && one.undone {
+                turned.redone = Some(id);
+                JournalMark::Redo(id)
+            } else if is_later && !one.undone {
+                turned.undone.push(id);
+                JournalMark::Undo(id)
+            } else {
+                continue;
+            };
+            self.journal.record_mark(scope, session, &mark, at)?;
+        }
+        Ok(turned)
+    }
+
+    /// Pins what was pinned then and nothing else, and hands policies their notes of then.
+    fn take_up(
+        &self,
+        then: &SnapshotState,
+        now: &SessionHistory,
+        at: &str,
+    ) -> Result<(), StoreError> {
+        let (scope, session) = (&*self.scope, &*now.info.name);
+        let marks = missing(now.pins(), &then.pins).map(JournalMark::Unpin);
+        let marks = marks.chain(missing(&then.pins, now.pins()).map(JournalMark::Pin));
+        for mark in marks {
+            self.journal.record_mark(scope, session, &mark, at)?;
+        }
+        self.journal.note(scope, session, &then.memos)
+    }
+}
+
+impl SnapshotState {
+    /// What the acts of a session say of one of its snapshots.
+    fn from_acts(recorded: &[RecordedAction], snapshot: &str) -> Option<Self> {
+        let made = |acted: &RecordedAction| match &acted.act {
+            SessionAction::Snapshot { id, pins } if id == snapshot => Some(pins.clone()),
+            _ => None,
+        };
+        let mut places = recorded.iter().enumerate().rev();
+        let (place, pins) = places.find_map(|(place, acted)| Some((place, made(acted)?)))?;
+        let acts = acts_in_force(recorded[..=place].to_vec());
+        let memos = noted(&acts);
+        Some(Self { acts, pins, memos })
+    }
+
+    /// Whether nothing has changed since.
+    fn is_now(&self, acts: &[RecordedAction], pins: &[EntryKey]) -> bool {
+        let [then, now] = [&*self.acts, acts].map(|acts| acts.iter().filter(|it| !is_place(it)));
+        then.eq(now) && self.told(acts, pins) == [0, 0]
+    }
+
+    /// How many changes that people are told of do not hold then but now, and the other way round.
+    fn told(&self, acts: &[RecordedAction], pins: &[EntryKey]) -> [usize; 2] {
+        let [then, now] = [&*self.acts, acts]
+            .map(|acts| acts.iter().filter(|it| is_told(it)).collect::<Vec<_>>());
+        let common = then.iter().zip(&now).take_while(|(one, other)| one == other).count();
+        let pinned = [missing(pins, &self.pins).count(), missing(&self.pins, pins).count()];
+        [now.len() - common + pinned[0], then.len() - common + pinned[1]]
+    }
+}
+
+impl TurnedCompactions {
+    /// The compressions that stay on branches which were left, with those of earlier times.
+    fn left(&self, acts: &[RecordedAction]) -> Vec<CompactionId> {
+        let before = acts.iter().rev().find_map(|acted| match &acted.act {
+            SessionAction::Restored { left, .. } => Some(&**left),
+            _ => None,
+        });
+        let all = before.unwrap_or_default().iter().chain(&self.undone);
+        all.copied().filter(|id| Some(*id) != self.redone).collect()
+    }
+}
+
+/// What policies had noted with the newest of these acts that says so.
+pub(super) fn noted(acts: &[RecordedAction]) -> BTreeMap<String, String> {
+    let found = acts.iter().rev().find_map(|acted| match &acted.act {
+        SessionAction::Noted { memos } => Some(memos.clone()),
+        _ => None,
+    });
+    found.unwrap_or_default()
+}
+
+/// Those of some entries that are not among others.
+fn missing(some: &[EntryKey], others: &[EntryKey]) -> impl Iterator<Item = EntryKey> {
+    some.iter().filter(|key| !others.contains(key)).copied()
+}
+
+/// Whether an act marks a place and changes nothing.
+fn is_place(acted: &RecordedAction) -> bool {
+    use SessionAction::{Noted, Restored, Snapshot};
+    matches!(acted.act, Snapshot { .. } | Noted { .. } | Restored { .. })
+}
+
+/// Whether an act changes what people set.
+fn is_told(acted: &RecordedAction) -> bool {
+    matches!(acted.act, SessionAction::Goal(_) | SessionAction::Augment { .. })
+}
