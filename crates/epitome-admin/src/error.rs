@@ -86,6 +86,12 @@ pub enum AdminError {
         /// The name that is nearest to it.
         nearest: Option<String>,
     },
+    /// Snapshots of two sessions are to be compared.
+    #[error("the snapshots are of two sessions, `{}` and `{}`; name two of one session", sessions[0], sessions[1])]
+    SnapshotsApart {
+        /// The sessions.
+        sessions: [String; 2],
+    },
     /// A snapshot of the session has this name already.
     #[error("session `{session}` has a snapshot `{name}` already; choose another name")]
     SnapshotNamed {

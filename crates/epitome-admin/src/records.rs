@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use epitome_config::RedactionPatterns;
 use epitome_kernel::{AnswerClue, Evidence, MessageRecord, is_drawn};
 use epitome_types::{
-    ContentId, Entry, EntryKey, HistoryHash, Role, SessionAction, Snapshot, Speaker,
+    ContentId, Entry, EntryKey, HistoryHash, RecordedAction, Role, SessionAction, Snapshot, Speaker,
 };
 use epitome_wire::Format;
 
@@ -93,6 +93,18 @@ pub fn snapshot_acts(
 ) -> Vec<SessionAction> {
     let memos = (memos != noted).then(|| SessionAction::Noted { memos: memos.clone() });
     memos.into_iter().chain([SessionAction::Snapshot { id, pins }]).collect()
+}
+
+/// Returns the names of the augments that were chosen in a session and not taken back, oldest first.
+pub fn chosen(acts: &[RecordedAction]) -> Vec<String> {
+    let mut chosen: Vec<String> = Vec::new();
+    for acted in acts {
+        if let SessionAction::Augment { name, active } = &acted.act {
+            chosen.retain(|known| known != name);
+            chosen.extend(active.then(|| name.clone()));
+        }
+    }
+    chosen
 }
 
 /// Returns what a message can prove.

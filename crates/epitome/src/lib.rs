@@ -51,9 +51,9 @@ pub mod port;
 
 pub use epitome_admin::admin::{
     ArrivalSavings, BranchInfo, DiffEdit, DiffEntry, ExportFormat, ImportReport, LineRange,
-    MessageInfo, PastCompression, PinList, RecallResult, RestoreReport, SessionAdmin, SessionDiff,
-    SessionGoals, SessionHistory, SessionStatus, ToolMarks, WatermarkStatus, WindowLevel,
-    nothing_on,
+    ListDiff, MessageDiff, MessageInfo, PastCompression, PinList, RecallResult, RestoreReport,
+    SessionAdmin, SessionDiff, SessionGoals, SessionHistory, SessionStatus, SnapshotDiff,
+    SwitchReport, ToolMarks, WatermarkStatus, WindowLevel, nothing_on,
 };
 pub use epitome_admin::clock::{Clock, calendar_time, system_time};
 pub use epitome_admin::controls::{self, LeverCall, SessionControls};

@@ -65,9 +65,29 @@ fn check(profile: &str) {
     assert_eq!(next(&serving, &agent).1, then, "{profile}: {restored}");
 
     // What came later is still there.
+    let branches = journal(&serving, profile, &["session", "branches"]);
+    assert!(branches.lines().count() >= 3, "{profile}: {branches}");
+    let switched = journal(&serving, profile, &["session", "switch", "1"]);
+    assert!(switched.contains("goes back"), "{profile}: {switched}");
+    assert_eq!(journal(&serving, profile, &["goal", "list"]), changed, "{profile}: {switched}");
+    journal(&serving, profile, &["snapshot", "restore", "then"]);
+    assert_eq!(journal(&serving, profile, &["goal", "list"]), goals, "{profile}");
     let id = restored.split('`').nth(1).unwrap().split(' ').next_back().unwrap().to_owned();
     let forth = journal(&serving, profile, &["snapshot", "restore", &id]);
     assert_eq!(journal(&serving, profile, &["goal", "list"]), changed, "{profile}: {forth}");
+
+    let diff = journal(&serving, profile, &["snapshot", "diff", "then", &id]);
+    let lines = [
+        "  - g1 (medium, active): Find the leak",
+        "  + g1 (medium, paused): Find the leak",
+        "  + g2 (medium, active): Mend the ledger",
+        "  + g2 decision (locked): Drop the ledger",
+        "  + e3",
+    ];
+    for line in lines {
+        assert!(diff.lines().any(|found| found == line), "{profile}: {line} is not in {diff}");
+    }
+    assert!(!diff.contains("Keep the schema"), "{profile}: {diff}");
 }
 
 #[test]

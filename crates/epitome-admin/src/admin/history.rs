@@ -93,6 +93,19 @@ impl SessionHistory {
         self.lineage.furthest(&self.keys, &self.pins)
     }
 
+    /// The compressions that led to one, itself included, oldest first.
+    pub(crate) fn way_to(&self, mut epoch: Option<ContentId>) -> Vec<ContentId> {
+        let mut way = Vec::new();
+        for recorded in self.epochs().iter().rev() {
+            if Some(recorded.epoch.id) == epoch {
+                way.push(recorded.epoch.id);
+                epoch = recorded.epoch.parent;
+            }
+        }
+        way.reverse();
+        way
+    }
+
     /// The epochs that may apply to it.
     pub(crate) fn lineage(&self) -> &CompactionLineage {
         &self.lineage

@@ -21,8 +21,10 @@ mod recall;
 mod report;
 mod request;
 mod restore;
+mod snapshot_diff;
 mod snapshots;
 mod status;
+mod switch;
 
 use std::fmt;
 use std::sync::Arc;
@@ -44,10 +46,12 @@ pub use marks::{ToolMarks, WatermarkStatus, pending};
 pub use pins::PinList;
 pub use recall::{RecallResult, nothing_on};
 pub use restore::RestoreReport;
+pub use snapshot_diff::{ListDiff, MessageDiff, SnapshotDiff};
 pub use status::{
     ArrivalSavings, PastCompression, SessionStatus, StatusFigures, StatusSavings, StatusWishes,
     WindowLevel, WindowStatus,
 };
+pub use switch::SwitchReport;
 
 pub use crate::decode::{TOMBSTONE, decode, wire_bytes};
 use crate::error::AdminError;

@@ -34,9 +34,9 @@ pub struct RestoreReport {
 }
 
 /// What held when a snapshot was made, beside its history and its compression.
-struct SnapshotState {
-    acts: Vec<RecordedAction>,
-    pins: Vec<EntryKey>,
+pub(super) struct SnapshotState {
+    pub(super) acts: Vec<RecordedAction>,
+    pub(super) pins: Vec<EntryKey>,
     memos: BTreeMap<String, String>,
 }
 
@@ -137,7 +137,7 @@ impl SessionAdmin {
 
 impl SnapshotState {
     /// What the acts of a session say of one of its snapshots.
-    fn from_acts(recorded: &[RecordedAction], snapshot: &str) -> Option<Self> {
+    pub(super) fn from_acts(recorded: &[RecordedAction], snapshot: &str) -> Option<Self> {
         let made = |acted: &RecordedAction| match &acted.act {
             SessionAction::Snapshot { id, pins } if id == snapshot => Some(pins.clone()),
             _ => None,

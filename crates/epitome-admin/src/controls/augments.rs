@@ -3,12 +3,13 @@
 //! Invariant: what was chosen is recorded, and what that brings with it follows from the files as
 //! they are now, so that an edit holds at once.
 
-use epitome_types::{RecordedAction, SessionAction};
+use epitome_types::SessionAction;
 use epitome_workspace::augments::{ActiveAugments, AugmentLibrary};
 use serde::Serialize;
 
 use super::SessionControls;
 use crate::error::AdminError;
+use crate::records::chosen;
 
 /// What loading or unloading did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -76,18 +77,6 @@ pub struct ListedAugment {
     pub pinned: bool,
     /// Whether it is active in the session.
     pub active: bool,
-}
-
-/// The names of the augments that were chosen in a session and not taken back, oldest first.
-pub fn chosen(acts: &[RecordedAction]) -> Vec<String> {
-    let mut chosen: Vec<String> = Vec::new();
-    for acted in acts {
-        if let SessionAction::Augment { name, active } = &acted.act {
-            chosen.retain(|known| known != name);
-            chosen.extend(active.then(|| name.clone()));
-        }
-    }
-    chosen
 }
 
 impl SessionControls {

@@ -34,7 +34,7 @@ use epitome_wire::Format;
 use epitome_workspace::augments::AugmentFolders;
 use serde_json::{Map, Value};
 
-pub use augments::{AugmentChange, AugmentList, KeptAugment, ListedAugment, LoadedAugment, chosen};
+pub use augments::{AugmentChange, AugmentList, KeptAugment, ListedAugment, LoadedAugment};
 pub use goals::{GoalView, GoalsView};
 pub use mark::CompressionRequest;
 pub use recall::{RecallAnswer, RecallHit, RecallRequest};

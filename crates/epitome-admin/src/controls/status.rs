@@ -7,9 +7,10 @@ use epitome_kernel::goals;
 use epitome_types::EntryId;
 use serde::Serialize;
 
-use super::{Addressed, SessionControls, chosen};
+use super::{Addressed, SessionControls};
 use crate::admin::{SessionAdmin, WatermarkStatus, WindowLevel, pending};
 use crate::error::AdminError;
+use crate::records::chosen;
 
 /// How a session stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

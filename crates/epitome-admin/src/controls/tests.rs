@@ -16,9 +16,10 @@ use epitome_workspace::augments::AugmentFolders;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{ContextStatus, LeverCall, RecallRequest, SessionControls, chosen};
+use super::{ContextStatus, LeverCall, RecallRequest, SessionControls};
 use crate::admin::LineRange;
 use crate::error::AdminError;
+use crate::records::chosen;
 
 const AT: &str = "2026-01-02T03:04:05Z";
 

@@ -11,6 +11,7 @@ mod list;
 mod offloaded;
 mod search;
 mod show;
+mod switch;
 mod trash;
 mod undo;
 mod verify;
@@ -30,6 +31,7 @@ enum SessionCommand {
     List(list::Args),
     Show(show::Args),
     Branches(branches::Args),
+    Switch(switch::Args),
     Export(export::Args),
     Import(import::Args),
     Search(search::Args),
@@ -47,6 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         SessionCommand::List(args) => list::run(args),
         SessionCommand::Show(args) => show::run(args),
         SessionCommand::Branches(args) => branches::run(args),
+        SessionCommand::Switch(args) => switch::run(args),
         SessionCommand::Export(args) => export::run(args),
         SessionCommand::Import(args) => import::run(args),
         SessionCommand::Search(args) => search::run(args),

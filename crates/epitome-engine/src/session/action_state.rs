@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use epitome_admin::controls::chosen;
+use epitome_admin::records::chosen;
 use epitome_kernel::goals;
 use epitome_types::{Actor, CompactionId, EntryId, EntryKey, Goals, RecordedAction, SessionAction};
 

@@ -11,7 +11,7 @@ use epitome_workspace::augments::AugmentLibrary;
 use super::{HistorySource, Session};
 use crate::error::Error;
 use epitome_admin::admin::SessionAdmin;
-use epitome_admin::controls::chosen;
+use epitome_admin::records::chosen;
 
 impl Session {
     /// Sets a goal, or changes one, and gives all of them. Goals steer summaries and stand in the

@@ -15,7 +15,7 @@ use super::Session;
 use super::action_state::returning;
 use crate::builder::CompressorBuilder;
 use crate::error::Error;
-use epitome_admin::controls::chosen;
+use epitome_admin::records::chosen;
 
 /// What opens and closes a note, so that nobody takes it for a person's words.
 const TAG: &str = "epitome-note";

@@ -15,9 +15,11 @@ fn act(journal: &MemoryStore, act: SessionAction) {
     journal.act(&epitome_config::scope::scope("default"), "a", &[acted]).unwrap();
 }
 
+/// What was done, without the snapshots that stand in between.
 fn acts(journal: &MemoryStore) -> Vec<SessionAction> {
     let acts = journal.acts(&epitome_config::scope::scope("default"), "a").unwrap();
-    acts.into_iter().map(|acted| acted.act).collect()
+    let acts = acts.into_iter().map(|acted| acted.act);
+    acts.filter(|act| !matches!(act, SessionAction::Snapshot { .. })).collect()
 }
 
 fn ask(tool: &str) -> SessionAction {

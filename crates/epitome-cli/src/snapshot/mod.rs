@@ -2,6 +2,8 @@
 //!
 //! Invariant: going back deletes nothing and says how to come forth again.
 
+mod diff;
+
 use std::io::{self, Write};
 
 use epitome::types::{Snapshot, SnapshotPurpose};
@@ -25,6 +27,7 @@ pub(crate) struct Args {
 enum SnapshotCommand {
     Create(CreateArgs),
     List(SnapshotListArgs),
+    Diff(SnapshotDiffArgs),
     Restore(SnapshotRestoreArgs),
     Prune(PruneArgs),
 }
@@ -48,6 +51,23 @@ struct CreateArgs {
 #[command(after_help = "Example:\n  epitome snapshot list --session debugging-session")]
 struct SnapshotListArgs {
     /// Only those of the session with this name
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    #[command(flatten)]
+    journal: JournalFlags,
+}
+
+/// Says what two snapshots of a session differ in
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome snapshot diff before-the-merge after-the-merge")]
+struct SnapshotDiffArgs {
+    /// The one: its id or name
+    #[arg(value_name = "A")]
+    from: String,
+    /// The other one
+    #[arg(value_name = "B")]
+    to: String,
+    /// Only among those of the session with this name
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
     #[command(flatten)]
@@ -90,6 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     match &args.errand {
         SnapshotCommand::Create(args) => create(args),
         SnapshotCommand::List(args) => list(args),
+        SnapshotCommand::Diff(args) => difference(args),
         SnapshotCommand::Restore(args) => restore(args),
         SnapshotCommand::Prune(args) => prune(args),
     }
@@ -195,6 +216,17 @@ fn purpose(purpose: SnapshotPurpose) -> &'static str {
         SnapshotPurpose::Rollback => "automatic",
         SnapshotPurpose::Emergency => "hard",
     }
+}
+
+fn difference(args: &SnapshotDiffArgs) -> Result<(), CliError> {
+    let session = args.session.as_deref();
+    let all = keepers(&args.journal, session)?;
+    let keeper = holder(all, |keeper| keeper.find_snapshot(session, &args.from))?.0;
+    let found = keeper.snapshot_diff(session, &args.from, &args.to).map_err(CliError::of)?;
+    if args.journal.json {
+        return journal::json(&found);
+    }
+    files::to_stdout(|out| diff::write(out, &found))
 }
 
 fn restore(args: &SnapshotRestoreArgs) -> Result<(), CliError> {
