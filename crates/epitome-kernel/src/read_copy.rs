@@ -13,9 +13,11 @@ use epitome_types::{FileCopy, PartId, Speaker};
 const TELLING: usize = 4;
 
 /// How much of one text stands in another that is a version of it, as a share of so many tenths: of
-/// lines, of lines where one person gives both without a name and may mean two alike, and of words.
+/// lines, of lines where both have one path, of lines where one person gives both and may mean two
+/// alike, and of words.
 const LINES: usize = 5;
-const PASTED_LINES: usize = 8;
+const NAMED_LINES: usize = 3;
+const PASTED_LINES: usize = 9;
 const WORDS: usize = 7;
 
 /// A copy by its part and its place among the copies of that.
@@ -48,40 +50,49 @@ impl<'e> ReadCopy<'e> {
     /// Adds a copy to those that count; gives those that count no more. The first of one file is
     /// whole; what is much shorter than that, or says that it is a part, stands beside it.
     pub(crate) fn joins(mut self, known: &mut Vec<Self>) -> Vec<CopyId> {
-        let base = known.iter_mut().find(|other| self.is_of_same_file(other));
-        let Some(base) = base else {
+        let Some(family) = self.family(known) else {
             if !self.copy.partial {
                 known.push(self);
             }
             return Vec::new();
         };
-        (base.is_edited, self.is_edited) = (true, true);
-        let is_whole = !self.copy.partial && self.is_whole_beside(base);
-        let base = base.id;
-        let stands_for = |other: &Self| match is_whole {
-            true => self.is_of_same_file(other),
-            false => other.id != base && self.is_of_same_file(other) && self.has_most_of(other),
-        };
-        let older: Vec<_> = known.iter().filter(|it| stands_for(it)).map(|it| it.id).collect();
+        let base = family[0];
+        (known[base].is_edited, self.is_edited) = (true, true);
+        let is_whole = !self.copy.partial && self.is_whole_beside(&known[base]);
+        let stands_for = |at: usize| is_whole || at != base && self.has_most_of(&known[at]);
+        let older =
+            family.into_iter().filter(|&at| stands_for(at) && self.goes_on_from(&known[at]));
+        let older: Vec<_> = older.map(|at| known[at].id).collect();
         known.retain(|other| !older.contains(&other.id));
         known.push(self);
         older
     }
 
+    /// The places of the copies of the file that it is of, oldest first. Where it may be of several,
+    /// it is of the one that it has most in common with.
+    fn family(&self, known: &[Self]) -> Option<Vec<usize>> {
+        let alike = (0..known.len()).filter(|&at| self.is_of_same_file(&known[at]));
+        let nearest = alike.clone().max_by_key(|&at| self.common_lines(&known[at]))?;
+        let nearest = &known[nearest];
+        let is_of = |other: &Self| other.id == nearest.id || other.is_of_same_file(nearest);
+        Some(alike.filter(|&at| is_of(&known[at])).collect())
+    }
+
     fn is_of_same_file(&self, other: &Self) -> bool {
+        let (one, two) = (&self.copy.path, &other.copy.path);
         match self.copy.named && other.copy.named {
-            true => is_same_path(&self.copy.path, &other.copy.path),
+            true => one == two || is_same_path(one, two) && self.may_be_version_of(other),
             false => self.may_be_version_of(other),
         }
     }
 
-    /// Whether one of two copies, of which one has no name, may be a version of the other.
+    /// Whether one of two copies that do not have one name may be a version of the other.
     fn may_be_version_of(&self, other: &Self) -> bool {
-        let (unnamed, pasted) = (!self.copy.named && !other.copy.named, Speaker::Human);
+        let pasted = Speaker::Human;
         match (self.speaker == pasted, other.speaker == pasted) {
             // One message gives two texts, however alike they are.
-            (true, true) if unnamed && self.id.part.entry == other.id.part.entry => false,
-            (true, true) if unnamed => {
+            (true, true) if self.id.part.entry == other.id.part.entry => false,
+            (true, true) => {
                 let [own, others] = [self, other].map(Self::telling_lines);
                 holds_share(own, others, PASTED_LINES) && holds_share(others, own, PASTED_LINES)
             }
@@ -107,10 +118,20 @@ impl<'e> ReadCopy<'e> {
             let first = lines.next();
             (first, lines.next_back())
         };
-        let near =
-            self.copy.path == base.copy.path || self.has_most_of(base) || self.is_worded_as(base);
-        near && (lines * 10 >= all * 7
-            || lines * 10 >= all * 3 && ends(self.text) == ends(base.text))
+        lines * 10 >= all * 7 || lines * 10 >= all * 3 && ends(self.text) == ends(base.text)
+    }
+
+    /// Whether it says what another copy says, changed or not: a path alone does not tell, because
+    /// people and models give the output of a file, or a part of it, under its name.
+    fn goes_on_from(&self, other: &Self) -> bool {
+        let [own, others] = [self, other].map(Self::telling_lines);
+        let is_named = self.copy.path == other.copy.path && holds_share(own, others, NAMED_LINES);
+        is_named || self.has_most_of(other) || self.is_worded_as(other)
+    }
+
+    /// How many lines that tell it from other texts stand in another copy.
+    fn common_lines(&self, other: &Self) -> usize {
+        common(self.telling_lines(), other.telling_lines())
     }
 
     /// Whether half of the lines of another copy stand in it.
@@ -141,8 +162,13 @@ impl<'e> ReadCopy<'e> {
 
 /// Whether so many tenths of the others are among these; both are in order.
 fn holds_share(these: &[u64], others: &[u64], tenths: usize) -> bool {
-    let found = others.iter().filter(|other| these.binary_search(other).is_ok()).count();
+    let found = common(these, others);
     found > 0 && found * 10 >= others.len() * tenths
+}
+
+/// How many of the others are among these; these are in order.
+fn common(these: &[u64], others: &[u64]) -> usize {
+    others.iter().filter(|other| these.binary_search(other).is_ok()).count()
 }
 
 /// The hashes of texts, each once, in order.

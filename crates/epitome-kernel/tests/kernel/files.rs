@@ -92,6 +92,36 @@ fn what_a_model_words_anew_is_the_file_that_it_was_given() {
 }
 
 #[test]
+fn what_is_said_under_the_name_of_a_file_takes_its_place_only_if_it_goes_on_from_it() {
+    let given = script("sales", "    ");
+    let output: String =
+        (0..20).map(|at| format!("main.py:{at}: E501 too wide ({at})\n")).collect();
+    check(pastes(pastes(chat(), "main.py", &given), "main.py", &output), &[0, 1]);
+    check(returns(pastes(chat(), "main.py", &given), "main.py", &output), &[0, 1]);
+    let next = script("visit", "    ").replace("ledger", "counter").replace("balance", "count");
+    check(pastes(pastes(chat(), "main.py", &given), "main.py", &next), &[0, 1]);
+    // Most of it may change under its own name.
+    let changed: String = given.lines().take(8).map(|line| format!("{line}\n")).collect();
+    let changed =
+        changed + &next.lines().skip(8).map(|line| format!("{line}\n")).collect::<String>();
+    check(returns(pastes(chat(), "main.py", &given), "main.py", &changed), &[1]);
+}
+
+#[test]
+fn a_new_version_leaves_a_file_alone_that_is_like_the_old_one() {
+    let config = |place: &str| {
+        let own = |at: usize| format!("{place}_host_{at}: {place}-{at}.internal\n");
+        let all = |at: usize| format!("option_{at}_of_service: {at}\n");
+        (0..10).map(all).collect::<String>() + &(0..3).map(own).collect::<String>()
+    };
+    let (staging, prod) = (config("staging"), config("production"));
+    let both = pastes(pastes(chat(), "config.yaml", &staging), "prod/config.yaml", &prod);
+    check(both.clone(), &[0, 1]);
+    let changed = staging.replace("option_3_of_service: 3", "option_3_of_service: 30");
+    check(both.assistant(&changed).holding_unnamed(&changed), &[1, 2]);
+}
+
+#[test]
 fn texts_that_one_person_gives_without_a_name_may_be_two() {
     let gives = |chat: Chat, body: &str| chat.user(&format!("{body}Ok?")).holding_unnamed(body);
     let half = file("one", 20) + &file("two", 14);
@@ -161,7 +191,7 @@ fn older_copies_leave_a_message_that_stays() {
     let (old, other) = (file("an old and rather long", 20), file("other", 20));
     let both = format!("See a.py:\n{old}And b.py:\n{other}Thanks.");
     let talk = chat().user(&both).holding("a.py", &old).holding("b.py", &other).assistant("Seen.");
-    let thread = check(pastes(talk, "a.py", &file("new", 20)), &[0, 2]);
+    let thread = check(pastes(talk, "a.py", &file("a new and rather long", 20)), &[0, 2]);
     let left = thread.restated(thread.entries().len());
     let [text] = &left.texts[..] else { panic!("{:?}", left.texts) };
     assert_eq!(text.part, PartId { entry: EntryId(0), part: 0 });

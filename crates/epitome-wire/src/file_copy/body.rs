@@ -287,7 +287,8 @@ fn leaves_out(line: &str, is_python: bool) -> bool {
     let bare = inner.trim_matches(['.', '…', ' ']);
     let words = inner.to_ascii_lowercase();
     let says = WORDS.iter().any(|word| words.contains(word));
-    dots(inner) && bare.is_empty() && (comment.is_some() || !is_python)
+    dots(inner) && comment.is_some()
+        || dots(inner) && bare.is_empty() && !is_python
         || dots(inner) && says
         || comment.is_some() && says && (words.ends_with("...") || words.ends_with('…'))
 }
