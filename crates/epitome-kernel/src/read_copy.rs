@@ -58,7 +58,9 @@ impl<'e> ReadCopy<'e> {
         };
         let base = family[0];
         (known[base].is_edited, self.is_edited) = (true, true);
-        let is_whole = !self.copy.partial && self.is_whole_beside(&known[base]);
+        let base_copy = &known[base];
+        let is_part = self.copy.partial || self.is_part_of(base_copy);
+        let is_whole = !is_part && self.is_whole_beside(base_copy);
         let stands_for = |at: usize| is_whole || at != base && self.has_most_of(&known[at]);
         let older =
             family.into_iter().filter(|&at| stands_for(at) && self.goes_on_from(&known[at]));
@@ -121,6 +123,19 @@ impl<'e> ReadCopy<'e> {
         lines * 10 >= all * 7 || lines * 10 >= all * 3 && ends(self.text) == ends(base.text)
     }
 
+    /// Whether it is only some of another copy: shorter, and what is new in it are comments, or one of
+    /// them says that something is left out. An answer that broke off is its beginning.
+    fn is_part_of(&self, base: &Self) -> bool {
+        let all = base.telling_lines();
+        let lines = self.text.lines().map(str::trim).filter(|line| is_telling(line));
+        let mut new = lines.filter(|line| all.binary_search(&hash(line)).is_err()).peekable();
+        let is_shorter = self.copy.lines < base.copy.lines;
+        let comments: Vec<_> = new.clone().filter_map(commented).collect();
+        let only_comments = comments.len() == new.clone().count();
+        is_shorter
+            && (new.peek().is_none() || only_comments || comments.into_iter().any(leaves_out))
+    }
+
     /// Whether it says what another copy says, changed or not: a path alone does not tell, because
     /// people and models give the output of a file, or a part of it, under its name.
     fn goes_on_from(&self, other: &Self) -> bool {
@@ -143,11 +158,8 @@ impl<'e> ReadCopy<'e> {
     /// in all of them.
     fn telling_lines(&self) -> &[u64] {
         self.lines.get_or_init(|| {
-            let letters = |line: &&str| {
-                line.chars().filter(|letter| letter.is_alphanumeric()).take(TELLING).count()
-            };
             let lines = self.text.lines().map(str::trim);
-            hashes(lines.filter(|line| letters(line) == TELLING))
+            hashes(lines.filter(|line| is_telling(line)))
         })
     }
 
@@ -158,6 +170,42 @@ impl<'e> ReadCopy<'e> {
             hashes(words.filter(|word| word.len() >= TELLING))
         })
     }
+}
+
+/// Whether a line tells a text from another: brackets stand in all of them.
+fn is_telling(line: &str) -> bool {
+    line.chars().filter(|letter| letter.is_alphanumeric()).take(TELLING).count() == TELLING
+}
+
+/// What a line says that is a comment.
+fn commented(line: &str) -> Option<&str> {
+    const MARKS: [&str; 8] = ["#", "//", "/*", "--", "<!--", ";", "%", "{/*"];
+    MARKS.iter().find_map(|mark| line.strip_prefix(mark))
+}
+
+/// Whether a comment may say that something stands here that is left out. It is asked of comments
+/// that an older copy does not have, so a wrong yes keeps that one beside the newer.
+fn leaves_out(comment: &str) -> bool {
+    const WORDS: [&str; 12] = [
+        "same",
+        "other",
+        "others",
+        "rest",
+        "remaining",
+        "unchanged",
+        "existing",
+        "omitted",
+        "before",
+        "above",
+        "continues",
+        "unverändert",
+    ];
+    let words: Vec<String> = comment
+        .split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    words.len() <= 8 && words.iter().any(|word| WORDS.contains(&&**word))
 }
 
 /// Whether so many tenths of the others are among these; both are in order.

@@ -108,6 +108,28 @@ fn what_is_said_under_the_name_of_a_file_takes_its_place_only_if_it_goes_on_from
 }
 
 #[test]
+fn a_version_that_leaves_lines_out_stands_beside_the_file() {
+    let given = script("sales", "    ");
+    let lines: Vec<&str> = given.lines().collect();
+    let part = |middle: &str, from: usize| {
+        format!("{}\n{middle}\n{}\n", lines[..from].join("\n"), lines[from + 4..].join("\n"))
+    };
+    for middle in
+        ["# same as above", "# other functions here", "# (Rest unverändert)", "# and so on"]
+    {
+        check(returns(pastes(chat(), "main.py", &given), "main.py", &part(middle, 10)), &[0, 1]);
+    }
+    // What is changed beside that does not make it whole.
+    let changed = part("# the rest as before", 10).replace("logging", "logging, sys");
+    check(returns(pastes(chat(), "main.py", &given), "main.py", &changed), &[0, 1]);
+    // An answer may break off.
+    let begun = lines[..16].join("\n") + "\n";
+    check(returns(pastes(chat(), "main.py", &given), "main.py", &begun), &[0, 1]);
+    let shorter = part("    total = 0", 10);
+    check(returns(pastes(chat(), "main.py", &given), "main.py", &shorter), &[1]);
+}
+
+#[test]
 fn a_new_version_leaves_a_file_alone_that_is_like_the_old_one() {
     let config = |place: &str| {
         let own = |at: usize| format!("{place}_host_{at}: {place}-{at}.internal\n");
