@@ -15,6 +15,10 @@ const TELLING: u64 = 256;
 /// A window of fewer tokens is no window: the server counts something else.
 const LEAST_WINDOW: u64 = 1024;
 
+/// A provider that counts more than so many times what we do counts something that we cannot, and says
+/// nothing of other prompts.
+const UNCOUNTED: u64 = 2;
+
 /// What is known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LearnedModel {
@@ -91,9 +95,12 @@ impl LearnedModel {
             _ if limit < tokens => self.in_ours(limit),
             _ => less,
         };
-        let limit = limit.min(ours).min(self.limit.unwrap_or(u64::MAX));
-        self.limit = Some(limit);
-        limit
+        let holds = match told.size {
+            Some(size) if size / UNCOUNTED > tokens => self.in_ours(limit),
+            _ => ours,
+        };
+        self.limit = Some(limit.min(holds).min(self.limit.unwrap_or(u64::MAX)));
+        limit.min(ours).min(self.limit.unwrap_or(u64::MAX))
     }
 
     /// Learns from an answer. Gives what there is to tell.
@@ -152,6 +159,8 @@ mod tests {
         // We believed that it would fit.
         check(1000, Some(1200), None, 750, Some(750));
         check(1000, None, Some(1250), 750, None);
+        // Most of the prompt is something that we do not count.
+        check(1000, Some(8000), Some(9000), 888, Some(8000));
         check(1000, None, None, 750, None);
     }
 
