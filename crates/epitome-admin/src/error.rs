@@ -30,6 +30,16 @@ pub enum AdminError {
         /// The sessions.
         sessions: Vec<String>,
     },
+    /// A call of a lever with an id that no recorded answer holds, while there are several sessions.
+    #[error("no recorded answer holds the call `{id}` of `{tool}`, so nobody knows whose it is; name the session that is meant in `session`: {}", known.join(", "))]
+    UnknownCall {
+        /// The lever.
+        tool: String,
+        /// The id of the call.
+        id: String,
+        /// The sessions used last.
+        known: Vec<String>,
+    },
     /// No entry of a session is named so.
     #[error("session `{session}` has no entry `{named}`; it has e0 to e{}, and each goes by the beginning of its key too", messages.saturating_sub(1))]
     NoEntry {

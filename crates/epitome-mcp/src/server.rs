@@ -2,9 +2,11 @@
 //!
 //! Invariant: a call finds its session by the name that it gives, else by what the client says of
 //! the call, else by what the host knows of the client; else it is the session used last. One that is
-//! known and not found is an error, and never another one.
+//! known and not found is an error, and never another one; a call with an id is of the answer that
+//! holds it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use epitome::{AdminError, LeverCall, SessionControls};
 use rmcp::model::{
@@ -27,6 +29,11 @@ const ABOUT: &str = "Levers over the context window of this conversation. When a
 /// Where Claude Code says which of its model's calls this one is.
 const CALL: &str = "claudecode/toolUseId";
 
+/// How often the answer that holds a call is looked for, and the pause in between: three seconds in all,
+/// since it is recorded after its calls are made.
+const LOOKS: usize = 60;
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// The server.
 #[derive(Clone)]
 pub(crate) struct McpServer {
@@ -48,9 +55,11 @@ impl McpServer {
         };
         let arguments = request.arguments.unwrap_or_default();
         let made = LeverCall { id: call, tool: lever.name, arguments: &arguments };
-        let session = match self.levers.session_of_call(&made) {
-            // Whoever names a session means no other.
-            Err(error @ AdminError::AmbiguousCall { .. }) if !arguments.contains_key("session") => {
+        // Whoever names a session means no other.
+        let is_named = arguments.contains_key("session");
+        let found = if is_named { Ok(None) } else { self.session_of(&made) };
+        let session = match found {
+            Err(error @ (AdminError::AmbiguousCall { .. } | AdminError::UnknownCall { .. })) => {
                 return CallToolResult::error(vec![ContentBlock::text(error.to_string())]);
             }
             Err(error) => {
@@ -62,6 +71,20 @@ impl McpServer {
         let session = session.or_else(|| self.heard.clone());
         let ground = CallContext { levers: &self.levers, session: session.as_deref() };
         lever.pull(&ground, arguments)
+    }
+
+    /// The session that a call came from. One whose client tells its id may come before the answer
+    /// that holds it is recorded.
+    fn session_of(&self, made: &LeverCall<'_>) -> Result<Option<String>, AdminError> {
+        for _ in 0..LOOKS {
+            let found = self.levers.session_of_call(made)?;
+            if found.is_some() || made.id.is_none() {
+                return Ok(found);
+            }
+            std::thread::sleep(PAUSE);
+        }
+        self.levers.refuse_unknown(made)?;
+        Ok(None)
     }
 
     /// Does what reads or writes the journal where nobody waits for it.

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::net::TcpStream;
 
-use epitome_upstream::Script;
+use epitome_upstream::{Call, Script, Turn};
 use serde_json::{Value, json};
 
 use super::{TOOLS, augments, call, hello, refused, request, result};
@@ -23,11 +23,18 @@ fn answered(serving: &Serving, message: &Value) -> Value {
 
 /// A conversation of one question, labelled.
 fn say(serving: &Serving, label: &str, text: &str) {
-    let body = json!({"model": "claude-sonnet-4-5", "max_tokens": 64,
+    ask_upstream(serving, label, text);
+}
+
+/// The same; gives the answer.
+fn ask_upstream(serving: &Serving, label: &str, text: &str) -> Value {
+    let tools = json!([{"name": "mcp__epitome__goal", "input_schema": {"type": "object"}}]);
+    let body = json!({"model": "claude-sonnet-4-5", "max_tokens": 64, "tools": tools,
         "messages": [{"role": "user", "content": text}]});
     let ask = Ask::post("/v1/messages", body.to_string());
     let answer = serving.send(ask.header("x-claude-code-session-id", label));
     assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.json()
 }
 
 fn session(serving: &Serving) -> String {
@@ -63,6 +70,39 @@ fn levers_are_pulled_beside_the_conversation() {
     assert!(goals.text().contains("It prints."), "{goals:?}");
     // No message of the protocol went to the provider.
     assert_eq!(serving.prompts().len(), 2);
+}
+
+/// The same as a call of this id, as Claude Code makes it.
+fn call_of(id: &str, tool: &str, arguments: &Value) -> Value {
+    let mut call = call(7, tool, arguments);
+    call["params"]["_meta"] = json!({"claudecode/toolUseId": id});
+    call
+}
+
+#[test]
+fn a_call_with_an_id_is_of_the_answer_that_holds_it_and_of_no_other() {
+    let call = Call::new("mcp__epitome__goal", json!({"action": "set"}));
+    let turn = Turn { text: "I set it.".into(), calls: vec![call], ..Turn::default() };
+    let script = Script { turns: vec![turn, Turn::default()], ..Script::default() };
+    let serving = Serving::start(script, &[]);
+    let answer = ask_upstream(&serving, "first", "Mend the parser.");
+    let block = answer["content"].as_array().unwrap().iter().find(|it| it["type"] == "tool_use");
+    let id = block.unwrap()["id"].as_str().unwrap().to_owned();
+    say(&serving, "second", "Mend the printer.");
+    let goals = |label: &str| {
+        let ran = serving.place.run(["goal", "list", "--session", label, "--store", "s.db"]);
+        ran.text().to_owned()
+    };
+    // What it sets may be written in another way than the model wrote it.
+    let set = json!({"action": "set", "text": "It parses."});
+    result(&answered(&serving, &call_of(&id, "goal", &set)));
+    assert!(goals("first").contains("It parses.") && !goals("second").contains("It parses."));
+    let unknown = answered(&serving, &call_of("toolu_of_nobody", "goal", &set));
+    assert!(refused(&unknown).contains("nobody knows whose it is"), "{unknown}");
+    assert!(!goals("second").contains("It parses."));
+    let named = json!({"action": "set", "text": "It prints.", "session": "second"});
+    result(&answered(&serving, &call_of("toolu_of_nobody", "goal", &named)));
+    assert!(goals("second").contains("It prints."));
 }
 
 #[test]

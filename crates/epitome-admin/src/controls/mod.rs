@@ -187,6 +187,24 @@ impl SessionControls {
         }
     }
 
+    /// That nobody knows whose call of a lever this is, where its client tells its id and there are
+    /// several sessions that it may be of.
+    ///
+    /// # Errors
+    ///
+    /// [`AdminError::UnknownCall`]; or when the journal cannot be read.
+    pub fn refuse_unknown(&self, call: &LeverCall<'_>) -> Result<(), AdminError> {
+        let Some(id) = call.id else { return Ok(()) };
+        let known: Vec<_> = self.newest(NAMED)?.into_iter().map(|one| one.info.name).collect();
+        match known.len() {
+            0 | 1 => Ok(()),
+            _ => {
+                let (tool, id) = (call.tool.to_owned(), id.to_owned());
+                Err(AdminError::UnknownCall { tool, id, known })
+            }
+        }
+    }
+
     /// Pins entries, or takes pins out.
     ///
     /// # Errors
