@@ -24,7 +24,7 @@ impl Thread {
 
     /// Whether a text in the place of a part's holds all of it that counts of files.
     pub(crate) fn holds_files(&self, id: PartId, with: &str) -> bool {
-        let said = self.part(id).and_then(Part::text).unwrap_or_default();
+        let said = self.part(id).and_then(Part::said).unwrap_or_default();
         let mut kept = FileCopies::within(&self.copies.kept, id, id);
         kept.all(|copy| {
             let copy = self.part(id).and_then(|part| part.files.get(copy.at));

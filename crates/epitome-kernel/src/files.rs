@@ -31,7 +31,7 @@ impl FileCopies {
                     continue;
                 }
                 for (at, copy) in said.files.iter().enumerate() {
-                    let text = said.text().and_then(|text| text.get(copy.body.clone()));
+                    let text = said.said().and_then(|text| text.get(copy.body.clone()));
                     let Some(text) = text else { continue };
                     let read = ReadCopy::new(CopyId { part: id, at }, copy, text, said.speaker);
                     copies.stale.extend(read.joins(&mut newest));

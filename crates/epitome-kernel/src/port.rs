@@ -13,6 +13,9 @@ use epitome_types::{
     SummaryKind, SummaryStyle,
 };
 
+/// Tokens of the text of a page, in the middle of what providers name.
+const PAGE_TEXT: u64 = 2000;
+
 /// Counts tokens. A count depends on nothing but the text.
 pub trait TokenCounter: Send + Sync {
     /// Names the vocabulary, for reports and as part of cache keys.
@@ -28,6 +31,12 @@ pub trait TokenCounter: Send + Sync {
 
     /// Tokens of an image, by its dimensions (RULES 124).
     fn image(&self, image: &ImagePart) -> u64;
+
+    /// Tokens of a page of a document: providers show a model its image and its text (RULES 124).
+    fn page(&self) -> u64 {
+        let image = ImagePart { content: ContentId::for_text(""), pixels: None };
+        self.image(&image) + PAGE_TEXT
+    }
 
     /// Tokens that the protocol adds to every message.
     fn message(&self) -> u64 {

@@ -73,8 +73,12 @@ impl SizeGauge<'_> {
         }
         if self.unit == BudgetUnit::Tokens {
             for (size, part) in sizes.iter_mut().zip(parts) {
-                if let PartBody::Image(image) = &part.body {
-                    *size = self.counter.image(image);
+                match &part.body {
+                    PartBody::Image(image) => *size = self.counter.image(image),
+                    PartBody::Opaque(block) if block.pages > 0 => {
+                        *size += self.counter.page() * u64::from(block.pages);
+                    }
+                    _ => {}
                 }
             }
         }

@@ -62,7 +62,8 @@ pub struct Part {
     pub within: Option<u32>,
     /// The text it is known by ([`crate::EntryKey`]) where that is not its own: a client's note
     /// with today's date stays the same note tomorrow, arguments are the same however a client
-    /// spells them, reasoning without words is told from other reasoning by what is sealed in it.
+    /// spells them, reasoning without words is told from other reasoning by what is sealed in it. An
+    /// entry is not known by a part that is known by the empty text.
     pub known_as: Option<String>,
     /// What it states, where it says what is and not what somebody said (RULES 16).
     pub note: Option<StateNote>,
@@ -166,8 +167,15 @@ pub struct OpaqueBlock {
     pub kind: String,
     /// The address of the whole block, binary data included and cache marks left out.
     pub content: ContentId,
-    /// The text a counter should price: the block's JSON without binary data and cache marks.
+    /// The text a counter should price: the block's JSON without its data and cache marks, and on the
+    /// lines below what that data says.
     pub text: String,
+    /// Where in `text` the words of its data stand, in bytes; empty where it has none.
+    pub data: Range<usize>,
+    /// What a document that it attaches is called.
+    pub title: Option<String>,
+    /// Pages of documents in it, each shown to the model as an image and its text (RULES 124).
+    pub pages: u32,
     /// The id under which a later block answers this one (`server_tool_use`).
     pub calls: Option<String>,
     /// The id of the block that this one answers (`web_search_tool_result`, RULES 103).
@@ -268,8 +276,9 @@ impl PartBody {
 }
 
 impl Part {
-    /// The text that is readable of it as it stands there.
-    fn said(&self) -> Option<&str> {
+    /// The text that is readable of it as it stands there: of a block that is passed through, its JSON
+    /// and the words of its data.
+    pub fn said(&self) -> Option<&str> {
         match &self.body {
             PartBody::Opaque(opaque) => Some(&opaque.text),
             _ => self.text(),

@@ -29,7 +29,7 @@ impl EntryKey {
             Role::Assistant => b"assistant",
             Role::Tool => b"tool",
         });
-        for part in &entry.parts {
+        for part in entry.parts.iter().filter(|part| !is_known_by_nothing(part)) {
             hash.field(&part.within.map_or([u8::MAX; 4], u32::to_le_bytes));
             match &part.body {
                 PartBody::Text(text) => hash.fields([b"text", known(part, text)]),
@@ -74,6 +74,11 @@ impl HistoryHash {
         hash.update(&self.0).update(&key.0);
         Self(half(&hash))
     }
+}
+
+/// Whether clients send a part back or leave it out, and the message is the same.
+fn is_known_by_nothing(part: &Part) -> bool {
+    part.known_as.as_deref() == Some("")
 }
 
 /// What a part that says `text` is known by.

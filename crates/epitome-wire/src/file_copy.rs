@@ -10,11 +10,11 @@ mod label;
 mod map;
 mod scanner;
 
-use epitome_types::{Entry, FileCopy, Part, PartBody, Role, Speaker};
+use epitome_types::{Entry, FileCopy, OpaqueBlock, Part, PartBody, Role, Speaker};
 
 use crate::opener::opens_what_left;
 use body::LeastLines;
-use scanner::CopyScanner;
+use scanner::{CopyScanner, unnamed};
 
 /// What a person pastes.
 const PASTED: LeastLines =
@@ -53,8 +53,22 @@ fn of_part(part: &Part) -> Vec<FileCopy> {
     };
     match &part.body {
         PartBody::Text(text) if part.within.is_none() => CopyScanner::new(text, least).found(),
+        PartBody::Opaque(block) if part.speaker == Speaker::Human => {
+            document(block).into_iter().collect()
+        }
         _ => Vec::new(),
     }
+}
+
+/// A document that a person attaches is a file, whatever it says.
+fn document(block: &OpaqueBlock) -> Option<FileCopy> {
+    let body = block.data.clone();
+    let text = block.text.get(body.clone()).filter(|text| !text.trim().is_empty())?;
+    let named = block.title.is_some();
+    let path = block.title.clone().unwrap_or_else(|| unnamed(text));
+    let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
+    let lines = u32::try_from(lines).unwrap_or(u32::MAX);
+    Some(FileCopy { path, named, body, lines, partial: false, closed: true })
 }
 
 #[cfg(test)]

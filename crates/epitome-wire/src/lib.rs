@@ -11,6 +11,8 @@
 
 mod anthropic;
 mod assemble;
+mod attached;
+mod base64;
 mod canonical;
 mod detect;
 mod document;

@@ -6,8 +6,9 @@
 use epitome_types::{ContentId, OpaqueBlock};
 
 use crate::WireError;
+use crate::attached::Attached;
 use crate::canonical::canonical;
-use crate::json::{Cursor, JsonValueKind, Object, Span};
+use crate::json::{Cursor, JsonValue, JsonValueKind, Object, Span};
 
 /// A block's `type`; empty where it has none.
 pub(crate) fn kind(block: &Object<'_>) -> String {
@@ -28,10 +29,25 @@ pub(crate) fn opaque(block: &Object<'_>) -> OpaqueBlock {
     }
     let known = without(raw, &cuts.marks);
     let content = ContentId::for_text(&canonical(&known).unwrap_or(known));
-    let mut all = [cuts.marks, cuts.binary].concat();
+    let mut all = [cuts.marks, cuts.data].concat();
     all.sort_by_key(|span| span.start);
-    let compacts = compacts(&kind, block);
-    OpaqueBlock { kind, content, text: without(raw, &all), calls, answers, compacts }
+    let (compacts, mut text) = (compacts(&kind, block), without(raw, &all));
+    let Attached { text: shown, pages } = cuts.attached;
+    if !shown.is_empty() {
+        text.extend(["\n", &shown]);
+    }
+    let data = text.len() - shown.len()..text.len();
+    let title = title(block);
+    OpaqueBlock { kind, content, text, data, title, pages, calls, answers, compacts }
+}
+
+/// What a document is called, in the block or in the object that holds its data.
+fn title(block: &Object<'_>) -> Option<String> {
+    let file = block.get("file").and_then(JsonValue::as_object);
+    let mut places = [Some(block), file.as_ref()].into_iter().flatten();
+    let title = places.find_map(|of| of.text("title").or_else(|| of.text("filename")))?;
+    let title = title.trim().to_owned();
+    (!title.is_empty()).then_some(title)
 }
 
 /// Whether a block stands for what was said before it. One that holds nothing is what is left of a
@@ -58,8 +74,10 @@ fn without(text: &str, spans: &[Span]) -> String {
 struct Cuts {
     /// Members that are marks which clients move from turn to turn, each with one comma.
     marks: Vec<Span>,
-    /// The content of string literals that hold binary data (RULES 124).
-    binary: Vec<Span>,
+    /// The content of string literals that hold data (RULES 124).
+    data: Vec<Span>,
+    /// What a model is shown of that data.
+    attached: Attached,
 }
 
 impl Cuts {
@@ -93,10 +111,12 @@ impl Cuts {
             if let Some(marks) = leading.take() {
                 self.marks.push(Span::new(marks.start, start));
             }
-            let binary = matches!(key.raw(), "\"data\"" | "\"file_data\"");
-            if binary && cursor.peek_kind()? == JsonValueKind::String {
-                let Span { start, end } = cursor.value()?.span();
-                self.binary.push(Span::new(start + 1, end - 1));
+            let is_data = matches!(key.raw(), "\"data\"" | "\"file_data\"");
+            if is_data && cursor.peek_kind()? == JsonValueKind::String {
+                let value = cursor.value()?;
+                let Span { start, end } = value.span();
+                self.data.push(Span::new(start + 1, end - 1));
+                self.attached += Attached::read(&value.str()?);
             } else {
                 self.walk(cursor)?;
             }

@@ -1,6 +1,7 @@
 //! Reads messages of OpenAI-compatible chat completions APIs, and Ollama's of the same kind.
 //!
-//! Invariant: every piece of content, every image and every call becomes a part, in this order.
+//! Invariant: all reasoning, every piece of content, every image and every call becomes a part, in this
+//! order.
 //! Called through `read`.
 
 use std::borrow::Cow;
@@ -22,10 +23,16 @@ pub(crate) enum OpenAiDialect {
     Ollama,
 }
 
+/// The members of a reply in which providers give its reasoning, and take it back.
+const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "thinking", "reasoning_details"];
+
 /// One message.
 pub(crate) fn message(object: &Object<'_>, id: EntryId, dialect: OpenAiDialect) -> ReadMessage {
     let (value, role) = (object.value, role(object)?);
     let mut reader = OpenAiReader { dialect, role, parts: Parts::default() };
+    if role == Role::Assistant {
+        reader.beside_content(object)?;
+    }
     let content = match object.get("content") {
         None if role == Role::Assistant || dialect == OpenAiDialect::Ollama => Content::Absent,
         None => return Err(value.unexpected("a message with `content`")),
@@ -90,6 +97,33 @@ impl OpenAiReader {
             }
             _ => Err(content.unexpected("a string, an array of parts, or null")),
         }
+    }
+
+    /// What a reply holds beside its content and calls that its model reads again. Clients send it back
+    /// or leave it out as they like, so no message is known by it.
+    fn beside_content(&mut self, message: &Object<'_>) -> Result<(), WireError> {
+        let mut is_said = false;
+        for key in REASONING {
+            let Some((value, &place)) = message.some(key).zip(message.places(key).last()) else {
+                continue;
+            };
+            // Where several members hold it, they say the same.
+            let text = if is_said { String::new() } else { reasoning(value) };
+            is_said |= !text.is_empty();
+            let thought = PartBody::Thinking(text);
+            let part =
+                self.parts.push(thought, Speaker::Model, Home::Member(place), TextSite::Fixed);
+            self.parts.set_known(part, Some(String::new()));
+        }
+        if let Some((refusal, &place)) =
+            message.some("refusal").zip(message.places("refusal").last())
+        {
+            let said = PartBody::Text(refusal.str()?.into_owned());
+            let site = TextSite::Literal(refusal.span());
+            let part = self.parts.push(said, Speaker::Model, Home::Member(place), site);
+            self.parts.set_known(part, Some(String::new()));
+        }
+        Ok(())
     }
 
     fn text(&mut self, text: JsonValue<'_>, home: Home) -> Result<(), WireError> {
@@ -210,6 +244,20 @@ impl OpenAiReader {
         self.parts.push(PartBody::Call(call), Speaker::Model, Home::Call(place), site);
         Ok(())
     }
+}
+
+/// The words of a member that holds reasoning: a text, or a list of pieces that may be sealed.
+fn reasoning(value: JsonValue<'_>) -> String {
+    if let Some(text) = value.as_str() {
+        return text.into_owned();
+    }
+    let pieces = value.items().unwrap_or_default();
+    let pieces = pieces.into_iter().filter_map(JsonValue::as_object);
+    let texts = pieces.filter_map(|piece| {
+        let text = piece.text("text").or_else(|| piece.text("summary"))?;
+        Some(text.into_owned())
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 fn image_of(part: &Object<'_>) -> epitome_types::ImagePart {

@@ -70,6 +70,8 @@ pub(crate) enum Home {
     Call(usize),
     /// An item of the images beside the content.
     Image(usize),
+    /// A member of the message by itself, by its place among them.
+    Member(usize),
     /// The message exists for this part alone (the result in an OpenAI tool message, an item of the
     /// Responses API).
     Message,

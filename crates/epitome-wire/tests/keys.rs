@@ -122,3 +122,18 @@ fn what_differs_in_content_differs_in_key() {
         |data: &str| format!(r#"{{"type":"input_audio","input_audio":{{"data":"{data}"}}}}"#);
     differ(Format::OpenAi, &audio("AAAA"), &audio("AAAB"));
 }
+
+#[test]
+fn a_reply_is_the_same_with_its_reasoning_and_without() {
+    let plain = key(Format::OpenAi, r#"{"role":"assistant","content":"x"}"#);
+    for beside in [
+        r#""reasoning_content":"t""#,
+        r#""reasoning_details":[{"text":"t"}],"reasoning":"t""#,
+        r#""refusal":"r""#,
+    ] {
+        let reply = format!(r#"{{"role":"assistant",{beside},"content":"x"}}"#);
+        assert_eq!(key(Format::OpenAi, &reply), plain, "{reply}");
+    }
+    let thought = r#"{"role":"assistant","thinking":"t","content":"x"}"#;
+    assert_eq!(key(Format::Ollama, thought), plain);
+}

@@ -103,9 +103,16 @@ fn anthropic_blocks_of_other_types_are_opaque() {
     );
     anthropic(
         "user",
-        r#"[{"type":"document","source":{"type":"base64","data":"QUJD"},"title":"t"}]"#,
+        r#"[{"type":"document","source":{"type":"base64","data":"//79"},"title":"t"}]"#,
         &[
             r#"human: opaque document None None {"type":"document","source":{"type":"base64","data":""},"title":"t"}"#,
+        ],
+    );
+    anthropic(
+        "user",
+        r#"[{"type":"document","source":{"type":"text","data":"Two words."}}]"#,
+        &[
+            "human: opaque document None None {\"type\":\"document\",\"source\":{\"type\":\"text\",\"data\":\"\"}}\nTwo words.",
         ],
     );
     let gif = r#"[{"type":"image","source":{"type":"base64","media_type":"image/gif","data":"R0lGODlhQAHIAAAA"}}]"#;
@@ -140,7 +147,7 @@ fn openai_messages_become_parts() {
     openai(r#"{"role":"developer","content":"d"}"#, Role::System, &["harness: text \"d\""]);
     openai(r#"{"role":"user","name":"n","content":"u"}"#, Role::User, &["human: text \"u\""]);
     openai(
-        r#"{"role":"user","content":[{"type":"text","text":"u"},{"type":"image_url","image_url":{"url":"data:image/gif;base64,R0lGODlhQAHIAAAA"}},{"type":"image_url","image_url":{"url":"https:\/\/x"}},{"type":"input_audio","input_audio":{"data":"QUJD","format":"wav"}}]}"#,
+        r#"{"role":"user","content":[{"type":"text","text":"u"},{"type":"image_url","image_url":{"url":"data:image/gif;base64,R0lGODlhQAHIAAAA"}},{"type":"image_url","image_url":{"url":"https:\/\/x"}},{"type":"input_audio","input_audio":{"data":"//79","format":"wav"}}]}"#,
         Role::User,
         &[
             "human: text \"u\"",
@@ -162,6 +169,21 @@ fn openai_messages_become_parts() {
         r#"{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}}"#,
         Role::Assistant,
         &["model: call f f({})"],
+    );
+    openai(
+        r#"{"role":"assistant","content":"a","reasoning_content":"Let me see.","reasoning":"Let me see."}"#,
+        Role::Assistant,
+        &["model: thinking \"Let me see.\"", "model: thinking \"\"", "model: text \"a\""],
+    );
+    openai(
+        r#"{"role":"assistant","content":"a","reasoning_details":[{"type":"reasoning.text","text":"x"},{"type":"reasoning.encrypted","data":"aa"}],"refusal":null}"#,
+        Role::Assistant,
+        &["model: thinking \"x\"", "model: text \"a\""],
+    );
+    openai(
+        r#"{"role":"assistant","content":null,"refusal":"No."}"#,
+        Role::Assistant,
+        &["model: text \"No.\""],
     );
     openai(
         r#"{"role":"function","name":"f","content":"x"}"#,

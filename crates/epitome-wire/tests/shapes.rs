@@ -234,7 +234,7 @@ fn messages_of_ollama_have_images_and_arguments_as_objects() {
     let expected = [
         "System Be brief.",
         "User weather? | Some((2, 3))",
-        r#"Assistant w:w({"city":"A","n":1.0}) | w:w({"city":"B"})"#,
+        r#"Assistant ~hm | w:w({"city":"A","n":1.0}) | w:w({"city":"B"})"#,
         "Tool w=sun",
         "Tool w=rain",
     ];
@@ -246,8 +246,8 @@ fn messages_of_ollama_have_images_and_arguments_as_objects() {
     assert!(edited.contains(r#"{"role":"user","content":"weather?"},"#), "{edited}");
     assert!(edited.contains(r#"{"role":"tool","content":"S","tool_name":"w"}"#), "{edited}");
     assert!(edited.contains(",{\"role\":\"user\",\"content\":\"go on\"}\n]"), "{edited}");
-    let call = PartId { entry: EntryId(2), part: 0 };
-    let edited = edit(&document, &[Edit::RemovePart(call), set(2, 1, "{}")]);
+    let call = PartId { entry: EntryId(2), part: 1 };
+    let edited = edit(&document, &[Edit::RemovePart(call), set(2, 2, "{}")]);
     assert!(
         edited.contains(r#""tool_calls":[{"function":{"name":"w","arguments":{}}}]"#),
         "{edited}"

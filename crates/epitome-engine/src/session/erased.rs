@@ -19,7 +19,10 @@ pub(super) fn forget(entry: &mut Entry) {
             PartBody::Text(text) | PartBody::Thinking(text) => TOMBSTONE.clone_into(text),
             PartBody::Result(result) => TOMBSTONE.clone_into(&mut result.text),
             PartBody::Call(call) => "{}".clone_into(&mut call.arguments),
-            PartBody::Opaque(block) => block.text.clear(),
+            PartBody::Opaque(block) => {
+                block.text.clear();
+                (block.data, block.title) = (0..0, None);
+            }
             PartBody::Image(_) => {}
         }
     }

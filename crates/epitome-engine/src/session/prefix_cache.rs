@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use epitome_kernel::{Thread, is_compacted};
-use epitome_types::{CompactionId, Entry, EntryId, EntryKey, Part, PartBody, Stays};
+use epitome_types::{CompactionId, Entry, EntryId, EntryKey, Part, PartBody, Role, Stays};
 use epitome_wire::{Format, MessageLayout, holds_files};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -113,7 +113,8 @@ impl PrefixCache {
             if *known != now.hash {
                 let entry = source.entry(lead + place).ok()?;
                 let is_known = keys.get(lead + place) == Some(&EntryKey::for_entry(&entry));
-                if !is_known || depends_on_spelling(&entry) {
+                let may_hide = hides_reasoning(self.format) && entry.role == Role::Assistant;
+                if !is_known || may_hide || depends_on_spelling(&entry) {
                     return None;
                 }
                 *known = now.hash;
@@ -198,6 +199,11 @@ impl PrefixCache {
         let with = |place: usize| made.get(&place).map(|(_, bytes)| &**bytes);
         Ok(layout.body(source.body, &source.scan, with).map_err(Error::Edit)?.into())
     }
+}
+
+/// Whether replies of a format may have lost reasoning, or gained it, and be known as the same.
+fn hides_reasoning(format: Format) -> bool {
+    matches!(format, Format::OpenAi | Format::Ollama)
 }
 
 /// Whether an entry may say the same in more or fewer tokens.

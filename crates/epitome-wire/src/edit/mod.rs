@@ -204,11 +204,16 @@ impl Editor<'_> {
         }
     }
 
-    /// The calls and images beside the content; the key that holds them goes when none is left.
+    /// What stands beside the content: members that are parts by themselves, and lists of calls and
+    /// images, whose key goes when none is left.
     fn beside(&self, patches: &mut Vec<Patch>) {
         let calls = self.site.calls.iter().map(|calls| (calls, Home::Call as fn(usize) -> Home));
         let images = self.site.images.iter().map(|images| (images, Home::Image as _));
-        let mut gone = Vec::new();
+        let alone = |part: &u32| match self.site.parts.get(*part as usize)?.home {
+            Home::Member(member) => Some(member),
+            _ => None,
+        };
+        let mut gone: Vec<_> = self.change.dropped.iter().filter_map(alone).collect();
         for (beside, home) in calls.chain(images) {
             let all = beside.list.as_ref().map_or(1, |list| list.items.len());
             let kept: Vec<_> = (0..all).filter(|item| !self.drops(home(*item))).collect();

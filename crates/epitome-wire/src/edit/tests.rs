@@ -233,6 +233,18 @@ fn what_needs_its_id_goes_with_its_reasoning() {
 }
 
 #[test]
+fn reasoning_beside_the_content_goes_with_its_keys() {
+    let reply = r#"{"role":"assistant","reasoning_content":"t","content":"hi","reasoning_details":[{"text":"t"}]}"#;
+    let said = r#"{"role":"assistant","content":"hi"}"#;
+    openai(&format!("{USER},{reply}"), &[cut(1, 0), cut(1, 1)], &format!("{USER},{said}"));
+    openai(&format!("{USER},{reply}"), &[cut(1, 2)], USER);
+    let calls = r#"{"role":"assistant","content":null,"reasoning_content":"t","tool_calls":[{"id":"i","function":{"name":"t","arguments":"{}"}}]}"#;
+    openai(&format!("{USER},{calls}"), &[cut(1, 1)], USER);
+    let refusal = r#"{"role":"assistant","content":null,"refusal":"No, I will not."}"#;
+    openai(refusal, &[set(0, 0, "No.")], &refusal.replace("No, I will not.", "No."));
+}
+
+#[test]
 fn calls_beside_the_content_go_one_by_one_or_with_their_key() {
     let call = |id: u32| format!(r#"{{"id":"{id}","function":{{"name":"t","arguments":"{{}}"}}}}"#);
     let reply = |content: &str, calls: &[u32]| {

@@ -346,7 +346,7 @@ impl<'t> CopyScanner<'t> {
 }
 
 /// Words that tell which text one is whose path nobody says: its first line.
-fn unnamed(body: &str) -> String {
+pub(super) fn unnamed(body: &str) -> String {
     let first = body.lines().map(str::trim).find(|line| line.contains(char::is_alphanumeric));
     let first: String = first.unwrap_or_default().chars().take(FIRST).collect();
     format!("the text that begins with `{}`", first.trim_end())

@@ -278,3 +278,28 @@ fn files_are_sought_where_no_tool_opens_them() {
     ]);
     assert!(!request(serde_json::json!({"messages": described})));
 }
+
+#[test]
+fn a_document_that_a_person_attaches_is_a_file() {
+    let copies = |format, block: serde_json::Value| {
+        let body = serde_json::json!({"messages": [{"role": "user", "content": [block]}]});
+        let bytes = body.to_string();
+        let document = crate::RequestDocument::parse(bytes.as_bytes(), format).unwrap();
+        let part = &document.entries()[0].parts[0];
+        let copy = |copy: &FileCopy| {
+            (copy.path.clone(), part.said().unwrap()[copy.body.clone()].to_owned())
+        };
+        part.files.iter().map(copy).collect::<Vec<_>>()
+    };
+    let plain = serde_json::json!({"type": "document", "title": "settings.toml",
+        "source": {"type": "text", "data": "a = 1\nb = 2\n"}});
+    let file = ("settings.toml".to_owned(), "a = 1\nb = 2\n".to_owned());
+    assert_eq!(copies(crate::Format::Anthropic, plain), [file]);
+    let encoded = crate::base64::encode("Dear Ann,\n".as_bytes());
+    let letter = serde_json::json!({"type": "file",
+        "file": {"filename": "letter.txt", "file_data": format!("data:text/plain;base64,{encoded}")}});
+    let file = ("letter.txt".to_owned(), "Dear Ann,\n".to_owned());
+    assert_eq!(copies(crate::Format::OpenAi, letter), [file]);
+    let audio = serde_json::json!({"type": "input_audio", "input_audio": {"data": "UklGRgAA"}});
+    assert_eq!(copies(crate::Format::OpenAi, audio), []);
+}

@@ -84,7 +84,7 @@ fn path(place: usize, site: &Site, part: usize) -> String {
         Some(Home::Inner { item, .. }) => path += &format!(".content[{item}]"),
         Some(Home::Call(call)) => path += &format!(".tool_calls[{call}]"),
         Some(Home::Image(image)) => path += &format!(".images[{image}]"),
-        Some(Home::Content | Home::Message) | None => {}
+        Some(Home::Content | Home::Member(_) | Home::Message) | None => {}
     }
     path
 }
