@@ -307,8 +307,7 @@ impl Prepare {
 
     /// The prompt, or for a count what it would be.
     fn made(&self, ask: &RoutedRequest, is_count: bool) -> PrepareOutcome {
-        if ask.label.is_none() {
-            // Without an id only what is recorded tells which conversation this is.
+        if ask.needs_answers() {
             Handle::current().block_on(self.recordings.settled());
         }
         let made = match is_count {

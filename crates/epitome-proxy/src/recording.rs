@@ -1,7 +1,7 @@
 //! Answers that a client may have in full and the journal does not yet.
 //!
-//! Invariant: a request that nobody names waits for answers that were there before it came, and not
-//! for a store that hangs. An answer proves that a request goes on from a conversation, so it has to be
+//! Invariant: a request that only answers prove waits for those that were there before it came, and
+//! not for a store that hangs. An answer proves that a request goes on from a conversation, so it has to be
 //! recorded before the request behind it is looked up. Called by `tee` and `prepare`.
 
 use std::collections::BTreeSet;

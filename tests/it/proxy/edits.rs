@@ -8,6 +8,7 @@ use super::agent::{Agent, Api, calls};
 use super::http::Ask;
 use super::serving::Serving;
 use super::sessions::{breaks, history};
+use super::summaries::{SUMMARY, go_on, summarize};
 
 const LIMIT: &str = "16000";
 
@@ -211,14 +212,10 @@ fn a_client_that_compacts_itself_goes_on_under_its_name() {
         let answer = agent.send(serving, agent.request().to_string().into_bytes());
         answer.header("x-epitome-session").unwrap().to_owned()
     };
-    let mut asking = agent.clone();
-    asking.say("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n\nYour task is to create a detailed summary of the conversation so far.");
-    let before = name(&serving, &asking);
+    let before = name(&serving, &agent);
     let mut after = agent.clone();
-    *after.messages() = vec![json!({"role": "user", "content": [
-        {"type": "text", "text": "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nThe deployment fails."},
-        {"type": "text", "text": "Continue."}]})];
-    assert_eq!(name(&serving, &after), before);
+    let text = summarize(&agent, &serving, SUMMARY);
+    assert_eq!(go_on(&mut after, &serving, &text), before);
     // A subagent under the same label is somebody else.
     let mut other = Agent::new(Api::Anthropic, "You search files. Find the lease.");
     other.headers.clone_from(&agent.headers);

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::agent::{APIS, Agent, Api, calls};
 use super::serving::Serving;
+use super::summaries::{go_on, summarize};
 use crate::program::Ran;
 
 /// Tokens; some rounds of the agent fill it.
@@ -158,12 +159,10 @@ fn what_was_decided_holds_behind_a_summary_that_the_client_made() {
     let mut agent = Agent::new(Api::Anthropic, TASK);
     agent.headers.push(("x-claude-code-session-id".to_owned(), "client-one".to_owned()));
     agent.messages().push(json!({"role": "assistant", "content": marked}));
-    for summary in ["The log was read, the lease was not.", "The lease was read as well."] {
-        agent.say("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools. Sum up.");
-        agent.send(&serving, agent.request().to_string().into_bytes());
-        let goes_on = "This session is being continued from a previous conversation that ran out";
-        agent.messages().clear();
-        agent.say(&format!("{goes_on} of context.\n\n{summary}"));
+    for round in ["first", "second"] {
+        let said = format!("The lease of the {round} cluster was read, the log was not.");
+        let text = summarize(&agent, &serving, &format!("<summary>\n{said}\n</summary>"));
+        go_on(&mut agent, &serving, &text);
         agent.work(&serving);
         let answer = agent.send(&serving, agent.request().to_string().into_bytes());
         assert_eq!(answer.header("x-epitome-session"), Some(&*session));

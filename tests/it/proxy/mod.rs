@@ -27,6 +27,7 @@ mod routes;
 mod serving;
 mod sessions;
 mod shapes;
+mod summaries;
 mod thinking;
 mod vanished;
 

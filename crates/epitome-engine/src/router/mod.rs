@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::limits::{LimitSource, PromptLimit};
 use crate::locks::locked;
 use crate::prompt::Prompt;
-use crate::session::{Session, SharedSessions, asks_for_summary};
+use crate::session::{Session, SharedSessions, asks_for_summary, goes_on_from_summary};
 use conversations::{ConversationSlot, Conversations, RequestHistory};
 use epitome_admin::clock::Clock;
 use epitome_config::limits::WindowSetting;
@@ -49,6 +49,15 @@ pub struct RoutedRequest {
     /// What the model's server says of it where neither does, in tokens; [`SessionRouter::window`] says
     /// whether that is wanted.
     pub told: Option<u64>,
+}
+
+impl RoutedRequest {
+    /// Returns whether only an answer that is recorded tells whose request this is: one without an id,
+    /// and one that goes on from a summary of its client's.
+    #[must_use]
+    pub fn needs_answers(&self) -> bool {
+        self.label.is_none() || goes_on_from_summary(&self.bytes)
+    }
 }
 
 /// A prompt for an [`RoutedRequest`].

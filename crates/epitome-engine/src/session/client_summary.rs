@@ -1,11 +1,12 @@
 //! A client that compacts its own history: the request for it, and the conversation that follows.
 //!
 //! Invariant: what is recognised here names a session and changes no prompt. The new history is a
-//! branch like any other; it goes on under the name of the old one (RULES 116). What tells whose
-//! summary it is stands in the journal, so that it holds in every process.
+//! branch like any other; it goes on under the name of the old one (RULES 116), and only with proof
+//! (RULES 13): its summary is the answer that was recorded. What tells whose summary it is stands in
+//! the journal, so that it holds in every process.
 
-use epitome_kernel::{Holder, StoreError};
-use epitome_types::{Entry, PartBody};
+use epitome_kernel::{Holder, MessageRecord, StoreError};
+use epitome_types::Entry;
 
 use super::Session;
 use crate::error::Error;
@@ -23,11 +24,14 @@ const GOES_ON: [&str; 2] = [
     "Another language model started to solve this problem",
 ];
 
-/// A summary is known again by lines of at least so many characters, by so many of each, and by so many
-/// lines: clients drop parts of it and word its frame anew.
+/// A summary is known again by lines of at least so many characters, by so many of each, and by the
+/// longest so many: clients drop parts of it and word its frame anew.
 const LEAST: usize = 24;
 const KNOWN_BY: usize = 64;
-const LINES: usize = 8;
+const LINES: usize = 32;
+
+/// What a model thinks before its summary, which clients drop.
+const ANALYSIS: [&str; 2] = ["<analysis>", "</analysis>"];
 
 /// Only so many bytes at either end of a message are looked at, and so many messages: some clients ask
 /// beside the result of a tool, and keep what the user typed before the summary.
@@ -44,12 +48,27 @@ pub(crate) fn asks_for_summary(message: &[u8]) -> bool {
     ASKS.iter().any(|phrase| texts.iter().any(|text| text.contains(phrase)))
 }
 
+/// Whether a request holds the words with which clients go on from a summary.
+pub(crate) fn goes_on_from_summary(request: &[u8]) -> bool {
+    GOES_ON.iter().any(|phrase| memchr::memmem::find(request, phrase.as_bytes()).is_some())
+}
+
 /// A summary that a client asked for and has not gone on with.
 struct PendingSummary<'h> {
     /// The session that it is of.
     session: &'h str,
-    /// Beginnings of its longest lines; none where it was not recorded.
+    /// Beginnings of its longest lines.
     lines: Vec<String>,
+}
+
+impl PendingSummary<'_> {
+    /// Returns whether texts hold most of the summary. One line in common may be a quotation, or what
+    /// any summary says.
+    fn is_in(&self, texts: &[String]) -> bool {
+        let holds = |line: &&String| texts.iter().any(|text| text.contains(&**line));
+        let held = self.lines.iter().filter(holds).count();
+        held > 0 && 2 * held >= self.lines.len()
+    }
 }
 
 impl Session {
@@ -62,30 +81,19 @@ impl Session {
         holders: &'h [Holder],
     ) -> Result<Option<&'h str>, Error> {
         let Some(label) = self.told.label.as_deref() else { return Ok(None) };
-        let opening = &said[..said.len().min(OPENING)];
-        let texts: Vec<_> = opening.iter().map(Entry::readable).collect();
-        let holds = |phrase: &str| texts.iter().any(|text| text.contains(phrase));
-        if !GOES_ON.iter().any(|phrase| holds(phrase)) {
+        let opening = said.iter().take(OPENING);
+        let texts: Vec<_> = opening.map(|entry| entry.readable().into_owned()).collect();
+        if !GOES_ON.iter().any(|phrase| texts.iter().any(|text| text.contains(phrase))) {
             return Ok(None);
         }
-        let own = holders.iter().filter(|holder| holder.label.as_deref() == Some(label));
-        let own: Vec<_> = own.map(|holder| &*holder.session).collect();
-        let mut pending = Vec::new();
-        for session in &own {
-            pending.extend(self.pending_summary(session, format)?);
-        }
         // The newest first: a summary may quote the one before it.
-        let known = |one: &&PendingSummary<'_>| one.lines.iter().any(|line| holds(line));
-        if let Some(known) = pending.iter().rev().find(known) {
-            return Ok(Some(known.session));
+        for holder in holders.iter().rev().filter(|it| it.label.as_deref() == Some(label)) {
+            let pending = self.pending_summary(&holder.session, format)?;
+            if let Some(pending) = pending.filter(|it| it.is_in(&texts)) {
+                return Ok(Some(pending.session));
+            }
         }
-        // In other words than were recorded: whose it is is clear only where nobody else asked for one,
-        // or where there is nobody else.
-        Ok(match (&pending[..], &own[..]) {
-            ([one], _) if one.lines.is_empty() || opening.iter().any(goes_on) => Some(one.session),
-            ([], [one]) if opening.iter().any(goes_on) => Some(one),
-            _ => None,
-        })
+        Ok(None)
     }
 
     /// The summary that a session ends with, where its client asked for one there.
@@ -101,30 +109,30 @@ impl Session {
             return Ok(None);
         }
         let asked = journal.history(scope, session, info.head, last, 1)?;
-        let asked = asked.into_iter().next().and_then(|message| message.bytes);
-        if !asked.is_some_and(|message| asks_for_summary(&message)) {
+        let mut texts = asked.iter().filter_map(|message| message.bytes.as_deref());
+        if !texts.any(asks_for_summary) {
             return Ok(None);
         }
         let answer: Vec<_> = journal.answer(scope, session)?.into_iter().collect();
-        let answer = decode(format, &answer)?;
-        let lines = answer.iter().flat_map(|entry| longest_lines(&entry.readable())).collect();
+        let said = |messages: &[MessageRecord]| -> Result<String, StoreError> {
+            let entries = decode(format, messages)?;
+            Ok(entries.iter().map(Entry::readable).collect::<Vec<_>>().join("\n"))
+        };
+        let lines = longest_lines(&said(&answer)?, &said(&asked)?);
         Ok(Some(PendingSummary { session, lines }))
     }
 }
 
-/// Whether one of its texts begins as a client has one begin that goes on from a summary.
-fn goes_on(entry: &Entry) -> bool {
-    let mut texts = entry.parts.iter().filter_map(|part| match &part.body {
-        PartBody::Text(text) => Some(text.trim_start()),
-        _ => None,
-    });
-    texts.any(|text| GOES_ON.iter().any(|phrase| text.starts_with(phrase)))
-}
-
-/// What the longest lines of a summary begin with.
-fn longest_lines(summary: &str) -> Vec<String> {
-    let mut lines: Vec<&str> = summary.lines().map(str::trim).collect();
-    lines.retain(|line| line.chars().count() >= LEAST);
+/// Returns what the longest lines of a summary begin with. What was asked for in the same words, as the
+/// headings are, says nothing of whose it is.
+fn longest_lines(summary: &str, asked: &str) -> Vec<String> {
+    let [opens, closes] = ANALYSIS;
+    let analysis = summary
+        .split_once(opens)
+        .and_then(|(before, rest)| rest.split_once(closes).map(|(_, after)| [before, after]));
+    let parts = analysis.unwrap_or([summary, ""]);
+    let mut lines: Vec<&str> = parts.iter().flat_map(|it| it.lines()).map(str::trim).collect();
+    lines.retain(|line| line.chars().count() >= LEAST && !asked.contains(*line));
     lines.sort_by_key(|line| std::cmp::Reverse(line.len()));
     lines.iter().take(LINES).map(|line| line.chars().take(KNOWN_BY).collect()).collect()
 }

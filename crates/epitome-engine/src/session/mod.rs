@@ -73,7 +73,7 @@ pub use offload::remove_offloaded;
 use crate::background::BackgroundWorker;
 use crate::builder::CompressorBuilder;
 use crate::limits::PromptLimit;
-pub(crate) use client_summary::asks_for_summary;
+pub(crate) use client_summary::{asks_for_summary, goes_on_from_summary};
 use notes::HostNotes;
 use offload::Offload;
 use problems::ToldProblems;

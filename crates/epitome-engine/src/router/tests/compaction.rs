@@ -34,21 +34,38 @@ fn a_history_that_its_client_compacted_keeps_the_name() {
     assert_eq!(name(&hub(&journal, None), &after, "work"), "work");
 }
 
-/// Where nobody saw the summary made, its client's words are enough only where nobody else is there.
+/// An id and the words of a client prove nothing: its own summary of something else begins alike.
 #[test]
-fn a_summary_that_nobody_saw_goes_on_from_the_only_session() {
+fn a_summary_that_nobody_saw_goes_on_from_nothing() {
     let journal: Arc<MemoryStore> = Arc::default();
     let live = hub(&journal, None);
     assert_eq!(name(&live, &talk("a", 3), "work"), "work");
-    let after =
-        |rest: &str| [say("system", "Be brief."), say("user", &format!("{GOES_ON} {rest}"))];
-    let quotes = [say("system", "You search."), say("user", &format!("What is \"{GOES_ON}\"?"))];
-    assert!(name(&live, &after("One."), "").starts_with("session-"));
-    let alone = hub(&journal, None);
-    assert_eq!(name(&alone, &after("One."), "work"), "work");
-    // An agent that quotes it is somebody else, and from then on there are two.
-    assert_ne!(name(&alone, &quotes, "work"), "work");
-    assert_ne!(name(&alone, &after("Two."), "work"), "work");
+    let after = [say("system", "Be brief."), say("user", &format!("{GOES_ON} One."))];
+    assert_ne!(name(&live, &after, "work"), "work");
+    summed_up(&live, &SUMMARY);
+    let others = "The user looks for flights to Rome.\nThe hotels are near the station.";
+    let after = format!("{GOES_ON}\n{others}\n{}", SUMMARY[2]);
+    assert_ne!(name(&live, &[say("user", &after)], "work"), "work");
+    let after = format!("{GOES_ON}\n{}", SUMMARY.join("\n"));
+    assert_eq!(name(&live, &[say("user", &after)], "work"), "work");
+}
+
+/// The headings that a client asks for stand in each of its summaries, and what a model thinks first
+/// in no history.
+#[test]
+fn a_summary_is_known_by_what_it_says_itself() {
+    let live = hub(&Arc::default(), None);
+    assert_eq!(name(&live, &talk("a", 3), "work"), "work");
+    let headings = ["1. Primary Request and Intent:", "2. Key Technical Concepts:"];
+    let thought = (0..40).map(|at| format!("I went through the message {at} of the conversation."));
+    let thought = thought.collect::<Vec<_>>().join("\n");
+    let own = "The user wants the parser mended.\nThe lexer comes next, with its tests.";
+    let answer = format!("<analysis>{thought}</analysis>{}\n{own}", headings.join("\n"));
+    summed_up(&live, &[&answer]);
+    let others = format!("{GOES_ON}\n{}\nFlights to Rome.", headings.join("\n"));
+    assert_ne!(name(&live, &[say("user", &others)], "work"), "work");
+    let after = format!("{GOES_ON}\nSummary:\n{own}");
+    assert_eq!(name(&live, &[say("user", &after)], "work"), "work");
 }
 
 #[test]
@@ -64,10 +81,9 @@ fn what_a_summary_stands_for_is_noted_once() {
     let mut messages = talk("a", 2);
     messages.extend([say("assistant", "[GOAL] Ship the heron importer"), say("user", "Go on.")]);
     assert_eq!(noted(&live, &messages), 0);
-    messages.push(say("assistant", "Done."));
-    messages.push(say("user", "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools. Sum up."));
-    assert_eq!(noted(&live, &messages), 0);
-    let mut after = vec![say("system", "Be brief."), say("user", GOES_ON)];
+    sum_up(&live, &messages, &SUMMARY);
+    let text = format!("{GOES_ON}\n{}", SUMMARY.join("\n"));
+    let mut after = vec![say("system", "Be brief."), say("user", &text)];
     assert_eq!(noted(&live, &after), 1);
     after.extend([say("assistant", "On it, with all of the tests."), say("user", "Go on.")]);
     assert_eq!(noted(&live, &after), 1);
@@ -78,9 +94,15 @@ fn what_a_summary_stands_for_is_noted_once() {
 
 /// A client that sums its history up, and an answer of several lines.
 fn summed_up(hub: &SessionRouter, lines: &[&str]) {
-    let mut asking = talk("a", 3);
+    sum_up(hub, &talk("a", 3), lines);
+}
+
+fn sum_up(hub: &SessionRouter, messages: &[Value], lines: &[&str]) {
+    let mut asking = messages.to_vec();
     asking.push(say("assistant", "Done."));
-    asking.push(say("user", "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools. Sum up."));
+    let sections = "1. Primary Request and Intent: all of it\n2. Key Technical Concepts: each";
+    let text = "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools. Sum up.";
+    asking.push(say("user", &format!("{text}\n{sections}")));
     let asked = sent(hub, &ask(&asking, "work"));
     let messages = vec![say("assistant", &lines.join("\n")).to_string().into()];
     now(hub.record_response(&asked, &ModelResponse { messages, ..ModelResponse::default() }));
