@@ -14,7 +14,7 @@ use http::{Method, StatusCode};
 use crate::fault::ProxyFault;
 use crate::headers::TOKEN;
 use crate::route::behind;
-use crate::settings::ProxySettings;
+use crate::settings::{ProxyAccess, ProxySettings};
 
 /// The tenant of whoever reaches a proxy that needs no token.
 const LOCAL: &str = "local";
@@ -114,6 +114,13 @@ pub(crate) struct Visitor {
     pub(crate) tenant: String,
     /// Whether `authorization` holds our token, and so no upstream may see it.
     pub(crate) spent: bool,
+}
+
+impl ProxyAccess {
+    /// The holder of the token that a visitor came with; none where no token is needed.
+    pub(crate) fn holder<'v>(&self, visitor: &'v Visitor) -> Option<&'v str> {
+        self.tokens.as_ref().map(|_| &*visitor.tenant)
+    }
 }
 
 /// Lets a request in, and takes out of its address what only lets it in.

@@ -73,7 +73,7 @@ async fn answer(
     let Entered { visitor, head, of, asked } = entered;
     no_tunnel(&head)?;
     if of.is_none() {
-        if let Some(page) = pages::page(app, &head) {
+        if let Some(page) = pages::page(app, &visitor, &head) {
             return Ok(page);
         }
         if let Some(mcp) = controls::asked(app, &head) {
@@ -89,7 +89,8 @@ async fn answer(
             return Err(ProxyFault::new(StatusCode::NOT_FOUND, message));
         }
     };
-    *line = Some(LedgerLineWriter::new(route.api, app.now()));
+    let tenant = app.settings.access.holder(&visitor).map(str::to_owned);
+    *line = Some(LedgerLineWriter::new(route.api, tenant, app.now()));
     let skip = is_signed(&head.headers).then_some(ProxySkip::Signed);
     let call = ProxiedRequest { app: Arc::clone(app), head, route, visitor, upstream };
     match route.task {

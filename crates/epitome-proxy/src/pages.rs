@@ -1,6 +1,7 @@
 //! Our own pages: `/status`, `/status.json` and `/metrics`, and what stands at the bare address.
 //!
-//! Invariant: they show figures and names, and nothing that was said. Called by `handler`.
+//! Invariant: they show figures and names, and nothing that was said. Where tokens are needed, each
+//! is shown what was asked with it, and nothing of others. Called by `handler`.
 
 use std::time::SystemTime;
 
@@ -12,6 +13,7 @@ use http::header::{
 use http::request::Parts;
 use http::{Method, Response};
 
+use crate::access::Visitor;
 use crate::app::App;
 use crate::ledger::LedgerSnapshot;
 use crate::stream::Outflow;
@@ -70,13 +72,17 @@ const HERE: &str = "Epitome is here. What it does is shown at /status of this ad
     Upstreams have addresses of their own: /to/anthropic, /to/openai/v1, /to/ollama.\n";
 
 /// The page that a request asks for; none where it asks for no page of ours.
-pub(crate) fn page(app: &App, head: &Parts) -> Option<Response<Outflow>> {
+pub(crate) fn page(app: &App, visitor: &Visitor, head: &Parts) -> Option<Response<Outflow>> {
     let asked = StatusPage::of(head.uri.path(), &head.headers)?;
     if !matches!(head.method, Method::GET | Method::HEAD) {
         return None;
     }
     let outage = app.settings.hub.outage();
-    Some(asked.answer(&app.ledger.snapshot(), outage.as_ref(), app.now()))
+    let books = match app.settings.access.holder(visitor) {
+        Some(tenant) => app.ledger.snapshot_of(tenant),
+        None => app.ledger.snapshot(),
+    };
+    Some(asked.answer(&books, outage.as_ref(), app.now()))
 }
 
 /// The answer to whoever asks whether somebody is here, as clients do when they start.

@@ -30,8 +30,9 @@ pub(crate) struct LedgerLineWriter(FinishedRequest);
 
 impl LedgerLineWriter {
     /// A request that has arrived.
-    pub(crate) fn new(api: UpstreamApi, started: SystemTime) -> Self {
+    pub(crate) fn new(api: UpstreamApi, tenant: Option<String>, started: SystemTime) -> Self {
         Self(FinishedRequest {
+            tenant,
             session: None,
             side: false,
             asks: RequestTerms { api, model: None, client: None, window: None, hour: false },

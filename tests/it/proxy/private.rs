@@ -125,3 +125,43 @@ fn strangers_need_a_token() {
     assert_eq!(ran.code, 2, "{}", ran.err);
     assert!(ran.err.contains("token file"), "{}", ran.err);
 }
+
+/// Two teams behind one proxy: each token is shown its own sessions and sums, on every page.
+#[test]
+fn a_token_shows_nothing_of_another() {
+    const TOKENS: [(&str, &str); 2] = [("anna", "0123456789abcdef"), ("ben", "fedcba9876543210")];
+    let mut serving = Serving::start(Script::agent(2, calls()), &[]);
+    let file = TOKENS.map(|(name, token)| format!("{name} {token}\n")).concat();
+    serving.place.write("tokens", file);
+    serving.go_on_as(&["--token-file", "tokens"]);
+    for (rounds, (name, token)) in TOKENS.iter().enumerate() {
+        let mut agent = Agent::new(Api::Anthropic, "Find out why the deployment fails.");
+        agent.headers.push(("x-epitome-token".to_owned(), (*token).to_owned()));
+        agent.headers.push(("x-claude-code-session-id".to_owned(), format!("heron-of-{name}")));
+        for _ in 0..=rounds {
+            agent.round(&serving);
+        }
+    }
+    for restarted in [false, true] {
+        for (at, (name, token)) in TOKENS.iter().enumerate() {
+            let ask = |path| serving.send(Ask::new("GET", path).header("x-epitome-token", token));
+            let status = ask("/status.json").json();
+            assert_eq!(status["all"]["requests"], at + 1, "{name}: {status}");
+            for path in ["/status", "/status.json", "/metrics"] {
+                let page = ask(path).text();
+                let other = TOKENS[1 - at].0;
+                assert!(!page.contains(&format!("heron-of-{other}")), "{path} of {name}: {page}");
+                let is_named = page.contains(&format!("heron-of-{name}"));
+                assert_eq!(is_named, path != "/metrics" && !restarted, "{path} of {name}: {page}");
+            }
+            let metrics = ask("/metrics").text();
+            let sent =
+                format!("epitome_requests_total{{api=\"anthropic\",status=\"200\"}} {}", at + 1);
+            assert!(metrics.contains(&sent), "{name}: {metrics}");
+        }
+        if !restarted {
+            serving.stop();
+            serving.go_on();
+        }
+    }
+}

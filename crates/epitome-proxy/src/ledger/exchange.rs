@@ -12,6 +12,8 @@ use crate::skip::ProxySkip;
 /// A finished request.
 #[derive(Clone, Debug)]
 pub(crate) struct FinishedRequest {
+    /// Whose token it came with; none where the proxy needs no token.
+    pub(crate) tenant: Option<String>,
     /// The conversation that it belongs to; none where it passed through untouched, or where that
     /// was not found out.
     pub(crate) session: Option<String>,

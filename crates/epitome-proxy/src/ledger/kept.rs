@@ -36,6 +36,8 @@ pub(super) struct Earlier {
     pub(super) passed: u64,
     pub(super) times: ReplyTimes,
     pub(super) conversations: u64,
+    /// What each tenant had of it.
+    pub(super) tenants: BTreeMap<String, Earlier>,
 }
 
 /// The sums of one proxy, as they are written down.
@@ -50,6 +52,8 @@ struct Written {
     prepared: WrittenTimes,
     first_byte: WrittenTimes,
     conversations: u64,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    tenants: BTreeMap<String, Written>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -76,20 +80,33 @@ struct WrittenTimes {
 }
 
 /// The sums of a proxy, to be kept; `all` are those over all conversations.
-pub(super) fn written(books: &Books, all: &RequestSums) -> String {
-    let since = books.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let requests = books.requests.iter();
-    let written = Written {
-        started: since.as_secs(),
-        figures: WrittenFigures::of(all),
-        requests: requests.map(|((api, status), n)| (api.name().to_owned(), *status, *n)).collect(),
-        passed: books.passed,
-        prepared: WrittenTimes::of(&books.times.prepared),
-        first_byte: WrittenTimes::of(&books.times.first_byte),
-        conversations: books.open.len() as u64 + books.older.count,
-    };
+pub(super) fn written(
+    books: &Books,
+    all: &RequestSums,
+    tenants: &BTreeMap<String, Books>,
+) -> String {
+    let tenants = tenants.iter().map(|(name, own)| (name.clone(), Written::new(own, &own.all)));
+    let written = Written { tenants: tenants.collect(), ..Written::new(books, all) };
     // Nothing in it can fail to be written; were it so, it counts nothing.
     serde_json::to_string(&written).unwrap_or_default()
+}
+
+impl Written {
+    fn new(books: &Books, all: &RequestSums) -> Self {
+        let since = books.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let requests = books.requests.iter();
+        let requests = requests.map(|((api, status), n)| (api.name().to_owned(), *status, *n));
+        Self {
+            started: since.as_secs(),
+            figures: WrittenFigures::of(all),
+            requests: requests.collect(),
+            passed: books.passed,
+            prepared: WrittenTimes::of(&books.times.prepared),
+            first_byte: WrittenTimes::of(&books.times.first_byte),
+            conversations: books.open.len() as u64 + books.older.count,
+            tenants: BTreeMap::new(),
+        }
+    }
 }
 
 impl Earlier {
@@ -124,6 +141,9 @@ impl Earlier {
         self.times.prepared.merge(&written.prepared.read());
         self.times.first_byte.merge(&written.first_byte.read());
         self.conversations += written.conversations;
+        for (tenant, own) in written.tenants {
+            self.tenants.entry(tenant).or_default().add(own);
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 //!
 //! Invariant: memory is bounded however long it runs. The conversations used last are kept apart;
 //! older ones are folded into one rest, so that the sums over all stay whole; so are those of the
-//! proxies before this one on the same store. The server tells it of each request once, when it has ended; the page, the JSON and the metrics read a copy.
+//! proxies before this one on the same store. Each tenant has books of its own beside those of all, and
+//! nothing of another is in them. The server tells it of each request once, when it has ended; the
+//! page, the JSON and the metrics read a copy.
 
 mod exchange;
 mod figures;
@@ -101,7 +103,14 @@ pub struct UsageLedger {
     terms: LedgerOptions,
     /// What the proxies before this one did.
     earlier: Earlier,
-    books: Mutex<Books>,
+    books: Mutex<LedgerBooks>,
+}
+
+/// The books of all requests, and those of each tenant.
+#[derive(Debug)]
+struct LedgerBooks {
+    all: Books,
+    tenants: BTreeMap<String, Books>,
 }
 
 /// A copy of all figures.
@@ -158,16 +167,7 @@ struct Book {
 impl UsageLedger {
     /// Opens a ledger at a time.
     pub(crate) fn new(terms: LedgerOptions, started: SystemTime) -> Self {
-        let books = Books {
-            started,
-            all: RequestSums::default(),
-            requests: BTreeMap::new(),
-            passed: 0,
-            untaken: BTreeMap::new(),
-            times: ReplyTimes::default(),
-            open: HashMap::new(),
-            older: OlderConversations::default(),
-        };
+        let books = LedgerBooks { all: Books::new(started), tenants: BTreeMap::new() };
         Self { terms, earlier: Earlier::default(), books: Mutex::new(books) }
     }
 
@@ -179,22 +179,40 @@ impl UsageLedger {
     /// Its own sums, to be kept for those that come after it.
     pub(crate) fn kept(&self) -> String {
         let books = self.lock();
-        kept::written(&books, &net(&books.all, &(self.terms.own)()))
+        kept::written(&books.all, &net(&books.all.all, &(self.terms.own)()), &books.tenants)
     }
 
     /// Adds a request that has ended.
     pub(crate) fn record(&self, exchange: &FinishedRequest) {
-        self.lock().record(exchange, &self.terms);
+        let mut books = self.lock();
+        let LedgerBooks { all, tenants } = &mut *books;
+        all.record(exchange, &self.terms);
+        if let Some(tenant) = &exchange.tenant {
+            let own = tenants.entry(tenant.clone()).or_insert_with(|| Books::new(all.started));
+            own.record(exchange, &self.terms);
+        }
     }
 
     /// All figures as they stand.
     pub fn snapshot(&self) -> LedgerSnapshot {
-        let books = self.lock();
         // Whoever shows what was saved shows it net of what was spent for it.
-        let own = (self.terms.own)();
+        self.copy(&self.lock().all, &self.earlier, (self.terms.own)())
+    }
+
+    /// The figures of one tenant alone. Own calls of models are in none: they are known over all.
+    pub(crate) fn snapshot_of(&self, tenant: &str) -> LedgerSnapshot {
+        let books = self.lock();
+        let earlier = self.earlier.tenants.get(tenant).cloned().unwrap_or_default();
+        match books.tenants.get(tenant) {
+            Some(own) => self.copy(own, &earlier, OwnCost::default()),
+            None => self.copy(&Books::new(books.all.started), &earlier, OwnCost::default()),
+        }
+    }
+
+    fn copy(&self, books: &Books, earlier: &Earlier, own: OwnCost) -> LedgerSnapshot {
         let mut open: Vec<_> = books.open.values().map(|book| book.shown.clone()).collect();
         open.sort_by(|one, other| (other.last, &one.name).cmp(&(one.last, &other.name)));
-        let Earlier { since, all, requests, passed, times, conversations } = self.earlier.clone();
+        let Earlier { since, all, requests, passed, times, conversations, .. } = earlier.clone();
         let mut snapshot = LedgerSnapshot {
             started: books.started,
             since: since.map_or(books.started, |since| since.min(books.started)),
@@ -222,7 +240,7 @@ impl UsageLedger {
     }
 
     /// The books. Sums are all that a panic could leave half done.
-    fn lock(&self) -> MutexGuard<'_, Books> {
+    fn lock(&self) -> MutexGuard<'_, LedgerBooks> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -248,6 +266,19 @@ impl LedgerSnapshot {
 }
 
 impl Books {
+    fn new(started: SystemTime) -> Self {
+        Self {
+            started,
+            all: RequestSums::default(),
+            requests: BTreeMap::new(),
+            passed: 0,
+            untaken: BTreeMap::new(),
+            times: ReplyTimes::default(),
+            open: HashMap::new(),
+            older: OlderConversations::default(),
+        }
+    }
+
     fn record(&mut self, exchange: &FinishedRequest, terms: &LedgerOptions) {
         *self.requests.entry((exchange.asks.api, exchange.answer.status)).or_default() += 1;
         if let Some(time) = exchange.times.first_byte {

@@ -13,6 +13,7 @@ pub(crate) fn exchange(session: &str, second: u64, raw: u64, sent: u64) -> Finis
         ..<_>::default()
     };
     FinishedRequest {
+        tenant: None,
         session: Some(session.to_owned()),
         side: false,
         asks: RequestTerms {
@@ -256,4 +257,24 @@ fn a_ledger_goes_on_from_those_before_it() {
     // Each keeps its own alone, so that nothing is counted twice.
     let third = UsageLedger::new(terms(), at(200)).after(&[first.kept(), second.kept()]).snapshot();
     assert_eq!((third.all.tokens(), third.older.count), (both.all.tokens(), 3));
+}
+
+/// Each tenant has its own sums, after a restart, too; the sums over all have both.
+#[test]
+fn tenants_see_nothing_of_each_other() {
+    let first = ledger(terms());
+    for (tenant, session, tokens) in [("anna", "anna/a", 10_000), ("ben", "ben/b", 6_000)] {
+        let tenant = Some(tenant.to_owned());
+        first.record(&FinishedRequest { tenant, ..exchange(session, 10, tokens, 4_000) });
+    }
+    let anna = first.snapshot_of("anna");
+    let names: Vec<_> = anna.conversations.iter().map(|shown| shown.name.as_str()).collect();
+    assert_eq!((names, anna.all.tokens()), (vec!["anna/a"], [10_000, 4_000]));
+    assert_eq!(anna.requests.values().sum::<u64>(), 1);
+    assert_eq!(first.snapshot_of("carl").all, RequestSums::default());
+    assert_eq!(first.snapshot().all.requests, 2);
+    let second = UsageLedger::new(terms(), at(90)).after(&[first.kept()]);
+    assert_eq!(second.snapshot_of("ben").all, first.snapshot_of("ben").all);
+    assert_eq!(second.snapshot_of("ben").older.count, 1);
+    assert_eq!(second.snapshot().all, first.snapshot().all);
 }
