@@ -132,8 +132,9 @@ pub struct GoalAction {
     /// What becomes of it.
     #[serde(flatten)]
     pub change: GoalChange,
-    /// The message that said so. A history that holds neither it nor a client's summary of it is not
-    /// concerned; what no message said concerns the whole session.
+    /// The message that said so, or the last answer before it was done by hand. A history that holds
+    /// neither it nor a client's summary of it is not concerned; without one it concerns the whole
+    /// session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said_in: Option<EntryKey>,
 }

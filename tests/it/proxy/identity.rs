@@ -6,15 +6,14 @@ use serde_json::json;
 
 use super::agent::{APIS, Agent, Api, calls};
 use super::serving::Serving;
-use super::summaries::{go_on, summarize};
+use super::summaries::{GOAL, LOCK, decided, go_on, summarize};
 use crate::program::Ran;
 
 /// Tokens; some rounds of the agent fill it.
 const LIMIT: &str = "16000";
 const TASK: &str = "Find out why the deployment fails.";
-/// What the model of the first conversation says, and nobody in another one.
-const GOAL: &str = "Ship the heron importer";
-const LOCK: &str = "Keep the pelican schema";
+/// What a person decides.
+const BY_HAND: &str = "Name the queues by region";
 
 fn start() -> Serving {
     let turn = Turn { text: "I look.".into(), calls: calls(), ..Turn::default() };
@@ -124,6 +123,9 @@ fn rewind(serving: &Serving, api: Api, with_id: bool) {
     agent.say("And then?");
     let first = ask(&agent);
     assert!(goals(&first).text().contains(LOCK), "{:?}", goals(&first));
+    journal(serving, &["goal", "decide", BY_HAND, "--lock", "--session", &first]).silent();
+    ask(&agent);
+    assert!(goals(&first).text().contains(BY_HAND), "{:?}", goals(&first));
     let left = agent.messages().clone();
 
     let before = serving.prompts().len();
@@ -134,10 +136,13 @@ fn rewind(serving: &Serving, api: Api, with_id: bool) {
     assert_eq!(second, last);
     for prompt in &serving.prompts()[before..] {
         let body = prompt.body.to_string();
-        assert!(!body.contains(GOAL) && !body.contains(LOCK), "{api:?} {with_id}: {body}");
+        for text in [GOAL, LOCK, BY_HAND] {
+            assert!(!body.contains(text), "{api:?} {with_id}: {text}: {body}");
+        }
     }
     let listed = goals(&last).text().to_owned();
     assert!(listed.contains("badger") && !listed.contains(GOAL), "{api:?} {with_id}: {listed}");
+    assert!(!listed.contains(BY_HAND), "{api:?} {with_id}: {listed}");
 
     // Back on the way that was left, the other way round.
     agent.messages().clone_from(&left);
@@ -146,19 +151,15 @@ fn rewind(serving: &Serving, api: Api, with_id: bool) {
     let back = ask(&agent);
     let listed = goals(&back).text().to_owned();
     assert!(listed.contains(LOCK) && !listed.contains("badger"), "{api:?} {with_id}: {listed}");
+    assert!(listed.contains(BY_HAND), "{api:?} {with_id}: {listed}");
 }
 
 /// A client that sums its history up goes on with what was decided in it, by the model and by hand.
 #[test]
 fn what_was_decided_holds_behind_a_summary_that_the_client_made() {
-    const BY_HAND: &str = "Name the queues by region";
     let serving = start();
-    let marked = format!("[GOAL] {GOAL}\n[DECISION] {LOCK} - LOCKED\nOn it.");
-    let session = converse(&serving, Api::Anthropic, Some("client-one"), &marked);
+    let (mut agent, session) = decided(&serving);
     journal(&serving, &["goal", "decide", BY_HAND, "--lock", "--session", &session]).silent();
-    let mut agent = Agent::new(Api::Anthropic, TASK);
-    agent.headers.push(("x-claude-code-session-id".to_owned(), "client-one".to_owned()));
-    agent.messages().push(json!({"role": "assistant", "content": marked}));
     for round in ["first", "second"] {
         let said = format!("The lease of the {round} cluster was read, the log was not.");
         let text = summarize(&agent, &serving, &format!("<summary>\n{said}\n</summary>"));

@@ -9,8 +9,9 @@ use super::serving::Serving;
 
 const LIMIT: &str = "16000";
 const TASK: &str = "Find out why the deployment fails.";
-const GOAL: &str = "Ship the heron importer";
-const LOCK: &str = "Keep the pelican schema";
+/// What a model decides in one conversation, and nobody in another.
+pub(crate) const GOAL: &str = "Ship the heron importer";
+pub(crate) const LOCK: &str = "Keep the pelican schema";
 
 /// An answer to Claude Code's prompt for a summary.
 pub(crate) const SUMMARY: &str = "<analysis>\nThe user asked for the cause of the failing deployment \
@@ -96,7 +97,7 @@ fn goals(serving: &Serving, session: &str) -> String {
 }
 
 /// A conversation under the client's id in which a model decided something.
-fn decided(serving: &Serving) -> (Agent, String) {
+pub(crate) fn decided(serving: &Serving) -> (Agent, String) {
     let mut agent = Agent::new(Api::Anthropic, TASK).with_id();
     let marked = format!("[GOAL] {GOAL}\n[DECISION] {LOCK} - LOCKED\nOn it.");
     agent.round(serving);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use epitome_kernel::{StoreError, goals};
 use epitome_types::{
-    Actor, EntryKey, GoalAction, Goals, HeldMessages, RecordedAction, SessionAction,
+    Actor, EntryKey, GoalAction, Goals, HeldMessages, RecordedAction, Role, SessionAction,
 };
 use serde::Serialize;
 
@@ -49,7 +49,8 @@ impl SessionAdmin {
         Ok(acts)
     }
 
-    /// Changes goals of a session: all of this or nothing. What changes nothing is not recorded.
+    /// Changes goals of a session: all of this or nothing. What changes nothing is not recorded. It
+    /// holds from the last answer on that is recorded: whoever goes back behind that answer leaves it.
     ///
     /// # Errors
     ///
@@ -68,9 +69,11 @@ impl SessionAdmin {
             }
             error => error,
         })?;
+        let place = self.last_answer(&known.session)?;
         let mut done = Vec::new();
         for act in acts {
             let mut act = goals::addressed(&known.goals, act);
+            act.said_in = act.said_in.or(place);
             for text in act.change.texts_mut() {
                 *text = self.profile.redaction.text(text).into_owned();
             }
@@ -87,5 +90,13 @@ impl SessionAdmin {
         }
         self.journal.act(&self.scope, &known.session, &done)?;
         self.goals(Some(&known.session))
+    }
+
+    /// The last answer in the history that a session stands at. What the user says may be worded
+    /// otherwise with the next request, since clients put notes beside it; an answer is not.
+    fn last_answer(&self, session: &str) -> Result<Option<EntryKey>, AdminError> {
+        let history = self.history(Some(session))?;
+        let mut messages = history.messages.iter().rev();
+        Ok(messages.find(|message| message.role == Role::Assistant).map(|message| message.key))
     }
 }
