@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use epitome_kernel::types::hook::{Arriving, ToolResultAnswer, Way};
 use epitome_kernel::types::{
-    ArrivalRewrite, ContentId, EntryKey, Part, PartBody, PartId, Plan, ReplaceMethod,
+    ArrivalRewrite, ContentId, EntryKey, Part, PartId, Plan, ReplaceMethod,
 };
 use epitome_kernel::{
     DigestJob, Eviction, TextMeasure, Thread, ThreadSizes, ToolDigest, ToolDigester,
@@ -18,6 +18,7 @@ use epitome_kernel::{
 use crate::budget::rewritable;
 use crate::cut::{PartShortener, ShortenedPart};
 use crate::eviction::{EvictionCollector, Wanted};
+use crate::failure::{is_error, with_failure};
 use crate::leaving::copied;
 
 /// How what is made smaller is written.
@@ -165,6 +166,11 @@ impl ArrivalScan<'_> {
         let most = self.tokens.part(part).saturating_sub(1);
         let id = ContentId::for_text(text).short();
         let with = self.filled(part, text, with.trim(), &id);
+        // What is masked may be a secret.
+        let with = match how {
+            ReplaceMethod::Mask => with,
+            _ => with_failure(self.thread, part, &with).into_owned(),
+        };
         if with.contains(&id) {
             let size = self.tokens.gauge().size(&with);
             return (size <= most).then(|| ShortenedPart::new(part, with, how, size, most));
@@ -199,11 +205,4 @@ impl ArrivalScan<'_> {
         })?;
         self.cutter.digest(part, text, &digest, most)
     }
-}
-
-/// Whether the tool reported an error.
-fn is_error(thread: &Thread, part: PartId) -> bool {
-    let outer = thread.part(part).and_then(|inner| inner.within);
-    let outer = outer.map_or(part, |outer| PartId { part: outer, ..part });
-    matches!(thread.part(outer).map(|outer| &outer.body), Some(PartBody::Result(result)) if result.error)
 }

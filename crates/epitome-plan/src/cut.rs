@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use epitome_kernel::types::{ContentId, Op, PartId, Passage, ReplaceMethod};
 
+use crate::failure::with_failure;
 use crate::input::{long_texts, truncated};
 use epitome_kernel::Thread;
 use epitome_kernel::ThreadSizes;
@@ -91,6 +92,7 @@ impl PartShortener<'_> {
     /// A digest with its marker.
     pub(crate) fn digested(&self, part: PartId, digest: &str) -> Option<String> {
         let text = self.text(part)?;
+        let digest = &*with_failure(self.thread, part, digest);
         let left = text.lines().count().saturating_sub(digest.lines().count()).max(1);
         let kept = self.tokens.gauge().size(digest);
         Some(format!(

@@ -18,6 +18,7 @@ mod digest;
 mod draft;
 mod driver;
 mod eviction;
+mod failure;
 mod files;
 mod ground;
 mod input;

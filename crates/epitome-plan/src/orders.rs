@@ -14,6 +14,7 @@ use epitome_kernel::types::{
 use crate::budget::rewritable;
 use crate::cut::fill;
 use crate::eviction::original_of;
+use crate::failure::with_failure;
 use crate::ground::PlanGround;
 use crate::input::truncated;
 use crate::ops::{checkpoints, leaving};
@@ -303,7 +304,12 @@ impl<'a> OrderReader<'a, '_> {
             (_, []) => return Err(OrderError::NoText { place: order.entry.0 }),
             (Some(with), &[part]) => {
                 self.displace(|op| rewrites(op, part));
-                self.parts.ops.push(Op::Replace { part, with: with.clone(), how });
+                let with = match how {
+                    // What is masked may be a secret.
+                    ReplaceMethod::Mask => with.clone(),
+                    _ => with_failure(self.ground.thread, part, with).into_owned(),
+                };
+                self.parts.ops.push(Op::Replace { part, with, how });
             }
             (Some(_), _) => return Err(OrderError::ManyTexts { place: order.entry.0 }),
             (None, parts) => {
