@@ -52,3 +52,38 @@ fn a_locked_decision_never_leaves_the_prompt() {
         scope.spawn(|| check("default", "/v1/chat/completions"));
     });
 }
+
+/// A model may lock more than its window holds: the conversation goes on, what came first stays locked,
+/// and what did not can be locked by hand.
+#[test]
+fn a_model_cannot_fill_the_window_with_locks() {
+    let script = Script { limit: Some(9_000), ..Script::default() };
+    let serving = Serving::start(script, &["--prompt-limit", "6000"]);
+    let mut messages = vec![json!({"role": "user", "content": "Plan the archive."})];
+    let rule = |number: usize| {
+        let (first, second) = (number * 37 % 911, number * 53 % 877);
+        format!("Rule {number} of table heron{first} is that the column pelican{second} is unique")
+    };
+    for turn in 0..40 {
+        let body = json!({"model": "m", "max_tokens": 64, "messages": messages});
+        serving.post_one("/v1/messages", &body);
+        let locked = (0..10).map(|at| format!("[DECISION] {} - LOCKED\n", rule(turn * 10 + at)));
+        let answer = format!("The plan.\n{}", locked.collect::<String>());
+        messages.push(json!({"role": "assistant", "content": answer}));
+        messages.push(json!({"role": "user", "content": format!("Next {}", words(turn, 60))}));
+    }
+    let (last, status) = (serving.last().body.to_string(), serving.status());
+    assert_eq!(status["all"]["skips"], json!({}), "{status}");
+    assert!(serving.compressions() > 1);
+    for number in 0..20 {
+        assert!(last.contains(&rule(number)), "{number}: {last}");
+    }
+    let list = ["goal", "list", "--json", "--session", "one", "--store", "s.db"];
+    let listed = serving.place.run(list).json();
+    let decisions = listed["decisions"].as_array().unwrap();
+    assert_eq!(decisions.len(), 390, "{listed}");
+    let free = decisions.iter().rposition(|it| it["locked"] == false).unwrap();
+    assert_eq!(decisions[free]["text"], rule(389));
+    let of = ["goal", "lock", &rule(389), "--session", "one", "--store", "s.db"];
+    serving.place.run(of).silent();
+}

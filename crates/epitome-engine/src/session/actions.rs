@@ -23,7 +23,7 @@ use super::state::{ConversationState, IncomingHistory};
 const PAGE: usize = 1024;
 
 /// Who warns of what is said of goals.
-const GOALS: &str = "goals";
+pub(crate) const GOALS: &str = "goals";
 
 /// Who said something, and in which message.
 #[derive(Clone, Copy)]

@@ -10,11 +10,12 @@ use epitome_types::{
     ToolCall,
 };
 
+use epitome_kernel::goals::bound_lock;
 use epitome_kernel::{Bounded, HookJob, HookReply, kept_most};
 
 use super::Session;
 use super::action_state::Doing;
-use super::actions::Saying;
+use super::actions::{GOALS, Saying};
 use super::events::TurnEvents;
 use super::history_stats::intent;
 use super::proposal::PolicyContext;
@@ -331,12 +332,27 @@ impl Session {
         let found = brief.council.ask(&mut job).await.value;
         let by = if speaker == Speaker::Human { Actor::User } else { Actor::Model };
         let [_, size] = ground.size();
-        for found in found.into_iter().flatten() {
+        let (limit, counter) = (ground.live.limit, ground.tail.tokens.gauge().counter);
+        for mut found in found.into_iter().flatten() {
+            let goals = state.acts.as_ref().map(|acts| &acts.goals).filter(|_| by == Actor::Model);
+            let most = goals.and_then(|goals| bound_lock(goals, &mut found, limit, counter));
+            let text = self.redaction().text(&found.text);
+            let warning = most.map(|most| unlocked(&text, most));
             let told =
                 self.said_of_goals(found, Saying { by: &by, said_in: key }, state, ground.at);
-            told.into_iter().for_each(|told| events.add([size; 2], told));
+            let warning = warning.filter(|_| told.is_some());
+            told.into_iter().chain(warning).for_each(|told| events.add([size; 2], told));
         }
     }
+}
+
+/// Tells that a decision is recorded without its lock.
+fn unlocked(decision: &str, most: u64) -> EventKind {
+    let text = format!(
+        "`{decision}` is recorded without its lock: what a model locks takes at most {most} tokens of \
+         this window; `epitome goal lock` locks it"
+    );
+    EventKind::PolicyWarning { policy: GOALS.to_owned(), text, level: None }
 }
 
 /// A text that may say something of goals, and the message that said it.

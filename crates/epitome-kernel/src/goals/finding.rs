@@ -8,6 +8,34 @@ use epitome_types::{
 };
 
 use super::{GoalError, addressed};
+use crate::gate::kept_most;
+use crate::port::TokenCounter;
+
+/// Takes its lock from a decision that a model found, where all that is decided for good would exceed
+/// the share of the limit that may be kept (RULES 17): a conversation that fills its window with locks
+/// could not go on. What people locked counts, and is never bounded. Gives the bound, in tokens, where
+/// it did.
+pub fn bound_lock(
+    goals: &Goals,
+    found: &mut Found,
+    limit: u64,
+    counter: &dyn TokenCounter,
+) -> Option<u64> {
+    if found.kind != FoundKind::Decision || found.state.is_none() {
+        return None;
+    }
+    let most = kept_most(limit);
+    let of_goals = goals.goals.iter().flat_map(|goal| &goal.decisions);
+    let stay = of_goals.chain(&goals.decisions).filter(|decision| decision.stays());
+    let others = stay.filter(|decision| decision.text != found.text);
+    let size = |text: &str| counter.count(text);
+    let taken: u64 = others.map(|decision| size(&decision.text)).sum();
+    if taken + size(&found.text) <= most {
+        return None;
+    }
+    found.state = None;
+    Some(most)
+}
 
 /// The act that a finding stands for: a goal is set where none is active, else that one is worded
 /// anew (RULES 57). The case of a state does not matter.

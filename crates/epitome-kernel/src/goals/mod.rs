@@ -17,7 +17,7 @@ use epitome_types::{
 };
 
 pub use self::error::GoalError;
-pub use self::finding::act_of;
+pub use self::finding::{act_of, bound_lock};
 pub use self::render::{GoalWording, render};
 
 /// The longest text of a goal, a milestone, a decision or a step, in characters. Some of them
