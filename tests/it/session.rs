@@ -291,6 +291,26 @@ fn pins_go_by_place_and_by_key() {
     assert_eq!(journal(&place, &["unpin", "e5"]).text(), "session a: nothing is pinned by hand\n");
 }
 
+/// What left the prompt already comes back with a pin, and the compression that took it out goes: that
+/// is said, with the way back.
+#[test]
+fn a_pin_says_which_compressions_no_longer_apply() {
+    let place = Place::new();
+    place.write("a.json", bare(60).to_string());
+    let args = ["replay", "a.json", "--prompt-limit", "3000", "--session", "a", "-q"];
+    assert_eq!(journal(&place, &args).code, 0);
+    let ran = journal(&place, &["pin", "e2"]);
+    assert!(ran.text().starts_with("session a: pinned by hand are e2\n"), "{}", ran.text());
+    assert!(ran.text().contains("no longer apply"), "{}", ran.text());
+    assert!(ran.text().contains("`epitome unpin`"), "{}", ran.text());
+    // They are out of force already, and are back once it is unpinned.
+    let again = journal(&place, &["pin", "e3"]);
+    assert_eq!(again.text(), "session a: pinned by hand are e2 e3\n");
+    let unpinned = journal(&place, &["unpin", "e2", "e3"]);
+    assert_eq!(unpinned.text(), "session a: nothing is pinned by hand\n");
+    assert_eq!(journal(&place, &["pin", "e2"]).text(), ran.text());
+}
+
 #[test]
 fn damage_is_found() {
     let place = recorded("a.json", bare(24).to_string());

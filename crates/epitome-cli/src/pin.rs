@@ -49,9 +49,19 @@ fn run(which: &EntrySelector, mark: fn(EntryKey) -> JournalMark) -> Result<(), C
     let keeper = which.journal.open_at(which.session.as_deref())?.keeper;
     let done = keeper.pin(which.session.as_deref(), &which.ids, mark, &epitome::system_time());
     let done = done.map_err(CliError::of)?;
-    which.journal.print(&done, || match done.pinned.as_slice() {
-        [] => format!("session {}: nothing is pinned by hand", done.session),
-        pinned => format!("session {}: pinned by hand are {}", done.session, pinned.join(" ")),
+    which.journal.print(&done, || {
+        let pinned = match done.pinned.as_slice() {
+            [] => format!("session {}: nothing is pinned by hand", done.session),
+            pinned => format!("session {}: pinned by hand are {}", done.session, pinned.join(" ")),
+        };
+        match done.left.as_slice() {
+            [] => pinned,
+            left => format!(
+                "{pinned}\ncompressions that no longer apply, since they took that out: {}; `epitome \
+                 unpin` brings them back",
+                left.join(" ")
+            ),
+        }
     })?;
     which.journal.tell_of_alike(&keeper, &done.session)
 }

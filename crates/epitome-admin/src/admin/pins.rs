@@ -6,7 +6,7 @@ use epitome_kernel::StoreError;
 use epitome_types::{EntryId, EntryKey, JournalMark};
 use serde::Serialize;
 
-use super::SessionAdmin;
+use super::{SessionAdmin, SessionHistory};
 use crate::error::AdminError;
 
 /// What is pinned of a session.
@@ -17,6 +17,9 @@ pub struct PinList {
     pub session: String,
     /// All entries that are pinned by hand now, by their places.
     pub pinned: Vec<String>,
+    /// The compressions that no longer apply, since they took out what is pinned now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
 }
 
 impl SessionAdmin {
@@ -36,6 +39,10 @@ impl SessionAdmin {
     ) -> Result<PinList, AdminError> {
         let history = self.history(session)?;
         let session = history.info.name.clone();
+        let applied = |history: &SessionHistory| {
+            history.way_to(history.in_force().map(|compaction| compaction.id))
+        };
+        let before = applied(&history);
         let found = names.iter().map(|name| history.entry(name)).collect::<Result<Vec<_>, _>>()?;
         for (entry, key) in found {
             let marked = self.journal.record_mark(&self.scope, &session, &mark(key), at);
@@ -46,7 +53,10 @@ impl SessionAdmin {
                 error => error.into(),
             })?;
         }
-        let pinned = self.history(Some(&session))?.pinned();
-        Ok(PinList { session, pinned: pinned.iter().map(EntryId::to_string).collect() })
+        let history = self.history(Some(&session))?;
+        let after = applied(&history);
+        let left = before.iter().filter(|id| !after.contains(id)).map(|id| id.short()).collect();
+        let pinned = history.pinned().iter().map(EntryId::to_string).collect();
+        Ok(PinList { session, pinned, left })
     }
 }
