@@ -88,9 +88,6 @@ fn an_id_of_another_project_is_found_once_its_user_opens_it() {
     let replayed = ["replay", "--store", "own.db", "--ratio", "4", "-q", "talk.json"];
     assert_eq!(run_in(&place, "one", &replayed).code, 0);
     let id = id_in(&place, "one", "own.db");
-    create_dir_all(place.path(DATA)).unwrap();
-    let known = format!("{}\n", place.path("one/own.db").display());
-    place.write(&format!("{DATA}/stores"), known);
     assert_eq!(run_in(&place, "two", &["recall", &id]).code, 3);
     let ran = run_in(&place, "two", &["recall", "--everywhere", &id]);
     assert_eq!(ran.code, 0, "{}", ran.err);
@@ -98,13 +95,16 @@ fn an_id_of_another_project_is_found_once_its_user_opens_it() {
 
 #[test]
 fn a_store_beside_the_usual_one_is_remembered() {
-    let place = two_projects();
-    let store = place.path(&format!("{DATA}/other.db")).display().to_string();
-    let line = ["compress", "--ratio", "4", "-o", "out.json", "--store", &store, "talk.json"];
-    assert_eq!(run_in(&place, "one", &line).code, 0);
-    let id = id_in(&place, "one", &store);
-    let ran = run_in(&place, "one", &["recall", &id]);
-    assert_eq!(ran.code, 0, "{}", ran.err);
+    let compress: &[&str] = &["compress", "-o", "out.json"];
+    for verb in [compress, &["replay", "-q"]] {
+        let place = two_projects();
+        let store = place.path(&format!("{DATA}/other.db")).display().to_string();
+        let rest = ["--ratio", "4", "--store", &store, "talk.json"];
+        assert_eq!(run_in(&place, "one", &[verb, &rest].concat()).code, 0);
+        let id = id_in(&place, "one", &store);
+        let ran = run_in(&place, "one", &["recall", &id]);
+        assert_eq!(ran.code, 0, "{verb:?}: {}", ran.err);
+    }
 }
 
 #[test]

@@ -30,8 +30,8 @@ use crate::lost::{self, Destination};
 use crate::outputs::{FileFate, apart};
 use crate::screen::{Screen, To};
 use crate::settings;
-use crate::store;
 use crate::text::plain;
+use crate::{store, stores};
 
 /// Plays a recorded conversation turn by turn, each request with the whole history, as a client
 /// would
@@ -129,6 +129,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         Some(path) => {
             let store = store::open(path, config.durability());
             let store = store.map_err(|error| CliError::of_store(&error))?;
+            stores::remember(&config, path);
             let owner = args.common.profile.owner(&config);
             let session = args.common.session.as_deref();
             setup.owner = Some(owner_of(session, owner, store.clone(), &setup.profile)?);
