@@ -111,8 +111,8 @@ impl<'e> ReadCopy<'e> {
         holds_share(own, others, WORDS) && holds_share(others, own, WORDS)
     }
 
-    /// Whether it may be all of a file that another copy was all of: not much shorter, or with the
-    /// same beginning and end.
+    /// Whether it may be all of a file that another copy was all of: hardly shorter, or with the same
+    /// beginning and end. A wrong yes loses what only the other one has, a wrong no keeps two copies.
     fn is_whole_beside(&self, base: &Self) -> bool {
         let (lines, all) = (u64::from(self.copy.lines), u64::from(base.copy.lines));
         let ends = |text: &'e str| {
@@ -120,7 +120,7 @@ impl<'e> ReadCopy<'e> {
             let first = lines.next();
             (first, lines.next_back())
         };
-        lines * 10 >= all * 7 || lines * 10 >= all * 3 && ends(self.text) == ends(base.text)
+        lines * 10 >= all * 9 || lines * 10 >= all * 3 && ends(self.text) == ends(base.text)
     }
 
     /// Whether it is only some of another copy: shorter, and what is new in it are comments, or one of

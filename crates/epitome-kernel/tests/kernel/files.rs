@@ -52,6 +52,21 @@ fn an_excerpt_stands_beside_the_file_until_a_newer_one_comes() {
 }
 
 #[test]
+fn a_changed_part_of_a_file_stands_beside_it() {
+    let all = file("a", 40);
+    let changed = |lines: std::ops::Range<usize>| -> String {
+        let line = |at| format!("a {} {at}\n", if at % 3 == 1 { "row" } else { "line" });
+        lines.map(line).collect()
+    };
+    let then = |part: &str| returns(pastes(chat(), "a.py", &all), "a.py", part);
+    check(then(&changed(0..33)), &[0, 1]);
+    check(then(&changed(5..40)), &[0, 1]);
+    // What begins and ends as the file does had something taken out.
+    check(then(&(changed(0..20) + &changed(28..40))), &[1]);
+    check(then(&changed(0..40)), &[1]);
+}
+
+#[test]
 fn a_copy_that_nobody_names_is_known_by_its_lines() {
     let (one, changed) = (file("one", 20), file("one", 19) + "a new line\n");
     let other = file("other", 20);
