@@ -49,10 +49,10 @@ impl ContentId {
         Self(id)
     }
 
-    /// The id of the text that these make one after the other, without putting it together.
-    pub fn of_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+    /// The id of what these make one after the other, without putting it together.
+    pub fn of_all<T: AsRef<[u8]>>(pieces: impl IntoIterator<Item = T>) -> Self {
         let mut hash = blake3::Hasher::new();
-        texts.into_iter().for_each(|text| _ = hash.update(text.as_bytes()));
+        pieces.into_iter().for_each(|piece| _ = hash.update(piece.as_ref()));
         let mut id = [0; 16];
         id.copy_from_slice(&hash.finalize().as_bytes()[..16]);
         Self(id)
@@ -66,19 +66,38 @@ impl ContentId {
 
 impl fmt::Display for ContentId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(HexDigits::new(self.0).as_str())
     }
 }
 
 impl Serialize for ContentId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(HexDigits::new(self.0).as_str())
     }
 }
 
 impl<'de> Deserialize<'de> for ContentId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         digits(deserializer).map(Self)
+    }
+}
+
+/// An id as it is written. Records hold several of them, so they are made in one pass and without
+/// memory of their own.
+pub(crate) struct HexDigits([u8; 32]);
+
+impl HexDigits {
+    pub(crate) fn new(id: [u8; 16]) -> Self {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut digits = [0; 32];
+        for (two, byte) in digits.chunks_exact_mut(2).zip(id) {
+            two.copy_from_slice(&[byte >> 4, byte & 0xF].map(|digit| DIGITS[usize::from(digit)]));
+        }
+        Self(digits)
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
@@ -90,4 +109,24 @@ pub(crate) fn digits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u8; 
         return Err(wrong());
     }
     u128::from_str_radix(&text, 16).map(u128::to_be_bytes).map_err(|_| wrong())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_written_in_32_digits_and_read_again() {
+        let id = ContentId(*b"\x00\x01\x0f\x10\x9a\xff\x00\x00\x00\x00\x00\x00\x00\x00\x00\xe7");
+        let written = "00010f109aff000000000000000000e7";
+        assert_eq!((id.to_string(), id.short()), (written.to_owned(), "00010f10".to_owned()));
+        let json = serde_json::to_string(&id).unwrap();
+        assert_eq!(json, format!("\"{written}\""));
+        assert_eq!(serde_json::from_str::<ContentId>(&json).unwrap(), id);
+    }
+
+    #[test]
+    fn pieces_have_the_id_of_what_they_make() {
+        assert_eq!(ContentId::of_all(["one ", "two"]), ContentId::for_text("one two"));
+    }
 }

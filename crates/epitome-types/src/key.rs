@@ -9,6 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::id::HexDigits;
 use crate::{Entry, Part, PartBody, Role, ToolCall};
 
 /// What an entry says: role and parts, without its place and its time.
@@ -112,13 +113,13 @@ fn half(hash: &blake3::Hasher) -> [u8; 16] {
 
 impl fmt::Display for EntryKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(HexDigits::new(self.0).as_str())
     }
 }
 
 impl Serialize for EntryKey {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(HexDigits::new(self.0).as_str())
     }
 }
 
@@ -130,7 +131,7 @@ impl<'de> Deserialize<'de> for EntryKey {
 
 impl Serialize for HistoryHash {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(HexDigits::new(self.0).as_str())
     }
 }
 
@@ -142,6 +143,6 @@ impl<'de> Deserialize<'de> for HistoryHash {
 
 impl fmt::Display for HistoryHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(HexDigits::new(self.0).as_str())
     }
 }

@@ -166,5 +166,5 @@ pub(super) fn label_key(label: &str) -> RecordKey {
 /// The address of bytes that are no original: another one than that of an original which says the
 /// same, so that neither is taken for the other.
 pub(super) fn packed(bytes: &[u8]) -> ContentId {
-    ContentId::for_bytes(&[bytes, b"\0record"].concat())
+    ContentId::of_all([bytes, b"\0record"])
 }
