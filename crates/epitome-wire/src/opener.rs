@@ -31,7 +31,10 @@ const ARGUMENTS: [&str; 17] = [
     "patch",
 ];
 
-/// Words in the name of a tool that opens, whatever it takes.
+/// Last words in the name of a tool that opens, whatever it takes.
+const ALWAYS: [&str; 7] = ["bash", "shell", "terminal", "recall", "computer", "file", "files"];
+
+/// Words in the name of a tool that opens, where nothing is said of what it takes.
 const NAMES: [&str; 15] = [
     "bash",
     "shell",
@@ -85,7 +88,7 @@ fn tool_opens(tool: JsonValue<'_>) -> bool {
     // A whole server of tools, of which nothing is said here.
     let is_server = kind == "mcp";
     let name = said.text("name").unwrap_or(kind);
-    is_server || name_opens(&name) || schema(said).is_some_and(|schema| takes(&schema))
+    is_server || opens(&name, schema(said).as_ref())
 }
 
 /// What a tool takes.
@@ -98,11 +101,19 @@ fn schema<'t>(tool: &Object<'t>) -> Option<Object<'t>> {
 fn call_opens(tool: &str, arguments: &str) -> bool {
     let arguments = json::parse(arguments).ok();
     let arguments = arguments.filter(|it| it.kind() == JsonValueKind::Object);
-    name_opens(tool) || arguments.and_then(JsonValue::as_object).is_some_and(|it| takes(&it))
+    opens(tool, arguments.and_then(JsonValue::as_object).as_ref())
 }
 
-fn name_opens(name: &str) -> bool {
-    words(name).iter().any(|word| NAMES.contains(&&**word))
+/// Whether a tool of this name that takes these arguments opens: what reads mails by a number does not.
+fn opens(name: &str, arguments: Option<&Object<'_>>) -> bool {
+    let words = words(name);
+    let is_one_of = |word: &String, names: &[&str]| names.contains(&&**word);
+    match arguments.filter(|arguments| !arguments.members.is_empty()) {
+        Some(arguments) => {
+            takes(arguments) || words.last().is_some_and(|word| is_one_of(word, &ALWAYS))
+        }
+        None => words.iter().any(|word| is_one_of(word, &NAMES)),
+    }
 }
 
 /// Whether one of the arguments is a path, a command or code.
@@ -152,6 +163,7 @@ mod tests {
         check(r#"{"type":"bash_20250124","name":"bash"}"#, true);
         check(r#"{"type":"text_editor_20250728","name":"str_replace_based_edit_tool"}"#, true);
         check(r#"{"type":"mcp","server_label":"mine"}"#, true);
+        check(r#"{"name":"run_shell","input_schema":{"properties":{"input":{}}}}"#, true);
         check(
             r#"{"name":"mcp__epitome__recall","input_schema":{"properties":{"query":{}}}}"#,
             true,
@@ -161,6 +173,9 @@ mod tests {
     #[test]
     fn what_asks_something_else_opens_nothing() {
         check(r#"{"name":"get_weather","input_schema":{"properties":{"city":{}}}}"#, false);
+        check(r#"{"name":"read_email","input_schema":{"properties":{"id":{}}}}"#, false);
+        check(r#"{"name":"execute_trade","input_schema":{"properties":{"symbol":{}}}}"#, false);
+        check(r#"{"name":"bash_quotes","input_schema":{"properties":{"channel":{}}}}"#, false);
         check(r#"{"type":"web_search_20250305","name":"web_search","max_uses":5}"#, false);
         check(r#"{"type":"web_search"}"#, false);
         check(r#"{"type":"code_execution_20250522","name":"code_execution"}"#, false);
