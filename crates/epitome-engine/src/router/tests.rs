@@ -102,6 +102,36 @@ fn conversations_with_one_opening_stay_apart() {
 }
 
 #[test]
+fn conversations_that_say_the_same_are_told_apart_by_what_was_thought() {
+    let journal = Arc::default();
+    for drops_reasoning in [false, true] {
+        let run = |topic: &str| {
+            // Each begins in a process of its own, over one journal.
+            let hub = hub(&journal, None);
+            let opening = format!("Mend it, {drops_reasoning}.");
+            let mut said = vec![say("system", "Be brief."), say("user", &opening)];
+            let mut sessions = Vec::new();
+            for at in 0..4 {
+                let sent = sent(&hub, &ask(&said, ""));
+                let mut answer = say("assistant", "Ok.");
+                answer["reasoning_content"] = json!(format!("{topic} {at} is to be looked at."));
+                let messages = vec![answer.to_string().into()];
+                now(hub.record_response(&sent, &ModelResponse { messages, ..Default::default() }));
+                if drops_reasoning && topic == "alpha" {
+                    answer.as_object_mut().unwrap().remove("reasoning_content");
+                }
+                said.extend([answer, say("user", &format!("Then {at}."))]);
+                sessions.push(sent.prompt.session);
+            }
+            sessions.pop().unwrap()
+        };
+        let alpha = run("alpha");
+        assert_ne!(alpha, run("beta"));
+        assert_ne!(alpha, run("gamma"));
+    }
+}
+
+#[test]
 fn a_label_names_the_first_conversation_and_marks_the_others() {
     let hub = hub(&Arc::default(), None);
     assert_eq!(name(&hub, &talk("a", 0), "work"), "work");

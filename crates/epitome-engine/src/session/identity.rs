@@ -9,6 +9,7 @@ use epitome_types::{ContentId, EntryKey, HistoryHash, Role};
 
 use super::belonging::{Belonging, HistoryOrigin};
 use super::known_history::chains;
+use super::reasoning::ComparedRequest;
 use super::state::ConversationState;
 use super::{Session, UNNAMED};
 use crate::error::Error;
@@ -129,7 +130,10 @@ impl Session {
             least: first.map_or(usize::MAX, |first| first.max(1)),
             answers: &answers,
         };
-        Ok(self.record.journal.holders(scope, &clue)?)
+        let mut holders = self.record.journal.holders(scope, &clue)?;
+        let request = ComparedRequest { format: clue.format, said, chains };
+        self.tell_apart(scope, request, &mut holders)?;
+        Ok(holders)
     }
 
     /// The session of the same client whose conversation this is behind another system prompt: a client

@@ -38,6 +38,7 @@ mod proposing;
 mod push;
 mod pushed_history;
 mod reading;
+mod reasoning;
 mod recall;
 mod record;
 #[cfg(feature = "lua")]

@@ -2,8 +2,9 @@
 //! it.
 //!
 //! Invariant: a function of what is said and of what is recorded, never of a name or of a title. An
-//! opening in common is no proof, and a short answer is one only where nobody else was given it. Called by the host's session for each request
-//! that is not known to go on from its own history, and by imports.
+//! opening in common is no proof, and a short answer is one only where nobody else was given it. Called
+//! by the host's session for each request that is not known to go on from its own history, and by
+//! imports.
 
 use crate::journal::Holder;
 

@@ -3,18 +3,21 @@
 //!
 //! `EPITOME_CONVERSATIONS=10000 cargo test -p epitome --test facade -- identity::` tries so many cases.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod shown;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use epitome::types::{Actor, DecisionKind, EntryId, GoalAction, GoalChange, JournalMark, Priority};
 use epitome::{
-    CompactionUndo, Compressor, ExportFormat, Format, MemoryStore, ModelResponse, Profile,
-    RoutedRequest, SessionAdmin, SessionArchive, SessionOf, SessionRouter, SqliteStore,
-    WindowSetting, scope,
+    CompactionUndo, Compressor, Format, MemoryStore, ModelResponse, Profile, RoutedRequest,
+    SessionAdmin, SessionArchive, SessionRouter, SqliteStore, WindowSetting, scope,
 };
 use epitome_testkit::{FixedCounter, now};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+use shown::{QUERIES, portrait};
 
 const AT: &str = "2026-01-02T03:04:05Z";
 const SYSTEM: &str = "Be brief.";
@@ -22,11 +25,6 @@ const SYSTEM: &str = "Be brief.";
 const OPENINGS: [&str; 2] = ["Mend the parser.", "Why does the build fail?"];
 /// What models answer, be it in several conversations.
 const SHORT: &str = "Ok, done.";
-/// What is looked for: words and phrases that one says, or several do.
-const QUERIES: [&str; 4] =
-    ["parser build fails", "looked0 looked1", "\"and so on\"", "\"ok, done\""];
-/// Tokens that hold all that is found.
-const ALL: u64 = 1 << 40;
 /// Tokens; some exchanges fill it.
 const LIMIT: u64 = 260;
 
@@ -36,6 +34,8 @@ struct Client {
     format: Format,
     opening: usize,
     labeled: bool,
+    /// Whether its model reasons, and it sends that back.
+    thinks: bool,
 }
 
 /// What a client, or its user from elsewhere, does next.
@@ -91,8 +91,11 @@ fn clients() -> impl Strategy<Value = Vec<Client>> {
         Format::Responses,
         Format::Ollama,
     ]);
-    let client = (format, 0..OPENINGS.len(), any::<bool>())
-        .prop_map(|(format, opening, labeled)| Client { format, opening, labeled });
+    let client = (format, 0..OPENINGS.len(), any::<bool>(), any::<bool>());
+    let client = client.prop_map(|(format, opening, labeled, thinks)| {
+        let thinks = thinks && matches!(format, Format::OpenAi | Format::Ollama);
+        Client { format, opening, labeled, thinks }
+    });
     prop::collection::vec(client, 2..=5)
 }
 
@@ -150,6 +153,16 @@ impl Working<'_> {
     }
 
     fn message(&self, at: usize) -> Value {
+        let mut message = self.bare_message(at);
+        if self.client.thinks && self.history[at].0 == "assistant" {
+            let ollama = self.client.format == Format::Ollama;
+            let member = if ollama { "thinking" } else { "reasoning_content" };
+            message[member] = json!(format!("Thought {} of {at}", self.number));
+        }
+        message
+    }
+
+    fn bare_message(&self, at: usize) -> Value {
         let (role, text, id) = &self.history[at];
         let (call, is_result) = (id.as_deref(), *role == "user");
         let Some(id) = call else {
@@ -234,6 +247,8 @@ impl Working<'_> {
         let (number, said) = (self.number, self.said);
         let text = match self.history.is_empty() {
             true => OPENINGS[self.client.opening].to_owned(),
+            // Others may hear the same, and say the same, in other thoughts.
+            false if self.client.thinks && said < 4 => format!("Go on to {said}, will you?"),
             false => format!("Person {number} says {said}: {}", "and so on ".repeat(8)),
         };
         self.history.push(("user", text, None));
@@ -318,50 +333,6 @@ impl Working<'_> {
     }
 }
 
-/// What a search finds of a session: in it alone, in its order, and of it among all that is found.
-fn found(host: &Host, session: &str) -> Vec<String> {
-    let (keeper, scope) = (host.keeper(), scope("default"));
-    keeper.index_new_entries(|_| {}).unwrap();
-    let mut shown = Vec::new();
-    for query in QUERIES {
-        let of = SessionOf { scope: &scope, session };
-        let alone = host.journal.search_session(of, query, 90, &FixedCounter::Words).unwrap();
-        shown.push(format!("{query}: {alone:?}"));
-        let is_phrase = query.starts_with('"');
-        let all = host.journal.search(&scope, query, ALL, &FixedCounter::Words).unwrap();
-        let mut lines = BTreeSet::new();
-        for excerpt in all.iter().filter(|_| is_phrase) {
-            let place = excerpt.place_in(session);
-            let lines_of = excerpt.text.lines().map(|line| format!("{place:?}: {line}"));
-            lines.extend(lines_of.filter(|_| place.is_some()));
-        }
-        shown.push(format!("{query}: {lines:?}"));
-    }
-    shown
-}
-
-/// What one conversation was sent and is shown, with its sessions numbered in their order.
-fn portrait(host: &Host, sent: &[String], sessions: &[String]) -> Vec<String> {
-    let keeper = host.keeper();
-    let mut shown = sent.to_vec();
-    for name in sessions {
-        let mut info = keeper.session(Some(name)).unwrap();
-        info.label = None;
-        shown.push(format!("{info:?}"));
-        shown.push(keeper.export(name, ExportFormat::Ollm).unwrap());
-        shown.push(format!("{:?}", keeper.goals(Some(name)).unwrap()));
-        shown.extend(found(host, name));
-        let listed = host.journal.sessions(&scope("default"), 0, 99, true).unwrap();
-        assert_eq!(listed.iter().filter(|info| info.name == *name).count(), 1);
-    }
-    let mut names: Vec<_> = sessions.iter().enumerate().collect();
-    names.sort_by_key(|(_, name)| std::cmp::Reverse(name.len()));
-    let renamed = |text: &String| {
-        names.iter().fold(text.clone(), |text, (at, name)| text.replace(*name, &format!("s{at}")))
-    };
-    shown.iter().map(renamed).collect()
-}
-
 /// Runs the steps of these clients; gives what each was sent and is shown.
 fn run(
     journal: Arc<dyn SessionArchive>,
@@ -404,8 +375,9 @@ fn run(
 }
 
 /// What a client alone says, or is told.
-fn own_words(number: usize) -> [String; 7] {
+fn own_words(number: usize) -> [String; 8] {
     [
+        "Thought {n} ",
         "Person {n} ",
         "looked{n} ",
         "Goal {n} of",
@@ -442,7 +414,8 @@ fn check(
         check_apart(&portrait.shown, number, clients.len());
         let is_alike = |other: &usize| {
             let [one, other] = [number, *other].map(|number| &clients[number]);
-            (one.format, one.opening) == (other.format, other.opening)
+            let told_apart = one.thinks && other.thinks;
+            (one.format, one.opening) == (other.format, other.opening) && !told_apart
         };
         let mut others = together.iter().filter(|(other, _)| **other != number);
         if portrait.hears_little && others.any(|(it, one)| one.hears_little && is_alike(it)) {
