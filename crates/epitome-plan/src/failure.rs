@@ -1,14 +1,46 @@
 //! What says that a tool failed stays in whatever stands in the place of its result (RULES 15).
 //!
-//! Invariant: a text for a result that reports an error holds a line of that error as it came, whoever
-//! wrote the text. Called wherever a text of somebody else is put in the place of a result.
+//! Invariant: a text for a result that reports an error, be it only in the words of its output, holds a
+//! line of that error as it came, whoever wrote the text. Called wherever a text of somebody else is put
+//! in the place of a result.
 
 use std::borrow::Cow;
 
 use epitome_kernel::Thread;
 use epitome_kernel::types::{Part, PartBody, PartId};
 
-/// Words of lines that say what went wrong, in lower case.
+/// How lines begin that report a failure, of tools that have no other way to say it.
+const BEGINNINGS: [&str; 14] = [
+    "error:",
+    "error[",
+    "Error:",
+    "ERROR:",
+    "fatal:",
+    "FATAL:",
+    "FAIL:",
+    "FAIL ",
+    "FAILED",
+    "--- FAIL",
+    "panic:",
+    "npm ERR!",
+    "Command failed",
+    TRACEBACK,
+];
+
+/// Heads the failures of Python; what went wrong is said behind it.
+const TRACEBACK: &str = "Traceback (most recent call last)";
+
+/// What such lines hold.
+const WITHIN: [&str; 3] = ["panicked at", "test result: FAILED", "BUILD FAILED"];
+
+/// How such lines end.
+const ENDS: [&str; 4] =
+    ["command not found", "No such file or directory", "Permission denied", "... FAILED"];
+
+/// What stands before the number with which a process ended.
+const EXITS: [&str; 5] = ["exit code", "exit status", "exited with", "Exit code", "exit_code"];
+
+/// Words of lines that say what went wrong where a failure is reported, in lower case.
 const WORDS: [&str; 10] = [
     "error",
     "fail",
@@ -35,18 +67,58 @@ pub(crate) fn is_error(thread: &Thread, part: PartId) -> bool {
 /// Returns a text for a part: as it is, unless the part is a result that failed and the text holds no
 /// line that says so. Then the first of those lines stands before it.
 pub(crate) fn with_failure<'w>(thread: &Thread, part: PartId, with: &'w str) -> Cow<'w, str> {
-    if !is_error(thread, part) {
-        return Cow::Borrowed(with);
-    }
-    let text = thread.part(part).and_then(Part::text).unwrap_or_default();
-    let mut said = failing_lines(text).peekable();
-    let Some(first) = said.peek().copied().or_else(|| lines(text).next()) else {
-        return Cow::Borrowed(with);
+    let Some(body) = thread.part(part) else { return Cow::Borrowed(with) };
+    let text = body.text().unwrap_or_default();
+    let said: Vec<&str> = match is_error(thread, part) {
+        true => failing_lines(text).chain(lines(text).take(1)).collect(),
+        false if matches!(body.body, PartBody::Result(_)) || body.within.is_some() => {
+            let mut said: Vec<_> = lines(text).filter(|line| reports_failure(line)).collect();
+            said.sort_by_key(|line| line.starts_with(TRACEBACK));
+            said
+        }
+        false => Vec::new(),
     };
-    match said.any(|line| with.contains(line)) || with.contains(first) {
-        true => Cow::Borrowed(with),
-        false => Cow::Owned(format!("{first}\n{with}")),
+    match said.first() {
+        Some(first) if !said.iter().any(|line| with.contains(line)) => {
+            Cow::Owned(format!("{first}\n{with}"))
+        }
+        _ => Cow::Borrowed(with),
     }
+}
+
+/// Whether a line of an output reports that something failed. Files and logs that only speak of errors
+/// seldom hold such lines, and nothing is lost where they do.
+fn reports_failure(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or_default();
+    // `ValueError: …`, `java.lang.IllegalStateException: …`
+    let is_thrown = first.strip_suffix(':').is_some_and(|it| {
+        let kind = it.rsplit('.').next().unwrap_or_default();
+        kind.starts_with(char::is_uppercase)
+            && (kind.ends_with("Error") || kind.ends_with("Exception"))
+    });
+    is_thrown
+        || BEGINNINGS.iter().any(|it| line.starts_with(it))
+        || WITHIN.iter().any(|it| line.contains(it))
+        || ENDS.iter().any(|it| line.ends_with(it))
+        || EXITS.iter().any(|it| ends_in_failure(line, it))
+        || counts_failures(line)
+}
+
+/// Whether a line says that a process ended with another number than 0.
+fn ends_in_failure(line: &str, exit: &str) -> bool {
+    let Some((_, behind)) = line.split_once(exit) else { return false };
+    let number = behind.trim_start_matches(|it: char| !it.is_ascii_alphanumeric() && it != '-');
+    let number = number.trim_start_matches("code").trim_start();
+    number.starts_with(|it: char| it.is_ascii_digit() && it != '0') || number.starts_with('-')
+}
+
+/// Whether a line counts tests that failed: `1 failed, 3 passed`, `Tests: 2 failed`.
+fn counts_failures(line: &str) -> bool {
+    let words: Vec<_> = line.split(|it: char| !it.is_ascii_alphanumeric()).collect();
+    words.windows(2).any(|pair| {
+        let is_some = pair[0].parse().is_ok_and(|count: u64| count > 0);
+        is_some && matches!(pair[1], "failed" | "failing" | "failures")
+    })
 }
 
 /// The lines that say what went wrong.
@@ -87,12 +159,44 @@ mod tests {
     #[test]
     fn a_failure_is_told_in_its_own_words() {
         let text = "running 2 tests\n  test b ... FAILED\nerror: 1 test failed\n";
-        check(text, false, "All passed.", "All passed.");
+        check(text, false, "All passed.", "test b ... FAILED\nAll passed.");
         check(text, true, "All passed.", "test b ... FAILED\nAll passed.");
         check(text, true, "Ran: error: 1 test failed", "Ran: error: 1 test failed");
         check("exit 3\n\n", true, "Done.", "exit 3\nDone.");
         check("", true, "Done.", "Done.");
         let long = format!("error: {}", "x".repeat(500));
         check(&long, true, "Done.", &format!("{}\nDone.", &long[..200]));
+    }
+
+    #[test]
+    fn a_failure_that_is_told_in_words_alone_is_told() {
+        #[track_caller]
+        fn fails(text: &str, line: &str) {
+            let text = format!("First line.\n{text}\nLast line.\n");
+            check(&text, false, "Ok.", &format!("{line}\nOk."));
+            check(&text, false, line, line);
+        }
+        let traceback = "Traceback (most recent call last):\n  File \"a.py\"\nValueError: no port";
+        fails(traceback, "ValueError: no port");
+        fails("  FAILED tests/a.py::b", "FAILED tests/a.py::b");
+        fails("=== 1 failed, 3 passed in 0.2s ===", "=== 1 failed, 3 passed in 0.2s ===");
+        fails("Process exited with code 101", "Process exited with code 101");
+        fails("exit status: 2", "exit status: 2");
+        fails("sh: cargoo: command not found", "sh: cargoo: command not found");
+        fails("thread 'main' panicked at src/a.rs:1:2", "thread 'main' panicked at src/a.rs:1:2");
+    }
+
+    #[test]
+    fn what_only_speaks_of_failures_reports_none() {
+        for text in [
+            "0 failed, 3 passed",
+            "Process exited with code 0",
+            "fn parse() -> Result<(), ParseError> {",
+            "// an error: see below",
+            "raise ValueError(text)",
+            "exit code is shown",
+        ] {
+            check(text, false, "Ok.", "Ok.");
+        }
     }
 }
