@@ -52,21 +52,33 @@ pub(crate) async fn shaped(
     for (part, slot) in
         [(Wording::Reference, &mut texts.marker), (Wording::Placeholder, &mut texts.stub)]
     {
-        if let Some(text) = worded(part, back, council, common).await {
+        if let Some(text) = worded(part, back, council, common, |_| true).await {
             *slot = text;
         }
     }
     options
 }
 
-/// How the policies word a text, where they say so.
+/// How the policies word a text, where they say so in a text that is short enough; else it is an error
+/// of theirs, and they have said nothing.
 pub(crate) async fn worded(
     part: Wording,
     back: Back,
     council: &PolicyRunner,
     common: &Common,
+    is_short: impl Fn(&String) -> bool,
 ) -> Option<String> {
-    rendered(part, back, council, common).await?.text
+    let mut job = asked(part, back, common);
+    let decision = council.ask(&mut job).await;
+    let policy = decision.policy();
+    let text = decision.value?.text?;
+    if is_short(&text) {
+        return Some(text);
+    }
+    let part = part.word();
+    let what = format!("its text for `{part}` leaves the prompt no room; the built-in one stands");
+    council.refuse::<RenderJob>(policy, what);
+    None
 }
 
 /// What the policies say of a text.
@@ -76,7 +88,11 @@ async fn rendered(
     council: &PolicyRunner,
     common: &Common,
 ) -> Option<Render> {
+    council.ask(&mut asked(part, back, common)).await.value
+}
+
+/// The question for a text.
+fn asked(part: Wording, back: Back, common: &Common) -> RenderJob {
     let (in_store, in_files) = (back != Back::None, back == Back::File);
-    let mut job = RenderJob { common: common.clone(), part, system: None, in_store, in_files };
-    council.ask(&mut job).await.value
+    RenderJob { common: common.clone(), part, system: None, in_store, in_files }
 }

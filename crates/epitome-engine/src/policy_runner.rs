@@ -196,7 +196,11 @@ impl PolicyRunner {
 
     /// A question of a policy is not answered, and nobody decides.
     pub(crate) fn unanswered<J: HookJob>(&self, policy: String, id: &str, what: &str) {
-        let what = format!("it asks `{id}`: {what}");
+        self.refuse::<J>(policy, format!("it asks `{id}`: {what}"));
+    }
+
+    /// An answer of a policy is an error of it.
+    pub(crate) fn refuse<J: HookJob>(&self, policy: String, what: String) {
         self.notes().errors.push(PolicyError { policy, hook: J::HOOK, what });
     }
 }

@@ -140,7 +140,12 @@ impl Session {
         let WantedWork { orders, system, chosen, returning } = *wanted;
         let options = &self.settings.profile.options.work_state;
         let (council, common) = (planning.council, planning.common);
-        let label = worded(Wording::State, self.back(), council, common).await;
+        let gauge = *ground.tail.tokens.gauge();
+        // What opens the state takes no more than any part of it may.
+        let most = planning.sizes.target as f64 * options.share.max(options.augments);
+        let most = options.max_tokens.min(most as u64);
+        let is_short = |label: &String| gauge.size(label) <= most;
+        let label = worded(Wording::State, self.back(), council, common, is_short).await;
         let library = self.settings.augments.read();
         let work = WorkState {
             options,
@@ -152,7 +157,7 @@ impl Session {
             talk: takes_talk(&ground.tail.came, &planning.standing.plan, orders)
                 .then_some(&ground.tail.came[..older]),
             target: planning.sizes.target,
-            gauge: *ground.tail.tokens.gauge(),
+            gauge,
         };
         let demands = demanded(&ground.tail.came, older, options, work.label);
         (work.texts(), ConstraintState { most: planning.sizes.most.most, ..demands })

@@ -194,6 +194,29 @@ fn the_wording_is_a_policys() {
 }
 
 #[test]
+fn a_wording_that_leaves_no_room_is_not_taken() {
+    for part in [Wording::Checkpoint, Wording::Reference, Wording::Placeholder, Wording::State] {
+        let words = move |job: &Job<'_>, _: &NextPolicies<'_>| match job {
+            Job::Render(job) if job.part == part => {
+                let text = Some("many words ".repeat(2000));
+                Ok(Some(Answer::Render(Render { text, ..Render::default() })))
+            }
+            _ => Ok(None),
+        };
+        let mut talk = Talk::new(with(1000, words));
+        talk.say("user", "Mend the parser.");
+        talk.prompt();
+        talk.say("assistant", "[GOAL] Have the parser mended.");
+        for _ in 0..3 {
+            talk.chat(20);
+            let prompt = talk.prompt();
+            assert!(prompt.tokens[1] <= 1000, "{part:?}: {:?}", prompt.tokens);
+            assert!(!text(&prompt).contains("many words"), "{part:?}");
+        }
+    }
+}
+
+#[test]
 fn what_a_policy_sees_in_a_message_is_told_and_pinned() {
     let watches = |job: &Job<'_>, _: &NextPolicies<'_>| match job {
         Job::Observe(job) if job.text.contains("Answer 3:") => {

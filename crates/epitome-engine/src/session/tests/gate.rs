@@ -3,7 +3,7 @@
 
 use epitome_kernel::{Answer, Job};
 use epitome_types::hook::{
-    Budgets, Due, Fit, Observe, OpRequest, Orders, Stop, Strength, TriggerAnswer,
+    Budgets, Due, Fit, Observe, OpRequest, Orders, Render, Stop, Strength, TriggerAnswer, Wording,
 };
 use serde_json::json;
 
@@ -27,6 +27,8 @@ struct Answers {
     observe: (usize, Option<Stop>, bool),
     budgets: Option<[u64; 4]>,
     fit: Option<u64>,
+    /// So many words for what it is asked to word.
+    render: Option<usize>,
 }
 
 fn answers() -> impl Strategy<Value = Answers> {
@@ -38,12 +40,14 @@ fn answers() -> impl Strategy<Value = Answers> {
         (1usize..9, prop::sample::select(stop.to_vec()), any::<bool>()),
         prop::option::weighted(0.8, [size(), size(), size(), size()]),
         prop::option::of(size()),
+        prop::option::of(0usize..12_000),
     )
-        .prop_map(|(trigger, observe, budgets, fit)| Answers {
+        .prop_map(|(trigger, observe, budgets, fit, render)| Answers {
             trigger,
             observe,
             budgets,
             fit,
+            render,
         })
 }
 
@@ -73,6 +77,10 @@ impl Answers {
                 let ops = vec![OpRequest::Fit(fit)];
                 Some(Answer::Plan(Orders { ops, ..Orders::default() }))
             }
+            Job::Render(job) if job.part != Wording::System => {
+                let text = Some("words ".repeat(self.render?));
+                Some(Answer::Render(Render { text, ..Render::default() }))
+            }
             _ => None,
         }
     }
@@ -101,7 +109,8 @@ fn turn(number: usize, length: usize) -> Vec<String> {
     let result = (0..length).map(text).collect::<Vec<_>>().join("\n");
     let path = json!({"path": format!("src/part{number}.rs")});
     let mut messages = called(&format!("c{number}"), "read", path, &result).to_vec();
-    messages.push(said("assistant", &format!("Part {number} is done.")));
+    let done = format!("[GOAL] Have all parts mended.\nPart {number} is done.");
+    messages.push(said("assistant", &done));
     messages.push(said("user", &format!("Go on with part {number}.")));
     messages
 }
@@ -162,6 +171,7 @@ fn a_stop_at_every_message_pays_for_itself() {
         observe: (1, Some(Stop::Hard), false),
         budgets: None,
         fit: None,
+        render: None,
     };
     for limit in [5_000, 15_000] {
         let ([raw, sent], _) = play(&answers, &[20, 30], limit);
