@@ -26,12 +26,17 @@ pub(crate) struct Attached {
 }
 
 impl Attached {
+    /// A text that stands there as it is.
+    pub(crate) fn text(text: &str) -> Self {
+        Self { text: text.to_owned(), pages: 0 }
+    }
+
     /// Reads what stands in a string of a request: Base64, maybe behind the head of a data URL, or
     /// the text itself.
     pub(crate) fn read(data: &str) -> Self {
         let encoded = data.split_once(";base64,").map_or(data, |(_, encoded)| encoded);
         if !is_base64(encoded) {
-            return Self { text: data.to_owned(), pages: 0 };
+            return Self::text(data);
         }
         let bytes = decode(encoded, usize::MAX);
         if bytes.starts_with(PDF) {

@@ -60,15 +60,34 @@ fn of_part(part: &Part) -> Vec<FileCopy> {
     }
 }
 
+/// The types of blocks that are documents.
+const DOCUMENTS: [&str; 4] = ["document", "file", "input_file", "search_result"];
+
 /// A document that a person attaches is a file, whatever it says.
 fn document(block: &OpaqueBlock) -> Option<FileCopy> {
-    let body = block.data.clone();
-    let text = block.text.get(body.clone()).filter(|text| !text.trim().is_empty())?;
-    let named = block.title.is_some();
+    let text = block.text.get(block.data.clone()).filter(|text| !text.trim().is_empty());
+    let Some(text) = text else { return unread_document(block) };
+    let (body, named) = (block.data.clone(), block.title.is_some());
     let path = block.title.clone().unwrap_or_else(|| unnamed(text));
     let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
     let lines = u32::try_from(lines).unwrap_or(u32::MAX);
     Some(FileCopy { path, named, body, lines, partial: false, closed: true })
+}
+
+/// One whose words only its provider reads, as pages or under an id: nothing but its content tells it
+/// from others of its name.
+fn unread_document(block: &OpaqueBlock) -> Option<FileCopy> {
+    let title = block.title.as_deref().unwrap_or("document");
+    let path = format!("{title} ({})", block.content.short());
+    let body = 0..block.text.len();
+    DOCUMENTS.contains(&&*block.kind).then_some(FileCopy {
+        path,
+        named: true,
+        body,
+        lines: 1,
+        partial: false,
+        closed: true,
+    })
 }
 
 #[cfg(test)]

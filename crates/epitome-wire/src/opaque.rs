@@ -22,7 +22,8 @@ pub(crate) fn opaque(block: &Object<'_>) -> OpaqueBlock {
     let calls = if kind.ends_with("_tool_use") { id("id") } else { None };
     let answers = if kind.ends_with("_tool_result") { id("tool_use_id") } else { None };
     let raw = block.value.raw();
-    let mut cuts = Cuts::default();
+    let mut cuts =
+        Cuts { holds_texts: kind == "document" || kind == "search_result", ..Cuts::default() };
     // A value that was read once is sound.
     if cuts.walk(&mut Cursor::new(raw, 0)).is_err() {
         cuts = Cuts::default();
@@ -78,6 +79,8 @@ struct Cuts {
     data: Vec<Span>,
     /// What a model is shown of that data.
     attached: Attached,
+    /// Whether the texts within are what it attaches.
+    holds_texts: bool,
 }
 
 impl Cuts {
@@ -112,11 +115,16 @@ impl Cuts {
                 self.marks.push(Span::new(marks.start, start));
             }
             let is_data = matches!(key.raw(), "\"data\"" | "\"file_data\"");
-            if is_data && cursor.peek_kind()? == JsonValueKind::String {
+            let is_text = self.holds_texts && key.raw() == "\"text\"";
+            if (is_data || is_text) && cursor.peek_kind()? == JsonValueKind::String {
                 let value = cursor.value()?;
                 let Span { start, end } = value.span();
                 self.data.push(Span::new(start + 1, end - 1));
-                self.attached += Attached::read(&value.str()?);
+                let text = value.str()?;
+                self.attached += match is_text {
+                    true => Attached::text(&text),
+                    false => Attached::read(&text),
+                };
             } else {
                 self.walk(cursor)?;
             }

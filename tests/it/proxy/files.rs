@@ -332,21 +332,29 @@ fn what_a_client_with_tools_says_of_files_may_leave() {
 #[test]
 fn a_document_that_is_attached_stays_whole() {
     let letter = chatter(500);
-    let document = json!({"type": "document", "title": "letter.txt",
-        "source": {"type": "text", "media_type": "text/plain", "data": letter}});
-    let serving = Serving::start(Script::default(), &["--prompt-limit", "6000"]);
-    let asked = json!({"type": "text", "text": "Improve this letter with me, step by step."});
-    let mut messages = vec![json!({"role": "user", "content": [document, asked]})];
-    for turn in 0..12 {
-        messages.push(json!({"role": "assistant", "content": chatter(turn + 100)}));
-        messages
-            .push(json!({"role": "user", "content": format!("{} And? ({turn})", chatter(turn))}));
-        let body = json!({"model": "claude-sonnet-4-5", "max_tokens": 100, "messages": messages});
-        serving.post_one("/v1/messages", &body);
-        let sent = &serving.last().body["messages"];
-        assert_eq!(sent[0]["content"][0], document, "turn {turn}");
+    // `%PDF-1.4` and other bytes.
+    let pdf = format!("JVBERi0xLjQK{}", "QUJDREVG".repeat(400));
+    for source in [
+        json!({"type": "text", "media_type": "text/plain", "data": letter}),
+        json!({"type": "content", "content": [{"type": "text", "text": letter}]}),
+        json!({"type": "base64", "media_type": "application/pdf", "data": pdf}),
+    ] {
+        let document = json!({"type": "document", "title": "letter", "source": source});
+        let serving = Serving::start(Script::default(), &["--prompt-limit", "6000"]);
+        let asked = json!({"type": "text", "text": "Improve this letter with me, step by step."});
+        let mut messages = vec![json!({"role": "user", "content": [document, asked]})];
+        for turn in 0..12 {
+            let and = format!("{} And? ({turn})", chatter(turn));
+            messages.push(json!({"role": "assistant", "content": chatter(turn + 100)}));
+            messages.push(json!({"role": "user", "content": and}));
+            let body =
+                json!({"model": "claude-sonnet-4-5", "max_tokens": 100, "messages": messages});
+            serving.post_one("/v1/messages", &body);
+            let sent = &serving.last().body["messages"];
+            assert_eq!(sent[0]["content"][0], document, "turn {turn}");
+        }
+        assert!(serving.compressions() > 0, "{}", serving.said());
     }
-    assert!(serving.compressions() > 0, "{}", serving.said());
 }
 
 /// Logs, tables and a few quoted lines are no files: they leave as talk does.

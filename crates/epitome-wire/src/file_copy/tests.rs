@@ -300,6 +300,34 @@ fn a_document_that_a_person_attaches_is_a_file() {
         "file": {"filename": "letter.txt", "file_data": format!("data:text/plain;base64,{encoded}")}});
     let file = ("letter.txt".to_owned(), "Dear Ann,\n".to_owned());
     assert_eq!(copies(crate::Format::OpenAi, letter), [file]);
+    let block = |text: &str| serde_json::json!({"type": "text", "text": text});
+    let blocks = serde_json::json!({"type": "document", "title": "notes.md",
+        "source": {"type": "content", "content": [block("One."), block("Two words.")]}});
+    let file = ("notes.md".to_owned(), "One.\nTwo words.".to_owned());
+    assert_eq!(copies(crate::Format::Anthropic, blocks), [file]);
+    let result = serde_json::json!({"type": "search_result", "title": "manual", "source": "m",
+        "content": [block("Turn it off.")]});
+    let file = ("manual".to_owned(), "Turn it off.".to_owned());
+    assert_eq!(copies(crate::Format::Anthropic, result), [file]);
     let audio = serde_json::json!({"type": "input_audio", "input_audio": {"data": "UklGRgAA"}});
     assert_eq!(copies(crate::Format::OpenAi, audio), []);
+}
+
+#[test]
+fn a_document_that_only_its_provider_reads_is_a_file_by_its_content() {
+    let paths = |data: &str| {
+        let data = crate::base64::encode(data.as_bytes());
+        let block = serde_json::json!({"type": "document", "title": "report.pdf",
+            "source": {"type": "base64", "media_type": "application/pdf", "data": data}});
+        let body = serde_json::json!({"messages": [{"role": "user", "content": [block]}]});
+        let bytes = body.to_string();
+        let parsed = crate::RequestDocument::parse(bytes.as_bytes(), crate::Format::Anthropic);
+        let parsed = parsed.unwrap();
+        let files = &parsed.entries()[0].parts[0].files;
+        files.iter().map(|copy| copy.path.clone()).collect::<Vec<_>>()
+    };
+    let [one, other] = [paths("%PDF-1.4 one"), paths("%PDF-1.4 other")];
+    assert!(one[0].starts_with("report.pdf ("), "{one:?}");
+    assert_ne!(one, other);
+    assert_eq!(one, paths("%PDF-1.4 one"));
 }
