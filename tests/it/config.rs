@@ -318,6 +318,7 @@ fn the_schema_is_printed() {
             "store",
             "durability",
             "everywhere",
+            "tenant",
             "prices",
             "models",
             "policies",

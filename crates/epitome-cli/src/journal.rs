@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use epitome::{
-    Config, ConfigSources, LOCAL, LimitSource, ModelKnowledge, Profile, ScopeOwner, SessionAdmin,
+    Config, ConfigSources, LimitSource, ModelKnowledge, Profile, ScopeOwner, SessionAdmin,
     SessionArchive,
 };
 use serde::Serialize;
@@ -194,7 +194,7 @@ pub(crate) fn owner_of(
     let keeper = SessionAdmin::of(store, profile.clone(), owner.clone().alone());
     let keeper = keeper.of_session(Some(name)).map_err(|error| CliError::of_store(&error))?;
     let is_of_none = keeper.scope() == owner.without_project(profile.name());
-    Ok(if is_of_none { ScopeOwner::from(LOCAL) } else { owner })
+    Ok(if is_of_none { ScopeOwner::from(owner.tenant()) } else { owner })
 }
 
 /// The store that is meant.

@@ -20,6 +20,9 @@ use crate::{fault, files, settings, shell, store, stores};
 /// Counts the tokens of excerpts where neither a flag nor the profile names a model.
 const VOCABULARY: &str = "o200k_base";
 
+/// The letters of an id, as prompts and lists write it.
+const ID: usize = 8;
+
 /// Searches what compressions took out of prompts, and all that was said in the journal's sessions
 #[derive(clap::Args)]
 #[command(
@@ -140,7 +143,21 @@ fn original(args: &Args, blob: &StoredText) -> Result<(), CliError> {
         };
         return json(&[found]);
     }
-    files::bytes_to_stdout(text.as_bytes())
+    files::bytes_to_stdout(text.as_bytes())?;
+    if !args.common.quiet && is_list(&blob.text) {
+        let flag = shell::store_flag(args.store.as_deref());
+        fault::note(&format!(
+            "each line begins a message; `epitome recall{flag} ID`, with the id before it, prints it whole"
+        ));
+    }
+    Ok(())
+}
+
+/// Whether an original is of several messages: a line for each, which begins with its id.
+fn is_list(text: &str) -> bool {
+    let mut lines = text.lines();
+    let is_id = |word: &str| word.len() == ID && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    lines.next().is_some_and(|first| first.split_once(' ').is_some_and(|(id, _)| is_id(id)))
 }
 
 fn show(args: &Args, found: &[Excerpt]) -> Result<(), CliError> {

@@ -89,6 +89,11 @@ impl ScopeOwner {
         Self { tenant: tenant.to_owned(), ..self.clone() }
     }
 
+    /// The tenant.
+    pub fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
     /// Reads the sessions of all projects of its tenant.
     #[must_use]
     pub fn everywhere(self) -> Self {

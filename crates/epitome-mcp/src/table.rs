@@ -9,7 +9,7 @@ use epitome::controls::{
     AugmentChange, AugmentList, CompressionRequest, ContextStatus, GoalsView, RecallAnswer,
     RecallRequest,
 };
-use epitome::{LineRange, PinList, SessionControls};
+use epitome::{LOCAL, LineRange, PinList, SessionControls};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -150,7 +150,9 @@ pub(crate) const TABLE: [ControlTool; 9] = [
             let made = ground.levers.snapshot(ground.of(&args.session), args.name.as_deref());
             let made = made.map_err(said)?;
             let (session, id, name) = (made.session, made.id, made.name);
-            answer(&Snapped { session, id, name, messages: made.size.messages })
+            let tenant = ground.levers.keeper().tenant();
+            let tenant = (tenant != LOCAL).then(|| tenant.to_owned());
+            answer(&Snapped { session, id, name, messages: made.size.messages, tenant })
         },
         example: r#"{"name": "before-the-merge"}"#,
     },

@@ -22,6 +22,9 @@ pub(crate) struct Snapped {
     pub(crate) name: Option<String>,
     /// Messages that it holds.
     pub(crate) messages: u32,
+    /// Whose it is, where its client shows a token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tenant: Option<String>,
 }
 
 /// An answer in words.
@@ -115,10 +118,14 @@ impl InWords for RecallAnswer {
 
 impl InWords for Snapped {
     fn words(&self) -> String {
+        let of = self.tenant.iter().map(|name| format!(" with `EPITOME_TENANT={name}` set"));
         format!(
             "Snapshot {} of {} messages; the user goes back to it with `epitome snapshot restore \
-             {}`.",
-            self.id, self.messages, self.id
+             {}`{}.",
+            self.id,
+            self.messages,
+            self.id,
+            of.collect::<String>()
         )
     }
 }

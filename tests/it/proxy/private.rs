@@ -142,6 +142,15 @@ fn a_token_shows_nothing_of_another() {
             agent.round(&serving);
         }
     }
+    for (name, _) in TOKENS {
+        let mut list = serving.place.command(["session", "list", "--store", "s.db"]);
+        let listed = |ran: std::process::Output| String::from_utf8(ran.stdout).unwrap();
+        assert!(!listed(list.output().unwrap()).contains("heron"));
+        let own = listed(list.env("EPITOME_TENANT", name).output().unwrap());
+        let others = own.lines().filter(|line| line.contains("heron"));
+        assert_eq!(others.count(), 1, "{own}");
+        assert!(own.contains(&format!("heron-of-{name}")), "{own}");
+    }
     for restarted in [false, true] {
         for (at, (name, token)) in TOKENS.iter().enumerate() {
             let ask = |path| serving.send(Ask::new("GET", path).header("x-epitome-token", token));

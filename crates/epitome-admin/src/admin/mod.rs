@@ -104,6 +104,11 @@ impl SessionAdmin {
         Self { journal, profile, owner: self.owner.clone(), scope }
     }
 
+    /// Whose sessions it keeps.
+    pub fn tenant(&self) -> &str {
+        self.owner.tenant()
+    }
+
     /// The keepers of what its profile records for its owner: in the project, then what was recorded
     /// for no project and goes on there.
     pub(crate) fn own(&self) -> Vec<Self> {

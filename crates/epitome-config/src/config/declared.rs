@@ -34,6 +34,10 @@ pub(crate) struct ConfigToml {
     /// projects, and not of the one alone that they are used in. Said in one's own file, in
     /// variables and flags; never in the file of a project.
     pub(crate) everywhere: bool,
+    /// Whose sessions commands read: the name before a token in the file of `--token-file`, or `local`
+    /// for those of a proxy without tokens. Said in one's own file, in variables and flags; never in
+    /// the file of a project.
+    pub(crate) tenant: String,
     /// A price table of one's own, in TOML. A path is relative to the file that names it.
     pub(crate) prices: Option<PathBuf>,
     /// A model table of one's own, in TOML: windows and sizes by the beginnings of models' names. A

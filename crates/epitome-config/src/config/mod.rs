@@ -64,7 +64,7 @@ use self::declared::ConfigToml;
 use self::layer::Layer;
 use crate::models::ModelTable;
 use crate::profile::{Profile, SHIPPED};
-use crate::scope::{LOCAL, ScopeOwner};
+use crate::scope::ScopeOwner;
 
 pub use self::proxy::ProxyConfig;
 pub use self::sources::{ConfigSources, FlagSetting};
@@ -72,8 +72,8 @@ use self::store::ChosenStore;
 pub use self::store_name::known as known_store;
 
 /// What holds where nobody says anything, beside the options of the shipped profiles.
-const DEFAULTS: &str =
-    "default_profile = \"default\"\ndurability = \"normal\"\neverywhere = false\n";
+const DEFAULTS: &str = "default_profile = \"default\"\ndurability = \"normal\"\neverywhere = false\n\
+    tenant = \"local\"\n";
 
 /// What profiles of shipped policies say of themselves: in `ollm` the model that talks writes the
 /// summaries (RULES 21).
@@ -284,7 +284,7 @@ impl Config {
     /// Whose sessions are kept and read by somebody who works in a folder: those of its project,
     /// unless the user opened all of them to each other.
     pub fn owner(&self, folder: Option<&Path>) -> ScopeOwner {
-        let owner = ScopeOwner::from(LOCAL);
+        let owner = ScopeOwner::from(&*self.settings.tenant);
         let owner = match folder {
             Some(folder) => owner.within(folder, self.user.home.as_deref()),
             None => owner,

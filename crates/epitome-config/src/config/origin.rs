@@ -30,11 +30,12 @@ enum KeySource {
 use KeySource::{Anybody, Inside, Trusted, User};
 
 /// The keys by their class; `*` is any name, and what stands below a key has its class.
-const KEYS: [(&str, KeySource); 22] = [
+const KEYS: [(&str, KeySource); 23] = [
     ("default_profile", Anybody),
     ("store", Inside),
     ("durability", Anybody),
     ("everywhere", User("it opens what was said in other projects")),
+    ("tenant", User("it opens what others said")),
     ("prices", Inside),
     ("models", Inside),
     ("policies", Trusted),
