@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use epitome_kernel::Thread;
-use epitome_kernel::types::{Part, PartBody, PartId};
+use epitome_kernel::types::{PartBody, PartId};
 
 /// How lines begin that report a failure, of tools that have no other way to say it.
 const BEGINNINGS: [&str; 14] = [
