@@ -167,6 +167,13 @@ fn what_is_not_there_is_said_not_to_be() {
     let ran = place.run(["recall", "--store", "s.db", "--json", "zyzzyva"]);
     assert_eq!((ran.code, ran.text()), (0, "[]\n"));
     assert_eq!(ran.err, "epitome: note: nothing on `zyzzyva`\n");
+    for (store, code) in [("s.db", 0), ("none.db", 3)] {
+        let ran = place.run(["recall", "--store", store, "0123abcd"]);
+        assert_eq!(ran.code, code);
+        let said =
+            "no original with the id `0123abcd` in the sessions that are read here; `--everywhere`";
+        assert!(ran.err.contains(said), "{}", ran.err);
+    }
     let asked =
         "please tell me again what exactly the amount of invoice_3_5 was, I forgot about it";
     assert!(contents(&search(&place, "1000", asked)).contains("invoice_3_5"));

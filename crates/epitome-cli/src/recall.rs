@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 
 use epitome::{
-    Config, Excerpt, LineRange, RecallResult, ScopeOwner, SessionAdmin, StoredText, for_model,
-    nothing_on,
+    Config, Excerpt, LineRange, RecallResult, ScopeOwner, SessionAdmin, StoreError, StoredText,
+    for_model, nothing_on,
 };
 use serde::Serialize;
 
@@ -80,6 +80,9 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         if let Some(blob) = args.elsewhere(&config) {
             return original(args, &blob);
         }
+        if let Some(id) = args.named_id() {
+            return Err(unknown(id));
+        }
         let flag = shell::store_flag(Some(&path));
         let path = path.display();
         return Err(CliError::unreadable(format!(
@@ -92,7 +95,13 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     if let Some(id) = &args.id {
         let blob = keeper.original(&*store, id, |keeper| catch_up(keeper, args.common.quiet));
         let blob = blob.or_else(|error| args.elsewhere(&config).ok_or(error));
-        return original(args, &blob.map_err(|error| CliError::of_store(&error))?);
+        return original(
+            args,
+            &blob.map_err(|error| match error {
+                StoreError::Unknown { id } => unknown(&id),
+                other => CliError::of_store(&other),
+            })?,
+        );
     }
     let query = args.query.as_deref().unwrap_or_default();
     let found = keeper.recall(&*store, query, args.max_tokens, &counter, |keeper| {
@@ -110,7 +119,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
                 return original(args, &blob);
             }
             if !args.common.quiet {
-                fault::note(&plain(&nothing_on(&missed)));
+                let why = args.named_id().map_or_else(|| nothing_on(&missed), no_original);
+                fault::note(&plain(&why));
             }
             show(args, &[])
         }
@@ -124,12 +134,29 @@ impl Args {
         if self.everywhere { owner.everywhere() } else { owner }
     }
 
+    /// What has the form of an id.
+    fn named_id(&self) -> Option<&str> {
+        self.id.as_deref().or(self.query.as_deref().filter(|query| stores::is_id(query)))
+    }
+
     /// The original in another store of this user's, where an id is asked for as prompts say it and
     /// no store is named.
     fn elsewhere(&self, config: &Config) -> Option<StoredText> {
         let id = self.id.as_deref().or(self.query.as_deref()).filter(|_| self.store.is_none())?;
         stores::elsewhere(config, &self.owner(config), id)
     }
+}
+
+fn unknown(id: &str) -> CliError {
+    CliError::unreadable(no_original(id))
+}
+
+/// That no session which is read here has an original, and where else it may be.
+fn no_original(id: &str) -> String {
+    format!(
+        "no original with the id `{id}` in the sessions that are read here; `--everywhere` reads those \
+         of all projects, and those in the trash come back with `epitome session restore NAME`"
+    )
 }
 
 fn original(args: &Args, blob: &StoredText) -> Result<(), CliError> {

@@ -78,7 +78,7 @@ pub(crate) fn known(config: &Config) -> Vec<PathBuf> {
 
 /// The original with an id, as prompts say it, in another store of this user's.
 pub(crate) fn elsewhere(config: &Config, owner: &ScopeOwner, id: &str) -> Option<StoredText> {
-    if id.len() < SHORT || !id.bytes().all(|it| it.is_ascii_hexdigit()) {
+    if !is_id(id) {
         return None;
     }
     let profile = config.profile_in_use().ok()?;
@@ -87,6 +87,11 @@ pub(crate) fn elsewhere(config: &Config, owner: &ScopeOwner, id: &str) -> Option
         let keeper = SessionAdmin::of(store.clone(), profile.clone(), owner.clone());
         keeper.original(&*store, id, |_| {}).ok()
     })
+}
+
+/// Whether a text has the form of an id, as prompts say it.
+pub(crate) fn is_id(text: &str) -> bool {
+    text.len() >= SHORT && text.bytes().all(|it| it.is_ascii_hexdigit())
 }
 
 fn list(config: &Config) -> Option<PathBuf> {
