@@ -9,6 +9,7 @@ use crate::json::{Object, literal};
 pub(super) struct OllamaParser {
     begun: bool,
     text: String,
+    thinking: String,
     /// As JSON, with commas between them.
     calls: String,
 }
@@ -21,6 +22,8 @@ impl OllamaParser {
         if let Some(message) = member(line, "message") {
             self.begun = true;
             notes.say(&mut self.text, message.text("content").as_deref());
+            // Clients send it back, and nobody reads along.
+            notes.keep(&mut self.thinking, message.text("thinking").as_deref());
             let calls = message.some("tool_calls").and_then(|calls| calls.items().ok());
             for call in calls.into_iter().flatten().filter(|call| call.as_object().is_some()) {
                 let comma = if self.calls.is_empty() { "" } else { "," };
@@ -45,8 +48,12 @@ impl OllamaParser {
             true => String::new(),
             false => format!(r#","tool_calls":[{}]"#, self.calls),
         };
+        let thinking = match self.thinking.is_empty() {
+            true => String::new(),
+            false => format!(r#","thinking":{}"#, literal(&self.thinking)),
+        };
         let text = literal(&self.text);
-        let message = format!(r#"{{"role":"assistant","content":{text}{calls}}}"#);
+        let message = format!(r#"{{"role":"assistant","content":{text}{thinking}{calls}}}"#);
         self.begun.then(|| message.into_bytes())
     }
 }

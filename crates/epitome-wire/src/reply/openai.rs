@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use super::{ResponseNotes, figure, member, set};
 use crate::json::{Object, literal};
 
+/// The members in which providers give what a model thought, as a text.
+const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
+
 #[derive(Debug, Default)]
 pub(super) struct OpenAiParser {
     /// The message of a body that came whole, as it is.
@@ -16,6 +19,10 @@ pub(super) struct OpenAiParser {
     begun: bool,
     text: String,
     refusal: String,
+    /// What it thought, by the member that says it.
+    reasoning: BTreeMap<&'static str, String>,
+    /// The same in pieces that may be sealed, as JSON with commas between them.
+    details: String,
     calls: BTreeMap<u64, PartialCall>,
 }
 
@@ -54,11 +61,26 @@ impl OpenAiParser {
         self.begun = true;
         notes.say(&mut self.text, delta.text("content").as_deref());
         notes.say(&mut self.refusal, delta.text("refusal").as_deref());
+        self.think(&delta, notes);
         let calls = delta.some("tool_calls").and_then(|calls| calls.items().ok());
         for (place, call) in calls.into_iter().flatten().enumerate() {
             if let Some(call) = call.as_object() {
                 self.call(place as u64, &call, notes);
             }
+        }
+    }
+
+    /// What the model thinks is kept, since clients send it back, and told to nobody.
+    fn think(&mut self, delta: &Object<'_>, notes: &mut ResponseNotes) {
+        for member in REASONING {
+            if let Some(piece) = delta.text(member) {
+                notes.keep(self.reasoning.entry(member).or_default(), Some(&piece));
+            }
+        }
+        let details = delta.some("reasoning_details").and_then(|details| details.items().ok());
+        for piece in details.into_iter().flatten() {
+            let comma = if self.details.is_empty() { "" } else { "," };
+            notes.keep(&mut self.details, Some(&format!("{comma}{}", piece.raw())));
         }
     }
 
@@ -94,6 +116,12 @@ impl OpenAiParser {
         let mut message = format!(r#"{{"role":"assistant","content":{content}"#);
         if !self.refusal.is_empty() {
             message += &format!(r#","refusal":{}"#, literal(&self.refusal));
+        }
+        for (member, text) in self.reasoning.iter().filter(|(_, text)| !text.is_empty()) {
+            message += &format!(r#","{member}":{}"#, literal(text));
+        }
+        if !self.details.is_empty() {
+            message += &format!(r#","reasoning_details":[{}]"#, self.details);
         }
         if !self.calls.is_empty() {
             let calls: Vec<_> = self.calls.values().map(PartialCall::json).collect();

@@ -119,6 +119,13 @@ fn openai() {
     ]);
     let said = r#"{"role":"assistant","content":"k"}"#;
     check(Format::OpenAi, &kimi, counted(1, 4, 0, 1), "stop", &[said]);
+    let thinking = events(&[
+        r#"{"choices":[{"delta":{"reasoning_content":"Let me "}}]}"#,
+        r#"{"choices":[{"delta":{"reasoning_content":"see.","reasoning_details":[{"text":"a"}]}}]}"#,
+        r#"{"choices":[{"delta":{"content":"Yes.","reasoning_content":null,"reasoning_details":[{"data":"b"}]},"finish_reason":"stop"}]}"#,
+    ]);
+    let said = r#"{"role":"assistant","content":"Yes.","reasoning_content":"Let me see.","reasoning_details":[{"text":"a"},{"data":"b"}]}"#;
+    check(Format::OpenAi, &thinking, None, "stop", &[said]);
     let refused = events(&[r#"{"choices":[{"delta":{"refusal":"No."},"finish_reason":"stop"}]}"#]);
     let said = r#"{"role":"assistant","content":null,"refusal":"No."}"#;
     check(Format::OpenAi, &refused, None, "stop", &[said]);
@@ -173,7 +180,7 @@ fn ollama() {
         r#"{"model":"m","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"w","arguments":{"c":2.50}}}]},"done":false}"#,
         r#"{"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":26,"eval_count":298}"#,
     ];
-    let said = r#"{"role":"assistant","content":"Hey","tool_calls":[{"function":{"name":"w","arguments":{"c":2.50}}}]}"#;
+    let said = r#"{"role":"assistant","content":"Hey","thinking":"hm","tool_calls":[{"function":{"name":"w","arguments":{"c":2.50}}}]}"#;
     check(Format::Ollama, &(stream.join("\n") + "\n"), counted(26, 0, 0, 298), "stop", &[said]);
     let said = r#"{"role":"assistant","content":"x"}"#;
     let whole = r#"{"message":{"role":"assistant","content":"x"},"done":true,"done_reason":"stop","prompt_eval_count":2}"#;
@@ -182,7 +189,7 @@ fn ollama() {
         Format::Ollama,
         &stream[..2].join("\n"),
         None,
-        &[r#"{"role":"assistant","content":"He"}"#],
+        &[r#"{"role":"assistant","content":"He","thinking":"hm"}"#],
     );
     let error = r#"{"error":"model not found"}"#;
     check_broken(Format::Ollama, error, Some(error), &[]);
