@@ -23,6 +23,7 @@ mod outage;
 mod passage;
 mod phrases;
 mod piece;
+mod piece_terms;
 mod prefix;
 mod query;
 mod rank;

@@ -6,6 +6,7 @@
 use epitome_kernel::TokenCounter;
 
 use crate::piece::Piece;
+use crate::piece_terms::PieceTerms;
 use crate::query::Query;
 use crate::relevance::relevance;
 use crate::select::select;
@@ -27,8 +28,9 @@ pub(crate) fn rank(
     budget: u64,
     counter: &dyn TokenCounter,
 ) -> Vec<ExcerptGroup> {
-    let relevance = relevance(pieces, &Query::of(query));
-    let selection = select(pieces, &relevance, budget, counter);
+    let terms = PieceTerms::read(pieces);
+    let relevance = relevance(pieces, &terms, &Query::of(query));
+    let selection = select(pieces, &terms, &relevance, budget, counter);
     if selection.picked.is_empty() {
         return selection
             .best

@@ -13,11 +13,23 @@ pub(crate) fn each_reference<'a>(text: &'a str, mut each: impl FnMut(&'a str)) {
     }
 }
 
-/// What stands between words beside white space: quotes, brackets, the signs of code and JSON.
-const SIGNS: &str = "\"'`<>()[]{}|,;=\\";
-
+/// White space, quotes, brackets, and the signs of code and JSON.
 fn is_delimiter(c: char) -> bool {
-    c.is_whitespace() || SIGNS.contains(c)
+    const SIGNS: u128 = signs("\"'`<>()[]{}|,;=\\");
+    match u32::from(c) {
+        code @ 0..128 => c.is_ascii_whitespace() || c == '\x0b' || SIGNS >> code & 1 == 1,
+        _ => c.is_whitespace(),
+    }
+}
+
+/// A bit for each of these characters, which are ASCII.
+const fn signs(all: &str) -> u128 {
+    let (mut bits, mut at) = (0, 0);
+    while at < all.len() {
+        bits |= 1 << all.as_bytes()[at];
+        at += 1;
+    }
+    bits
 }
 
 /// Punctuation that clings to a word without belonging to it.

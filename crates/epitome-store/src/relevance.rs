@@ -6,8 +6,8 @@
 
 use crate::phrases::saying;
 use crate::piece::Piece;
+use crate::piece_terms::PieceTerms;
 use crate::query::{Query, told};
-use crate::terms::{TermFilter, term};
 
 /// How fast repetitions of a term stop to count (BM25 k1).
 const SATURATION: f64 = 1.2;
@@ -39,8 +39,12 @@ pub(crate) struct Relevance {
 }
 
 /// The relevance of every passage, in their order.
-pub(crate) fn relevance(pieces: &[Piece<'_>], query: &Query<'_>) -> Vec<Relevance> {
-    let hits = Hits::of(pieces, query);
+pub(crate) fn relevance(
+    pieces: &[Piece<'_>],
+    terms: &PieceTerms,
+    query: &Query<'_>,
+) -> Vec<Relevance> {
+    let hits = Hits::of(terms, query);
     let scores = hits.scores(pieces.len());
     let best = scores.iter().copied().fold(0.0, f64::max);
     let (answers, is_answered) = hits.answers(pieces, query);
@@ -68,7 +72,7 @@ pub(crate) fn relevance(pieces: &[Piece<'_>], query: &Query<'_>) -> Vec<Relevanc
 
 /// The words of a query that no passage holds.
 pub(crate) fn missing<'q>(pieces: &[Piece<'_>], query: &Query<'q>) -> Vec<&'q str> {
-    let hits = Hits::of(pieces, query);
+    let hits = Hits::of(&PieceTerms::read(pieces), query);
     let held: Vec<bool> = hits.holders.iter().map(|&holders| holders > 0.0).collect();
     query.missing(&hits.told(pieces.len()), &held).collect()
 }
@@ -99,20 +103,18 @@ struct TermHit {
 }
 
 impl Hits {
-    fn of(pieces: &[Piece<'_>], query: &Query<'_>) -> Self {
-        let terms = TermFilter::new();
+    fn of(terms: &PieceTerms, query: &Query<'_>) -> Self {
         let mut hits = Self {
             found: Vec::new(),
             ordered: Vec::new(),
             holders: vec![0.0; query.len()],
-            lengths: Vec::with_capacity(pieces.len()),
+            lengths: Vec::new(),
         };
-        for (at, piece) in pieces.iter().enumerate() {
-            let (mut length, mut before) = (0.0, None);
+        for (at, terms) in terms.iter().enumerate() {
+            let mut before = None;
             let (first, first_pair) = (hits.found.len(), hits.ordered.len());
-            terms.each(piece.text, |word| {
-                length += 1.0;
-                let asked = query.term(term(word));
+            for &term in terms {
+                let asked = query.term(term);
                 if let Some(term) = asked {
                     match hits.found[first..].iter_mut().find(|hit| hit.term == term) {
                         Some(hit) => hit.times += 1.0,
@@ -125,8 +127,8 @@ impl Hits {
                     hits.ordered.push((at, pair));
                 }
                 before = asked;
-            });
-            hits.lengths.push(length);
+            }
+            hits.lengths.push(terms.len() as f64);
             for hit in &hits.found[first..] {
                 hits.holders[hit.term] += 1.0;
             }
@@ -210,7 +212,7 @@ mod tests {
             .zip(0..)
             .map(|(text, order)| Piece::alone(text, ContentId::for_text(text), order))
             .collect();
-        relevance(&pieces, &Query::of(query))
+        relevance(&pieces, &PieceTerms::read(&pieces), &Query::of(query))
     }
 
     /// The passages in order of relevance.

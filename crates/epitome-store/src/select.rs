@@ -10,9 +10,10 @@ use epitome_kernel::TokenCounter;
 use rustc_hash::FxHashSet;
 
 use crate::piece::Piece;
+use crate::piece_terms::PieceTerms;
 use crate::refs::each_reference;
 use crate::relevance::Relevance;
-use crate::terms::{Term, TermFilter, term};
+use crate::terms::{Term, term};
 
 /// What a reference that nothing returned yet adds, in units of a perfect match. Who asks often
 /// knows only the topic and needs the one name that belongs to it, so a passage with many is worth
@@ -51,11 +52,12 @@ pub(crate) struct PassageSelection {
 /// Takes the passage that brings most that is new, until nothing more fits.
 pub(crate) fn select(
     pieces: &[Piece<'_>],
+    terms: &PieceTerms,
     relevance: &[Relevance],
     budget: u64,
     counter: &dyn TokenCounter,
 ) -> PassageSelection {
-    let mut open = candidates(pieces, relevance, budget, counter);
+    let mut open = candidates(pieces, terms, relevance, budget, counter);
     let best = open.peek().map(|candidate| candidate.at);
     let mut returned = FxHashSet::default();
     let (mut picked, mut used) = (Vec::new(), 0);
@@ -86,6 +88,7 @@ pub(crate) fn select(
 /// The passages that answer, estimated as if all of each were new.
 fn candidates(
     pieces: &[Piece<'_>],
+    terms: &PieceTerms,
     relevance: &[Relevance],
     budget: u64,
     counter: &dyn TokenCounter,
@@ -105,11 +108,9 @@ fn candidates(
         rough.select_nth_unstable_by(counted, |a, b| b.cmp(a));
         rough.truncate(counted);
     }
-    let terms = TermFilter::new();
     for candidate in &mut rough {
-        let text = pieces[candidate.at].text;
-        candidate.tokens = counter.count(text);
-        terms.each(text, |word| candidate.words.push(term(word)));
+        candidate.tokens = counter.count(pieces[candidate.at].text);
+        candidate.words = terms.get(candidate.at).to_vec();
         candidate.words.sort_unstable();
         candidate.words.dedup();
         candidate.estimate(&FxHashSet::default());

@@ -87,9 +87,7 @@ impl TermFilter {
 
 /// The runs of a text: its plain words and its compounds, as they are written.
 pub(crate) fn runs(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !is_inner(c))
-        .map(|run| run.trim_matches(|c: char| !is_word(c)))
-        .filter(|run| !run.is_empty())
+    WordRuns { text, at: 0 }
 }
 
 /// Whether a word says nothing about what a text is about.
@@ -102,15 +100,6 @@ pub(crate) fn term(word: &str) -> Term {
     xxhash_rust::xxh3::xxh3_64(word.as_bytes())
 }
 
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric()
-}
-
-/// Characters of a word and those that hold the parts of a compound together.
-fn is_inner(c: char) -> bool {
-    is_word(c) || matches!(c, '_' | '-' | '.' | '/' | '@' | '\'' | '’')
-}
-
 fn lower(word: &str, into: &mut String) {
     into.clear();
     if word.is_ascii() {
@@ -121,52 +110,141 @@ fn lower(word: &str, into: &mut String) {
     }
 }
 
-/// Cuts a compound at connectors, at the humps of camel case, and between ideographs, which are
-/// written without spaces.
+/// Cuts a compound at connectors, at the humps of camel case (`parseHTTPBody` → `parse`, `HTTP`,
+/// `Body`), and between ideographs, which are written without spaces.
 pub(crate) fn parts(run: &str) -> impl Iterator<Item = &str> {
-    run.split(|c: char| !is_word(c)).flat_map(Humps)
+    RunParts { run, at: 0 }
 }
 
-/// The humps of one alphanumeric word (`parseHTTPBody` → `parse`, `HTTP`, `PartBody`).
-struct Humps<'a>(&'a str);
+struct WordRuns<'a> {
+    text: &'a str,
+    at: usize,
+}
 
-impl<'a> Iterator for Humps<'a> {
+impl<'a> Iterator for WordRuns<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {
-        let rest = self.0;
-        let mut chars = rest.char_indices();
-        let (_, mut before) = chars.next()?;
-        let mut end = rest.len();
-        while let Some((at, c)) = chars.next() {
-            let next = chars.clone().next().map(|(_, next)| next);
-            let acronym_ends =
-                before.is_uppercase() && c.is_uppercase() && next.is_some_and(char::is_lowercase);
-            if before.is_lowercase() && c.is_uppercase()
-                || acronym_ends
-                || is_ideograph(before)
-                || is_ideograph(c)
-            {
-                end = at;
+        let (mut start, mut end) = (None, 0);
+        while let Some((kind, length)) = kind_at(self.text, self.at) {
+            if kind == CharKind::Outer && start.is_some() {
                 break;
             }
-            before = c;
+            let at = self.at;
+            self.at += length;
+            // Connectors before the first part and behind the last belong to neither.
+            if kind.is_word() {
+                start.get_or_insert(at);
+                end = self.at;
+            }
         }
-        let (hump, rest) = rest.split_at(end);
-        self.0 = rest;
-        Some(hump)
+        self.text.get(start?..end)
     }
 }
 
-/// Han, kana and hangul: each character counts as a word.
-fn is_ideograph(c: char) -> bool {
-    const RANGES: [RangeInclusive<char>; 4] = [
-        '\u{3040}'..='\u{30ff}',
-        '\u{3400}'..='\u{9fff}',
-        '\u{ac00}'..='\u{d7af}',
-        '\u{20000}'..='\u{323af}',
-    ];
-    !c.is_ascii() && RANGES.iter().any(|range| range.contains(&c))
+struct RunParts<'a> {
+    run: &'a str,
+    at: usize,
+}
+
+impl<'a> Iterator for RunParts<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let (mut start, mut before) = (self.at, None);
+        while let Some((kind, length)) = kind_at(self.run, self.at) {
+            match before {
+                None if kind.is_word() => start = self.at,
+                None => {
+                    self.at += length;
+                    continue;
+                }
+                Some(before) if self.begins_part(before, kind, self.at + length) => break,
+                Some(_) => {}
+            }
+            before = Some(kind);
+            self.at += length;
+        }
+        before.and_then(|_| self.run.get(start..self.at))
+    }
+}
+
+impl RunParts<'_> {
+    /// Whether a character is no longer of the part that the one before it is of.
+    fn begins_part(&self, before: CharKind, kind: CharKind, behind: usize) -> bool {
+        use CharKind::{Ideograph, Lower, Upper};
+        match (before, kind) {
+            (Ideograph, _) | (_, Ideograph) | (Lower, Upper) => true,
+            // The last letter of an acronym's run of capitals begins the next word.
+            (Upper, Upper) => kind_at(self.run, behind).is_some_and(|(next, _)| next == Lower),
+            _ => !kind.is_word(),
+        }
+    }
+}
+
+/// What a character is to a word.
+#[derive(Clone, Copy, PartialEq)]
+enum CharKind {
+    /// It stands between runs.
+    Outer,
+    /// It holds the parts of a compound together.
+    Connector,
+    Upper,
+    Lower,
+    /// A digit, or a letter without a case.
+    Word,
+    /// Han, kana and hangul: each character counts as a word.
+    Ideograph,
+}
+
+impl CharKind {
+    /// Most of what is read is ASCII, of which each character is looked up.
+    const ASCII: [Self; 128] = {
+        let mut kinds = [Self::Outer; 128];
+        let mut at = 0;
+        while at < kinds.len() {
+            kinds[at] = match at as u8 {
+                b'A'..=b'Z' => Self::Upper,
+                b'a'..=b'z' => Self::Lower,
+                b'0'..=b'9' => Self::Word,
+                b'_' | b'-' | b'.' | b'/' | b'@' | b'\'' => Self::Connector,
+                _ => Self::Outer,
+            };
+            at += 1;
+        }
+        kinds
+    };
+
+    fn classify(c: char) -> Self {
+        const IDEOGRAPHS: [RangeInclusive<char>; 4] = [
+            '\u{3040}'..='\u{30ff}',
+            '\u{3400}'..='\u{9fff}',
+            '\u{ac00}'..='\u{d7af}',
+            '\u{20000}'..='\u{323af}',
+        ];
+        match c {
+            '’' => Self::Connector,
+            _ if !c.is_alphanumeric() => Self::Outer,
+            _ if c.is_lowercase() => Self::Lower,
+            _ if c.is_uppercase() => Self::Upper,
+            _ if IDEOGRAPHS.iter().any(|range| range.contains(&c)) => Self::Ideograph,
+            _ => Self::Word,
+        }
+    }
+
+    fn is_word(self) -> bool {
+        !matches!(self, Self::Outer | Self::Connector)
+    }
+}
+
+/// The kind and the length of the character that begins at a byte.
+fn kind_at(text: &str, at: usize) -> Option<(CharKind, usize)> {
+    let byte = usize::from(*text.as_bytes().get(at)?);
+    if let Some(kind) = CharKind::ASCII.get(byte) {
+        return Some((*kind, 1));
+    }
+    let c = text.get(at..)?.chars().next()?;
+    Some((CharKind::classify(c), c.len_utf8()))
 }
 
 /// Cuts the English endings that change most often between a question and its answer.
@@ -185,7 +263,8 @@ fn stem(word: &mut String) {
         ("ly", ""),
         ("s", ""),
     ];
-    for (ending, put) in ENDINGS {
+    let ends = matches!(word.as_bytes(), [.., b'd' | b'g' | b's' | b'y']);
+    for (ending, put) in ENDINGS.into_iter().filter(|_| ends) {
         if word.len() >= ending.len() + 3 && word.ends_with(ending) && !word.ends_with("ss") {
             word.truncate(word.len() - ending.len());
             word.push_str(put);
@@ -207,6 +286,8 @@ fn stem(word: &mut String) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[track_caller]
@@ -214,6 +295,28 @@ mod tests {
         let mut found = Vec::new();
         TermFilter::new().each(text, |term| found.push(term.to_owned()));
         assert_eq!(found, expected, "terms of {text:?}");
+    }
+
+    /// What a run is, character by character.
+    fn runs_by_hand(text: &str) -> Vec<&str> {
+        let is_inner = |c: char| c.is_alphanumeric() || "_-./@'’".contains(c);
+        let runs = text.split(|c: char| !is_inner(c));
+        let trimmed = runs.map(|run| run.trim_matches(|c: char| !c.is_alphanumeric()));
+        trimmed.filter(|run| !run.is_empty()).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn runs_of_any_text_are_what_stands_between_other_signs(
+            text in "[a-cX-Z0-9_./@'’ (\\-ÄßéΩ東カ・…゛]{0,40}|\\PC{0,40}"
+        ) {
+            prop_assert_eq!(runs(&text).collect::<Vec<_>>(), runs_by_hand(&text));
+            let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
+            prop_assert_eq!(parts(&text).collect::<String>(), words.concat());
+            for part in words.iter().flat_map(|word| parts(word)) {
+                prop_assert_eq!(parts(part).collect::<Vec<_>>(), [part], "of {:?}", text);
+            }
+        }
     }
 
     #[test]
@@ -232,6 +335,7 @@ mod tests {
     fn identifiers_yield_themselves_and_their_parts() {
         check("gift_card_7091239", &["gift_card_7091239", "gift", "card", "7091239"]);
         check("parseHTTPBody()", &["parsehttpbody", "pars", "http", "body"]);
+        check("ÄrgerÜber", &["ärgerüber", "ärger", "über"]);
         check("on 2024-05-15", &["2024-05-15", "2024", "05", "15"]);
     }
 
