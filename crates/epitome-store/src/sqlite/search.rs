@@ -118,9 +118,11 @@ impl PassageReader<'_> {
         for expression in &proposals {
             values.push(expression);
             let at = values.len();
+            // The sign keeps the index from being asked once for each of these ids, for each of which
+            // it would count all that hold a word.
             chosen.push_str(&format!(
                 " UNION SELECT rowid FROM (SELECT rowid FROM passage_terms WHERE passage_terms \
-                 MATCH ?{at} AND rowid IN ({all}) ORDER BY rank LIMIT {PROPOSED})"
+                 MATCH ?{at} AND +rowid IN ({all}) ORDER BY rank LIMIT {PROPOSED})"
             ));
         }
         self.shown(|pile| pile.load(&chosen, &values))
