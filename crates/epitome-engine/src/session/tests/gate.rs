@@ -3,7 +3,7 @@
 
 use epitome_kernel::{Answer, Job};
 use epitome_types::hook::{
-    Budgets, Due, Fit, Observe, OpRequest, Orders, Render, Stop, Strength, TriggerAnswer, Wording,
+    Budgets, Due, Fit, Observe, OpRequest, Orders, Stop, Strength, TriggerAnswer,
 };
 use serde_json::json;
 
@@ -27,8 +27,6 @@ struct Answers {
     observe: (usize, Option<Stop>, bool),
     budgets: Option<[u64; 4]>,
     fit: Option<u64>,
-    /// So many words for what it is asked to word.
-    render: Option<usize>,
 }
 
 fn answers() -> impl Strategy<Value = Answers> {
@@ -40,14 +38,12 @@ fn answers() -> impl Strategy<Value = Answers> {
         (1usize..9, prop::sample::select(stop.to_vec()), any::<bool>()),
         prop::option::weighted(0.8, [size(), size(), size(), size()]),
         prop::option::of(size()),
-        prop::option::of(0usize..12_000),
     )
-        .prop_map(|(trigger, observe, budgets, fit, render)| Answers {
+        .prop_map(|(trigger, observe, budgets, fit)| Answers {
             trigger,
             observe,
             budgets,
             fit,
-            render,
         })
 }
 
@@ -77,10 +73,6 @@ impl Answers {
                 let ops = vec![OpRequest::Fit(fit)];
                 Some(Answer::Plan(Orders { ops, ..Orders::default() }))
             }
-            Job::Render(job) if job.part != Wording::System => {
-                let text = Some("words ".repeat(self.render?));
-                Some(Answer::Render(Render { text, ..Render::default() }))
-            }
             _ => None,
         }
     }
@@ -109,8 +101,7 @@ fn turn(number: usize, length: usize) -> Vec<String> {
     let result = (0..length).map(text).collect::<Vec<_>>().join("\n");
     let path = json!({"path": format!("src/part{number}.rs")});
     let mut messages = called(&format!("c{number}"), "read", path, &result).to_vec();
-    let done = format!("[GOAL] Have all parts mended.\nPart {number} is done.");
-    messages.push(said("assistant", &done));
+    messages.push(said("assistant", &format!("Part {number} is done.")));
     messages.push(said("user", &format!("Go on with part {number}.")));
     messages
 }
@@ -171,7 +162,6 @@ fn a_stop_at_every_message_pays_for_itself() {
         observe: (1, Some(Stop::Hard), false),
         budgets: None,
         fit: None,
-        render: None,
     };
     for limit in [5_000, 15_000] {
         let ([raw, sent], _) = play(&answers, &[20, 30], limit);
