@@ -54,6 +54,12 @@ fn originals_are_complete() {
         let ids = ids("checkpoints").chain(ids("offloaded"));
         let originals = ids.map(|id| recall(&place, &["--id", id.as_str().unwrap()]));
         let originals = String::from_utf8(originals.collect::<Vec<_>>().join(&b"\n"[..])).unwrap();
+        let lists = report["checkpoints"].as_array().unwrap().iter().map(|item| {
+            let id = item["id"].as_str().unwrap();
+            place.run(["recall", "--store", "s.db", "--id", id]).err
+        });
+        let told = lists.filter(|told| told.contains("each line begins a message")).count();
+        assert!(told > 0, "{name}: of no list it is said how a message comes back whole");
         let prompt = readable(&after);
         let left: Vec<_> = messages(&before).iter().flat_map(texts).collect();
         let left: Vec<_> = left.iter().filter(|text| !prompt.contains(*text)).collect();

@@ -20,9 +20,6 @@ use crate::{fault, files, settings, shell, store, stores};
 /// Counts the tokens of excerpts where neither a flag nor the profile names a model.
 const VOCABULARY: &str = "o200k_base";
 
-/// The letters of an id, as prompts and lists write it.
-const ID: usize = 8;
-
 /// Searches what compressions took out of prompts, and all that was said in the journal's sessions
 #[derive(clap::Args)]
 #[command(
@@ -180,11 +177,19 @@ fn original(args: &Args, blob: &StoredText) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Whether an original is of several messages: a line for each, which begins with its id.
+/// Whether an original is of several messages: each line gives an id and the place of one (`e7`), or
+/// the place alone of one that says nothing. A list of commits has ids too, and no such places.
 fn is_list(text: &str) -> bool {
-    let mut lines = text.lines();
-    let is_id = |word: &str| word.len() == ID && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    lines.next().is_some_and(|first| first.split_once(' ').is_some_and(|(id, _)| is_id(id)))
+    let is_place = |word: &str| {
+        let number = word.strip_prefix('e').filter(|number| !number.is_empty());
+        number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
+    };
+    let is_listed = |line: &str| {
+        let mut words = line.split(' ');
+        let first = words.next().unwrap_or_default();
+        is_place(first) || stores::is_id(first) && words.next().is_some_and(is_place)
+    };
+    !text.is_empty() && text.lines().all(is_listed)
 }
 
 fn show(args: &Args, found: &[Excerpt]) -> Result<(), CliError> {
@@ -216,4 +221,17 @@ pub(crate) fn names(Excerpt { source, also, .. }: &Excerpt) -> String {
 fn json(found: &[RecallOutput<'_>]) -> Result<(), CliError> {
     let json = serde_json::to_string(found).map_err(CliError::internal)?;
     files::bytes_to_stdout(format!("{json}\n").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_list;
+
+    #[test]
+    fn a_list_of_messages_is_told_from_other_lists() {
+        assert!(is_list("9ac89c67 e3 user: Mend it.\ne4 assistant\n0123abcd e5 read result: x\n"));
+        for text in ["", "9ac89c67 ci: Mend it.\n", "e3 and more\nnothing\n", "9ac89c67 e3: a\n"] {
+            assert!(!is_list(text), "{text}");
+        }
+    }
 }

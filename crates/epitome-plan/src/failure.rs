@@ -69,15 +69,16 @@ pub(crate) fn is_error(thread: &Thread, part: PartId) -> bool {
 pub(crate) fn with_failure<'w>(thread: &Thread, part: PartId, with: &'w str) -> Cow<'w, str> {
     let Some(body) = thread.part(part) else { return Cow::Borrowed(with) };
     let text = body.text().unwrap_or_default();
-    let said: Vec<&str> = match is_error(thread, part) {
-        true => failing_lines(text).chain(lines(text).take(1)).collect(),
-        false if matches!(body.body, PartBody::Result(_)) || body.within.is_some() => {
-            let mut said: Vec<_> = lines(text).filter(|line| reports_failure(line)).collect();
-            said.sort_by_key(|line| line.starts_with(TRACEBACK));
-            said
-        }
+    let is_result = matches!(body.body, PartBody::Result(_)) || body.within.is_some();
+    let mut said: Vec<&str> = match is_error(thread, part) {
+        true => failing_lines(text).collect(),
+        false if is_result => lines(text).filter(|line| reports_failure(line)).collect(),
         false => Vec::new(),
     };
+    said.sort_by_key(|line| line.starts_with(TRACEBACK));
+    if said.is_empty() && is_error(thread, part) {
+        said.extend(lines(text).next());
+    }
     match said.first() {
         Some(first) if !said.iter().any(|line| with.contains(line)) => {
             Cow::Owned(format!("{first}\n{with}"))
@@ -162,6 +163,9 @@ mod tests {
         check(text, false, "All passed.", "test b ... FAILED\nAll passed.");
         check(text, true, "All passed.", "test b ... FAILED\nAll passed.");
         check(text, true, "Ran: error: 1 test failed", "Ran: error: 1 test failed");
+        // Its other lines say nothing of the failure.
+        let with = "running 2 tests, all passed.";
+        check(text, true, with, &format!("test b ... FAILED\n{with}"));
         check("exit 3\n\n", true, "Done.", "exit 3\nDone.");
         check("", true, "Done.", "Done.");
         let long = format!("error: {}", "x".repeat(500));

@@ -34,7 +34,7 @@ pub(crate) struct ConfigToml {
     /// projects, and not of the one alone that they are used in. Said in one's own file, in
     /// variables and flags; never in the file of a project.
     pub(crate) everywhere: bool,
-    /// Whose sessions commands read: the name before a token in the file of `--token-file`, or `local`
+    /// Whose sessions commands read and change: the name before a token in the file of `--token-file`, or `local`
     /// for those of a proxy without tokens. Said in one's own file, in variables and flags; never in
     /// the file of a project.
     pub(crate) tenant: String,

@@ -106,12 +106,12 @@ fn conversations_that_say_the_same_are_told_apart_by_what_was_thought() {
     let journal = Arc::default();
     for drops_reasoning in [false, true] {
         let run = |topic: &str| {
-            // Each begins in a process of its own, over one journal.
-            let hub = hub(&journal, None);
             let opening = format!("Mend it, {drops_reasoning}.");
             let mut said = vec![say("system", "Be brief."), say("user", &opening)];
             let mut sessions = Vec::new();
             for at in 0..4 {
+                // Each request comes to a process of its own, over one journal.
+                let hub = hub(&journal, None);
                 let sent = sent(&hub, &ask(&said, ""));
                 let mut answer = say("assistant", "Ok.");
                 answer["reasoning_content"] = json!(format!("{topic} {at} is to be looked at."));
@@ -123,6 +123,8 @@ fn conversations_that_say_the_same_are_told_apart_by_what_was_thought() {
                 said.extend([answer, say("user", &format!("Then {at}."))]);
                 sessions.push(sent.prompt.session);
             }
+            sessions.dedup();
+            assert_eq!(sessions.len(), 1, "{topic} goes on in its own session: {sessions:?}");
             sessions.pop().unwrap()
         };
         let alpha = run("alpha");

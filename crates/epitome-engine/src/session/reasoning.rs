@@ -29,6 +29,9 @@ impl Session {
         request: ComparedRequest<'_>,
         holders: &mut [Holder],
     ) -> Result<(), Error> {
+        if holders.is_empty() {
+            return Ok(());
+        }
         let thought = request.said.iter().map(|entry| self.reasoning(entry)).enumerate();
         let thought: Vec<_> = thought.filter_map(|(place, text)| Some((place, text?))).collect();
         // The id of a client says whose a session is, whatever becomes of its reasoning.

@@ -207,12 +207,17 @@ fn a_wording_that_leaves_no_room_is_not_taken() {
         talk.say("user", "Mend the parser.");
         talk.prompt();
         talk.say("assistant", "[GOAL] Have the parser mended.");
+        let mut told = Vec::new();
         for _ in 0..3 {
             talk.chat(20);
             let prompt = talk.prompt();
+            told.extend(errors(&prompt));
             assert!(prompt.tokens[1] <= 1000, "{part:?}: {:?}", prompt.tokens);
             assert!(!text(&prompt).contains("many words"), "{part:?}");
         }
+        let refused =
+            |error: &String| error.contains("its text for `state` leaves the prompt no room");
+        assert_eq!(told.iter().any(refused), part == Wording::State, "{part:?}: {told:?}");
     }
 }
 
