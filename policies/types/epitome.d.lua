@@ -289,7 +289,7 @@
 ---@field drift? Drift The agent does something else than it is there for; the host is told.
 ---@field recall? string What to search all that was said and offloaded for: what is found is brought back into the conversation, marked as excerpts.
 ---@field max_tokens? integer The most that is brought back, in tokens: 500 unless told otherwise.
----@field pin? boolean Whether nothing may touch the message from now on.
+---@field pin? boolean Whether nothing may touch the message from now on, a compression of this turn included.
 ---@field report? boolean Whether the host is told the report that `status` writes.
 
 --- A message that is new.
@@ -327,7 +327,7 @@
 ---@field what "compression"|"offload"|"digest"|"truncation" What.
 ---@field saved integer Tokens saved.
 
---- Keeps messages from being touched from now on.
+--- Keeps messages from being touched from now on, by this very plan too. What left the prompt before is not brought back, and a warning says so.
 ---@class PinOrder
 ---@field entries integer[] The messages.
 

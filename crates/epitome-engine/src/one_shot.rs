@@ -39,6 +39,7 @@ pub(crate) struct Decided {
     pub(crate) common: Common,
     pub(crate) budgets: Budgets,
     pub(crate) cause: CompactionCause,
+    pub(crate) forced: bool,
     /// The size to come to, in tokens.
     pub(crate) target: u64,
     /// What the kernel's own way tries to come to, the most wanted first; the last one must not be
@@ -80,6 +81,7 @@ impl Decided {
             standing: StandingPlan::default(),
             prepared: None,
             cause: self.cause,
+            forced: self.forced,
             sizes: PlanSizes { target: self.target, most: self.most(), floor: single.floor() },
             goals: Goals::default(),
             mark: None,
@@ -112,14 +114,15 @@ impl OneShot<'_> {
         let common = Common { class: budgets.class, ..job.common };
         if let Some(budget) = self.bounds.budget {
             let (target, attempts) = (self.bounds.live.limit, vec![budget]);
-            let cause = CompactionCause::Hard;
-            return Ok(Some(Decided { council, common, budgets, cause, target, attempts }));
+            let (cause, forced) = (CompactionCause::Hard, true);
+            return Ok(Some(Decided { council, common, budgets, cause, forced, target, attempts }));
         }
         let Some((cause, target)) = self.due(&council, &common, &budgets, held).await else {
             return Ok(None);
         };
         let attempts = vec![in_tokens(target), in_tokens(self.bounds.live.limit)];
-        Ok(Some(Decided { council, common, budgets, cause, target, attempts }))
+        let forced = cause == CompactionCause::Hard || total > held.hard;
+        Ok(Some(Decided { council, common, budgets, cause, forced, target, attempts }))
     }
 
     /// What cannot shrink, in tokens.

@@ -44,6 +44,8 @@ pub(crate) struct PlanRequest<'a, 't> {
     /// What was worked out before: it is taken where it leaves no more than so many tokens.
     pub(crate) prepared: Option<(Plan, u64)>,
     pub(crate) cause: CompactionCause,
+    /// Whether the window forces it, whoever else wants it: then something comes of it.
+    pub(crate) forced: bool,
     pub(crate) sizes: PlanSizes,
     pub(crate) goals: Goals,
     /// The watermark, and where it is.
@@ -312,9 +314,7 @@ impl<'t> PlanRequest<'_, 't> {
     ) -> PlanResult<'t> {
         let mut aims = orders.ops.iter().filter(|op| !op.is_aside());
         match (aims.next(), aims.next()) {
-            (None, _) if self.cause != CompactionCause::Hard => {
-                PlanResult::Skipped(SkipReason::NothingToCompress)
-            }
+            (None, _) if !self.forced => PlanResult::Skipped(SkipReason::NothingToCompress),
             (None, _) => PlanResult::Passed,
             (Some(OpRequest::Fit(fit)), None) => {
                 let most = fit.max_tokens.map(|most| Budget { unit: BudgetUnit::Tokens, most });
@@ -323,7 +323,7 @@ impl<'t> PlanRequest<'_, 't> {
             }
             _ => match self.ordered(orders, options, summarizers, aged).await {
                 Ok(FitOutcome::Compressed(compressed)) => PlanResult::Made(compressed),
-                Ok(FitOutcome::NothingToDo { .. }) if self.cause != CompactionCause::Hard => {
+                Ok(FitOutcome::NothingToDo { .. }) if !self.forced => {
                     PlanResult::Skipped(SkipReason::NothingToCompress)
                 }
                 Ok(FitOutcome::Refused(error)) => {

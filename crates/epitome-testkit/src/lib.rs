@@ -21,5 +21,5 @@ pub use model::ScriptedModel;
 pub use plugin::FirstLines;
 #[cfg(unix)]
 pub use postgres::PostgresServer;
-pub use random::{conversation, words};
+pub use random::{conversation, conversations, words};
 pub use summarize::{Script, ScriptedSummarizer, now};

@@ -123,3 +123,9 @@ fn said(chat: Chat, turn: Turn) -> Chat {
         Turn::Abandoned(text) => chat.abandoned("stop", &text).user("never mind"),
     }
 }
+
+/// How many conversations a law is tried on: what `EPITOME_CONVERSATIONS` says, else so many.
+pub fn conversations(most: u32) -> u32 {
+    let asked = std::env::var("EPITOME_CONVERSATIONS").ok().and_then(|count| count.parse().ok());
+    asked.unwrap_or(most)
+}

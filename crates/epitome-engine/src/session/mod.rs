@@ -28,6 +28,7 @@ mod offload;
 mod outage;
 mod parameters;
 mod phases;
+mod pinning;
 mod policies;
 mod prefix_cache;
 mod prepared;

@@ -1,17 +1,17 @@
 //! New messages, as the policies look at them: what is pinned, warned of, brought back, and said of
 //! goals (RULES 51, 56).
 //!
-//! Invariant: each message is shown once, when it is new; what comes of it is recorded, and changes
-//! the prompt with the next request at the earliest. Called by the turn.
+//! Invariant: each message is shown once, when it is new, before a compression is planned: what is
+//! pinned of it is in none. What else comes of it is recorded behind the messages, and changes the
+//! prompt with the next request at the earliest. Called by the turn.
 
 use epitome_types::hook::{Action, Arriving, GoalsJob, Observe, ObserveJob, Stop};
 use epitome_types::{
-    Actor, Entry, EntryId, EntryKey, EventKind, JournalMark, PartBody, SessionAction, Speaker,
-    ToolCall,
+    Actor, Entry, EntryId, EntryKey, EventKind, PartBody, SessionAction, Speaker, ToolCall,
 };
 
 use epitome_kernel::goals::bound_lock;
-use epitome_kernel::{Bounded, HookJob, HookReply, kept_most};
+use epitome_kernel::{HookJob, HookReply};
 
 use super::Session;
 use super::action_state::Doing;
@@ -21,7 +21,7 @@ use super::history_stats::intent;
 use super::proposal::PolicyContext;
 use super::recall::RecallWish;
 use super::state::ConversationState;
-use super::turn_context::TurnContext;
+use super::turn_context::{FullHistory, TurnContext};
 use crate::background::{BackgroundWorker, PolicyQuestion};
 use crate::error::Error;
 use crate::facts::speaker;
@@ -38,9 +38,9 @@ struct Aim {
 
 /// The request whose messages are looked at, and what it says to policies.
 #[derive(Clone, Copy)]
-struct ObservedTurn<'a, 's, 't> {
-    ground: &'a TurnContext<'s, 't>,
-    brief: &'a PolicyContext,
+pub(super) struct ObservedTurn<'a, 's, 't> {
+    pub(super) ground: &'a TurnContext<'s, 't>,
+    pub(super) brief: &'a PolicyContext,
 }
 
 /// A message that policies are asked about.
@@ -51,41 +51,68 @@ struct AskedMessage {
     asked: usize,
 }
 
-/// A message that policies were shown.
-#[derive(Clone, Copy)]
-struct ShownMessage {
+/// A message that policies were shown, and what they want about it.
+pub(super) struct ShownMessage {
     entry: EntryId,
     tokens: u64,
+    wanted: Decision<Observe>,
+}
+
+impl ShownMessage {
+    /// That it is pinned, where that is wanted.
+    fn pin(&self) -> Option<WantedPin> {
+        self.wanted.value.as_ref().filter(|wanted| wanted.pin == Some(true))?;
+        let (policy, hook) = (self.wanted.policy(), ObserveJob::HOOK);
+        Some(WantedPin { entry: self.entry, tokens: self.tokens, policy, hook })
+    }
 }
 
 impl Session {
-    /// Shows the policies what is new, and records what they pin. `goals` are those in force when
-    /// each of the new messages was said.
-    pub(crate) async fn observe(
+    /// Shows the policies what is new, and grants what they want pinned. `whole` is the history as
+    /// it is sent, where all of it was read; `goals` are those in force when each of the new messages
+    /// was said.
+    pub(super) async fn show_new(
         &self,
-        ground: &TurnContext<'_, '_>,
-        brief: &PolicyContext,
+        observed: ObservedTurn<'_, '_, '_>,
+        whole: Option<&FullHistory<'_, '_>>,
         goals: Vec<Option<String>>,
         state: &mut ConversationState,
         events: &mut TurnEvents,
-    ) -> Result<(), Error> {
-        let looked_at = self.look_again(ground, brief, state, events).await?;
+    ) -> Result<Vec<ShownMessage>, Error> {
+        let ground = observed.ground;
+        let (looked_at, mut shown) = self.look_again(observed, state).await?;
         let new = ground.tail.from(ground.incoming.sent);
-        let turn = ObservedTurn { ground, brief };
         let mut typed = ground.typed_before(ground.incoming.sent)?;
         for (entry, goal) in new.iter().zip(goals) {
             let aim = Aim { goal, typed: typed.clone() };
-            self.show(entry, aim, turn, state, events).await?;
+            shown.push(self.show(entry, aim, observed, state).await);
             typed = intent(entry).map(str::to_owned).or(typed);
         }
         self.keep_questions(looked_at, state);
+        let pins = shown.iter().filter_map(ShownMessage::pin);
+        self.grant_pins(observed, whole, pins, state, events);
+        Ok(shown)
+    }
+
+    /// Does what policies want about the messages that they were shown, and records what is pinned.
+    pub(super) async fn take_up(
+        &self,
+        observed: ObservedTurn<'_, '_, '_>,
+        shown: Vec<ShownMessage>,
+        state: &mut ConversationState,
+        events: &mut TurnEvents,
+    ) -> Result<(), Error> {
+        let ground = observed.ground;
+        for message in shown {
+            self.take_up_one(message, ground, state, events)?;
+        }
         // A summary speaks of all that was said so far.
         let newest = ground.incoming.keys.last().copied();
         for text in std::mem::take(&mut state.work.written) {
             let said = newest.map(|key| SaidText { text, speaker: Speaker::Model, key });
-            self.find_goals(said, turn, state, events).await;
+            self.find_goals(said, observed, state, events).await;
         }
-        self.pin_wanted(ground, brief, state, events)
+        self.record_pins(ground, state, events)
     }
 
     /// Takes up what new messages say of goals, before a compression takes them out: what is decided
@@ -99,72 +126,33 @@ impl Session {
         events: &mut TurnEvents,
     ) -> Vec<Option<String>> {
         let mut in_force = Vec::new();
-        let turn = ObservedTurn { ground, brief };
+        let observed = ObservedTurn { ground, brief };
         for entry in ground.tail.from(ground.incoming.sent) {
             in_force.push(state.goal());
             let speaker = speaker(entry);
             if matches!(speaker, Speaker::Human | Speaker::Model) {
                 let key = ground.incoming.keys[ground.tail.place(entry.id).index()];
                 let said = SaidText { text: spoken(entry), speaker, key };
-                self.find_goals(Some(said), turn, state, events).await;
+                self.find_goals(Some(said), observed, state, events).await;
             }
         }
         in_force
     }
 
-    /// Pins what policies want pinned, as far as it is within the share of the limit that they may
-    /// pin.
-    fn pin_wanted(
-        &self,
-        ground: &TurnContext<'_, '_>,
-        brief: &PolicyContext,
-        state: &mut ConversationState,
-        events: &mut TurnEvents,
-    ) -> Result<(), Error> {
-        let [_, size] = ground.size();
-        let mut room = kept_most(ground.live.limit).saturating_sub(ground.tally.pinned());
-        for WantedPin { entry, tokens, policy, hook } in std::mem::take(&mut state.work.to_pin) {
-            let key = ground.incoming.keys[entry.index()];
-            if state.history.pins.contains(&key) {
-                continue;
-            }
-            let Some(left) = room.checked_sub(tokens) else {
-                let (what, asked, given) = ("pin".into(), tokens, 0);
-                let bounded = Bounded { policy, hook, what, asked, given };
-                brief.council.notes().bounded.push(bounded);
-                continue;
-            };
-            room = left;
-            self.record.journal.record_mark(
-                &self.record.scope,
-                ground.name,
-                &JournalMark::Pin(key),
-                ground.at,
-            )?;
-            state.reread(&*self.record.journal, &self.record.scope)?;
-            // What is pinned stays in another way than it was written.
-            state.memory = None;
-            events.add([size; 2], EventKind::Pinned { entry: entry.to_string(), policy });
-        }
-        Ok(())
-    }
-
     /// Has the policies look once more at the messages that they asked a model about: with its
     /// answers, or anew where nobody is asked any longer, since the process ended that asked. Gives
-    /// which those are, and who asked.
+    /// which those are, who asked, and what is wanted about them now.
     async fn look_again(
         &self,
-        ground: &TurnContext<'_, '_>,
-        brief: &PolicyContext,
+        observed: ObservedTurn<'_, '_, '_>,
         state: &mut ConversationState,
-        events: &mut TurnEvents,
-    ) -> Result<Vec<(EntryKey, Actor)>, Error> {
+    ) -> Result<(Vec<(EntryKey, Actor)>, Vec<ShownMessage>), Error> {
+        let ObservedTurn { ground, brief } = observed;
         let place = |key: &EntryKey| ground.incoming.keys.iter().rposition(|known| known == key);
         let answered = std::mem::take(&mut state.work.answered);
         let mut known = self.asked_about();
         known.extend(answered.iter().map(|(question, _)| question.key));
-        let mut looked_at = Vec::new();
-        let turn = ObservedTurn { ground, brief };
+        let (mut looked_at, mut shown) = (Vec::new(), Vec::new());
         for (question, why) in answered {
             looked_at.push((question.key, Actor::Policy(question.policy.clone())));
             let Some(place) = place(&question.key) else { continue };
@@ -173,9 +161,9 @@ impl Session {
                 continue;
             }
             let about = AskedMessage { key: question.key, asked: question.asked };
-            let seen = self.seen_at_once(about, &question.job(), brief, state);
+            let wanted = self.seen_at_once(about, &question.job(), brief, state);
             let (entry, tokens) = (EntryId(place as u32), question.job().entry.tokens);
-            self.take_up(seen, ShownMessage { entry, tokens }, turn, state, events)?;
+            shown.push(ShownMessage { entry, tokens, wanted });
         }
         let open = state.acts.as_ref().map(|acts| acts.open.clone()).unwrap_or_default();
         for (key, by) in open.into_iter().filter(|(key, _)| !known.contains(key)) {
@@ -183,23 +171,21 @@ impl Session {
             let Some(place) = old.filter(|place| *place >= ground.tail.first) else { continue };
             let aim = Aim { goal: state.goal(), typed: ground.typed_before(place)? };
             if let Some(entry) = ground.tail.from(place).first() {
-                self.show(entry, aim, turn, state, events).await?;
+                shown.push(self.show(entry, aim, observed, state).await);
             }
             looked_at.push((key, by));
         }
-        Ok(looked_at)
+        Ok((looked_at, shown))
     }
 
-    /// Shows the policies a message, and does what they want about it.
+    /// Shows the policies a message.
     async fn show(
         &self,
         entry: &Entry,
         Aim { goal, typed }: Aim,
-        turn: ObservedTurn<'_, '_, '_>,
+        ObservedTurn { ground, brief }: ObservedTurn<'_, '_, '_>,
         state: &mut ConversationState,
-        events: &mut TurnEvents,
-    ) -> Result<(), Error> {
-        let ObservedTurn { ground, brief } = turn;
+    ) -> ShownMessage {
         let text = entry.readable();
         let mut job = ObserveJob {
             common: brief.common.clone(),
@@ -211,15 +197,15 @@ impl Session {
             text: &text,
         };
         let place = ground.tail.place(entry.id);
-        let seen = match self.defers() {
+        let tokens = job.entry.tokens;
+        let wanted = match self.defers() {
             false => brief.council.ask(&mut job).await,
             true => {
                 let about = AskedMessage { key: ground.incoming.keys[place.index()], asked: 0 };
                 self.seen_at_once(about, &job, brief, state)
             }
         };
-        let shown = ShownMessage { entry: place, tokens: job.entry.tokens };
-        self.take_up(seen, shown, turn, state, events)
+        ShownMessage { entry: place, tokens, wanted }
     }
 
     /// Keeps for a new process about which messages models are asked from now on, and about which of
@@ -271,27 +257,21 @@ impl Session {
         }
     }
 
-    /// Does what a policy wants about a message; what is pinned is so once all are looked at.
-    fn take_up(
+    /// Does what a policy wants about a message, but for what is pinned.
+    fn take_up_one(
         &self,
-        seen: Decision<Observe>,
-        shown: ShownMessage,
-        turn: ObservedTurn<'_, '_, '_>,
+        ShownMessage { wanted, .. }: ShownMessage,
+        ground: &TurnContext<'_, '_>,
         state: &mut ConversationState,
         events: &mut TurnEvents,
     ) -> Result<(), Error> {
-        let (ObservedTurn { ground, .. }, ShownMessage { entry, tokens }) = (turn, shown);
         let [_, size] = ground.size();
-        let policy = seen.policy();
-        let Some(Observe { warn, level, drift, recall, max_tokens, pin, report }) = seen.value
+        let policy = wanted.policy();
+        let Some(Observe { warn, level, drift, recall, max_tokens, report, pin: _ }) = wanted.value
         else {
             return Ok(());
         };
         state.work.reports |= report == Some(true);
-        if pin == Some(true) {
-            let (policy, hook) = (policy.clone(), ObserveJob::HOOK);
-            state.work.to_pin.push(WantedPin { entry, tokens, policy, hook });
-        }
         if let Some(text) = warn {
             let policy = policy.clone();
             events.add([size; 2], EventKind::PolicyWarning { policy, text, level });
@@ -320,12 +300,12 @@ impl Session {
     async fn find_goals(
         &self,
         said: Option<SaidText>,
-        turn: ObservedTurn<'_, '_, '_>,
+        observed: ObservedTurn<'_, '_, '_>,
         state: &mut ConversationState,
         events: &mut TurnEvents,
     ) {
         let Some(SaidText { text, speaker, key }) = said else { return };
-        let ObservedTurn { ground, brief } = turn;
+        let ObservedTurn { ground, brief } = observed;
         let goals = state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default();
         let (common, by) = (brief.common.clone(), speaker.name().to_owned());
         let mut job = GoalsJob { common, speaker: by, text, goals };

@@ -15,6 +15,7 @@ use epitome_types::{ContentId, EntryId, EventKind};
 use super::Session;
 use super::events::TurnEvents;
 use super::history_stats::HistoryStats;
+use super::observe::{ObservedTurn, ShownMessage};
 use super::offload::Offload;
 use super::prefix_cache::PrefixCache;
 use super::proposal::{PolicyContext, Proposal};
@@ -269,17 +270,17 @@ impl Session {
         Ok(Some((bytes, remembered)))
     }
 
-    /// What follows from a prompt that is made: what policies observe, what models want, the status.
+    /// What follows from a prompt that is made: what policies want about the messages that they were
+    /// shown, what models want, the status.
     pub(super) async fn look_back(
         &mut self,
-        ground: &TurnContext<'_, '_>,
-        brief: &PolicyContext,
-        goals: Vec<Option<String>>,
+        observed: ObservedTurn<'_, '_, '_>,
+        shown: Vec<ShownMessage>,
         state: &mut ConversationState,
         events: &mut TurnEvents,
     ) -> Result<Option<Status>, Error> {
-        self.take_answers(state);
-        self.observe(ground, brief, goals, state, events).await?;
+        let ObservedTurn { ground, brief } = observed;
+        self.take_up(observed, shown, state, events).await?;
         self.wonder(brief, state);
         self.enact(state, ground.name, ground.at)?;
         events.warn(&brief.held, ground.live.limit, ground.size()[1]);

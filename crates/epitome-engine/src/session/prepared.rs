@@ -84,6 +84,7 @@ impl Session {
             target,
             worth: u64::MAX,
             forced: false,
+            relief: None,
             holds: true,
             work: DueWork::Reword,
         })
@@ -147,6 +148,7 @@ impl Session {
             target,
             worth: u64::MAX,
             forced: false,
+            relief: None,
             holds: true,
             work: DueWork::Draft,
         };

@@ -52,8 +52,8 @@ pub(crate) struct ConversationState {
 pub(crate) struct TurnWork {
     /// Whether the provider forgot the last prompt before this request came.
     pub(crate) rested: bool,
-    /// What policies pinned, and which.
-    pub(crate) to_pin: Vec<WantedPin>,
+    /// What policies may pin, before that is recorded.
+    pub(crate) granted_pins: Vec<WantedPin>,
     /// What a model wrote of the summaries.
     pub(crate) written: Vec<String>,
     /// The system prompt that the compression moves into its place.

@@ -8,6 +8,7 @@ mod drift;
 mod gate;
 mod law;
 mod offload;
+mod pinning;
 mod push;
 mod sendable;
 mod system;

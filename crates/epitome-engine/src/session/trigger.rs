@@ -32,6 +32,8 @@ pub(crate) struct DueCompression {
     pub(super) worth: u64,
     /// Whether the window forces it, whoever else wants it.
     pub(super) forced: bool,
+    /// What is to be left, in tokens, of a prompt that its model has no room for.
+    pub(super) relief: Option<u64>,
     /// Whether what was taken back stays as it is: neither the window forces it nor the user asks.
     pub(super) holds: bool,
     pub(super) work: DueWork,
@@ -52,7 +54,9 @@ impl DueCompression {
     /// The sizes that the kernel's own way tries to come to, the most wanted first. What comes to
     /// the limit itself is forced again at the next turn: it is the last one.
     pub(super) fn attempts(self, hard: u64, limit: u64) -> impl Iterator<Item = u64> {
-        let further = [self.target.midpoint(hard), hard, hard.midpoint(limit), limit];
+        let mut further = vec![self.target.midpoint(hard), hard, hard.midpoint(limit), limit];
+        further.extend(self.relief);
+        further.sort_unstable();
         [self.target].into_iter().chain(further.into_iter().filter(move |_| self.forced))
     }
 
@@ -131,7 +135,8 @@ impl Session {
         // Bounds and wishes of a policy are no window: what it asks for must pay for itself as well.
         let window = window(ground, brief);
         let must_pay = size <= window.most && !is_asked && job.cause != Occasion::Overflow;
-        let target = if size > window.most { target.min(window.left) } else { target };
+        let relief = (size > window.most).then_some(window.left);
+        let target = relief.map_or(target, |left| target.min(left));
         let worth = if must_pay { self.most_worth(ground, brief, state) } else { u64::MAX };
         // What comes to less than is aimed at shows when it is made, as what ends a task does.
         let is_plain = cause != CompactionCause::Manual;
@@ -142,7 +147,15 @@ impl Session {
         }
         let forced = forced.is_some() || cause == CompactionCause::Hard;
         let holds = !forced && !by_user;
-        Some(DueCompression { cause, target, worth, forced, holds, work: DueWork::Compress })
+        Some(DueCompression {
+            cause,
+            target,
+            worth,
+            forced,
+            relief,
+            holds,
+            work: DueWork::Compress,
+        })
     }
 
     /// The largest size that a compression may come to that nothing forces.

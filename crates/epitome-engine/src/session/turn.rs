@@ -15,6 +15,7 @@ use epitome_types::{BudgetUnit, Stage};
 use epitome_wire::{Format, RequestScan};
 
 use super::history_tail::HistoryTail;
+use super::observe::ObservedTurn;
 use super::phases::{Opened, ReadTurn};
 use super::state::{ConversationState, PushedHistory};
 use super::trigger::DueWork;
@@ -154,7 +155,10 @@ impl Session {
         self.announce(&ground, &state, &arrival, updated, &mut events);
         let decided = self.decide(&mut ground, council, &mut state, &mut events).await;
         let goals = self.hear_goals(&ground, &decided.brief, &mut state, &mut events).await;
-        if decided.reads_whole() && whole.is_none() {
+        self.take_answers(&mut state);
+        // What policies pin of old messages depends on how those are sent.
+        let reads_whole = decided.reads_whole() || !state.work.answered.is_empty();
+        if reads_whole && whole.is_none() {
             let (entries, gauge) = (source.document()?.entries(), *ground.tail.tokens.gauge());
             full = HistoryTail::of(
                 entries,
@@ -166,6 +170,8 @@ impl Session {
             whole = Some(self.read_whole(source, &lineage, &full, keys)?);
             ground.tail = &full;
         }
+        let observed = ObservedTurn { ground: &ground, brief: &decided.brief };
+        let shown = self.show_new(observed, whole.as_ref(), goals, &mut state, &mut events).await?;
         let proposal =
             self.proposed(&ground, whole.as_ref(), &decided, &mut state, &mut events).await;
         let proposed = proposal.as_ref().ok().and_then(Option::as_ref);
@@ -204,8 +210,8 @@ impl Session {
         }
         self.hand_over(&ground, whole.as_ref(), aside, &mut events)?;
         state.memory = Some(remembered);
-        let status =
-            self.look_back(&ground, &decided.brief, goals, &mut state, &mut events).await?;
+        let observed = ObservedTurn { ground: &ground, brief: &decided.brief };
+        let status = self.look_back(observed, shown, &mut state, &mut events).await?;
         let prompt = self.prompt_of(&ground, bytes);
         Ok(Some((state, Prompt { status, events: events.into(), ..prompt })))
     }

@@ -40,6 +40,11 @@ impl ActiveCompaction<'_, '_> {
     pub fn plan(&self) -> Plan {
         moved(&self.epoch.plan, self.start as i64)
     }
+
+    /// Whether it would still be in force if the history were this thread, which pins more.
+    pub fn stands_with(&self, pinned: &Thread) -> bool {
+        reapply(pinned, &self.plan()).is_ok()
+    }
 }
 
 impl CompactionLineage {

@@ -277,7 +277,7 @@ table! {
         pub recall: Option<String>,
         /// The most that is brought back, in tokens: 500 unless told otherwise.
         pub max_tokens: Option<u64>,
-        /// Whether nothing may touch the message from now on.
+        /// Whether nothing may touch the message from now on, a compression of this turn included.
         pub pin: Option<bool>,
         /// Whether the host is told the report that `status` writes.
         pub report: Option<bool>,

@@ -180,7 +180,8 @@ table! {
 }
 
 table! {
-    /// Keeps messages from being touched from now on.
+    /// Keeps messages from being touched from now on, by this very plan too. What left the prompt
+    /// before is not brought back, and a warning says so.
     #[derive(Deserialize, PartialEq)]
     pub struct PinOrder {
         /// The messages.

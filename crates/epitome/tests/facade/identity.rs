@@ -13,7 +13,7 @@ use epitome::{
     CompactionUndo, Compressor, Format, MemoryStore, ModelResponse, Profile, RoutedRequest,
     SessionAdmin, SessionArchive, SessionRouter, SqliteStore, WindowSetting, scope,
 };
-use epitome_testkit::{FixedCounter, now};
+use epitome_testkit::{FixedCounter, conversations, now};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -430,14 +430,9 @@ fn check(
     }
 }
 
-fn cases(most: u32) -> u32 {
-    let asked = std::env::var("EPITOME_CONVERSATIONS").ok().and_then(|count| count.parse().ok());
-    asked.unwrap_or(most)
-}
-
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: cases(48), max_shrink_iters: 2000, ..ProptestConfig::default()
+        cases: conversations(48), max_shrink_iters: 2000, ..ProptestConfig::default()
     })]
 
     #[test]
@@ -448,7 +443,7 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: cases(96) / 16, max_shrink_iters: 200, ..ProptestConfig::default()
+        cases: conversations(96) / 16, max_shrink_iters: 200, ..ProptestConfig::default()
     })]
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod prepared;
 
+use std::mem;
 use std::ops::ControlFlow;
 
 use epitome_kernel::{ChainRound, EpochGround, epoch_of};
@@ -20,6 +21,7 @@ use self::prepared::{Ordered, Prepared};
 use super::Session;
 use super::events::TurnEvents;
 use super::inputs;
+use super::observe::ObservedTurn;
 use super::proposal::{PolicyContext, Proposal};
 use super::side_effect::PlanSideEffect;
 use super::state::ConversationState;
@@ -90,14 +92,24 @@ impl Proposing<'_, '_> {
         state: &mut ConversationState,
         events: &mut TurnEvents,
     ) -> Result<ControlFlow<Option<Proposal>>, Error> {
+        let guarded;
         let thread = self.thread(state);
         let texts = ThreadTexts(&thread);
         let summarizers = self.session.settings.writers.summarizers.iter().map(|one| &**one);
         let summarizers: Vec<_> = summarizers.collect();
         let planning = self.planning(&thread, &texts, &summarizers, state)?;
-        let Some(prepared) = self.prepared(planning, passed, state).await? else {
+        let Some(mut prepared) = self.prepared(planning, passed, state).await? else {
             return Ok(ControlFlow::Break(None));
         };
+        // What it pins is in no plan of it.
+        let pins = mem::take(&mut prepared.ordered.told.pins);
+        let has_pins = !pins.is_empty();
+        let observed = ObservedTurn { ground: self.ground, brief: self.brief };
+        self.session.grant_pins(observed, Some(self.whole), pins, state, events);
+        if has_pins {
+            guarded = self.thread(state);
+            prepared.planning.history.thread = &guarded;
+        }
         let attempts = self.due.attempts(self.brief.held.hard, self.ground.live.limit);
         let attempts: Vec<_> = attempts.map(in_tokens).collect();
         let variants = self.variants(&prepared, &attempts, state).await;
@@ -108,7 +120,6 @@ impl Proposing<'_, '_> {
         let told = &prepared.ordered.told;
         let happened = told.happened.iter().chain(&made.happened);
         happened.for_each(|one| events.add([size; 2], one.clone()));
-        state.work.to_pin.extend(told.pins.iter().cloned());
         let skip = match planned {
             PlanResult::Passed => {
                 passed.moved = prepared.ordered.moved;
@@ -123,7 +134,7 @@ impl Proposing<'_, '_> {
                     return Ok(ControlFlow::Break(proposal));
                 }
                 // The window forces it; that it brings little is no news.
-                Some(SkipReason::Stalled) if self.due.cause == CompactionCause::Hard => {
+                Some(SkipReason::Stalled) if self.due.forced => {
                     return Ok(ControlFlow::Break(None));
                 }
                 Some(skip) => skip,

@@ -21,6 +21,7 @@ use crate::planning::{
     PlanHistory, PlanNotes, PlanRequest, PlanSizes, StandingPlan, SummaryWriters,
 };
 use crate::session::inputs;
+use crate::session::pinning::granted_pins;
 use crate::session::state::ConversationState;
 use crate::session::trigger::DueWork;
 use crate::session::watermark::WatermarkMove;
@@ -60,6 +61,7 @@ impl Proposing<'_, '_> {
     /// no prompt within the limit would hold.
     pub(super) fn thread(&self, state: &ConversationState) -> Thread {
         let mut pins = state.history.pinned(0);
+        pins.extend(granted_pins(state));
         if self.due.holds {
             let in_force = self.whole.in_force.as_ref();
             let left = state.acts.as_ref().map_or(&[][..], |acts| &acts.left);
@@ -113,6 +115,7 @@ impl Proposing<'_, '_> {
             },
             prepared: None,
             cause: due.cause,
+            forced: due.forced,
             sizes: PlanSizes {
                 target: due.target,
                 most: in_tokens(brief.held.hard),
