@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use epitome_config::RedactionPatterns;
 use epitome_kernel::{AnswerClue, Evidence, MessageRecord, is_drawn};
 use epitome_types::{
-    ContentId, Entry, EntryKey, HistoryHash, RecordedAction, Role, SessionAction, Snapshot, Speaker,
+    ContentId, Entry, EntryId, EntryKey, HistoryHash, RecordedAction, Role, SessionAction,
+    Snapshot, Speaker,
 };
 use epitome_wire::Format;
 
@@ -93,6 +94,13 @@ pub fn snapshot_acts(
 ) -> Vec<SessionAction> {
     let memos = (memos != noted).then(|| SessionAction::Noted { memos: memos.clone() });
     memos.into_iter().chain([SessionAction::Snapshot { id, pins }]).collect()
+}
+
+/// The place of the message that holds the watermark; `copy` says which of those that say the same it
+/// is. Where there are no longer so many, the last of them.
+pub fn marked(keys: &[EntryKey], entry: EntryKey, copy: Option<u32>) -> Option<EntryId> {
+    let places = keys.iter().zip(0..).filter(|(key, _)| **key == entry);
+    places.map(|(_, place)| EntryId(place)).take(copy.unwrap_or_default() as usize + 1).last()
 }
 
 /// Returns the names of the augments that were chosen in a session and not taken back, oldest first.

@@ -35,7 +35,14 @@ impl LedgerLineWriter {
             tenant,
             session: None,
             side: false,
-            asks: RequestTerms { api, model: None, client: None, window: None, hour: false },
+            asks: RequestTerms {
+                api,
+                model: None,
+                client: None,
+                window: None,
+                limit: 0,
+                hour: false,
+            },
             sizes: RequestSizes::default(),
             acts: RequestEffects::default(),
             skip: None,
@@ -91,6 +98,7 @@ impl LedgerLineWriter {
         });
         [line.sizes.raw, line.sizes.sent] = prompt.by;
         line.acts = RequestEffects::of(&prompt.events);
+        line.asks.limit = prompt.limit;
     }
 
     /// The head of its answer is there.

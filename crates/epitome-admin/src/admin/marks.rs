@@ -4,8 +4,10 @@
 //! Invariant: a projection of the acts in the journal; no message is read. Called for people
 //! (`status`) and for the agent (the levers).
 
-use epitome_types::{EntryId, EntryKey, RecordedAction, SessionAction};
+use epitome_types::{EntryKey, RecordedAction, SessionAction};
 use serde::Serialize;
+
+use crate::records::marked;
 
 /// The watermark: tool exchanges before it are no longer sent (RULES 35).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -41,16 +43,13 @@ impl WatermarkStatus {
     /// The watermark that acts left in a history of these messages.
     pub(crate) fn of(acts: &[RecordedAction], keys: &[EntryKey]) -> Option<Self> {
         acts.iter().rev().find_map(|acted| match &acted.act {
-            SessionAction::Mark { entry, tool, blocks, saved } => {
-                let place = keys.iter().rposition(|key| key == entry);
-                Some(Self {
-                    entry: place.map(|place| EntryId(place as u32).to_string()),
-                    tool: tool.clone(),
-                    blocks: *blocks,
-                    saved: *saved,
-                    at: acted.at.clone(),
-                })
-            }
+            SessionAction::Mark { entry, copy, tool, blocks, saved } => Some(Self {
+                entry: marked(keys, *entry, *copy).map(|entry| entry.to_string()),
+                tool: tool.clone(),
+                blocks: *blocks,
+                saved: *saved,
+                at: acted.at.clone(),
+            }),
             _ => None,
         })
     }
@@ -110,6 +109,7 @@ mod tests {
     fn mark(key: u8, tool: &str, blocks: u32, saved: u64) -> RecordedAction {
         acted(SessionAction::Mark {
             entry: EntryKey([key; 16]),
+            copy: None,
             tool: tool.to_owned(),
             blocks,
             saved,

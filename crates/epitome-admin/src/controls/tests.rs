@@ -237,6 +237,7 @@ fn the_watermark_is_shown_where_it_stands() {
     let key = levers.keeper().history(None).unwrap().keys()[0];
     let mark = |entry| SessionAction::Mark {
         entry,
+        copy: None,
         tool: "deactivate_augments".into(),
         blocks: 4,
         saved: 9,

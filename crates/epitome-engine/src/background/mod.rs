@@ -41,6 +41,8 @@ pub(crate) struct BackgroundWorker {
     holds: bool,
     /// What was told and not heard yet.
     told: Vec<EventKind>,
+    /// What was answered of what policies asked, until a request took it up.
+    answered: Vec<AnsweredQuestion>,
     /// What the next compression comes to, for which models are asked in advance.
     pub(crate) draft: Option<PreparedCompression>,
     /// The size of a prompt of which no draft could be made.
@@ -101,6 +103,7 @@ impl BackgroundWorker {
             council: None,
             holds: false,
             told: Vec::new(),
+            answered: Vec::new(),
             draft: None,
             rests: None,
             standing: None,
@@ -123,9 +126,10 @@ impl BackgroundWorker {
         &self.told
     }
 
-    /// All that was told is heard.
+    /// All that was told is heard, and what was answered is taken up.
     pub(crate) fn heard(&mut self) {
         self.told.clear();
+        self.answered.clear();
     }
 
     /// Whether a model is being asked, or will be.
@@ -179,10 +183,11 @@ impl BackgroundWorker {
         locked(&self.desk).questions.about()
     }
 
-    /// Takes the questions that were answered, or could not be.
-    pub(crate) fn answered(&mut self) -> Vec<AnsweredQuestion> {
+    /// The questions that were answered, or could not be, until they are heard of.
+    pub(crate) fn answered(&mut self) -> &[AnsweredQuestion] {
         self.inquire();
-        locked(&self.desk).questions.take()
+        self.answered.extend(locked(&self.desk).questions.take());
+        &self.answered
     }
 
     /// Has the questions put that wait, unless some are, or nobody may be asked.

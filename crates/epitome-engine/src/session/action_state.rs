@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use epitome_admin::records::chosen;
+use epitome_admin::records::{chosen, marked};
 use epitome_kernel::goals;
 use epitome_types::{Actor, CompactionId, EntryId, EntryKey, Goals, RecordedAction, SessionAction};
 
@@ -23,8 +23,9 @@ pub(crate) struct ActionState {
     pub(crate) asked: Option<PendingAsk>,
     /// The messages that a model was asked about without an answer yet, and who asked.
     pub(crate) open: Vec<(EntryKey, Actor)>,
-    /// The message that holds the watermark.
-    mark: Option<EntryKey>,
+    /// The message that holds the watermark, and which of those that say the same it is: an agent may
+    /// end every task in equal words.
+    mark: Option<(EntryKey, Option<u32>)>,
     pub(crate) goals: Goals,
     /// The names of the augments that were chosen.
     pub(crate) augments: Vec<String>,
@@ -66,7 +67,9 @@ impl ActionState {
             match act {
                 SessionAction::Ask { tool } => found.ask(tool, by),
                 SessionAction::Met => found.asked = None,
-                SessionAction::Mark { entry, .. } => found.mark = Some(*entry),
+                SessionAction::Mark { entry, copy, .. } => {
+                    found.mark = Some((*entry, *copy));
+                }
                 SessionAction::Restored { left, .. } => found.left.clone_from(left),
                 SessionAction::Noted { memos } => found.noted.clone_from(memos),
                 SessionAction::Question { entry, open } => {
@@ -90,9 +93,8 @@ impl ActionState {
 
     /// The place of the watermark in a history; `Some(None)` where it is not in it.
     pub(crate) fn mark(&self, keys: &[EntryKey]) -> Option<Option<EntryId>> {
-        let mark = self.mark?;
-        let place = keys.iter().rposition(|key| *key == mark);
-        Some(place.map(|place| EntryId(place as u32)))
+        let (mark, copy) = self.mark?;
+        Some(marked(keys, mark, copy))
     }
 }
 

@@ -85,11 +85,21 @@ impl KnownHistory {
     }
 
     /// The entries of the present history from a place on that are pinned by hand; they count from
-    /// that place.
+    /// that place. Of a message that was said again and again the newest copy stays: more of them say
+    /// no more, and would fill the window.
     pub(crate) fn pinned(&self, first: usize) -> Vec<EntryId> {
         let keys = self.keys.get(first..).unwrap_or_default();
-        let places = keys.iter().zip(0..).filter(|(key, _)| self.pins.contains(key));
-        places.map(|(_, place)| EntryId(place)).collect()
+        let newest = self.pins.iter().collect::<BTreeSet<_>>().into_iter();
+        let newest = newest.filter_map(|pin| keys.iter().rposition(|key| key == pin));
+        let mut places: Vec<_> = newest.map(|place| EntryId(place as u32)).collect();
+        places.sort_unstable();
+        places
+    }
+
+    /// Whether a message from a place on is pinned already, so that an older copy of it is no longer.
+    pub(crate) fn pins_again(&self, first: usize) -> bool {
+        let keys = self.keys.get(first..).unwrap_or_default();
+        !self.pins.is_empty() && keys.iter().any(|key| self.pins.contains(key))
     }
 
     /// The entries of the present history from a place on that were erased; they count from that

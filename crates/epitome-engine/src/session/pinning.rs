@@ -3,9 +3,10 @@
 //! Invariant: what is granted is in no compression of its turn, and takes none out of force; the
 //! prompt that a policy pins something of is written once (RULES 17). Called by the turn.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
-use epitome_kernel::{Bounded, kept_most};
+use epitome_kernel::{ActiveCompaction, Bounded, Thread, kept_most};
 use epitome_types::{EntryId, EventKind, JournalMark};
 
 use super::Session;
@@ -15,6 +16,9 @@ use super::state::ConversationState;
 use super::turn_context::{FullHistory, TurnContext};
 use crate::error::Error;
 use crate::planning::WantedPin;
+
+/// The messages that a warning names.
+const NAMED: usize = 5;
 
 impl Session {
     /// Grants what policies want pinned, within the share of the limit that they may pin, as far as
@@ -28,19 +32,25 @@ impl Session {
         events: &mut TurnEvents,
     ) {
         let ObservedTurn { ground, brief } = observed;
-        let [_, size] = ground.size();
+        let in_force = whole.and_then(|whole| whole.in_force.as_ref());
+        let changed = in_force.map(ActiveCompaction::changed).unwrap_or_default();
         let granted: u64 = state.work.granted_pins.iter().map(|pin| pin.tokens).sum();
         let pinned = ground.tally.pinned() + granted;
         let mut room = kept_most(ground.live.limit).saturating_sub(pinned);
+        let mut late: BTreeMap<String, Vec<EntryId>> = BTreeMap::new();
+        let keys = &ground.incoming.keys;
         for pin in wanted {
-            let key = ground.incoming.keys[pin.entry.index()];
+            let key = keys[pin.entry.index()];
+            // Of a message that was said again the newest copy is what is pinned.
+            let newest = keys.iter().rposition(|known| *known == key).unwrap_or_default();
+            let pin = WantedPin { entry: EntryId(newest as u32), ..pin };
             if granted_pins(state).any(|entry| entry == pin.entry)
                 || state.history.pins.contains(&key)
             {
                 continue;
             }
-            if whole.is_some_and(|whole| !stands_with(pin.entry, ground, whole, state)) {
-                events.add([size; 2], pinned_late(pin));
+            if has_left(pin.entry, &changed, &ground.tail.thread) {
+                late.entry(pin.policy).or_default().push(pin.entry);
                 continue;
             }
             let Some(left) = room.checked_sub(pin.tokens) else {
@@ -52,6 +62,8 @@ impl Session {
             room = left;
             state.work.granted_pins.push(pin);
         }
+        let [_, size] = ground.size();
+        late.into_iter().for_each(|(policy, all)| events.add([size; 2], pinned_late(policy, &all)));
     }
 
     /// Records what was granted.
@@ -83,27 +95,22 @@ pub(super) fn granted_pins(state: &ConversationState) -> impl Iterator<Item = En
     state.work.granted_pins.iter().map(|pin| pin.entry)
 }
 
-/// Whether the compression in force stands with one more message pinned. What came behind it is sent
-/// whole.
-fn stands_with(
-    entry: EntryId,
-    ground: &TurnContext<'_, '_>,
-    whole: &FullHistory<'_, '_>,
-    state: &ConversationState,
-) -> bool {
-    let in_force = whole.in_force.as_ref().filter(|_| entry.index() < ground.standing.end);
-    in_force.is_none_or(|in_force| {
-        let mut pins = state.history.pinned(0);
-        pins.push(entry);
-        in_force.stands_with(&ground.tail.to_sum_up(&pins, &state.history))
-    })
+/// Whether a message is among those that the compression in force changed, or another one of its
+/// exchange. All of the history is read where there are any.
+fn has_left(entry: EntryId, changed: &BTreeSet<EntryId>, thread: &Thread) -> bool {
+    let is_changed = |at: usize| changed.contains(&EntryId(at as u32));
+    !changed.is_empty() && thread.exchange_of(entry).entries.clone().any(is_changed)
 }
 
-/// Tells that a message had left when a policy pinned it: all behind it would be sent anew.
-fn pinned_late(WantedPin { entry, policy, .. }: WantedPin) -> EventKind {
+/// Tells that messages had left when a policy pinned them: all behind them would be sent anew.
+fn pinned_late(policy: String, entries: &[EntryId]) -> EventKind {
+    let named: Vec<_> = entries.iter().take(NAMED).map(EntryId::to_string).collect();
+    let others = entries.len() - named.len();
+    let others = if others == 0 { String::new() } else { format!(" and {others} more") };
     let text = format!(
-        "{entry} is not pinned: a compression in force has taken it out of the prompt; `epitome pin` \
-         brings it back"
+        "not pinned: {}{others}; the compression in force has changed them or taken them out of the \
+         prompt, and `epitome pin` brings them back",
+        named.join(", ")
     );
     EventKind::PolicyWarning { policy, text, level: None }
 }

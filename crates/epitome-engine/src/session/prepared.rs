@@ -47,7 +47,7 @@ impl Session {
     /// Takes what models answered of what policies asked about messages.
     pub(super) fn take_answers(&mut self, state: &mut ConversationState) {
         let answered = self.background.as_mut().map(BackgroundWorker::answered);
-        state.work.answered = answered.unwrap_or_default();
+        state.work.answered = answered.unwrap_or_default().to_vec();
     }
 
     /// Puts what policies ask about messages to the models.

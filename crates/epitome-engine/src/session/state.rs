@@ -179,7 +179,8 @@ impl ConversationState {
                 extends && same_rewrites && same_erased && same_records
             }
         };
-        let steady = steady && !self.lineage.ripens(&keys, shared);
+        let steady =
+            steady && !self.lineage.ripens(&keys, shared) && !self.history.pins_again(shared);
         let sent = sent.unwrap_or(recorded).min(recorded);
         let (sent, inherited, ends) = match origin {
             HistoryOrigin::Branched { sent, ends } => (sent, true, ends),

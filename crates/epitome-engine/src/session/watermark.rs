@@ -14,6 +14,8 @@ use super::action_state::ActionState;
 pub(crate) struct WatermarkMove {
     place: EntryId,
     key: EntryKey,
+    /// How many messages before it say the same.
+    copy: u32,
     tool: String,
     /// Whether the message calls the tool: then the agent itself ends a task.
     called: bool,
@@ -36,7 +38,8 @@ impl WatermarkMove {
         let tool = orders.watermark_tool.clone().unwrap_or_default();
         let calls = |it: &Entry| it.calls().any(|call| *call.tool == tool);
         let called = thread.entry(place).is_some_and(calls);
-        is_further.then_some(Self { place, key, tool, called, blocks: 0, saved: 0 })
+        let copy = keys[..place.index()].iter().filter(|known| **known == key).count() as u32;
+        is_further.then_some(Self { place, key, copy, tool, called, blocks: 0, saved: 0 })
     }
 
     /// The message that will hold it.
@@ -56,8 +59,14 @@ impl WatermarkMove {
     }
 
     pub(crate) fn act(&self) -> SessionAction {
-        let Self { key, tool, blocks, saved, .. } = self.clone();
-        SessionAction::Mark { entry: key, tool, blocks, saved }
+        let Self { key, copy, tool, blocks, saved, .. } = self.clone();
+        SessionAction::Mark {
+            entry: key,
+            copy: Some(copy).filter(|it| *it > 0),
+            tool,
+            blocks,
+            saved,
+        }
     }
 
     pub(crate) fn event(&self) -> EventKind {

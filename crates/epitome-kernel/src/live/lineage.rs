@@ -41,9 +41,10 @@ impl ActiveCompaction<'_, '_> {
         moved(&self.epoch.plan, self.start as i64)
     }
 
-    /// Whether it would still be in force if the history were this thread, which pins more.
-    pub fn stands_with(&self, pinned: &Thread) -> bool {
-        reapply(pinned, &self.plan()).is_ok()
+    /// The entries that it takes out or changes, in the places of the history. Where one of them is
+    /// pinned, or another one of its exchange, it is in force no longer.
+    pub fn changed(&self) -> BTreeSet<EntryId> {
+        self.plan().ops.iter().flat_map(changed).collect()
     }
 }
 
@@ -332,15 +333,22 @@ fn text_of<'e>(epoch: &'e Compaction, checkpoint: &Checkpoint) -> Option<&'e str
 /// The entries that a plan touches, in order.
 fn touched(plan: &Plan) -> BTreeSet<EntryId> {
     let of = |op: &Op| match op {
+        Op::Insert { after, .. } | Op::State { after, .. } => after.iter().copied().collect(),
+        _ => changed(op),
+    };
+    plan.ops.iter().flat_map(of).collect()
+}
+
+/// The entries that an op takes out or changes.
+fn changed(op: &Op) -> Vec<EntryId> {
+    match op {
         Op::Replace { part, .. } => vec![part.entry],
         Op::Drop { entries } => entries.clone(),
         Op::Strip { parts } => parts.iter().map(|part| part.entry).collect(),
-        Op::Insert { after, .. } | Op::State { after, .. } => after.iter().copied().collect(),
         Op::Summarize(checkpoint) => checkpoint.covers.clone(),
         // What goes on in another way keeps the epoch, and has its own reasoning.
-        Op::Unbind { .. } => Vec::new(),
-    };
-    plan.ops.iter().flat_map(of).collect()
+        Op::Insert { .. } | Op::State { .. } | Op::Unbind { .. } => Vec::new(),
+    }
 }
 
 /// A plan with all its entries moved by so many places.

@@ -44,6 +44,8 @@ pub(crate) struct RequestTerms {
     pub(crate) client: Option<String>,
     /// The window, in tokens, where it names one.
     pub(crate) window: Option<u64>,
+    /// The largest prompt that was to be sent, in tokens, as far as that is known; 0 where it is not.
+    pub(crate) limit: u64,
     /// Whether it asks for a cache of an hour, which costs more to write.
     pub(crate) hour: bool,
 }

@@ -82,6 +82,16 @@ pub struct Rates {
     pub window: u64,
 }
 
+impl Rates {
+    /// The window of the model that a request asks for. Of a model without a known price it is guessed,
+    /// and what its provider took no more of tells better: without that the prompts would seem to have
+    /// cost what nobody would have been served.
+    fn window_of(&self, asks: &RequestTerms) -> u64 {
+        let limit = Some(asks.limit).filter(|limit| *limit > 0 && self.price.is_none());
+        limit.map_or(self.window, |limit| limit.min(self.window))
+    }
+}
+
 impl LedgerOptions {
     /// The usual terms, at these prices.
     pub fn new(cache: CachePrices) -> Self {
@@ -352,7 +362,7 @@ impl Book {
             ended: exchange.times.ended,
         };
         let usage = exchange.answer.counted();
-        let window = exchange.asks.window.or(rates.map(|rates| rates.window));
+        let window = exchange.asks.window.or(rates.map(|rates| rates.window_of(&exchange.asks)));
         let rule = Rule {
             cache: rates.map_or(terms.cache, |rates| rates.cache),
             cold: terms.cold,

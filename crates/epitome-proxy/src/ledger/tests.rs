@@ -21,6 +21,7 @@ pub(crate) fn exchange(session: &str, second: u64, raw: u64, sent: u64) -> Finis
             model: Some("claude-test".to_owned()),
             client: None,
             window: None,
+            limit: 0,
             hour: false,
         },
         sizes: RequestSizes {
@@ -277,4 +278,16 @@ fn tenants_see_nothing_of_each_other() {
     assert_eq!(second.snapshot_of("ben").all, first.snapshot_of("ben").all);
     assert_eq!(second.snapshot_of("ben").older.count, 1);
     assert_eq!(second.snapshot().all, first.snapshot().all);
+}
+
+/// Of a model that nobody knows the window is guessed, and the limit that its provider told counts.
+#[test]
+fn what_a_prompt_would_have_cost_ends_with_the_limit_of_an_unknown_model() {
+    let of = |model, limit| {
+        let asks = RequestTerms { limit, ..exchange("a", 0, 4_000, 2_000).asks };
+        (terms().rates)(Some(model), asks.api, asks.hour).map(|rates| rates.window_of(&asks))
+    };
+    assert_eq!(of("my-model", 0), Some(200_000));
+    assert_eq!(of("my-model", 6_000), Some(6_000));
+    assert_eq!(of("claude-x", 6_000), Some(200_000));
 }

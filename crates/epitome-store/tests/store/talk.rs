@@ -158,6 +158,7 @@ pub(crate) fn acts() -> Vec<RecordedAction> {
         act(
             SessionAction::Mark {
                 entry: key("a"),
+                copy: None,
                 tool: "done".into(),
                 blocks: 7,
                 saved: u64::MAX,

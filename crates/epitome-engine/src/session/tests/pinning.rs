@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use epitome_kernel::{Answer, Job};
 use epitome_types::hook::{Fit, MessageNumber, Observe, OpRequest, Orders, PinOrder};
+use epitome_types::{EntryId, EntryKey};
 
 use super::asides::{said, with_limit};
 use super::*;
+use crate::session::known_history::KnownHistory;
 
 /// The messages of a conversation that its window holds a part of; the second one is told of.
 fn messages(count: usize) -> Vec<String> {
@@ -44,7 +46,7 @@ fn has(events: &[EventKind], is: impl Fn(&EventKind) -> bool) -> bool {
 }
 
 fn is_late(event: &EventKind) -> bool {
-    matches!(event, EventKind::PolicyWarning { text, .. } if text.contains("e3 is not pinned"))
+    matches!(event, EventKind::PolicyWarning { text, .. } if text.contains("not pinned: e3;"))
 }
 
 #[test]
@@ -82,4 +84,36 @@ fn what_left_is_not_pinned_and_that_is_told() {
     assert!(!prompt.contains("Message 3:"), "{prompt}");
     assert!(has(&events, is_late), "{events:?}");
     assert!(!has(&events, |event| matches!(event, EventKind::Pinned { .. })));
+}
+
+/// A message that is said again and again is pinned once: its newest copy stays.
+#[test]
+fn what_is_said_again_is_pinned_once() {
+    let again = format!("It FAILED again: {}", "words to fill the window ".repeat(8));
+    let mut live = with_limit(&Arc::default(), 1_000, |job| match job {
+        Job::Observe(job) if job.text.starts_with("It FAILED") => {
+            Some(Answer::Observe(Observe { pin: Some(true), ..Observe::default() }))
+        }
+        _ => None,
+    });
+    let mut messages = vec![said("user", "Mend the tests.")];
+    for round in 0..30 {
+        messages.push(said("assistant", &format!("Round {round}.")));
+        messages.push(said("user", &again));
+        let prompt = now(live.prompt_for(&body(&messages))).unwrap();
+        assert!(prompt.fits, "{round}: {:?}", prompt.tokens);
+        assert!(prompt.tokens[1] <= 1_000, "{round}: {:?}", prompt.tokens);
+    }
+}
+
+#[test]
+fn the_newest_copy_of_a_message_is_pinned() {
+    let [one, two] = [1, 2].map(|byte| EntryKey([byte; 16]));
+    let history = KnownHistory {
+        keys: Arc::new(vec![one, two, one, two]),
+        pins: vec![one],
+        ..<_>::default()
+    };
+    assert_eq!(history.pinned(0), [EntryId(2)]);
+    assert!(history.pins_again(2) && !history.pins_again(3));
 }
