@@ -97,10 +97,11 @@ pub fn snapshot_acts(
 }
 
 /// The place of the message that holds the watermark; `copy` says which of those that say the same it
-/// is. Where there are no longer so many, the last of them.
+/// is. Where that is not told, or there are no longer so many, it is the newest of them.
 pub fn marked(keys: &[EntryKey], entry: EntryKey, copy: Option<u32>) -> Option<EntryId> {
     let places = keys.iter().zip(0..).filter(|(key, _)| **key == entry);
-    places.map(|(_, place)| EntryId(place)).take(copy.unwrap_or_default() as usize + 1).last()
+    let most = copy.map_or(usize::MAX, |before| before as usize + 1);
+    places.map(|(_, place)| EntryId(place)).take(most).last()
 }
 
 /// Returns the names of the augments that were chosen in a session and not taken back, oldest first.

@@ -68,7 +68,7 @@ pub enum SessionAction {
     Mark {
         /// The message that holds it now.
         entry: EntryKey,
-        /// Which of the messages that say the same it is, counted from 0; the first unless told.
+        /// Which of the messages that say the same it is, counted from 0; the newest unless told.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         copy: Option<u32>,
         /// The tool whose call it is; empty where it was set without one.

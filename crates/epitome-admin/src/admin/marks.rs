@@ -107,9 +107,19 @@ mod tests {
     }
 
     fn mark(key: u8, tool: &str, blocks: u32, saved: u64) -> RecordedAction {
+        mark_copy(key, None, tool, blocks, saved)
+    }
+
+    fn mark_copy(
+        key: u8,
+        copy: Option<u32>,
+        tool: &str,
+        blocks: u32,
+        saved: u64,
+    ) -> RecordedAction {
         acted(SessionAction::Mark {
             entry: EntryKey([key; 16]),
-            copy: None,
+            copy,
             tool: tool.to_owned(),
             blocks,
             saved,
@@ -124,6 +134,10 @@ mod tests {
         assert_eq!(place(&[]), None);
         assert_eq!(place(&[mark(2, "a", 1, 1), mark(1, "b", 1, 1)]), Some(Some("e2".to_owned())));
         assert_eq!(place(&[mark(1, "a", 1, 1), mark(9, "b", 1, 1)]), Some(None));
+        let copy = |copy| place(&[mark_copy(1, Some(copy), "b", 1, 1)]);
+        assert_eq!(copy(0), Some(Some("e0".to_owned())));
+        assert_eq!(copy(1), Some(Some("e2".to_owned())));
+        assert_eq!(copy(7), Some(Some("e2".to_owned())), "fewer are left");
     }
 
     #[test]

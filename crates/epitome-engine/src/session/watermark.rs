@@ -60,13 +60,7 @@ impl WatermarkMove {
 
     pub(crate) fn act(&self) -> SessionAction {
         let Self { key, copy, tool, blocks, saved, .. } = self.clone();
-        SessionAction::Mark {
-            entry: key,
-            copy: Some(copy).filter(|it| *it > 0),
-            tool,
-            blocks,
-            saved,
-        }
+        SessionAction::Mark { entry: key, copy: Some(copy), tool, blocks, saved }
     }
 
     pub(crate) fn event(&self) -> EventKind {
