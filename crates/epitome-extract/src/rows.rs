@@ -29,6 +29,12 @@ impl FieldRow {
     pub(crate) fn plain(text: String) -> Self {
         Self { text, fields: Vec::new() }
     }
+
+    /// The row of a call with what came of it, where that is a failure.
+    pub(crate) fn followed_by(mut self, failure: Option<&str>) -> Self {
+        self.text.extend(failure.into_iter().flat_map(|line| [": ", line]));
+        self
+    }
 }
 
 /// The rows of a JSON object or array; `None` where the text is neither.

@@ -8,7 +8,8 @@
 
 use std::ops::Range;
 
-use epitome_kernel::types::{Entry, Part, PartBody, Speaker, Stays};
+use epitome_kernel::failed_calls;
+use epitome_kernel::types::{Entry, Part, PartBody, PartId, Speaker, Stays};
 
 use crate::rows::{self, FieldRow};
 use crate::split::{self, ProsePiece, Splitter};
@@ -26,24 +27,31 @@ pub(crate) struct Slice<'a> {
     pub(crate) part: &'a Part,
     /// What is cut of it and where that begins, where that is not all of it.
     piece: Option<(usize, &'a str)>,
+    /// Of a call that failed, the line of its result that says so.
+    failure: Option<&'a str>,
 }
 
 /// The slices of entries, in reading order.
 pub(crate) fn slices<'a>(entries: &[&'a Entry]) -> Vec<Slice<'a>> {
+    let failed = failed_calls(entries.iter().copied());
     let parts = entries.iter().enumerate();
-    let parts = parts.flat_map(|(entry, it)| it.parts.iter().map(move |part| (entry, part)));
+    let parts = parts.flat_map(|(entry, it)| {
+        let of = |part| PartId { entry: it.id, part };
+        (0..).map(of).zip(&it.parts).map(move |(id, part)| (entry, id, part))
+    });
     let mut out = Vec::new();
-    for (entry, part) in parts {
+    for (entry, id, part) in parts {
+        let failure = failed.get(&id).copied();
         match text(part) {
             Some(text) if text.len() > MOST => {
                 let mut end = 0;
                 out.extend(pieces(text).map(|it| {
                     let start = end;
                     end += it.len();
-                    Slice { entry, part, piece: Some((start, it)) }
+                    Slice { entry, part, piece: Some((start, it)), failure }
                 }));
             }
-            Some(_) => out.push(Slice { entry, part, piece: None }),
+            Some(_) => out.push(Slice { entry, part, piece: None, failure }),
             None => {}
         }
     }
@@ -79,7 +87,7 @@ impl<'a> Slice<'a> {
 
     /// Cuts it into units, in order.
     pub(crate) fn cut(&self, push: &mut dyn FnMut(TextUnit<'a>)) {
-        let Self { entry, part, piece } = *self;
+        let Self { entry, part, piece, failure } = *self;
         let noted = part.note.as_ref().is_some_and(|note| note.stays == Stays::Newest);
         let mut push = |kind, of_file: bool, unit: TextUnit<'a>| {
             if unit.text.chars().any(char::is_alphanumeric) {
@@ -93,7 +101,10 @@ impl<'a> Slice<'a> {
                 let rows = rows::call(&call.tool, &call.arguments).unwrap_or_else(|| {
                     vec![FieldRow::plain(format!("{}({})", call.tool, call.arguments))]
                 });
-                rows.into_iter().for_each(|row| push(UnitKind::Call, false, row.into()));
+                for (at, row) in rows.into_iter().enumerate() {
+                    let row = row.followed_by(failure.filter(|_| at == 0));
+                    push(UnitKind::Call, false, row.into());
+                }
             }
             _ if files.is_empty() => {
                 cut_text(self.text().1, part.speaker, &mut |kind, unit| push(kind, false, unit));
@@ -229,6 +240,21 @@ mod tests {
         assert!(of_file.clone().all(|unit| unit.kind == UnitKind::Line && !unit.is_spoken()));
         let last = units.iter().rfind(|unit| !unit.stated).unwrap();
         assert_eq!(last.kind, UnitKind::Sentence, "{last:?}");
+    }
+
+    #[test]
+    fn a_call_that_failed_is_told_with_its_failure() {
+        let arguments = r#"{"path":"a.rs","new":"let a = 1;\nlet b = 2;"}"#;
+        let told = |result: &str| {
+            let chat = chat().call("edit", arguments).result(result);
+            let entries = chat.entries();
+            let units = units(&entries.iter().collect::<Vec<_>>());
+            let calls = units.into_iter().filter(|unit| unit.kind == UnitKind::Call);
+            calls.map(|unit| unit.text.into_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(told("Written."), ["edit(path a.rs)", "let a = 1;\nlet b = 2;"]);
+        let [call, row] = ["edit(path a.rs): Error: no such text", "let a = 1;\nlet b = 2;"];
+        assert_eq!(told("Hm.\nError: no such text"), [call, row]);
     }
 
     #[test]

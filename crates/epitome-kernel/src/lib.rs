@@ -7,11 +7,13 @@ mod apply;
 mod chain;
 mod check;
 mod compacted;
+mod failure;
 mod file_state;
 mod files;
 mod gate;
 pub mod goals;
 mod journal;
+mod links;
 mod live;
 mod nearest;
 mod notes;
@@ -33,11 +35,13 @@ pub use chain::{HookReply, NextPolicies, PolicyChain};
 pub use check::{PlanError, PlanFault, check};
 pub use compacted::is_compacted;
 pub use epitome_types as types;
+pub use failure::failed_calls;
 pub use gate::kept_most;
 pub use journal::{
     AnswerClue, AppendBatch, Beginning, Clue, CommitOutcome, CompactionChanges, CompactionSet,
     HistoryLookup, HistoryQuery, Holder, Journal, MessageRecord, RequestRecord, ResponseRecord,
 };
+pub use links::Exchange;
 pub use live::{
     ActiveCompaction, Claim, CompactionLineage, EpochGround, Evidence, HistoryMatch, Identity,
     epoch_of, identify, is_drawn, reconcile,
@@ -57,6 +61,6 @@ pub use port::{
 pub use round::{ChainRound, HookNotes, WantedFile};
 pub use size::ThreadSizes;
 pub use strip::{ShortenedText, StrippedExchange};
-pub use thread::{Exchange, FreezeReason, PinReason, Thread};
+pub use thread::{FreezeReason, PinReason, Thread};
 pub use view::{InsertedKind, InsertedMessage, View, ViewItem, rewrite, strip};
 pub use workspace::{Workspace, WorkspaceError};

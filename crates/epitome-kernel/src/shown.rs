@@ -4,7 +4,8 @@
 
 use epitome_types::EntryId;
 
-use crate::thread::{Exchange, PinReason, Thread};
+use crate::links::Exchange;
+use crate::thread::{PinReason, Thread};
 
 impl Thread {
     /// The place from which on the model is shown what is said: the exchange that holds what the

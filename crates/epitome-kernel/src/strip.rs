@@ -10,7 +10,8 @@ use std::ops::Range;
 
 use epitome_types::{Entry, EntryId, Op, Part, PartBody, PartId, Plan, Role};
 
-use crate::thread::{Exchange, FreezeReason, PinReason, Thread};
+use crate::links::Exchange;
+use crate::thread::{FreezeReason, PinReason, Thread};
 
 /// What an exchange loses when its talk stays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

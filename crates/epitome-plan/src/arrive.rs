@@ -18,7 +18,6 @@ use epitome_kernel::{
 use crate::budget::rewritable;
 use crate::cut::{PartShortener, ShortenedPart};
 use crate::eviction::{EvictionCollector, Wanted};
-use crate::failure::{is_error, with_failure};
 use crate::leaving::copied;
 
 /// How what is made smaller is written.
@@ -59,7 +58,7 @@ pub fn arriving(
             args: Some(call.arguments.clone()),
             tokens: tokens.part(part),
             lines: text.lines().count() as u64,
-            error: is_error(thread, part),
+            error: thread.is_error(part),
         };
         Some((part, arriving))
     });
@@ -169,7 +168,7 @@ impl ArrivalScan<'_> {
         // What is masked may be a secret.
         let with = match how {
             ReplaceMethod::Mask => with,
-            _ => with_failure(self.thread, part, &with).into_owned(),
+            _ => self.thread.with_failure(part, &with).into_owned(),
         };
         if with.contains(&id) {
             let size = self.tokens.gauge().size(&with);
@@ -199,7 +198,7 @@ impl ArrivalScan<'_> {
             tool: &call.tool,
             arguments: &call.arguments,
             text,
-            error: is_error(self.thread, part),
+            error: self.thread.is_error(part),
             most: self.cutter.digest_room(part, most),
             measure: self.tokens.gauge(),
         })?;

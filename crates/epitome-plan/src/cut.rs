@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use epitome_kernel::types::{ContentId, Op, PartId, Passage, ReplaceMethod};
 
-use crate::failure::with_failure;
 use crate::input::{long_texts, truncated};
 use epitome_kernel::Thread;
 use epitome_kernel::ThreadSizes;
@@ -20,6 +19,9 @@ const TRIES: u32 = 8;
 
 /// The length of an ordinary line, in bytes.
 const LINE: usize = 120;
+
+/// Stands between the line of a failure and what comes later in its text.
+const GAP: &str = "[…]";
 
 /// A part with a shorter text.
 #[derive(Clone, Debug)]
@@ -71,15 +73,16 @@ impl PartShortener<'_> {
     /// The smallest size a part can be brought to.
     pub(crate) fn least(&self, part: PartId) -> u64 {
         let Some(text) = self.text(part) else { return 0 };
-        let bare = self.marked(part, text, &ContentId::for_text(text).short(), "", "");
+        let bare = self.cut_of(part, text).with("", "");
         self.measure(&bare).min(self.sizes.part(part))
     }
 
     /// What a digest of a part may take, where that with its marker is at most `most`.
     pub(crate) fn digest_room(&self, part: PartId, most: u64) -> u64 {
         let Some(text) = self.text(part) else { return 0 };
-        let bare = self.marked(part, text, &ContentId::for_text(text).short(), "", "");
-        most.saturating_sub(self.measure(&format!("\n{bare}")))
+        let left = text.lines().count();
+        let marker = self.fill(part, &ContentId::for_text(text).short(), left, 0);
+        most.saturating_sub(self.measure(&format!("\n{marker}")))
     }
 
     /// Whether the room of a cut is worth a digest, by its tokens.
@@ -92,7 +95,7 @@ impl PartShortener<'_> {
     /// A digest with its marker.
     pub(crate) fn digested(&self, part: PartId, digest: &str) -> Option<String> {
         let text = self.text(part)?;
-        let digest = &*with_failure(self.thread, part, digest);
+        let digest = &*self.thread.with_failure(part, digest);
         let left = text.lines().count().saturating_sub(digest.lines().count()).max(1);
         let kept = self.tokens.gauge().size(digest);
         Some(format!(
@@ -146,8 +149,8 @@ impl PartShortener<'_> {
         if size <= most {
             return None;
         }
-        let id = ContentId::for_text(text).short();
-        let bare = self.marked(part, text, &id, "", "");
+        let cut = self.cut_of(part, text);
+        let bare = cut.with("", "");
         let mut best = (self.measure(&bare), bare);
         let room = most.checked_sub(best.0)?;
         let (mut fits, mut too_large) = (0.0, text.len() as f64);
@@ -158,7 +161,7 @@ impl PartShortener<'_> {
             let tail = tail(&text[head.len()..], (bytes / 3.0) as usize);
             let start = text.len() - tail.len();
             let tail = &text[self.split(part, start).map_or(start, |it| it.end)..];
-            let with = self.marked(part, text, &id, head, tail);
+            let with = cut.with(head, tail);
             let now = self.measure(&with);
             if now > most {
                 too_large = bytes;
@@ -207,19 +210,46 @@ impl PartShortener<'_> {
         self.sizes.gauge().size(text)
     }
 
-    fn marked(&self, part: PartId, text: &str, id: &str, head: &str, tail: &str) -> String {
-        let left = &text[head.len()..text.len() - tail.len()];
-        let left = left.trim_matches('\n').lines().count();
-        let kept = self.tokens.gauge().size(head) + self.tokens.gauge().size(tail);
-        let marker = self.fill(part, id, left, kept);
-        let pieces = [head.trim_end_matches('\n'), &marker, tail.trim_start_matches('\n')];
-        let pieces: Vec<_> = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
-        pieces.join("\n")
+    fn cut_of<'t>(&'t self, part: PartId, text: &'t str) -> TextCut<'t> {
+        let id = ContentId::for_text(text).short();
+        TextCut { shortener: self, part, text, id, failing: self.thread.failing_lines(part) }
     }
 
     fn fill(&self, part: PartId, id: &str, lines: usize, kept: u64) -> String {
         let tokens = self.tokens.part(part).saturating_sub(kept).to_string();
         fill(self.marker, &[("lines", &lines.to_string()), ("tokens", &tokens), ("id", id)])
+    }
+}
+
+/// A text that is cut.
+struct TextCut<'t> {
+    shortener: &'t PartShortener<'t>,
+    part: PartId,
+    text: &'t str,
+    id: String,
+    /// The lines that say that its tool failed, the one that says most first.
+    failing: Vec<&'t str>,
+}
+
+impl TextCut<'_> {
+    /// Its head and tail around the marker. Where neither says that the tool failed, the line that does
+    /// stands behind the marker, with a gap of its own behind it.
+    fn with(&self, head: &str, tail: &str) -> String {
+        let Self { shortener, part, text, .. } = *self;
+        let is_told = |line: &&str| head.contains(*line) || tail.contains(*line);
+        let failure = self.failing.first().filter(|_| !self.failing.iter().any(|it| is_told(&it)));
+        let left = &text[head.len()..text.len() - tail.len()];
+        let left = left.trim_matches('\n').lines().count();
+        let left = left.saturating_sub(usize::from(failure.is_some()));
+        let gauge = shortener.tokens.gauge();
+        let kept = [head, failure.unwrap_or(&""), tail].map(|text| gauge.size(text)).iter().sum();
+        let marker = shortener.fill(part, &self.id, left, kept);
+        let gap = if tail.is_empty() { "" } else { GAP };
+        let (failure, gap) = failure.map_or(("", ""), |line| (*line, gap));
+        let (head, tail) = (head.trim_end_matches('\n'), tail.trim_start_matches('\n'));
+        let pieces = [head, &marker, failure, gap, tail];
+        let pieces: Vec<_> = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
+        pieces.join("\n")
     }
 }
 

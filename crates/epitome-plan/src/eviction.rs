@@ -53,7 +53,9 @@ pub(crate) fn original_of<'t>(
         if text.is_empty() {
             return format!("{name}\n");
         }
-        format!("{} {name}: {}\n", ContentId::for_text(&text).short(), lines::said(entry, chars))
+        // What came of its calls is a line of its own.
+        let said = lines::said(entry, &lines::Failures::new(), chars);
+        format!("{} {name}: {said}\n", ContentId::for_text(&text).short())
     });
     lines.collect::<String>().into()
 }

@@ -18,7 +18,6 @@ mod digest;
 mod draft;
 mod driver;
 mod eviction;
-mod failure;
 mod files;
 mod ground;
 mod input;

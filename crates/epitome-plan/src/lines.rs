@@ -2,12 +2,16 @@
 //!
 //! Invariant: an account is one line per entry and is never larger than allowed.
 
-use epitome_kernel::types::{Entry, EntryId, ToolCall};
+use std::collections::BTreeMap;
+
+use epitome_kernel::types::{Entry, EntryId, PartBody, PartId};
+use epitome_kernel::{TextMeasure, Thread, failed_calls};
 
 use crate::cut::fill;
 use crate::options::KernelTexts;
-use epitome_kernel::TextMeasure;
-use epitome_kernel::Thread;
+
+/// The calls that failed, each with the line that says so.
+pub(crate) type Failures<'t> = BTreeMap<PartId, &'t str>;
 
 /// The newest entries of `covers` that fit into `most`, one line each, oldest first; `None` where
 /// not one fits.
@@ -20,8 +24,10 @@ pub(crate) fn account(
 ) -> Option<String> {
     let mut left = most;
     let mut lines = Vec::new();
-    for entry in covers.iter().rev().filter_map(|&id| thread.entry(id)) {
-        let line = line(thread, entry, chars) + "\n";
+    let covered = || covers.iter().filter_map(|&id| thread.entry(id));
+    let failed = failed_calls(covered());
+    for entry in covered().rev() {
+        let line = line(thread, entry, &failed, chars) + "\n";
         let size = measure.size(&line);
         if size > left {
             break;
@@ -36,30 +42,36 @@ pub(crate) fn account(
 
 /// The stub of an exchange: its calls in one line, and how to get it back.
 pub(crate) fn stub(entries: &[Entry], texts: &KernelTexts, tokens: u64, id: &str) -> String {
-    let calls: Vec<_> =
-        entries.iter().flat_map(Entry::calls).map(|call| quote(call, texts.line_chars)).collect();
+    let failed = failed_calls(entries);
+    let calls = entries.iter().flat_map(|entry| calls(entry, &failed, texts.line_chars));
+    let calls: Vec<_> = calls.collect();
     let values =
         [("tokens", tokens.to_string()), ("id", id.to_owned()), ("call", calls.join(", "))];
     fill(&texts.stub, &values.each_ref().map(|(name, value)| (*name, value.as_str())))
 }
 
 /// Who, and what was said.
-fn line(thread: &Thread, entry: &Entry, chars: usize) -> String {
+fn line(thread: &Thread, entry: &Entry, failed: &Failures<'_>, chars: usize) -> String {
     let name = thread.name(entry);
     let who = name.split_once(' ').map_or(&*name, |(_, who)| who);
-    format!("{who}: {}", said(entry, chars))
+    format!("{who}: {}", said(entry, failed, chars))
 }
 
 /// The first line of what was said; then the calls.
-pub(crate) fn said(entry: &Entry, chars: usize) -> String {
+pub(crate) fn said(entry: &Entry, failed: &Failures<'_>, chars: usize) -> String {
     let first = entry.talk().flat_map(str::lines).find(|line| !line.trim().is_empty());
-    let calls = entry.calls().map(|call| quote(call, chars));
-    let said: Vec<_> = first.map(|line| clip(line, chars)).into_iter().chain(calls).collect();
-    said.join("; ")
+    let said = first.map(|line| clip(line, chars)).into_iter().chain(calls(entry, failed, chars));
+    said.collect::<Vec<_>>().join("; ")
 }
 
-fn quote(call: &ToolCall, chars: usize) -> String {
-    format!("{}({})", call.tool, clip(&call.arguments, chars))
+/// The calls of an entry; what came of one that failed is told with it.
+fn calls(entry: &Entry, failed: &Failures<'_>, chars: usize) -> impl Iterator<Item = String> {
+    (0..).zip(&entry.parts).filter_map(move |(part, body)| {
+        let PartBody::Call(call) = &body.body else { return None };
+        let failure = failed.get(&PartId { entry: entry.id, part });
+        let failure = failure.map_or_else(String::new, |line| format!(": {}", clip(line, chars)));
+        Some(format!("{}({}){failure}", call.tool, clip(&call.arguments, chars)))
+    })
 }
 
 /// At most so many characters of one line.

@@ -14,7 +14,6 @@ use epitome_kernel::types::{
 use crate::budget::rewritable;
 use crate::cut::fill;
 use crate::eviction::original_of;
-use crate::failure::with_failure;
 use crate::ground::PlanGround;
 use crate::input::truncated;
 use crate::ops::{checkpoints, leaving};
@@ -307,7 +306,7 @@ impl<'a> OrderReader<'a, '_> {
                 let with = match how {
                     // What is masked may be a secret.
                     ReplaceMethod::Mask => with.clone(),
-                    _ => with_failure(self.ground.thread, part, with).into_owned(),
+                    _ => self.ground.thread.with_failure(part, with).into_owned(),
                 };
                 self.parts.ops.push(Op::Replace { part, with, how });
             }

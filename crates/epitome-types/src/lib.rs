@@ -1,6 +1,6 @@
 //! The nouns of Epitome: what a conversation, a plan and a report are made of.
 //!
-//! Invariant: no logic beyond constructors and accessors, no I/O, nothing that depends on a
+//! Invariant: no logic beyond constructors, accessors and what an output says of itself, no I/O, nothing that depends on a
 //! provider. Every other crate speaks in these types.
 
 mod act;
@@ -9,6 +9,7 @@ mod budget;
 mod checkpoint;
 mod entry;
 mod event;
+mod failure;
 mod goal;
 pub mod hook;
 mod id;
@@ -31,6 +32,7 @@ pub use entry::{
     ToolCall, ToolResult,
 };
 pub use event::{Event, EventKind, SkipReason, Stage, TierCompression};
+pub use failure::failing_lines;
 pub use goal::{
     Artifact, ArtifactChange, ArtifactKind, Decision, DecisionKind, Goal, GoalStatus, Goals,
     Milestone, MilestoneState, Priority, Revision,

@@ -175,6 +175,12 @@ pub(crate) fn assert_sound(thread: &Thread, view: &View<'_>) {
         }
     }
     assert_eq!(edited(thread.entries(), &view.edits()), entries, "edits and view differ");
+    for edit in view.edits() {
+        let Edit::SetText { part, text } = edit else { continue };
+        let failing = thread.failing_lines(part);
+        let is_told = failing.iter().any(|line| text.contains(line));
+        assert!(failing.is_empty() || is_told, "{part:?} no longer says that it failed: {text}");
+    }
     let order: Vec<_> = thread.entries().iter().filter(|entry| view.keeps(entry.id)).collect();
     let mut rest = entries.iter();
     for entry in order {

@@ -437,3 +437,44 @@ proptest! {
         prop_assert!(recent as f64 >= least, "{recent} of {room}, not {least}");
     }
 }
+
+/// Runs of a tool, each with how many lines its output has before and behind the one that may say that
+/// it failed.
+fn runs() -> impl Strategy<Value = Vec<(usize, usize, bool)>> {
+    vec((0..60usize, 0..60usize, any::<bool>()), 1..9)
+}
+
+proptest! {
+    /// Wherever the kernel tells a call that failed, or its result is still sent, so is the line that says so.
+    #[test]
+    fn no_failure_is_left_out(
+        runs in runs(),
+        share in 0.05..0.95f64,
+        tail in 0.0..1.0f64,
+        script in prop::sample::select(vec![Script::Fail, Script::Empty]),
+    ) {
+        let failure = |at: usize| format!("error: suite {at} ended badly");
+        let start = chat().user("Run them.");
+        let talk = runs.iter().enumerate().fold(start, |talk, (at, (before, after, failed))| {
+            let said = if *failed { failure(at) + "\n" } else { String::new() };
+            let text = format!("{}{said}{}", lines(*before), lines(*after));
+            talk.call("run", &format!(r#"{{"suite":"s{at}"}}"#)).result(&text).assistant("Next.")
+        });
+        let thread = Thread::new(talk.user("And now?").entries(), &[]);
+        let options = CompressOptions { keep_recent_share: tail, ..options() };
+        let total = sizes(&thread, BudgetUnit::Tokens).total();
+        let outcome = run(&thread, &options, tokens((total as f64 * share) as u64), &script);
+        let FitOutcome::Compressed(done) = outcome else { return Ok(()) };
+        assert_sound(&thread, &done.view);
+        let told = done.plan.ops.iter().filter_map(|op| match op {
+            Op::Summarize(checkpoint) => Some(&checkpoint.text),
+            _ => None,
+        });
+        for text in told {
+            for (at, _) in runs.iter().enumerate().filter(|(_, run)| run.2) {
+                let is_told = text.contains(&format!(r#"{{"suite":"s{at}"}}"#));
+                prop_assert!(!is_told || text.contains(&failure(at)), "{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What says that a tool failed stays in whatever stands in the place of its result, and beside its call
+//! (RULES 15).
+//!
+//! Invariant: a line that is told is one of the output, as it came. Called wherever a text is put in the
+//! place of a result, and wherever a call is told without its result.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use epitome_types::{Entry, PartBody, PartId, failing_lines};
+
+use crate::Thread;
+use crate::links::OpenCalls;
+
+/// The calls among entries whose results among them report a failure, each with the first line that says
+/// so.
+pub fn failed_calls<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> BTreeMap<PartId, &'e str> {
+    let mut open = OpenCalls::default();
+    let mut failed = BTreeMap::new();
+    for entry in entries {
+        for (place, part) in (0..).zip(&entry.parts) {
+            let at = PartId { entry: entry.id, part: place };
+            match &part.body {
+                PartBody::Call(call) => open.add(&call.id, at),
+                PartBody::Result(result) => {
+                    let inner = entry.parts.iter().filter(|it| it.within == Some(place));
+                    let texts = inner.filter_map(|it| it.text()).chain([&*result.text]);
+                    let line = texts.filter_map(|text| failure(text, result.error)).next();
+                    if let (Some(call), Some(line)) = (open.close(&result.call), line) {
+                        failed.insert(call, line);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    failed
+}
+
+/// The first line of an output that says that a tool failed: of any line where its result is an error,
+/// else of those that report a failure.
+fn failure(text: &str, is_error: bool) -> Option<&str> {
+    failing_lines(text, is_error).into_iter().next()
+}
+
+impl Thread {
+    /// Whether the tool of a part reported an error.
+    pub fn is_error(&self, part: PartId) -> bool {
+        let outer = self.part(part).and_then(|inner| inner.within);
+        let outer = outer.map_or(part, |outer| PartId { part: outer, ..part });
+        let body = self.part(outer).map(|outer| &outer.body);
+        matches!(body, Some(PartBody::Result(result)) if result.error)
+    }
+
+    /// The lines of a result that say that its tool failed, the one that says most first; none of
+    /// another part.
+    pub fn failing_lines(&self, part: PartId) -> Vec<&str> {
+        let Some(body) = self.part(part) else { return Vec::new() };
+        let is_result = matches!(body.body, PartBody::Result(_)) || body.within.is_some();
+        let text = body.text().filter(|_| is_result);
+        text.map_or_else(Vec::new, |text| failing_lines(text, self.is_error(part)))
+    }
+
+    /// A text for a part: as it is, unless the part is a result that failed and the text holds no line
+    /// that says so. Then the first of those lines stands before it.
+    pub fn with_failure<'w>(&self, part: PartId, with: &'w str) -> Cow<'w, str> {
+        let said = self.failing_lines(part);
+        match said.first() {
+            Some(first) if !said.iter().any(|line| with.contains(line)) => {
+                Cow::Owned(format!("{first}\n{with}"))
+            }
+            _ => Cow::Borrowed(with),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use epitome_testkit::chat;
+    use epitome_types::EntryId;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, failed: bool, with: &str, expected: &str) {
+        let chat = chat().user("Run them.").call("test", "{}");
+        let mut entries = chat.result(text).entries();
+        for part in &mut entries[2].parts {
+            if let PartBody::Result(result) = &mut part.body {
+                result.error = failed;
+            }
+        }
+        let thread = Thread::new(entries, &[]);
+        let part = PartId { entry: EntryId(2), part: 0 };
+        assert_eq!(thread.with_failure(part, with), expected);
+    }
+
+    #[test]
+    fn a_failure_is_told_in_its_own_words() {
+        let text = "running 2 tests\n  test b ... FAILED\nerror: 1 test failed\n";
+        check(text, false, "All passed.", "test b ... FAILED\nAll passed.");
+        check(text, true, "All passed.", "test b ... FAILED\nAll passed.");
+        check(text, true, "Ran: error: 1 test failed", "Ran: error: 1 test failed");
+        // Its other lines say nothing of the failure.
+        let with = "running 2 tests, all passed.";
+        check(text, true, with, &format!("test b ... FAILED\n{with}"));
+        check("exit 3\n\n", true, "Done.", "exit 3\nDone.");
+        check("", true, "Done.", "Done.");
+        let long = format!("error: {}", "x".repeat(500));
+        check(&long, true, "Done.", &format!("{}\nDone.", &long[..200]));
+    }
+
+    #[test]
+    fn a_failure_that_is_told_in_words_alone_is_told() {
+        #[track_caller]
+        fn fails(text: &str, line: &str) {
+            let text = format!("First line.\n{text}\nLast line.\n");
+            check(&text, false, "Ok.", &format!("{line}\nOk."));
+            check(&text, false, line, line);
+        }
+        let traceback = "Traceback (most recent call last):\n  File \"a.py\"\nValueError: no port";
+        fails(traceback, "ValueError: no port");
+        fails("  FAILED tests/a.py::b", "FAILED tests/a.py::b");
+        fails("=== 1 failed, 3 passed in 0.2s ===", "=== 1 failed, 3 passed in 0.2s ===");
+        fails("Process exited with code 101", "Process exited with code 101");
+        fails("exit status: 2", "exit status: 2");
+        fails("sh: cargoo: command not found", "sh: cargoo: command not found");
+        fails("thread 'main' panicked at src/a.rs:1:2", "thread 'main' panicked at src/a.rs:1:2");
+    }
+
+    #[test]
+    fn a_call_is_told_with_what_came_of_it() {
+        let chat = chat().user("Run them.").call("a", "{}").call("b", "{}");
+        let chat = chat.user_result("All passed.").user_result_blocks("Done.\nerror: no port");
+        let chat = chat.call("a", "{}").user_result("Process exited with code 3");
+        let entries = chat.call("b", "{}").entries();
+        let call = |entry, part| PartId { entry: EntryId(entry), part };
+        let failed = [(call(1, 1), "error: no port"), (call(3, 0), "Process exited with code 3")];
+        assert_eq!(failed_calls(&entries), BTreeMap::from(failed));
+    }
+
+    #[test]
+    fn what_only_speaks_of_failures_reports_none() {
+        for text in [
+            "0 failed, 3 passed",
+            "Process exited with code 0",
+            "fn parse() -> Result<(), ParseError> {",
+            "// an error: see below",
+            "raise ValueError(text)",
+            "exit code is shown",
+        ] {
+            check(text, false, "Ok.", "Ok.");
+        }
+    }
+}

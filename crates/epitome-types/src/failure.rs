@@ -1,0 +1,113 @@
+//! What the output of a tool says of a failure (RULES 15).
+//!
+//! Invariant: a line that is told is one of the output, as it came.
+
+/// How lines begin that report a failure, of tools that have no other way to say it.
+const BEGINNINGS: [&str; 14] = [
+    "error:",
+    "error[",
+    "Error:",
+    "ERROR:",
+    "fatal:",
+    "FATAL:",
+    "FAIL:",
+    "FAIL ",
+    "FAILED",
+    "--- FAIL",
+    "panic:",
+    "npm ERR!",
+    "Command failed",
+    TRACEBACK,
+];
+
+/// Heads the failures of Python; what went wrong is said behind it.
+const TRACEBACK: &str = "Traceback (most recent call last)";
+
+/// What such lines hold.
+const WITHIN: [&str; 3] = ["panicked at", "test result: FAILED", "BUILD FAILED"];
+
+/// How such lines end.
+const ENDS: [&str; 4] =
+    ["command not found", "No such file or directory", "Permission denied", "... FAILED"];
+
+/// What stands before the number with which a process ended.
+const EXITS: [&str; 5] = ["exit code", "exit status", "exited with", "Exit code", "exit_code"];
+
+/// Words of lines that say what went wrong where a failure is reported, in lower case.
+const WORDS: [&str; 10] = [
+    "error",
+    "fail",
+    "fatal",
+    "panic",
+    "exception",
+    "traceback",
+    "denied",
+    "cannot",
+    "not found",
+    "killed",
+];
+
+/// The most that is put before a text of the line that says what went wrong, in characters.
+const LONGEST: usize = 200;
+
+/// The lines of an output that say that a tool failed, the one that says most first.
+pub fn failing_lines(text: &str, is_error: bool) -> Vec<&str> {
+    let says = if is_error { speaks_of_failure } else { reports_failure };
+    let mut said: Vec<&str> = lines(text).filter(|line| says(line)).collect();
+    said.sort_by_key(|line| line.starts_with(TRACEBACK));
+    if said.is_empty() && is_error {
+        said.extend(lines(text).next());
+    }
+    said
+}
+
+/// Whether a line of an output reports that something failed. Files and logs that only speak of errors
+/// seldom hold such lines, and nothing is lost where they do.
+fn reports_failure(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or_default();
+    // `ValueError: …`, `java.lang.IllegalStateException: …`
+    let is_thrown = first.strip_suffix(':').is_some_and(|it| {
+        let kind = it.rsplit('.').next().unwrap_or_default();
+        kind.starts_with(char::is_uppercase)
+            && (kind.ends_with("Error") || kind.ends_with("Exception"))
+    });
+    is_thrown
+        || BEGINNINGS.iter().any(|it| line.starts_with(it))
+        || WITHIN.iter().any(|it| line.contains(it))
+        || ENDS.iter().any(|it| line.ends_with(it))
+        || EXITS.iter().any(|it| ends_in_failure(line, it))
+        || counts_failures(line)
+}
+
+/// Whether a line says that a process ended with another number than 0.
+fn ends_in_failure(line: &str, exit: &str) -> bool {
+    let Some((_, behind)) = line.split_once(exit) else { return false };
+    let number = behind.trim_start_matches(|it: char| !it.is_ascii_alphanumeric() && it != '-');
+    let number = number.trim_start_matches("code").trim_start();
+    number.starts_with(|it: char| it.is_ascii_digit() && it != '0') || number.starts_with('-')
+}
+
+/// Whether a line counts tests that failed: `1 failed, 3 passed`, `Tests: 2 failed`.
+fn counts_failures(line: &str) -> bool {
+    if !line.contains("fail") {
+        return false;
+    }
+    let words: Vec<_> = line.split(|it: char| !it.is_ascii_alphanumeric()).collect();
+    words.windows(2).any(|pair| {
+        let is_some = pair[0].parse().is_ok_and(|count: u64| count > 0);
+        is_some && matches!(pair[1], "failed" | "failing" | "failures")
+    })
+}
+
+/// Whether a line of an error says what went wrong.
+fn speaks_of_failure(line: &str) -> bool {
+    let line = line.to_lowercase();
+    WORDS.iter().any(|word| line.contains(word))
+}
+
+/// The lines that say something, as far as they are shown.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let shown = |line: &'_ str| line.char_indices().nth(LONGEST).map_or(line.len(), |(end, _)| end);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(move |line| &line[..shown(line)])
+}
