@@ -278,6 +278,7 @@ pub(crate) fn candidates<'a>(
     let is_typed = |(entry, pieces): (&&Entry, &u32)| *pieces > 0 && facts::is_typed(entry);
     let typed: Vec<bool> = job.entries.iter().zip(&pieces).map(is_typed).collect();
     let stated = stated(job.kept);
+    let opening = opening(job);
     (0..units.len())
         .map(|index| {
             let unit = &units[index];
@@ -291,7 +292,10 @@ pub(crate) fn candidates<'a>(
                 features: &features[index],
                 cost: job.measure.size(&unit.text) + 1,
                 factor: factor(unit, &features[index], tuning),
-                bonus: if said { bonus(unit, pieces[unit.entry], tuning) } else { 0.0 },
+                bonus: match said {
+                    true => bonus(unit, opening == Some(unit.entry), pieces[unit.entry], tuning),
+                    false => 0.0,
+                },
                 follows: before.is_some(),
                 leans: unit.kind == UnitKind::Sentence
                     && before
@@ -299,6 +303,14 @@ pub(crate) fn candidates<'a>(
             }
         })
         .collect()
+}
+
+/// Which of the entries a person begins the conversation with; `None` where that entry is kept.
+fn opening(job: &SummaryJob<'_>) -> Option<usize> {
+    let of_human = |entry: &Entry| entry.role == Role::User && entry.has_speaker(Speaker::Human);
+    let first = job.entries.iter().position(|entry| of_human(entry))?;
+    let is_before = |kept: &&Entry| of_human(kept) && kept.id < job.entries[first].id;
+    (!job.kept.iter().any(is_before)).then_some(first)
 }
 
 /// What stands beside the summary that nobody typed, a line each: the state of the work among it.
@@ -320,15 +332,17 @@ fn is_stated(sentence: &str, stated: &[String]) -> bool {
 }
 
 /// What a sentence that a person typed is worth beside what it mentions.
-fn bonus(unit: &TextUnit<'_>, pieces: u32, tuning: &SelectionWeights) -> f64 {
-    let spread = (tuning.directive_spread / f64::from(pieces)).min(1.0);
+fn bonus(unit: &TextUnit<'_>, is_opening: bool, pieces: u32, tuning: &SelectionWeights) -> f64 {
+    let share = |spread: f64| (spread / f64::from(pieces)).min(1.0);
+    let spread = share(tuning.directive_spread);
     let order = match directive::order(&unit.text) {
         DirectiveStrength::Direct => tuning.direct,
         DirectiveStrength::Plain => tuning.directive * spread,
         DirectiveStrength::Faint => tuning.faint * spread,
         DirectiveStrength::No => 0.0,
     };
-    order + tuning.typed
+    let task = if is_opening { tuning.opening * share(tuning.opening_spread) } else { 0.0 };
+    order.max(task) + tuning.typed
 }
 
 fn factor(unit: &TextUnit<'_>, features: &Features, tuning: &SelectionWeights) -> f64 {

@@ -65,6 +65,10 @@ pub struct SelectionWeights {
     pub directive: f64,
     /// Gain of a sentence with a word that orders often hold.
     pub faint: f64,
+    /// Gain of a sentence of the message that a person begins the conversation with: the task.
+    pub opening: f64,
+    /// In openings of more pieces than this each counts less, the more the longer they are.
+    pub opening_spread: f64,
     /// Gain of any sentence that a person typed.
     pub typed: f64,
     /// In messages of more pieces than this an order counts less, the more the longer they are.
@@ -105,6 +109,8 @@ impl SelectionWeights {
         direct: 120.0,
         directive: 120.0,
         faint: 30.0,
+        opening: 10.0,
+        opening_spread: 3.0,
         typed: 1.5,
         directive_spread: 1000.0,
         near: 0.0,
@@ -141,6 +147,8 @@ impl SelectionWeights {
         direct: 60.0,
         directive: 20.0,
         faint: 5.0,
+        opening: 0.0,
+        opening_spread: 1.0,
         typed: 0.0,
         directive_spread: 2.0,
         near: 0.3,

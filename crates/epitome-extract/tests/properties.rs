@@ -7,7 +7,7 @@ use epitome_kernel::types::{
     BudgetUnit, CheckpointLevel, Entry, Role, Summary, SummaryKind, SummaryStyle,
 };
 use epitome_kernel::{SizeGauge, SummaryError, SummaryJob, TextMeasure};
-use epitome_testkit::{FixedCounter, chat, conversation};
+use epitome_testkit::{Chat, FixedCounter, chat, conversation};
 use proptest::prelude::*;
 
 const CHARS: SizeGauge<'_> = SizeGauge { counter: &FixedCounter::Words, unit: BudgetUnit::Chars };
@@ -65,6 +65,32 @@ fn a_rule_that_stands_beside_a_summary_takes_none_of_its_room() {
     };
     assert_eq!(summary("Rules:\n- Be brief."), format!("User: {RULE}"));
     assert_eq!(summary(&format!("Rules:\n- {RULE}")), format!("Assistant: {FOUND}"));
+}
+
+/// Sources are full of names, which weigh more than the plain words of a task.
+#[test]
+fn the_task_that_a_conversation_begins_with_stays() {
+    const TASK: &str =
+        "Fix the off-by-one in the pagination helper so that the last page is shown.";
+    const SOURCES: [&str; 8] = [
+        include_str!("../src/facts.rs"),
+        include_str!("../src/ledger/files.rs"),
+        include_str!("../src/ledger/shell.rs"),
+        include_str!("../src/must_keep.rs"),
+        include_str!("../src/refs.rs"),
+        include_str!("../src/rows.rs"),
+        include_str!("../src/summary.rs"),
+        include_str!("../src/value.rs"),
+    ];
+    let read = |chat: Chat, (at, source): (usize, &&str)| {
+        chat.call("read", &format!(r#"{{"path":"src/part_{at}.rs"}}"#)).result(source)
+    };
+    let entries = SOURCES.iter().enumerate().fold(chat().user(TASK), read).entries();
+    let all: usize = SOURCES.iter().map(|it| it.len()).sum();
+    for share in [4, 8, 16] {
+        let summary = extract(&entries, (all / share) as u64, SummaryStyle::Verbatim).unwrap();
+        assert!(summary.text.contains(TASK), "a {share}th: {}", summary.text);
+    }
 }
 
 /// A search knows what a digest left out since that was made.
