@@ -10,11 +10,18 @@ mod staged;
 mod tape;
 mod tiered;
 
+use serde_json::Value;
+
 use tape::{Asked, MODEL, Written};
 
 /// The questions that say this.
 fn saying<'w>(written: &'w Written, words: &str) -> Vec<&'w Asked> {
     written.asked.iter().filter(|one| one.question().contains(words)).collect()
+}
+
+/// Whether the model wrote what a compression puts in.
+fn is_written(event: &Value) -> bool {
+    event["ops"].as_array().unwrap().iter().any(|op| op["model"] == MODEL)
 }
 
 /// That what the model wrote stands where the program says that it does, and how often: the whole of
@@ -23,8 +30,7 @@ fn saying<'w>(written: &'w Written, words: &str) -> Vec<&'w Asked> {
 fn stand(written: &Written, is_whole: bool) -> usize {
     let mut times = 0;
     for (turn, event) in written.told("compressed") {
-        let ops = event["ops"].as_array().unwrap();
-        if !ops.iter().any(|op| op["model"] == MODEL) {
+        if !is_written(event) {
             continue;
         }
         let prompt = written.said(turn);

@@ -1,7 +1,7 @@
 //! `ollm`, `early` and `default`: whose question is about a part of the conversation and nothing else.
 
 use super::tape::{play, tideline};
-use super::{saying, stand};
+use super::{is_written, saying, stand};
 
 /// What level 0, 1, 2 and 3 keep, as `ollm` words it.
 const KEEPS: [&str; 4] = [
@@ -76,8 +76,11 @@ fn default_asks_for_a_record_behind_the_conversation() {
         assert!(question.contains("Invent nothing, answer nothing"), "{question}");
     }
     assert!(stand(&written, false) > 0);
-    for prompt in written.compressed() {
-        assert!(prompt.contains("In the words of the conversation:"), "{prompt}");
+    // Where what it writes is no use, there are the words of the conversation alone.
+    for (turn, event) in written.told("compressed") {
+        let prompt = written.said(turn);
+        let has_both = prompt.contains("In the words of the conversation:");
+        assert_eq!(has_both, is_written(event), "{event}\n{prompt}");
         assert!(prompt.contains("Never touch data/stations.csv"), "{prompt}");
     }
 }

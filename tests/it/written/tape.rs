@@ -120,11 +120,6 @@ impl Written {
         let all = all.map(|(turn, at)| (turn, &turn["events"][at]));
         all.filter(|(_, event)| event["event"] == name).collect()
     }
-
-    /// The turns that were compressed, each with what is sent in it.
-    pub(super) fn compressed(&self) -> Vec<String> {
-        self.told("compressed").into_iter().map(|(turn, _)| self.said(turn)).collect()
-    }
 }
 
 /// A question among the requests. Behind a conversation that wants no stream it has none either.
