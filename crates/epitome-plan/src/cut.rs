@@ -237,7 +237,7 @@ impl TextCut<'_> {
     fn with(&self, head: &str, tail: &str) -> String {
         let Self { shortener, part, text, .. } = *self;
         let is_told = |line: &&str| head.contains(*line) || tail.contains(*line);
-        let failure = self.failing.first().filter(|_| !self.failing.iter().any(|it| is_told(&it)));
+        let failure = self.failing.first().filter(|_| !self.failing.iter().any(is_told));
         let left = &text[head.len()..text.len() - tail.len()];
         let left = left.trim_matches('\n').lines().count();
         let left = left.saturating_sub(usize::from(failure.is_some()));
