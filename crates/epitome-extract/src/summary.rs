@@ -305,7 +305,8 @@ pub(crate) fn candidates<'a>(
         .collect()
 }
 
-/// Which of the entries a person begins the conversation with; `None` where that entry is kept.
+/// Which of the entries is the first that a person says, of those summed up and those kept as they came;
+/// `None` where that one is kept. A summary of a later part takes what its part begins with for a task.
 fn opening(job: &SummaryJob<'_>) -> Option<usize> {
     let of_human = |entry: &Entry| entry.role == Role::User && entry.has_speaker(Speaker::Human);
     let first = job.entries.iter().position(|entry| of_human(entry))?;

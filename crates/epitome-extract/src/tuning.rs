@@ -65,7 +65,7 @@ pub struct SelectionWeights {
     pub directive: f64,
     /// Gain of a sentence with a word that orders often hold.
     pub faint: f64,
-    /// Gain of a sentence of the message that a person begins the conversation with: the task.
+    /// Gain of a sentence of the first message of a person, which as a rule is the task.
     pub opening: f64,
     /// In openings of more pieces than this each counts less, the more the longer they are.
     pub opening_spread: f64,
