@@ -8,9 +8,10 @@
 
 use std::ops::Range;
 
-use epitome_kernel::failed_calls;
 use epitome_kernel::types::{Entry, Part, PartBody, PartId, Speaker, Stays};
+use epitome_kernel::{CallFailure, failed_calls};
 
+use crate::ledger;
 use crate::rows::{self, FieldRow};
 use crate::split::{self, ProsePiece, Splitter};
 use crate::unit::{TextUnit, UnitKind};
@@ -27,8 +28,8 @@ pub(crate) struct Slice<'a> {
     pub(crate) part: &'a Part,
     /// What is cut of it and where that begins, where that is not all of it.
     piece: Option<(usize, &'a str)>,
-    /// Of a call that failed, the line of its result that says so.
-    failure: Option<&'a str>,
+    /// What came of a call that failed.
+    failure: Option<CallFailure<'a>>,
 }
 
 /// The slices of entries, in reading order.
@@ -101,8 +102,12 @@ impl<'a> Slice<'a> {
                 let rows = rows::call(&call.tool, &call.arguments).unwrap_or_else(|| {
                     vec![FieldRow::plain(format!("{}({})", call.tool, call.arguments))]
                 });
-                for (at, row) in rows.into_iter().enumerate() {
-                    let row = row.followed_by(failure.filter(|_| at == 0));
+                // What a refused call was to write stands nowhere, so it is not told. A command may have
+                // done some of what it says before it failed.
+                let is_refused = failure.is_some_and(|it| it.is_error) && !ledger::is_command(call);
+                let told = if is_refused { 1 } else { rows.len() };
+                for (at, row) in rows.into_iter().take(told).enumerate() {
+                    let row = row.followed_by(failure.filter(|_| at == 0).map(|it| it.line));
                     push(UnitKind::Call, false, row.into());
                 }
             }
@@ -245,16 +250,22 @@ mod tests {
     #[test]
     fn a_call_that_failed_is_told_with_its_failure() {
         let arguments = r#"{"path":"a.rs","new":"let a = 1;\nlet b = 2;"}"#;
-        let told = |result: &str| {
-            let chat = chat().call("edit", arguments).result(result);
-            let entries = chat.entries();
+        let told = |tool: &str, result: &str, is_error: bool| {
+            let mut entries = chat().call(tool, arguments).result(result).entries();
+            if let PartBody::Result(result) = &mut entries[1].parts[0].body {
+                result.error = is_error;
+            }
             let units = units(&entries.iter().collect::<Vec<_>>());
             let calls = units.into_iter().filter(|unit| unit.kind == UnitKind::Call);
             calls.map(|unit| unit.text.into_owned()).collect::<Vec<_>>()
         };
-        assert_eq!(told("Written."), ["edit(path a.rs)", "let a = 1;\nlet b = 2;"]);
-        let [call, row] = ["edit(path a.rs): Error: no such text", "let a = 1;\nlet b = 2;"];
-        assert_eq!(told("Hm.\nError: no such text"), [call, row]);
+        let written = "let a = 1;\nlet b = 2;";
+        assert_eq!(told("edit", "Written.", false), ["edit(path a.rs)", written]);
+        let refused = "Hm.\nError: no such text";
+        let told_so = "edit(path a.rs): Error: no such text";
+        assert_eq!(told("edit", refused, false), [told_so, written]);
+        assert_eq!(told("edit", refused, true), [told_so]);
+        assert_eq!(told("bash", refused, true), [&told_so.replace("edit", "bash"), written]);
     }
 
     #[test]

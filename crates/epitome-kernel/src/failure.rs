@@ -12,9 +12,19 @@ use epitome_types::{Entry, PartBody, PartId, failing_lines};
 use crate::Thread;
 use crate::links::OpenCalls;
 
-/// The calls among entries whose results among them report a failure, each with the first line that says
-/// so.
-pub fn failed_calls<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> BTreeMap<PartId, &'e str> {
+/// What came of a call that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallFailure<'e> {
+    /// The first line of its result that says so.
+    pub line: &'e str,
+    /// Whether its client says so too, not only its output.
+    pub is_error: bool,
+}
+
+/// The calls among entries whose results among them report a failure.
+pub fn failed_calls<'e>(
+    entries: impl IntoIterator<Item = &'e Entry>,
+) -> BTreeMap<PartId, CallFailure<'e>> {
     let mut open = OpenCalls::default();
     let mut failed = BTreeMap::new();
     for entry in entries {
@@ -25,9 +35,10 @@ pub fn failed_calls<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> BTreeMa
                 PartBody::Result(result) => {
                     let inner = entry.parts.iter().filter(|it| it.within == Some(place));
                     let texts = inner.filter_map(|it| it.text()).chain([&*result.text]);
-                    let line = texts.filter_map(|text| failure(text, result.error)).next();
+                    let is_error = result.error;
+                    let line = texts.filter_map(|text| failure(text, is_error)).next();
                     if let (Some(call), Some(line)) = (open.close(&result.call), line) {
-                        failed.insert(call, line);
+                        failed.insert(call, CallFailure { line, is_error });
                     }
                 }
                 _ => {}
@@ -136,6 +147,7 @@ mod tests {
         let entries = chat.call("b", "{}").entries();
         let call = |entry, part| PartId { entry: EntryId(entry), part };
         let failed = [(call(1, 1), "error: no port"), (call(3, 0), "Process exited with code 3")];
+        let failed = failed.map(|(at, line)| (at, CallFailure { line, is_error: false }));
         assert_eq!(failed_calls(&entries), BTreeMap::from(failed));
     }
 

@@ -35,7 +35,7 @@ pub use chain::{HookReply, NextPolicies, PolicyChain};
 pub use check::{PlanError, PlanFault, check};
 pub use compacted::is_compacted;
 pub use epitome_types as types;
-pub use failure::failed_calls;
+pub use failure::{CallFailure, failed_calls};
 pub use gate::kept_most;
 pub use journal::{
     AnswerClue, AppendBatch, Beginning, Clue, CommitOutcome, CompactionChanges, CompactionSet,

@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 
 use epitome_kernel::types::{Entry, EntryId, PartBody, PartId};
-use epitome_kernel::{TextMeasure, Thread, failed_calls};
+use epitome_kernel::{CallFailure, TextMeasure, Thread, failed_calls};
 
 use crate::cut::fill;
 use crate::options::KernelTexts;
 
-/// The calls that failed, each with the line that says so.
-pub(crate) type Failures<'t> = BTreeMap<PartId, &'t str>;
+/// The calls that failed, each with what came of it.
+pub(crate) type Failures<'t> = BTreeMap<PartId, CallFailure<'t>>;
 
 /// The newest entries of `covers` that fit into `most`, one line each, oldest first; `None` where
 /// not one fits.
@@ -69,7 +69,7 @@ fn calls(entry: &Entry, failed: &Failures<'_>, chars: usize) -> impl Iterator<It
     (0..).zip(&entry.parts).filter_map(move |(part, body)| {
         let PartBody::Call(call) = &body.body else { return None };
         let failure = failed.get(&PartId { entry: entry.id, part });
-        let failure = failure.map_or_else(String::new, |line| format!(": {}", clip(line, chars)));
+        let failure = failure.map_or_else(String::new, |it| format!(": {}", clip(it.line, chars)));
         Some(format!("{}({}){failure}", call.tool, clip(&call.arguments, chars)))
     })
 }

@@ -109,6 +109,11 @@ impl WorkLedger {
     }
 }
 
+/// Whether a call runs a command line.
+pub(crate) fn is_command(call: &ToolCall) -> bool {
+    Tool::of(call).has(files::SHELLS)
+}
+
 /// All rules that people ever set, oldest first, and the language that they type in.
 pub(crate) fn rules(entries: &[&Entry]) -> (Vec<Rule>, Language) {
     let typed = typed::sentences(entries);
