@@ -123,7 +123,7 @@ fn live(units: &[TextUnit<'_>], job: &SummaryJob<'_>) -> Vec<usize> {
         }
     }
     let mut places: Vec<usize> =
-        best.into_values().filter(|index| !stale[*index] && !units[*index].stated).collect();
+        best.into_values().filter(|index| !stale[*index] && !units[*index].withheld).collect();
     places.sort_unstable();
     places
 }

@@ -58,10 +58,10 @@ pub(crate) fn call(tool: &str, arguments: &str) -> Option<Vec<FieldRow>> {
         Value::Object(map) => rows.fields(map),
         other => rows.value("", other),
     }
-    let mut first = rows.take_row();
-    if !rows.out.is_empty() && first.text.is_empty() {
-        first = rows.out.remove(0);
-    }
+    rows.close();
+    // What the tool was told in a word stands before what it was given to write.
+    let head = rows.out.iter().position(|row| !row.fields.is_empty()).unwrap_or(0);
+    let mut first = if rows.out.is_empty() { FieldRow::default() } else { rows.out.remove(head) };
     let shift = tool.len() + 1;
     first.fields.iter_mut().for_each(|(_, range)| *range = range.start + shift..range.end + shift);
     first.text = format!("{tool}({})", first.text);
@@ -95,7 +95,7 @@ impl FieldRows {
                 self.list(key, items);
             }
             Value::Array(items) => items.iter().for_each(|item| self.value(key, item)),
-            Value::String(text) if word_count(text) > FIELD_WORDS || text.contains('\n') => {
+            Value::String(text) if is_long(text) => {
                 self.close();
                 let inner = of(text).unwrap_or_else(|| {
                     split::pieces(text, true)
@@ -109,19 +109,12 @@ impl FieldRows {
         }
     }
 
-    /// Scalars first, in one row; nested objects after them, each in its own.
+    /// Scalars first, in one row; then long texts and nested objects, each in rows of their own.
     fn fields(&mut self, map: &Map<String, Value>) {
-        let nested = |value: &Value| {
-            value.as_object().is_some_and(|map| !map.is_empty())
-                || value.as_array().is_some_and(|items| {
-                    items.iter().any(|item| item.is_object() || item.is_array())
-                })
-        };
-        for (key, value) in map.iter().filter(|(_, value)| !nested(value)) {
-            self.value(key, value);
-        }
-        for (key, value) in map.iter().filter(|(_, value)| nested(value)) {
-            self.value(key, value);
+        for place in [FieldPlace::Row, FieldPlace::Text, FieldPlace::Nested] {
+            for (key, value) in map.iter().filter(|(_, value)| FieldPlace::of(value) == place) {
+                self.value(key, value);
+            }
         }
     }
 
@@ -181,6 +174,33 @@ impl FieldRows {
     }
 }
 
+/// Where a field of an object is told.
+#[derive(PartialEq, Eq)]
+enum FieldPlace {
+    /// In a row with others.
+    Row,
+    /// By itself, cut like any other text.
+    Text,
+    /// In rows of its own.
+    Nested,
+}
+
+impl FieldPlace {
+    fn of(value: &Value) -> Self {
+        let is_nested = |it: &Value| it.is_object() || it.is_array();
+        match value {
+            Value::Object(map) if !map.is_empty() => Self::Nested,
+            Value::Array(items) if items.iter().any(is_nested) => Self::Nested,
+            Value::String(text) if is_long(text) => Self::Text,
+            _ => Self::Row,
+        }
+    }
+}
+
+fn is_long(text: &str) -> bool {
+    text.contains('\n') || word_count(text) > FIELD_WORDS
+}
+
 /// Whether one of the object's own fields says what its key says.
 fn repeats_key(key: &str, map: &Map<String, Value>) -> bool {
     map.values().any(|value| value.as_str() == Some(key))
@@ -195,6 +215,8 @@ fn spelled(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn lines(rows: Option<Vec<FieldRow>>) -> Vec<String> {
@@ -237,6 +259,12 @@ mod tests {
         );
         let edit = lines(call("edit", r#"{"path":"a.rs","new":"let a = 1;\nlet b = 2;"}"#));
         assert_eq!(edit, ["edit(path a.rs)", "let a = 1;\nlet b = 2;"]);
+        let edit = r#"{"old":"let a = 1;\nlet b = 2;","new":"let a = 1;","path":"src/a/b.rs"}"#;
+        let edit = lines(call("edit", edit));
+        assert_eq!(edit, ["edit(new let a = 1;, path src/a/b.rs)", "let a = 1;\nlet b = 2;"]);
+        let edit = json!({"path": "a/b/c/d.rs", "old": "one of these", "new": "two of those words"});
+        let edit = lines(call("edit", &edit.to_string()));
+        assert_eq!(edit, ["edit(path a/b/c/d.rs, old one of these)", "new two of those words"]);
         assert_eq!(call("edit", "{broken"), None);
     }
 }

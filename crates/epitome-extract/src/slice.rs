@@ -90,10 +90,10 @@ impl<'a> Slice<'a> {
     pub(crate) fn cut(&self, push: &mut dyn FnMut(TextUnit<'a>)) {
         let Self { entry, part, piece, failure } = *self;
         let noted = part.note.as_ref().is_some_and(|note| note.stays == Stays::Newest);
-        let mut push = |kind, of_file: bool, unit: TextUnit<'a>| {
+        let mut push = |kind, withheld: bool, unit: TextUnit<'a>| {
             if unit.text.chars().any(char::is_alphanumeric) {
-                let stated = noted || of_file;
-                push(TextUnit { entry, speaker: part.speaker, kind, stated, ..unit });
+                let withheld = noted || withheld;
+                push(TextUnit { entry, speaker: part.speaker, kind, withheld, ..unit });
             }
         };
         let files = self.files();
@@ -105,10 +105,9 @@ impl<'a> Slice<'a> {
                 // What a refused call was to write stands nowhere, so it is not told. A command may have
                 // done some of what it says before it failed.
                 let is_refused = failure.is_some_and(|it| it.is_error) && !ledger::is_command(call);
-                let told = if is_refused { 1 } else { rows.len() };
-                for (at, row) in rows.into_iter().take(told).enumerate() {
+                for (at, row) in rows.into_iter().enumerate() {
                     let row = row.followed_by(failure.filter(|_| at == 0).map(|it| it.line));
-                    push(UnitKind::Call, false, row.into());
+                    push(UnitKind::Call, is_refused && at > 0, row.into());
                 }
             }
             _ if files.is_empty() => {
@@ -234,16 +233,16 @@ mod tests {
         let units = units(&entries.iter().collect::<Vec<_>>());
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let said = |of_file: bool| {
-            let own = units.iter().filter(move |unit| unit.stated == of_file);
+            let own = units.iter().filter(move |unit| unit.withheld == of_file);
             own.flat_map(|unit| words(&unit.text)).collect::<Vec<_>>()
         };
         let fences = |text: &str| words(text).into_iter().filter(|it| !it.starts_with("```"));
         let around = fences(before).chain(fences(after));
         assert_eq!(said(false), around.collect::<Vec<_>>());
         assert_eq!(said(true), fences(body).collect::<Vec<_>>());
-        let of_file = units.iter().filter(|unit| unit.stated);
+        let of_file = units.iter().filter(|unit| unit.withheld);
         assert!(of_file.clone().all(|unit| unit.kind == UnitKind::Line && !unit.is_spoken()));
-        let last = units.iter().rfind(|unit| !unit.stated).unwrap();
+        let last = units.iter().rfind(|unit| !unit.withheld).unwrap();
         assert_eq!(last.kind, UnitKind::Sentence, "{last:?}");
     }
 
@@ -256,7 +255,7 @@ mod tests {
                 result.error = is_error;
             }
             let units = units(&entries.iter().collect::<Vec<_>>());
-            let calls = units.into_iter().filter(|unit| unit.kind == UnitKind::Call);
+            let calls = units.into_iter().filter(|it| it.kind == UnitKind::Call && !it.withheld);
             calls.map(|unit| unit.text.into_owned()).collect::<Vec<_>>()
         };
         let written = "let a = 1;\nlet b = 2;";
@@ -279,7 +278,7 @@ mod tests {
             let units = units(&entries.iter().collect::<Vec<_>>());
             units
                 .iter()
-                .map(|unit| (unit.kind, unit.stated, unit.text.to_string()))
+                .map(|unit| (unit.kind, unit.withheld, unit.text.to_string()))
                 .collect::<Vec<_>>()
         });
         assert_eq!(of, plain);

@@ -32,8 +32,9 @@ pub(crate) struct TextUnit<'a> {
     pub(crate) speaker: Speaker,
     /// What it was cut from.
     pub(crate) kind: UnitKind,
-    /// Whether a client states it, and states it anew where it leaves: it is not summed up.
-    pub(crate) stated: bool,
+    /// Whether no summary is offered it: a client states it, and states it anew where it leaves, or it
+    /// never came about. A search finds it.
+    pub(crate) withheld: bool,
     /// The text.
     pub(crate) text: Cow<'a, str>,
     /// The key of each field of a row and where its value stands in the text.
@@ -44,7 +45,7 @@ impl<'a> TextUnit<'a> {
     /// One that says nothing but a text, of nobody.
     pub(crate) fn bare(text: Cow<'a, str>) -> Self {
         let (speaker, kind) = (Speaker::Harness, UnitKind::Line);
-        Self { entry: 0, speaker, kind, stated: false, text, fields: Vec::new() }
+        Self { entry: 0, speaker, kind, withheld: false, text, fields: Vec::new() }
     }
 
     /// Whether it is a sentence of a person.
