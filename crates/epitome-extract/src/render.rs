@@ -19,18 +19,42 @@ pub(crate) fn render(units: &[TextUnit<'_>], chosen: &[usize], labels: bool) -> 
                 && unit.kind == UnitKind::Sentence;
             out.push(if flows { ' ' } else { '\n' });
         }
-        if labels && last.is_none_or(|last| last.speaker != unit.speaker) {
-            let label = label(unit.speaker);
-            // A marker is read at the beginning of a line, and only there.
-            match is_marker(&unit.text) {
-                true => out.extend([label.trim_end(), "\n"]),
-                false => out.push_str(label),
-            }
+        if labels {
+            head(unit, last, &mut out);
+        }
+        // Without its name it would be taken for a row of the object before.
+        if let Some(object) = unit.object.as_deref().filter(|object| !unit.text.contains(*object))
+            && !last.is_some_and(|last| (last.entry, &last.object) == (unit.entry, &unit.object))
+        {
+            out.extend([object, ", "]);
         }
         out.push_str(&unit.text);
         last = Some(unit);
     }
     out
+}
+
+/// Says who speaks, where that is somebody else than before or another tool's result. Behind a call,
+/// the result of another one says which.
+fn head(unit: &TextUnit<'_>, last: Option<&TextUnit<'_>>, out: &mut String) {
+    let is_of_call = |last: &TextUnit<'_>| unit.call.is_some() && last.call == unit.call;
+    let is_result = unit.speaker == Speaker::Tool;
+    let goes_on = |last: &TextUnit<'_>| {
+        last.speaker == unit.speaker && (!is_result || is_of_call(last) && last.entry == unit.entry)
+    };
+    if last.is_some_and(goes_on) {
+        return;
+    }
+    let misleads = |last: &TextUnit<'_>| last.kind == UnitKind::Call && !is_of_call(last);
+    let label = label(unit.speaker);
+    match &unit.call {
+        Some(call) if is_result && last.is_some_and(misleads) => {
+            out.extend([label.trim_end_matches(": "), " ", call, ":\n"]);
+        }
+        // A marker is read at the beginning of a line, and only there.
+        _ if is_marker(&unit.text) => out.extend([label.trim_end(), "\n"]),
+        _ => out.push_str(label),
+    }
 }
 
 fn label(speaker: Speaker) -> &'static str {

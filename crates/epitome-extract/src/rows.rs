@@ -4,6 +4,7 @@
 //! [`crate::split`].
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
@@ -15,6 +16,12 @@ const ROW_WORDS: usize = 12;
 /// A string longer than this is cut like any other text instead of standing in a row.
 const FIELD_WORDS: usize = 24;
 
+/// What names an object has no more words.
+const NAME_WORDS: usize = 3;
+
+/// So many characters of what a tool was told name a call.
+const NAME_CHARS: usize = 60;
+
 /// One line of fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FieldRow {
@@ -22,12 +29,14 @@ pub(crate) struct FieldRow {
     pub(crate) text: String,
     /// The key of each field and where its value stands in the line.
     pub(crate) fields: Vec<(String, Range<usize>)>,
+    /// What names the object of a list that it is a row of.
+    pub(crate) object: Option<Rc<str>>,
 }
 
 impl FieldRow {
     /// A line without fields.
     pub(crate) fn plain(text: String) -> Self {
-        Self { text, fields: Vec::new() }
+        Self { text, ..Self::default() }
     }
 
     /// The row of a call with what came of it, where that is a failure.
@@ -70,11 +79,24 @@ pub(crate) fn call(tool: &str, arguments: &str) -> Option<Vec<FieldRow>> {
     Some(out)
 }
 
+/// A call in short: its tool, and the first of what that was told.
+pub(crate) fn call_name(tool: &str, arguments: &str) -> String {
+    let rows = call(tool, arguments).unwrap_or_default();
+    let first = rows.first().and_then(|row| Some(&row.text[row.fields.first()?.1.clone()]));
+    let told = first.unwrap_or_default();
+    match told.char_indices().nth(NAME_CHARS) {
+        Some((end, _)) => format!("{tool}({}…)", &told[..end]),
+        None => format!("{tool}({told})"),
+    }
+}
+
 #[derive(Default)]
 struct FieldRows {
     out: Vec<FieldRow>,
     row: FieldRow,
     words: usize,
+    /// What names the object of a list that is read.
+    object: Option<Rc<str>>,
 }
 
 impl FieldRows {
@@ -94,7 +116,14 @@ impl FieldRows {
             {
                 self.list(key, items);
             }
-            Value::Array(items) => items.iter().for_each(|item| self.value(key, item)),
+            Value::Array(items) => {
+                for item in items {
+                    let outer = self.object.clone();
+                    self.object = item.as_object().and_then(name).or_else(|| outer.clone());
+                    self.value(key, item);
+                    self.object = outer;
+                }
+            }
             Value::String(text) if is_long(text) => {
                 self.close();
                 let inner = of(text).unwrap_or_else(|| {
@@ -160,18 +189,22 @@ impl FieldRows {
         self.words += words.max(1);
     }
 
-    fn take_row(&mut self) -> FieldRow {
-        self.words = 0;
-        std::mem::take(&mut self.row)
-    }
-
     /// Ends the row.
     fn close(&mut self) {
         if self.words > 0 {
-            let row = self.take_row();
-            self.out.push(row);
+            self.words = 0;
+            let object = self.object.clone();
+            self.out.push(FieldRow { object, ..std::mem::take(&mut self.row) });
         }
     }
+}
+
+/// What names an object: the value of its first field, where that is short.
+fn name(map: &Map<String, Value>) -> Option<Rc<str>> {
+    let value = map.values().next()?;
+    let text = spelled(value);
+    let is_short = FieldPlace::of(value) == FieldPlace::Row && word_count(&text) <= NAME_WORDS;
+    is_short.then(|| text.into())
 }
 
 /// Where a field of an object is told.
@@ -262,7 +295,8 @@ mod tests {
         let edit = r#"{"old":"let a = 1;\nlet b = 2;","new":"let a = 1;","path":"src/a/b.rs"}"#;
         let edit = lines(call("edit", edit));
         assert_eq!(edit, ["edit(new let a = 1;, path src/a/b.rs)", "let a = 1;\nlet b = 2;"]);
-        let edit = json!({"path": "a/b/c/d.rs", "old": "one of these", "new": "two of those words"});
+        let edit =
+            json!({"path": "a/b/c/d.rs", "old": "one of these", "new": "two of those words"});
         let edit = lines(call("edit", &edit.to_string()));
         assert_eq!(edit, ["edit(path a/b/c/d.rs, old one of these)", "new two of those words"]);
         assert_eq!(call("edit", "{broken"), None);

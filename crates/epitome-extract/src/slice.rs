@@ -6,10 +6,12 @@
 //! to a summary: a file stays whole or leaves whole (RULES 16). Called by whoever reads units without
 //! holding those of a whole conversation.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::rc::Rc;
 
 use epitome_kernel::types::{Entry, Part, PartBody, PartId, Speaker, Stays};
-use epitome_kernel::{CallFailure, failed_calls};
+use epitome_kernel::{CallFailure, answers, failed_calls};
 
 use crate::ledger;
 use crate::rows::{self, FieldRow};
@@ -20,7 +22,7 @@ use crate::unit::{TextUnit, UnitKind};
 pub(crate) const MOST: usize = 1 << 19;
 
 /// A part of an entry, or a piece of one whose text is too large.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Slice<'a> {
     /// The entry, by place in the list.
     pub(crate) entry: usize,
@@ -30,11 +32,14 @@ pub(crate) struct Slice<'a> {
     piece: Option<(usize, &'a str)>,
     /// What came of a call that failed.
     failure: Option<CallFailure<'a>>,
+    /// The call that it is, or whose result it is of.
+    call: Option<Rc<str>>,
 }
 
 /// The slices of entries, in reading order.
 pub(crate) fn slices<'a>(entries: &[&'a Entry]) -> Vec<Slice<'a>> {
     let failed = failed_calls(entries.iter().copied());
+    let calls = CallNames::of(entries);
     let parts = entries.iter().enumerate();
     let parts = parts.flat_map(|(entry, it)| {
         let of = |part| PartId { entry: it.id, part };
@@ -42,21 +47,48 @@ pub(crate) fn slices<'a>(entries: &[&'a Entry]) -> Vec<Slice<'a>> {
     });
     let mut out = Vec::new();
     for (entry, id, part) in parts {
+        let Some(text) = text(part) else { continue };
         let failure = failed.get(&id).copied();
-        match text(part) {
-            Some(text) if text.len() > MOST => {
-                let mut end = 0;
-                out.extend(pieces(text).map(|it| {
-                    let start = end;
-                    end += it.len();
-                    Slice { entry, part, piece: Some((start, it)), failure }
-                }));
-            }
-            Some(_) => out.push(Slice { entry, part, piece: None, failure }),
-            None => {}
+        let within = part.within.map_or(id, |outer| PartId { part: outer, ..id });
+        let whole = Slice { entry, part, piece: None, failure, call: calls.of_part(within) };
+        if text.len() <= MOST {
+            out.push(whole);
+            continue;
         }
+        let mut end = 0;
+        out.extend(pieces(text).map(|it| {
+            let start = end;
+            end += it.len();
+            Slice { piece: Some((start, it)), ..whole.clone() }
+        }));
     }
     out
+}
+
+/// How the calls among entries are named where their results are told without them.
+struct CallNames {
+    names: BTreeMap<PartId, Rc<str>>,
+    answers: BTreeMap<PartId, PartId>,
+}
+
+impl CallNames {
+    fn of(entries: &[&Entry]) -> Self {
+        let mut names = BTreeMap::new();
+        for entry in entries {
+            for (part, body) in (0..).zip(&entry.parts) {
+                if let PartBody::Call(call) = &body.body {
+                    let name = rows::call_name(&call.tool, &call.arguments);
+                    names.insert(PartId { entry: entry.id, part }, name.into());
+                }
+            }
+        }
+        Self { names, answers: answers(entries.iter().copied()) }
+    }
+
+    /// The call that a part is, or whose result it is.
+    fn of_part(&self, part: PartId) -> Option<Rc<str>> {
+        self.names.get(self.answers.get(&part).unwrap_or(&part)).cloned()
+    }
 }
 
 /// Slices that together have no more than `most` bytes, or one alone.
@@ -88,12 +120,13 @@ impl<'a> Slice<'a> {
 
     /// Cuts it into units, in order.
     pub(crate) fn cut(&self, push: &mut dyn FnMut(TextUnit<'a>)) {
-        let Self { entry, part, piece, failure } = *self;
+        let Self { entry, part, piece, failure, ref call } = *self;
         let noted = part.note.as_ref().is_some_and(|note| note.stays == Stays::Newest);
         let mut push = |kind, withheld: bool, unit: TextUnit<'a>| {
             if unit.text.chars().any(char::is_alphanumeric) {
                 let withheld = noted || withheld;
-                push(TextUnit { entry, speaker: part.speaker, kind, withheld, ..unit });
+                let (speaker, name) = (part.speaker, call.clone());
+                push(TextUnit { entry, speaker, kind, withheld, call: name, ..unit });
             }
         };
         let files = self.files();
@@ -152,8 +185,8 @@ impl<'a> Slice<'a> {
 }
 
 impl From<FieldRow> for TextUnit<'_> {
-    fn from(FieldRow { text, fields }: FieldRow) -> Self {
-        Self { fields, ..TextUnit::bare(text.into()) }
+    fn from(FieldRow { text, fields, object }: FieldRow) -> Self {
+        Self { fields, object, ..TextUnit::bare(text.into()) }
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn newest<'a>(entries: &[&'a Entry]) -> Vec<TextUnit<'a>> {
         let mut own: Vec<Vec<TextUnit<'a>>> = Vec::new();
         let mut rest = all.iter().rev();
         for slice in rest.by_ref() {
-            let mut units = of_slices(&[*slice]);
+            let mut units = of_slices(std::slice::from_ref(slice));
             if slice.part.speaker != Speaker::Human {
                 units.truncate(1);
             }

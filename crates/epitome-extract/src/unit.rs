@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::rc::Rc;
 
 use epitome_kernel::types::{Entry, Speaker};
 
@@ -39,13 +40,18 @@ pub(crate) struct TextUnit<'a> {
     pub(crate) text: Cow<'a, str>,
     /// The key of each field of a row and where its value stands in the text.
     pub(crate) fields: Vec<(String, Range<usize>)>,
+    /// What names the object of a list that it is a row of.
+    pub(crate) object: Option<Rc<str>>,
+    /// The call that it is one of, or of whose result it is one.
+    pub(crate) call: Option<Rc<str>>,
 }
 
 impl<'a> TextUnit<'a> {
     /// One that says nothing but a text, of nobody.
     pub(crate) fn bare(text: Cow<'a, str>) -> Self {
         let (speaker, kind) = (Speaker::Harness, UnitKind::Line);
-        Self { entry: 0, speaker, kind, withheld: false, text, fields: Vec::new() }
+        let fields = Vec::new();
+        Self { entry: 0, speaker, kind, withheld: false, text, fields, object: None, call: None }
     }
 
     /// Whether it is a sentence of a person.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use epitome_types::{Entry, PartBody, PartId, failing_lines};
 
 use crate::Thread;
-use crate::links::OpenCalls;
+use crate::links::answers;
 
 /// What came of a call that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,25 +23,19 @@ pub struct CallFailure<'e> {
 
 /// The calls among entries whose results among them report a failure.
 pub fn failed_calls<'e>(
-    entries: impl IntoIterator<Item = &'e Entry>,
+    entries: impl IntoIterator<Item = &'e Entry> + Clone,
 ) -> BTreeMap<PartId, CallFailure<'e>> {
-    let mut open = OpenCalls::default();
+    let answers = answers(entries.clone());
     let mut failed = BTreeMap::new();
     for entry in entries {
         for (place, part) in (0..).zip(&entry.parts) {
-            let at = PartId { entry: entry.id, part: place };
-            match &part.body {
-                PartBody::Call(call) => open.add(&call.id, at),
-                PartBody::Result(result) => {
-                    let inner = entry.parts.iter().filter(|it| it.within == Some(place));
-                    let texts = inner.filter_map(|it| it.text()).chain([&*result.text]);
-                    let is_error = result.error;
-                    let line = texts.filter_map(|text| failure(text, is_error)).next();
-                    if let (Some(call), Some(line)) = (open.close(&result.call), line) {
-                        failed.insert(call, CallFailure { line, is_error });
-                    }
-                }
-                _ => {}
+            let call = answers.get(&PartId { entry: entry.id, part: place });
+            let (PartBody::Result(result), Some(call)) = (&part.body, call) else { continue };
+            let is_error = result.error;
+            let inner = entry.parts.iter().filter(|it| it.within == Some(place));
+            let mut texts = inner.filter_map(|it| it.text()).chain([&*result.text]);
+            if let Some(line) = texts.find_map(|text| failure(text, is_error)) {
+                failed.insert(*call, CallFailure { line, is_error });
             }
         }
     }

@@ -41,7 +41,7 @@ pub use journal::{
     AnswerClue, AppendBatch, Beginning, Clue, CommitOutcome, CompactionChanges, CompactionSet,
     HistoryLookup, HistoryQuery, Holder, Journal, MessageRecord, RequestRecord, ResponseRecord,
 };
-pub use links::Exchange;
+pub use links::{Exchange, answers};
 pub use live::{
     ActiveCompaction, Claim, CompactionLineage, EpochGround, Evidence, HistoryMatch, Identity,
     epoch_of, identify, is_drawn, reconcile,

@@ -135,7 +135,7 @@ fn unit<'a>(sentence: &TypedSentence<'a>) -> TextUnit<'a> {
         false => sentence.text.split_whitespace().collect::<Vec<_>>().join(" ").into(),
     };
     let (speaker, kind) = (Speaker::Human, unit::UnitKind::Sentence);
-    TextUnit { entry: sentence.entry, speaker, kind, withheld: false, text, fields: Vec::new() }
+    TextUnit { entry: sentence.entry, speaker, kind, ..TextUnit::bare(text) }
 }
 
 /// Whether it is white space and no blank.
