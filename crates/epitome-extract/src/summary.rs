@@ -290,7 +290,7 @@ pub(crate) fn candidates<'a>(
                 && !is_stated(&unit.text, &stated);
             UnitCandidate {
                 features: &features[index],
-                cost: job.measure.size(&unit.text) + 1,
+                cost: job.measure.size(&unit.said()) + 1,
                 factor: factor(unit, &features[index], tuning),
                 bonus: match said {
                     true => bonus(unit, opening == Some(unit.entry), pieces[unit.entry], tuning),

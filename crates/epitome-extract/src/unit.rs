@@ -9,7 +9,12 @@ use std::rc::Rc;
 
 use epitome_kernel::types::{Entry, Speaker};
 
+use crate::directive::{self, DirectiveStrength};
 use crate::slice::{Slice, slices};
+use crate::words::word_count;
+
+/// An answer of more words says of itself what it is about.
+const ANSWER_WORDS: usize = 4;
 
 /// What a unit was cut from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,14 +49,34 @@ pub(crate) struct TextUnit<'a> {
     pub(crate) object: Option<Rc<str>>,
     /// The call that it is one of, or of whose result it is one.
     pub(crate) call: Option<Rc<str>>,
+    /// What a person answered in a few words, which say nothing by themselves: it stays and leaves
+    /// with this.
+    pub(crate) answer: Option<Cow<'a, str>>,
 }
 
 impl<'a> TextUnit<'a> {
     /// One that says nothing but a text, of nobody.
     pub(crate) fn bare(text: Cow<'a, str>) -> Self {
         let (speaker, kind) = (Speaker::Harness, UnitKind::Line);
-        let fields = Vec::new();
-        Self { entry: 0, speaker, kind, withheld: false, text, fields, object: None, call: None }
+        Self {
+            entry: 0,
+            speaker,
+            kind,
+            withheld: false,
+            text,
+            fields: Vec::new(),
+            object: None,
+            call: None,
+            answer: None,
+        }
+    }
+
+    /// All that it says.
+    pub(crate) fn said(&self) -> Cow<'_, str> {
+        match &self.answer {
+            Some(answer) => format!("{}\n{answer}", self.text).into(),
+            None => Cow::Borrowed(&self.text),
+        }
     }
 
     /// Whether it is a sentence of a person.
@@ -69,7 +94,32 @@ pub(crate) fn units<'a>(entries: &[&'a Entry]) -> Vec<TextUnit<'a>> {
 pub(crate) fn of_slices<'a>(slices: &[Slice<'a>]) -> Vec<TextUnit<'a>> {
     let mut out = Vec::new();
     slices.iter().for_each(|slice| slice.cut(&mut |unit| out.push(unit)));
+    bind_answers(&mut out);
     // What it grew by beyond is as much again.
     out.shrink_to_fit();
     out
+}
+
+/// Binds what people answer in a few words to what they answer: the last question of the message before,
+/// else its end. Among equal answers to other questions it would go to the wrong one.
+fn bind_answers(units: &mut [TextUnit<'_>]) {
+    for at in 1..units.len() {
+        let (before, answer) = (&units[at - 1], &units[at]);
+        let is_alone = units.get(at + 1).is_none_or(|next| next.entry != answer.entry);
+        let is_answer = (before.speaker, answer.speaker) == (Speaker::Model, Speaker::Human)
+            && before.kind != UnitKind::Call
+            && before.entry != answer.entry
+            && is_alone
+            && word_count(&answer.text) <= ANSWER_WORDS
+            && directive::order(&answer.text) == DirectiveStrength::No;
+        if !is_answer {
+            continue;
+        }
+        let message = units[..at].iter().rposition(|it| it.entry != before.entry);
+        let message = message.map_or(0, |last| last + 1)..at;
+        let asks = |unit: &usize| units[*unit].text.ends_with(['?', '？']);
+        let question = message.rev().find(asks).unwrap_or(at - 1);
+        units[question].answer = Some(units[at].text.clone());
+        units[at].withheld = true;
+    }
 }

@@ -68,7 +68,7 @@ pub(crate) fn weigh(
     let mut reader = FeatureReader::default();
     let whole = tuning.words_of_references;
     let features: Vec<Features> =
-        units.iter().map(|unit| reader.read(&unit.text, &unit.fields, whole)).collect();
+        units.iter().map(|unit| reader.read(&unit.said(), &unit.fields, whole)).collect();
     let known = gather(units, &features, reader.references.len());
     let keys = keys::values(&reader.key_names, &known, tuning);
     let mut refs: Vec<f64> = known
