@@ -78,3 +78,79 @@ fn label(speaker: Speaker) -> &'static str {
         Speaker::Harness => "Note: ",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use epitome_kernel::types::Entry;
+    use epitome_testkit::{Chat, chat};
+
+    use super::*;
+    use crate::unit;
+
+    /// The units of a conversation that hold one of these texts, as a summary tells them.
+    #[track_caller]
+    fn check(chat: Chat, chosen: &[&str], expected: &str) {
+        let entries = chat.entries();
+        let units = unit::units(&entries.iter().collect::<Vec<&Entry>>());
+        let is_chosen = |index: &usize| {
+            let unit = &units[*index];
+            !unit.withheld && chosen.iter().any(|text| unit.text.contains(text))
+        };
+        let places: Vec<usize> = (0..units.len()).filter(is_chosen).collect();
+        assert_eq!(render(&units, &places, true), expected);
+    }
+
+    #[test]
+    fn a_result_is_not_told_below_the_call_of_another() {
+        let chat = chat()
+            .call("read", r#"{"path":"a.rs"}"#)
+            .result("let a = 1;")
+            .call("read", r#"{"path":"b.rs"}"#)
+            .result("let b = 2;")
+            .call("read", r#"{"path":"c.rs"}"#)
+            .result("let c = 3;");
+        check(chat.clone(), &["a.rs", "a ="], "Assistant: read(path a.rs)\nTool: let a = 1;");
+        let named = "Assistant: read(path a.rs)\nTool read(b.rs):\nlet b = 2;\nTool: let c = 3;";
+        check(chat, &["a.rs", "b =", "c ="], named);
+    }
+
+    #[test]
+    fn a_row_says_which_object_it_is_of() {
+        let one = |id: u32| {
+            let fields = "\"a\":\"one two three four five\",\"b\":\"six seven eight nine ten\"";
+            format!(r#"{{"id":"c-{id}",{fields},"left":{id}0}}"#)
+        };
+        let rows = format!("[{},{}]", one(1), one(2));
+        let chat = chat().call("list", "{}").result(&rows);
+        let first = "id c-1, a one two three four five";
+        check(
+            chat,
+            &["c-1", "left 20"],
+            &format!("Tool: {first}\nc-2, b six seven eight nine ten, left 20"),
+        );
+    }
+
+    #[test]
+    fn a_short_answer_is_told_behind_its_question() {
+        let chat = chat()
+            .user("Clean it up.")
+            .assistant("Shall I drop the old table? It has 3 rows.")
+            .user("No.")
+            .assistant("Shall I build the index anew?")
+            .user("Yes.")
+            .assistant("It is built.")
+            .user("Thank you, that was quick work.");
+        check(
+            chat.clone(),
+            &["drop", "index", "Thank"],
+            "Assistant: Shall I drop the old table?\nUser: No.\nAssistant: Shall I build the index \
+             anew?\nUser: Yes.\nUser: Thank you, that was quick work.",
+        );
+        // Whoever is not told of a question is told of no answer to it.
+        check(
+            chat,
+            &["Clean", "No.", "index"],
+            "User: Clean it up.\nAssistant: Shall I build the index anew?\nUser: Yes.",
+        );
+    }
+}

@@ -323,3 +323,21 @@ fn a_result_is_never_a_rule() {
     assert!(matches!(entries[1].parts[0].body, PartBody::Result(_)));
     assert!(ledger(&entries).is_empty());
 }
+
+#[test]
+fn what_failed_touched_no_file() {
+    let failed = [
+        ("write_file", r#"{"path":"a.py","content":"x"}"#, "Error writing to file: EACCES"),
+        ("edit", r#"{"file_path":"b.py"}"#, "Failed to edit, 0 occurrences found."),
+        ("shell", r#"{"command":["bash","-lc","rm c.py"]}"#, "rm: cannot remove 'c.py'"),
+        ("create_file", r#"{"path":"d.py","content":"x"}"#, "File already exists."),
+    ];
+    let chat = chat().user("Mend them all.");
+    let chat = failed
+        .iter()
+        .fold(chat, |chat, (tool, arguments, said)| chat.call(tool, arguments).result(said));
+    let chat = chat.call("write_file", r#"{"path":"e.py","content":"x"}"#).result("Wrote 1 line.");
+    // What was read was read, whatever it speaks of.
+    let chat = chat.call("read_file", r#"{"path":"f.log"}"#).result("error: no port\nKilled");
+    assert_eq!(check(chat), "Files:\n- f.log (read)\n- e.py (created)");
+}

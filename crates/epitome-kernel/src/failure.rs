@@ -130,6 +130,15 @@ mod tests {
         fails("Process exited with code 101", "Process exited with code 101");
         fails("exit status: 2", "exit status: 2");
         fails("sh: cargoo: command not found", "sh: cargoo: command not found");
+        fails("make: *** [Makefile:3: all] Error 2", "make: *** [Makefile:3: all] Error 2");
+        fails("HTTP/1.1 503 Service Unavailable", "HTTP/1.1 503 Service Unavailable");
+        fails("Killed", "Killed");
+        fails("<returncode>1</returncode>", "<returncode>1</returncode>");
+        fails(r#"{"id": 7, "success": false}"#, r#"{"id": 7, "success": false}"#);
+        // Of a long line the end is shown where only that says so.
+        let end = r#"","metadata":{"exit_code":1}}"#;
+        let output = format!("{{\"output\":\"{}{end}", "x ".repeat(300));
+        fails(&output, &output[output.len() - 200..]);
         fails("thread 'main' panicked at src/a.rs:1:2", "thread 'main' panicked at src/a.rs:1:2");
     }
 
@@ -154,6 +163,10 @@ mod tests {
             "// an error: see below",
             "raise ValueError(text)",
             "exit code is shown",
+            "HTTP/1.1 200 OK",
+            "<returncode>0</returncode>",
+            r#"{"error":null,"success":true}"#,
+            "Killed 3 processes",
         ] {
             check(text, false, "Ok.", "Ok.");
         }

@@ -3,10 +3,13 @@
 //! Invariant: a line that is told is one of the output, as it came.
 
 /// How lines begin that report a failure, of tools that have no other way to say it.
-const BEGINNINGS: [&str; 14] = [
+const BEGINNINGS: &[&str] = &[
     "error:",
     "error[",
     "Error:",
+    "Error executing",
+    "Error reading",
+    "Error writing",
     "ERROR:",
     "fatal:",
     "FATAL:",
@@ -16,7 +19,31 @@ const BEGINNINGS: [&str; 14] = [
     "--- FAIL",
     "panic:",
     "npm ERR!",
+    "make: ***",
+    "curl: (",
+    "rm: cannot",
+    "mv: cannot",
+    "cp: cannot",
+    "CONFLICT (",
+    "Automatic merge failed",
+    "Segmentation fault",
     "Command failed",
+    "Command timed out",
+    "Failed to ",
+    "File already exists",
+    "Unable to ",
+    "No replacement was performed",
+    "The file was reverted",
+    "The tool use was rejected",
+    "The user denied",
+    "The user doesn't want",
+    "The user rejected",
+    "You must read the file",
+    "<tool_use_error>",
+    "EACCES:",
+    "ENOENT:",
+    "EPERM:",
+    "EROFS:",
     TRACEBACK,
 ];
 
@@ -24,14 +51,35 @@ const BEGINNINGS: [&str; 14] = [
 const TRACEBACK: &str = "Traceback (most recent call last)";
 
 /// What such lines hold.
-const WITHIN: [&str; 3] = ["panicked at", "test result: FAILED", "BUILD FAILED"];
+const WITHIN: &[&str] = &[
+    "panicked at",
+    "test result: FAILED",
+    "BUILD FAILED",
+    "verification failed:",
+    "\"success\":false",
+    "\"success\": false",
+    "\"status\":\"failed\"",
+    "\"status\": \"failed\"",
+    "{\"error\":\"",
+    "{\"error\": \"",
+];
 
 /// How such lines end.
-const ENDS: [&str; 4] =
-    ["command not found", "No such file or directory", "Permission denied", "... FAILED"];
+const ENDS: &[&str] = &[
+    "command not found",
+    "No such file or directory",
+    "Permission denied",
+    "Read-only file system",
+    "not found in content",
+    "... FAILED",
+];
+
+/// Such lines as a whole.
+const WHOLE: &[&str] = &["Killed", "Aborted", "Aborted (core dumped)"];
 
 /// What stands before the number with which a process ended.
-const EXITS: [&str; 5] = ["exit code", "exit status", "exited with", "Exit code", "exit_code"];
+const EXITS: &[&str] =
+    &["exit code", "exit status", "exited with", "Exit code", "exit_code", "<returncode>"];
 
 /// Words of lines that say what went wrong where a failure is reported, in lower case.
 const WORDS: [&str; 10] = [
@@ -73,10 +121,18 @@ fn reports_failure(line: &str) -> bool {
     });
     is_thrown
         || BEGINNINGS.iter().any(|it| line.starts_with(it))
+        || WHOLE.contains(&line)
         || WITHIN.iter().any(|it| line.contains(it))
         || ENDS.iter().any(|it| line.ends_with(it))
         || EXITS.iter().any(|it| ends_in_failure(line, it))
         || counts_failures(line)
+        || is_refused_request(line)
+}
+
+/// Whether a line is the status of a request that a server refused or failed: `HTTP/1.1 503 …`.
+fn is_refused_request(line: &str) -> bool {
+    let status = line.strip_prefix("HTTP/").and_then(|rest| rest.split(' ').nth(1));
+    status.is_some_and(|status| status.len() == 3 && status.starts_with(['4', '5']))
 }
 
 /// Whether a line says that a process ended with another number than 0.
@@ -105,9 +161,14 @@ fn speaks_of_failure(line: &str) -> bool {
     WORDS.iter().any(|word| line.contains(word))
 }
 
-/// The lines that say something, as far as they are shown.
+/// The lines that say something, as far as they are shown: of a long one its beginning, or its end where
+/// that alone says that something failed.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
-    let shown = |line: &'_ str| line.char_indices().nth(LONGEST).map_or(line.len(), |(end, _)| end);
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.map(move |line| &line[..shown(line)])
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| {
+        let Some((end, _)) = line.char_indices().nth(LONGEST) else { return line };
+        let (head, (start, _)) =
+            (&line[..end], line.char_indices().rev().nth(LONGEST - 1).unwrap_or_default());
+        let tail = &line[start..];
+        if !reports_failure(head) && reports_failure(tail) { tail } else { head }
+    })
 }

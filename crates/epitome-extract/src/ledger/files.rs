@@ -65,11 +65,10 @@ pub(super) struct FileTracker {
 }
 
 impl FileTracker {
-    /// Takes what a call did.
-    pub(super) fn take(&mut self, tool: &Tool) {
-        for touch in self.touches(tool) {
-            self.touch(touch);
-        }
+    /// Takes what a call did, which is nothing to any file where it failed.
+    pub(super) fn take(&mut self, tool: &Tool, failed: bool) {
+        let touches = self.touches(tool).into_iter();
+        touches.filter(|it| !failed || it.how == Did::Read).for_each(|it| self.touch(it));
     }
 
     /// The files, the newest first.
@@ -240,7 +239,7 @@ mod tests {
         for (tool, arguments) in calls {
             let call =
                 ToolCall { id: "1".into(), tool: (*tool).into(), arguments: (*arguments).into() };
-            files.take(&Tool::of(&call));
+            files.take(&Tool::of(&call), false);
         }
         let said = |it: TouchedFile| format!("{:?} {} x{}", it.how, it.path, it.times);
         let found: Vec<String> = files.newest_first().into_iter().map(said).collect();

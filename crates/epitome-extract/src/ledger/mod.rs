@@ -23,7 +23,7 @@ mod takeback;
 mod typed;
 mod written;
 
-use epitome_kernel::types::{Entry, PartBody, Role, ToolCall};
+use epitome_kernel::types::{Entry, PartBody, Role, ToolCall, failing_lines};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +81,8 @@ impl WorkLedger {
                 continue;
             }
             let tool = Tool::of(call);
-            files.take(&tool);
+            let reports = |answer: CallAnswer<'_>| !failing_lines(answer.text, false).is_empty();
+            files.take(&tool, answer.is_some_and(reports));
             plans.take(&tool, answer.map(|answer| answer.text));
         }
         let planned = plans.finish();
@@ -147,8 +148,7 @@ impl<'a> Answers<'a> {
                 } else {
                     &result.text
                 };
-                let failed = result.error || text.starts_with("<tool_use_error>");
-                out.insert(result.call.as_str(), CallAnswer { text, failed });
+                out.insert(result.call.as_str(), CallAnswer { text, failed: result.error });
             }
         }
         Self(out)
