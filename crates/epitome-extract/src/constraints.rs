@@ -33,7 +33,12 @@ pub fn demands(entries: &[&Entry]) -> (Vec<UserConstraint>, Language) {
     let (stale, rules): (Vec<_>, Vec<_>) = rules.into_iter().partition(|rule| rule.stale);
     let spoken = |text: &str| format!(" {}", plain(text));
     let stale: BTreeSet<_> = stale.iter().map(|rule| (rule.entry, spoken(&rule.text))).collect();
+    let mut typed: BTreeMap<usize, String> = BTreeMap::new();
     let orders = constraints(&talk).into_iter().map(|(text, entry)| (entry, text));
+    let orders = orders.filter(|(entry, text)| {
+        let typed = typed.entry(*entry).or_insert_with(|| plain(&ledger::typed(talk[*entry])));
+        demands_itself(text) && typed.contains(plain(text).trim())
+    });
     let rules = rules.into_iter().map(|rule| (rule.entry, rule.text));
 
     // Of sentences of one message that say each other, the longest stays.
@@ -61,6 +66,12 @@ pub fn demands(entries: &[&Entry]) -> (Vec<UserConstraint>, Language) {
     keep_last(&mut all);
     rank(&mut all);
     (all, language)
+}
+
+/// Whether a sentence orders something other than in the words of somebody else, and not to ask.
+fn demands_itself(sentence: &str) -> bool {
+    let own = ledger::unquoted(sentence);
+    !own.trim_end().ends_with(['?', '？']) && directive::order(&own) >= DirectiveStrength::Plain
 }
 
 /// A sentence of a message.
@@ -114,6 +125,13 @@ mod tests {
                 "## Rules\n\n- tabs only\n1. Never push.",
             ],
             &[(0, "Never touch src/main.rs."), (1, "tabs only"), (1, "Never push.")],
+        );
+        check(&["Is it true that you must not use goto?"], &[]);
+        check(&["The wiki says \"Never use Redis\", which is wrong."], &[]);
+        check(&["Answer him:\n> You must never call us.\n> Always write."], &[]);
+        check(
+            &["Never answer with \"as you wish\"."],
+            &[(0, "Never answer with \"as you wish\".")],
         );
         check(&["1. Never push at all."], &[(0, "1. Never push at all.")]);
         check(&["Never push.", "It works.", "Never push!"], &[(2, "Never push!")]);

@@ -23,7 +23,7 @@ mod takeback;
 mod typed;
 mod written;
 
-use epitome_kernel::types::{Entry, PartBody, Role, ToolCall, failing_lines};
+use epitome_kernel::types::{Entry, PartBody, Role, Speaker, ToolCall, failing_lines};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -109,6 +109,15 @@ impl WorkLedger {
         *self == Self { language: self.language, ..Self::default() }
     }
 }
+
+/// What people typed in an entry, in lines: no quotes, no code, nothing that a client put there.
+pub(crate) fn typed(entry: &Entry) -> String {
+    let own = entry.parts.iter().filter(|part| part.speaker == Speaker::Human);
+    own.flat_map(typed::lines).flat_map(|line| [line.whole, "\n"]).collect()
+}
+
+/// A sentence without what it quotes.
+pub(crate) use typed::unquoted;
 
 /// Whether a call runs a command line.
 pub(crate) fn is_command(call: &ToolCall) -> bool {

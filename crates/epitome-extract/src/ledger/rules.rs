@@ -7,7 +7,7 @@ use epitome_kernel::types::Speaker;
 use rustc_hash::FxHashSet;
 
 use super::marks::{self, Marks};
-use super::typed::TypedSentence;
+use super::typed::{self, TypedSentence};
 use super::{Language, english, takeback};
 use crate::unit::{self, TextUnit};
 use crate::{directive, supersede};
@@ -45,7 +45,7 @@ pub(super) fn of(typed: &[TypedSentence<'_>], language: Language) -> UserRules {
     let read = |(sentence, unit): (&TypedSentence<'_>, &TextUnit)| match sentence.listed {
         _ if unit.text.len() > LONG => SentenceKind::Talk,
         true => SentenceKind::Rule,
-        false => kind(&unit.text, &marks),
+        false => kind(&typed::unquoted(&unit.text), &marks),
     };
     let mut kinds: Vec<SentenceKind> = typed.iter().zip(&units).map(read).collect();
     if let Some(task) = task(&units, &kinds) {

@@ -3,6 +3,8 @@
 //! Invariant: every text is a piece of one line of a human part, word for word; pasted material,
 //! code, copies of files, quotes and diffs are left out. Called by [`super::WorkLedger::of`].
 
+use std::borrow::Cow;
+
 use epitome_kernel::types::{Entry, Part, PartBody, Role, Speaker};
 
 use crate::directive;
@@ -48,7 +50,7 @@ fn of_part<'a>(entry: usize, part: &'a Part, out: &mut Vec<TypedSentence<'a>>) {
 
 /// A line of a text that somebody wrote.
 pub(super) struct TypedLine<'a> {
-    whole: &'a str,
+    pub(super) whole: &'a str,
     /// The line without the mark of a list.
     pub(super) point: &'a str,
 }
@@ -56,7 +58,7 @@ pub(super) struct TypedLine<'a> {
 /// The lines of a part that are neither code in fences nor of a file nor quoted.
 pub(super) fn lines(part: &Part) -> impl Iterator<Item = TypedLine<'_>> {
     let text = part.text().unwrap_or_default();
-    let (mut fenced, mut end) = (false, 0);
+    let (mut fenced, mut reminded, mut end) = (false, false, 0);
     text.split_inclusive('\n').filter_map(move |line| {
         let (start, whole) = (end, line.trim());
         end += line.len();
@@ -67,9 +69,32 @@ pub(super) fn lines(part: &Part) -> impl Iterator<Item = TypedLine<'_>> {
             fenced = !fenced;
             return None;
         }
-        let said = !fenced && !whole.is_empty() && !is_quoted(whole);
+        let was_fenced = fenced;
+        // A fence that begins behind words on their line.
+        fenced ^= whole.matches("```").count() % 2 == 1;
+        reminded |= whole.starts_with(REMINDER);
+        let was_reminded = reminded;
+        reminded &= !whole.contains(REMINDER_END);
+        let is_typed = !was_fenced && !was_reminded;
+        let said = is_typed && !whole.is_empty() && !is_quoted(whole);
         said.then(|| TypedLine { whole, point: without_bullet(whole) })
     })
+}
+
+/// What clients remind a model of stands between these, where they put it into what a person typed.
+const REMINDER: &str = "<system-reminder>";
+const REMINDER_END: &str = "</system-reminder>";
+
+/// A sentence without what stands in it between double quotes: others said that.
+pub(crate) fn unquoted(sentence: &str) -> Cow<'_, str> {
+    let pieces: Vec<&str> = sentence.split(['"', '“', '”']).collect();
+    // What one sign opens and none closes is no quote.
+    match pieces.len() {
+        count if count >= 3 && count % 2 == 1 => {
+            pieces.into_iter().step_by(2).collect::<Vec<_>>().join("…").into()
+        }
+        _ => sentence.into(),
+    }
 }
 
 /// Quotes, diffs, what a shell printed, and commands to the client (`/add FILE`).
@@ -158,6 +183,12 @@ mod tests {
             "Fix the parser please. Then stop!\n```\nnever do this in code\n```\n> never quoted this",
             &[("Fix the parser please.", false), ("Then stop!", false)],
         );
+        check(
+            "Fix this: ```\nNever edit this.\n```\nThen stop!",
+            &[("Fix this: ```", false), ("Then stop!", false)],
+        );
+        let reminder = "<system-reminder>Never say this.\nAlways plan.</system-reminder>\nGo on.";
+        check(reminder, &[("Go on.", false)]);
         check("修复解析器。不要动锁文件。", &[("修复解析器。", false), ("不要动锁文件。", false)]);
         check(&"Never paste so much. ".repeat(400), &[]);
     }
