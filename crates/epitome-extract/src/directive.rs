@@ -14,6 +14,8 @@ const PASTED: usize = 4000;
 pub(crate) enum DirectiveStrength {
     /// Not at all.
     No,
+    /// It holds words that often change what was said before.
+    Change,
     /// It holds a word that orders often hold.
     Faint,
     /// It holds a word that orders, forbids or wishes.
@@ -42,6 +44,7 @@ pub(crate) fn order(sentence: &str) -> DirectiveStrength {
             found = found.max(match *kind {
                 DirectiveCue::Wish => DirectiveStrength::Plain,
                 DirectiveCue::Faint => DirectiveStrength::Faint,
+                DirectiveCue::Change => DirectiveStrength::Change,
                 // One that begins with the end of another is none.
                 DirectiveCue::Order(number) if space < past[number] => DirectiveStrength::No,
                 DirectiveCue::Order(number) => {
@@ -64,6 +67,7 @@ pub(crate) fn order(sentence: &str) -> DirectiveStrength {
 enum DirectiveCue {
     Wish,
     Faint,
+    Change,
     /// An order, by its number, other than in somebody's account of what they do.
     Order(usize),
 }
@@ -74,7 +78,8 @@ static MARKS: LazyLock<FxHashMap<&str, Vec<(&str, DirectiveCue)>>> = LazyLock::n
     let wishes = WISHES.iter().map(|mark| (*mark, DirectiveCue::Wish));
     let orders = ORDERS.iter().zip(0..).map(|(mark, number)| (*mark, DirectiveCue::Order(number)));
     let faint = FAINT.iter().map(|mark| (*mark, DirectiveCue::Faint));
-    for (mark, kind) in wishes.chain(orders).chain(faint) {
+    let changes = CHANGES.iter().map(|mark| (*mark, DirectiveCue::Change));
+    for (mark, kind) in wishes.chain(orders).chain(faint).chain(changes) {
         let word = mark.split_whitespace().next().unwrap_or_default();
         marks.entry(word).or_default().push((mark, kind));
     }
@@ -237,6 +242,35 @@ const FAINT: &[&str] = &[
     " unless ",
     " before you ",
     " stop ",
+];
+
+/// Words that often say that something is other than was said before.
+const CHANGES: &[&str] = &[
+    " now ",
+    " from now on ",
+    " any more ",
+    " anymore ",
+    " after all ",
+    " actually ",
+    " scrap ",
+    " scratch ",
+    " never mind ",
+    " on second thought ",
+    " changed ",
+    " change the ",
+    " renamed ",
+    " moved to ",
+    " switch to ",
+    " switched to ",
+    " feel free ",
+    " are ok ",
+    " is ok ",
+    " are okay ",
+    " is okay ",
+    " are fine ",
+    " is fine ",
+    " its fine ",
+    " allowed ",
 ];
 
 #[cfg(test)]

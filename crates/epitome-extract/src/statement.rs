@@ -99,7 +99,7 @@ fn statement(units: &[TextUnit<'_>], range: Range<usize>, words: &mut WordNumber
         let (forbids, hides) = forbids(&unit.text);
         let manner = Manner { orders: order >= DirectiveStrength::Plain, forbids, hides };
         let valued = read(&unit.text, manner, &mut out, words);
-        out.rule |= order > DirectiveStrength::No;
+        out.rule |= order >= DirectiveStrength::Faint;
         out.forbids |= valued && forbids;
         out.apart |= is_apart(&unit.text);
         out.next |= says_next(&unit.text);

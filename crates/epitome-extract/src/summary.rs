@@ -336,13 +336,16 @@ fn is_stated(sentence: &str, stated: &[String]) -> bool {
 fn bonus(unit: &TextUnit<'_>, is_opening: bool, pieces: u32, tuning: &SelectionWeights) -> f64 {
     let share = |spread: f64| (spread / f64::from(pieces)).min(1.0);
     let spread = share(tuning.directive_spread);
-    let order = match directive::order(&unit.text) {
+    let strength = directive::order(&unit.text);
+    let order = match strength {
         DirectiveStrength::Direct => tuning.direct,
         DirectiveStrength::Plain => tuning.directive * spread,
         DirectiveStrength::Faint => tuning.faint * spread,
-        DirectiveStrength::No => 0.0,
+        DirectiveStrength::Change | DirectiveStrength::No => 0.0,
     };
-    let task = if is_opening { tuning.opening * share(tuning.opening_spread) } else { 0.0 };
+    // What was asked for to begin with, and what may be otherwise since.
+    let is_task = is_opening || strength == DirectiveStrength::Change;
+    let task = if is_task { tuning.opening * share(tuning.opening_spread) } else { 0.0 };
     order.max(task) + tuning.typed
 }
 

@@ -65,9 +65,10 @@ pub struct SelectionWeights {
     pub directive: f64,
     /// Gain of a sentence with a word that orders often hold.
     pub faint: f64,
-    /// Gain of a sentence of the first message of a person, which as a rule is the task.
+    /// Gain of a sentence of the first message of a person, which as a rule is the task, and of one that
+    /// says what is otherwise since.
     pub opening: f64,
-    /// In openings of more pieces than this each counts less, the more the longer they are.
+    /// In messages of more pieces than this each such counts less, the more the longer they are.
     pub opening_spread: f64,
     /// Gain of any sentence that a person typed.
     pub typed: f64,

@@ -111,7 +111,7 @@ fn bind_answers(units: &mut [TextUnit<'_>]) {
             && before.entry != answer.entry
             && is_alone
             && word_count(&answer.text) <= ANSWER_WORDS
-            && directive::order(&answer.text) == DirectiveStrength::No;
+            && directive::order(&answer.text) < DirectiveStrength::Faint;
         if !is_answer {
             continue;
         }
