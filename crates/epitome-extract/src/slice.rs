@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::ptr;
 use std::rc::Rc;
 
 use epitome_kernel::types::{Entry, Part, PartBody, PartId, Speaker, Stays};
@@ -34,12 +35,22 @@ pub(crate) struct Slice<'a> {
     failure: Option<CallFailure<'a>>,
     /// The call that it is, or whose result it is of.
     call: Option<Rc<str>>,
+    /// Whether none of it is offered to a summary.
+    withheld: bool,
 }
 
 /// The slices of entries, in reading order.
 pub(crate) fn slices<'a>(entries: &[&'a Entry]) -> Vec<Slice<'a>> {
     let failed = failed_calls(entries.iter().copied());
     let calls = CallNames::of(entries);
+    let lists = entries.iter().flat_map(|entry| entry.calls()).filter(|it| ledger::is_list(it));
+    let newest = lists.last();
+    let is_old_list = |part: &Part| match &part.body {
+        PartBody::Call(call) => {
+            newest.is_some_and(|newest| !ptr::eq(newest, call)) && ledger::is_list(call)
+        }
+        _ => false,
+    };
     let parts = entries.iter().enumerate();
     let parts = parts.flat_map(|(entry, it)| {
         let of = |part| PartId { entry: it.id, part };
@@ -50,7 +61,8 @@ pub(crate) fn slices<'a>(entries: &[&'a Entry]) -> Vec<Slice<'a>> {
         let Some(text) = text(part) else { continue };
         let failure = failed.get(&id).copied();
         let within = part.within.map_or(id, |outer| PartId { part: outer, ..id });
-        let whole = Slice { entry, part, piece: None, failure, call: calls.of_part(within) };
+        let (call, withheld) = (calls.of_part(within), is_old_list(part));
+        let whole = Slice { entry, part, piece: None, failure, call, withheld };
         if text.len() <= MOST {
             out.push(whole);
             continue;
@@ -120,11 +132,12 @@ impl<'a> Slice<'a> {
 
     /// Cuts it into units, in order.
     pub(crate) fn cut(&self, push: &mut dyn FnMut(TextUnit<'a>)) {
-        let Self { entry, part, piece, failure, ref call } = *self;
-        let noted = part.note.as_ref().is_some_and(|note| note.stays == Stays::Newest);
+        let Self { entry, part, piece, failure, ref call, withheld } = *self;
+        let all_withheld =
+            withheld || part.note.as_ref().is_some_and(|note| note.stays == Stays::Newest);
         let mut push = |kind, withheld: bool, unit: TextUnit<'a>| {
             if unit.text.chars().any(char::is_alphanumeric) {
-                let withheld = noted || withheld;
+                let withheld = all_withheld || withheld;
                 let (speaker, name) = (part.speaker, call.clone());
                 push(TextUnit { entry, speaker, kind, withheld, call: name, ..unit });
             }
@@ -298,6 +311,19 @@ mod tests {
         assert_eq!(told("edit", refused, false), [told_so, written]);
         assert_eq!(told("edit", refused, true), [told_so]);
         assert_eq!(told("bash", refused, true), [&told_so.replace("edit", "bash"), written]);
+    }
+
+    #[test]
+    fn of_to_do_lists_the_newest_is_told() {
+        let list =
+            |state: &str| format!(r#"{{"todos":[{{"content":"Tag v2","status":"{state}"}}]}}"#);
+        let chat = chat().call("TodoWrite", &list("pending")).result("Ok.");
+        let entries = chat.call("TodoWrite", &list("completed")).result("Ok.").entries();
+        let units = units(&entries.iter().collect::<Vec<_>>());
+        let calls = units.iter().filter(|unit| unit.kind == UnitKind::Call);
+        let told: Vec<_> = calls.map(|unit| (&*unit.text, unit.withheld)).collect();
+        let of = |state: &str| format!("TodoWrite(todos: content Tag v2, status {state})");
+        assert_eq!(told, [(&*of("pending"), true), (&*of("completed"), false)]);
     }
 
     #[test]

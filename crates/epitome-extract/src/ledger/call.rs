@@ -22,6 +22,11 @@ impl Tool {
         Self { words: name_words(&call.tool), arguments }
     }
 
+    /// A call by its name alone.
+    pub(super) fn named(call: &ToolCall) -> Self {
+        Self { words: name_words(&call.tool), arguments: Value::Null }
+    }
+
     /// Whether the name's words are these: `["todo", "write"]` for `TodoWrite` and `todo_write`.
     /// A name written as one word is the same: `todowrite`.
     pub(super) fn is(&self, words: &[&str]) -> bool {

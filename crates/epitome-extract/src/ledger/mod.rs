@@ -121,7 +121,12 @@ pub(crate) use typed::unquoted;
 
 /// Whether a call runs a command line.
 pub(crate) fn is_command(call: &ToolCall) -> bool {
-    Tool::of(call).has(files::SHELLS)
+    Tool::named(call).has(files::SHELLS)
+}
+
+/// Whether a call states a whole to-do list, in the place of the one before.
+pub(crate) fn is_list(call: &ToolCall) -> bool {
+    Tool::named(call).is_any(plan::LISTS)
 }
 
 /// All rules that people ever set, oldest first, and the language that they type in.

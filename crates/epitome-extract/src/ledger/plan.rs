@@ -180,7 +180,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// Tools that write a whole list.
-const LISTS: &[&[&str]] = &[
+pub(super) const LISTS: &[&[&str]] = &[
     &["todo", "write"],
     &["write", "todos"],
     &["write", "todo"],
