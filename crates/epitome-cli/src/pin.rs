@@ -6,6 +6,7 @@ use epitome::types::{EntryKey, JournalMark};
 
 use crate::fault::CliError;
 use crate::journal::JournalFlags;
+use crate::shell::quoted;
 
 /// Pins entries of a session: no compression touches them
 #[derive(clap::Args)]
@@ -46,7 +47,8 @@ pub(crate) fn unpin(args: &UnpinArgs) -> Result<(), CliError> {
 }
 
 fn run(which: &EntrySelector, mark: fn(EntryKey) -> JournalMark) -> Result<(), CliError> {
-    let keeper = which.journal.open_at(which.session.as_deref())?.keeper;
+    let journal = which.journal.open_at(which.session.as_deref())?;
+    let (keeper, flag) = (&journal.keeper, journal.flag());
     let done = keeper.pin(which.session.as_deref(), &which.ids, mark, &epitome::system_time());
     let done = done.map_err(CliError::of)?;
     which.journal.print(&done, || {
@@ -56,12 +58,15 @@ fn run(which: &EntrySelector, mark: fn(EntryKey) -> JournalMark) -> Result<(), C
         };
         match done.left.as_slice() {
             [] => pinned,
-            left => format!(
-                "{pinned}\ncompressions that no longer apply, since they took that out: {}; `epitome \
-                 unpin` brings them back",
-                left.join(" ")
-            ),
+            left => {
+                let (ids, session) = (which.ids.join(" "), quoted(&done.session));
+                format!(
+                    "{pinned}\ncompressions that no longer apply, since they took that out: {}; \
+                     `epitome unpin {ids} --session {session}{flag}` brings them back",
+                    left.join(" ")
+                )
+            }
         }
     })?;
-    which.journal.tell_of_alike(&keeper, &done.session)
+    which.journal.tell_of_alike(keeper, &done.session)
 }

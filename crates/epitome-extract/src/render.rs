@@ -5,8 +5,9 @@
 
 use epitome_kernel::types::Speaker;
 
+use crate::rows::ObjectName;
 use crate::split::is_marker;
-use crate::unit::{TextUnit, UnitKind};
+use crate::unit::{CallName, TextUnit, UnitKind};
 
 /// The chosen units (ascending places) as text. `labels` names the speakers.
 pub(crate) fn render(units: &[TextUnit<'_>], chosen: &[usize], labels: bool) -> String {
@@ -24,10 +25,11 @@ pub(crate) fn render(units: &[TextUnit<'_>], chosen: &[usize], labels: bool) -> 
             head(unit, last, &mut out);
         }
         // Without its name it would be taken for a row of the object before.
-        if let Some(object) = unit.object.as_deref().filter(|object| !begins_with(unit, object))
+        if let Some(ObjectName(object)) = unit.object.as_deref()
+            && !begins_with(unit, object)
             && !last.is_some_and(|last| (last.entry, &last.object) == (unit.entry, &unit.object))
         {
-            out.extend([object, ", "]);
+            out.extend([object.as_str(), ", "]);
         }
         out.push_str(&unit.text);
         if let Some(answer) = &unit.answer {
@@ -45,7 +47,7 @@ fn begins_with(unit: &TextUnit<'_>, object: &str) -> bool {
 }
 
 /// Says who speaks, where that is somebody else than before or another tool's result. Behind a call,
-/// the result of another one says which.
+/// the result of another one says which, and so does one whose call leaves for a later one like it.
 fn head(unit: &TextUnit<'_>, last: Option<&TextUnit<'_>>, out: &mut String) {
     let is_of_call = |last: &TextUnit<'_>| unit.call.is_some() && last.call == unit.call;
     let is_result = unit.speaker == Speaker::Tool;
@@ -58,11 +60,14 @@ fn head(unit: &TextUnit<'_>, last: Option<&TextUnit<'_>>, out: &mut String) {
     if last.is_some_and(goes_on) {
         return;
     }
-    let misleads = |last: &TextUnit<'_>| last.kind == UnitKind::Call && !is_of_call(last);
+    let misleads = |call: &CallName| match last {
+        Some(last) => !is_of_call(last) && (last.kind == UnitKind::Call || call.is_repeated),
+        None => call.is_repeated,
+    };
     let label = label(unit.speaker);
     match &unit.call {
-        Some(call) if is_result && last.is_some_and(misleads) => {
-            out.extend([label.trim_end_matches(": "), " ", call, ":\n"]);
+        Some(call) if is_result && misleads(call) => {
+            out.extend([label.trim_end_matches(": "), " ", &call.text, ":\n"]);
         }
         // A marker is read at the beginning of a line, and only there.
         _ if is_marker(&unit.text) => out.extend([label.trim_end(), "\n"]),
@@ -112,6 +117,15 @@ mod tests {
         check(chat.clone(), &["a.rs", "a ="], "Assistant: read(path a.rs)\nTool: let a = 1;");
         let named = "Assistant: read(path a.rs)\nTool read(b.rs):\nlet b = 2;\nTool: let c = 3;";
         check(chat, &["a.rs", "b =", "c ="], named);
+    }
+
+    #[test]
+    fn a_result_whose_call_was_made_again_says_which() {
+        let (a, b) = (r#"{"path":"a.rs"}"#, r#"{"path":"b.rs"}"#);
+        let chat = chat().call("read", a).result("let a = 1;").call("read", b).result("let b = 2;");
+        let chat = chat.call("read", a).result("let a = 3;");
+        let told = "Tool read(a.rs):\nlet a = 1;\nAssistant: read(path b.rs)\nTool: let b = 2;\nTool: let a = 3;";
+        check(chat, &["b.rs", "b =", "a = 1", "a = 3"], told);
     }
 
     #[test]

@@ -13,11 +13,12 @@ use std::rc::Rc;
 
 use epitome_kernel::types::{Entry, Part, PartBody, PartId, Speaker, Stays};
 use epitome_kernel::{CallFailure, answers, failed_calls};
+use rustc_hash::FxHashSet;
 
 use crate::ledger;
 use crate::rows::{self, FieldRow};
 use crate::split::{self, ProsePiece, Splitter};
-use crate::unit::{TextUnit, UnitKind};
+use crate::unit::{CallName, TextUnit, UnitKind};
 
 /// The most bytes of a text that are cut at once: units take several times their text.
 pub(crate) const MOST: usize = 1 << 19;
@@ -34,7 +35,7 @@ pub(crate) struct Slice<'a> {
     /// What came of a call that failed.
     failure: Option<CallFailure<'a>>,
     /// The call that it is, or whose result it is of.
-    call: Option<Rc<str>>,
+    call: Option<Rc<CallName>>,
     /// Whether none of it is offered to a summary.
     withheld: bool,
 }
@@ -77,28 +78,30 @@ pub(crate) fn slices<'a>(entries: &[&'a Entry]) -> Vec<Slice<'a>> {
     out
 }
 
-/// How the calls among entries are named where their results are told without them.
+/// The names of the calls among entries.
 struct CallNames {
-    names: BTreeMap<PartId, Rc<str>>,
+    names: BTreeMap<PartId, Rc<CallName>>,
     answers: BTreeMap<PartId, PartId>,
 }
 
 impl CallNames {
     fn of(entries: &[&Entry]) -> Self {
         let mut names = BTreeMap::new();
-        for entry in entries {
-            for (part, body) in (0..).zip(&entry.parts) {
-                if let PartBody::Call(call) = &body.body {
-                    let name = rows::call_name(&call.tool, &call.arguments);
-                    names.insert(PartId { entry: entry.id, part }, name.into());
-                }
+        let mut later = FxHashSet::default();
+        for entry in entries.iter().rev() {
+            for (place, part) in entry.parts.iter().enumerate().rev() {
+                let PartBody::Call(call) = &part.body else { continue };
+                let is_repeated = !later.insert((&call.tool, &call.arguments));
+                let text = rows::call_name(&call.tool, &call.arguments);
+                let at = PartId { entry: entry.id, part: place as u32 };
+                names.insert(at, Rc::new(CallName { text, is_repeated }));
             }
         }
         Self { names, answers: answers(entries.iter().copied()) }
     }
 
     /// The call that a part is, or whose result it is.
-    fn of_part(&self, part: PartId) -> Option<Rc<str>> {
+    fn of_part(&self, part: PartId) -> Option<Rc<CallName>> {
         self.names.get(self.answers.get(&part).unwrap_or(&part)).cloned()
     }
 }

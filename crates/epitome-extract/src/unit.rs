@@ -10,6 +10,7 @@ use std::rc::Rc;
 use epitome_kernel::types::{Entry, Speaker};
 
 use crate::directive::{self, DirectiveStrength};
+use crate::rows::ObjectName;
 use crate::slice::{Slice, slices};
 use crate::words::word_count;
 
@@ -29,6 +30,15 @@ pub(crate) enum UnitKind {
     Call,
 }
 
+/// How a call is named where its result is told without it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct CallName {
+    /// Its tool, and the first of what that was told.
+    pub(crate) text: String,
+    /// Whether the same is called again later: then this one leaves before its result does.
+    pub(crate) is_repeated: bool,
+}
+
 /// A piece of the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TextUnit<'a> {
@@ -46,12 +56,12 @@ pub(crate) struct TextUnit<'a> {
     /// The key of each field of a row and where its value stands in the text.
     pub(crate) fields: Vec<(String, Range<usize>)>,
     /// What names the object of a list that it is a row of.
-    pub(crate) object: Option<Rc<str>>,
+    pub(crate) object: Option<Rc<ObjectName>>,
     /// The call that it is one of, or of whose result it is one.
-    pub(crate) call: Option<Rc<str>>,
+    pub(crate) call: Option<Rc<CallName>>,
     /// What a person answered in a few words, which say nothing by themselves: it stays and leaves
     /// with this.
-    pub(crate) answer: Option<Cow<'a, str>>,
+    pub(crate) answer: Option<Box<Cow<'a, str>>>,
 }
 
 impl<'a> TextUnit<'a> {
@@ -119,7 +129,7 @@ fn bind_answers(units: &mut [TextUnit<'_>]) {
         let message = message.map_or(0, |last| last + 1)..at;
         let asks = |unit: &usize| units[*unit].text.ends_with(['?', '？']);
         let question = message.rev().find(asks).unwrap_or(at - 1);
-        units[question].answer = Some(units[at].text.clone());
+        units[question].answer = Some(Box::new(units[at].text.clone()));
         units[at].withheld = true;
     }
 }
