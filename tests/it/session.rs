@@ -302,7 +302,8 @@ fn a_pin_says_which_compressions_no_longer_apply() {
     let ran = journal(&place, &["pin", "e2"]);
     assert!(ran.text().starts_with("session a: pinned by hand are e2\n"), "{}", ran.text());
     assert!(ran.text().contains("no longer apply"), "{}", ran.text());
-    assert!(ran.text().contains("`epitome unpin`"), "{}", ran.text());
+    let back = "`epitome unpin e2 --session a --store s.db` brings them back";
+    assert!(ran.text().contains(back), "{}", ran.text());
     // They are out of force already, and are back once it is unpinned.
     let again = journal(&place, &["pin", "e3"]);
     assert_eq!(again.text(), "session a: pinned by hand are e2 e3\n");

@@ -60,7 +60,7 @@ fn head(unit: &TextUnit<'_>, last: Option<&TextUnit<'_>>, out: &mut String) {
     if last.is_some_and(goes_on) {
         return;
     }
-    let misleads = |call: &CallName| match last {
+    let misleads = |call: &CallName<'_>| match last {
         Some(last) => !is_of_call(last) && (last.kind == UnitKind::Call || call.is_repeated),
         None => call.is_repeated,
     };

@@ -12,7 +12,7 @@ use std::ptr;
 use std::rc::Rc;
 
 use epitome_kernel::types::{Entry, Part, PartBody, PartId, Speaker, Stays};
-use epitome_kernel::{CallFailure, answers, failed_calls};
+use epitome_kernel::{answers, failed_calls};
 use rustc_hash::FxHashSet;
 
 use crate::ledger;
@@ -32,17 +32,14 @@ pub(crate) struct Slice<'a> {
     pub(crate) part: &'a Part,
     /// What is cut of it and where that begins, where that is not all of it.
     piece: Option<(usize, &'a str)>,
-    /// What came of a call that failed.
-    failure: Option<CallFailure<'a>>,
     /// The call that it is, or whose result it is of.
-    call: Option<Rc<CallName>>,
+    call: Option<Rc<CallName<'a>>>,
     /// Whether none of it is offered to a summary.
     withheld: bool,
 }
 
 /// The slices of entries, in reading order.
 pub(crate) fn slices<'a>(entries: &[&'a Entry]) -> Vec<Slice<'a>> {
-    let failed = failed_calls(entries.iter().copied());
     let calls = CallNames::of(entries);
     let lists = entries.iter().flat_map(|entry| entry.calls()).filter(|it| ledger::is_list(it));
     let newest = lists.last();
@@ -60,10 +57,9 @@ pub(crate) fn slices<'a>(entries: &[&'a Entry]) -> Vec<Slice<'a>> {
     let mut out = Vec::new();
     for (entry, id, part) in parts {
         let Some(text) = text(part) else { continue };
-        let failure = failed.get(&id).copied();
         let within = part.within.map_or(id, |outer| PartId { part: outer, ..id });
         let (call, withheld) = (calls.of_part(within), is_old_list(part));
-        let whole = Slice { entry, part, piece: None, failure, call, withheld };
+        let whole = Slice { entry, part, piece: None, call, withheld };
         if text.len() <= MOST {
             out.push(whole);
             continue;
@@ -79,13 +75,14 @@ pub(crate) fn slices<'a>(entries: &[&'a Entry]) -> Vec<Slice<'a>> {
 }
 
 /// The names of the calls among entries.
-struct CallNames {
-    names: BTreeMap<PartId, Rc<CallName>>,
+struct CallNames<'a> {
+    names: BTreeMap<PartId, Rc<CallName<'a>>>,
     answers: BTreeMap<PartId, PartId>,
 }
 
-impl CallNames {
-    fn of(entries: &[&Entry]) -> Self {
+impl<'a> CallNames<'a> {
+    fn of(entries: &[&'a Entry]) -> Self {
+        let failed = failed_calls(entries.iter().copied());
         let mut names = BTreeMap::new();
         let mut later = FxHashSet::default();
         for entry in entries.iter().rev() {
@@ -94,14 +91,15 @@ impl CallNames {
                 let is_repeated = !later.insert((&call.tool, &call.arguments));
                 let text = rows::call_name(&call.tool, &call.arguments);
                 let at = PartId { entry: entry.id, part: place as u32 };
-                names.insert(at, Rc::new(CallName { text, is_repeated }));
+                let failure = failed.get(&at).copied();
+                names.insert(at, Rc::new(CallName { text, is_repeated, failure }));
             }
         }
         Self { names, answers: answers(entries.iter().copied()) }
     }
 
     /// The call that a part is, or whose result it is.
-    fn of_part(&self, part: PartId) -> Option<Rc<CallName>> {
+    fn of_part(&self, part: PartId) -> Option<Rc<CallName<'a>>> {
         self.names.get(self.answers.get(&part).unwrap_or(&part)).cloned()
     }
 }
@@ -135,7 +133,8 @@ impl<'a> Slice<'a> {
 
     /// Cuts it into units, in order.
     pub(crate) fn cut(&self, push: &mut dyn FnMut(TextUnit<'a>)) {
-        let Self { entry, part, piece, failure, ref call, withheld } = *self;
+        let Self { entry, part, piece, ref call, withheld } = *self;
+        let failure = call.as_ref().and_then(|call| call.failure);
         let all_withheld =
             withheld || part.note.as_ref().is_some_and(|note| note.stays == Stays::Newest);
         let mut push = |kind, withheld: bool, unit: TextUnit<'a>| {

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
 
+use epitome_kernel::CallFailure;
 use epitome_kernel::types::{Entry, Speaker};
 
 use crate::directive::{self, DirectiveStrength};
@@ -30,13 +31,15 @@ pub(crate) enum UnitKind {
     Call,
 }
 
-/// How a call is named where its result is told without it.
+/// What is known of a call where it, or its result, is told.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct CallName {
+pub(crate) struct CallName<'a> {
     /// Its tool, and the first of what that was told.
     pub(crate) text: String,
     /// Whether the same is called again later: then this one leaves before its result does.
     pub(crate) is_repeated: bool,
+    /// What came of it where it failed.
+    pub(crate) failure: Option<CallFailure<'a>>,
 }
 
 /// A piece of the conversation.
@@ -58,7 +61,7 @@ pub(crate) struct TextUnit<'a> {
     /// What names the object of a list that it is a row of.
     pub(crate) object: Option<Rc<ObjectName>>,
     /// The call that it is one of, or of whose result it is one.
-    pub(crate) call: Option<Rc<CallName>>,
+    pub(crate) call: Option<Rc<CallName<'a>>>,
     /// What a person answered in a few words, which say nothing by themselves: it stays and leaves
     /// with this.
     pub(crate) answer: Option<Box<Cow<'a, str>>>,

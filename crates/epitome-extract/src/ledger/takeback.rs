@@ -86,6 +86,10 @@ const RELEASES: &[&str] = &[
     " drop the constraint ",
     " is now allowed ",
     " are now allowed ",
+    " is allowed now ",
+    " are allowed now ",
+    " is allowed again ",
+    " are allowed again ",
     " not needed after all ",
     " feel free to ",
     " after all ",
@@ -200,6 +204,7 @@ mod tests {
     fn what_was_taken_back_is_out() {
         check(&["Never touch src/main.rs.", "You may now edit src/main.rs."], &[]);
         check(&["Don't commit anything.", "You can commit now."], &[]);
+        check(&["Never push to main.", "Pushing to main is allowed now."], &[]);
         check(&["Always answer in French.", "No, forget about the French answers."], &[]);
         check(&["Never run the slow tests.", "scratch that"], &[]);
         check(&["Use tabs.", "Use spaces instead of tabs."], &["Use spaces instead of tabs."]);
