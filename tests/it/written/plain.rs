@@ -16,7 +16,7 @@ const KEEPS: [&str; 4] = [
 #[test]
 fn ollm_has_checkpoints_written_and_aged_by_level() {
     let config = "[profile.ollm.options.ollm]\nsizes = [1000, 2000, 4000]\n";
-    let written = play("ollm", "ollm", &tideline(50), config, "--prompt-limit 2000");
+    let written = play("ollm", "ollm", &tideline(62), config, "--prompt-limit 2000");
     let (aged, new) = (written.told("checkpoint-aged"), written.told("compressed"));
     let to = |level: usize| aged.iter().filter(|(_, event)| event["levels"][1] == level).count();
     assert!(new.len() >= 3 && to(2) >= 1 && to(1) >= 1, "{} {} {}", new.len(), to(2), to(1));
