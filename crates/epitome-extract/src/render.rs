@@ -3,9 +3,10 @@
 //! Invariant: units keep their order, every change of speaker is named, and a marker of goals keeps
 //! its line.
 
+use std::rc::Rc;
+
 use epitome_kernel::types::Speaker;
 
-use crate::rows::ObjectName;
 use crate::split::is_marker;
 use crate::unit::{CallName, TextUnit, UnitKind};
 
@@ -25,11 +26,11 @@ pub(crate) fn render(units: &[TextUnit<'_>], chosen: &[usize], labels: bool) -> 
             head(unit, last, &mut out);
         }
         // Without its name it would be taken for a row of the object before.
-        if let Some(ObjectName(object)) = unit.object.as_deref()
+        if let Some(object) = unit.object()
             && !begins_with(unit, object)
-            && !last.is_some_and(|last| (last.entry, &last.object) == (unit.entry, &unit.object))
+            && !last.is_some_and(|last| (last.entry, last.object()) == (unit.entry, Some(object)))
         {
-            out.extend([object.as_str(), ", "]);
+            out.extend([object, ", "]);
         }
         out.push_str(&unit.text);
         if let Some(answer) = &unit.answer {
@@ -42,20 +43,27 @@ pub(crate) fn render(units: &[TextUnit<'_>], chosen: &[usize], labels: bool) -> 
 
 /// Whether the first field of a row is that which names its object.
 fn begins_with(unit: &TextUnit<'_>, object: &str) -> bool {
-    let first = unit.fields.first().and_then(|(_, value)| unit.text.get(value.clone()));
+    let first = unit.fields().first().and_then(|(_, value)| unit.text.get(value.clone()));
     first == Some(object)
 }
 
-/// Says who speaks, where that is somebody else than before or another tool's result. Behind a call,
-/// the result of another one says which, and so does one whose call leaves for a later one like it.
+/// Says who speaks, where that is somebody else than before, another tool's result or a question that
+/// was answered. The result of another call than the one before it says of which it is, and so does one
+/// whose call leaves for a later one like it.
 fn head(unit: &TextUnit<'_>, last: Option<&TextUnit<'_>>, out: &mut String) {
-    let is_of_call = |last: &TextUnit<'_>| unit.call.is_some() && last.call == unit.call;
     let is_result = unit.speaker == Speaker::Tool;
-    // An answer is to one question, not to all that were asked before.
-    let is_own = is_result || unit.answer.is_some();
+    let is_of_call = |last: &TextUnit<'_>| match (&unit.call, &last.call) {
+        (Some(own), Some(other)) => Rc::ptr_eq(own, other),
+        (own, other) => own.is_none() && other.is_none() && last.entry == unit.entry,
+    };
     let goes_on = |last: &TextUnit<'_>| {
-        let is_same = last.speaker == unit.speaker && last.answer.is_none();
-        is_same && (!is_own || last.entry == unit.entry && (!is_result || is_of_call(last)))
+        let is_same = match (is_result, &unit.answer) {
+            (true, _) => is_of_call(last),
+            // The answer is to one question, not to all that were asked before.
+            (false, Some(_)) => last.entry == unit.entry,
+            (false, None) => true,
+        };
+        is_same && last.speaker == unit.speaker && last.answer.is_none()
     };
     if last.is_some_and(goes_on) {
         return;

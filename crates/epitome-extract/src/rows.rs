@@ -22,10 +22,6 @@ const NAME_WORDS: usize = 3;
 /// So many characters of what a tool was told name a call.
 const NAME_CHARS: usize = 60;
 
-/// What names an object of a list.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct ObjectName(pub(crate) String);
-
 /// One line of fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FieldRow {
@@ -34,7 +30,7 @@ pub(crate) struct FieldRow {
     /// The key of each field and where its value stands in the line.
     pub(crate) fields: Vec<(String, Range<usize>)>,
     /// What names the object of a list that it is a row of.
-    pub(crate) object: Option<Rc<ObjectName>>,
+    pub(crate) object: Option<Rc<str>>,
 }
 
 impl FieldRow {
@@ -100,7 +96,7 @@ struct FieldRows {
     row: FieldRow,
     words: usize,
     /// What names the object of a list that is read.
-    object: Option<Rc<ObjectName>>,
+    object: Option<Rc<str>>,
 }
 
 impl FieldRows {
@@ -204,11 +200,11 @@ impl FieldRows {
 }
 
 /// What names an object: the value of its first field, where that is short.
-fn name(map: &Map<String, Value>) -> Option<Rc<ObjectName>> {
+fn name(map: &Map<String, Value>) -> Option<Rc<str>> {
     let value = map.values().next()?;
     let text = spelled(value);
     let is_short = FieldPlace::of(value) == FieldPlace::Row && word_count(&text) <= NAME_WORDS;
-    is_short.then(|| Rc::new(ObjectName(text)))
+    is_short.then(|| text.into())
 }
 
 /// Where a field of an object is told.

@@ -18,7 +18,7 @@ use rustc_hash::FxHashSet;
 use crate::ledger;
 use crate::rows::{self, FieldRow};
 use crate::split::{self, ProsePiece, Splitter};
-use crate::unit::{CallName, TextUnit, UnitKind};
+use crate::unit::{CallName, TextUnit, UnitKind, UnitRow};
 
 /// The most bytes of a text that are cut at once: units take several times their text.
 pub(crate) const MOST: usize = 1 << 19;
@@ -201,7 +201,9 @@ impl<'a> Slice<'a> {
 
 impl From<FieldRow> for TextUnit<'_> {
     fn from(FieldRow { text, fields, object }: FieldRow) -> Self {
-        Self { fields, object, ..TextUnit::bare(text.into()) }
+        let is_row = !fields.is_empty() || object.is_some();
+        let row = is_row.then(|| Box::new(UnitRow { fields, object }));
+        Self { row, ..TextUnit::bare(text.into()) }
     }
 }
 

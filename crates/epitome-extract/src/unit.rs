@@ -11,7 +11,6 @@ use epitome_kernel::CallFailure;
 use epitome_kernel::types::{Entry, Speaker};
 
 use crate::directive::{self, DirectiveStrength};
-use crate::rows::ObjectName;
 use crate::slice::{Slice, slices};
 use crate::words::word_count;
 
@@ -42,7 +41,16 @@ pub(crate) struct CallName<'a> {
     pub(crate) failure: Option<CallFailure<'a>>,
 }
 
-/// A piece of the conversation.
+/// What is known of a unit that is a row of fields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnitRow {
+    /// The key of each field and where its value stands in the text.
+    pub(crate) fields: Vec<(String, Range<usize>)>,
+    /// What names the object of a list that it is of.
+    pub(crate) object: Option<Rc<str>>,
+}
+
+/// A piece of the conversation. There are as many as lines: what few of them have is boxed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TextUnit<'a> {
     /// The entry, by place in the list that was cut.
@@ -56,10 +64,8 @@ pub(crate) struct TextUnit<'a> {
     pub(crate) withheld: bool,
     /// The text.
     pub(crate) text: Cow<'a, str>,
-    /// The key of each field of a row and where its value stands in the text.
-    pub(crate) fields: Vec<(String, Range<usize>)>,
-    /// What names the object of a list that it is a row of.
-    pub(crate) object: Option<Rc<ObjectName>>,
+    /// What it is a row of.
+    pub(crate) row: Option<Box<UnitRow>>,
     /// The call that it is one of, or of whose result it is one.
     pub(crate) call: Option<Rc<CallName<'a>>>,
     /// What a person answered in a few words, which say nothing by themselves: it stays and leaves
@@ -71,17 +77,7 @@ impl<'a> TextUnit<'a> {
     /// One that says nothing but a text, of nobody.
     pub(crate) fn bare(text: Cow<'a, str>) -> Self {
         let (speaker, kind) = (Speaker::Harness, UnitKind::Line);
-        Self {
-            entry: 0,
-            speaker,
-            kind,
-            withheld: false,
-            text,
-            fields: Vec::new(),
-            object: None,
-            call: None,
-            answer: None,
-        }
+        Self { entry: 0, speaker, kind, withheld: false, text, row: None, call: None, answer: None }
     }
 
     /// All that it says.
@@ -90,6 +86,16 @@ impl<'a> TextUnit<'a> {
             Some(answer) => format!("{}\n{answer}", self.text).into(),
             None => Cow::Borrowed(&self.text),
         }
+    }
+
+    /// The key of each field of a row and where its value stands in the text.
+    pub(crate) fn fields(&self) -> &[(String, Range<usize>)] {
+        self.row.as_ref().map_or(&[], |row| &row.fields)
+    }
+
+    /// What names the object of a list that it is a row of.
+    pub(crate) fn object(&self) -> Option<&str> {
+        self.row.as_ref()?.object.as_deref()
     }
 
     /// Whether it is a sentence of a person.

@@ -68,7 +68,7 @@ pub(crate) fn weigh(
     let mut reader = FeatureReader::default();
     let whole = tuning.words_of_references;
     let features: Vec<Features> =
-        units.iter().map(|unit| reader.read(&unit.said(), &unit.fields, whole)).collect();
+        units.iter().map(|unit| reader.read(&unit.said(), unit.fields(), whole)).collect();
     let known = gather(units, &features, reader.references.len());
     let keys = keys::values(&reader.key_names, &known, tuning);
     let mut refs: Vec<f64> = known
@@ -120,7 +120,7 @@ fn gather(
                 fact.entries += 1;
                 fact.last_entry = unit.entry;
             }
-            let named = unit.fields.is_empty() || key.is_some();
+            let named = unit.fields().is_empty() || key.is_some();
             fact.last_at = read as f64 / total as f64;
             fact.crowd = fact.crowd.min(crowds[unit.entry]);
             fact.by_model |= unit.speaker == Speaker::Model;
