@@ -28,7 +28,7 @@ pub(crate) fn render(units: &[TextUnit<'_>], chosen: &[usize], labels: bool) -> 
         // Without its name it would be taken for a row of the object before.
         if let Some(object) = unit.object()
             && !begins_with(unit, object)
-            && !last.is_some_and(|last| (last.entry, last.object()) == (unit.entry, Some(object)))
+            && last.is_none_or(|last| (last.entry, last.object()) != (unit.entry, Some(object)))
         {
             out.extend([object, ", "]);
         }
