@@ -141,7 +141,9 @@ impl FieldRows {
     /// Scalars first, in one row; then long texts and nested objects, each in rows of their own.
     fn fields(&mut self, map: &Map<String, Value>) {
         for place in [FieldPlace::Row, FieldPlace::Text, FieldPlace::Nested] {
-            for (key, value) in map.iter().filter(|(_, value)| FieldPlace::of(value) == place) {
+            for (key, value) in
+                map.iter().filter(|(_, value)| FieldPlace::for_value(value) == place)
+            {
                 self.value(key, value);
             }
         }
@@ -203,7 +205,8 @@ impl FieldRows {
 fn name(map: &Map<String, Value>) -> Option<Rc<str>> {
     let value = map.values().next()?;
     let text = spelled(value);
-    let is_short = FieldPlace::of(value) == FieldPlace::Row && word_count(&text) <= NAME_WORDS;
+    let is_short =
+        FieldPlace::for_value(value) == FieldPlace::Row && word_count(&text) <= NAME_WORDS;
     is_short.then(|| text.into())
 }
 
@@ -219,7 +222,7 @@ enum FieldPlace {
 }
 
 impl FieldPlace {
-    fn of(value: &Value) -> Self {
+    fn for_value(value: &Value) -> Self {
         let is_nested = |it: &Value| it.is_object() || it.is_array();
         match value {
             Value::Object(map) if !map.is_empty() => Self::Nested,

@@ -11,13 +11,12 @@ use std::ops::Range;
 use std::ptr;
 use std::rc::Rc;
 
-use epitome_kernel::types::{Entry, Part, PartBody, PartId, Speaker, Stays};
-use epitome_kernel::{answers, failed_calls};
+use epitome_kernel::types::{Entry, Part, PartBody, PartId, Speaker, Stays, answers, failed_calls};
 use rustc_hash::FxHashSet;
 
-use crate::ledger;
 use crate::rows::{self, FieldRow};
 use crate::split::{self, ProsePiece, Splitter};
+use crate::tool_name::ToolName;
 use crate::unit::{CallName, TextUnit, UnitKind, UnitRow};
 
 /// The most bytes of a text that are cut at once: units take several times their text.
@@ -40,12 +39,16 @@ pub(crate) struct Slice<'a> {
 
 /// The slices of entries, in reading order.
 pub(crate) fn slices<'a>(entries: &[&'a Entry]) -> Vec<Slice<'a>> {
-    let calls = CallNames::of(entries);
-    let lists = entries.iter().flat_map(|entry| entry.calls()).filter(|it| ledger::is_list(it));
+    let calls = CallNames::new(entries);
+    let lists = entries
+        .iter()
+        .flat_map(|entry| entry.calls())
+        .filter(|it| ToolName::new(&it.tool).is_list());
     let newest = lists.last();
     let is_old_list = |part: &Part| match &part.body {
         PartBody::Call(call) => {
-            newest.is_some_and(|newest| !ptr::eq(newest, call)) && ledger::is_list(call)
+            newest.is_some_and(|newest| !ptr::eq(newest, call))
+                && ToolName::new(&call.tool).is_list()
         }
         _ => false,
     };
@@ -81,7 +84,7 @@ struct CallNames<'a> {
 }
 
 impl<'a> CallNames<'a> {
-    fn of(entries: &[&'a Entry]) -> Self {
+    fn new(entries: &[&'a Entry]) -> Self {
         let failed = failed_calls(entries.iter().copied());
         let mut names = BTreeMap::new();
         let mut later = FxHashSet::default();
@@ -152,7 +155,8 @@ impl<'a> Slice<'a> {
                 });
                 // What a refused call was to write stands nowhere, so it is not told. A command may have
                 // done some of what it says before it failed.
-                let is_refused = failure.is_some_and(|it| it.is_error) && !ledger::is_command(call);
+                let is_refused =
+                    failure.is_some_and(|it| it.is_error) && !ToolName::new(&call.tool).is_shell();
                 for (at, row) in rows.into_iter().enumerate() {
                     let row = row.followed_by(failure.filter(|_| at == 0).map(|it| it.line));
                     push(UnitKind::Call, is_refused && at > 0, row.into());

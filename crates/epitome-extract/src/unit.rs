@@ -7,8 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
 
-use epitome_kernel::CallFailure;
-use epitome_kernel::types::{Entry, Speaker};
+use epitome_kernel::types::{CallFailure, Entry, Speaker};
 
 use crate::directive::{self, DirectiveStrength};
 use crate::slice::{Slice, slices};

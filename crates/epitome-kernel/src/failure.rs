@@ -1,52 +1,13 @@
-//! What says that a tool failed stays in whatever stands in the place of its result, and beside its call
-//! (RULES 15).
+//! What says that a tool failed stays in whatever stands in the place of its result (RULES 15).
 //!
 //! Invariant: a line that is told is one of the output, as it came. Called wherever a text is put in the
-//! place of a result, and wherever a call is told without its result.
+//! place of a result.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
-use epitome_types::{Entry, PartBody, PartId, failing_lines};
+use epitome_types::{PartBody, PartId, failing_lines};
 
 use crate::Thread;
-use crate::links::answers;
-
-/// What came of a call that failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CallFailure<'e> {
-    /// The first line of its result that says so.
-    pub line: &'e str,
-    /// Whether its client says so too, not only its output.
-    pub is_error: bool,
-}
-
-/// The calls among entries whose results among them report a failure.
-pub fn failed_calls<'e>(
-    entries: impl IntoIterator<Item = &'e Entry> + Clone,
-) -> BTreeMap<PartId, CallFailure<'e>> {
-    let answers = answers(entries.clone());
-    let mut failed = BTreeMap::new();
-    for entry in entries {
-        for (place, part) in (0..).zip(&entry.parts) {
-            let call = answers.get(&PartId { entry: entry.id, part: place });
-            let (PartBody::Result(result), Some(call)) = (&part.body, call) else { continue };
-            let is_error = result.error;
-            let inner = entry.parts.iter().filter(|it| it.within == Some(place));
-            let mut texts = inner.filter_map(|it| it.text()).chain([&*result.text]);
-            if let Some(line) = texts.find_map(|text| failure(text, is_error)) {
-                failed.insert(*call, CallFailure { line, is_error });
-            }
-        }
-    }
-    failed
-}
-
-/// The first line of an output that says that a tool failed: of any line where its result is an error,
-/// else of those that report a failure.
-fn failure(text: &str, is_error: bool) -> Option<&str> {
-    failing_lines(text, is_error).into_iter().next()
-}
 
 impl Thread {
     /// Whether the tool of a part reported an error.
@@ -81,8 +42,10 @@ impl Thread {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use epitome_testkit::chat;
-    use epitome_types::EntryId;
+    use epitome_types::{CallFailure, EntryId, failed_calls};
 
     use super::*;
 

@@ -35,13 +35,12 @@ pub use chain::{HookReply, NextPolicies, PolicyChain};
 pub use check::{PlanError, PlanFault, check};
 pub use compacted::is_compacted;
 pub use epitome_types as types;
-pub use failure::{CallFailure, failed_calls};
 pub use gate::kept_most;
 pub use journal::{
     AnswerClue, AppendBatch, Beginning, Clue, CommitOutcome, CompactionChanges, CompactionSet,
     HistoryLookup, HistoryQuery, Holder, Journal, MessageRecord, RequestRecord, ResponseRecord,
 };
-pub use links::{Exchange, answers};
+pub use links::Exchange;
 pub use live::{
     ActiveCompaction, Claim, CompactionLineage, EpochGround, Evidence, HistoryMatch, Identity,
     epoch_of, identify, is_drawn, reconcile,

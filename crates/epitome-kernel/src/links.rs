@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use epitome_types::{Entry, PartBody, PartId, Role};
+use epitome_types::{Entry, OpenCalls, PartBody, PartId, Role};
 
 /// A run of entries that stay or go together: an assistant entry with its calls and every entry
 /// that holds a result of them, or a single message.
@@ -17,45 +17,6 @@ pub struct Exchange {
     /// Whether it holds a result without a call, or a call that was given up: no provider takes
     /// either (RULES 101 and 104), so a compression never keeps it.
     pub broken: bool,
-}
-
-/// The calls that have no result yet, each with its id, oldest first.
-#[derive(Debug, Default)]
-struct OpenCalls<'e>(Vec<(&'e str, PartId)>);
-
-impl<'e> OpenCalls<'e> {
-    fn add(&mut self, id: &'e str, call: PartId) {
-        self.0.push((id, call));
-    }
-
-    /// Takes the call that a result of this id answers: of the latest entry that has an open one of
-    /// it, the oldest. A result without an id answers any call.
-    fn close(&mut self, id: &str) -> Option<PartId> {
-        let fits = |call: &&(&str, PartId)| id.is_empty() || call.0 == id;
-        let latest = self.0.iter().filter(fits).map(|call| call.1.entry).max();
-        let found = self.0.iter().position(|call| fits(&call) && Some(call.1.entry) == latest)?;
-        Some(self.0.remove(found).1)
-    }
-}
-
-/// The call that each result among entries answers, where that is among them too. What servers ran
-/// themselves is left out.
-pub fn answers<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> BTreeMap<PartId, PartId> {
-    let mut open = OpenCalls::default();
-    let mut answers = BTreeMap::new();
-    for entry in entries {
-        for (part, body) in (0..).zip(&entry.parts) {
-            let at = PartId { entry: entry.id, part };
-            match &body.body {
-                PartBody::Call(call) => open.add(&call.id, at),
-                PartBody::Result(result) => {
-                    open.close(&result.call).map(|call| answers.insert(at, call));
-                }
-                _ => {}
-            }
-        }
-    }
-    answers
 }
 
 /// Which entry's calls are answered where.
@@ -98,7 +59,7 @@ impl Links {
             }
         }
         let turn = latest_turn(entries);
-        for place in open.0.into_iter().map(|(_, call)| call.entry.index()) {
+        for place in open.into_calls().map(|call| call.entry.index()) {
             if place >= turn { links.pending.push(place) } else { links.broken[place] = true }
         }
         links

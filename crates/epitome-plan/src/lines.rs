@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use epitome_kernel::types::{Entry, EntryId, PartBody, PartId};
-use epitome_kernel::{CallFailure, TextMeasure, Thread, failed_calls};
+use epitome_kernel::types::{CallFailure, Entry, EntryId, PartBody, PartId, failed_calls};
+use epitome_kernel::{TextMeasure, Thread};
 
 use crate::cut::fill;
 use crate::options::KernelTexts;

@@ -6,6 +6,7 @@
 mod act;
 mod acts_in_force;
 mod budget;
+mod calls;
 mod checkpoint;
 mod entry;
 mod event;
@@ -26,6 +27,7 @@ mod usage;
 pub use act::{Actor, GoalAction, GoalChange, HeldMessages, RecordedAction, SessionAction};
 pub use acts_in_force::acts_in_force;
 pub use budget::{Budget, BudgetUnit};
+pub use calls::{CallFailure, OpenCalls, answers, failed_calls};
 pub use checkpoint::{Checkpoint, CheckpointLevel, CheckpointPlacement};
 pub use entry::{
     Entry, FileCopy, ImagePart, OpaqueBlock, Part, PartBody, Role, Speaker, StateNote, Stays,

@@ -105,7 +105,7 @@ impl FileTracker {
         if let Some(text) = patch::text(&tool.arguments) {
             return patch::touches(text);
         }
-        if tool.has(SHELLS) {
+        if tool.is_shell() {
             return shell::touches(&tool.arguments);
         }
         let Some(how) = verb(tool) else { return Vec::new() };
@@ -171,9 +171,6 @@ pub(super) fn verb(tool: &Tool) -> Option<Did> {
     of.into_iter().find(|(words, _)| tool.has(words)).map(|(_, how)| how)
 }
 
-/// Names of tools that run a command line.
-pub(super) const SHELLS: &[&str] =
-    &["bash", "shell", "exec", "terminal", "command", "cmd", "execute", "zsh", "powershell"];
 /// Arguments that name a file.
 pub(super) const PATHS: &[&str] = &[
     "file_path",

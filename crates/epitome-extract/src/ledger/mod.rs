@@ -119,16 +119,6 @@ pub(crate) fn typed(entry: &Entry) -> String {
 /// A sentence without what it quotes.
 pub(crate) use typed::unquoted;
 
-/// Whether a call runs a command line.
-pub(crate) fn is_command(call: &ToolCall) -> bool {
-    Tool::named(call).has(files::SHELLS)
-}
-
-/// Whether a call states a whole to-do list, in the place of the one before.
-pub(crate) fn is_list(call: &ToolCall) -> bool {
-    Tool::named(call).is_any(plan::LISTS)
-}
-
 /// All rules that people ever set, oldest first, and the language that they type in.
 pub(crate) fn rules(entries: &[&Entry]) -> (Vec<Rule>, Language) {
     let typed = typed::sentences(entries);

@@ -54,7 +54,7 @@ pub(super) struct PlanSummary {
 impl Plans {
     /// Takes a call that was not refused; `answer` is its result.
     pub(super) fn take(&mut self, tool: &Tool, answer: Option<&str>) {
-        if tool.is_any(LISTS) {
+        if tool.is_list() {
             if let Some(items) = list(tool) {
                 self.replace(items);
             }
@@ -179,19 +179,6 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Tools that write a whole list.
-pub(super) const LISTS: &[&[&str]] = &[
-    &["todo", "write"],
-    &["write", "todos"],
-    &["write", "todo"],
-    &["update", "plan"],
-    &["update", "todos"],
-    &["update", "todo", "list"],
-    &["manage", "todo", "list"],
-    &["set", "plan"],
-    &["todo"],
-    &["todos"],
-];
 const LIST_KEYS: &[&str] = &["todos", "plan", "items", "todoList", "todo_list", "tasks", "steps"];
 const TEXTS: &[&str] =
     &["content", "step", "subject", "text", "title", "task", "description", "name"];

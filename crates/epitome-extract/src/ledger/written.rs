@@ -7,7 +7,7 @@ use epitome_kernel::types::ToolCall;
 use serde_json::{Map, Value};
 
 use super::call::{Tool, field};
-use super::files::{Did, PATHS, SHELLS, is_file, verb};
+use super::files::{Did, PATHS, is_file, verb};
 use super::patch;
 
 /// A text that a call puts into a file.
@@ -30,7 +30,7 @@ pub fn written(call: &ToolCall) -> Vec<WrittenFile> {
     let (Some(path), Value::Object(arguments)) = (tool.text(PATHS), &tool.arguments) else {
         return Vec::new();
     };
-    if tool.has(SHELLS) || !is_file(path) {
+    if tool.is_shell() || !is_file(path) {
         return Vec::new();
     }
     let texts = match verb(&tool) {
