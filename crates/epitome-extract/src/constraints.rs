@@ -33,11 +33,12 @@ pub fn demands(entries: &[&Entry]) -> (Vec<UserConstraint>, Language) {
     let (stale, rules): (Vec<_>, Vec<_>) = rules.into_iter().partition(|rule| rule.stale);
     let spoken = |text: &str| format!(" {}", plain(text));
     let stale: BTreeSet<_> = stale.iter().map(|rule| (rule.entry, spoken(&rule.text))).collect();
-    let mut typed: BTreeMap<usize, String> = BTreeMap::new();
+    let mut quoted: BTreeMap<usize, String> = BTreeMap::new();
     let orders = constraints(&talk).into_iter().map(|(text, entry)| (entry, text));
     let orders = orders.filter(|(entry, text)| {
-        let typed = typed.entry(*entry).or_insert_with(|| plain(&ledger::typed(talk[*entry])));
-        demands_itself(text) && typed.contains(plain(text).trim())
+        let of_others =
+            quoted.entry(*entry).or_insert_with(|| spoken(&ledger::quoted(talk[*entry])));
+        ledger::demands_itself(text) && !of_others.contains(&spoken(text))
     });
     let rules = rules.into_iter().map(|rule| (rule.entry, rule.text));
 
@@ -66,12 +67,6 @@ pub fn demands(entries: &[&Entry]) -> (Vec<UserConstraint>, Language) {
     keep_last(&mut all);
     rank(&mut all);
     (all, language)
-}
-
-/// Whether a sentence orders something other than in the words of somebody else, and not to ask.
-fn demands_itself(sentence: &str) -> bool {
-    let own = ledger::unquoted(sentence);
-    !own.trim_end().ends_with(['?', '？']) && directive::order(&own) >= DirectiveStrength::Plain
 }
 
 /// A sentence of a message.
@@ -133,6 +128,14 @@ mod tests {
             &["Never answer with \"as you wish\"."],
             &[(0, "Never answer with \"as you wish\".")],
         );
+        for order in [
+            "Could you never push to main?",
+            "Do not touch config/prod.yml, right?",
+            "My rule: \"Never deploy on Fridays.\"",
+            "/srv is read only: never write there.",
+        ] {
+            check(&[order], &[(0, order)]);
+        }
         check(&["1. Never push at all."], &[(0, "1. Never push at all.")]);
         check(&["Never push.", "It works.", "Never push!"], &[(2, "Never push!")]);
     }

@@ -14,16 +14,13 @@ use crate::unit::{CallName, TextUnit, UnitKind};
 pub(crate) fn render(units: &[TextUnit<'_>], chosen: &[usize], labels: bool) -> String {
     let mut out = String::new();
     let mut last: Option<&TextUnit<'_>> = None;
+    let mut calls: Vec<&Rc<CallName<'_>>> = Vec::new();
     for unit in chosen.iter().map(|index| &units[*index]) {
         if let Some(last) = last {
-            let flows = last.entry == unit.entry
-                && last.answer.is_none()
-                && last.kind == UnitKind::Sentence
-                && unit.kind == UnitKind::Sentence;
-            out.push(if flows { ' ' } else { '\n' });
+            out.push(if flows(last, unit) { ' ' } else { '\n' });
         }
         if labels {
-            head(unit, last, &mut out);
+            head(unit, last, &calls, &mut out);
         }
         // Without its name it would be taken for a row of the object before.
         if let Some(object) = unit.object()
@@ -36,9 +33,31 @@ pub(crate) fn render(units: &[TextUnit<'_>], chosen: &[usize], labels: bool) -> 
         if let Some(answer) = &unit.answer {
             out.extend(["\n", if labels { label(Speaker::Human) } else { "" }, answer]);
         }
+        if unit.kind == UnitKind::Call {
+            if last.is_none_or(|last| last.kind != UnitKind::Call) {
+                calls.clear();
+            }
+            calls.extend(
+                unit.call.as_ref().filter(|own| !calls.iter().any(|it| Rc::ptr_eq(it, own))),
+            );
+        }
         last = Some(unit);
     }
     out
+}
+
+/// Whether a unit goes on in the line of the one before.
+fn flows(last: &TextUnit<'_>, unit: &TextUnit<'_>) -> bool {
+    let are_sentences = last.kind == UnitKind::Sentence && unit.kind == UnitKind::Sentence;
+    are_sentences && last.entry == unit.entry && last.answer.is_none() && is_of_call(last, unit)
+}
+
+/// Whether two units are of one call and its result, or of none.
+fn is_of_call(last: &TextUnit<'_>, unit: &TextUnit<'_>) -> bool {
+    match (&unit.call, &last.call) {
+        (Some(own), Some(other)) => Rc::ptr_eq(own, other),
+        (own, other) => own.is_none() && other.is_none() && last.entry == unit.entry,
+    }
 }
 
 /// Whether the first field of a row is that which names its object.
@@ -48,17 +67,18 @@ fn begins_with(unit: &TextUnit<'_>, object: &str) -> bool {
 }
 
 /// Says who speaks, where that is somebody else than before, another tool's result or a question that
-/// was answered. The result of another call than the one before it says of which it is, and so does one
-/// whose call leaves for a later one like it.
-fn head(unit: &TextUnit<'_>, last: Option<&TextUnit<'_>>, out: &mut String) {
+/// was answered. A result says of which call it is where it would be taken for another one's: behind the
+/// call of another, where several were `calls` at once, and where its own leaves for a later one like it.
+fn head(
+    unit: &TextUnit<'_>,
+    last: Option<&TextUnit<'_>>,
+    calls: &[&Rc<CallName<'_>>],
+    out: &mut String,
+) {
     let is_result = unit.speaker == Speaker::Tool;
-    let is_of_call = |last: &TextUnit<'_>| match (&unit.call, &last.call) {
-        (Some(own), Some(other)) => Rc::ptr_eq(own, other),
-        (own, other) => own.is_none() && other.is_none() && last.entry == unit.entry,
-    };
     let goes_on = |last: &TextUnit<'_>| {
         let is_same = match (is_result, &unit.answer) {
-            (true, _) => is_of_call(last),
+            (true, _) => is_of_call(last, unit),
             // The answer is to one question, not to all that were asked before.
             (false, Some(_)) => last.entry == unit.entry,
             (false, None) => true,
@@ -68,9 +88,10 @@ fn head(unit: &TextUnit<'_>, last: Option<&TextUnit<'_>>, out: &mut String) {
     if last.is_some_and(goes_on) {
         return;
     }
-    let misleads = |call: &CallName<'_>| match last {
-        Some(last) => !is_of_call(last) && (last.kind == UnitKind::Call || call.is_repeated),
-        None => call.is_repeated,
+    let misleads = |call: &Rc<CallName<'_>>| {
+        let is_told = calls.iter().any(|told| Rc::ptr_eq(told, call));
+        let behind = last.is_some_and(|last| last.kind == UnitKind::Call);
+        if is_told { calls.len() > 1 } else { behind || call.is_repeated }
     };
     let label = label(unit.speaker);
     match &unit.call {
@@ -128,6 +149,15 @@ mod tests {
     }
 
     #[test]
+    fn results_of_calls_at_once_say_which() {
+        let chat = chat().call("check", r#"{"host":"a"}"#).call("check", r#"{"host":"b"}"#);
+        let chat = chat.user_result("All of it is well here.").user_result("This one is down.");
+        let told = "Assistant: check(host a)\ncheck(host b)\nTool check(a):\nAll of it is well here.\nTool \
+                    check(b):\nThis one is down.";
+        check(chat, &["host", "well", "down"], told);
+    }
+
+    #[test]
     fn a_result_whose_call_was_made_again_says_which() {
         let (a, b) = (r#"{"path":"a.rs"}"#, r#"{"path":"b.rs"}"#);
         let chat = chat().call("read", a).result("let a = 1;").call("read", b).result("let b = 2;");
@@ -165,7 +195,7 @@ mod tests {
         check(
             chat.clone(),
             &["drop", "index", "Thank"],
-            "Assistant: Shall I drop the old table?\nUser: No.\nAssistant: Shall I build the index \
+            "Assistant: Shall I drop the old table? It has 3 rows.\nUser: No.\nAssistant: Shall I build the index \
              anew?\nUser: Yes.\nUser: Thank you, that was quick work.",
         );
         // Whoever is not told of a question is told of no answer to it.

@@ -76,7 +76,17 @@ pub(crate) fn call(tool: &str, arguments: &str) -> Option<Vec<FieldRow>> {
     first.text = format!("{tool}({})", first.text);
     let mut out = vec![first];
     out.append(&mut rows.out);
+    // Nothing stands before what a model called.
+    out.iter_mut().for_each(|row| row.object = None);
     Some(out)
+}
+
+/// Whether arguments state a whole list: one of their fields is a list of objects, and none says that it
+/// is merged with what was there.
+pub(crate) fn is_list(arguments: &str) -> bool {
+    let Ok(Value::Object(map)) = serde_json::from_str(arguments) else { return false };
+    let states = |value: &Value| value.as_array().is_some_and(|it| it.iter().any(Value::is_object));
+    map.values().any(states) && map.get("merge") != Some(&Value::Bool(true))
 }
 
 /// A call in short: its tool, and the first of what that was told.
@@ -117,6 +127,8 @@ impl FieldRows {
                 self.list(key, items);
             }
             Value::Array(items) => {
+                // What was read before belongs to the object around the list.
+                self.close();
                 for item in items {
                     let outer = self.object.clone();
                     self.object = item.as_object().and_then(name).or_else(|| outer.clone());

@@ -8,7 +8,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::ptr;
 use std::rc::Rc;
 
 use epitome_kernel::types::{Entry, Part, PartBody, PartId, Speaker, Stays, answers, failed_calls};
@@ -21,6 +20,9 @@ use crate::unit::{CallName, TextUnit, UnitKind, UnitRow};
 
 /// The most bytes of a text that are cut at once: units take several times their text.
 pub(crate) const MOST: usize = 1 << 19;
+
+/// What has no more characters may be a sign that a person answers with.
+const SIGN_CHARS: usize = 4;
 
 /// A part of an entry, or a piece of one whose text is too large.
 #[derive(Clone, Debug)]
@@ -40,18 +42,7 @@ pub(crate) struct Slice<'a> {
 /// The slices of entries, in reading order.
 pub(crate) fn slices<'a>(entries: &[&'a Entry]) -> Vec<Slice<'a>> {
     let calls = CallNames::new(entries);
-    let lists = entries
-        .iter()
-        .flat_map(|entry| entry.calls())
-        .filter(|it| ToolName::new(&it.tool).is_list());
-    let newest = lists.last();
-    let is_old_list = |part: &Part| match &part.body {
-        PartBody::Call(call) => {
-            newest.is_some_and(|newest| !ptr::eq(newest, call))
-                && ToolName::new(&call.tool).is_list()
-        }
-        _ => false,
-    };
+    let old_lists = calls.old_lists(entries);
     let parts = entries.iter().enumerate();
     let parts = parts.flat_map(|(entry, it)| {
         let of = |part| PartId { entry: it.id, part };
@@ -61,7 +52,7 @@ pub(crate) fn slices<'a>(entries: &[&'a Entry]) -> Vec<Slice<'a>> {
     for (entry, id, part) in parts {
         let Some(text) = text(part) else { continue };
         let within = part.within.map_or(id, |outer| PartId { part: outer, ..id });
-        let (call, withheld) = (calls.of_part(within), is_old_list(part));
+        let (call, withheld) = (calls.of_part(within), old_lists.contains(&id));
         let whole = Slice { entry, part, piece: None, call, withheld };
         if text.len() <= MOST {
             out.push(whole);
@@ -99,6 +90,25 @@ impl<'a> CallNames<'a> {
             }
         }
         Self { names, answers: answers(entries.iter().copied()) }
+    }
+
+    /// The calls that state a to-do list in whose place a later call of the same tool states another one.
+    fn old_lists(&self, entries: &[&Entry]) -> FxHashSet<PartId> {
+        let mut newer = FxHashSet::default();
+        let mut old = FxHashSet::default();
+        for entry in entries.iter().rev() {
+            for (place, part) in entry.parts.iter().enumerate().rev() {
+                let PartBody::Call(call) = &part.body else { continue };
+                let id = PartId { entry: entry.id, part: place as u32 };
+                let is_done = self.names.get(&id).is_none_or(|call| call.failure.is_none());
+                let is_whole =
+                    || ToolName::new(&call.tool).is_list() && rows::is_list(&call.arguments);
+                if is_done && is_whole() && !newer.insert(&call.tool) {
+                    old.insert(id);
+                }
+            }
+        }
+        old
     }
 
     /// The call that a part is, or whose result it is.
@@ -141,7 +151,9 @@ impl<'a> Slice<'a> {
         let all_withheld =
             withheld || part.note.as_ref().is_some_and(|note| note.stays == Stays::Newest);
         let mut push = |kind, withheld: bool, unit: TextUnit<'a>| {
-            if unit.text.chars().any(char::is_alphanumeric) {
+            // A person may answer with a sign.
+            let is_sign = part.speaker == Speaker::Human && unit.text.chars().count() <= SIGN_CHARS;
+            if is_sign || unit.text.chars().any(char::is_alphanumeric) {
                 let withheld = all_withheld || withheld;
                 let (speaker, name) = (part.speaker, call.clone());
                 push(TextUnit { entry, speaker, kind, withheld, call: name, ..unit });

@@ -37,6 +37,8 @@ pub use written::{WrittenFile, is_on_disk, written};
 
 use call::Tool;
 
+use crate::directive::{self, DirectiveStrength};
+
 /// What the continuation of a conversation must know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -81,8 +83,10 @@ impl WorkLedger {
                 continue;
             }
             let tool = Tool::of(call);
-            let reports = |answer: CallAnswer<'_>| !failing_lines(answer.text, false).is_empty();
-            files.take(&tool, answer.is_some_and(reports));
+            // Behind its first line an output may hold what a file says, or what came after the change.
+            let first = answer.and_then(|answer| answer.text.trim_start().lines().next());
+            let failed = first.is_some_and(|line| !failing_lines(line, false).is_empty());
+            files.take(&tool, failed);
             plans.take(&tool, answer.map(|answer| answer.text));
         }
         let planned = plans.finish();
@@ -110,14 +114,16 @@ impl WorkLedger {
     }
 }
 
-/// What people typed in an entry, in lines: no quotes, no code, nothing that a client put there.
-pub(crate) fn typed(entry: &Entry) -> String {
+/// What stands in the texts of people in an entry and is not their own.
+pub(crate) fn quoted(entry: &Entry) -> String {
     let own = entry.parts.iter().filter(|part| part.speaker == Speaker::Human);
-    own.flat_map(typed::lines).flat_map(|line| [line.whole, "\n"]).collect()
+    own.map(typed::quoted).collect()
 }
 
-/// A sentence without what it quotes.
-pub(crate) use typed::unquoted;
+/// Whether a sentence orders something, in its speaker's own words.
+pub(crate) fn demands_itself(sentence: &str) -> bool {
+    typed::is_own(sentence) && directive::order(sentence) >= DirectiveStrength::Plain
+}
 
 /// All rules that people ever set, oldest first, and the language that they type in.
 pub(crate) fn rules(entries: &[&Entry]) -> (Vec<Rule>, Language) {

@@ -45,7 +45,8 @@ pub(super) fn of(typed: &[TypedSentence<'_>], language: Language) -> UserRules {
     let read = |(sentence, unit): (&TypedSentence<'_>, &TextUnit)| match sentence.listed {
         _ if unit.text.len() > LONG => SentenceKind::Talk,
         true => SentenceKind::Rule,
-        false => kind(&typed::unquoted(&unit.text), &marks),
+        false if !typed::is_own(&unit.text) => SentenceKind::Talk,
+        false => kind(&unit.text, &marks),
     };
     let mut kinds: Vec<SentenceKind> = typed.iter().zip(&units).map(read).collect();
     if let Some(task) = task(&units, &kinds) {

@@ -3,8 +3,6 @@
 //! Invariant: every text is a piece of one line of a human part, word for word; pasted material,
 //! code, copies of files, quotes and diffs are left out. Called by [`super::WorkLedger::of`].
 
-use std::borrow::Cow;
-
 use epitome_kernel::types::{Entry, Part, PartBody, Role, Speaker};
 
 use crate::directive;
@@ -50,7 +48,7 @@ fn of_part<'a>(entry: usize, part: &'a Part, out: &mut Vec<TypedSentence<'a>>) {
 
 /// A line of a text that somebody wrote.
 pub(super) struct TypedLine<'a> {
-    pub(super) whole: &'a str,
+    whole: &'a str,
     /// The line without the mark of a list.
     pub(super) point: &'a str,
 }
@@ -85,17 +83,76 @@ pub(super) fn lines(part: &Part) -> impl Iterator<Item = TypedLine<'_>> {
 const REMINDER: &str = "<system-reminder>";
 const REMINDER_END: &str = "</system-reminder>";
 
-/// A sentence without what stands in it between double quotes: others said that.
-pub(crate) fn unquoted(sentence: &str) -> Cow<'_, str> {
-    let pieces: Vec<&str> = sentence.split(['"', '“', '”']).collect();
-    // What one sign opens and none closes is no quote.
-    match pieces.len() {
-        count if count >= 3 && count % 2 == 1 => {
-            pieces.into_iter().step_by(2).collect::<Vec<_>>().join("…").into()
-        }
-        _ => sentence.into(),
-    }
+/// What stands in a person's text and is not their own: quoted lines, code between fences, and what a
+/// client reminds of.
+pub(super) fn quoted(part: &Part) -> String {
+    let text = part.text().unwrap_or_default();
+    let fences: Vec<&str> = text.split("```").collect();
+    // Nobody knows where a fence ends that none closes: what follows may be typed.
+    let closed = fences.len() - (fences.len() + 1) % 2;
+    let code = fences[..closed].iter().skip(1).step_by(2).copied();
+    let lines = text.lines().filter(|line| line.trim_start().starts_with('>'));
+    let reminders = text.split(REMINDER).skip(1);
+    let reminders = reminders.filter_map(|rest| Some(rest.split_once(REMINDER_END)?.0));
+    code.chain(lines).chain(reminders).flat_map(|text| [text, "\n"]).collect()
 }
+
+/// Whether a sentence is its speaker's own: no question whether something is so, and no words of others
+/// in quotes.
+pub(super) fn is_own(sentence: &str) -> bool {
+    let text = directive::normal(sentence);
+    let asks = sentence.trim_end().ends_with(['?', '？'])
+        && QUESTIONS.iter().any(|words| text.starts_with(words));
+    let quotes = sentence.matches(['"', '“', '”']).count() >= 2
+        && SAID.iter().any(|word| text.split(' ').any(|it| it == *word));
+    !asks && !quotes
+}
+
+/// How questions begin that ask whether or why something is so.
+const QUESTIONS: &[&str] = &[
+    "is ",
+    "are ",
+    "was ",
+    "were ",
+    "does ",
+    "did ",
+    "do you ",
+    "do we ",
+    "do i ",
+    "should we ",
+    "should i ",
+    "must we ",
+    "must i ",
+    "may i ",
+    "can we ",
+    "can i ",
+    "what ",
+    "why ",
+    "how ",
+    "which ",
+    "who ",
+    "when ",
+    "where ",
+    "would it ",
+];
+
+/// Words that say that others said what is quoted.
+const SAID: &[&str] = &[
+    "says",
+    "said",
+    "complains",
+    "complained",
+    "told",
+    "wrote",
+    "writes",
+    "reads",
+    "states",
+    "stated",
+    "claims",
+    "claimed",
+    "warns",
+    "warned",
+];
 
 /// Quotes, diffs, what a shell printed, and commands to the client (`/add FILE`).
 fn is_quoted(line: &str) -> bool {
