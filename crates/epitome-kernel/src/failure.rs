@@ -96,6 +96,8 @@ mod tests {
         fails("make: *** [Makefile:3: all] Error 2", "make: *** [Makefile:3: all] Error 2");
         fails("HTTP/1.1 503 Service Unavailable", "HTTP/1.1 503 Service Unavailable");
         fails("Killed", "Killed");
+        let many = "Found 3 matches of the string to replace, but replace_all is false.";
+        fails(many, many);
         fails("<returncode>1</returncode>", "<returncode>1</returncode>");
         fails(r#"{"id": 7, "success": false}"#, r#"{"id": 7, "success": false}"#);
         // Of a long line the end is shown where only that says so.

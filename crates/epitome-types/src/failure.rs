@@ -62,6 +62,7 @@ const WITHIN: &[&str] = &[
     "test result: FAILED",
     "BUILD FAILED",
     "verification failed:",
+    "but replace_all is false",
     "\"success\":false",
     "\"success\": false",
     "\"ok\":false",
