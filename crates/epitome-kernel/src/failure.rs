@@ -120,6 +120,19 @@ mod tests {
     }
 
     #[test]
+    fn what_a_tool_reads_may_speak_of_errors() {
+        let check = |tool: &str, result: &str, expected: Option<&str>| {
+            let entries = chat().user("Go.").call(tool, "{}").result(result).entries();
+            let failed = failed_calls(&entries);
+            assert_eq!(failed.values().next().map(|it| it.line), expected, "{tool}: {result}");
+        };
+        let text = "const colours = {\n  error: red,\n}\nerror: red";
+        check("read_file", text, None);
+        check("bash", text, Some("error: red,"));
+        check("read_file", "error: no such file\n", Some("error: no such file"));
+    }
+
+    #[test]
     fn what_only_speaks_of_failures_reports_none() {
         for text in [
             "0 failed, 3 passed",

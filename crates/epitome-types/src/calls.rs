@@ -2,7 +2,7 @@
 //!
 //! Invariant: each result answers at most one call, and each call has at most one result.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Entry, PartBody, PartId, failing_lines};
 
@@ -65,15 +65,26 @@ pub fn failed_calls<'e>(
     entries: impl IntoIterator<Item = &'e Entry> + Clone,
 ) -> BTreeMap<PartId, CallFailure<'e>> {
     let answers = answers(entries.clone());
+    let mut readers = BTreeSet::new();
     let mut failed = BTreeMap::new();
     for entry in entries {
         for (place, part) in (0..).zip(&entry.parts) {
-            let call = answers.get(&PartId { entry: entry.id, part: place });
-            let (PartBody::Result(result), Some(call)) = (&part.body, call) else { continue };
+            let at = PartId { entry: entry.id, part: place };
+            let result = match &part.body {
+                PartBody::Call(call) if is_reader(&call.tool) => {
+                    readers.insert(at);
+                    continue;
+                }
+                PartBody::Result(result) => result,
+                _ => continue,
+            };
+            let Some(call) = answers.get(&at) else { continue };
             let is_error = result.error;
             let inner = entry.parts.iter().filter(|it| it.within == Some(place));
             let mut texts = inner.filter_map(|it| it.text()).chain([&*result.text]);
-            if let Some(line) = texts.find_map(|text| failure(text, is_error)) {
+            let of_reader = !is_error && readers.contains(call);
+            let line = texts.find_map(|text| failure(text, is_error, of_reader));
+            if let Some(line) = line {
                 failed.insert(*call, CallFailure { line, is_error });
             }
         }
@@ -82,7 +93,18 @@ pub fn failed_calls<'e>(
 }
 
 /// The first line of an output that says that a tool failed: of any line where its result is an error,
-/// else of those that report a failure.
-fn failure(text: &str, is_error: bool) -> Option<&str> {
+/// else of those that report a failure. What a tool read speaks of errors behind its first line.
+fn failure(text: &str, is_error: bool, of_reader: bool) -> Option<&str> {
+    let text = if of_reader { text.trim_start().lines().next()? } else { text };
     failing_lines(text, is_error).into_iter().next()
+}
+
+/// Words in the names of tools that give what files and pages hold.
+const READERS: [&str; 10] =
+    ["read", "view", "open", "fetch", "grep", "search", "glob", "list", "find", "cat"];
+
+/// Whether a tool gives what stands somewhere, as far as its name says.
+fn is_reader(tool: &str) -> bool {
+    let name = tool.to_ascii_lowercase();
+    READERS.iter().any(|word| name.contains(word))
 }
