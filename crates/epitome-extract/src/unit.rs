@@ -1,7 +1,7 @@
 //! Units: the pieces of a conversation that are kept or left as a whole.
 //!
-//! Invariant: a unit's text is a verbatim slice, a row of fields, or a rendered call; nothing is
-//! reworded here. Called once per summary.
+//! Invariant: a unit's text is a verbatim slice, a row of fields, a rendered call, or the slices of a
+//! question that was answered in a few words, joined; nothing is reworded here. Called once per summary.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -93,7 +93,7 @@ pub fn failed_calls<'e>(
 }
 
 /// The first line of an output that says that a tool failed: of any line where its result is an error,
-/// else of those that report a failure. What a tool read speaks of errors behind its first line.
+/// else of those that report a failure. What a tool read may speak of errors behind its first line.
 fn failure(text: &str, is_error: bool, of_reader: bool) -> Option<&str> {
     let text = if of_reader { text.trim_start().lines().next()? } else { text };
     failing_lines(text, is_error).into_iter().next()
