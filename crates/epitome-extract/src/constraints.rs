@@ -33,11 +33,11 @@ pub fn demands(entries: &[&Entry]) -> (Vec<UserConstraint>, Language) {
     let (stale, rules): (Vec<_>, Vec<_>) = rules.into_iter().partition(|rule| rule.stale);
     let spoken = |text: &str| format!(" {}", plain(text));
     let stale: BTreeSet<_> = stale.iter().map(|rule| (rule.entry, spoken(&rule.text))).collect();
-    let mut quoted: BTreeMap<usize, String> = BTreeMap::new();
+    let mut of_others: BTreeMap<usize, String> = BTreeMap::new();
     let orders = constraints(&talk).into_iter().map(|(text, entry)| (entry, text));
     let orders = orders.filter(|(entry, text)| {
         let of_others =
-            quoted.entry(*entry).or_insert_with(|| spoken(&ledger::quoted(talk[*entry])));
+            of_others.entry(*entry).or_insert_with(|| spoken(&ledger::of_others(talk[*entry])));
         ledger::demands_itself(text) && !of_others.contains(&spoken(text))
     });
     let rules = rules.into_iter().map(|rule| (rule.entry, rule.text));

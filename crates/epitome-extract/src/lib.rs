@@ -23,7 +23,6 @@ mod spoken;
 mod statement;
 mod summary;
 mod supersede;
-mod tool_name;
 mod tuning;
 mod unit;
 mod value;

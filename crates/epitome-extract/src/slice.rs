@@ -10,12 +10,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use epitome_kernel::types::{Entry, Part, PartBody, PartId, Speaker, Stays, answers, failed_calls};
+use epitome_kernel::types::{
+    Entry, Part, PartBody, PartId, Speaker, Stays, ToolName, answers, failed_calls,
+};
 use rustc_hash::FxHashSet;
 
 use crate::rows::{self, FieldRow};
 use crate::split::{self, ProsePiece, Splitter};
-use crate::tool_name::ToolName;
 use crate::unit::{CallName, TextUnit, UnitKind, UnitRow};
 
 /// The most bytes of a text that are cut at once: units take several times their text.

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Entry, PartBody, PartId, failing_lines};
+use crate::{Entry, PartBody, PartId, ToolName, failing_lines};
 
 /// The calls that have no result yet, each with its id, oldest first.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +71,7 @@ pub fn failed_calls<'e>(
         for (place, part) in (0..).zip(&entry.parts) {
             let at = PartId { entry: entry.id, part: place };
             let result = match &part.body {
-                PartBody::Call(call) if is_reader(&call.tool) => {
+                PartBody::Call(call) if ToolName::new(&call.tool).is_reader() => {
                     readers.insert(at);
                     continue;
                 }
@@ -97,14 +97,4 @@ pub fn failed_calls<'e>(
 fn failure(text: &str, is_error: bool, of_reader: bool) -> Option<&str> {
     let text = if of_reader { text.trim_start().lines().next()? } else { text };
     failing_lines(text, is_error).into_iter().next()
-}
-
-/// Words in the names of tools that give what files and pages hold.
-const READERS: [&str; 10] =
-    ["read", "view", "open", "fetch", "grep", "search", "glob", "list", "find", "cat"];
-
-/// Whether a tool gives what stands somewhere, as far as its name says.
-fn is_reader(tool: &str) -> bool {
-    let name = tool.to_ascii_lowercase();
-    READERS.iter().any(|word| name.contains(word))
 }

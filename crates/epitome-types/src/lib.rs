@@ -1,7 +1,7 @@
 //! The nouns of Epitome: what a conversation, a plan and a report are made of.
 //!
-//! Invariant: no logic beyond constructors, accessors and what an output says of itself, no I/O, nothing that depends on a
-//! provider. Every other crate speaks in these types.
+//! Invariant: no logic beyond constructors, accessors, what an output says of itself and what the name
+//! of a tool says, no I/O, nothing that depends on a provider. Every other crate speaks in these types.
 
 mod act;
 mod acts_in_force;
@@ -22,6 +22,7 @@ mod plan;
 mod report;
 mod session;
 mod summary;
+mod tool_name;
 mod usage;
 
 pub use act::{Actor, GoalAction, GoalChange, HeldMessages, RecordedAction, SessionAction};
@@ -56,4 +57,5 @@ pub use session::{
     SessionBranch, SessionFigures, SessionInfo, Snapshot, SnapshotPurpose, SnapshotSize,
 };
 pub use summary::{Passage, Summary, SummaryKind, SummaryStyle};
+pub use tool_name::ToolName;
 pub use usage::TokenUsage;

@@ -3,10 +3,8 @@
 //! Invariant: arguments are foreign; whatever they are, reading them gives an answer or nothing.
 //! Called by the modules that look at calls.
 
-use epitome_kernel::types::ToolCall;
+use epitome_kernel::types::{ToolCall, ToolName};
 use serde_json::{Map, Value};
-
-use crate::tool_name::ToolName;
 
 /// A call, its name and arguments taken apart.
 pub(super) struct Tool {

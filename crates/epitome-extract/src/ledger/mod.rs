@@ -16,6 +16,7 @@ mod marks;
 mod patch;
 mod phrases;
 mod plan;
+mod quoted;
 mod render;
 mod rules;
 mod shell;
@@ -115,9 +116,9 @@ impl WorkLedger {
 }
 
 /// What stands in the texts of people in an entry and is not their own.
-pub(crate) fn quoted(entry: &Entry) -> String {
+pub(crate) fn of_others(entry: &Entry) -> String {
     let own = entry.parts.iter().filter(|part| part.speaker == Speaker::Human);
-    own.map(typed::quoted).collect()
+    own.map(typed::of_others).collect()
 }
 
 /// Whether a sentence orders something, in its speaker's own words.

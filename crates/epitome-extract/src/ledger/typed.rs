@@ -5,6 +5,7 @@
 
 use epitome_kernel::types::{Entry, Part, PartBody, Role, Speaker};
 
+use super::quoted;
 use crate::directive;
 use crate::split;
 
@@ -56,45 +57,25 @@ pub(super) struct TypedLine<'a> {
 /// The lines of a part that are neither code in fences nor of a file nor quoted.
 pub(super) fn lines(part: &Part) -> impl Iterator<Item = TypedLine<'_>> {
     let text = part.text().unwrap_or_default();
-    let (mut fenced, mut reminded, mut end) = (false, false, 0);
+    let mut end = 0;
+    let mut of_others = quoted::ranges(text).into_iter().peekable();
     text.split_inclusive('\n').filter_map(move |line| {
-        let (start, whole) = (end, line.trim());
+        let (begin, whole) = (end, line.trim());
         end += line.len();
-        if part.stated_files().any(|copy| copy.body.contains(&start)) {
-            return None;
-        }
-        if whole.starts_with("```") || whole.starts_with("~~~") {
-            fenced = !fenced;
-            return None;
-        }
-        let was_fenced = fenced;
-        // A fence that begins behind words on their line.
-        fenced ^= whole.matches("```").count() % 2 == 1;
-        reminded |= whole.starts_with(REMINDER);
-        let was_reminded = reminded;
-        reminded &= !whole.contains(REMINDER_END);
-        let is_typed = !was_fenced && !was_reminded;
-        let said = is_typed && !whole.is_empty() && !is_quoted(whole);
+        let start = begin + line.len() - line.trim_start().len();
+        while of_others.next_if(|range| range.end <= start).is_some() {}
+        let is_quoted = of_others.peek().is_some_and(|range| range.start <= start)
+            || part.stated_files().any(|copy| copy.body.contains(&begin))
+            || is_of_client(whole);
+        let said = !whole.is_empty() && !is_quoted;
         said.then(|| TypedLine { whole, point: without_bullet(whole) })
     })
 }
 
-/// What clients remind a model of stands between these, where they put it into what a person typed.
-const REMINDER: &str = "<system-reminder>";
-const REMINDER_END: &str = "</system-reminder>";
-
-/// What stands in a person's text and is not their own: quoted lines, code between fences, and what a
-/// client reminds of.
-pub(super) fn quoted(part: &Part) -> String {
+/// What stands in a person's text and is not their own.
+pub(super) fn of_others(part: &Part) -> String {
     let text = part.text().unwrap_or_default();
-    let fences: Vec<&str> = text.split("```").collect();
-    // Nobody knows where a fence ends that none closes: what follows may be typed.
-    let closed = fences.len() - (fences.len() + 1) % 2;
-    let code = fences[..closed].iter().skip(1).step_by(2).copied();
-    let lines = text.lines().filter(|line| line.trim_start().starts_with('>'));
-    let reminders = text.split(REMINDER).skip(1);
-    let reminders = reminders.filter_map(|rest| Some(rest.split_once(REMINDER_END)?.0));
-    code.chain(lines).chain(reminders).flat_map(|text| [text, "\n"]).collect()
+    quoted::ranges(text).into_iter().flat_map(|range| [&text[range], "\n"]).collect()
 }
 
 /// Whether a sentence is its speaker's own: no question whether something is so, and no words of others
@@ -154,13 +135,13 @@ const SAID: &[&str] = &[
     "warned",
 ];
 
-/// Quotes, diffs, what a shell printed, and commands to the client (`/add FILE`).
-fn is_quoted(line: &str) -> bool {
+/// Diffs, what a shell printed, tables, and commands to the client (`/add FILE`).
+fn is_of_client(line: &str) -> bool {
     let command = line.strip_prefix('/').and_then(|rest| rest.split(' ').next());
     if command.is_some_and(|name| !name.contains('/')) {
         return true;
     }
-    ["> ", "+ ", "+++", "---", "@@", "$ ", "| "].iter().any(|mark| line.starts_with(mark))
+    ["+ ", "+++", "---", "@@", "$ ", "| "].iter().any(|mark| line.starts_with(mark))
 }
 
 /// A line without `- `, `* `, `1. ` or `2) ` before it.

@@ -21,20 +21,26 @@ const LISTS: &[&[&str]] = &[
     &["todos"],
 ];
 
+/// Words in the names of tools that give what files and pages hold.
+const READERS: &[&str] =
+    &["read", "view", "open", "fetch", "grep", "search", "glob", "list", "ls", "find", "cat"];
+
 /// The name of a tool in words.
-pub(crate) struct ToolName {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolName {
     /// In lower case; of `mcp__server__name` only those of the name.
     words: Vec<String>,
 }
 
 impl ToolName {
-    pub(crate) fn new(name: &str) -> Self {
+    /// Takes a name apart.
+    pub fn new(name: &str) -> Self {
         Self { words: words(name) }
     }
 
     /// Whether its words are these: `["todo", "write"]` for `TodoWrite` and `todo_write`. A name
     /// written as one word is the same: `todowrite`.
-    pub(crate) fn is(&self, words: &[&str]) -> bool {
+    pub fn is(&self, words: &[&str]) -> bool {
         match &self.words[..] {
             [one] => *one == words.concat(),
             many => many == words,
@@ -42,22 +48,35 @@ impl ToolName {
     }
 
     /// Whether one of its words is one of these.
-    pub(crate) fn has(&self, words: &[&str]) -> bool {
+    pub fn has(&self, words: &[&str]) -> bool {
         self.words.iter().any(|word| words.contains(&word.as_str()))
     }
 
     /// Whether it begins with one of these words, or is one of them.
-    pub(crate) fn begins(&self, words: &[&str]) -> bool {
+    pub fn begins(&self, words: &[&str]) -> bool {
         self.words.first().is_some_and(|word| words.contains(&word.as_str()))
     }
 
     /// Whether the tool runs a command line.
-    pub(crate) fn is_shell(&self) -> bool {
+    pub fn is_shell(&self) -> bool {
         self.has(SHELLS)
     }
 
+    /// Whether the tool gives what stands somewhere: `read_file`, `WebFetch`. A name written as one word
+    /// begins or ends with what it does: `readfile`, `webfetch`.
+    pub fn is_reader(&self) -> bool {
+        let joins = |name: &str, word: &str| {
+            word.len() > 3 && (name.starts_with(word) || name.ends_with(word))
+        };
+        let joined = match &self.words[..] {
+            [name] => READERS.iter().any(|word| joins(name, word)),
+            _ => false,
+        };
+        joined || self.has(READERS)
+    }
+
     /// Whether the tool states a whole to-do list.
-    pub(crate) fn is_list(&self) -> bool {
+    pub fn is_list(&self) -> bool {
         LISTS.iter().any(|name| self.is(name))
     }
 }
@@ -87,6 +106,29 @@ fn words(name: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn readers_are_known_by_their_words() {
+        let check =
+            |name: &str, expected| assert_eq!(ToolName::new(name).is_reader(), expected, "{name}");
+        for name in [
+            "Read",
+            "read_file",
+            "readfile",
+            "WebFetch",
+            "webfetch",
+            "mcp__fs__list_directory",
+            "cat",
+            "LS",
+        ] {
+            check(name, true);
+        }
+        for name in
+            ["send_notification", "create_thread", "Bash", "allocate", "update_category", ""]
+        {
+            check(name, false);
+        }
+    }
 
     #[test]
     fn names_of_every_client_are_read_alike() {
