@@ -70,6 +70,21 @@ local function digesting(all, size, below)
   return ops, size
 end
 
+--- The last of some turns that a checkpoint stands for, in part or whole: 0 where there is none.
+---@param job PlanJob
+---@param all Turn[]
+---@return integer
+local function last_covered(job, all)
+  for at = #all, 1, -1 do
+    for _, place in ipairs(all[at].places) do
+      if job.entries.checkpoint[place] > 0 then
+        return at
+      end
+    end
+  end
+  return 0
+end
+
 --- The same where the oldest turns become one checkpoint: as few as it takes, beside digests of
 --- all that are left.
 ---@param job PlanJob
@@ -79,9 +94,10 @@ end
 ---@return Order[] ops, integer size
 local function folding(job, all, size, below)
   local ops, places, seen = {}, {}, {}
-  local freed, target, now, from, is_covered = 0, 0, size, 1, true
-  -- What stands for turns now goes with the first of them.
-  while from <= #all and (now >= below or is_covered) do
+  local freed, target, now, from = 0, 0, size, 1
+  -- What stands for turns now goes with the first of them, and so do all that it stands for.
+  local last = math.max(last_covered(job, all), 1)
+  while from <= #all and (now >= below or from <= last) do
     local turn = all[from]
     for _, place in ipairs(turn.places) do
       places[#places + 1] = place
@@ -91,7 +107,6 @@ local function folding(job, all, size, below)
     target = summary.target(freed, job.options)
     now = size - freed + target
     from = from + 1
-    is_covered = all[from] ~= nil and job.entries.checkpoint[all[from].places[1]] > 0
   end
   if #places > 0 then
     ops[1] = { op = "summarize", entries = places, target = target, level = 1 }
