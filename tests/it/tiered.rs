@@ -143,7 +143,7 @@ fn a_large_result_is_a_file_before_it_is_named() {
 fn only_what_is_on_disk_as_written_is_truncated() {
     let serving =
         Serving::start(Script::default(), &[&ARGS[..], &["--prompt-limit", "4000"]].concat());
-    let texts = [1, 2, 3].map(|seed| prose(seed, 450));
+    let texts = [(1, 1000), (2, 200), (3, 200)].map(|(seed, tokens)| prose(seed, tokens));
     let write = |name: &str, text: &str| json!({"file_path": name, "content": text});
     let history = History::new(TASK)
         .calls("Write", write("same.md", &texts[0]), "written")

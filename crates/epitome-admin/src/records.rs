@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use epitome_config::RedactionPatterns;
 use epitome_kernel::{AnswerClue, Evidence, MessageRecord, is_drawn};
 use epitome_types::{
-    ContentId, Entry, EntryId, EntryKey, HistoryHash, RecordedAction, Role, SessionAction,
-    Snapshot, Speaker,
+    ContentId, Entry, EntryId, EntryKey, HistoryHash, MeterReading, RecordedAction, Role,
+    SessionAction, Snapshot, Speaker,
 };
 use epitome_wire::Format;
 
@@ -91,9 +91,10 @@ pub fn snapshot_acts(
     pins: Vec<EntryKey>,
     memos: &BTreeMap<String, String>,
     noted: &BTreeMap<String, String>,
+    meter: MeterReading,
 ) -> Vec<SessionAction> {
     let memos = (memos != noted).then(|| SessionAction::Noted { memos: memos.clone() });
-    memos.into_iter().chain([SessionAction::Snapshot { id, pins }]).collect()
+    memos.into_iter().chain([SessionAction::Snapshot { id, pins, meter: Some(meter) }]).collect()
 }
 
 /// The place of the message that holds the watermark; `copy` says which of those that say the same it

@@ -11,8 +11,13 @@ use epitome_kernel::types::Account;
 /// multiple.
 const HORIZON: u64 = 100;
 
-/// The share by which the requests may cost more than as they came.
-const TOLERANCE: f64 = 0.05;
+/// The share by which the requests may cost more than as they came, by what is known of them. It is
+/// half of what they may in the end: nobody knows how they go on to grow.
+const TOLERANCE: f64 = 0.025;
+
+/// What a conversation may grow by from request to request, in tenths of what it grew by so far. A
+/// rewrite must pay for itself with each of them: when the window forces the next one hangs on it.
+const GROWTHS: [u64; 3] = [9, 10, 11];
 
 /// What a token of a prompt costs, in units of one that is not cached.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +33,9 @@ pub struct CachePrices {
 pub struct ForcingWindow {
     /// The largest prompt that it takes.
     pub most: u64,
-    /// What a compression leaves that it forces.
+    /// What a compression that it forces aims at.
+    pub aimed: u64,
+    /// The most that such a compression leaves.
     pub left: u64,
 }
 
@@ -58,12 +65,18 @@ impl SentRequest {
         let alone = came.saturating_sub(account.outgrown);
         // Without a compression it would be made to fit here.
         let forced = alone > self.window.most;
-        let alone = if forced { sent.min(self.window.left) } else { alone };
+        let alone = match forced {
+            // It can come to what this one came to.
+            true if self.rewritten => sent.min(self.window.left),
+            true => sent.min(self.window.aimed),
+            false => alone,
+        };
         let other = Self { rewritten: forced, ..*self };
         let cost =
             [cost_came + other.cost(before, alone), cost_sent + self.cost(account.tokens[1], sent)];
         let outgrown = came.saturating_sub(alone);
-        Account { requests: account.requests + 1, tokens: self.tokens, outgrown, cost }
+        let first = if account.requests == 0 { came } else { account.first };
+        Account { requests: account.requests + 1, first, tokens: self.tokens, outgrown, cost }
     }
 
     /// What a prompt costs behind one of another size.
@@ -93,32 +106,59 @@ pub struct Rewrite {
 }
 
 impl Rewrite {
-    /// The largest size that it may come to: then what it costs, with what earlier ones have not
-    /// brought in yet, is no more than what it saves up to the horizon and the tolerance.
+    /// The largest size that it may come to: then what the conversation costs up to the horizon, if it
+    /// goes on to grow as it did, is within the tolerance of what it would cost without any rewrite
+    /// but those that the window forces. What earlier ones have not brought in yet counts.
     pub(crate) fn most_worth(&self, account: &Account) -> u64 {
         let [came, size] = self.tokens;
-        let CachePrices { read, write } = self.prices;
-        let left = (HORIZON - account.requests % HORIZON) as f64;
-        let without = SentRequest {
-            tokens: self.tokens,
-            head: self.head,
-            window: self.window,
-            cold: self.cold,
-            rewritten: false,
-            prices: self.prices,
-        };
+        let left = HORIZON - account.requests % HORIZON;
         let alone = came.saturating_sub(account.outgrown).min(self.window.most);
-        let before = account.tokens[1];
-        let head = if self.cold { 0 } else { self.head.min(before).min(size) };
-        let debt = account.cost[1] - account.cost[0];
-        let tolerated = TOLERANCE * (account.cost[0] + left * read * alone as f64);
-        let worth = without.cost(before, size) - debt + tolerated;
-        let worth = worth + left * read * size as f64 + (write - read) * head as f64;
-        match write + left * read {
-            // What costs nothing is always worth it.
-            0.0 => u64::MAX,
-            for_each => (worth / for_each).max(0.0) as u64,
+        let read = left as f64 * self.prices.read * alone as f64;
+        let tolerated = TOLERANCE * (account.cost[0] + read);
+        let grown = came.saturating_sub(account.first);
+        let growth = grown.checked_div(account.requests).unwrap_or(0);
+        let is_worth = |size| {
+            GROWTHS.iter().all(|tenths| {
+                let growth = growth * tenths / 10;
+                let [without, with] = self.projected(*account, size, [left, growth]).cost;
+                with <= without + tolerated
+            })
+        };
+        if is_worth(size) {
+            return size;
         }
+        let (mut worth, mut too_large) = (0, size);
+        while too_large - worth > 1 {
+            let between = worth + (too_large - worth) / 2;
+            match is_worth(between) {
+                true => worth = between,
+                false => too_large = between,
+            }
+        }
+        worth
+    }
+
+    /// The account so many requests later, if this rewrite comes to a size, each request brings so many
+    /// tokens, and the window forces the next rewrites.
+    fn projected(&self, account: Account, size: u64, [left, growth]: [u64; 2]) -> Account {
+        // What can come to no less now can come to no less later.
+        let aimed = self.window.aimed.max(size).min(self.window.left);
+        let window = ForcingWindow { aimed, ..self.window };
+        let request = |tokens, cold, rewritten| {
+            let Self { head, prices, .. } = *self;
+            SentRequest { tokens, head, window, cold, rewritten, prices }
+        };
+        let mut tokens = [self.tokens[0], size];
+        let mut account = request(tokens, self.cold, true).entered(account);
+        for _ in 0..left {
+            tokens = tokens.map(|size| size.saturating_add(growth));
+            let forced = tokens[1] > window.most;
+            if forced {
+                tokens[1] = window.aimed;
+            }
+            account = request(tokens, false, forced).entered(account);
+        }
+        account
     }
 }
 
@@ -131,7 +171,7 @@ mod tests {
     const PRICES: CachePrices = CachePrices { read: 0.1, write: 1.25 };
     const FREE: CachePrices = CachePrices { read: 0.0, write: 0.0 };
 
-    const NONE: ForcingWindow = ForcingWindow { most: u64::MAX, left: u64::MAX };
+    const NONE: ForcingWindow = ForcingWindow { most: u64::MAX, aimed: u64::MAX, left: u64::MAX };
 
     fn rewrite(came: u64, size: u64, prices: CachePrices) -> Rewrite {
         Rewrite { tokens: [came, size], head: 0, window: NONE, cold: false, prices }
@@ -142,7 +182,7 @@ mod tests {
         let sent = |tokens, rewritten, cold| SentRequest {
             tokens,
             head: 100,
-            window: ForcingWindow { most: 2_000, left: 700 },
+            window: ForcingWindow { most: 2_000, aimed: 700, left: 700 },
             cold,
             rewritten,
             prices: PRICES,
@@ -150,7 +190,13 @@ mod tests {
         let first = sent([1_000, 1_000], false, true).entered(Account::default());
         assert_eq!(
             first,
-            Account { requests: 1, tokens: [1_000; 2], outgrown: 0, cost: [1_250.0; 2] }
+            Account {
+                requests: 1,
+                first: 1_000,
+                tokens: [1_000; 2],
+                outgrown: 0,
+                cost: [1_250.0; 2]
+            }
         );
         // 1,000 read and 200 written, against 100 read and 500 written.
         let second = sent([1_200, 600], true, false).entered(first);
@@ -168,16 +214,29 @@ mod tests {
 
     #[test]
     fn a_rewrite_must_bring_in_what_it_costs() {
-        let account = |requests, cost| Account { requests, tokens: [10_000; 2], outgrown: 0, cost };
+        let account = |requests, cost| Account {
+            requests,
+            first: 1_000,
+            tokens: [10_000; 2],
+            outgrown: 0,
+            cost,
+        };
         let none = [0.0; 2];
-        // By hand: 1,000 read before, 100 requests to go: (1,000 + 500 + 100,000) / 11.25.
-        assert_eq!(rewrite(10_000, 10_000, PRICES).most_worth(&account(0, none)), 9_422);
-        // One to go: (1,000 + 50 + 1,000) / 1.35.
-        assert_eq!(rewrite(10_000, 10_000, PRICES).most_worth(&account(99, none)), 1_518);
+        // By hand: 1,000 read before, 100 requests to go: (1,000 + 2,500 + 100,000) / 11.25.
+        assert_eq!(rewrite(10_000, 10_000, PRICES).most_worth(&account(0, none)), 9_200);
+        // One to go: (1,000 + 25 + 1,000) / 1.35.
+        assert_eq!(rewrite(10_000, 10_000, PRICES).most_worth(&account(99, none)), 1_500);
+        // A window that comes soon takes the rest of what it saves.
+        let window = ForcingWindow { most: 20_000, aimed: 10_000, left: 12_500 };
+        let soon = Rewrite { window, ..rewrite(10_000, 10_000, PRICES) };
+        let far = ForcingWindow { most: 2_000_000, ..window };
+        let late = Rewrite { window: far, ..soon };
+        let [soon, late] = [soon, late].map(|it| it.most_worth(&account(9, none)));
+        assert!(soon < late, "{soon} {late}");
         // What earlier ones have not brought in yet counts.
         let debt = rewrite(10_000, 10_000, PRICES).most_worth(&account(99, [0.0, 2_050.0]));
         assert_eq!(debt, 0);
-        assert_eq!(rewrite(1, 1, FREE).most_worth(&account(99, [0.0, 9.0])), u64::MAX);
+        assert_eq!(rewrite(1, 1, FREE).most_worth(&account(99, [9.0; 2])), 1);
     }
 
     proptest! {
@@ -188,7 +247,7 @@ mod tests {
         fn a_hundred_requests_cost_little_more(
             turns in proptest::collection::vec((1u64..2_000, 0.0f64..1.0, any::<bool>()), 100),
             head in 0u64..3_000,
-            window in prop_oneof![Just(NONE), (6_000u64..40_000).prop_map(|most| ForcingWindow { most, left: most / 2 })],
+            window in prop_oneof![Just(NONE), (6_000u64..40_000).prop_map(|most| ForcingWindow { most, aimed: most / 2, left: most / 2 })],
         ) {
             let (mut account, mut came, mut sent) = (Account::default(), head, head);
             for (new, share, wants) in turns {

@@ -333,10 +333,10 @@ mod tests {
     #[test]
     fn what_brought_nothing_waits_for_new_weight() {
         let mut meter = CacheMeter::default();
-        meter.stalled(900);
+        meter.stalled(900, None);
         assert_eq!(told(&mut meter, 944, true), TriggerAnswer::Wait(false));
         assert_eq!(told(&mut meter, 945, true), due(Strength::Soft));
-        meter.stalled(940);
+        meter.stalled(940, None);
         assert_eq!(told(&mut meter, 951, true), due(Strength::Hard));
     }
 

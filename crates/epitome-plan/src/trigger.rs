@@ -59,14 +59,21 @@ impl CacheMeter {
         self.0.stalled
     }
 
-    /// A compression was applied.
-    pub fn compressed(&mut self) {
-        (self.0.rent, self.0.stalled) = (0.0, None);
+    /// What the compression came to that last brought too little, in tokens: who asks for it again asks
+    /// in vain until that is worth it.
+    pub fn came_to(&self) -> Option<u64> {
+        self.0.came_to
     }
 
-    /// A compression of a prompt of so many tokens brought too little.
-    pub fn stalled(&mut self, tokens: u64) {
-        (self.0.rent, self.0.stalled) = (0.0, Some(tokens));
+    /// A compression was applied.
+    pub fn compressed(&mut self) {
+        (self.0.rent, self.0.stalled, self.0.came_to) = (0.0, None, None);
+    }
+
+    /// A compression of a prompt of so many tokens brought too little; where it was made, it came to
+    /// `came_to`.
+    pub fn stalled(&mut self, tokens: u64, came_to: Option<u64>) {
+        (self.0.rent, self.0.stalled, self.0.came_to) = (0.0, Some(tokens), came_to);
     }
 }
 

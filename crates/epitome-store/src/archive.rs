@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use epitome_kernel::types::{
-    EntryKey, HistoryHash, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
+    EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
 };
 use epitome_kernel::{Eviction, Journal, MessageRecord, OriginalStore, StoreError};
 
@@ -125,12 +125,19 @@ pub trait SessionArchive: Journal + OriginalStore {
     /// [`StoreError::NoSnapshot`], or when the store cannot be written.
     fn delete_snapshot(&self, scope: &str, id: &str) -> Result<(), StoreError>;
 
-    /// Makes an earlier message the newest one of a session. Nothing is deleted.
+    /// Makes an earlier message the newest one of a session; `meter` is what its trigger goes by then,
+    /// where that changes too. Nothing is deleted.
     ///
     /// # Errors
     ///
     /// [`StoreError::NoSession`]; [`StoreError::Damaged`] where `head` is not recorded.
-    fn set_head(&self, scope: &str, session: &str, head: HistoryHash) -> Result<(), StoreError>;
+    fn set_head(
+        &self,
+        scope: &str,
+        session: &str,
+        head: HistoryHash,
+        meter: Option<&MeterReading>,
+    ) -> Result<(), StoreError>;
 
     /// Puts a session into the trash, or takes it out.
     ///

@@ -9,11 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ArtifactChange, CompactionId, ContentId, DecisionKind, EntryKey, MilestoneState, Priority,
+    ArtifactChange, CompactionId, ContentId, DecisionKind, EntryKey, MeterReading, MilestoneState,
+    Priority,
 };
 
 /// Something that was done to a session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedAction {
     /// What.
     #[serde(flatten)]
@@ -37,7 +38,7 @@ pub enum Actor {
 }
 
 /// What was done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "act", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SessionAction {
@@ -105,6 +106,9 @@ pub enum SessionAction {
         id: String,
         /// The messages that were pinned by hand.
         pins: Vec<EntryKey>,
+        /// What the trigger went by. Older versions recorded none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        meter: Option<MeterReading>,
     },
     /// A snapshot was gone back to: of what was done before, that holds which held when it was made.
     Restored {

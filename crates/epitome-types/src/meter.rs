@@ -11,6 +11,8 @@ pub struct MeterReading {
     pub rent: f64,
     /// The size at which a compression brought too little, in tokens, until one brings enough.
     pub stalled: Option<u64>,
+    /// What that compression came to, in tokens, where it was made.
+    pub came_to: Option<u64>,
     /// What its requests cost.
     pub account: Account,
 }
@@ -21,6 +23,8 @@ pub struct MeterReading {
 pub struct Account {
     /// How many there were.
     pub requests: u64,
+    /// Tokens that the first of them came with.
+    pub first: u64,
     /// Tokens of the newest: as it came, and as it was sent.
     pub tokens: [u64; 2],
     /// What the window would have forced out by now of what came, in tokens.

@@ -63,7 +63,14 @@ pub(super) fn play(name: &str, profile: &str, talk: &Value, config: &str, args: 
     place.write("talk.json", talk.to_string());
     // A machine that is slow has its time, and cassettes have an order.
     let terms = "timeout_seconds = 1800\nmax_concurrent = 1\n";
-    let terms = format!("[profile.{profile}.options.default.summaries]\n{terms}{config}");
+    let terms = format!("[profile.{profile}.options.default.summaries]\n{terms}");
+    // The server is one's own and is paid nothing: what a profile wants is not weighed against it.
+    // `default` itself goes by what prompts cost.
+    let unpaid = match profile {
+        "default" => String::new(),
+        _ => format!("[profile.{profile}.options.default.cache]\nread = 0\nwrite = 0\n"),
+    };
+    let terms = format!("{terms}{unpaid}{config}");
     place.write("options.toml", terms);
     let tape = if records { "--record" } else { "--cassette" };
     if !records {

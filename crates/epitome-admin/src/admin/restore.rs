@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use epitome_kernel::StoreError;
 use epitome_types::{
-    Actor, CompactionId, EntryKey, JournalMark, RecordedAction, SessionAction, Snapshot,
-    acts_in_force,
+    Actor, CompactionId, EntryKey, JournalMark, MeterReading, RecordedAction, SessionAction,
+    Snapshot, acts_in_force,
 };
 use serde::Serialize;
 
@@ -38,6 +38,7 @@ pub(super) struct SnapshotState {
     pub(super) acts: Vec<RecordedAction>,
     pub(super) pins: Vec<EntryKey>,
     memos: BTreeMap<String, String>,
+    meter: Option<MeterReading>,
 }
 
 /// The compressions of a session that turn when it goes back.
@@ -49,7 +50,8 @@ struct TurnedCompactions {
 
 impl SessionAdmin {
     /// Goes back to a snapshot: its history is the session's again, the compression that was in force
-    /// then is in force, and so are goals, decisions, locks, augments, pins and what policies had noted.
+    /// then is in force, and so are goals, decisions, locks, augments, pins, what policies had noted and
+    /// what the trigger went by.
     /// A snapshot of a version that did not record these brings back the first two alone.
     ///
     /// # Errors
@@ -77,7 +79,9 @@ impl SessionAdmin {
         report.before = Some(self.keep_snapshot(&now, None, at)?);
         let turned = self.turn_compactions(&report.snapshot, at)?;
         (report.undone, report.redone) = (turned.undone.len(), turned.redone.iter().count());
-        self.journal.set_head(&self.scope, &report.snapshot.session, report.snapshot.head)?;
+        let (session, head) = (&*report.snapshot.session, report.snapshot.head);
+        let meter = then.as_ref().and_then(|then| then.meter);
+        self.journal.set_head(&self.scope, session, head, meter.as_ref())?;
         if let Some(then) = &then {
             [report.dropped, report.revived] = then.told(&acts, now.pins());
             self.take_up(then, &now, at)?;
@@ -139,14 +143,17 @@ impl SnapshotState {
     /// What the acts of a session say of one of its snapshots.
     pub(super) fn from_acts(recorded: &[RecordedAction], snapshot: &str) -> Option<Self> {
         let made = |acted: &RecordedAction| match &acted.act {
-            SessionAction::Snapshot { id, pins } if id == snapshot => Some(pins.clone()),
+            SessionAction::Snapshot { id, pins, meter } if id == snapshot => {
+                Some((pins.clone(), *meter))
+            }
             _ => None,
         };
         let mut places = recorded.iter().enumerate().rev();
-        let (place, pins) = places.find_map(|(place, acted)| Some((place, made(acted)?)))?;
+        let (place, (pins, meter)) =
+            places.find_map(|(place, acted)| Some((place, made(acted)?)))?;
         let acts = acts_in_force(recorded[..=place].to_vec());
         let memos = noted(&acts);
-        Some(Self { acts, pins, memos })
+        Some(Self { acts, pins, memos, meter })
     }
 
     /// Whether nothing has changed since.

@@ -50,7 +50,9 @@ impl SessionAdmin {
         let memos = self.journal.memos(&self.scope, session)?;
         let acts = self.journal.acts_in_force(&self.scope, session)?;
         let noted = noted(&acts);
-        let acts = snapshot_acts(snapshot.id.clone(), history.pins().to_vec(), &memos, &noted);
+        let meter = self.journal.meter(&self.scope, session)?;
+        let (id, pins) = (snapshot.id.clone(), history.pins().to_vec());
+        let acts = snapshot_acts(id, pins, &memos, &noted, meter);
         let by_hand = |act| RecordedAction { act, by: Actor::User, at: at.to_owned() };
         let acts: Vec<_> = acts.into_iter().map(by_hand).collect();
         self.journal.act(&self.scope, session, &acts)?;

@@ -51,7 +51,7 @@ impl SessionAdmin {
             return Ok(SwitchReport { restored: Some(left), before: done.before, ..report });
         }
         let before = self.keep_snapshot(&now, None, at)?;
-        self.journal.set_head(&self.scope, &report.session, head)?;
+        self.journal.set_head(&self.scope, &report.session, head, None)?;
         Ok(SwitchReport { before: Some(before), ..report })
     }
 }

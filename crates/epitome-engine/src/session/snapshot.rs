@@ -71,7 +71,7 @@ impl ConversationState {
         let none = BTreeMap::new();
         let noted = self.acts.as_ref().map_or(&none, |acts| &acts.noted);
         let memos = self.chain.as_ref().map_or(&none, |known| &known.recorded);
-        let acts = snapshot_acts(id, self.history.pins.clone(), memos, noted);
+        let acts = snapshot_acts(id, self.history.pins.clone(), memos, noted, self.meter.reading());
         let by = Actor::Policy(profile.to_owned());
         self.work.doing.extend(acts.into_iter().map(|act| (act, by.clone())));
     }

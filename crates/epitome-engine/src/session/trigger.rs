@@ -132,15 +132,16 @@ impl Session {
         let target = target.unwrap_or(brief.held.target).min(brief.held.hard);
         let by_user = is_asked && job.requested_by.as_deref() == Some(USER);
         let cause = cause.max(forced).max(manual)?;
-        // Bounds and wishes of a policy are no window: what it asks for must pay for itself as well.
+        // The bounds and wishes of a policy are no window: what it asks for must pay for itself as well.
         let window = window(ground, brief);
         let must_pay = size <= window.most && !is_asked && job.cause != Occasion::Overflow;
         let relief = (size > window.most).then_some(window.left);
         let target = relief.map_or(target, |left| target.min(left));
         let worth = if must_pay { self.most_worth(ground, brief, state) } else { u64::MAX };
-        // What comes to less than is aimed at shows when it is made, as what ends a task does.
+        // What it comes to shows when it is made, as what ends a task does. It is not made again before
+        // that is worth it.
         let is_plain = cause != CompactionCause::Manual;
-        if target < size && target > worth && is_plain {
+        if is_plain && state.meter.came_to().is_some_and(|size| size > worth) {
             events
                 .add([size, size], EventKind::CompressionSkipped { reason: SkipReason::NotWorth });
             return None;
@@ -226,7 +227,8 @@ fn wanted(
 /// The most that a prompt may take, in tokens, so that there is room for its answer.
 fn window(ground: &TurnContext<'_, '_>, brief: &PolicyContext) -> ForcingWindow {
     let most = ground.live.limit.saturating_sub(brief.budgets.reserve.unwrap_or(0));
-    ForcingWindow { most, left: relieved(most) }
+    let left = relieved(most);
+    ForcingWindow { most, aimed: left.min(brief.held.target), left }
 }
 
 /// Tokens of the system prompt and the tools, which stay as they are.

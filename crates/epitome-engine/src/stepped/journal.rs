@@ -349,7 +349,13 @@ impl SessionArchive for TapedJournal {
         Err(NO_TURN)
     }
 
-    fn set_head(&self, _: &str, _: &str, _: HistoryHash) -> Result<(), StoreError> {
+    fn set_head(
+        &self,
+        _: &str,
+        _: &str,
+        _: HistoryHash,
+        _: Option<&MeterReading>,
+    ) -> Result<(), StoreError> {
         Err(NO_TURN)
     }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use epitome_kernel::types::{
-    EntryKey, HistoryHash, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
+    EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
 };
 use epitome_kernel::{Eviction, MessageRecord, SessionOf, StoreError};
 
@@ -111,11 +111,17 @@ impl SessionArchive for FallbackStore {
         }
     }
 
-    fn set_head(&self, scope: &str, session: &str, head: HistoryHash) -> Result<(), StoreError> {
+    fn set_head(
+        &self,
+        scope: &str,
+        session: &str,
+        head: HistoryHash,
+        meter: Option<&MeterReading>,
+    ) -> Result<(), StoreError> {
         if self.is_away(scope, session) {
-            return self.memory.set_head(scope, session, head);
+            return self.memory.set_head(scope, session, head, meter);
         }
-        self.disk.set_head(scope, session, head)
+        self.disk.set_head(scope, session, head, meter)
     }
 
     fn set_trashed(&self, scope: &str, session: &str, trashed: bool) -> Result<(), StoreError> {

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use epitome_kernel::types::{
-    EntryKey, HistoryHash, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
+    EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
     SnapshotPurpose,
 };
 use epitome_kernel::{Eviction, MessageRecord, StoreError};
@@ -143,10 +143,17 @@ impl<L: RecordLog> SessionArchive for RecordStore<L> {
         })
     }
 
-    fn set_head(&self, scope: &str, session: &str, head: HistoryHash) -> Result<(), StoreError> {
+    fn set_head(
+        &self,
+        scope: &str,
+        session: &str,
+        head: HistoryHash,
+        meter: Option<&MeterReading>,
+    ) -> Result<(), StoreError> {
         self.write_session(scope, session, |fold, draft| {
             fold.history.end_of(head)?;
             draft.push(SessionEvent::Moved(head));
+            draft.extend(meter.map(|meter| SessionEvent::Measured(*meter)));
             Ok(())
         })
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::{SessionArchive, StoreFinding};
 use epitome_kernel::types::{
-    EntryKey, HistoryHash, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
+    EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
 };
 use epitome_kernel::{Eviction, MessageRecord, StoreError};
 use rusqlite::{Connection, params};
@@ -136,13 +136,23 @@ impl SessionArchive for SqliteStore {
         self.record(scope, |connection, ledger| snapshot::forget(connection, ledger, id))
     }
 
-    fn set_head(&self, scope: &str, session: &str, head: HistoryHash) -> Result<(), StoreError> {
+    fn set_head(
+        &self,
+        scope: &str,
+        session: &str,
+        head: HistoryHash,
+        meter: Option<&MeterReading>,
+    ) -> Result<(), StoreError> {
         self.record(scope, |connection, ledger| {
             let (id, _) = session::named(connection, Some(ledger.scope), session)?;
             let end = tree::end_of(connection, ledger.owner(id), head)?;
             let messages = end.map_or(0, |node| node.place + 1);
             let newest = "head = ?2, messages = ?3";
-            Ok(ledger.change(connection, &SESSION, id, newest, params![head.0, messages])?)
+            ledger.change(connection, &SESSION, id, newest, params![head.0, messages])?;
+            match meter {
+                Some(meter) => session::measure(connection, ledger, id, meter),
+                None => Ok(()),
+            }
         })
     }
 

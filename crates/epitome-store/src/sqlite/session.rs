@@ -233,6 +233,16 @@ pub(crate) fn meter(
     Ok(meter.and_then(|meter| serde_json::from_str(&meter).ok()).unwrap_or(of_rent))
 }
 
+/// Makes a reading what its trigger goes by.
+pub(crate) fn measure(
+    connection: &Connection,
+    ledger: &mut ScopeChecksum,
+    id: i64,
+    meter: &MeterReading,
+) -> Result<(), Fail> {
+    Ok(ledger.change(connection, &SESSION, id, "meter = ?2", params![written(meter)?])?)
+}
+
 /// A reading as it is recorded.
 pub(crate) fn written(meter: &MeterReading) -> rusqlite::Result<String> {
     serde_json::to_string(meter)

@@ -127,7 +127,7 @@ fn a_large_journal_is_listed_without_being_read() {
     // Beside a process that is writing, whose newest records stand in another file.
     let writer = SqliteStore::open_existing(&path).unwrap();
     let head = fill(&writer, sessions..sessions + 1);
-    writer.set_head(SCOPE, &format!("session {sessions}"), head).unwrap();
+    writer.set_head(SCOPE, &format!("session {sessions}"), head, None).unwrap();
     let log = path.with_extension("db-wal").metadata().unwrap().len();
     println!("beside a writer, {} KB in the write-ahead file", log >> 10);
     assert!(log < LOG, "{log} bytes");

@@ -43,7 +43,7 @@ fn the_newest_answer_stands_behind_the_newest_message() {
         assert_eq!(store.revision(SCOPE, "one").unwrap(), 0);
         say(store, "one", &["a"], &["c", "d"]);
         assert_eq!(store.answer(SCOPE, "one").unwrap(), None);
-        store.set_head(SCOPE, "one", chain(&["a"])).unwrap();
+        store.set_head(SCOPE, "one", chain(&["a"]), None).unwrap();
         assert_eq!(store.answer(SCOPE, "one").unwrap(), Some(answer_said(&["a"], "c")));
     });
 }
@@ -99,7 +99,7 @@ fn the_search_learns_answers_that_nobody_sent_back() {
         // An answer that was sent back is learned as the message that it became.
         store.index(SCOPE, "one", &expected[..2], &departure(&["a", "taken up"])).unwrap();
         assert_eq!(open(store), []);
-        store.set_head(SCOPE, "one", chain(&["a"])).unwrap();
+        store.set_head(SCOPE, "one", chain(&["a"]), None).unwrap();
         assert_eq!(open(store), []);
     });
 }
@@ -114,7 +114,7 @@ fn an_answer_goes_with_the_message_that_it_became() {
         let texts = departure(&["hunter2 in other bytes", "on"]);
         store.index(SCOPE, "one", &chains, &texts).unwrap();
         store.erase(SCOPE, key("hunter2")).unwrap();
-        store.set_head(SCOPE, "one", chain(&["a"])).unwrap();
+        store.set_head(SCOPE, "one", chain(&["a"]), None).unwrap();
         let left = store.answer(SCOPE, "one").unwrap().unwrap();
         assert_eq!((left.bytes, left.place), (None, 1));
         assert_eq!(original(store, "hunter2 in other bytes"), None);
@@ -184,7 +184,7 @@ fn an_answer_of_several_messages_goes_with_what_its_client_made_of_it() {
         store.record_response(SCOPE, "one", &elsewhere).unwrap();
         send_back(store, &["a"], &["i look", "hunter2"]);
         store.erase(SCOPE, key("hunter2")).unwrap();
-        store.set_head(SCOPE, "one", chain(&["a"])).unwrap();
+        store.set_head(SCOPE, "one", chain(&["a"]), None).unwrap();
         let kept = store.answer(SCOPE, "one").unwrap().unwrap();
         assert_eq!(kept.bytes, elsewhere.bytes);
         let left = open(store);

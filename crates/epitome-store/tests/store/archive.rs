@@ -1,7 +1,7 @@
 //! What every archive must do, run against each of them.
 
 use epitome_kernel::types::{
-    ContentId, EntryId, HistoryHash, JournalMark, Passage, SnapshotPurpose,
+    ContentId, EntryId, HistoryHash, JournalMark, MeterReading, Passage, SnapshotPurpose,
 };
 use epitome_kernel::{Eviction, MessageRecord, OriginalStore, SessionOf, StoreError, StoredText};
 use epitome_store::SessionArchive;
@@ -68,7 +68,7 @@ fn a_session_that_is_not_there_is_named_with_its_neighbour() {
         let errors = [
             store.session(SCOPE, "refactr").unwrap_err(),
             store.compactions_of_session(SCOPE, "refactr").unwrap_err(),
-            store.set_head(SCOPE, "refactr", HistoryHash::default()).unwrap_err(),
+            store.set_head(SCOPE, "refactr", HistoryHash::default(), None).unwrap_err(),
             store.set_trashed(SCOPE, "refactr", true).unwrap_err(),
             store.delete(SCOPE, "refactr").unwrap_err(),
             store
@@ -88,16 +88,21 @@ fn a_session_that_is_not_there_is_named_with_its_neighbour() {
 fn a_rewound_session_goes_on_from_there() {
     each_archive(|store| {
         say(store, "one", &[], &["a", "b", "c"]);
-        store.set_head(SCOPE, "one", chain(&["a"])).unwrap();
+        store.set_head(SCOPE, "one", chain(&["a"]), None).unwrap();
         let info = store.session(SCOPE, "one").unwrap();
         assert_eq!((info.figures.messages, info.head), (1, chain(&["a"])));
         say(store, "one", &["a"], &["x"]);
-        store.set_head(SCOPE, "one", chain(&["a", "b", "c"])).unwrap();
+        store.set_head(SCOPE, "one", chain(&["a", "b", "c"]), None).unwrap();
         assert_eq!(store.session(SCOPE, "one").unwrap().figures.messages, 3);
-        store.set_head(SCOPE, "one", HistoryHash::default()).unwrap();
+        store.set_head(SCOPE, "one", HistoryHash::default(), None).unwrap();
         assert_eq!(store.session(SCOPE, "one").unwrap().figures.messages, 0);
-        let error = store.set_head(SCOPE, "one", chain(&["z"])).unwrap_err();
+        let before = store.meter(SCOPE, "one").unwrap();
+        let then = MeterReading { rent: 2.5, ..MeterReading::default() };
+        let error = store.set_head(SCOPE, "one", chain(&["z"]), Some(&then)).unwrap_err();
         assert!(error.to_string().contains("is not recorded"), "{error}");
+        assert_eq!(store.meter(SCOPE, "one").unwrap(), before);
+        store.set_head(SCOPE, "one", chain(&["a"]), Some(&then)).unwrap();
+        assert_eq!(store.meter(SCOPE, "one").unwrap(), then);
     });
 }
 

@@ -41,11 +41,11 @@ fn each_way_is_listed_and_can_be_read() {
         assert_eq!(told, Some(answer_said(&["a", "b", "c"], "g")));
         assert_eq!(store.answer(SCOPE, "one").unwrap(), None);
         // Where it was led back, what came later is a way.
-        store.set_head(SCOPE, "one", chain(&["a"])).unwrap();
+        store.set_head(SCOPE, "one", chain(&["a"]), None).unwrap();
         let back: [(&[&str], u32); 4] =
             [(&["a", "b", "c"], 1), (&["a", "b", "e"], 1), (&["a", "d", "f"], 1), (&["a"], 1)];
         check(store, &back);
-        store.set_head(SCOPE, "one", HistoryHash::default()).unwrap();
+        store.set_head(SCOPE, "one", HistoryHash::default(), None).unwrap();
         let ways: Vec<_> = ways.iter().map(|(said, _)| (*said, 0)).collect();
         check(store, &ways);
         assert!(store.branches(SCOPE, "three").is_err());
@@ -74,7 +74,7 @@ fn a_way_that_was_left_is_told_from_the_one_that_is_gone_on_with() {
         assert_eq!(left(&["a", "b", "x"]), [(2, true)]);
         assert_eq!(left(&["a", "b", "c", "x"]), [(3, true)]);
         // It was led back, and goes on as it came.
-        store.set_head(SCOPE, "one", chain(&["a"])).unwrap();
+        store.set_head(SCOPE, "one", chain(&["a"]), None).unwrap();
         assert_eq!(left(&["a", "b", "c", "x"]), [(3, false)]);
     });
 }

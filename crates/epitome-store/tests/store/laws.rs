@@ -187,7 +187,7 @@ fn perform(store: &dyn SessionArchive, act: &Act, told: &Told) -> String {
         }
         Act::Rewind { session, at, cut } => {
             let head = chain(&shortened(told.history(*at), *cut));
-            shown(&store.set_head(SCOPE, SESSIONS[*session], head))
+            shown(&store.set_head(SCOPE, SESSIONS[*session], head, None))
         }
         Act::Snap { session, at, automatic } => {
             let purpose =

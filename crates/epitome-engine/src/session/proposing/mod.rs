@@ -117,15 +117,18 @@ impl Proposing<'_, '_> {
             return Ok(ControlFlow::Break(None));
         };
         let size = self.size();
-        let told = &prepared.ordered.told;
-        let happened = told.happened.iter().chain(&made.happened);
-        happened.for_each(|one| events.add([size; 2], one.clone()));
+        let (refused, came_to) = match &planned {
+            PlanResult::Made(it) => (self.refusal(it, &prepared.ordered), Some(it.size[1])),
+            _ => (None, None),
+        };
+        let told = [&*prepared.ordered.told.happened, &made.happened];
+        told_of(told, refused.is_some()).for_each(|one| events.add([size; 2], one.clone()));
         let skip = match planned {
             PlanResult::Passed => {
                 passed.moved = prepared.ordered.moved;
                 return Ok(ControlFlow::Continue(()));
             }
-            PlanResult::Made(compressed) => match self.refusal(&compressed, &prepared.ordered) {
+            PlanResult::Made(compressed) => match refused {
                 None => {
                     let proposal = self.accepted(prepared, *compressed, made, passed.snapshot);
                     if proposal.as_ref().is_some_and(|it| !it.rewords) {
@@ -154,7 +157,7 @@ impl Proposing<'_, '_> {
                 return Ok(ControlFlow::Break(None));
             }
         };
-        state.meter.stalled(size);
+        state.meter.stalled(size, came_to);
         events.add([size, size], EventKind::CompressionSkipped { reason: skip });
         if let Some((moved, by)) = prepared.ordered.moved {
             events.add([size, size], moved.event());
@@ -310,4 +313,11 @@ fn lacks_summary(plan: &Plan, orders: &Orders) -> bool {
 /// The same compression in other words: nothing is counted as one more.
 fn in_other_words(epoch: Compaction, of: &Compaction) -> Compaction {
     Compaction { parent: of.parent, number: of.number, cause: of.cause, ..epoch }
+}
+
+/// What happened while a compression was ordered and made. What a policy warns of about it is false where
+/// it is not made.
+fn told_of([ordered, made]: [&[EventKind]; 2], refused: bool) -> impl Iterator<Item = &EventKind> {
+    let is_warning = |one: &EventKind| matches!(one, EventKind::PolicyWarning { .. });
+    ordered.iter().filter(move |one| !(refused && is_warning(one))).chain(made)
 }
