@@ -39,7 +39,7 @@ impl Session {
         for holder in holders.iter_mut().filter(|holder| !is_own(holder)) {
             let shared = holder.shared + holder.answered;
             for (place, sent) in thought.iter().take_while(|(place, _)| *place < shared) {
-                let recorded = self.recorded_reasoning(scope, request, &holder.session, *place)?;
+                let recorded = self.recorded_reasoning(scope, request, holder, *place)?;
                 if recorded.is_some_and(|recorded| !is_same(&recorded, sent)) {
                     (holder.shared, holder.answered) = (*place, 0);
                     (holder.ends, holder.has_drawn) = (false, false);
@@ -50,19 +50,27 @@ impl Session {
         Ok(())
     }
 
-    /// What was thought of the answer that a session recorded in a place of a request.
+    /// What was thought of the answer that a session holds in a place of a request: recorded when it was
+    /// given, or else as its client sent it back.
     fn recorded_reasoning(
         &self,
         scope: &str,
         request: ComparedRequest<'_>,
-        session: &str,
+        holder: &Holder,
         place: usize,
     ) -> Result<Option<String>, Error> {
         let ComparedRequest { format, chains, .. } = request;
         let before = place.checked_sub(1).map_or_else(HistoryHash::default, |last| chains[last]);
-        let answer = self.record.journal.answer_to(scope, session, before)?;
-        let Some(answer) = answer.filter(|it| it.chain == chains[place]) else { return Ok(None) };
-        Ok(decode(format, &[answer])?.first().and_then(|entry| self.reasoning(entry)))
+        let (journal, session, held) = (&self.record.journal, &*holder.session, chains[place]);
+        let given = journal.answer_to(scope, session, before)?.filter(|it| it.chain == held);
+        let said = match given {
+            Some(given) => vec![given],
+            None if place < holder.shared => {
+                journal.history(scope, session, held, place as u32, 1)?
+            }
+            None => return Ok(None),
+        };
+        Ok(decode(format, &said)?.first().and_then(|entry| self.reasoning(entry)))
     }
 
     /// The reasoning that a message is known without, as it is recorded; none where it has none.
