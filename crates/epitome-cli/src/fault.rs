@@ -9,12 +9,12 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anstyle::{AnsiColor, Style};
 use epitome::{ConfigError, Error, StoreError};
 
-use crate::text;
+use crate::{shell, text};
 
 const INTERNAL: u8 = 1;
 const USAGE: u8 = 2;
@@ -25,6 +25,15 @@ const FOUND: u8 = 6;
 
 /// Whether nothing but errors is said, as the flags of the verb have it.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// The flags by which other commands mean the store that this one is about.
+static STORE_FLAGS: OnceLock<String> = OnceLock::new();
+
+/// Has the commands in errors mean a store.
+pub(crate) fn name_store(flags: String) {
+    // It is the same for the whole program: a verb has one store.
+    STORE_FLAGS.get_or_init(|| flags);
+}
 
 /// One line for people, and a code for scripts.
 #[derive(Debug)]
@@ -143,7 +152,8 @@ impl CliError {
 
     /// Says it, and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        say("error", AnsiColor::Red, &self.line);
+        let flags = STORE_FLAGS.get().map_or("", String::as_str);
+        say("error", AnsiColor::Red, &shell::with_flags(&self.line, flags));
         ExitCode::from(self.code)
     }
 }

@@ -70,6 +70,7 @@ impl JournalFlags {
 
     /// Opens the journal.
     pub(crate) fn open(&self) -> Result<OpenJournal, CliError> {
+        fault::name_store(self.flag());
         let config = self.config()?;
         let path = self.path(&config)?;
         if !store::is_there(&path) {
