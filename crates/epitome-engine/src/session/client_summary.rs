@@ -40,17 +40,21 @@ const OPENING: usize = 64;
 
 /// Whether a message, as it stands in a request, asks for a summary to go on with.
 pub(crate) fn asks_for_summary(message: &[u8]) -> bool {
-    let ends = [
-        &message[..message.len().min(LOOKED_AT)],
-        &message[message.len().saturating_sub(LOOKED_AT)..],
-    ];
-    let texts = ends.map(String::from_utf8_lossy);
-    ASKS.iter().any(|phrase| texts.iter().any(|text| text.contains(phrase)))
+    if message.len() <= 2 * LOOKED_AT {
+        return holds(message, &ASKS);
+    }
+    let (begin, end) = (&message[..LOOKED_AT], &message[message.len() - LOOKED_AT..]);
+    holds(begin, &ASKS) || holds(end, &ASKS)
 }
 
 /// Whether a request holds the words with which clients go on from a summary.
 pub(crate) fn goes_on_from_summary(request: &[u8]) -> bool {
-    GOES_ON.iter().any(|phrase| memchr::memmem::find(request, phrase.as_bytes()).is_some())
+    holds(request, &GOES_ON)
+}
+
+/// Whether some bytes hold one of these phrases.
+fn holds(bytes: &[u8], phrases: &[&str]) -> bool {
+    phrases.iter().any(|phrase| memchr::memmem::find(bytes, phrase.as_bytes()).is_some())
 }
 
 /// A summary that a client asked for and has not gone on with.
