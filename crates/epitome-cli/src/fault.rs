@@ -14,7 +14,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use anstyle::{AnsiColor, Style};
 use epitome::{ConfigError, Error, StoreError};
 
-use crate::{shell, text};
+use crate::{hints, text};
 
 const INTERNAL: u8 = 1;
 const USAGE: u8 = 2;
@@ -153,7 +153,7 @@ impl CliError {
     /// Says it, and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         let flags = STORE_FLAGS.get().map_or("", String::as_str);
-        say("error", AnsiColor::Red, &shell::with_flags(&self.line, flags));
+        say("error", AnsiColor::Red, &hints::with_flags(&self.line, flags));
         ExitCode::from(self.code)
     }
 }

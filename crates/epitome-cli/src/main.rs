@@ -22,6 +22,7 @@ mod figure;
 mod files;
 mod flags;
 mod goal;
+mod hints;
 mod journal;
 mod lazy_store;
 mod lost;
