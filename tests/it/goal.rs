@@ -92,7 +92,8 @@ fn a_goal_is_set_and_worked_at_and_reached() {
 #[test]
 fn what_cannot_be_changed_says_what_to_do() {
     let place = recorded();
-    let none = "no goal is active; set one (`epitome goal set TEXT`) or name one by its id";
+    let none =
+        "no goal is active; set one (`epitome goal set TEXT --store s.db`) or name one by its id";
     check_refused(&place, &["done"], none);
     check_refused(&place, &["milestone", "x"], none);
     check_refused(&place, &["resume", "g1"], "no goal `g1`; none was set yet");
@@ -106,8 +107,8 @@ fn what_cannot_be_changed_says_what_to_do() {
     check_refused(
         &place,
         &["lock", "d2"],
-        "no decision `d2`; `epitome goal list` shows what was decided, \
-         `epitome goal decide TEXT --lock` decides it",
+        "no decision `d2`; `epitome goal list --store s.db` shows what was decided, \
+         `epitome goal decide TEXT --lock --store s.db` decides it",
     );
     check_refused(
         &place,
@@ -137,7 +138,7 @@ fn goals_go_with_their_session() {
     check_refused(
         &place,
         &["list"],
-        "no session is recorded yet; `epitome session import FILE` records one",
+        "no session is recorded yet; `epitome session import FILE --store s.db` records one",
     );
 }
 

@@ -61,6 +61,7 @@ fn every_verb_reads_up_to_a_torn_last_line() {
 
         warned(&place.run(["replay", "--prompt-limit", "9000", file]), file, line);
         warned(&place.run(["scan", file]), file, line);
+        warned(&place.run(["policy", "trace", file]), file, line);
         let ran = place.run(["session", "import", "--store", "s.db", "--json", file]);
         warned(&ran, file, line);
         let again = place.run(["session", "import", "--store", "s.db", "--json", "whole.jsonl"]);

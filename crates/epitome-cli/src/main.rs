@@ -34,6 +34,7 @@ mod plugin;
 mod policy;
 mod proxy;
 mod recall;
+mod recording;
 mod replay;
 mod report;
 mod run;

@@ -12,8 +12,8 @@ use epitome_lab::{Recording, Replay, ReplaySetup, ReplayTurn};
 
 use super::sample_conversation::talk;
 use crate::fault::CliError;
-use crate::files;
 use crate::replay::of_replay;
+use crate::{files, recording};
 
 /// The largest recording that is read, in bytes.
 const MOST: u64 = 256 << 20;
@@ -38,13 +38,7 @@ impl PlayableConversation {
             Some(path) => (files::name(Some(path)), files::read(Some(path), MOST)?),
             None => ("a made-up session".to_owned(), talk(MESSAGES)),
         };
-        if bytes.trim_ascii().is_empty() {
-            return Err(CliError::unreadable(format!(
-                "{name}: is empty; expected one conversation"
-            )));
-        }
-        let recording = Recording::read(&bytes, None, None);
-        let recording = recording.map_err(|error| CliError::of_compression(error, &name))?;
+        let recording = recording::read(&name, &bytes, [None; 2])?;
         Ok(Self { name, recording })
     }
 

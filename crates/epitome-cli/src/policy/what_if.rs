@@ -18,6 +18,7 @@ use crate::fault::{self, CliError};
 use crate::files;
 use crate::flags::WindowFlags;
 use crate::journal::{self, JournalFlags};
+use crate::recording;
 use crate::replay::of_replay;
 use crate::settings::permitted;
 use crate::table::{Column, TextTable, left, output_width, right};
@@ -136,12 +137,7 @@ impl Conversation {
         format: Option<Format>,
         recorder: Option<String>,
     ) -> Result<Self, CliError> {
-        if bytes.trim_ascii().is_empty() {
-            let line = format!("{name}: is empty; expected one conversation");
-            return Err(CliError::unreadable(line));
-        }
-        let recording = Recording::read(bytes, format, None);
-        let recording = recording.map_err(|error| CliError::of_compression(error, &name))?;
+        let recording = recording::read(&name, bytes, [format, None])?;
         Ok(Self { name, recording, recorder })
     }
 }

@@ -31,7 +31,7 @@ use crate::outputs::{FileFate, apart};
 use crate::screen::{Screen, To};
 use crate::settings;
 use crate::text::plain;
-use crate::{store, stores};
+use crate::{recording, store, stores};
 
 /// Plays a recorded conversation turn by turn, each request with the whole history, as a client
 /// would
@@ -111,15 +111,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let report = args.out.report.as_deref().map(PendingFile::prepare).transpose()?;
     let name = files::name(Some(&args.input));
     let input = files::read(Some(&args.input), args.reading.max_input)?;
-    if input.trim_ascii().is_empty() {
-        return Err(CliError::unreadable(format!("{name}: is empty; expected one conversation")));
-    }
-    let recording = Recording::read(&input, args.reading.format.0, args.reading.to);
-    let recording = recording.map_err(|error| CliError::of_compression(error, &name))?;
+    let recording = recording::read(&name, &input, [args.reading.format.0, args.reading.to])?;
     drop(input);
-    if let Some(torn) = recording.torn().filter(|_| !args.common.quiet) {
-        warn(&format!("{name}: {torn}"));
-    }
     if let Some(folder) = &args.out.dump {
         files::make_folder(folder)?;
     }
