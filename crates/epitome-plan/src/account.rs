@@ -105,10 +105,26 @@ pub struct Rewrite {
     pub prices: CachePrices,
 }
 
+/// How a conversation may go on. Sizes are tokens.
+#[derive(Clone, Copy)]
+struct Course {
+    /// What the next request comes to.
+    size: u64,
+    /// Whether it is rewritten.
+    rewritten: bool,
+    /// What the rewrites aim at that the window forces later.
+    aimed: u64,
+    /// What each request brings.
+    growth: u64,
+    /// How many requests follow.
+    left: u64,
+}
+
 impl Rewrite {
     /// The largest size that it may come to: then what the conversation costs up to the horizon, if it
-    /// goes on to grow as it did, is within the tolerance of what it would cost without any rewrite
-    /// but those that the window forces. What earlier ones have not brought in yet counts.
+    /// goes on to grow as it did, is within the tolerance of what it would cost without this rewrite,
+    /// and without any but those that the window forces. What earlier ones have not brought in yet
+    /// counts.
     pub(crate) fn most_worth(&self, account: &Account) -> u64 {
         let [came, size] = self.tokens;
         let left = HORIZON - account.requests % HORIZON;
@@ -117,11 +133,16 @@ impl Rewrite {
         let tolerated = TOLERANCE * (account.cost[0] + read);
         let grown = came.saturating_sub(account.first);
         let growth = grown.checked_div(account.requests).unwrap_or(0);
-        let is_worth = |size| {
+        let is_worth = |to: u64| {
             GROWTHS.iter().all(|tenths| {
                 let growth = growth * tenths / 10;
-                let [without, with] = self.projected(*account, size, [left, growth]).cost;
-                with <= without + tolerated
+                // What can come to no less now can come to no less later.
+                let aimed = self.window.aimed.max(to).min(self.window.left);
+                let rewritten = Course { size: to, rewritten: true, aimed, growth, left };
+                let as_it_is = Course { size, rewritten: false, ..rewritten };
+                let [without, with] = self.played(rewritten, *account).cost;
+                let [_, kept] = self.played(as_it_is, *account).cost;
+                with <= without.min(kept) + tolerated
             })
         };
         if is_worth(size) {
@@ -138,20 +159,17 @@ impl Rewrite {
         worth
     }
 
-    /// The account so many requests later, if this rewrite comes to a size, each request brings so many
-    /// tokens, and the window forces the next rewrites.
-    fn projected(&self, account: Account, size: u64, [left, growth]: [u64; 2]) -> Account {
-        // What can come to no less now can come to no less later.
-        let aimed = self.window.aimed.max(size).min(self.window.left);
-        let window = ForcingWindow { aimed, ..self.window };
+    /// The account at the end of a course.
+    fn played(&self, course: Course, account: Account) -> Account {
+        let window = ForcingWindow { aimed: course.aimed, ..self.window };
         let request = |tokens, cold, rewritten| {
             let Self { head, prices, .. } = *self;
             SentRequest { tokens, head, window, cold, rewritten, prices }
         };
-        let mut tokens = [self.tokens[0], size];
-        let mut account = request(tokens, self.cold, true).entered(account);
-        for _ in 0..left {
-            tokens = tokens.map(|size| size.saturating_add(growth));
+        let mut tokens = [self.tokens[0], course.size];
+        let mut account = request(tokens, self.cold, course.rewritten).entered(account);
+        for _ in 0..course.left {
+            tokens = tokens.map(|size| size.saturating_add(course.growth));
             let forced = tokens[1] > window.most;
             if forced {
                 tokens[1] = window.aimed;

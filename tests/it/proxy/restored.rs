@@ -28,7 +28,18 @@ fn next(serving: &Serving, agent: &Agent) -> (Agent, String) {
     agent.say(NEXT);
     agent.round(serving);
     let prompts = serving.prompts();
-    (agent, prompts.last().unwrap().body.to_string())
+    (agent, timeless(&prompts.last().unwrap().body.to_string()))
+}
+
+/// A prompt without the times at which summaries in it were made: one that is made again says its own.
+fn timeless(prompt: &str) -> String {
+    let mut pieces = prompt.split("[Summary ");
+    let mut out = pieces.next().unwrap().to_owned();
+    for piece in pieces {
+        let (id, rest) = piece.split_once(", ").unwrap();
+        out.extend(["[Summary ", id, rest.split_once("Z: ").unwrap().1]);
+    }
+    out
 }
 
 fn check(profile: &str) {
