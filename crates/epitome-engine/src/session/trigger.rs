@@ -139,9 +139,10 @@ impl Session {
         let target = relief.map_or(target, |left| target.min(left));
         let worth = if must_pay { self.most_worth(ground, brief, state) } else { u64::MAX };
         // What it comes to shows when it is made, as what ends a task does. It is not made again before
-        // that is worth it.
+        // that is worth it, or what came is smaller, as behind a summary of the client's.
         let is_plain = cause != CompactionCause::Manual;
-        if is_plain && state.meter.came_to().is_some_and(|size| size > worth) {
+        let in_vain = |came_to| worth < came_to && came_to < size;
+        if is_plain && state.meter.came_to().is_some_and(in_vain) {
             events
                 .add([size, size], EventKind::CompressionSkipped { reason: SkipReason::NotWorth });
             return None;
