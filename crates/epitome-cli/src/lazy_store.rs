@@ -4,9 +4,7 @@
 
 use std::path::PathBuf;
 
-use epitome::{
-    Durability, Eviction, Excerpt, MissedWord, OriginalStore, StoreError, StoredText, TokenCounter,
-};
+use epitome::{Durability, Eviction, Excerpt, OriginalStore, StoreError, StoredText, TokenCounter};
 
 use crate::store;
 
@@ -33,9 +31,5 @@ impl OriginalStore for LazyStore {
         counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         store::open_existing(&self.path)?.search(scope, query, budget, counter)
-    }
-
-    fn missed(&self, scopes: &[String], query: &str) -> Result<Vec<MissedWord>, StoreError> {
-        store::open_existing(&self.path)?.missed(scopes, query)
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use epitome::{
     Config, Excerpt, LineRange, RecallResult, ScopeOwner, SessionAdmin, StoreError, StoredText,
-    for_model, nothing_on,
+    for_model, search_note,
 };
 use serde::Serialize;
 
@@ -107,19 +107,16 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     match found.map_err(|error| CliError::of_store(&error))? {
         // What stands in a prompt is short: `epitome recall 9ac89c67`.
         RecallResult::Original(blob) => original(args, &blob),
-        RecallResult::Excerpts(found) => match args.elsewhere(&config) {
-            Some(blob) => original(args, &blob),
-            None => show(args, &found),
-        },
-        RecallResult::Nothing(missed) => {
+        RecallResult::Answer(answer) => {
             if let Some(blob) = args.elsewhere(&config) {
                 return original(args, &blob);
             }
-            if !args.common.quiet {
-                let why = args.named_id().map_or_else(|| nothing_on(&missed), no_original);
-                fault::note(&plain(&why));
+            let id = args.named_id().filter(|_| answer.found.is_empty());
+            let note = id.map(no_original).or_else(|| search_note(&answer));
+            if let Some(note) = note.filter(|_| !args.common.quiet) {
+                fault::note(&plain(&note));
             }
-            show(args, &[])
+            show(args, &answer.found)
         }
     }
 }

@@ -54,8 +54,8 @@ pub use policy::{
 };
 pub use port::{
     DigestJob, Eviction, Excerpt, LanguageModel, MissedWord, ModelError, ModelLimitHit,
-    OriginalStore, SessionOf, SizeGauge, StoreError, StoredText, Summarizer, SummaryError,
-    SummaryJob, TextMeasure, TokenCounter, ToolDigest, ToolDigester,
+    OriginalStore, SearchAnswer, SessionOf, SizeGauge, StoreError, StoredText, Summarizer,
+    SummaryError, SummaryJob, TextMeasure, TokenCounter, ToolDigest, ToolDigester,
 };
 pub use round::{ChainRound, HookNotes, WantedFile};
 pub use size::ThreadSizes;

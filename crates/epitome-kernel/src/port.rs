@@ -269,6 +269,16 @@ pub struct MissedWord {
     pub near: Vec<String>,
 }
 
+/// What a search in several scopes came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SearchAnswer {
+    /// What answers the query, best first.
+    pub found: Vec<Excerpt>,
+    /// The words and phrases of the query that nothing kept there holds, where that is known: a few
+    /// of them, and none of a pasted text that something answers.
+    pub missed: Vec<MissedWord>,
+}
+
 /// Keeps what was said. Everything is addressed by scope first; nothing crosses it (RULES 66).
 pub trait OriginalStore: Send + Sync {
     /// Keeps what left the prompt: on return it survives a crash of the process.
@@ -328,7 +338,7 @@ pub trait OriginalStore: Send + Sync {
         query: &str,
         budget: u64,
         counter: &dyn TokenCounter,
-    ) -> Result<Vec<Excerpt>, StoreError> {
+    ) -> Result<SearchAnswer, StoreError> {
         let (mut found, mut left) = (Vec::new(), budget);
         for scope in scopes {
             let some = self.search(scope, query, left, counter)?;
@@ -336,17 +346,7 @@ pub trait OriginalStore: Send + Sync {
             left = left.saturating_sub(used);
             found.extend(some);
         }
-        Ok(found)
-    }
-
-    /// Where a search in several scopes found nothing: the words of the query that nothing kept there
-    /// holds, each with the nearest that something does. Empty where that is not known.
-    ///
-    /// # Errors
-    ///
-    /// When the store cannot be read.
-    fn missed(&self, _scopes: &[String], _query: &str) -> Result<Vec<MissedWord>, StoreError> {
-        Ok(Vec::new())
+        Ok(SearchAnswer { found, missed: Vec::new() })
     }
 }
 

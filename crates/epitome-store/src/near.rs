@@ -1,38 +1,32 @@
-//! Where nothing was found: the words that nothing holds, and the nearest that something does.
+//! The words of a search that nothing holds, and the nearest that something does.
 //!
-//! Invariant: what is offered stands in the texts as it is written. Called by both stores when a
-//! search came to nothing.
+//! Invariant: what is offered stands in the texts as it is written. Called by the answer to a search.
 
 use epitome_kernel::{MissedWord, nearest_words};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::piece::Piece;
-use crate::query::Query;
-use crate::relevance::{missing, unsaid};
 use crate::terms::{parts, runs};
 
 /// Words that are named as missing, and what is offered for each.
 const NAMED: usize = 5;
 const OFFERED: usize = 3;
 
-/// The words and phrases of a query that no passage holds.
-pub(crate) fn missed(pieces: &[Piece<'_>], query: &str) -> Vec<String> {
-    let read = Query::of(query);
-    let phrases = unsaid(pieces, &read).into_iter().map(|phrase| format!("\"{phrase}\""));
-    let words = missing(pieces, &read).into_iter().map(str::to_owned);
-    phrases.chain(words).take(NAMED).collect()
+/// As many of the words that nothing holds as are named.
+pub(crate) fn named(mut missing: Vec<String>) -> Vec<String> {
+    missing.truncate(NAMED);
+    missing
 }
 
 /// Each of these words with the nearest ones of the texts.
 pub(crate) fn near<'t>(
-    missed: Vec<String>,
+    missing: Vec<String>,
     texts: impl IntoIterator<Item = &'t str>,
 ) -> Vec<MissedWord> {
-    if missed.is_empty() {
+    if missing.is_empty() {
         return Vec::new();
     }
     let words = words(texts);
-    missed
+    missing
         .into_iter()
         .map(|word| {
             let near = nearest_words(&word, &words, OFFERED);
@@ -62,6 +56,10 @@ mod tests {
     use epitome_kernel::types::ContentId;
 
     use super::*;
+    use crate::piece::Piece;
+    use crate::piece_terms::PieceTerms;
+    use crate::query::Query;
+    use crate::relevance::matched;
 
     #[track_caller]
     fn check(query: &str, expected: &[(&str, &[&str])]) {
@@ -72,7 +70,8 @@ mod tests {
             .zip(0..)
             .map(|(text, order)| Piece::alone(text, ContentId::for_text(text), order))
             .collect();
-        let found = near(missed(&pieces, query), texts);
+        let missing = matched(&pieces, &PieceTerms::read(&pieces), &Query::of(query)).missing;
+        let found = near(missing, texts);
         let found: Vec<(&str, Vec<&str>)> = found
             .iter()
             .map(|one| (&*one.word, one.near.iter().map(String::as_str).collect()))

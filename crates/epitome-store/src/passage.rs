@@ -7,12 +7,14 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use epitome_kernel::types::ContentId;
-use epitome_kernel::{Eviction, Excerpt, TokenCounter};
+use epitome_kernel::{Eviction, Excerpt, SearchAnswer, TokenCounter};
 use memchr::memmem;
 use rustc_hash::FxHashMap;
 
+use crate::near::{named, near};
 use crate::piece::Piece;
-use crate::rank::rank;
+use crate::query::is_pasted;
+use crate::rank::{ExcerptGroup, rank};
 use crate::terms::term;
 
 /// A passage on its way into a store.
@@ -198,24 +200,50 @@ pub(crate) fn joined(scopes: Vec<Vec<IndexedPassage>>) -> Vec<IndexedPassage> {
 }
 
 /// The excerpts that answer a query, best first, at most `budget` tokens in all.
-pub(crate) fn answer(
+pub(crate) fn excerpts(
     kept: &[IndexedPassage],
     query: &str,
     budget: u64,
     counter: &dyn TokenCounter,
 ) -> Vec<Excerpt> {
-    rank(&pieces(kept), query, budget, counter)
-        .into_iter()
-        .map(|group| {
-            let IndexedPassage { original, source, also, .. } = &kept[group.pieces[0]];
-            let (source, also) = (source.clone(), also.clone());
-            Excerpt { id: *original, text: group.text, source, also }
-        })
-        .collect()
+    cut(kept, rank(&pieces(kept), query, budget, counter).groups)
+}
+
+/// The same with what nothing holds, and what is near to it in these passages and in what `around`
+/// reads for missing words where there are no excerpts.
+pub(crate) fn answer<E>(
+    kept: &[IndexedPassage],
+    query: &str,
+    budget: u64,
+    counter: &dyn TokenCounter,
+    around: impl FnOnce(&[String]) -> Result<Vec<IndexedPassage>, E>,
+) -> Result<SearchAnswer, E> {
+    let ranking = rank(&pieces(kept), query, budget, counter);
+    let is_empty = ranking.groups.is_empty();
+    let missing = match !is_empty && is_pasted(query) {
+        true => Vec::new(),
+        false => named(ranking.missing),
+    };
+    let more = match is_empty && !missing.is_empty() {
+        true => around(&missing)?,
+        false => Vec::new(),
+    };
+    let texts = kept.iter().chain(&more).map(|one| one.text.as_str());
+    Ok(SearchAnswer { missed: near(missing, texts), found: cut(kept, ranking.groups) })
+}
+
+/// Groups of passages as excerpts of their originals.
+fn cut(kept: &[IndexedPassage], groups: Vec<ExcerptGroup>) -> Vec<Excerpt> {
+    let one = |group: ExcerptGroup| {
+        let IndexedPassage { original, source, also, .. } = &kept[group.pieces[0]];
+        let (source, also) = (source.clone(), also.clone());
+        Excerpt { id: *original, text: group.text, source, also }
+    };
+    groups.into_iter().map(one).collect()
 }
 
 /// The passages as the ranking sees them.
-pub(crate) fn pieces(kept: &[IndexedPassage]) -> Vec<Piece<'_>> {
+fn pieces(kept: &[IndexedPassage]) -> Vec<Piece<'_>> {
     let mut before: Option<&IndexedPassage> = None;
     kept.iter()
         .map(|one| {

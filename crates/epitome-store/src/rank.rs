@@ -8,7 +8,7 @@ use epitome_kernel::TokenCounter;
 use crate::piece::Piece;
 use crate::piece_terms::PieceTerms;
 use crate::query::Query;
-use crate::relevance::relevance;
+use crate::relevance::{QueryMatch, matched};
 use crate::select::select;
 
 /// One excerpt.
@@ -20,25 +20,33 @@ pub(crate) struct ExcerptGroup {
     pub(crate) text: String,
 }
 
-/// The excerpts, best first, at most `budget` tokens in all. A budget that holds no whole passage
-/// gets the beginning of the best.
+/// What a search came to.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Ranking {
+    /// The excerpts, best first.
+    pub(crate) groups: Vec<ExcerptGroup>,
+    /// The words and phrases of the query that no passage holds.
+    pub(crate) missing: Vec<String>,
+}
+
+/// The excerpts, at most `budget` tokens in all. A budget that holds no whole passage gets the
+/// beginning of the best.
 pub(crate) fn rank(
     pieces: &[Piece<'_>],
     query: &str,
     budget: u64,
     counter: &dyn TokenCounter,
-) -> Vec<ExcerptGroup> {
+) -> Ranking {
     let terms = PieceTerms::read(pieces);
-    let relevance = relevance(pieces, &terms, &Query::of(query));
+    let QueryMatch { relevance, missing } = matched(pieces, &terms, &Query::of(query));
     let selection = select(pieces, &terms, &relevance, budget, counter);
-    if selection.picked.is_empty() {
-        return selection
-            .best
-            .and_then(|at| beginning(pieces, at, budget, counter))
-            .into_iter()
-            .collect();
-    }
-    join(pieces, selection.picked, budget, counter)
+    let groups = if selection.picked.is_empty() {
+        let best = selection.best.and_then(|at| beginning(pieces, at, budget, counter));
+        best.into_iter().collect()
+    } else {
+        join(pieces, selection.picked, budget, counter)
+    };
+    Ranking { groups, missing }
 }
 
 /// As much of a passage as fits, up to the end of a word.
@@ -125,7 +133,7 @@ mod tests {
             .zip(0..)
             .map(|(text, order)| Piece::alone(text, ContentId::for_text(&text[..1]), order))
             .collect();
-        let groups = rank(&pieces, query, budget, &Words);
+        let groups = rank(&pieces, query, budget, &Words).groups;
         let found: Vec<&str> = groups.iter().map(|group| group.text.as_str()).collect();
         assert_eq!(found, expected, "{query:?} within {budget}");
     }

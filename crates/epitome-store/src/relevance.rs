@@ -38,13 +38,25 @@ pub(crate) struct Relevance {
     pub(crate) in_order: bool,
 }
 
-/// The relevance of every passage, in their order.
-pub(crate) fn relevance(
-    pieces: &[Piece<'_>],
-    terms: &PieceTerms,
-    query: &Query<'_>,
-) -> Vec<Relevance> {
+/// How passages answer a query.
+#[derive(Debug, PartialEq)]
+pub(crate) struct QueryMatch {
+    /// The relevance of every passage, in their order.
+    pub(crate) relevance: Vec<Relevance>,
+    /// The phrases of the query that no passage says, and the words that none holds.
+    pub(crate) missing: Vec<String>,
+}
+
+/// How passages answer a query.
+pub(crate) fn matched(pieces: &[Piece<'_>], terms: &PieceTerms, query: &Query<'_>) -> QueryMatch {
     let hits = Hits::of(terms, query);
+    QueryMatch {
+        relevance: relevance(pieces, &hits, query),
+        missing: missing(pieces, &hits, query),
+    }
+}
+
+fn relevance(pieces: &[Piece<'_>], hits: &Hits, query: &Query<'_>) -> Vec<Relevance> {
     let scores = hits.scores(pieces.len());
     let best = scores.iter().copied().fold(0.0, f64::max);
     let (answers, is_answered) = hits.answers(pieces, query);
@@ -70,19 +82,14 @@ pub(crate) fn relevance(
         .collect()
 }
 
-/// The words of a query that no passage holds.
-pub(crate) fn missing<'q>(pieces: &[Piece<'_>], query: &Query<'q>) -> Vec<&'q str> {
-    let hits = Hits::of(&PieceTerms::read(pieces), query);
-    let held: Vec<bool> = hits.holders.iter().map(|&holders| holders > 0.0).collect();
-    query.missing(&hits.told(pieces.len()), &held).collect()
-}
-
-/// The phrases of a query that no passage says.
-pub(crate) fn unsaid<'q>(pieces: &[Piece<'_>], query: &'q Query<'_>) -> Vec<&'q str> {
+fn missing(pieces: &[Piece<'_>], hits: &Hits, query: &Query<'_>) -> Vec<String> {
     let phrases = query.phrases();
     let said = saying(pieces, phrases);
     let unsaid = phrases.iter().zip(&said).filter(|(_, said)| !said.contains(&true));
-    unsaid.map(|(phrase, _)| phrase.as_str()).collect()
+    let held: Vec<bool> = hits.holders.iter().map(|&holders| holders > 0.0).collect();
+    let told = hits.told(pieces.len());
+    let words = query.missing(&told, &held).map(str::to_owned);
+    unsaid.map(|(phrase, _)| format!("\"{phrase}\"")).chain(words).collect()
 }
 
 /// Which passage holds which term of the query, and how often.
@@ -212,7 +219,7 @@ mod tests {
             .zip(0..)
             .map(|(text, order)| Piece::alone(text, ContentId::for_text(text), order))
             .collect();
-        relevance(&pieces, &PieceTerms::read(&pieces), &Query::of(query))
+        matched(&pieces, &PieceTerms::read(&pieces), &Query::of(query)).relevance
     }
 
     /// The passages in order of relevance.

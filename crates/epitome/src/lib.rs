@@ -53,7 +53,7 @@ pub use epitome_admin::admin::{
     ArrivalSavings, BranchInfo, DiffEdit, DiffEntry, ExportFormat, ImportReport, LineRange,
     ListDiff, MessageDiff, MessageInfo, PastCompression, PinList, RecallResult, RestoreReport,
     SessionAdmin, SessionDiff, SessionGoals, SessionHistory, SessionStatus, SnapshotDiff,
-    SwitchReport, ToolMarks, WatermarkStatus, WindowLevel, nothing_on,
+    SwitchReport, ToolMarks, WatermarkStatus, WindowLevel, search_note,
 };
 pub use epitome_admin::clock::{Clock, calendar_time, system_time};
 pub use epitome_admin::controls::{self, LeverCall, SessionControls};
@@ -89,9 +89,10 @@ pub use epitome_extract::{ExtractiveSummarizer, MustKeepFacts, kept_and_lost};
 pub use epitome_kernel::{
     Answer, Eviction, Excerpt, HOOKS, HookInterrupt, HookNotes, HookReply, HookResult, Job,
     LanguageModel, LiveRequest, MissedWord, ModelError, ModelLimitHit, ModelQuestion, NextPolicies,
-    OriginalStore, PlanError, Policy, PolicyChain, PolicyError, PolicyTracer, SessionOf, SizeGauge,
-    StoreError, StoredText, Summarizer, SummaryError, SummaryJob, TextMeasure, Thread, ThreadSizes,
-    TokenCounter, ToolDigester, View, Workspace, WorkspaceError, apply, nearest,
+    OriginalStore, PlanError, Policy, PolicyChain, PolicyError, PolicyTracer, SearchAnswer,
+    SessionOf, SizeGauge, StoreError, StoredText, Summarizer, SummaryError, SummaryJob,
+    TextMeasure, Thread, ThreadSizes, TokenCounter, ToolDigester, View, Workspace, WorkspaceError,
+    apply, nearest,
 };
 #[cfg(feature = "lua")]
 pub use epitome_lua as lua;

@@ -44,7 +44,7 @@ pub use import::ImportReport;
 pub use lines::LineRange;
 pub use marks::{ToolMarks, WatermarkStatus, pending};
 pub use pins::PinList;
-pub use recall::{RecallResult, nothing_on};
+pub use recall::{RecallResult, search_note};
 pub use restore::RestoreReport;
 pub use snapshot_diff::{ListDiff, MessageDiff, SnapshotDiff};
 pub use status::{

@@ -3,7 +3,9 @@
 //! Invariant: what comes back is an excerpt with its source, for the caller to use as new text; it
 //! leads into no prompt by itself (RULES 2).
 
-use epitome_kernel::{Excerpt, MissedWord, OriginalStore, StoreError, StoredText, TokenCounter};
+use epitome_kernel::{
+    MissedWord, OriginalStore, SearchAnswer, StoreError, StoredText, TokenCounter,
+};
 
 use super::SessionAdmin;
 
@@ -12,16 +14,16 @@ use super::SessionAdmin;
 pub enum RecallResult {
     /// The original that the query is the id of.
     Original(StoredText),
-    /// Passages, best first.
-    Excerpts(Vec<Excerpt>),
-    /// Nothing: the words that nothing holds, where that is why.
-    Nothing(Vec<MissedWord>),
+    /// What a search came to.
+    Answer(SearchAnswer),
 }
 
-/// What is said where a search found nothing: on which words, and which others are near to them.
-pub fn nothing_on(missed: &[MissedWord]) -> String {
+/// What is said beside what a search found: which words nothing holds, and which others are near to
+/// them; `None` where it found something and missed no word.
+pub fn search_note(SearchAnswer { found, missed }: &SearchAnswer) -> Option<String> {
     if missed.is_empty() {
-        return "nothing found; try other words, or allow more tokens".to_owned();
+        let nothing = || "nothing found; try other words, or allow more tokens".to_owned();
+        return found.is_empty().then(nothing);
     }
     let quoted = |word: &String| format!("`{word}`");
     let one = |MissedWord { word, near }: &MissedWord| match &near[..] {
@@ -31,7 +33,7 @@ pub fn nothing_on(missed: &[MissedWord]) -> String {
             format!("nothing on `{word}`; near: {}", near.join(", "))
         }
     };
-    missed.iter().map(one).collect::<Vec<_>>().join("; ")
+    Some(missed.iter().map(one).collect::<Vec<_>>().join("; "))
 }
 
 impl SessionAdmin {
@@ -96,11 +98,7 @@ impl SessionAdmin {
             return Ok(RecallResult::Original(blob));
         }
         let scopes = self.scopes()?;
-        let found = store.search_in(&scopes, query, most, counter)?;
-        if found.is_empty() {
-            return store.missed(&scopes, query).map(RecallResult::Nothing);
-        }
-        Ok(RecallResult::Excerpts(found))
+        store.search_in(&scopes, query, most, counter).map(RecallResult::Answer)
     }
 }
 

@@ -8,7 +8,7 @@ use epitome_kernel::{StoredText, TokenCounter};
 use serde::Serialize;
 
 use super::SessionControls;
-use crate::admin::{LineRange, RecallResult, nothing_on};
+use crate::admin::{LineRange, RecallResult, search_note};
 use crate::error::AdminError;
 
 /// Counts tokens where the profile names no model.
@@ -29,8 +29,8 @@ pub enum RecallRequest<'a> {
 pub struct RecallAnswer {
     /// What was found, best first.
     pub found: Vec<RecallHit>,
-    /// How to go on where not all of it is here, or where nothing is: which words nothing holds, and
-    /// which are near to them.
+    /// How to go on where not all of it is here: the lines that follow, or which words nothing holds
+    /// and which are near to them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<String>,
 }
@@ -79,17 +79,15 @@ impl SessionControls {
         };
         Ok(match recalled {
             RecallResult::Original(blob) => original(&blob, LineRange::ALL, most, &counter),
-            RecallResult::Excerpts(found) => {
-                let found = found.into_iter().map(|one| RecallHit {
+            RecallResult::Answer(answer) => {
+                let more = search_note(&answer);
+                let found = answer.found.into_iter().map(|one| RecallHit {
                     id: one.id.short(),
                     source: one.source,
                     also: one.also,
                     text: one.text,
                 });
-                RecallAnswer { found: found.collect(), more: None }
-            }
-            RecallResult::Nothing(missed) => {
-                RecallAnswer { found: Vec::new(), more: Some(nothing_on(&missed)) }
+                RecallAnswer { found: found.collect(), more }
             }
         })
     }

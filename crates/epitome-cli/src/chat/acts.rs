@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use epitome::model::ModelSpec;
 use epitome::types::{Actor, GoalChange};
 use epitome::{
-    ChatSession, Excerpt, ExportFormat, PromptLimit, RecallResult, for_model, nothing_on,
+    ChatSession, Excerpt, ExportFormat, PromptLimit, RecallResult, for_model, search_note,
 };
 
 use super::command::{self, ChatCommand};
@@ -215,13 +215,13 @@ impl Chat {
         });
         Ok(match found.map_err(|error| CliError::of_store(&error))? {
             RecallResult::Original(blob) => blob.text,
-            RecallResult::Nothing(missed) => plain(&nothing_on(&missed)),
-            RecallResult::Excerpts(found) => {
+            RecallResult::Answer(answer) => {
                 let one = |one: &Excerpt| {
                     let (id, names) = (one.id.short(), plain(&names(one)));
                     format!("{id}  {names}\n{}", one.text.trim_end())
                 };
-                found.iter().map(one).collect::<Vec<_>>().join("\n\n")
+                let note = search_note(&answer).map(|note| plain(&note));
+                answer.found.iter().map(one).chain(note).collect::<Vec<_>>().join("\n\n")
             }
         })
     }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: as `recall` searches, with the session and the entry of each excerpt named apart.
 
-use epitome::{for_model, nothing_on};
+use epitome::{for_model, search_note};
 use serde::Serialize;
 
 use crate::catch_up::catch_up;
@@ -48,7 +48,9 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let counter = for_model("o200k_base");
     let found = journal.store.search_in(&scopes, &args.query, args.max_tokens, &counter);
     let found = found.map_err(|error| CliError::of_store(&error))?;
+    let missed = search_note(&found);
     let found: Vec<_> = found
+        .found
         .into_iter()
         .map(|excerpt| {
             let (session, place) = parted(&excerpt.source);
@@ -66,10 +68,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     if args.journal.json {
         return journal::json(&found);
     }
-    if found.is_empty() && !args.journal.quiet {
-        let missed = journal.store.missed(&scopes, &args.query);
-        let missed = missed.map_err(|error| CliError::of_store(&error))?;
-        note(&plain(&nothing_on(&missed)));
+    if let Some(missed) = missed.filter(|_| !args.journal.quiet) {
+        note(&plain(&missed));
     }
     files::to_stdout(|out| {
         let bold = anstyle::Style::new().bold();

@@ -4,12 +4,11 @@
 //! memory has no answer. Called through [`OriginalStore`].
 
 use epitome_kernel::{
-    Eviction, Excerpt, MissedWord, OriginalStore, SessionOf, StoreError, StoredText, TokenCounter,
+    Eviction, Excerpt, OriginalStore, SearchAnswer, SessionOf, StoreError, StoredText, TokenCounter,
 };
 
 use super::FallbackStore;
-use crate::near::{missed, near};
-use crate::passage::{IndexedPassage, answer, joined, pieces};
+use crate::passage::{IndexedPassage, answer, excerpts, joined};
 
 impl OriginalStore for FallbackStore {
     fn keep(&self, scope: &str, departure: &Eviction) -> Result<(), StoreError> {
@@ -36,7 +35,7 @@ impl OriginalStore for FallbackStore {
         budget: u64,
         counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError> {
-        self.search_in(&[scope.to_owned()], query, budget, counter)
+        Ok(self.search_in(&[scope.to_owned()], query, budget, counter)?.found)
     }
 
     fn search_session(
@@ -54,7 +53,7 @@ impl OriginalStore for FallbackStore {
             Err(error) if away.is_empty() || !self.is_lost(&error) => return Err(error),
             kept => kept.unwrap_or_default(),
         };
-        Ok(answer(&joined(vec![kept, away]), query, budget, counter))
+        Ok(excerpts(&joined(vec![kept, away]), query, budget, counter))
     }
 
     fn search_in(
@@ -63,19 +62,11 @@ impl OriginalStore for FallbackStore {
         query: &str,
         budget: u64,
         counter: &dyn TokenCounter,
-    ) -> Result<Vec<Excerpt>, StoreError> {
+    ) -> Result<SearchAnswer, StoreError> {
         if !scopes.iter().any(|scope| self.has_away(scope)) {
             return self.disk.search_in(scopes, query, budget, counter);
         }
-        Ok(answer(&self.candidates(scopes, query)?, query, budget, counter))
-    }
-
-    fn missed(&self, scopes: &[String], query: &str) -> Result<Vec<MissedWord>, StoreError> {
-        if !scopes.iter().any(|scope| self.has_away(scope)) {
-            return self.disk.missed(scopes, query);
-        }
-        let kept = self.candidates(scopes, query)?;
-        Ok(near(missed(&pieces(&kept), query), kept.iter().map(|kept| kept.text.as_str())))
+        answer(&self.candidates(scopes, query)?, query, budget, counter, |_| Ok(Vec::new()))
     }
 }
 

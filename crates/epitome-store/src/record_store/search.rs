@@ -5,14 +5,13 @@
 
 use epitome_kernel::types::ContentId;
 use epitome_kernel::{
-    Eviction, Excerpt, MissedWord, OriginalStore, SessionOf, StoreError, StoredText, TokenCounter,
+    Eviction, Excerpt, OriginalStore, SearchAnswer, SessionOf, StoreError, StoredText, TokenCounter,
 };
 use rustc_hash::FxHashMap;
 
 use super::{RecordStore, SCOPE_LINE};
 use crate::log::{BlobQuery, PieceQuery, RecordLog, SearchPiece};
-use crate::near::{missed, near};
-use crate::passage::{IndexedPassage, Places, answer, joined, pieces};
+use crate::passage::{IndexedPassage, Places, answer, excerpts, joined};
 use crate::prefix::Prefix;
 
 impl<L: RecordLog> OriginalStore for RecordStore<L> {
@@ -50,7 +49,7 @@ impl<L: RecordLog> OriginalStore for RecordStore<L> {
         counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         let kept = self.proposed(scope, None, query)?;
-        Ok(answer(&joined(vec![kept]), query, budget, counter))
+        Ok(excerpts(&joined(vec![kept]), query, budget, counter))
     }
 
     fn search_session(
@@ -61,7 +60,7 @@ impl<L: RecordLog> OriginalStore for RecordStore<L> {
         counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         let kept = self.proposed(of.scope, Some(of.session), query)?;
-        Ok(answer(&kept, query, budget, counter))
+        Ok(excerpts(&kept, query, budget, counter))
     }
 
     fn search_in(
@@ -70,19 +69,10 @@ impl<L: RecordLog> OriginalStore for RecordStore<L> {
         query: &str,
         budget: u64,
         counter: &dyn TokenCounter,
-    ) -> Result<Vec<Excerpt>, StoreError> {
+    ) -> Result<SearchAnswer, StoreError> {
         let kept = joined(self.proposed_in(scopes, query)?);
-        Ok(answer(&kept, query, budget, counter))
-    }
-
-    fn missed(&self, scopes: &[String], query: &str) -> Result<Vec<MissedWord>, StoreError> {
-        let missed = missed(&pieces(&joined(self.proposed_in(scopes, query)?)), query);
-        if missed.is_empty() {
-            return Ok(Vec::new());
-        }
         // The nearest words are those of anything that is kept.
-        let all = joined(self.proposed_in(scopes, "")?);
-        Ok(near(missed, all.iter().map(|kept| kept.text.as_str())))
+        answer(&kept, query, budget, counter, |_| Ok(joined(self.proposed_in(scopes, "")?)))
     }
 }
 

@@ -43,7 +43,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use epitome_kernel::{
-    Eviction, Excerpt, MissedWord, OriginalStore, SessionOf, StoreError, StoredText, TokenCounter,
+    Eviction, Excerpt, OriginalStore, SearchAnswer, SessionOf, StoreError, StoredText, TokenCounter,
 };
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -57,8 +57,7 @@ pub use self::salvage::SalvagedStore;
 use self::schema::{SchemaRefusal, Sync};
 use self::transaction::StoreTransaction;
 use crate::Durability;
-use crate::near::{missed, near};
-use crate::passage::{IndexedPassage, answer, arrivals, joined, pieces};
+use crate::passage::{IndexedPassage, answer, arrivals, excerpts, joined};
 use crate::prefix::Prefix;
 
 /// Statements that a connection keeps ready.
@@ -197,6 +196,18 @@ impl SqliteStore {
             presence: FilePresence::at(path),
             patience: AtomicU64::new(patience),
             _copying: copying,
+        })
+    }
+
+    /// The passages of these scopes among whose words are some near to missing ones.
+    fn vicinity(
+        &self,
+        scopes: &[String],
+        missing: &[String],
+    ) -> Result<Vec<IndexedPassage>, StoreError> {
+        self.read(|connection| {
+            let of = |scope: &String| search::vicinity(connection, scope, missing);
+            Ok(joined(scopes.iter().map(of).collect::<Result<Vec<_>, _>>()?))
         })
     }
 
@@ -372,7 +383,7 @@ impl OriginalStore for SqliteStore {
         counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError> {
         let kept = self.read(|connection| search::candidates(connection, scope, query))?;
-        Ok(answer(&joined(vec![kept]), query, budget, counter))
+        Ok(excerpts(&joined(vec![kept]), query, budget, counter))
     }
 
     fn search_session(
@@ -382,7 +393,7 @@ impl OriginalStore for SqliteStore {
         budget: u64,
         counter: &dyn TokenCounter,
     ) -> Result<Vec<Excerpt>, StoreError> {
-        Ok(answer(&self.candidates_of(of, query)?, query, budget, counter))
+        Ok(excerpts(&self.candidates_of(of, query)?, query, budget, counter))
     }
 
     fn search_in(
@@ -391,19 +402,8 @@ impl OriginalStore for SqliteStore {
         query: &str,
         budget: u64,
         counter: &dyn TokenCounter,
-    ) -> Result<Vec<Excerpt>, StoreError> {
-        Ok(answer(&joined(self.candidates(scopes, query)?), query, budget, counter))
-    }
-
-    fn missed(&self, scopes: &[String], query: &str) -> Result<Vec<MissedWord>, StoreError> {
-        self.read(|connection| {
-            let of = |scope: &String| search::candidates(connection, scope, query);
-            let kept = joined(scopes.iter().map(of).collect::<Result<Vec<_>, _>>()?);
-            let missed = missed(&pieces(&kept), query);
-            let of = |scope: &String| search::vicinity(connection, scope, &missed);
-            let vicinity = scopes.iter().map(of).collect::<Result<Vec<_>, _>>()?;
-            let near_by = vicinity.iter().flatten().chain(&kept);
-            Ok(near(missed.clone(), near_by.map(|kept| kept.text.as_str())))
-        })
+    ) -> Result<SearchAnswer, StoreError> {
+        let kept = joined(self.candidates(scopes, query)?);
+        answer(&kept, query, budget, counter, |missing| self.vicinity(scopes, missing))
     }
 }

@@ -310,7 +310,7 @@ fn what_is_in_the_trash_is_not_found_until_it_is_taken_out() {
         let shown = |store: &dyn Both| {
             let known = ["red apples", "blue plums"].map(|text| original(store, text).is_some());
             let scopes = [SCOPE.to_owned()];
-            let all = store.search_in(&scopes, "apples plums", 99, &Chars).unwrap().len();
+            let all = store.search_in(&scopes, "apples plums", 99, &Chars).unwrap().found.len();
             (known, found(store, "apples plums").len(), all)
         };
         assert_eq!(shown(store), ([true, true], 2, 2));
