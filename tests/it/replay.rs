@@ -125,6 +125,21 @@ fn two_replays_differ_in_nothing_but_their_times() {
     assert_eq!(hashes(&played(&stored).0), hashes(&one.0));
 }
 
+/// Where the user says what the provider takes, no more of the raw history would have been sent.
+#[test]
+fn what_it_would_have_cost_ends_with_the_limit_that_is_stated() {
+    let place = talk();
+    let of = |limit: &str| {
+        let model = ["--model", "claude-sonnet-4-5", "--json", "-q"];
+        let args = [&["replay", "talk.json", "--prompt-limit", limit][..], &model].concat();
+        let (turns, summary) = played(&place.run(args));
+        let cost = summary["cache_cost_uncompressed"].as_f64().unwrap();
+        cost / turns.len() as f64
+    };
+    assert!(of("2500") < 2_500.0 * 1.25, "{}", of("2500"));
+    assert!(of("2500") < of("200000"));
+}
+
 fn hashes(turns: &[Value]) -> Vec<&Value> {
     turns.iter().map(|turn| &turn["prompt"]).collect()
 }

@@ -256,9 +256,12 @@ impl Profile {
         &self.models
     }
 
-    /// The largest prompt that a model takes, in tokens; where that is not known, what is guessed
-    /// for the format.
+    /// The largest prompt that a model takes, in tokens: as the user says that its provider does, or
+    /// as is known of it, or what is guessed for the format.
     pub fn window_of_model(&self, model: Option<&str>, format: Format) -> u64 {
+        if let WindowSetting::Limit(stated) = self.stated.window {
+            return stated;
+        }
         let listed = model.and_then(|model| self.table.of(model)).filter(|it| it.is_fixed());
         listed.map_or_else(|| self.options.limit.guess(format), |listed| listed.window)
     }
