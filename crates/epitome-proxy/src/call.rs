@@ -1,11 +1,13 @@
 //! A request on its way to its upstream, and the answer on its way back.
 //!
 //! Invariant: credentials go to the one upstream of their API. A prompt is sent at most twice, and
-//! the second time only where the first was refused as too long before anything of an answer came.
-//! Called by `handler`.
+//! the second time only where the first was refused before anything of an answer came: a smaller one
+//! where it was too long, and the body as it came where our change may be what is refused. Called by
+//! `handler`.
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use epitome::RoutedPrompt;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::request::Parts;
@@ -126,7 +128,7 @@ impl ProxiedRequest {
         })
     }
 
-    /// Sends a prompt, and a smaller one where that is refused as too long (RULES 128).
+    /// Sends a prompt, and where that is refused another one, if there is one.
     async fn exchange(
         &self,
         prepared: &mut Prepared,
@@ -141,20 +143,30 @@ impl ProxiedRequest {
             return Ok(UpstreamAnswer::Spoken(answer));
         }
         let heard = hear(answer, self.app.settings.hub.signatures()).await;
-        let Some(smaller) = self.smaller(prepared, &heard).await else {
+        let is_smaller = heard.overflow.is_some();
+        let second = match is_smaller {
+            true => self.smaller(prepared, &heard).await,
+            false => self.as_it_came(prepared, heard.head.status),
+        };
+        let Some(body) = second else {
             return Ok(UpstreamAnswer::Heard(heard));
         };
-        prepared.body = self.app.prepare.outgoing(&smaller, self.route.dialect);
-        prepared.made = prepared.made.take().map(|(ask, _)| (ask, smaller));
-        if let Some(line) = line {
+        if let Some(line) = line.as_mut().filter(|_| is_smaller) {
             line.overflowed(&self.visitor.tenant, prepared);
         }
-        let body = Sending::whole(prepared.body.clone());
-        let answer = self.send(body, prepared.payload, true).await?;
-        Ok(match is_spoken(&answer) {
-            true => UpstreamAnswer::Spoken(answer),
-            false => UpstreamAnswer::Heard(hear(answer, self.app.settings.hub.signatures()).await),
-        })
+        let answer = self.send(Sending::whole(body), prepared.payload, true).await?;
+        if !is_spoken(&answer) {
+            let heard = hear(answer, self.app.settings.hub.signatures()).await;
+            return Ok(UpstreamAnswer::Heard(heard));
+        }
+        if !is_smaller {
+            prepared.refused();
+            self.app.prepared(prepared.skip);
+            if let Some(line) = line {
+                line.refused_as_made(prepared);
+            }
+        }
+        Ok(UpstreamAnswer::Spoken(answer))
     }
 
     /// Sends a request up; `heard` says that its answer is read here.
@@ -179,15 +191,32 @@ impl ProxiedRequest {
         self.app.upstream.send(request).await.map_err(|error| self.unreachable(&error))
     }
 
-    /// A smaller prompt for one that was refused as too long, where there is one.
-    async fn smaller(&self, prepared: &Prepared, heard: &RelayedResponse) -> Option<RoutedPrompt> {
+    /// Makes a smaller prompt of one that was refused as too long, where that can be (RULES 128).
+    async fn smaller(&self, prepared: &mut Prepared, heard: &RelayedResponse) -> Option<Bytes> {
         let told = heard.overflow?;
-        let (ask, sent) = prepared.made.as_ref()?;
-        if self.app.settings.shadow || self.route.task == RouteTask::Count {
+        let (ask, sent) = prepared.made.as_ref().filter(|_| self.may_change())?;
+        let again = self.app.prepare.again(ask, sent, told).await?;
+        if again.prompt.bytes == sent.prompt.bytes {
             return None;
         }
-        let again = self.app.prepare.again(ask, sent, told).await?;
-        (again.prompt.bytes != sent.prompt.bytes).then_some(again)
+        prepared.body = self.app.prepare.outgoing(&again, self.route.dialect);
+        prepared.made = prepared.made.take().map(|(ask, _)| (ask, again));
+        Some(prepared.body.clone())
+    }
+
+    /// The body as it came, where the provider calls the prompt that was made of it invalid: what we
+    /// changed may be what it does not take (RULES 136).
+    fn as_it_came(&self, prepared: &Prepared, status: StatusCode) -> Option<Bytes> {
+        let is_invalid =
+            matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY);
+        let is_changed = prepared.made.is_some() && prepared.body != prepared.plain;
+        let may = is_invalid && is_changed && self.may_change();
+        may.then(|| prepared.plain.clone())
+    }
+
+    /// Whether what is sent may differ from what came.
+    fn may_change(&self) -> bool {
+        !self.app.settings.shadow && self.route.task != RouteTask::Count
     }
 
     /// An answer of the model, relayed as it comes.

@@ -118,6 +118,12 @@ impl Prepared {
     pub(crate) fn sent(&self) -> Option<&RoutedPrompt> {
         self.made.as_ref().map(|(_, sent)| sent)
     }
+
+    /// The provider took the body as it came, and not the prompt that was made of it.
+    pub(crate) fn refused(&mut self) {
+        (self.made, self.skip) = (None, Some(ProxySkip::Refused));
+        self.body = self.plain.clone();
+    }
 }
 
 /// Why nothing is sent for a request.

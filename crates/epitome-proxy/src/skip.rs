@@ -22,6 +22,8 @@ pub(crate) enum ProxySkip {
     Failed,
     /// Making the prompt met a fault in this program.
     Panicked,
+    /// The provider took the body as it came, and not the prompt that was made of it.
+    Refused,
 }
 
 impl ProxySkip {
@@ -36,6 +38,7 @@ impl ProxySkip {
             ProxySkip::Deadline => "deadline",
             ProxySkip::Failed => "failed",
             ProxySkip::Panicked => "panicked",
+            ProxySkip::Refused => "refused",
         }
     }
 
@@ -50,6 +53,7 @@ impl ProxySkip {
             ProxySkip::Deadline,
             ProxySkip::Failed,
             ProxySkip::Panicked,
+            ProxySkip::Refused,
         ];
         all.into_iter().map(ProxySkip::word).find(|known| *known == word)
     }

@@ -88,6 +88,15 @@ impl LedgerLineWriter {
         self.made(tenant, prepared);
     }
 
+    /// The body went out as it came, since the prompt that was made of it was refused.
+    pub(crate) fn refused_as_made(&mut self, prepared: &Prepared) {
+        let Self(line) = self;
+        line.skip = prepared.skip;
+        line.sizes.bytes_sent = prepared.body.len() as u64;
+        line.sizes.sent = line.sizes.raw;
+        line.acts = RequestEffects::default();
+    }
+
     fn made(&mut self, tenant: &str, prepared: &Prepared) {
         let Self(line) = self;
         line.sizes.bytes_sent = prepared.body.len() as u64;
