@@ -54,13 +54,8 @@ impl ReplaySetup {
 
     /// Where the client of a recording would have made its prompts smaller by itself.
     pub(crate) fn unaided(&self, recorded: &RequestDocument<'_>, client: &str) -> OwnCompaction {
-        let window = match self.window {
-            WindowSetting::Limit(stated) => stated,
-            WindowSetting::Size(_) | WindowSetting::Guessed => {
-                let model = self.model_for(recorded.model());
-                self.profile.window_of_model(model, recorded.format())
-            }
-        };
+        let model = self.model_for(recorded.model());
+        let window = self.profile.window_of_model(model, recorded.format());
         OwnCompaction::of(Some(client), window)
     }
 
