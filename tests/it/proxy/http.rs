@@ -149,7 +149,13 @@ impl Reader<'_> {
             return Ok(std::mem::take(&mut self.held));
         }
         let mut piece = vec![0; 64 << 10];
-        let read = self.stream.read(&mut piece)?;
+        let read = loop {
+            match self.stream.read(&mut piece) {
+                // A signal came, such as the end of a process that a test started.
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                read => break read?,
+            }
+        };
         piece.truncate(read);
         Ok(piece)
     }
