@@ -5,8 +5,11 @@
 //! (RULES 13): its summary is the answer that was recorded. What tells whose summary it is stands in
 //! the journal, so that it holds in every process.
 
+use std::sync::LazyLock;
+
 use epitome_kernel::{Holder, MessageRecord, StoreError};
 use epitome_types::Entry;
+use memchr::memmem::Finder;
 
 use super::Session;
 use crate::error::Error;
@@ -23,6 +26,10 @@ const GOES_ON: [&str; 2] = [
     "This session is being continued from a previous conversation",
     "Another language model started to solve this problem",
 ];
+
+/// Each of these phrases, ready to be sought: every request is asked for them.
+static ASKED: LazyLock<[Finder<'_>; 2]> = LazyLock::new(|| ASKS.map(Finder::new));
+static WENT_ON: LazyLock<[Finder<'_>; 2]> = LazyLock::new(|| GOES_ON.map(Finder::new));
 
 /// A summary is known again by lines of at least so many characters, by so many of each, and by the
 /// longest so many: clients drop parts of it and word its frame anew.
@@ -41,20 +48,20 @@ const OPENING: usize = 64;
 /// Whether a message, as it stands in a request, asks for a summary to go on with.
 pub(crate) fn asks_for_summary(message: &[u8]) -> bool {
     if message.len() <= 2 * LOOKED_AT {
-        return holds(message, &ASKS);
+        return holds(message, &*ASKED);
     }
     let (begin, end) = (&message[..LOOKED_AT], &message[message.len() - LOOKED_AT..]);
-    holds(begin, &ASKS) || holds(end, &ASKS)
+    holds(begin, &*ASKED) || holds(end, &*ASKED)
 }
 
 /// Whether a request holds the words with which clients go on from a summary.
 pub(crate) fn goes_on_from_summary(request: &[u8]) -> bool {
-    holds(request, &GOES_ON)
+    holds(request, &*WENT_ON)
 }
 
 /// Whether some bytes hold one of these phrases.
-fn holds(bytes: &[u8], phrases: &[&str]) -> bool {
-    phrases.iter().any(|phrase| memchr::memmem::find(bytes, phrase.as_bytes()).is_some())
+fn holds(bytes: &[u8], phrases: &[Finder<'_>]) -> bool {
+    phrases.iter().any(|phrase| phrase.find(bytes).is_some())
 }
 
 /// A summary that a client asked for and has not gone on with.

@@ -74,7 +74,8 @@ impl Session {
         let (state, mut prompt) = loop {
             let (moves, is_remembered) =
                 (self.record.journal.moves(), !state.history.keys.is_empty());
-            match self.turn(source, pushed.clone(), state).await {
+            // In a box, so that none of the callers moves what a turn has at hand.
+            match Box::pin(self.turn(source, pushed.clone(), state)).await {
                 Ok(Some(done)) => break done,
                 Ok(None) => {}
                 Err(Error::Store(_)) if self.record.journal.moves() > moves => {}
