@@ -92,8 +92,8 @@ fn a_goal_is_set_and_worked_at_and_reached() {
 #[test]
 fn what_cannot_be_changed_says_what_to_do() {
     let place = recorded();
-    let none =
-        "no goal is active; set one (`epitome goal set TEXT --store s.db`) or name one by its id";
+    let none = "no goal is active; set one, or name one by its id; \
+                `epitome goal set TEXT --store s.db` sets one";
     check_refused(&place, &["done"], none);
     check_refused(&place, &["milestone", "x"], none);
     check_refused(&place, &["resume", "g1"], "no goal `g1`; none was set yet");
@@ -107,7 +107,8 @@ fn what_cannot_be_changed_says_what_to_do() {
     check_refused(
         &place,
         &["lock", "d2"],
-        "no decision `d2`; `epitome goal list --store s.db` shows what was decided, \
+        "no decision `d2`; decide it first, or say it as it was decided; \
+         `epitome goal list --store s.db` shows all, \
          `epitome goal decide TEXT --lock --store s.db` decides it",
     );
     check_refused(

@@ -20,7 +20,7 @@ pub enum AdminError {
     #[error("holds no message; expected a conversation")]
     Empty,
     /// Nothing was recorded yet.
-    #[error("no session is recorded yet; `epitome session import FILE` records one")]
+    #[error("no session is recorded yet")]
     NoSessions,
     /// Several sessions made the same call of a lever.
     #[error("{} made this call of `{tool}` at once; name the one that is meant in `session`", sessions.join(" and "))]
@@ -51,9 +51,7 @@ pub enum AdminError {
         messages: usize,
     },
     /// No way through the history of a session goes by that.
-    #[error(
-        "session `{session}` has no branch `{named}`; it has {branches}, and `epitome session branches {session}` lists them"
-    )]
+    #[error("session `{session}` has no branch `{named}`; it has {branches}")]
     NoBranch {
         /// What was asked for.
         named: String,
@@ -131,10 +129,7 @@ impl From<WireError> for AdminError {
 }
 
 fn or_meant(nearest: Option<&str>) -> String {
-    match nearest {
-        Some(name) => format!("; did you mean `{name}`?"),
-        None => "; `epitome session list` shows those that there are".to_owned(),
-    }
+    nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
 fn known_sessions(known: &[String]) -> String {

@@ -14,7 +14,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use anstyle::{AnsiColor, Style};
 use epitome::{ConfigError, Error, StoreError};
 
-use crate::{hints, text};
+use crate::hints::{self, stored, with_commands};
+use crate::text;
 
 const INTERNAL: u8 = 1;
 const USAGE: u8 = 2;
@@ -111,8 +112,10 @@ impl CliError {
     /// What a store said that was to be written.
     pub(crate) fn of_output(error: StoreError) -> Self {
         match error {
-            StoreError::Newer { .. } | StoreError::Damaged { .. } => Self::unreadable(error),
-            _ => Self::usage(error),
+            StoreError::Newer { .. } | StoreError::Damaged { .. } => {
+                Self::unreadable(stored(&error))
+            }
+            _ => Self::usage(stored(&error)),
         }
     }
 
@@ -125,23 +128,24 @@ impl CliError {
             | Error::Augment(_)
             | Error::Goal(_)
             | Error::NothingSaid
-            | Error::OtherFormat { .. }) => Self::usage(error),
+            | Error::OtherFormat { .. }) => Self::usage(with_commands(&error)),
             error => Self::internal(error),
         }
     }
 
     /// What a store said that was to be read.
     pub(crate) fn of_store(error: &StoreError) -> Self {
+        let line = stored(error);
         match error {
             StoreError::Ambiguous { .. }
             | StoreError::NoSession { .. }
             | StoreError::NoSnapshot { .. }
             | StoreError::NotOffered { .. }
-            | StoreError::NothingToMark { .. } => Self::usage(error),
+            | StoreError::NothingToMark { .. } => Self::usage(line),
             StoreError::Broken { what: "cannot be written" | "cannot be created", .. } => {
-                Self::usage(error)
+                Self::usage(line)
             }
-            _ => Self::unreadable(error),
+            _ => Self::unreadable(line),
         }
     }
 

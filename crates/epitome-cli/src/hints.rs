@@ -1,10 +1,69 @@
-//! Commands that errors name (RULES 14).
+//! Commands beside errors (RULES 14): the library says what is wrong, and here it is said which command
+//! helps.
 //!
-//! Invariant: a command in an error looks where what the error is about was looked for.
+//! Invariant: a command looks where what the error is about was looked for.
+
+use epitome::{AdminError, Error, GoalError, StoreError};
 
 /// Verbs that look after a store, and take a flag that names it.
 const OVER_STORES: [&str; 8] =
     ["session", "snapshot", "goal", "pin", "unpin", "recall", "diff", "status"];
+
+/// An error, and the commands that help where some do.
+pub(crate) fn with_commands(error: &Error) -> String {
+    let helps = match error {
+        Error::Store(error) | Error::Admin(AdminError::Store(error)) => return stored(error),
+        Error::Goal(error) | Error::Admin(AdminError::Goal(error)) => of_goal(error),
+        Error::Admin(error) => of_admin(error),
+        _ => None,
+    };
+    joined(error, helps)
+}
+
+/// The same for what a store said.
+pub(crate) fn stored(error: &StoreError) -> String {
+    let helps = match error {
+        StoreError::NoSession { nearest: None, .. } => {
+            Some("`epitome session list` shows what there is")
+        }
+        StoreError::NoSnapshot { .. } => Some("`epitome snapshot list` shows what there is"),
+        StoreError::Damaged { .. } => Some(
+            "`epitome session verify` tells more, `epitome store salvage PATH NEW` saves what can be \
+             read",
+        ),
+        _ => None,
+    };
+    joined(error, helps.map(str::to_owned))
+}
+
+fn of_goal(error: &GoalError) -> Option<String> {
+    match error {
+        GoalError::NoneActive => Some("`epitome goal set TEXT` sets one".to_owned()),
+        GoalError::Completed { id } => Some(format!("`epitome goal resume {id}` does so")),
+        GoalError::NoDecision { .. } => Some(
+            "`epitome goal list` shows all, `epitome goal decide TEXT --lock` decides it"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+fn of_admin(error: &AdminError) -> Option<String> {
+    match error {
+        AdminError::NoSessions => Some("`epitome session import FILE` records one".to_owned()),
+        AdminError::NoBranch { session, .. } => {
+            Some(format!("`epitome session branches {session}` lists them"))
+        }
+        AdminError::NotBegun { nearest: None, .. } => {
+            Some("`epitome session list` shows those that there are".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn joined(error: &dyn std::fmt::Display, helps: Option<String>) -> String {
+    helps.map_or_else(|| error.to_string(), |helps| format!("{error}; {helps}"))
+}
 
 /// A text whose commands over a store (`epitome session list`) have flags added, so that they mean the
 /// store that this one was about.

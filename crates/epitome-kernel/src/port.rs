@@ -369,7 +369,7 @@ pub enum StoreError {
         count: u64,
     },
     /// No session has this name.
-    #[error("no session `{name}`{}", hint(nearest.as_deref()))]
+    #[error("no session `{name}`{}", or_meant(nearest.as_deref()))]
     NoSession {
         /// What was asked for.
         name: String,
@@ -383,7 +383,7 @@ pub enum StoreError {
         name: String,
     },
     /// No snapshot has this id or name.
-    #[error("no snapshot `{name}`; `epitome snapshot list` shows what there is")]
+    #[error("no snapshot `{name}`")]
     NoSnapshot {
         /// What was asked for.
         name: String,
@@ -395,10 +395,7 @@ pub enum StoreError {
         what: String,
     },
     /// What is kept is not what was written.
-    #[error(
-        "the store is damaged: {what}; `epitome session verify` tells more, `epitome store salvage \
-         PATH NEW` saves what can be read"
-    )]
+    #[error("the store is damaged: {what}")]
     Damaged {
         /// What was found, and where.
         what: String,
@@ -429,11 +426,8 @@ pub enum StoreError {
     },
 }
 
-fn hint(nearest: Option<&str>) -> String {
-    match nearest {
-        Some(name) => format!("; did you mean `{name}`?"),
-        None => "; `epitome session list` shows what there is".to_owned(),
-    }
+fn or_meant(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
 /// A gauge sizes entries and texts in one unit, with one counter.

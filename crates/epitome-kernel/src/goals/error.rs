@@ -31,13 +31,13 @@ pub enum GoalError {
         known: Vec<String>,
     },
     /// It is about the active goal, and there is none.
-    #[error("no goal is active; set one (`epitome goal set TEXT`) or name one by its id")]
+    #[error("no goal is active; set one, or name one by its id")]
     NoneActive,
     /// A goal is to be resumed, and none is paused.
     #[error("no goal is paused; name the one to resume by its id")]
     NonePaused,
     /// The goal is reached.
-    #[error("the goal `{id}` is completed; resume it first (`epitome goal resume {id}`)")]
+    #[error("the goal `{id}` is completed; resume it first")]
     Completed {
         /// Its id.
         id: String,
@@ -49,9 +49,7 @@ pub enum GoalError {
         decision: String,
     },
     /// Nothing was decided in these words.
-    #[error(
-        "no decision `{decision}`; `epitome goal list` shows what was decided, `epitome goal decide TEXT --lock` decides it"
-    )]
+    #[error("no decision `{decision}`; decide it first, or say it as it was decided")]
     NoDecision {
         /// What was asked for.
         decision: String,

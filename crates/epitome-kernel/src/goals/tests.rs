@@ -363,7 +363,7 @@ fn a_goal_that_is_set_twice_at_once_is_worded_anew() {
 
 #[test]
 fn what_cannot_be_taken_says_what_to_do() {
-    let none = "0: no goal is active; set one (`epitome goal set TEXT`) or name one by its id";
+    let none = "0: no goal is active; set one, or name one by its id";
     check_ignored(&[step("x", State::Pending)], &[none]);
     check_ignored(&[GoalChange::Pause.into()], &[none]);
     let none = "0: no goal is paused; name the one to resume by its id";
@@ -372,14 +372,13 @@ fn what_cannot_be_taken_says_what_to_do() {
     check_ignored(&[of("g7", GoalChange::Pause)], &[unknown]);
     let unknown = "2: no goal `g7`; there are g1 and g2";
     check_ignored(&[set_to("a"), set_to("b"), of("g7", GoalChange::Resume)], &[unknown]);
-    let done = "2: the goal `g1` is completed; resume it first (`epitome goal resume g1`)";
+    let done = "2: the goal `g1` is completed; resume it first";
     check_ignored(&[set_to("a"), GoalChange::Complete.into(), of("g1", then("x").change)], &[done]);
     let empty = "0: the goal is empty; say it in a few words";
     check_ignored(&[set_to(" \n")], &[empty]);
     let long = "0: the goal has 2001 characters, 2000 are the most; say it shorter";
     check_ignored(&[set_to(&"ä".repeat(2_001))], &[long]);
-    let missing = "0: no decision `x`; `epitome goal list` shows what was decided, \
-                   `epitome goal decide TEXT --lock` decides it";
+    let missing = "0: no decision `x`; decide it first, or say it as it was decided";
     check_ignored(&[GoalChange::Lock { decision: "x".into() }.into()], &[missing]);
     let refused = refuse(&Goals::default(), &GoalChange::Pause.into());
     assert_eq!(refused, Err(GoalError::NoneActive));
