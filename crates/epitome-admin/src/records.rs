@@ -48,7 +48,8 @@ pub fn said(
 ) -> MessageRecord {
     let WireMessage { format, bytes } = message;
     let MessageName { key, chain } = name;
-    let raw = String::from_utf8_lossy(bytes);
+    // What is text is told much sooner than what is not.
+    let raw = str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
     let kept = redaction.json(&raw);
     let is_whole = matches!(kept, Cow::Borrowed(_));
     let mut said = MessageRecord {

@@ -40,8 +40,9 @@ pub(crate) fn find(entries: &mut [Entry], tools: Option<&str>) {
 /// Whether messages of a request that offers these tools hold a copy of a file.
 pub fn holds_files(entries: &[Entry], tools: Option<&str>) -> bool {
     let mut said = entries.iter().filter(|entry| entry.role != Role::System);
-    !opens_what_left(entries, tools)
-        && said.any(|entry| entry.parts.iter().any(|part| !of_part(part).is_empty()))
+    // The messages may be a few new ones, while the tools are all that there are.
+    said.any(|entry| entry.parts.iter().any(|part| !of_part(part).is_empty()))
+        && !opens_what_left(entries, tools)
 }
 
 fn of_part(part: &Part) -> Vec<FileCopy> {
