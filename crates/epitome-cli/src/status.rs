@@ -238,6 +238,9 @@ fn one(out: &mut dyn Write, told: &StatusOutput, flag: &str) -> io::Result<()> {
     line("offloaded", saved(status.savings.offloaded.unwrap_or_default()))?;
     line("digested", saved(status.savings.digested.unwrap_or_default()))?;
     line("compressed", counted(status.savings.compressions.into(), "time"))?;
+    if let Some(masked) = status.masked.filter(|masked| *masked > 0) {
+        line("masked", format!("{} recorded as [redacted]", counted(masked, "text")))?;
+    }
     if let Some(mark) = &status.wishes.watermark {
         line("watermark", watermark(mark))?;
     }

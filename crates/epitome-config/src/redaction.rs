@@ -33,6 +33,10 @@ mod unread {
             match *self {}
         }
 
+        pub(super) fn is_match(&self, _text: &str) -> bool {
+            match *self {}
+        }
+
         pub(super) fn replace_all<'t>(&self, _text: &'t str, _with: &str) -> Cow<'t, str> {
             match *self {}
         }
@@ -44,7 +48,13 @@ const MASK: &str = "[redacted]";
 
 /// Patterns whose matches are not recorded.
 #[derive(Clone, Debug, Default)]
-pub struct RedactionPatterns(Vec<Regex>);
+pub struct RedactionPatterns {
+    /// What looks like a key, as one pattern: no match holds what JSON escapes at its beginning, so
+    /// that a message without one is told as it stands.
+    keys: Option<Regex>,
+    /// What the user wants masked beside that.
+    patterns: Vec<Regex>,
+}
 
 /// A pattern that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,7 +69,7 @@ pub struct PatternError {
 /// Two redactions are the same where their patterns are.
 impl PartialEq for RedactionPatterns {
     fn eq(&self, other: &Self) -> bool {
-        self.0.iter().map(Regex::as_str).eq(other.0.iter().map(Regex::as_str))
+        self.all().map(Regex::as_str).eq(other.all().map(Regex::as_str))
     }
 }
 
@@ -70,18 +80,33 @@ impl RedactionPatterns {
     ///
     /// When one of them is no regular expression.
     pub fn new(patterns: &[String]) -> Result<Self, PatternError> {
-        let read = |pattern: &String| {
-            Regex::new(pattern).map_err(|error| PatternError {
-                pattern: pattern.clone(),
-                cause: error.to_string().lines().last().unwrap_or_default().trim().to_owned(),
-            })
-        };
-        Ok(Self(patterns.iter().map(read).collect::<Result<_, _>>()?))
+        let patterns = patterns.iter().map(|pattern| read(pattern)).collect::<Result<_, _>>()?;
+        Ok(Self { keys: None, patterns })
+    }
+
+    /// The same, and what looks like a key by these patterns. Where patterns are not compiled in,
+    /// no key is told from other texts.
+    ///
+    /// # Errors
+    ///
+    /// When one of them is no regular expression.
+    pub fn with_keys(self, keys: &[String]) -> Result<Self, PatternError> {
+        if keys.is_empty() || cfg!(not(feature = "redact")) {
+            return Ok(self);
+        }
+        // One by one, so that an error names the one that is meant.
+        keys.iter().try_for_each(|key| read(key).map(drop))?;
+        let any = format!("(?:{})", keys.join(")|(?:"));
+        Ok(Self { keys: Some(read(&any)?), ..self })
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Regex> {
+        self.keys.iter().chain(&self.patterns)
     }
 
     /// The text as it may be recorded.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.0.iter().fold(Cow::Borrowed(text), |text, pattern| {
+        self.all().fold(Cow::Borrowed(text), |text, pattern| {
             match pattern.replace_all(&text, MASK) {
                 Cow::Borrowed(_) => text,
                 Cow::Owned(masked) => Cow::Owned(masked),
@@ -92,10 +117,10 @@ impl RedactionPatterns {
     /// An encoded message as it may be recorded: each string of it is redacted by itself, so that
     /// it stays sound JSON whatever a pattern takes.
     pub fn json<'t>(&self, raw: &'t str) -> Cow<'t, str> {
-        if self.0.is_empty() {
+        if self.patterns.is_empty() && self.keys.as_ref().is_none_or(|keys| !keys.is_match(raw)) {
             return Cow::Borrowed(raw);
         }
-        let mut out = String::new();
+        let (mut out, mut is_masked) = (String::new(), false);
         let mut at = 0;
         while let Some(start) = raw[at..].find('"').map(|quote| at + quote) {
             let end = literal_end(raw, start);
@@ -105,7 +130,8 @@ impl RedactionPatterns {
                 Ok(text) => match self.text(&text) {
                     Cow::Borrowed(_) => out.push_str(literal),
                     Cow::Owned(masked) => {
-                        out.push_str(&serde_json::Value::from(masked).to_string())
+                        out.push_str(&serde_json::Value::from(masked).to_string());
+                        is_masked = true;
                     }
                 },
                 Err(_) => out.push_str(literal),
@@ -113,7 +139,12 @@ impl RedactionPatterns {
             at = end;
         }
         out.push_str(&raw[at..]);
-        Cow::Owned(out)
+        if is_masked { Cow::Owned(out) } else { Cow::Borrowed(raw) }
+    }
+
+    /// How many masks stand in what was recorded.
+    pub fn masks(recorded: &[u8]) -> u64 {
+        memchr::memmem::find_iter(recorded, MASK).count() as u64
     }
 
     /// Redacts an owned text in its place.
@@ -148,6 +179,13 @@ impl RedactionPatterns {
     }
 }
 
+fn read(pattern: &str) -> Result<Regex, PatternError> {
+    Regex::new(pattern).map_err(|error| PatternError {
+        pattern: pattern.to_owned(),
+        cause: error.to_string().lines().last().unwrap_or_default().trim().to_owned(),
+    })
+}
+
 /// Where the string literal that begins at `start` ends.
 fn literal_end(raw: &str, start: usize) -> usize {
     let mut escaped = false;
@@ -179,5 +217,46 @@ mod tests {
         assert_eq!(masked, Ok("use [redacted], not sk-x".to_owned()));
         let error = RedactionPatterns::new(&["(".to_owned()]).unwrap_err().to_string();
         assert_eq!(error, "the pattern `(` cannot be read: error: unclosed group");
+    }
+
+    /// What looks like a key, put together here so that no file holds one.
+    #[test]
+    fn keys_are_told_from_what_only_looks_like_them() {
+        let redaction = crate::profile::Profile::default().redaction;
+        let filled =
+            |start: &str, long: usize| format!("{start}{}", "Ab3x9Q".repeat(12)[..long].to_owned());
+        let keys = [
+            filled("sk-ant-api03-", 40),
+            filled("sk-proj-", 40),
+            filled("sk-", 48),
+            filled("sk-or-v1-", 64),
+            filled("AIza", 35),
+            format!("AKIA{}", &"ABCD1234".repeat(2)),
+            filled("gsk_", 52),
+            filled("ghp_", 36),
+            filled("github_pat_", 40),
+            filled("hf_", 34),
+            filled("xoxb-", 30),
+            filled("sk_live_", 24),
+        ];
+        for key in keys {
+            let said = format!("export KEY={key}; go");
+            assert_eq!(redaction.text(&said), "export KEY=[redacted]; go", "{key}");
+            let message = serde_json::json!({"role": "user", "content": said}).to_string();
+            assert!(!redaction.json(&message).contains(&key), "{key}");
+        }
+        let pem = ["-----BEGIN RSA ", "PRIVATE KEY-----\nMIIE\nx=\n-----END RSA PRIVATE KEY-----"];
+        let message = serde_json::json!({"content": format!("a {} b", pem.concat())}).to_string();
+        assert_eq!(redaction.json(&message), r#"{"content":"a [redacted] b"}"#);
+        let none = [
+            "sk-ant-... or sk-YOUR_KEY",
+            "task-0123456789abcdef0123456789abcdef0123",
+            "a commit 0123456789abcdef0123456789abcdef01234567",
+            "class=\"risk-assessment-of-a-very-long-name-of-some-kind\"",
+            "AIzaShort, AKIA, hf_transformers, ghp_test",
+        ];
+        for said in none {
+            assert_eq!(redaction.text(said), said);
+        }
     }
 }

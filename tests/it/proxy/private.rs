@@ -62,6 +62,40 @@ fn credentials_are_nowhere_but_at_the_upstream() {
     }
 }
 
+/// What looks like a key of a provider goes to the model that it was told to, and to no disk: not by
+/// what was typed, what a tool brought, a compression, a search or an export.
+#[test]
+fn a_key_that_is_pasted_is_not_recorded() {
+    for api in APIS {
+        let key = ["sk-ant-api03-", "x7Qm2kP9vL4tR8wZ1nB6yH3jD5sF0gA-cE"].concat();
+        let mut serving = Serving::start(Script::agent(24, calls()), &["--prompt-limit", "16000"]);
+        let mut agent = Agent::new(api, &format!("Deploy it with {key}, as agreed."));
+        agent.work(&serving);
+        serving.kill();
+        serving.go_on();
+        agent.say("Is it deployed?");
+        agent.round(&serving);
+        assert!(serving.compressions() > 0, "{api:?}: nothing was compressed");
+        let prompts = serving.prompts();
+        assert!(prompts[0].body.to_string().contains(&key), "{api:?}: the model was not told it");
+        let name = serving.sessions()[0]["name"].as_str().unwrap().to_owned();
+        let of_session = |args: &[&str]| {
+            let ran = serving.place.run([args, &["--store", "s.db"]].concat());
+            assert_eq!(ran.code, 0, "{}", ran.err);
+            ran.text().to_owned()
+        };
+        assert!(
+            of_session(&["status", "--session", &name]).contains("masked       1 text recorded as")
+        );
+        assert!(of_session(&["session", "export", &name]).contains("with [redacted], as agreed"));
+        assert!(!of_session(&["recall", "deploy it with"]).contains(&key));
+        serving.kill();
+        for (path, bytes) in files(&serving.place.path("")) {
+            assert!(!holds(&bytes, &key), "{api:?}: {path} holds the key");
+        }
+    }
+}
+
 #[test]
 fn each_api_has_its_own_upstream() {
     let other = Upstream::start(Script::default()).unwrap();

@@ -3,6 +3,7 @@
 //! Invariant: no text is held, so a session of any length fits into memory; what it says is read
 //! page by page.
 
+use epitome_config::RedactionPatterns;
 use epitome_kernel::{CompactionLineage, MessageRecord, StoreError};
 
 use epitome_store::SessionArchive;
@@ -34,6 +35,8 @@ pub struct MessageInfo {
     pub at: Option<String>,
     /// Whether its content was erased.
     pub erased: bool,
+    /// How many texts in it were masked before it was recorded.
+    pub masked: u64,
 }
 
 /// A recorded session: its facts, its messages, and what was made of them.
@@ -60,6 +63,7 @@ impl From<&MessageRecord> for MessageInfo {
             tokens: said.tokens,
             at: said.at.clone(),
             erased: said.bytes.is_none(),
+            masked: said.bytes.as_deref().map_or(0, RedactionPatterns::masks),
         }
     }
 }

@@ -81,6 +81,10 @@ pub struct SessionStatus {
     /// What was asked for, and marked.
     #[serde(flatten)]
     pub wishes: StatusWishes,
+    /// How many texts of its history were masked before they were recorded; only where one session is
+    /// asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub masked: Option<u64>,
     /// What to do.
     pub recommendation: String,
     /// The compressions that the session made, oldest first.
@@ -183,6 +187,8 @@ impl SessionAdmin {
         status.savings.in_force = history.in_force().map(|epoch| epoch.id.short());
         let acts = self.journal.acts_in_force(&self.scope, &history.info.name)?;
         status.wishes.watermark = WatermarkStatus::of(&acts, history.keys());
+        let said = history.messages.iter().chain(&history.answer);
+        status.masked = Some(said.map(|message| message.masked).sum());
         Ok(status)
     }
 
@@ -244,6 +250,7 @@ impl SessionAdmin {
                 watermark: None,
                 marks: ToolMarks::of(&acts),
             },
+            masked: None,
             recommendation: self.recommendation(level, &history),
             history: history.iter().map(PastCompression::from).collect(),
         })

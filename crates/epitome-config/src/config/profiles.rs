@@ -18,9 +18,9 @@ use super::layer::Layer;
 use super::{Config, ConfigError, ConfigProblem, ConfigSources, models};
 use crate::limits::WindowSetting;
 use crate::models::{Models, Prices};
-use crate::profile::options::{Contradiction, ProfileOptions};
+use crate::profile::options::{Contradiction, ProfileOptions, Redact};
 use crate::profile::{Profile, SHIPPED, StatedDefaults};
-use crate::redaction::RedactionPatterns;
+use crate::redaction::{PatternError, RedactionPatterns};
 
 /// The profile that others inherit from, unless they say otherwise.
 const ROOT: &str = "default";
@@ -75,11 +75,7 @@ impl Config {
         let options = options.default;
         self.consistent(name, figment, &options)?;
         let way = self.way(name)?;
-        let patterns = self.redacted(&way, &options.redact.patterns);
-        let redaction = RedactionPatterns::new(&patterns).map_err(|error| {
-            let place = self.source(figment, "options.default.redact.patterns").unwrap_or_default();
-            ConfigProblem::new(place, format!("profile `{name}`: {error}"))
-        })?;
+        let redaction = self.redaction(name, figment, &way, &options)?;
         let signatures = OverflowSignatures::new(&options.limit.signatures).map_err(|error| {
             let key = "options.default.limit.signatures";
             let place = self.source(figment, key).unwrap_or_default();
@@ -119,26 +115,56 @@ impl Config {
         })
     }
 
-    /// What is never recorded. Where the file of a project says some of it, that stands beside what
-    /// the user says, and takes nothing of it away.
-    fn redacted(&self, way: &[String], patterns: &[String]) -> Vec<String> {
+    /// What is never recorded.
+    fn redaction(
+        &self,
+        name: &str,
+        figment: &Figment,
+        way: &[String],
+        options: &ProfileOptions,
+    ) -> Result<RedactionPatterns, ConfigProblem> {
+        let unread = |list: &'static str| {
+            move |error: PatternError| {
+                let key = format!("options.default.redact.{list}");
+                let place = self.source(figment, &key).unwrap_or_default();
+                ConfigProblem::new(place, format!("profile `{name}`: {error}"))
+            }
+        };
+        let Redact { keys, patterns } = &options.redact;
+        let shipped = Profile::default().options.redact;
+        let keys = self.redacted(way, "keys", keys, &shipped.keys);
+        let patterns = self.redacted(way, "patterns", patterns, &shipped.patterns);
+        let redaction = RedactionPatterns::new(&patterns).map_err(unread("patterns"))?;
+        redaction.with_keys(&keys).map_err(unread("keys"))
+    }
+
+    /// One of the lists of what is never recorded. Where the file of a project says some of it, that
+    /// stands beside what is shipped and what the user says, and takes nothing of it away.
+    fn redacted(
+        &self,
+        way: &[String],
+        list: &str,
+        stated: &[String],
+        shipped: &[String],
+    ) -> Vec<String> {
         let said = |layer: &Layer, name: &String| -> Vec<String> {
             let find = || {
                 let default = layer.profile(name)?.get("options")?.as_dict()?.get(DEFAULT)?;
                 let redact = default.as_dict()?.get("redact")?.as_dict()?;
-                redact.get("patterns")?.clone().into_array()
+                redact.get(list)?.clone().into_array()
             };
             find().into_iter().flatten().filter_map(Value::into_string).collect()
         };
         let says = |layer: &Layer| {
             let redact = |name: &String| {
-                let key = ["profile", name.as_str(), "options", DEFAULT, "redact", "patterns"];
+                let key = ["profile", name.as_str(), "options", DEFAULT, "redact", list];
                 layer.places.get(&key).is_some()
             };
             way.iter().any(redact)
         };
-        let mut all = patterns.to_vec();
+        let mut all = stated.to_vec();
         if self.layers.iter().any(|layer| layer.found && says(layer)) {
+            all.extend_from_slice(shipped);
             for layer in self.layers.iter().filter(|layer| !layer.found) {
                 all.extend(way.iter().flat_map(|name| said(layer, name)));
             }

@@ -170,6 +170,9 @@ pub struct Snapshots {
 #[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Redact {
+    /// Regular expressions for what looks like a key of a provider, masked as `patterns` are; `[]`
+    /// masks none.
+    pub keys: Vec<String>,
     /// Regular expressions; what they match is masked before anything is recorded.
     pub patterns: Vec<String>,
 }

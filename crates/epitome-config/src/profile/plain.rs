@@ -36,7 +36,8 @@ pub(super) fn profile() -> Result<Profile, Box<dyn Error>> {
     let scribes: Vec<String> = scribes.try_into()?;
     Ok(Profile {
         name: name.to_owned(),
-        redaction: RedactionPatterns::new(&options.redact.patterns)?,
+        redaction: RedactionPatterns::new(&options.redact.patterns)?
+            .with_keys(&options.redact.keys)?,
         signatures: OverflowSignatures::new(&options.limit.signatures)?,
         options,
         stated: StatedDefaults::default(),
