@@ -9,8 +9,8 @@ use rusqlite::{Connection, Row, params};
 
 use super::checksum::{ACT, ScopeChecksum};
 use super::fail::Fail;
+use super::owner::SessionRowId;
 use super::remove;
-use super::session::SessionRowId;
 use crate::content::ErasedContent;
 
 /// Adds acts; `place` is what the session has come to.

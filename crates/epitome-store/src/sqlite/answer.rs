@@ -11,8 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::checksum::{ANSWER, ScopeChecksum};
 use super::fail::Fail;
-use super::session::SessionRowId;
-use super::tree::Owner;
+use super::owner::{Owner, SessionRowId};
 use super::{remove, tree};
 use crate::content::ErasedContent;
 use crate::copied::CopiedAnswer;

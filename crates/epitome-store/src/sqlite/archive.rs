@@ -15,8 +15,7 @@ use rusqlite::{Connection, params};
 use super::checksum::{MESSAGE, SESSION, ScopeChecksum};
 use super::fail::Fail;
 use super::journal::number;
-use super::session::SessionRowId;
-use super::tree::Owner;
+use super::owner::{Owner, SessionRowId};
 use super::{
     SqliteStore, answer, compaction, copy, delete, erase, passages, session, snapshot, tree,
 };

@@ -8,8 +8,7 @@ use rusqlite::types::{ToSql, ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::session::SessionRowId;
-use super::tree::Owner;
+use super::owner::{Owner, SessionRowId};
 
 /// A table that the ledger covers.
 #[derive(Debug)]

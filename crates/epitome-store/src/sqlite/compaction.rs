@@ -13,10 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use super::checksum::{EPOCH, REWRITE, ScopeChecksum};
 use super::fail::Fail;
+use super::owner::{Owner, SessionRowId};
 use super::passages;
 use super::passages::HeldText;
-use super::session::SessionRowId;
-use super::tree::Owner;
 
 /// A plan, and who ordered its ops; plans that were recorded before say nothing of that.
 #[derive(Serialize, Deserialize)]

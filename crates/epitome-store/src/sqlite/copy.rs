@@ -10,8 +10,7 @@ use epitome_kernel::{MessageRecord, ResponseRecord};
 use rusqlite::{Connection, params};
 
 use super::fail::Fail;
-use super::session::SessionRowId;
-use super::tree::Owner;
+use super::owner::{Owner, SessionRowId};
 use super::{SqliteStore, act, answer, compaction, journal, memo, session, tree};
 use crate::copied::{CopiedAnswer, CopiedMessage, SessionCopy, SessionFacts};
 

@@ -13,7 +13,7 @@ use super::checksum::{
 };
 use super::fail::Fail;
 use super::inherit::Hand;
-use super::session::SessionRowId;
+use super::owner::{Owner, SessionRowId};
 use super::{act, answer, memo, passages, remove, tree};
 use crate::content;
 use crate::lineage::{DeletionPlan, MessageForest, NOBODY};
@@ -61,7 +61,7 @@ pub(crate) fn needed(
         .collect::<rusqlite::Result<_>>()?;
     let mut needed = Vec::new();
     for (head, session) in heads {
-        let end = tree::on_way(connection, tree::Owner { scope, session }, HistoryHash(head))?;
+        let end = tree::on_way(connection, Owner { scope, session }, HistoryHash(head))?;
         needed.extend(end.map(|node| (node.id, session)));
     }
     Ok(needed)

@@ -5,37 +5,20 @@
 //! caller is left waiting. Called by [`super::journal`].
 
 use std::collections::VecDeque;
-use std::collections::btree_map::{BTreeMap, Entry};
 use std::iter;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use epitome_kernel::{AppendBatch, ResponseRecord, StoreError};
-use rusqlite::Connection;
+use epitome_kernel::StoreError;
 
-use super::checksum::ScopeChecksum;
 use super::fail::{Fail, broken, refused};
+use super::pending::{PendingRecord, write};
 use super::schema::Sync;
 use super::transaction::StoreTransaction;
-use super::{SqliteStore, StoreConnection, journal};
+use super::{SqliteStore, StoreConnection};
 
 /// So many are written in one transaction at most; the first of them waits for the last.
 const MOST: usize = 64;
-
-/// What a request adds.
-#[derive(Debug)]
-pub(crate) struct PendingRecord {
-    pub(crate) scope: String,
-    pub(crate) session: String,
-    pub(crate) what: PendingContent,
-}
-
-/// What was said, or what came back.
-#[derive(Debug)]
-pub(crate) enum PendingContent {
-    Said(AppendBatch),
-    Answered(ResponseRecord),
-}
 
 /// Those who wait for the file.
 #[derive(Debug, Default)]
@@ -132,23 +115,6 @@ impl StoreConnection {
     }
 }
 
-fn write(connection: &Connection, records: &[&PendingRecord]) -> Result<(), Fail> {
-    let mut ledgers = BTreeMap::new();
-    for PendingRecord { scope, session, what } in records {
-        let ledger = match ledgers.entry(scope) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(ScopeChecksum::open(connection, scope)?),
-        };
-        match what {
-            PendingContent::Said(batch) => journal::append(connection, ledger, session, batch)?,
-            PendingContent::Answered(answer) => {
-                journal::answered(connection, ledger, session, answer)?
-            }
-        }
-    }
-    ledgers.values().try_for_each(|ledger| Ok(ledger.save(connection)?))
-}
-
 impl GroupCommit {
     /// Gives the record back to whoever is to write it, or else what to wait for.
     fn join(&self, record: PendingRecord) -> Result<PendingRecord, Receiver<GroupCommitResult>> {
@@ -190,7 +156,7 @@ impl Drop for CommitLeader<'_> {
 #[cfg(test)]
 mod tests {
     use epitome_kernel::types::{ContentId, EntryKey, HistoryHash, Role, TokenUsage};
-    use epitome_kernel::{Journal, MessageRecord};
+    use epitome_kernel::{AppendBatch, Journal, MessageRecord, ResponseRecord};
 
     use super::*;
     use crate::SessionArchive;

@@ -10,8 +10,8 @@ use epitome_kernel::{Clue, Holder};
 use rusqlite::{Connection, params};
 
 use super::fail::Fail;
-use super::session::SessionRowId;
-use super::tree::{self, Owner};
+use super::owner::{Owner, SessionRowId};
+use super::tree;
 use crate::batch;
 
 /// The index of the deepest of these histories that a session recorded.

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::checksum::{ACT, HELD, MARK, SESSION, ScopeChecksum};
 use super::fail::Fail;
-use super::session::SessionRowId;
+use super::owner::SessionRowId;
 use super::{compaction, memo, session, tree};
 use crate::content;
 use crate::marks::Way;

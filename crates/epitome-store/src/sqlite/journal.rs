@@ -16,12 +16,9 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::checksum::ScopeChecksum;
 use super::fail::Fail;
-use super::group_commit::{PendingContent, PendingRecord};
-use super::session::SessionRowId;
-use super::{
-    SqliteStore, act, answer, compaction, holder, inherit, lesson, mark, memo, passages, session,
-    tree,
-};
+use super::owner::{Owner, SessionRowId};
+use super::pending::{PendingContent, PendingRecord};
+use super::{SqliteStore, act, compaction, holder, inherit, lesson, mark, memo, passages, session};
 use crate::batch;
 
 impl Journal for SqliteStore {
@@ -267,9 +264,9 @@ pub(crate) fn owner(
     connection: &Connection,
     scope: &str,
     session: &str,
-) -> rusqlite::Result<Option<tree::Owner>> {
+) -> rusqlite::Result<Option<Owner>> {
     let Some(scope) = number(connection, scope)? else { return Ok(None) };
-    Ok(session::number(connection, scope, session)?.map(|session| tree::Owner { scope, session }))
+    Ok(session::number(connection, scope, session)?.map(|session| Owner { scope, session }))
 }
 
 /// The epochs of a session whose run begins with one of these entries, and its pins.
@@ -286,53 +283,4 @@ fn epochs(
     let owner = ledger.owner(session);
     let recorded = compaction::beginning_with(connection, owner, keys)?;
     Ok(CompactionSet { recorded, pins: mark::pins(connection, owner)?, seen })
-}
-
-/// Records what came back.
-pub(crate) fn answered(
-    connection: &Connection,
-    ledger: &mut ScopeChecksum,
-    name: &str,
-    answer: &ResponseRecord,
-) -> Result<(), Fail> {
-    let (session, _) = session::named(connection, Some(ledger.scope), name)?;
-    answer::add(connection, ledger, session, answer)
-}
-
-/// Records what was said.
-pub(crate) fn append(
-    connection: &Connection,
-    ledger: &mut ScopeChecksum,
-    name: &str,
-    batch: &AppendBatch,
-) -> Result<(), Fail> {
-    let scope = ledger.scope;
-    let (session, known) = match session::find(connection, scope, name)? {
-        Some(found) => found,
-        None => {
-            let beginning = batch::beginning(batch);
-            let session = session::begin(connection, ledger, name, &beginning, &batch.at)?;
-            (session, <_>::default())
-        }
-    };
-    let owner = ledger.owner(session);
-    let mut end = tree::end_of(connection, owner, batch.after)?;
-    batch::continues(batch, end.map(|node| node.place))?;
-    for said in &batch.said {
-        end = Some(match tree::find(connection, owner, said.chain)? {
-            Some(node) => node,
-            None => tree::add(connection, ledger, session, end, said)?,
-        });
-    }
-    let gone = |key| tree::is_erased(connection, scope, key);
-    let (rewrites, departure) = batch::without_erased(batch, gone)?;
-    for rewrite in rewrites {
-        compaction::rewrite(connection, ledger, session, rewrite)?;
-    }
-    passages::keep(connection, ledger, session, &departure)?;
-    let head = batch.said.last().map_or(batch.after, |said| said.chain);
-    let messages = end.map_or(0, |node| node.place + 1);
-    let row = session::SessionRow { id: session, known: &known };
-    session::advance(connection, ledger, row, batch, session::HistoryEnd { head, messages })?;
-    Ok(())
 }

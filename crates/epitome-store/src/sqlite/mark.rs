@@ -8,8 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::checksum::{EPOCH, MARK, ScopeChecksum};
 use super::fail::Fail;
-use super::session::SessionRowId;
-use super::tree::Owner;
+use super::owner::{Owner, SessionRowId};
 use crate::marks;
 
 /// A mark, where its session had come to, and when.

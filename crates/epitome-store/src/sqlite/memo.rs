@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, params};
 
 use super::checksum::{MEMO, ScopeChecksum};
+use super::owner::SessionRowId;
 use super::remove;
-use super::session::SessionRowId;
 
 /// What was noted of a session, by policy.
 pub(crate) fn of_session(

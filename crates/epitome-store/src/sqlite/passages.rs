@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 use super::checksum::{self, BLOB, HELD, MESSAGE, PASSAGE, ScopeChecksum};
 use super::fail::Fail;
 use super::fulltext;
-use super::session::SessionRowId;
+use super::owner::SessionRowId;
 use crate::passage::{IncomingPassage, arrivals};
 use crate::prefix::Prefix;
 

@@ -9,7 +9,7 @@ use rusqlite::{Connection, ToSql, params};
 
 use super::checksum::{BLOB, CheckedTable, EPOCH, HELD, PASSAGE, RAW, SNAPSHOT, ScopeChecksum};
 use super::fail::{Fail, broken};
-use super::session::SessionRowId;
+use super::owner::SessionRowId;
 use super::{SqliteStore, compaction};
 use crate::lineage::{MessageForest, MessageNode};
 

@@ -9,10 +9,8 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use super::checksum::{SESSION, ScopeChecksum};
 use super::fail::Fail;
+use super::owner::SessionRowId;
 use epitome_kernel::nearest;
-
-/// The number of a session in the database.
-pub(crate) type SessionRowId = i64;
 
 /// Selects what [`info`] reads.
 const INFO: &str = "SELECT id, name, title, format, model, started, last, head, messages, turns, \

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::checksum::{BRANCH, MESSAGE, RAW, ScopeChecksum};
 use super::fail::Fail;
-use super::session::SessionRowId;
+use super::owner::{Owner, SessionRowId};
 use crate::copied::CopiedMessage;
 
 /// Bytes of an encoded message that fit on a page of the database with the rest of its row: these
@@ -19,13 +19,6 @@ const SHORT: usize = 3_500;
 
 /// Stands where nothing is known of a message but its place, since it was damaged.
 pub(crate) const LOST: EntryKey = EntryKey([0; 16]);
-
-/// A session and its scope, by their numbers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Owner {
-    pub(crate) scope: i64,
-    pub(crate) session: SessionRowId,
-}
 
 /// Where a message stands.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::checksum::{self, ScopeChecksum};
 use super::fail::Fail;
+use super::owner::Owner;
 use super::{SqliteStore, act, compaction, file, fulltext, schema, tree};
 
 /// What to do about what cannot be derived.
@@ -324,7 +325,7 @@ impl<'a> Check<'a> {
         self.rows(sql, scope, |check, row| {
             let (id, name): (i64, String) = (row.get(0)?, row.get(1)?);
             let (head, messages) = (HistoryHash(row.get(2)?), row.get::<_, u32>(3)?);
-            let end = tree::on_way(check.connection, tree::Owner { scope, session: id }, head)?;
+            let end = tree::on_way(check.connection, Owner { scope, session: id }, head)?;
             if end.is_none() && head != HistoryHash::default() {
                 check.lost(format!("the newest message of the session `{name}` is missing"));
                 return Ok(());
