@@ -4,7 +4,8 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::hook::{Drift, Stop, words};
+use crate::drift::{Drift, Stop};
+use crate::shape::words;
 use crate::{Actor, CompactionCause, FactCounts, GoalAction, OpReport, SnapshotPurpose};
 
 /// Something that happened to a session.

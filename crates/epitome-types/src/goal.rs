@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use crate::hook::{table, words};
+use crate::shape::{table, words};
 
 table! {
     /// All goals of a session, and what was decided outside of them.

@@ -6,7 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::order::WriteFile;
-use super::shape::{HasShape, ValueShape, table, words};
+use crate::drift::{Drift, Stop};
+use crate::shape::{HasShape, ValueShape, table, words};
 use crate::{Role, SkipReason};
 
 table! {
@@ -235,31 +236,6 @@ pub enum VerifyAnswer {
 impl HasShape for VerifyAnswer {
     const SHAPE: ValueShape =
         ValueShape::Either(&[ValueShape::Bool, Rejected::SHAPE, Seconded::SHAPE]);
-}
-
-words! {
-    /// How far something stops a conversation.
-    pub enum Stop {
-        /// It is said, and the conversation goes on.
-        Soft = "soft",
-        /// It is said; checks have decided how the conversation goes on.
-        Gate = "gate",
-        /// It is said, and the next request is compressed, where that pays or the window forces it.
-        Hard = "hard",
-    }
-}
-
-table! {
-    /// An agent that does something else than it is there for.
-    #[derive(Deserialize, PartialEq)]
-    pub struct Drift {
-        /// What shows it.
-        pub trigger: String,
-        /// What the conversation is for.
-        pub intent: String,
-        /// What was done.
-        pub action: String,
-    }
 }
 
 table! {

@@ -11,7 +11,7 @@ use super::job_data::{
     Standing, Tokens,
 };
 use super::order::MessageNumber;
-use super::shape::{HasShape, ValueShape, table, words};
+use crate::shape::{HasShape, ValueShape, table, words};
 use crate::{CompactionCause, Event, Goals};
 
 table! {

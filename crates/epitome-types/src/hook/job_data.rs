@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::order::MessageNumber;
-use super::shape::{table, words};
+use crate::shape::{table, words};
 use crate::{Role, Speaker};
 
 table! {

@@ -9,12 +9,13 @@ mod job;
 mod job_data;
 mod order;
 mod renamed;
-mod shape;
 
+pub use crate::drift::{Drift, Stop};
+pub use crate::shape::{FieldShape, HasShape, HasTableShape, INLINE, TableShape, ValueShape};
 pub use answer::{
-    Ageing, Budgets, Drift, Due, Found, FoundKind, Line, Noted, Observe, Passed, Position,
-    Rejected, Render, Seconded, Section, Status, Stop, Strength, SummaryPrompt, ToolResultAnswer,
-    TriggerAnswer, VerifyAnswer, Way,
+    Ageing, Budgets, Due, Found, FoundKind, Line, Noted, Observe, Passed, Position, Rejected,
+    Render, Seconded, Section, Status, Strength, SummaryPrompt, ToolResultAnswer, TriggerAnswer,
+    VerifyAnswer, Way,
 };
 pub use job::{
     AgeJob, BudgetsJob, Common, EventJob, GoalsJob, ObserveJob, Occasion, PlanJob, Purpose,
@@ -29,5 +30,3 @@ pub use order::{
     Orders, PinOrder, Replace, Rollover, Summarize, SummarizeUserOp, Warn, WriteFile,
 };
 pub use renamed::{NameKind, OLD_API, RENAMED, RenamedName};
-pub use shape::{FieldShape, HasShape, HasTableShape, INLINE, TableShape, ValueShape};
-pub(crate) use shape::{table, words};

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::shape::{HasShape, HasTableShape, TableShape, ValueShape, table};
+use crate::shape::{HasShape, HasTableShape, TableShape, ValueShape, table};
 use crate::{EntryId, Role};
 
 /// The place of a message in a job's lists, counted from 1.
@@ -121,7 +121,7 @@ table! {
     }
 }
 
-super::shape::words! {
+crate::shape::words! {
     /// In which way a text is shorter than its original.
     pub enum How {
         /// A digest of the content.

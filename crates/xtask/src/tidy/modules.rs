@@ -23,7 +23,6 @@ const BACK: &[(&str, usize)] = &[
     ("epitome-kernel", 6),
     ("epitome-lua", 4),
     ("epitome-proxy", 4),
-    ("epitome-types", 6),
     ("epitome-upstream", 2),
     ("epitome-wire", 13),
 ];

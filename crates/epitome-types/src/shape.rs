@@ -146,21 +146,21 @@ macro_rules! table {
             )*)?
         }
 
-        impl $(<$life>)? $crate::hook::HasTableShape for $name $(<$life>)? {
-            const TABLE: &'static $crate::hook::TableShape = &$crate::hook::TableShape {
+        impl $(<$life>)? $crate::shape::HasTableShape for $name $(<$life>)? {
+            const TABLE: &'static $crate::shape::TableShape = &$crate::shape::TableShape {
                 name: stringify!($name),
                 doc: concat!($($doc),+),
-                fields: &[$($crate::hook::FieldShape {
+                fields: &[$($crate::shape::FieldShape {
                     name: stringify!($field),
                     doc: concat!($($field_doc),+),
-                    shape: <$type as $crate::hook::HasShape>::SHAPE,
+                    shape: <$type as $crate::shape::HasShape>::SHAPE,
                 }),*],
             };
         }
 
-        impl $(<$life>)? $crate::hook::HasShape for $name $(<$life>)? {
-            const SHAPE: $crate::hook::ValueShape =
-                $crate::hook::ValueShape::Table(<Self as $crate::hook::HasTableShape>::TABLE);
+        impl $(<$life>)? $crate::shape::HasShape for $name $(<$life>)? {
+            const SHAPE: $crate::shape::ValueShape =
+                $crate::shape::ValueShape::Table(<Self as $crate::shape::HasTableShape>::TABLE);
         }
     };
 }
@@ -196,8 +196,8 @@ macro_rules! words {
             }
         }
 
-        impl $crate::hook::HasShape for $name {
-            const SHAPE: $crate::hook::ValueShape = $crate::hook::ValueShape::Word(&[$($text),+]);
+        impl $crate::shape::HasShape for $name {
+            const SHAPE: $crate::shape::ValueShape = $crate::shape::ValueShape::Word(&[$($text),+]);
         }
     };
 }
