@@ -6,14 +6,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use epitome_types::{Edit, Entry, EntryId, Role};
+use epitome_types::{Entry, EntryId, Role};
 
 use crate::json::{self, Cursor, JsonValue, JsonValueKind, Objects, Span};
 use crate::opaque::kind;
 use crate::site::{BracketList, Site};
-use crate::{
-    Format, MessageLayout, RuleViolation, WireError, anthropic, edit, file_copy, read, validate,
-};
+use crate::{Format, WireError, anthropic, file_copy, read, responses};
 
 /// A request of a provider format.
 #[derive(Debug)]
@@ -73,7 +71,7 @@ impl<'a> RequestDocument<'a> {
                 let (entry, site) = read::value(text, format, next_id(&entries))?;
                 entries.push(entry);
                 sites.push(site);
-                bare = Some(edit::bare_message(text.raw()));
+                bare = Some(responses::bare_message(text.raw()));
                 BracketList { span: text.span(), items: vec![text.span()] }
             }
             MessagesInput::List(items) => {
@@ -210,38 +208,6 @@ impl<'a> RequestDocument<'a> {
             None => self.system,
         };
         span.map_or(&[], |span| span.of(self.text).as_bytes())
-    }
-
-    /// The request with edits applied; without edits, the very same bytes. Everything that no edit
-    /// aims at keeps its bytes. A text for the user that would stand next to a message of the user
-    /// is folded into it (RULES 11, 106).
-    ///
-    /// # Errors
-    ///
-    /// When an edit aims at nothing, at the top-level system prompt or at reasoning (RULES 107), or
-    /// when two edits contradict each other. Then none is made.
-    pub fn edited(&self, edits: &[Edit]) -> Result<Vec<u8>, WireError> {
-        edit::apply(self, edits)
-    }
-
-    /// The rules of its provider that the request breaks: what [`crate::validate`] finds in its
-    /// bytes, without reading them again.
-    pub fn violations(&self) -> Vec<RuleViolation> {
-        validate::violations(self)
-    }
-
-    /// What edits make of the messages, here and in every request that goes on from this one.
-    ///
-    /// # Errors
-    ///
-    /// As [`RequestDocument::edited`].
-    pub fn layout(&self, edits: &[Edit]) -> Result<MessageLayout, WireError> {
-        MessageLayout::of(self, edits)
-    }
-
-    /// The request laid out like this: what [`RequestDocument::edited`] makes of the same edits.
-    pub fn laid_out(&self, layout: &MessageLayout) -> Vec<u8> {
-        edit::write(self, layout)
     }
 
     /// The whole text.

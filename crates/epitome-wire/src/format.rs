@@ -1,11 +1,9 @@
 //! The formats and their names on the command line.
 //!
-//! Invariant: `Display` and `FromStr` are inverse to each other.
+//! Invariant: no two formats have one name, and none is displayed as anything else. Called by every
+//! reader of this crate, and through `format_name` by whoever is given a name.
 
 use std::fmt;
-use std::str::FromStr;
-
-use crate::WireError;
 
 /// A format that a conversation comes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,31 +95,5 @@ impl Format {
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = WireError;
-
-    fn from_str(name: &str) -> Result<Self, WireError> {
-        Format::ALL
-            .into_iter()
-            .find(|format| format.name() == name)
-            .ok_or_else(|| WireError::UnknownName { name: name.to_owned() })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_read_back() {
-        for format in Format::ALL {
-            assert_eq!(format.name().parse(), Ok(format));
-            assert!(!format.nearest().is_recording());
-        }
-        let error = "gemini".parse::<Format>().unwrap_err().to_string();
-        assert!(error.contains("`gemini`") && error.contains("`swe-agent`"), "{error}");
     }
 }

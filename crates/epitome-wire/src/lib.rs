@@ -21,6 +21,7 @@ mod error;
 pub mod export;
 mod file_copy;
 mod format;
+mod format_name;
 mod image;
 mod json;
 mod message;

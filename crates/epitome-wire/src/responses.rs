@@ -29,6 +29,14 @@ pub(crate) fn prompt(text: JsonValue<'_>, id: EntryId) -> ReadMessage {
     ))
 }
 
+/// What stands around a text that is the whole input, to make a message of it.
+pub(crate) const BARE: (&str, &str) = (r#"{"type":"message","role":"user","content":"#, "}");
+
+/// The message that a literal which is the whole input stands for.
+pub(crate) fn bare_message(literal: &str) -> String {
+    [BARE.0, literal, BARE.1].concat()
+}
+
 /// One item.
 pub(crate) fn item(object: &Object<'_>, id: EntryId) -> ReadMessage {
     let mut reader = ResponsesReader { role: Role::Assistant, parts: Parts::default() };

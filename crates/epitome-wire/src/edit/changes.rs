@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_types::{Edit, EntryId, PartBody, PartId, Role};
 
-use super::seats;
+use super::members;
 use crate::json::{self, JsonValueKind};
 use crate::site::{Home, TextSite};
 use crate::{Format, RequestDocument, WireError};
@@ -253,7 +253,7 @@ impl<'e> Changes<'e> {
             if !lost || thinks || change.removed {
                 continue;
             }
-            change.removed = seats::needs_its_id(document.text(), site);
+            change.removed = members::needs_its_id(document.text(), site);
             change.anonymous = !change.removed;
             if change.removed {
                 gone.extend(entry.parts.iter().filter_map(|part| match &part.body {

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use epitome_types::{Edit, EntryId};
 
 use super::changes::{Changes, MessageChange};
-use super::order::{self, OutputSlot};
+use super::order;
 use super::patch::{ListItem, Patch, list, splice};
+use super::slot::OutputSlot;
 use super::{Editor, PARAGRAPH, message};
 use crate::json::{self, Cursor, Span};
 use crate::site::BracketList;

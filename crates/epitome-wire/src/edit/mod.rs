@@ -1,13 +1,15 @@
 //! Edits to bytes: collects them, settles what follows from them, and splices the result.
 //!
 //! Invariant: all edits are made or none; a byte that no edit aims at is copied, never rewritten.
-//! Called by `RequestDocument::edited`.
+//! Called through [`RequestDocument::edited`].
 
 mod changes;
 mod layout;
+mod members;
 mod order;
 mod patch;
 mod seats;
+mod slot;
 #[cfg(test)]
 mod tests;
 
@@ -15,18 +17,41 @@ use epitome_types::{Edit, Role};
 
 use crate::json::{Span, escape_into, literal};
 use crate::site::{BracketList, Content, Home, PartSite, Site, TextSite};
-use crate::{Format, RequestDocument, WireError};
+use crate::{Format, RequestDocument, WireError, responses};
 use changes::MessageChange;
 pub use layout::MessageLayout;
 use patch::{ListItem, Patch, list, splice};
 
-/// The document's bytes with the edits made.
-pub(crate) fn apply(document: &RequestDocument<'_>, edits: &[Edit]) -> Result<Vec<u8>, WireError> {
-    Ok(write(document, &MessageLayout::of(document, edits)?))
+impl RequestDocument<'_> {
+    /// The request with edits applied; without edits, the very same bytes. Everything that no edit
+    /// aims at keeps its bytes. A text for the user that would stand next to a message of the user
+    /// is folded into it (RULES 11, 106).
+    ///
+    /// # Errors
+    ///
+    /// When an edit aims at nothing, at the top-level system prompt or at reasoning (RULES 107), or
+    /// when two edits contradict each other. Then none is made.
+    pub fn edited(&self, edits: &[Edit]) -> Result<Vec<u8>, WireError> {
+        Ok(self.laid_out(&self.layout(edits)?))
+    }
+
+    /// What edits make of the messages, here and in every request that goes on from this one.
+    ///
+    /// # Errors
+    ///
+    /// As [`RequestDocument::edited`].
+    pub fn layout(&self, edits: &[Edit]) -> Result<MessageLayout, WireError> {
+        MessageLayout::of(self, edits)
+    }
+
+    /// The request laid out like this: what [`RequestDocument::edited`] makes of the same edits.
+    pub fn laid_out(&self, layout: &MessageLayout) -> Vec<u8> {
+        write(self, layout)
+    }
 }
 
 /// The document's bytes, laid out like this.
-pub(crate) fn write(document: &RequestDocument<'_>, layout: &MessageLayout) -> Vec<u8> {
+fn write(document: &RequestDocument<'_>, layout: &MessageLayout) -> Vec<u8> {
     let mut patches = Vec::new();
     // One text becomes a list where it is not the only message any more.
     let listed = document.is_bare() && !matches!(layout.items.as_slice(), [ListItem::Keep(_)]);
@@ -36,11 +61,11 @@ pub(crate) fn write(document: &RequestDocument<'_>, layout: &MessageLayout) -> V
     let kept = layout.items.iter().any(|item| matches!(item, ListItem::Keep(_)));
     if listed {
         patches.push(front("["));
-        patches.extend(kept.then(|| end(BARE.1)));
+        patches.extend(kept.then(|| end(responses::BARE.1)));
     }
     list(document.text(), document.messages(), layout.items.iter().cloned(), &mut patches);
     if listed {
-        patches.extend(kept.then(|| front(BARE.0)));
+        patches.extend(kept.then(|| front(responses::BARE.0)));
         patches.push(end("]"));
     }
     let sites = layout.changes.iter();
@@ -55,14 +80,6 @@ pub(crate) fn write(document: &RequestDocument<'_>, layout: &MessageLayout) -> V
 
 /// What stands between two texts that share a message.
 const PARAGRAPH: &str = "\n\n";
-
-/// What stands around a text that is the whole input, to make a message of it.
-const BARE: (&str, &str) = (r#"{"type":"message","role":"user","content":"#, "}");
-
-/// The message that a literal which is the whole input stands for.
-pub(crate) fn bare_message(literal: &str) -> String {
-    [BARE.0, literal, BARE.1].concat()
-}
 
 fn message(format: Format, role: Role, text: &str) -> String {
     let (role, kind) = match role {
@@ -131,10 +148,10 @@ impl Editor<'_> {
         self.inner_lists(patches);
         self.beside(patches);
         if self.change.by_user {
-            seats::by_user(self.text, self.site, patches);
+            members::by_user(self.text, self.site, patches);
         }
         if self.change.anonymous {
-            seats::anonymous(self.text, self.site, patches);
+            members::anonymous(self.text, self.site, patches);
         }
     }
 

@@ -9,20 +9,8 @@ use epitome_types::Role;
 
 use super::changes::Changes;
 use super::seats;
+use super::slot::OutputSlot;
 use crate::{Format, RequestDocument};
-
-/// One message of the result.
-pub(super) enum OutputSlot<'e> {
-    /// The message that stood at this place.
-    Keep(usize),
-    /// A new message.
-    New {
-        /// Its role.
-        role: Role,
-        /// Its texts, to be joined.
-        texts: Vec<Cow<'e, str>>,
-    },
-}
 
 /// The messages of the result; texts that found a neighbour are noted in its change.
 pub(super) fn arrange<'e>(

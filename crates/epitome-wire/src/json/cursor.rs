@@ -1,7 +1,7 @@
 //! A strict one-pass scanner: steps over JSON without decoding it.
 //!
 //! Invariant: accepts exactly RFC 8259 up to 128 levels, never recurses, never panics, and looks
-//! at each byte once. Called by `scan` (the hot path) and by [`super::JsonValue`].
+//! at each byte once. Called by `scan` (the hot path) and by `inside`.
 
 use super::{JsonValue, JsonValueKind, MOST_NESTED, Object, Objects, Span, place};
 use crate::WireError;

@@ -4,6 +4,7 @@
 //! its bytes (RULES 132). Called by every reader of this crate.
 
 mod cursor;
+mod inside;
 mod place;
 mod string;
 mod value;

@@ -45,8 +45,16 @@ pub fn validate(format: Format, bytes: &[u8]) -> Result<(), Vec<RuleViolation>> 
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
+impl RequestDocument<'_> {
+    /// The rules of its provider that the request breaks: what [`crate::validate`] finds in its
+    /// bytes, without reading them again.
+    pub fn violations(&self) -> Vec<RuleViolation> {
+        violations(self)
+    }
+}
+
 /// What of its provider's rules a request breaks that was read already.
-pub(crate) fn violations(document: &RequestDocument<'_>) -> Vec<RuleViolation> {
+fn violations(document: &RequestDocument<'_>) -> Vec<RuleViolation> {
     let mut found = Findings::default();
     match document.format() {
         Format::Anthropic => {

@@ -24,7 +24,6 @@ const BACK: &[(&str, usize)] = &[
     ("epitome-lua", 4),
     ("epitome-proxy", 4),
     ("epitome-upstream", 2),
-    ("epitome-wire", 13),
 ];
 
 /// A module: the names on the way to it from its crate, which has none.
