@@ -3,14 +3,14 @@
 //! Invariant: no size that a policy asks for exceeds the limit of the prompt, no bound of the prompt
 //! lies below what the system prompt and the tools take, and what a policy pins or brings back stays
 //! within a share of the limit. Whoever asks for more gets the bound, which is told. Every answer
-//! passes here, once, as `chain` gives it away; the match over all hooks leaves none out.
+//! passes here, once, as `policy` gives it away; the match over all hooks leaves none out.
 
 use epitome_types::hook::{
     Budgets, Common, Due, Observe, OpRequest, Orders, PlanJob, Seconded, SummaryPrompt,
     ToolResultAnswer, TriggerAnswer, VerifyAnswer,
 };
 
-use crate::policy::{Answer, Job};
+use crate::hook::{Answer, Job};
 
 /// The share of the limit that must be left for the prompt, whatever is kept free for the answer:
 /// one part in so many.

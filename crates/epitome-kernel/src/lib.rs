@@ -4,7 +4,6 @@
 //! from [`Thread`] (the conversation) over [`apply`](fn@apply) (a checked plan) to [`View`] (what is sent).
 
 mod apply;
-mod chain;
 mod check;
 mod compacted;
 mod failure;
@@ -12,6 +11,7 @@ mod file_state;
 mod files;
 mod gate;
 pub mod goals;
+mod hook;
 mod journal;
 mod links;
 mod live;
@@ -31,11 +31,14 @@ mod view;
 mod workspace;
 
 pub use apply::{apply, identity};
-pub use chain::{HookReply, NextPolicies, PolicyChain};
 pub use check::{PlanError, PlanFault, check};
 pub use compacted::is_compacted;
 pub use epitome_types as types;
 pub use gate::kept_most;
+pub use hook::{
+    Answer, Bounded, HOOKS, HookInterrupt, HookJob, HookResult, HookShape, Job, LiveRequest,
+    ModelQuestion, PolicyError,
+};
 pub use journal::{
     AnswerClue, AppendBatch, Beginning, Clue, CommitOutcome, CompactionChanges, CompactionSet,
     HistoryLookup, HistoryQuery, Holder, Journal, MessageRecord, RequestRecord, ResponseRecord,
@@ -48,10 +51,7 @@ pub use live::{
 pub use nearest::{nearest, nearest_words};
 pub use notes::{Before, SystemBlock};
 pub use old_names::{ApiNames, new_name, renamed_key};
-pub use policy::{
-    Answer, Bounded, HOOKS, HookInterrupt, HookJob, HookResult, HookShape, Job, LiveRequest,
-    ModelQuestion, Policy, PolicyError, PolicyTracer,
-};
+pub use policy::{HookReply, NextPolicies, Policy, PolicyChain, PolicyTracer};
 pub use port::{
     DigestJob, Eviction, Excerpt, LanguageModel, MissedWord, ModelError, ModelLimitHit,
     OriginalStore, SearchAnswer, SessionOf, SizeGauge, StoreError, StoredText, Summarizer,

@@ -1,207 +1,27 @@
-//! The port behind every decision: what a policy is asked, hook by hook, and what it answers.
+//! The port behind every decision: a policy, and the chain of them that is asked hook by hook.
 //!
-//! Invariant: the first opinion wins. A policy that fails is noted and passed over, so that the
-//! next one answers, the built-in one at last (RULES 9); nothing a policy does reaches the
-//! conversation but through its answers.
+//! Invariant: the first opinion wins; what is said of goals is joined, and events reach every policy.
+//! One that fails is noted and passed over, so that the next one answers, the built-in one at last
+//! (RULES 9). For one job each is asked at most once, and whoever only passes on what those behind
+//! it say changes nothing (RULES 18). What is given away is within its bounds (RULES 17), and nothing
+//! a policy does reaches the conversation but through its answers.
 
-use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::ptr;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use epitome_types::HookAuthor;
 use epitome_types::hook::*;
-use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::chain::NextPolicies;
+use crate::gate::{self, Exceeded};
+use crate::hook::{
+    Answer, Bounded, HookInterrupt, HookJob, HookResult, Job, ModelQuestion, each_hook,
+};
+use crate::round::{ChainRound, GivenOpinion, HookNotes, KnownJob, WantedFile};
 
-/// What a policy makes of a job: nothing, an answer, or that there is none.
-pub type HookResult<T> = Result<Option<T>, HookInterrupt>;
-
-/// Why a policy has no answer.
-#[derive(Clone, Debug, PartialEq)]
-pub enum HookInterrupt {
-    /// It wants a model to be asked first; then it is asked again.
-    Ask(Box<ModelQuestion>),
-    /// It failed.
-    Error(PolicyError),
-}
-
-/// A question for a model.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ModelQuestion {
-    /// The name under which the reply is found in the job.
-    pub id: String,
-    /// The system prompt.
-    pub system: Option<String>,
-    /// The question.
-    pub user: String,
-    /// The most tokens of the reply.
-    pub max_tokens: Option<u64>,
-    /// The conversation that the question is added to, as a message of the user and nothing else,
-    /// so that the provider reads the rest from its cache. Then there is no `system`, and a bound
-    /// that the conversation states for its replies stays.
-    pub after: Option<LiveRequest>,
-    /// How long the answer may take, repetitions included; as long as the adapter lets it where
-    /// nothing is said.
-    pub within: Option<Duration>,
-}
-
-/// A conversation that is under way: the request that its provider was sent, or would be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LiveRequest {
-    /// Its bytes.
-    pub request: Arc<[u8]>,
-    /// The name of its format.
-    pub format: String,
-}
-
-/// A policy failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{policy}: `{hook}`: {what}")]
-pub struct PolicyError {
-    /// The policy.
-    pub policy: String,
-    /// The hook it was asked.
-    pub hook: &'static str,
-    /// What went wrong, where, and what was expected.
-    pub what: String,
-}
-
-/// A policy asked for more than it may.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bounded {
-    /// The policy.
-    pub policy: String,
-    /// The hook.
-    pub hook: &'static str,
-    /// The part of its answer.
-    pub what: Cow<'static, str>,
-    /// What it asked for, in tokens.
-    pub asked: u64,
-    /// What it got, in tokens.
-    pub given: u64,
-}
-
-impl fmt::Display for Bounded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { policy, hook, what, asked, given } = self;
-        write!(f, "{policy}: `{hook}`: `{what}` of {asked} is held to {given} tokens")
-    }
-}
-
-/// A job, whichever hook it belongs to.
-pub trait HookJob {
-    /// The hook's name.
-    const HOOK: &'static str;
-
-    /// What the hook answers.
-    type Answer;
-
-    /// The job, whichever hook it belongs to.
-    fn as_job(&self) -> Job<'_>;
-
-    /// An answer to this hook; `None` where it is one to another.
-    fn read(answer: Answer) -> Option<Self::Answer>;
-
-    /// What every job says.
-    fn common_mut(&mut self) -> &mut Common;
-}
-
-/// A hook, for stubs and references.
-#[derive(Clone, Copy, Debug)]
-pub struct HookShape {
-    /// Its name.
-    pub name: &'static str,
-    /// What it decides.
-    pub doc: &'static str,
-    /// What it is asked.
-    pub job: &'static TableShape,
-    /// What it answers.
-    pub answer: ValueShape,
-}
-
-macro_rules! hooks {
+/// Declares the port: a method for each hook, and one to ask those behind.
+macro_rules! policy {
     ($($(#[doc = $doc:literal])+ $hook:ident $name:ident ($job:ident $(<$life:lifetime>)?) -> $answer:ty;)+) => {
-        /// Every hook, in the order in which a turn asks them.
-        pub const HOOKS: &[HookShape] = &[$(HookShape {
-            name: stringify!($hook),
-            doc: concat!($($doc),+),
-            job: <$job as HasTableShape>::TABLE,
-            answer: <$answer as HasShape>::SHAPE,
-        }),+];
-
-        /// What a policy is asked.
-        #[derive(Clone, Copy, Debug, Serialize)]
-        #[serde(untagged)]
-        pub enum Job<'a> {
-            $(#[doc = concat!("Of `", stringify!($hook), "`.")] $name(&'a $job $(<$life>)?)),+
-        }
-
-        /// What a policy answered.
-        #[derive(Clone, Debug, PartialEq, Serialize)]
-        #[serde(untagged)]
-        pub enum Answer {
-            $(#[doc = concat!("Of `", stringify!($hook), "`.")] $name($answer)),+
-        }
-
-        impl Answer {
-            /// An answer to the hook of this name, from data; `None` where no hook has the name.
-            ///
-            /// # Errors
-            ///
-            /// When the data is not what the hook answers.
-            pub fn read<'de, D>(hook: &str, data: D) -> Result<Option<Self>, D::Error>
-            where
-                D: Deserializer<'de>,
-            {
-                match hook {
-                    $(stringify!($hook) => <$answer>::deserialize(data).map(Self::$name).map(Some),)+
-                    _ => Ok(None),
-                }
-            }
-        }
-
-        impl Job<'_> {
-            /// The name of the hook.
-            pub fn hook(&self) -> &'static str {
-                match self { $(Self::$name(_) => stringify!($hook)),+ }
-            }
-
-            /// What every job says.
-            pub fn common(&self) -> &Common {
-                match self { $(Self::$name(job) => &job.common),+ }
-            }
-
-            /// Whether another is this very job, at its place in memory.
-            pub(crate) fn is(&self, other: &Job<'_>) -> bool {
-                match (self, other) {
-                    $((Self::$name(job), Job::$name(other)) => ptr::addr_eq(*job, *other),)+
-                    _ => false,
-                }
-            }
-        }
-
-        $(impl $(<$life>)? HookJob for $job $(<$life>)? {
-            const HOOK: &'static str = stringify!($hook);
-            type Answer = $answer;
-
-            fn as_job(&self) -> Job<'_> {
-                Job::$name(self)
-            }
-
-            fn read(answer: Answer) -> Option<$answer> {
-                match answer {
-                    Answer::$name(answer) => Some(answer),
-                    _ => None,
-                }
-            }
-
-            fn common_mut(&mut self) -> &mut Common {
-                &mut self.common
-            }
-        })+
-
         /// Makes decisions, hook by hook. Every hook is pure: the same job gives the same answer.
         pub trait Policy: Send + Sync {
             /// Its name, for reports and as the address of its options and its memo.
@@ -251,32 +71,7 @@ macro_rules! hooks {
     };
 }
 
-hooks! {
-    /// How large the prompt may grow.
-    budgets Budgets (BudgetsJob) -> Budgets;
-    /// What becomes of a tool result before it is first sent.
-    tool_result ToolResult (ToolResultJob<'a>) -> ToolResultAnswer;
-    /// What is done about a new message.
-    observe Observe (ObserveJob<'a>) -> Observe;
-    /// What a text says of goals. What the policies say is joined.
-    goals Goals (GoalsJob) -> Vec<Found>;
-    /// Whether to compress now.
-    trigger Trigger (TriggerJob) -> TriggerAnswer;
-    /// What to do about a prompt that is compressed.
-    plan Plan (PlanJob<'a>) -> Orders;
-    /// Which checkpoints are written anew, smaller, in the same compression.
-    age Age (AgeJob) -> Vec<Ageing>;
-    /// How a model is asked for a summary.
-    summary_prompt SummaryPrompt (SummaryPromptJob<'a>) -> SummaryPrompt;
-    /// Whether a model's summary is good enough.
-    verify Verify (VerifyJob<'a>) -> VerifyAnswer;
-    /// How a text that Epitome writes into the prompt is worded.
-    render Render (RenderJob) -> Render;
-    /// How far the conversation can be relied on.
-    status Status (StatusJob) -> Status;
-    /// Takes note of something that happened. It reaches every policy.
-    on_event Event (EventJob) -> Noted;
-}
+each_hook!(policy);
 
 /// Watches a chain being asked.
 pub trait PolicyTracer: Send + Sync {
@@ -290,32 +85,233 @@ impl<T: PolicyTracer + ?Sized> PolicyTracer for Arc<T> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use serde::de::value::{self, BoolDeserializer};
+/// Policies in the order in which they are asked, and their notes on one session.
+#[derive(Clone)]
+pub struct PolicyChain {
+    policies: Vec<Arc<dyn Policy>>,
+    memos: Arc<Mutex<BTreeMap<String, String>>>,
+    tracer: Option<Arc<dyn PolicyTracer>>,
+}
 
-    use super::*;
+/// Result of asking a chain about one job: all that there is to know of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HookReply<T = Answer> {
+    /// The answer, `None` where every policy defers, or the question that a model answers first.
+    pub result: Result<Option<T>, Box<ModelQuestion>>,
+    /// The policy that answers, or that has a model asked.
+    pub by: Option<HookAuthor>,
+    /// Everything else that came up.
+    pub notes: HookNotes,
+}
 
-    #[test]
-    fn answers_are_read_by_the_name_of_their_hook() {
-        let read = |hook| Answer::read(hook, BoolDeserializer::<value::Error>::new(false));
-        assert_eq!(read("trigger"), Ok(Some(Answer::Trigger(TriggerAnswer::Wait(false)))));
-        assert_eq!(read("verify"), Ok(Some(Answer::Verify(VerifyAnswer::Plain(false)))));
-        assert_eq!(read("tirgger"), Ok(None));
-        assert!(read("budgets").is_err());
-    }
-
-    #[test]
-    fn hooks_have_names_and_docs() {
-        let names: Vec<_> = HOOKS.iter().map(|hook| hook.name).collect();
-        assert_eq!((names.len(), names[0], names[11]), (12, "budgets", "on_event"));
-        assert!(HOOKS.iter().all(|hook| !hook.doc.is_empty() && !hook.job.fields.is_empty()));
-    }
-
-    #[test]
-    fn a_job_is_known_by_its_place() {
-        let [one, other] = [0, 0].map(|_| BudgetsJob { common: Common::default() });
-        let [one, other] = [Job::Budgets(&one), Job::Budgets(&other)];
-        assert_eq!([one.is(&one.clone()), one.is(&other)], [true, false]);
+impl HookReply {
+    /// The same, as an answer to the hook of a job.
+    pub fn of_job<J: HookJob>(self) -> HookReply<J::Answer> {
+        let result = self.result.map(|answer| answer.and_then(J::read));
+        HookReply { result, by: self.by, notes: self.notes }
     }
 }
+
+impl fmt::Debug for PolicyChain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.policies.iter().map(|policy| policy.name())).finish()
+    }
+}
+
+impl PolicyChain {
+    /// A chain of these policies, with what each of them noted earlier, as JSON.
+    pub fn new(policies: Vec<Arc<dyn Policy>>, memos: BTreeMap<String, String>) -> Self {
+        Self { policies, memos: Arc::new(Mutex::new(memos)), tracer: None }
+    }
+
+    /// The chain, watched.
+    #[must_use]
+    pub fn traced(self, tracer: Option<Arc<dyn PolicyTracer>>) -> Self {
+        Self { tracer, ..self }
+    }
+
+    /// All of its policies, to be asked.
+    pub fn ask(&self) -> NextPolicies<'_> {
+        NextPolicies { chain: self, from: 0, round: None, under: None }
+    }
+
+    /// The policies behind one of them, to be asked: none behind one that is not there.
+    pub fn call_after(&self, policy: &str) -> NextPolicies<'_> {
+        let at = self.policies.iter().position(|one| one.name() == policy);
+        NextPolicies { from: at.map_or(self.policies.len(), |at| at + 1), ..self.ask() }
+    }
+
+    /// What the policies noted, as JSON by policy.
+    pub fn memos(&self) -> BTreeMap<String, String> {
+        self.noted().clone()
+    }
+
+    /// A hook of a policy, with the line of its `policy.lua` where it begins, where it has lines.
+    pub fn author(&self, policy: &str, hook: &str) -> HookAuthor {
+        let known = self.policies.iter().find(|one| one.name() == policy);
+        let line = known.and_then(|one| one.line(hook));
+        HookAuthor { policy: policy.to_owned(), hook: hook.to_owned(), line }
+    }
+
+    /// Holds what is given away within its bounds.
+    fn bound(&self, job: &Job<'_>, given: GivenOpinion, round: &ChainRound) -> HookResult<Answer> {
+        let mut answer = match given.opinion {
+            Ok(Some(answer)) => answer,
+            other => return other,
+        };
+        let exceeded = gate::bound(job, &mut answer);
+        let policy = given.by.unwrap_or_default();
+        let bounded = exceeded.into_iter().map(|Exceeded { what, asked, given }| Bounded {
+            policy: policy.clone(),
+            hook: job.hook(),
+            what: what.into(),
+            asked,
+            given,
+        });
+        round.note(|notes| notes.bounded.extend(bounded));
+        Ok(Some(answer))
+    }
+
+    /// Asks one of the policies, and takes note of what it failed at or wants written of an event.
+    fn say(
+        &self,
+        policy: &dyn Policy,
+        job: &Job<'_>,
+        rest: &NextPolicies<'_>,
+        round: &ChainRound,
+    ) -> HookResult<Answer> {
+        let opinion = policy.answer(job, rest);
+        if let Some(tracer) = &self.tracer {
+            tracer.asked(job, policy.name(), &opinion);
+        }
+        match opinion {
+            Ok(Some(Answer::Event(Noted { write_file }))) => {
+                let policy = || policy.name().to_owned();
+                let file = write_file.map(|export| WantedFile { policy: policy(), export });
+                round.note(|notes| notes.files.extend(file));
+                Ok(None)
+            }
+            Err(HookInterrupt::Error(error)) => {
+                round.note(|notes| notes.errors.push(error));
+                Ok(None)
+            }
+            opinion => opinion,
+        }
+    }
+
+    fn noted(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.memos.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The policies of a chain from one on.
+#[derive(Clone, Copy, Debug)]
+pub struct NextPolicies<'c> {
+    chain: &'c PolicyChain,
+    from: usize,
+    /// What was given so far; nothing where nobody is asked yet.
+    round: Option<&'c ChainRound>,
+    /// The job that the policy before these is asked about.
+    under: Option<KnownJob<'c>>,
+}
+
+impl<'c> NextPolicies<'c> {
+    /// The same policies, asked about a job that they may be asked about again: what they gave stays
+    /// in the round.
+    #[must_use]
+    pub fn within(self, round: &'c ChainRound) -> Self {
+        Self { round: Some(round), ..self }
+    }
+}
+
+impl NextPolicies<'_> {
+    /// Asks these policies about a job on behalf of a turn, with who answered and all that came up.
+    /// What was given for this job before is given again.
+    pub fn reply(&self, job: &Job<'_>) -> HookReply {
+        let fresh = ChainRound::default();
+        let round = self.round.unwrap_or(&fresh);
+        let given = self.hear(self.from, KnownJob { job: *job, at: round.open(job) }, round);
+        let by = given.by.as_deref().map(|policy| self.chain.author(policy, job.hook()));
+        let result = match self.chain.bound(job, given, round) {
+            Ok(answer) => Ok(answer),
+            Err(HookInterrupt::Ask(question)) => Err(question),
+            Err(HookInterrupt::Error(error)) => {
+                round.note(|notes| notes.errors.push(error));
+                Ok(None)
+            }
+        };
+        HookReply { result, by, notes: round.take_notes() }
+    }
+
+    /// The first opinion, for the policy that asks those behind it; what was given for this job
+    /// before is given again.
+    ///
+    /// # Errors
+    ///
+    /// Where a policy wants a model to be asked first.
+    pub fn call(&self, job: &Job<'_>) -> HookResult<Answer> {
+        let (Some(known), Some(round)) = (&self.under, self.round) else {
+            return self.reply(job).result.map_err(HookInterrupt::Ask);
+        };
+        let at = round.find(job, known);
+        if at == known.at {
+            round.hand_on(at, self.from.saturating_sub(1));
+        }
+        self.hear(self.from, KnownJob { job: *job, at }, round).opinion
+    }
+
+    /// What the policies from this place on come to.
+    fn hear(&self, place: usize, known: KnownJob<'_>, round: &ChainRound) -> GivenOpinion {
+        let Some(policy) = self.chain.policies.get(place) else {
+            return GivenOpinion { opinion: Ok(None), by: None };
+        };
+        if let Some(given) = round.given(known.at, place) {
+            return given;
+        }
+        let opinion = round.said(known.at, place).map(Ok).unwrap_or_else(|| {
+            let (behind, under) = (Some(round), Some(known));
+            let rest = NextPolicies { chain: self.chain, from: place + 1, round: behind, under };
+            self.chain.say(&**policy, &known.job, &rest, round)
+        });
+        if let Ok(said) = &opinion {
+            round.say(known.at, place, said.as_ref());
+        }
+        let behind = || self.hear(place + 1, known, round);
+        let by = || Some(policy.name().to_owned());
+        let given = match (opinion, round.got(known.at, place)) {
+            // It passes on what it got, and the one that said it is named.
+            (opinion, Some(got)) if opinion == got.opinion => got,
+            (Ok(None), got) => got.unwrap_or_else(behind),
+            (Ok(Some(Answer::Goals(own))), None) => {
+                let GivenOpinion { opinion, by: other } = behind();
+                let by = if own.is_empty() { other } else { by() };
+                GivenOpinion { opinion: opinion.map(|behind| Some(joined(own, behind))), by }
+            }
+            (opinion, _) => GivenOpinion { opinion, by: by() },
+        };
+        round.give(known.at, place, &given);
+        given
+    }
+
+    /// What a policy noted of the session that it is asked about, as JSON.
+    pub fn memo(&self, policy: &str) -> Option<String> {
+        self.chain.noted().get(policy).cloned()
+    }
+
+    /// Notes something for the next time a policy is asked about the same session.
+    pub fn set_memo(&self, policy: &str, memo: String) {
+        self.chain.noted().insert(policy.to_owned(), memo);
+    }
+}
+
+/// What a policy says of goals, and behind it what others say that it does not.
+fn joined(mut own: Vec<Found>, behind: Option<Answer>) -> Answer {
+    if let Some(Answer::Goals(behind)) = behind {
+        let more: Vec<_> = behind.into_iter().filter(|one| !own.contains(one)).collect();
+        own.extend(more);
+    }
+    Answer::Goals(own)
+}
+
+#[cfg(test)]
+mod tests;

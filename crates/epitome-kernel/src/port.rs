@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use crate::policy::{LiveRequest, ModelQuestion};
+use crate::hook::{LiveRequest, ModelQuestion};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 

@@ -2,13 +2,13 @@
 //!
 //! Invariant: for one job each policy has its say at most once, whoever asks it and how often; what
 //! came of that is given again (RULES 18). Who waits for a model is asked again with its reply, and
-//! nobody else is. Written and read by `chain`.
+//! nobody else is. Written and read by `policy`.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use epitome_types::hook::{MessageNumber, WriteFile};
 
-use crate::policy::{Answer, Bounded, HookInterrupt, HookResult, Job, PolicyError};
+use crate::hook::{Answer, Bounded, HookInterrupt, HookResult, Job, PolicyError};
 
 /// What came up while policies were asked, beside their answers.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -20,7 +20,6 @@ const OWN: &str = "crates/xtask/src/tidy/modules.rs";
 const BACK: &[(&str, usize)] = &[
     ("epitome-cli", 8),
     ("epitome-extract", 15),
-    ("epitome-kernel", 6),
     ("epitome-lua", 4),
     ("epitome-proxy", 4),
     ("epitome-upstream", 2),
