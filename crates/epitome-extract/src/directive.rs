@@ -29,7 +29,7 @@ pub(crate) fn order(sentence: &str) -> DirectiveStrength {
     if !(12..=600).contains(&sentence.len()) {
         return DirectiveStrength::No;
     }
-    let text = format!(" {} ", normal(sentence).trim());
+    let text = spaced(sentence);
     if is_direct(&text) {
         return DirectiveStrength::Direct;
     }
@@ -86,8 +86,7 @@ static MARKS: LazyLock<FxHashMap<&str, Vec<(&str, DirectiveCue)>>> = LazyLock::n
     marks
 });
 
-/// Whether a text, spelled as by [`normal`] and with a space at both ends, is addressed to whoever
-/// reads it.
+/// Whether a text, spelled as by [`spaced`], is addressed to whoever reads it.
 pub(crate) fn is_direct(text: &str) -> bool {
     OPENINGS.iter().any(|opening| text.starts_with(opening))
         || ADDRESSES.iter().any(|mark| text.contains(mark))
@@ -117,6 +116,11 @@ pub(crate) fn normal(sentence: &str) -> String {
         }
     }
     out
+}
+
+/// The words of a text between single spaces, one before and one behind too.
+pub(crate) fn spaced(text: &str) -> String {
+    format!(" {} ", normal(text).trim())
 }
 
 /// How a sentence begins that tells its reader what to do from now on.

@@ -9,11 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use epitome_kernel::types::{Entry, FactCounts, PartBody, Passage, Role, Speaker};
 use rustc_hash::FxHashMap;
 
+use crate::cut;
 use crate::directive::{self, DirectiveStrength};
 use crate::refs::{self, RefKind};
 use crate::rows;
 use crate::spoken;
-use crate::unit::{self, TextUnit};
+use crate::unit::TextUnit;
 use crate::words;
 
 /// What a conversation says that must not be lost.
@@ -136,7 +137,7 @@ pub(crate) fn constraints(talk: &[&Entry]) -> BTreeMap<String, usize> {
     let orders = |unit: &TextUnit<'_>| directive::order(&unit.text) >= DirectiveStrength::Plain;
     let mut found = Vec::new();
     for place in typed {
-        let spoken = unit::units(&[talk[place]]).into_iter().filter(TextUnit::is_spoken);
+        let spoken = cut::units(&[talk[place]]).into_iter().filter(TextUnit::is_spoken);
         let numbered = spoken.enumerate().filter(|(_, unit)| orders(unit));
         found.extend(numbered.map(|(number, unit)| ((place, number), unit.text)));
     }

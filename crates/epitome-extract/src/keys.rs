@@ -4,7 +4,6 @@
 //! by which values came back in talk and calls.
 
 use crate::tuning::SelectionWeights;
-use crate::weigh::ReferenceWeight;
 
 /// Endings of keys whose values name something.
 const NAMING: &[&str] = &["id", "ids", "number", "code", "name", "key"];
@@ -12,19 +11,18 @@ const NAMING: &[&str] = &["id", "ids", "number", "code", "name", "key"];
 const DESCRIBING: &[&str] =
     &["time", "date", "at", "status", "zip", "dob", "type", "address", "version"];
 
-/// The factor of each key.
+/// The factor of each key. `told` has each reference that stands in a field: the place of its key among
+/// the names, and whether someone other than a tool mentioned it.
 pub(crate) fn values(
     names: &[String],
-    known: &[Option<ReferenceWeight>],
+    told: impl Iterator<Item = (u32, bool)>,
     tuning: &SelectionWeights,
 ) -> Vec<f64> {
     let mut seen = vec![0.0; names.len()];
     let mut back = vec![0.0; names.len()];
-    for known in known.iter().flatten() {
-        if let Some(key) = known.key {
-            seen[key as usize] += 1.0;
-            back[key as usize] += f64::from(u8::from(known.came_back()));
-        }
+    for (key, came_back) in told {
+        seen[key as usize] += 1.0;
+        back[key as usize] += f64::from(u8::from(came_back));
     }
     names
         .iter()

@@ -3,7 +3,9 @@
 //! Invariant: the same job gives the same bytes, and every line of a summary comes from the
 //! entries it stands for (RULES 15). The kernel asks it through the same port as a model.
 
+mod candidates;
 mod constraints;
+mod cut;
 mod directive;
 mod facts;
 mod keys;

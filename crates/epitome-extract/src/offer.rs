@@ -11,10 +11,12 @@ use epitome_kernel::SummaryJob;
 use epitome_kernel::types::{Entry, Speaker, SummaryStyle};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
+use crate::candidates::candidates;
+use crate::cut::{of_slices, units};
 use crate::select::select;
 use crate::slice::{Slice, grouped, slices};
-use crate::summary::{ExtractiveSummarizer, candidates, is_chat};
-use crate::unit::{TextUnit, of_slices, units};
+use crate::tuning::SelectionWeights;
+use crate::unit::TextUnit;
 use crate::weigh::weigh;
 use crate::{spoken, supersede};
 
@@ -23,6 +25,9 @@ use crate::{spoken, supersede};
 const HEAT: usize = 2 << 20;
 /// And no less than so many bytes for each unit of the room.
 const HEAT_OF_ROOM: usize = 8;
+
+/// By which weights units are chosen.
+pub(crate) type TuningFor<'t> = dyn Fn(&[TextUnit<'_>]) -> &'t SelectionWeights + 't;
 
 /// What a summary is chosen from.
 pub(crate) struct Offer<'a> {
@@ -36,7 +41,7 @@ pub(crate) struct Offer<'a> {
 impl<'a> Offer<'a> {
     /// What there is to choose from: all that still holds, or of a conversation that is too large
     /// for that the best of each of its heats.
-    pub(crate) fn of(extractive: &ExtractiveSummarizer, job: &SummaryJob<'a>) -> Self {
+    pub(crate) fn of(tuning_for: &TuningFor<'_>, job: &SummaryJob<'a>) -> Self {
         let slices = slices(job.originals);
         let heats = grouped(&slices, heat(job));
         if let [all] = heats[..] {
@@ -50,7 +55,7 @@ impl<'a> Offer<'a> {
             return Self::new(units, all, job);
         }
         let stale = outdated_texts(job);
-        let best = |heat| winners(extractive, heat, &stale, job);
+        let best = |heat| winners(tuning_for, heat, &stale, job);
         let best: Vec<TextUnit<'a>> = heats.into_iter().flat_map(best).collect();
         let units = at(&live(&best, job), best);
         Self::new(units, None, job)
@@ -88,7 +93,7 @@ fn newer<'a>(job: &SummaryJob<'a>) -> Vec<TextUnit<'a>> {
 
 /// The units of a heat that would be chosen if there were nothing else.
 fn winners<'a>(
-    extractive: &ExtractiveSummarizer,
+    tuning_for: &TuningFor<'_>,
     heat: &[Slice<'a>],
     stale: &FxHashSet<(usize, Cow<'a, str>)>,
     job: &SummaryJob<'_>,
@@ -96,7 +101,7 @@ fn winners<'a>(
     let mut units = of_slices(heat);
     units.retain(|unit| !stale.contains(&(unit.entry, unit.text.clone())));
     let units = at(&live(&units, job), units);
-    let tuning = if is_chat(&units, job) { &extractive.chat } else { &extractive.agent };
+    let tuning = tuning_for(&units);
     let (features, weights, _) = weigh(&units, job.kept, tuning);
     let candidates = candidates(&units, &features, job, tuning);
     let chosen = select(&candidates, &weights, tuning, job.most);

@@ -56,7 +56,7 @@ mod tests {
     use epitome_testkit::chat;
 
     use super::*;
-    use crate::unit::units;
+    use crate::cut::units;
 
     fn check(said: [bool; 4], chat_mode: bool, expected: &[&str]) {
         let entries = chat()

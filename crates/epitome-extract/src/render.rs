@@ -119,13 +119,13 @@ mod tests {
     use epitome_testkit::{Chat, chat};
 
     use super::*;
-    use crate::unit;
+    use crate::cut;
 
     /// The units of a conversation that hold one of these texts, as a summary tells them.
     #[track_caller]
     fn check(chat: Chat, chosen: &[&str], expected: &str) {
         let entries = chat.entries();
-        let units = unit::units(&entries.iter().collect::<Vec<&Entry>>());
+        let units = cut::units(&entries.iter().collect::<Vec<&Entry>>());
         let is_chosen = |index: &usize| {
             let unit = &units[*index];
             !unit.withheld && chosen.iter().any(|text| unit.text.contains(text))

@@ -270,7 +270,7 @@ mod tests {
     use epitome_testkit::chat;
 
     use super::*;
-    use crate::unit::{of_slices, units};
+    use crate::cut::{of_slices, units};
 
     /// Slices of a text, whose units say each word once.
     #[track_caller]

@@ -7,10 +7,11 @@
 use epitome_kernel::types::{Entry, Speaker};
 use rustc_hash::FxHashSet;
 
+use crate::cut::of_slices;
 use crate::slice::{self, Slice, slices};
 use crate::statement::{STATEMENTS, stated};
 use crate::supersede::superseded_of;
-use crate::unit::{TextUnit, of_slices};
+use crate::unit::TextUnit;
 
 /// The units of the entries in which people said something last, in reading order. Of a part that
 /// nobody typed the first unit stands for all.
@@ -78,7 +79,7 @@ mod tests {
     use epitome_testkit::chat;
 
     use super::*;
-    use crate::unit::units;
+    use crate::cut::units;
 
     /// Asked of all units or of the newest, what is superseded is the same.
     #[test]

@@ -10,22 +10,22 @@ use epitome_kernel::types::{
 use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
 use rustc_hash::FxHashSet;
 
+use crate::candidates::{PLAIN, candidates};
+use crate::cut::{of_slices, units};
 use crate::directive::{self, DirectiveStrength};
 use crate::offer::{Offer, heat};
 use crate::reader::Features;
 use crate::select::{UnitCandidate, select};
 use crate::slice::{grouped, slices};
 use crate::tuning::SelectionWeights;
-use crate::unit::{TextUnit, UnitKind, of_slices, units};
+use crate::unit::{TextUnit, UnitKind};
 use crate::weigh::{Weights, weigh};
-use crate::{facts, passages, render, shorten_prose, spoken, supersede};
+use crate::{passages, render, shorten_prose, spoken, supersede};
 
 /// How often the units are chosen anew with a corrected room.
 const ATTEMPTS: usize = 8;
 /// What exceeds the room gives way by at least this part of it, so that the choice changes.
 const STEP: u64 = 64;
-/// From so many plain words on a line says something of what it names.
-const PLAIN: usize = 2;
 /// What a unit is worth beside all that it mentions where nothing else tells of it.
 const NEEDED: f64 = 1e3;
 
@@ -51,7 +51,7 @@ impl ExtractiveSummarizer {
     ///
     /// When not even the smallest unit fits.
     pub fn extract(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
-        let Offer { mut units, whole, all } = Offer::of(self, job);
+        let Offer { mut units, whole, all } = Offer::of(&|units| self.tuning(units, job), job);
         if job.style == SummaryStyle::Brief {
             shorten(&mut units);
         }
@@ -90,8 +90,9 @@ impl ExtractiveSummarizer {
     /// room for that; `None` where nothing of it can stay.
     #[must_use]
     pub fn completed(&self, job: &SummaryJob<'_>, text: &str, opening: &str) -> Option<String> {
-        let units = Offer::of(self, &SummaryJob { passages: false, ..*job }).units;
-        let tuning = if is_chat(&units, job) { &self.chat } else { &self.agent };
+        let tuning_for = |units: &[TextUnit<'_>]| self.tuning(units, job);
+        let units = Offer::of(&tuning_for, &SummaryJob { passages: false, ..*job }).units;
+        let tuning = tuning_for(&units);
         let (features, weights, mut reader) = weigh(&units, job.kept, tuning);
         let offered = candidates(&units, &features, job, tuning);
         let extract = fill(&units, &offered, &weights, tuning, job).unwrap_or_default().0;
@@ -146,6 +147,11 @@ impl ExtractiveSummarizer {
             }
         }
         fits
+    }
+
+    /// The weights for the conversation that units are of.
+    fn tuning(&self, units: &[TextUnit<'_>], job: &SummaryJob<'_>) -> &SelectionWeights {
+        if is_chat(units, job) { &self.chat } else { &self.agent }
     }
 }
 
@@ -255,7 +261,7 @@ fn shorten(units: &mut [TextUnit<'_>]) {
 }
 
 /// Whether under 15 % of the conversation comes from tools or is code.
-pub(crate) fn is_chat(units: &[TextUnit<'_>], job: &SummaryJob<'_>) -> bool {
+fn is_chat(units: &[TextUnit<'_>], job: &SummaryJob<'_>) -> bool {
     let talk: Vec<&Entry> =
         job.kept.iter().copied().filter(|entry| entry.role != Role::System).collect();
     let kept = self::units(&talk);
@@ -264,96 +270,4 @@ pub(crate) fn is_chat(units: &[TextUnit<'_>], job: &SummaryJob<'_>) -> bool {
     };
     let tools = size(&|unit| unit.speaker == Speaker::Tool || unit.kind != UnitKind::Sentence);
     tools * 100 < size(&|_| true) * 15
-}
-
-pub(crate) fn candidates<'a>(
-    units: &[TextUnit<'_>],
-    features: &'a [Features],
-    job: &SummaryJob<'_>,
-    tuning: &SelectionWeights,
-) -> Vec<UnitCandidate<'a>> {
-    let mut pieces = vec![0u32; job.entries.len()];
-    units.iter().for_each(|unit| pieces[unit.entry] += 1);
-    // Of entries that no unit comes from nothing is asked.
-    let is_typed = |(entry, pieces): (&&Entry, &u32)| *pieces > 0 && facts::is_typed(entry);
-    let typed: Vec<bool> = job.entries.iter().zip(&pieces).map(is_typed).collect();
-    let stated = stated(job.kept);
-    let opening = opening(job);
-    (0..units.len())
-        .map(|index| {
-            let unit = &units[index];
-            let before =
-                index.checked_sub(1).map(|before| &units[before]).filter(|b| b.entry == unit.entry);
-            let said = unit.speaker == Speaker::Human
-                && unit.kind == UnitKind::Sentence
-                && typed[unit.entry]
-                && !is_stated(&unit.text, &stated);
-            UnitCandidate {
-                features: &features[index],
-                cost: job.measure.size(&unit.said()) + 1,
-                factor: factor(unit, &features[index], tuning),
-                bonus: match said {
-                    true => bonus(unit, opening == Some(unit.entry), pieces[unit.entry], tuning),
-                    false => 0.0,
-                },
-                follows: before.is_some(),
-                leans: unit.kind == UnitKind::Sentence
-                    && before
-                        .is_some_and(|b| b.kind == UnitKind::Sentence && b.text.ends_with(';')),
-            }
-        })
-        .collect()
-}
-
-/// Which of the entries is the first that a person says, of those summed up and those kept as they came;
-/// `None` where that one is kept. A summary of a later part takes what its part begins with for a task.
-fn opening(job: &SummaryJob<'_>) -> Option<usize> {
-    let of_human = |entry: &Entry| entry.role == Role::User && entry.has_speaker(Speaker::Human);
-    let first = job.entries.iter().position(|entry| of_human(entry))?;
-    let is_before = |kept: &&Entry| of_human(kept) && kept.id < job.entries[first].id;
-    (!job.kept.iter().any(is_before)).then_some(first)
-}
-
-/// What stands beside the summary that nobody typed, a line each: the state of the work among it.
-fn stated(kept: &[&Entry]) -> Vec<String> {
-    let of_harness = |part: &&Part| part.speaker == Speaker::Harness;
-    let parts =
-        kept.iter().filter(|entry| entry.role != Role::System).flat_map(|entry| &entry.parts);
-    let texts = parts.filter(of_harness).filter_map(Part::text);
-    texts.flat_map(str::lines).map(|line| format!(" {}", facts::plain(line))).collect()
-}
-
-/// Whether a line says a sentence in its own words, so that it need not be said again.
-fn is_stated(sentence: &str, stated: &[String]) -> bool {
-    if stated.is_empty() || directive::order(sentence) < DirectiveStrength::Plain {
-        return false;
-    }
-    let words = format!(" {}", facts::plain(sentence));
-    stated.iter().any(|line| line.contains(&words))
-}
-
-/// What a sentence that a person typed is worth beside what it mentions.
-fn bonus(unit: &TextUnit<'_>, is_opening: bool, pieces: u32, tuning: &SelectionWeights) -> f64 {
-    let share = |spread: f64| (spread / f64::from(pieces)).min(1.0);
-    let spread = share(tuning.directive_spread);
-    let strength = directive::order(&unit.text);
-    let order = match strength {
-        DirectiveStrength::Direct => tuning.direct,
-        DirectiveStrength::Plain => tuning.directive * spread,
-        DirectiveStrength::Faint => tuning.faint * spread,
-        DirectiveStrength::Change | DirectiveStrength::No => 0.0,
-    };
-    // What was asked for to begin with, and what may be otherwise since.
-    let is_task = is_opening || strength == DirectiveStrength::Change;
-    let task = if is_task { tuning.opening * share(tuning.opening_spread) } else { 0.0 };
-    order.max(task) + tuning.typed
-}
-
-fn factor(unit: &TextUnit<'_>, features: &Features, tuning: &SelectionWeights) -> f64 {
-    let words = match (features.plain, features.refs.len()) {
-        (0..PLAIN, 0) => tuning.empty,
-        (0..PLAIN, _) => tuning.bare,
-        _ => 1.0,
-    };
-    words * if unit.speaker == Speaker::Human { tuning.human_unit } else { 1.0 }
 }

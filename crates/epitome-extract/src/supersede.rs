@@ -153,7 +153,7 @@ mod tests {
     use epitome_testkit::chat;
 
     use super::*;
-    use crate::unit::units;
+    use crate::cut::units;
 
     /// Which sentences of the messages are stale.
     fn check(messages: &[&str], expected: &[&str]) {

@@ -24,7 +24,7 @@ pub(crate) struct Weights {
 
 /// What is known of one reference.
 #[derive(Clone, Debug)]
-pub(crate) struct ReferenceWeight {
+struct ReferenceWeight {
     /// In how many entries it stands.
     entries: u32,
     last_entry: usize,
@@ -40,7 +40,7 @@ pub(crate) struct ReferenceWeight {
     /// Whether it stands only as the key of fields, never as a value.
     only_key: bool,
     /// The key of the field in which it stands.
-    pub(crate) key: Option<u32>,
+    key: Option<u32>,
 }
 
 impl ReferenceWeight {
@@ -53,7 +53,7 @@ impl ReferenceWeight {
     }
 
     /// Whether someone other than a tool mentioned it.
-    pub(crate) fn came_back(&self) -> bool {
+    fn came_back(&self) -> bool {
         self.by_model || self.in_call || self.by_human
     }
 }
@@ -70,7 +70,8 @@ pub(crate) fn weigh(
     let features: Vec<Features> =
         units.iter().map(|unit| reader.read(&unit.said(), unit.fields(), whole)).collect();
     let known = gather(units, &features, reader.references.len());
-    let keys = keys::values(&reader.key_names, &known, tuning);
+    let told = known.iter().flatten().filter_map(|known| Some((known.key?, known.came_back())));
+    let keys = keys::values(&reader.key_names, told, tuning);
     let mut refs: Vec<f64> = known
         .iter()
         .zip(&reader.references)

@@ -8,8 +8,8 @@ use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use super::phrases::{self, Phrases, UNSURE};
-use super::rules::spaced;
 use super::{Language, typed};
+use crate::directive::spaced;
 use crate::{split, words};
 
 /// So many of the newest statements of finished work are kept.

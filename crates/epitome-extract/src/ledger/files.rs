@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::call::Tool;
+use super::call::{Tool, field};
+use super::touch::{Did, PATHS, Touch, verb};
 use super::{patch, shell};
 
 /// What was done to a file, in sum.
@@ -33,24 +34,6 @@ pub struct TouchedFile {
     pub how: FileChange,
     /// How many calls touched it.
     pub times: u32,
-}
-
-/// One thing that a call does to a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Touch {
-    pub(super) path: String,
-    pub(super) how: Did,
-}
-
-/// What a single call does to a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Did {
-    Read,
-    /// Changes what is there.
-    Change,
-    /// Puts a whole file there, be there one or not.
-    Put,
-    Delete,
 }
 
 /// The files of a conversation in the making.
@@ -114,16 +97,16 @@ impl FileTracker {
             let to = tool.text(&["destination", "to", "new_path", "destination_path", "dest"]);
             let gone = from.filter(|_| !tool.begins(&["copy"])).map(|path| (path, Did::Delete));
             let pairs = gone.into_iter().chain(to.map(|path| (path, Did::Put)));
-            return pairs.filter_map(|(path, how)| touch(path, how)).collect();
+            return pairs.filter_map(|(path, how)| Touch::new(path, how)).collect();
         }
         if let Some(list) = tool.list(&["paths", "files", "file_paths", "filePaths"]) {
             let path = |one: &Value| match one {
-                Value::Object(map) => super::call::field(map, PATHS).map(str::to_owned),
+                Value::Object(map) => field(map, PATHS).map(str::to_owned),
                 other => other.as_str().map(str::to_owned),
             };
-            return list.iter().filter_map(path).filter_map(|it| touch(&it, how)).collect();
+            return list.iter().filter_map(path).filter_map(|it| Touch::new(&it, how)).collect();
         }
-        let named = tool.text(PATHS).and_then(|path| touch(path, how));
+        let named = tool.text(PATHS).and_then(|path| Touch::new(path, how));
         if let Some(named) = &named
             && tool.begins(&["open", "create"])
         {
@@ -134,95 +117,6 @@ impl FileTracker {
         named.or_else(|| windowed.then(open).flatten()).into_iter().collect()
     }
 }
-
-fn touch(path: &str, how: Did) -> Option<Touch> {
-    is_file(path).then(|| Touch { path: path.to_owned(), how })
-}
-
-/// Whether a text can be the path of one file: no pattern, no variable, no sentence, no directory.
-pub(super) fn is_file(path: &str) -> bool {
-    let signs = ['*', '?', '$', '`', '"', '<', '>', '|', '{', '}', '\n'];
-    !path.is_empty()
-        && path.len() <= 300
-        && !path.contains(signs)
-        && !path.contains("://")
-        && !path.ends_with(['/', ' '])
-        && !path.starts_with(['-', ' '])
-        && !matches!(path, "." | ".." | "~")
-        && !path.starts_with("/dev/")
-}
-
-/// What the tool does to the file that its arguments name, by its name or its `command`.
-pub(super) fn verb(tool: &Tool) -> Option<Did> {
-    let editor = tool.has(&["replace", "edit", "editor"]);
-    let command = tool.text(&["command"]).filter(|_| editor);
-    if let Some(command) = command {
-        return match command {
-            "view" => Some(Did::Read),
-            "create" => Some(Did::Put),
-            "str_replace" | "insert" | "undo_edit" | "delete" => Some(Did::Change),
-            _ => None,
-        };
-    }
-    if tool.has(OTHERS) {
-        return None;
-    }
-    let of = [(CHANGES, Did::Change), (PUTS, Did::Put), (DELETES, Did::Delete), (READS, Did::Read)];
-    of.into_iter().find(|(words, _)| tool.has(words)).map(|(_, how)| how)
-}
-
-/// Arguments that name a file.
-pub(super) const PATHS: &[&str] = &[
-    "file_path",
-    "filePath",
-    "path",
-    "absolute_path",
-    "target_file",
-    "notebook_path",
-    "notebookPath",
-    "relative_path",
-    "filepath",
-    "filename",
-    "file_name",
-    "fileName",
-    "file",
-];
-/// Tools that look for files, or at directories: the path is where they look.
-const OTHERS: &[&str] = &[
-    "list",
-    "ls",
-    "dir",
-    "directory",
-    "glob",
-    "grep",
-    "search",
-    "find",
-    "todo",
-    "todos",
-    "plan",
-    "task",
-    "agent",
-    "memory",
-    "web",
-    "url",
-    "browser",
-    "tree",
-];
-const CHANGES: &[&str] = &[
-    "edit",
-    "multiedit",
-    "update",
-    "modify",
-    "insert",
-    "append",
-    "replace",
-    "patch",
-    "str",
-    "apply",
-];
-const PUTS: &[&str] = &["write", "create", "save", "move", "rename", "copy", "put"];
-const DELETES: &[&str] = &["delete", "remove", "unlink"];
-const READS: &[&str] = &["read", "view", "open", "cat", "show", "load", "get"];
 
 #[cfg(test)]
 mod tests {

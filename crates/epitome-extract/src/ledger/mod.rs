@@ -21,6 +21,7 @@ mod render;
 mod rules;
 mod shell;
 mod takeback;
+mod touch;
 mod typed;
 mod written;
 
@@ -34,7 +35,8 @@ pub use headings::LedgerHeadings;
 pub use language::Language;
 pub use plan::{PlanItem, PlanItemState};
 pub(crate) use rules::Rule;
-pub use written::{WrittenFile, is_on_disk, written};
+pub use touch::WrittenFile;
+pub use written::{is_on_disk, written};
 
 use call::Tool;
 

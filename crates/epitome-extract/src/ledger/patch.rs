@@ -1,12 +1,11 @@
 //! The files that a patch touches: `*** Update File:` headers and unified diffs.
 //!
 //! Invariant: only headers are read, never the changed lines. Called by [`super::files`] and
-//! [`super::shell`].
+//! [`super::written`].
 
 use serde_json::Value;
 
-use super::files::{Did, Touch, is_file};
-use super::written::WrittenFile;
+use super::touch::{Did, Touch, WrittenFile, is_file};
 
 const BEGIN: &str = "*** Begin Patch";
 
@@ -110,10 +109,7 @@ const HEADERS: [(&str, Did); 3] = [
 ];
 
 fn push(path: &str, how: Did, out: &mut Vec<Touch>) {
-    let path = path.trim();
-    if is_file(path) {
-        out.push(Touch { path: path.to_owned(), how });
-    }
+    out.extend(Touch::new(path.trim(), how));
 }
 
 /// The file of one side of a unified diff; `None` where there is none.

@@ -105,7 +105,7 @@ enum SentenceKind {
 /// What a sentence is, in English or in the conversation's language.
 fn kind(text: &str, marks: &Marks) -> SentenceKind {
     let english = english::EnglishSentence::of(text);
-    let spaced = spaced(text);
+    let spaced = directive::spaced(text);
     if !text.ends_with(['?', '？'])
         && (binds(&spaced, marks) || english.is_rule() && !tells(&spaced, marks))
     {
@@ -142,11 +142,6 @@ fn unit<'a>(sentence: &TypedSentence<'a>) -> TextUnit<'a> {
 /// Whether it is white space and no blank.
 fn is_other_space(c: char) -> bool {
     c != ' ' && c.is_whitespace()
-}
-
-/// The words of a text between single spaces, one before and one behind too.
-pub(super) fn spaced(text: &str) -> String {
-    format!(" {} ", directive::normal(text).trim())
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 
 use serde_json::Value;
 
-use super::files::{Did, Touch, is_file};
 use super::lexer::{self, ShellToken};
+use super::touch::{Did, Touch, is_file};
 
 /// The files that the command of a call's arguments touches.
 pub(super) fn touches(arguments: &Value) -> Vec<Touch> {

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashSet;
 
 use super::marks::Marks;
-use super::rules::spaced;
+use crate::directive::spaced;
 use crate::refs;
 use crate::unit::TextUnit;
 use crate::words;

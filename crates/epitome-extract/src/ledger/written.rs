@@ -7,19 +7,8 @@ use epitome_kernel::types::ToolCall;
 use serde_json::{Map, Value};
 
 use super::call::{Tool, field};
-use super::files::{Did, PATHS, is_file, verb};
 use super::patch;
-
-/// A text that a call puts into a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrittenFile {
-    /// The file, as the call spells it.
-    pub path: String,
-    /// What it holds then; empty where the call takes text out.
-    pub text: String,
-    /// Whether it holds nothing else.
-    pub whole: bool,
-}
+use super::touch::{Did, PATHS, WrittenFile, is_file, verb};
 
 /// What a call writes to files, in order; nothing where it writes none.
 pub fn written(call: &ToolCall) -> Vec<WrittenFile> {
