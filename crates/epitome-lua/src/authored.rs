@@ -16,6 +16,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
+use crate::folder::{folder_facts, folder_hash};
 use tracked::Tracked;
 
 /// What makes a folder a repository.
@@ -164,8 +165,8 @@ fn said(piece: &Piece) -> Result<String> {
 /// What is in a folder elsewhere, as one hash; of one that is too large to be read, when each file
 /// of it was written last.
 fn behind(folder: &Path) -> Result<String> {
-    match crate::trust::folder_hash(folder) {
-        Err(error) if error.kind() == ErrorKind::InvalidInput => crate::trust::folder_facts(folder),
+    match folder_hash(folder) {
+        Err(error) if error.kind() == ErrorKind::InvalidInput => folder_facts(folder),
         hash => hash,
     }
 }

@@ -12,16 +12,12 @@ use crate::error::LoadError;
 use crate::generation::Generation;
 use crate::limits::LuaLimits;
 use crate::source::FoundPolicy;
+use crate::vm::CallBounds;
 use crate::watchdog::Watchdog;
 
 /// Loads policies.
 #[derive(Clone)]
-pub struct PolicyEngine(Arc<Inner>);
-
-struct Inner {
-    limits: LuaLimits,
-    dog: Watchdog,
-}
+pub struct PolicyEngine(Arc<CallBounds>);
 
 impl fmt::Debug for PolicyEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,7 +32,7 @@ impl PolicyEngine {
     ///
     /// When the system has no thread to give.
     pub fn new(limits: LuaLimits) -> std::io::Result<Self> {
-        Ok(Self(Arc::new(Inner { limits, dog: Watchdog::start()? })))
+        Ok(Self(Arc::new(CallBounds { limits, dog: Watchdog::start()? })))
     }
 
     /// Loads a policy; `counter` counts for it, `options` are its own, by name.
@@ -50,14 +46,6 @@ impl PolicyEngine {
         counter: &Arc<dyn TokenCounter>,
         options: &Map<String, Json>,
     ) -> Result<Generation, LoadError> {
-        Generation::load(self.clone(), found, counter, options)
-    }
-
-    pub(crate) fn limits(&self) -> &LuaLimits {
-        &self.0.limits
-    }
-
-    pub(crate) fn dog(&self) -> &Watchdog {
-        &self.0.dog
+        Generation::load(Arc::clone(&self.0), found, counter, options)
     }
 }

@@ -17,7 +17,6 @@ use serde_json::{Map, Value as Json};
 use crate::api::{ApiHost, RegexCache};
 use crate::declared::{self, PolicyDeclaration};
 use crate::dialect::Dialect;
-use crate::engine::PolicyEngine;
 use crate::error::{LoadCause, LoadError};
 use crate::fault::said;
 use crate::files::{GenerationFiles, Module};
@@ -26,7 +25,7 @@ use crate::vm::{CallBounds, HookReply, Unanswered, Vm, VmFailure};
 
 /// A policy as its files were at one moment.
 pub struct Generation {
-    engine: PolicyEngine,
+    bounds: Arc<CallBounds>,
     host: Arc<ApiHost>,
     policy: Module,
     declared: PolicyDeclaration,
@@ -47,7 +46,7 @@ impl fmt::Debug for Generation {
 
 impl Generation {
     pub(crate) fn load(
-        engine: PolicyEngine,
+        bounds: Arc<CallBounds>,
         found: &FoundPolicy,
         counter: &Arc<dyn TokenCounter>,
         options: &Map<String, Json>,
@@ -70,7 +69,7 @@ impl Generation {
             said: AtomicU32::new(0),
         });
         let mut generation = Self {
-            engine,
+            bounds,
             host,
             policy,
             declared: PolicyDeclaration::default(),
@@ -115,22 +114,22 @@ impl Generation {
 
     /// Whether it overran its limits so often that it is asked no more.
     pub fn quarantined(&self) -> bool {
-        self.overruns.load(Ordering::Relaxed) >= self.engine.limits().overruns
+        self.overruns.load(Ordering::Relaxed) >= self.bounds.limits.overruns
     }
 
     pub(crate) fn found(&self) -> &FoundPolicy {
         self.host.files.found()
     }
 
-    pub(crate) fn engine(&self) -> &PolicyEngine {
-        &self.engine
+    /// What its calls are held to.
+    pub(crate) fn bounds(&self) -> &CallBounds {
+        &self.bounds
     }
 
     /// A new machine with the policy in it, without options.
     fn machine(&self) -> Result<(Vm, PolicyDeclaration), VmFailure> {
         let mut vm = Vm::new(&self.host).map_err(|error| said(&error))?;
-        let (limits, dog) = (self.engine.limits(), self.engine.dog());
-        let declared = vm.load(&self.host.policy, &self.policy, CallBounds { limits, dog })?;
+        let declared = vm.load(&self.host.policy, &self.policy, &self.bounds)?;
         Ok((vm, declared))
     }
 
@@ -145,8 +144,7 @@ impl Generation {
             said: AtomicU32::new(0),
         });
         let mut vm = Vm::new(&host).map_err(|error| said(&error))?;
-        let (limits, dog) = (self.engine.limits(), self.engine.dog());
-        vm.load(&self.host.policy, &self.policy, CallBounds { limits, dog })?;
+        vm.load(&self.host.policy, &self.policy, &self.bounds)?;
         Ok(vm)
     }
 
@@ -165,7 +163,7 @@ impl Generation {
 
     fn put_back(&self, vm: Vm) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < self.engine.limits().idle {
+        if idle.len() < self.bounds.limits.idle {
             idle.push(vm);
         }
     }
@@ -178,8 +176,7 @@ impl Generation {
     ) -> Result<HookReply, Unanswered> {
         let mut vm = self.take().map_err(Unanswered::Trouble)?;
         let memo = rest.memo(&self.host.policy);
-        let (limits, dog) = (self.engine.limits(), self.engine.dog());
-        let reply = vm.ask(hook, job, memo.as_deref(), rest, CallBounds { limits, dog });
+        let reply = vm.ask(hook, job, memo.as_deref(), rest, &self.bounds);
         match &reply {
             Err(Unanswered::Trouble(trouble)) if trouble.overran => {}
             _ => self.put_back(vm),
@@ -189,7 +186,7 @@ impl Generation {
 
     /// What is said of an overrun: with the last one that is borne, that it was the last.
     fn counted(&self, trouble: VmFailure) -> String {
-        let most = self.engine.limits().overruns;
+        let most = self.bounds.limits.overruns;
         match trouble.overran && self.overruns.fetch_add(1, Ordering::Relaxed) + 1 == most {
             true => {
                 let what = trouble.what;

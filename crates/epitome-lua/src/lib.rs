@@ -30,6 +30,7 @@ mod fault;
 mod files;
 #[cfg(feature = "vm")]
 mod fixture;
+mod folder;
 #[cfg(feature = "vm")]
 mod generation;
 #[cfg(feature = "vm")]
@@ -78,6 +79,7 @@ pub use describe::{example, reference, schema, stubs};
 pub use engine::PolicyEngine;
 #[cfg(feature = "vm")]
 pub use error::{LoadCause, LoadError};
+pub use folder::folder_hash;
 #[cfg(feature = "vm")]
 pub use generation::Generation;
 #[cfg(feature = "vm")]
@@ -88,6 +90,6 @@ pub use option_shape::OptionShape;
 pub use source::{FoundPolicy, PolicySource};
 #[cfg(feature = "vm")]
 pub use suite::TestResult;
-pub use trust::{TrustStatus, TrustStore, folder_hash};
+pub use trust::{TrustStatus, TrustStore};
 #[cfg(feature = "vm")]
 pub use watch::{PolicyReload, PolicyWatch, WatchError};

@@ -16,7 +16,6 @@ use crate::alias::TableDialect;
 use crate::call_timer::CallTimer;
 use crate::declared::{Hooks, PolicyDeclaration};
 use crate::dialect::Dialect;
-use crate::engine::PolicyEngine;
 use crate::fault::{line_in, said};
 use crate::files::Module;
 use crate::fixture::{self, JobFixture};
@@ -29,7 +28,7 @@ use crate::read::{keys, read_any};
 use crate::require;
 use crate::sandbox::own;
 use crate::strict;
-use crate::vm::{Vm, asked, trouble, typed};
+use crate::vm::{CallBounds, Vm, asked, trouble, typed};
 use crate::write::to_lua;
 
 /// How one test of a policy went.
@@ -60,13 +59,13 @@ impl Generation {
     }
 
     pub(crate) fn tests(&self, extent: Extent) -> Vec<TestResult> {
-        let engine = self.engine();
+        let bounds = self.bounds();
         let timer = Arc::new(CallTimer::default());
         let time = match extent {
             Extent::All => Duration::from_secs(3600),
-            Extent::Quick => engine.limits().tests,
+            Extent::Quick => bounds.limits.tests,
         };
-        let whole = engine.dog().watch(&timer, time);
+        let whole = bounds.dog.watch(&timer, time);
         let mut results = Vec::new();
         let names = match self.found().files.names("tests", "lua") {
             Ok(names) => names,
@@ -106,7 +105,7 @@ fn broken(file: &str, what: String) -> TestResult {
 
 /// A file of tests, with a machine of its own.
 struct TestFile<'g> {
-    engine: &'g PolicyEngine,
+    bounds: &'g CallBounds,
     vm: Vm,
     tests: Table,
     given: Table,
@@ -123,7 +122,7 @@ struct Asking {
 
 impl<'g> TestFile<'g> {
     fn load(generation: &'g Generation, module: &Module) -> std::result::Result<Self, String> {
-        let engine = generation.engine();
+        let bounds = generation.bounds();
         let mut vm = generation.test_machine().map_err(|trouble| trouble.what)?;
         let asking = Asking {
             hooks: std::mem::take(&mut vm.hooks),
@@ -132,10 +131,9 @@ impl<'g> TestFile<'g> {
             declared: generation.declared().clone(),
             options: generation.options().clone(),
         };
-        let watched = engine.dog().watch(&vm.timer, engine.limits().load);
-        let value = require::run(&vm.lua, module).map_err(|error| {
-            trouble(&error, &watched, engine.limits(), engine.limits().load).what
-        })?;
+        let watched = bounds.dog.watch(&vm.timer, bounds.limits.load);
+        let value = require::run(&vm.lua, module)
+            .map_err(|error| trouble(&error, &watched, &bounds.limits, bounds.limits.load).what)?;
         drop(watched);
         let Value::Table(tests) = value else {
             return Err(format!(
@@ -144,7 +142,7 @@ impl<'g> TestFile<'g> {
             ));
         };
         let given = given(&vm.lua, asking).map_err(|error| said(&error))?;
-        Ok(Self { engine, vm, tests, given })
+        Ok(Self { bounds, vm, tests, given })
     }
 
     /// Its tests by name, in the order of their lines.
@@ -158,8 +156,8 @@ impl<'g> TestFile<'g> {
     }
 
     fn run(&self, file: &str, name: &str, test: &Function) -> TestResult {
-        let limits = self.engine.limits();
-        let watched = self.engine.dog().watch(&self.vm.timer, limits.test);
+        let limits = &self.bounds.limits;
+        let watched = self.bounds.dog.watch(&self.vm.timer, limits.test);
         self.vm.limit(limits.memory);
         let outcome = test.call::<()>(&self.given);
         self.vm.limit(0);

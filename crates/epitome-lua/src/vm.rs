@@ -93,11 +93,11 @@ pub(crate) struct HookReply {
     pub(crate) memo: Option<String>,
 }
 
-/// What a call of a policy is held to, and who stops it where it takes longer.
-#[derive(Clone, Copy)]
-pub(crate) struct CallBounds<'a> {
-    pub(crate) limits: &'a LuaLimits,
-    pub(crate) dog: &'a Watchdog,
+/// What calls of policies are held to, and who stops one that takes longer.
+#[derive(Debug)]
+pub(crate) struct CallBounds {
+    pub(crate) limits: LuaLimits,
+    pub(crate) dog: Watchdog,
 }
 
 /// A virtual machine.
@@ -137,7 +137,7 @@ impl Vm {
         &mut self,
         name: &str,
         policy: &Module,
-        bounds: CallBounds<'_>,
+        bounds: &CallBounds,
     ) -> std::result::Result<PolicyDeclaration, VmFailure> {
         let CallBounds { limits, dog } = bounds;
         let watched = dog.watch(&self.timer, limits.load);
@@ -176,7 +176,7 @@ impl Vm {
         job: Job<'_>,
         memo: Option<&str>,
         rest: &NextPolicies<'_>,
-        bounds: CallBounds<'_>,
+        bounds: &CallBounds,
     ) -> std::result::Result<HookReply, Unanswered> {
         let CallBounds { limits, dog } = bounds;
         let Self { lua, timer, dialect, slot, hooks, options, metatables } = self;
