@@ -14,7 +14,6 @@ use http::{Method, StatusCode};
 use crate::fault::ProxyFault;
 use crate::headers::TOKEN;
 use crate::route::behind;
-use crate::settings::{ProxyAccess, ProxySettings};
 
 /// The tenant of whoever reaches a proxy that needs no token.
 const LOCAL: &str = "local";
@@ -116,6 +115,16 @@ pub(crate) struct Visitor {
     pub(crate) spent: bool,
 }
 
+/// Who may use a proxy.
+#[derive(Clone, Default)]
+pub struct ProxyAccess {
+    /// The tokens that clients show. None: whoever reaches it may use it, which is allowed on a
+    /// loopback address only.
+    pub tokens: Option<Vec<AccessToken>>,
+    /// What every path must begin with, where the proxy is there for one client alone.
+    pub path_token: Option<PathToken>,
+}
+
 impl ProxyAccess {
     /// The holder of the token that a visitor came with; none where no token is needed.
     pub(crate) fn holder<'v>(&self, visitor: &'v Visitor) -> Option<&'v str> {
@@ -128,8 +137,8 @@ impl ProxyAccess {
 /// # Errors
 ///
 /// When it may not come in.
-pub(crate) fn enter(settings: &ProxySettings, head: &mut Parts) -> Result<Visitor, ProxyFault> {
-    let tokens = settings.access.tokens.as_deref();
+pub(crate) fn enter(access: &ProxyAccess, head: &mut Parts) -> Result<Visitor, ProxyFault> {
+    let tokens = access.tokens.as_deref();
     // A request to a proxy names its host in the address, too. A tunnel goes to whatever it names, and
     // nowhere from here.
     let host = head.uri.authority().filter(|_| head.method != Method::CONNECT);
@@ -140,7 +149,7 @@ pub(crate) fn enter(settings: &ProxySettings, head: &mut Parts) -> Result<Visito
             use http://127.0.0.1 or http://localhost";
         return Err(ProxyFault::new(StatusCode::FORBIDDEN, message));
     }
-    if let Some(token) = &settings.access.path_token {
+    if let Some(token) = &access.path_token {
         let inner = behind(&head.uri, |folder| token.is(folder));
         head.uri = inner.ok_or_else(|| {
             let message = "this proxy is there for the client that `epitome run` started, and only \

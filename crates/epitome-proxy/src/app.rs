@@ -16,11 +16,11 @@ use http::request::Parts;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
+use crate::api::UpstreamApi;
 use crate::dump::{Dump, Dumped, Meta};
 use crate::ledger::{FinishedRequest, UsageLedger};
 use crate::prepare::{IncomingRequest, LargeBodies, Prepare, Prepared};
 use crate::recording::RecordingTicket;
-use crate::route::UpstreamApi;
 use crate::settings::{ProxyError, ProxySettings};
 use crate::skip::ProxySkip;
 use crate::upstream::UpstreamClient;

@@ -67,7 +67,7 @@ fn opening(body: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::route::ApiDialect;
+    use crate::api::ApiDialect;
 
     fn map(fields: &[(&'static str, &str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();

@@ -13,7 +13,7 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::route::ApiDialect;
+use crate::api::ApiDialect;
 
 /// Bodies up to this size are parsed whole.
 pub(crate) const SMALL: usize = 64 << 10;

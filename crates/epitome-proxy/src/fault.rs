@@ -8,7 +8,7 @@ use epitome_types::ContextOverflow;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::route::{ApiDialect, Manner};
+use crate::api::{ApiDialect, Manner};
 
 /// The most characters that are quoted of a page.
 const QUOTED: usize = 200;

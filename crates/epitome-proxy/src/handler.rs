@@ -14,12 +14,13 @@ use http::{Method, Request, Response, StatusCode, Uri};
 use hyper::body::Incoming;
 
 use crate::access::{Visitor, enter};
+use crate::api::{Manner, UpstreamApi};
 use crate::app::App;
 use crate::call::ProxiedRequest;
 use crate::controls;
 use crate::fault::ProxyFault;
 use crate::pages;
-use crate::route::{Asked, Known, Manner, RequestRoute, RouteTask, UpstreamApi, addressed, asked};
+use crate::route::{Asked, Known, RequestRoute, RouteTask, addressed, asked};
 use crate::settings::Unchosen;
 use crate::skip::ProxySkip;
 use crate::stray;
@@ -43,7 +44,7 @@ struct Entered {
 pub(crate) async fn handle(app: Arc<App>, request: Request<Incoming>) -> Response<Outflow> {
     let (mut head, body) = request.into_parts();
     let mut line = None;
-    let entered = enter(&app.settings, &mut head);
+    let entered = enter(&app.settings.access, &mut head);
     let of = addressed(&head.uri).map(|(api, inner)| {
         head.uri = inner;
         api

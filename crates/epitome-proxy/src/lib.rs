@@ -28,6 +28,7 @@
 //! and the prompt made of it are held, each within a bound; of an answer, what a line takes.
 
 mod access;
+mod api;
 mod app;
 mod body;
 mod call;
@@ -62,15 +63,15 @@ mod upstream;
 mod url;
 mod windows;
 
-pub use access::{AccessToken, PathToken, TokenError};
+pub use access::{AccessToken, PathToken, ProxyAccess, TokenError};
+pub use api::UpstreamApi;
 pub use ledger::{
     BOUNDS, ConversationFigures, CostSums, LatencyHistogram, LedgerKeeper, LedgerOptions,
     LedgerSnapshot, OlderConversations, OwnCost, PromptCost, Rates, ReplyTimes, RequestSums,
     TrafficSums, TroubleSums, UsageLedger,
 };
-pub use route::UpstreamApi;
 pub use server::{Proxy, RunningProxy};
 pub use settings::{
-    LedgerSettings, ProxyAccess, ProxyDeadlines, ProxyError, ProxyLimits, ProxySettings, Upstreams,
+    LedgerSettings, ProxyDeadlines, ProxyError, ProxyLimits, ProxySettings, Upstreams,
 };
 pub use url::{UpstreamUrl, UrlError};

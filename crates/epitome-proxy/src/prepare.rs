@@ -16,13 +16,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use crate::api::ApiDialect;
 use crate::clients;
 use crate::decode::{Encoding, Undecoded, bound, decode, encodings};
 use crate::facts::BodyFacts;
 use crate::headers::Payload;
 use crate::ollama_context::with_room;
 use crate::recording::Recordings;
-use crate::route::{ApiDialect, RouteTask};
+use crate::route::RouteTask;
 use crate::skip::ProxySkip;
 use crate::tether;
 use crate::windows::ServerWindows;

@@ -12,9 +12,9 @@ use std::time::Duration;
 use epitome::{CachePrices, SessionRouter};
 use epitome_mcp::McpHttp;
 
-use crate::access::{AccessToken, PathToken};
+use crate::access::ProxyAccess;
+use crate::api::UpstreamApi;
 use crate::ledger::{LedgerKeeper, LedgerOptions};
-use crate::route::UpstreamApi;
 use crate::url::UpstreamUrl;
 
 /// What a proxy is told when it starts.
@@ -45,16 +45,6 @@ pub struct ProxySettings {
     pub limits: ProxyLimits,
     /// How long it waits.
     pub deadlines: ProxyDeadlines,
-}
-
-/// Who may use a proxy.
-#[derive(Clone, Default)]
-pub struct ProxyAccess {
-    /// The tokens that clients show. None: whoever reaches it may use it, which is allowed on a
-    /// loopback address only.
-    pub tokens: Option<Vec<AccessToken>>,
-    /// What every path must begin with, where the proxy is there for one client alone.
-    pub path_token: Option<PathToken>,
 }
 
 /// How figures are kept.

@@ -5,7 +5,7 @@
 
 use http::{HeaderMap, Method, Uri};
 
-use crate::route::{ApiDialect, Manner, UpstreamApi, is_of_anthropic};
+use crate::api::{ApiDialect, Manner, UpstreamApi, is_of_anthropic};
 
 /// What Google's APIs are asked to do, behind a colon.
 const VERBS: [&str; 9] = [

@@ -14,8 +14,8 @@ use http::StatusCode;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
+use crate::api::ApiDialect;
 use crate::fault::ProxyFault;
-use crate::route::ApiDialect;
 use crate::upstream::innermost;
 
 /// So many bytes of an answer tell which one it is.

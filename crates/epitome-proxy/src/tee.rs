@@ -13,6 +13,7 @@ use epitome_wire::ResponseParser;
 use http::header::USER_AGENT;
 use http::{HeaderMap, StatusCode};
 
+use crate::api::UpstreamApi;
 use crate::app::App;
 use crate::clients;
 use crate::ledger::{
@@ -21,7 +22,6 @@ use crate::ledger::{
 };
 use crate::prepare::Prepared;
 use crate::recording::RecordingTicket;
-use crate::route::UpstreamApi;
 use crate::skip::ProxySkip;
 use crate::stream::RelayListener;
 

@@ -46,8 +46,8 @@ pub(crate) fn untied(body: &Bytes, thread: &RawValue) -> Option<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::ApiDialect;
     use crate::facts::BodyFacts;
-    use crate::route::ApiDialect;
 
     #[track_caller]
     fn check(body: &str, expected: Option<&str>) {

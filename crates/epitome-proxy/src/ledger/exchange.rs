@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use epitome_types::{Event, EventKind, TokenBreakdown, TokenUsage};
 
-use crate::route::UpstreamApi;
+use crate::api::UpstreamApi;
 use crate::skip::ProxySkip;
 
 /// A finished request.

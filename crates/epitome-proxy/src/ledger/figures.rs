@@ -12,7 +12,7 @@ use epitome_types::{TokenBreakdown, TokenUsage};
 
 use super::exchange::FinishedRequest;
 use super::saving::{PromptCost, Settled};
-use crate::route::UpstreamApi;
+use crate::api::UpstreamApi;
 
 /// So many of the newest requests of a conversation are drawn.
 const DRAWN: usize = 60;

@@ -15,7 +15,7 @@ use super::figures::{
 };
 use super::saving::PromptCost;
 use super::{BOUNDS, Books};
-use crate::route::UpstreamApi;
+use crate::api::UpstreamApi;
 use crate::skip::ProxySkip;
 
 /// Where the sums of proxies are kept.

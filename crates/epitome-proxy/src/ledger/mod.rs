@@ -29,7 +29,7 @@ use self::kept::Earlier;
 pub use self::kept::LedgerKeeper;
 pub use self::saving::PromptCost;
 use self::saving::{CacheAccount, Rule, Settled, SettledRequest};
-use crate::route::UpstreamApi;
+use crate::api::UpstreamApi;
 use crate::skip::ProxySkip;
 
 /// Stands for the conversations of requests that went out before anybody knew which they belong to.
