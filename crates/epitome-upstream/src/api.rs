@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::cache::Usage;
-use crate::rules::Refusal;
+use crate::refusal::Refusal;
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;

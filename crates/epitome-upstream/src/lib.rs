@@ -20,6 +20,7 @@ mod body;
 mod cache;
 mod canon;
 mod log;
+mod refusal;
 mod reply;
 mod rules;
 mod script;

@@ -7,7 +7,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Memory, Refusal, items, text};
+use super::{Memory, items, text};
+use crate::refusal::Refusal;
 
 /// The most markers in one request (RULES 109).
 const MOST_MARKERS: usize = 4;

@@ -8,9 +8,10 @@
 use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::{Memory, Refusal, items, text};
+use super::{Memory, items, text};
 use crate::api::Api;
 use crate::canon;
+use crate::refusal::Refusal;
 
 /// The beta by which a client may say what becomes of void reasoning.
 const BETA: &str = "thinking-binding-controls-2026-08-01";

@@ -6,7 +6,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Refusal, items, text};
+use super::{items, text};
+use crate::refusal::Refusal;
 
 /// Checks a request.
 pub(crate) fn check(body: &Value) -> Result<(), Refusal> {

@@ -5,7 +5,8 @@
 
 use serde_json::Value;
 
-use super::{Refusal, items, text};
+use super::{items, text};
+use crate::refusal::Refusal;
 
 /// Checks a request.
 pub(crate) fn check(body: &Value) -> Result<(), Refusal> {

@@ -7,7 +7,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Memory, Refusal, items, text};
+use super::{Memory, items, text};
+use crate::refusal::Refusal;
 
 /// Checks a request.
 pub(crate) fn check(body: &Value, memory: &Memory) -> Result<(), Refusal> {
