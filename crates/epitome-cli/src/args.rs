@@ -21,7 +21,7 @@ use crate::{
 #[command(
     after_help = "Example:\n  epitome compress --ratio 4 --output smaller.json session.jsonl"
 )]
-pub(crate) struct Cli {
+struct Cli {
     #[command(subcommand)]
     verb: Verb,
 }
@@ -53,6 +53,11 @@ pub(crate) enum Verb {
     Config(config::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
+}
+
+/// The command as it is declared, with all of its verbs.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// What the arguments come to.

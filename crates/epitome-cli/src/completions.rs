@@ -2,10 +2,8 @@
 //!
 //! Invariant: generated from the same declaration that parses the arguments.
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::args::Cli;
 use crate::fault::CliError;
 use crate::files;
 
@@ -17,9 +15,9 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-/// Runs the verb.
-pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+/// Runs the verb; `command` is what is completed.
+pub(crate) fn run(args: &Args, mut command: clap::Command) -> Result<(), CliError> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "epitome", &mut script);
+    clap_complete::generate(args.shell, &mut command, "epitome", &mut script);
     files::bytes_to_stdout(&script)
 }

@@ -8,10 +8,11 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use epitome::{DiffEdit, DiffEntry, SessionDiff};
 
+use crate::columns::output_width;
 use crate::fault::CliError;
 use crate::files;
 use crate::journal::{self, JournalFlags};
-use crate::table::{Column, TextTable, left, output_width, right};
+use crate::table::{Column, TextTable, left, right};
 use crate::text::{clipped, counted, grouped, plain};
 
 /// Cells before the values of a cut.

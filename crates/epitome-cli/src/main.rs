@@ -10,6 +10,7 @@ mod cassette;
 mod catch_up;
 mod chat;
 mod clock;
+mod columns;
 mod completions;
 mod compress;
 mod compression_table;
@@ -93,7 +94,7 @@ fn main() -> ExitCode {
         Some(Verb::Trust(args)) => trust::run(&args),
         Some(Verb::Config(args)) => config::run(&args),
         Some(Verb::Doctor(args)) => doctor::run(&args),
-        Some(Verb::Completions(args)) => completions::run(&args),
+        Some(Verb::Completions(args)) => completions::run(&args, args::command()),
         None => Ok(()),
     });
     match done {

@@ -13,11 +13,9 @@ use anstream::{AutoStream, ColorChoice};
 use terminal_size::{Height, Width, terminal_size_of};
 
 use crate::clock::now;
-use crate::table::stated_width;
+use crate::columns::{COLUMNS, stated_width};
 use crate::text::width;
 
-/// Width of a terminal that does not say another.
-pub(crate) const COLUMNS: usize = 80;
 /// A block is drawn no more often than this.
 const PAUSE: Duration = Duration::from_millis(40);
 

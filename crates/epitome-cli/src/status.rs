@@ -13,9 +13,10 @@ use epitome::{
 use serde::Serialize;
 
 use crate::bar::BeforeAfterBar;
+use crate::columns::output_width;
 use crate::fault::{self, CliError};
 use crate::journal::{self, JournalFlags, OpenJournal};
-use crate::table::{Column, TextTable, left, output_width, right};
+use crate::table::{Column, TextTable, left, right};
 use crate::text::{counted, grouped, moment, plain, wrapped};
 use crate::{compression_table, files, flags, text};
 

@@ -4,11 +4,11 @@
 //! of less use are left out first, then the flexible ones are clipped. On a pipe nothing is, unless
 //! the verb says so.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use anstyle::Style;
-use terminal_size::{Width, terminal_size_of};
 
+use crate::columns::output_width;
 use crate::text::{clipped, width};
 
 /// Between two columns.
@@ -155,22 +155,6 @@ fn fit(columns: &[Column], rows: &[Vec<String>], most: usize) -> Vec<(usize, usi
         over -= give;
     }
     shown
-}
-
-/// The cells that a line on standard output may take.
-pub(crate) fn output_width() -> usize {
-    let terminal = || match terminal_size_of(io::stdout()) {
-        Some((Width(columns), _)) if columns > 0 => usize::from(columns),
-        _ if io::stdout().is_terminal() => crate::screen::COLUMNS,
-        _ => usize::MAX,
-    };
-    stated_width().unwrap_or_else(terminal)
-}
-
-/// The columns that `COLUMNS` states.
-pub(crate) fn stated_width() -> Option<usize> {
-    let stated = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    stated.filter(|columns| *columns > 0)
 }
 
 #[cfg(test)]

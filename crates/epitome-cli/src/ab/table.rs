@@ -7,10 +7,11 @@ use std::io::{self, Write};
 use anstyle::Style;
 use epitome_lab::{ComparisonResult, MeanInterval, StrategyMeans, StrategySummary, WorkKind};
 
+use crate::columns::output_width;
 use crate::fault::CliError;
 use crate::figure::short;
 use crate::files;
-use crate::table::{Column, TextTable, left, output_width, right};
+use crate::table::{Column, TextTable, left, right};
 use crate::text::{counted, wrapped};
 
 /// The columns; those at the end of a replay only.

@@ -15,6 +15,7 @@ use epitome::{
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::columns::output_width;
 use crate::fault::{self, CliError};
 use crate::figure::middle;
 use crate::files;
@@ -22,7 +23,7 @@ use crate::flags::WindowFlags;
 use crate::journal::{self, store_path};
 use crate::settings::{self, ProfileFlags};
 use crate::store;
-use crate::table::{Column, GAP, TextTable, left, output_width};
+use crate::table::{Column, GAP, TextTable, left};
 use crate::text::{clipped, grouped, plain, width, wrapped};
 
 const COLUMNS: [Column; 3] =

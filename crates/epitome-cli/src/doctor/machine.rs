@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 
 use super::{DoctorFinding, Patient};
-use crate::table::output_width;
+use crate::columns::output_width;
 
 /// Whether the program is found where a client would look for it.
 pub(super) fn program(_: &Patient) -> Vec<DoctorFinding> {

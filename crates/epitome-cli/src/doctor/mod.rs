@@ -18,10 +18,10 @@ use anstyle::{AnsiColor, Style};
 use epitome::{Config, ConfigError};
 use serde::Serialize;
 
+use crate::columns::output_width;
 use crate::fault::CliError;
 use crate::files;
 use crate::journal::{self as journals, JournalFlags};
-use crate::table::output_width;
 use crate::text::{counted, wrapped};
 
 /// Cells before what was found.

@@ -16,11 +16,11 @@ use serde_json::Value;
 use super::played::{PlayableConversation, watched};
 use super::short_form::words;
 use super::watcher::{Note, TracedAnswer, TracedOutcome, Watcher};
+use crate::columns::output_width;
 use crate::fault::{self, CliError};
 use crate::files;
 use crate::flags::WindowFlags;
 use crate::settings::{ProfileFlags, permitted};
-use crate::table::output_width;
 use crate::text::{clipped, on_one_line, plain};
 
 /// Cells of a policy's name.

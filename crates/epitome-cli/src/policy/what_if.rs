@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::short_form::{self, words};
 use super::trace::happened;
+use crate::columns::output_width;
 use crate::fault::{self, CliError};
 use crate::files;
 use crate::flags::WindowFlags;
@@ -21,7 +22,7 @@ use crate::journal::{self, JournalFlags};
 use crate::recording;
 use crate::replay::of_replay;
 use crate::settings::permitted;
-use crate::table::{Column, TextTable, left, output_width, right};
+use crate::table::{Column, TextTable, left, right};
 use crate::text::{clipped, counted, grouped, on_one_line, plain};
 
 /// The largest recording that is read, in bytes.

@@ -4,8 +4,8 @@
 
 use epitome_lab::{ReplaySummary, ReplayTotals, SavingCount};
 
+use crate::columns::COLUMNS;
 use crate::figure::{dollars, middle, percent};
-use crate::screen::COLUMNS;
 use crate::text::{clipped, counted, grouped};
 
 /// Width of the names and of each column of figures.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use toml::Table;
 
-use super::clients::{ClientApi, PROXY, Surroundings, Way};
+use super::way::{ClientApi, PROXY, Surroundings, Way};
 
 /// The provider that is built in.
 const BUILT_IN: &str = "openai";

@@ -10,6 +10,7 @@ mod clients;
 mod closing;
 mod codex;
 mod opencode;
+mod way;
 
 use std::env;
 use std::ffi::OsString;
@@ -24,8 +25,8 @@ use crate::fault::{self, CliError};
 use crate::proxy::{self, ProxyFlags, StartOverrides};
 use crate::serve;
 use child::{Child, ClientExit};
-use clients::{ClientApi, PROXY, Surroundings, Way};
 pub(crate) use opencode::read as json_with_comments;
+use way::{ClientApi, PROXY, Surroundings, Way};
 
 /// The log, in the user's data folder.
 const LOG: &str = "run.log";

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::clients::{ClientApi, Surroundings, Way};
+use super::way::{ClientApi, Surroundings, Way};
 
 /// The variable that is merged over all files.
 const CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
