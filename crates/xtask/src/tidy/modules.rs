@@ -1,9 +1,8 @@
 //! The arrows between the modules of a crate: none runs back up.
 //!
 //! Invariant: an arrow `a → b` between siblings of one folder runs back up where `b`, or what it
-//! uses, uses `a`; how many of these a crate has stands in [`BACK`] and only falls. Tests are not
-//! looked at; what a module passes on (`pub use`) is an arrow of whoever uses it. Called by
-//! `tidy::run`.
+//! uses, uses `a`, and a crate has none of these. Tests are not looked at; what a module passes on
+//! (`pub use`) is an arrow of whoever uses it. Called by `tidy::run`.
 //!
 //! The source is read as text: `use` items, and paths that begin with `crate`, `super` or `self`.
 
@@ -13,18 +12,12 @@ use super::Finding;
 use super::sizes::without_tests;
 use super::tree::Tree;
 
-/// This file, where the figures stand.
-const OWN: &str = "crates/xtask/src/tidy/modules.rs";
-
-/// How many arrows run back up in a crate; those that are not named have none.
-const BACK: &[(&str, usize)] = &[];
-
 /// A module: the names on the way to it from its crate, which has none.
 type Module = Vec<String>;
 /// Arrows between siblings of a folder, by the module that the folder belongs to.
 type Arrows = BTreeMap<Module, BTreeSet<(String, String)>>;
 
-/// No crate has more arrows back up than are known, and none has fewer.
+/// No arrow runs back up.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut crates: BTreeMap<&str, Sources> = BTreeMap::new();
     for (path, text) in tree.ending(".rs") {
@@ -35,27 +28,20 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             crates.entry(folder).or_default().0.insert(module(file), text);
         }
     }
-    crates.iter().flat_map(|(folder, sources)| compare(folder, &sources.back())).collect()
+    let of_crate = |(folder, sources): (&&str, &Sources)| -> Vec<Finding> {
+        sources.back().iter().map(|arrow| said(folder, arrow)).collect()
+    };
+    crates.iter().flat_map(of_crate).collect()
 }
 
-/// What is said of the arrows of one crate that run back up.
-fn compare(folder: &str, back: &[(Module, String, String)]) -> Vec<Finding> {
-    let known = BACK.iter().find(|(name, _)| folder.strip_prefix("crates/") == Some(*name));
-    let known = known.map_or(0, |(_, known)| *known);
-    if back.len() < known {
-        let what = format!("`BACK` of {folder} can fall from {known} to {}", back.len());
-        return vec![Finding::in_file(OWN, what)];
-    }
-    let say = |(parent, from, to): &(Module, String, String)| {
-        let place: String = parent.iter().map(|name| format!("{name}::")).collect();
-        let what = format!(
-            "`{place}{from}` uses `{place}{to}`, which uses it: move what both need ({} of these, \
-             {known} are known)",
-            back.len()
-        );
-        Finding::in_file(folder, what)
-    };
-    back.iter().filter(|_| back.len() > known).map(say).collect()
+/// What is said of an arrow of a crate that runs back up.
+fn said(folder: &str, (parent, from, to): &(Module, String, String)) -> Finding {
+    let place: String = parent.iter().map(|name| format!("{name}::")).collect();
+    let what = format!(
+        "`{place}{from}` uses `{place}{to}`, which uses it: move what both need to where both may \
+         use it"
+    );
+    Finding::in_file(folder, what)
 }
 
 /// The code of a crate's modules, without comments and tests.
