@@ -22,7 +22,7 @@ fn line(books: &LedgerSnapshot, undo: Option<&str>) -> String {
     let figures = &books.all;
     let passed = match books.passed {
         0 => None,
-        passed => Some(format!("{} passed as it came", counted(passed, "other request"))),
+        passed => Some(format!("{} passed unchanged", counted(passed, "other request"))),
     };
     let untaken = untaken(books);
     if figures.requests == 0 {
@@ -168,7 +168,7 @@ mod tests {
         let nothing = RequestSums::default();
         let came = "3 requests came through, none of them with a conversation to compress";
         assert_eq!(line(&books(&nothing, 3), None), came);
-        let some = "10 tokens raw → 10 sent (0 % less), 0 skips, 1 other request passed as it came";
+        let some = "10 tokens raw → 10 sent (0 % less), 0 skips, 1 other request passed unchanged";
         assert_eq!(line(&books(&figures(10, 10), 1), None), some);
     }
 
