@@ -5,6 +5,7 @@
 //! is sent as it came.
 
 use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
 use epitome_kernel::Eviction;
 use epitome_types::{ArrivalRewrite, Op, Plan};
@@ -49,11 +50,25 @@ const MASK: &str = "[redacted]";
 /// Patterns whose matches are not recorded.
 #[derive(Clone, Debug, Default)]
 pub struct RedactionPatterns {
-    /// What looks like a key, as one pattern: no match holds what JSON escapes at its beginning, so
-    /// that a message without one is told as it stands.
-    keys: Option<Regex>,
+    /// What looks like a key: no match begins with what JSON escapes, so that a message without one
+    /// is told as it stands.
+    keys: Option<KeyPatterns>,
     /// What the user wants masked beside that.
     patterns: Vec<Regex>,
+}
+
+/// Patterns as one, compiled when a text is first held to it: most commands record nothing, and would
+/// take milliseconds longer to start.
+#[derive(Clone, Debug)]
+struct KeyPatterns {
+    any: String,
+    read: Arc<OnceLock<Option<Regex>>>,
+}
+
+impl KeyPatterns {
+    fn regex(&self) -> Option<&Regex> {
+        self.read.get_or_init(|| read(&self.any).ok()).as_ref()
+    }
 }
 
 /// A pattern that cannot be read.
@@ -69,7 +84,10 @@ pub struct PatternError {
 /// Two redactions are the same where their patterns are.
 impl PartialEq for RedactionPatterns {
     fn eq(&self, other: &Self) -> bool {
-        self.all().map(Regex::as_str).eq(other.all().map(Regex::as_str))
+        let keys = |of: &Self| of.keys.as_ref().map(|keys| keys.any.clone());
+        let patterns = |of: &Self| of.patterns.iter().map(|it| it.as_str().to_owned()).collect();
+        let patterns: [Vec<String>; 2] = [patterns(self), patterns(other)];
+        keys(self) == keys(other) && patterns[0] == patterns[1]
     }
 }
 
@@ -84,24 +102,29 @@ impl RedactionPatterns {
         Ok(Self { keys: None, patterns })
     }
 
-    /// The same, and what looks like a key by these patterns. Where patterns are not compiled in,
-    /// no key is told from other texts.
+    /// The same, and what looks like a key by these patterns, which [`RedactionPatterns::check`] takes.
+    /// Where patterns are not compiled in, no key is told from other texts.
+    #[must_use]
+    pub fn with_keys(self, keys: &[String]) -> Self {
+        let any = (!keys.is_empty()).then(|| format!("(?:{})", keys.join(")|(?:")));
+        Self { keys: any.map(|any| KeyPatterns { any, read: Arc::default() }), ..self }
+    }
+
+    /// Whether these patterns can be read.
     ///
     /// # Errors
     ///
     /// When one of them is no regular expression.
-    pub fn with_keys(self, keys: &[String]) -> Result<Self, PatternError> {
-        if keys.is_empty() || cfg!(not(feature = "redact")) {
-            return Ok(self);
-        }
-        // One by one, so that an error names the one that is meant.
-        keys.iter().try_for_each(|key| read(key).map(drop))?;
-        let any = format!("(?:{})", keys.join(")|(?:"));
-        Ok(Self { keys: Some(read(&any)?), ..self })
+    pub fn check(patterns: &[String]) -> Result<(), PatternError> {
+        patterns.iter().try_for_each(|pattern| read(pattern).map(drop))
+    }
+
+    fn keys(&self) -> Option<&Regex> {
+        self.keys.as_ref().and_then(KeyPatterns::regex)
     }
 
     fn all(&self) -> impl Iterator<Item = &Regex> {
-        self.keys.iter().chain(&self.patterns)
+        self.keys().into_iter().chain(&self.patterns)
     }
 
     /// The text as it may be recorded.
@@ -117,7 +140,7 @@ impl RedactionPatterns {
     /// An encoded message as it may be recorded: each string of it is redacted by itself, so that
     /// it stays sound JSON whatever a pattern takes.
     pub fn json<'t>(&self, raw: &'t str) -> Cow<'t, str> {
-        if self.patterns.is_empty() && self.keys.as_ref().is_none_or(|keys| !keys.is_match(raw)) {
+        if self.patterns.is_empty() && self.keys().is_none_or(|keys| !keys.is_match(raw)) {
             return Cow::Borrowed(raw);
         }
         let (mut out, mut is_masked) = (String::new(), false);
@@ -222,7 +245,9 @@ mod tests {
     /// What looks like a key, put together here so that no file holds one.
     #[test]
     fn keys_are_told_from_what_only_looks_like_them() {
-        let redaction = crate::profile::Profile::default().redaction;
+        let profile = crate::profile::Profile::default();
+        assert_eq!(RedactionPatterns::check(&profile.options.redact.keys), Ok(()));
+        let redaction = profile.redaction;
         let filled =
             |start: &str, long: usize| format!("{start}{}", "Ab3x9Q".repeat(12)[..long].to_owned());
         let keys = [

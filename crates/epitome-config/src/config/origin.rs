@@ -223,5 +223,18 @@ mod tests {
             assert!(!said.contains("hunter2"), "{said}");
             assert_eq!(said.contains("token-7"), patterns == "[]", "{said}");
         }
+        std::fs::write(&file, "[profile.default.options.default.redact]\nkeys = []\n").unwrap();
+        let config = Config::load(ConfigSources::default().project(project.path()).unwrap());
+        let redaction = config.unwrap().profile_in_use().unwrap().redaction;
+        let key = ["hf_", "abcdefghijklmnopqrstuvwxyz0123456789"].concat();
+        assert_eq!(redaction.text(&key), "[redacted]");
+        let sources = ConfigSources::default().text(Path::new("own.toml"), own);
+        let own = sources
+            .text(Path::new("own.toml"), own.replace("patterns = ['hunter2']", "keys = ['(']"));
+        let error = Config::load(own).unwrap().profile_in_use().unwrap_err().to_string();
+        assert!(
+            error.contains("own.toml") && error.contains("the pattern `(` cannot be read"),
+            "{error}"
+        );
     }
 }

@@ -131,11 +131,15 @@ impl Config {
             }
         };
         let Redact { keys, patterns } = &options.redact;
-        let shipped = Profile::default().options.redact;
-        let keys = self.redacted(way, "keys", keys, &shipped.keys);
-        let patterns = self.redacted(way, "patterns", patterns, &shipped.patterns);
+        let keys = self.redacted(way, "keys", keys, |shipped| shipped.keys);
+        let patterns = self.redacted(way, "patterns", patterns, |shipped| shipped.patterns);
+        // Reading those that are shipped would take each start of the program a millisecond.
+        let place = self.source(figment, "options.default.redact.keys");
+        if place.is_none_or(|place| place != BUILT_IN) {
+            RedactionPatterns::check(&keys).map_err(unread("keys"))?;
+        }
         let redaction = RedactionPatterns::new(&patterns).map_err(unread("patterns"))?;
-        redaction.with_keys(&keys).map_err(unread("keys"))
+        Ok(redaction.with_keys(&keys))
     }
 
     /// One of the lists of what is never recorded. Where the file of a project says some of it, that
@@ -145,7 +149,7 @@ impl Config {
         way: &[String],
         list: &str,
         stated: &[String],
-        shipped: &[String],
+        shipped: fn(Redact) -> Vec<String>,
     ) -> Vec<String> {
         let said = |layer: &Layer, name: &String| -> Vec<String> {
             let find = || {
@@ -164,7 +168,7 @@ impl Config {
         };
         let mut all = stated.to_vec();
         if self.layers.iter().any(|layer| layer.found && says(layer)) {
-            all.extend_from_slice(shipped);
+            all.extend(shipped(Profile::default().options.redact));
             for layer in self.layers.iter().filter(|layer| !layer.found) {
                 all.extend(way.iter().flat_map(|name| said(layer, name)));
             }

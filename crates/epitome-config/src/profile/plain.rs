@@ -37,7 +37,7 @@ pub(super) fn profile() -> Result<Profile, Box<dyn Error>> {
     Ok(Profile {
         name: name.to_owned(),
         redaction: RedactionPatterns::new(&options.redact.patterns)?
-            .with_keys(&options.redact.keys)?,
+            .with_keys(&options.redact.keys),
         signatures: OverflowSignatures::new(&options.limit.signatures)?,
         options,
         stated: StatedDefaults::default(),
