@@ -94,9 +94,6 @@ impl ProxiedRequest {
                 ProxyFault { code: Some(tether::CODE), ..fault }
             }
         })?;
-        if !prepared.side {
-            self.app.prepared(prepared.skip);
-        }
         if let (Some(mcp), Some(sent)) = (&settings.mcp, prepared.sent()) {
             mcp.heard(&self.visitor.tenant, &sent.prompt.session);
         }
@@ -108,6 +105,9 @@ impl ProxiedRequest {
             line.prepared(&self.visitor.tenant, &prepared, self.app.now());
         }
         let answer = self.exchange(&mut prepared, line).await;
+        if !prepared.side {
+            self.app.prepared(prepared.skip);
+        }
         let status = match &answer {
             Ok(UpstreamAnswer::Spoken(answer)) => answer.status(),
             Ok(UpstreamAnswer::Heard(heard)) => heard.head.status,
@@ -161,7 +161,6 @@ impl ProxiedRequest {
         }
         if !is_smaller {
             prepared.refused();
-            self.app.prepared(prepared.skip);
             if let Some(line) = line {
                 line.refused_as_made(prepared);
             }

@@ -126,6 +126,10 @@ fn what_is_refused_as_it_was_made_goes_out_as_it_came() {
     }
     assert!(skipped >= 1, "nothing was refused");
     eventually("all are counted", || serving.status()["all"]["skips"]["refused"] == skipped);
+    // A run of them is an alarm, as with everything that is not compressed.
+    assert!(skipped >= 5, "{skipped}");
+    let alarm = "one request after the other is not compressed";
+    assert!(serving.said().contains(alarm), "{}", serving.said());
 }
 
 /// Results that are made smaller before they are first sent are part of the prompt that is bound.
