@@ -193,6 +193,9 @@ pub struct HistoryQuery<'a> {
     pub before: usize,
     /// What [`revision`] said then; none where epochs are to be read anew in any case.
     pub seen: Option<u64>,
+    /// Whether a request is recorded behind it: what a store remembers will do, and where others went on
+    /// meanwhile the request is refused as [`StoreError::Overtaken`].
+    pub provisional: bool,
 }
 
 /// What a journal says of a history that somebody goes on with.
@@ -274,8 +277,8 @@ pub trait Journal: Send + Sync {
     ///
     /// # Errors
     ///
-    /// When it could not be recorded; then nothing of it was. [`StoreError::Damaged`] where
-    /// `after` is neither empty nor recorded, or a message does not follow the one before it.
+    /// When it could not be recorded; then nothing of it was. [`StoreError::Overtaken`];
+    /// [`StoreError::Damaged`] where `after` is neither empty nor recorded, or a message does not follow the one before it.
     fn append(&self, scope: &str, session: &str, batch: &AppendBatch) -> Result<(), StoreError>;
 
     /// Records what came back for a request, beside the history that was asked with. It leaves
@@ -325,7 +328,7 @@ pub trait Journal: Send + Sync {
     ///
     /// When the store cannot be read.
     fn lookup(&self, scope: &str, history: &HistoryQuery<'_>) -> Result<HistoryLookup, StoreError> {
-        let HistoryQuery { session, keys, chains, before, seen } = *history;
+        let HistoryQuery { session, keys, chains, before, seen, .. } = *history;
         let known = self.find_deepest(scope, session, &chains[before..])?;
         let rewrites = self.rewrites(scope, session, &keys[before..])?;
         let epochs = match seen {

@@ -382,6 +382,12 @@ pub enum StoreError {
         /// The name.
         name: String,
     },
+    /// Others went on with a session since a request that is to be recorded was made of it.
+    #[error("others went on with the session `{session}` meanwhile; make the request again")]
+    Overtaken {
+        /// Its name.
+        session: String,
+    },
     /// No snapshot has this id or name.
     #[error("no snapshot `{name}`")]
     NoSnapshot {

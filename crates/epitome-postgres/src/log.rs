@@ -9,8 +9,8 @@ use std::time::Duration;
 use epitome_kernel::StoreError;
 use epitome_kernel::types::ContentId;
 use epitome_store::{
-    AppendOutcome, BlobQuery, Erasure, LogBatch, LogRecord, PieceQuery, RecordKey, RecordLog,
-    SearchPiece, StoredBlob,
+    AppendOutcome, BlobQuery, Erasure, KeyQuery, LineTail, LogBatch, LogRecord, PieceQuery,
+    RecordKey, RecordLog, SearchPiece, StoredBlob,
 };
 use postgres::Row;
 use postgres::types::{FromSql, ToSql, Type};
@@ -113,9 +113,16 @@ impl RecordLog for PostgresLog {
         self.lanes.call(move |lane, until| appended(lane, until, &append))
     }
 
-    fn read(&self, scope: &str, line: &str, from: u64) -> Result<Vec<LogRecord>, StoreError> {
-        let from = place(number(from), Type::INT8);
-        self.rows(statement::READ, vec![text(scope), text(line), from], record)
+    fn read(&self, scope: &str, tails: &[LineTail<'_>]) -> Result<Vec<Vec<LogRecord>>, StoreError> {
+        let lines: Vec<String> = tails.iter().map(|tail| tail.line.to_owned()).collect();
+        let first: Vec<i64> = tails.iter().map(|tail| number(tail.from)).collect();
+        let places =
+            vec![text(scope), place(lines, Type::TEXT_ARRAY), place(first, Type::INT8_ARRAY)];
+        let rows =
+            self.rows(statement::READ, places, |row| Ok((column::<i64>(row, 6)?, record(row)?)))?;
+        let mut found = vec![Vec::new(); tails.len()];
+        rows.into_iter().for_each(|(place, record)| put_at(&mut found, place, record));
+        Ok(found)
     }
 
     fn scopes(&self) -> Result<Vec<String>, StoreError> {
@@ -126,24 +133,17 @@ impl RecordLog for PostgresLog {
         self.rows(statement::LINES, vec![text(scope)], name)
     }
 
-    fn find(
-        &self,
-        scope: &str,
-        keys: &[RecordKey],
-        most: usize,
-    ) -> Result<Vec<Vec<String>>, StoreError> {
-        let wanted = bytes_of(keys.iter().map(|key| key.0));
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let places: OwnedPlaces =
-            vec![text(scope), (Box::new(wanted), Type::BYTEA_ARRAY), (Box::new(most), Type::INT8)];
+    fn find(&self, scope: &str, keys: &[KeyQuery]) -> Result<Vec<Vec<String>>, StoreError> {
+        let wanted = bytes_of(keys.iter().map(|asked| asked.key.0));
+        let most = keys.iter().map(|asked| i64::try_from(asked.most).unwrap_or(i64::MAX));
+        let most: Vec<i64> = most.collect();
+        let places =
+            vec![text(scope), place(wanted, Type::BYTEA_ARRAY), place(most, Type::INT8_ARRAY)];
         let found = self.rows(statement::FIND, places, |row| {
             Ok((column::<i64>(row, 0)?, column::<String>(row, 1)?))
         })?;
         let mut lines = vec![Vec::new(); keys.len()];
-        for (place, line) in found {
-            let at = usize::try_from(place - 1).ok().and_then(|at| lines.get_mut(at));
-            at.into_iter().for_each(|of_key: &mut Vec<String>| of_key.push(line.clone()));
-        }
+        found.into_iter().for_each(|(place, line)| put_at(&mut lines, place, line));
         Ok(lines)
     }
 
@@ -233,14 +233,16 @@ fn appended(
     append: &AppendStatement,
 ) -> Result<AppendOutcome, StoreError> {
     let text = append.text();
-    if append.is_first {
-        let scope: [statement::Place<'_>; 1] = [(append.scope(), Type::TEXT)];
-        lane.again(until, WRITTEN, |client| client.query_typed(statement::NEW_SCOPE, &scope))?;
-    }
     let stamp = |rows: &[Row]| -> Option<i64> { rows.first().map(|row| row.get(0)) };
     loop {
         let lost = match lane.once(until, |client| client.query_typed(&text, &append.places())) {
-            Ok(rows) => return Ok(outcome(stamp(&rows))),
+            Ok(rows) => match outcome(stamp(&rows)) {
+                // The first of its scope.
+                AppendOutcome::Moved if append.is_first && makes_scope(lane, until, append)? => {
+                    continue;
+                }
+                done => return Ok(done),
+            },
             Err(error @ LaneError::Refused(_)) => {
                 return Err(lane.broken(WRITTEN, error));
             }
@@ -257,10 +259,28 @@ fn appended(
     }
 }
 
+/// Makes the scope of a batch; says whether there was none.
+fn makes_scope(
+    lane: &mut Lane,
+    until: Deadline,
+    append: &AppendStatement,
+) -> Result<bool, StoreError> {
+    let scope: [statement::Place<'_>; 1] = [(append.scope(), Type::TEXT)];
+    let made = |client: &mut postgres::Client| client.query_typed(statement::NEW_SCOPE, &scope);
+    Ok(!lane.again(until, WRITTEN, made)?.is_empty())
+}
+
 fn outcome(stamp: Option<i64>) -> AppendOutcome {
     match stamp.and_then(|stamp| u64::try_from(stamp).ok()) {
         Some(stamp) => AppendOutcome::Done { stamp },
         None => AppendOutcome::Moved,
+    }
+}
+
+/// Adds to the list at a place, of which the first is 1.
+fn put_at<T>(lists: &mut [Vec<T>], place: i64, what: T) {
+    if let Some(list) = usize::try_from(place - 1).ok().and_then(|at| lists.get_mut(at)) {
+        list.push(what);
     }
 }
 

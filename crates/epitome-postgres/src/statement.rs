@@ -3,7 +3,7 @@
 //! Invariant: each names its scope first, and is whole by itself: nothing is prepared, and no state of a
 //! connection is relied on.
 
-use epitome_store::{LinePosition, LogBatch, LogRecord, SearchPiece, StoredBlob};
+use epitome_store::{LineEnd, LinePosition, LogBatch, LogRecord, SearchPiece, StoredBlob};
 use postgres::types::{ToSql, Type};
 
 /// A value with its type, as a statement takes it.
@@ -11,16 +11,17 @@ pub(crate) type Place<'a> = (&'a (dyn ToSql + Sync), Type);
 
 /// Makes a scope, where there is none of its name.
 pub(crate) const NEW_SCOPE: &str =
-    "INSERT INTO epitome_scope (name) VALUES ($1) ON CONFLICT DO NOTHING";
+    "INSERT INTO epitome_scope (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING id";
 
-/// The records of a line from a number on.
+/// The records of lines, of each from a number on.
 pub(crate) const READ: &str = "
-    SELECT record.seq, record.kind, record.key, record.stamp, record.body, record.sum
+    SELECT record.seq, record.kind, record.key, record.stamp, record.body, record.sum, tail.place
     FROM epitome_scope scope
-    JOIN epitome_line line ON line.scope = scope.id
-    JOIN epitome_record record ON record.line = line.id
-    WHERE scope.name = $1 AND line.name = $2 AND record.seq >= $3
-    ORDER BY record.seq";
+    CROSS JOIN unnest($2, $3) WITH ORDINALITY AS tail (line, first, place)
+    JOIN epitome_line line ON line.scope = scope.id AND line.name = tail.line
+    JOIN epitome_record record ON record.line = line.id AND record.seq >= tail.first
+    WHERE scope.name = $1
+    ORDER BY tail.place, record.seq";
 
 /// The stamp of the record of a line that ends a batch, where it is there.
 pub(crate) const WRITTEN: &str = "
@@ -44,14 +45,14 @@ pub(crate) const LINES: &str = "
 /// Of each key the lines that have it, those that began last first.
 pub(crate) const FIND: &str = "
     SELECT wanted.place, found.name
-    FROM unnest($2) WITH ORDINALITY AS wanted (key, place)
+    FROM unnest($2, $3) WITH ORDINALITY AS wanted (key, most, place)
     CROSS JOIN LATERAL (
         SELECT line.id, line.name
         FROM epitome_key known JOIN epitome_line line ON line.id = known.line
         WHERE known.scope = (SELECT id FROM epitome_scope WHERE name = $1)
             AND known.key = wanted.key
         ORDER BY known.line DESC
-        LIMIT $3
+        LIMIT wanted.most
     ) AS found
     ORDER BY wanted.place, found.id DESC";
 
@@ -100,20 +101,24 @@ pub(crate) const NEWEST_PIECES: &str = "
     ) AS newest
     ORDER BY place";
 
-/// What an append begins with: the line moves on from where it is expected to end.
+/// What an append begins with: the scope, where the line that the batch rests on ends as it has to.
+const GIVEN: &str = "
+    WITH given AS (
+        SELECT scope.id FROM epitome_scope scope
+        LEFT JOIN epitome_line line ON line.scope = scope.id AND line.name = $22
+        WHERE scope.name = $1 AND COALESCE(line.seq = $23 AND line.sum = $24, $23 = 0)
+    ), moved AS (";
+
+/// The line moves on from where it is expected to end.
 const MOVE_ON: &str = "
-    WITH moved AS (
         UPDATE epitome_line SET seq = $3, sum = $4
-        WHERE scope = (SELECT id FROM epitome_scope WHERE name = $1) AND name = $2
-            AND seq = $5 AND sum = $6
+        WHERE scope = (SELECT id FROM given) AND name = $2 AND seq = $5 AND sum = $6
         RETURNING id, scope, nextval('epitome_stamp') AS stamp
     )";
 
 /// The same of a line that is not there yet.
 const BEGIN: &str = "
-    WITH moved AS (
-        INSERT INTO epitome_line (scope, name, seq, sum)
-        SELECT id, $2, $3, $4 FROM epitome_scope WHERE name = $1
+        INSERT INTO epitome_line (scope, name, seq, sum) SELECT id, $2, $3, $4 FROM given
         ON CONFLICT DO NOTHING
         RETURNING id, scope, nextval('epitome_stamp') AS stamp
     )";
@@ -175,20 +180,23 @@ pub(crate) struct AppendStatement {
     scope: String,
     line: String,
     pub(crate) is_first: bool,
-    before: LineEnd,
-    end: LineEnd,
+    before: PlacedEnd,
+    end: PlacedEnd,
+    /// The line that it rests on, and where that has to end; none has to be where it began.
+    given: Option<String>,
+    given_end: PlacedEnd,
     records: RecordColumns,
     blobs: BlobColumns,
     pieces: PieceColumns,
 }
 
 /// Where a line ends.
-struct LineEnd {
+struct PlacedEnd {
     seq: i64,
     sum: Vec<u8>,
 }
 
-impl From<LinePosition> for LineEnd {
+impl From<LinePosition> for PlacedEnd {
     fn from(position: LinePosition) -> Self {
         Self { seq: number(position.seq), sum: position.sum.to_vec() }
     }
@@ -224,14 +232,18 @@ struct PieceColumns {
 impl AppendStatement {
     /// The statement that adds a batch; none for a batch without a record, which nothing would tell of.
     pub(crate) fn new(scope: &str, batch: LogBatch) -> Option<Self> {
-        let LogBatch { line, after, records, blobs, pieces } = batch;
+        let LogBatch { line, after, given, records, blobs, pieces } = batch;
         let end = records.last()?.position();
+        let given = given.map(|LineEnd { line, position }| (line, position));
+        let (given, given_end) = given.unzip();
         let mut made = Self {
             scope: scope.to_owned(),
             line,
             is_first: after.seq == 0,
             before: after.into(),
             end: end.into(),
+            given,
+            given_end: given_end.unwrap_or_default().into(),
             records: RecordColumns::default(),
             blobs: BlobColumns::default(),
             pieces: PieceColumns::default(),
@@ -244,12 +256,13 @@ impl AppendStatement {
 
     /// The text of the statement.
     pub(crate) fn text(&self) -> String {
-        format!("{}{ADD}", if self.is_first { BEGIN } else { MOVE_ON })
+        format!("{GIVEN}{}{ADD}", if self.is_first { BEGIN } else { MOVE_ON })
     }
 
     /// What stands in its places.
-    pub(crate) fn places(&self) -> [Place<'_>; 21] {
-        let Self { scope, line, before, end, records, blobs, pieces, is_first: _ } = self;
+    pub(crate) fn places(&self) -> [Place<'_>; 24] {
+        let Self { scope, line, before, end, given, given_end, .. } = self;
+        let Self { records, blobs, pieces, .. } = self;
         [
             (scope, Type::TEXT),
             (line, Type::TEXT),
@@ -272,6 +285,9 @@ impl AppendStatement {
             (&pieces.lasts, Type::INT8_ARRAY),
             (&pieces.texts, Type::BYTEA_ARRAY),
             (&pieces.terms, Type::TEXT_ARRAY),
+            (given, Type::TEXT),
+            (&given_end.seq, Type::INT8),
+            (&given_end.sum, Type::BYTEA),
         ]
     }
 

@@ -41,8 +41,8 @@ pub use copied::{CopiedAnswer, CopiedMessage, KeptTexts, SessionCopy, SessionFac
 pub use durability::Durability;
 pub use fallback::FallbackStore;
 pub use log::{
-    AppendOutcome, BlobQuery, Erasure, LinePosition, LogBatch, LogRecord, MemoryLog, PieceQuery,
-    RecordKey, RecordLog, SearchPiece, StoredBlob,
+    AppendOutcome, BlobQuery, Erasure, KeyQuery, LineEnd, LinePosition, LineTail, LogBatch,
+    LogRecord, MemoryLog, PieceQuery, RecordKey, RecordLog, SearchPiece, StoredBlob,
 };
 pub use outage::{StoreNews, StoreOutage, UNREACHABLE};
 pub use record_store::{MemoryStore, RecordStore};

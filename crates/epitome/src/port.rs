@@ -32,6 +32,6 @@ pub use epitome_kernel::{
     RequestRecord, ResponseRecord, SessionOf, StoreError, StoredText,
 };
 pub use epitome_store::{
-    AppendOutcome, BlobQuery, Erasure, LinePosition, LogBatch, LogRecord, PieceQuery, RecordKey,
-    RecordLog, SearchPiece, SessionArchive, StoredBlob,
+    AppendOutcome, BlobQuery, Erasure, KeyQuery, LineEnd, LinePosition, LineTail, LogBatch,
+    LogRecord, PieceQuery, RecordKey, RecordLog, SearchPiece, SessionArchive, StoredBlob,
 };

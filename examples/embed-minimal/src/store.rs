@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use epitome::port::{
-    AppendOutcome, BlobQuery, Erasure, LogBatch, LogRecord, PieceQuery, RecordKey, RecordLog,
-    SearchPiece, StoreError, StoredBlob,
+    AppendOutcome, BlobQuery, Erasure, KeyQuery, LinePosition, LineTail, LogBatch, LogRecord,
+    PieceQuery, RecordLog, SearchPiece, StoreError, StoredBlob,
 };
 
 /// Everything that is kept.
@@ -38,14 +38,19 @@ impl Kept {
     fn line(&mut self, scope: &str, name: &str) -> Option<&mut Line> {
         self.lines.iter_mut().find(|line| line.scope == scope && line.name == name)
     }
+
+    fn end(&mut self, scope: &str, name: &str) -> LinePosition {
+        let last = self.line(scope, name).and_then(|line| line.records.last());
+        last.map(LogRecord::position).unwrap_or_default()
+    }
 }
 
 impl RecordLog for Shelf {
     fn append(&self, scope: &str, batch: LogBatch) -> Result<AppendOutcome, StoreError> {
         let mut kept = self.kept();
-        let line = kept.line(scope, &batch.line);
-        let end = line.and_then(|line| line.records.last()).map(LogRecord::position);
-        if end.unwrap_or_default() != batch.after {
+        let mut ends = |line: &str, position| kept.end(scope, line) == position;
+        let given = batch.given.iter().all(|given| ends(&given.line, given.position));
+        if !given || !ends(&batch.line, batch.after) {
             return Ok(AppendOutcome::Moved);
         }
         kept.stamp += 1;
@@ -77,10 +82,13 @@ impl RecordLog for Shelf {
         Ok(AppendOutcome::Done { stamp })
     }
 
-    fn read(&self, scope: &str, line: &str, from: u64) -> Result<Vec<LogRecord>, StoreError> {
+    fn read(&self, scope: &str, tails: &[LineTail<'_>]) -> Result<Vec<Vec<LogRecord>>, StoreError> {
         let mut kept = self.kept();
-        let records = kept.line(scope, line).map_or(&[][..], |line| &line.records);
-        Ok(records.iter().filter(|record| record.seq >= from).cloned().collect())
+        let tail = |tail: &LineTail<'_>| {
+            let records = kept.line(scope, tail.line).map_or(&[][..], |line| &line.records);
+            records.iter().filter(|record| record.seq >= tail.from).cloned().collect()
+        };
+        Ok(tails.iter().map(tail).collect())
     }
 
     fn scopes(&self) -> Result<Vec<String>, StoreError> {
@@ -94,17 +102,12 @@ impl RecordLog for Shelf {
         Ok(own.map(|line| line.name.clone()).collect())
     }
 
-    fn find(
-        &self,
-        scope: &str,
-        keys: &[RecordKey],
-        most: usize,
-    ) -> Result<Vec<Vec<String>>, StoreError> {
+    fn find(&self, scope: &str, keys: &[KeyQuery]) -> Result<Vec<Vec<String>>, StoreError> {
         let kept = self.kept();
-        let holders = |key: &RecordKey| {
-            let holds = |line: &&Line| line.records.iter().any(|it| it.key == Some(*key));
+        let holders = |asked: &KeyQuery| {
+            let holds = |line: &&Line| line.records.iter().any(|it| it.key == Some(asked.key));
             let own = kept.lines.iter().filter(|line| line.scope == scope).rev();
-            own.filter(holds).take(most).map(|line| line.name.clone()).collect()
+            own.filter(holds).take(asked.most).map(|line| line.name.clone()).collect()
         };
         Ok(keys.iter().map(holders).collect())
     }

@@ -124,7 +124,8 @@ fn what_left_a_prompt_comes_back_from_a_database() {
 fn a_database_that_goes_away_stops_no_compression_and_is_used_again() {
     let Some(mut server) = PostgresServer::start().unwrap() else { return };
     let api = Api::Anthropic;
-    let mut serving = serving(store(&server));
+    let address = store(&server);
+    let mut serving = serving(address);
     let mut one = agent(api);
     rounds(&mut one, &serving, 6);
     server.stop().unwrap();
@@ -150,11 +151,12 @@ fn a_database_that_goes_away_stops_no_compression_and_is_used_again() {
     let mut other = Agent::new(api, "Look after the invoices of the north.");
     rounds(&mut other, &serving, 4);
     check_said_once(&serving, "can be written again");
-    assert_eq!(serving.status()["store"]["writable"], true);
+    let store = &serving.status()["store"];
+    assert_eq!(store["writable"], true, "{store}");
     serving.stop();
     serving.go_on();
     one.say("Is that all?");
     rounds(&mut one, &serving, usize::MAX);
-    let verified = serving.place.run(["session", "verify", "--store", store(&server)]);
+    let verified = serving.place.run(["session", "verify", "--store", address]);
     assert_eq!(verified.code, 0, "{}{}", verified.text(), verified.err);
 }

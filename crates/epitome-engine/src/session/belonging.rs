@@ -7,6 +7,8 @@ pub(crate) struct Belonging {
     /// Whether it is told from others for good: what goes on from it needs no further proof.
     pub(crate) proven: bool,
     pub(crate) origin: HistoryOrigin,
+    /// Whether the request is recorded in it.
+    pub(crate) is_recorded: bool,
 }
 
 /// Where the history of a request comes from.
@@ -28,6 +30,6 @@ pub(crate) enum HistoryOrigin {
 
 impl Belonging {
     pub(crate) fn to(session: &str, proven: bool) -> Self {
-        Self { session: session.to_owned(), proven, origin: HistoryOrigin::Own }
+        Self { session: session.to_owned(), proven, ..Self::default() }
     }
 }

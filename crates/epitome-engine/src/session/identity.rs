@@ -203,7 +203,7 @@ impl Session {
         };
         let session = self.begin_session(&beginning)?;
         let origin = HistoryOrigin::Branched { sent, ends: from.ends };
-        Ok(Belonging { session, proven: true, origin })
+        Ok(Belonging { origin, ..Belonging::to(&session, true) })
     }
 
     /// Begins a session under a name that nobody has: the id of its client, where that is free, and

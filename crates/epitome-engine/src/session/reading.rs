@@ -11,6 +11,7 @@ use epitome_kernel::{Before, CompactionLineage, HistoryMatch, SizeGauge, TokenCo
 use epitome_types::EntryKey;
 
 use super::Session;
+use super::belonging::Belonging;
 use super::history_stats::HistoryStats;
 use super::history_tail::HistoryTail;
 use super::known_history::ReadEntries;
@@ -66,6 +67,7 @@ impl Session {
         let reconciled = state.history.take_up(read);
         let extends = matches!(reconciled, HistoryMatch::Extend { .. });
         let belonging = self.belonging(source, state, extends, begin)?;
+        let belonging = Belonging { is_recorded: begin, ..belonging };
         let (journal, scope) = (&*self.record.journal, &*self.record.scope);
         let incoming = state.meet(reconciled, belonging, sent, journal, scope)?;
         let suffix = suffix.filter(|_| incoming.steady);

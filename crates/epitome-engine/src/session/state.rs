@@ -12,7 +12,7 @@ use epitome_kernel::{
 use epitome_plan::CacheMeter;
 
 use epitome_store::SessionArchive;
-use epitome_types::{CompactionId, EntryKey, Goals, HistoryHash};
+use epitome_types::{CompactionId, EntryKey, Goals, HistoryHash, SessionInfo};
 
 use super::action_state::{ActionState, Doing};
 use super::assembled::NewSystemPrompt;
@@ -132,6 +132,18 @@ impl IncomingHistory {
     }
 }
 
+/// What people are told of a session, where there is one.
+fn session_info(
+    journal: &dyn SessionArchive,
+    scope: &str,
+    session: &str,
+) -> Result<Option<SessionInfo>, StoreError> {
+    match journal.session(scope, session) {
+        Err(StoreError::NoSession { .. }) => Ok(None),
+        info => info.map(Some),
+    }
+}
+
 impl ConversationState {
     /// Reads what the journal says of a history that was taken up: all of it where the history, its
     /// session or the records changed, else what concerns the new entries. `sent` says how many
@@ -144,7 +156,7 @@ impl ConversationState {
         journal: &dyn SessionArchive,
         scope: &str,
     ) -> Result<IncomingHistory, StoreError> {
-        let Belonging { session, proven, origin } = belonging;
+        let Belonging { session, proven, origin, is_recorded } = belonging;
         if session != self.session {
             // Nothing that is known of another session is known of this one.
             let history = self.history.unrecorded();
@@ -158,8 +170,15 @@ impl ConversationState {
         let seen = extends.then_some(self.seen);
         // Where it was rewound, whose history its end is has to be asked.
         let before = if extends { shared } else { shared.min(keys.len().saturating_sub(1)) };
-        let history =
-            HistoryQuery { session: &session, keys: &keys, chains: &chains, before, seen };
+        let history = HistoryQuery {
+            session: &session,
+            keys: &keys,
+            chains: &chains,
+            before,
+            seen,
+            // What brings nothing new is not recorded, so nothing would find out.
+            provisional: is_recorded && extends && shared < keys.len(),
+        };
         let HistoryLookup { known, rewrites, epochs } = journal.lookup(scope, &history)?;
         let recorded = known.map_or(shared, |index| before + index + 1);
         self.history.arrive(&rewrites);
@@ -186,13 +205,7 @@ impl ConversationState {
             HistoryOrigin::Branched { sent, ends } => (sent, true, ends),
             HistoryOrigin::Own | HistoryOrigin::Compacted => (sent, false, false),
         };
-        let info = match extends {
-            true => None,
-            false => match journal.session(scope, &session) {
-                Err(StoreError::NoSession { .. }) => None,
-                info => Some(info?),
-            },
-        };
+        let info = if extends { None } else { session_info(journal, scope, &session)? };
         let head = info.as_ref().map(|info| info.head);
         let goes_on = recorded > 0 || ends;
         let stands = head.is_some() && head == chains.last().copied();

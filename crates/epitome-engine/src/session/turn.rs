@@ -30,6 +30,9 @@ use crate::request::{AsSource, ParsedRequest};
 use crate::setup::Counting;
 use crate::source::RequestSource;
 
+/// So often a request is made anew since others went on with its session meanwhile.
+const OVERTAKEN: u32 = 8;
+
 impl Session {
     /// Takes a request that holds the whole history and gives the prompt to send in its place. A
     /// recording is read as the request that its client would have sent.
@@ -68,7 +71,7 @@ impl Session {
         source: &RequestSource<'_>,
         pushed: Option<PushedHistory>,
     ) -> Result<Prompt, Error> {
-        let mut state = mem::take(&mut self.state);
+        let (mut state, mut overtaken) = (mem::take(&mut self.state), 0);
         // What somebody else records meanwhile may change what this request is made from; the
         // journal tells all that there is to know, after an error too.
         let (state, mut prompt) = loop {
@@ -79,6 +82,9 @@ impl Session {
                 Ok(Some(done)) => break done,
                 Ok(None) => {}
                 Err(Error::Store(_)) if self.record.journal.moves() > moves => {}
+                Err(Error::Store(StoreError::Overtaken { .. })) if overtaken < OVERTAKEN => {
+                    overtaken += 1;
+                }
                 // Somebody deleted it meanwhile: it begins anew.
                 Err(Error::Store(StoreError::NoSession { .. } | StoreError::Damaged { .. }))
                     if is_remembered => {}

@@ -17,6 +17,8 @@ pub(super) enum StoreReply<R> {
     NoSession { name: String, nearest: Option<String> },
     /// There is such a session already.
     Taken { name: String },
+    /// Others went on with the session meanwhile.
+    Overtaken { session: String },
     /// What is kept is not what was written.
     Damaged { what: String },
     /// It offers nothing of the kind.
@@ -31,6 +33,7 @@ impl<R> From<Result<R, StoreError>> for StoreReply<R> {
             Ok(done) => Self::Done(done),
             Err(StoreError::NoSession { name, nearest }) => Self::NoSession { name, nearest },
             Err(StoreError::Taken { name }) => Self::Taken { name },
+            Err(StoreError::Overtaken { session }) => Self::Overtaken { session },
             Err(StoreError::Damaged { what }) => Self::Damaged { what },
             Err(StoreError::NotOffered { .. }) => Self::NotOffered,
             Err(error) => Self::Failed { what: error.to_string() },
@@ -44,6 +47,7 @@ impl<R> From<StoreReply<R>> for Result<R, StoreError> {
             StoreReply::Done(done) => return Ok(done),
             StoreReply::NoSession { name, nearest } => StoreError::NoSession { name, nearest },
             StoreReply::Taken { name } => StoreError::Taken { name },
+            StoreReply::Overtaken { session } => StoreError::Overtaken { session },
             StoreReply::Damaged { what } => StoreError::Damaged { what },
             StoreReply::NotOffered => StoreError::NotOffered { what: "do this" },
             StoreReply::Failed { what } => StoreError::Broken {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: each rule asks for one promise of [`crate::RecordLog`]. Called by [`super::run_all`].
 
-use super::sample::{SCOPE, add, batch, blob, bodies, end, key, keyed, piece};
+use super::sample::{SCOPE, add, batch, blob, bodies, end, find, key, keyed, piece, read};
 use super::{RuleBreach, TriedStore, holds, same};
 use crate::log::{BlobQuery, Erasure, LinePosition, PieceQuery};
 
@@ -54,13 +54,13 @@ fn contents(records: &[u64], texts: &[&str]) -> Erasure {
 
 fn an_erased_body_leaves_its_record(store: &TriedStore) -> Result<(), RuleBreach> {
     filled(store, "a")?;
-    let before = store.read(SCOPE, "a", 1)?;
+    let before = read(store, SCOPE, "a", 1)?;
     store.erase(SCOPE, "a", &contents(&[2], &[]))?;
     let mut expected = before;
     expected[1].body = None;
-    same("the records", store.read(SCOPE, "a", 1)?, expected)?;
+    same("the records", read(store, SCOPE, "a", 1)?, expected)?;
     add(store, SCOPE, batch("a", end(store, SCOPE, "a")?, &["4"]))?;
-    same("how many there are", store.read(SCOPE, "a", 1)?.len(), 4)
+    same("how many there are", read(store, SCOPE, "a", 1)?.len(), 4)
 }
 
 fn erased_blobs_take_their_pieces_along(store: &TriedStore) -> Result<(), RuleBreach> {
@@ -78,9 +78,9 @@ fn an_erased_line_begins_anew(store: &TriedStore) -> Result<(), RuleBreach> {
     filled(store, "a")?;
     filled(store, "b")?;
     store.erase(SCOPE, "a", &Erasure::Line)?;
-    same("the records", store.read(SCOPE, "a", 1)?, Vec::new())?;
+    same("the records", read(store, SCOPE, "a", 1)?, Vec::new())?;
     same("the lines", store.lines(SCOPE)?, vec!["b".to_owned()])?;
-    let found = store.find(SCOPE, &[key("k")], 9)?;
+    let found = find(store, SCOPE, &[key("k")], 9)?;
     same("the lines of its key", found, vec![vec!["b".to_owned()]])?;
     same("the blobs", blobs(store, "a")?, 0)?;
     same("the pieces", pieces(store, "a")?, Vec::new())?;

@@ -132,8 +132,8 @@ mod tests {
 
     use super::*;
     use crate::log::{
-        AppendOutcome, BlobQuery, Erasure, LogBatch, LogRecord, MemoryLog, PieceQuery, RecordKey,
-        SearchPiece, StoredBlob,
+        AppendOutcome, BlobQuery, Erasure, KeyQuery, LineTail, LogBatch, LogRecord, MemoryLog,
+        PieceQuery, SearchPiece, StoredBlob,
     };
 
     #[test]
@@ -145,6 +145,7 @@ mod tests {
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum Fault {
         TakesWhatMoved,
+        TakesWhatRestsOnNothing,
         ReadsFromTheStart,
         StampsNothing,
         ListsBackwards,
@@ -171,8 +172,12 @@ mod tests {
         fn append(&self, scope: &str, mut batch: LogBatch) -> Result<AppendOutcome, StoreError> {
             let scope = self.scope(scope);
             if self.1 == Fault::TakesWhatMoved {
-                let end = self.0.read(scope, &batch.line, 1)?.last().map(LogRecord::position);
-                batch.after = end.unwrap_or_default();
+                let tail = LineTail { line: &batch.line, from: 1 };
+                let records = self.0.read(scope, &[tail])?.concat();
+                batch.after = records.last().map(LogRecord::position).unwrap_or_default();
+            }
+            if self.1 == Fault::TakesWhatRestsOnNothing {
+                batch.given = None;
             }
             match self.0.append(scope, batch)? {
                 AppendOutcome::Done { .. } if self.1 == Fault::StampsNothing => {
@@ -182,9 +187,16 @@ mod tests {
             }
         }
 
-        fn read(&self, scope: &str, line: &str, from: u64) -> Result<Vec<LogRecord>, StoreError> {
-            let from = if self.1 == Fault::ReadsFromTheStart { 1 } else { from };
-            self.0.read(self.scope(scope), line, from)
+        fn read(
+            &self,
+            scope: &str,
+            tails: &[LineTail<'_>],
+        ) -> Result<Vec<Vec<LogRecord>>, StoreError> {
+            let mut tails = tails.to_vec();
+            if self.1 == Fault::ReadsFromTheStart {
+                tails.iter_mut().for_each(|tail| tail.from = 1);
+            }
+            self.0.read(self.scope(scope), &tails)
         }
 
         fn scopes(&self) -> Result<Vec<String>, StoreError> {
@@ -199,19 +211,16 @@ mod tests {
             Ok(lines)
         }
 
-        fn find(
-            &self,
-            scope: &str,
-            keys: &[RecordKey],
-            most: usize,
-        ) -> Result<Vec<Vec<String>>, StoreError> {
+        fn find(&self, scope: &str, keys: &[KeyQuery]) -> Result<Vec<Vec<String>>, StoreError> {
             let oldest = self.1 == Fault::FindsTheOldest;
-            let mut found = self.0.find(self.scope(scope), keys, usize::MAX)?;
-            for lines in &mut found {
+            let all: Vec<_> =
+                keys.iter().map(|asked| KeyQuery { most: usize::MAX, ..*asked }).collect();
+            let mut found = self.0.find(self.scope(scope), &all)?;
+            for (lines, asked) in found.iter_mut().zip(keys) {
                 if oldest {
                     lines.reverse();
                 }
-                lines.truncate(most);
+                lines.truncate(asked.most);
             }
             Ok(found)
         }
@@ -261,6 +270,7 @@ mod tests {
     fn each_fault_is_found_by_a_rule_that_names_it() {
         for (fault, rule) in [
             (Fault::TakesWhatMoved, "a_batch_behind_another_end_changes_nothing"),
+            (Fault::TakesWhatRestsOnNothing, "a_batch_that_rests_on_another_line_needs_its_end"),
             (Fault::ReadsFromTheStart, "records_are_read_from_a_number_on"),
             (Fault::StampsNothing, "stamps_grow_from_batch_to_batch"),
             (Fault::ListsBackwards, "lines_come_in_the_order_in_which_they_began"),

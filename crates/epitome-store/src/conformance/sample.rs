@@ -7,7 +7,8 @@ use epitome_kernel::types::ContentId;
 
 use super::{RuleBreach, TriedStore};
 use crate::log::{
-    AppendOutcome, LinePosition, LogBatch, LogRecord, RecordKey, SearchPiece, StoredBlob,
+    AppendOutcome, KeyQuery, LinePosition, LineTail, LogBatch, LogRecord, RecordKey, SearchPiece,
+    StoredBlob,
 };
 
 /// The scope of most rules.
@@ -74,9 +75,30 @@ pub(super) fn add(store: &TriedStore, scope: &str, batch: LogBatch) -> Result<u6
     }
 }
 
+/// The records of a line from a number on.
+pub(super) fn read(
+    store: &TriedStore,
+    scope: &str,
+    line: &str,
+    from: u64,
+) -> Result<Vec<LogRecord>, StoreError> {
+    Ok(store.read(scope, &[LineTail { line, from }])?.pop().unwrap_or_default())
+}
+
+/// The lines of keys, of each at most so many.
+pub(super) fn find(
+    store: &TriedStore,
+    scope: &str,
+    keys: &[RecordKey],
+    most: usize,
+) -> Result<Vec<Vec<String>>, StoreError> {
+    let asked: Vec<_> = keys.iter().map(|&key| KeyQuery { key, most }).collect();
+    store.find(scope, &asked)
+}
+
 /// Where a line ends.
 pub(super) fn end(store: &TriedStore, scope: &str, line: &str) -> Result<LinePosition, StoreError> {
-    let records = store.read(scope, line, 1)?;
+    let records = read(store, scope, line, 1)?;
     Ok(records.last().map(LogRecord::position).unwrap_or_default())
 }
 
@@ -87,5 +109,5 @@ pub(super) fn bodies(
     line: &str,
 ) -> Result<Vec<Option<String>>, StoreError> {
     let text = |body: Vec<u8>| String::from_utf8_lossy(&body).into_owned();
-    Ok(store.read(scope, line, 1)?.into_iter().map(|record| record.body.map(text)).collect())
+    Ok(read(store, scope, line, 1)?.into_iter().map(|record| record.body.map(text)).collect())
 }

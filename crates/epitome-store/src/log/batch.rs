@@ -82,6 +82,15 @@ impl RecordKey {
     }
 }
 
+/// Which lines are asked for that have a record under a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyQuery {
+    /// The key.
+    pub key: RecordKey,
+    /// How many lines at most.
+    pub most: usize,
+}
+
 /// A place in a line: the number and the checksum of its last record. The default is the position
 /// of a line that is not there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +101,24 @@ pub struct LinePosition {
     pub sum: [u8; 16],
 }
 
+/// Where a line ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LineEnd {
+    /// The name of the line.
+    pub line: String,
+    /// Its last record.
+    pub position: LinePosition,
+}
+
+/// The end of a line, from a record on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineTail<'a> {
+    /// The name of the line.
+    pub line: &'a str,
+    /// The number of the first record.
+    pub from: u64,
+}
+
 /// What is added to a line at once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LogBatch {
@@ -99,6 +126,8 @@ pub struct LogBatch {
     pub line: String,
     /// The position that it follows.
     pub after: LinePosition,
+    /// Where another line of the scope has to end, too, since the batch rests on what that one says.
+    pub given: Option<LineEnd>,
     /// The records, numbered from there on; one at least.
     pub records: Vec<LogRecord>,
     /// The blobs that the line has from now on.
@@ -115,7 +144,8 @@ pub enum AppendOutcome {
         /// The stamp.
         stamp: u64,
     },
-    /// The line ends elsewhere: somebody else added to it, or removed it. Nothing was added.
+    /// The line, or the one that the batch rests on, ends elsewhere: somebody else added to it, or
+    /// removed it. Nothing was added.
     Moved,
 }
 

@@ -11,8 +11,8 @@ use epitome_kernel::types::ContentId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    AppendOutcome, BlobQuery, Erasure, LinePosition, LogBatch, LogRecord, PieceQuery, RecordKey,
-    RecordLog, SearchPiece, StoredBlob,
+    AppendOutcome, BlobQuery, Erasure, KeyQuery, LineEnd, LinePosition, LineTail, LogBatch,
+    LogRecord, PieceQuery, RecordKey, RecordLog, SearchPiece, StoredBlob,
 };
 
 /// A log that forgets with its process.
@@ -64,12 +64,16 @@ impl RecordLog for MemoryLog {
         Ok(table.append(batch))
     }
 
-    fn read(&self, scope: &str, line: &str, from: u64) -> Result<Vec<LogRecord>, StoreError> {
-        let first = usize::try_from(from.saturating_sub(1)).unwrap_or(usize::MAX);
-        Ok(self.read_scope(scope, |table| {
-            let records = table.line(line).map_or(&[][..], |line| &line.records);
+    fn read(&self, scope: &str, tails: &[LineTail<'_>]) -> Result<Vec<Vec<LogRecord>>, StoreError> {
+        let scopes = self.lock();
+        let table = scopes.get(scope);
+        let tail = |tail: &LineTail<'_>| {
+            let first = usize::try_from(tail.from.saturating_sub(1)).unwrap_or(usize::MAX);
+            let line = table.and_then(|table| table.line(tail.line));
+            let records = line.map_or(&[][..], |line| &line.records);
             records.get(first..).unwrap_or_default().to_vec()
-        }))
+        };
+        Ok(tails.iter().map(tail).collect())
     }
 
     fn scopes(&self) -> Result<Vec<String>, StoreError> {
@@ -83,18 +87,13 @@ impl RecordLog for MemoryLog {
         Ok(self.read_scope(scope, names))
     }
 
-    fn find(
-        &self,
-        scope: &str,
-        keys: &[RecordKey],
-        most: usize,
-    ) -> Result<Vec<Vec<String>>, StoreError> {
+    fn find(&self, scope: &str, keys: &[KeyQuery]) -> Result<Vec<Vec<String>>, StoreError> {
         let scopes = self.lock();
         let table = scopes.get(scope);
-        let lines = |key: &RecordKey| {
-            let numbers = table.and_then(|table| table.keys.get(key)).into_iter().flatten();
+        let lines = |asked: &KeyQuery| {
+            let numbers = table.and_then(|table| table.keys.get(&asked.key)).into_iter().flatten();
             let lines = numbers.rev().filter_map(|number| table?.lines.get(number));
-            lines.take(most).map(|line| line.name.clone()).collect()
+            lines.take(asked.most).map(|line| line.name.clone()).collect()
         };
         Ok(keys.iter().map(lines).collect())
     }
@@ -142,9 +141,15 @@ impl ScopeTable {
         self.lines.get(self.names.get(name)?)
     }
 
+    /// Where a line ends.
+    fn end(&self, line: &str) -> LinePosition {
+        let last = self.line(line).and_then(|line| line.records.last());
+        last.map_or_else(LinePosition::default, LogRecord::position)
+    }
+
     fn append(&mut self, batch: LogBatch) -> AppendOutcome {
-        let end = self.line(&batch.line).and_then(|line| line.records.last());
-        if end.map_or_else(LinePosition::default, LogRecord::position) != batch.after {
+        let is_elsewhere = |given: &LineEnd| self.end(&given.line) != given.position;
+        if self.end(&batch.line) != batch.after || batch.given.as_ref().is_some_and(is_elsewhere) {
             return AppendOutcome::Moved;
         }
         self.count += 1;

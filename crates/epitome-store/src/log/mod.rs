@@ -16,8 +16,8 @@ use epitome_kernel::types::ContentId;
 
 pub use self::batch::PieceQuery;
 pub use self::batch::{
-    AppendOutcome, BlobQuery, Erasure, LinePosition, LogBatch, LogRecord, RecordKey, SearchPiece,
-    StoredBlob,
+    AppendOutcome, BlobQuery, Erasure, KeyQuery, LineEnd, LinePosition, LineTail, LogBatch,
+    LogRecord, RecordKey, SearchPiece, StoredBlob,
 };
 pub use self::memory::MemoryLog;
 
@@ -29,8 +29,8 @@ pub use self::memory::MemoryLog;
 /// ([`StoreError::Broken`]).
 pub trait RecordLog: Send + Sync + fmt::Debug {
     /// Adds a batch to the end of its line, all of it or nothing: on return it survives a crash of
-    /// the process. Only where the line ends with `batch.after`; else nothing changes, and the
-    /// answer is [`AppendOutcome::Moved`].
+    /// the process. Only where the line ends with `batch.after`, and the line that is `given` where
+    /// that says; else nothing changes, and the answer is [`AppendOutcome::Moved`].
     ///
     /// The stamp that is given back is larger than that of every batch that the scope got before,
     /// and each of the records bears it. A blob or a piece that the line has already stays as it
@@ -41,13 +41,13 @@ pub trait RecordLog: Send + Sync + fmt::Debug {
     /// When it could not be written.
     fn append(&self, scope: &str, batch: LogBatch) -> Result<AppendOutcome, StoreError>;
 
-    /// The records of a line from the number `from` on, in their order; none of a line that is not
-    /// there.
+    /// Of each of these lines the records from a number on, in their order; none of a line that is
+    /// not there. Over a network this is one round trip, however many lines are asked for.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn read(&self, scope: &str, line: &str, from: u64) -> Result<Vec<LogRecord>, StoreError>;
+    fn read(&self, scope: &str, tails: &[LineTail<'_>]) -> Result<Vec<Vec<LogRecord>>, StoreError>;
 
     /// The scopes that have a line, in alphabetical order.
     ///
@@ -63,18 +63,13 @@ pub trait RecordLog: Send + Sync + fmt::Debug {
     /// When the store cannot be read.
     fn lines(&self, scope: &str) -> Result<Vec<String>, StoreError>;
 
-    /// For each key the lines that have a record under it: those that began last first, at most
-    /// `most`.
+    /// For each key the lines that have a record under it: those that began last first, at most as
+    /// many as it says. Over a network this is one round trip, however many keys are asked for.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    fn find(
-        &self,
-        scope: &str,
-        keys: &[RecordKey],
-        most: usize,
-    ) -> Result<Vec<Vec<String>>, StoreError>;
+    fn find(&self, scope: &str, keys: &[KeyQuery]) -> Result<Vec<Vec<String>>, StoreError>;
 
     /// The blobs of a scope, or of one of its lines, whose ids lie in any of these ranges, in the
     /// order in which they were added.
@@ -127,8 +122,8 @@ impl<L: RecordLog + ?Sized> RecordLog for std::sync::Arc<L> {
         (**self).append(scope, batch)
     }
 
-    fn read(&self, scope: &str, line: &str, from: u64) -> Result<Vec<LogRecord>, StoreError> {
-        (**self).read(scope, line, from)
+    fn read(&self, scope: &str, tails: &[LineTail<'_>]) -> Result<Vec<Vec<LogRecord>>, StoreError> {
+        (**self).read(scope, tails)
     }
 
     fn scopes(&self) -> Result<Vec<String>, StoreError> {
@@ -139,13 +134,8 @@ impl<L: RecordLog + ?Sized> RecordLog for std::sync::Arc<L> {
         (**self).lines(scope)
     }
 
-    fn find(
-        &self,
-        scope: &str,
-        keys: &[RecordKey],
-        most: usize,
-    ) -> Result<Vec<Vec<String>>, StoreError> {
-        (**self).find(scope, keys, most)
+    fn find(&self, scope: &str, keys: &[KeyQuery]) -> Result<Vec<Vec<String>>, StoreError> {
+        (**self).find(scope, keys)
     }
 
     fn blobs(&self, scope: &str, query: &BlobQuery<'_>) -> Result<Vec<StoredBlob>, StoreError> {

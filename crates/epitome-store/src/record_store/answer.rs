@@ -6,9 +6,9 @@ use epitome_kernel::types::{EntryKey, HistoryHash, Role};
 use epitome_kernel::{AnswerClue, MessageRecord, ResponseRecord, StoreError};
 use rustc_hash::FxHashSet;
 
-use super::RecordStore;
 use super::event::{AnsweredBody, SessionEvent};
 use super::fold::{AnswerNode, HistoryFold, SaidNode, SessionFold};
+use super::{RecordStore, is_session};
 use crate::batch;
 use crate::log::RecordLog;
 
@@ -27,19 +27,22 @@ impl<L: RecordLog> RecordStore<L> {
         name: &str,
         answer: &ResponseRecord,
     ) -> Result<(), StoreError> {
-        let banned = self.banned(scope)?;
-        self.write_session(scope, name, |fold, draft| {
+        let done = self.write_said(scope, name, |fold, bans, draft| {
+            if !is_session(fold) {
+                return Ok(None);
+            }
             fold.history.end_of(answer.after)?;
             let ResponseRecord { after, ahead, key, chain, text, usage, .. } = *answer;
             let chain = (ahead > 0).then_some(chain);
-            let kept = key.is_some_and(|key| !banned.contains(&key));
+            let kept = key.is_some_and(|key| !bans.keys.contains(&key));
             let bytes = answer.bytes.as_deref().filter(|_| kept);
             let bytes = bytes.map(|bytes| draft.put_bytes(name, bytes));
             let (stop, at) = (answer.stop.clone(), answer.at.clone());
             let body = AnsweredBody { after, ahead, chain, key, bytes, text, usage, stop, at };
             draft.push(SessionEvent::Answered(body));
-            Ok(())
-        })
+            Ok(Some(()))
+        })?;
+        done.ok_or_else(|| self.missing(scope, name))
     }
 
     /// The newest answer to a history of a session.

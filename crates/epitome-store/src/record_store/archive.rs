@@ -33,7 +33,7 @@ impl<L: RecordLog> SessionArchive for RecordStore<L> {
         let wanted = |fold: &SessionFold| {
             let info = fold.info();
             let is_wanted = info.figures.messages > 0 && (trashed || !info.trashed);
-            is_wanted.then(|| (Reverse((fold.used, fold.began)), fold.summed_up()))
+            is_wanted.then(|| (Reverse((fold.used.last, fold.used.first)), fold.summed_up()))
         };
         let mut all: Vec<_> = self.each_session(scope, wanted)?.into_iter().flatten().collect();
         all.sort_by_key(|(used, _)| *used);
@@ -176,7 +176,7 @@ impl<L: RecordLog> SessionArchive for RecordStore<L> {
     }
 
     fn erased(&self, scope: &str) -> Result<BTreeSet<EntryKey>, StoreError> {
-        Ok(self.banned(scope)?.into_iter().collect())
+        Ok(self.banned(scope)?.iter().copied().collect())
     }
 
     fn unindexed(

@@ -7,10 +7,11 @@ use epitome_kernel::types::ContentId;
 use epitome_kernel::{Eviction, StoreError, StoredText};
 use rustc_hash::FxHashSet;
 
+use super::ScopeBans;
 use super::event::{KeptBody, SaidBody, SessionEvent};
 use super::fold::SessionFold;
 use crate::copied::KeptTexts;
-use crate::log::{LogBatch, LogRecord, RecordKey, SearchPiece, StoredBlob};
+use crate::log::{LineEnd, LogBatch, LogRecord, RecordKey, SearchPiece, StoredBlob};
 use crate::passage::arrivals;
 
 /// Events of one line with the blobs and pieces that come with them.
@@ -19,9 +20,15 @@ pub(super) struct LineDraft {
     events: Vec<SessionEvent>,
     blobs: Vec<StoredBlob>,
     pieces: Vec<SearchPiece>,
+    given: Option<LineEnd>,
 }
 
 impl LineDraft {
+    /// Has it hold only as long as nothing more is banned.
+    pub(super) fn rest_on(&mut self, bans: &ScopeBans) {
+        self.given.clone_from(&bans.end);
+    }
+
     /// Adds an event.
     pub(super) fn push(&mut self, event: SessionEvent) {
         self.events.push(event);
@@ -117,12 +124,13 @@ impl LineDraft {
 
     /// The batch behind the end of a line, and its events.
     pub(super) fn sealed(self, fold: &SessionFold) -> Result<SealedDraft, StoreError> {
+        let Self { events, blobs, pieces, given } = self;
         let format = match fold.info().format.as_str() {
-            "" => self.events.iter().find_map(brought_format).unwrap_or_default(),
+            "" => events.iter().find_map(brought_format).unwrap_or_default(),
             known => known,
         };
-        let (mut position, mut records) = (fold.position, Vec::with_capacity(self.events.len()));
-        for event in &self.events {
+        let (mut position, mut records) = (fold.position, Vec::with_capacity(events.len()));
+        for event in &events {
             let key = match event {
                 SessionEvent::Said(SaidBody { chain, .. }) => Some(history_key(format, chain.0)),
                 SessionEvent::Begun(begun) => begun.label.as_deref().map(label_key),
@@ -133,8 +141,8 @@ impl LineDraft {
             records.push(record);
         }
         let (line, after) = (fold.name().to_owned(), fold.position);
-        let batch = LogBatch { line, after, records, blobs: self.blobs, pieces: self.pieces };
-        Ok(SealedDraft { batch, position, events: self.events })
+        let batch = LogBatch { line, after, given, records, blobs, pieces };
+        Ok(SealedDraft { batch, position, events })
     }
 }
 

@@ -4,6 +4,7 @@
 //! was erased leaves nothing but its place. Called by [`super`].
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use epitome_kernel::types::{
     ArrivalRewrite, ContentId, EntryKey, HistoryHash, JournalMark, MeterReading, RecordedAction,
@@ -16,6 +17,7 @@ use super::event::{
     AnsweredBody, BegunBody, BroughtBody, CompactedBody, ErasedBody, MarkedBody, SaidBody,
     SessionEvent, TakenBody,
 };
+use super::freshness::Freshness;
 use crate::log::LinePosition;
 use crate::marks;
 
@@ -33,9 +35,8 @@ pub(super) struct RecordOrder {
 pub(super) struct SessionFold {
     /// The record up to which it is folded.
     pub(super) position: LinePosition,
-    /// When it began and when it was used last, as stamps.
-    pub(super) began: u64,
-    pub(super) used: u64,
+    pub(super) freshness: Freshness,
+    pub(super) used: UseStamps,
     pub(super) opened: u32,
     pub(super) meter: MeterReading,
     pub(super) memos: BTreeMap<String, String>,
@@ -48,11 +49,19 @@ pub(super) struct SessionFold {
     info: SessionInfo,
 }
 
+/// When a session was used, as stamps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct UseStamps {
+    /// When it began.
+    pub(super) first: u64,
+    pub(super) last: u64,
+}
+
 /// What holds for a whole scope; in its own line alone.
 #[derive(Debug, Default)]
 pub(super) struct ScopeFold {
     /// What nobody may say again.
-    pub(super) banned: FxHashSet<EntryKey>,
+    pub(super) banned: Arc<FxHashSet<EntryKey>>,
     pub(super) lessons: BTreeMap<String, String>,
 }
 
@@ -151,8 +160,8 @@ impl SessionFold {
     /// Takes one event in.
     pub(super) fn apply(&mut self, order: RecordOrder, event: SessionEvent) {
         let RecordOrder { stamp, seq } = order;
-        if self.began == 0 {
-            self.began = stamp;
+        if self.used.first == 0 {
+            self.used.first = stamp;
         }
         self.count(stamp, event.kind());
         match event {
@@ -202,7 +211,7 @@ impl SessionFold {
                 self.scope.lessons.insert(about, lesson);
             }
             SessionEvent::Banned(key) => {
-                self.scope.banned.insert(key);
+                Arc::make_mut(&mut self.scope.banned).insert(key);
             }
         }
     }
@@ -224,7 +233,7 @@ impl SessionFold {
     }
 
     fn bring(&mut self, stamp: u64, brought: BroughtBody) {
-        self.used = stamp;
+        self.used.last = stamp;
         let info = &mut self.info;
         info.format = brought.format;
         if brought.model.is_some() {
@@ -292,7 +301,7 @@ impl SessionFold {
     }
 
     fn take(&mut self, stamp: u64, taken: TakenBody) {
-        self.used = stamp;
+        self.used.last = stamp;
         let TakenBody { last, turns, answers, tokens, total, limit, usage, trashed } = taken;
         let info = &mut self.info;
         (info.last, info.trashed) = (last, trashed);

@@ -3,6 +3,7 @@
 //! Invariant: the log proposes lines by their keys; whether they hold a history their folds say.
 //! Called by the ports of this folder.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use epitome_kernel::types::{ContentId, EntryKey, HistoryHash, JournalMark, RecordedCompaction};
@@ -11,10 +12,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::RecordStore;
 use super::answer::AnswerProof;
+use super::depth_search::DepthSearch;
 use super::draft::{history_key, label_key};
 use super::event::{ActedBody, CompactedBody, MarkedBody, SessionEvent};
 use super::fold::{PlacedRecord, SessionFold};
-use crate::log::{BlobQuery, RecordLog, StoredBlob, only};
+use crate::log::{BlobQuery, KeyQuery, RecordLog, StoredBlob, only};
 use crate::marks::Way;
 use crate::{batch, content};
 
@@ -40,40 +42,56 @@ impl SessionFold {
 impl<L: RecordLog> RecordStore<L> {
     /// The sessions that may be the one that a request goes on from.
     pub(super) fn held_by(&self, scope: &str, clue: &Clue<'_>) -> Result<Vec<Holder>, StoreError> {
-        let mut found: FxHashMap<String, usize> = FxHashMap::default();
-        if let Some(label) = clue.label {
-            for line in self.found(scope, label_key(label), usize::MAX)? {
-                let shared = self.read(scope, &line, |fold| Ok(labeled(fold, clue)))?;
-                found.extend(shared.map(|shared| (line, shared)));
-            }
-        }
-        let (from, most) = batch::reach(clue);
-        let holding =
-            |chain: HistoryHash, most| self.found(scope, history_key(clue.format, chain.0), most);
-        let any = |chain| Ok::<_, StoreError>(holding(chain, 1)?.pop());
-        if let Some((index, _)) = batch::deepest(&clue.chains[from..], any)? {
-            let deepest = from + index;
-            for index in (from..=deepest).rev().take(most) {
-                for line in holding(clue.chains[index], LOOKED_AT)? {
-                    found.entry(line).or_insert(index + 1);
-                }
-            }
-        }
+        let found = self.candidates(scope, clue)?;
+        self.lend(scope, &found.keys().map(String::as_str).collect::<Vec<_>>())?;
         let mut holders = Vec::with_capacity(found.len());
-        for (line, shared) in found {
-            holders.push(self.read(scope, &line, |fold| self.holder(scope, fold, shared, clue))?);
+        for (line, candidate) in found {
+            holders.extend(self.read(scope, &line, |fold| {
+                let labeled = candidate.has_label.then(|| labeled(fold, clue)).flatten();
+                let shared = labeled.or(candidate.shared);
+                shared.map(|shared| self.holder(scope, fold, shared, clue)).transpose()
+            })?);
         }
         holders.sort_by_key(|(began, _)| *began);
         Ok(holders.into_iter().map(|(_, holder)| holder).collect())
     }
 
-    fn found(
+    /// The lines that the log proposes for a request.
+    fn candidates(
         &self,
         scope: &str,
-        key: crate::log::RecordKey,
-        most: usize,
-    ) -> Result<Vec<String>, StoreError> {
-        Ok(self.log.find(scope, &[key], most)?.pop().unwrap_or_default())
+        clue: &Clue<'_>,
+    ) -> Result<BTreeMap<String, HolderCandidate>, StoreError> {
+        let (from, most) = batch::reach(clue);
+        let mut depths = DepthSearch::new(clue.chains, from, most);
+        let mut found: BTreeMap<String, HolderCandidate> = BTreeMap::new();
+        let mut label = clue.label;
+        loop {
+            let asked = depths.next();
+            let label = label.take();
+            if asked.is_empty() && label.is_none() {
+                break;
+            }
+            let labels = label.map(|label| KeyQuery { key: label_key(label), most: usize::MAX });
+            let chain = |&at: &usize| KeyQuery {
+                key: history_key(clue.format, clue.chains[at].0),
+                most: LOOKED_AT,
+            };
+            let keys: Vec<_> = labels.into_iter().chain(asked.iter().map(chain)).collect();
+            let mut lines = self.log.find(scope, &keys)?.into_iter();
+            if label.is_some() {
+                for line in lines.next().unwrap_or_default() {
+                    found.entry(line).or_default().has_label = true;
+                }
+            }
+            depths.told(asked, lines);
+        }
+        for (index, lines) in depths.deepest() {
+            for line in lines {
+                found.entry(line.clone()).or_default().shared.get_or_insert(index + 1);
+            }
+        }
+        Ok(found)
     }
 
     /// A session that holds so many messages of a request, and the stamp of its beginning.
@@ -101,7 +119,7 @@ impl<L: RecordLog> RecordStore<L> {
             has_drawn: proof.has_drawn,
             opened: fold.opened as usize,
         };
-        Ok((fold.began, holder))
+        Ok((fold.used.first, holder))
     }
 
     /// What a session gives to one that leaves it at a place.
@@ -133,6 +151,15 @@ impl<L: RecordLog> RecordStore<L> {
             Ok(SessionEstate { events, blobs })
         })
     }
+}
+
+/// Why a line may be the one that a request goes on from.
+#[derive(Clone, Copy, Debug, Default)]
+struct HolderCandidate {
+    /// It has its label.
+    has_label: bool,
+    /// It holds so many of its messages.
+    shared: Option<usize>,
 }
 
 /// How much of a request a session under its label holds; none where it is of another API.

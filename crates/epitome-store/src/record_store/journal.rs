@@ -11,8 +11,8 @@ use epitome_kernel::types::{
     RecordedAction, RecordedCompaction,
 };
 use epitome_kernel::{
-    AppendBatch, Beginning, Clue, CommitOutcome, CompactionSet, Eviction, Holder, Journal,
-    MessageRecord, ResponseRecord, StoreError,
+    AppendBatch, Beginning, Clue, CommitOutcome, CompactionChanges, CompactionSet, Eviction,
+    HistoryLookup, HistoryQuery, Holder, Journal, MessageRecord, ResponseRecord, StoreError,
 };
 use rustc_hash::FxHashSet;
 
@@ -21,7 +21,8 @@ use super::event::{
     ActedBody, BegunBody, BroughtBody, CompactedBody, MarkedBody, SaidBody, SessionEvent,
 };
 use super::fold::SessionFold;
-use super::{RecordStore, SCOPE_LINE, is_session};
+use super::freshness::Freshness;
+use super::{RecordStore, SCOPE_LINE, is_session, lock};
 use crate::log::RecordLog;
 use crate::{batch, marks};
 
@@ -47,10 +48,10 @@ impl<L: RecordLog> Journal for RecordStore<L> {
         at: &str,
     ) -> Result<(), StoreError> {
         let taken = || StoreError::Taken { name: name.to_owned() };
-        if self.read(scope, name, |fold| Ok(is_named(fold)))? {
+        let from = beginning.from.as_ref();
+        if from.is_some() && self.read(scope, name, |fold| Ok(is_named(fold)))? {
             return Err(taken());
         }
-        let from = beginning.from.as_ref();
         let estate = from.map(|(parent, place)| self.estate(scope, parent, *place)).transpose()?;
         self.write(scope, name, |fold, draft| {
             if is_named(fold) {
@@ -70,8 +71,13 @@ impl<L: RecordLog> Journal for RecordStore<L> {
         if name == SCOPE_LINE {
             return Err(StoreError::Taken { name: name.to_owned() });
         }
-        let banned = self.banned(scope)?;
-        self.write(scope, name, |fold, draft| appended(fold, batch, &banned, draft))
+        self.write_said(scope, name, |fold, bans, draft| {
+            let is_overtaken = bans.is_overtaken || fold.freshness == Freshness::Overtaken;
+            if batch.turn.is_some() && is_overtaken {
+                return Err(StoreError::Overtaken { session: name.to_owned() });
+            }
+            appended(fold, batch, &bans.keys, draft)
+        })
     }
 
     fn record_response(
@@ -89,13 +95,7 @@ impl<L: RecordLog> Journal for RecordStore<L> {
         session: &str,
         keys: &[EntryKey],
     ) -> Result<Vec<ArrivalRewrite>, StoreError> {
-        self.read(scope, session, |fold| {
-            let mut seen = FxHashSet::default();
-            let keys = keys.iter().filter(|&&key| seen.insert(key));
-            let all = &fold.decided.rewrites;
-            let found = keys.flat_map(|&key| all.range((key, 0)..=(key, u32::MAX)));
-            Ok(found.map(|(_, rewrite)| rewrite.what.clone()).collect())
-        })
+        self.read(scope, session, |fold| Ok(rewrites_of(fold, keys)))
     }
 
     fn compactions(
@@ -104,18 +104,27 @@ impl<L: RecordLog> Journal for RecordStore<L> {
         session: &str,
         keys: &[EntryKey],
     ) -> Result<CompactionSet, StoreError> {
-        self.read(scope, session, |fold| {
-            let epochs = &fold.decided.epochs;
-            // Most often there is none, and all keys of the history are asked for.
-            let keys: FxHashSet<&EntryKey> = match epochs.is_empty() {
-                true => FxHashSet::default(),
-                false => keys.iter().collect(),
-            };
-            let wanted = epochs.iter().map(|made| &made.what);
-            let wanted = wanted.filter(|it| keys.contains(&it.epoch.covered.first));
-            let recorded = wanted.cloned().collect();
-            Ok(CompactionSet { recorded, pins: fold.pins(), seen: self.seen(fold) })
-        })
+        self.read(scope, session, |fold| Ok(self.compaction_set(fold, keys)))
+    }
+
+    fn lookup(&self, scope: &str, history: &HistoryQuery<'_>) -> Result<HistoryLookup, StoreError> {
+        let HistoryQuery { session, keys, chains, before, seen, provisional } = *history;
+        let held = self.held(scope, session);
+        let mut fold = lock(&held);
+        if !fold.freshness.is_lent() && (!provisional || fold.is_new()) {
+            self.catch_up(scope, &mut fold)?;
+        }
+        if provisional {
+            fold.freshness = Freshness::lent();
+            self.lend_known(scope);
+        }
+        let epochs = match seen == Some(self.seen(&fold)) {
+            true => CompactionChanges::Quiet(epochs_of(&fold, &keys[before..])),
+            false => CompactionChanges::Anew(self.compaction_set(&fold, keys)),
+        };
+        let (known, rewrites) =
+            (fold.deepest(&chains[before..]), rewrites_of(&fold, &keys[before..]));
+        Ok(HistoryLookup { known, rewrites, epochs })
     }
 
     fn revision(&self, scope: &str, session: &str) -> Result<u64, StoreError> {
@@ -219,10 +228,37 @@ impl<L: RecordLog> Journal for RecordStore<L> {
 }
 
 impl<L> RecordStore<L> {
+    /// The epochs that begin with any of these entries, and the pins.
+    fn compaction_set(&self, fold: &SessionFold, keys: &[EntryKey]) -> CompactionSet {
+        let (recorded, pins) = (epochs_of(fold, keys), fold.pins());
+        CompactionSet { recorded, pins, seen: self.seen(fold) }
+    }
+
     /// What [`Journal::revision`] says of a session.
     fn seen(&self, fold: &SessionFold) -> u64 {
         self.first + fold.decided.revision
     }
+}
+
+/// The epochs of a session whose run begins with any of these entries.
+fn epochs_of(fold: &SessionFold, keys: &[EntryKey]) -> Vec<RecordedCompaction> {
+    let epochs = &fold.decided.epochs;
+    // Most often there is none, and all keys of the history are asked for.
+    let keys: FxHashSet<&EntryKey> = match epochs.is_empty() {
+        true => FxHashSet::default(),
+        false => keys.iter().collect(),
+    };
+    let wanted = epochs.iter().map(|made| &made.what);
+    wanted.filter(|it| keys.contains(&it.epoch.covered.first)).cloned().collect()
+}
+
+/// The rewrites of these entries in a session.
+fn rewrites_of(fold: &SessionFold, keys: &[EntryKey]) -> Vec<ArrivalRewrite> {
+    let mut seen = FxHashSet::default();
+    let keys = keys.iter().filter(|&&key| seen.insert(key));
+    let all = &fold.decided.rewrites;
+    let found = keys.flat_map(|&key| all.range((key, 0)..=(key, u32::MAX)));
+    found.map(|(_, rewrite)| rewrite.what.clone()).collect()
 }
 
 /// Whether a name is given away.

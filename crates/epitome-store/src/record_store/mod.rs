@@ -8,10 +8,12 @@
 mod answer;
 mod archive;
 mod copy;
+mod depth_search;
 mod draft;
 mod erase;
 mod event;
 mod fold;
+mod freshness;
 mod holder;
 mod journal;
 mod search;
@@ -28,7 +30,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use self::draft::LineDraft;
 use self::event::SessionEvent;
 use self::fold::{RecordOrder, SessionFold};
-use crate::log::{AppendOutcome, BlobQuery, Erasure, MemoryLog, RecordLog, only};
+use self::freshness::Freshness;
+use crate::log::{
+    AppendOutcome, BlobQuery, Erasure, LineEnd, LineTail, LogRecord, MemoryLog, RecordLog, only,
+};
 
 /// The line of a scope itself.
 const SCOPE_LINE: &str = "";
@@ -109,8 +114,42 @@ impl<L: RecordLog> RecordStore<L> {
     ) -> Result<T, StoreError> {
         let held = self.held(scope, line);
         let mut fold = lock(&held);
-        self.catch_up(scope, &mut fold)?;
+        if !fold.freshness.is_lent() {
+            self.catch_up(scope, &mut fold)?;
+        }
         work(&fold)
+    }
+
+    /// Has a request that is to be recorded go by these lines from here on, as they are now. What is
+    /// known of the scope itself will do: a batch that rests on it finds out.
+    fn lend(&self, scope: &str, lines: &[&str]) -> Result<(), StoreError> {
+        let mut helds: Vec<_> = lines.iter().map(|line| self.held(scope, line)).collect();
+        let of_scope = self.held(scope, SCOPE_LINE);
+        if lock(&of_scope).is_new() {
+            helds.push(Arc::clone(&of_scope));
+        }
+        let known: Vec<_> = helds.iter().map(|held| LineEnd::for_line(&lock(held))).collect();
+        let tails: Vec<_> = known.iter().map(LineEnd::tail).collect();
+        let tails = if tails.is_empty() { Vec::new() } else { self.log.read(scope, &tails)? };
+        for ((held, end), tail) in helds.iter().zip(&known).zip(tails) {
+            let mut fold = lock(held);
+            // Somebody else may have caught up meanwhile.
+            if fold.position == end.position {
+                self.take(scope, &mut fold, tail)?;
+            }
+            fold.freshness = Freshness::lent();
+        }
+        lock(&of_scope).freshness = Freshness::lent();
+        Ok(())
+    }
+
+    /// Has a request go by what is known of the scope itself.
+    fn lend_known(&self, scope: &str) {
+        let of_scope = self.held(scope, SCOPE_LINE);
+        let mut of_scope = lock(&of_scope);
+        if !of_scope.is_new() || of_scope.freshness.is_lent() {
+            of_scope.freshness = Freshness::lent();
+        }
     }
 
     /// Reads a session.
@@ -133,12 +172,31 @@ impl<L: RecordLog> RecordStore<L> {
 
     /// Folds what was added to a line since it was read last.
     fn catch_up(&self, scope: &str, fold: &mut SessionFold) -> Result<(), StoreError> {
+        let (known, freshness) = (fold.position, fold.freshness);
+        let tail = self.tail(scope, &LineEnd::for_line(fold))?;
+        self.take(scope, fold, tail)?;
+        fold.freshness = freshness.asked(fold.position != known);
+        Ok(())
+    }
+
+    /// What a line has from its known end on.
+    fn tail(&self, scope: &str, end: &LineEnd) -> Result<Vec<LogRecord>, StoreError> {
+        Ok(self.log.read(scope, &[end.tail()])?.pop().unwrap_or_default())
+    }
+
+    /// Folds what a line has from its known end on.
+    fn take(
+        &self,
+        scope: &str,
+        fold: &mut SessionFold,
+        tail: Vec<LogRecord>,
+    ) -> Result<(), StoreError> {
         let known = fold.position;
-        let mut new = self.log.read(scope, fold.name(), known.seq.max(1))?.into_iter();
+        let mut new = tail.into_iter();
         if known.seq > 0 && new.next().is_none_or(|last| last.position() != known) {
             // It went, and maybe began anew.
             *fold = SessionFold::named(fold.name());
-            new = self.log.read(scope, fold.name(), 1)?.into_iter();
+            new = self.tail(scope, &LineEnd::for_line(fold))?.into_iter();
         }
         for record in new {
             if !record.follows(fold.position) {
@@ -167,22 +225,51 @@ impl<L: RecordLog> RecordStore<L> {
         line: &str,
         mut decide: impl FnMut(&SessionFold, &mut LineDraft) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        let bans = ScopeBans::default();
+        self.write_under(scope, line, bans, |fold, _, draft| decide(fold, draft))
+    }
+
+    /// The same of what somebody says, which nobody may say again.
+    fn write_said<T>(
+        &self,
+        scope: &str,
+        line: &str,
+        decide: impl FnMut(&SessionFold, &ScopeBans, &mut LineDraft) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let bans = ScopeBans::from_line(&lock(&self.held(scope, SCOPE_LINE)));
+        self.write_under(scope, line, bans, decide)
+    }
+
+    fn write_under<T>(
+        &self,
+        scope: &str,
+        line: &str,
+        mut bans: ScopeBans,
+        mut decide: impl FnMut(&SessionFold, &ScopeBans, &mut LineDraft) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let held = self.held(scope, line);
         let mut fold = lock(&held);
         // What is known of a line is most often all that there is, and an append that holds proves it. So
         // the log is asked first only where nothing is known, or where nothing is to be added.
-        let mut is_fresh = fold.is_new();
+        let mut is_fresh = fold.is_new() && !fold.freshness.is_lent();
         if is_fresh {
             self.catch_up(scope, &mut fold)?;
         }
         for _ in 0..ATTEMPTS {
             let mut draft = LineDraft::default();
-            let decided = decide(&fold, &mut draft);
+            let decided = decide(&fold, &bans, &mut draft);
+            draft.rest_on(&bans);
             let adds = decided.is_ok() && !draft.is_empty();
             if is_fresh && !adds || adds && self.add(scope, &mut fold, draft)? {
                 return decided;
             }
             self.catch_up(scope, &mut fold)?;
+            if bans.end.is_some() {
+                let of_scope = self.held(scope, SCOPE_LINE);
+                let mut of_scope = lock(&of_scope);
+                self.catch_up(scope, &mut of_scope)?;
+                bans = ScopeBans::from_line(&of_scope);
+            }
             is_fresh = true;
         }
         let what = "cannot be written";
@@ -224,6 +311,7 @@ impl<L: RecordLog> RecordStore<L> {
             fold.apply(RecordOrder { stamp, seq }, event);
         }
         fold.position = sealed.position;
+        fold.freshness = fold.freshness.asked(false);
         Ok(true)
     }
 
@@ -242,14 +330,14 @@ impl<L: RecordLog> RecordStore<L> {
     }
 
     /// What nobody may say again in a scope.
-    fn banned(&self, scope: &str) -> Result<FxHashSet<EntryKey>, StoreError> {
-        self.read(scope, SCOPE_LINE, |fold| Ok(fold.scope.banned.clone()))
+    fn banned(&self, scope: &str) -> Result<Arc<FxHashSet<EntryKey>>, StoreError> {
+        self.read(scope, SCOPE_LINE, |fold| Ok(Arc::clone(&fold.scope.banned)))
     }
 
     /// That there is no such session, and which one is nearest to it.
     fn missing(&self, scope: &str, name: &str) -> StoreError {
         let mut all = self
-            .each_session(scope, |fold| (fold.used, fold.name().to_owned()))
+            .each_session(scope, |fold| (fold.used.last, fold.name().to_owned()))
             .unwrap_or_default();
         all.sort_by_key(|(used, _)| std::cmp::Reverse(*used));
         let names = all.iter().map(|(_, name)| name.as_str());
@@ -274,7 +362,39 @@ impl<L: RecordLog> RecordStore<L> {
 
     /// Removes a line.
     fn remove(&self, scope: &str, line: &str) -> Result<(), StoreError> {
-        self.log.erase(scope, line, &Erasure::Line)
+        self.log.erase(scope, line, &Erasure::Line)?;
+        *lock(&self.held(scope, line)) = SessionFold::named(line);
+        Ok(())
+    }
+}
+
+/// What nobody may say again in a scope, as far as its line goes.
+#[derive(Debug, Default)]
+struct ScopeBans {
+    keys: Arc<FxHashSet<EntryKey>>,
+    /// Where that line ends; none where nothing is said.
+    end: Option<LineEnd>,
+    /// Whether a request went by less.
+    is_overtaken: bool,
+}
+
+impl ScopeBans {
+    fn from_line(scope: &SessionFold) -> Self {
+        let (keys, end) = (Arc::clone(&scope.scope.banned), Some(LineEnd::for_line(scope)));
+        Self { keys, end, is_overtaken: scope.freshness == Freshness::Overtaken }
+    }
+}
+
+impl LineEnd {
+    /// Where a line ends, as far as is known.
+    fn for_line(fold: &SessionFold) -> Self {
+        Self { line: fold.name().to_owned(), position: fold.position }
+    }
+
+    /// What a line has from there on, and the record that ends it: by that it is seen whether the line
+    /// is still the same.
+    fn tail(&self) -> LineTail<'_> {
+        LineTail { line: &self.line, from: self.position.seq.max(1) }
     }
 }
 

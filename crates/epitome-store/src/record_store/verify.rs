@@ -9,7 +9,7 @@ use epitome_kernel::types::ContentId;
 use super::event::SessionEvent;
 use super::{RecordStore, draft};
 use crate::StoreFinding;
-use crate::log::{BlobQuery, LinePosition, RecordLog};
+use crate::log::{BlobQuery, LinePosition, LineTail, RecordLog};
 
 /// All ids there are.
 pub(super) const ALL: std::ops::RangeInclusive<ContentId> =
@@ -30,7 +30,8 @@ impl<L: RecordLog> RecordStore<L> {
 
     fn wrong_records(&self, scope: &str, line: &str) -> Result<Vec<StoreFinding>, StoreError> {
         let (mut position, mut found) = (LinePosition::default(), Vec::new());
-        for record in self.log.read(scope, line, 1)? {
+        let all = LineTail { line, from: 1 };
+        for record in self.log.read(scope, &[all])?.into_iter().flatten() {
             let what =
                 |cause: &str| format!("{scope}: the record {} of `{line}` {cause}", record.seq);
             if !record.follows(position) {

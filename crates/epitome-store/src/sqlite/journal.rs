@@ -113,7 +113,7 @@ impl Journal for SqliteStore {
     }
 
     fn lookup(&self, scope: &str, history: &HistoryQuery<'_>) -> Result<HistoryLookup, StoreError> {
-        let HistoryQuery { session, keys, chains, before, seen } = *history;
+        let HistoryQuery { session, keys, chains, before, seen, .. } = *history;
         let (new, chains) = (&keys[before..], &chains[before..]);
         self.read(|connection| {
             let Some(ledger) = ScopeChecksum::find(connection, scope)? else {

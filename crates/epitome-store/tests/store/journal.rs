@@ -84,7 +84,14 @@ fn what_a_request_asks_is_answered_as_it_is_one_by_one() {
                         false => CompactionChanges::Anew(epochs(&keys)),
                     },
                 };
-                let history = HistoryQuery { session, keys: &keys, chains: &chains, before, seen };
+                let history = HistoryQuery {
+                    session,
+                    keys: &keys,
+                    chains: &chains,
+                    before,
+                    seen,
+                    provisional: false,
+                };
                 assert_eq!(store.lookup(SCOPE, &history).unwrap(), expected, "{history:?}");
             }
         }

@@ -27,6 +27,8 @@ mod identity;
 #[cfg(test)]
 mod input;
 #[cfg(test)]
+mod log_calls;
+#[cfg(test)]
 mod mark;
 #[cfg(test)]
 mod model;

@@ -371,7 +371,7 @@ fn play(
         made.prompts.push((prompt.bytes.to_vec(), prompt.tokens, figures));
     }
     made.told = std::mem::take(&mut witness.0.lock().unwrap());
-    made.journal = format!("{journal:?}");
+    made.journal = format!("{:?}", journal.log());
     made
 }
 
