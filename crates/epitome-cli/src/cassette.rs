@@ -23,7 +23,7 @@ const MOST: u64 = 256 << 20;
 /// Whether what goes to models and back is recorded, or played; at most one of these.
 #[derive(clap::Args)]
 pub(crate) struct TapeFlags {
-    /// Writes what goes to models and back onto a cassette, without keys
+    /// Writes what goes to models and back onto a cassette, without the key of the API
     #[arg(long, value_name = "FILE", conflicts_with = "cassette")]
     record: Option<PathBuf>,
     /// Plays a cassette in place of models; what is asked must be what was recorded

@@ -2,13 +2,14 @@
 //! recorded (RULES 1).
 //!
 //! Invariant: every text that the journal is given has been through here; the client's own request
-//! is sent as it came.
+//! is sent as it came. Where a request is read its messages go through here before anybody makes
+//! anything of them, so that what is made, and the addresses of that, are of what is recorded.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use epitome_kernel::Eviction;
-use epitome_types::{ArrivalRewrite, Op, Plan};
+use epitome_types::{ArrivalRewrite, Entry, Op, PartBody, Plan};
 #[cfg(feature = "redact")]
 use regex::Regex;
 
@@ -19,7 +20,7 @@ use self::unread::Regex;
 mod unread {
     //! Where regular expressions are not compiled in: there is no pattern, and none can be read.
 
-    use std::borrow::Cow;
+    use std::ops::Range;
 
     /// A pattern, of which there is none.
     #[derive(Clone, Debug)]
@@ -34,11 +35,16 @@ mod unread {
             match *self {}
         }
 
-        pub(super) fn is_match(&self, _text: &str) -> bool {
+        pub(super) fn find_at(&self, _text: &str, _from: usize) -> Option<Found> {
             match *self {}
         }
+    }
 
-        pub(super) fn replace_all<'t>(&self, _text: &'t str, _with: &str) -> Cow<'t, str> {
+    /// A match, of which there is none.
+    pub(super) enum Found {}
+
+    impl Found {
+        pub(super) fn range(&self) -> Range<usize> {
             match *self {}
         }
     }
@@ -50,8 +56,7 @@ const MASK: &str = "[redacted]";
 /// Patterns whose matches are not recorded.
 #[derive(Clone, Debug, Default)]
 pub struct RedactionPatterns {
-    /// What looks like a key: no match begins with what JSON escapes, so that a message without one
-    /// is told as it stands.
+    /// What looks like a key.
     keys: Option<KeyPatterns>,
     /// What the user wants masked beside that.
     patterns: Vec<Regex>,
@@ -123,24 +128,29 @@ impl RedactionPatterns {
         self.keys.as_ref().and_then(KeyPatterns::regex)
     }
 
-    fn all(&self) -> impl Iterator<Item = &Regex> {
-        self.keys().into_iter().chain(&self.patterns)
-    }
-
     /// The text as it may be recorded.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.all().fold(Cow::Borrowed(text), |text, pattern| {
-            match pattern.replace_all(&text, MASK) {
-                Cow::Borrowed(_) => text,
-                Cow::Owned(masked) => Cow::Owned(masked),
-            }
-        })
+        self.masked(text, &mut []).map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    /// The text with masks, where it has to have any; places in it move along.
+    fn masked(&self, text: &str, places: &mut [usize]) -> Option<String> {
+        let keys = self.keys().map(|keys| found(keys, text, true)).unwrap_or_default();
+        let mut out = mask(text, &keys, places);
+        for pattern in &self.patterns {
+            let text = out.as_deref().unwrap_or(text);
+            out = mask(text, &found(pattern, text, false), places).or(out);
+        }
+        out
     }
 
     /// An encoded message as it may be recorded: each string of it is redacted by itself, so that
     /// it stays sound JSON whatever a pattern takes.
     pub fn json<'t>(&self, raw: &'t str) -> Cow<'t, str> {
-        if self.patterns.is_empty() && self.keys().is_none_or(|keys| !keys.is_match(raw)) {
+        // A key says the same there as it stands, unless its letters are written as numbers.
+        let has_key = |keys: &Regex| !found(keys, raw, true).is_empty();
+        let is_spelt = memchr::memmem::find(raw.as_bytes(), b"\\u00").is_some();
+        if self.patterns.is_empty() && !self.keys().is_some_and(|keys| is_spelt || has_key(keys)) {
             return Cow::Borrowed(raw);
         }
         let (mut out, mut is_masked) = (String::new(), false);
@@ -149,20 +159,47 @@ impl RedactionPatterns {
             let end = literal_end(raw, start);
             out.push_str(&raw[at..start]);
             let literal = &raw[start..end];
-            match serde_json::from_str::<String>(literal) {
-                Ok(text) => match self.text(&text) {
-                    Cow::Borrowed(_) => out.push_str(literal),
-                    Cow::Owned(masked) => {
-                        out.push_str(&serde_json::Value::from(masked).to_string());
-                        is_masked = true;
-                    }
-                },
-                Err(_) => out.push_str(literal),
+            match decoded(literal).map(|text| self.masked(&text, &mut [])) {
+                Some(Some(masked)) => {
+                    out.push_str(&serde_json::Value::from(masked).to_string());
+                    is_masked = true;
+                }
+                _ => out.push_str(literal),
             }
             at = end;
         }
         out.push_str(&raw[at..]);
         if is_masked { Cow::Owned(out) } else { Cow::Borrowed(raw) }
+    }
+
+    /// A message as it may be recorded, where that is another one than this.
+    pub fn entry(&self, entry: &Entry) -> Option<Entry> {
+        let mut masked: Option<Entry> = None;
+        for (at, part) in entry.parts.iter().enumerate() {
+            let mut places: Vec<usize> =
+                part.files.iter().flat_map(|copy| [copy.body.start, copy.body.end]).collect();
+            let new = match &part.body {
+                PartBody::Text(text) | PartBody::Thinking(text) => self.masked(text, &mut places),
+                PartBody::Result(result) => self.masked(&result.text, &mut places),
+                PartBody::Call(call) => owned(self.json(&call.arguments)),
+                PartBody::Opaque(block) => owned(self.json(&block.text)),
+                PartBody::Image(_) => None,
+            };
+            let Some(new) = new else { continue };
+            let whole = masked.get_or_insert_with(|| entry.clone());
+            let Some(part) = whole.parts.get_mut(at) else { continue };
+            for (copy, place) in part.files.iter_mut().zip(places.chunks_exact(2)) {
+                copy.body = place[0]..place[1];
+            }
+            match &mut part.body {
+                PartBody::Text(text) | PartBody::Thinking(text) => *text = new,
+                PartBody::Result(result) => result.text = new,
+                PartBody::Call(call) => call.arguments = new,
+                PartBody::Opaque(block) => (block.text, block.data) = (new, 0..0),
+                PartBody::Image(_) => {}
+            }
+        }
+        masked
     }
 
     /// How many masks stand in what was recorded.
@@ -175,12 +212,6 @@ impl RedactionPatterns {
         if let Cow::Owned(masked) = self.text(text) {
             *text = masked;
         }
-    }
-
-    /// Redacts what leaves the prompt.
-    pub fn departure(&self, departure: &mut Eviction) {
-        departure.blobs.iter_mut().for_each(|blob| self.redact(&mut blob.text));
-        departure.passages.iter_mut().for_each(|passage| self.redact(&mut passage.text));
     }
 
     /// Redacts what stands in the place of a tool result.
@@ -207,6 +238,102 @@ fn read(pattern: &str) -> Result<Regex, PatternError> {
         pattern: pattern.to_owned(),
         cause: error.to_string().lines().last().unwrap_or_default().trim().to_owned(),
     })
+}
+
+fn owned(text: Cow<'_, str>) -> Option<String> {
+    match text {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(text) => Some(text),
+    }
+}
+
+/// Where a pattern is found, in order; a key begins where a word does, and ends where it does.
+fn found(pattern: &Regex, text: &str, is_key: bool) -> Vec<Range<usize>> {
+    let (mut ranges, mut at) = (Vec::new(), 0);
+    while let Some(range) = pattern.find_at(text, at).map(|found| found.range()) {
+        let Range { start, mut end } = range;
+        if is_key && !begins_word(text.as_bytes(), start) {
+            at = start + 1;
+            continue;
+        }
+        if is_key {
+            let rest = text[end..].bytes();
+            end += rest.take_while(|byte| is_word(*byte) || *byte == b'-').count();
+        }
+        if start < end {
+            ranges.push(start..end);
+        }
+        // An empty match is passed over by one character.
+        let next = text[end..].chars().next().map_or(1, char::len_utf8);
+        at = if start < end { end } else { end + next };
+        if at > text.len() {
+            break;
+        }
+    }
+    ranges
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Whether a word may begin at a place: the letter of an escape (`\n`, `\u000a`, `%20`, the end of a
+/// colour) belongs to no word.
+fn begins_word(text: &[u8], at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let (Some(first), Some(last)) = (text.get(at), before.last()) else { return true };
+    if !is_word(*first) || !is_word(*last) {
+        return true;
+    }
+    let ends_with = |sign: u8, length: usize| {
+        before.len().checked_sub(length).is_some_and(|from| before[from] == sign)
+    };
+    let is_hex = |length: usize| {
+        let from = before.len().saturating_sub(length);
+        before[from..].iter().all(u8::is_ascii_hexdigit)
+    };
+    let is_letter = matches!(last, b'n' | b'r' | b't' | b'b' | b'f' | b'v' | b'a' | b'e' | b'0');
+    let is_unicode = ends_with(b'\\', 6) && ends_with(b'u', 5) && is_hex(4);
+    let is_percent = ends_with(b'%', 3) && is_hex(2);
+    let colour = before.iter().rev().skip(1).position(|it| !matches!(it, b'0'..=b'9' | b';'));
+    let is_colour = *last == b'm' && colour.is_some_and(|length| ends_with(b'[', length + 2));
+    is_letter && ends_with(b'\\', 2) || is_unicode || is_percent || is_colour
+}
+
+/// The text with masks in these ranges, where there are any; places in it move along.
+fn mask(text: &str, ranges: &[Range<usize>], places: &mut [usize]) -> Option<String> {
+    if ranges.is_empty() {
+        return None;
+    }
+    for place in places.iter_mut() {
+        let before = ranges.iter().take_while(|range| range.start < *place);
+        let (mut gone, mut end) = (0, *place);
+        before.clone().for_each(|range| {
+            gone += range.len();
+            end = end.max(range.end);
+        });
+        *place = end - gone + before.count() * MASK.len();
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for range in ranges {
+        out.push_str(&text[at..range.start]);
+        out.push_str(MASK);
+        at = range.end;
+    }
+    out.push_str(&text[at..]);
+    Some(out)
+}
+
+/// What a string literal says. Half a character, which clients leave where they cut, is none.
+fn decoded(literal: &str) -> Option<Cow<'_, str>> {
+    let inside = literal.strip_prefix('"')?.strip_suffix('"')?;
+    if !inside.contains('\\') {
+        return Some(Cow::Borrowed(inside));
+    }
+    let whole = || literal.replace("\\ud", "\\uf").replace("\\uD", "\\uf");
+    let read = serde_json::from_str::<String>(literal);
+    read.or_else(|_| serde_json::from_str(&whole())).ok().map(Cow::Owned)
 }
 
 /// Where the string literal that begins at `start` ends.
@@ -270,18 +397,102 @@ mod tests {
             let message = serde_json::json!({"role": "user", "content": said}).to_string();
             assert!(!redaction.json(&message).contains(&key), "{key}");
         }
-        let pem = ["-----BEGIN RSA ", "PRIVATE KEY-----\nMIIE\nx=\n-----END RSA PRIVATE KEY-----"];
-        let message = serde_json::json!({"content": format!("a {} b", pem.concat())}).to_string();
-        assert_eq!(redaction.json(&message), r#"{"content":"a [redacted] b"}"#);
         let none = [
             "sk-ant-... or sk-YOUR_KEY",
             "task-0123456789abcdef0123456789abcdef0123",
             "a commit 0123456789abcdef0123456789abcdef01234567",
             "class=\"risk-assessment-of-a-very-long-name-of-some-kind\"",
             "AIzaShort, AKIA, hf_transformers, ghp_test",
+            "It must begin with -----BEGIN PRIVATE KEY-----. Never delete /srv/data9 - ask Maria.",
+            "if text.startswith(\"-----BEGIN PRIVATE KEY-----\"):\n    return load(text, password)",
         ];
         for said in none {
             assert_eq!(redaction.text(said), said);
+            let message = serde_json::json!({"content": said}).to_string();
+            assert_eq!(redaction.json(&message), message);
         }
+    }
+
+    /// A key as it stands where escapes, colours or other encodings come before it.
+    #[test]
+    fn a_key_is_told_wherever_it_begins() {
+        let redaction = crate::profile::Profile::default().redaction;
+        let key = format!("sk-ant-api03-{}", "Ab3x9Q".repeat(7));
+        for before in ["\n", "\t", "\r\n", "\u{1b}[31m", "x=%20", "密钥", "\"", "a-"] {
+            let said = format!("my key:{before}{key}\nand more");
+            assert!(!redaction.text(&said).contains(&key), "{before:?}");
+            let message = serde_json::json!({"content": said}).to_string();
+            let nested = serde_json::json!({"arguments": message}).to_string();
+            let twice = serde_json::json!({"text": nested}).to_string();
+            for raw in [message, nested, twice] {
+                let masked = redaction.json(&raw);
+                assert!(!masked.contains(&key), "{before:?}: {masked}");
+                assert!(serde_json::from_str::<serde_json::Value>(&masked).is_ok(), "{masked}");
+            }
+        }
+        for raw in [
+            format!("{{\"a\":\"\\u0073{}\"}}", &key[1..]),
+            format!("{{\"a\":\"half \\ud83d {key}\"}}"),
+            format!("{{\"{key}\":1}}"),
+        ] {
+            assert!(!redaction.json(&raw).contains(&key[1..]), "{raw}");
+        }
+        assert_eq!(redaction.text(&format!("x{key}")), format!("x{key}"));
+        let long = key.repeat(40);
+        assert_eq!(redaction.text(&format!("a {long} b")), "a [redacted] b");
+        // What is no key everywhere takes no longer than its length.
+        let many = "xsk-ant-".repeat(100_000);
+        assert_eq!(redaction.text(&many), many);
+    }
+
+    /// A private key in the ways in which tools show one, put together so that no file holds one.
+    #[test]
+    fn a_private_key_is_told_with_all_its_lines() {
+        let redaction = crate::profile::Profile::default().redaction;
+        let line = |at: usize| format!("{at:02}{}", "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC".repeat(2));
+        let lines: Vec<String> = (0..20).map(|at| line(at)[..64].to_owned()).collect();
+        let [head, end] =
+            ["BEGIN", "END"].map(|it| format!("-----{it} RSA PRIVATE {}-----", "KEY"));
+        let bare: Vec<&str> = std::iter::once(&*head)
+            .chain(lines.iter().map(String::as_str))
+            .chain(["Ab3x9Q==", &*end])
+            .collect();
+        let fields = ["Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-256-CBC,0A1B2C", ""];
+        let sealed = [&bare[..1], &fields, &bare[1..]].concat();
+        let shown = |marked: fn(&str) -> String| {
+            bare.iter().map(|line| marked(line)).collect::<Vec<_>>().join("\n")
+        };
+        let texts = [
+            bare.join("\n"),
+            bare.join("\r\n"),
+            bare.join("\\n"),
+            sealed.join("\n"),
+            shown(|line| format!("-{line}")),
+            shown(|line| format!("+{line}")),
+            shown(|line| format!("> {line}")),
+            shown(|line| format!("    12→{line}")),
+            shown(|line| format!("    \"{line}\\n\" +")),
+            bare[..bare.len() - 2].join("\n"),
+        ];
+        for text in texts {
+            let said = format!("Here it is:\n{text}\nKeep it well, and go on.");
+            let masked = redaction.text(&said).into_owned();
+            assert!(lines.iter().all(|line| !masked.contains(line)), "{masked}");
+            assert!(masked.starts_with("Here it is:") && masked.ends_with("go on."), "{masked}");
+            let message = serde_json::json!({"content": said}).to_string();
+            let masked = redaction.json(&message);
+            assert!(lines.iter().all(|line| !masked.contains(line)), "{masked}");
+            assert!(serde_json::from_str::<serde_json::Value>(&masked).is_ok(), "{masked}");
+        }
+    }
+
+    #[test]
+    fn copies_of_files_stay_where_they_are() {
+        let redaction = RedactionPatterns::new(&["secret[0-9]*".to_owned()]).unwrap();
+        let text = "a secret1234567890 <secret1>body secret2 end</x> secret3";
+        let body = text.find("body").unwrap()..text.find("</x>").unwrap();
+        let mut places = [body.start, body.end];
+        let masked = redaction.masked(text, &mut places).unwrap();
+        assert_eq!(&masked[places[0]..places[1]], "body [redacted] end");
     }
 }

@@ -60,6 +60,7 @@ impl<'a> AnswerMessages<'a> {
             usage: TokenUsage::default(),
             stop: None,
             at: String::new(),
+            is_whole: false,
         }
     }
 }

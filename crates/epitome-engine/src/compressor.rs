@@ -97,6 +97,19 @@ impl Compressor {
         self.run(&request, &document, &counter).await
     }
 
+    /// The messages as they may be recorded, where what leaves them is.
+    fn recorded(&self, document: &RequestDocument<'_>) -> Arc<Vec<Entry>> {
+        let CompressorBuilder { profile, departures, .. } = &self.settings;
+        let said = document.shared_entries();
+        let is_recorded = departures.store.is_some();
+        let masked = |entry: &Entry| is_recorded.then(|| profile.redaction.entry(entry)).flatten();
+        if said.iter().all(|entry| masked(entry).is_none()) {
+            return said;
+        }
+        let shown = said.iter().map(|entry| masked(entry).unwrap_or_else(|| entry.clone()));
+        Arc::new(shown.collect())
+    }
+
     /// The whole result, once what left is in the store.
     fn kept(&self, made: MadePrompt) -> Result<CompressedPrompt, Error> {
         let prompt = made.finished();
@@ -114,17 +127,17 @@ impl Compressor {
     ) -> Result<MadePrompt, Error> {
         let counter = &**shared;
         let CompressorBuilder { profile, sizes, .. } = &self.settings;
-        let thread = Thread::new(document.shared_entries(), &[]);
+        let thread = Thread::new(self.recorded(document), &[]);
         let schemas = tools(counter, tool_format(request.format), &document.tool_schemas());
+        let shown = if sizes.target.counts_tools() { schemas } else { 0 };
+        let hidden = |unit| hidden(document, &thread, SizeGauge { counter, unit });
         let envelope = RequestEnvelope {
-            tokens: if sizes.target.counts_tools() { schemas } else { 0 },
+            tokens: shown + hidden(BudgetUnit::Tokens),
+            chars: hidden(BudgetUnit::Chars),
             bytes: around(document),
         };
-        let tokens = ThreadSizes::measure(
-            thread.entries(),
-            SizeGauge { counter, unit: BudgetUnit::Tokens },
-            envelope.tokens,
-        );
+        let gauge = SizeGauge { counter, unit: BudgetUnit::Tokens };
+        let tokens = ThreadSizes::measure(document.entries(), gauge, shown);
         let known = self.settings.limit_for_request(document);
         let bounds = sizes.target.bounds(known, &thread, &tokens);
         let loosened = bounds.loosened(&thread, &tokens, envelope);
@@ -303,6 +316,16 @@ fn worth_telling(happened: &EventKind) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// What of a document its thread does not show, since that is not recorded.
+fn hidden(document: &RequestDocument<'_>, thread: &Thread, gauge: SizeGauge<'_>) -> u64 {
+    if std::ptr::eq(thread.entries(), document.entries()) {
+        return 0;
+    }
+    let [said, shown] = [document.entries(), thread.entries()]
+        .map(|entries| ThreadSizes::measure(entries, gauge, 0).total());
+    said.saturating_sub(shown)
 }
 
 /// The bytes of a request beside its messages, each of which brings one separator but the last.

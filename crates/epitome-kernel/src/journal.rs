@@ -167,6 +167,8 @@ pub struct ResponseRecord {
     pub stop: Option<String>,
     /// When it ended, ISO 8601.
     pub at: String,
+    /// Whether the request went out as it came: its provider had refused the prompt that was made of it.
+    pub is_whole: bool,
 }
 
 /// The epochs that may apply to a history.

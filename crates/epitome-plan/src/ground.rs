@@ -61,7 +61,7 @@ impl<'t> PlanBasis<'t> {
         };
         let other = match unit {
             BudgetUnit::Tokens => None,
-            BudgetUnit::Chars => Some(measure(unit, 0)),
+            BudgetUnit::Chars => Some(measure(unit, options.envelope.chars)),
             BudgetUnit::Bytes => Some(measure(unit, options.envelope.bytes)),
         };
         let tokens = measure(BudgetUnit::Tokens, options.envelope.tokens);

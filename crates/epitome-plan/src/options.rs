@@ -157,8 +157,10 @@ impl KernelTexts {
 /// What a request takes beside its messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestEnvelope {
-    /// Tokens of the tool schemas.
+    /// Tokens of the tool schemas, and of what its messages say and do not show.
     pub tokens: u64,
+    /// Characters of what its messages say and do not show.
+    pub chars: u64,
     /// Bytes of everything around the messages.
     pub bytes: u64,
 }

@@ -143,29 +143,57 @@ impl ProxiedRequest {
             return Ok(UpstreamAnswer::Spoken(answer));
         }
         let heard = hear(answer, self.app.settings.hub.signatures()).await;
-        let is_smaller = heard.overflow.is_some();
-        let second = match is_smaller {
-            true => self.smaller(prepared, &heard).await,
-            false => self.as_it_came(prepared, heard.head.status),
-        };
-        let Some(body) = second else {
+        if heard.overflow.is_none() {
+            return Ok(self.once_more(prepared, heard, line).await);
+        }
+        let Some(body) = self.smaller(prepared, &heard).await else {
             return Ok(UpstreamAnswer::Heard(heard));
         };
-        if let Some(line) = line.as_mut().filter(|_| is_smaller) {
+        if let Some(line) = line.as_mut() {
             line.overflowed(&self.visitor.tenant, prepared);
         }
         let answer = self.send(Sending::whole(body), prepared.payload, true).await?;
-        if !is_spoken(&answer) {
-            let heard = hear(answer, self.app.settings.hub.signatures()).await;
-            return Ok(UpstreamAnswer::Heard(heard));
+        if is_spoken(&answer) {
+            return Ok(UpstreamAnswer::Spoken(answer));
         }
-        if !is_smaller {
-            prepared.refused();
+        let heard = hear(answer, self.app.settings.hub.signatures()).await;
+        Ok(UpstreamAnswer::Heard(heard))
+    }
+
+    /// What comes of a request whose prompt was refused: where its provider calls that invalid, what we
+    /// changed may be what it does not take, so the body goes out as it came (RULES 136). Where that is
+    /// no better, the first refusal is told, which is of what we sent.
+    async fn once_more(
+        &self,
+        prepared: &mut Prepared,
+        refusal: RelayedResponse,
+        line: &mut Option<LedgerLineWriter>,
+    ) -> UpstreamAnswer {
+        let is_invalid = matches!(
+            refusal.head.status,
+            StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY
+        );
+        let is_changed = prepared.made.is_some() && prepared.body != prepared.plain;
+        if !is_invalid || !is_changed || self.app.settings.shadow {
+            return UpstreamAnswer::Heard(refusal);
+        }
+        let body = Sending::whole(prepared.plain.clone());
+        let answer = self.send(body, prepared.payload, true).await;
+        let Some(answer) = answer.ok().filter(|answer| answer.status().as_u16() < 400) else {
+            prepared.skip = Some(ProxySkip::Refused);
             if let Some(line) = line {
-                line.refused_as_made(prepared);
+                line.skipped(ProxySkip::Refused);
             }
+            return UpstreamAnswer::Heard(refusal);
+        };
+        prepared.refused();
+        if let Some(line) = line {
+            line.refused_as_made(prepared);
         }
-        Ok(UpstreamAnswer::Spoken(answer))
+        match self.route.task {
+            RouteTask::Prompt => UpstreamAnswer::Spoken(answer),
+            _ => UpstreamAnswer::Heard(hear(answer, self.app.settings.hub.signatures()).await),
+        }
     }
 
     /// Sends a request up; `heard` says that its answer is read here.
@@ -201,16 +229,6 @@ impl ProxiedRequest {
         prepared.body = self.app.prepare.outgoing(&again, self.route.dialect);
         prepared.made = prepared.made.take().map(|(ask, _)| (ask, again));
         Some(prepared.body.clone())
-    }
-
-    /// The body as it came, where the provider calls the prompt that was made of it invalid: what we
-    /// changed may be what it does not take (RULES 136).
-    fn as_it_came(&self, prepared: &Prepared, status: StatusCode) -> Option<Bytes> {
-        let is_invalid =
-            matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY);
-        let is_changed = prepared.made.is_some() && prepared.body != prepared.plain;
-        let may = is_invalid && is_changed && self.may_change();
-        may.then(|| prepared.plain.clone())
     }
 
     /// Whether what is sent may differ from what came.

@@ -122,8 +122,10 @@ impl Prepared {
 
     /// The provider took the body as it came, and not the prompt that was made of it.
     pub(crate) fn refused(&mut self) {
-        (self.made, self.skip) = (None, Some(ProxySkip::Refused));
-        self.body = self.plain.clone();
+        if let Some((_, sent)) = &mut self.made {
+            sent.went_as_it_came();
+        }
+        (self.body, self.skip) = (self.plain.clone(), Some(ProxySkip::Refused));
     }
 }
 

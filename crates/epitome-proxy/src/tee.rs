@@ -158,7 +158,8 @@ impl ResponseTee {
         line: LedgerLineWriter,
     ) -> Self {
         // Where a prompt could not be made, its history is not in the journal either.
-        let made = prepared.made.filter(|_| prepared.skip.is_none());
+        let is_made = matches!(prepared.skip, None | Some(ProxySkip::Refused));
+        let made = prepared.made.filter(|_| is_made);
         Self {
             app,
             reply: plain.then(|| ResponseParser::new(format)),

@@ -58,6 +58,7 @@ fn answer(batch: &AppendBatch) -> ResponseRecord {
         usage: TokenUsage::default(),
         stop: None,
         at: batch.at.clone(),
+        is_whole: false,
     }
 }
 

@@ -4,11 +4,12 @@
 use std::path::Path;
 
 use epitome_upstream::{Record, Script, Upstream};
+use serde_json::{Value, json};
 
 use super::agent::{APIS, Agent, Api, calls};
 use super::http::Ask;
 use super::serving::{KEY, Serving};
-use crate::program::read_file;
+use crate::program::{Place, read_file};
 
 /// Every file under a folder, with its bytes.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
@@ -93,6 +94,107 @@ fn a_key_that_is_pasted_is_not_recorded() {
         for (path, bytes) in files(&serving.place.path("")) {
             assert!(!holds(&bytes, &key), "{api:?}: {path} holds the key");
         }
+    }
+}
+
+/// Lines of a private key, and a key of a provider, none of which is one.
+fn secrets() -> (String, Vec<String>) {
+    let key = ["sk-ant-api03-", "x7Qm2kP9vL4tR8wZ1nB6yH3jD5sF0gA-cE"].concat();
+    let line =
+        |at: usize| format!("{at:02}MIIEvQIBADANBgkqhkiG9w0BAQEFAASCMIIEvQIBADANBgkqhkiG9w0B");
+    (key, (0..30).map(line).collect())
+}
+
+/// A conversation whose tool results hold keys in the ways in which tools show them.
+fn conversation_with_keys(turns: usize) -> Value {
+    let (key, lines) = secrets();
+    let [head, end] = ["BEGIN", "END"].map(|it| format!("-----{it} RSA PRIVATE {}-----", "KEY"));
+    let private = [&[head][..], &lines, &[end]].concat();
+    let shown: [String; 4] = [
+        format!("API_KEY=\n{key}\nREGION=eu\n"),
+        private.join("\n"),
+        private.iter().enumerate().map(|(at, line)| format!("{at:6}→{line}\n")).collect(),
+        json!({"env": format!("A=1\n\t{key}"), "pem": private.join("\n")}).to_string(),
+    ];
+    let mut messages = vec![json!({"role": "user", "content": "Deploy it."})];
+    for turn in 0..turns {
+        let log = |from: usize| -> String {
+            let line = |at: usize| format!("step {at} of unit {turn} took {} ms\n", at * 7 % 113);
+            (from..from + 60).map(line).collect()
+        };
+        let text = [log(0), shown[turn % shown.len()].clone(), "\n".to_owned(), log(60)].concat();
+        let (id, input) = (format!("t{turn}"), json!({"command": format!("echo\n{key}")}));
+        let call = json!({"type": "tool_use", "id": id, "name": "bash", "input": input});
+        let told = (0..40).map(|at| format!("Part {turn}x{at} needs value {}. ", at * turn));
+        let told = json!({"type": "text", "text": format!("{}{key}", told.collect::<String>())});
+        messages.push(json!({"role": "assistant", "content": [told, call]}));
+        let result = json!({"type": "tool_result", "tool_use_id": id, "content": text});
+        messages.push(json!({"role": "user", "content": [result]}));
+    }
+    messages.push(json!({"role": "assistant", "content": "It is deployed."}));
+    messages.push(json!({"role": "user", "content": "Is anything left to do?"}));
+    json!({"model": "claude-sonnet-4-5", "max_tokens": 90, "messages": messages})
+}
+
+/// No file of a folder holds a key, or a line of one.
+#[track_caller]
+fn check_files(folder: &Path) {
+    let (key, lines) = secrets();
+    for (path, bytes) in files(folder) {
+        let held = lines.iter().chain([&key]).find(|secret| holds(&bytes, secret));
+        assert_eq!(held, None, "{path}");
+    }
+}
+
+/// What is made of messages that hold keys holds none, and the store is as sound as any other.
+#[test]
+fn what_holds_a_key_is_compressed_searched_and_kept_without_it() {
+    let mut serving = Serving::start(Script::default(), &["--prompt-limit", "6000"]);
+    let whole = conversation_with_keys(20);
+    let all = whole["messages"].as_array().unwrap();
+    for end in (0..20).map(|turn| 2 * turn + 1).chain([all.len()]) {
+        let body = json!({"messages": all[..end], "model": whole["model"], "max_tokens": 90});
+        serving.post_one("/v1/messages", &body);
+    }
+    assert!(serving.compressions() > 1, "{}", serving.said());
+    let (key, _) = secrets();
+    let newest = serving.prompts().pop().unwrap().body.to_string();
+    assert!(newest.contains(&key) && newest.contains("[redacted]"), "{newest}");
+    serving.kill();
+    check_files(&serving.place.path(""));
+    for args in [
+        &["session", "verify", "--store", "s.db"][..],
+        &["store", "backup", "--store", "s.db", "backup.db"],
+        &["store", "copy", "s.db", "copy.db"],
+        &["session", "verify", "--store", "copy.db"],
+        &["recall", "--store", "s.db", "API_KEY region"],
+    ] {
+        let ran = serving.place.run(args);
+        assert_eq!(ran.code, 0, "{args:?}: {}{}", ran.text(), ran.err);
+        assert!(!ran.text().contains(&key), "{args:?}");
+    }
+    check_files(&serving.place.path(""));
+    // It goes on as one session after the restart.
+    serving.go_on();
+    serving.post_one("/v1/messages", &whole);
+    assert_eq!(serving.sessions().len(), 1);
+}
+
+#[test]
+fn a_store_of_compress_holds_no_key() {
+    for ratio in ["1.5", "2.4"] {
+        let place = Place::new();
+        let folder = Place::new();
+        place.write("in.json", conversation_with_keys(12).to_string());
+        let store = folder.path("s.db");
+        let store = store.to_str().unwrap();
+        let ran = place.run(["compress", "--ratio", ratio, "--store", store, "in.json"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        check_files(&folder.path(""));
+        let verified = place.run(["session", "verify", "--store", store]);
+        assert_eq!(verified.code, 0, "{}{}", verified.text(), verified.err);
+        let found = place.run(["recall", "--store", store, "step unit"]);
+        assert!(found.text().contains("took"), "{}{}", found.text(), found.err);
     }
 }
 

@@ -130,6 +130,16 @@ fn what_is_refused_as_it_was_made_goes_out_as_it_came() {
     assert!(skipped >= 5, "{skipped}");
     let alarm = "one request after the other is not compressed";
     assert!(serving.said().contains(alarm), "{}", serving.said());
+    // The journal has every answer, and claims nothing for what went out whole.
+    let session = &serving.sessions()[0];
+    assert_eq!(
+        (serving.sessions().len(), &session["turns"]),
+        (1, &session["answers"]),
+        "{session}"
+    );
+    for tokens in [&session["tokens"], &session["total"]] {
+        assert!(tokens[0].as_u64() > Some(0) && tokens[0] == tokens[1], "{session}");
+    }
 }
 
 /// Results that are made smaller before they are first sent are part of the prompt that is bound.

@@ -109,6 +109,7 @@ fn a_session_is_found_by_the_call_in_its_newest_answer() {
             usage: TokenUsage::default(),
             stop: None,
             at: AT.to_owned(),
+            is_whole: false,
         };
         desk.journal.record_response(levers.keeper().scope(), name, &answered).unwrap();
     };

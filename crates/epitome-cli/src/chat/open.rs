@@ -76,6 +76,14 @@ impl Chat {
             let said = counted(known.figures.messages.into(), "message");
             let own = if system.is_some() { ", and its own system prompt" } else { "" };
             view.aside(&format!("session {} goes on, with {said}{own}", known.name));
+            let masked = levers.keeper().status(Some(&known.name)).ok().and_then(|it| it.masked);
+            if let Some(masked) = masked.filter(|masked| *masked > 0) {
+                let texts = counted(masked, "text");
+                view.aside(&format!(
+                    "{texts} of it, recorded as [redacted] since they look like keys, go to the model \
+                     so: say them again where it needs them"
+                ));
+            }
         }
         if terminal {
             view.aside("/help lists commands; Ctrl-C ends an answer, Ctrl-D the conversation");

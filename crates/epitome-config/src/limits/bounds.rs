@@ -87,7 +87,7 @@ impl OneShotBounds {
         let gauge = SizeGauge::for_unit(&budget, tokens.gauge().counter);
         let sizes = match budget.unit {
             BudgetUnit::Tokens => tokens.clone(),
-            BudgetUnit::Chars => ThreadSizes::measure(thread.entries(), gauge, 0),
+            BudgetUnit::Chars => ThreadSizes::measure(thread.entries(), gauge, envelope.chars),
             BudgetUnit::Bytes => ThreadSizes::measure(thread.entries(), gauge, envelope.bytes),
         };
         let_go(thread, &sizes, budget.most)

@@ -72,6 +72,8 @@ pub struct RoutedPrompt {
     /// Whether the client has its own history compacted with it.
     compacting: bool,
     hour: bool,
+    /// Whether the request went out as it came.
+    is_whole: bool,
 }
 
 impl RoutedPrompt {
@@ -79,6 +81,13 @@ impl RoutedPrompt {
     /// write (RULES 114).
     pub fn keeps_an_hour(&self) -> bool {
         self.hour
+    }
+
+    /// The provider refused it, and took the request as it came.
+    pub fn went_as_it_came(&mut self) {
+        self.is_whole = true;
+        let Prompt { tokens, by, .. } = &mut self.prompt;
+        (tokens[1], by[1]) = (tokens[0], by[0]);
     }
 
     /// Whether the client asks for a summary of its history, to go on with that in its place.
@@ -330,6 +339,7 @@ impl SessionRouter {
             usage: answer.usage,
             stop: answer.stop.clone(),
             at: (self.clock)(),
+            is_whole: sent.is_whole,
             ..said.record(sent.prompt.head, &self.profile.redaction)
         };
         let session = &*sent.prompt.session;
@@ -346,7 +356,7 @@ impl SessionRouter {
         let compacting = asks_for_summary(history.last(ask));
         let (scope, format, told) = (self.scope(ask), ask.format, ask.told);
         let hour = history.scan.keeps_an_hour();
-        RoutedPrompt { prompt, scope, format, told, compacting, hour }
+        RoutedPrompt { prompt, scope, format, told, compacting, hour, is_whole: false }
     }
 
     /// A session that knows nothing yet.

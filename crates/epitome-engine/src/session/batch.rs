@@ -59,6 +59,5 @@ impl Session {
         for source in sources.chain(departure.blobs.iter_mut().map(|blob| &mut blob.source)) {
             *source = format!("{name}: {source}");
         }
-        self.redaction().departure(departure);
     }
 }

@@ -230,6 +230,7 @@ mod tests {
     use epitome_types::BudgetUnit;
     use proptest::prelude::*;
 
+    use super::super::history_tail::RecordedHistory;
     use super::*;
 
     /// The figures of the beginning of a conversation and of its end together, and those of all of
@@ -238,7 +239,9 @@ mod tests {
         let gauge = SizeGauge { counter: &FixedCounter::Words, unit: BudgetUnit::Tokens };
         let state = KnownHistory::default();
         let of = |entries: &[Entry], before| {
-            let tail = HistoryTail::of(entries, before, &state, gauge, 7);
+            let redaction = &RedactionPatterns::default();
+            let recorded = RecordedHistory { known: &state, redaction };
+            let tail = HistoryTail::of(entries, before, recorded, gauge, 7);
             let tally = HistoryStats::of(&tail, None, &state, &RedactionPatterns::default());
             let floor =
                 prompt_floor(&tail.thread, &tail.tokens, |part| tail.tokens.part(part)).size;

@@ -1,11 +1,13 @@
 //! The entries that a turn is about: all of a request, or what is new in it.
 //!
 //! Invariant: the ids of its entries count from its own first entry; wherever somebody is told of
-//! one it goes by its place in the history. Made by the turn.
+//! one it goes by its place in the history. What they say is what is recorded of them: past this door
+//! nobody reads what was erased, or what is never to be recorded. Made by the turn.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use epitome_config::RedactionPatterns;
 use epitome_kernel::{Before, SizeGauge, Thread, ThreadSizes};
 use epitome_types::{ArrivalRewrite, Entry, EntryId, PartBody, PartId, ReplaceMethod};
 
@@ -14,13 +16,22 @@ use super::known_history::KnownHistory;
 
 /// The end of a history from a place on, or all of it.
 pub(crate) struct HistoryTail<'a> {
-    /// The entries as they came, but for what was erased.
+    /// The entries as they came, but for what was erased or is not recorded.
     pub(crate) came: Cow<'a, [Entry]>,
     /// The entries with what was made smaller on arrival.
     pub(crate) thread: Thread,
     pub(crate) tokens: ThreadSizes<'a>,
+    /// Tokens of the prompt that its entries do not show, since they are not recorded.
+    pub(crate) hidden: u64,
     /// The place of its first entry in the history.
     pub(crate) first: usize,
+}
+
+/// What the records say of a history, and what they never say.
+#[derive(Clone, Copy)]
+pub(crate) struct RecordedHistory<'a> {
+    pub(crate) known: &'a KnownHistory,
+    pub(crate) redaction: &'a RedactionPatterns,
 }
 
 impl<'a> HistoryTail<'a> {
@@ -29,10 +40,11 @@ impl<'a> HistoryTail<'a> {
     pub(crate) fn of(
         came: &'a [Entry],
         before: Before,
-        known: &KnownHistory,
+        recorded: RecordedHistory<'_>,
         gauge: SizeGauge<'a>,
         schemas: u64,
     ) -> Self {
+        let RecordedHistory { known, redaction } = recorded;
         let first = before.entries;
         let mut entries = came.to_vec();
         for (part, rewrite) in known.arrived(first) {
@@ -48,7 +60,7 @@ impl<'a> HistoryTail<'a> {
                 _ => {}
             }
         }
-        // What was erased is sent as it came, so that is what it takes of the prompt.
+        // What was erased, or is not recorded, is sent as it came: that is what it takes of the prompt.
         let tokens = ThreadSizes::measure(&entries, gauge, schemas);
         let mut came = Cow::Borrowed(came);
         let erased: Vec<_> = known.erased(first).filter(|place| *place < entries.len()).collect();
@@ -56,8 +68,20 @@ impl<'a> HistoryTail<'a> {
             forget(&mut entries[place]);
             forget(&mut came.to_mut()[place]);
         }
+        let mut is_masked = false;
+        for place in 0..entries.len() {
+            if let Some(masked) = redaction.entry(&entries[place]) {
+                entries[place] = masked;
+                is_masked = true;
+            }
+            if let Some(masked) = redaction.entry(&came[place]) {
+                came.to_mut()[place] = masked;
+            }
+        }
+        let shown = || ThreadSizes::measure(&entries, gauge, schemas).total();
+        let hidden = if is_masked { tokens.total().saturating_sub(shown()) } else { 0 };
         let thread = Thread::behind(entries, &known.pinned(first), before);
-        Self { came, thread, tokens, first }
+        Self { came, thread, tokens, hidden, first }
     }
 
     /// The thread to sum up with these entries pinned. It knows how its entries were said, but for

@@ -76,6 +76,7 @@ use crate::background::BackgroundWorker;
 use crate::builder::CompressorBuilder;
 use crate::limits::PromptLimit;
 pub(crate) use client_summary::{asks_for_summary, goes_on_from_summary};
+use history_tail::RecordedHistory;
 use notes::HostNotes;
 use offload::Offload;
 use problems::ToldProblems;
@@ -210,6 +211,10 @@ impl Session {
     }
 
     /// What must not be recorded as it was said.
+    fn recorded<'a>(&'a self, state: &'a ConversationState) -> RecordedHistory<'a> {
+        RecordedHistory { known: &state.history, redaction: self.redaction() }
+    }
+
     fn redaction(&self) -> &RedactionPatterns {
         &self.settings.profile.redaction
     }

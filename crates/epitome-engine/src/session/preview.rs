@@ -30,7 +30,7 @@ impl Session {
         let counter = self.counter_for(source.model());
         let (reading, mut memory) = self.read(source, None, &mut state, &counter, false)?;
         let gauge = SizeGauge { counter: &*counter, unit: BudgetUnit::Tokens };
-        let tail = &reading.tail(source, &state, gauge)?;
+        let tail = &reading.tail(source, self.recorded(&state), gauge)?;
         let live = &self.live(source, window, tail)?;
         let (whole, tally, standing) =
             self.survey(source, tail, &state.lineage, &reading, &state)?;

@@ -13,7 +13,7 @@ use epitome_types::EntryKey;
 use super::Session;
 use super::belonging::Belonging;
 use super::history_stats::HistoryStats;
-use super::history_tail::HistoryTail;
+use super::history_tail::{HistoryTail, RecordedHistory};
 use super::known_history::ReadEntries;
 use super::prefix_cache::{CachedCompaction, PrefixCache, Suffix};
 use super::state::{ConversationState, IncomingHistory, PushedHistory};
@@ -134,7 +134,7 @@ impl TurnReading {
     pub(super) fn tail<'a>(
         &'a self,
         source: &'a RequestSource<'_>,
-        state: &ConversationState,
+        recorded: RecordedHistory<'_>,
         gauge: SizeGauge<'a>,
     ) -> Result<HistoryTail<'a>, Error> {
         let (came, before) = match (&self.suffix, &self.known) {
@@ -144,6 +144,6 @@ impl TurnReading {
             }
             _ => (source.document()?.entries(), Before::default()),
         };
-        Ok(HistoryTail::of(came, before, &state.history, gauge, self.schemas))
+        Ok(HistoryTail::of(came, before, recorded, gauge, self.schemas))
     }
 }

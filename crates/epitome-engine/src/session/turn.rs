@@ -115,7 +115,7 @@ impl Session {
 
         let (at, lineage) = (events.at.clone(), Arc::clone(&state.lineage));
         let (fresh, smaller);
-        fresh = reading.tail(source, &state, gauge)?;
+        fresh = reading.tail(source, self.recorded(&state), gauge)?;
         let live = self.live(source, self.told.window, &fresh)?;
         let survey =
             |tail, state: &ConversationState| self.survey(source, tail, &lineage, &reading, state);
@@ -140,7 +140,7 @@ impl Session {
         let arrival = self.arrival(&ground, &council, &state).await;
         if !arrival.rewrites.is_empty() {
             state.history.arrive(&arrival.rewrites);
-            smaller = reading.tail(source, &state, gauge)?;
+            smaller = reading.tail(source, self.recorded(&state), gauge)?;
             (whole, ground.tally, ground.standing) = survey(&smaller, &state)?;
             ground.tail = &smaller;
         }
@@ -170,7 +170,7 @@ impl Session {
             full = HistoryTail::of(
                 entries,
                 Before::default(),
-                &state.history,
+                self.recorded(&state),
                 gauge,
                 ground.lead.schemas,
             );

@@ -32,13 +32,14 @@ impl<L: RecordLog> RecordStore<L> {
                 return Ok(None);
             }
             fold.history.end_of(answer.after)?;
-            let ResponseRecord { after, ahead, key, chain, text, usage, .. } = *answer;
+            let ResponseRecord { after, ahead, key, chain, text, usage, is_whole, .. } = *answer;
             let chain = (ahead > 0).then_some(chain);
             let kept = key.is_some_and(|key| !bans.keys.contains(&key));
             let bytes = answer.bytes.as_deref().filter(|_| kept);
             let bytes = bytes.map(|bytes| draft.put_bytes(name, bytes));
             let (stop, at) = (answer.stop.clone(), answer.at.clone());
-            let body = AnsweredBody { after, ahead, chain, key, bytes, text, usage, stop, at };
+            let body =
+                AnsweredBody { after, ahead, chain, key, bytes, text, usage, stop, at, is_whole };
             draft.push(SessionEvent::Answered(body));
             Ok(Some(()))
         })?;

@@ -79,5 +79,6 @@ fn answered(answer: &AnswerNode) -> Option<ResponseRecord> {
         usage: TokenUsage { output: said.tokens, ..TokenUsage::default() },
         stop: None,
         at: said.at.unwrap_or_default(),
+        is_whole: false,
     })
 }

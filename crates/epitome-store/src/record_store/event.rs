@@ -201,6 +201,9 @@ pub(super) struct AnsweredBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) stop: Option<String>,
     pub(super) at: String,
+    /// Whether the request went out as it came.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_whole: bool,
 }
 
 fn is_zero(count: &u32) -> bool {

@@ -177,7 +177,15 @@ impl SessionFold {
                 self.info.title = title;
             }
             SessionEvent::Brought(brought) => self.bring(stamp, brought),
-            SessionEvent::Answered(answered) => self.history.answer(order, answered),
+            SessionEvent::Answered(answered) => {
+                if answered.is_whole {
+                    let figures = &mut self.info.figures;
+                    let [raw, sent] = figures.tokens;
+                    figures.total[1] = figures.total[1].saturating_add(raw.saturating_sub(sent));
+                    figures.tokens[1] = raw;
+                }
+                self.history.answer(order, answered);
+            }
             SessionEvent::Compacted(made) => self.compact(seq, *made),
             SessionEvent::Marked(marked) => self.mark(seq, marked),
             SessionEvent::Acted(acted) => {

@@ -117,6 +117,8 @@ fn answered(
             usage: answer.usage,
             stop: answer.stop.clone(),
             at: answer.at.clone(),
+            // What was counted is taken over as a whole.
+            is_whole: false,
         }));
         all.count += 1;
         all.usage += answer.usage;

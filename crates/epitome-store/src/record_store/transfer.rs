@@ -122,5 +122,6 @@ fn answer(node: &AnswerNode, bytes: Option<Vec<u8>>) -> ResponseRecord {
         usage: body.usage,
         stop: body.stop.clone(),
         at: body.at.clone(),
+        is_whole: false,
     }
 }

@@ -111,6 +111,7 @@ pub(crate) fn all(
             usage,
             stop: row.get(10)?,
             at: row.get(11)?,
+            is_whole: false,
         };
         found.push(CopiedAnswer { answer, indexed: row.get(12)? });
     }

@@ -138,5 +138,6 @@ fn answered(after: HistoryHash, length: usize, said: MessageRecord) -> ResponseR
         usage: TokenUsage { output: said.tokens, ..TokenUsage::default() },
         stop: None,
         at: said.at.unwrap_or_default(),
+        is_whole: false,
     }
 }

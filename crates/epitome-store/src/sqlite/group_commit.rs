@@ -185,7 +185,18 @@ mod tests {
         let usage = TokenUsage { output: 7, ..TokenUsage::default() };
         let (bytes, at) = (bytes.clone(), batch.at.clone());
         let (ahead, chain, key) = (0, after.append(key), Some(key));
-        ResponseRecord { after, ahead, key, chain, bytes, text, usage, stop: None, at }
+        ResponseRecord {
+            after,
+            ahead,
+            key,
+            chain,
+            bytes,
+            text,
+            usage,
+            stop: None,
+            at,
+            is_whole: false,
+        }
     }
 
     /// Has everybody wait before the first can write.

@@ -53,6 +53,9 @@ fn answered(
     answer: &ResponseRecord,
 ) -> Result<(), Fail> {
     let (session, _) = session::named(connection, Some(ledger.scope), name)?;
+    if answer.is_whole {
+        session::went_whole(connection, ledger, session)?;
+    }
     answer::add(connection, ledger, session, answer)
 }
 

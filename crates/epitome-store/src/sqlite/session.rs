@@ -214,6 +214,16 @@ pub(crate) fn advance(
     ledger.change(connection, &SESSION, id, &both, &[messages, request].concat())
 }
 
+/// Counts the newest request as one that went out as it came.
+pub(crate) fn went_whole(
+    connection: &Connection,
+    ledger: &mut ScopeChecksum,
+    id: SessionRowId,
+) -> rusqlite::Result<()> {
+    const WHOLE: &str = "all_sent = all_sent + max(came - sent, 0), sent = came";
+    ledger.change(connection, &SESSION, id, WHOLE, &[])
+}
+
 /// What its trigger goes by, as its newest request said. Older versions recorded the rent alone.
 pub(crate) fn meter(
     connection: &Connection,

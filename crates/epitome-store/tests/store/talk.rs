@@ -111,6 +111,7 @@ pub(crate) fn answer(after: &[&str], text: &str) -> ResponseRecord {
         usage: TokenUsage { input: 1, cache_read: 10, cache_written: 100, output: tokens },
         stop: Some("end_turn".into()),
         at: format!("2026-01-01T00:04:{:02}Z", after.len() % 60),
+        is_whole: false,
     }
 }
 

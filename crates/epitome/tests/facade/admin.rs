@@ -190,6 +190,7 @@ fn answered() -> (SessionAdmin, Arc<MemoryStore>, EntryKey) {
         usage: TokenUsage { input: 3, cache_read: 40, cache_written: 500, output: 6_000 },
         stop: Some("stop".to_owned()),
         at: AT.to_owned(),
+        is_whole: false,
     };
     keeper.journal().record_response(keeper.scope(), "a", &answer).unwrap();
     (keeper, store, key)

@@ -182,7 +182,8 @@ impl Proposing<'_, '_> {
         let Self { session, ground, brief, .. } = *self;
         let drafted = state.work.drafted.as_ref().map(|(drafted, _)| drafted);
         let grown = ground.growth(drafted).unwrap_or(ground.lead.assembled);
-        let envelope = RequestEnvelope { tokens: ground.lead.schemas + grown, bytes: 0 };
+        let tokens = ground.lead.schemas + grown + ground.tail.hidden;
+        let envelope = RequestEnvelope { tokens, ..RequestEnvelope::default() };
         let back = session.way_back(ground);
         let options = session.settings.profile.compress(back, envelope);
         let given = GivenOrders { orders: &ordered.orders, policy: ordered.policy.clone() };
