@@ -66,6 +66,43 @@ const STEPS: &[&str] = &[
      CREATE INDEX epitome_piece_of_scope ON epitome_piece (scope, place);
      CREATE INDEX epitome_piece_terms ON epitome_piece USING gin (terms);
      CREATE SEQUENCE epitome_stamp;",
+    // A role that is in `epitome_team` reads and writes the scopes of its teams alone: those whose
+    // tenant is its name, or that of a role it is in. Other roles are not held to that.
+    // A record tells its scope itself, since its line may begin in the same statement.
+    "ALTER TABLE epitome_record ADD COLUMN scope bigint;
+     UPDATE epitome_record record SET scope = line.scope
+         FROM epitome_line line WHERE line.id = record.line;
+     ALTER TABLE epitome_record ALTER COLUMN scope SET NOT NULL;
+     ALTER TABLE epitome_scope ENABLE ROW LEVEL SECURITY;
+     ALTER TABLE epitome_line ENABLE ROW LEVEL SECURITY;
+     ALTER TABLE epitome_record ENABLE ROW LEVEL SECURITY;
+     ALTER TABLE epitome_key ENABLE ROW LEVEL SECURITY;
+     ALTER TABLE epitome_blob ENABLE ROW LEVEL SECURITY;
+     ALTER TABLE epitome_piece ENABLE ROW LEVEL SECURITY;
+     CREATE POLICY epitome_team ON epitome_scope USING (
+         NOT EXISTS (
+             SELECT FROM pg_catalog.pg_roles held
+             WHERE held.rolname = 'epitome_team' AND pg_has_role(held.oid, 'MEMBER')
+         ) OR EXISTS (
+             SELECT FROM pg_catalog.pg_roles team
+             WHERE team.rolname = split_part(name, '/', 1) AND pg_has_role(team.oid, 'MEMBER')
+         )
+     );
+     CREATE POLICY epitome_team ON epitome_line USING (
+         EXISTS (SELECT FROM epitome_scope own WHERE own.id = scope)
+     );
+     CREATE POLICY epitome_team ON epitome_record USING (
+         EXISTS (SELECT FROM epitome_scope own WHERE own.id = scope)
+     );
+     CREATE POLICY epitome_team ON epitome_key USING (
+         EXISTS (SELECT FROM epitome_scope own WHERE own.id = scope)
+     );
+     CREATE POLICY epitome_team ON epitome_blob USING (
+         EXISTS (SELECT FROM epitome_scope own WHERE own.id = scope)
+     );
+     CREATE POLICY epitome_team ON epitome_piece USING (
+         EXISTS (SELECT FROM epitome_scope own WHERE own.id = scope)
+     );",
 ];
 
 const VERSION: &str = "SELECT version FROM epitome_schema";

@@ -125,8 +125,8 @@ const BEGIN: &str = "
 
 /// What hangs on it: nothing is added where the line did not move.
 const ADD: &str = ", records AS (
-        INSERT INTO epitome_record (line, seq, kind, key, stamp, body, sum)
-        SELECT moved.id, new.seq, new.kind, new.key, moved.stamp, new.body, new.sum
+        INSERT INTO epitome_record (line, scope, seq, kind, key, stamp, body, sum)
+        SELECT moved.id, moved.scope, new.seq, new.kind, new.key, moved.stamp, new.body, new.sum
         FROM moved, unnest($7, $8, $9, $10, $11) AS new (seq, kind, key, body, sum)
     ), keys AS (
         INSERT INTO epitome_key (scope, key, line)

@@ -9,6 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -39,6 +40,7 @@ const KEEPER: &str = r#"
 pub struct PostgresServer {
     folder: PathBuf,
     keeper: Child,
+    databases: AtomicUsize,
 }
 
 impl PostgresServer {
@@ -49,7 +51,7 @@ impl PostgresServer {
     ///
     /// Where there is one that does not start.
     pub fn start() -> io::Result<Option<Self>> {
-        let Some(programs) = programs() else {
+        let Some(programs) = programs(&["initdb", "postgres"]) else {
             assert!(std::env::var_os(REQUIRED).is_none(), "PostgreSQL is not installed");
             #[expect(clippy::print_stderr, reason = "a skipped test says so")]
             {
@@ -91,7 +93,7 @@ impl PostgresServer {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let server = Self { folder, keeper };
+        let server = Self { folder, keeper, databases: AtomicUsize::new(0) };
         server.wait()?;
         Ok(server)
     }
@@ -100,6 +102,22 @@ impl PostgresServer {
     pub fn address(&self, database: &str) -> String {
         let folder = self.folder.display().to_string().replace('/', "%2F");
         format!("postgres://epitome@{folder}/{database}")
+    }
+
+    /// The address of a database that nothing was written to.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be made.
+    pub fn new_database(&self) -> io::Result<String> {
+        let name = format!("new_{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        let none = || io::Error::other("there is no createdb");
+        let mut make = Command::new(programs(&["createdb"]).ok_or_else(none)?.join("createdb"));
+        let made = make.arg("-h").arg(&self.folder).args(["-U", "epitome", &name]).status()?;
+        match made.success() {
+            true => Ok(self.address(&name)),
+            false => Err(io::Error::other(format!("createdb: {made}"))),
+        }
     }
 
     /// Stops the server as a crash does.
@@ -163,8 +181,8 @@ fn own_folder() -> io::Result<PathBuf> {
     Err(io::Error::other("there is no free name for a folder"))
 }
 
-/// The folder of the server's programs: one of the search path, or where Debian keeps them.
-fn programs() -> Option<PathBuf> {
+/// The folder of programs of the server: one of the search path, or where Debian keeps them.
+fn programs(names: &[&str]) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let mut versions: Vec<_> = fs::read_dir("/usr/lib/postgresql")
         .into_iter()
@@ -173,6 +191,5 @@ fn programs() -> Option<PathBuf> {
         .collect();
     versions.sort();
     let all = std::env::split_paths(&paths).chain(versions.into_iter().rev());
-    all.into_iter()
-        .find(|folder| folder.join("initdb").exists() && folder.join("postgres").exists())
+    all.into_iter().find(|folder| names.iter().all(|name| folder.join(name).exists()))
 }

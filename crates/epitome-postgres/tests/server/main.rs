@@ -6,6 +6,8 @@ mod conformance;
 #[cfg(test)]
 mod outage;
 #[cfg(test)]
+mod roles;
+#[cfg(test)]
 mod schema;
 #[cfg(test)]
 mod shared;

@@ -2,9 +2,10 @@
 
 use std::thread;
 
-use epitome_kernel::StoreError;
+use epitome_kernel::types::ContentId;
+use epitome_kernel::{Eviction, Journal, OriginalStore, StoreError, StoredText};
 use epitome_postgres::{PostgresAddress, PostgresLog};
-use epitome_store::RecordLog;
+use epitome_store::{RecordLog, RecordStore, SessionArchive};
 use epitome_testkit::PostgresServer;
 
 use crate::shared::{address, client, open};
@@ -51,4 +52,35 @@ fn databases_that_cannot_be_used_are_named() {
     admin.batch_execute("CREATE DATABASE old TEMPLATE template0 ENCODING 'SQL_ASCII'").unwrap();
     let old = PostgresLog::open(address(&server, "old")).unwrap_err().to_string();
     assert!(old.contains("SQL_ASCII"), "{old}");
+}
+
+/// The tables as the first version made them, with what it wrote.
+const FIRST: &str = "
+    DROP POLICY epitome_team ON epitome_scope; DROP POLICY epitome_team ON epitome_line;
+    DROP POLICY epitome_team ON epitome_record; DROP POLICY epitome_team ON epitome_key;
+    DROP POLICY epitome_team ON epitome_blob; DROP POLICY epitome_team ON epitome_piece;
+    ALTER TABLE epitome_scope DISABLE ROW LEVEL SECURITY;
+    ALTER TABLE epitome_line DISABLE ROW LEVEL SECURITY;
+    ALTER TABLE epitome_record DISABLE ROW LEVEL SECURITY;
+    ALTER TABLE epitome_key DISABLE ROW LEVEL SECURITY;
+    ALTER TABLE epitome_blob DISABLE ROW LEVEL SECURITY;
+    ALTER TABLE epitome_piece DISABLE ROW LEVEL SECURITY;
+    ALTER TABLE epitome_record DROP COLUMN scope;
+    UPDATE epitome_schema SET version = 1";
+
+#[test]
+fn tables_of_an_older_version_keep_what_they_hold() {
+    let Some(server) = PostgresServer::start().unwrap() else { return };
+    let text = "The gate is blue.";
+    let id = ContentId::for_text(text);
+    let blob = StoredText { id, source: "e1".to_owned(), text: text.to_owned() };
+    let kept = Eviction { blobs: vec![blob], ..Eviction::default() };
+    RecordStore::over(open(&server, "postgres")).keep("local/default", &kept).unwrap();
+    client(&server, "postgres").batch_execute(FIRST).unwrap();
+    let store = RecordStore::over(open(&server, "postgres"));
+    assert_eq!(store.original("local/default", &id.to_string()).unwrap().text, text);
+    assert_eq!(store.verify(false).unwrap(), []);
+    store.learn("local/default", "model", "\"fast\"").unwrap();
+    let versions = client(&server, "postgres").query("SELECT version FROM epitome_schema", &[]);
+    assert_eq!(versions.unwrap()[0].get::<_, i64>(0), 2);
 }
