@@ -195,9 +195,9 @@ pub struct HistoryQuery<'a> {
     pub before: usize,
     /// What [`revision`] said then; none where epochs are to be read anew in any case.
     pub seen: Option<u64>,
-    /// Whether a request is recorded behind it: what a store remembers will do, and where others went on
-    /// meanwhile the request is refused as [`StoreError::Overtaken`].
-    pub provisional: bool,
+    /// Whether what is new is recorded behind it: what a store remembers will do then, and where others
+    /// went on meanwhile that is refused as [`StoreError::Overtaken`].
+    pub is_recorded: bool,
 }
 
 /// What a journal says of a history that somebody goes on with.

@@ -176,8 +176,7 @@ impl ConversationState {
             chains: &chains,
             before,
             seen,
-            // What brings nothing new is not recorded, so nothing would find out.
-            provisional: is_recorded && extends && shared < keys.len(),
+            is_recorded,
         };
         let HistoryLookup { known, rewrites, epochs } = journal.lookup(scope, &history)?;
         let recorded = known.map_or(shared, |index| before + index + 1);

@@ -43,10 +43,10 @@ impl<L: RecordLog> RecordStore<L> {
     /// The sessions that may be the one that a request goes on from.
     pub(super) fn held_by(&self, scope: &str, clue: &Clue<'_>) -> Result<Vec<Holder>, StoreError> {
         let found = self.candidates(scope, clue)?;
-        self.lend(scope, &found.keys().map(String::as_str).collect::<Vec<_>>())?;
+        self.ask_for(scope, &found.keys().map(String::as_str).collect::<Vec<_>>())?;
         let mut holders = Vec::with_capacity(found.len());
         for (line, candidate) in found {
-            holders.extend(self.read(scope, &line, |fold| {
+            holders.extend(self.read_recent(scope, &line, |fold| {
                 let labeled = candidate.has_label.then(|| labeled(fold, clue)).flatten();
                 let shared = labeled.or(candidate.shared);
                 shared.map(|shared| self.holder(scope, fold, shared, clue)).transpose()

@@ -108,15 +108,13 @@ impl<L: RecordLog> Journal for RecordStore<L> {
     }
 
     fn lookup(&self, scope: &str, history: &HistoryQuery<'_>) -> Result<HistoryLookup, StoreError> {
-        let HistoryQuery { session, keys, chains, before, seen, provisional } = *history;
+        let HistoryQuery { session, keys, chains, before, seen, is_recorded } = *history;
         let held = self.held(scope, session);
         let mut fold = lock(&held);
-        if !fold.freshness.is_lent() && (!provisional || fold.is_new()) {
+        // What brings nothing new is not recorded, so nothing would find out.
+        let is_found_out = is_recorded && seen.is_some() && before < keys.len() && !fold.is_new();
+        if !is_found_out && !fold.freshness.is_recent() {
             self.catch_up(scope, &mut fold)?;
-        }
-        if provisional {
-            fold.freshness = Freshness::lent();
-            self.lend_known(scope);
         }
         let epochs = match seen == Some(self.seen(&fold)) {
             true => CompactionChanges::Quiet(epochs_of(&fold, &keys[before..])),
@@ -124,6 +122,8 @@ impl<L: RecordLog> Journal for RecordStore<L> {
         };
         let (known, rewrites) =
             (fold.deepest(&chains[before..]), rewrites_of(&fold, &keys[before..]));
+        let recorded = known.map_or(before, |last| before + last + 1);
+        self.begin_turn(scope, &mut fold, is_recorded && recorded < keys.len());
         Ok(HistoryLookup { known, rewrites, epochs })
     }
 

@@ -120,35 +120,62 @@ impl<L: RecordLog> RecordStore<L> {
         work(&fold)
     }
 
-    /// Has a request that is to be recorded go by these lines from here on, as they are now. What is
-    /// known of the scope itself will do: a batch that rests on it finds out.
-    fn lend(&self, scope: &str, lines: &[&str]) -> Result<(), StoreError> {
+    /// Reads a line as the log has it, or had it just now.
+    fn read_recent<T>(
+        &self,
+        scope: &str,
+        line: &str,
+        work: impl FnOnce(&SessionFold) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let held = self.held(scope, line);
+        let mut fold = lock(&held);
+        if !fold.freshness.is_recent() {
+            self.catch_up(scope, &mut fold)?;
+        }
+        work(&fold)
+    }
+
+    /// Asks for these lines, and for the scope's own where nothing is known of it, all at once.
+    fn ask_for(&self, scope: &str, lines: &[&str]) -> Result<(), StoreError> {
         let mut helds: Vec<_> = lines.iter().map(|line| self.held(scope, line)).collect();
         let of_scope = self.held(scope, SCOPE_LINE);
         if lock(&of_scope).is_new() {
-            helds.push(Arc::clone(&of_scope));
+            helds.push(of_scope);
+        }
+        if helds.is_empty() {
+            return Ok(());
         }
         let known: Vec<_> = helds.iter().map(|held| LineEnd::for_line(&lock(held))).collect();
         let tails: Vec<_> = known.iter().map(LineEnd::tail).collect();
-        let tails = if tails.is_empty() { Vec::new() } else { self.log.read(scope, &tails)? };
-        for ((held, end), tail) in helds.iter().zip(&known).zip(tails) {
+        for ((held, end), tail) in helds.iter().zip(&known).zip(self.log.read(scope, &tails)?) {
             let mut fold = lock(held);
             // Somebody else may have caught up meanwhile.
-            if fold.position == end.position {
-                self.take(scope, &mut fold, tail)?;
+            if fold.position != end.position {
+                continue;
             }
-            fold.freshness = Freshness::lent();
+            let before = fold.freshness;
+            self.take(scope, &mut fold, tail)?;
+            let is_same = fold.position == end.position;
+            fold.freshness = match before.after(!is_same) {
+                Freshness::Overtaken => Freshness::Overtaken,
+                _ if before.is_lent() => before,
+                _ => Freshness::asked(),
+            };
         }
-        lock(&of_scope).freshness = Freshness::lent();
         Ok(())
     }
 
-    /// Has a request go by what is known of the scope itself.
-    fn lend_known(&self, scope: &str) {
+    /// Begins a turn, whatever became of the last one. One that `is_recorded` goes by what is known of
+    /// its line, and of the scope, from here on: its batch rests on both, and finds out.
+    fn begin_turn(&self, scope: &str, fold: &mut SessionFold, is_recorded: bool) {
         let of_scope = self.held(scope, SCOPE_LINE);
         let mut of_scope = lock(&of_scope);
-        if !of_scope.is_new() || of_scope.freshness.is_lent() {
-            of_scope.freshness = Freshness::lent();
+        for (line, is_asked) in [(fold, true), (&mut *of_scope, false)] {
+            let is_known = is_asked || !line.is_new() || line.freshness.is_recent();
+            line.freshness = match is_recorded && is_known {
+                true => Freshness::lent(),
+                false => Freshness::Known,
+            };
         }
     }
 
@@ -175,7 +202,7 @@ impl<L: RecordLog> RecordStore<L> {
         let (known, freshness) = (fold.position, fold.freshness);
         let tail = self.tail(scope, &LineEnd::for_line(fold))?;
         self.take(scope, fold, tail)?;
-        fold.freshness = freshness.asked(fold.position != known);
+        fold.freshness = freshness.after(fold.position != known);
         Ok(())
     }
 
@@ -311,7 +338,7 @@ impl<L: RecordLog> RecordStore<L> {
             fold.apply(RecordOrder { stamp, seq }, event);
         }
         fold.position = sealed.position;
-        fold.freshness = fold.freshness.asked(false);
+        fold.freshness = fold.freshness.after(false);
         Ok(true)
     }
 

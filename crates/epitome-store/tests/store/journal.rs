@@ -90,7 +90,7 @@ fn what_a_request_asks_is_answered_as_it_is_one_by_one() {
                     chains: &chains,
                     before,
                     seen,
-                    provisional: false,
+                    is_recorded: false,
                 };
                 assert_eq!(store.lookup(SCOPE, &history).unwrap(), expected, "{history:?}");
             }
