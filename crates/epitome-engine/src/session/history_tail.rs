@@ -70,13 +70,13 @@ impl<'a> HistoryTail<'a> {
         }
         let mut is_masked = false;
         for place in 0..entries.len() {
-            if let Some(masked) = redaction.entry(&entries[place]) {
-                entries[place] = masked;
+            // What was made smaller on arrival was made of what was recorded.
+            let Some(masked) = redaction.entry(&came[place]) else { continue };
+            if let Some(sent) = redaction.entry(&entries[place]) {
+                entries[place] = sent;
                 is_masked = true;
             }
-            if let Some(masked) = redaction.entry(&came[place]) {
-                came.to_mut()[place] = masked;
-            }
+            came.to_mut()[place] = masked;
         }
         let shown = || ThreadSizes::measure(&entries, gauge, schemas).total();
         let hidden = if is_masked { tokens.total().saturating_sub(shown()) } else { 0 };
