@@ -16,6 +16,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::address::{PostgresAddress, told};
+use crate::connection::Connection;
 use crate::deadline::Deadline;
 
 /// How long is waited before the first further try; twice as long before each one behind it.
@@ -24,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(40);
 /// A connection to a server, made where it is needed.
 pub(crate) struct Lane {
     address: PostgresAddress,
-    client: Option<Client>,
+    connection: Option<Connection>,
 }
 
 /// Why a call came to nothing.
@@ -37,22 +38,22 @@ pub(crate) enum LaneError {
 
 impl Lane {
     pub(crate) fn new(address: PostgresAddress) -> Self {
-        Self { address, client: None }
+        Self { address, connection: None }
     }
 
     /// Does something once, over a connection that is there by then.
     pub(crate) fn once<T>(
         &mut self,
         until: Deadline,
-        work: impl FnOnce(&mut Client) -> Result<T, postgres::Error>,
+        work: impl FnOnce(&mut Connection) -> Result<T, postgres::Error>,
     ) -> Result<T, LaneError> {
-        let client = self.connected(until)?;
-        let done = work(client);
-        let is_lost = client.is_closed();
+        let connection = self.connected(until)?;
+        let done = work(connection);
+        let is_lost = connection.client.is_closed();
         done.map_err(|error| {
             let is_lost = is_lost || is_passing(&error);
             if is_lost {
-                self.client = None;
+                self.connection = None;
             }
             let what = told(&error);
             if is_lost { LaneError::Lost(what) } else { LaneError::Refused(what) }
@@ -68,11 +69,11 @@ impl Lane {
         &mut self,
         until: Deadline,
         what: &'static str,
-        mut work: impl FnMut(&mut Client) -> Result<T, postgres::Error>,
+        mut work: impl FnMut(&mut Connection) -> Result<T, postgres::Error>,
     ) -> Result<T, StoreError> {
         let mut pause = PAUSE;
         loop {
-            let was_there = self.client.is_some();
+            let was_there = self.connection.is_some();
             match self.once(until, &mut work) {
                 // One that was there may have ended long ago, while nothing was asked.
                 Err(LaneError::Lost(_)) if was_there => continue,
@@ -93,20 +94,21 @@ impl Lane {
     }
 
     /// The connection; a new one where there is none, or where the last one ended.
-    fn connected(&mut self, until: Deadline) -> Result<&mut Client, LaneError> {
+    fn connected(&mut self, until: Deadline) -> Result<&mut Connection, LaneError> {
         let mut pause = PAUSE;
-        let client = match self.client.take().filter(|client| !client.is_closed()) {
-            Some(client) => client,
+        let open = self.connection.take().filter(|connection| !connection.client.is_closed());
+        let connection = match open {
+            Some(connection) => connection,
             None => loop {
                 match connect(&self.address) {
-                    Ok(client) => break client,
+                    Ok(client) => break Connection::new(client),
                     Err(LaneError::Lost(_)) if until.leaves(pause) => sleep(pause),
                     Err(error) => return Err(error),
                 }
                 pause *= 2;
             },
         };
-        Ok(self.client.insert(client))
+        Ok(self.connection.insert(connection))
     }
 }
 

@@ -9,6 +9,7 @@
 //! of one, the line itself tells whether it is there.
 
 mod address;
+mod connection;
 mod deadline;
 mod lane;
 mod lanes;

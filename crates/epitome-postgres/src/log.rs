@@ -16,6 +16,7 @@ use postgres::Row;
 use postgres::types::{FromSql, ToSql, Type};
 
 use crate::address::PostgresAddress;
+use crate::connection::Connection;
 use crate::deadline::{Deadline, LastTime};
 use crate::lane::{Lane, LaneError};
 use crate::lanes::Lanes;
@@ -58,7 +59,8 @@ impl PostgresLog {
         let path = address.to_string();
         let lanes = Lanes::new(address, PATIENCE)?;
         let migrated = lanes.call(|lane, until| {
-            lane.once(until, migrate).map_err(|error| lane.broken("cannot be opened", error))
+            lane.once(until, |connection| migrate(&mut connection.client))
+                .map_err(|error| lane.broken("cannot be opened", error))
         })?;
         match migrated {
             Migrated::Done => Ok(Self { lanes, probed: Mutex::default() }),
@@ -82,7 +84,10 @@ impl PostgresLog {
         let rows = self.lanes.call(move |lane, until| {
             let places: Vec<statement::Place<'_>> =
                 places.iter().map(|(value, of)| (&**value as _, of.clone())).collect();
-            lane.again(until, READ, |client| client.query_typed(query, &places))
+            lane.again(until, READ, |connection| match query {
+                statement::READ | statement::FIND => connection.ask_again(query, &places),
+                _ => connection.ask(query, &places),
+            })
         })?;
         let read = rows.iter().map(read).collect::<Result<_, _>>();
         read.map_err(|what| StoreError::Damaged { what: format!("{path}: {what}") })
@@ -181,8 +186,8 @@ impl RecordLog for PostgresLog {
         let (scope, line, what) = (scope.to_owned(), line.to_owned(), what.clone());
         self.lanes.call(move |lane, until| {
             // Done again it takes nothing more, so it may be.
-            lane.again(until, WRITTEN, |client| {
-                let mut work = client.transaction()?;
+            lane.again(until, WRITTEN, |connection| {
+                let mut work = connection.client.transaction()?;
                 let Some(held) = work.query_opt(statement::HOLD_LINE, &[&scope, &line])? else {
                     return Ok(());
                 };
@@ -220,7 +225,8 @@ impl RecordLog for PostgresLog {
             return false;
         }
         drop(probed);
-        let asked = |client: &mut postgres::Client| client.simple_query("SELECT 1").map(drop);
+        let asked =
+            |connection: &mut Connection| connection.client.simple_query("SELECT 1").map(drop);
         self.lanes.call(move |lane, until| lane.again(until, READ, asked)).is_ok()
     }
 }
@@ -235,7 +241,9 @@ fn appended(
     let text = append.text();
     let stamp = |rows: &[Row]| -> Option<i64> { rows.first().map(|row| row.get(0)) };
     loop {
-        let lost = match lane.once(until, |client| client.query_typed(&text, &append.places())) {
+        let lost = match lane
+            .once(until, |connection| connection.ask_again(&text, &append.places()))
+        {
             Ok(rows) => match outcome(stamp(&rows)) {
                 // The first of its scope.
                 AppendOutcome::Moved if append.is_first && makes_scope(lane, until, append)? => {
@@ -252,7 +260,7 @@ fn appended(
             return Err(lane.broken(WRITTEN, lost));
         }
         let written =
-            |client: &mut postgres::Client| client.query_typed(statement::WRITTEN, &append.end());
+            |connection: &mut Connection| connection.ask(statement::WRITTEN, &append.end());
         if let Some(stamp) = stamp(&lane.again(until, READ, written)?) {
             return Ok(outcome(Some(stamp)));
         }
@@ -266,7 +274,7 @@ fn makes_scope(
     append: &AppendStatement,
 ) -> Result<bool, StoreError> {
     let scope: [statement::Place<'_>; 1] = [(append.scope(), Type::TEXT)];
-    let made = |client: &mut postgres::Client| client.query_typed(statement::NEW_SCOPE, &scope);
+    let made = |connection: &mut Connection| connection.ask(statement::NEW_SCOPE, &scope);
     Ok(!lane.again(until, WRITTEN, made)?.is_empty())
 }
 

@@ -1,7 +1,6 @@
 //! The statements, and what stands in their places.
 //!
-//! Invariant: each names its scope first, and is whole by itself: nothing is prepared, and no state of a
-//! connection is relied on.
+//! Invariant: each names its scope first, and is whole by itself: no state of a connection is relied on.
 
 use epitome_store::{LineEnd, LinePosition, LogBatch, LogRecord, SearchPiece, StoredBlob};
 use postgres::types::{ToSql, Type};
