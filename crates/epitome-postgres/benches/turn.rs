@@ -1,6 +1,7 @@
 //! What a turn takes in PostgreSQL beside what it takes in SQLite: a message of 5 KB that is recorded
-//! before its request is sent, and an answer of 1.5 KB behind it; and what it takes a process that knows
-//! nothing to find a conversation of 1,000 messages and read it.
+//! before its request is sent, and an answer of 1.5 KB behind it; what it takes a process that knows
+//! nothing to find a conversation of 1,000 messages and read it; and how many turns of 32 conversations
+//! at once are recorded in a second.
 //!
 //! `cargo bench -p epitome-postgres --bench turn` prints medians of one run, interleaved. The server runs
 //! on this machine, and so shares its processors and its disk.
@@ -25,6 +26,9 @@ const TURNS: u32 = 1_000;
 /// Processes that take the conversation over once it has so many messages.
 const MESSAGES: usize = 1_000;
 const HOPS: usize = 50;
+/// Conversations at once, and turns of each.
+const CALLERS: usize = 32;
+const EACH: usize = 60;
 const SCOPE: &str = "local/default";
 
 fn said(after: HistoryHash, place: u32, role: Role, size: usize) -> MessageRecord {
@@ -95,6 +99,26 @@ fn hop(log: &Arc<PostgresLog>, chains: &[HistoryHash]) {
     assert_eq!((found.len(), found[0].shared), (1, chains.len()));
 }
 
+/// Turns in a second of conversations that all go on at once.
+fn crowd(store: &RecordStore<Arc<PostgresLog>>) -> f64 {
+    let talk = |name: String| {
+        let (mut answered, mut after) = (None, HistoryHash::default());
+        for _ in 0..EACH {
+            let turn = Turn::behind(answered.take(), after);
+            store.append(SCOPE, &name, &turn.batch).unwrap();
+            store.record_response(SCOPE, &name, &turn.answer).unwrap();
+            after = turn.batch.said.last().unwrap().chain;
+            answered = Some(turn.answered());
+        }
+    };
+    let all = timed(|| {
+        std::thread::scope(|threads| {
+            (0..CALLERS).for_each(|at| drop(threads.spawn(move || talk(format!("crowd {at}")))));
+        });
+    });
+    (CALLERS * EACH) as f64 / all.as_secs_f64()
+}
+
 fn main() {
     let server = PostgresServer::start().unwrap().unwrap();
     let lasting = log(&server.new_database().unwrap());
@@ -107,7 +131,7 @@ fn main() {
     let stores: [(&str, Box<dyn Journal>); 4] = [
         ("SQLite, normal", Box::new(file("normal.db", Durability::Normal))),
         ("SQLite, full", Box::new(file("full.db", Durability::Full))),
-        ("PostgreSQL, commit off", Box::new(RecordStore::over(lazy))),
+        ("PostgreSQL, commit off", Box::new(RecordStore::over(Arc::clone(&lazy)))),
         ("PostgreSQL, commit on", Box::new(RecordStore::over(Arc::clone(&lasting)))),
     ];
     let mut times: [Vec<Duration>; 4] = <_>::default();
@@ -133,6 +157,10 @@ fn main() {
     }
     let [normal, full, off, on] = medians;
     println!("commit off / normal {:.2}, commit on / full {:.2}", off / normal, on / full);
+    for (name, log) in [("off", &lazy), ("on", &lasting)] {
+        let turns = crowd(&RecordStore::over(Arc::clone(log)));
+        println!("{CALLERS} conversations at once, commit {name}: {turns:.0} turns a second");
+    }
     let hop = median(hops) / 1e3;
     println!("{MESSAGES} messages found and read by a new process: {hop:.1} ms");
 }
