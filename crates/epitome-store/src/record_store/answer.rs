@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 
 use super::event::{AnsweredBody, SessionEvent};
 use super::fold::{AnswerNode, HistoryFold, SaidNode, SessionFold};
-use super::{RecordStore, is_session};
+use super::{RecordStore, SCOPE_LINE, is_session};
 use crate::batch;
 use crate::log::RecordLog;
 
@@ -27,6 +27,9 @@ impl<L: RecordLog> RecordStore<L> {
         name: &str,
         answer: &ResponseRecord,
     ) -> Result<(), StoreError> {
+        if name == SCOPE_LINE {
+            return Err(self.missing(scope, name));
+        }
         let done = self.write_said(scope, name, |fold, bans, draft| {
             if !is_session(fold) {
                 return Ok(None);

@@ -168,6 +168,9 @@ impl<L: RecordLog> RecordStore<L> {
     /// Begins a turn, whatever became of the last one. One that `is_recorded` goes by what is known of
     /// its line, and of the scope, from here on: its batch rests on both, and finds out.
     fn begin_turn(&self, scope: &str, fold: &mut SessionFold, is_recorded: bool) {
+        if fold.name() == SCOPE_LINE {
+            return;
+        }
         let of_scope = self.held(scope, SCOPE_LINE);
         let mut of_scope = lock(&of_scope);
         for (line, is_asked) in [(fold, true), (&mut *of_scope, false)] {

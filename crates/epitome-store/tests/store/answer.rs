@@ -1,7 +1,9 @@
 //! What every store must do with the answers that came back, run against each of them.
 
 use epitome_kernel::types::{ContentId, HistoryHash, Role, TokenUsage};
-use epitome_kernel::{AnswerClue, Clue, Eviction, OriginalStore, ResponseRecord, StoreError};
+use epitome_kernel::{
+    AnswerClue, Clue, Eviction, HistoryQuery, OriginalStore, ResponseRecord, StoreError,
+};
 use epitome_store::{MemoryStore, SessionArchive, SqliteStore};
 
 use crate::common::{Chars, each_archive};
@@ -234,5 +236,24 @@ fn answers_go_with_their_session() {
         say(store, "one", &[], &["b"]);
         assert_eq!(store.session(SCOPE, "one").unwrap().figures.answers, 0);
         store.index(SCOPE, "one", &[chain(&["a", "mine"])], &Eviction::default()).unwrap();
+    });
+}
+
+/// The empty name is nobody's, whatever a store keeps under it.
+#[test]
+fn there_is_no_session_without_a_name() {
+    each_store(|store| {
+        say(store, "a", &[], &["red"]);
+        let found = store.record_response(SCOPE, "", &answer(&["red"], "green"));
+        assert!(matches!(found, Err(StoreError::NoSession { .. })), "{found:?}");
+        let history = HistoryQuery {
+            session: "",
+            keys: &[key("red")],
+            chains: &chains(&["red"]),
+            before: 0,
+            seen: None,
+            is_recorded: true,
+        };
+        assert_eq!(store.lookup(SCOPE, &history).unwrap().known, None);
     });
 }
