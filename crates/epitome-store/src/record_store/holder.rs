@@ -16,6 +16,7 @@ use super::depth_search::DepthSearch;
 use super::draft::{history_key, label_key};
 use super::event::{ActedBody, CompactedBody, MarkedBody, SessionEvent};
 use super::fold::{PlacedRecord, SessionFold};
+use super::freshness::Freshness;
 use crate::log::{BlobQuery, KeyQuery, RecordLog, StoredBlob, only};
 use crate::marks::Way;
 use crate::{batch, content};
@@ -46,7 +47,7 @@ impl<L: RecordLog> RecordStore<L> {
         self.ask_for(scope, &found.keys().map(String::as_str).collect::<Vec<_>>())?;
         let mut holders = Vec::with_capacity(found.len());
         for (line, candidate) in found {
-            holders.extend(self.read_recent(scope, &line, |fold| {
+            holders.extend(self.read_where(scope, &line, Freshness::is_recent, |fold| {
                 let labeled = candidate.has_label.then(|| labeled(fold, clue)).flatten();
                 let shared = labeled.or(candidate.shared);
                 shared.map(|shared| self.holder(scope, fold, shared, clue)).transpose()

@@ -105,31 +105,27 @@ impl<L: RecordLog> RecordStore<L> {
         new
     }
 
-    /// Reads a line as the log has it.
+    /// Reads a line as the log has it, unless a turn goes by what is remembered.
     fn read<T>(
         &self,
         scope: &str,
         line: &str,
         work: impl FnOnce(&SessionFold) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let held = self.held(scope, line);
-        let mut fold = lock(&held);
-        if !fold.freshness.is_lent() {
-            self.catch_up(scope, &mut fold)?;
-        }
-        work(&fold)
+        self.read_where(scope, line, Freshness::is_lent, work)
     }
 
-    /// Reads a line as the log has it, or had it just now.
-    fn read_recent<T>(
+    /// Reads a line as the log has it, where what is remembered is not as fresh as it has to be.
+    fn read_where<T>(
         &self,
         scope: &str,
         line: &str,
+        will_do: fn(Freshness) -> bool,
         work: impl FnOnce(&SessionFold) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let held = self.held(scope, line);
         let mut fold = lock(&held);
-        if !fold.freshness.is_recent() {
+        if !will_do(fold.freshness) {
             self.catch_up(scope, &mut fold)?;
         }
         work(&fold)
