@@ -238,7 +238,7 @@
 ---@field persisted boolean Whether what it wrote is on disk as it was written.
 ---@field ok boolean Whether its result is there and is no error.
 
---- Puts a new message behind another.
+--- Puts a new message behind another, with which it leaves.
 ---@class Insert
 ---@field after integer The message that it follows; the last of its exchange. 0 where it comes first.
 ---@field role "user"|"assistant" `user` or `assistant`.

@@ -400,7 +400,9 @@ fn lies_within(op: &Op, entries: &[EntryId]) -> bool {
         Op::Drop { entries } => entries.iter().all(is_in),
         Op::Summarize(one) => one.covers.iter().all(is_in),
         Op::Strip { parts } => parts.iter().all(|part| is_in(&part.entry)),
-        Op::Insert { .. } | Op::State { .. } | Op::Unbind { .. } => false,
+        // What was put behind a message is about it.
+        Op::Insert { after, .. } => after.as_ref().is_some_and(is_in),
+        Op::State { .. } | Op::Unbind { .. } => false,
     }
 }
 

@@ -320,7 +320,7 @@ impl Session {
             checkpoints: Vec::new(),
             manner: WriterManner {
                 inner: Arc::clone(&self.settings.writers.summarizers[0]),
-                terms: self.settings.profile.options.summaries.clone(),
+                terms: self.settings.profile.options.clone(),
                 style,
                 clock: self.settings.clock.clone(),
                 within: self.settings.patience(),
@@ -370,5 +370,5 @@ fn reach(plan: &Plan) -> usize {
 
 /// Whether an order means the same messages, whenever it is carried out.
 fn is_steady(order: &OpRequest) -> bool {
-    !matches!(order, OpRequest::ClearTools(_) | OpRequest::Rollover(_) | OpRequest::Insert(_))
+    !matches!(order, OpRequest::ClearTools(_) | OpRequest::Rollover(_))
 }

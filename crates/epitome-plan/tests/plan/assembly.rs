@@ -248,7 +248,12 @@ fn messages_over_a_checkpoint_take_it_in() {
     let done = done(&ground, &standing, vec![summarize(2, 17, 200)]);
     let [one] = checkpoints(&done.plan)[..] else { panic!("{:?}", done.plan) };
     assert_eq!(one.covers, ids(2, 17));
-    assert_eq!(done.plan.ops.len(), 2, "the masked text left, the note stays: {:?}", done.plan);
+    assert_eq!(
+        done.plan.ops.len(),
+        1,
+        "masked text and note left with their messages: {:?}",
+        done.plan
+    );
     let kept = self::done(&ground, &standing, vec![summarize(2, 17, 1)]);
     assert_eq!(kept.plan.ops, standing.ops);
     let torn = make(&ground, PLENTY, &standing, vec![summarize(4, 17, 200)], &[]);
@@ -367,7 +372,7 @@ fn dropped_messages_leave_nothing_in_their_place() {
     let done = done(&ground, &standing, vec![OpRequest::Drop(Drop { entries: places(8, 17) })]);
     assert!(done.plan.ops.contains(&Op::Drop { entries: ids(8, 17) }), "{:?}", done.plan);
     assert_eq!(checkpoints(&done.plan).len(), 1, "the other one is dropped with its messages");
-    assert_eq!(texts(&done.view).len(), 28 - 6 - 9 + 2);
+    assert_eq!(texts(&done.view).len(), 28 - 6 - 9 + 1);
 }
 
 #[test]
@@ -386,6 +391,21 @@ fn inserted_messages_stand_behind_theirs() {
     let inside = make(&ground, PLENTY, &Plan::default(), vec![insert(3, "between")], &[]);
     let FitOutcome::Refused(error) = inside else { panic!("{inside:?}") };
     assert!(error.to_string().contains("between a call and its result"), "{error}");
+}
+
+/// What was put behind a message is about it, so it leaves with it and stays beside others.
+#[test]
+fn an_inserted_message_leaves_with_the_one_before_it() {
+    let ground = ground();
+    let standing = standing(&ground);
+    let notes = |orders: Vec<OpRequest>| {
+        let plan = done(&ground, &standing, orders).plan;
+        plan.ops.iter().filter(|op| matches!(op, Op::Insert { .. })).count()
+    };
+    assert_eq!(notes(vec![insert(20, "another note")]), 2);
+    assert_eq!(notes(vec![summarize(17, 20, 60)]), 1);
+    assert_eq!(notes(vec![summarize(14, 20, 90)]), 0);
+    assert_eq!(notes(vec![OpRequest::Drop(Drop { entries: places(14, 17) })]), 0);
 }
 
 #[test]

@@ -121,15 +121,13 @@ fn is_answered(thread: &Thread, op: &Op, ops: &[Op], orders: &[OpRequest]) -> bo
                     |other: &Op| matches!(other, Op::Strip { parts } if parts.contains(&outer));
                 taken(&part.entry) || ops.iter().any(anew) || ops.iter().any(strips)
             }
-            Op::Insert { .. } => {
+            Op::Insert { after, .. } => {
                 let free = |id: &EntryId| thread.pinned(*id).is_none();
-                orders.iter().any(|order| matches!(order, OpRequest::Rollover(_)))
-                    && thread
-                        .entries()
-                        .iter()
-                        .map(|entry| entry.id)
-                        .filter(free)
-                        .all(|id| taken(&id))
+                let all = thread.entries().iter().map(|entry| entry.id);
+                let starts_over =
+                    orders.iter().any(|order| matches!(order, OpRequest::Rollover(_)));
+                after.as_ref().is_some_and(taken)
+                    || starts_over && all.filter(free).all(|id| taken(&id))
             }
         }
 }

@@ -158,7 +158,7 @@ table! {
 }
 
 table! {
-    /// Puts a new message behind another.
+    /// Puts a new message behind another, with which it leaves.
     #[derive(Deserialize, PartialEq)]
     pub struct Insert {
         /// The message that it follows; the last of its exchange. 0 where it comes first.
