@@ -46,4 +46,23 @@ function talk.places(list)
   return places, tokens
 end
 
+--- A list of exchanges with the first so many of another, in the order of the conversation.
+---@param list Exchange[]
+---@param others Exchange[]
+---@param count integer
+---@return Exchange[]
+function talk.joined(list, others, count)
+  local all = {}
+  for _, one in ipairs(list) do
+    all[#all + 1] = one
+  end
+  for at = 1, count do
+    all[#all + 1] = others[at]
+  end
+  table.sort(all, function(left, right)
+    return left.number < right.number
+  end)
+  return all
+end
+
 return talk

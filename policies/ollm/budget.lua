@@ -51,6 +51,19 @@ function budget.left(job)
   return math.min(math.max((job.budgets.soft - fixed) / own, 0), 1)
 end
 
+--- What checkpoints may take beside so much of the talk: their share of the room, and no more than
+--- leaves the stride free that is to lie between two compressions. Below 0 where the talk alone takes
+--- of that.
+---@param job PlanJob
+---@param kept integer
+---@return integer
+function budget.checkpoints(job, kept)
+  local room, opt = budget.room(job), job.options
+  local filled = kept + share(room, opt.stride)
+  local free = room - share(filled, 1 / (opt.compress_at * budget.left(job)))
+  return math.min(job.budgets.checkpoints, free)
+end
+
 --- How far the limit is used up: to an emergency, to the last, or so that there is no need to worry.
 ---@param job Common
 ---@return "emergency"|"rollover"|nil

@@ -68,27 +68,27 @@ return settings.with({
     min = 0,
     doc = "How many of the newest messages of the user always stay.",
   },
-  keep_at_most = {
+  stride = {
     type = "number",
-    default = 0.65,
+    default = 0.25,
     min = 0,
     max = 1,
-    doc = "Share of the available room that may be in use after a compression; else checkpoints are"
-      .. " merged, and then older messages of the user are folded.",
+    doc = "Share of the room that is to be free after a compression, up to the next: else checkpoints"
+      .. " come down and merge, and then older messages of the user are folded.",
   },
   fold_to = {
     type = "number",
     default = 0.50,
     min = 0,
     max = 1,
-    doc = "Share of the available room that they are folded down to, and that an emergency"
-      .. " compression comes to.",
+    doc = "Share of the available room that an emergency comes down to.",
   },
   summary_max_tokens = {
     type = "integer",
     default = 2000,
     min = 1,
-    doc = "The most that a new checkpoint takes.",
+    doc = "What a new checkpoint takes in a window of 8K; in proportion in larger ones, and between"
+      .. " 0.30 and 0.50 of what it stands for.",
   },
   minimum_gain = {
     type = "number",

@@ -3,7 +3,8 @@
 --- checkpoints that age and become one; what the user wrote stays.
 ---
 --- Hooks only; what they decide by stands in the modules of this folder. Those that are missing
---- here (`tool_result` among them) are answered by the built-in policy.
+--- here (`tool_result` among them) are answered by the built-in policy. `job.memo` holds what the plan
+--- in the making leaves to checkpoints: `checkpoints`, in tokens, and whether they are `forced` down.
 local ageing = require("ageing")
 local budget = require("budget")
 local classes = require("classes")
@@ -62,7 +63,7 @@ local function starting_over(job, size)
     thousands(size),
     thousands(job.model.limit)
   )
-  return { ageing.rollover(), { op = "warn", text = text } }
+  return { ageing.rollover(job.tokens.conversation), { op = "warn", text = text } }
 end
 
 --- Whether an emergency ends with a compression to this size: the one that goes furthest may leave
@@ -82,19 +83,22 @@ end
 ---@param job PlanJob
 ---@return Order[] ops, string reason
 local function orders(job)
-  if classes.of(job).strategy == "rollover" then
-    return { ageing.rollover() }, "a window of class 1 starts over"
+  job.memo.checkpoints, job.memo.forced = nil, nil
+  if job.budgets.soft >= job.budgets.hard then
+    return { { op = "fit" } }, "a budget that is set is filled"
+  elseif classes.of(job).strategy == "rollover" then
+    return { ageing.rollover(job.tokens.conversation) }, "a window of class 1 starts over"
   end
-  local reaches, size = compression.reaches(job), 0
-  local is_set = job.budgets.soft >= job.budgets.hard
-  for at = 1, is_set and 1 or #reaches do
-    local ops
-    ops, size = compression.of(job, reaches[at])
-    if job.cause ~= "hard" or is_enough(job, ops, size, at == #reaches) then
-      return ops, at == 1 and "what the model did before the recent part" or "emergency"
+  local size = 0
+  for _, forced in ipairs({ false, true }) do
+    local ops, most
+    ops, size, most = compression.of(job, forced)
+    if job.cause ~= "hard" or is_enough(job, ops, size, forced) then
+      job.memo.checkpoints, job.memo.forced = most, forced or nil
+      return ops, forced and "emergency" or "what the model did before the recent part"
     end
   end
-  if budget.alarm(job) == "rollover" and not is_set then
+  if budget.alarm(job) == "rollover" then
     return starting_over(job, size), "nothing less is enough"
   end
   return { { op = "fit" } }, "emergency"
@@ -111,7 +115,12 @@ end
 ---@param job AgeJob
 ---@return Ageing[]
 function policy.age(job)
-  return ageing.steps(job.checkpoints, job.budgets.checkpoints, classes.of(job))
+  return ageing.steps(job.checkpoints, {
+    most = job.memo.checkpoints or job.budgets.checkpoints,
+    room = budget.room(job),
+    class = classes.of(job),
+    forced = job.memo.forced,
+  })
 end
 
 ---@param job SummaryPromptJob

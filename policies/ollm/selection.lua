@@ -23,30 +23,28 @@ local function recent_from(all, room)
   return from
 end
 
---- What the model did before the recent part, what the user wrote before it and before the newest
---- messages that always stay, and the tokens of the whole conversation.
----@param entries Columns
+--- What the model did before the recent part, and what the user wrote before it and before the newest
+--- messages that always stay.
+---@param job PlanJob
 ---@param room integer of the recent part
----@param users integer how many messages of the user always stay
----@return Exchange[] work, Exchange[] asked, integer tokens
-function selection.old(entries, room, users)
-  local all = talk.exchanges(entries)
-  local from, tokens, newer = recent_from(all, room), 0, 0
+---@return Old
+function selection.old(job, room)
+  local all = talk.exchanges(job.entries)
+  local from, newer = recent_from(all, room), 0
   for _, one in ipairs(all) do
-    tokens = tokens + one.tokens
     newer = newer + (one.person and 1 or 0)
   end
-  local work, asked = {}, {}
+  local old = { work = {}, asked = {}, tokens = job.tokens.conversation }
   for at = 1, from - 1 do
     local one = all[at]
     newer = newer - (one.person and 1 or 0)
-    if one.person and not one.pinned and newer >= users then
-      asked[#asked + 1] = one
+    if one.person and not one.pinned and newer >= job.options.preserve_users then
+      old.asked[#old.asked + 1] = one
     elseif not one.person and not one.pinned then
-      work[#work + 1] = one
+      old.work[#old.work + 1] = one
     end
   end
-  return work, asked, tokens
+  return old
 end
 
 return selection

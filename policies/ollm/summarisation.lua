@@ -2,8 +2,8 @@
 ---
 --- The policies behind word the question. What this level keeps is said behind it, and in a window
 --- of a class that is structured the sections, the decisions apart; both stand in `prompts`.
-local ageing = require("ageing")
 local classes = require("classes")
+local sizes = require("sizes")
 
 local summarisation = {}
 
@@ -20,9 +20,9 @@ function summarisation.prompt(job, behind)
   if not behind or behind.style == "none" then
     return behind
   end
-  local level = job.level or ageing.DETAILED
+  local level = job.level or sizes.DETAILED
   local texts = { behind.user, text_of("level-" .. level) }
-  if classes.of(job).strategy == "structured" and level ~= ageing.MERGED then
+  if classes.of(job).strategy == "structured" and level ~= sizes.MERGED then
     local headings = text_of("sections")
     texts[#texts + 1] = headings
     behind.sections = ep.re.all("(?m)^## .+$", headings)

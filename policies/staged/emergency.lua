@@ -1,9 +1,9 @@
 --- What is done where the stages would leave too much (RULES 32, 12).
 ---
---- Each rung only until the prompt fits: tool results among the newest messages become digests, and
---- what calls among them wrote to disk becomes a line; fewer of those stay, beside checkpoints that are lowered and merged as ever; older messages of
---- people are folded; then the kernel's ladder comes down to the target, in the order of its option
---- `compress.ladder`. A model that can hardly be relied on starts over before anybody's words are
+--- Each rung only until the prompt fits: checkpoints come down as far as they must; tool results among
+--- the newest messages become digests, and what calls among them wrote to disk becomes a line; fewer of
+--- those stay; all older messages of people are folded; then the kernel's ladder comes down to the
+--- target, in the order of its option `compress.ladder`. A model that can hardly be relied on starts over before anybody's words are
 --- folded, where the options say so.
 local ageing = require("ageing")
 local bearing = require("bearing")
@@ -54,11 +54,11 @@ end
 --- newest messages, the oldest first.
 ---@param job PlanJob
 ---@param found Identified
----@param class Class
+---@param asked Exchange[] what people wrote that may leave
 ---@param reason string
 ---@return Prepared
-local function shortened(job, found, class, reason)
-  local prepared = preparation.of(job, found, class)
+local function shortened(job, found, asked, reason)
+  local prepared = preparation.of(job, found, asked, true)
   prepared.reason = reason
   for _, shorten in ipairs({ digest, truncate }) do
     for _, place in ipairs(talk.places(found.newest)) do
@@ -70,45 +70,25 @@ local function shortened(job, found, class, reason)
   return prepared
 end
 
---- Folds what people wrote into a checkpoint of its own: the oldest of it, until the prompt comes
---- down to the target.
 ---@param job PlanJob
----@param asked Exchange[]
----@param prepared Prepared
-local function fold(job, asked, prepared)
-  local list, size = {}, prepared.size
-  for _, one in ipairs(asked) do
-    if size > job.target then
-      list[#list + 1], size = one, size - one.tokens
-    end
-  end
-  local entries, tokens = talk.places(list)
-  local target = ageing.new_target(tokens, ageing.DETAILED)
-  if target > 0 then
-    prepared.ops[#prepared.ops + 1] = { op = "summarize_user", entries = entries, target = target }
-    prepared.size = size + target
-  end
-end
-
----@param job PlanJob
----@param class Class
 ---@param size integer what the stages would leave
 ---@return Prepared
-function emergency.of(job, class, size)
+function emergency.of(job, size)
   local over = validation.overage(job, size)
   local keep, found, prepared = job.options.keep_messages, nil, nil
   repeat
     found = identification.of(job, keep, true)
-    prepared = shortened(job, found, class, over)
+    prepared = shortened(job, found, found.older, over)
     keep = keep - 1
   until keep < 1 or validation.holds(job, prepared.size)
   if validation.holds(job, prepared.size) then
     return prepared
   elseif bearing.score(job) < job.options.start_over_below then
     over = over .. "; the model starts over"
-    return { ops = { ageing.rollover() }, size = job.target, reason = over }
+    local ops = { ageing.rollover(job.tokens.conversation) }
+    return { ops = ops, size = job.target, reason = over }
   end
-  fold(job, found.asked, prepared)
+  prepared = shortened(job, found, found.asked, over)
   if validation.holds(job, prepared.size) then
     return prepared
   end

@@ -12,6 +12,7 @@ local identification = {}
 ---@class Identified
 ---@field work Exchange[] what the model did before the newest messages
 ---@field asked Exchange[] what people wrote before them
+---@field older Exchange[] what they wrote of that before their newest messages
 ---@field newest Exchange[]
 ---@field tokens integer
 
@@ -47,13 +48,20 @@ end
 function identification.of(job, messages, is_emergency)
   local all = talk.exchanges(job.entries)
   local _, tokens = talk.places(all)
-  local found = { work = {}, asked = {}, newest = {}, tokens = tokens }
+  local found = { work = {}, asked = {}, older = {}, newest = {}, tokens = tokens }
   local last = #all - newest(all, messages)
   for at, one in ipairs(all) do
     local list = at > last and found.newest or one.person and found.asked or found.work
     if not one.pinned then
       list[#list + 1] = one
     end
+  end
+  local newer = 0
+  for _, one in ipairs(found.newest) do
+    newer = newer + (one.person and 1 or 0)
+  end
+  for at = 1, #found.asked - math.max(job.options.preserve_users - newer, 0) do
+    found.older[at] = found.asked[at]
   end
   if not is_emergency then
     found.work = without(found.work, verbatim.staying(job, found.work))

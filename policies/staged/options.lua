@@ -37,13 +37,13 @@ return settings.with({
     max = 1,
     doc = "Share of that room above which it is compressed.",
   },
-  keep_at_most = {
+  stride = {
     type = "number",
-    default = 0.60,
+    default = 0.30,
     min = 0,
     max = 1,
-    doc = "Share of that room that may be in use after a compression; else old checkpoints are"
-      .. " merged.",
+    doc = "Share of that room that is to be free after a compression, up to the next: else checkpoints"
+      .. " come down and merge, and then older messages of people are folded.",
   },
   emergency_to = {
     type = "number",
@@ -57,6 +57,12 @@ return settings.with({
     default = 5,
     min = 1,
     doc = "How many of the newest messages stay as they are.",
+  },
+  preserve_users = {
+    type = "integer",
+    default = 15,
+    min = 0,
+    doc = "How many of the newest messages of people stay but in an emergency.",
   },
   moderate_above = {
     type = "integer",

@@ -5,7 +5,9 @@
 ---
 --- Hooks only; what they decide by stands in the modules of this folder and in `lib`, what a model
 --- is told in `prompts`. Those that are missing here (`tool_result` among them) are answered by the
---- built-in policy. `job.memo` holds `most`, what the summary that was asked for last may take.
+--- built-in policy. `job.memo` holds `most`, what the summary that
+--- was asked for last may take, and what the plan in the making leaves to checkpoints: `checkpoints`,
+--- in tokens, and whether they are `forced` down.
 local ageing = require("ageing")
 local assembly = require("assembly")
 local bearing = require("bearing")
@@ -52,19 +54,36 @@ function policy.trigger(job)
   return occasion.of(job, due(job))
 end
 
---- The operations and why.
+--- What the stages make of it. Where checkpoints find too little room, fewer of the newest messages
+--- stay; an emergency has rungs of its own before that.
+---@param job PlanJob
+---@return Prepared
+local function in_stages(job)
+  local keep, prepared = job.options.keep_messages, nil
+  repeat
+    local found = identification.of(job, keep)
+    prepared = preparation.of(job, found, found.older, false)
+    keep = keep - 2
+  until keep < 1 or job.cause == "hard" or not prepared.is_crowded
+  return prepared
+end
+
+--- The operations and why. A budget that somebody set has no bound below it: it is filled.
 ---@param job PlanJob
 ---@return Order[] ops, string reason
 local function orders(job)
-  local class = classes.of(job)
-  if class.strategy == "rollover" then
-    return { ageing.rollover() }, "a window of class 1 starts over"
+  job.memo.checkpoints, job.memo.forced = nil, nil
+  if job.budgets.soft >= job.budgets.hard then
+    return { { op = "fit" } }, "a budget that is set is filled"
+  elseif classes.of(job).strategy == "rollover" then
+    return { ageing.rollover(job.tokens.conversation) }, "a window of class 1 starts over"
   end
-  local found = identification.of(job, job.options.keep_messages)
-  local prepared = preparation.of(job, found, class)
-  if job.cause == "hard" and not validation.holds(job, prepared.size) then
-    prepared = emergency.of(job, class, prepared.size)
+  local prepared = in_stages(job)
+  local is_forced = job.cause == "hard" and not validation.holds(job, prepared.size)
+  if is_forced then
+    prepared = emergency.of(job, prepared.size)
   end
+  job.memo.checkpoints, job.memo.forced = prepared.checkpoints, is_forced or nil
   return prepared.ops, prepared.reason
 end
 
@@ -79,7 +98,12 @@ end
 ---@param job AgeJob
 ---@return Ageing[]
 function policy.age(job)
-  return ageing.steps(job.checkpoints, job.budgets.checkpoints, classes.of(job))
+  return ageing.steps(job.checkpoints, {
+    most = job.memo.checkpoints or job.budgets.checkpoints,
+    room = room.beside(job),
+    class = classes.of(job),
+    forced = job.memo.forced,
+  })
 end
 
 ---@param job SummaryPromptJob

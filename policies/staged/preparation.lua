@@ -1,8 +1,10 @@
 --- The second stage: how detailed the new checkpoint is, how large, and what makes room for it
 --- (RULES 27, 28). A conversation that has nothing to compress is told why.
-local ageing = require("ageing")
+local checkpoints = require("checkpoints")
+local classes = require("classes")
 local room = require("room")
 local share = require("numbers").share
+local sizes = require("sizes")
 local talk = require("talk")
 
 local preparation = {}
@@ -12,6 +14,8 @@ local preparation = {}
 ---@field ops Order[]
 ---@field size integer
 ---@field reason string
+---@field checkpoints integer|nil what all checkpoints may take
+---@field is_crowded boolean|nil whether they find too little room
 
 --- The level of a checkpoint that stands for so many tokens: the more there are, the less it says
 --- of each.
@@ -22,7 +26,7 @@ function preparation.level(tokens, opt)
   if tokens > opt.compact_above then
     return 1
   end
-  return tokens > opt.moderate_above and 2 or ageing.DETAILED
+  return tokens > opt.moderate_above and 2 or sizes.DETAILED
 end
 
 --- Nothing is done.
@@ -33,30 +37,47 @@ local function nothing(job, reason)
   return { ops = {}, size = job.tokens.total, reason = "nothing to compress: " .. reason }
 end
 
+--- How checkpoints are made.
+---@param job PlanJob
+---@param class Class
+---@param forced boolean
+---@return Making
+local function making(job, class, forced)
+  return {
+    room = room.beside(job),
+    class = class,
+    forced = forced,
+    level = function(tokens)
+      return preparation.level(tokens, job.options)
+    end,
+    most = function(kept)
+      return room.checkpoints(job, kept)
+    end,
+  }
+end
+
+--- What becomes of what the model did, and of as few of these messages of people as it takes.
 ---@param job PlanJob
 ---@param found Identified
----@param class Class
+---@param asked Exchange[]
+---@param forced boolean whether checkpoints may come down several levels at once
 ---@return Prepared
-function preparation.of(job, found, class)
-  local opt, entries, tokens = job.options, talk.places(found.work)
-  if #entries == 0 then
+function preparation.of(job, found, asked, forced)
+  local _, tokens = talk.places(found.work)
+  if #found.work == 0 and #asked == 0 then
     return nothing(job, "the model did nothing before the newest messages")
   end
-  local level = preparation.level(tokens, opt)
-  local wish = math.min(ageing.new_target(tokens, level), job.budgets.checkpoints)
-  if tokens - wish < share(job.tokens.total, opt.minimum_gain) then
+  local old = { work = found.work, asked = asked, tokens = job.tokens.conversation }
+  local one = checkpoints.of(job, old, making(job, classes.of(job), forced))
+  if one.freed - one.target < share(job.tokens.total, job.options.minimum_gain) then
     return nothing(job, string.format("%d tokens are not worth it", tokens))
   end
-  local fixed = job.tokens.system + job.tokens.tools + found.tokens - tokens
-  local most = room.filled(job, opt.keep_at_most)
-  local checkpoints, target, merge = ageing.making_room(job, wish, level, class, function(total)
-    return fixed + total > most
-  end)
-  local new = { op = "summarize", entries = entries, target = target, level = level }
   return {
-    ops = { merge or new, merge and new },
-    size = fixed + checkpoints,
+    ops = checkpoints.orders(one),
+    size = job.tokens.system + job.tokens.tools + one.checkpoints + one.kept,
     reason = string.format("%d tokens of the model's before the newest messages", tokens),
+    checkpoints = one.most,
+    is_crowded = checkpoints.is_crowded(one),
   }
 end
 

@@ -36,12 +36,31 @@ function room.filled(job, part)
   return system(job) + share(left(job), part)
 end
 
+--- What the limit leaves beside system prompt and tools.
+---@param job Common
+---@return integer
+function room.beside(job)
+  return math.max(job.model.limit - system(job), 0)
+end
+
+--- What checkpoints may take beside so much of the talk: their share of the room, and no more than
+--- leaves the stride free that is to lie between two compressions. Below 0 where the talk alone takes
+--- of that.
+---@param job PlanJob
+---@param kept integer
+---@return integer
+function room.checkpoints(job, kept)
+  local opt = job.options
+  local filled = math.min(room.filled(job, opt.compress_at), job.budgets.soft)
+  local free = filled - share(left(job), opt.stride) - system(job) - kept
+  return math.min(job.budgets.checkpoints, free)
+end
+
 --- The bounds of a job, as sizes of the whole prompt.
 ---@param job Common
 ---@return Budgets
 function room.bounds(job)
   local opt, class = job.options, classes.of(job)
-  local beside = math.max(job.model.limit - system(job), 0)
   return {
     warn = room.filled(job, opt.inform_at),
     ahead = room.filled(job, opt.ahead_at),
@@ -49,7 +68,7 @@ function room.bounds(job)
     hard = job.model.limit - reserve(job),
     target = room.filled(job, opt.emergency_to),
     reserve = reserve(job),
-    checkpoints = share(beside, opt.checkpoint_share),
+    checkpoints = share(room.beside(job), opt.checkpoint_share),
     system = class.system,
     class = class.class,
     strategy = class.strategy,

@@ -2,9 +2,9 @@
 ---
 --- What it is told stands in `prompts`: the text of the level, the focus of the mode, and the
 --- headings where the class wants sections. Without a model the built-in summariser writes.
-local ageing = require("ageing")
 local classes = require("classes")
 local share = require("numbers").share
+local sizes = require("sizes")
 local verbatim = require("verbatim")
 
 local summarisation = {}
@@ -37,22 +37,6 @@ local function focus(job)
   return is_known and text or ep.prompt("mode-" .. USUAL)
 end
 
---- What the conversation works towards, in words; `nil` without a goal.
----@param goals Goals
----@return string|nil
-local function purpose(goals)
-  for _, goal in ipairs(goals.goals) do
-    if goal.status == "active" then
-      local lines = { ep.prompt("goal"), goal.text .. " (priority: " .. goal.priority .. ")" }
-      for _, milestone in ipairs(goal.milestones) do
-        lines[#lines + 1] = "- " .. milestone.text .. ": " .. milestone.state:gsub("_", " ")
-      end
-      return table.concat(lines, "\n")
-    end
-  end
-  return nil
-end
-
 --- The text of a prompt, without the end of its last line.
 ---@param name string
 ---@return string
@@ -65,12 +49,12 @@ end
 ---@param job SummaryPromptJob
 ---@return SummaryPrompt
 function summarisation.prompt(job)
-  local at = job.level or ageing.DETAILED
+  local at = job.level or sizes.DETAILED
   local texts = { text_of("level-" .. at), (focus(job):gsub("%s+$", "")) }
-  texts[#texts + 1] = purpose(job.goals)
+  texts[#texts + 1] = "{goals}"
   local asked = ep.prompt("request"):gsub("{max_tokens}", tostring(room(job)))
   local sections = nil
-  if classes.of(job).strategy == "structured" and at ~= ageing.MERGED then
+  if classes.of(job).strategy == "structured" and at ~= sizes.MERGED then
     local headings = text_of("sections")
     asked = asked .. "\n" .. headings
     sections = ep.re.all("(?m)^## .+$", headings)

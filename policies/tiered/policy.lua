@@ -118,6 +118,8 @@ function policy.plan(job)
   end
   local said
   work, said = stopping.through(stops, "plan", job, work)
+  -- A budget that somebody set has no bound below it: it is filled.
+  work.whole = work.whole or job.budgets.soft >= job.budgets.hard
   job.memo.tried = work.size
   return stopping.in_plan(stages.orders(job, work), said)
 end

@@ -3,12 +3,15 @@ local function checkpoint(id, level, age, tokens)
   return { id = id, level = level, age = age, tokens = tokens }
 end
 
---- Asks which checkpoints age in a window where none must, or with this much for checkpoints.
-local function ask(t, checkpoints, most, size)
+--- Asks which checkpoints age in a window where none must, or with this much for checkpoints. Its
+--- room is that of a window of 8K, for which the targets are said.
+local function ask(t, checkpoints, most, more)
+  more = more or {}
   return t.hook("age", {
-    model = { size = size or 16384, limit = 13926 },
+    model = { size = more.size or 16384, limit = more.limit or 6463 },
     checkpoints = checkpoints,
     budgets = { checkpoints = most or 100000 },
+    memo = { forced = more.forced },
   })
 end
 
@@ -38,22 +41,37 @@ return {
     t.eq(ask(t, { checkpoint("a", 0, 20, 400), checkpoint("b", 3, 2, 2000) }), {})
   end,
 
+  test_targets_grow_with_the_window = function(t)
+    local aged = ask(t, { checkpoint("a", 3, 3, 9000) }, nil, { limit = 4 * 6463 })
+    t.eq(aged, { { checkpoint = "a", to = 2, target = 4800 } })
+  end,
+
+  --- None comes down two levels in one compression, whatever its age, but in an emergency.
   test_above_the_share_the_oldest_come_down_first = function(t)
     local three = {
       checkpoint("a", 3, 2, 2000),
       checkpoint("b", 3, 1, 2000),
       checkpoint("c", 3, 0, 2000),
     }
+    local a, b = { checkpoint = "a", to = 2, target = 1200 }, { checkpoint = "b", to = 2, target = 1200 }
     t.eq(ask(t, three, 6000), {})
-    t.eq(ask(t, three, 5999), { { checkpoint = "a", to = 2, target = 1200 } })
-    t.eq(ask(t, three, 5000), { { checkpoint = "a", to = 1, target = 800 } })
-    t.eq(ask(t, three, 4000), {
-      { checkpoint = "a", to = 1, target = 800 },
-      { checkpoint = "b", to = 2, target = 1200 },
+    t.eq(ask(t, three, 5999), { a })
+    t.eq(ask(t, three, 5200), { a })
+    t.eq(ask(t, three, 5199), { a, b })
+    t.eq(ask(t, three, 1000), { a, b })
+    t.eq(ask(t, { checkpoint("a", 3, 9, 2000) }, 1000), { a })
+    t.eq(ask(t, three, 3700, { forced = true }), {
+      { checkpoint = "a", to = 1, target = 600 },
+      { checkpoint = "b", to = 1, target = 600 },
     })
-    t.eq(ask(t, three, 3000), {
-      { checkpoint = "a", to = 0, target = 400 },
-      { checkpoint = "b", to = 0, target = 400 },
+  end,
+
+  --- What stood at the lowest level before comes to a merged one's size where `plan` merged nothing.
+  test_the_lowest_come_to_the_size_of_a_merged_one = function(t)
+    local two = { checkpoint("a", 1, 7, 800), checkpoint("b", 2, 2, 1000) }
+    t.eq(ask(t, two, 900), {
+      { checkpoint = "a", to = 0, target = 320 },
+      { checkpoint = "b", to = 1, target = 500 },
     })
   end,
 
@@ -63,12 +81,12 @@ return {
       checkpoint("b", 3, 1, 1000),
       checkpoint("c", 3, 0, 1000),
     }
-    t.eq(ask(t, three, nil, 8192), { { checkpoint = "a", to = 2, target = 600 } })
+    t.eq(ask(t, three, nil, { size = 8192 }), { { checkpoint = "a", to = 2, target = 600 } })
   end,
 
   test_class_5_is_patient = function(t)
-    t.eq(ask(t, { checkpoint("a", 3, 5, 2000) }, nil, 131072), {})
-    local aged = ask(t, { checkpoint("a", 3, 6, 2000) }, nil, 131072)
+    t.eq(ask(t, { checkpoint("a", 3, 5, 2000) }, nil, { size = 131072 }), {})
+    local aged = ask(t, { checkpoint("a", 3, 6, 2000) }, nil, { size = 131072 })
     t.eq(aged, { { checkpoint = "a", to = 2, target = 1200 } })
   end,
 }

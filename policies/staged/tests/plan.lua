@@ -44,7 +44,8 @@ return {
     check(t, "u100 x1000! a900 u10 a10 u10 a10 u10", nil, { { entries = { 5 } } })
   end,
 
-  -- RULES 27, 22: the level from the tokens to compress, its target, what of the original leaves.
+  -- RULES 27, 22: the level from the tokens to compress, its target, what of the original leaves; of
+  -- much of it no more than 70 %.
   test_the_level_follows_the_tokens_to_compress = function(t)
     local tail = " u10 a10 u10 a10 u10"
     for tokens, expected in pairs({
@@ -52,8 +53,8 @@ return {
       [2000] = { 3, 1000 },
       [2001] = { 2, 800 },
       [3000] = { 2, 1200 },
-      [3001] = { 1, 800 },
-      [9000] = { 1, 800 },
+      [3001] = { 1, 900 },
+      [9000] = { 1, 2700 },
     }) do
       local op = orders(t, "u10 a" .. tokens .. tail).ops[1]
       t.eq({ op.level, op.target }, expected, tokens)
@@ -72,21 +73,32 @@ return {
     end
   end,
 
-  -- RULES 19: 40 % of (13926 − 500) are 5370.
+  -- RULES 19: 40 % of (13926 − 500) are 5370. What stood at the lowest level becomes one.
   test_above_their_share_old_checkpoints_become_one = function(t)
     local more = { checkpoints = { { 1, 9, 2500 }, { 1, 8, 2500 }, { 2, 1, 500 } } }
     check(t, "u100 a2000 u10 a10 u10 a10 u10", more, {
-      { op = "merge", checkpoints = { "c1", "c2", "c3" }, target = 400, to = 0 },
+      { op = "merge", checkpoints = { "c1", "c2" }, target = 830, to = 0 },
       { op = "summarize", target = 1000, level = 3 },
     })
   end,
 
-  test_a_crowded_window_merges_all_old_ones = function(t)
-    local more = { checkpoints = { { 1, 2, 700 }, { 2, 1, 700 } } }
+  -- What people wrote leaves too little room for as much again: checkpoints are as small as they
+  -- become, and less of the newest messages stays.
+  test_a_crowded_window_merges_and_keeps_less = function(t)
+    local more = { checkpoints = { { 1, 3, 700 }, { 1, 2, 700 }, { 2, 1, 700 } } }
     check(t, "u6500 a2500 u10 a10 u10 a10 u10", more, {
-      { op = "merge", checkpoints = { "c1", "c2" }, target = 400 },
-      { op = "summarize" },
+      { op = "merge", checkpoints = { "c1", "c2" }, target = 560 },
+      { op = "summarize", entries = { 3, 5, 7 }, target = 756, level = 2 },
     })
+  end,
+
+  -- RULES 21: the newest 15 messages of people stay, older ones only where there is room.
+  test_older_messages_of_people_are_folded = function(t)
+    local users = ("u500 "):rep(17)
+    check(t, users .. "a2000 u10 a10 u10 a10", nil, {
+      { op = "summarize", entries = { 2, 3, 4, 5, 19, 21 }, target = 1203 },
+    })
+    check(t, ("u50 "):rep(30) .. "a9000 u10 a10 u10 a10 u10", nil, { { op = "summarize" } })
   end,
 
   -- RULES 34: 10 and more checkpoints in one conversation.

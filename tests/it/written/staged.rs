@@ -6,13 +6,13 @@ use super::tape::{play, tideline};
 /// A window of class 3, in which 4,000 tokens are the middle of the sizes that there are.
 const STANDARD: &str = "[profile.staged.options.staged]\nsizes = [2000, 4000, 8000]\n";
 
-/// "identify, prepare, summarise, checkpoint" (RULES 26): new checkpoints of level 3, and the
-/// oldest become one, written anew from what was said.
+/// "identify, prepare, summarise, checkpoint" (RULES 26): new checkpoints of level 3, and older ones
+/// that come down a level, written anew from what was said.
 #[test]
-fn staged_has_checkpoints_written_and_merged() {
+fn staged_has_checkpoints_written_and_aged() {
     let args = "--prompt-limit 4000 --mode debugger";
     let written = play("staged", "staged", &tideline(52), STANDARD, args);
-    let merged = written.told("checkpoint-merged");
+    let aged = written.told("checkpoint-aged");
     for asked in &written.asked {
         // "debugger: symptoms and stack traces, steps taken, root cause, attempted fixes"; "errors in
         // debugger" word for word, "decisions always".
@@ -24,8 +24,10 @@ fn staged_has_checkpoints_written_and_merged() {
         assert!(asked.question().contains("\n\nassistant: "), "{}", asked.question());
     }
     let told = |words: &str| written.asked.iter().filter(|one| one.told().contains(words)).count();
-    let [new, merges] = [written.told("compressed"), merged].map(|all| all.len());
-    assert!(told("You make one summary of the oldest part") >= merges && merges > 0);
+    let new = written.told("compressed").len();
+    let to = |level: u64| aged.iter().filter(|(_, event)| event["levels"][1] == level).count();
+    assert!(to(2) > 0 && to(1) > 0, "{aged:?}");
+    assert!(told("Write a moderate summary") >= to(2));
     assert!(told("Write a detailed summary: the decisions that were made and why") >= new);
     assert!(stand(&written, true) > 0);
 }

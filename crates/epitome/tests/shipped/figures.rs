@@ -62,8 +62,9 @@ fn checkpoints_age_with_compressions_4_and_7() {
             original: 9000,
             ..Standing::default()
         };
-        // Class 3, whose checkpoints go through all levels.
-        let mut common = common(13_926, 500, tokens, 1000);
+        // Class 3, whose checkpoints go through all levels, with the room of a window of 8K.
+        let mut common = common(6_963, 500, tokens, 1000);
+        common.model.size = Some(16_384);
         common.compressions = compression - 1;
         let budgets = budgets(common.clone());
         let job = AgeJob { common, checkpoints: vec![checkpoint], budgets };
