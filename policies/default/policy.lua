@@ -124,4 +124,27 @@ function policy.verify(job)
   return #lines == 1 or { append = table.concat(lines, "\n") }
 end
 
+--- The system prompt of a conversation that is given message by message: the host's own, then what
+--- the goal is, how the model says what changes of it, and what was loaded.
+---@param job RenderJob
+---@return Render|nil
+function policy.render(job)
+  local makings, opt = job.system, job.options.goals
+  if job.part ~= "system" or not makings or not opt.teach then
+    return nil
+  end
+  local goal, loaded = { makings.goal ~= "" and makings.goal or nil }, {}
+  goal[#goal + 1] = opt.markers:match("^%s*(.-)%s*$")
+  for at, augment in ipairs(makings.augments) do
+    loaded[at] = "## " .. augment.title .. "\n\n" .. augment.text
+  end
+  return {
+    parts = {
+      { name = "instructions", text = makings.instructions or "" },
+      { name = "goal", text = table.concat(goal, "\n\n") },
+      { name = "augments", text = table.concat(loaded, "\n\n") },
+    },
+  }
+end
+
 return policy

@@ -14,15 +14,24 @@ local function way(job)
   return job.in_store and templates.fill("way-id", {}) or nil
 end
 
---- A system prompt: what the host says, the goal, the augments, and the rule.
+--- What the host says, the goal and the augments, where the policies behind leave them to it.
 ---@param makings Makings
 ---@return Section[]
-local function system(makings)
+local function plain(makings)
   local parts = { { name = "instructions", text = makings.instructions or "" } }
   parts[2] = { name = "goal", text = makings.goal }
   for _, one in ipairs(makings.augments) do
     parts[#parts + 1] = { name = one.name, text = "## " .. one.title .. "\n\n" .. one.text }
   end
+  return parts
+end
+
+--- A system prompt: that of the policies behind, and the rule.
+---@param job RenderJob
+---@return Section[]
+local function system(job)
+  local behind = ep.next(job)
+  local parts = behind and behind.parts or plain(job.system)
   parts[#parts + 1] = { name = "context", text = templates.fill("instructions", {}) }
   return parts
 end
@@ -31,7 +40,7 @@ end
 ---@return Render|nil
 function wording.of(job)
   if job.part == "system" then
-    return job.system and { parts = system(job.system) } or nil
+    return job.system and { parts = system(job) } or nil
   end
   local back = way(job)
   local text = templates.fill(back and job.part or job.part .. "-bare", {

@@ -74,7 +74,7 @@ impl Decided {
             writers: SummaryWriters {
                 summarizers,
                 models: &self.council.models.all,
-                terms: &single.settings.profile.options.summaries,
+                terms: &single.settings.profile.options,
                 patience: ModelTimeBudget::new(&single.settings.clock, single.settings.patience()),
                 underway: None,
             },

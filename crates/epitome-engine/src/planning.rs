@@ -28,7 +28,7 @@ use crate::keep_recent;
 use crate::model_summarizer::{AcceptedSummaries, ModelSummarizer, PrewrittenSummary};
 use crate::policy_runner::PolicyRunner;
 use crate::time_budget::ModelTimeBudget;
-use epitome_config::profile::{BUILTIN, Summaries};
+use epitome_config::profile::{BUILTIN, ProfileOptions};
 
 /// The hook that orders ops, as reports name it.
 const PLAN: &str = "plan";
@@ -66,7 +66,7 @@ pub(crate) struct SummaryWriters<'a> {
     /// The models that are asked before those.
     pub(crate) models: &'a [Arc<dyn LanguageModel>],
     /// How they are asked.
-    pub(crate) terms: &'a Summaries,
+    pub(crate) terms: &'a ProfileOptions,
     pub(crate) patience: ModelTimeBudget,
     /// The prompt as its provider has it, where that is known.
     pub(crate) underway: Option<LiveRequest>,

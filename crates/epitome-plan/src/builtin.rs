@@ -6,8 +6,8 @@
 use epitome_kernel::types::Speaker;
 use epitome_kernel::types::hook::{
     Budgets, BudgetsJob, Due, Fact, Fit, Found, GoalsJob, Line, OpRequest, Orders, PlanJob,
-    Rejected, Seconded, Strength, SummaryPrompt, SummaryPromptJob, ToolResultAnswer, ToolResultJob,
-    TriggerAnswer, TriggerJob, VerifyAnswer, VerifyJob, Way,
+    Rejected, Render, RenderJob, Seconded, Section, Strength, SummaryPrompt, SummaryPromptJob,
+    ToolResultAnswer, ToolResultJob, TriggerAnswer, TriggerJob, VerifyAnswer, VerifyJob, Way,
 };
 use epitome_kernel::{HookResult, NextPolicies, Policy};
 
@@ -35,6 +35,9 @@ pub struct BuiltinOptions {
     pub arrive: ArriveOptions,
     /// How a model is asked for summaries, and what becomes of those.
     pub summaries: SummaryOptions,
+    /// What a model is told of how to change the goal, where the system prompt is Epitome's; nothing
+    /// where that is left to the host.
+    pub markers: Option<String>,
 }
 
 /// How a model is asked for a summary, and what it must keep.
@@ -205,6 +208,24 @@ impl Policy for BuiltinPolicy {
         }))
     }
 
+    /// The host's own system prompt, and behind it what the goal is, how the model says what changes
+    /// of it, and what was loaded.
+    fn render(&self, job: &RenderJob, _rest: &NextPolicies<'_>) -> HookResult<Render> {
+        let Some((markers, makings)) = self.options.markers.as_ref().zip(job.system.as_ref())
+        else {
+            return Ok(None);
+        };
+        let part = |name: &str, text: String| Section { name: name.to_owned(), text };
+        let loaded = makings.augments.iter().map(|one| format!("## {}\n\n{}", one.title, one.text));
+        let goal = [&*makings.goal, markers].into_iter().filter(|text| !text.is_empty());
+        let parts = vec![
+            part("instructions", makings.instructions.clone().unwrap_or_default()),
+            part("goal", goal.collect::<Vec<_>>().join("\n\n")),
+            part("augments", loaded.collect::<Vec<_>>().join("\n\n")),
+        ];
+        Ok(Some(Render { text: None, place: None, role: None, parts: Some(parts) }))
+    }
+
     /// Markers, in what the model says: it was told of them, others only write about them.
     fn goals(&self, job: &GoalsJob, _rest: &NextPolicies<'_>) -> HookResult<Vec<Found>> {
         Ok((job.speaker == Speaker::Model.name()).then(|| markers(&job.text)))
@@ -258,6 +279,7 @@ mod tests {
                 forgotten: "Also:".to_owned(),
                 beside: "Said:".to_owned(),
             },
+            markers: None,
         };
         let builtin = BuiltinPolicy::new("builtin", options);
         let chain = PolicyChain::new(vec![Arc::new(builtin.clone())], BTreeMap::new());

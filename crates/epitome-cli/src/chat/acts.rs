@@ -6,9 +6,10 @@
 use std::path::{Path, PathBuf};
 
 use epitome::model::ModelSpec;
-use epitome::types::{Actor, GoalChange};
+use epitome::types::{Actor, GoalAction, GoalChange, Goals};
 use epitome::{
-    ChatSession, Excerpt, ExportFormat, PromptLimit, RecallResult, for_model, search_note,
+    ChatSession, Excerpt, ExportFormat, PromptLimit, RecallResult, SessionGoals, for_model,
+    search_note,
 };
 
 use super::command::{self, ChatCommand};
@@ -32,6 +33,8 @@ const RECALLED: u64 = 1000;
 
 /// Who is asked for `deactivate_augments`.
 const TOOL: &str = "chat";
+/// What a session is called that has no name yet.
+const NEW: &str = "(new)";
 
 /// The model that is talked with, and how large a prompt it takes.
 pub(super) fn addressee(talk: &ChatSession) -> String {
@@ -157,19 +160,27 @@ impl Chat {
     }
 
     fn goal(&mut self, rest: &str) -> Result<String, CliError> {
-        let session = self.name()?;
+        let Ok(session) = self.name() else { return self.goal_ahead(rest) };
         let keeper = self.levers.keeper();
         let known = keeper.goals(Some(&session)).map_err(CliError::of)?;
-        let acts = match rest {
-            "" => return Ok(goal::shown(&known)),
-            "done" => vec![GoalChange::Complete.into()],
-            "pause" => vec![GoalChange::Pause.into()],
-            text => goal::setting(&known.goals, text.to_owned(), None, false),
-        };
+        let acts = goal_acts(&known.goals, rest);
+        if acts.is_empty() {
+            return Ok(goal::shown(&known));
+        }
         let at = epitome::system_time();
         let now =
             keeper.change_goals(Some(&session), acts, &Actor::User, &at).map_err(CliError::of)?;
         Ok(goal::shown(&now))
+    }
+
+    /// The same before anything was said: it waits for the first message.
+    fn goal_ahead(&mut self, rest: &str) -> Result<String, CliError> {
+        let session = self.talk.session();
+        let mut known = SessionGoals { session: NEW.to_owned(), goals: session.goals_ahead() };
+        for act in goal_acts(&known.goals, rest) {
+            known.goals = session.change_goals(act).map_err(fault_of)?;
+        }
+        Ok(goal::shown(&known))
     }
 
     fn pin(&mut self, rest: &str, pin: bool) -> Result<String, CliError> {
@@ -275,5 +286,15 @@ impl Chat {
             said.extend(done.notes);
         }
         Ok(said.join("\n"))
+    }
+}
+
+/// What a person wants done to the goals; nothing where they only want to see them.
+fn goal_acts(known: &Goals, wanted: &str) -> Vec<GoalAction> {
+    match wanted {
+        "" => Vec::new(),
+        "done" => vec![GoalChange::Complete.into()],
+        "pause" => vec![GoalChange::Pause.into()],
+        text => goal::setting(known, text.to_owned(), None, false),
     }
 }

@@ -24,7 +24,7 @@ use epitome_wire::{Format, OverflowSignatures, RequestDocument};
 use serde_json::json;
 
 use self::options::TextOptions;
-pub use self::options::{ProfileOptions, Summaries, WorkStateOptions as StateOptions};
+pub use self::options::{GoalOptions, ProfileOptions, WorkStateOptions as StateOptions};
 use crate::limits::WindowSetting;
 use crate::models::{ModelTable, Models, Prices, SummarizerSpec};
 use crate::redaction::RedactionPatterns;
@@ -286,8 +286,9 @@ impl Profile {
 
     /// The policy that is asked last, with the options of this profile.
     pub fn built_in(&self) -> BuiltinPolicy {
-        let ProfileOptions { trigger, limit, tool_results: arrive, compress, summaries, .. } =
-            &self.options;
+        let ProfileOptions {
+            trigger, limit, tool_results: arrive, compress, summaries, goals, ..
+        } = &self.options;
         let options = BuiltinOptions {
             warn: trigger.warn,
             ahead: trigger.prefetch,
@@ -312,6 +313,7 @@ impl Profile {
                 forgotten: summaries.missing_facts_heading.clone(),
                 beside: summaries.extract_heading.clone(),
             },
+            markers: goals.teach.then(|| goals.markers.trim().to_owned()),
         };
         BuiltinPolicy::new(BUILTIN, options)
     }

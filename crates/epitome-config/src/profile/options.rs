@@ -24,6 +24,7 @@ pub struct ProfileOptions {
     pub redact: Redact,
     pub compress: Compress,
     pub summaries: Summaries,
+    pub goals: GoalOptions,
     pub work_state: WorkStateOptions,
     pub texts: Wording,
 }
@@ -247,6 +248,24 @@ pub struct Summaries {
     /// Stands for `{conversation}` behind the conversation itself; `{last}` is how the last message
     /// begins that is meant.
     pub conversation_reference: String,
+}
+
+/// What models are told of goals: where the system prompt is Epitome's, and where they summarize.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct GoalOptions {
+    /// Whether it is told how to say what changes of the goal.
+    pub teach: bool,
+    /// What it is told.
+    pub markers: String,
+    /// Says with each question for a summary what the conversation works towards: in the place of
+    /// `{goals}` in what is asked, or before it. `{priority}`, `{status}` and `{goals}` are filled in.
+    /// Empty: nothing is said of goals.
+    pub prompt: String,
+    /// Tokens that goals take of a question; what is locked or of the architecture stays whole beyond
+    /// that.
+    pub max_tokens: u64,
 }
 
 /// What each compression of a live conversation states of the work.

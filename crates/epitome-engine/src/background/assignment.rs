@@ -25,7 +25,7 @@ use crate::checkpoints::KnownCheckpoint;
 use crate::model_summarizer::{AcceptedSummaries, ModelSummarizer, PrewrittenSummary};
 use crate::policy_runner::PolicyRunner;
 use crate::time_budget::ModelTimeBudget;
-use epitome_config::profile::Summaries;
+use epitome_config::profile::ProfileOptions;
 
 /// One summary that is wanted.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ pub(crate) struct SummaryTasks {
 pub(crate) struct WriterManner {
     /// Writes what a model is compared with.
     pub(crate) inner: Arc<dyn Summarizer>,
-    pub(crate) terms: Summaries,
+    pub(crate) terms: ProfileOptions,
     pub(crate) style: SummaryStyle,
     pub(crate) clock: Clock,
     /// How long all of them may take.
@@ -122,7 +122,7 @@ impl SummaryTasks {
         let patience = self.manner.patience();
         let all = self.errands.iter().map(|errand| self.one(errand, &patience, desk));
         let all: Vec<_> = all.collect();
-        at_once(all, self.manner.terms.max_concurrent).await;
+        at_once(all, self.manner.terms.summaries.max_concurrent).await;
         let errors = self.council.take_notes().errors.into_iter();
         let errors = errors.map(|error| EventKind::PolicyError { cause: error.to_string() });
         locked(desk).told.extend(self.council.failures.take().into_iter().chain(errors));

@@ -10,6 +10,7 @@ use epitome_types::hook::{Line, Purpose, SummaryPrompt, SummaryPromptJob};
 
 use super::chunks::{BETWEEN, pieces};
 use super::question::{SummaryQuestion, above, told};
+use super::steering::steering;
 use super::{ModelSummarizer, SpeakerTexts, covered};
 use crate::at_once::try_at_once;
 
@@ -67,14 +68,14 @@ impl ModelSummarizer<'_> {
         must_keep: &MustKeepFacts,
         most: u64,
     ) -> Result<String, NoModelAnswer> {
-        let answer = prompt.max_tokens.unwrap_or(most);
+        let (answer, goals) = (prompt.max_tokens.unwrap_or(most), self.steering());
         let window = self.model.window().await.map(|window| self.within(window));
         if prompt.style == Line::Extend
             && !self.is_rewriting(job)
             && let Some(underway) = self.underway.filter(|it| self.model.extends(it))
         {
-            let which = above(&self.terms.conversation_reference, job.entries);
-            let question = SummaryQuestion::about(prompt, &which, must_keep).aloud();
+            let which = above(&self.terms.summaries.conversation_reference, job.entries);
+            let question = SummaryQuestion::about(prompt, &which, must_keep, &goals).aloud();
             let size = self.common.tokens.total + job.measure.size(&question) + answer;
             if window.is_none_or(|window| size <= window) {
                 let after = Some(underway.clone());
@@ -108,9 +109,14 @@ impl ModelSummarizer<'_> {
         matches!(self.purpose(job), Purpose::Age | Purpose::Merge)
     }
 
+    /// What the question says of goals.
+    fn steering(&self) -> String {
+        steering(self.goals, &self.terms.goals, &*self.council.counter)
+    }
+
     /// What of a window is used, by our own count of tokens.
     fn within(&self, window: u64) -> u64 {
-        (window as f64 * self.terms.window_share) as u64
+        (window as f64 * self.terms.summaries.window_share) as u64
     }
 
     /// What the model says of these messages, in pieces where it has no room for them at once.
@@ -123,14 +129,15 @@ impl ModelSummarizer<'_> {
         room: AnswerRoom,
     ) -> Result<String, NoModelAnswer> {
         let AnswerRoom { answer, window } = room;
+        let goals = self.steering();
         let conversation = messages.join(BETWEEN);
-        let question = SummaryQuestion::about(prompt, &conversation, must_keep);
+        let question = SummaryQuestion::about(prompt, &conversation, must_keep, &goals);
         let Some(window) = window.filter(|window| question.size(job.measure) + answer > *window)
         else {
             return self.asked(question, answer).await;
         };
         let least = MustKeepFacts::default();
-        let frame = SummaryQuestion::about(prompt, "", &least).size(job.measure);
+        let frame = SummaryQuestion::about(prompt, "", &least, &goals).size(job.measure);
         // Half of what is left is for messages, a quarter each for facts and for the answer.
         let room = window.saturating_sub(frame) / 2;
         if room < LEAST {
@@ -148,7 +155,7 @@ impl ModelSummarizer<'_> {
                 left -= if fits { size } else { 0 };
                 fits
             });
-            SummaryQuestion::about(prompt, messages, &facts)
+            SummaryQuestion::about(prompt, messages, &facts, &goals)
         };
         let mut messages = messages.to_vec();
         for _ in 0..LAYERS {
@@ -165,7 +172,9 @@ impl ModelSummarizer<'_> {
                 self.asked(about(&part, piece, facts), share)
             });
             let asked: Vec<_> = asked.collect();
-            messages = try_at_once(asked, self.council.at_once(self.terms.max_concurrent)).await?;
+            messages =
+                try_at_once(asked, self.council.at_once(self.terms.summaries.max_concurrent))
+                    .await?;
             let all = messages.join(BETWEEN);
             if prompt.sections.is_none() && job.measure.size(&all) <= job.most {
                 return Ok(all);

@@ -12,6 +12,7 @@ mod chunks;
 mod judge;
 mod phrases;
 mod question;
+mod steering;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -33,7 +34,7 @@ use crate::policy_runner::PolicyRunner;
 use crate::time_budget::ModelTimeBudget;
 pub(crate) use accepted::AcceptedSummaries;
 use ask::NoModelAnswer;
-use epitome_config::profile::Summaries;
+use epitome_config::profile::ProfileOptions;
 
 /// How often a model is asked again, for less, where it wrote too much.
 const AGAIN: u32 = 1;
@@ -48,7 +49,7 @@ pub(crate) struct ModelSummarizer<'a> {
     pub(crate) checkpoints: &'a [KnownCheckpoint],
     /// Writes what the model is not asked for.
     pub(crate) inner: &'a dyn Summarizer,
-    pub(crate) terms: &'a Summaries,
+    pub(crate) terms: &'a ProfileOptions,
     pub(crate) patience: &'a ModelTimeBudget,
     /// The prompt as its provider has it, where that is known.
     pub(crate) underway: Option<&'a LiveRequest>,
@@ -101,7 +102,7 @@ impl Summarizer for ModelSummarizer<'_> {
         let all = jobs.iter().filter(|job| job.kind != SummaryKind::Digest);
         let all = all.map(|job| async { self.ahead.add(key(job), self.write(job).await) });
         let all: Vec<_> = all.collect();
-        at_once(all, self.council.at_once(self.terms.max_concurrent)).await;
+        at_once(all, self.council.at_once(self.terms.summaries.max_concurrent)).await;
     }
 
     fn outdated(&self, entries: &[&Entry]) -> Vec<EntryId> {
@@ -111,7 +112,7 @@ impl Summarizer for ModelSummarizer<'_> {
 
 impl ModelSummarizer<'_> {
     async fn write(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
-        let must_keep = must_keep(job, self.terms.must_keep_share);
+        let must_keep = must_keep(job, self.terms.summaries.must_keep_share);
         let mut most = job.most;
         let mut why = String::new();
         for _ in 0..=AGAIN {

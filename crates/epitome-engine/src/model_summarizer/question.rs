@@ -11,6 +11,8 @@ use epitome_types::{Entry, Role};
 const CONVERSATION: &str = "{conversation}";
 /// What a policy writes where the facts belong.
 const MUST_KEEP: &str = "{must_keep}";
+/// What a policy writes where goals belong.
+pub(super) const GOALS: &str = "{goals}";
 /// What words about messages say the first words of the last one with.
 const LAST: &str = "{last}";
 /// The most characters of a message that tell which one is meant.
@@ -23,20 +25,32 @@ pub(super) struct SummaryQuestion {
 }
 
 impl SummaryQuestion {
-    /// The question about these messages. One that has no place for them is followed by them.
+    /// The question about these messages. One that has no place for them is followed by them, and one
+    /// that has no place for what is said of goals begins with that.
     pub(super) fn about(
         prompt: &SummaryPrompt,
         conversation: &str,
         must_keep: &MustKeepFacts,
+        goals: &str,
     ) -> Self {
         let facts: Vec<_> = must_keep.iter().map(|fact| format!("- {fact}")).collect();
-        let values = [(CONVERSATION, conversation.to_owned()), (MUST_KEEP, facts.join("\n"))];
+        let values = [
+            (CONVERSATION, conversation.to_owned()),
+            (MUST_KEEP, facts.join("\n")),
+            (GOALS, goals.to_owned()),
+        ];
         let mut user = fill(&prompt.user, &values);
-        let everything = [Some(&prompt.user), prompt.system.as_ref()];
-        if !everything.into_iter().flatten().any(|text| text.contains(CONVERSATION)) {
+        let everything = || [Some(&prompt.user), prompt.system.as_ref()].into_iter().flatten();
+        let has_place = |name: &str| everything().any(|text| text.contains(name));
+        if !has_place(CONVERSATION) {
             user = format!("{user}\n\n{conversation}");
         }
-        Self { system: prompt.system.as_ref().map(|system| fill(system, &values)), user }
+        if !has_place(GOALS) && !goals.is_empty() {
+            user = format!("{goals}\n\n{user}");
+        }
+        let system =
+            prompt.system.as_ref().map(|system| fill(system, &values).trim_end().to_owned());
+        Self { system, user }
     }
 
     /// Its size.
@@ -68,7 +82,7 @@ pub(super) fn told(entry: &Entry) -> String {
 }
 
 /// The template with its places filled in; what is filled in is not looked at again.
-fn fill(template: &str, values: &[(&str, String)]) -> String {
+pub(super) fn fill(template: &str, values: &[(&str, String)]) -> String {
     let mut out = String::new();
     let mut rest = template;
     let first = |rest: &str| {

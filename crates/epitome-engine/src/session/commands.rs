@@ -3,6 +3,7 @@
 //! Invariant: each of them is a record of the journal, as if it had been made from anywhere else;
 //! what would be passed over is an error and is not recorded. Called by hosts.
 
+use epitome_kernel::goals;
 use epitome_types::{
     Actor, EntryId, GoalAction, Goals, JournalMark, RecordedAction, SessionAction,
 };
@@ -16,16 +17,58 @@ use epitome_admin::records::chosen;
 impl Session {
     /// Sets a goal, or changes one, and gives all of them. Goals steer summaries and stand in the
     /// prompt from the next compression on; in a conversation that is pushed a note at its end says
-    /// at once what they are.
+    /// at once what they are. Before anything was said they wait for the first message, with which
+    /// they are recorded.
     ///
     /// # Errors
     ///
-    /// [`Error::Goal`] for a change that cannot be made; [`Error::NothingSaid`] where nothing is
-    /// recorded yet; or when the journal cannot be written.
+    /// [`Error::Goal`] for a change that cannot be made, or when the journal cannot be written.
     pub fn change_goals(&mut self, act: GoalAction) -> Result<Goals, Error> {
-        let (name, keeper) = self.keeper()?;
+        let (name, keeper) = match self.keeper() {
+            Err(Error::NothingSaid) => return self.change_goals_ahead(act),
+            found => found?,
+        };
         let at = self.now();
         Ok(keeper.change_goals(Some(&name), vec![act], &Actor::User, &at)?.goals)
+    }
+
+    /// The goals that wait for the first message.
+    pub fn goals_ahead(&self) -> Goals {
+        self.with_goals(&self.next.goals).unwrap_or_default()
+    }
+
+    fn change_goals_ahead(&mut self, act: GoalAction) -> Result<Goals, Error> {
+        let mut acts = self.next.goals.clone();
+        acts.push(act);
+        let goals = self.with_goals(&acts)?;
+        self.next.goals = acts;
+        Ok(goals)
+    }
+
+    /// What these changes make of no goals.
+    fn with_goals(&self, acts: &[GoalAction]) -> Result<Goals, Error> {
+        let (mut known, at) = (Goals::default(), self.now());
+        for act in acts {
+            let act = goals::addressed(&known, act.clone());
+            goals::enact(&mut known, &act, &at)?;
+        }
+        Ok(known)
+    }
+
+    /// Records what was set before anything was said, once there is a message that it belongs to.
+    /// What cannot be recorded waits for the next one.
+    pub(super) fn settle_goals(&mut self) {
+        if self.next.goals.is_empty() {
+            return;
+        }
+        let (at, acts) = (self.now(), self.next.goals.clone());
+        let settled = self.keeper().and_then(|(name, keeper)| {
+            keeper.change_goals(Some(&name), acts, &Actor::User, &at).map_err(Error::from)
+        });
+        match settled {
+            Ok(_) => self.next.goals.clear(),
+            Err(error) => tracing::warn!("goals wait for the next message: {error}"),
+        }
     }
 
     /// Activates the augments that patterns mean, and gives the names of those that were not active.

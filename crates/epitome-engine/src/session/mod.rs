@@ -67,7 +67,7 @@ use std::sync::Arc;
 
 use epitome_config::RedactionPatterns;
 use epitome_store::SessionArchive;
-use epitome_types::{EventKind, SessionInfo};
+use epitome_types::{EventKind, GoalAction, SessionInfo};
 
 #[cfg(feature = "workspace")]
 pub use offload::remove_offloaded;
@@ -117,6 +117,8 @@ pub(super) struct NextPrompt {
     asked: bool,
     /// The compressions that were taken back, as it is told of them.
     taken_back: Vec<EventKind>,
+    /// What goals become with the first message.
+    goals: Vec<GoalAction>,
 }
 
 /// What a hub knows of a conversation beside what the user said.

@@ -92,6 +92,7 @@ impl Session {
             done => done?,
         }
         self.opened()?.add(bytes, key, &placed);
+        self.settle_goals();
         Ok(())
     }
 

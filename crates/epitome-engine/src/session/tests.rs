@@ -99,6 +99,8 @@ fn session(journal: &Arc<MemoryStore>, limit: u64, name: Option<&str>) -> Sessio
     let mut profile = Profile::default();
     // The soft trigger counts requests; a session that is opened twice sends one twice.
     profile.options.cache.read = Some(0.0);
+    // One that is pushed comes to the same as one that is sent.
+    profile.options.goals.teach = false;
     let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
     let builder = builder.window(WindowSetting::Limit(limit)).clock(|| AT.to_owned());
     builder.session(journal.clone(), name)

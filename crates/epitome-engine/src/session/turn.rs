@@ -49,6 +49,7 @@ impl Session {
         )?;
         let prompt = self.ask(&request.source()?, None).await?;
         self.given = HistorySource::Whole;
+        self.settle_goals();
         Ok(prompt)
     }
 

@@ -56,7 +56,7 @@ pub(crate) struct PromptLead {
 
 impl PromptLead {
     /// Its tokens.
-    fn tokens(&self) -> u64 {
+    pub(crate) fn tokens(&self) -> u64 {
         self.schemas + self.assembled
     }
 }

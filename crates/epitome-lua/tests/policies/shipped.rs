@@ -39,7 +39,9 @@ fn each_has_the_hooks_that_it_describes() {
         assert_eq!(declared.hooks, hooks, "{name}");
         assert!(declared.doc.is_some() && declared.extends.is_none());
     };
-    check("default", &["budgets", "tool_result", "trigger", "plan", "summary_prompt", "verify"]);
+    let default =
+        ["budgets", "tool_result", "trigger", "plan", "summary_prompt", "verify", "render"];
+    check("default", &default);
     let early =
         ["budgets", "tool_result", "trigger", "plan", "summary_prompt", "render", "on_event"];
     check("early", &early);

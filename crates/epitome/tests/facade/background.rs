@@ -93,7 +93,10 @@ impl LanguageModel for Slow {
 /// A profile under which a cached token costs what another one does, or less.
 fn profile(free: bool, more: &str) -> Profile {
     let cache = if free { "read = 1.0\nwrite = 1.0\n" } else { "" };
-    let text = format!("[profile.default.options.default.cache]\n{cache}{more}");
+    let text = format!(
+        "[profile.default.options.default]\ngoals.teach = false\n\
+         [profile.default.options.default.cache]\n{cache}{more}"
+    );
     let config =
         Config::load(ConfigSources::default().text("epitome.toml".as_ref(), &text)).unwrap();
     config.profile_in_use().unwrap()

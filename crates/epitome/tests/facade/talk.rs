@@ -1,11 +1,12 @@
 //! A live conversation and a policy in few words, for the tests of both.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use epitome::types::{Event, EventKind};
 use epitome::{
-    Answer, Compressor, CompressorBuilder, Format, HookResult, Job, MemoryStore, NextPolicies,
-    Policy, Prompt, Session, WindowSetting, validate,
+    Answer, Compressor, CompressorBuilder, Config, ConfigSources, Format, HookResult, Job,
+    MemoryStore, NextPolicies, Policy, Profile, Prompt, Session, WindowSetting, validate,
 };
 use epitome_testkit::{FixedCounter, now};
 use serde_json::{Value, json};
@@ -29,9 +30,17 @@ where
     }
 }
 
+/// The built-in decisions, which leave the system prompt to the host.
+fn plain() -> Profile {
+    let toml = "[profile.default]\noptions.default.goals.teach = false";
+    let sources = ConfigSources::default().text(Path::new("epitome.toml"), toml);
+    Config::load(sources).unwrap().profile("default").unwrap()
+}
+
 /// A builder whose figures can be worked out by hand: four tokens for a message, one for a word.
 pub(crate) fn builder(limit: u64) -> CompressorBuilder {
-    let builder = Compressor::builder().counter(FixedCounter::Words).clock(|| AT.to_owned());
+    let builder = Compressor::builder().profile(plain());
+    let builder = builder.counter(FixedCounter::Words).clock(|| AT.to_owned());
     builder.window(WindowSetting::Limit(limit))
 }
 

@@ -7,6 +7,8 @@ mod default;
 #[cfg(test)]
 mod figures;
 #[cfg(test)]
+mod goals;
+#[cfg(test)]
 mod ollm;
 #[cfg(test)]
 mod recent;

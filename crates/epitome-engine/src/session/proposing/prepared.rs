@@ -68,7 +68,9 @@ impl Proposing<'_, '_> {
             pins.extend(self.whole.lineage.held(&self.ground.incoming.keys, in_force, left));
         }
         let thread = self.ground.tail.to_sum_up(&pins, &state.history);
-        let limit = self.ground.live.limit;
+        // Tools, and a system prompt of Epitome's own, take their part of it.
+        let beside = self.ground.lead.tokens() + self.ground.tail.hidden;
+        let limit = self.ground.live.limit.saturating_sub(beside);
         let_go(&thread, &self.ground.tail.tokens, limit).unwrap_or(thread)
     }
 
@@ -98,7 +100,7 @@ impl Proposing<'_, '_> {
             writers: SummaryWriters {
                 summarizers,
                 models: if session.defers() { &[][..] } else { &brief.council.models.all },
-                terms: &session.settings.profile.options.summaries,
+                terms: &session.settings.profile.options,
                 patience: ModelTimeBudget::new(
                     &session.settings.clock,
                     session.settings.patience(),

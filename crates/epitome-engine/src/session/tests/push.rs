@@ -244,9 +244,10 @@ fn an_envelope_brings_what_is_no_message() {
             .into_bytes()
     };
     let open = || {
-        let builder =
-            Compressor::builder().counter(FixedCounter::Words).input_format(Format::Anthropic);
-        builder.session(journal.clone(), Some("a"))
+        let mut profile = Profile::default();
+        profile.options.goals.teach = false;
+        let builder = Compressor::builder().profile(profile).counter(FixedCounter::Words);
+        builder.input_format(Format::Anthropic).session(journal.clone(), Some("a"))
     };
     let mut live = open();
     live.begin(&envelope("Be brief.")).unwrap();
@@ -420,7 +421,7 @@ fn what_is_done_is_noted_at_the_end() {
     };
     let text = |prompt: &Prompt| String::from_utf8(prompt.bytes.to_vec()).unwrap();
     let mut live = open();
-    assert!(matches!(live.change_goals(goal("x")), Err(crate::error::Error::NothingSaid)));
+    assert!(matches!(live.pin(EntryId(0), true), Err(crate::error::Error::NothingSaid)));
     live.push(br#"{"role":"user","content":"Mend the parser."}"#).unwrap();
     let first = now(live.prompt()).unwrap();
     assert_eq!(live.change_goals(goal("Mend it.")).unwrap().goals.len(), 1);
