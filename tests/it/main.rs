@@ -12,6 +12,8 @@ mod bad_input;
 #[cfg(test)]
 mod chat;
 #[cfg(test)]
+mod checkpoint;
+#[cfg(test)]
 mod compress;
 #[cfg(test)]
 mod config;

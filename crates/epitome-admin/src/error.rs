@@ -60,6 +60,18 @@ pub enum AdminError {
         /// How many it has.
         branches: usize,
     },
+    /// No checkpoint in force goes by this id, or several do.
+    #[error("{}", no_checkpoint(named, session, *is_ambiguous, known))]
+    NoCheckpoint {
+        /// What was asked for.
+        named: String,
+        /// The session.
+        session: String,
+        /// Whether several ids begin with it.
+        is_ambiguous: bool,
+        /// The ids that there are.
+        known: Vec<String>,
+    },
     /// More than one entry's key begins like this.
     #[error("`{named}` is ambiguous in session `{session}`: the keys of {} begin with it; give more digits", entries.join(", "))]
     ManyEntries {
@@ -136,5 +148,20 @@ fn known_sessions(known: &[String]) -> String {
     match known {
         [] => "none is recorded yet".to_owned(),
         known => format!("those used last are {}", known.join(", ")),
+    }
+}
+
+/// What is said where no checkpoint is meant, or several are.
+fn no_checkpoint(named: &str, session: &str, is_ambiguous: bool, known: &[String]) -> String {
+    match known {
+        [] => format!(
+            "session `{session}` has no checkpoint `{named}`: nothing of it was summarized yet"
+        ),
+        known if is_ambiguous => {
+            format!("`{named}` is ambiguous in session `{session}`; it has {}", known.join(", "))
+        }
+        known => {
+            format!("session `{session}` has no checkpoint `{named}`; it has {}", known.join(", "))
+        }
     }
 }

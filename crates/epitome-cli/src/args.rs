@@ -11,8 +11,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::fault::CliError;
 use crate::spoken::Verbosity;
 use crate::{
-    ab, chat, completions, compress, config, diff, doctor, files, goal, mcp, pin, plugin, policy,
-    recall, replay, run, scan, serve, session, snapshot, status, store_verb, text, trust,
+    ab, chat, checkpoint, completions, compress, config, diff, doctor, files, goal, mcp, pin,
+    plugin, policy, recall, replay, run, scan, serve, session, snapshot, status, store_verb, text,
+    trust,
 };
 
 /// Keeps long conversations with language models inside the context window.
@@ -44,6 +45,7 @@ pub(crate) enum Verb {
     Session(session::Args),
     Store(store_verb::Args),
     Snapshot(snapshot::Args),
+    Checkpoint(checkpoint::Args),
     Pin(pin::PinArgs),
     Unpin(pin::UnpinArgs),
     Goal(goal::Args),

@@ -9,6 +9,7 @@ mod bar;
 mod cassette;
 mod catch_up;
 mod chat;
+mod checkpoint;
 mod clock;
 mod columns;
 mod completions;
@@ -86,6 +87,7 @@ fn main() -> ExitCode {
         Some(Verb::Session(args)) => session::run(&args),
         Some(Verb::Store(args)) => store_verb::run(&args),
         Some(Verb::Snapshot(args)) => snapshot::run(&args),
+        Some(Verb::Checkpoint(args)) => checkpoint::run(&args),
         Some(Verb::Pin(args)) => pin::pin(&args),
         Some(Verb::Unpin(args)) => pin::unpin(&args),
         Some(Verb::Goal(args)) => goal::run(&args),

@@ -50,7 +50,8 @@ pub mod conformance;
 pub mod port;
 
 pub use epitome_admin::admin::{
-    ArrivalSavings, BranchInfo, DiffEdit, DiffEntry, ExportFormat, ImportReport, LineRange,
+    ArrivalSavings, BranchInfo, CheckpointField, CheckpointInfo, CheckpointItem, CheckpointStep,
+    CheckpointTokens, CoveredEntries, DiffEdit, DiffEntry, ExportFormat, ImportReport, LineRange,
     ListDiff, MessageDiff, MessageInfo, PastCompression, PinList, RecallResult, RestoreReport,
     SessionAdmin, SessionDiff, SessionGoals, SessionHistory, SessionStatus, SnapshotDiff,
     SwitchReport, ToolMarks, WatermarkStatus, WindowLevel, search_note,

@@ -5,7 +5,9 @@
 
 use epitome_config::BUDGET_VOCABULARY;
 use epitome_count::{CachedCounter, for_model};
-use epitome_kernel::{ActiveCompaction, SizeGauge, Thread, ThreadSizes, TokenCounter, View};
+use epitome_kernel::{
+    ActiveCompaction, SizeGauge, StoreError, Thread, ThreadSizes, TokenCounter, View,
+};
 use epitome_types::{
     ArrivalRewrite, BudgetUnit, Compaction, ContentId, Entry, EntryId, FactCounts, HookAuthor, Op,
     Part, PartBody, PartId, ReplaceMethod,
@@ -90,11 +92,8 @@ impl SessionAdmin {
     pub fn diff(&self, name: Option<&str>) -> Result<SessionDiff, AdminError> {
         let history = self.history(name)?;
         let said = history.entries(&*self.journal, &self.scope)?;
-        let rewrites = self.journal.rewrites(&self.scope, &history.info.name, history.keys())?;
-        let rewrites = placed(&history, rewrites);
-        let mut sent = said.clone();
-        rewrites.iter().for_each(|(part, rewrite)| put(&mut sent, *part, &rewrite.with));
-        let thread = Thread::new(sent, &history.pinned());
+        let rewrites = self.placed_rewrites(&history)?;
+        let thread = thread(&history, &said, &rewrites);
         let in_force = history.lineage().in_force(&thread, history.keys());
 
         let model = history.info.model.as_deref().unwrap_or(BUDGET_VOCABULARY);
@@ -128,6 +127,36 @@ impl SessionAdmin {
             cuts: cuts.into_iter().map(|(_, cut)| cut).collect(),
         })
     }
+}
+
+impl SessionAdmin {
+    /// A history as it is sent before any compression.
+    pub(super) fn thread(
+        &self,
+        history: &SessionHistory,
+        said: &[Entry],
+    ) -> Result<Thread, StoreError> {
+        Ok(thread(history, said, &self.placed_rewrites(history)?))
+    }
+
+    /// What was made smaller on arrival, each with its place.
+    fn placed_rewrites(
+        &self,
+        history: &SessionHistory,
+    ) -> Result<Vec<(PartId, ArrivalRewrite)>, StoreError> {
+        let name = &history.info.name;
+        Ok(placed(history, self.journal.rewrites(&self.scope, name, history.keys())?))
+    }
+}
+
+fn thread(
+    history: &SessionHistory,
+    said: &[Entry],
+    rewrites: &[(PartId, ArrivalRewrite)],
+) -> Thread {
+    let mut sent = said.to_vec();
+    rewrites.iter().for_each(|(part, rewrite)| put(&mut sent, *part, &rewrite.with));
+    Thread::new(sent, &history.pinned())
 }
 
 /// Where the rewrites stand in a history: a message may be said in it more than once.

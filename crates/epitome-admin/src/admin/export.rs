@@ -3,9 +3,9 @@
 //! Invariant: nothing that was said is left out, whatever was compressed; what was erased is a
 //! tombstone. An answer that nobody went on from is the last message.
 
-use epitome_wire::export::{ExportedSession, json, markdown, ollm};
+use epitome_wire::export::{ExportedCheckpoint, ExportedSession, json, markdown, ollm};
 
-use super::{SessionAdmin, SessionHistory};
+use super::{CheckpointInfo, SessionAdmin, SessionHistory};
 use crate::error::AdminError;
 
 /// What a session is written as.
@@ -49,6 +49,8 @@ impl SessionAdmin {
         written: ExportFormat,
     ) -> Result<String, AdminError> {
         let entries = history.entries_and_answer(&*self.journal, &self.scope)?;
+        let checkpoints: Vec<_> =
+            self.checkpoints_of(history)?.into_iter().map(ExportedCheckpoint::from).collect();
         let info = &history.info;
         let session = ExportedSession {
             id: &info.name,
@@ -59,11 +61,30 @@ impl SessionAdmin {
             tokens: info.figures.tokens[0],
             compressions: history.compressions(),
             entries: &entries,
+            checkpoints: &checkpoints,
         };
         Ok(match written {
             ExportFormat::Markdown => markdown(&session),
             ExportFormat::Json => json(&session),
             ExportFormat::Ollm => ollm(&session),
         })
+    }
+}
+
+impl From<CheckpointInfo> for ExportedCheckpoint {
+    fn from(one: CheckpointInfo) -> Self {
+        Self {
+            id: one.id,
+            level: one.level,
+            number: one.number,
+            first: one.covers.first,
+            last: one.covers.last,
+            messages: one.covers.messages,
+            original: one.tokens.original,
+            tokens: one.tokens.now,
+            created: one.created,
+            model: one.model,
+            text: one.text,
+        }
     }
 }

@@ -6,6 +6,8 @@
 
 mod alike;
 mod branches;
+mod checkpoint_items;
+mod checkpoints;
 mod diff;
 mod export;
 mod goals;
@@ -36,6 +38,8 @@ use epitome_store::SessionArchive;
 use epitome_types::SessionInfo;
 
 pub use branches::BranchInfo;
+pub use checkpoint_items::{CheckpointField, CheckpointItem, ItemOrigin};
+pub use checkpoints::{CheckpointInfo, CheckpointStep, CheckpointTokens, CoveredEntries};
 pub use diff::{DiffEdit, DiffEntry, SessionDiff};
 pub use export::ExportFormat;
 pub use goals::SessionGoals;

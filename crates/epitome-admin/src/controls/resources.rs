@@ -46,6 +46,7 @@ impl SessionControls {
             tokens: info.figures.tokens[0],
             compressions: history.compressions(),
             entries: &entries[from..],
+            checkpoints: &[],
         });
         Ok(match from {
             0 => text,

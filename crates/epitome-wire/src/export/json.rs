@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_types::{Entry, ImagePart, PartBody, Role, ToolCall};
 
-use super::ExportedSession;
+use super::{ExportedCheckpoint, ExportedSession};
 use crate::json::{self, JsonValueKind, literal};
 
 /// A session file as OLLM writes and reads it: messages with their texts, the tool calls beside
@@ -50,13 +50,17 @@ fn write(session: &ExportedSession<'_>, whole: bool) -> String {
         [] => "[]".to_owned(),
         items => format!("[\n    {}\n  ]", items.join(",\n    ")),
     };
-    let count = if whole {
-        format!(r#", "messageCount": {}"#, session.entries.len())
+    let (count, checkpoints) = if whole {
+        let checkpoints: Vec<_> = session.checkpoints.iter().map(checkpoint).collect();
+        (
+            format!(r#", "messageCount": {}"#, session.entries.len()),
+            format!("\"checkpoints\": {},\n  ", list(&checkpoints)),
+        )
     } else {
-        String::new()
+        (String::new(), String::new())
     };
     format!(
-        "{{\n  \"sessionId\": {},\n  \"startTime\": {},\n  \"lastActivity\": {},\n  \"model\": {},\n  \"provider\": {},\n  \"messages\": {},\n  \"toolCalls\": {},\n  \"metadata\": {{\"tokenCount\": {}{count}, \"compressionCount\": {}}}\n}}\n",
+        "{{\n  \"sessionId\": {},\n  \"startTime\": {},\n  \"lastActivity\": {},\n  \"model\": {},\n  \"provider\": {},\n  \"messages\": {},\n  \"toolCalls\": {},\n  {checkpoints}\"metadata\": {{\"tokenCount\": {}{count}, \"compressionCount\": {}}}\n}}\n",
         literal(session.id),
         literal(session.started),
         literal(session.last),
@@ -66,6 +70,25 @@ fn write(session: &ExportedSession<'_>, whole: bool) -> String {
         list(&calls),
         session.tokens,
         session.compressions
+    )
+}
+
+/// A summary in the prompt, with the entries that it stands for and its sizes.
+fn checkpoint(one: &ExportedCheckpoint) -> String {
+    let model = one.model.as_deref().map_or_else(|| "null".to_owned(), literal);
+    format!(
+        r#"{{"id":{},"level":{},"number":{},"entries":[{},{}],"messages":{},"tokensBefore":{},"tokensAfter":{},"ratio":{},"created":{},"model":{model},"summary":{}}}"#,
+        literal(&one.id),
+        one.level,
+        one.number,
+        literal(&one.first),
+        literal(&one.last),
+        one.messages,
+        one.original,
+        one.tokens,
+        one.ratio(),
+        literal(&one.created),
+        literal(&one.text)
     )
 }
 

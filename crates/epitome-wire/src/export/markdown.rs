@@ -39,6 +39,23 @@ pub fn markdown(session: &ExportedSession<'_>) -> String {
             body(&mut out, &part.body);
         }
     }
+    for one in session.checkpoints {
+        let level = match one.level {
+            0 => "merged".to_owned(),
+            level => format!("level {level}"),
+        };
+        let (id, first, last) = (line(&one.id), &one.first, &one.last);
+        let (original, tokens) = (one.original, one.tokens);
+        let made = line(&one.created);
+        write!(
+            out,
+            "\n## Checkpoint {id}, {level} ({made})\n\n{first} to {last}, {} messages: {original} \
+             tokens became {tokens}.\n\n",
+            one.messages
+        )
+        .unwrap_or_default();
+        fence(&mut out, &one.text, "markdown");
+    }
     out
 }
 

@@ -30,6 +30,42 @@ pub struct ExportedSession<'a> {
     pub compressions: u32,
     /// What was said, in order.
     pub entries: &'a [Entry],
+    /// What stands in the prompt for what left of it, oldest first.
+    pub checkpoints: &'a [ExportedCheckpoint],
+}
+
+/// A summary that stands in the prompt of a session.
+#[derive(Clone, Debug, Default)]
+pub struct ExportedCheckpoint {
+    /// Its id.
+    pub id: String,
+    /// How detailed it is: 3, 2, 1, and 0 for merged.
+    pub level: u8,
+    /// The number of the compression that made it.
+    pub number: u32,
+    /// The first and the last of the entries that it stands for.
+    pub first: String,
+    /// The last of them.
+    pub last: String,
+    /// How many there are.
+    pub messages: usize,
+    /// Tokens of what it stands for.
+    pub original: u64,
+    /// Its own.
+    pub tokens: u64,
+    /// When it was made, ISO 8601.
+    pub created: String,
+    /// The model that wrote it, where one did.
+    pub model: Option<String>,
+    /// What the model of the session reads.
+    pub text: String,
+}
+
+impl ExportedCheckpoint {
+    /// The share of what it stands for that it takes.
+    fn ratio(&self) -> f64 {
+        (1000.0 * self.tokens as f64 / self.original.max(1) as f64).round() / 1000.0
+    }
 }
 
 impl<'a> ExportedSession<'a> {

@@ -17,6 +17,7 @@ fn session(entries: &[Entry]) -> ExportedSession<'_> {
         tokens: 12,
         compressions: 1,
         entries,
+        checkpoints: &[],
     }
 }
 
@@ -33,6 +34,37 @@ fn small() -> Vec<Entry> {
         .entries();
     entries[1].at = Some("2026-01-01T00:00:30Z".into());
     entries
+}
+
+#[test]
+fn checkpoints_are_written_with_what_they_stand_for() {
+    let made = ExportedCheckpoint {
+        id: "1a2b3c4d".into(),
+        level: 3,
+        number: 1,
+        first: "e1".into(),
+        last: "e4".into(),
+        messages: 4,
+        original: 3000,
+        tokens: 1200,
+        created: "2026-01-01T00:00:40Z".into(),
+        model: None,
+        text: "# It was\n\"mended\".".into(),
+    };
+    let entries = small();
+    let one = ExportedSession { checkpoints: std::slice::from_ref(&made), ..session(&entries) };
+    let value: serde_json::Value = serde_json::from_str(&json(&one)).unwrap();
+    let expected = serde_json::json!([{
+        "id": "1a2b3c4d", "level": 3, "number": 1, "entries": ["e1", "e4"], "messages": 4,
+        "tokensBefore": 3000, "tokensAfter": 1200, "ratio": 0.4,
+        "created": "2026-01-01T00:00:40Z", "model": null, "summary": "# It was\n\"mended\".",
+    }]);
+    assert_eq!(value["checkpoints"], expected);
+    assert!(!ollm(&one).contains("checkpoints"));
+    let text = markdown(&one);
+    assert!(text.contains("\n## Checkpoint 1a2b3c4d, level 3 (2026-01-01T00:00:40Z)\n"), "{text}");
+    assert!(text.contains("e1 to e4, 4 messages: 3000 tokens became 1200."), "{text}");
+    assert!(text.ends_with("```markdown\n# It was\n\"mended\".\n```\n"), "{text}");
 }
 
 #[test]
