@@ -80,6 +80,8 @@ mod run;
 #[cfg(test)]
 mod samples;
 #[cfg(test)]
+mod savings;
+#[cfg(test)]
 mod scan;
 #[cfg(test)]
 mod session;

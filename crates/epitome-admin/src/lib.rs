@@ -15,6 +15,7 @@ mod error;
 pub mod learned;
 mod names;
 pub mod records;
+pub mod savings;
 mod undo;
 
 pub use self::error::AdminError;

@@ -3,6 +3,7 @@
 //! Invariant: a value that is refused says what would be taken.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use epitome::{ConfigSources, Format, SummarizerSpec, SummaryStyle, known_store};
@@ -33,6 +34,21 @@ pub(crate) fn store(text: &str) -> Result<PathBuf, String> {
     // An address that is none is named where it is opened, which shows no password; here it would be
     // repeated as it was typed.
     known_store(text).map(|()| PathBuf::from(text))
+}
+
+/// A span of time: `12h`, `7d`, `4w`.
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
+    let seconds = text.char_indices().next_back().and_then(|(at, unit)| {
+        let hours = match unit {
+            'h' => 1,
+            'd' => 24,
+            'w' => 168,
+            _ => return None,
+        };
+        text[..at].parse::<u64>().ok()?.checked_mul(hours)?.checked_mul(3_600)
+    });
+    let span = seconds.filter(|seconds| *seconds > 0).map(Duration::from_secs);
+    span.ok_or_else(|| "expected hours, days or weeks, such as 12h, 7d or 4w".to_owned())
 }
 
 /// How large a prompt the provider takes. The older names, `--window`, `--size` and `--limit`, go on

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use epitome::{
-    Config, ConfigSources, LimitSource, ModelKnowledge, Profile, ScopeOwner, SessionAdmin,
-    SessionArchive,
+    Config, ConfigSources, LimitSource, ModelKnowledge, Profile, SavingsLedger, ScopeOwner,
+    SessionAdmin, SessionArchive,
 };
 use serde::Serialize;
 
@@ -163,6 +163,12 @@ impl OpenJournal {
     pub(crate) fn keepers(&self) -> Result<Vec<SessionAdmin>, CliError> {
         let readers = self.keeper.readers().map_err(|error| CliError::of_store(&error))?;
         Ok(readers.into_iter().map(|reader| as_recorded(&self.config, reader)).collect())
+    }
+
+    /// The ledger of whoever the sessions belong to.
+    pub(crate) fn ledger(&self) -> Result<SavingsLedger, CliError> {
+        let ledger = SavingsLedger::load(&*self.store, self.keeper.tenant());
+        ledger.map_err(|error| CliError::of_store(&error))
     }
 
     /// What has to be added to another command so that it means the same sessions.

@@ -40,6 +40,7 @@ mod recording;
 mod replay;
 mod report;
 mod run;
+mod savings;
 mod scan;
 mod screen;
 mod serve;
@@ -84,6 +85,7 @@ fn main() -> ExitCode {
         Some(Verb::Recall(args)) => recall::run(&args),
         Some(Verb::Diff(args)) => diff::run(&args),
         Some(Verb::Status(args)) => status::run(&args),
+        Some(Verb::Savings(args)) => savings::run(&args),
         Some(Verb::Session(args)) => session::run(&args),
         Some(Verb::Store(args)) => store_verb::run(&args),
         Some(Verb::Snapshot(args)) => snapshot::run(&args),

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let mut settings = proxy::prepared(
         &config,
         table,
-        &StartOverrides { keeps_figures: true, ..StartOverrides::default() },
+        &StartOverrides { goes_on: true, ..StartOverrides::default() },
         runtime.handle(),
     )?;
     settings.listen = listen(table)?;

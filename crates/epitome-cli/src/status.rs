@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use epitome::types::{SessionInfo, hook};
 use epitome::{
-    ArrivalSavings, CountCalibration, SessionAdmin, SessionStatus, SilentTruncation, ToolMarks,
-    WatermarkStatus, WindowLevel,
+    ArrivalSavings, CountCalibration, SavingsLedger, SavingsSums, SessionAdmin, SessionStatus,
+    SilentTruncation, ToolMarks, WatermarkStatus, WindowLevel, session_hash,
 };
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ use crate::fault::{self, CliError};
 use crate::journal::{self, JournalFlags, OpenJournal};
 use crate::table::{Column, TextTable, left, right};
 use crate::text::{counted, grouped, moment, plain, wrapped};
-use crate::{compression_table, files, flags, text};
+use crate::{compression_table, files, flags, savings, text};
 
 /// Cells of the bar.
 const BAR: usize = 30;
@@ -64,6 +64,9 @@ struct StatusOutput {
     /// What the profile's policies say; only where one session is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     said: Option<hook::Status>,
+    /// What it cost and saved, as `epitome savings` tells it; none where nothing was paid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    money: Option<SavingsSums>,
 }
 
 /// Runs the verb.
@@ -81,16 +84,26 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
             files::to_stdout(|out| one(out, &told, &journal.flag()))
         }
         None => {
-            let all = all(&journal, args.limit)?;
+            let (all, ledger) = (all(&journal, args.limit)?, journal.ledger()?);
             if args.journal.json {
-                let told = all.into_iter().map(|status| StatusOutput {
+                let mut money = ledger.by_session();
+                let told = all.into_iter().map(|(scope, status)| StatusOutput {
                     at: at.clone(),
+                    money: money.remove(&session_hash(&scope, &status.session)),
                     status,
                     said: None,
                 });
                 return journal::json(&told.collect::<Vec<_>>());
             }
-            files::to_stdout(|out| overview(out, &all, &journal.flag()))
+            let all: Vec<_> = all.into_iter().map(|(_, status)| status).collect();
+            let total = ledger.report(&at, None).all.sums;
+            files::to_stdout(|out| {
+                overview(out, &all, &journal.flag())?;
+                match savings::line(&total) {
+                    Some(line) => writeln!(out, "\n{line} in all; `epitome savings` divides it"),
+                    None => Ok(()),
+                }
+            })
         }
     }
 }
@@ -110,7 +123,10 @@ impl StatusOutput {
     fn of(keeper: &SessionAdmin, name: &str, at: String) -> Result<Self, CliError> {
         let status = keeper.status(Some(name)).map_err(CliError::of)?;
         let said = said(keeper, name, &at);
-        Ok(Self { at, status, said })
+        let hash = session_hash(keeper.scope(), name);
+        let money = SavingsLedger::load_session(keeper.journal(), keeper.tenant(), &hash);
+        let money = money.map_err(|error| CliError::of_store(&error))?.by_session().remove(&hash);
+        Ok(Self { at, status, said, money })
     }
 }
 
@@ -122,7 +138,8 @@ fn said(keeper: &SessionAdmin, name: &str, at: &str) -> Option<hook::Status> {
     })
 }
 
-fn all(journal: &OpenJournal, limit: u64) -> Result<Vec<SessionStatus>, CliError> {
+/// The sessions that are shown, each with its scope.
+fn all(journal: &OpenJournal, limit: u64) -> Result<Vec<(String, SessionStatus)>, CliError> {
     let most = match usize::try_from(limit) {
         Ok(0) | Err(_) => usize::MAX,
         Ok(most) => most,
@@ -137,7 +154,9 @@ fn all(journal: &OpenJournal, limit: u64) -> Result<Vec<SessionStatus>, CliError
     // Those of one profile stay in their order. Only of those that are shown more is read.
     all.sort_by(|(_, one), (_, other)| other.last.cmp(&one.last));
     all.truncate(most);
-    let status = |(keeper, info): (&SessionAdmin, SessionInfo)| keeper.status_of(&info);
+    let status = |(keeper, info): (&SessionAdmin, SessionInfo)| {
+        Ok((keeper.scope().to_owned(), keeper.status_of(&info)?))
+    };
     all.into_iter().map(status).collect::<Result<_, _>>().map_err(of_store)
 }
 
@@ -195,7 +214,7 @@ fn counted_by_provider(status: &SessionStatus) -> String {
 }
 
 fn one(out: &mut dyn Write, told: &StatusOutput, flag: &str) -> io::Result<()> {
-    let StatusOutput { at, status, said } = told;
+    let StatusOutput { at, status, said, money } = told;
     let bold = Style::new().bold();
     writeln!(out, "{bold}{}{bold:#}  {}", plain(&status.session), plain(&status.title))?;
     let color = color(status.window.level);
@@ -235,6 +254,9 @@ fn one(out: &mut dyn Write, told: &StatusOutput, flag: &str) -> io::Result<()> {
     })?;
     if status.sums.answers > 0 {
         line("provider", text::usage(status.sums.answers, &status.sums.usage))?;
+    }
+    if let Some(money) = money.as_ref().and_then(savings::line) {
+        line("money", money)?;
     }
     line("offloaded", saved(status.savings.offloaded.unwrap_or_default()))?;
     line("digested", saved(status.savings.digested.unwrap_or_default()))?;

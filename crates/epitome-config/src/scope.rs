@@ -28,6 +28,12 @@ pub fn scope_of(tenant: &str, profile: &str) -> String {
     format!("{tenant}/{profile}")
 }
 
+/// Returns the scope that holds the ledger of a tenant: no session is recorded in it, since no name of
+/// a profile holds a slash.
+pub fn ledger_scope(tenant: &str) -> String {
+    format!("{tenant}/ledger/paid")
+}
+
 /// Returns the scope of the same tenant and profile that belongs to no project.
 pub fn of_no_project(scope: &str) -> &str {
     // A project is the absolute path of its folder.

@@ -3,8 +3,8 @@
 //! Invariant: nothing here holds a conversation or a credential. Made by `server`, used by
 //! `handler`, `call` and `tee`.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 
 use crate::api::UpstreamApi;
 use crate::dump::{Dump, Dumped, Meta};
-use crate::ledger::{FinishedRequest, UsageLedger};
+use crate::ledger::{FigureSaver, FinishedRequest, UsageLedger};
 use crate::prepare::{IncomingRequest, LargeBodies, Prepare, Prepared};
 use crate::recording::RecordingTicket;
 use crate::settings::{ProxyError, ProxySettings};
@@ -39,10 +39,7 @@ pub(crate) struct App {
     pub(crate) dump: Option<Arc<Dump>>,
     /// Requests that were skipped by a failure, one after the other.
     run: AtomicU32,
-    /// Whether the figures are about to be kept as they then stand.
-    keeping: Arc<AtomicBool>,
-    /// Held while they are, so that newer ones are never followed by older ones.
-    kept: Arc<Mutex<()>>,
+    pub(crate) saver: Arc<FigureSaver>,
     runtime: Handle,
     /// Whoever holds one of these has work to finish before the proxy has stopped.
     working: mpsc::Sender<()>,
@@ -67,17 +64,18 @@ impl App {
             large: LargeBodies::default(),
             recordings: Arc::default(),
         };
+        let keeper = settings.ledger.keeper.clone();
+        let ledger = Arc::new(match &keeper {
+            Some(books) => UsageLedger::new(terms, now()).after(&books.earlier()),
+            None => UsageLedger::new(terms, now()),
+        });
         Ok(Self {
             upstream: UpstreamClient::new(&settings)?,
             prepare,
-            ledger: Arc::new(match &settings.ledger.keeper {
-                Some(books) => UsageLedger::new(terms, now()).after(&books.earlier()),
-                None => UsageLedger::new(terms, now()),
-            }),
+            saver: Arc::new(FigureSaver::new(Arc::clone(&ledger), keeper)),
+            ledger,
             dump: dump.transpose()?.map(Arc::new),
             run: AtomicU32::new(0),
-            keeping: Arc::default(),
-            kept: Arc::default(),
             runtime: Handle::current(),
             working,
             settings,
@@ -107,21 +105,12 @@ impl App {
         self.keep();
     }
 
-    /// Keeps the figures for the next proxy. Requests that end meanwhile are kept along.
+    /// Keeps the figures in the store. Requests that end meanwhile are kept along.
     fn keep(&self) {
-        let Some(books) = self.settings.ledger.keeper.clone() else { return };
-        if self.keeping.swap(true, Ordering::AcqRel) {
-            return;
+        if self.saver.begins() {
+            let saver = Arc::clone(&self.saver);
+            self.work(move || saver.save(now()));
         }
-        let (ledger, keeping) = (Arc::clone(&self.ledger), Arc::clone(&self.keeping));
-        let kept = Arc::clone(&self.kept);
-        self.work(move || {
-            // What comes from here on is kept by whoever brings it.
-            keeping.store(false, Ordering::Release);
-            let turn = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            books.keep(&ledger.kept());
-            drop(turn);
-        });
     }
 
     /// Tells how a conversation's request was prepared, `None` for as it should be; a run of
@@ -225,6 +214,6 @@ fn windows(settings: &ProxySettings) -> Option<ServerWindows> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the clock that others are given")]
-fn now() -> SystemTime {
+pub(crate) fn now() -> SystemTime {
     SystemTime::now()
 }

@@ -67,8 +67,8 @@ pub use access::{AccessToken, PathToken, ProxyAccess, TokenError};
 pub use api::UpstreamApi;
 pub use ledger::{
     BOUNDS, ConversationFigures, CostSums, LatencyHistogram, LedgerKeeper, LedgerOptions,
-    LedgerSnapshot, OlderConversations, OwnCost, PromptCost, Rates, ReplyTimes, RequestSums,
-    TrafficSums, TroubleSums, UsageLedger,
+    LedgerSnapshot, OlderConversations, OwnCost, OwnModelCost, PaidPage, PromptCost, Rates,
+    ReplyTimes, RequestSums, TrafficSums, TroubleSums, UsageLedger,
 };
 pub use server::{Proxy, RunningProxy};
 pub use settings::{

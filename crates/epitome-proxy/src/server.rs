@@ -21,9 +21,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::app::App;
+use crate::app::{App, now};
 use crate::handler::handle;
-use crate::ledger::UsageLedger;
+use crate::ledger::{FigureSaver, UsageLedger};
 use crate::lobby::{Lobby, Seat};
 use crate::settings::{ProxyError, ProxyLimits, ProxySettings};
 use crate::stream::Outflow;
@@ -44,6 +44,7 @@ pub struct Proxy;
 pub struct RunningProxy {
     address: SocketAddr,
     ledger: Arc<UsageLedger>,
+    saver: Arc<FigureSaver>,
     /// How long streams that run may go on once it is told to stop.
     stop: watch::Sender<Option<Duration>>,
     accepting: JoinHandle<()>,
@@ -72,9 +73,9 @@ impl Proxy {
         let listener = TcpListener::bind(listen).await.map_err(at)?;
         let address = listener.local_addr().map_err(at)?;
         let (stop, stopped) = watch::channel(None);
-        let ledger = Arc::clone(&app.ledger);
+        let (ledger, saver) = (Arc::clone(&app.ledger), Arc::clone(&app.saver));
         let accepting = tokio::spawn(accept(listener, app, stopped));
-        Ok(RunningProxy { address, ledger, stop, accepting, working: done })
+        Ok(RunningProxy { address, ledger, saver, stop, accepting, working: done })
     }
 }
 
@@ -98,6 +99,11 @@ impl RunningProxy {
         }
         // What is recorded of an answer that has ended takes a moment; nothing new comes.
         self.working.recv().await;
+        // A model may have been asked for a summary since the last request.
+        let saver = self.saver;
+        if let Err(error) = tokio::task::spawn_blocking(move || saver.save(now())).await {
+            tracing::error!(%error, "the last figures are not kept");
+        }
     }
 }
 

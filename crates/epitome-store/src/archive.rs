@@ -3,7 +3,7 @@
 //! Invariant: nothing of it is on the way of a request. Called by the facade, for the command and
 //! for hosts; all stores answer it alike.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_kernel::types::{
     EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
@@ -196,6 +196,20 @@ pub trait SessionArchive: Journal + OriginalStore {
         messages: &[HistoryHash],
         departure: &Eviction,
     ) -> Result<(), StoreError>;
+
+    /// Lessons of a scope that are about something which begins with `prefix`, by that.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn lessons_about(
+        &self,
+        scope: &str,
+        prefix: &str,
+    ) -> Result<BTreeMap<String, String>, StoreError> {
+        let all = self.lessons(scope)?.into_iter();
+        Ok(all.filter(|(about, _)| about.starts_with(prefix)).collect())
+    }
 
     /// Checks everything that is kept, in all scopes, and mends what can be derived anew where
     /// `repair`.

@@ -59,6 +59,11 @@ pub use epitome_admin::admin::{
 pub use epitome_admin::clock::{Clock, calendar_time, system_time};
 pub use epitome_admin::controls::{self, LeverCall, SessionControls};
 pub use epitome_admin::learned::{CountCalibration, ModelKnowledge, SilentTruncation};
+pub use epitome_admin::savings::{
+    PaidCost, PaidKey, PaidPurpose, PaidRecord, PaidRow, PaidSums, SavedRange, SavingsGroup,
+    SavingsGroups, SavingsLedger, SavingsPeriod, SavingsReport, SavingsSums, SummaryCost,
+    UnpricedModel, record_paid, session_hash,
+};
 pub use epitome_admin::{AdminError, CompactionUndo};
 pub use epitome_config::limits::{CompressionTarget, LimitSource, PromptLimit, WindowSetting};
 pub use epitome_config::models::{

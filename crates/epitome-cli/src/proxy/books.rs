@@ -1,32 +1,34 @@
-//! The figures of `serve` in the store, for the next one.
+//! The figures of a proxy in the store: its sums for the next `serve`, and its rows of the ledger.
 //!
-//! Invariant: each process has a record of its own, which it alone writes. Nothing of a conversation
-//! is in it. Called by the proxy.
+//! Invariant: each process has records of its own, which it alone writes. Nothing of a conversation
+//! is in them. Called by the proxy.
 
 use std::sync::Arc;
 
-use epitome::SessionArchive;
-use epitome_proxy::LedgerKeeper;
+use epitome::{PaidRecord, ScopeOwner, SessionArchive, record_paid, session_hash};
+use epitome_proxy::{LedgerKeeper, PaidPage};
 
-/// The scope of the records, which is nobody's sessions.
+/// The scope of the sums, which is nobody's sessions.
 const SCOPE: &str = "figures of serve";
 
 /// The figures of one process.
 pub(super) struct KeptFigures {
-    store: Arc<dyn SessionArchive>,
-    /// The name of its record.
-    name: String,
-}
-
-impl KeptFigures {
-    /// Those of the process that is called so.
-    pub(super) fn new(store: Arc<dyn SessionArchive>, name: String) -> Self {
-        Self { store, name }
-    }
+    pub(super) store: Arc<dyn SessionArchive>,
+    /// A name that no other process has.
+    pub(super) name: String,
+    /// Whether it goes on from the sums of those before it, and leaves its own.
+    pub(super) goes_on: bool,
+    /// Whose its requests are that come without a token, and the project that they belong to.
+    pub(super) owner: ScopeOwner,
+    /// The name of the profile.
+    pub(super) profile: String,
 }
 
 impl LedgerKeeper for KeptFigures {
     fn earlier(&self) -> Vec<String> {
+        if !self.goes_on {
+            return Vec::new();
+        }
         let kept = self.store.lessons(SCOPE).unwrap_or_else(|error| {
             tracing::warn!(%error, "the figures of earlier proxies cannot be read");
             Default::default()
@@ -35,8 +37,36 @@ impl LedgerKeeper for KeptFigures {
     }
 
     fn keep(&self, sums: &str) {
+        if !self.goes_on {
+            return;
+        }
         if let Err(error) = self.store.learn(SCOPE, &self.name, sums) {
             tracing::warn!(%error, "the figures cannot be kept for the next proxy");
+        }
+    }
+
+    fn keep_paid(&self, page: &PaidPage) -> bool {
+        let PaidPage { tenant, part, hour, session, rows } = page;
+        let owner = match tenant {
+            Some(tenant) => &self.owner.of_tenant(tenant),
+            None => &self.owner,
+        };
+        let hash = |name: &String| session_hash(&owner.scope(&self.profile), name);
+        let record = PaidRecord {
+            hour: *hour,
+            session: session.as_ref().map(hash).unwrap_or_default(),
+            project: self.owner.project().map(str::to_owned),
+            profile: self.profile.clone(),
+            rows: rows.clone(),
+        };
+        let writer = format!("{}.{part}", self.name);
+        match record_paid(&*self.store, owner.tenant(), &writer, &record) {
+            // What went to memory is written again once the store is back.
+            Ok(()) => self.store.outage().is_none(),
+            Err(error) => {
+                tracing::warn!(%error, "the ledger cannot be written; what was paid is kept for later");
+                false
+            }
         }
     }
 }

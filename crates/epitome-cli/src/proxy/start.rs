@@ -8,12 +8,12 @@ use std::sync::{Arc, OnceLock};
 
 use epitome::types::Actor;
 use epitome::{
-    Compressor, Config, Format, Profile, ProxyConfig, SessionControls, SessionRouter, TokenCounter,
-    VocabularyCounter, WorkspaceFolder,
+    Compressor, Config, Format, ModelCalls, Profile, ProxyConfig, SessionControls, SessionRouter,
+    TokenCounter, VocabularyCounter, WorkspaceFolder,
 };
 use epitome_mcp::McpHttp;
 use epitome_proxy::{
-    LedgerKeeper, OwnCost, ProxySettings, Rates, UpstreamApi, UpstreamUrl, Upstreams,
+    OwnCost, OwnModelCost, ProxySettings, Rates, UpstreamApi, UpstreamUrl, Upstreams,
 };
 use tokio::runtime::Handle;
 
@@ -33,8 +33,8 @@ pub(crate) struct StartOverrides<'a> {
     pub(crate) workspace: Option<&'a Path>,
     /// Leaves the levers at `/mcp` out.
     pub(crate) no_mcp: bool,
-    /// Whether its figures are kept in the store for the next one.
-    pub(crate) keeps_figures: bool,
+    /// Whether it goes on from the figures of those before it, and leaves its own.
+    pub(crate) goes_on: bool,
 }
 
 /// The settings of a proxy, but for where it listens. Models write in the background, on `runtime`.
@@ -69,9 +69,13 @@ pub(crate) fn prepared(
         })
     };
     let runtime = runtime.clone();
-    let books = given.keeps_figures.then(proxy::drawn).transpose().map_err(CliError::internal)?;
-    let books = books
-        .map(|name| -> Arc<dyn LedgerKeeper> { Arc::new(KeptFigures::new(store.clone(), name)) });
+    let books = KeptFigures {
+        store: store.clone(),
+        name: proxy::drawn().map_err(CliError::internal)?,
+        goes_on: given.goes_on,
+        owner: owner.clone(),
+        profile: profile.name().to_owned(),
+    };
     let hub = SessionRouter::new(store, move || {
         let builder = Compressor::builder().profile(profile.clone()).watch().on_event(logged);
         let builder = builder.augments(augments.clone()).background(runtime.clone());
@@ -84,7 +88,7 @@ pub(crate) fn prepared(
     let mut settings = ProxySettings::new(Arc::new(hub));
     settings.upstreams = upstreams(config, table)?;
     settings.mcp = (!given.no_mcp).then(|| Arc::new(mcp));
-    settings.ledger.keeper = books;
+    settings.ledger.keeper = Some(Arc::new(books));
     settings.shadow = table.shadow;
     settings.dump.clone_from(&table.dump);
     settings.ledger.terms.cache = cache;
@@ -118,17 +122,16 @@ fn upstreams(config: &Config, table: &ProxyConfig) -> Result<Upstreams, CliError
 }
 
 /// What the models that write summaries were asked for.
-fn own() -> OwnCost {
-    let mut own = OwnCost::default();
-    let Some(profile) = PROFILE.get() else { return own };
-    for call in profile.own_calls() {
+fn own() -> Vec<OwnModelCost> {
+    let Some(profile) = PROFILE.get() else { return Vec::new() };
+    let cost = |call: ModelCalls| {
         let (tokens, dollars) = profile.cost_of(&call);
-        own.calls += call.sum.calls;
-        own.tokens += tokens;
-        own.dollars += dollars.unwrap_or_default();
-        own.unpriced += if dollars.is_none() { call.sum.calls } else { 0 };
-    }
-    own
+        let calls = call.sum.calls;
+        let unpriced = if dollars.is_none() { calls } else { 0 };
+        let cost = OwnCost { calls, tokens, dollars: dollars.unwrap_or_default(), unpriced };
+        OwnModelCost { model: call.model, unpaid: call.unpaid, cost, usage: call.sum.usage }
+    };
+    profile.own_calls().into_iter().map(cost).collect()
 }
 
 /// What is known of a model.
@@ -144,5 +147,6 @@ fn rates(model: Option<&str>, api: UpstreamApi, hour: bool) -> Option<Rates> {
         cache: profile.cache_prices(model, hour),
         price: price.map(|quote| quote.price),
         window: profile.window_of_model(model, format),
+        output: profile.prices().output(model),
     })
 }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::figures::{
     CostSums, LatencyHistogram, ReplyTimes, RequestSums, TrafficSums, TroubleSums, categories,
 };
+use super::paid::PaidPage;
 use super::saving::PromptCost;
 use super::{BOUNDS, Books};
 use crate::api::UpstreamApi;
@@ -24,6 +25,9 @@ pub trait LedgerKeeper: Send + Sync {
     fn earlier(&self) -> Vec<String>;
     /// Keeps the sums of this one in the place of what it kept before.
     fn keep(&self, sums: &str);
+    /// Keeps a page of the store's ledger, in the place of the one with the same session, hour and
+    /// part; gives whether it is there for other processes.
+    fn keep_paid(&self, page: &PaidPage) -> bool;
 }
 
 /// The sums of all proxies before.

@@ -9,6 +9,8 @@
 mod exchange;
 mod figures;
 mod kept;
+mod paid;
+mod saver;
 mod saving;
 
 use std::collections::{BTreeMap, HashMap};
@@ -16,6 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use epitome::{CachePrices, OwnCompaction, Price};
+use epitome_types::TokenUsage;
 
 pub(crate) use self::exchange::{
     FinishedRequest, RequestAnswer, RequestEffects, RequestSizes, RequestTerms, RequestTimes,
@@ -27,8 +30,11 @@ pub use self::figures::{
 pub(crate) use self::figures::{categories, clipped};
 use self::kept::Earlier;
 pub use self::kept::LedgerKeeper;
+pub use self::paid::PaidPage;
+use self::paid::PaidRows;
+pub(crate) use self::saver::FigureSaver;
 pub use self::saving::PromptCost;
-use self::saving::{CacheAccount, Rule, Settled, SettledRequest};
+use self::saving::{CacheAccount, Rule, SettledAnswer, SettledRequest};
 use crate::api::UpstreamApi;
 use crate::skip::ProxySkip;
 
@@ -45,8 +51,8 @@ pub struct LedgerOptions {
     pub cache: CachePrices,
     /// What is known of a model: by its name, and whether what is written is kept for an hour.
     pub rates: fn(model: Option<&str>, api: UpstreamApi, hour: bool) -> Option<Rates>,
-    /// What the models were asked for that write summaries.
-    pub own: fn() -> OwnCost,
+    /// What the models were asked for that write summaries, by model.
+    pub own: fn() -> Vec<OwnModelCost>,
     /// So many conversations are kept apart.
     pub conversations: usize,
     /// So many failures in a row of one conversation are an alarm.
@@ -71,6 +77,31 @@ pub struct OwnCost {
     pub unpriced: u64,
 }
 
+/// What one of those models was asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OwnModelCost {
+    /// Its name.
+    pub model: String,
+    /// Whether it runs on a server that is paid nothing.
+    pub unpaid: bool,
+    /// What that cost.
+    pub cost: OwnCost,
+    /// What its provider counted.
+    pub usage: TokenUsage,
+}
+
+impl OwnCost {
+    /// The sum over models.
+    fn sum(all: &[OwnModelCost]) -> Self {
+        all.iter().fold(Self::default(), |sum, OwnModelCost { cost, .. }| Self {
+            calls: sum.calls + cost.calls,
+            tokens: sum.tokens + cost.tokens,
+            dollars: sum.dollars + cost.dollars,
+            unpriced: sum.unpriced + cost.unpriced,
+        })
+    }
+}
+
 /// What is known of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
@@ -80,6 +111,8 @@ pub struct Rates {
     pub price: Option<Price>,
     /// The largest prompt that it takes, in tokens.
     pub window: u64,
+    /// What a token of an answer costs against one of a prompt that is not cached.
+    pub output: f64,
 }
 
 impl Rates {
@@ -98,12 +131,17 @@ impl LedgerOptions {
         Self {
             cache,
             rates: |_, _, _| None,
-            own: OwnCost::default,
+            own: Vec::new,
             conversations: 64,
             run: 3,
             cold: Duration::from_secs(300),
             shadow: false,
         }
+    }
+
+    /// What is known of the model that a request asks for.
+    fn rates_of(&self, FinishedRequest { asks, .. }: &FinishedRequest) -> Option<Rates> {
+        (self.rates)(asks.model.as_deref(), asks.api, asks.hour)
     }
 }
 
@@ -121,6 +159,7 @@ pub struct UsageLedger {
 struct LedgerBooks {
     all: Books,
     tenants: BTreeMap<String, Books>,
+    paid: PaidRows,
 }
 
 /// A copy of all figures.
@@ -170,6 +209,8 @@ struct Books {
 struct Book {
     shown: ConversationFigures,
     account: CacheAccount,
+    /// The same for a client that compacts only when its window is full.
+    patient: CacheAccount,
     /// Whether its newest prompt was a skip: the next one may begin otherwise.
     skipped: bool,
 }
@@ -177,7 +218,8 @@ struct Book {
 impl UsageLedger {
     /// Opens a ledger at a time.
     pub(crate) fn new(terms: LedgerOptions, started: SystemTime) -> Self {
-        let books = LedgerBooks { all: Books::new(started), tenants: BTreeMap::new() };
+        let (all, tenants) = (Books::new(started), BTreeMap::new());
+        let books = LedgerBooks { all, tenants, paid: PaidRows::default() };
         Self { terms, earlier: Earlier::default(), books: Mutex::new(books) }
     }
 
@@ -189,14 +231,30 @@ impl UsageLedger {
     /// Its own sums, to be kept for those that come after it.
     pub(crate) fn kept(&self) -> String {
         let books = self.lock();
-        kept::written(&books.all, &net(&books.all.all, &(self.terms.own)()), &books.tenants)
+        let own = OwnCost::sum(&(self.terms.own)());
+        kept::written(&books.all, &net(&books.all.all, &own), &books.tenants)
+    }
+
+    /// Takes the rows of the store's ledger that are not in the store yet.
+    pub(crate) fn take_unkept(&self, now: SystemTime) -> Vec<PaidPage> {
+        let own = (self.terms.own)();
+        self.lock().paid.take_unkept(own, now)
+    }
+
+    /// Hears that those are in the store, but for these.
+    pub(crate) fn paid_kept(&self, failed: Vec<PaidPage>, now: SystemTime) {
+        self.lock().paid.kept(failed, now);
     }
 
     /// Adds a request that has ended.
     pub(crate) fn record(&self, exchange: &FinishedRequest) {
         let mut books = self.lock();
-        let LedgerBooks { all, tenants } = &mut *books;
-        all.record(exchange, &self.terms);
+        let LedgerBooks { all, tenants, paid } = &mut *books;
+        let settled = all.record(exchange, &self.terms);
+        let is_of_a_conversation = exchange.session.is_some() || exchange.skip.is_some();
+        if is_of_a_conversation && exchange.answer.was_taken() {
+            paid.add(exchange, settled, self.terms.rates_of(exchange));
+        }
         if let Some(tenant) = &exchange.tenant {
             let own = tenants.entry(tenant.clone()).or_insert_with(|| Books::new(all.started));
             own.record(exchange, &self.terms);
@@ -206,7 +264,8 @@ impl UsageLedger {
     /// All figures as they stand.
     pub fn snapshot(&self) -> LedgerSnapshot {
         // Whoever shows what was saved shows it net of what was spent for it.
-        self.copy(&self.lock().all, &self.earlier, (self.terms.own)())
+        let own = OwnCost::sum(&(self.terms.own)());
+        self.copy(&self.lock().all, &self.earlier, own)
     }
 
     /// The figures of one tenant alone. Own calls of models are in none: they are known over all.
@@ -289,7 +348,12 @@ impl Books {
         }
     }
 
-    fn record(&mut self, exchange: &FinishedRequest, terms: &LedgerOptions) {
+    /// Adds a request; gives what it cost, where the provider said what it counted.
+    fn record(
+        &mut self,
+        exchange: &FinishedRequest,
+        terms: &LedgerOptions,
+    ) -> Option<SettledAnswer> {
         *self.requests.entry((exchange.asks.api, exchange.answer.status)).or_default() += 1;
         if let Some(time) = exchange.times.first_byte {
             self.times.first_byte.add(time);
@@ -302,23 +366,25 @@ impl Books {
                     true => self.passed += 1,
                     false => *self.untaken.entry(exchange.answer.status).or_default() += 1,
                 }
-                return;
+                return None;
             }
         };
         self.times.prepared.add(exchange.times.prepared);
         self.make_room(name, terms.conversations);
         let book = self.open.entry(name.to_owned()).or_insert_with(|| Book::new(name, exchange));
-        let rates =
-            (terms.rates)(exchange.asks.model.as_deref(), exchange.asks.api, exchange.asks.hour);
+        let rates = terms.rates_of(exchange);
         let settled = book.settle(exchange, rates, terms);
         let price = rates.and_then(|rates| rates.price);
         book.shown.advance(exchange);
         let failed = !exchange.side && exchange.skip.is_some_and(ProxySkip::is_failure);
         let rises = failed && book.shown.run == terms.run;
         for figures in [&mut book.shown.figures, &mut self.all] {
-            figures.add(exchange, settled, price);
+            // Where all is only watched, nothing was saved.
+            let settled = settled.filter(|_| !terms.shadow);
+            figures.add(exchange, settled.map(|settled| settled.by_threshold), price);
             figures.troubles.alarms += u64::from(rises);
         }
+        settled
     }
 
     /// Folds the conversation that was not used for longest where a new one has no place.
@@ -340,6 +406,7 @@ impl Book {
         Self {
             shown: ConversationFigures::new(name, exchange),
             account: CacheAccount::default(),
+            patient: CacheAccount::default(),
             skipped: false,
         }
     }
@@ -350,30 +417,41 @@ impl Book {
         exchange: &FinishedRequest,
         rates: Option<Rates>,
         terms: &LedgerOptions,
-    ) -> Option<Settled> {
-        if !exchange.answer.was_taken() || terms.shadow {
+    ) -> Option<SettledAnswer> {
+        if !exchange.answer.was_taken() {
             return None;
         }
         let skipped = exchange.skip.is_some();
+        let [raw, sent] = [&exchange.sizes.raw, &exchange.sizes.sent].map(|by| by.sum().max(1));
         let turn = SettledRequest {
-            tokens: [&exchange.sizes.raw, &exchange.sizes.sent].map(|by| by.sum().max(1)),
+            tokens: if terms.shadow { [raw, raw] } else { [raw, sent] },
             rewritten: exchange.acts.rewritten || skipped != self.skipped,
             started: exchange.times.started,
             ended: exchange.times.ended,
         };
         let usage = exchange.answer.counted();
+        let cache = rates.map_or(terms.cache, |rates| rates.cache);
+        let rule = Rule { cache, cold: terms.cold, own: None };
+        if terms.shadow {
+            // It went out as it came, and the client did what it does without us.
+            return CacheAccount::default().settle(turn, usage, &rule).map(SettledAnswer::sure);
+        }
         let window = exchange.asks.window.or(rates.map(|rates| rates.window_of(&exchange.asks)));
-        let rule = Rule {
-            cache: rates.map_or(terms.cache, |rates| rates.cache),
-            cold: terms.cold,
-            own: window.map(|window| OwnCompaction::of(exchange.asks.client.as_deref(), window)),
+        let rule_of = |client: Option<&str>| {
+            let own = window.map(|window| OwnCompaction::of(client, window));
+            Rule { own, ..rule }
         };
+        let own = rule_of(exchange.asks.client.as_deref());
         if exchange.side || exchange.session.is_none() {
             // What is remembered of the conversation says nothing of it.
-            return CacheAccount::default().settle(turn, usage, &rule);
+            return CacheAccount::default().settle(turn, usage, &own).map(SettledAnswer::sure);
         }
         self.skipped = skipped;
-        self.account.settle(turn, usage, &rule)
+        let by_threshold = self.account.settle(turn, usage, &own);
+        let at_window = self.patient.settle(turn, usage, &rule_of(None));
+        by_threshold
+            .zip(at_window)
+            .map(|(by_threshold, at_window)| SettledAnswer { by_threshold, at_window })
     }
 }
 

@@ -82,6 +82,22 @@ pub(crate) struct Settled {
     pub(crate) prompts: [u64; 2],
 }
 
+/// The same request beside two clients without us.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SettledAnswer {
+    /// One that compacts where it does so by itself.
+    pub(crate) by_threshold: Settled,
+    /// One that compacts only when its window is full.
+    pub(crate) at_window: Settled,
+}
+
+impl SettledAnswer {
+    /// One that both would have sent alike.
+    pub(crate) fn sure(settled: Settled) -> Self {
+        Self { by_threshold: settled, at_window: settled }
+    }
+}
+
 impl Settled {
     /// The bill in US dollars.
     pub(crate) fn dollars(&self, price: &Price) -> PromptCost {

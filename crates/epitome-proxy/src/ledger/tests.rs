@@ -61,7 +61,7 @@ pub(crate) fn terms() -> LedgerOptions {
         let cache = CachePrices { read: 0.1, write: if hour { 2.0 } else { 1.25 } };
         let price = Price { input: 3.0, cache, long: None };
         let price = model.filter(|model| model.starts_with("claude")).map(|_| price);
-        Some(Rates { cache, price, window: 200_000 })
+        Some(Rates { cache, price, window: 200_000, output: 5.0 })
     }
     LedgerOptions { rates, ..LedgerOptions::new(CachePrices { read: 0.1, write: 1.25 }) }
 }

@@ -49,7 +49,10 @@ fn what_was_saved_is_told_net() {
 
 #[test]
 fn calls_for_summaries_are_told_beside_the_saving_that_is_without_them() {
-    let own = || OwnCost { calls: 2, tokens: 1_500.0, dollars: 0.05, unpriced: 0 };
+    let own = || {
+        let cost = OwnCost { calls: 2, tokens: 1_500.0, dollars: 0.05, unpriced: 0 };
+        vec![crate::ledger::OwnModelCost { cost, ..<_>::default() }]
+    };
     let ledger = ledger(LedgerOptions { own, ..terms() });
     ledger.record(&exchange("a", 10, 10_000, 4_000));
     let net = "6,500 full-price tokens, not 12.5 k";

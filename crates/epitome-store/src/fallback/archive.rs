@@ -3,7 +3,7 @@
 //! Invariant: what is to go for good goes from both, and a disk that keeps it is an error. Called
 //! through [`SessionArchive`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_kernel::types::{
     EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
@@ -39,6 +39,19 @@ impl SessionArchive for FallbackStore {
         let [away, kept] = self.both(scope, |store| store.sessions(scope, 0, all, trashed))?;
         let kept = kept.into_iter().filter(|info| !self.is_away(scope, &info.name));
         Ok(away.into_iter().chain(kept).skip(skip).take(most).collect())
+    }
+
+    fn lessons_about(
+        &self,
+        scope: &str,
+        prefix: &str,
+    ) -> Result<BTreeMap<String, String>, StoreError> {
+        let mut all = match self.disk.lessons_about(scope, prefix) {
+            Err(error) if self.is_lost(&error) => BTreeMap::new(),
+            lessons => lessons?,
+        };
+        all.extend(self.memory.lessons_about(scope, prefix)?);
+        Ok(all)
     }
 
     fn session(&self, scope: &str, name: &str) -> Result<SessionInfo, StoreError> {

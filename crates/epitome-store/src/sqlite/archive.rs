@@ -3,7 +3,7 @@
 //! Invariant: listing reads no message; nothing here is on the way of a request. Called through
 //! [`SessionArchive`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{SessionArchive, StoreFinding};
 use epitome_kernel::types::{
@@ -17,7 +17,7 @@ use super::fail::Fail;
 use super::journal::number;
 use super::owner::{Owner, SessionRowId};
 use super::{
-    SqliteStore, answer, compaction, copy, delete, erase, passages, session, snapshot, tree,
+    SqliteStore, answer, compaction, copy, delete, erase, lesson, passages, session, snapshot, tree,
 };
 
 impl SessionArchive for SqliteStore {
@@ -44,6 +44,17 @@ impl SessionArchive for SqliteStore {
                 Ok(info)
             });
             summed.collect()
+        })
+    }
+
+    fn lessons_about(
+        &self,
+        scope: &str,
+        prefix: &str,
+    ) -> Result<BTreeMap<String, String>, StoreError> {
+        self.read(|connection| match number(connection, scope)? {
+            Some(scope) => Ok(lesson::about(connection, scope, prefix)?),
+            None => Ok(BTreeMap::new()),
         })
     }
 

@@ -1,7 +1,7 @@
 //! What was learned of models and their providers, in the database.
 //!
 //! Invariant: one record for each thing that it is about, and no conversation's words in it. Called
-//! by [`super::journal`].
+//! by [`super::journal`] and [`super::archive`].
 
 use std::collections::BTreeMap;
 
@@ -18,6 +18,22 @@ pub(crate) fn all(
     connection
         .prepare_cached("SELECT about, lesson FROM lesson WHERE scope = ?1")?
         .query_map([scope], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// All that was learned in a scope of what begins with this, by what it is about.
+pub(crate) fn about(
+    connection: &Connection,
+    scope: i64,
+    prefix: &str,
+) -> rusqlite::Result<BTreeMap<String, String>> {
+    // Texts are ordered by their bytes, and no character that is written comes behind that one.
+    connection
+        .prepare_cached(
+            "SELECT about, lesson FROM lesson
+             WHERE scope = ?1 AND about >= ?2 AND about < ?2 || char(0x10FFFF)",
+        )?
+        .query_map(params![scope, prefix], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
 }
 

@@ -31,6 +31,27 @@ fn the_newest_lesson_about_a_thing_is_kept() {
 }
 
 #[test]
+fn lessons_are_found_by_their_beginning() {
+    each_archive(|store| {
+        for about in ["a\t1", "a\t2", "ab\t1", "b", "ä\t1", "%\t1", "A\t1"] {
+            store.learn(SCOPE, about, about).unwrap();
+        }
+        let check = |prefix: &str, expected: &[&str]| {
+            let found = store.lessons_about(SCOPE, prefix).unwrap();
+            assert_eq!(found.keys().collect::<Vec<_>>(), expected, "{prefix:?}");
+            assert!(found.iter().all(|(about, lesson)| about == lesson));
+        };
+        check("a\t", &["a\t1", "a\t2"]);
+        check("a", &["a\t1", "a\t2", "ab\t1"]);
+        check("ä\t", &["ä\t1"]);
+        check("%", &["%\t1"]);
+        check("c", &[]);
+        check("", &["%\t1", "A\t1", "a\t1", "a\t2", "ab\t1", "b", "ä\t1"]);
+        assert!(store.lessons_about("elsewhere", "a").unwrap().is_empty());
+    });
+}
+
+#[test]
 fn lessons_are_no_sessions() {
     each_archive(|store| {
         store.learn(SCOPE, "one", "1").unwrap();
