@@ -92,6 +92,8 @@ mod shipped;
 #[cfg(test)]
 mod standing;
 #[cfg(test)]
+mod statusline;
+#[cfg(test)]
 mod store;
 #[cfg(test)]
 mod tiered;

@@ -50,6 +50,7 @@ mod shell;
 mod snapshot;
 mod spoken;
 mod status;
+mod statusline;
 mod store;
 mod store_verb;
 mod stores;
@@ -86,6 +87,7 @@ fn main() -> ExitCode {
         Some(Verb::Diff(args)) => diff::run(&args),
         Some(Verb::Status(args)) => status::run(&args),
         Some(Verb::Savings(args)) => savings::run(&args),
+        Some(Verb::Statusline(args)) => statusline::run(args),
         Some(Verb::Session(args)) => session::run(&args),
         Some(Verb::Store(args)) => store_verb::run(&args),
         Some(Verb::Snapshot(args)) => snapshot::run(&args),

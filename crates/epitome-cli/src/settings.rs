@@ -40,6 +40,19 @@ pub(crate) struct ProfileFlags {
     config: ConfigFlags,
 }
 
+impl ProfileFlags {
+    /// The words that mean the same configuration in another process, wherever it runs.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let Self { profile, config: ConfigFlags { config, untrusted } } = self;
+        let file = config.as_ref().map(|file| std::path::absolute(file).unwrap_or(file.clone()));
+        let file = file.map(|file| file.display().to_string());
+        let words = [("--profile", profile.clone()), ("--config", file)];
+        let words = words.into_iter().filter_map(|(flag, value)| Some([flag.to_owned(), value?]));
+        let untrusted = untrusted.then(|| "--untrusted".to_owned());
+        words.flatten().chain(untrusted).collect()
+    }
+}
+
 impl ConfigFlags {
     /// The configuration, with what `set` adds.
     pub(crate) fn load(

@@ -28,6 +28,12 @@ pub fn scope_of(tenant: &str, profile: &str) -> String {
     format!("{tenant}/{profile}")
 }
 
+/// Returns the tenant that a scope of sessions belongs to.
+pub fn tenant_of(scope: &str) -> &str {
+    let none = of_no_project(scope);
+    none.rsplit_once('/').map_or(none, |(tenant, _)| tenant)
+}
+
 /// Returns the scope that holds the ledger of a tenant: no session is recorded in it, since no name of
 /// a profile holds a slash.
 pub fn ledger_scope(tenant: &str) -> String {

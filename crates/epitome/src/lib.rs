@@ -70,7 +70,7 @@ pub use epitome_config::models::{
     ModelTable, ModelTableError, Price, PriceError, Prices, Quote, SummarizerSpec, UnknownModel,
 };
 pub use epitome_config::profile::Profile;
-pub use epitome_config::scope::{LOCAL, ScopeOwner, scope, scope_of};
+pub use epitome_config::scope::{LOCAL, ScopeOwner, scope, scope_of, tenant_of};
 #[cfg(feature = "config")]
 pub use epitome_config::{
     Config, ConfigSources, EffectiveValue, FlagSetting, ProxyConfig, known_store,

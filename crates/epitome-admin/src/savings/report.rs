@@ -4,6 +4,7 @@
 //! Names are a contract, added to and never changed. Called by the command.
 
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 use std::time::{Duration, SystemTime};
 
 use epitome_types::TokenUsage;
@@ -227,6 +228,24 @@ impl SavingsSums {
     #[must_use]
     pub fn priced(&self) -> u64 {
         self.answers - self.unpriced
+    }
+}
+
+impl AddAssign for SavingsSums {
+    fn add_assign(&mut self, other: Self) {
+        self.answers += other.answers;
+        self.uncounted += other.uncounted;
+        self.unpriced += other.unpriced;
+        self.raw += other.raw;
+        self.sent += other.sent;
+        self.provider += other.provider;
+        self.paid += other.paid;
+        self.saved.least += other.saved.least;
+        self.saved.most += other.saved.most;
+        self.summaries.answers += other.summaries.answers;
+        self.summaries.paid += other.summaries.paid;
+        self.saved_tokens.least += other.saved_tokens.least;
+        self.saved_tokens.most += other.saved_tokens.most;
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct ProxyFlags {
     #[arg(long, value_name = "PATH|URL", value_parser = crate::flags::store)]
     pub(crate) store: Option<PathBuf>,
     #[command(flatten)]
-    profile: ProfileFlags,
+    pub(crate) profile: ProfileFlags,
     #[command(flatten)]
     window: WindowFlags,
     #[command(flatten)]

@@ -74,16 +74,23 @@ fn claude(arguments: &[String], around: &dyn Surroundings) -> Result<Way, String
         )));
     }
     let mut way = Way::default();
+    let has_settings = arguments.iter().any(|argument| argument.starts_with("--settings"));
     if let Some((file, address)) = said(ADDRESS) {
-        if arguments.iter().any(|argument| argument.starts_with("--settings")) {
+        if has_settings {
             return Err(format!(
                 "{file} sets {ADDRESS}, and only `--settings` could say otherwise, which you give \
                  yourself: put `\"env\": {{\"{ADDRESS}\": \"\"}}` into yours, or take it out there"
             ));
         }
         way.upstreams.insert(ClientApi::Anthropic, (file, address));
-        let over = serde_json::json!({ "env": { ADDRESS: self::address(ClientApi::Anthropic) } });
-        way.arguments = vec!["--settings".to_owned(), over.to_string()];
+        let over = serde_json::json!({ ADDRESS: self::address(ClientApi::Anthropic) });
+        way.settings.insert("env".to_owned(), over);
+    }
+    // Nobody looks at one where it only prints, and its user's own flag goes before ours.
+    let is_shown = !arguments.iter().any(|argument| ["-p", "--print"].contains(&&**argument));
+    if is_shown && !has_settings {
+        let own = settings.iter().find_map(|(_, read)| read.get("statusLine"));
+        way.status_line = Some(own.cloned().unwrap_or_default());
     }
     // Otherwise its agent would have to search for them first, and does not know that they are there.
     let url = format!("{PROXY}/mcp");
@@ -209,13 +216,33 @@ pub(super) mod tests {
         let way = machine.way("claude -c");
         assert_eq!(way.upstreams[&ClientApi::Anthropic].1, "https://gateway.example");
         let over = r#"{"env":{"ANTHROPIC_BASE_URL":"{proxy}/to/anthropic"}}"#;
-        assert_eq!(way.arguments, ["--settings", over]);
+        assert_eq!(serde_json::to_string(&way.settings).unwrap(), over);
         let own = ["--settings=x.json".to_owned()];
         let error = super::way("claude", &own, &machine).unwrap_err();
         assert!(error.contains("/srv/home/.claude/settings.json sets ANTHROPIC_BASE_URL"));
         let files = vec![("/srv/project/.claude/settings.json", "{")];
         let error = super::way("claude", &[], &Machine { files, ..Machine::default() });
         assert!(error.unwrap_err().contains("is no JSON"));
+    }
+
+    #[test]
+    fn a_status_line_goes_beside_the_users_own() {
+        let check = |files: &[(&'static str, &'static str)], command: &str, own: Option<&str>| {
+            let machine = Machine { files: files.to_vec(), ..Machine::default() };
+            let found = machine.way(command).status_line.map(|own| own.to_string());
+            assert_eq!(found.as_deref(), own, "{command}");
+        };
+        check(&[], "claude", Some("null"));
+        check(&[], "claude -p hello", None);
+        check(&[], "claude --settings x.json", None);
+        check(&[], "codex", None);
+        let user = ("/srv/home/.claude/settings.json", r#"{"statusLine":{"command":"user"}}"#);
+        let local = (
+            "/srv/project/.claude/settings.local.json",
+            r#"{"statusLine":{"command":"local","padding":0}}"#,
+        );
+        check(&[user], "claude -c", Some(r#"{"command":"user"}"#));
+        check(&[user, local], "claude", Some(r#"{"command":"local","padding":0}"#));
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod clients;
 mod closing;
 mod codex;
 mod opencode;
+mod status_line;
 mod way;
 
 use std::env;
@@ -58,6 +59,9 @@ pub(crate) struct Args {
     /// Leaves out the tools that the client's agent is given: to end a task, to recall, to pin
     #[arg(long)]
     no_mcp: bool,
+    /// Leaves the status line of Claude Code as its user set it
+    #[arg(long)]
+    no_statusline: bool,
     #[command(flatten)]
     proxy: ProxyFlags,
 }
@@ -139,6 +143,10 @@ fn proxied(
         no_mcp: args.no_mcp,
         ..StartOverrides::default()
     };
+    let project = table.workspace.as_deref().unwrap_or(&machine.folder);
+    let line = || status_line::command(&config, &args.proxy, project);
+    let line = (!args.no_statusline).then(line).flatten();
+    let shown = way.client_settings(line.as_deref());
     let runtime = proxy::runtime()?;
     let settings = proxy::prepared(&config, &table, &given, runtime.handle());
     let mut settings = settings.map_err(CliError::at_start)?;
@@ -154,7 +162,8 @@ fn proxied(
         let here = |text: &str| text.replace(PROXY, &proxy);
         let mut client = Child::of(&args.command);
         let tools = if args.no_mcp { &[][..] } else { &way.mcp };
-        client.before(way.arguments.iter().chain(tools).map(|argument| here(argument)));
+        let arguments = way.arguments.iter().chain(&shown).chain(tools);
+        client.before(arguments.map(|argument| here(argument)));
         client.variables(way.variables.iter().map(|(name, value)| (*name, here(value))));
         let ended = client.run().await;
         let figures = running.figures().snapshot();

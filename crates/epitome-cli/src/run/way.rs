@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Map, Value};
+
 /// Stands in variables and arguments for the address of the proxy.
 pub(super) const PROXY: &str = "{proxy}";
 
@@ -44,7 +46,12 @@ pub(super) struct Way {
     pub(super) variables: Vec<(&'static str, String)>,
     /// Arguments before its own.
     pub(super) arguments: Vec<String>,
-    /// More of them, which give its agent the levers of its session beside all tools that it has.
+    /// Settings of its process, which are stronger than those in its files.
+    pub(super) settings: Map<String, Value>,
+    /// The status line that its files set, null where they set none; `None` where it is to stay as it
+    /// is.
+    pub(super) status_line: Option<Value>,
+    /// More arguments, which give its agent the levers of its session beside all tools that it has.
     pub(super) mcp: Vec<String>,
     /// Why the proxy would see nothing of it.
     pub(super) past: Option<String>,
