@@ -98,6 +98,8 @@ mod store;
 #[cfg(test)]
 mod tiered;
 #[cfg(test)]
+mod top;
+#[cfg(test)]
 mod torn;
 #[cfg(test)]
 mod trusted;

@@ -50,6 +50,14 @@ pub(crate) fn dollars(amount: f64) -> String {
     format!("{sign}${:.digits$}", amount.abs())
 }
 
+/// An estimate in dollars by its ends: `$0.31 ±0.08`.
+pub(crate) fn about(least: f64, most: f64) -> String {
+    let [middle, half] = [least + most, most - least].map(|sum| sum / 2.0);
+    let half = if half < 0.005 { String::new() } else { format!(" ±{half:.2}") };
+    let sign = if middle <= -0.005 { "-" } else { "" };
+    format!("{sign}${:.2}{half}", middle.abs())
+}
+
 /// A part of a whole in percent: `38 %`.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     match whole {

@@ -165,9 +165,14 @@ impl OpenJournal {
         Ok(readers.into_iter().map(|reader| as_recorded(&self.config, reader)).collect())
     }
 
+    /// Whose sessions they are.
+    pub(crate) fn tenant(&self) -> &str {
+        self.keeper.tenant()
+    }
+
     /// The ledger of whoever the sessions belong to.
     pub(crate) fn ledger(&self) -> Result<SavingsLedger, CliError> {
-        let ledger = SavingsLedger::load(&*self.store, self.keeper.tenant());
+        let ledger = SavingsLedger::load(&*self.store, self.tenant());
         ledger.map_err(|error| CliError::of_store(&error))
     }
 

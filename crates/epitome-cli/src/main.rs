@@ -56,6 +56,7 @@ mod store_verb;
 mod stores;
 mod table;
 mod text;
+mod top;
 mod trust;
 
 use std::process::ExitCode;
@@ -88,6 +89,7 @@ fn main() -> ExitCode {
         Some(Verb::Status(args)) => status::run(&args),
         Some(Verb::Savings(args)) => savings::run(&args),
         Some(Verb::Statusline(args)) => statusline::run(args),
+        Some(Verb::Top(args)) => top::run(&args),
         Some(Verb::Session(args)) => session::run(&args),
         Some(Verb::Store(args)) => store_verb::run(&args),
         Some(Verb::Snapshot(args)) => snapshot::run(&args),

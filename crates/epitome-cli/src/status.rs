@@ -138,8 +138,11 @@ fn said(keeper: &SessionAdmin, name: &str, at: &str) -> Option<hook::Status> {
     })
 }
 
-/// The sessions that are shown, each with its scope.
-fn all(journal: &OpenJournal, limit: u64) -> Result<Vec<(String, SessionStatus)>, CliError> {
+/// The sessions used last, `limit` at most and 0 for all, each with its scope.
+pub(crate) fn all(
+    journal: &OpenJournal,
+    limit: u64,
+) -> Result<Vec<(String, SessionStatus)>, CliError> {
     let most = match usize::try_from(limit) {
         Ok(0) | Err(_) => usize::MAX,
         Ok(most) => most,

@@ -21,6 +21,7 @@ use serde::Deserialize;
 
 use crate::clock;
 use crate::fault::CliError;
+use crate::figure::about;
 use crate::journal::store_path;
 use crate::settings::{self, ProfileFlags};
 use crate::{flags, store};
@@ -263,13 +264,13 @@ impl LineParts {
 /// A saving in the middle of its estimates, and how far they are from it: `saved $0.31 ±0.08`.
 fn money(sums: &SavingsSums) -> Option<String> {
     let SavedRange { least, most } = sums.saved;
-    let [middle, half] = [least + most, most - least].map(|sum| sum / 2.0);
-    if sums.priced() == 0 || middle.abs() < 0.005 {
+    if sums.priced() == 0 || (least + most).abs() < 0.01 {
         return None;
     }
-    let half = if half < 0.005 { String::new() } else { format!(" ±{half:.2}") };
-    let word = if middle < 0.0 { "lost" } else { "saved" };
-    Some(format!("{word} ${:.2}{half}", middle.abs()))
+    Some(match least + most < 0.0 {
+        true => format!("lost {}", about(-most, -least)),
+        false => format!("saved {}", about(least, most)),
+    })
 }
 
 /// Tokens as they are said: `812`, `62k`, `1.2M`.

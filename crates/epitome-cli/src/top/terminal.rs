@@ -1,0 +1,93 @@
+//! The whole terminal: keys one by one, and frames in place of each other.
+//!
+//! Invariant: dropped, it leaves the terminal as it was found.
+
+use std::io::{self, Read, Write};
+
+use anstream::adapter::strip_str;
+use anstream::{AutoStream, ColorChoice};
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+};
+use terminal_size::{Height, Width, terminal_size_of};
+
+use super::view::TopView;
+use crate::columns::COLUMNS;
+
+/// Rows of a terminal that does not say how many it has.
+const ROWS: usize = 24;
+
+/// Another screen, without a cursor.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l";
+/// The cursor, and the screen before.
+const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
+/// To the first cell.
+const HOME: &str = "\x1b[H";
+/// Erases the rest of a line.
+const REST: &str = "\x1b[K";
+/// Erases what stands below.
+const BELOW: &str = "\x1b[J";
+
+/// The terminal while it is ours.
+pub(super) struct FullScreen {
+    before: Termios,
+    is_colored: bool,
+}
+
+impl FullScreen {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read or set.
+    pub(super) fn open() -> io::Result<Self> {
+        let before = tcgetattr(io::stdin())?;
+        let mut raw = before.clone();
+        // Ctrl-C is a key as well, so that the terminal is put back behind it.
+        raw.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
+        raw.special_codes[SpecialCodeIndex::VMIN] = 1;
+        raw.special_codes[SpecialCodeIndex::VTIME] = 0;
+        tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
+        let is_colored = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+        let screen = Self { before, is_colored };
+        write(ENTER)?;
+        Ok(screen)
+    }
+
+    /// Draws a frame.
+    pub(super) fn draw(&self, view: &TopView) -> io::Result<()> {
+        let (columns, rows) = match terminal_size_of(io::stdout()) {
+            Some((Width(columns), Height(rows))) if columns > 0 && rows > 0 => {
+                (usize::from(columns), usize::from(rows))
+            }
+            _ => (COLUMNS, ROWS),
+        };
+        let lines = view.frame(columns, rows)?;
+        let shown = |line: &String| match self.is_colored {
+            true => line.clone(),
+            false => strip_str(line).to_string(),
+        };
+        let lines: Vec<_> = lines.iter().map(|line| shown(line) + REST).collect();
+        write(&format!("{HOME}{}{BELOW}", lines.join("\r\n")))
+    }
+}
+
+impl Drop for FullScreen {
+    fn drop(&mut self) {
+        // Nobody is left to tell when that fails.
+        drop(write(LEAVE));
+        tcsetattr(io::stdin(), OptionalActions::Now, &self.before).unwrap_or_default();
+    }
+}
+
+/// The next key; none where there are no more.
+pub(super) fn key() -> Option<u8> {
+    let mut byte = [0];
+    io::stdin().lock().read_exact(&mut byte).ok().map(|()| byte[0])
+}
+
+fn write(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
