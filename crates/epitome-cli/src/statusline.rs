@@ -36,7 +36,7 @@ const THEIRS: Duration = Duration::from_secs(5);
 const MOST: u64 = 1 << 20;
 
 /// So many sessions are looked through, the one used last first.
-const NEWEST: usize = 64;
+const NEWEST: usize = 16;
 
 /// Between the parts of the line.
 const BETWEEN: &str = " · ";

@@ -157,6 +157,10 @@ fn a_database_that_goes_away_stops_no_compression_and_is_used_again() {
     serving.go_on();
     one.say("Is that all?");
     rounds(&mut one, &serving, usize::MAX);
+    serving.stop();
+    // What was answered meanwhile was paid as well.
+    let told = serving.place.run(["savings", "--store", address, "--json"]).json();
+    assert_eq!(told["all"]["answers"], serving.prompts().len(), "{told:#}");
     let verified = serving.place.run(["session", "verify", "--store", address]);
     assert_eq!(verified.code, 0, "{}{}", verified.text(), verified.err);
 }

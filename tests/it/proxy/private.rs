@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::agent::{APIS, Agent, Api, calls};
 use super::http::Ask;
 use super::serving::{KEY, Serving};
-use crate::program::{Place, read_file};
+use crate::program::{Place, Ran, read_file};
 
 /// Every file under a folder, with its bytes.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
@@ -308,5 +308,13 @@ fn a_token_shows_nothing_of_another() {
             serving.stop();
             serving.go_on();
         }
+    }
+    for (tenant, answers) in [("anna", 1), ("ben", 2), ("local", 0), ("", 0)] {
+        let mut savings = serving.place.command(["savings", "--store", "s.db", "--json"]);
+        if !tenant.is_empty() {
+            savings.env("EPITOME_TENANT", tenant);
+        }
+        let told = Ran::of(savings, b"").json();
+        assert_eq!(told["all"]["answers"], answers, "{tenant}: {told:#}");
     }
 }
