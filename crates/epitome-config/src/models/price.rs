@@ -302,6 +302,8 @@ mod tests {
         let prices = Prices::default();
         check(&prices, Some("claude-opus-4-20250514"), Some(("claude-opus-4", 15.0)));
         check(&prices, Some("claude-opus-4-1"), Some(("claude-opus-4-1", 15.0)));
+        check(&prices, Some("claude-opus-4-7"), Some(("claude-opus-4-7", 5.0)));
+        check(&prices, Some("claude-opus-4-8[1m]"), Some(("claude-opus-4-8", 5.0)));
         for name in
             ["claude-opus-4-9", "claude-opus-4-5-x", "claude-opus", "gpt-5.1-mini", "gpt-5.9"]
         {
