@@ -96,4 +96,15 @@ fn what_is_saved_is_without_the_calls_for_summaries() {
         amount => format!("{amount:.2}"),
     };
     assert!(closing.contains(&format!("net ${amount} {word}")), "{closing}\n{status}");
+
+    // The ledger says the same, for ever.
+    let told = place.run(["savings", "--config", "own.toml", "--json"]).json();
+    let all = &told["all"];
+    assert_eq!(all["summaries"]["answers"], own["calls"], "{told:#}");
+    let same = |one: &Value, other: f64| (number(one) - other).abs() < 5e-6;
+    assert!(same(&all["summaries"]["paid"], number(&own["dollars"])), "{own} {told:#}");
+    assert!(same(&all["saved"]["least"], saved), "{saved} {told:#}");
+    let models = told["by"]["model"].as_array().unwrap();
+    let names: Vec<_> = models.iter().map(|model| model["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"talks") && names.contains(&"writes"), "{names:?}");
 }

@@ -157,6 +157,9 @@ fn a_model_without_a_price_costs_tokens_and_no_dollars() {
     let status = serving.place.run(["status", "--store", "s.db"]);
     let last = status.text().lines().last().unwrap();
     assert!(last.contains(" paid, $") && last.contains("1 answer unpriced in all"), "{last}");
+    let command = last.split('`').nth(1).unwrap();
+    let savings = serving.place.shell(command);
+    assert!(savings.code == 0 && savings.text().contains("unpriced"), "{command}: {savings:?}");
 }
 
 #[test]

@@ -116,7 +116,12 @@ impl JournalFlags {
     /// What has to be added to another command so that it means the same sessions.
     fn flag(&self) -> String {
         let everywhere = if self.everywhere { " --everywhere" } else { "" };
-        format!("{}{everywhere}", shell::store_flag(self.store.as_deref()))
+        format!("{}{everywhere}", self.store_flag())
+    }
+
+    /// What has to be added to another command so that it means the same store.
+    pub(crate) fn store_flag(&self) -> String {
+        shell::store_flag(self.store.as_deref())
     }
 
     /// Says where nobody knows yet whether what is said next belongs to a session that something was

@@ -100,7 +100,10 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
             files::to_stdout(|out| {
                 overview(out, &all, &journal.flag())?;
                 match savings::line(&total) {
-                    Some(line) => writeln!(out, "\n{line} in all; `epitome savings` divides it"),
+                    Some(line) => {
+                        let flag = args.journal.store_flag();
+                        writeln!(out, "\n{line} in all; `epitome savings{flag}` divides it")
+                    }
                     None => Ok(()),
                 }
             })

@@ -240,6 +240,30 @@ mod tests {
         check(&store, 5, 5.0 * PAID, 5.0 * SAVED);
     }
 
+    /// 180,000 tokens fit a window of 200,000, and Claude Code sums up from 167,000 on.
+    #[test]
+    fn a_saving_reaches_from_the_clients_threshold_to_its_window() {
+        let range = |client: &str, raws: &[u64]| {
+            let (store, ledger) = (MemoryStore::new(), ledger(terms()));
+            for (turn, raw) in (1..).zip(raws) {
+                let mut exchange = exchange("a", turn * 60, *raw, 40_000);
+                exchange.asks.client = Some(client.to_owned());
+                ledger.record(&exchange);
+            }
+            keep(&ledger, &store, "one", 600);
+            let all = SavingsLedger::load(&store, "local").unwrap();
+            let report = all.report("1970-01-01T02:00:00Z", None);
+            assert_eq!(report.by.client[0].name.as_deref(), client.split('/').next());
+            report.all.sums.saved
+        };
+        let early = range("claude-cli/2.1.197", &[160_000, 180_000, 185_000]);
+        assert!(early.least < early.most, "{early:?}");
+        let below = range("claude-cli/2.1.197", &[100_000, 120_000]);
+        assert!(below.least == below.most && below.least > 0.0, "{below:?}");
+        let patient = range("somebody/1", &[160_000, 180_000, 185_000]);
+        assert_eq!(patient.least, patient.most);
+    }
+
     #[test]
     fn a_page_that_cannot_be_kept_is_kept_later() {
         let (store, ledger) = (MemoryStore::new(), ledger(terms()));
