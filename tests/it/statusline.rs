@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
+use epitome_testkit::PostgresServer;
 use epitome_upstream::{Script, Upstream};
 use serde_json::{Value, json};
 
@@ -105,6 +106,23 @@ fn a_session_is_shown_in_one_line() {
     // After an undo nothing is compressed any more.
     assert_eq!(place.run(["session", "undo", name, "--store", "s.db"]).code, 0);
     assert!(!line(feed).contains('↶'));
+}
+
+/// Where the store takes longer than a line may, the line is that of the call before.
+#[test]
+fn a_session_in_a_database_is_shown() {
+    let Some(server) = PostgresServer::start().unwrap() else { return };
+    let store: &str = Box::leak(server.address("postgres").into_boxed_str());
+    let mut serving =
+        Serving::on_store(Script::default(), &["--prompt-limit", "8000"], Some(store));
+    assert_eq!(serving.send(ask("/v1/messages", 20)).status, 200);
+    serving.stop();
+    let args = ["statusline", "--store", store];
+    let shown = line(|| serving.place.feed(args, input(SESSION).as_bytes()));
+    assert!(shown.contains(" · kept "), "{shown}");
+    let both = [&args[..], &["--", "echo", "mine"]].concat();
+    let shown = line(|| serving.place.feed(&both, input(SESSION).as_bytes()));
+    assert!(shown.starts_with("mine · "), "{shown}");
 }
 
 #[test]

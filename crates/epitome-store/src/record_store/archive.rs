@@ -4,7 +4,8 @@
 //! Called through [`SessionArchive`].
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use epitome_kernel::types::{
     EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
@@ -12,9 +13,9 @@ use epitome_kernel::types::{
 };
 use epitome_kernel::{Eviction, MessageRecord, StoreError};
 
-use super::RecordStore;
 use super::event::{SaidBody, SessionEvent, SnappedBody};
 use super::fold::{HistoryFold, RecordOrder, SessionFold, SnapshotNode};
+use super::{RecordStore, SCOPE_LINE};
 use crate::log::RecordLog;
 use crate::{SessionArchive, StoreFinding};
 
@@ -38,6 +39,19 @@ impl<L: RecordLog> SessionArchive for RecordStore<L> {
         let mut all: Vec<_> = self.each_session(scope, wanted)?.into_iter().flatten().collect();
         all.sort_by_key(|(used, _)| *used);
         Ok(all.into_iter().skip(skip).take(most).map(|(_, info)| info).collect())
+    }
+
+    fn lessons_about(
+        &self,
+        scope: &str,
+        prefix: &str,
+    ) -> Result<BTreeMap<String, String>, StoreError> {
+        self.read(scope, SCOPE_LINE, |fold| {
+            let behind =
+                fold.scope.lessons.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
+            let known = behind.take_while(|(about, _)| about.starts_with(prefix));
+            Ok(known.map(|(about, lesson)| (about.clone(), lesson.clone())).collect())
+        })
     }
 
     fn session(&self, scope: &str, name: &str) -> Result<SessionInfo, StoreError> {

@@ -4,11 +4,14 @@
 //! that fails is blank, and one that hangs is stale. The line of a command behind `--` stands before
 //! ours, as that command wrote it, with the time that it takes itself.
 
+mod remembered;
+
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,7 +30,7 @@ use crate::settings::{self, ProfileFlags};
 use crate::{flags, store};
 
 /// So much time our own line may take. A process takes some more to begin and to end.
-const OURS: Duration = Duration::from_millis(40);
+const OURS: Duration = Duration::from_millis(30);
 
 /// So much time the command behind `--` may take.
 const THEIRS: Duration = Duration::from_secs(5);
@@ -58,6 +61,9 @@ pub(crate) struct Args {
     /// The scope in the store, as `run` knows it
     #[arg(long, value_name = "SCOPE", hide = true)]
     scope: Option<String>,
+    /// Leaves the line for the next call, however long that takes
+    #[arg(long, hide = true)]
+    refresh: bool,
     #[command(flatten)]
     profile: ProfileFlags,
 }
@@ -110,16 +116,26 @@ enum LineNews {
 /// Runs the verb.
 pub(crate) fn run(args: Args) -> Result<(), CliError> {
     let begun = clock::now();
+    let args = Arc::new(args);
     let command = args.command.clone();
     let (tell, news) = mpsc::channel();
-    thread::spawn(move || work(&args, &tell));
+    let worker = {
+        let args = Arc::clone(&args);
+        thread::spawn(move || work(&args, &tell))
+    };
+    if args.refresh {
+        // A fault of it is no line, as everywhere here.
+        drop(worker.join());
+        return Ok(());
+    }
     let within = if command.is_empty() { OURS } else { THEIRS };
     let input = match news.recv_timeout(within) {
         Ok(LineNews::Input(input)) => input,
         _ => Vec::new(),
     };
-    let theirs = command.split_first().map(|(program, rest)| chained(program, rest, input));
-    let line = ours(&news, begun);
+    let chained = |(program, rest)| chained(program, rest, input.clone());
+    let theirs = command.split_first().map(chained);
+    let line = ours(&news, begun).unwrap_or_else(|| late(&args, &input));
     let text = match theirs.map(|theirs| theirs.recv_timeout(THEIRS)) {
         Some(Ok(theirs)) => joined(&theirs, &line),
         _ if line.is_empty() => String::new(),
@@ -130,12 +146,20 @@ pub(crate) fn run(args: Args) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Our line, or nothing where it is not there in time.
-fn ours(news: &Receiver<LineNews>, begun: Instant) -> String {
+/// Our line; `None` where it is not there in time.
+fn ours(news: &Receiver<LineNews>, begun: Instant) -> Option<String> {
     match news.recv_timeout(OURS.saturating_sub(begun.elapsed())) {
-        Ok(LineNews::Line(line)) => line,
-        _ => String::new(),
+        Ok(LineNews::Line(line)) => Some(line),
+        Err(RecvTimeoutError::Timeout) => None,
+        _ => Some(String::new()),
     }
+}
+
+/// The line of a store that takes its time: the one that was left for it before.
+fn late(args: &Args, input: &[u8]) -> String {
+    let Ok(told) = serde_json::from_slice(input) else { return String::new() };
+    remembered::refresh(args, input);
+    remembered::line(args, &told)
 }
 
 /// Reads the input and makes the line.
@@ -149,9 +173,11 @@ fn work(args: &Args, tell: &Sender<LineNews>) {
         _ => return,
     };
     let parts = parts(args, &input).unwrap_or_default();
-    drop(
-        tell.send(LineNews::Line(parts.map(|parts| parts.line(is_colored())).unwrap_or_default())),
-    );
+    let line = parts.map(|parts| parts.line(is_colored())).unwrap_or_default();
+    if args.refresh {
+        remembered::keep(args, &input, &line);
+    }
+    drop(tell.send(LineNews::Line(line)));
 }
 
 /// The parts of a session's line; `None` where the store does not know the session.
@@ -217,7 +243,7 @@ impl InputUsage {
 }
 
 /// A store, where there is one.
-fn existing(path: &Path) -> Result<Option<std::sync::Arc<dyn SessionArchive>>, CliError> {
+fn existing(path: &Path) -> Result<Option<Arc<dyn SessionArchive>>, CliError> {
     if !store::is_there(path) {
         return Ok(None);
     }
