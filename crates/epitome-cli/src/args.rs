@@ -11,7 +11,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::fault::CliError;
 use crate::spoken::Verbosity;
 use crate::{
-    ab, chat, checkpoint, completions, compress, config, diff, doctor, files, goal, mcp, pin, plugin, policy, recall, replay, run, savings, scan, serve, session, snapshot, status, statusline, store_verb, text, top, trust,
+    ab, chat, checkpoint, completions, compress, config, diff, doctor, files, goal, mcp, pin,
+    plugin, policy, recall, replay, run, savings, scan, serve, session, snapshot, status,
+    statusline, store_verb, text, top, trust,
 };
 
 /// Keeps long conversations with language models inside the context window.
