@@ -34,6 +34,8 @@ mod goal;
 #[cfg(test)]
 mod heard;
 #[cfg(test)]
+mod keep;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod live;

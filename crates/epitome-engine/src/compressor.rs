@@ -7,6 +7,7 @@ use std::mem;
 use std::sync::Arc;
 
 use epitome_count::{CachedCounter, for_model, tools};
+use epitome_extract::KeepRules;
 use epitome_kernel::{
     ChainRound, Eviction, HookNotes, SizeGauge, Thread, ThreadSizes, TokenCounter,
 };
@@ -17,6 +18,7 @@ use epitome_wire::RequestDocument;
 use crate::builder::CompressorBuilder;
 use crate::error::{Error, first};
 use crate::facts::ThreadTexts;
+use crate::kept_lines::alone;
 use crate::one_shot::{Decided, OneShot};
 use crate::output_check::{broken, outgoing};
 use crate::plan_wording::{GivenOrders, shaped};
@@ -191,7 +193,8 @@ impl Compressor {
         let unbind = profile.unbinds(single.document);
         let base = profile.compress(back, envelope);
         // Until the bytes that came in are gone the texts that leave are named alone.
-        let base = CompressOptions { unbind, originals: false, ..base };
+        let demands = alone(profile, single.thread, decided.most());
+        let base = CompressOptions { unbind, originals: false, demands, ..base };
         let list_chars = originals.then_some(base.texts.line_chars);
         let summarizers: Vec<_> = writers.summarizers.iter().map(|one| &**one).collect();
         let (texts, counter) = (ThreadTexts(single.thread), single.tokens.gauge().counter);
@@ -243,6 +246,8 @@ struct PromptOrigin {
     /// The entries that the texts stand in; mostly those that were said.
     entries: Arc<Vec<Entry>>,
     leaving: Vec<LeavingText>,
+    /// The lines that the profile keeps.
+    keep: KeepRules,
 }
 
 impl From<CompressedPrompt> for MadePrompt {
@@ -254,9 +259,9 @@ impl From<CompressedPrompt> for MadePrompt {
 impl MadePrompt {
     fn finished(self) -> CompressedPrompt {
         let Self { mut prompt, rest } = self;
-        let Some(PromptOrigin { said, sent, entries, leaving }) = rest else { return prompt };
+        let Some(PromptOrigin { said, sent, entries, leaving, keep }) = rest else { return prompt };
         let CompressedPrompt { report, departure, .. } = &mut prompt;
-        report.must_keep = facts(&said, &sent, departure);
+        report.must_keep = facts([&said, &sent], departure, &keep);
         // From here on the texts are taken out of the entries.
         drop(said);
         departure.blobs = taken(leaving, entries);
@@ -284,7 +289,8 @@ fn finished(
     let report = account.compressed(document, &after, compressed);
     let (said, sent) = (document.shared_entries(), after.shared_entries());
     let prompt = CompressedPrompt { bytes, report, departure };
-    let rest = Some(PromptOrigin { said, sent, entries: single.thread.shared(), leaving });
+    let keep = single.settings.profile.keep().clone();
+    let rest = Some(PromptOrigin { said, sent, entries: single.thread.shared(), leaving, keep });
     Ok(MadePrompt { prompt, rest })
 }
 

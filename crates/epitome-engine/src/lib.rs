@@ -18,6 +18,7 @@ mod compressor;
 mod error;
 mod facts;
 mod keep_recent;
+mod kept_lines;
 mod learned_limits;
 mod limit_subject;
 mod limits;

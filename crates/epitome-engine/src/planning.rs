@@ -11,16 +11,16 @@ use epitome_kernel::{
     ChainRound, LanguageModel, LiveRequest, PlanError, Summarizer, Thread, TokenCounter,
 };
 use epitome_plan::{
-    CompressOptions, FitOutcome, OrderError, PlanAssembly, PlanMeans, PlannedCompression,
-    PromptFloor, assemble, compress,
+    CompressOptions, FitOutcome, KEEP, OrderError, PROFILE, PlanAssembly, PlanMeans,
+    PlannedCompression, PromptFloor, assemble, compress,
 };
 use epitome_types::hook::{
     AgeJob, Ageing, Budgets, Columns, Common, Fit, Handover, MessageTexts, OpRequest, Orders,
     PlanJob, Standing, WriteFile,
 };
 use epitome_types::{
-    Budget, BudgetUnit, CompactionCause, EntryId, EventKind, Goals, HookAuthor, Op, PartId, Plan,
-    SkipReason, Stage,
+    Budget, BudgetUnit, CompactionCause, EntryId, EventKind, Goals, HookAuthor, Op, OpReport,
+    PartId, Plan, SkipReason, Stage,
 };
 
 use crate::checkpoints::KnownCheckpoint;
@@ -351,7 +351,10 @@ impl<'t> PlanRequest<'_, 't> {
             matches!(op, Op::Summarize(one)
             if aged.ageings.iter().any(|it| one.id.to_string().starts_with(&*it.checkpoint)))
         };
-        for (op, report) in made.plan.ops.iter().zip(&mut made.ops) {
+        // What the profile states itself nobody else ordered.
+        let ordered = |report: &&mut OpReport| (&*report.policy, &*report.hook) != (PROFILE, KEEP);
+        let ops = made.plan.ops.iter().zip(&mut made.ops);
+        for (op, report) in ops.filter(|(_, report)| ordered(report)) {
             let credit = match self.standing.credit(op) {
                 Some(credit) => credit,
                 None if has_aged(op) => &aged.by,
@@ -458,13 +461,17 @@ impl<'t> PlanRequest<'_, 't> {
     }
 }
 
-/// What was ordered leaves more than may be sent, or takes out more that people demanded than can
-/// be stated in its place.
+/// What was ordered leaves more than may be sent, or takes out more that people demanded, or that
+/// the profile keeps, than can be stated in its place.
 struct TooLittle(Budget);
 
 impl fmt::Display for TooLittle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Budget { most, unit } = self.0;
-        write!(f, "what it orders does not come to {most} {unit} with all that people demanded")
+        write!(
+            f,
+            "what it orders does not come to {most} {unit} with all that people demanded and the \
+             profile keeps"
+        )
     }
 }

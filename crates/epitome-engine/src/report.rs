@@ -3,9 +3,12 @@
 //! Invariant: the categories add up to the whole, tool schemas included, whether or not they
 //! counted against the budget. Called by the compressor.
 
+use epitome_extract::KeepRules;
 use epitome_kernel::{Eviction, Thread, ThreadSizes};
 use epitome_plan::{LeftFile, PASTE_AGAIN};
-use epitome_types::{CompressionReport, Entry, FactReport, PromptSize, SCHEMA, TokenBreakdown};
+use epitome_types::{
+    CompressionReport, Entry, EventKind, FactReport, PromptSize, SCHEMA, TokenBreakdown,
+};
 use epitome_wire::{Format, RequestDocument};
 
 use crate::limits::OneShotBounds;
@@ -48,6 +51,7 @@ impl ReportBase<'_> {
         let [was, is] = compressed.by;
         let (before, after) = (self.totals(was, before), self.totals(is, after));
         self.warnings.extend(compressed.warnings);
+        self.warnings.extend(compressed.events.iter().filter_map(told));
         self.warnings.extend(without_room(&compressed.files));
         if compressed.stalled {
             let freed = before.tokens.saturating_sub(after.tokens);
@@ -102,6 +106,14 @@ impl ReportBase<'_> {
     }
 }
 
+/// What a report warns of, of what came up while a plan was made.
+fn told(event: &EventKind) -> Option<String> {
+    match event {
+        EventKind::PolicyWarning { policy, text, .. } => Some(format!("{policy}: {text}")),
+        _ => None,
+    }
+}
+
 /// What is said where files had no room.
 fn without_room(files: &[LeftFile]) -> Option<String> {
     let file = |file: &LeftFile| format!("{} ({} tokens)", file.path, file.tokens);
@@ -111,8 +123,8 @@ fn without_room(files: &[LeftFile]) -> Option<String> {
 }
 
 /// Which facts of the conversation its new prompt still holds, and which it does not.
-pub(crate) fn facts(before: &[Entry], after: &[Entry], departure: &Eviction) -> FactReport {
-    let [before, after] = [before, after].map(|entries| entries.iter().collect::<Vec<&Entry>>());
+pub(crate) fn facts(entries: [&[Entry]; 2], departure: &Eviction, keep: &KeepRules) -> FactReport {
+    let [before, after] = entries.map(|entries| entries.iter().collect::<Vec<&Entry>>());
     let Eviction { passages, sources, .. } = departure;
-    epitome_extract::kept_and_lost(&before, &after, passages, sources)
+    epitome_extract::kept_and_lost(&before, &after, passages, sources, keep)
 }

@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use epitome_extract::must_keep;
+use epitome_extract::{KeepRules, must_keep};
 use epitome_kernel::types::{Entry, Passage};
 use epitome_testkit::chat;
 
@@ -58,7 +58,7 @@ fn bench(criterion: &mut Criterion) {
             .collect();
         let [entries, prompt] = [&entries, &prompt].map(|all| all.iter().collect::<Vec<_>>());
         group.bench_function(name, |bencher| {
-            bencher.iter(|| must_keep(black_box(&entries), &prompt, &left));
+            bencher.iter(|| must_keep(black_box(&entries), &prompt, &left, &KeepRules::default()));
         });
     }
     group.finish();

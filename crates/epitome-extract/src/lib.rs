@@ -8,6 +8,7 @@ mod constraints;
 mod cut;
 mod directive;
 mod facts;
+mod keep;
 mod keys;
 pub mod ledger;
 mod must_keep;
@@ -33,6 +34,7 @@ mod words;
 
 pub use constraints::{UserConstraint, demands};
 pub use facts::MustKeepFacts;
+pub use keep::{KeepRuleError, KeepRules, KeptLine};
 pub use ledger::WorkLedger;
 pub use must_keep::{kept_and_lost, must_keep};
 pub use summary::ExtractiveSummarizer;

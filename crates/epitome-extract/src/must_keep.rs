@@ -15,13 +15,19 @@ use epitome_kernel::types::{
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
 use crate::facts::{constraints, plain, texts};
+use crate::keep::{self, KeepRules};
 use crate::refs::{self, Mention, RefKind};
 use crate::slice;
 
 /// How many facts of a conversation stand in a prompt that was made of it, and how many of the
 /// others a search finds in the passages that left.
-pub fn must_keep(entries: &[&Entry], prompt: &[&Entry], left: &[Passage]) -> FactCounts {
-    kept_and_lost(entries, prompt, left, &[]).kept
+pub fn must_keep(
+    entries: &[&Entry],
+    prompt: &[&Entry],
+    left: &[Passage],
+    keep: &KeepRules,
+) -> FactCounts {
+    kept_and_lost(entries, prompt, left, &[], keep).kept
 }
 
 /// The same, with the facts that are lost: each with the entry that said it last, and the original
@@ -31,6 +37,7 @@ pub fn kept_and_lost(
     prompt: &[&Entry],
     left: &[Passage],
     originals: &[(EntryId, ContentId, String)],
+    keep: &KeepRules,
 ) -> FactReport {
     // A prompt numbers its entries anew.
     let places: FxHashMap<u64, usize> =
@@ -70,12 +77,18 @@ pub fn kept_and_lost(
     for (entry, id, _) in originals {
         kept.entry(*entry).or_insert(*id);
     }
-    let fact = |(kind, text, at): (&'static str, &str, usize)| {
-        let entry = entries[at].id;
+    let lines = keep.lines(entries);
+    let (held, lost_lines) = keep::held(&lines, prompt);
+    out.kept = held;
+    let is_left = |text: &str| left.iter().any(|passage| passage.text.contains(text));
+    out.recallable += lost_lines.iter().filter(|line| is_left(&line.text)).count() as u32;
+    let lost_lines = lost_lines.into_iter().map(|it| (LostFact::KEPT, &*it.text, it.part.entry));
+    let lost = lost.chain(lost_names).map(|(kind, text, at)| (kind, text, entries[at].id));
+    let fact = |(kind, text, entry): (&'static str, &str, EntryId)| {
         let id = kept.get(&entry).map(ToString::to_string);
         LostFact { kind, text: text.to_owned(), entry: entry.to_string(), id, recall: None }
     };
-    FactReport { kept: out, lost: lost.chain(lost_names).map(fact).collect() }
+    FactReport { kept: out, lost: lost_lines.chain(lost).map(fact).collect() }
 }
 
 /// A hash of the texts of an entry: those with another one say something else.
@@ -372,7 +385,7 @@ mod tests {
                 .collect();
             let [entries, prompt] = [&entries, &prompt].map(|all| all.iter().collect::<Vec<_>>());
             let expected = MustKeepFacts::of(&entries).kept(&prompt, &left);
-            let report = kept_and_lost(&entries, &prompt, &left, &[]);
+            let report = kept_and_lost(&entries, &prompt, &left, &[], &KeepRules::default());
             prop_assert_eq!(report.kept, expected);
             let of = |kind: &str| -> Vec<&str> {
                 report.lost.iter().filter(|fact| fact.kind == kind).map(|it| &*it.text).collect()

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use epitome::types::{ContentId, Entry, EntryId, FactCounts, FactReport, Passage};
-use epitome::{MustKeepFacts, OriginalStore, StoreError, TokenCounter, kept_and_lost};
+use epitome::{KeepRules, MustKeepFacts, OriginalStore, StoreError, TokenCounter, kept_and_lost};
 
 /// So many facts are asked for at a time.
 const ASKED: usize = 16;
@@ -16,7 +16,7 @@ const ANSWER: u64 = 250;
 
 /// How many facts are neither in the prompt nor found by a search.
 pub fn lost(kept: &FactCounts) -> u64 {
-    let all = [kept.constraints, kept.paths, kept.errors, kept.identifiers];
+    let all = [kept.constraints, kept.paths, kept.errors, kept.identifiers, kept.kept];
     let left: u64 = all.iter().map(|[here, all]| u64::from(all - here)).sum();
     left.saturating_sub(u64::from(kept.recallable))
 }
@@ -26,6 +26,8 @@ pub(crate) struct SearchedStore<'a> {
     pub(crate) store: &'a dyn OriginalStore,
     pub(crate) scope: &'a str,
     pub(crate) counter: &'a dyn TokenCounter,
+    /// The lines that the profile keeps.
+    pub(crate) keep: &'a KeepRules,
 }
 
 impl SearchedStore<'_> {
@@ -45,10 +47,11 @@ impl SearchedStore<'_> {
             (&facts.errors, &here.errors),
             (&facts.identifiers, &here.identifiers),
         ];
-        let gone: Vec<&str> =
-            kinds.iter().flat_map(|(all, here)| all.difference(here)).map(String::as_str).collect();
+        let lines = self.keep.lost(&said, &prompt);
+        let gone = kinds.iter().flat_map(|(all, here)| all.difference(here)).chain(&lines);
+        let gone: Vec<&str> = gone.map(String::as_str).collect();
         let found = self.found(&gone)?;
-        Ok(kept_and_lost(&said, &prompt, &found, originals))
+        Ok(kept_and_lost(&said, &prompt, &found, originals, self.keep))
     }
 
     /// What a search for each of these brings.
@@ -75,6 +78,7 @@ mod tests {
             paths: [1, 5],
             errors: [0, 0],
             identifiers: [4, 4],
+            kept: [0, 0],
             recallable: 3,
         };
         assert_eq!(lost(&kept), 1 + 4 - 3);

@@ -237,8 +237,9 @@ impl<'a> Replay<'a> {
         let prompt = RequestDocument::parse(&last.bytes, self.recorded.document.format())?;
         let (said, scope) =
             (&self.recorded.document.entries()[..self.last_raw.1], self.setup.scope());
+        let keep = self.setup.profile.keep();
         let searched =
-            SearchedStore { store: &*self.store, scope: &scope, counter: &*self.counter };
+            SearchedStore { store: &*self.store, scope: &scope, counter: &*self.counter, keep };
         Ok(searched.must_keep(said, prompt.entries(), &self.originals(&scope)?)?)
     }
 

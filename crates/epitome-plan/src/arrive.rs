@@ -19,6 +19,7 @@ use crate::budget::rewritable;
 use crate::cut::{PartShortener, ShortenedPart};
 use crate::eviction::{EvictionCollector, Wanted};
 use crate::leaving::copied;
+use crate::options::StatedLine;
 
 /// How what is made smaller is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,8 @@ pub struct ArrivalWording {
     pub marker: String,
     /// The largest piece that is cut for search, in bytes.
     pub passage_bytes: usize,
+    /// Opens the lines that the profile keeps.
+    pub kept: String,
 }
 
 /// What was made smaller.
@@ -76,10 +79,11 @@ pub struct NewTalk<'a> {
     pub tokens: &'a ThreadSizes<'a>,
 }
 
-/// Makes tool results smaller as it was decided.
+/// Makes tool results smaller as it was decided. What the profile keeps (`lines`) stays in them.
 pub fn arrive(
     talk: &NewTalk<'_>,
     decided: &[(PartId, ToolResultAnswer)],
+    lines: &[StatedLine],
     options: &ArrivalWording,
     digester: &dyn ToolDigester,
 ) -> ArrivalOutcome {
@@ -87,8 +91,10 @@ pub fn arrive(
     let cutter =
         PartShortener { thread, sizes: tokens, tokens, marker: &options.marker, digest_tokens: 0 };
     let door = ArrivalScan { thread, tokens, digester, cutter };
-    let cuts: Vec<_> =
-        decided.iter().filter_map(|(part, decision)| door.smaller(*part, decision)).collect();
+    let smaller = |(part, decision): &(PartId, ToolResultAnswer)| {
+        door.keeping(door.smaller(*part, decision)?, lines, &options.kept)
+    };
+    let cuts: Vec<_> = decided.iter().filter_map(smaller).collect();
     let rewrite = |cut: &ShortenedPart| {
         let original = thread.part(cut.part).and_then(Part::text).unwrap_or_default();
         Some(ArrivalRewrite {
@@ -151,6 +157,24 @@ impl ArrivalScan<'_> {
                 Some(ShortenedPart { how: ReplaceMethod::Offload, ..cut })
             }
         }
+    }
+
+    /// The same with the lines that the profile keeps; none where it is no smaller with them. What is
+    /// masked may be a secret: nothing of it is said.
+    fn keeping(
+        &self,
+        cut: ShortenedPart,
+        lines: &[StatedLine],
+        heading: &str,
+    ) -> Option<ShortenedPart> {
+        let lacks = |line: &&StatedLine| line.part == cut.part && !cut.with.contains(&line.text);
+        let missing: Vec<_> = lines.iter().filter(lacks).map(|line| &*line.text).collect();
+        if missing.is_empty() || cut.how == ReplaceMethod::Mask {
+            return Some(cut);
+        }
+        let with = format!("{}\n{heading}\n{}", cut.with, missing.join("\n"));
+        let size = self.tokens.gauge().size(&with);
+        (size < self.tokens.part(cut.part)).then_some(ShortenedPart { with, size, ..cut })
     }
 
     /// A policy's own text; where that does not name the original, with the marker behind it that

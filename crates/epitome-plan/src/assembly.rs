@@ -13,9 +13,10 @@ use epitome_kernel::{PlanError, SizeGauge, SummaryError, TextMeasure, Thread, ap
 
 use crate::ask::{PlanStep, SummaryRequest, SummarySubject};
 use crate::chain::SummarizerChain;
-use crate::constraints::unsaid;
+use crate::constraints::WorkStatement;
 use crate::cut::ShortenedPart;
 use crate::ground::{PlanBasis, PlanMeans};
+use crate::kept::UnsentTexts;
 use crate::ladder::DraftLadder;
 use crate::lines::account;
 use crate::options::CompressOptions;
@@ -230,9 +231,9 @@ impl<'t> PlanAssembly<'t> {
     /// Whether the orders take out more that was demanded than can be stated in its place.
     fn loses(&self) -> bool {
         let ground = self.basis.ground();
-        let mut unsaid = unsaid(ground.thread, self.parts.done());
-        unsaid.extend(self.parts.wishes.iter().flat_map(WordingRequest::covers));
-        let state = ground.statement(|id| unsaid.contains(&id));
+        let wished = self.parts.wishes.iter().flat_map(WordingRequest::covers).copied();
+        let unsent = UnsentTexts::of_ops(ground.thread, self.parts.done()).and(wished);
+        let state = ground.statement(&unsent);
         !ground.stating().allows(&state, ground.budget.most)
     }
 
@@ -399,7 +400,7 @@ impl<'t> PlanAssembly<'t> {
 
     /// Puts a plan together whose words are all there, and measures what it leaves.
     fn settle(&mut self) -> Result<FitOutcome<'t>, PlanMiss> {
-        let ops = self.ops();
+        let (ops, state) = self.ops();
         let Self { basis, parts, .. } = self;
         let (sizes, ground) = (basis.sizes(), basis.ground());
         if ops.is_empty() && self.ladder.is_none() {
@@ -415,35 +416,32 @@ impl<'t> PlanAssembly<'t> {
             ladder.forget_digests();
         }
         let told_of = parts.told_of(self.rules.shown);
-        let mut parts = std::mem::take(parts);
+        let mut parts = PlanParts { state, ..std::mem::take(parts) };
         parts.warnings.append(&mut self.chain.warnings);
         let made = AppliedPlan { ground, parts, plan, size, told_of };
         Ok(FitOutcome::Compressed(Box::new(made.compressed(view))))
     }
 
     /// The ops of a plan whose words are all there: with what else leaves, and what is said of it.
-    fn ops(&self) -> Vec<Op> {
+    fn ops(&self) -> (Vec<Op>, Option<WorkStatement>) {
         let Self { basis, parts, rules, .. } = self;
         let thread = basis.thread;
         let mut all = parts.ops(rules.order);
         if all.is_empty() && !rules.notes_leave_alone {
-            return all;
+            return (all, None);
         }
         all.extend(stale::ops(&basis.restated, &all));
-        let text = match &parts.state {
-            Some(state) => state.text.clone(),
-            None => {
-                let unsaid = unsaid(thread, all.iter());
-                basis.ground().statement(|id| unsaid.contains(&id)).text
-            }
-        };
-        all.extend(state::op(thread, text, &all));
+        let state = parts
+            .state
+            .clone()
+            .unwrap_or_else(|| basis.ground().statement(&UnsentTexts::of_ops(thread, all.iter())));
+        all.extend(state::op(thread, state.text.clone(), &all));
         if rules.order == OpOrder::ByPlace {
             all.sort_by_key(ops::place);
         }
         all.extend(basis.options.unbind.then(|| unbind::op(thread, &all)).flatten());
         checkpoint_role::settle(thread, &mut all);
-        all
+        (all, Some(state))
     }
 }
 

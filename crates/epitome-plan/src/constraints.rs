@@ -1,22 +1,40 @@
-//! What people demanded, stated word for word where its message is no longer sent as it was said.
+//! What people demanded and what the profile keeps, stated word for word where its message is no
+//! longer sent as it was said.
 //!
-//! Invariant: what is stated takes no more than the room that it is given, each demand stands in it
-//! whole or not at all, and one that its message still says is not said twice. Called when a plan is
-//! drafted and when it is put together.
+//! Invariant: what is stated takes no more than the room that it is given, each demand and each line
+//! stands in it whole or not at all, and one that its message still says is not said twice. Called
+//! when a plan is drafted and when it is put together.
 
 use std::collections::BTreeSet;
 
-use epitome_kernel::types::{EntryId, Op, PartBody, PartId};
 use epitome_kernel::{SizeGauge, TextMeasure, Thread};
 
-use crate::options::{CompressOptions, ConstraintState, StatedConstraint};
+use crate::kept::UnsentTexts;
+use crate::options::{CompressOptions, ConstraintState, StatedConstraint, StatedLine};
 
 /// The state of the work as a plan states it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkStatement {
     pub(crate) text: Option<String>,
-    /// How many demands are left out.
+    /// How many demands and lines are left out.
     pub(crate) without: usize,
+    /// The lines of the profile among them, oldest first.
+    pub(crate) unkept: Vec<String>,
+    /// How many lines of the profile it states.
+    pub(crate) lines: usize,
+}
+
+/// The room of what is stated word for word.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct StatementRoom {
+    demands: u64,
+    lines: u64,
+}
+
+impl StatementRoom {
+    pub(crate) fn total(self) -> u64 {
+        self.demands + self.lines
+    }
 }
 
 /// The demands of a compression, measured.
@@ -41,25 +59,44 @@ impl MeasuredConstraints<'_> {
         }
     }
 
-    /// What they may take within a budget; `floor` is what cannot shrink beside the state.
-    pub(crate) fn room(&self, most: u64, floor: impl FnOnce() -> u64) -> u64 {
-        match self.need() {
+    /// The same of the lines that the profile keeps.
+    fn need_of_lines(&self) -> u64 {
+        let kept = &self.options.demands.kept;
+        let free = |line: &&StatedLine| {
+            self.thread.pinned(line.part.entry).is_none() || !line.sent || self.is_before(line)
+        };
+        let lines = kept.lines.iter().filter(free).map(|line| self.size_of_line(line));
+        match lines.sum() {
             0 => 0,
-            need => {
-                let free = most.saturating_sub(floor() + self.rest());
-                need.min((free as f64 * self.options.demands.share) as u64)
-            }
+            lines => self.head_of_lines() + lines,
         }
+    }
+
+    /// What they may take within a budget; `floor` is what cannot shrink beside the state.
+    pub(crate) fn room(&self, most: u64, floor: impl FnOnce() -> u64) -> StatementRoom {
+        let (demands, lines) = (self.need(), self.need_of_lines());
+        if demands + lines == 0 {
+            return StatementRoom::default();
+        }
+        let ConstraintState { share, ref kept, .. } = self.options.demands;
+        let free = most.saturating_sub(floor() + self.rest());
+        let demands = demands.min((free as f64 * share) as u64);
+        let lines = lines.min(((free - demands) as f64 * kept.share) as u64);
+        StatementRoom { demands, lines }
     }
 
     /// The least budget in which all of them may be stated, as far as budgets give way for them.
     pub(crate) fn budget(&self, floor: impl FnOnce() -> u64) -> u64 {
-        let ConstraintState { share, most, .. } = self.options.demands;
-        match self.need() {
-            need if need > 0 && share > 0.0 => {
-                (floor() + self.rest() + (need as f64 / share).ceil() as u64).min(most)
-            }
-            _ => 0,
+        let ConstraintState { share, most, ref kept, .. } = self.options.demands;
+        let room = |need: u64, share: f64| match need > 0 && share > 0.0 {
+            true => (need as f64 / share).ceil() as u64,
+            false => 0,
+        };
+        let demands = self.need();
+        let lines = room(self.need_of_lines(), kept.share);
+        match room(demands, share).max(if lines > 0 { demands + lines } else { 0 }) {
+            0 => 0,
+            free => (floor() + self.rest() + free).min(most),
         }
     }
 
@@ -68,11 +105,31 @@ impl MeasuredConstraints<'_> {
         self.options.state.as_deref().map_or(0, |text| self.gauge.message(text))
     }
 
-    /// The state of the work, with what was demanded in the messages that `lacks` names, as much of
-    /// it as `room` takes.
-    pub(crate) fn state(&self, lacks: impl Fn(EntryId) -> bool, room: u64) -> WorkStatement {
-        let (state, demands) = (self.options.state.as_deref(), &self.options.demands);
-        let is_wanted = |one: &&StatedConstraint| lacks(one.entry) || self.is_unshown(one);
+    /// The state of the work, with what was demanded or is to be kept in the texts that are not sent,
+    /// as much of it as `room` takes.
+    pub(crate) fn state(&self, unsent: &UnsentTexts, room: StatementRoom) -> WorkStatement {
+        let state = self.options.state.as_deref();
+        let (demands, missing) = self.demanded(unsent, room.demands);
+        let (kept, unkept) = self.kept(unsent, room.lines);
+        let (without, lines) = (missing + unkept.len(), kept.len());
+        if demands.is_empty() && kept.is_empty() {
+            return WorkStatement { text: state.map(ToOwned::to_owned), without, unkept, lines };
+        }
+        let text = self.opening(state) + demands.trim_end();
+        let text = match kept.is_empty() {
+            true => text,
+            false => {
+                let gap = if demands.is_empty() { "" } else { "\n\n" };
+                format!("{text}{gap}{}\n{}", self.options.demands.kept.heading, kept.join("\n"))
+            }
+        };
+        WorkStatement { text: Some(text), without, unkept, lines }
+    }
+
+    /// What is stated of what people demanded, and how much of it is left out.
+    fn demanded(&self, unsent: &UnsentTexts, room: u64) -> (String, usize) {
+        let demands = &self.options.demands;
+        let is_wanted = |one: &&StatedConstraint| unsent.lacks(one) || self.is_unshown(one);
         let mut wanted: Vec<_> = demands.all.iter().filter(is_wanted).collect();
         wanted.sort_by_key(|one| one.rank);
         let mut left = room.saturating_sub(self.head());
@@ -86,11 +143,34 @@ impl MeasuredConstraints<'_> {
         // What its provider took away is no loss of ours.
         let without = left.iter().filter(|one| !self.is_unshown(one)).count();
         if taken.is_empty() {
-            return WorkStatement { text: state.map(ToOwned::to_owned), without };
+            return (String::new(), without);
         }
         let lines = demands.all.iter().filter(|one| taken.contains(&one.rank)).map(line);
         let lines: String = lines.collect();
-        WorkStatement { text: Some(self.opening(state) + lines.trim_end()), without }
+        (format!("{}:\n{lines}", demands.heading), without)
+    }
+
+    /// The lines of the profile that are stated, and those that there is no room for.
+    fn kept(&self, unsent: &UnsentTexts, room: u64) -> (Vec<&str>, Vec<String>) {
+        let kept = &self.options.demands.kept;
+        let is_wanted = |line: &&StatedLine| unsent.lacks_line(line) || self.is_before(line);
+        let wanted = kept.lines.iter().filter(is_wanted);
+        let mut left = room.saturating_sub(self.head_of_lines());
+        let (mut taken, mut unkept) = (Vec::new(), Vec::new());
+        for line in wanted.rev() {
+            match left.checked_sub(self.size_of_line(line)) {
+                Some(rest) => {
+                    left = rest;
+                    taken.push(&*line.text);
+                }
+                // What its provider took away is no loss of ours.
+                None if self.is_before(line) => {}
+                None => unkept.push(line.text.clone()),
+            }
+        }
+        unkept.reverse();
+        taken.reverse();
+        (taken, unkept)
     }
 
     /// Whether a plan within a budget may state the work like this.
@@ -104,17 +184,34 @@ impl MeasuredConstraints<'_> {
         one.entry.index() < self.thread.shown_from()
     }
 
+    /// The same of the text that says a line.
+    fn is_before(&self, line: &StatedLine) -> bool {
+        line.part.entry.index() < self.thread.shown_from()
+    }
+
+    /// What stands before what is stated word for word.
     fn opening(&self, state: Option<&str>) -> String {
-        let ConstraintState { label, heading, .. } = &self.options.demands;
-        let before = state.map_or_else(|| format!("{label}\n"), |state| format!("{state}\n\n"));
-        format!("{before}{heading}:\n")
+        let label = &self.options.demands.label;
+        state.map_or_else(|| format!("{label}\n"), |state| format!("{state}\n\n"))
     }
 
     fn head(&self) -> u64 {
+        self.head_of(&format!("{}:\n", self.options.demands.heading))
+    }
+
+    fn head_of_lines(&self) -> u64 {
+        self.head_of(&format!("{}\n\n\n", self.options.demands.kept.heading))
+    }
+
+    fn head_of(&self, heading: &str) -> u64 {
         match &self.options.state {
-            Some(_) => self.gauge.size(&self.opening(Some(""))),
-            None => self.gauge.message(&self.opening(None)),
+            Some(_) => self.gauge.size(&(self.opening(Some("")) + heading)),
+            None => self.gauge.message(&(self.opening(None) + heading)),
         }
+    }
+
+    fn size_of_line(&self, line: &StatedLine) -> u64 {
+        self.gauge.size(&line.text) + self.gauge.size("\n")
     }
 
     fn size(&self, one: &StatedConstraint) -> u64 {
@@ -124,23 +221,4 @@ impl MeasuredConstraints<'_> {
 
 fn line(one: &StatedConstraint) -> String {
     format!("- {}\n", one.text)
-}
-
-/// The messages whose own words are not sent as they were said.
-pub(crate) fn unsaid<'o>(thread: &Thread, ops: impl Iterator<Item = &'o Op>) -> BTreeSet<EntryId> {
-    let mut unsaid = BTreeSet::new();
-    for op in ops {
-        match op {
-            Op::Summarize(one) => unsaid.extend(&one.covers),
-            Op::Drop { entries } => unsaid.extend(entries),
-            Op::Replace { part, .. } if is_said(thread, *part) => _ = unsaid.insert(part.entry),
-            _ => {}
-        }
-    }
-    unsaid
-}
-
-/// Whether a part is what its speaker said, and no call or result.
-pub(crate) fn is_said(thread: &Thread, part: PartId) -> bool {
-    thread.part(part).is_some_and(|part| matches!(part.body, PartBody::Text(_)))
 }

@@ -10,11 +10,12 @@ use epitome_kernel::types::{
 };
 
 use crate::budget::rewritable;
-use crate::constraints::{WorkStatement, is_said};
+use crate::constraints::{StatementRoom, WorkStatement};
 use crate::cut::{ShortenedPart, close};
 use crate::eviction::original_of;
 use crate::files;
 use crate::ground::{PlanGround, ids};
+use crate::kept::UnsentTexts;
 use crate::lines;
 use crate::pressure::Pressure;
 
@@ -83,8 +84,8 @@ struct Drafting<'a> {
     /// By exchange.
     pinned: Vec<bool>,
     used: u64,
-    /// What of that is held free for what was demanded.
-    reserve: u64,
+    /// What of that is held free for what was demanded and what the profile keeps.
+    reserve: StatementRoom,
     /// What of it is held free for the first message.
     lead: u64,
     /// Whether a label leads: no message of the user's side is kept that could.
@@ -103,7 +104,7 @@ impl<'a> Drafting<'a> {
         let held = || exchanges.iter().zip(&pinned).filter(|(_, pinned)| **pinned);
         let whole: u64 = held().map(|(exchange, _)| ground.sizes.sum(ids(exchange))).sum();
         let reserve = ground.stating().room(ground.budget.most, || ground.floor().size);
-        let used = ground.stating().rest() + reserve + lead;
+        let used = ground.stating().rest() + reserve.total() + lead;
         let over = ground.sizes.request(whole + used).saturating_sub(ground.budget.most);
         let mut cuts = Vec::new();
         if over > 0 {
@@ -394,12 +395,8 @@ impl<'a> Drafting<'a> {
 
     /// The state of the work beside a draft.
     fn state(&self, draft: &PlanDraft) -> WorkStatement {
-        let thread = self.ground.thread;
-        let gone = draft.leaving();
-        let is_cut =
-            |id| draft.cuts.iter().any(|it| it.part.entry == id && is_said(thread, it.part));
-        let lacks = |id| gone.contains(&id) || is_cut(id);
-        self.ground.stating().state(lacks, self.reserve)
+        let unsent = UnsentTexts::of_draft(self.ground.thread, draft.leaving(), &draft.cuts);
+        self.ground.stating().state(&unsent, self.reserve)
     }
 
     fn address(&self, covers: &[EntryId]) -> ContentId {
@@ -434,7 +431,7 @@ impl<'a> Drafting<'a> {
         }
         let mut draft = PlanDraft { cuts, stubs, id, covers, left: 0, state };
         draft.state = self.state(&draft);
-        self.used -= self.ground.stating().rest() + self.reserve;
+        self.used -= self.ground.stating().rest() + self.reserve.total();
         let text = draft.state.text.as_deref();
         self.used += text.map_or(0, |text| self.ground.sizes.gauge().message(text));
         draft.left = self.room();

@@ -11,6 +11,7 @@ use epitome_kernel::{Exchange, SizeGauge, StrippedExchange, Thread, ThreadSizes,
 use crate::budget::{PromptFloor, prompt_floor};
 use crate::constraints::{MeasuredConstraints, WorkStatement};
 use crate::cut::PartShortener;
+use crate::kept::UnsentTexts;
 use crate::options::CompressOptions;
 
 /// What a plan is made with.
@@ -129,10 +130,10 @@ impl<'a> PlanGround<'a> {
         MeasuredConstraints { thread: self.thread, options: self.options, gauge: self.gauge() }
     }
 
-    /// The state of the work, where the messages that `lacks` names are not sent as they were said.
-    pub(crate) fn statement(&self, lacks: impl Fn(EntryId) -> bool) -> WorkStatement {
+    /// The state of the work, where these texts are not sent as they were said.
+    pub(crate) fn statement(&self, unsent: &UnsentTexts) -> WorkStatement {
         let stating = self.stating();
-        stating.state(lacks, stating.room(self.budget.most, || self.floor().size))
+        stating.state(unsent, stating.room(self.budget.most, || self.floor().size))
     }
 }
 

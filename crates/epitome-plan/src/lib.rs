@@ -21,6 +21,7 @@ mod eviction;
 mod files;
 mod ground;
 mod input;
+mod kept;
 mod ladder;
 mod lead;
 mod leaving;
@@ -50,11 +51,12 @@ pub use driver::{assemble, compress};
 pub use eviction::{evicted, leaving, split_passages};
 pub use files::{LeftFile, PASTE_AGAIN, let_go};
 pub use ground::PlanMeans;
+pub use kept::{KEEP, PROFILE};
 pub use leaving::{LeavingText, taken};
 pub use markers::markers;
 pub use options::{
-    CompressOptions, ConstraintState, KernelTexts, LadderRung, RequestEnvelope, StatedConstraint,
-    newest_from,
+    CompressOptions, ConstraintState, KeptStatement, KernelTexts, LadderRung, RequestEnvelope,
+    StatedConstraint, StatedLine, newest_from,
 };
 pub use order::OrderError;
 pub use outcome::{FitOutcome, PlannedCompression};

@@ -71,6 +71,31 @@ pub struct ConstraintState {
     pub most: u64,
     /// Where a budget is less than this, in tokens, no plan leaves any of them out.
     pub whole_below: u64,
+    /// What the profile keeps, beside what people demanded.
+    pub kept: KeptStatement,
+}
+
+/// The lines that a profile keeps, and how they are stated where their text is not sent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KeptStatement {
+    /// In the order of the conversation; where there is no room for all, the newest stay.
+    pub lines: Vec<StatedLine>,
+    /// Stands over them.
+    pub heading: String,
+    /// The most that they take of the room beside what cannot shrink and what people demanded, 0
+    /// to 1.
+    pub share: f64,
+}
+
+/// A line that a profile keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatedLine {
+    /// The part that says it.
+    pub part: PartId,
+    /// The line, word for word.
+    pub text: String,
+    /// Whether the part says it as it is sent.
+    pub sent: bool,
 }
 
 /// A sentence in which a person demands something.

@@ -15,6 +15,7 @@ use crate::budget::{PromptFloor, frees_too_little};
 use crate::eviction::{EvictionCollector, GatheredEviction, Wanted};
 use crate::files::{self, LeftFile};
 use crate::ground::PlanGround;
+use crate::kept;
 use crate::leaving::copied;
 use crate::options::CompressOptions;
 use crate::parts::PlanParts;
@@ -97,7 +98,9 @@ impl AppliedPlan<'_> {
             line_chars: options.texts.line_chars,
         };
         let leaving = EvictionCollector::new(thread, tokens, wanted);
+        let state = parts.state.unwrap_or_default();
         let (mut told, mut events) = (Vec::new(), Vec::new());
+        events.extend(kept::without_room(&state.unkept));
         for mut one in parts.worded {
             told.append(&mut one.left);
             events.extend(one.event);
@@ -109,7 +112,11 @@ impl AppliedPlan<'_> {
         thread.entries().iter().for_each(|entry| tokens.add_to(&mut was, entry));
         PlannedCompression {
             by: [was, view.breakdown(tokens)],
-            ops: plan.ops.iter().map(|op| report(op, thread, tokens, options)).collect(),
+            ops: plan
+                .ops
+                .iter()
+                .map(|op| keeping(report(op, thread, tokens, options), state.lines))
+                .collect(),
             checkpoints: plan.ops.iter().filter_map(|op| checkpoint(op, tokens)).collect(),
             stalled: frees_too_little(before, size, options.minimum_gain),
             size: [before, size],
@@ -123,6 +130,9 @@ impl AppliedPlan<'_> {
         }
     }
 }
+
+/// What an op is called that states the work.
+const STATE: &str = "state";
 
 /// Why notes of a client leave that are stale.
 const STALE: &str = "what a newer note states anew";
@@ -160,6 +170,16 @@ fn report(
             _ => None,
         },
     }
+}
+
+/// The report of an op, credited to the profile where it states lines that `keep` names.
+fn keeping(report: OpReport, lines: usize) -> OpReport {
+    if report.op != STATE || lines == 0 {
+        return report;
+    }
+    let s = if lines == 1 { "" } else { "s" };
+    let reason = format!("{}, with {lines} line{s} that the profile keeps", report.reason);
+    OpReport { reason, policy: kept::PROFILE.to_owned(), hook: kept::KEEP.to_owned(), ..report }
 }
 
 fn effect(op: &Op, thread: &Thread, tokens: &ThreadSizes<'_>) -> Effect {
@@ -230,7 +250,7 @@ fn name(op: &Op) -> &'static str {
         Op::Drop { .. } => "drop",
         Op::Strip { .. } => "strip",
         Op::Unbind { .. } => "unbind",
-        Op::State { .. } => "state",
+        Op::State { .. } => STATE,
         Op::Insert { .. } => "insert",
         Op::Summarize(_) => "summarize",
     }

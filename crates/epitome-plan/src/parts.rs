@@ -11,6 +11,7 @@ use epitome_kernel::{rewrite, strip};
 use crate::constraints::WorkStatement;
 use crate::cut::ShortenedPart;
 use crate::ground::PlanGround;
+use crate::kept::UnsentTexts;
 use crate::ops::leaving;
 use crate::rules::{OpOrder, ShownEntries};
 use crate::state;
@@ -85,7 +86,8 @@ impl PlanParts {
                 }
             }
         }
-        let text = settled.unwrap_or_else(|| ground.statement(|id| gone.contains(&id)).text);
+        let unsent = UnsentTexts::of_ops(thread, self.done()).and(gone);
+        let text = settled.unwrap_or_else(|| ground.statement(&unsent).text);
         kept.extend(state::entry(thread, text));
         kept
     }

@@ -141,8 +141,10 @@ impl Compaction {
 }
 
 fn hash_score(hash: &mut Hash, score: &FactCounts) {
-    let FactCounts { constraints, paths, errors, identifiers, recallable } = *score;
-    let pairs = [constraints, paths, errors, identifiers, [recallable, 0]];
+    let FactCounts { constraints, paths, errors, identifiers, kept, recallable } = *score;
+    let pairs = [constraints, paths, errors, identifiers, [recallable, 0], kept];
+    // Records of profiles that keep no lines have the hashes that they always had.
+    let pairs = &pairs[..if kept == [0; 2] { 5 } else { 6 }];
     let bytes: Vec<u8> = pairs.as_flattened().iter().flat_map(|n| n.to_le_bytes()).collect();
     hash.fields([b"must_keep", &bytes]);
 }

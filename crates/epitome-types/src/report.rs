@@ -151,7 +151,7 @@ pub struct FactReport {
 /// A fact that is no longer in the prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LostFact {
-    /// `constraint`, `error`, `path` or `identifier`.
+    /// `kept`, `constraint`, `error`, `path` or `identifier`.
     pub kind: &'static str,
     /// The fact.
     pub text: String,
@@ -166,6 +166,8 @@ pub struct LostFact {
 impl LostFact {
     /// The kind of what a person orders or forbids.
     pub const ORDER: &'static str = "constraint";
+    /// The kind of what the profile's `keep` names.
+    pub const KEPT: &'static str = "kept";
 }
 
 /// Facts that should survive: each pair is `[kept, all]`.
@@ -179,15 +181,24 @@ pub struct FactCounts {
     pub errors: [u32; 2],
     /// Identifiers, numbers and dates that were used more than once.
     pub identifiers: [u32; 2],
+    /// Lines that the profile's `keep` names.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub kept: [u32; 2],
     /// How many of the lost ones a search in the store finds.
     pub recallable: u32,
+}
+
+/// Whether there is nothing of a kind: it is not named then.
+fn is_none(counts: &[u32; 2]) -> bool {
+    counts[1] == 0
 }
 
 impl FactCounts {
     /// Each kind of fact that there is any of, by name, with its `[kept, all]`.
     pub fn kinds(&self) -> impl Iterator<Item = (&'static str, [u32; 2])> {
-        let Self { constraints, paths, errors, identifiers, .. } = *self;
+        let Self { constraints, paths, errors, identifiers, kept, .. } = *self;
         [
+            ("lines to keep", kept),
             ("constraints", constraints),
             ("paths", paths),
             ("errors", errors),
@@ -215,7 +226,11 @@ impl fmt::Display for FactCounts {
         let mut first = true;
         for (name, [kept, all]) in self.kinds() {
             f.write_str(if first { "" } else { ", " })?;
-            let name = if all == 1 { name.trim_end_matches('s') } else { name };
+            let name = match (all, name) {
+                (1, "lines to keep") => "line to keep",
+                (1, name) => name.trim_end_matches('s'),
+                _ => name,
+            };
             write!(f, "{kept} of {all} {name}")?;
             first = false;
         }

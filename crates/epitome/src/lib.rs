@@ -91,7 +91,7 @@ pub use epitome_extensions::ExtensionOrigin;
 pub use epitome_extensions::plugins::PluginRef;
 pub use epitome_extensions::policies::{ChainLink, LoadedPolicies, PolicyRef};
 pub use epitome_extensions::problem::{ConfigError, ConfigProblem};
-pub use epitome_extract::{ExtractiveSummarizer, MustKeepFacts, kept_and_lost};
+pub use epitome_extract::{ExtractiveSummarizer, KeepRules, MustKeepFacts, kept_and_lost};
 pub use epitome_kernel::goals::GoalError;
 pub use epitome_kernel::{
     Answer, Eviction, Excerpt, HOOKS, HookInterrupt, HookNotes, HookReply, HookResult, Job,

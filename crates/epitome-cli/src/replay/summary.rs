@@ -117,15 +117,10 @@ fn events(figures: &ReplayTotals) -> Vec<String> {
 /// What the last prompt still says, and what comes back.
 fn facts(figures: &ReplayTotals) -> Vec<String> {
     let facts = &figures.must_keep.kept;
-    let kinds = [
-        ("constraints", facts.constraints),
-        ("paths", facts.paths),
-        ("errors", facts.errors),
-        ("identifiers", facts.identifiers),
-    ];
-    let gone: u32 = kinds.iter().map(|(_, [kept, all])| all - kept).sum();
-    let kinds = kinds.into_iter().filter(|(_, [_, all])| *all > 0);
-    let kinds: Vec<_> = kinds.map(|(name, [kept, all])| format!("{name} {kept}/{all}")).collect();
+    let [kept, all] = facts.total();
+    let gone = all - kept;
+    let kinds: Vec<_> =
+        facts.kinds().map(|(name, [kept, all])| format!("{name} {kept}/{all}")).collect();
     if kinds.is_empty() {
         return Vec::new();
     }

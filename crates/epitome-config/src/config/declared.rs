@@ -86,6 +86,11 @@ pub(crate) struct ProfileToml {
     /// they are.
     #[serde(default)]
     pub(crate) digests_by_tool: BTreeMap<String, Vec<String>>,
+    /// The lines that stay in the prompt word for word, whatever leaves and whoever decides: regular
+    /// expressions, each match with the whole lines that it stands in, and kinds of facts
+    /// (`constraint`, `path`, `error`, `identifier`, `number`, `url`), of each fact the newest line.
+    /// The newest stay where there is no room for all; a warning says so.
+    pub(crate) keep: Option<Vec<String>>,
     /// Who writes summaries, in the order in which they are asked: `ollama:NAME`,
     /// `openai:NAME@URL`, `anthropic:NAME`, and `extractive`, which asks no model and stands last
     /// in any case. `talking` is the model that a conversation is with, where Epitome talks with

@@ -30,7 +30,7 @@ enum KeySource {
 use KeySource::{Anybody, Inside, Trusted, User};
 
 /// The keys by their class; `*` is any name, and what stands below a key has its class.
-const KEYS: [(&str, KeySource); 23] = [
+const KEYS: [(&str, KeySource); 24] = [
     ("default_profile", Anybody),
     ("store", Inside),
     ("durability", Anybody),
@@ -46,6 +46,7 @@ const KEYS: [(&str, KeySource); 23] = [
     ("profile.*.policies", Trusted),
     ("profile.*.digests", Trusted),
     ("profile.*.digests_by_tool", Trusted),
+    ("profile.*.keep", Anybody),
     ("profile.*.summarizers", User("conversations go to the models that it names")),
     ("profile.*.mode", Anybody),
     ("profile.*.model", Anybody),

@@ -8,6 +8,7 @@ use epitome_extensions::plugins::ProfilePlugins;
 use epitome_extensions::policies::{ChainLink, DEFAULT, ProfilePolicies};
 use epitome_extensions::problem::hint;
 use epitome_extensions::toml_file::{BUILT_IN, TomlPart, said, unreadable};
+use epitome_extract::KeepRules;
 use epitome_kernel::nearest;
 use epitome_wire::OverflowSignatures;
 use figment::Figment;
@@ -19,7 +20,7 @@ use super::{Config, ConfigError, ConfigProblem, ConfigSources, models};
 use crate::limits::WindowSetting;
 use crate::models::{Models, Prices};
 use crate::profile::options::{Contradiction, ProfileOptions, Redact};
-use crate::profile::{Profile, SHIPPED, StatedDefaults};
+use crate::profile::{Profile, ProfileRules, SHIPPED, StatedDefaults};
 use crate::redaction::{PatternError, RedactionPatterns};
 
 /// The profile that others inherit from, unless they say otherwise.
@@ -70,6 +71,7 @@ impl Config {
             digests,
             digests_by_tool,
             summarizers,
+            keep,
             ..
         } = figment.extract().map_err(unreadable)?;
         let options = options.default;
@@ -86,6 +88,7 @@ impl Config {
             (None, Some(size), _) => WindowSetting::Size(size),
             (None, None, limit) => limit.map(WindowSetting::Limit).unwrap_or_default(),
         };
+        let rules = ProfileRules { keep: self.kept(name, figment, &keep.unwrap_or_default())? };
         let built_in = self.stated(DEFAULT, figment).values;
         let digests = digests.unwrap_or_default();
         let plugins = self.plugins_of(figment, digests, digests_by_tool, &chain)?;
@@ -96,6 +99,7 @@ impl Config {
         Ok(Profile {
             name: name.to_owned(),
             options,
+            rules,
             redaction,
             signatures,
             stated: StatedDefaults {
@@ -112,6 +116,19 @@ impl Config {
             plugins,
             scribes,
             models: Models::default(),
+        })
+    }
+
+    /// The lines that stay word for word.
+    fn kept(
+        &self,
+        name: &str,
+        figment: &Figment,
+        rules: &[String],
+    ) -> Result<KeepRules, ConfigProblem> {
+        KeepRules::parse(rules).map_err(|error| {
+            let place = self.source(figment, "keep").unwrap_or_default();
+            ConfigProblem::new(place, format!("profile `{name}`: `keep`: {error}"))
         })
     }
 

@@ -6,6 +6,7 @@
 mod models;
 pub mod options;
 mod plain;
+mod rules;
 mod window;
 
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use std::sync::{Arc, LazyLock};
 use epitome_extensions::plugins::{PluginRef, ProfilePlugins};
 use epitome_extensions::policies::{ChainLink, LoadedPolicies, PolicyRef, ProfilePolicies};
 use epitome_extensions::problem::{ConfigError, ConfigProblem};
+use epitome_extract::KeepRules;
 use epitome_kernel::{Policy, TokenCounter};
 use epitome_plan::{
     ArrivalWording, ArriveOptions, BuiltinOptions, BuiltinPolicy, CachePrices, CompressOptions,
@@ -24,7 +26,10 @@ use epitome_wire::{Format, OverflowSignatures, RequestDocument};
 use serde_json::json;
 
 use self::options::TextOptions;
-pub use self::options::{GoalOptions, ProfileOptions, WorkStateOptions as StateOptions};
+pub use self::options::{
+    GoalOptions, ProfileOptions, Summaries, WorkStateOptions as StateOptions,
+};
+pub use self::rules::ProfileRules;
 use crate::limits::WindowSetting;
 use crate::models::{ModelTable, Models, Prices, SummarizerSpec};
 use crate::redaction::RedactionPatterns;
@@ -56,6 +61,8 @@ pub struct Profile {
     pub(crate) name: String,
     /// The numbers and texts of what is built in.
     pub options: ProfileOptions,
+    /// What it states itself, whichever policy decides.
+    pub rules: ProfileRules,
     /// What is never recorded.
     pub redaction: RedactionPatterns,
     pub(crate) signatures: OverflowSignatures,
@@ -280,8 +287,16 @@ impl Profile {
             "mode": self.stated.mode,
             "models": named.map(ToString::to_string).collect::<Vec<_>>(),
         });
+        if self.rules != ProfileRules::default() {
+            decides["rules"] = json!(self.rules);
+        }
         decides.sort_all_objects();
         format!("b3:{}", ContentId::for_text(&decides.to_string()))
+    }
+
+    /// The lines that stay word for word.
+    pub fn keep(&self) -> &KeepRules {
+        &self.rules.keep
     }
 
     /// The policy that is asked last, with the options of this profile.
@@ -321,7 +336,11 @@ impl Profile {
     /// How what is made smaller on arrival is written.
     pub fn door(&self, back: Back) -> ArrivalWording {
         let marker = self.words(back).marker.clone();
-        ArrivalWording { marker, passage_bytes: self.options.compress.passage_bytes }
+        ArrivalWording {
+            marker,
+            passage_bytes: self.options.compress.passage_bytes,
+            kept: self.options.work_state.kept.clone(),
+        }
     }
 
     /// What stands where something left, by the way back that there is (RULES 119).

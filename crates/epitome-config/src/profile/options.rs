@@ -285,6 +285,12 @@ pub struct WorkStateOptions {
     /// leave, word for word, as a share; 0 leaves them to the summaries.
     #[cfg_attr(feature = "files", schemars(range(min = 0.0, max = 1.0)))]
     pub rules: f64,
+    /// The most of the room beside what cannot shrink and those rules that lines take which the
+    /// profile's `keep` names, as a share.
+    #[cfg_attr(feature = "files", schemars(range(min = 0.0, max = 1.0)))]
+    pub keep: f64,
+    /// Opens them.
+    pub kept: String,
     /// Tokens that goals take; what is locked or of the architecture stays whole beyond that.
     pub goals: u64,
     /// The most of the size to come to that the texts of active augments take, as a share.

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 use toml::{Table, Value};
 
-use super::{Profile, ProfileOptions, SHIPPED, StatedDefaults};
+use super::{Profile, ProfileOptions, ProfileRules, SHIPPED, StatedDefaults};
 use crate::models::{ModelTable, Models, Prices, SummarizerSpec};
 use crate::redaction::RedactionPatterns;
 
@@ -40,6 +40,7 @@ pub(super) fn profile() -> Result<Profile, Box<dyn Error>> {
             .with_keys(&options.redact.keys),
         signatures: OverflowSignatures::new(&options.limit.signatures)?,
         options,
+        rules: ProfileRules::default(),
         stated: StatedDefaults::default(),
         table: ModelTable::default(),
         prices: Prices::default(),

@@ -14,6 +14,7 @@ use super::history_tail::HistoryTail;
 use super::offload::{FILE, file_of, names_file};
 use super::state::ConversationState;
 use super::turn_context::TurnContext;
+use crate::kept_lines::arriving_lines;
 use crate::policy_runner::PolicyRunner;
 
 impl Session {
@@ -60,7 +61,9 @@ impl Session {
         let desk = self.settings.desk(council);
         let digester = self.settings.digester.as_deref().unwrap_or(&desk);
         let keys = &incoming.keys[*first..];
-        let mut arrival = arrive(&NewTalk { thread, keys, tokens }, &decided, &options, digester);
+        let lines = arriving_lines(&self.settings.profile, thread, &decided);
+        let talk = NewTalk { thread, keys, tokens };
+        let mut arrival = arrive(&talk, &decided, &lines, &options, digester);
         arrival.rewrites.iter_mut().for_each(|rewrite| self.redaction().rewrite(rewrite));
         self.departing(&mut arrival.departure, ground.name);
         arrival

@@ -36,7 +36,8 @@ impl Session {
         let sent = compressed.view.entries();
         let [all, sent] =
             [ground.tail.thread.entries(), &sent].map(|all| all.iter().collect::<Vec<&Entry>>());
-        epoch.outcome.must_keep = must_keep(&all, &sent, &departure.passages);
+        let keep = self.settings.profile.keep();
+        epoch.outcome.must_keep = must_keep(&all, &sent, &departure.passages, keep);
         epoch.outcome.confidence = epoch.outcome.must_keep.share().min(confidence.unwrap_or(1.0));
         epoch.profile = self.settings.profile.name().to_owned();
         epoch.config = self.settings.profile.config();

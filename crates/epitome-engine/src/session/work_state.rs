@@ -16,6 +16,7 @@ use epitome_workspace::augments::{ActiveAugments, Augment};
 use super::Session;
 use super::assembled::Assembled;
 use super::turn_context::TurnContext;
+use crate::kept_lines::kept;
 use crate::plan_wording::worded;
 use crate::planning::PlanRequest;
 use epitome_config::profile::StateOptions;
@@ -160,15 +161,17 @@ impl Session {
             gauge,
         };
         let demands = demanded(&ground.tail.came, older, options, work.label);
-        (work.texts(), ConstraintState { most: planning.sizes.most.most, ..demands })
+        let kept = kept(&self.settings.profile, planning.history.thread);
+        (work.texts(), ConstraintState { most: planning.sizes.most.most, kept, ..demands })
     }
 }
 
 /// What people demanded. Of the newest messages a client may still change some, so nothing that
 /// those say takes back what was said before.
 fn demanded(came: &[Entry], older: usize, options: &StateOptions, label: &str) -> ConstraintState {
+    let label = label.to_owned();
     if options.rules <= 0.0 {
-        return ConstraintState::default();
+        return ConstraintState { label, ..ConstraintState::default() };
     }
     let [(older, language), (newest, _)] =
         [&came[..older], &came[older..]].map(|part| demands(&part.iter().collect::<Vec<_>>()));
@@ -178,7 +181,7 @@ fn demanded(came: &[Entry], older: usize, options: &StateOptions, label: &str) -
     let all = older.chain(newest.into_iter().map(|one| (one.rank, one)));
     let all = all.map(|(rank, one)| StatedConstraint { entry: one.entry, text: one.text, rank });
     let heading = LedgerHeadings::of(language).constraints.to_owned();
-    let (label, share) = (label.to_owned(), options.rules);
+    let share = options.rules;
     ConstraintState { all: all.collect(), label, heading, share, ..ConstraintState::default() }
 }
 
@@ -256,6 +259,8 @@ mod tests {
         share: 0.1,
         max_tokens: 40,
         rules: 0.5,
+        keep: 0.5,
+        kept: String::new(),
         goals: 20,
         augments: 0.2,
     };

@@ -147,7 +147,12 @@ impl Judged<'_> {
             Ok::<_, Error>(found.into_iter().map(|excerpt| excerpt.text).collect())
         })?;
         let left = after.as_ref().map(|after| after.entries()).unwrap_or_default();
-        let searched = SearchedStore { store, scope: &scope, counter: self.counter };
+        let searched = SearchedStore {
+            store,
+            scope: &scope,
+            counter: self.counter,
+            keep: self.setup.profile.keep(),
+        };
         let must_keep = searched.must_keep(of.entries(), left, &[])?.kept;
         Ok(EvalRow {
             profile: profile.to_owned(),

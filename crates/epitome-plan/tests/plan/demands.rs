@@ -24,7 +24,7 @@ fn demanding(all: &[(u32, &str)], state: Option<&str>) -> CompressOptions {
     };
     let all = all.iter().zip(ranks).map(demand).collect();
     let (label, heading) = (LABEL.to_owned(), HEADING.to_owned());
-    let demands = ConstraintState { all, label, heading, share: 0.5, most: 0, whole_below: 0 };
+    let demands = ConstraintState { all, label, heading, share: 0.5, ..ConstraintState::default() };
     CompressOptions { state: state.map(str::to_owned), demands, ..options() }
 }
 

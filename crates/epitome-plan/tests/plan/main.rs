@@ -15,6 +15,8 @@ mod help;
 #[cfg(test)]
 mod input;
 #[cfg(test)]
+mod kept;
+#[cfg(test)]
 mod live;
 #[cfg(test)]
 mod orders;

@@ -37,6 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "epitome-count",
             "epitome-extensions",
+            "epitome-extract",
             "epitome-kernel",
             "epitome-lua",
             "epitome-model",
