@@ -29,6 +29,9 @@ end
 ---@param job SummaryPromptJob
 ---@return string
 local function focus(job)
+  if job.focus then
+    return job.focus
+  end
   local mode = job.mode or USUAL
   if mode == OWN and job.options.focus ~= "" then
     return job.options.focus

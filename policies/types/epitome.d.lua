@@ -449,6 +449,7 @@
 ---@field covered Covered The messages that it stands for.
 ---@field must_keep string[] What must not be lost.
 ---@field goals Goals What the conversation is for, and what was decided: the prompt states them already.
+---@field focus? string What it dwells on, in the words of the profile for this mode, where that has any.
 ---@field max_tokens integer The most that the summary may take.
 
 --- Tokens of a prompt.

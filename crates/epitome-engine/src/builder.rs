@@ -337,7 +337,9 @@ impl CompressorBuilder {
         counter: &Arc<dyn TokenCounter>,
         memos: BTreeMap<String, String>,
     ) -> Result<PolicyRunner, ConfigError> {
-        let mut policies = self.deciders.policies.clone();
+        let own = self.profile.own_policy().map(|policy| Arc::new(policy) as Arc<dyn Policy>);
+        let mut policies: Vec<_> =
+            own.into_iter().chain(self.deciders.policies.iter().cloned()).collect();
         let own = self.deciders.plugins.iter().filter(|plugin| !plugin.about().hooks.is_empty());
         let hooked = own.map(|plugin| PluginPolicy::new(LoadedPlugin::of_host(Arc::clone(plugin))));
         policies.extend(hooked.map(|hooked| Arc::new(hooked) as Arc<dyn Policy>));
@@ -367,6 +369,7 @@ impl CompressorBuilder {
             failures: Arc::default(),
             notes: Arc::new(Mutex::new(notes)),
             tape: self.tape.clone(),
+            focus: Arc::new(self.profile.rules.prompts.clone()),
         })
     }
 

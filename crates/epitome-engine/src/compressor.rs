@@ -129,7 +129,8 @@ impl Compressor {
     ) -> Result<MadePrompt, Error> {
         let counter = &**shared;
         let CompressorBuilder { profile, sizes, .. } = &self.settings;
-        let thread = Thread::new(self.recorded(document), &[]);
+        let never = profile.rules.never.entries(document.entries());
+        let thread = Thread::new(self.recorded(document), &[]).with_rule(&never);
         let schemas = tools(counter, tool_format(request.format), &document.tool_schemas());
         let shown = if sizes.target.counts_tools() { schemas } else { 0 };
         let hidden = |unit| hidden(document, &thread, SizeGauge { counter, unit });

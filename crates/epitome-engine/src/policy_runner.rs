@@ -5,6 +5,7 @@
 //! it; and what comes of a hook never stops a conversation: without an opinion the caller has one of
 //! its own. Called by live sessions and by the compressor of single conversations.
 
+use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -63,6 +64,8 @@ pub(crate) struct PolicyRunner {
     pub(crate) notes: Arc<Mutex<HookNotes>>,
     /// Where the answers are written down, if anywhere.
     pub(crate) tape: Option<Arc<StepTape>>,
+    /// What summaries dwell on in the words of the profile, by mode.
+    pub(crate) focus: Arc<BTreeMap<String, String>>,
 }
 
 impl PolicyRunner {
@@ -259,6 +262,7 @@ mod tests {
             failures: Arc::default(),
             notes: Arc::default(),
             tape: None,
+            focus: Arc::default(),
         };
         let mut job = StatusJob {
             common: Common::default(),

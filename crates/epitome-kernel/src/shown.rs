@@ -26,7 +26,7 @@ impl Thread {
     /// Whether no word of an entry leaves: it is a system prompt, somebody pinned it, or no model is
     /// shown it.
     pub(crate) fn holds(&self, id: EntryId) -> bool {
-        use PinReason::{ByHand, System, Unshown};
-        matches!(self.pinned(id), Some(System | ByHand | Unshown))
+        use PinReason::{ByHand, Rule, System, Unshown};
+        matches!(self.pinned(id), Some(System | ByHand | Rule | Unshown))
     }
 }

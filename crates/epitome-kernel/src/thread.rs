@@ -33,6 +33,8 @@ pub enum PinReason {
     Typed,
     /// It holds what its provider made of the conversation before it (RULES 125).
     Compacted,
+    /// A rule of the profile names it.
+    Rule,
     /// Somebody pinned it.
     ByHand,
     /// It stands before what its provider made of the conversation: no model is shown it, and it
@@ -154,6 +156,20 @@ impl Thread {
         if typed.is_none() && note.is_none() {
             newest.into_iter().for_each(|at| self.pin(at, PinReason::Newest));
         }
+        self.pin_partners();
+    }
+
+    /// The same thread, of which a rule of the profile pins these entries, too.
+    #[must_use]
+    pub fn with_rule(mut self, by_rule: &[EntryId]) -> Self {
+        if !by_rule.is_empty() {
+            by_rule.iter().for_each(|id| self.pin(id.index(), PinReason::Rule));
+            self.pin_partners();
+        }
+        self
+    }
+
+    fn pin_partners(&mut self) {
         for exchange in self.exchanges.clone() {
             if exchange.entries.clone().any(|at| self.pins[at].is_some()) {
                 exchange.entries.for_each(|at| self.pin(at, PinReason::Partner));
@@ -265,7 +281,7 @@ impl Thread {
         let whole = matches!(part.body, PartBody::Text(_)) && part.within.is_none();
         match (self.pinned(id.entry), &part.body) {
             (Some(PinReason::System), _) => Some(FreezeReason::System),
-            (Some(pin @ (PinReason::ByHand | PinReason::Unshown)), _) => {
+            (Some(pin @ (PinReason::Rule | PinReason::ByHand | PinReason::Unshown)), _) => {
                 Some(FreezeReason::Pinned(pin))
             }
             (_, PartBody::Thinking(_)) => Some(FreezeReason::Thinking),

@@ -80,6 +80,7 @@ fn what(thread: &Thread, entry: &Entry, pin: PinReason) -> String {
     let name = thread.name(entry);
     let why = match pin {
         PinReason::System => "the system prompt",
+        PinReason::Rule => "kept whole by `never` of the profile",
         PinReason::ByHand => "pinned by hand",
         PinReason::Unshown => "before what the provider compacted",
         PinReason::Compacted => "what the provider compacted",

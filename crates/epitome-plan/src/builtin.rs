@@ -11,7 +11,7 @@ use epitome_kernel::types::hook::{
 };
 use epitome_kernel::{HookResult, NextPolicies, Policy};
 
-use crate::markers;
+use crate::{MarkerWords, markers};
 
 /// The decisions of the built-in policy, as a profile states them. Shares are of the limit.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,9 +35,11 @@ pub struct BuiltinOptions {
     pub arrive: ArriveOptions,
     /// How a model is asked for summaries, and what becomes of those.
     pub summaries: SummaryOptions,
+    /// The words that markers of goals begin with.
+    pub markers: MarkerWords,
     /// What a model is told of how to change the goal, where the system prompt is Epitome's; nothing
     /// where that is left to the host.
-    pub markers: Option<String>,
+    pub goal_teaching: Option<String>,
 }
 
 /// How a model is asked for a summary, and what it must keep.
@@ -211,13 +213,13 @@ impl Policy for BuiltinPolicy {
     /// The host's own system prompt, and behind it what the goal is, how the model says what changes
     /// of it, and what was loaded.
     fn render(&self, job: &RenderJob, _rest: &NextPolicies<'_>) -> HookResult<Render> {
-        let Some((markers, makings)) = self.options.markers.as_ref().zip(job.system.as_ref())
+        let Some((teaching, makings)) = self.options.goal_teaching.as_ref().zip(job.system.as_ref())
         else {
             return Ok(None);
         };
         let part = |name: &str, text: String| Section { name: name.to_owned(), text };
         let loaded = makings.augments.iter().map(|one| format!("## {}\n\n{}", one.title, one.text));
-        let goal = [&*makings.goal, markers].into_iter().filter(|text| !text.is_empty());
+        let goal = [&*makings.goal, teaching].into_iter().filter(|text| !text.is_empty());
         let parts = vec![
             part("instructions", makings.instructions.clone().unwrap_or_default()),
             part("goal", goal.collect::<Vec<_>>().join("\n\n")),
@@ -228,7 +230,8 @@ impl Policy for BuiltinPolicy {
 
     /// Markers, in what the model says: it was told of them, others only write about them.
     fn goals(&self, job: &GoalsJob, _rest: &NextPolicies<'_>) -> HookResult<Vec<Found>> {
-        Ok((job.speaker == Speaker::Model.name()).then(|| markers(&job.text)))
+        Ok((job.speaker == Speaker::Model.name())
+            .then(|| markers(&job.text, &self.options.markers)))
     }
 }
 
@@ -271,6 +274,7 @@ mod tests {
             reserve: 100,
             reserve_share: 0.05,
             cooldown: 0.05,
+            markers: MarkerWords::default(),
             arrive,
             summaries: SummaryOptions {
                 style: Line::Separate,
@@ -279,7 +283,7 @@ mod tests {
                 forgotten: "Also:".to_owned(),
                 beside: "Said:".to_owned(),
             },
-            markers: None,
+            goal_teaching: None,
         };
         let builtin = BuiltinPolicy::new("builtin", options);
         let chain = PolicyChain::new(vec![Arc::new(builtin.clone())], BTreeMap::new());
@@ -444,6 +448,7 @@ mod tests {
             covered: Covered::default(),
             must_keep: Vec::new(),
             goals: Goals::default(),
+            focus: None,
             max_tokens: 100,
             texts: &Nothing,
         };

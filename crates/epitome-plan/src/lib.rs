@@ -53,7 +53,7 @@ pub use files::{LeftFile, PASTE_AGAIN, let_go};
 pub use ground::PlanMeans;
 pub use kept::{KEEP, PROFILE};
 pub use leaving::{LeavingText, taken};
-pub use markers::markers;
+pub use markers::{MarkerWords, markers};
 pub use options::{
     CompressOptions, ConstraintState, KeptStatement, KernelTexts, LadderRung, RequestEnvelope,
     StatedConstraint, StatedLine, newest_from,

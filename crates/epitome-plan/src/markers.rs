@@ -18,8 +18,47 @@ const DECISION: [(&str, &str); 2] = [("LOCKED", "locked"), ("ARCHITECTURE", "arc
 const ARTIFACT: [(&str, &str); 3] =
     [("Created", "created"), ("Modified", "modified"), ("Deleted", "deleted")];
 
+/// The words that markers begin with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkerWords {
+    /// Sets a goal.
+    pub goal: String,
+    /// Names a step on the way, and its state.
+    pub checkpoint: String,
+    /// Names a decision.
+    pub decision: String,
+    /// Names what became of a file.
+    pub artifact: String,
+    /// Names what is to be done next.
+    pub next: String,
+}
+
+impl Default for MarkerWords {
+    fn default() -> Self {
+        let [goal, checkpoint, decision, artifact, next] =
+            ["[GOAL]", "[CHECKPOINT]", "[DECISION]", "[ARTIFACT]", "[NEXT]"].map(str::to_owned);
+        Self { goal, checkpoint, decision, artifact, next }
+    }
+}
+
+impl MarkerWords {
+    /// Each word, with what it is about. A word that begins like another one stands before it.
+    pub fn kinds(&self) -> Vec<(&str, FoundKind)> {
+        let mut kinds = vec![
+            (&*self.goal, FoundKind::Goal),
+            (&*self.checkpoint, FoundKind::Milestone),
+            (&*self.decision, FoundKind::Decision),
+            (&*self.artifact, FoundKind::Artifact),
+            (&*self.next, FoundKind::Next),
+        ];
+        kinds.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
+        kinds
+    }
+}
+
 /// What the markers of a text say, in their order.
-pub fn markers(text: &str) -> Vec<Found> {
+pub fn markers(text: &str, words: &MarkerWords) -> Vec<Found> {
+    let words = words.kinds();
     let (mut found, mut fence) = (Vec::new(), None::<CodeFence>);
     for line in text.lines() {
         match fence {
@@ -27,7 +66,7 @@ pub fn markers(text: &str) -> Vec<Found> {
             Some(_) => {}
             None => match opens(line) {
                 Some(open) => fence = Some(open),
-                None => found.extend(marker(line)),
+                None => found.extend(marker(line, &words)),
             },
         }
     }
@@ -69,32 +108,32 @@ fn opens(line: &str) -> Option<CodeFence> {
 
 /// What a line outside of fences says, if it is a marker. One that is indented by more than three
 /// spaces is code.
-fn marker(line: &str) -> Option<Found> {
+fn marker(line: &str, words: &[(&str, FoundKind)]) -> Option<Found> {
     let begins = line.trim_start_matches(' ');
     if line.len() - begins.len() > 3 {
         return None;
     }
-    let (keyword, rest) = begins.strip_prefix('[')?.split_once(']')?;
-    if !rest.starts_with(char::is_whitespace) {
-        return None;
-    }
+    let behind = |(word, kind): &(&str, FoundKind)| {
+        let rest = begins.strip_prefix(word)?;
+        rest.starts_with(char::is_whitespace).then_some((*kind, rest))
+    };
+    let (kind, rest) = words.iter().find_map(behind)?;
     let rest = rest.trim_end();
-    let (kind, text, state) = match keyword {
-        "GOAL" => (FoundKind::Goal, rest, None),
-        "CHECKPOINT" => {
+    let (kind, text, state) = match kind {
+        FoundKind::Goal => (FoundKind::Goal, rest, None),
+        FoundKind::Milestone => {
             let (text, state) = stated(rest, &MILESTONE)?;
             (FoundKind::Milestone, text, Some(state))
         }
-        "DECISION" => match stated(rest, &DECISION) {
+        FoundKind::Decision => match stated(rest, &DECISION) {
             Some((text, state)) => (FoundKind::Decision, text, Some(state)),
             None => (FoundKind::Decision, rest, None),
         },
-        "ARTIFACT" => {
+        FoundKind::Artifact => {
             let (change, path) = rest.trim_start().split_once(char::is_whitespace)?;
             (FoundKind::Artifact, unquoted(path.trim_start()), Some(word(change, &ARTIFACT)?))
         }
-        "NEXT" => (FoundKind::Next, rest, None),
-        _ => return None,
+        FoundKind::Next => (FoundKind::Next, rest, None),
     };
     let (text, state) = (text.trim(), state.map(str::to_owned));
     (!text.is_empty()).then(|| Found { kind, text: text.to_owned(), state })
@@ -125,7 +164,7 @@ mod tests {
 
     fn told(text: &str) -> Vec<(String, String, Option<String>)> {
         let told = |found: Found| (found.kind.word().to_owned(), found.text, found.state);
-        markers(text).into_iter().map(told).collect()
+        markers(text, &MarkerWords::default()).into_iter().map(told).collect()
     }
 
     #[track_caller]
@@ -164,6 +203,24 @@ mod tests {
                 ("next", "ask for a review", None),
             ],
         );
+    }
+
+    #[test]
+    fn a_team_may_say_other_words() {
+        let words = MarkerWords {
+            goal: "## Goal:".to_owned(),
+            next: "## Goal: next:".to_owned(),
+            ..MarkerWords::default()
+        };
+        let text = "## Goal: Ship it\n## Goal: next: tests\n[GOAL] no\n[DECISION] Tabs\n## Goal:x";
+        let found: Vec<_> =
+            markers(text, &words).into_iter().map(|it| (it.kind, it.text)).collect();
+        let expected = [
+            (FoundKind::Goal, "Ship it"),
+            (FoundKind::Next, "tests"),
+            (FoundKind::Decision, "Tabs"),
+        ];
+        assert_eq!(found, expected.map(|(kind, text)| (kind, text.to_owned())));
     }
 
     /// RULES 57: "Case of the state does not matter".
@@ -237,7 +294,7 @@ mod tests {
         /// Any text is read, and nothing is made up: what is found stands in it.
         #[test]
         fn any_text_is_read(text in "(\\PC|\\[(GOAL|NEXT|DECISION|CHECKPOINT)\\] |[ \n\r\t`~-])*") {
-            for found in markers(&text) {
+            for found in markers(&text, &MarkerWords::default()) {
                 prop_assert!(text.contains(&found.text) && !found.text.is_empty());
                 prop_assert!(!found.text.contains('\n'));
             }
@@ -260,7 +317,8 @@ mod tests {
             let inner: Vec<String> =
                 inner.into_iter().filter(|line| !line.contains("```")).collect();
             let end = if closed { "\n```\n[NEXT] seen" } else { "" };
-            let found = markers(&format!("```text\n{}{end}", inner.join("\n")));
+            let text = format!("```text\n{}{end}", inner.join("\n"));
+            let found = markers(&text, &MarkerWords::default());
             let seen = if closed { vec![("next", "seen")] } else { Vec::new() };
             let found: Vec<_> =
                 found.iter().map(|found| (found.kind.word(), found.text.as_str())).collect();

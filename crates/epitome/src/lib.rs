@@ -111,7 +111,7 @@ pub use epitome_lua::{
 pub use epitome_lua::{OptionShape, TrustStatus, TrustStore};
 pub use epitome_model as model;
 pub use epitome_model::ModelCalls;
-pub use epitome_plan::{CachePrices, PromptFloor, evicted, markers};
+pub use epitome_plan::{CachePrices, MarkerWords, PromptFloor, evicted, markers};
 pub use epitome_plugin as plugin;
 #[cfg(feature = "postgres")]
 pub use epitome_postgres::{AddressError, PostgresAddress, PostgresLog, PostgresStore};

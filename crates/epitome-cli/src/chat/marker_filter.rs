@@ -6,14 +6,13 @@
 
 use std::mem;
 
-use epitome::markers;
-
-/// How markers begin.
-const KEYWORDS: [&str; 5] = ["[GOAL]", "[CHECKPOINT]", "[DECISION]", "[ARTIFACT]", "[NEXT]"];
+use epitome::{MarkerWords, markers};
 
 /// What is left of an answer without its markers.
 #[derive(Default)]
 pub(super) struct MarkerFilter {
+    /// How markers begin.
+    words: MarkerWords,
     /// All lines that have ended, hidden ones too: code fences are known by them.
     lines: String,
     /// The line that has not.
@@ -23,6 +22,11 @@ pub(super) struct MarkerFilter {
 }
 
 impl MarkerFilter {
+    /// Hides markers that begin with these words.
+    pub(super) fn new(words: &MarkerWords) -> Self {
+        Self { words: words.clone(), ..Self::default() }
+    }
+
     /// What can be shown of the answer's next piece.
     pub(super) fn hear(&mut self, piece: &str) -> String {
         let mut shown = String::new();
@@ -30,7 +34,7 @@ impl MarkerFilter {
             self.line.push_str(piece);
             if piece.ends_with('\n') {
                 shown += &self.ended();
-            } else if self.passed > 0 || !may_be_marker(&self.line) {
+            } else if self.passed > 0 || !self.may_be_marker(&self.line) {
                 shown += &self.line[self.passed..];
                 self.passed = self.line.len();
             }
@@ -46,19 +50,20 @@ impl MarkerFilter {
     /// What can be shown of the line, which is at its end.
     fn ended(&mut self) -> String {
         let (line, passed) = (mem::take(&mut self.line), mem::take(&mut self.passed));
-        let hidden = passed == 0 && may_be_marker(&line) && {
-            let before = markers(&self.lines).len();
-            markers(&(self.lines.clone() + &line)).len() > before
+        let hidden = passed == 0 && self.may_be_marker(&line) && {
+            let before = markers(&self.lines, &self.words).len();
+            markers(&(self.lines.clone() + &line), &self.words).len() > before
         };
         self.lines.push_str(&line);
         if hidden { String::new() } else { line[passed..].to_owned() }
     }
-}
 
-/// Whether a line is a marker, as far as its beginning tells.
-fn may_be_marker(line: &str) -> bool {
-    let begins = line.trim_start_matches(' ');
-    KEYWORDS.iter().any(|keyword| keyword.starts_with(begins) || begins.starts_with(keyword))
+    /// Whether a line is a marker, as far as its beginning tells.
+    fn may_be_marker(&self, line: &str) -> bool {
+        let begins = line.trim_start_matches(' ');
+        let is_it = |word: &str| word.starts_with(begins) || begins.starts_with(word);
+        self.words.kinds().iter().any(|(word, _)| is_it(word))
+    }
 }
 
 #[cfg(test)]

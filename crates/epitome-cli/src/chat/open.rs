@@ -70,7 +70,9 @@ impl Chat {
         talk.begin(system.as_deref()).map_err(fault_of)?;
         stores::remember_configured(&config);
         let mut view = ChatView::new(terminal, args.quiet, args.verbose);
-        let name = levers.keeper().profile().name();
+        let profile = levers.keeper().profile();
+        view.hide(profile.rules.markers.words());
+        let name = profile.name();
         view.aside(&format!("{}; profile {name}", addressee(&talk)));
         if let Some(known) = &known {
             let said = counted(known.figures.messages.into(), "message");

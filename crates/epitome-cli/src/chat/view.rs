@@ -17,6 +17,7 @@ use super::marker_filter::MarkerFilter;
 use crate::clock::{now, since};
 use crate::events::EventPrinter;
 use crate::screen::{Screen, To};
+use epitome::MarkerWords;
 
 /// From so many milliseconds on a wait is worth telling of.
 const WORTH_TELLING: f64 = 300.0;
@@ -36,6 +37,8 @@ pub(super) struct ChatView {
     screen: Screen,
     told: EventPrinter,
     veil: MarkerFilter,
+    /// How markers of goals begin.
+    words: MarkerWords,
     wait: Wait,
     since: Instant,
     /// The last character of the answer that was shown.
@@ -52,6 +55,7 @@ impl ChatView {
             screen: Screen::new(To::Err, terminal && !quiet),
             told: EventPrinter::new(verbose),
             veil: MarkerFilter::default(),
+            words: MarkerWords::default(),
             wait: Wait::Nothing,
             since: now(),
             last: None,
@@ -59,10 +63,15 @@ impl ChatView {
         }
     }
 
+    /// Hides markers of goals that begin with these words.
+    pub(super) fn hide(&mut self, words: MarkerWords) {
+        self.words = words;
+    }
+
     /// Something was said, or asked for: there is a wait.
     pub(super) fn wait(&mut self) {
         (self.wait, self.since) = (Wait::Prompt, now());
-        (self.veil, self.last) = (MarkerFilter::default(), None);
+        (self.veil, self.last) = (MarkerFilter::new(&self.words), None);
     }
 
     /// Time has passed.

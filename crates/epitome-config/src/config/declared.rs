@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
 use super::proxy::ProxyConfig;
-use crate::profile::ProfileOptions;
+use crate::profile::{MarkerSpellings, ProfileOptions, ToolRule};
 
 /// The configuration of Epitome. Every key may be left out; what is not said here is inherited
 /// from the user's own file, and at last from what is built in.
@@ -91,6 +91,21 @@ pub(crate) struct ProfileToml {
     /// (`constraint`, `path`, `error`, `identifier`, `number`, `url`), of each fact the newest line.
     /// The newest stay where there is no room for all; a warning says so.
     pub(crate) keep: Option<Vec<String>>,
+    /// The tool results that nothing shortens, sums up or takes out: names of tools, and paths that
+    /// their calls name, in any case and with `*` for any letters. What has a `/` or a `.` is a path,
+    /// too, or the end of one. Where they do not fit, the conversation is refused, and they are named.
+    pub(crate) never: Option<Vec<String>>,
+    /// What becomes of the results of tools before they are first sent, by name or pattern (`web_*`)
+    /// in any case; of those that mean a tool the one that says most of its name.
+    #[serde(default)]
+    pub(crate) tools: BTreeMap<String, ToolRule>,
+    /// Other words for the markers of goals in what the model says.
+    #[serde(default)]
+    pub(crate) markers: MarkerSpellings,
+    /// What a model's summaries dwell on, by mode: files of text. A path is relative to the file that
+    /// names it. The file of a project names files in its own folder.
+    #[serde(default)]
+    pub(crate) prompts: BTreeMap<String, PathBuf>,
     /// Who writes summaries, in the order in which they are asked: `ollama:NAME`,
     /// `openai:NAME@URL`, `anthropic:NAME`, and `extractive`, which asks no model and stands last
     /// in any case. `talking` is the model that a conversation is with, where Epitome talks with

@@ -17,6 +17,7 @@ use figment::value::{Dict, Value};
 
 use super::declared::schema;
 use super::models::{LIMIT, SIZE, WINDOW};
+use super::rules::PROMPTS;
 use super::sources::{ConfigFile, Flag, PREFIX};
 use super::{ConfigError, ConfigProblem, origin, proxy, store_name};
 
@@ -81,6 +82,10 @@ impl Layer {
             for profile in profiles.values_mut() {
                 if let Value::Dict(_, profile) = profile {
                     resolve(profile, &PATHS_OF_PROFILE);
+                    if let Some(Value::Dict(_, prompts)) = profile.get_mut(PROMPTS) {
+                        let modes: Vec<_> = prompts.keys().cloned().collect();
+                        resolve(prompts, &modes.iter().map(String::as_str).collect::<Vec<_>>());
+                    }
                 }
             }
         }

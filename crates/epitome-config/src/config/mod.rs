@@ -37,6 +37,7 @@ mod origin;
 mod plugins;
 mod profiles;
 mod proxy;
+mod rules;
 mod sources;
 mod store;
 mod store_name;

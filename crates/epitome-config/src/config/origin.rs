@@ -30,7 +30,7 @@ enum KeySource {
 use KeySource::{Anybody, Inside, Trusted, User};
 
 /// The keys by their class; `*` is any name, and what stands below a key has its class.
-const KEYS: [(&str, KeySource); 24] = [
+const KEYS: [(&str, KeySource); 28] = [
     ("default_profile", Anybody),
     ("store", Inside),
     ("durability", Anybody),
@@ -47,6 +47,10 @@ const KEYS: [(&str, KeySource); 24] = [
     ("profile.*.digests", Trusted),
     ("profile.*.digests_by_tool", Trusted),
     ("profile.*.keep", Anybody),
+    ("profile.*.never", Anybody),
+    ("profile.*.tools", Anybody),
+    ("profile.*.markers", Anybody),
+    ("profile.*.prompts", Inside),
     ("profile.*.summarizers", User("conversations go to the models that it names")),
     ("profile.*.mode", Anybody),
     ("profile.*.model", Anybody),
@@ -77,6 +81,17 @@ fn look(folder: &Path, path: &mut Vec<String>, says: &Dict, breaches: &mut Vec<S
             (Some(User(why)), _) => breaches.push(of_user(path, why)),
             (Some(Inside), Value::String(_, text)) if !is_inside(folder, text) => {
                 breaches.push(outside(path, value));
+            }
+            (Some(Inside), Value::Dict(_, table)) => {
+                for (name, value) in table {
+                    let leads_out =
+                        matches!(value, Value::String(_, text) if !is_inside(folder, text));
+                    if leads_out {
+                        path.push(name.clone());
+                        breaches.push(outside(path, value));
+                        path.pop();
+                    }
+                }
             }
             (None, Value::Dict(_, table)) => look(folder, path, table, breaches),
             _ => {}
@@ -201,6 +216,7 @@ mod tests {
         check("store = 'link.db'\n", out);
         check("[profile.default]\nstore = '../other.db'\n", out);
         check("store = 'within/own.db'\n", None);
+        check("[profile.team]\nprompts.planning = '../other.md'\n", out);
         check("store = './new/own.db'\n", None);
         check("[profile.team]\nstore = 'own.db'\nmode = 'developer'\n", None);
         check("everywhere = true\n", Some("`everywhere` is not read from the file of a project"));

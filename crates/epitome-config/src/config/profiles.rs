@@ -8,7 +8,6 @@ use epitome_extensions::plugins::ProfilePlugins;
 use epitome_extensions::policies::{ChainLink, DEFAULT, ProfilePolicies};
 use epitome_extensions::problem::hint;
 use epitome_extensions::toml_file::{BUILT_IN, TomlPart, said, unreadable};
-use epitome_extract::KeepRules;
 use epitome_kernel::nearest;
 use epitome_wire::OverflowSignatures;
 use figment::Figment;
@@ -16,11 +15,12 @@ use figment::value::Value;
 
 use super::declared::{CounterName, ProfileToml};
 use super::layer::Layer;
+use super::rules::StatedRules;
 use super::{Config, ConfigError, ConfigProblem, ConfigSources, models};
 use crate::limits::WindowSetting;
 use crate::models::{Models, Prices};
 use crate::profile::options::{Contradiction, ProfileOptions, Redact};
-use crate::profile::{Profile, ProfileRules, SHIPPED, StatedDefaults};
+use crate::profile::{Profile, SHIPPED, StatedDefaults};
 use crate::redaction::{PatternError, RedactionPatterns};
 
 /// The profile that others inherit from, unless they say otherwise.
@@ -72,6 +72,10 @@ impl Config {
             digests_by_tool,
             summarizers,
             keep,
+            never,
+            tools,
+            markers,
+            prompts,
             ..
         } = figment.extract().map_err(unreadable)?;
         let options = options.default;
@@ -88,7 +92,8 @@ impl Config {
             (None, Some(size), _) => WindowSetting::Size(size),
             (None, None, limit) => limit.map(WindowSetting::Limit).unwrap_or_default(),
         };
-        let rules = ProfileRules { keep: self.kept(name, figment, &keep.unwrap_or_default())? };
+        let rules = StatedRules { keep, never, tools, markers, prompts };
+        let rules = self.rules(name, figment, rules)?;
         let built_in = self.stated(DEFAULT, figment).values;
         let digests = digests.unwrap_or_default();
         let plugins = self.plugins_of(figment, digests, digests_by_tool, &chain)?;
@@ -116,19 +121,6 @@ impl Config {
             plugins,
             scribes,
             models: Models::default(),
-        })
-    }
-
-    /// The lines that stay word for word.
-    fn kept(
-        &self,
-        name: &str,
-        figment: &Figment,
-        rules: &[String],
-    ) -> Result<KeepRules, ConfigProblem> {
-        KeepRules::parse(rules).map_err(|error| {
-            let place = self.source(figment, "keep").unwrap_or_default();
-            ConfigProblem::new(place, format!("profile `{name}`: `keep`: {error}"))
         })
     }
 

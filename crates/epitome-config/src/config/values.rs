@@ -15,6 +15,7 @@ use figment::value::Value;
 use serde_json::Value as Json;
 
 use super::declared::schema;
+use super::rules::PROMPTS;
 use super::{Config, ConfigError, EffectiveValue, plugins, store};
 use crate::counting::BUDGET_VOCABULARY;
 
@@ -23,6 +24,9 @@ const POLICIES: &str = "policies";
 
 /// The key at the top whose table has any names.
 const GRANTS: &str = "grants";
+
+/// The key of a profile with what becomes of the results of tools.
+const RESULTS: &str = "tools";
 
 impl Config {
     /// Every value that is in force for a profile, with its source. Policies say what their
@@ -47,7 +51,7 @@ impl Config {
                 of(&self.whole, &key)
             });
         }
-        values.extend(self.named_values(&self.whole, GRANTS));
+        values.extend(self.named_values(&self.whole, &[GRANTS]));
         for key in schema.leaves(&["profile", name]).iter().filter(|key| *key != store::KEY) {
             let value = of(&figment, key);
             values.extend(value.map(|value| match key.as_str() {
@@ -55,7 +59,11 @@ impl Config {
                 _ => value,
             }));
         }
-        values.extend(self.named_values(&figment, plugins::TOOLS));
+        values.extend(self.named_values(&figment, &[plugins::TOOLS]));
+        values.extend(self.named_values(&figment, &[PROMPTS]));
+        for tool in profile.rules.tools.keys() {
+            values.extend(self.named_values(&figment, &[RESULTS, tool]));
+        }
         let counter: Arc<dyn TokenCounter> = Arc::new(for_model(BUDGET_VOCABULARY));
         let loaded = match profile.permitted() {
             Ok(()) => profile.load(&counter)?,
@@ -87,12 +95,20 @@ impl Config {
     }
 
     /// The values of a table whose keys are anybody's names.
-    fn named_values(&self, figment: &Figment, table: &str) -> Vec<EffectiveValue> {
-        let says = figment.find_value(table).ok().and_then(Value::into_dict).unwrap_or_default();
+    fn named_values(&self, figment: &Figment, table: &[&str]) -> Vec<EffectiveValue> {
+        let find = || {
+            let (first, rest) = table.split_first()?;
+            let whole = figment.find_value(first).ok()?;
+            rest.iter()
+                .try_fold(whole, |value, key| value.as_dict()?.get(*key).cloned())?
+                .into_dict()
+        };
+        let says = find().unwrap_or_default();
         let value = |(name, value): (String, Value)| {
-            let source = self.source_of(figment, &[table, &name])?;
+            let path = [table, &[&*name]].concat();
+            let source = self.source_of(figment, &path)?;
             Some(EffectiveValue {
-                key: format!("{table}.{name}"),
+                key: path.join("."),
                 value: serde_json::to_value(value).ok()?,
                 source,
             })

@@ -29,7 +29,7 @@ use self::options::TextOptions;
 pub use self::options::{
     GoalOptions, ProfileOptions, Summaries, WorkStateOptions as StateOptions,
 };
-pub use self::rules::ProfileRules;
+pub use self::rules::{MarkerSpellings, NeverRules, ProfilePolicy, ProfileRules, ToolRule};
 use crate::limits::WindowSetting;
 use crate::models::{ModelTable, Models, Prices, SummarizerSpec};
 use crate::redaction::RedactionPatterns;
@@ -299,6 +299,11 @@ impl Profile {
         &self.rules.keep
     }
 
+    /// The policy that is asked first: what the profile decides itself, if anything.
+    pub fn own_policy(&self) -> Option<ProfilePolicy> {
+        ProfilePolicy::for_rules(&self.rules)
+    }
+
     /// The policy that is asked last, with the options of this profile.
     pub fn built_in(&self) -> BuiltinPolicy {
         let ProfileOptions {
@@ -312,6 +317,7 @@ impl Profile {
             reserve: limit.reserve,
             reserve_share: limit.reserve_share,
             cooldown: compress.minimum_gain,
+            markers: self.rules.markers.words(),
             arrive: ArriveOptions {
                 digest_from: arrive.digest_from,
                 digest_share: arrive.digest_share,
@@ -328,7 +334,7 @@ impl Profile {
                 forgotten: summaries.missing_facts_heading.clone(),
                 beside: summaries.extract_heading.clone(),
             },
-            markers: goals.teach.then(|| goals.markers.trim().to_owned()),
+            goal_teaching: goals.teach.then(|| goals.markers.trim().to_owned()),
         };
         BuiltinPolicy::new(BUILTIN, options)
     }

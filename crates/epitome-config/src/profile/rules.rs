@@ -3,8 +3,16 @@
 //! Invariant: what is here holds whichever policy decides. Read by the configuration, asked by the
 //! engine.
 
+use std::collections::BTreeMap;
+
+use epitome_extensions::plugins::pattern::{means, precision};
 use epitome_extract::KeepRules;
-use serde::Serialize;
+use epitome_kernel::types::hook::{ToolResultAnswer, ToolResultJob, Way};
+use epitome_kernel::types::{Entry, EntryId, Part, PartBody, PartId, answers};
+use epitome_kernel::{HookResult, NextPolicies, Policy};
+use epitome_plan::{MarkerWords, PROFILE};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 /// The rules of a profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -12,9 +20,260 @@ pub struct ProfileRules {
     /// The lines that stay word for word.
     #[serde(serialize_with = "spelled")]
     pub keep: KeepRules,
+    /// The results that stay whole.
+    pub never: NeverRules,
+    /// What becomes of the results of tools, by name or pattern.
+    pub tools: BTreeMap<String, ToolRule>,
+    /// The words that markers of goals begin with.
+    pub markers: MarkerSpellings,
+    /// What a model's summaries dwell on, by mode.
+    pub prompts: BTreeMap<String, String>,
+}
+
+/// The tool results that nothing touches: by the names of tools and by paths, `*` for any letters.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct NeverRules(pub Vec<String>);
+
+/// What becomes of the results of a tool.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ToolRule {
+    /// Whether they are digested before they are first sent: `true` always, `false` never.
+    #[serde(default)]
+    pub digest: Option<bool>,
+    /// The most tokens that one takes: a larger one is digested, or shortened where it cannot be.
+    #[serde(default)]
+    #[cfg_attr(feature = "files", schemars(range(min = 1)))]
+    pub max_tokens: Option<u64>,
+    /// Whether they leave for the store, with a preview of `max_tokens` in their place: `true`
+    /// always, `false` never.
+    #[serde(default)]
+    pub offload: Option<bool>,
+    /// The text that stands in their place; nothing of what they say is sent. `{id}`, `{tokens}` and
+    /// `{lines}` are filled in.
+    #[serde(default)]
+    pub mask: Option<String>,
+}
+
+/// Other words for the markers of goals; those that are not set are `[GOAL]`, `[CHECKPOINT]`,
+/// `[DECISION]`, `[ARTIFACT]` and `[NEXT]`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct MarkerSpellings {
+    /// Sets a goal.
+    #[serde(default)]
+    pub goal: Option<String>,
+    /// Names a step on the way, and its state.
+    #[serde(default)]
+    pub checkpoint: Option<String>,
+    /// Names a decision.
+    #[serde(default)]
+    pub decision: Option<String>,
+    /// Names what became of a file.
+    #[serde(default)]
+    pub artifact: Option<String>,
+    /// Names what is to be done next.
+    #[serde(default)]
+    pub next: Option<String>,
 }
 
 /// The rules as the profile spells them.
 fn spelled<S: serde::Serializer>(keep: &KeepRules, to: S) -> Result<S::Ok, S::Error> {
     keep.spelled().serialize(to)
+}
+
+impl NeverRules {
+    /// Whether a call of a tool is one whose result nothing touches.
+    pub fn holds(&self, tool: &str, arguments: &str) -> bool {
+        let is_path = |pattern: &String| pattern.contains(['/', '.']);
+        let (paths, tools): (Vec<_>, Vec<_>) = self.0.iter().partition(|one| is_path(one));
+        tools.iter().chain(&paths).any(|pattern| means(pattern, tool))
+            || (!paths.is_empty() && names_path(&paths, arguments))
+    }
+
+    /// The entries of a conversation that hold such results.
+    pub fn entries(&self, entries: &[Entry]) -> Vec<EntryId> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        let part = |id: &PartId| -> Option<&Part> {
+            let at = entries.binary_search_by_key(&id.entry, |entry| entry.id).ok()?;
+            entries[at].parts.get(id.part as usize)
+        };
+        let holds = |call: &PartId| match part(call).map(|part| &part.body) {
+            Some(PartBody::Call(call)) => self.holds(&call.tool, &call.arguments),
+            _ => false,
+        };
+        let answers = answers(entries);
+        let mut held: Vec<_> = answers
+            .iter()
+            .filter(|(_, call)| holds(call))
+            .map(|(result, _)| result.entry)
+            .collect();
+        held.sort_unstable();
+        held.dedup();
+        held
+    }
+}
+
+/// Whether a call names a path that a pattern means, or the end of one.
+fn names_path(patterns: &[&String], arguments: &str) -> bool {
+    let mut texts = Vec::new();
+    match serde_json::from_str(arguments) {
+        Ok(value) => strings(value, &mut texts),
+        Err(_) => texts.push(arguments.to_owned()),
+    }
+    let is_edge = |letter: char| letter.is_whitespace() || "\"'`=()<>|;,".contains(letter);
+    let words = texts.iter().flat_map(|text| text.split(is_edge)).filter(|word| !word.is_empty());
+    let mut ends = words.flat_map(|word| {
+        let inner = word.match_indices('/').map(move |(at, _)| &word[at + 1..]);
+        std::iter::once(word).chain(inner)
+    });
+    ends.any(|end| patterns.iter().any(|pattern| means(&pattern.replace("**", "*"), end)))
+}
+
+fn strings(value: Json, texts: &mut Vec<String>) {
+    match value {
+        Json::String(text) => texts.push(text),
+        Json::Array(items) => items.into_iter().for_each(|item| strings(item, texts)),
+        Json::Object(fields) => fields.into_iter().for_each(|(_, value)| strings(value, texts)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
+}
+
+impl MarkerSpellings {
+    /// The words that markers begin with.
+    pub fn words(&self) -> MarkerWords {
+        let usual = MarkerWords::default();
+        let or = |own: &Option<String>, usual: String| own.clone().unwrap_or(usual);
+        MarkerWords {
+            goal: or(&self.goal, usual.goal),
+            checkpoint: or(&self.checkpoint, usual.checkpoint),
+            decision: or(&self.decision, usual.decision),
+            artifact: or(&self.artifact, usual.artifact),
+            next: or(&self.next, usual.next),
+        }
+    }
+
+    /// Each word that is set, by its key.
+    pub fn set(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = [
+            ("goal", &self.goal),
+            ("checkpoint", &self.checkpoint),
+            ("decision", &self.decision),
+            ("artifact", &self.artifact),
+            ("next", &self.next),
+        ];
+        all.into_iter().filter_map(|(key, word)| Some((key, word.as_deref()?)))
+    }
+}
+
+/// What a profile decides itself: it is asked before all policies.
+#[derive(Clone, Debug)]
+pub struct ProfilePolicy {
+    never: NeverRules,
+    tools: BTreeMap<String, ToolRule>,
+}
+
+impl ProfilePolicy {
+    /// The policy of these rules; none where they decide nothing.
+    pub fn for_rules(rules: &ProfileRules) -> Option<Self> {
+        let ProfileRules { never, tools, .. } = rules;
+        let decides = !never.0.is_empty() || !tools.is_empty();
+        decides.then(|| Self { never: never.clone(), tools: tools.clone() })
+    }
+
+    /// What is said of a tool: of the patterns that mean it the one that says most of its name.
+    fn rule(&self, tool: &str) -> Option<&ToolRule> {
+        let meant = self.tools.iter().filter(|(pattern, _)| means(pattern, tool));
+        meant.max_by_key(|(pattern, _)| precision(pattern)).map(|(_, rule)| rule)
+    }
+}
+
+impl Policy for ProfilePolicy {
+    fn name(&self) -> &str {
+        PROFILE
+    }
+
+    fn tool_result(
+        &self,
+        job: &ToolResultJob<'_>,
+        rest: &NextPolicies<'_>,
+    ) -> HookResult<ToolResultAnswer> {
+        let tool = job.entry.tool.as_deref().unwrap_or_default();
+        let arguments = job.entry.args.as_deref().unwrap_or_default();
+        let answer = |how, max_tokens| Ok(Some(ToolResultAnswer { how, text: None, max_tokens }));
+        if self.never.holds(tool, arguments) {
+            return answer(Way::Keep, None);
+        }
+        let Some(rule) = self.rule(tool) else { return Ok(None) };
+        let is_small = rule.max_tokens.is_some_and(|most| job.entry.tokens <= most);
+        match rule {
+            ToolRule { mask: Some(text), .. } => {
+                let (how, text) = (Way::Mask, Some(text.clone()));
+                Ok(Some(ToolResultAnswer { how, text, max_tokens: None }))
+            }
+            ToolRule { digest: None, offload: None, max_tokens: None, .. } => Ok(None),
+            _ if is_small => answer(Way::Keep, None),
+            ToolRule { offload: Some(true), max_tokens, .. } => answer(Way::Offload, *max_tokens),
+            ToolRule { digest: Some(true), max_tokens: None, .. } => answer(Way::Digest, None),
+            // A digest is tried first, and what it cannot come to is cut.
+            ToolRule { max_tokens: Some(most), .. } => answer(Way::Offload, Some(*most)),
+            ToolRule { digest, offload, .. } => {
+                let given = rest.tool_result(job)?;
+                let is_barred = |given: &ToolResultAnswer| match given.how {
+                    Way::Digest => *digest == Some(false),
+                    Way::Offload => *offload == Some(false),
+                    Way::Keep | Way::Mask => false,
+                };
+                if given.as_ref().is_some_and(is_barred) {
+                    return answer(Way::Keep, None);
+                }
+                Ok(given)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use epitome_testkit::chat;
+
+    use super::*;
+
+    fn never(patterns: &[&str]) -> NeverRules {
+        NeverRules(patterns.iter().map(|one| (*one).to_owned()).collect())
+    }
+
+    #[test]
+    fn a_pattern_means_a_tool_or_a_path() {
+        let check = |pattern: &str, tool: &str, arguments: &str, expected: bool| {
+            assert_eq!(never(&[pattern]).holds(tool, arguments), expected, "{pattern} {arguments}");
+        };
+        check("run_sql", "run_SQL", "{}", true);
+        check("run_*", "read", r#"{"path":"run_sql"}"#, false);
+        check("migrations/*.sql", "read", r#"{"path":"/srv/app/migrations/001.sql"}"#, true);
+        check("migrations/**", "bash", r#"{"command":"cat 'migrations/a/b.sql' | head"}"#, true);
+        check("*.sql", "read", r#"{"paths":["a.rs",{"path":"x/b.sql"}]}"#, true);
+        check("b.sql", "read", "x/b.sql", true);
+        check("b.sql", "read", r#"{"path":"ab.sql"}"#, false);
+        check("db.query", "db.query", "{}", true);
+    }
+
+    #[test]
+    fn the_results_of_such_calls_are_held() {
+        let entries = chat()
+            .user("go")
+            .call("read", r#"{"path":"a.sql"}"#)
+            .result("one")
+            .call("read", r#"{"path":"a.rs"}"#)
+            .result("two")
+            .entries();
+        assert_eq!(never(&["*.sql"]).entries(&entries), [EntryId(2)]);
+        assert_eq!(never(&[]).entries(&entries), []);
+        assert_eq!(never(&["read"]).entries(&entries), [EntryId(2), EntryId(4)]);
+    }
 }

@@ -54,10 +54,17 @@ impl ModelSummarizer<'_> {
             covered: covered(job.entries),
             must_keep: must_keep.iter().map(str::to_owned).collect(),
             goals: self.goals.clone(),
+            focus: self.focus().cloned(),
             max_tokens: most,
             texts: &texts,
         };
-        self.council.ask(&mut asked).await.value
+        let prompt = self.council.ask(&mut asked).await.value?;
+        Some(dwelling(prompt, asked.focus.as_deref()))
+    }
+
+    /// What the summaries of this mode dwell on in the words of the profile.
+    fn focus(&self) -> Option<&String> {
+        self.council.focus.get(self.common.mode.as_deref()?)
     }
 
     /// What the model says to a prompt.
@@ -201,5 +208,18 @@ impl ModelSummarizer<'_> {
         let reply =
             reply.map_err(|error| NoModelAnswer { why: error.to_string(), lack: error.lack })?;
         Ok(reply.trim().to_owned())
+    }
+}
+/// A question that dwells on what the profile says, where the policy that words it does not say so.
+fn dwelling(prompt: SummaryPrompt, focus: Option<&str>) -> SummaryPrompt {
+    let says = |text: &String, focus: &str| text.contains(focus);
+    match focus {
+        Some(focus)
+            if !says(&prompt.user, focus)
+                && !prompt.system.as_ref().is_some_and(|text| says(text, focus)) =>
+        {
+            SummaryPrompt { user: format!("{}\n\n{focus}", prompt.user.trim_end()), ..prompt }
+        }
+        _ => prompt,
     }
 }

@@ -146,7 +146,8 @@ impl Pins {
             let mut count = || std::mem::take(&mut tokens);
             // A copy of a file counts until a newer one comes, and then all is read.
             let holds_file = entries.iter().any(|entry| thread.files(entry.id).next().is_some());
-            let lasts = [PinReason::System, PinReason::Compacted, PinReason::Unshown];
+            let lasts =
+                [PinReason::System, PinReason::Compacted, PinReason::Unshown, PinReason::Rule];
             if lasts.into_iter().any(has) || holds_file {
                 pins.fixed += count();
             }
@@ -230,6 +231,8 @@ mod tests {
     use epitome_types::BudgetUnit;
     use proptest::prelude::*;
 
+    use epitome_config::profile::NeverRules;
+
     use super::super::history_tail::RecordedHistory;
     use super::*;
 
@@ -240,7 +243,8 @@ mod tests {
         let state = KnownHistory::default();
         let of = |entries: &[Entry], before| {
             let redaction = &RedactionPatterns::default();
-            let recorded = RecordedHistory { known: &state, redaction };
+            let never = &NeverRules::default();
+            let recorded = RecordedHistory { known: &state, redaction, never };
             let tail = HistoryTail::of(entries, before, recorded, gauge, 7);
             let tally = HistoryStats::of(&tail, None, &state, &RedactionPatterns::default());
             let floor =

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use epitome_config::RedactionPatterns;
+use epitome_config::profile::NeverRules;
 use epitome_kernel::{Before, SizeGauge, Thread, ThreadSizes};
 use epitome_types::{ArrivalRewrite, Entry, EntryId, PartBody, PartId, ReplaceMethod};
 
@@ -25,6 +26,8 @@ pub(crate) struct HistoryTail<'a> {
     pub(crate) hidden: u64,
     /// The place of its first entry in the history.
     pub(crate) first: usize,
+    /// Those of its entries that a rule of the profile pins.
+    ruled: Vec<EntryId>,
 }
 
 /// What the records say of a history, and what they never say.
@@ -32,6 +35,7 @@ pub(crate) struct HistoryTail<'a> {
 pub(crate) struct RecordedHistory<'a> {
     pub(crate) known: &'a KnownHistory,
     pub(crate) redaction: &'a RedactionPatterns,
+    pub(crate) never: &'a NeverRules,
 }
 
 impl<'a> HistoryTail<'a> {
@@ -44,7 +48,7 @@ impl<'a> HistoryTail<'a> {
         gauge: SizeGauge<'a>,
         schemas: u64,
     ) -> Self {
-        let RecordedHistory { known, redaction } = recorded;
+        let RecordedHistory { known, redaction, never } = recorded;
         let first = before.entries;
         let mut entries = came.to_vec();
         for (part, rewrite) in known.arrived(first) {
@@ -81,7 +85,9 @@ impl<'a> HistoryTail<'a> {
         let shown = || ThreadSizes::measure(&entries, gauge, schemas).total();
         let hidden = if is_masked { tokens.total().saturating_sub(shown()) } else { 0 };
         let thread = Thread::behind(entries, &known.pinned(first), before);
-        Self { came, thread, tokens, hidden, first }
+        let ruled = never.entries(thread.entries());
+        let thread = thread.with_rule(&ruled);
+        Self { came, thread, tokens, hidden, first, ruled }
     }
 
     /// The thread to sum up with these entries pinned. It knows how its entries were said, but for
@@ -102,7 +108,8 @@ impl<'a> HistoryTail<'a> {
                 slot.clone_from(said);
             }
         }
-        Thread::new(self.thread.shared(), pins).with_originals(originals)
+        let thread = Thread::new(self.thread.shared(), pins).with_rule(&self.ruled);
+        thread.with_originals(originals)
     }
 
     /// The entries from a place of the history on, as they are sent.

@@ -214,7 +214,8 @@ impl Session {
 
     /// What must not be recorded as it was said.
     fn recorded<'a>(&'a self, state: &'a ConversationState) -> RecordedHistory<'a> {
-        RecordedHistory { known: &state.history, redaction: self.redaction() }
+        let never = &self.settings.profile.rules.never;
+        RecordedHistory { known: &state.history, redaction: self.redaction(), never }
     }
 
     fn redaction(&self) -> &RedactionPatterns {

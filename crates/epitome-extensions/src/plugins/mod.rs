@@ -17,7 +17,7 @@ mod launch;
 mod load;
 mod manifest;
 mod old_names;
-mod pattern;
+pub mod pattern;
 mod placed;
 mod reference;
 mod shipped;

@@ -1,10 +1,10 @@
 //! Patterns for the names of tools, in which `*` stands for any letters; clients spell one tool
 //! `Bash` and `bash`, so case means nothing.
 //!
-//! Invariant: pure. Called where a digest is asked for.
+//! Invariant: pure. Called where a digest is asked for, and for the rules of a profile.
 
 /// Whether a pattern means a name.
-pub(super) fn means(pattern: &str, name: &str) -> bool {
+pub fn means(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.to_ascii_lowercase(), name.to_ascii_lowercase());
     let mut pieces = pattern.split('*');
     let Some(rest) = pieces.next().and_then(|first| name.strip_prefix(first)) else { return false };
@@ -19,7 +19,7 @@ pub(super) fn means(pattern: &str, name: &str) -> bool {
 }
 
 /// How much a pattern says: its letters, and before all others a name without a `*`.
-pub(super) fn precision(pattern: &str) -> (bool, usize) {
+pub fn precision(pattern: &str) -> (bool, usize) {
     (!pattern.contains('*'), pattern.chars().filter(|letter| *letter != '*').count())
 }
 

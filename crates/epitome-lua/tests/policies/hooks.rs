@@ -269,6 +269,7 @@ fn what_calls_wrote_and_what_a_summary_covers_is_told() {
         covered: covers,
         must_keep,
         goals,
+        focus: None,
         max_tokens,
         texts,
     };

@@ -45,6 +45,7 @@ fn summary_prompt_job() -> SummaryPromptJob<'static> {
         covered: Covered::default(),
         must_keep: Vec::new(),
         goals: Goals::default(),
+        focus: None,
         max_tokens: 9,
         texts: &NoTexts,
     }

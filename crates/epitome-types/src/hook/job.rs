@@ -196,6 +196,8 @@ table! {
         pub must_keep: Vec<String>,
         /// What the conversation is for, and what was decided: the prompt states them already.
         pub goals: Goals,
+        /// What it dwells on, in the words of the profile for this mode, where that has any.
+        pub focus: Option<String>,
         /// The most that the summary may take.
         pub max_tokens: u64,
     }

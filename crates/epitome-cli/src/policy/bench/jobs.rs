@@ -152,6 +152,7 @@ impl Jobs {
             covered: covered(),
             must_keep: vec![TEXT.to_owned()],
             goals: Goals::default(),
+            focus: None,
             max_tokens: 800,
             texts: &Same,
         }
