@@ -88,6 +88,8 @@ mod scan;
 #[cfg(test)]
 mod session;
 #[cfg(test)]
+mod shared;
+#[cfg(test)]
 mod shared_data;
 #[cfg(test)]
 mod shipped;

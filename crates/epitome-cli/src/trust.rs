@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use epitome::lock::PolicyLock;
 use epitome::{Config, TrustStatus, TrustStore};
 use serde::Serialize;
 
@@ -12,7 +13,7 @@ use crate::fault::{self, CliError};
 use crate::files;
 use crate::journal;
 use crate::plugin::PLUGINS;
-use crate::policy::POLICIES;
+use crate::policy::{POLICIES, added_policy};
 use crate::settings::ConfigFlags;
 use crate::table::{Column, TextTable, left};
 
@@ -68,7 +69,12 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     }
     let folders = args.folders(&config)?;
     for folder in &folders {
+        let added = added_policy(&config, folder);
+        if let Some(added) = added.as_ref().filter(|_| !args.json && !args.quiet) {
+            files::to_stdout(|out| added.tell(out))?;
+        }
         trust.trust(folder).map_err(|error| unreadable(folder, &error))?;
+        added.iter().for_each(|added| added.keep(&config));
     }
     let recorded: Result<Vec<_>, _> = folders.iter().map(|it| recorded(trust, it)).collect();
     args.show(&recorded?)
@@ -78,7 +84,7 @@ impl Args {
     /// The folders that are meant.
     fn folders(&self, config: &Config) -> Result<Vec<PathBuf>, CliError> {
         let Some(path) = &self.path else {
-            let folders: Vec<_> = config.untrusted_folders().map(Path::to_owned).collect();
+            let folders: Vec<_> = config.untrusted_folders().collect();
             return match folders.is_empty() {
                 true => Err(CliError::usage(
                     "neither policies nor plugins came with this project: there is no \
@@ -93,6 +99,12 @@ impl Args {
         if folders.is_empty() {
             folders.push(path.clone());
         }
+        // What was added from elsewhere is trusted by itself.
+        let added = folders.iter().flat_map(|shelf| {
+            let lock = PolicyLock::read(shelf).unwrap_or_default();
+            lock.policies.into_iter().map(|one| shelf.join(one.name))
+        });
+        let added: Vec<_> = added.filter(|folder| folder.is_dir()).collect();
         let is_one = |folder: &Path| FILES.iter().any(|file| folder.join(file).is_file());
         for folder in &folders {
             let within = std::fs::read_dir(folder)
@@ -107,7 +119,7 @@ impl Args {
                 )));
             }
         }
-        Ok(folders)
+        Ok(folders.into_iter().chain(added).collect())
     }
 
     fn show(&self, recorded: &[TrustedFolder]) -> Result<(), CliError> {

@@ -6,8 +6,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use crate::lock::PolicyLock;
+pub(crate) use crate::name::is_name;
 use crate::origin::ExtensionOrigin;
 
 /// A folder of such things, each in a folder of its name.
@@ -31,6 +33,23 @@ impl ExtensionFolder {
     /// user's own.
     fn order(&self) -> (bool, Reverse<Option<usize>>, ExtensionOrigin) {
         (self.origin != ExtensionOrigin::Given, Reverse(self.near), self.origin)
+    }
+
+    /// The folder, and before it each policy in it that was added from elsewhere: those need to be
+    /// trusted, whosever the folder is. Where nobody can tell which they are, all of it does.
+    #[must_use]
+    pub fn with_locked(self) -> Vec<Self> {
+        if self.only.is_some() {
+            return vec![self];
+        }
+        let Ok(lock) = PolicyLock::read(&self.folder) else {
+            return vec![Self { foreign: true, ..self }];
+        };
+        let added = lock.policies.into_iter().map(|one| one.name);
+        let added = added.map(|name| Self { only: Some(name), foreign: true, ..self.clone() });
+        let mut all: Vec<_> = added.collect();
+        all.push(self);
+        all
     }
 
     /// The folder in which one of its names stands.
@@ -75,7 +94,10 @@ impl ExtensionFolders {
 
     /// The shelves that hold a name and come behind the one that decides.
     pub(crate) fn behind(&self, name: &str) -> impl Iterator<Item = &ExtensionFolder> {
-        self.shelves.iter().filter(move |shelf| self.holds(shelf, name)).skip(1)
+        let first = self.first(name).map(|shelf| shelf.place(name));
+        let holds = move |shelf: &&ExtensionFolder| self.holds(shelf, name);
+        let others = move |shelf: &&ExtensionFolder| Some(shelf.place(name)) != first;
+        self.shelves.iter().filter(holds).filter(others)
     }
 
     /// The names on shelves that somebody else may have written.
@@ -95,9 +117,10 @@ impl ExtensionFolders {
     }
 
     /// The folders whose content needs to be trusted.
-    pub(crate) fn foreign(&self) -> impl Iterator<Item = &Path> {
-        let foreign = self.shelves.iter().filter(|shelf| shelf.foreign && shelf.only.is_none());
-        foreign.map(|shelf| &*shelf.folder)
+    pub(crate) fn foreign(&self) -> impl Iterator<Item = PathBuf> {
+        let given = |shelf: &ExtensionFolder| shelf.origin == ExtensionOrigin::Given;
+        let alone = move |shelf: &&ExtensionFolder| shelf.only.is_none() || !given(shelf);
+        self.shelves.iter().filter(alone).filter_map(ExtensionFolder::trusted_whole)
     }
 
     /// These names and all that stand here, each once.
@@ -135,11 +158,4 @@ impl ExtensionFolders {
             && shelf.place(name).join(self.file).is_file()
             && (self.passed.is_empty() || !is_passed())
     }
-}
-
-/// Whether something may be called so: letters, digits, `-` and `_`, as one can write them in Lua,
-/// TOML and a path alike.
-pub(crate) fn is_name(name: &str) -> bool {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
-    !name.is_empty() && name.chars().all(plain)
 }

@@ -8,6 +8,10 @@
 
 #[cfg(feature = "find")]
 pub mod folders;
+#[cfg(feature = "find")]
+pub mod lock;
+#[cfg(feature = "find")]
+mod name;
 mod origin;
 pub mod plugins;
 pub mod policies;

@@ -68,6 +68,11 @@ impl ProjectExtension<'_> {
                 "is new, or not what you trusted any more".to_owned(),
                 format!("`epitome trust {usual}`"),
             ),
+            // One that was added from elsewhere is trusted by itself, whosever the folder is.
+            Ok(_) if shelf == folder => (
+                "was added from elsewhere and is not trusted".to_owned(),
+                format!("`epitome trust {usual}`"),
+            ),
             Ok(_) => (
                 "came with the project and is not trusted".to_owned(),
                 format!("`epitome trust {usual}`"),

@@ -88,6 +88,8 @@ pub use epitome_engine::{
     TurnError, TurnRecord, TurnStep, UnaidedClient, UnaidedPrompt, keeps_an_hour,
 };
 pub use epitome_extensions::ExtensionOrigin;
+#[cfg(feature = "config")]
+pub use epitome_extensions::lock;
 pub use epitome_extensions::plugins::PluginRef;
 pub use epitome_extensions::policies::{ChainLink, LoadedPolicies, PolicyRef};
 pub use epitome_extensions::problem::{ConfigError, ConfigProblem};

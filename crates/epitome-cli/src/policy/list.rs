@@ -4,9 +4,11 @@
 
 use std::path::PathBuf;
 
+use epitome::lock::{LockState, LockedPolicy, PolicyLock};
 use epitome::{Config, ExtensionOrigin, PolicyRef};
 use serde::Serialize;
 
+use super::place::{self, POLICIES};
 use super::{check, shown};
 use crate::fault::{self, CliError};
 use crate::files;
@@ -23,6 +25,10 @@ const COLUMNS: [Column; 6] = [
     left("path").spare(1),
     left("doc").least(12),
 ];
+
+/// The columns of those that were added from elsewhere.
+const ADDED: [Column; 4] =
+    [left("added"), left("state"), left("revision"), left("source").spare(1)];
 
 /// Lists the policies that profiles may ask, each of which is a profile of its name
 #[derive(clap::Args)]
@@ -51,6 +57,58 @@ struct ListedPolicy {
     hooks: Vec<&'static str>,
     /// Why it cannot be used.
     problems: Vec<String>,
+    /// Where it was added from, if it was.
+    #[serde(flatten)]
+    added: Option<AddedFrom>,
+}
+
+/// Where a policy was added from, and whether it is what was added.
+#[derive(Serialize)]
+struct AddedFrom {
+    source: String,
+    revision: Option<String>,
+    state: LockState,
+}
+
+impl AddedFrom {
+    fn of_policy(policy: &PolicyRef) -> Option<Self> {
+        let shelf = policy.folder()?.parent()?;
+        let lock = PolicyLock::read(shelf).ok()?;
+        let locked = lock.find(policy.name())?;
+        let state = locked.state(shelf);
+        let LockedPolicy { source, revision, .. } = locked.clone();
+        Some(Self { source, revision, state })
+    }
+
+    fn row(&self, name: &str) -> Vec<String> {
+        let revision = self.revision.as_deref().unwrap_or_default();
+        let state = match self.state {
+            LockState::Locked => "as locked",
+            LockState::Edited => "edited",
+            LockState::Missing => "missing",
+        };
+        vec![name.to_owned(), state.to_owned(), short(revision).to_owned(), plain(&self.source)]
+    }
+}
+
+/// The policies that a lock names and that are not there.
+fn missing(config: &Config) -> Vec<String> {
+    let shelves = place::project(POLICIES).ok().into_iter().chain(config.own_policies());
+    let missing = shelves.flat_map(|shelf| {
+        let lock = PolicyLock::read(&shelf).unwrap_or_else(|error| {
+            fault::warn(&error.to_string());
+            PolicyLock::default()
+        });
+        let gone =
+            lock.policies.into_iter().filter(move |one| one.state(&shelf) == LockState::Missing);
+        gone.map(|one| one.name)
+    });
+    missing.collect()
+}
+
+/// The beginning of a commit's hash.
+fn short(revision: &str) -> &str {
+    revision.get(..12).unwrap_or(revision)
 }
 
 /// Runs the errand.
@@ -85,6 +143,7 @@ fn of(config: &Config, policy: &PolicyRef) -> ListedPolicy {
         doc: declared.doc,
         hooks: declared.hooks,
         problems: checked.problems,
+        added: AddedFrom::of_policy(policy),
     }
 }
 
@@ -108,5 +167,19 @@ fn words(config: &Config, listed: &[ListedPolicy]) -> Result<(), CliError> {
     };
     config.passed_over().for_each(|passed| fault::warn(&passed.to_string()));
     let rows: Vec<_> = listed.iter().map(row).collect();
-    files::to_stdout(|out| TextTable::new(&COLUMNS).print(out, &rows))
+    missing(config).iter().for_each(|name| {
+        fault::note(&format!(
+            "`{name}` is locked and not here; `epitome policy update --locked` fetches it"
+        ));
+    });
+    let added = listed.iter().filter_map(|one| Some(one.added.as_ref()?.row(&one.name)));
+    let added: Vec<_> = added.collect();
+    files::to_stdout(|out| {
+        TextTable::new(&COLUMNS).print(out, &rows)?;
+        if added.is_empty() {
+            return Ok(());
+        }
+        writeln!(out)?;
+        TextTable::new(&ADDED).print(out, &added)
+    })
 }

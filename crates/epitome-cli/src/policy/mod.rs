@@ -1,16 +1,19 @@
 //! `epitome policy`: policies made, listed, checked, tested, watched and measured.
 //!
-//! Invariant: nothing that somebody else may have written runs before it is trusted; only `new` and
-//! `stubs` write files, and neither replaces one that a person may have changed.
+//! Invariant: nothing that somebody else may have written runs before it is trusted; only `new`, `stubs`
+//! and what adds policies write files, and none replaces one unasked that a person may have changed.
 
 mod bench;
+mod changes;
 mod check;
 mod choice;
+mod fetch;
 mod list;
 mod new;
 mod place;
 mod played;
 mod sample_conversation;
+mod shared;
 mod short_form;
 mod stubs;
 mod test;
@@ -18,6 +21,7 @@ mod trace;
 mod watcher;
 mod what_if;
 
+pub(crate) use self::changes::added_policy;
 pub(crate) use self::check::checked;
 pub(crate) use self::place::{POLICIES, project, shown};
 
@@ -34,6 +38,9 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand)]
 enum PolicyCommand {
     New(new::Args),
+    Add(shared::AddArgs),
+    Update(shared::UpdateArgs),
+    Remove(shared::RemoveArgs),
     List(list::Args),
     Check(check::Args),
     Test(test::Args),
@@ -47,6 +54,9 @@ enum PolicyCommand {
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     match &args.errand {
         PolicyCommand::New(args) => new::run(args),
+        PolicyCommand::Add(args) => shared::add(args),
+        PolicyCommand::Update(args) => shared::update(args),
+        PolicyCommand::Remove(args) => shared::remove(args),
         PolicyCommand::List(args) => list::run(args),
         PolicyCommand::Check(args) => check::run(args),
         PolicyCommand::Test(args) => test::run(args),

@@ -26,7 +26,8 @@ pub(super) fn policies(
     layers: &[Layer],
     files: &[ConfigFile],
 ) -> Vec<ExtensionFolder> {
-    folders("policies", shelves, layers, files)
+    let folders = folders("policies", shelves, layers, files);
+    folders.into_iter().flat_map(ExtensionFolder::with_locked).collect()
 }
 
 /// The same for plugins.

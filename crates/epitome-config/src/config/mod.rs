@@ -316,8 +316,13 @@ impl Config {
 
     /// The folders of policies and of plugins that somebody else may have written, so that nothing
     /// in them runs before the user trusts it.
-    pub fn untrusted_folders(&self) -> impl Iterator<Item = &Path> {
+    pub fn untrusted_folders(&self) -> impl Iterator<Item = PathBuf> {
         self.extensions.policies.foreign().chain(self.extensions.plugins.foreign())
+    }
+
+    /// The folder of the user's own policies, where the environment says where that is.
+    pub fn own_policies(&self) -> Option<PathBuf> {
+        Some(self.user.own.as_ref()?.join(sources::POLICIES))
     }
 
     /// What came with the project and is passed over, since it may not run and another one of its

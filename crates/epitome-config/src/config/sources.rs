@@ -26,7 +26,7 @@ const STORE: &str = "epitome.db";
 const TRUST: &str = "trusted";
 
 /// The user's own policies, in the user's folder.
-const POLICIES: &str = "policies";
+pub(crate) const POLICIES: &str = "policies";
 
 /// The user's own plugins, beside them.
 const PLUGINS: &str = "plugins";

@@ -5,7 +5,7 @@
 //! configuration.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use epitome_lua::TrustStore;
 
@@ -97,7 +97,7 @@ impl PluginFolders {
     }
 
     /// The folders of plugins that need to be trusted.
-    pub fn foreign(&self) -> impl Iterator<Item = &Path> {
+    pub fn foreign(&self) -> impl Iterator<Item = PathBuf> {
         self.0.foreign()
     }
 

@@ -5,7 +5,7 @@
 //! configuration.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use epitome_lua::{FoundPolicy, PolicySource, TrustStore};
 
@@ -67,7 +67,7 @@ impl PolicyFolders {
     }
 
     /// The folders of policies that need to be trusted.
-    pub fn foreign(&self) -> impl Iterator<Item = &Path> {
+    pub fn foreign(&self) -> impl Iterator<Item = PathBuf> {
         self.0.foreign()
     }
 
@@ -92,7 +92,9 @@ fn shipped_policy(name: &str) -> Option<PlacedPolicy> {
 /// A policy that stands on a shelf.
 fn placed(shelf: &ExtensionFolder, name: &str) -> PlacedPolicy {
     let files = PolicySource::Folder(shelf.place(name));
-    let libraries = library(Some(&shelf.folder));
+    // What stands beside one that was added is not what it was added with.
+    let is_alone = shelf.only.is_some() && shelf.origin != ExtensionOrigin::Given;
+    let libraries = library((!is_alone).then_some(&*shelf.folder));
     let found = FoundPolicy { name: name.to_owned(), files, libraries };
     PlacedPolicy { found, origin: shelf.origin, foreign: shelf.trusted_whole(), hides: Vec::new() }
 }

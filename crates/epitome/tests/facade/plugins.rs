@@ -222,7 +222,7 @@ fn what_a_project_brings_runs_once_it_is_trusted() {
         assert!(expected.map_or(said.is_empty(), |part| said.contains(part)), "{said}");
     };
     check(Some("plugin.toml: the plugin `tickets` came with the project and is not trusted"));
-    let shelf: Vec<_> = config(false).untrusted_folders().map(Path::to_owned).collect();
+    let shelf: Vec<_> = config(false).untrusted_folders().collect();
     config(false).trust().unwrap().trust(&shelf[0]).unwrap();
     check(None);
     std::fs::write(own.join("plugin.py"), "print()").unwrap();

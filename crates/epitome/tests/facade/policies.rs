@@ -294,7 +294,7 @@ fn what_a_project_brings_runs_once_it_is_trusted() {
         assert!(expected.map_or(said.is_empty(), |part| said.contains(part)), "{said}");
     };
     check(Some("policy.lua: the policy `team` came with the project and is not trusted; read it"));
-    let shelf: Vec<_> = config().untrusted_folders().map(Path::to_owned).collect();
+    let shelf: Vec<_> = config().untrusted_folders().collect();
     config().trust().unwrap().trust(&shelf[0]).unwrap();
     check(None);
     std::fs::write(team.join(FILE), BASE.replace("= 4", "= 5")).unwrap();
