@@ -125,6 +125,24 @@ fn what_a_profile_keeps_stays_where_a_policy_fails() {
     assert_eq!(lost(&text), Vec::<String>::new());
 }
 
+/// A model that says nothing of them takes none of them out.
+#[test]
+fn what_a_profile_keeps_stays_beside_what_a_model_writes() {
+    for base in ["default", "staged"] {
+        let place = place(base);
+        let turn = Turn { text: "All steps went well so far.".to_owned(), ..Turn::default() };
+        let script = Script { turns: vec![turn], repeat: 50, plain: true, ..Script::default() };
+        let upstream = Upstream::start(script).unwrap();
+        let model = format!("openai:m@{}/v1", upstream.url());
+        let args = ["compress", "sql.json", "--ratio", "4", "-o", "out.json", "--summarizer"];
+        let ran = place.run(args.into_iter().chain([&*model]));
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert!(!upstream.prompts().is_empty());
+        let text = readable(&place.read_json("out.json"));
+        assert_eq!(lost(&text), Vec::<String>::new(), "{base}");
+    }
+}
+
 /// Where a budget cannot hold all of them the newest stay, and the report names the others with the
 /// command that brings each back.
 #[test]

@@ -20,6 +20,9 @@ use crate::slice;
 /// A longer line is not kept whole: of it the match alone.
 const LONGEST_LINE: usize = 2_000;
 
+/// The most lines that stay: of more the newest.
+const MOST_LINES: usize = 10_000;
+
 /// The bytes that one pattern may take once it is compiled.
 const PATTERN_BYTES: usize = 1 << 20;
 
@@ -173,6 +176,7 @@ impl KeepRules {
             lines.sort_by_key(|line| line.part);
         }
         keep_last(&mut lines);
+        lines.drain(..lines.len().saturating_sub(MOST_LINES));
         lines
     }
 
@@ -324,8 +328,12 @@ pub(crate) fn held<'l>(lines: &'l [KeptLine], prompt: &[&Entry]) -> ([u32; 2], V
         return ([0; 2], Vec::new());
     }
     let said: Vec<_> = prompt.iter().flat_map(|entry| spoken(entry)).collect();
-    let lost: Vec<_> =
-        lines.iter().filter(|line| !said.iter().any(|(_, it)| it.contains(&line.text))).collect();
+    let whole: FxHashSet<&str> =
+        said.iter().flat_map(|(_, text)| text.lines()).map(str::trim).collect();
+    let says = |line: &KeptLine| {
+        whole.contains(&*line.text) || said.iter().any(|(_, text)| text.contains(&line.text))
+    };
+    let lost: Vec<_> = lines.iter().filter(|line| !says(line)).collect();
     ([(lines.len() - lost.len()) as u32, lines.len() as u32], lost)
 }
 
