@@ -44,7 +44,7 @@ fn log(seed: usize) -> String {
 }
 
 /// Statements and names in tool results and talk, among much that is neither.
-fn recording() -> String {
+pub(crate) fn recording() -> String {
     let mut messages = vec![json!({"role": "system", "content": "You help to move a database."})];
     for step in 0..STEPS {
         let (first, second) = (statement(2 * step), statement(2 * step + 1));
@@ -67,7 +67,7 @@ fn recording() -> String {
 }
 
 /// Plays the recording in a window, and gives the summary and the text of the last prompt.
-fn check(place: &Place, size: u64, args: &[&str]) -> (Ran, Value, String) {
+pub(crate) fn check(place: &Place, size: u64, args: &[&str]) -> (Ran, Value, String) {
     let size = size.to_string();
     let played_as = ["replay", "sql.json", "--context-size", &size, "--dump", "prompts", "--json"];
     let ran = place.run(played_as.iter().chain(args));
@@ -88,7 +88,7 @@ fn place(base: &str) -> Place {
 }
 
 /// The statements and names that a text does not say.
-fn lost(text: &str) -> Vec<String> {
+pub(crate) fn lost(text: &str) -> Vec<String> {
     let all = (0..2 * STEPS).map(statement).chain((0..STEPS).map(migration));
     all.filter(|one| !text.contains(one)).collect()
 }
@@ -188,12 +188,12 @@ const TOOLS: [(&str, &str, &str); 4] = [
     ("run", "command", "make"),
 ];
 
-fn result(step: usize) -> String {
+pub(crate) fn result(step: usize) -> String {
     let tool = TOOLS[step % 4].0;
     (0..90).map(|at| format!("{tool} {step} line {at}: {} words of it\n", at * step)).collect()
 }
 
-fn with_tools() -> String {
+pub(crate) fn with_tools() -> String {
     let mut messages = vec![json!({"role": "system", "content": "You help."})];
     for step in 0..28 {
         let (tool, key, value) = TOOLS[step % 4];

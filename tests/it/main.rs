@@ -20,6 +20,8 @@ mod config;
 #[cfg(test)]
 mod conversation;
 #[cfg(test)]
+mod cookbook;
+#[cfg(test)]
 mod digests;
 #[cfg(test)]
 mod doctor;
