@@ -140,6 +140,13 @@ fn what_a_profile_keeps_stays_beside_what_a_model_writes() {
         assert!(!upstream.prompts().is_empty());
         let text = readable(&place.read_json("out.json"));
         assert_eq!(lost(&text), Vec::<String>::new(), "{base}");
+        // Of those that have no room beside it the model is told.
+        let before = upstream.prompts().len();
+        let args = ["compress", "sql.json", "--max-tokens", "3000", "-o", "out.json"];
+        let ran = place.run(args.into_iter().chain(["--summarizer", &*model]));
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let question = upstream.prompts()[before].body["messages"].to_string();
+        assert!(question.contains("\\n- Apply migration "), "{question}");
     }
 }
 

@@ -369,7 +369,7 @@ impl CompressorBuilder {
             failures: Arc::default(),
             notes: Arc::new(Mutex::new(notes)),
             tape: self.tape.clone(),
-            focus: Arc::new(self.profile.rules.prompts.clone()),
+            rules: Arc::new(self.profile.rules.clone()),
         })
     }
 

@@ -5,7 +5,6 @@
 //! it; and what comes of a hook never stops a conversation: without an opinion the caller has one of
 //! its own. Called by live sessions and by the compressor of single conversations.
 
-use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,6 +19,7 @@ use epitome_types::{EventKind, HookAuthor};
 use crate::tape::StepTape;
 use crate::time_budget::ModelTimeBudget;
 use epitome_config::models::Models;
+use epitome_config::profile::ProfileRules;
 use epitome_extensions::plugins::ExtensionFailures;
 
 /// How often a hook may have a model asked before it answers.
@@ -64,8 +64,8 @@ pub(crate) struct PolicyRunner {
     pub(crate) notes: Arc<Mutex<HookNotes>>,
     /// Where the answers are written down, if anywhere.
     pub(crate) tape: Option<Arc<StepTape>>,
-    /// What summaries dwell on in the words of the profile, by mode.
-    pub(crate) focus: Arc<BTreeMap<String, String>>,
+    /// What the profile states itself.
+    pub(crate) rules: Arc<ProfileRules>,
 }
 
 impl PolicyRunner {
@@ -262,7 +262,7 @@ mod tests {
             failures: Arc::default(),
             notes: Arc::default(),
             tape: None,
-            focus: Arc::default(),
+            rules: Arc::default(),
         };
         let mut job = StatusJob {
             common: Common::default(),

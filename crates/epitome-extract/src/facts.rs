@@ -20,6 +20,8 @@ use crate::words;
 /// What a conversation says that must not be lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MustKeepFacts {
+    /// Lines that the profile keeps, word for word.
+    pub lines: BTreeSet<String>,
     /// Sentences in which a person orders or forbids something and has not taken it back.
     pub constraints: BTreeSet<String>,
     /// Paths (by their last two parts) and file names.
@@ -57,10 +59,17 @@ impl MustKeepFacts {
         out
     }
 
-    /// The facts one by one: what people order first, then errors, paths and identifiers.
+    /// The same with lines that the profile keeps.
+    #[must_use]
+    pub fn with_lines(self, lines: impl IntoIterator<Item = String>) -> Self {
+        Self { lines: lines.into_iter().collect(), ..self }
+    }
+
+    /// The facts one by one: lines of the profile and what people order first, then errors, paths and
+    /// identifiers.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
-        let Self { constraints, paths, errors, identifiers } = self;
-        [constraints, errors, paths, identifiers].into_iter().flatten().map(String::as_str)
+        let Self { lines, constraints, paths, errors, identifiers } = self;
+        [lines, constraints, errors, paths, identifiers].into_iter().flatten().map(String::as_str)
     }
 
     /// The facts that `keeps` says yes to, asked in the order of [`MustKeepFacts::iter`].
@@ -68,9 +77,9 @@ impl MustKeepFacts {
     pub fn filter(self, mut keeps: impl FnMut(&str) -> bool) -> Self {
         let mut kept =
             |facts: BTreeSet<String>| facts.into_iter().filter(|one| keeps(one)).collect();
-        let Self { constraints, paths, errors, identifiers } = self;
-        let (constraints, errors) = (kept(constraints), kept(errors));
-        Self { constraints, errors, paths: kept(paths), identifiers: kept(identifiers) }
+        let Self { lines, constraints, paths, errors, identifiers } = self;
+        let (lines, constraints, errors) = (kept(lines), kept(constraints), kept(errors));
+        Self { lines, constraints, errors, paths: kept(paths), identifiers: kept(identifiers) }
     }
 
     /// The facts that stand in none of these entries.
@@ -80,7 +89,9 @@ impl MustKeepFacts {
         let lost = |facts: &BTreeSet<String>, holds: fn(&FactIndex, &str) -> bool| {
             facts.iter().filter(|fact| !holds(&held, fact)).cloned().collect()
         };
+        let says = |line: &String| entries.iter().any(|entry| said(entry).contains(&**line));
         Self {
+            lines: self.lines.iter().filter(|line| !says(line)).cloned().collect(),
             constraints: lost(&self.constraints, FactIndex::says),
             paths: lost(&self.paths, FactIndex::names),
             errors: lost(&self.errors, FactIndex::names),

@@ -274,7 +274,7 @@ impl GitRepository {
     }
 }
 
-/// Writes files into a folder that is not there yet, all or none.
+/// Writes a folder with these files, all or none: what stood there is removed once they are there.
 pub(super) fn put(folder: &Path, all: &BTreeMap<String, Vec<u8>>) -> Result<(), CliError> {
     let shelf = folder.parent().unwrap_or(folder);
     files::make_folder(shelf)?;
@@ -290,16 +290,30 @@ pub(super) fn put(folder: &Path, all: &BTreeMap<String, Vec<u8>>) -> Result<(), 
             .map_err(|error| files::unwritable(&path, &error))?;
         file.write_all(bytes).map_err(|error| files::unwritable(&path, &error))?;
     }
-    let made = made.keep();
-    std::fs::rename(&made, folder).map_err(|error| files::unwritable(folder, &error))?;
-    open_to_all(folder)
+    open_to_all(made.path()).map_err(|error| files::unwritable(folder, &error))?;
+    let old = tempfile::Builder::new().prefix(".removing-").tempdir_in(shelf);
+    let old = old.map_err(|error| files::unwritable(shelf, &error))?;
+    let there = folder.symlink_metadata().is_ok();
+    let aside = old.path().join("policy");
+    let swapped = match there {
+        true => std::fs::rename(folder, &aside),
+        false => Ok(()),
+    };
+    let swapped = swapped.and_then(|()| {
+        std::fs::rename(made.path(), folder).or_else(|error| {
+            if there {
+                std::fs::rename(&aside, folder)?;
+            }
+            Err(error)
+        })
+    });
+    swapped.map_err(|error| files::unwritable(folder, &error))
 }
 
 /// A temporary folder is its owner's alone, and a policy of a project is not.
-fn open_to_all(folder: &Path) -> Result<(), CliError> {
+fn open_to_all(folder: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    let open = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(folder, open).map_err(|error| files::unwritable(folder, &error))
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755))
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> CliError {

@@ -141,6 +141,7 @@ pub(super) fn remove(args: &RemoveArgs) -> Result<(), CliError> {
     let policy = folder.added(&args.name)?;
     folder.unedited(&policy, args.discard)?;
     folder.clear(&policy.name)?;
+    folder.lock = PolicyLock::read(&folder.shelf)?;
     folder.lock.policies.retain(|one| one.name != policy.name);
     folder.save()?;
     if !folder.quiet {
@@ -241,7 +242,6 @@ impl SharedFolder {
                 false => self.record(name, policy.source.clone(), &fetched),
             };
         }
-        self.clear(name)?;
         put(&folder, &fetched.files)?;
         self.record(name, policy.source.clone(), &fetched)?;
         self.tell(name, &changes::texts(&before), &fetched.files)
@@ -274,6 +274,8 @@ impl SharedFolder {
     }
 
     fn record(&mut self, name: &str, source: String, fetched: &Fetched) -> Result<(), CliError> {
+        // Others may have added something meanwhile.
+        self.lock = PolicyLock::read(&self.shelf)?;
         let (name, revision) = (name.to_owned(), fetched.revision.clone());
         self.lock.put(LockedPolicy { name, source, revision, files: hashes(&fetched.files) });
         self.save()

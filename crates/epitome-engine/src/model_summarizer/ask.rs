@@ -64,7 +64,7 @@ impl ModelSummarizer<'_> {
 
     /// What the summaries of this mode dwell on in the words of the profile.
     fn focus(&self) -> Option<&String> {
-        self.council.focus.get(self.common.mode.as_deref()?)
+        self.council.rules.prompts.get(self.common.mode.as_deref()?)
     }
 
     /// What the model says to a prompt.

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
-use epitome_extract::MustKeepFacts;
+use epitome_extract::{KeepRules, MustKeepFacts};
 use epitome_kernel::{
     LanguageModel, LiveRequest, ModelLimitHit, Summarizer, SummaryError, SummaryJob,
 };
@@ -112,7 +112,8 @@ impl Summarizer for ModelSummarizer<'_> {
 
 impl ModelSummarizer<'_> {
     async fn write(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
-        let must_keep = must_keep(job, self.terms.summaries.must_keep_share);
+        let keep = &self.council.rules.keep;
+        let must_keep = must_keep(job, keep, self.terms.summaries.must_keep_share);
         let mut most = job.most;
         let mut why = String::new();
         for _ in 0..=AGAIN {
@@ -170,10 +171,11 @@ impl ModelSummarizer<'_> {
 }
 
 /// What a summary must not lose: what stands nowhere else in the prompt, as much of it as a share
-/// of the room can hold, orders of people first.
-fn must_keep(job: &SummaryJob<'_>, share: f64) -> MustKeepFacts {
+/// of the room can hold, lines of the profile and orders of people first.
+fn must_keep(job: &SummaryJob<'_>, keep: &KeepRules, share: f64) -> MustKeepFacts {
     let mut room = (job.most as f64 * share) as u64;
-    MustKeepFacts::of(job.entries).lost(job.kept).filter(|fact| {
+    let lines = keep.lost(job.originals, job.kept);
+    MustKeepFacts::of(job.entries).lost(job.kept).with_lines(lines).filter(|fact| {
         let size = job.measure.size(fact);
         let fits = size <= room;
         room = room.saturating_sub(size);
