@@ -60,7 +60,7 @@ fn a_budget_of_a_mode_is_a_policy_of_a_few_lines() {
     place.write(".config/epitome/policies/patient/policy.lua", &all[0]);
     let compressions = |mode: &str| {
         let args = ["-q", "--profile", "patient", "--mode", mode];
-        check(&place, 12_000, &args).1["compressions"].as_u64().unwrap()
+        check(&place, 10_000, &args).1["compressions"].as_u64().unwrap()
     };
     let (debugging, planning) = (compressions("debugger"), compressions("planning"));
     assert!(debugging < planning, "{debugging} and {planning}");

@@ -213,7 +213,8 @@ impl Policy for BuiltinPolicy {
     /// The host's own system prompt, and behind it what the goal is, how the model says what changes
     /// of it, and what was loaded.
     fn render(&self, job: &RenderJob, _rest: &NextPolicies<'_>) -> HookResult<Render> {
-        let Some((teaching, makings)) = self.options.goal_teaching.as_ref().zip(job.system.as_ref())
+        let Some((teaching, makings)) =
+            self.options.goal_teaching.as_ref().zip(job.system.as_ref())
         else {
             return Ok(None);
         };

@@ -5,7 +5,7 @@
 
 use epitome_extract::MustKeepFacts;
 use epitome_extract::ledger::{FileChange, PlanItemState, WorkLedger};
-use epitome_plan::markers;
+use epitome_plan::{MarkerWords, markers};
 use epitome_types::hook::FoundKind;
 use epitome_types::{Entry, EntryId, Role};
 use serde::Serialize;
@@ -63,14 +63,14 @@ pub struct CheckpointItem {
     pub sources: Vec<String>,
 }
 
-/// The items of these entries, by field.
-pub(super) fn items(covered: &[(EntryId, &Entry)]) -> Vec<CheckpointItem> {
+/// The items of these entries, by field. Markers begin with these words.
+pub(super) fn items(covered: &[(EntryId, &Entry)], words: &MarkerWords) -> Vec<CheckpointItem> {
     let entries: Vec<_> = covered.iter().map(|(_, entry)| *entry).collect();
     let ledger = WorkLedger::of(&entries);
     let mut list = ItemList { covered, items: Vec::new() };
     list.said(CheckpointField::Intent, ItemOrigin::Person, ledger.deliverables);
     list.said(CheckpointField::Constraint, ItemOrigin::Person, ledger.constraints);
-    list.marked();
+    list.marked(words);
     for option in ledger.rejected {
         list.add(CheckpointField::Rejected, ItemOrigin::Model, option.what, option.reason);
     }
@@ -142,9 +142,9 @@ impl ItemList<'_> {
     }
 
     /// Adds what the model marked.
-    fn marked(&mut self) {
+    fn marked(&mut self, words: &MarkerWords) {
         for (_, entry) in self.covered.iter().filter(|(_, entry)| entry.role == Role::Assistant) {
-            for found in entry.texts().flat_map(markers) {
+            for found in entry.texts().flat_map(|text| markers(text, words)) {
                 let field = match (found.kind, found.state.as_deref()) {
                     (FoundKind::Goal, _) => CheckpointField::Intent,
                     (FoundKind::Decision, _) => CheckpointField::Decision,
@@ -168,7 +168,7 @@ mod tests {
 
     fn read(entries: &[Entry]) -> Vec<CheckpointItem> {
         let covered: Vec<_> = (3..).map(EntryId).zip(entries).collect();
-        items(&covered)
+        items(&covered, &MarkerWords::default())
     }
 
     #[test]

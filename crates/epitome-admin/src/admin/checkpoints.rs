@@ -6,6 +6,7 @@
 use epitome_config::BUDGET_VOCABULARY;
 use epitome_count::{CachedCounter, for_model};
 use epitome_kernel::{ActiveCompaction, SizeGauge, ThreadSizes};
+use epitome_plan::MarkerWords;
 use epitome_types::hook::Standing;
 use epitome_types::{BudgetUnit, Checkpoint, Entry, EntryId, Op};
 use serde::Serialize;
@@ -128,7 +129,13 @@ impl SessionAdmin {
         let counter = CachedCounter::new(for_model(model));
         let gauge = SizeGauge { counter: &counter, unit: BudgetUnit::Tokens };
         let sizes = ThreadSizes::measure(thread.entries(), gauge, 0);
-        let reader = CheckpointReader { history, said: &said, in_force: &in_force, gauge: &gauge };
+        let reader = CheckpointReader {
+            history,
+            said: &said,
+            in_force: &in_force,
+            gauge: &gauge,
+            words: self.profile.rules.markers.words(),
+        };
         let mut all = history.lineage().checkpoints(&in_force, &sizes);
         all.sort_by_key(|(checkpoint, _)| checkpoint.covers.last().copied());
         Ok(all
@@ -144,6 +151,8 @@ struct CheckpointReader<'a> {
     said: &'a [Entry],
     in_force: &'a ActiveCompaction<'a, 'a>,
     gauge: &'a SizeGauge<'a>,
+    /// The words that markers begin with.
+    words: MarkerWords,
 }
 
 impl CheckpointReader<'_> {
@@ -175,7 +184,7 @@ impl CheckpointReader<'_> {
             steps,
             model: checkpoint.model,
             text: checkpoint.text,
-            items: items(&covered),
+            items: items(&covered, &self.words),
         }
     }
 

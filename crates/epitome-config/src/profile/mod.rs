@@ -26,9 +26,7 @@ use epitome_wire::{Format, OverflowSignatures, RequestDocument};
 use serde_json::json;
 
 use self::options::TextOptions;
-pub use self::options::{
-    GoalOptions, ProfileOptions, Summaries, WorkStateOptions as StateOptions,
-};
+pub use self::options::{GoalOptions, ProfileOptions, WorkStateOptions as StateOptions};
 pub use self::rules::{MarkerSpellings, NeverRules, ProfilePolicy, ProfileRules, ToolRule};
 use crate::limits::WindowSetting;
 use crate::models::{ModelTable, Models, Prices, SummarizerSpec};
@@ -334,7 +332,7 @@ impl Profile {
                 forgotten: summaries.missing_facts_heading.clone(),
                 beside: summaries.extract_heading.clone(),
             },
-            goal_teaching: goals.teach.then(|| goals.markers.trim().to_owned()),
+            goal_teaching: goals.teach.then(|| self.rules.markers.taught(goals.markers.trim())),
         };
         BuiltinPolicy::new(BUILTIN, options)
     }

@@ -158,6 +158,19 @@ impl MarkerSpellings {
         }
     }
 
+    /// A text about markers, with these words in the place of the usual ones.
+    pub fn taught(&self, text: &str) -> String {
+        let (usual, own) = (MarkerWords::default(), self.words());
+        let words = [
+            (usual.goal, own.goal),
+            (usual.checkpoint, own.checkpoint),
+            (usual.decision, own.decision),
+            (usual.artifact, own.artifact),
+            (usual.next, own.next),
+        ];
+        words.iter().fold(text.to_owned(), |text, (usual, own)| text.replace(usual, own))
+    }
+
     /// Each word that is set, by its key.
     pub fn set(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let all = [
