@@ -9,11 +9,11 @@ use std::ops::Range;
 
 use epitome_kernel::nearest;
 use epitome_kernel::types::{Entry, PartBody, PartId, Role};
-use regex::{Regex, RegexBuilder};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
 use crate::facts::constraints;
+use crate::line_pattern::LinePattern;
 use crate::refs::{self, RefKind};
 use crate::slice;
 
@@ -22,9 +22,6 @@ const LONGEST_LINE: usize = 2_000;
 
 /// The most lines that stay: of more the newest.
 const MOST_LINES: usize = 10_000;
-
-/// The bytes that one pattern may take once it is compiled.
-const PATTERN_BYTES: usize = 1 << 20;
 
 /// The kinds of facts, as a profile names them.
 const KINDS: [(&str, FactKind); 6] = [
@@ -63,7 +60,7 @@ impl FactKind {
 #[derive(Clone, Debug, Default)]
 pub struct KeepRules {
     spelled: Vec<String>,
-    patterns: Vec<Regex>,
+    patterns: Vec<LinePattern>,
     kinds: Vec<FactKind>,
 }
 
@@ -127,12 +124,8 @@ impl KeepRules {
                 rules.kinds.push(kind);
                 continue;
             }
-            let pattern =
-                RegexBuilder::new(rule).multi_line(true).size_limit(PATTERN_BYTES).build();
-            let unreadable = |error: regex::Error| KeepRuleError::Unreadable {
-                rule: rule.clone(),
-                cause: error.to_string().lines().last().unwrap_or_default().trim().to_owned(),
-            };
+            let pattern = LinePattern::parse(rule);
+            let unreadable = |cause| KeepRuleError::Unreadable { rule: rule.clone(), cause };
             rules.patterns.push(pattern.map_err(unreadable)?);
         }
         Ok(rules)
@@ -159,7 +152,7 @@ impl KeepRules {
         let mut found: BTreeMap<(usize, usize), &str> = BTreeMap::new();
         let patterns = self.patterns.iter();
         for (at, (_, text)) in texts.iter().enumerate() {
-            for range in whole_lines(text, patterns.clone().flat_map(|one| one.find_iter(text))) {
+            for range in whole_lines(text, patterns.clone().flat_map(|one| one.find_all(text))) {
                 found.insert((at, range.start), &text[range]);
             }
         }
@@ -274,11 +267,8 @@ fn strings(value: Value) -> Vec<String> {
 }
 
 /// The lines of matches, those that touch each other as one.
-fn whole_lines<'t>(
-    text: &str,
-    matches: impl Iterator<Item = regex::Match<'t>>,
-) -> Vec<Range<usize>> {
-    let lines = matches.filter(|found| !found.is_empty()).map(|it| whole_line(text, it.range()));
+fn whole_lines(text: &str, matches: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let lines = matches.filter(|found| !found.is_empty()).map(|found| whole_line(text, found));
     let mut lines: Vec<_> = lines.collect();
     lines.sort_by_key(|line| (line.start, line.end));
     lines.dedup_by(|next, line| {

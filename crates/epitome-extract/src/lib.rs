@@ -11,6 +11,7 @@ mod facts;
 mod keep;
 mod keys;
 pub mod ledger;
+mod line_pattern;
 mod must_keep;
 mod offer;
 mod passages;
