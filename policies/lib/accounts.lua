@@ -2,60 +2,105 @@
 --- `ollm` and `staged`.
 ---
 --- What a person wrote stays. With a line of the assistant behind it roles go on to alternate, and the
---- model reads what became of it. Models copy what they see themselves say, so no line holds a bracket.
+--- model reads what became of it. A line is a whole sentence of the answer, word for word, or two; where
+--- none can stand alone it says that the summary has the answer.
 local accounts = {}
 
---- The most tokens of a line, and the fewest words of a sentence that says something.
+--- The most tokens of a line, and the fewest words of a sentence that says something alone.
 local MOST, FEWEST = 24, 4
 
 --- What a message takes beside its text, in tokens.
 local FRAME = 4
 
---- A sentence that says what went wrong, and one that only begins.
-local FAILURE = "(?i)\\b(errors?|fail(s|ed|ure)?|cannot|could not|couldn't|did not|didn't|unable)\\b"
+--- What stands where no sentence can.
+local ELSEWHERE = "My answer is in the summary."
+
+--- A sentence that says what went wrong, one that only supposes it, and one that says that it is well.
+local FAILED = "(?i)\\b(errors?|fail(s|ed|ing|ure|ures)?|cannot|could not|couldn't|unable|broken|crash(es|ed)?)\\b"
+local SUPPOSED = "(?i)\\b(would|might|may|could|if|whether|unless|no (longer|more|errors?|failures?)|not fail|any more)\\b"
+local WELL = "(?i)\\b(fixed|pass(es|ed)?|resolved|solved|works?|succeed(s|ed)?|green)\\b"
+
+--- One that only begins.
 local OPENING = "(?i)^(sure|certainly|of course|great|okay|ok|let me|let's|i'll|i will|i'm going to|here (is|are))\\b"
 
---- The sentences of a text, a line each: without code, signs of lists, brackets and markup.
+--- What a line must not hold: markup that would have to be taken apart, and names that only Epitome
+--- gives, which a model would copy.
+local FOREIGN = "[\\[\\]{}<>|*\\\\]|\\b_|_\\b|\\be\\d+\\b|\\b[0-9a-f]{8}\\b"
+
+--- The sentences of a text, without code, tables, headings and signs of lists.
 ---@param text string
----@return string
+---@return string[]
 local function sentences(text)
   text = ep.re.gsub("(?s)```.*?(```|$)", text, "\n")
-  text = ep.re.gsub("(?m)^[ \t]*(#+|[-*>]|\\d+[.)])[ \t]+", text, "")
-  text = ep.re.gsub("\\[[^\\]\n]*\\]|[\\[\\]{}<>]|[*`]+|\\b_+|_+\\b", text, "")
-  return (ep.re.gsub("([.!?])[ \t]+", text, "$1\n"))
-end
-
---- The sentence that stands for a text: one that says what failed, else the first that says something.
----@param text string
----@return string|nil
-local function sentence(text)
-  local first, said
-  for line in sentences(text):gmatch("[^\n]+") do
+  text = text:gsub("<(%a[%w_]*)[^>]*>.-</%1>", "\n")
+  text = ep.re.gsub("(?m)^[ \t]*(\\|.*|#+ .*)$", text, "")
+  text = ep.re.gsub("(?m)^[ \t]*([-*>]|\\d+[.)])[ \t]+", text, "")
+  text = text:gsub("%*%*(.-)%*%*", "%1"):gsub("`([^`\n]*)`", "%1"):gsub("%[%d+%]", "")
+  text = ep.re.gsub("([.!?])[ \t]+", text, "$1\n")
+  local all = {}
+  for line in text:gmatch("[^\n]+") do
     line = line:gsub("^%s+", ""):gsub("%s+$", "")
-    local _, words = line:gsub("%S+", "")
-    if words >= FEWEST then
-      if ep.re.find(FAILURE, line) then
-        return line
-      end
-      first = first or line
-      said = said or not ep.re.find(OPENING, line) and line or nil
+    if line ~= "" then
+      all[#all + 1] = line
     end
   end
-  return said or first
+  return all
+end
+
+--- Whether a sentence may stand in a prompt as it is.
+---@param text string
+local function is_fit(text)
+  return ep.count(text) <= MOST and not ep.re.find(FOREIGN, text)
+end
+
+--- How many words a text has.
+---@param text string
+---@return integer
+local function words(text)
+  local _, count = text:gsub("%S+", "")
+  return count
+end
+
+--- What went wrong and was not put right, as far as the answer says; or that it was.
+---@param all string[]
+---@return string|nil
+local function outcome(all)
+  local failed, well
+  for _, one in ipairs(all) do
+    if ep.re.find(WELL, one) and not ep.re.find(SUPPOSED, one) then
+      well, failed = one, nil
+    elseif ep.re.find(FAILED, one) and not ep.re.find(SUPPOSED, one) and not ep.re.find(OPENING, one) then
+      failed, well = one, nil
+    end
+  end
+  return failed or well
+end
+
+--- What was answered first: a short sentence with the one behind it.
+---@param all string[]
+---@return string|nil
+local function opening(all)
+  for at, one in ipairs(all) do
+    if not ep.re.find(OPENING, one) then
+      return words(one) < FEWEST and all[at + 1] and one .. " " .. all[at + 1] or one
+    end
+  end
+  return nil
 end
 
 --- What a message answered, in a line; `nil` where it says nothing.
 ---@param text string|nil
 ---@return string|nil
 function accounts.line(text)
-  local said = text and sentence(text)
-  if not said then
+  local all = sentences(text or "")
+  if #all == 0 then
     return nil
   end
-  local line = ep.clip(said, MOST)
-  return line == said and line or ep.clip(said, MOST - 1):gsub("[%s,;:]+$", "") .. "…"
+  local said = opening(all)
+  local is_told = said and (ep.re.find(FAILED, table.concat(all, " ")) ~= nil)
+  said = is_told and outcome(all) or said
+  return said and is_fit(said) and said or ELSEWHERE
 end
-
 --- Whether a message is a person's and stays.
 ---@param entries Columns
 ---@param place integer

@@ -33,6 +33,23 @@ local function making(job, forced)
   }
 end
 
+--- The share of a prompt that is worth a compression which does not leave the stride free: the next one
+--- would be due at once.
+local WORTH = 0.10
+
+--- The least that a compression must free.
+---@param job PlanJob
+---@param one Compression
+---@param forced boolean
+---@return integer
+local function least(job, one, forced)
+  if forced then
+    return 1
+  end
+  local part = job.options.minimum_gain
+  return share(job.tokens.total, checkpoints.is_crowded(one) and math.max(part, WORTH) or part)
+end
+
 --- The operations, the size that the prompt comes to by them, and what all checkpoints may take. What
 --- the model did before the recent part leaves. Where checkpoints find too little room even so, older
 --- messages of the user leave, and then the recent part is smaller. Nothing where the gain is not
@@ -48,8 +65,7 @@ function compression.of(job, forced)
       break
     end
   end
-  local least = forced and 1 or share(job.tokens.total, job.options.minimum_gain)
-  if #one.places == 0 or one.freed - one.target < least then
+  if #one.places == 0 or one.freed - one.target < least(job, one, forced) then
     return {}, job.tokens.total
   end
   local size = job.tokens.system + job.tokens.tools + one.checkpoints + one.kept

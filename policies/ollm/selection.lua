@@ -24,7 +24,7 @@ local function recent_from(all, room)
 end
 
 --- What the model did before the recent part, and what the user wrote before it and before the newest
---- messages that always stay.
+--- messages that stay.
 ---@param job PlanJob
 ---@param room integer of the recent part
 ---@return Old

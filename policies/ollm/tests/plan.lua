@@ -63,7 +63,10 @@ local function check(t, text, checkpoints, more, expected)
   if more then
     more.options = nil
   end
-  local ops = t.hook("plan", job_of(t, text, checkpoints, more), options).ops
+  local ops = {}
+  for _, op in ipairs(t.hook("plan", job_of(t, text, checkpoints, more), options).ops) do
+    ops[#ops + 1] = op.op ~= "insert" and op or nil
+  end
   for at, op in ipairs(expected) do
     for key, value in pairs(op) do
       t.eq(ops[at] and ops[at][key], value, key)
@@ -155,25 +158,44 @@ return {
   end,
 
   test_older_ones_are_folded_where_the_room_cannot_hold_them = function(t)
-    check(t, ("u250 "):rep(17) .. "u20! a1700", nil, nil, {
-      { op = "summarize_user", entries = { 2, 3, 4 }, target = 225 },
+    check(t, ("u250 "):rep(20) .. "u20! a1700", nil, nil, {
+      { op = "summarize_user", entries = { 2, 3, 4, 5, 6, 7 }, target = 450 },
     })
+    -- It is not worth it where the next one would be due at once.
+    check(t, ("u250 "):rep(17) .. "u20! a1700", nil, nil, {})
     check(t, ("u50 "):rep(25) .. "c3000 u20! a1700", nil, nil, { { op = "summarize" } })
   end,
 
-  --- A person whose answer leaves is told in a line what it was, so that roles go on to alternate.
+  --- A person whose answer leaves is told in a line what it was, so that roles go on to alternate: in a
+  --- sentence of the answer, as it stands there, or not at all.
   test_a_line_stands_for_an_answer_that_leaves = function(t)
     local job = job_of(t, "u100 c500 a1500 u100 a900 u100! a500")
-    local said = {}
-    for place = 1, job.entries.count do
-      said[place] = "Sure, let me look.\n\n**It cannot parse** [1] `null` there. I went on."
+    local function line(answer)
+      local said = {}
+      for place = 1, job.entries.count do
+        said[place] = answer
+      end
+      job.entries.text = said
+      local ops = t.hook("plan", job).ops
+      t.eq({ ops[1].op, ops[1].entries }, { "summarize", { 3, 4, 5 } })
+      t.eq({ #ops, ops[2].op, ops[2].after, ops[2].role }, { 2, "insert", 2, "assistant" })
+      return ops[2].text
     end
-    job.entries.text = said
-    local ops = t.hook("plan", job).ops
-    t.eq({ ops[1].op, ops[1].entries }, { "summarize", { 3, 4, 5 } })
-    local line = "It cannot parse  null there."
-    t.eq(ops[2], { op = "insert", after = 2, role = "assistant", text = line })
-    t.eq(#ops, 2)
+    local elsewhere = "My answer is in the summary."
+    for answer, expected in pairs({
+      ["Sure, let me look.\n\n**It cannot parse** `null` there [1]. I went on."] = "It cannot parse null there .",
+      ["**Do not merge.** The branch looks fine otherwise."] = "Do not merge. The branch looks fine otherwise.",
+      ["Not yet. We can drop it once all have moved."] = "Not yet. We can drop it once all have moved.",
+      ["The first run failed with a timeout. I fixed it, and all tests pass."] = "I fixed it, and all tests pass.",
+      ["Let me check whether the build fails. All 120 tests pass."] = "All 120 tests pass.",
+      ["It worked at first. Then the deploy failed on staging."] = "Then the deploy failed on staging.",
+      ["The bug is in `__init__.py`: it breaks when n < 0 or arr[0] is None."] = elsewhere,
+      ["As said in e12, see 613b92bc for all of the rest."] = elsewhere,
+      ["<thinking>a secret plan here</thinking>The answer is forty two."] = "The answer is forty two.",
+      ["| a | b |\n| 1 | 2 |\nThe second row counts here."] = "The second row counts here.",
+    }) do
+      t.eq(line(answer), expected, answer)
+    end
   end,
 
   test_who_compresses_earlier_gets_more_room = function(t)

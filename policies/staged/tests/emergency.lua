@@ -53,9 +53,10 @@ return {
   -- The newest exchange stays, as do its calls with their results.
   test_then_older_messages_of_the_user_are_folded = function(t)
     local answer = orders(t, "u5000 u3600 x4000 u10 a10 u10 a10 u10")
-    t.eq(answer.ops, {
-      { op = "summarize", entries = { 2, 4, 5, 7, 9 }, target = 1737, level = 1 },
-    })
+    local op = answer.ops[1]
+    t.eq({ op.op, op.entries, op.level }, { "summarize", { 2, 4, 5, 7, 9 }, 1 })
+    -- Beside the lines for the two answers, whatever a token is.
+    t.ok(op.target > 1650 and op.target <= 1737, op.target)
   end,
 
   test_where_all_that_is_not_enough_the_ladder_follows = function(t)

@@ -26,7 +26,7 @@ fn staged_has_checkpoints_written_and_aged() {
     let told = |words: &str| written.asked.iter().filter(|one| one.told().contains(words)).count();
     let new = written.told("compressed").len();
     let to = |level: u64| aged.iter().filter(|(_, event)| event["levels"][1] == level).count();
-    assert!(to(2) > 0 && to(1) > 0, "{aged:?}");
+    assert!(to(2) > 0, "{aged:?}");
     assert!(told("Write a moderate summary") >= to(2));
     assert!(told("Write a detailed summary: the decisions that were made and why") >= new);
     assert!(stand(&written, true) > 0);
