@@ -463,7 +463,7 @@
 --- What becomes of a tool result before it is first sent. The original is always kept.
 ---@class ToolResultAnswer
 ---@field how "keep"|"digest"|"offload"|"mask" In which way it is made smaller.
----@field text? string The text that takes its place; without one Epitome makes it. `{id}`, `{tokens}` and `{lines}` of the original are filled in, `{saved}`, the tokens that it saves, and `{file}`, the job's `file`, where there is one. A text that names neither id nor file gets a line behind it that does.
+---@field text? string The text that takes its place; without one Epitome makes it. `{id}`, `{tokens}` and `{lines}` of the original are filled in, `{saved}`, the tokens that it saves, and `{file}`, the job's `file`, where there is one. A text that names neither id nor file gets a line behind it that does, unless it is a mask.
 ---@field max_tokens? integer The most that a digest or a preview may take.
 
 --- A tool result that was never sent before. It is asked about once.

@@ -249,6 +249,38 @@ fn results_stay_or_shrink_by_the_rules_of_the_profile() {
     assert!(shown.contains("tools.vault_read.mask") && shown.contains("tools.web_*.max_tokens"));
 }
 
+/// A mask hides all of a result, however short it is, whether it failed, and whatever else is said of the
+/// tool; no way back stands in the prompt.
+#[test]
+fn a_mask_hides_whatever_it_stands_for() {
+    let place = Place::new();
+    let rules = "default_profile = 'team'\n[profile.team]\ninherits = 'ollm'\nnever = ['vault_*']\n\
+                 [profile.team.tools.'vault_*']\nmask = '[a secret of {tokens} tokens]'\n\
+                 [profile.team.tools.vault_read]\nmax_tokens = 40\n";
+    place.write("epitome.toml", rules);
+    let secrets =
+        ["hunter2-SECRETA", "error: permission denied for SECRETB", "DB_PASSWORD=SECRETC\nx"];
+    let mut messages = vec![json!({"role": "user", "content": "Go on."})];
+    for (at, secret) in secrets.iter().enumerate() {
+        let call = json!({"id": format!("c{at}"), "type": "function",
+            "function": {"name": "vault_read", "arguments": "{}"}});
+        messages.extend([
+            json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+            json!({"role": "tool", "tool_call_id": format!("c{at}"), "content": secret}),
+        ]);
+    }
+    messages.push(json!({"role": "user", "content": "And now?"}));
+    place.write("talk.json", json!(messages).to_string());
+    let args =
+        ["replay", "talk.json", "--context-size", "16000", "--dump", "d", "--store", "s.db", "-q"];
+    let ran = place.run(args);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for turn in 1..=4 {
+        let text = place.read_json(&format!("d/{turn:04}.json")).to_string();
+        assert!(!text.contains("SECRET") && !text.contains("epitome recall"), "{text}");
+    }
+}
+
 /// What is never touched and does not fit is named, as what is pinned.
 #[test]
 fn what_is_never_touched_and_does_not_fit_is_named() {

@@ -279,17 +279,26 @@ fn whole_lines(text: &str, matches: impl Iterator<Item = Range<usize>>) -> Vec<R
     lines
 }
 
-/// The whole lines that a match stands in; of longer ones the match alone.
+/// The whole lines that a match stands in; of longer ones the match alone. No more is looked at than a
+/// line that is kept may hold.
 fn whole_line(text: &str, found: Range<usize>) -> Range<usize> {
-    let start = text[..found.start].rfind('\n').map_or(0, |at| at + 1);
-    let end = match text[..found.end].ends_with('\n') {
-        true => found.end - 1,
-        false => text[found.end..].find('\n').map_or(text.len(), |at| found.end + at),
+    let (bytes, is_end) = (text.as_bytes(), |byte: &u8| *byte == b'\n');
+    let from = found.start.saturating_sub(LONGEST_LINE);
+    let start = match bytes[from..found.start].iter().rposition(is_end) {
+        Some(at) => from + at + 1,
+        None if from == 0 => 0,
+        None => return found,
     };
-    match end.saturating_sub(start) > found.len() + LONGEST_LINE {
-        true => found,
-        false => start..end.max(start),
+    if text[found.clone()].ends_with('\n') {
+        return start..(found.end - 1).max(start);
     }
+    let until = (found.end + LONGEST_LINE).min(bytes.len());
+    let end = match bytes[found.end..until].iter().position(is_end) {
+        Some(at) => found.end + at,
+        None if until == bytes.len() => until,
+        None => return found,
+    };
+    if end - start > found.len() + LONGEST_LINE { found } else { start..end }
 }
 
 /// The sentences in which people order something that still holds.

@@ -143,7 +143,7 @@ impl ArrivalScan<'_> {
         let most = decision.max_tokens.unwrap_or(size.saturating_sub(1));
         match decision.how {
             Way::Keep => None,
-            Way::Mask => self.replaced(part, text, decision.text.as_deref()?, ReplaceMethod::Mask),
+            Way::Mask => Some(self.masked(part, text, decision.text.as_deref()?)),
             Way::Digest => match &decision.text {
                 Some(with) => self.replaced(part, text, with, ReplaceMethod::Digest),
                 None => self.digest(part, text, most),
@@ -177,6 +177,14 @@ impl ArrivalScan<'_> {
         (size < self.tokens.part(cut.part)).then_some(ShortenedPart { with, size, ..cut })
     }
 
+    /// A mask. What is masked may be a secret: the mask stands in its place however small that is, and
+    /// says neither what failed nor the way back, unless the policy writes `{id}`.
+    fn masked(&self, part: PartId, text: &str, with: &str) -> ShortenedPart {
+        let with = self.filled(part, text, with.trim(), &ContentId::for_text(text).short());
+        let size = self.tokens.gauge().size(&with);
+        ShortenedPart::new(part, with, ReplaceMethod::Mask, size, size)
+    }
+
     /// A policy's own text; where that does not name the original, with the marker behind it that
     /// does.
     fn replaced(
@@ -189,11 +197,7 @@ impl ArrivalScan<'_> {
         let most = self.tokens.part(part).saturating_sub(1);
         let id = ContentId::for_text(text).short();
         let with = self.filled(part, text, with.trim(), &id);
-        // What is masked may be a secret.
-        let with = match how {
-            ReplaceMethod::Mask => with,
-            _ => self.thread.with_failure(part, &with).into_owned(),
-        };
+        let with = self.thread.with_failure(part, &with).into_owned();
         if with.contains(&id) {
             let size = self.tokens.gauge().size(&with);
             return (size <= most).then(|| ShortenedPart::new(part, with, how, size, most));

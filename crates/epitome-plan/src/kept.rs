@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_kernel::Thread;
-use epitome_kernel::types::{EntryId, EventKind, Op, PartBody, PartId};
+use epitome_kernel::types::{EntryId, EventKind, Op, PartBody, PartId, ReplaceMethod};
 
 use crate::cut::ShortenedPart;
 use crate::options::{StatedConstraint, StatedLine};
@@ -42,6 +42,8 @@ pub(crate) struct UnsentTexts {
     stripped: BTreeSet<PartId>,
     /// The parts that say something else; nothing where its words are not known yet.
     replaced: BTreeMap<PartId, Option<String>>,
+    /// The parts of which nothing is to be said.
+    masked: BTreeSet<PartId>,
 }
 
 impl UnsentTexts {
@@ -52,8 +54,9 @@ impl UnsentTexts {
             match op {
                 Op::Summarize(one) => unsent.gone.extend(&one.covers),
                 Op::Drop { entries } => unsent.gone.extend(entries),
-                Op::Replace { part, with, .. } => {
+                Op::Replace { part, with, how } => {
                     unsent.replace(thread, *part, Some(with.clone()));
+                    unsent.masked.extend((*how == ReplaceMethod::Mask).then_some(*part));
                 }
                 Op::Strip { parts } => {
                     let parts = parts.iter().flat_map(|part| thread.with_inner(*part));
@@ -100,6 +103,7 @@ impl UnsentTexts {
     pub(crate) fn lacks_line(&self, line: &StatedLine) -> bool {
         let says = |with: &Option<String>| with.as_ref().is_some_and(|it| it.contains(&line.text));
         match self.replaced.get(&line.part) {
+            _ if self.masked.contains(&line.part) => false,
             _ if self.gone.contains(&line.part.entry) => true,
             _ if self.stripped.contains(&line.part) => true,
             Some(with) => !says(with),

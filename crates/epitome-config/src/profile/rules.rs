@@ -85,6 +85,21 @@ fn spelled<S: serde::Serializer>(keep: &KeepRules, to: S) -> Result<S::Ok, S::Er
     keep.spelled().serialize(to)
 }
 
+impl ProfileRules {
+    /// The entries of a live conversation that nothing touches. A result that is masked is none: a secret
+    /// stays one, whatever `never` says.
+    pub fn held(&self, entries: &[Entry]) -> Vec<EntryId> {
+        self.never.entries_but(entries, |tool| mask_of(&self.tools, tool).is_some())
+    }
+}
+
+/// The mask of a tool, whatever else is said of it.
+fn mask_of<'r>(tools: &'r BTreeMap<String, ToolRule>, tool: &str) -> Option<&'r String> {
+    let meant = tools.iter().filter(|(pattern, _)| means(pattern, tool));
+    let masks = meant.filter_map(|(pattern, rule)| Some((pattern, rule.mask.as_ref()?)));
+    masks.max_by_key(|(pattern, _)| precision(pattern)).map(|(_, mask)| mask)
+}
+
 impl NeverRules {
     /// Whether a call of a tool is one whose result nothing touches.
     pub fn holds(&self, tool: &str, arguments: &str) -> bool {
@@ -96,6 +111,11 @@ impl NeverRules {
 
     /// The entries of a conversation that hold such results.
     pub fn entries(&self, entries: &[Entry]) -> Vec<EntryId> {
+        self.entries_but(entries, |_| false)
+    }
+
+    /// The same but for the results of some tools.
+    fn entries_but(&self, entries: &[Entry], is_free: impl Fn(&str) -> bool) -> Vec<EntryId> {
         if self.0.is_empty() {
             return Vec::new();
         }
@@ -104,7 +124,9 @@ impl NeverRules {
             entries[at].parts.get(id.part as usize)
         };
         let holds = |call: &PartId| match part(call).map(|part| &part.body) {
-            Some(PartBody::Call(call)) => self.holds(&call.tool, &call.arguments),
+            Some(PartBody::Call(call)) => {
+                !is_free(&call.tool) && self.holds(&call.tool, &call.arguments)
+            }
             _ => false,
         };
         let answers = answers(entries);
@@ -219,16 +241,15 @@ impl Policy for ProfilePolicy {
         let tool = job.entry.tool.as_deref().unwrap_or_default();
         let arguments = job.entry.args.as_deref().unwrap_or_default();
         let answer = |how, max_tokens| Ok(Some(ToolResultAnswer { how, text: None, max_tokens }));
-        if self.never.holds(tool, arguments) {
+        if let Some(text) = mask_of(&self.tools, tool) {
+            let (how, text) = (Way::Mask, Some(text.clone()));
+            return Ok(Some(ToolResultAnswer { how, text, max_tokens: None }));
+        } else if self.never.holds(tool, arguments) {
             return answer(Way::Keep, None);
         }
         let Some(rule) = self.rule(tool) else { return Ok(None) };
         let is_small = rule.max_tokens.is_some_and(|most| job.entry.tokens <= most);
         match rule {
-            ToolRule { mask: Some(text), .. } => {
-                let (how, text) = (Way::Mask, Some(text.clone()));
-                Ok(Some(ToolResultAnswer { how, text, max_tokens: None }))
-            }
             ToolRule { digest: None, offload: None, max_tokens: None, .. } => Ok(None),
             _ if is_small => answer(Way::Keep, None),
             ToolRule { offload: Some(true), max_tokens, .. } => answer(Way::Offload, *max_tokens),

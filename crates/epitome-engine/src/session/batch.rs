@@ -24,15 +24,19 @@ impl Session {
         let said = new.map(|entry| {
             let id = tail.place(entry.id);
             let key = incoming.keys[id.index()];
-            let saved = arrival.rewrites.iter().filter(|one| one.key == key);
-            let saved: u64 = saved.map(|one| one.tokens[0] - one.tokens[1]).sum();
+            let made = arrival.rewrites.iter().filter(|one| one.key == key);
+            // A mask may be larger than what it hides.
+            let [before, after] = made.fold([0, 0], |[before, after], one| {
+                [before + one.tokens[0], after + one.tokens[1]]
+            });
+            let tokens = (tail.tokens.entry(entry.id) + before).saturating_sub(after);
             let bytes = source.message(id.index());
             let message = WireMessage { format: source.format, bytes };
             let name = MessageName { key, chain: incoming.chains[id.index()] };
             // What tells no time of its own came with this request.
             let at = entry.at.clone().or_else(|| Some(ground.at.to_owned()));
             let placed = Entry { id, at, ..entry.clone() };
-            said(message, &placed, name, tail.tokens.entry(entry.id) + saved, self.redaction())
+            said(message, &placed, name, tokens, self.redaction())
         });
         AppendBatch {
             after: incoming.after(),

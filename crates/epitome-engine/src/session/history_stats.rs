@@ -231,7 +231,7 @@ mod tests {
     use epitome_types::BudgetUnit;
     use proptest::prelude::*;
 
-    use epitome_config::profile::NeverRules;
+    use epitome_config::profile::ProfileRules;
 
     use super::super::history_tail::RecordedHistory;
     use super::*;
@@ -243,8 +243,8 @@ mod tests {
         let state = KnownHistory::default();
         let of = |entries: &[Entry], before| {
             let redaction = &RedactionPatterns::default();
-            let never = &NeverRules::default();
-            let recorded = RecordedHistory { known: &state, redaction, never };
+            let rules = &ProfileRules::default();
+            let recorded = RecordedHistory { known: &state, redaction, rules };
             let tail = HistoryTail::of(entries, before, recorded, gauge, 7);
             let tally = HistoryStats::of(&tail, None, &state, &RedactionPatterns::default());
             let floor =

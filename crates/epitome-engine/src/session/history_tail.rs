@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use epitome_config::RedactionPatterns;
-use epitome_config::profile::NeverRules;
+use epitome_config::profile::ProfileRules;
 use epitome_kernel::{Before, SizeGauge, Thread, ThreadSizes};
 use epitome_types::{ArrivalRewrite, Entry, EntryId, PartBody, PartId, ReplaceMethod};
 
@@ -35,7 +35,7 @@ pub(crate) struct HistoryTail<'a> {
 pub(crate) struct RecordedHistory<'a> {
     pub(crate) known: &'a KnownHistory,
     pub(crate) redaction: &'a RedactionPatterns,
-    pub(crate) never: &'a NeverRules,
+    pub(crate) rules: &'a ProfileRules,
 }
 
 impl<'a> HistoryTail<'a> {
@@ -48,7 +48,7 @@ impl<'a> HistoryTail<'a> {
         gauge: SizeGauge<'a>,
         schemas: u64,
     ) -> Self {
-        let RecordedHistory { known, redaction, never } = recorded;
+        let RecordedHistory { known, redaction, rules } = recorded;
         let first = before.entries;
         let mut entries = came.to_vec();
         for (part, rewrite) in known.arrived(first) {
@@ -85,7 +85,7 @@ impl<'a> HistoryTail<'a> {
         let shown = || ThreadSizes::measure(&entries, gauge, schemas).total();
         let hidden = if is_masked { tokens.total().saturating_sub(shown()) } else { 0 };
         let thread = Thread::behind(entries, &known.pinned(first), before);
-        let ruled = never.entries(thread.entries());
+        let ruled = rules.held(thread.entries());
         let thread = thread.with_rule(&ruled);
         Self { came, thread, tokens, hidden, first, ruled }
     }

@@ -214,8 +214,8 @@ impl Session {
 
     /// What must not be recorded as it was said.
     fn recorded<'a>(&'a self, state: &'a ConversationState) -> RecordedHistory<'a> {
-        let never = &self.settings.profile.rules.never;
-        RecordedHistory { known: &state.history, redaction: self.redaction(), never }
+        let rules = &self.settings.profile.rules;
+        RecordedHistory { known: &state.history, redaction: self.redaction(), rules }
     }
 
     fn redaction(&self) -> &RedactionPatterns {

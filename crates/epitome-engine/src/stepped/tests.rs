@@ -152,9 +152,9 @@ fn a_turn_that_hops_between_processes_is_the_straight_one() {
     let [one, other] = [0, 1].map(|_| Arc::new(MemoryStore::new()));
     let mut compressed = 0;
     for request in long() {
-        let expected = straight(&one, 500, &request);
+        let expected = straight(&one, 430, &request);
         compressed += compressions(&expected);
-        assert_eq!(hopping(&other, 500, &request), expected);
+        assert_eq!(hopping(&other, 430, &request), expected);
     }
     assert!(compressed > 1, "{compressed} compressions");
     let scope = epitome_config::scope::scope("default");

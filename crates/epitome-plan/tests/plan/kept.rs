@@ -128,3 +128,22 @@ fn where_there_is_too_little_room_the_newest_stay() {
     }
     assert_eq!(before, 6, "all fit at last");
 }
+
+/// What is masked may be a secret: nothing of it is stated.
+#[test]
+fn lines_of_what_is_masked_are_said_nowhere() {
+    let thread = session();
+    let options = keeping(&thread, "KEEP", 1.0);
+    let results: Vec<_> =
+        thread.entries().iter().filter(|it| it.results().next().is_some()).collect();
+    let masks =
+        results.iter().map(|entry| replace(entry.id.0, Shortened::Mask, Some("[masked]"), None));
+    let ground = (thread.clone(), options.clone());
+    let FitOutcome::Compressed(done) =
+        make(&ground, u64::MAX, &Plan::default(), masks.collect(), &[])
+    else {
+        panic!("nothing was done");
+    };
+    assert_eq!(said(&done.view, &options), 0, "{:?}", texts(&done.view));
+    assert_eq!(texts(&done.view).iter().filter(|text| text.contains("[masked]")).count(), 8);
+}

@@ -85,7 +85,7 @@ table! {
         /// The text that takes its place; without one Epitome makes it. `{id}`, `{tokens}` and
         /// `{lines}` of the original are filled in, `{saved}`, the tokens that it saves, and
         /// `{file}`, the job's `file`, where there is one. A text that names neither id nor file
-        /// gets a line behind it that does.
+        /// gets a line behind it that does, unless it is a mask.
         pub text: Option<String>,
         /// The most that a digest or a preview may take.
         pub max_tokens: Option<u64>,
