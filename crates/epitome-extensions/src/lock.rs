@@ -102,7 +102,9 @@ impl PolicyLock {
 
     /// The lock as a file says it.
     pub fn render(&self) -> String {
-        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        // TOML has no bare DEL, which JSON has.
+        let quoted =
+            |text: &str| serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f");
         let mut out = String::from(
             "# Written by `epitome policy add`. `epitome policy update --locked` fetches exactly this.\n",
         );
@@ -196,7 +198,7 @@ mod tests {
         let policy = shelf.join("team");
         std::fs::create_dir_all(policy.join("tests")).unwrap();
         std::fs::write(policy.join("policy.lua"), "return {}").unwrap();
-        std::fs::write(policy.join("tests/a \"b\".lua"), "").unwrap();
+        std::fs::write(policy.join("tests/a \"b\"\u{7f}.lua"), "").unwrap();
         let files = hashes(&policy_files(&policy).unwrap());
         let source = "https://git.example/p@v1#sub \\ é".to_owned();
         let one = |name: &str| LockedPolicy {

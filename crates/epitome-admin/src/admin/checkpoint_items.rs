@@ -7,8 +7,9 @@ use epitome_extract::MustKeepFacts;
 use epitome_extract::ledger::{FileChange, PlanItemState, WorkLedger};
 use epitome_plan::{MarkerWords, markers};
 use epitome_types::hook::FoundKind;
-use epitome_types::{Entry, EntryId, Role};
+use epitome_types::{Entry, EntryId, Role, ToolCall};
 use serde::Serialize;
+use serde_json::Value;
 
 /// What an item of a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -131,10 +132,21 @@ impl ItemList<'_> {
         if self.items.iter().any(|item| item.field == field && item.text == text) {
             return;
         }
-        let says = |entry: &Entry| {
-            entry.texts().any(|said| said.contains(&text))
-                || entry.calls().any(|call| call.arguments.contains(&text))
-                || entry.results().any(|result| result.text.contains(&text))
+        let is_said =
+            |said: &str| said.match_indices(&text).any(|(at, _)| is_alone(said, at, &text));
+        let says = |entry: &Entry| match (by, field) {
+            (ItemOrigin::Person, _) => entry.role == Role::User && entry.texts().any(is_said),
+            (ItemOrigin::Model | ItemOrigin::Marker, _) => {
+                entry.role == Role::Assistant && entry.texts().any(is_said)
+            }
+            (ItemOrigin::Calls, CheckpointField::File) => {
+                entry.calls().any(|call| names(call, &text))
+            }
+            (ItemOrigin::Calls, _) => {
+                entry.calls().any(|call| names(call, &text))
+                    || entry.results().any(|result| is_said(&result.text))
+                    || entry.texts().any(is_said)
+            }
         };
         let sources = self.covered.iter().filter(|(_, entry)| says(entry));
         let sources = sources.map(|(id, _)| id.to_string()).collect();
@@ -158,6 +170,31 @@ impl ItemList<'_> {
             }
         }
     }
+}
+
+/// Whether a text that stands at a place of another is no part of a longer name.
+fn is_alone(said: &str, at: usize, text: &str) -> bool {
+    let is_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let (before, behind) = (&said[..at], &said[at + text.len()..]);
+    let joins = |outer: Option<char>, inner: Option<char>| {
+        outer.is_some_and(is_name) && inner.is_some_and(is_name)
+    };
+    !joins(before.chars().next_back(), text.chars().next())
+        && !joins(behind.chars().next(), text.chars().next_back())
+}
+
+/// Whether a call says a text in one of its arguments.
+fn names(call: &ToolCall, text: &str) -> bool {
+    fn says(value: &Value, text: &str) -> bool {
+        match value {
+            Value::String(said) => said.match_indices(text).any(|(at, _)| is_alone(said, at, text)),
+            Value::Array(items) => items.iter().any(|item| says(item, text)),
+            Value::Object(fields) => fields.values().any(|field| says(field, text)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+    serde_json::from_str(&call.arguments).is_ok_and(|arguments| says(&arguments, text))
+        || call.arguments.match_indices(text).any(|(at, _)| is_alone(&call.arguments, at, text))
 }
 
 #[cfg(test)]

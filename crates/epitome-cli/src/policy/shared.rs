@@ -5,6 +5,7 @@
 //! when a verb ends, and what a person changed is never replaced unasked.
 
 use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use epitome::lock::{LockState, LockedPolicy, PolicyLock, hashes, policy_files};
@@ -81,6 +82,8 @@ struct SharedFolder {
     shelf: PathBuf,
     lock: PolicyLock,
     quiet: bool,
+    /// Has the folder to itself until it is dropped: two that add something wait for each other.
+    _turn: Option<File>,
 }
 
 impl OwnerFlags {
@@ -92,9 +95,20 @@ impl OwnerFlags {
                 CliError::usage("no home folder, in which your own policies would stand")
             })?,
         };
+        let turn = turn(&shelf);
         let lock = PolicyLock::read(&shelf)?;
-        Ok(SharedFolder { config, shelf, lock, quiet: self.quiet })
+        Ok(SharedFolder { config, shelf, lock, quiet: self.quiet, _turn: turn })
     }
+}
+
+/// Waits until no other process changes a folder of policies; nothing where there is no folder yet that
+/// could be held.
+fn turn(shelf: &Path) -> Option<File> {
+    let folder = shelf.parent().unwrap_or(shelf);
+    std::fs::create_dir_all(folder).ok()?;
+    let file = OpenOptions::new().read(true).open(folder).ok()?;
+    file.lock().ok()?;
+    Some(file)
 }
 
 /// Runs `policy add`.
@@ -114,8 +128,9 @@ pub(super) fn add(args: &AddArgs) -> Result<(), CliError> {
         name.ok_or_else(|| CliError::usage("the source has no name; give it one: `--as NAME`"))?;
     folder.check_name(&name)?;
     let fetched = source.fetch(None)?;
-    put(&folder.shelf.join(&name), &fetched.files)?;
+    // What is there without being locked would count as the user's own.
     folder.record(&name, folder.written(&source), &fetched)?;
+    put(&folder.shelf.join(&name), &fetched.files)?;
     folder.tell(&name, &Texts::default(), &fetched.files)
 }
 
@@ -242,8 +257,8 @@ impl SharedFolder {
                 false => self.record(name, policy.source.clone(), &fetched),
             };
         }
-        put(&folder, &fetched.files)?;
         self.record(name, policy.source.clone(), &fetched)?;
+        put(&folder, &fetched.files)?;
         self.tell(name, &changes::texts(&before), &fetched.files)
     }
 

@@ -9,7 +9,7 @@ mod remembered;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
@@ -37,6 +37,9 @@ const THEIRS: Duration = Duration::from_secs(5);
 
 /// The largest input that is read, in bytes.
 const MOST: u64 = 1 << 20;
+
+/// The most of the user's command that is read, in bytes.
+const MOST_OUTPUT: u64 = 64 * 1024;
 
 /// So many sessions are looked through, the one used last first.
 const NEWEST: usize = 16;
@@ -133,11 +136,11 @@ pub(crate) fn run(args: Args) -> Result<(), CliError> {
         Ok(LineNews::Input(input)) => input,
         _ => Vec::new(),
     };
-    let chained = |(program, rest)| chained(program, rest, input.clone());
-    let theirs = command.split_first().map(chained);
+    let chained = |(program, rest)| ChainedCommand::spawn(program, rest, input.clone());
+    let theirs = command.split_first().and_then(chained);
     let line = ours(&news, begun).unwrap_or_else(|| late(&args, &input));
-    let text = match theirs.map(|theirs| theirs.recv_timeout(THEIRS)) {
-        Some(Ok(theirs)) => joined(&theirs, &line),
+    let text = match theirs.as_ref().and_then(ChainedCommand::output) {
+        Some(theirs) => joined(&theirs, &line),
         _ if line.is_empty() => String::new(),
         _ => format!("{line}\n"),
     };
@@ -308,22 +311,51 @@ fn thousands(tokens: u64) -> String {
     }
 }
 
-/// Runs a command with an input; tells what it wrote, once it has ended.
-fn chained(program: &OsString, rest: &[OsString], input: Vec<u8>) -> Receiver<Vec<u8>> {
-    let (tell, told) = mpsc::channel();
-    let mut command = Command::new(program);
-    command.args(rest).stdin(Stdio::piped()).stdout(Stdio::piped());
-    thread::spawn(move || {
-        let Ok(mut child) = command.spawn() else { return };
-        if let Some(mut stdin) = child.stdin.take() {
-            // It need not read it.
-            thread::spawn(move || drop(stdin.write_all(&input)));
+/// The user's command while it runs. It ends with this, and so does all that it started.
+struct ChainedCommand {
+    child: Child,
+    told: Receiver<Vec<u8>>,
+}
+
+impl ChainedCommand {
+    /// Runs a command with an input; none where it cannot be run.
+    fn spawn(program: &OsString, rest: &[OsString], input: Vec<u8>) -> Option<Self> {
+        let (tell, told) = mpsc::channel();
+        let mut command = Command::new(program);
+        command.args(rest).stdin(Stdio::piped()).stdout(Stdio::piped());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn().ok()?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        // It need not read it.
+        thread::spawn(move || stdin.map(|mut stdin| drop(stdin.write_all(&input))));
+        thread::spawn(move || {
+            let mut whole = Vec::new();
+            // Whoever says more than a line can show is not heard to the end.
+            let read = stdout.map(|said| said.take(MOST_OUTPUT).read_to_end(&mut whole));
+            if matches!(read, Some(Ok(_))) {
+                drop(tell.send(whole));
+            }
+        });
+        Some(Self { child, told })
+    }
+
+    /// What it wrote, where it ends in time.
+    fn output(&self) -> Option<Vec<u8>> {
+        self.told.recv_timeout(THEIRS).ok()
+    }
+}
+
+impl Drop for ChainedCommand {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Some(group) =
+            i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw)
+        {
+            rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok();
         }
-        if let Ok(ended) = child.wait_with_output() {
-            drop(tell.send(ended.stdout));
-        }
-    });
-    told
+        drop((self.child.kill(), self.child.wait()));
+    }
 }
 
 /// The output of the user's command, with our line at the end of its first one.
