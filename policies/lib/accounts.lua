@@ -3,7 +3,7 @@
 ---
 --- What a person wrote stays. With a line of the assistant behind it roles go on to alternate, and the
 --- model reads what became of it. A line is a whole sentence of the answer, word for word, or two; where
---- none can stand alone it says that the summary has the answer.
+--- none can stand alone it says that the summary has the answer, if there is one.
 local accounts = {}
 
 --- The most tokens of a line, and the fewest words of a sentence that says something alone.
@@ -90,8 +90,9 @@ end
 
 --- What a message answered, in a line; `nil` where it says nothing.
 ---@param text string|nil
+---@param is_summarized boolean whether a summary stands for it
 ---@return string|nil
-function accounts.line(text)
+function accounts.line(text, is_summarized)
   local all = sentences(text or "")
   if #all == 0 then
     return nil
@@ -99,8 +100,9 @@ function accounts.line(text)
   local said = opening(all)
   local is_told = said and (ep.re.find(FAILED, table.concat(all, " ")) ~= nil)
   said = is_told and outcome(all) or said
-  return said and is_fit(said) and said or ELSEWHERE
+  return said and is_fit(said) and said or is_summarized and ELSEWHERE or nil
 end
+
 --- Whether a message is a person's and stays.
 ---@param entries Columns
 ---@param place integer
@@ -115,15 +117,16 @@ end
 --- A line for each message of a person that stays and whose whole answer leaves.
 ---@param job PlanJob
 ---@param leaving Exchange[]
+---@param is_summarized boolean whether a summary stands for what leaves
 ---@return Insert[] lines, integer tokens
-function accounts.of(job, leaving)
+function accounts.of(job, leaving, is_summarized)
   local entries, leaves, lines, tokens = job.entries, {}, {}, 0
   for _, one in ipairs(leaving) do
     leaves[one.number] = true
   end
   local asked, answer = nil, nil
   local function close()
-    local line = asked and answer and accounts.line(entries:text(answer))
+    local line = asked and answer and accounts.line(entries:text(answer), is_summarized)
     if line then
       lines[#lines + 1] = { op = "insert", after = asked, role = "assistant", text = line }
       tokens = tokens + ep.count(line) + FRAME

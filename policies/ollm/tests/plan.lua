@@ -196,6 +196,14 @@ return {
     }) do
       t.eq(line(answer), expected, answer)
     end
+    -- Without a summary there is none to point to.
+    local said = {}
+    for place = 1, job.entries.count do
+      said[place] = "See `__init__.py` and arr[0] there."
+    end
+    job.entries.text = said
+    local ops = t.hook("plan", job, { compression_strategy = "truncate" }).ops
+    t.eq({ #ops, ops[1].op }, { 1, "drop" })
   end,
 
   test_who_compresses_earlier_gets_more_room = function(t)
