@@ -1,7 +1,7 @@
 //! What people demand of whoever goes on, sentence by sentence.
 //!
-//! Invariant: every text is a slice of what a person typed and did not take back, and says something
-//! that no other one of its message says. Called where something leaves a prompt.
+//! Invariant: every text is a slice of what a person typed and did not take back, spaces folded, and says
+//! something that no other one of its message says. Called where something leaves a prompt.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use crate::ledger::{self, Language};
 pub struct UserConstraint {
     /// The last message that says it.
     pub entry: EntryId,
-    /// The sentence, word for word.
+    /// The sentence, word for word, on one line.
     pub text: String,
     /// Which of all outlives the others: 0 is the last to go.
     pub rank: usize,
@@ -136,7 +136,16 @@ mod tests {
         ] {
             check(&[order], &[(0, order)]);
         }
-        check(&["1. Never push at all."], &[(0, "1. Never push at all.")]);
+        check(&["1. Never push at all."], &[(0, "Never push at all.")]);
+        check(
+            &["Please never write to the production database from a test, and never\nrun the \
+               migrations by hand."],
+            &[(
+                0,
+                "Please never write to the production database from a test, and never run the \
+                 migrations by hand.",
+            )],
+        );
         check(&["Never push.", "It works.", "Never push!"], &[(2, "Never push!")]);
     }
 
@@ -193,7 +202,8 @@ mod tests {
             prop_assert!(lost.constraints.is_empty(), "{:?}", lost.constraints);
             for one in &found {
                 let entry = all.iter().find(|entry| entry.id == one.entry);
-                prop_assert!(entry.is_some_and(|it| it.readable().contains(&one.text)), "{one:?}");
+                let said = entry.map(|it| it.readable().replace('\n', " "));
+                prop_assert!(said.is_some_and(|it| it.contains(&one.text)), "{one:?}");
             }
             let mut ranks: Vec<_> = found.iter().map(|one| one.rank).collect();
             ranks.sort_unstable();

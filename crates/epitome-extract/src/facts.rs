@@ -16,6 +16,7 @@ use crate::rows;
 use crate::spoken;
 use crate::unit::TextUnit;
 use crate::words;
+use crate::wrapped::without_bullet;
 
 /// What a conversation says that must not be lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -157,7 +158,12 @@ pub(crate) fn constraints(talk: &[&Entry]) -> BTreeMap<String, usize> {
     }
     let stale = spoken::stale(talk, |unit| is_typed(talk[unit.entry]) && orders(unit));
     let holds = found.into_iter().filter(|(at, _)| !stale.contains(at));
-    holds.map(|((place, _), text)| (text.into_owned(), place)).collect()
+    holds.map(|((place, _), text)| (on_one_line(&text), place)).collect()
+}
+
+/// A sentence without the mark of a list and without line ends.
+fn on_one_line(sentence: &str) -> String {
+    without_bullet(sentence).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Whether a person typed the entry rather than pasted it.

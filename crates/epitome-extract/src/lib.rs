@@ -32,6 +32,7 @@ mod unit;
 mod value;
 mod weigh;
 mod words;
+mod wrapped;
 
 pub use constraints::{UserConstraint, demands};
 pub use facts::MustKeepFacts;

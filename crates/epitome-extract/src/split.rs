@@ -1,10 +1,12 @@
-//! Cuts plain text: prose into sentences, everything else into lines.
+//! Cuts plain text: prose into sentences, also over lines that were cut at a width, everything else into
+//! lines.
 //!
 //! Invariant: pieces come in order and every word of the text is in exactly one of them.
 
 use std::borrow::Cow;
 
 use crate::words::word_count;
+use crate::wrapped;
 
 /// A piece of plain text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,8 +50,13 @@ impl Splitter {
         let Self { output, ref mut fenced } = *self;
         let mut out = Vec::new();
         let mut lines: Vec<&str> = Vec::new();
-        for line in text.lines() {
+        let mut done = 0;
+        for line in text.split_inclusive('\n') {
+            let start = line.as_ptr() as usize - text.as_ptr() as usize;
             let trimmed = line.trim();
+            if start < done {
+                continue;
+            }
             if trimmed.starts_with("```") {
                 *fenced = !*fenced;
                 flush(&mut lines, &mut out);
@@ -61,7 +68,12 @@ impl Splitter {
                 out.push(ProsePiece { prose: false, text: trimmed.into() });
             } else if !*fenced && is_prose(trimmed, output) {
                 flush(&mut lines, &mut out);
-                for sentence in sentences(trimmed) {
+                done = match output {
+                    true => start + line.len(),
+                    false => wrapped::end(text, start, start + line.trim_end().len()),
+                };
+                let whole = text[start..done].trim();
+                for sentence in sentences(whole) {
                     out.push(ProsePiece { prose: true, text: sentence.into() });
                 }
             } else if trimmed.is_empty() {
@@ -154,9 +166,13 @@ pub(crate) fn whole_sentences(line: &str) -> Vec<&str> {
         let next = at + c.len_utf8();
         let ends = match c {
             '.' | '!' | '?' => {
-                bytes.get(next) == Some(&b' ') && !is_abbreviation(&line[start..next])
+                bytes.get(next).is_some_and(u8::is_ascii_whitespace)
+                    && !is_abbreviation(&line[start..next])
             }
-            ';' => bytes.get(next) == Some(&b' ') && word_count(&line[start..next]) > 3,
+            ';' => {
+                bytes.get(next).is_some_and(u8::is_ascii_whitespace)
+                    && word_count(&line[start..next]) > 3
+            }
             '。' | '！' | '？' => true,
             _ => false,
         };

@@ -1,13 +1,13 @@
 //! The sentences that people typed.
 //!
-//! Invariant: every text is a piece of one line of a human part, word for word; pasted material,
-//! code, copies of files, quotes and diffs are left out. Called by [`super::WorkLedger::of`].
+//! Invariant: every text is a piece of a human part, word for word, of one line or of lines that were
+//! cut at a width; pasted material, code, copies of files, quotes and diffs are left out. Called by [`super::WorkLedger::of`].
 
 use epitome_kernel::types::{Entry, Part, PartBody, Role, Speaker};
 
 use super::quoted;
-use crate::directive;
-use crate::split;
+use crate::wrapped::without_bullet;
+use crate::{directive, split, wrapped};
 
 /// A sentence of a person.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ fn of_part<'a>(entry: usize, part: &'a Part, out: &mut Vec<TypedSentence<'a>>) {
     }
 }
 
-/// A line of a text that somebody wrote.
+/// A line of a text that somebody wrote, with those that go on in it.
 pub(super) struct TypedLine<'a> {
     whole: &'a str,
     /// The line without the mark of a list.
@@ -57,18 +57,29 @@ pub(super) struct TypedLine<'a> {
 /// The lines of a part that are neither code in fences nor of a file nor quoted.
 pub(super) fn lines(part: &Part) -> impl Iterator<Item = TypedLine<'_>> {
     let text = part.text().unwrap_or_default();
-    let mut end = 0;
+    let (mut end, mut joined) = (0, 0);
     let mut of_others = quoted::ranges(text).into_iter().peekable();
     text.split_inclusive('\n').filter_map(move |line| {
-        let (begin, whole) = (end, line.trim());
+        let begin = end;
         end += line.len();
+        if begin < joined {
+            return None;
+        }
         let start = begin + line.len() - line.trim_start().len();
         while of_others.next_if(|range| range.end <= start).is_some() {}
         let is_quoted = of_others.peek().is_some_and(|range| range.start <= start)
             || part.stated_files().any(|copy| copy.body.contains(&begin))
-            || is_of_client(whole);
-        let said = !whole.is_empty() && !is_quoted;
-        said.then(|| TypedLine { whole, point: without_bullet(whole) })
+            || is_of_client(line.trim());
+        if line.trim().is_empty() || is_quoted {
+            return None;
+        }
+        let files = part.stated_files().map(|copy| copy.body.start).filter(|at| *at > begin);
+        let next = of_others.peek().map(|range| range.start).into_iter().chain(files).min();
+        // The line that something else begins on is no part of this one.
+        let own = next.and_then(|at| text[..at].rfind('\n')).unwrap_or(text.len()).max(end);
+        joined = wrapped::end(&text[..own], begin, begin + line.trim_end().len());
+        let whole = text[begin..joined].trim();
+        Some(TypedLine { whole, point: without_bullet(whole) })
     })
 }
 
@@ -142,17 +153,6 @@ fn is_of_client(line: &str) -> bool {
         return true;
     }
     ["+ ", "+++", "---", "@@", "$ ", "| "].iter().any(|mark| line.starts_with(mark))
-}
-
-/// A line without `- `, `* `, `1. ` or `2) ` before it.
-fn without_bullet(line: &str) -> &str {
-    if let Some(rest) = ["- ", "* ", "• "].iter().find_map(|mark| line.strip_prefix(mark)) {
-        return rest.trim_start();
-    }
-    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let numbered = rest.len() < line.len() && line.len() - rest.len() < 3;
-    let point = [". ", ") "].iter().find_map(|mark| rest.strip_prefix(mark));
-    point.filter(|_| numbered).map_or(line, str::trim_start)
 }
 
 /// Whether a line is a heading under which rules are listed.
