@@ -92,10 +92,18 @@ pub(crate) fn is_direct(text: &str) -> bool {
         || ADDRESSES.iter().any(|mark| text.contains(mark))
 }
 
-/// Whether a person's text is short enough to have been typed.
+/// Whether a person's text is short enough to have been typed, or stands for what they typed.
 pub(crate) fn is_typed(text: &str) -> bool {
     let fenced: usize = text.split("```").skip(1).step_by(2).map(str::len).sum();
-    text.len() - fenced <= PASTED
+    text.len() - fenced <= PASTED || is_extract(text)
+}
+
+/// Whether a text is an earlier extract: a label, and turns below it. It is as long as many of them.
+fn is_extract(text: &str) -> bool {
+    let mut lines = text.lines();
+    let is_label = lines.next().is_some_and(|line| line.starts_with('[') && line.ends_with(']'));
+    let speaks = |line: &str| ["User: ", "Assistant: "].iter().any(|who| line.starts_with(who));
+    is_label && lines.next().is_some_and(speaks)
 }
 
 /// Lower case, straight apostrophes, single spaces instead of signs.
@@ -280,6 +288,15 @@ const CHANGES: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_pasted_was_not_typed_and_an_extract_stands_for_what_was() {
+        let lines = "User: Never push to main.\nTool: ok\n".repeat(200);
+        assert!(is_typed("Never push to main."));
+        assert!(!is_typed(&lines));
+        assert!(is_typed(&format!("[Earlier conversation, shortened]\n{lines}")));
+        assert!(!is_typed(&format!("[a log]\n{}", "ERROR: no such file\n".repeat(300))));
+    }
 
     #[test]
     fn orders_and_prohibitions_are_found() {

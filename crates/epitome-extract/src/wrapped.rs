@@ -70,11 +70,18 @@ const ENDS: [char; 16] =
     ['.', '!', '?', ':', ';', '…', '。', '！', '？', '：', '；', '|', '{', '}', '`', '>'];
 
 /// Whether one of two lines is a heading, quoted, a fence, a row of a table or code, or the second a
-/// point of a list.
+/// point of a list, or opened by who says it or what it is.
 fn begins_anew(line: &str, next: &str) -> bool {
     let own = ["#", ">", "|", "```", "~~~", "@@", "+++", "---", "$ ", "<", "[", "//", "{"];
     let is_own = |line: &str| own.iter().any(|mark| line.starts_with(mark));
-    is_own(line) || is_own(next) || next.starts_with('/') || without_bullet(next).len() < next.len()
+    let is_point = next.starts_with('/') || without_bullet(next).len() < next.len();
+    is_own(line) || is_own(next) || is_point || is_labelled(next)
+}
+
+/// Whether a line opens with a label: `User:`, `Note:`.
+fn is_labelled(line: &str) -> bool {
+    let label = line.split_whitespace().next().and_then(|word| word.strip_suffix(':'));
+    label.is_some_and(|label| label.starts_with(char::is_uppercase))
 }
 
 /// A line without `- `, `* `, `1. ` or `2) ` before it.
@@ -137,6 +144,7 @@ mod tests {
             "We want each of these to be done before the end of the week\n- parser\n- printer",
             "A line with a good deal of room behind what was written on it\nfollowed by one that is so much longer that the first word of it would have fitted",
             "We want each of these to be done before the end of the week\n\nand then some",
+            "Assistant: read_file(path services/billing/stage_0.py, start 0)\nUser: Do not log card numbers, not even masked ones.\nAssistant: read_file(path services/billing/stage_1.py, start 1)",
             "let a_long_line_of_code = another_function(with_arguments, and_more);\nlet b = 2",
         ] {
             let lines: Vec<&str> = text.split('\n').collect();
