@@ -78,6 +78,20 @@ fn a_model_writes_what_leaves() {
     assert_eq!(asked[0].body["temperature"], json!(0));
 }
 
+/// A sentence that names what nobody said leaves; a summary that does so all the time is not believed.
+#[test]
+fn what_a_model_made_up_is_in_no_prompt() {
+    let place = Place::new();
+    let said = "The person has the stages of the build looked at. None of them is to be changed.";
+    let made_up = "They were moved to src/ghost/oracle.rs.";
+    let (ran, _upstream) = compressed(&place, saying(&[&format!("{said} {made_up}")]), 60, &[]);
+    assert!(!ran.err.contains("gave up"), "{}", ran.err);
+    let sent = readable(&prompt(&place));
+    assert!(sent.contains(said) && !sent.contains("ghost"), "{sent}");
+    let forged = format!("{made_up} The limit is 77123 now. None is to be changed.");
+    check_bad(saying(&[&forged]), 60, "names what nobody said, in 2 of 3 sentences: `src/ghost");
+}
+
 #[test]
 fn a_model_that_says_nothing_of_use_is_not_believed() {
     check_bad(saying(&[" \n"]), 60, "wrote nothing");

@@ -8,6 +8,7 @@ mod constraints;
 mod cut;
 mod directive;
 mod facts;
+mod grounding;
 mod keep;
 mod keys;
 pub mod ledger;
@@ -36,6 +37,7 @@ mod wrapped;
 
 pub use constraints::{UserConstraint, demands};
 pub use facts::MustKeepFacts;
+pub use grounding::{GroundedText, SummarySource, UngroundedSentence};
 pub use keep::{KeepRuleError, KeepRules, KeptLine};
 pub use ledger::WorkLedger;
 pub use must_keep::{kept_and_lost, must_keep};

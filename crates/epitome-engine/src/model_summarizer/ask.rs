@@ -117,7 +117,7 @@ impl ModelSummarizer<'_> {
     }
 
     /// What the question says of goals.
-    fn steering(&self) -> String {
+    pub(super) fn steering(&self) -> String {
         steering(self.goals, &self.terms.goals, &*self.council.counter)
     }
 

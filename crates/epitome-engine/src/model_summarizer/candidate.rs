@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use epitome_extract::GroundedText;
 use epitome_extract::ledger::Language;
 use epitome_types::{Entry, PartBody, Speaker};
 
@@ -16,6 +17,8 @@ const CIRCLE_FROM: usize = 80;
 const CIRCLE: usize = 12;
 /// An error that somebody handed on has no more words.
 const MOST_ERROR: usize = 80;
+/// An answer of which more than one in so many sentences names what nobody said is not relied on.
+const INVENTED: usize = 3;
 /// The most characters that are quoted of an answer.
 const QUOTED: usize = 80;
 
@@ -42,6 +45,16 @@ pub(super) enum Flaw {
     Language(&'static str),
     #[error("left out `{0}`")]
     Section(String),
+    #[error("names what nobody said, in {dropped} of {sentences} sentences: `{name}`")]
+    Invented { name: String, dropped: usize, sentences: usize },
+}
+
+/// What is wrong with a text of which sentences were dropped, because they name what nobody said: too many
+/// were, so that the rest is not to be relied on either.
+pub(super) fn flaw(found: &GroundedText) -> Option<Flaw> {
+    let (dropped, sentences) = (found.dropped.len(), found.sentences);
+    let first = found.dropped.first().filter(|_| dropped * INVENTED > sentences)?;
+    Some(Flaw::Invented { name: first.name.clone(), dropped, sentences })
 }
 
 /// What is wrong with a text as a summary, if anything.

@@ -1,19 +1,41 @@
 //! Whether what a model wrote is taken.
 //!
-//! Invariant: a candidate that cannot be a summary is shown to no policy, and what policies make of
-//! one still has room. Called by the writer.
+//! Invariant: a candidate that cannot be a summary is shown to no policy, nor a sentence that names what
+//! nobody said (RULES 15); what policies make of one still has room. Called by the writer.
 
 use std::collections::BTreeSet;
 
-use epitome_extract::{ExtractiveSummarizer, MustKeepFacts};
+use epitome_extract::{ExtractiveSummarizer, MustKeepFacts, SummarySource};
 use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
 use epitome_types::hook::{Fact, SummaryPrompt, VerifyAnswer, VerifyJob};
 use epitome_types::{Entry, EntryId, Part, PartBody, Role, Speaker, Summary};
+use tracing::debug;
 
-use super::candidate::{Expected, check, languages};
+use super::candidate::{Expected, check, flaw, languages};
 use super::{ModelSummarizer, SpeakerTexts, covered, failed};
 
 impl ModelSummarizer<'_> {
+    /// A text without the sentences that name what stands neither in the conversation nor in its goals.
+    pub(super) fn grounded(
+        &self,
+        text: &str,
+        prompt: &SummaryPrompt,
+        job: &SummaryJob<'_>,
+    ) -> Result<String, SummaryError> {
+        let sections = prompt.sections.iter().flatten().map(String::as_str);
+        let goals = self.steering();
+        let told = sections.chain([goals.as_str()]);
+        let entries = [job.originals, job.entries, job.kept].into_iter().flatten().copied();
+        let found = SummarySource::from_entries(entries, told).grounded(text);
+        for one in &found.dropped {
+            debug!(model = self.name(), named = one.name, "dropped of a summary: {}", one.text);
+        }
+        match flaw(&found) {
+            Some(flaw) => Err(failed(format!("`{}` {flaw}", self.name()))),
+            None => Ok(found.text),
+        }
+    }
+
     /// Whether a text can be a summary at all.
     pub(super) fn is_sound(
         &self,

@@ -126,6 +126,7 @@ impl ModelSummarizer<'_> {
                     let size = job.measure.size(&text);
                     if size <= job.most {
                         self.is_sound(&text, &prompt, job)?;
+                        let text = self.grounded(&text, &prompt, job)?;
                         let text = self.completed(text, &prompt, job)?;
                         let size = job.measure.size(&text);
                         return self.judged(text, size, job, &must_keep).await;
