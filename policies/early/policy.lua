@@ -87,11 +87,9 @@ end
 ---@param job SummaryPromptJob
 ---@return SummaryPrompt
 function policy.summary_prompt(job)
-  if job.memo.trimming then
-    return { style = "none", user = "" }
-  end
   return {
-    style = "separate",
+    --- In an emergency nobody is waited for: what a model wrote before is enough.
+    style = job.memo.trimming and "none" or "separate",
     user = ep.prompt("summary"),
     max_tokens = job.max_tokens,
     sections = { "Key decisions", "Unresolved issues", "Current state" },

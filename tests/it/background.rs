@@ -18,6 +18,7 @@ const SUMMARY: &str = "The stages of the build were looked at, one after the oth
 const LIMIT: u64 = 16_000;
 
 /// Under which nothing is lost where a prompt changes at its beginning, and a summary stands alone.
+const ALONE: &str = "profile.default.options.default.summaries.extract_heading = \"\"\n";
 const CONFIG: &str = "profile.default.options.default.cache = { read = 1.0, write = 1.0 }\n\
                       profile.default.options.default.summaries.extract_heading = \"\"\n";
 
@@ -140,6 +141,47 @@ fn a_model_is_asked_before_there_is_need() {
     let later = |talk: &mut Talk| talk.until(|_, sent| readable(&sent.body).contains(SUMMARY));
     let sent = if readable(&sent.body).contains(SUMMARY) { sent } else { later(&mut talk) };
     assert!(readable(&sent.body).contains("The timeout of stage"));
+}
+
+/// A summary in which every profile finds what it asks for; each sentence says who wrote it.
+const WRITTEN: &str = "## Session intent\nA model wrote that the stages are looked at.\n\n## Artifacts\nnone\n\n\
+    ## Key decisions\nA model wrote that each timeout goes up once.\n\n## Progress\nA model wrote that the first \
+    stages are done.\n\n## Critical facts\nnone\n\n## Next steps\nA model wrote that there are more.\n\n\
+    ## Recovery references\nnone\n\nUnresolved issues\nnone\n\nCurrent state\nA model wrote that it goes on.";
+
+/// What a model wrote stands again in whatever its messages become, and nobody asks for it twice: with a
+/// provider that caches, under every profile. Where an extract would stand beside it, it stands alone here:
+/// one that tells so little would give way to that.
+#[test]
+fn the_words_of_a_model_stand_in_the_prompts_that_summaries_are_in() {
+    for profile in ["default", "early", "ollm", "tiered"] {
+        let turn = Turn { text: WRITTEN.to_owned(), ..Turn::default() };
+        let script = Script { turns: vec![turn], repeat: 99, plain: true, ..Script::default() };
+        let writer = Upstream::start(script).unwrap();
+        let model = format!("openai:m@{}/v1", writer.url());
+        let place = Place::new();
+        place.write("own.toml", ALONE);
+        let config = place.path("own.toml");
+        let args = ["--prompt-limit", "9000", "--profile", profile, "--summarizer", &model];
+        let args = [&args[..], &["--config", config.to_str().unwrap()]].concat();
+        let serving = Serving::start(Script::default(), &args);
+        let (mut summed, mut worded, mut turns) = (0, 0, 0);
+        for turn in 0..45 {
+            serving.post("/v1/chat/completions", &up_to(turn));
+            let sent = readable(&serving.last().body);
+            let is_summed = serving.compressions() > 0;
+            summed += usize::from(is_summed);
+            worded += usize::from(is_summed && sent.contains("A model wrote"));
+            turns += 1;
+            // The person reads the answer.
+            let asked = writer.prompts().len();
+            is_asked(&writer, asked + 1, 1);
+        }
+        let questions = writer.prompts().len();
+        assert!(summed * 2 > turns, "{profile}: {summed} of {turns} prompts hold a summary");
+        assert!(worded * 10 >= summed * 9, "{profile}: {worded} of {summed} in its words");
+        assert!(questions * 3 <= turns, "{profile}: asked {questions} times in {turns} turns");
+    }
 }
 
 /// Nobody is told that a model took too long: it was not waited for.

@@ -74,6 +74,7 @@ impl Decided {
             writers: SummaryWriters {
                 summarizers,
                 models: &self.council.models.all,
+                known: Vec::new(),
                 terms: &single.settings.profile.options,
                 patience: ModelTimeBudget::new(&single.settings.clock, single.settings.patience()),
                 underway: None,

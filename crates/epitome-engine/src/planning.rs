@@ -25,7 +25,10 @@ use epitome_types::{
 
 use crate::checkpoints::KnownCheckpoint;
 use crate::keep_recent;
-use crate::model_summarizer::{AcceptedSummaries, ModelSummarizer, PrewrittenSummary};
+use crate::model_summarizer::{
+    AcceptedSummaries, KnownWords, KnownWordsSummarizer, ModelSummarizer, PrewrittenSummary,
+    SummaryContext,
+};
 use crate::policy_runner::PolicyRunner;
 use crate::time_budget::ModelTimeBudget;
 use epitome_config::profile::{BUILTIN, ProfileOptions};
@@ -65,6 +68,8 @@ pub(crate) struct SummaryWriters<'a> {
     pub(crate) summarizers: &'a [&'a dyn Summarizer],
     /// The models that are asked before those.
     pub(crate) models: &'a [Arc<dyn LanguageModel>],
+    /// What models wrote of the conversation before.
+    pub(crate) known: Vec<KnownWords>,
     /// How they are asked.
     pub(crate) terms: &'a ProfileOptions,
     pub(crate) patience: ModelTimeBudget,
@@ -248,9 +253,15 @@ impl<'t> PlanRequest<'_, 't> {
             return PlanResult::Made(made);
         }
         let taken = AcceptedSummaries::default();
-        let writers = self.writers(orders, &taken);
+        let context = self.writing(orders, &taken);
+        let known =
+            context.filter(|_| self.writers.models.is_empty() && !self.writers.known.is_empty());
+        let known = known.map(KnownWordsSummarizer);
+        let known = known.iter().map(|writer| writer as &dyn Summarizer);
+        let writers = context.map(|context| self.writers(context)).unwrap_or_default();
         let models = writers.iter().map(|writer| writer as &dyn Summarizer);
-        let summarizers: Vec<_> = models.chain(self.writers.summarizers.iter().copied()).collect();
+        let own = self.writers.summarizers.iter().copied();
+        let summarizers: Vec<_> = known.chain(models).chain(own).collect();
         let mut aged = AgedCheckpoints::default();
         let mut planned = self.made(orders, options, attempts, &summarizers, &mut aged).await;
         if let PlanResult::Made(made) = &mut planned {
@@ -277,28 +288,36 @@ impl<'t> PlanRequest<'_, 't> {
         }
     }
 
-    /// The models, in their order. What they write is measured in tokens only.
-    fn writers<'w>(
+    /// What summaries that models wrote are judged by. They are measured in tokens only.
+    fn writing<'w>(
         &'w self,
         orders: &'w Orders,
         taken: &'w AcceptedSummaries,
-    ) -> Vec<ModelSummarizer<'w>> {
-        let Some(inner) = self.writers.summarizers.first() else { return Vec::new() };
-        let models =
-            self.writers.models.iter().filter(|_| self.sizes.most.unit == BudgetUnit::Tokens);
+    ) -> Option<SummaryContext<'w>> {
+        let inner = self.writers.summarizers.first();
+        let inner = inner.filter(|_| self.sizes.most.unit == BudgetUnit::Tokens)?;
+        Some(SummaryContext {
+            council: self.council,
+            common: self.common,
+            orders,
+            goals: &self.goals,
+            checkpoints: &self.standing.checkpoints,
+            inner: *inner,
+            terms: self.writers.terms,
+            taken,
+            known: &self.writers.known,
+        })
+    }
+
+    /// The models, in their order.
+    fn writers<'w>(&'w self, context: SummaryContext<'w>) -> Vec<ModelSummarizer<'w>> {
+        let models = self.writers.models.iter();
         models
             .map(|model| ModelSummarizer {
-                council: self.council,
                 model: &**model,
-                common: self.common,
-                orders,
-                goals: &self.goals,
-                checkpoints: &self.standing.checkpoints,
-                inner: *inner,
-                terms: self.writers.terms,
+                context,
                 patience: &self.writers.patience,
                 underway: self.writers.underway.as_ref(),
-                taken,
                 ahead: PrewrittenSummary::default(),
             })
             .collect()

@@ -138,7 +138,8 @@ impl SummarySource {
         text.match_indices(words).any(|(at, _)| {
             let before = text[..at].chars().next_back();
             let behind = text[at + words.len()..].chars().next();
-            !(joins(first) && joins(before)) && !(joins(last) && joins(behind))
+            let is_inner = joins(first) && joins(before) || joins(last) && joins(behind);
+            !is_inner
         })
     }
 }

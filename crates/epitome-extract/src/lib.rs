@@ -41,5 +41,6 @@ pub use grounding::{GroundedText, SummarySource, UngroundedSentence};
 pub use keep::{KeepRuleError, KeepRules, KeptLine};
 pub use ledger::WorkLedger;
 pub use must_keep::{kept_and_lost, must_keep};
+pub use split::whole_sentences;
 pub use summary::ExtractiveSummarizer;
 pub use tuning::SelectionWeights;

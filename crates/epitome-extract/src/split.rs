@@ -157,8 +157,8 @@ pub(crate) fn sentences(line: &str) -> Vec<&str> {
     whole_sentences(line).into_iter().flat_map(|one| at_most(one, SENTENCE_WORDS)).collect()
 }
 
-/// The sentences of a line, however long.
-pub(crate) fn whole_sentences(line: &str) -> Vec<&str> {
+/// The sentences of a line, however long, in order and without the spaces around them.
+pub fn whole_sentences(line: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let bytes = line.as_bytes();
     let mut start = 0;

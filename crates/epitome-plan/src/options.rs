@@ -150,15 +150,35 @@ pub struct KernelTexts {
     pub line_chars: usize,
 }
 
+/// How long the beginning of a text is (bytes) that says what a label says, whatever the numbers.
+fn length_alike(text: &str, label: &str) -> Option<usize> {
+    let (mut rest, mut label) = (text, label);
+    let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    while let Some(wanted) = label.chars().next() {
+        let is_number = wanted.is_ascii_digit();
+        let [there, own] = match is_number {
+            true => [digits(rest), digits(label)],
+            false => [wanted.len_utf8(); 2],
+        };
+        let is_alike = if is_number { there > 0 } else { rest.starts_with(wanted) };
+        if !is_alike {
+            return None;
+        }
+        (rest, label) = (&rest[there..], &label[own..]);
+    }
+    Some(text.len() - rest.len())
+}
+
 impl KernelTexts {
     /// The line that opens a checkpoint, and the words behind it; `None` where it is opened by
-    /// another one.
+    /// another one. A clock or a count in it may say something else by now.
     pub fn parted<'c>(&self, checkpoint: &'c Checkpoint) -> Option<(&'c str, &'c str)> {
         let messages = checkpoint.covers.len().to_string();
         let values = [("id", &*checkpoint.id.short()), ("messages", &messages)];
         [&self.label, &self.label_short].into_iter().find_map(|label| {
             let label = fill(label, &values) + "\n";
-            checkpoint.text.starts_with(&label).then(|| checkpoint.text.split_at(label.len()))
+            let length = length_alike(&checkpoint.text, &label)?;
+            Some(checkpoint.text.split_at(length))
         })
     }
 

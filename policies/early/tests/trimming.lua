@@ -39,7 +39,7 @@ return {
   --- Nothing is asked of a model then.
   test_no_model_is_asked = function(t)
     local job = { op = "summarize", max_tokens = 300, memo = { trimming = true } }
-    t.eq(t.hook("summary_prompt", job), { style = "none", user = "" })
+    t.eq(t.hook("summary_prompt", job).style, "none")
     job = check(t, "u400 a800 x1200 a800 u300 a400 u100!", 8000, { cause = "soft" }, {
       { "summarize", { 2, 3, 4, 5, 6 }, 800 },
     })

@@ -233,6 +233,8 @@ pub struct Summaries {
     /// Share of a summary's room that facts may take which it must not lose.
     #[cfg_attr(feature = "files", schemars(range(min = 0.0, max = 1.0)))]
     pub must_keep_share: f64,
+    /// What is asked of them in the background.
+    pub ahead: SummariesAhead,
     /// Whether a model is asked behind the conversation as it stands, where it is the one that the
     /// conversation is held with, or by itself. Where no other policy says.
     pub style: LineName,
@@ -248,6 +250,22 @@ pub struct Summaries {
     /// Stands for `{conversation}` behind the conversation itself; `{last}` is how the last message
     /// begins that is meant.
     pub conversation_reference: String,
+}
+
+/// What models are asked in the background, and how long a compression waits for it.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SummariesAhead {
+    /// The share of a summary's messages, by bytes, that no model wrote of before, from which on one is
+    /// asked about those; what was written before stands beside it.
+    #[cfg_attr(feature = "files", schemars(range(min = 0.0, max = 1.0)))]
+    pub ask_from: f64,
+    /// Turns that a compression waits which nothing forces.
+    pub wait_turns: u32,
+    /// The share of the limit from which on it waits no longer.
+    #[cfg_attr(feature = "files", schemars(range(min = 0.0, max = 1.0)))]
+    pub wait_most: f64,
 }
 
 /// What models are told of goals: where the system prompt is Epitome's, and where they summarize.

@@ -3,6 +3,7 @@
 //! Invariant: it owns all that it is made from, so the conversation goes on meanwhile. What models
 //! write is judged as everywhere, and what fails is told. Made by sessions, run by the task.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,14 +16,17 @@ use epitome_kernel::{
 use epitome_plan::KernelTexts;
 use epitome_types::hook::{Common, Orders};
 use epitome_types::{
-    BudgetUnit, Entry, EntryId, EntryKey, EventKind, Goals, Op, Plan, SummaryKind, SummaryStyle,
+    BudgetUnit, Checkpoint, CheckpointLevel, Entry, EntryId, EntryKey, EventKind, Goals, Op, Plan,
+    SummaryKind, SummaryStyle,
 };
 
 use super::candidates::{SummaryKey, WrittenSummary};
 use super::{BackgroundResults, failed, locked};
 use crate::at_once::at_once;
 use crate::checkpoints::KnownCheckpoint;
-use crate::model_summarizer::{AcceptedSummaries, ModelSummarizer, PrewrittenSummary};
+use crate::model_summarizer::{
+    AcceptedSummaries, KnownWords, ModelSummarizer, PrewrittenSummary, SummaryContext,
+};
 use crate::policy_runner::PolicyRunner;
 use crate::time_budget::ModelTimeBudget;
 use epitome_config::profile::ProfileOptions;
@@ -31,10 +35,16 @@ use epitome_config::profile::ProfileOptions;
 #[derive(Clone, Debug)]
 pub(crate) struct SummaryTask {
     pub(crate) key: SummaryKey,
+    /// Whether it is of all that its checkpoint stands for.
+    pub(crate) is_whole: bool,
     /// The id of its checkpoint.
     id: String,
-    /// The entries that it stands for.
+    level: CheckpointLevel,
+    /// The room that it has, in tokens.
+    most: u64,
+    /// The entries that it stands for, with their keys.
     entries: Vec<Entry>,
+    covers: Vec<(EntryId, EntryKey)>,
     /// For each: how it was said, where that was in other words.
     originals: Vec<Option<Entry>>,
     /// Those that stay beside it.
@@ -80,38 +90,79 @@ pub(crate) struct ExtractKeys<'a> {
     pub(crate) gauge: &'a SizeGauge<'a>,
     /// Those of the messages.
     pub(crate) keys: &'a [EntryKey],
+    /// What models wrote of them before.
+    pub(crate) known: &'a [KnownWords],
+    /// The share of a checkpoint's messages that one is asked about, at least.
+    pub(crate) ask_from: f64,
 }
 
 impl SummaryTask {
-    /// What models are to write of a plan: the words of its extracts.
+    /// What models are to write of a plan: of the messages of its checkpoints, what they did not write
+    /// of before, where that is a share of them.
     pub(crate) fn all_of(
         plan: &Plan,
         thread: &Thread,
         view: &View<'_>,
         with: ExtractKeys<'_>,
     ) -> Vec<Self> {
-        let ExtractKeys { texts, gauge, keys } = with;
         let stays = |item: &ViewItem<'_>| match item {
             ViewItem::Kept(_) => true,
             ViewItem::Inserted(inserted) => inserted.kind != InsertedKind::Checkpoint,
         };
         let wanted = plan.ops.iter().filter_map(|op| match op {
-            Op::Summarize(one) => Some((SummaryKey::of(one, texts, gauge, keys)?, one)),
+            Op::Summarize(one) => with.wanted(one, thread),
             _ => None,
         });
-        let wanted: Vec<_> = wanted.collect();
-        if wanted.is_empty() {
-            return Vec::new();
+        let mut wanted: Vec<_> = wanted.collect();
+        if !wanted.is_empty() {
+            let kept = view.items().zip(view.entries()).filter(|(item, _)| stays(item));
+            let kept: Vec<_> = kept.map(|(_, entry)| entry).collect();
+            wanted.iter_mut().for_each(|task| task.kept.clone_from(&kept));
         }
-        let sent = view.entries();
-        let kept = view.items().zip(sent).filter(|(item, _)| stays(item));
-        let kept: Vec<_> = kept.map(|(_, entry)| entry).collect();
-        let shown = |id: EntryId| Some((thread.entry(id)?.clone(), thread.original(id).cloned()));
-        let of = |(key, one): (SummaryKey, &epitome_types::Checkpoint)| {
-            let (entries, originals) = one.covers.iter().copied().filter_map(shown).unzip();
-            Self { key, id: one.id.short(), entries, originals, kept: kept.clone() }
+        wanted
+    }
+}
+
+impl ExtractKeys<'_> {
+    /// What is to be written for a checkpoint, beside which nothing is known to stand yet.
+    fn wanted(&self, one: &Checkpoint, thread: &Thread) -> Option<SummaryTask> {
+        let (_, words) = self.texts.parted(one)?;
+        let open = match one.model {
+            Some(_) => self.unwritten(&one.covers),
+            None => one.covers.clone(),
         };
-        wanted.into_iter().map(of).collect()
+        let shown =
+            |id: &EntryId| Some((thread.entry(*id)?.clone(), thread.original(*id).cloned()));
+        let (entries, originals): (Vec<Entry>, Vec<_>) = open.iter().filter_map(shown).unzip();
+        let bytes = |ids: &[EntryId]| {
+            let entries = ids.iter().filter_map(|id| thread.entry(*id));
+            entries.map(|entry| entry.readable().len()).sum::<usize>()
+        };
+        let share = bytes(&open) as f64 / bytes(&one.covers).max(1) as f64;
+        if share < self.ask_from {
+            return None;
+        }
+        let covers: Option<Vec<_>> =
+            open.iter().map(|id| Some((*id, *self.keys.get(id.index())?))).collect();
+        let covers = covers?;
+        Some(SummaryTask {
+            key: SummaryKey::for_messages(&covers),
+            is_whole: open.len() == one.covers.len(),
+            id: one.id.short(),
+            level: one.level,
+            most: (self.gauge.size(words) as f64 * share) as u64,
+            entries,
+            covers,
+            originals,
+            kept: Vec::new(),
+        })
+    }
+
+    /// Those of these messages that no model wrote of yet.
+    fn unwritten(&self, covers: &[EntryId]) -> Vec<EntryId> {
+        let written = self.known.iter().flat_map(|words| &words.covers);
+        let written: BTreeSet<EntryId> = written.copied().collect();
+        covers.iter().copied().filter(|id| !written.contains(id)).collect()
     }
 }
 
@@ -142,29 +193,33 @@ impl SummaryTasks {
         let said: Vec<_> = said.map(|(sent, said)| said.as_ref().unwrap_or(sent)).collect();
         let job = SummaryJob {
             kind: SummaryKind::Checkpoint,
-            level: errand.key.level(),
+            level: errand.level,
             entries: &entries,
             originals: &said,
             kept: &kept,
-            most: errand.key.most(),
+            most: errand.most,
             measure: &gauge,
             style: self.manner.style,
             passages: false,
         };
         for model in &self.council.models.all {
             let taken = AcceptedSummaries::default();
-            let writer = ModelSummarizer {
+            let context = SummaryContext {
                 council: &self.council,
-                model: &**model,
                 common: &self.common,
                 orders: &self.orders,
                 goals: &self.goals,
                 checkpoints: &self.checkpoints,
                 inner: &*self.manner.inner,
                 terms: &self.manner.terms,
+                taken: &taken,
+                known: &[],
+            };
+            let writer = ModelSummarizer {
+                model: &**model,
+                context,
                 patience,
                 underway: self.underway.as_ref(),
-                taken: &taken,
                 ahead: PrewrittenSummary::default(),
             };
             let written = writer.summarize(&job).await;
@@ -181,7 +236,9 @@ impl SummaryTasks {
                         model: model.clone(),
                         size,
                     });
-                    desk.candidates.push((errand.key, WrittenSummary { text, model, confidence }));
+                    let covers = errand.covers.clone();
+                    let written = WrittenSummary { covers, text, model, confidence };
+                    desk.candidates.push((errand.key, written));
                     return;
                 }
                 Err(SummaryError::Failed(why)) => desk.told.push(failed(why)),

@@ -1,25 +1,23 @@
 //! What models wrote, and which checkpoints it can stand for.
 //!
-//! Invariant: a candidate stands in the place of an extract of the very same messages, at the same
-//! level, and is no larger than that. Written by the task, read by compressions.
+//! Invariant: a candidate stands in the place of an extract of the very same messages, and is no larger
+//! than that. Written by the task, read by compressions.
 
-use epitome_kernel::{SizeGauge, TextMeasure};
+use epitome_kernel::SizeGauge;
 use epitome_plan::KernelTexts;
-use epitome_types::{Checkpoint, CheckpointLevel, EntryKey, EventKind, HistoryHash, Op, Plan};
+use epitome_types::{Checkpoint, EntryId, EntryKey, EventKind, HistoryHash, Op, Plan};
 
-/// What a summary stands for, and the room that it has.
+use crate::model_summarizer::KnownWords;
+
+/// The messages that a model is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SummaryKey {
-    /// The messages.
-    covered: HistoryHash,
-    level: CheckpointLevel,
-    /// Tokens of the extract's words.
-    most: u64,
-}
+pub(crate) struct SummaryKey(HistoryHash);
 
 /// What a model wrote and policies took.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WrittenSummary {
+    /// The messages that it is of.
+    pub(crate) covers: Vec<(EntryId, EntryKey)>,
     pub(crate) text: String,
     pub(crate) model: String,
     /// How far it can be relied on, where a policy said so.
@@ -35,28 +33,23 @@ pub(crate) struct WordedPlan {
 }
 
 impl SummaryKey {
-    /// That of an extract; `None` where it is none, or cannot be told from what opens it.
-    pub(crate) fn of(
+    /// That of these messages.
+    pub(crate) fn for_messages(covers: &[(EntryId, EntryKey)]) -> Self {
+        let keys: Vec<_> = covers.iter().map(|(_, key)| *key).collect();
+        Self(HistoryHash::for_entries(&keys))
+    }
+
+    /// That of all that an extract stands for; `None` where it is none, or cannot be told from what
+    /// opens it.
+    pub(crate) fn for_extract(
         one: &Checkpoint,
         texts: &KernelTexts,
-        gauge: &SizeGauge<'_>,
         keys: &[EntryKey],
     ) -> Option<Self> {
-        let (_, words) = texts.parted(one).filter(|_| one.model.is_none())?;
+        texts.parted(one).filter(|_| one.model.is_none())?;
         let covered: Option<Vec<_>> =
             one.covers.iter().map(|id| keys.get(id.index()).copied()).collect();
-        let covered = HistoryHash::for_entries(&covered?);
-        Some(Self { covered, level: one.level, most: gauge.size(words) })
-    }
-
-    /// How detailed it is.
-    pub(crate) fn level(&self) -> CheckpointLevel {
-        self.level
-    }
-
-    /// The room.
-    pub(crate) fn most(&self) -> u64 {
-        self.most
+        Some(Self(HistoryHash::for_entries(&covered?)))
     }
 }
 
@@ -71,7 +64,7 @@ pub(crate) fn worded(
     let mut used = Vec::new();
     for op in &mut plan.ops {
         let Op::Summarize(one) = op else { continue };
-        let found = SummaryKey::of(one, texts, gauge, keys).and_then(|key| find(&key));
+        let found = SummaryKey::for_extract(one, texts, keys).and_then(|key| find(&key));
         let (Some(candidate), Some((label, _))) = (found, texts.parted(one)) else { continue };
         let text = format!("{label}{}", candidate.text.trim());
         let (before, after) = (gauge.message(&one.text), gauge.message(&text));
@@ -84,6 +77,16 @@ pub(crate) fn worded(
         used.push((candidate, EventKind::CheckpointAged { checkpoint, levels, saved }));
     }
     WordedPlan { plan, used }
+}
+
+impl WrittenSummary {
+    /// Its words, in a history where its messages stand at the same places.
+    pub(crate) fn known(&self, keys: &[EntryKey]) -> Option<KnownWords> {
+        let stands = |(id, key): &(EntryId, EntryKey)| keys.get(id.index()) == Some(key);
+        let covers = self.covers.iter().map(|(id, _)| *id).collect();
+        let (text, model) = (self.text.clone(), self.model.clone());
+        self.covers.iter().all(stands).then_some(KnownWords { covers, text, model })
+    }
 }
 
 impl WordedPlan {
@@ -119,7 +122,7 @@ impl WordedPlan {
 mod tests {
     use epitome_kernel::TokenCounter;
     use epitome_testkit::FixedCounter;
-    use epitome_types::{BudgetUnit, CheckpointPlacement, ContentId, EntryId};
+    use epitome_types::{BudgetUnit, CheckpointLevel, CheckpointPlacement, ContentId};
 
     use super::*;
 
@@ -148,15 +151,14 @@ mod tests {
     }
 
     fn key(one: &Checkpoint) -> Option<SummaryKey> {
-        let counter: &dyn TokenCounter = &FixedCounter::Words;
-        SummaryKey::of(one, &texts(), &SizeGauge { counter, unit: BudgetUnit::Tokens }, &KEYS)
+        SummaryKey::for_extract(one, &texts(), &KEYS)
     }
 
     /// What a checkpoint says once a model wrote this for another one.
     #[track_caller]
     fn check(one: &Checkpoint, wanted: &Checkpoint, written: &str, expected: Option<&str>) {
         let (text, model) = (written.to_owned(), "m".to_owned());
-        let candidate = WrittenSummary { text, model, confidence: Some(0.5) };
+        let candidate = WrittenSummary { covers: Vec::new(), text, model, confidence: Some(0.5) };
         let find = |key: &SummaryKey| (Some(*key) == self::key(wanted)).then(|| candidate.clone());
         let plan = Plan { ops: vec![Op::Summarize(one.clone())], reason: String::new() };
         let counter: &dyn TokenCounter = &FixedCounter::Words;
@@ -189,12 +191,27 @@ mod tests {
     }
 
     #[test]
-    fn other_messages_levels_and_rooms_have_words_of_their_own() {
+    fn other_messages_have_words_of_their_own() {
         let one = extract("[2 messages]\none two three");
         let covers = vec![EntryId(0), EntryId(1)];
         check(&one, &Checkpoint { covers, ..one.clone() }, "said", None);
-        check(&one, &Checkpoint { level: CheckpointLevel::Compact, ..one.clone() }, "said", None);
-        check(&one, &extract("[2 messages]\none two"), "said", None);
+        let compact = Checkpoint { level: CheckpointLevel::Compact, ..one.clone() };
+        check(&one, &compact, "said", Some("[2 messages]\nsaid"));
+    }
+
+    #[test]
+    fn words_are_known_where_their_messages_stand_as_they_stood() {
+        let [zero, two] = [0, 2].map(|id| (EntryId(id), KEYS[id as usize]));
+        let written = |covers: &[(EntryId, EntryKey)]| WrittenSummary {
+            covers: covers.to_vec(),
+            text: "said".to_owned(),
+            model: "m".to_owned(),
+            confidence: None,
+        };
+        let known = written(&[zero, two]).known(&KEYS);
+        assert_eq!(known.map(|it| it.covers), Some(vec![EntryId(0), EntryId(2)]));
+        assert_eq!(written(&[zero, (EntryId(1), KEYS[2])]).known(&KEYS), None);
+        assert_eq!(written(&[zero, two]).known(&KEYS[..2]), None);
     }
 
     #[test]
@@ -202,7 +219,9 @@ mod tests {
         let one = extract("[2 messages]\none two three");
         assert!(key(&one).is_some());
         assert_eq!(key(&Checkpoint { model: Some("m".to_owned()), ..one.clone() }), None);
-        assert_eq!(key(&extract("[3 messages]\none two three")), None);
+        assert_eq!(key(&extract("[two messages]\none two three")), None);
+        // What was counted may have changed since.
+        assert!(key(&extract("[31 messages]\none two three")).is_some());
         assert_eq!(key(&Checkpoint { covers: vec![EntryId(9)], ..one }), None);
     }
 }

@@ -8,24 +8,29 @@
 
 mod assignment;
 mod candidates;
+mod next_compression;
 mod questions;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use epitome_types::hook::Orders;
-use epitome_types::{CompactionId, EntryKey, EventKind, HistoryHash, Plan, Stage};
+use epitome_types::{CompactionId, EntryKey, EventKind, Stage};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 pub(crate) use assignment::{ExtractKeys, SummaryTask, SummaryTasks, WriterManner};
 pub(crate) use candidates::{SummaryKey, WordedPlan, WrittenSummary, worded};
+pub(crate) use next_compression::{NextCompression, PreparedCompression};
 pub(crate) use questions::{AnsweredQuestion, PolicyQuestion};
 
 use crate::locks::locked;
+use crate::model_summarizer::KnownWords;
 use crate::policy_runner::PolicyRunner;
 use questions::PolicyQuestions;
+
+/// So many of the newest words of models are held that nothing stands for as they are.
+const NEWEST: usize = 16;
 
 /// What is done for one conversation.
 pub(crate) struct BackgroundWorker {
@@ -43,10 +48,8 @@ pub(crate) struct BackgroundWorker {
     told: Vec<EventKind>,
     /// What was answered of what policies asked, until a request took it up.
     answered: Vec<AnsweredQuestion>,
-    /// What the next compression comes to, for which models are asked in advance.
-    pub(crate) draft: Option<PreparedCompression>,
-    /// The size of a prompt of which no draft could be made.
-    rests: Option<u64>,
+    /// The compression that comes next.
+    pub(crate) next: NextCompression,
     /// The extracts that stand in the prompt of an epoch.
     standing: Option<(CompactionId, Vec<SummaryKey>)>,
 }
@@ -66,22 +69,6 @@ struct BackgroundTask {
     keys: Vec<SummaryKey>,
     models: String,
     handle: AbortHandle,
-}
-
-/// A compression of a snapshot of the conversation, which is not applied.
-pub(crate) struct PreparedCompression {
-    /// Its plan. It says what was said then, in the places of the history.
-    pub(crate) plan: Plan,
-    /// What was ordered for it.
-    pub(crate) orders: Orders,
-    /// How many messages there are up to the last that it touches, and the history of those.
-    pub(crate) messages: usize,
-    pub(crate) head: HistoryHash,
-    /// The epoch in force, and what was pinned.
-    pub(crate) parent: Option<CompactionId>,
-    pub(crate) pins: Vec<EntryKey>,
-    /// Tokens of the prompt before and after.
-    pub(crate) tokens: [u64; 2],
 }
 
 impl Drop for BackgroundWorker {
@@ -104,8 +91,7 @@ impl BackgroundWorker {
             holds: false,
             told: Vec::new(),
             answered: Vec::new(),
-            draft: None,
-            rests: None,
+            next: NextCompression::default(),
             standing: None,
         }
     }
@@ -220,11 +206,23 @@ impl BackgroundWorker {
         self.task = Some(BackgroundTask { keys, models, handle });
     }
 
-    /// Forgets what no checkpoint of these can be worded with.
+    /// Forgets what no checkpoint of these can be worded with, but for the newest: larger ones may be
+    /// worded with those.
     pub(crate) fn keep(&self, keys: &[SummaryKey]) {
         let mut desk = locked(&self.desk);
-        desk.candidates.retain(|(key, _)| keys.contains(key));
+        let mut older = desk.candidates.len().saturating_sub(NEWEST);
+        desk.candidates.retain(|(key, _)| {
+            let is_new = older == 0;
+            older = older.saturating_sub(1);
+            is_new || keys.contains(key)
+        });
         desk.vain.retain(|key| keys.contains(key));
+    }
+
+    /// All that models wrote of a history.
+    pub(crate) fn known_words(&self, keys: &[EntryKey]) -> Vec<KnownWords> {
+        let desk = locked(&self.desk);
+        desk.candidates.iter().filter_map(|(_, written)| written.known(keys)).collect()
     }
 
     /// What a model wrote.
@@ -254,27 +252,19 @@ impl BackgroundWorker {
         self.standing.as_ref().map_or(&[], |(_, keys)| keys)
     }
 
-    /// No draft can be made of a prompt of this size.
-    pub(crate) fn rest(&mut self, size: u64) {
-        (self.draft, self.rests) = (None, Some(size));
-    }
-
-    /// Whether one is tried all the same: the prompt grew by a share since, or shrank.
-    pub(crate) fn is_rested(&self, size: u64, share: f64) -> bool {
-        let grown = |since: u64| size < since || size as f64 >= since as f64 * (1.0 + share);
-        self.rests.is_none_or(grown)
-    }
-
-    /// Takes up a draft.
-    pub(crate) fn drafted(&mut self, draft: PreparedCompression) {
-        (self.draft, self.rests) = (Some(draft), None);
+    /// Whether a compression that is due waits for another turn, of so many at most: models are to be
+    /// asked yet, or have not answered.
+    pub(crate) fn waits(&mut self, most: u32) -> bool {
+        let is_busy = self.is_busy();
+        self.next.waits(is_busy, most)
     }
 
     /// Other models are asked from now on: what those before were asked for is given up, what they
     /// wrote stays, and what they were asked for in vain is no longer in vain.
     pub(crate) fn begin_anew(&mut self) {
         self.stop();
-        (self.draft, self.rests, self.standing) = (None, None, None);
+        self.next.begin_anew();
+        self.standing = None;
         locked(&self.desk).vain.clear();
     }
 

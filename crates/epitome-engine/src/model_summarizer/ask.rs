@@ -11,7 +11,7 @@ use epitome_types::hook::{Line, Purpose, SummaryPrompt, SummaryPromptJob};
 use super::chunks::{BETWEEN, pieces};
 use super::question::{SummaryQuestion, above, told};
 use super::steering::steering;
-use super::{ModelSummarizer, SpeakerTexts, covered};
+use super::{ModelSummarizer, SpeakerTexts, SummaryContext, covered};
 use crate::at_once::try_at_once;
 
 /// The name under which a model is asked for a summary.
@@ -38,7 +38,7 @@ struct AnswerRoom {
     window: Option<u64>,
 }
 
-impl ModelSummarizer<'_> {
+impl SummaryContext<'_> {
     /// How the model is asked, where a policy says so.
     pub(super) async fn prompt(
         &self,
@@ -67,6 +67,19 @@ impl ModelSummarizer<'_> {
         self.council.rules.prompts.get(self.common.mode.as_deref()?)
     }
 
+    /// Whether what is summed up is no longer in the prompt: only checkpoints of it are, and a
+    /// summary is never made from a summary.
+    fn is_rewriting(&self, job: &SummaryJob<'_>) -> bool {
+        matches!(self.purpose(job), Purpose::Age | Purpose::Merge)
+    }
+
+    /// What the question says of goals.
+    pub(super) fn steering(&self) -> String {
+        steering(self.goals, &self.terms.goals, &*self.council.counter)
+    }
+}
+
+impl ModelSummarizer<'_> {
     /// What the model says to a prompt.
     pub(super) async fn said(
         &self,
@@ -75,15 +88,15 @@ impl ModelSummarizer<'_> {
         must_keep: &MustKeepFacts,
         most: u64,
     ) -> Result<String, NoModelAnswer> {
-        let (answer, goals) = (prompt.max_tokens.unwrap_or(most), self.steering());
+        let (answer, goals) = (prompt.max_tokens.unwrap_or(most), self.context.steering());
         let window = self.model.window().await.map(|window| self.within(window));
         if prompt.style == Line::Extend
-            && !self.is_rewriting(job)
+            && !self.context.is_rewriting(job)
             && let Some(underway) = self.underway.filter(|it| self.model.extends(it))
         {
-            let which = above(&self.terms.summaries.conversation_reference, job.entries);
+            let which = above(&self.context.terms.summaries.conversation_reference, job.entries);
             let question = SummaryQuestion::about(prompt, &which, must_keep, &goals).aloud();
-            let size = self.common.tokens.total + job.measure.size(&question) + answer;
+            let size = self.context.common.tokens.total + job.measure.size(&question) + answer;
             if window.is_none_or(|window| size <= window) {
                 let after = Some(underway.clone());
                 let ask = ModelQuestion { user: question, after, ..ModelQuestion::default() };
@@ -110,20 +123,9 @@ impl ModelSummarizer<'_> {
         }
     }
 
-    /// Whether what is summed up is no longer in the prompt: only checkpoints of it are, and a
-    /// summary is never made from a summary.
-    fn is_rewriting(&self, job: &SummaryJob<'_>) -> bool {
-        matches!(self.purpose(job), Purpose::Age | Purpose::Merge)
-    }
-
-    /// What the question says of goals.
-    pub(super) fn steering(&self) -> String {
-        steering(self.goals, &self.terms.goals, &*self.council.counter)
-    }
-
     /// What of a window is used, by our own count of tokens.
     fn within(&self, window: u64) -> u64 {
-        (window as f64 * self.terms.summaries.window_share) as u64
+        (window as f64 * self.context.terms.summaries.window_share) as u64
     }
 
     /// What the model says of these messages, in pieces where it has no room for them at once.
@@ -136,7 +138,7 @@ impl ModelSummarizer<'_> {
         room: AnswerRoom,
     ) -> Result<String, NoModelAnswer> {
         let AnswerRoom { answer, window } = room;
-        let goals = self.steering();
+        let goals = self.context.steering();
         let conversation = messages.join(BETWEEN);
         let question = SummaryQuestion::about(prompt, &conversation, must_keep, &goals);
         let Some(window) = window.filter(|window| question.size(job.measure) + answer > *window)
@@ -179,9 +181,11 @@ impl ModelSummarizer<'_> {
                 self.asked(about(&part, piece, facts), share)
             });
             let asked: Vec<_> = asked.collect();
-            messages =
-                try_at_once(asked, self.council.at_once(self.terms.summaries.max_concurrent))
-                    .await?;
+            messages = try_at_once(
+                asked,
+                self.context.council.at_once(self.context.terms.summaries.max_concurrent),
+            )
+            .await?;
             let all = messages.join(BETWEEN);
             if prompt.sections.is_none() && job.measure.size(&all) <= job.most {
                 return Ok(all);

@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use epitome_extract::{ExtractiveSummarizer, MustKeepFacts, SummarySource};
 use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
 use epitome_types::hook::{Fact, SummaryPrompt, VerifyAnswer, VerifyJob};
-use epitome_types::{Entry, EntryId, Part, PartBody, Role, Speaker, Summary};
+use epitome_types::{Entry, EntryId, Part, PartBody, Role, Speaker};
 use tracing::debug;
 
 use super::candidate::{Expected, check, flaw, languages};
-use super::{ModelSummarizer, SpeakerTexts, covered, failed};
+use super::{ModelSummarizer, SpeakerTexts, SummaryContext, covered, failed};
 
 impl ModelSummarizer<'_> {
     /// A text without the sentences that name what stands neither in the conversation nor in its goals.
@@ -23,7 +23,7 @@ impl ModelSummarizer<'_> {
         job: &SummaryJob<'_>,
     ) -> Result<String, SummaryError> {
         let sections = prompt.sections.iter().flatten().map(String::as_str);
-        let goals = self.steering();
+        let goals = self.context.steering();
         let told = sections.chain([goals.as_str()]);
         let entries = [job.originals, job.entries, job.kept].into_iter().flatten().copied();
         let found = SummarySource::from_entries(entries, told).grounded(text);
@@ -62,7 +62,9 @@ impl ModelSummarizer<'_> {
             failed(format!("`{}` {why}", self.name()))
         })
     }
+}
 
+impl SummaryContext<'_> {
     /// What the policies make of a summary.
     pub(super) async fn judged(
         &self,
@@ -70,7 +72,7 @@ impl ModelSummarizer<'_> {
         tokens: u64,
         job: &SummaryJob<'_>,
         must_keep: &MustKeepFacts,
-    ) -> Result<Summary, SummaryError> {
+    ) -> Result<String, SummaryError> {
         let texts = SpeakerTexts(job.entries);
         let mut asked = VerifyJob {
             common: self.common.clone(),
@@ -104,7 +106,7 @@ impl ModelSummarizer<'_> {
             return Err(failed(format!("with what a policy added it exceeds {} tokens", job.most)));
         }
         self.taken.add(&text, confidence);
-        Ok(Summary { text, model: Some(self.name().to_owned()), ..Summary::default() })
+        Ok(text)
     }
 
     /// What should be in a summary, and what is; and what would be in one that is written without a

@@ -10,6 +10,7 @@ mod ask;
 mod candidate;
 mod chunks;
 mod judge;
+mod known_words;
 mod phrases;
 mod question;
 mod steering;
@@ -18,7 +19,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
-use epitome_extract::{KeepRules, MustKeepFacts};
+use epitome_extract::MustKeepFacts;
 use epitome_kernel::{
     LanguageModel, LiveRequest, ModelLimitHit, Summarizer, SummaryError, SummaryJob,
 };
@@ -35,27 +36,36 @@ use crate::time_budget::ModelTimeBudget;
 pub(crate) use accepted::AcceptedSummaries;
 use ask::NoModelAnswer;
 use epitome_config::profile::ProfileOptions;
+pub(crate) use known_words::{KnownWords, KnownWordsSummarizer};
 
 /// How often a model is asked again, for less, where it wrote too much.
 const AGAIN: u32 = 1;
 
 /// Writes the checkpoints of one compression, by one model.
 pub(crate) struct ModelSummarizer<'a> {
-    pub(crate) council: &'a PolicyRunner,
     pub(crate) model: &'a dyn LanguageModel,
+    pub(crate) context: SummaryContext<'a>,
+    pub(crate) patience: &'a ModelTimeBudget,
+    /// The prompt as its provider has it, where that is known.
+    pub(crate) underway: Option<&'a LiveRequest>,
+    /// What was written before it was asked for.
+    pub(crate) ahead: PrewrittenSummary,
+}
+
+/// What summaries of one compression are written and judged by, whoever writes them.
+#[derive(Clone, Copy)]
+pub(crate) struct SummaryContext<'a> {
+    pub(crate) council: &'a PolicyRunner,
     pub(crate) common: &'a Common,
     pub(crate) orders: &'a Orders,
     pub(crate) goals: &'a Goals,
     pub(crate) checkpoints: &'a [KnownCheckpoint],
-    /// Writes what the model is not asked for.
+    /// Writes what no model is asked for.
     pub(crate) inner: &'a dyn Summarizer,
     pub(crate) terms: &'a ProfileOptions,
-    pub(crate) patience: &'a ModelTimeBudget,
-    /// The prompt as its provider has it, where that is known.
-    pub(crate) underway: Option<&'a LiveRequest>,
     pub(crate) taken: &'a AcceptedSummaries,
-    /// What was written before it was asked for.
-    pub(crate) ahead: PrewrittenSummary,
+    /// What models wrote of the conversation before.
+    pub(crate) known: &'a [KnownWords],
 }
 
 /// What was written ahead: for which messages, in which room.
@@ -89,7 +99,7 @@ impl Summarizer for ModelSummarizer<'_> {
 
     async fn summarize(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
         if job.kind == SummaryKind::Digest {
-            return self.inner.summarize(job).await;
+            return self.context.inner.summarize(job).await;
         }
         match self.ahead.take(&key(job)) {
             Some(written) => written,
@@ -102,24 +112,35 @@ impl Summarizer for ModelSummarizer<'_> {
         let all = jobs.iter().filter(|job| job.kind != SummaryKind::Digest);
         let all = all.map(|job| async { self.ahead.add(key(job), self.write(job).await) });
         let all: Vec<_> = all.collect();
-        at_once(all, self.council.at_once(self.terms.summaries.max_concurrent)).await;
+        let most = self.context.terms.summaries.max_concurrent;
+        at_once(all, self.context.council.at_once(most)).await;
     }
 
     fn outdated(&self, entries: &[&Entry]) -> Vec<EntryId> {
-        self.inner.outdated(entries)
+        self.context.inner.outdated(entries)
     }
 }
 
 impl ModelSummarizer<'_> {
     async fn write(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
-        let keep = &self.council.rules.keep;
-        let must_keep = must_keep(job, keep, self.terms.summaries.must_keep_share);
+        let context = &self.context;
+        let must_keep = context.must_keep(job);
         let mut most = job.most;
+        let mut first = context.prompt(job, &must_keep, most).await;
+        let least = 1.0 - context.terms.summaries.ahead.ask_from;
+        if let Some(prompt) = &first
+            && let Some(known) = context.known_words(job, prompt, &must_keep, least).await
+        {
+            return Ok(known);
+        }
         let mut why = String::new();
         for _ in 0..=AGAIN {
-            let prompt = self.prompt(job, &must_keep, most).await;
+            let prompt = match first.take() {
+                Some(prompt) => Some(prompt),
+                None => context.prompt(job, &must_keep, most).await,
+            };
             let Some(prompt) = prompt.filter(|prompt| prompt.style != Line::None) else {
-                return self.inner.summarize(job).await;
+                return self.context.inner.summarize(job).await;
             };
             match self.said(&prompt, job, &must_keep, most).await {
                 Ok(text) => {
@@ -129,7 +150,9 @@ impl ModelSummarizer<'_> {
                         let text = self.grounded(&text, &prompt, job)?;
                         let text = self.completed(text, &prompt, job)?;
                         let size = job.measure.size(&text);
-                        return self.judged(text, size, job, &must_keep).await;
+                        let text = context.judged(text, size, job, &must_keep).await?;
+                        let model = Some(self.name().to_owned());
+                        return Ok(Summary { text, model, ..Summary::default() });
                     }
                     why = format!("`{}` writes more than {} tokens", self.name(), job.most);
                     most = (u128::from(most) * u128::from(job.most) / u128::from(size)) as u64;
@@ -143,9 +166,24 @@ impl ModelSummarizer<'_> {
         }
         Err(failed(why))
     }
+}
+
+impl SummaryContext<'_> {
+    /// What a summary must not lose: what stands nowhere else in the prompt, as much of it as a share
+    /// of the room can hold, lines of the profile and orders of people first.
+    fn must_keep(&self, job: &SummaryJob<'_>) -> MustKeepFacts {
+        let mut room = (job.most as f64 * self.terms.summaries.must_keep_share) as u64;
+        let lines = self.council.rules.keep.lost(job.originals, job.kept);
+        MustKeepFacts::of(job.entries).lost(job.kept).with_lines(lines).filter(|fact| {
+            let size = job.measure.size(fact);
+            let fits = size <= room;
+            room = room.saturating_sub(size);
+            fits
+        })
+    }
 
     /// What a summary of these messages is for.
-    pub(super) fn purpose(&self, job: &SummaryJob<'_>) -> Purpose {
+    fn purpose(&self, job: &SummaryJob<'_>) -> Purpose {
         let asked: BTreeSet<EntryId> = job.entries.iter().map(|entry| entry.id).collect();
         let is_fold = |order: &OpRequest| match order {
             OpRequest::SummarizeUser(fold) => fold
@@ -169,19 +207,6 @@ impl ModelSummarizer<'_> {
             _ => Purpose::Summarize,
         }
     }
-}
-
-/// What a summary must not lose: what stands nowhere else in the prompt, as much of it as a share
-/// of the room can hold, lines of the profile and orders of people first.
-fn must_keep(job: &SummaryJob<'_>, keep: &KeepRules, share: f64) -> MustKeepFacts {
-    let mut room = (job.most as f64 * share) as u64;
-    let lines = keep.lost(job.originals, job.kept);
-    MustKeepFacts::of(job.entries).lost(job.kept).with_lines(lines).filter(|fact| {
-        let size = job.measure.size(fact);
-        let fits = size <= room;
-        room = room.saturating_sub(size);
-        fits
-    })
 }
 
 /// Messages that a summary stands for, as policies are told of them.

@@ -176,6 +176,7 @@ impl Session {
         }
         let meter = state.meter;
         let due = self.due(ground, &brief, state, events).await;
+        let due = due.filter(|due| !self.waits(ground, *due));
         let due = due.or_else(|| self.rewording(ground, &brief));
         let drafts = self.drafts_now(ground, &brief, state, due);
         Decided { brief, due, drafts, size, meter }

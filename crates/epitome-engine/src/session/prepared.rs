@@ -5,12 +5,13 @@
 //! cached. Words of models come in with a compression, or where rewriting the prompt costs nothing.
 //! Called by the turn and by the compression.
 
+use std::collections::BTreeSet;
 use std::mem;
 use std::sync::Arc;
 
 use epitome_plan::{CompressOptions, PlannedCompression, RequestEnvelope};
 use epitome_types::hook::{Common, OpRequest, Orders};
-use epitome_types::{CompactionCause, CompactionId, Goals, Op, Plan, SummaryStyle};
+use epitome_types::{CompactionCause, CompactionId, EntryId, Goals, Op, Plan, SummaryStyle};
 
 use super::Session;
 use super::events::TurnEvents;
@@ -23,6 +24,7 @@ use crate::background::{
     BackgroundWorker, ExtractKeys, PreparedCompression, SummaryKey, SummaryTask, SummaryTasks,
     WordedPlan, WriterManner, worded,
 };
+use crate::model_summarizer::KnownWords;
 use crate::plan_wording::{GivenOrders, shaped};
 use crate::planning::PlanRequest;
 use crate::policy_runner::PolicyRunner;
@@ -90,6 +92,19 @@ impl Session {
         })
     }
 
+    /// Whether a compression that can wait does, until models have written its summaries: for some turns,
+    /// as long as the prompt is not too near the limit.
+    pub(super) fn waits(&mut self, ground: &TurnContext<'_, '_>, due: DueCompression) -> bool {
+        let terms = &self.settings.profile.options.summaries.ahead;
+        let ([_, size], limit) = (ground.size(), ground.live.limit as f64);
+        let can_wait = due.cause == CompactionCause::Soft && !due.forced;
+        let has_room = size as f64 <= limit * terms.wait_most;
+        let Some(background) = self.background.as_mut().filter(|_| can_wait && has_room) else {
+            return false;
+        };
+        background.waits(terms.wait_turns)
+    }
+
     /// Whether a compression is worked out now that models are asked of in advance: the prompt is
     /// large enough, and none was, or what it would leave has grown too large.
     pub(super) fn drafts_now(
@@ -104,10 +119,10 @@ impl Session {
         let ahead = brief.budgets.ahead.map_or(held.soft, |ahead| ahead.min(held.soft));
         let share = self.settings.profile.options.compress.minimum_gain;
         let is_idle = due.is_none() && !background.is_busy() && !ground.source.scan.continued;
-        if !is_idle || size < ahead || !background.is_rested(size, share) {
+        if !is_idle || size < ahead || !background.next.is_rested(size, share) {
             return false;
         }
-        match background.draft.as_ref().filter(|draft| draft.stands(ground, state)) {
+        match background.next.draft().filter(|draft| draft.stands(ground, state)) {
             Some(draft) => draft.size(size) > held.target.midpoint(held.hard),
             None => true,
         }
@@ -158,11 +173,14 @@ impl Session {
         let proposal = proposing.proposal(&mut state, &mut unheard).await;
         let Some(background) = &mut self.background else { return };
         let late = proposal.ok().flatten().and_then(|proposal| proposal.late);
-        let Some(late) = late.filter(|late| late.assignment.orders.ops.iter().all(is_steady))
-        else {
-            background.rest(size);
-            return;
-        };
+        let is_steady = |late: &PendingSummaries| late.assignment.orders.ops.iter().all(is_steady);
+        let Some(late) = late else { return background.next.rest(size) };
+        background.next.asked();
+        if !is_steady(&late) {
+            // The plan will be another one; what is written of its messages stands in that, too.
+            background.next.rest(size);
+            return self.take_on(late.assignment);
+        }
         let messages = reach(&late.plan);
         let last = messages.saturating_sub(1);
         let draft = PreparedCompression {
@@ -174,7 +192,7 @@ impl Session {
             pins: state.history.pins.clone(),
             tokens: late.tokens,
         };
-        background.drafted(draft);
+        background.next.drafted(draft);
         self.take_on(late.assignment);
     }
 
@@ -189,8 +207,9 @@ impl Session {
     pub(super) fn applied(&mut self, epoch: Option<CompactionId>, late: Option<PendingSummaries>) {
         let (Some(background), Some(epoch)) = (&mut self.background, epoch) else { return };
         let errands = late.iter().flat_map(|late| &late.assignment.errands);
-        background.stands(epoch, errands.map(|errand| errand.key).collect());
-        background.draft = None;
+        let whole = errands.filter(|errand| errand.is_whole);
+        background.stands(epoch, whole.map(|errand| errand.key).collect());
+        background.next.begin_anew();
         late.into_iter().for_each(|late| self.take_on(late.assignment));
     }
 
@@ -219,7 +238,9 @@ impl Session {
         self.redaction().plan(&mut plan);
         let gauge = *ground.tail.tokens.gauge();
         let keys = &ground.incoming.keys;
-        let with = ExtractKeys { texts: &options.texts, gauge: &gauge, keys };
+        let (known, ask_from) =
+            (&planning.writers.known[..], planning.writers.terms.summaries.ahead.ask_from);
+        let with = ExtractKeys { texts: &options.texts, gauge: &gauge, keys, known, ask_from };
         let errands = SummaryTask::all_of(&plan, planning.history.thread, &compressed.view, with);
         if errands.is_empty() {
             return None;
@@ -251,6 +272,29 @@ impl Session {
         }
     }
 
+    /// What models wrote of a history: what stands in a plan in their words, and what may yet.
+    pub(super) fn known_words(
+        &self,
+        standing: &Plan,
+        ground: &TurnContext<'_, '_>,
+        options: &CompressOptions,
+    ) -> Vec<KnownWords> {
+        let background = self.background.as_ref();
+        let written = background.map(|it| it.known_words(&ground.incoming.keys));
+        let mut known = written.unwrap_or_default();
+        let covers = known.iter().flat_map(|words| &words.covers);
+        let written: BTreeSet<EntryId> = covers.copied().collect();
+        // What was written before this process, of all that its checkpoint stands for.
+        known.extend(standing.ops.iter().filter_map(|op| {
+            let Op::Summarize(one) = op else { return None };
+            let is_new = one.covers.iter().all(|id| !written.contains(id));
+            let model = one.model.clone().filter(|_| is_new)?;
+            let (_, words) = options.texts.parted(one)?;
+            Some(KnownWords { covers: one.covers.clone(), text: words.to_owned(), model })
+        }));
+        known
+    }
+
     /// What was drafted for a compression like the one that is ordered, where it still stands.
     pub(super) fn drafted_plan(
         &self,
@@ -262,7 +306,7 @@ impl Session {
         if due.work != DueWork::Compress {
             return None;
         }
-        let draft = self.background.as_ref()?.draft.as_ref()?;
+        let draft = self.background.as_ref()?.next.draft()?;
         let ordered = |orders: &Orders| {
             let ops = orders.ops.iter().filter(|op| !op.is_aside());
             ops.map(mem::discriminant).collect::<Vec<_>>()
@@ -289,9 +333,13 @@ impl Session {
         let gauge = *ground.tail.tokens.gauge();
         let thread = ground.tail.to_sum_up(&state.history.pinned(0), &state.history);
         let keys = &ground.incoming.keys;
-        let with = ExtractKeys { texts: &options.texts, gauge: &gauge, keys };
-        let errands = SummaryTask::all_of(&in_force.plan(), &thread, &in_force.view, with);
-        let wanted = errands.iter().map(|errand| errand.key).collect();
+        let plan = in_force.plan();
+        let known = &self.known_words(&plan, ground, &options)[..];
+        let ask_from = self.settings.profile.options.summaries.ahead.ask_from;
+        let with = ExtractKeys { texts: &options.texts, gauge: &gauge, keys, known, ask_from };
+        let errands = SummaryTask::all_of(&plan, &thread, &in_force.view, with);
+        let wanted = errands.iter().filter(|errand| errand.is_whole);
+        let wanted = wanted.map(|errand| errand.key).collect();
         let Some(background) = &mut self.background else { return };
         background.stands(epoch, wanted);
         if errands.is_empty() || background.is_busy() {

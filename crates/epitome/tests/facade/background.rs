@@ -262,12 +262,14 @@ async fn what_was_pinned_meanwhile_stays() {
     is_asked(&model, 1).await;
     model.go();
     told(&mut talk, READY).await;
-    // A pin changes what may be summed up.
+    // A pin changes what may be summed up: the plan is another one, with what was written of the rest.
     talk.session.pin(epitome::types::EntryId(0), true).unwrap();
     talk.chat(5);
     let full = talk.prompt();
     assert!(names(&full.events).contains(&"compressed".to_owned()), "{:?}", full.events);
-    assert!(!text(&full).contains(WRITTEN) && text(&full).contains("Question 0: word0"));
+    let pinned = "\n\nQuestion 0: word0";
+    assert!(text(&full).contains(&pinned.replace('\n', "\\n")), "{}", text(&full));
+    assert!(text(&full).contains(WRITTEN), "{}", text(&full));
 }
 
 #[tokio::test]

@@ -100,6 +100,7 @@ impl Proposing<'_, '_> {
             writers: SummaryWriters {
                 summarizers,
                 models: if session.defers() { &[][..] } else { &brief.council.models.all },
+                known: Vec::new(),
                 terms: &session.settings.profile.options,
                 patience: ModelTimeBudget::new(
                     &session.settings.clock,
@@ -208,6 +209,7 @@ impl Proposing<'_, '_> {
         let worded = |plan| session.with_words(plan, ground, options);
         let standing = worded(mem::take(&mut planning.standing.plan));
         planning.standing.plan.clone_from(&standing.plan);
+        planning.writers.known = session.known_words(&standing.plan, ground, options);
         let draft = session.drafted_plan(ground, due, orders, state).map(worded);
         planning.prepared = match (due.work, &draft) {
             (DueWork::Reword, _) => Some((standing.plan.clone(), brief.held.hard)),
