@@ -22,6 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "epitome-config",
             "epitome-count",
+            "epitome-experiments",
             "epitome-extensions",
             "epitome-extract",
             "epitome-kernel",
@@ -50,6 +51,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("epitome-count", &["epitome-kernel"]),
+    ("epitome-experiments", &[]),
     (
         "epitome-extensions",
         &["epitome-extract", "epitome-kernel", "epitome-lua", "epitome-plugin", "epitome-types"],
@@ -111,6 +113,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "epitome",
             "epitome-count",
+            "epitome-experiments",
             "epitome-extract",
             "epitome-kernel",
             "epitome-lab",
