@@ -211,6 +211,14 @@ pub trait SessionArchive: Journal + OriginalStore {
         Ok(all.filter(|(about, _)| about.starts_with(prefix)).collect())
     }
 
+    /// Records what was learned about something unless something is recorded of it, and gives what is:
+    /// of any number of processes that do so, all are given the same.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    fn learn_once(&self, scope: &str, about: &str, lesson: &str) -> Result<String, StoreError>;
+
     /// Checks everything that is kept, in all scopes, and mends what can be derived anew where
     /// `repair`.
     ///

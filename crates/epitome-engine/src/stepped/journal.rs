@@ -379,6 +379,10 @@ impl SessionArchive for TapedJournal {
         Err(NO_TURN)
     }
 
+    fn learn_once(&self, _: &str, _: &str, _: &str) -> Result<String, StoreError> {
+        Err(NO_TURN)
+    }
+
     fn verify(&self, _: bool) -> Result<Vec<StoreFinding>, StoreError> {
         Err(NO_TURN)
     }

@@ -41,6 +41,21 @@ impl SessionArchive for FallbackStore {
         Ok(away.into_iter().chain(kept).skip(skip).take(most).collect())
     }
 
+    fn learn_once(&self, scope: &str, about: &str, lesson: &str) -> Result<String, StoreError> {
+        // What was first recorded during an outage holds in this process, also after it.
+        let here = self.memory.lessons_about(scope, about)?;
+        if let Some(known) = here.get(about) {
+            return Ok(known.clone());
+        }
+        if self.may_write() {
+            match self.disk.learn_once(scope, about, lesson) {
+                Err(error) if self.is_lost(&error) => {}
+                done => return done,
+            }
+        }
+        self.memory.learn_once(scope, about, lesson)
+    }
+
     fn lessons_about(
         &self,
         scope: &str,

@@ -41,6 +41,17 @@ impl<L: RecordLog> SessionArchive for RecordStore<L> {
         Ok(all.into_iter().skip(skip).take(most).map(|(_, info)| info).collect())
     }
 
+    fn learn_once(&self, scope: &str, about: &str, lesson: &str) -> Result<String, StoreError> {
+        self.write(scope, SCOPE_LINE, |fold, draft| {
+            if let Some(known) = fold.scope.lessons.get(about) {
+                return Ok(known.clone());
+            }
+            let (about, lesson) = (about.to_owned(), lesson.to_owned());
+            draft.push(SessionEvent::Learned { about, lesson: lesson.clone() });
+            Ok(lesson)
+        })
+    }
+
     fn lessons_about(
         &self,
         scope: &str,

@@ -47,6 +47,12 @@ impl SessionArchive for SqliteStore {
         })
     }
 
+    fn learn_once(&self, scope: &str, about: &str, lesson: &str) -> Result<String, StoreError> {
+        self.record(scope, |connection, ledger| {
+            Ok(lesson::put_once(connection, ledger, about, lesson)?)
+        })
+    }
+
     fn lessons_about(
         &self,
         scope: &str,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::checksum::{LESSON, ScopeChecksum};
 use super::remove;
@@ -47,4 +47,22 @@ pub(crate) fn replace(
     remove::rows(connection, ledger, &LESSON, "about = ?2", params![about])?;
     ledger.insert(connection, &LESSON, params![about, lesson], &[])?;
     Ok(())
+}
+
+/// Puts a lesson where there is none; gives the one that is there then.
+pub(crate) fn put_once(
+    connection: &Connection,
+    ledger: &mut ScopeChecksum,
+    about: &str,
+    lesson: &str,
+) -> rusqlite::Result<String> {
+    let known = connection
+        .prepare_cached("SELECT lesson FROM lesson WHERE scope = ?1 AND about = ?2")?
+        .query_row(params![ledger.scope, about], |row| row.get(0))
+        .optional()?;
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    ledger.insert(connection, &LESSON, params![about, lesson], &[])?;
+    Ok(lesson.to_owned())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use epitome_kernel::Journal;
-use epitome_store::SqliteStore;
+use epitome_store::{SessionArchive, SqliteStore};
 
 use crate::common::each_archive;
 use crate::talk::{SCOPE, say};
@@ -49,6 +49,37 @@ fn lessons_are_found_by_their_beginning() {
         check("", &["%\t1", "A\t1", "a\t1", "a\t2", "ab\t1", "b", "ä\t1"]);
         assert!(store.lessons_about("elsewhere", "a").unwrap().is_empty());
     });
+}
+
+#[test]
+fn the_first_lesson_that_is_learned_once_is_kept() {
+    each_archive(|store| {
+        let once = |lesson| store.learn_once(SCOPE, "one", lesson).unwrap();
+        assert_eq!([once("1"), once("2"), once("1")], ["1", "1", "1"]);
+        assert_eq!(store.lessons(SCOPE).unwrap(), lessons(&[("one", "1")]));
+        store.learn(SCOPE, "one", "3").unwrap();
+        assert_eq!(once("4"), "3");
+        assert_eq!(store.verify(false).unwrap(), []);
+    });
+}
+
+/// Two processes that learn at the same time are told the same.
+#[test]
+fn whoever_learns_once_is_told_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("epitome.db");
+    let told = |own: &'static str| {
+        let store = SqliteStore::open(&path).unwrap();
+        move || -> Vec<_> {
+            let abouts = (0..40).map(|about| about.to_string());
+            abouts.map(|about| store.learn_once(SCOPE, &about, own).unwrap()).collect()
+        }
+    };
+    let all: Vec<Vec<String>> = std::thread::scope(|scope| {
+        let running = ["a", "b", "c"].map(|own| scope.spawn(told(own)));
+        running.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
 }
 
 #[test]
