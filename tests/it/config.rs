@@ -325,6 +325,7 @@ fn the_schema_is_printed() {
             "plugins",
             "grants",
             "proxy",
+            "experiment",
             "profile"
         ]
     );

@@ -17,7 +17,8 @@ pub mod scope;
 
 #[cfg(feature = "files")]
 pub use self::config::{
-    Config, ConfigSources, EffectiveValue, FlagSetting, ProxyConfig, known_store,
+    Config, ConfigSources, EffectiveValue, ExperimentConfig, ExperimentUnit, FlagSetting,
+    GuardrailMargins, MetricName, ProxyConfig, known_store,
 };
 pub use self::counting::{BUDGET_VOCABULARY, tool_format};
 pub use self::redaction::{PatternError, RedactionPatterns};

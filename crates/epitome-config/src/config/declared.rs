@@ -12,14 +12,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
+use super::experiments::ExperimentConfig;
 use super::proxy::ProxyConfig;
 use crate::profile::{MarkerSpellings, ProfileOptions, ToolRule};
 
 /// The configuration of Epitome. Every key may be left out; what is not said here is inherited
 /// from the user's own file, and at last from what is built in.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(title = "epitome.toml")]
-#[serde(deny_unknown_fields)]
+#[schemars(title = "epitome.toml", extend("additionalProperties" = false))]
 pub(crate) struct ConfigToml {
     /// The profile for those who choose none.
     pub(crate) default_profile: String,
@@ -43,6 +43,21 @@ pub(crate) struct ConfigToml {
     /// A model table of one's own, in TOML: windows and sizes by the beginnings of models' names. A
     /// path is relative to the file that names it.
     pub(crate) models: Option<PathBuf>,
+    #[serde(flatten)]
+    pub(crate) extensions: ExtensionKeys,
+    pub(crate) proxy: ProxyConfig,
+    /// Experiments on live sessions, by name.
+    #[serde(default)]
+    pub(crate) experiment: BTreeMap<String, ExperimentConfig>,
+    /// Profiles, by name.
+    #[serde(default)]
+    #[expect(dead_code, reason = "declared for the schema; profiles are read one by one")]
+    pub(crate) profile: BTreeMap<String, ProfileToml>,
+}
+
+/// Keys at the top that say where extensions are, and what those are given.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ExtensionKeys {
     /// A folder of policies. Said by a project it is searched with the project's
     /// `.epitome/policies`, the nearer one first; said in one's own file, after one's own policies.
     /// A path is relative to the file that names it.
@@ -56,11 +71,6 @@ pub(crate) struct ConfigToml {
     /// in variables and flags; never in the file of a project.
     #[serde(default)]
     pub(crate) grants: BTreeMap<String, Vec<String>>,
-    pub(crate) proxy: ProxyConfig,
-    /// Profiles, by name.
-    #[serde(default)]
-    #[expect(dead_code, reason = "declared for the schema; profiles are read one by one")]
-    pub(crate) profile: BTreeMap<String, ProfileToml>,
 }
 
 /// A profile: what it does differently from the one that it inherits from.

@@ -28,6 +28,7 @@
 
 mod chain;
 mod declared;
+mod experiments;
 mod files;
 mod find;
 mod folders;
@@ -67,6 +68,7 @@ use crate::models::ModelTable;
 use crate::profile::{Profile, SHIPPED};
 use crate::scope::ScopeOwner;
 
+pub use self::experiments::{ExperimentConfig, ExperimentUnit, GuardrailMargins, MetricName};
 pub use self::proxy::ProxyConfig;
 pub use self::sources::{ConfigSources, FlagSetting};
 use self::store::ChosenStore;
@@ -209,6 +211,7 @@ impl Config {
             read,
             unused,
         };
+        config.check_experiments()?;
         config.store = config.chosen_store();
         if let Some(store) = &config.store {
             store_name::known(&store.path.to_string_lossy()).map_err(|what| {

@@ -30,7 +30,7 @@ enum KeySource {
 use KeySource::{Anybody, Inside, Trusted, User};
 
 /// The keys by their class; `*` is any name, and what stands below a key has its class.
-const KEYS: [(&str, KeySource); 28] = [
+const KEYS: [(&str, KeySource); 29] = [
     ("default_profile", Anybody),
     ("store", Inside),
     ("durability", Anybody),
@@ -42,6 +42,7 @@ const KEYS: [(&str, KeySource); 28] = [
     ("plugins", Trusted),
     ("grants", User("it hands out variables of your environment")),
     ("proxy", User("it says where credentials go")),
+    ("experiment", Anybody),
     ("profile.*.inherits", Anybody),
     ("profile.*.policies", Trusted),
     ("profile.*.digests", Trusted),

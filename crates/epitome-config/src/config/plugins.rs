@@ -70,7 +70,7 @@ impl Config {
 
     /// The variables of the environment that a plugin may have.
     pub fn granted(&self, plugin: &str) -> &[String] {
-        self.settings.grants.get(plugin).map(Vec::as_slice).unwrap_or_default()
+        self.settings.extensions.grants.get(plugin).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The plugins of a profile: those that digest, and those in its chain of policies.
@@ -81,8 +81,10 @@ impl Config {
         tools: BTreeMap<String, Vec<String>>,
         chain: &[ChainLink],
     ) -> Result<ProfilePlugins, ConfigError> {
-        let mut plugins =
-            ProfilePlugins::new(self.extensions.trust.clone(), self.settings.grants.clone());
+        let mut plugins = ProfilePlugins::new(
+            self.extensions.trust.clone(),
+            self.settings.extensions.grants.clone(),
+        );
         let place = self.source(figment, DIGESTS).unwrap_or_default();
         for name in &digests {
             self.add_plugin(&mut plugins, figment, name, &place, Use::Digest)?;

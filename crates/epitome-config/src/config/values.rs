@@ -25,6 +25,9 @@ const POLICIES: &str = "policies";
 /// The key at the top whose table has any names.
 const GRANTS: &str = "grants";
 
+/// The key at the top whose tables have any names.
+const EXPERIMENT: &str = "experiment";
+
 /// The key of a profile with what becomes of the results of tools.
 const RESULTS: &str = "tools";
 
@@ -52,6 +55,9 @@ impl Config {
             });
         }
         values.extend(self.named_values(&self.whole, &[GRANTS]));
+        for experiment in self.experiments().keys() {
+            values.extend(self.named_values(&self.whole, &[EXPERIMENT, experiment]));
+        }
         for key in schema.leaves(&["profile", name]).iter().filter(|key| *key != store::KEY) {
             let value = of(&figment, key);
             values.extend(value.map(|value| match key.as_str() {
