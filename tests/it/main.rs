@@ -28,6 +28,8 @@ mod doctor;
 #[cfg(test)]
 mod early;
 #[cfg(test)]
+mod experiment;
+#[cfg(test)]
 mod formats;
 #[cfg(test)]
 mod gate;

@@ -12,6 +12,8 @@ pub mod clock;
 pub mod controls;
 mod decode;
 mod error;
+#[cfg(feature = "experiments")]
+pub mod experiments;
 pub mod learned;
 mod names;
 pub mod records;

@@ -11,8 +11,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::fault::CliError;
 use crate::spoken::Verbosity;
 use crate::{
-    ab, chat, checkpoint, completions, compress, config, diff, doctor, files, goal, mcp, pin,
-    plugin, policy, recall, replay, run, savings, scan, serve, session, snapshot, status,
+    ab, chat, checkpoint, completions, compress, config, diff, doctor, experiment, files, goal,
+    mcp, pin, plugin, policy, recall, replay, run, savings, scan, serve, session, snapshot, status,
     statusline, store_verb, text, top, trust,
 };
 
@@ -44,6 +44,7 @@ pub(crate) enum Verb {
     Status(status::Args),
     Top(top::Args),
     Savings(savings::Args),
+    Experiment(experiment::Args),
     Statusline(statusline::Args),
     Session(session::Args),
     Store(store_verb::Args),

@@ -19,6 +19,7 @@ mod config;
 mod diff;
 mod doctor;
 mod events;
+mod experiment;
 mod fault;
 mod figure;
 mod files;
@@ -88,6 +89,7 @@ fn main() -> ExitCode {
         Some(Verb::Diff(args)) => diff::run(&args),
         Some(Verb::Status(args)) => status::run(&args),
         Some(Verb::Savings(args)) => savings::run(&args),
+        Some(Verb::Experiment(args)) => experiment::run(&args),
         Some(Verb::Statusline(args)) => statusline::run(args),
         Some(Verb::Top(args)) => top::run(&args),
         Some(Verb::Session(args)) => session::run(&args),

@@ -40,6 +40,11 @@ pub fn ledger_scope(tenant: &str) -> String {
     format!("{tenant}/ledger/paid")
 }
 
+/// Returns the scope that holds the arms of a tenant's units: no session is recorded in it, either.
+pub fn experiment_scope(tenant: &str) -> String {
+    format!("{tenant}/experiments/units")
+}
+
 /// Returns the scope of the same tenant and profile that belongs to no project.
 pub fn of_no_project(scope: &str) -> &str {
     // A project is the absolute path of its folder.

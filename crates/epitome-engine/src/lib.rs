@@ -47,7 +47,7 @@ pub use chat::{ChatError, ChatReply, ChatSession, ChatUpdate};
 pub use compressor::{CompressedPrompt, Compressor};
 pub use error::Error;
 pub use prompt::Prompt;
-pub use router::{ModelResponse, RoutedPrompt, RoutedRequest, SessionRouter};
+pub use router::{ConversationOpening, ModelResponse, RoutedPrompt, RoutedRequest, SessionRouter};
 pub use session::Session;
 #[cfg(feature = "workspace")]
 pub use session::remove_offloaded;

@@ -19,9 +19,20 @@ use crate::server::McpServer;
 
 /// The server behind a host that listens.
 pub struct McpHttp {
-    levers: Box<dyn Fn(&str) -> SessionControls + Send + Sync>,
+    levers: Box<LeversOf>,
     /// The session that each tenant's client asked for last.
-    heard: Mutex<HashMap<String, String>>,
+    heard: Mutex<HashMap<String, HeardSession>>,
+}
+
+/// The levers of a tenant; in the sessions of a profile, where it is not the usual one.
+type LeversOf = dyn Fn(&str, Option<&str>) -> SessionControls + Send + Sync;
+
+/// A session that a client asked for.
+#[derive(Clone)]
+struct HeardSession {
+    /// The profile that it is recorded under, where that is not the usual one.
+    profile: Option<String>,
+    name: String,
 }
 
 impl std::fmt::Debug for McpHttp {
@@ -31,19 +42,29 @@ impl std::fmt::Debug for McpHttp {
 }
 
 impl McpHttp {
-    /// A server over the levers that a tenant has.
-    pub fn new(levers: impl Fn(&str) -> SessionControls + Send + Sync + 'static) -> Self {
+    /// A server over the levers that a tenant has; of sessions with a profile, where one is named.
+    pub fn new(
+        levers: impl Fn(&str, Option<&str>) -> SessionControls + Send + Sync + 'static,
+    ) -> Self {
         Self { levers: Box::new(levers), heard: Mutex::default() }
     }
 
     /// The host sent a request of a session on: calls that come now and say nothing of where they
-    /// are from are of that one.
-    pub fn heard(&self, tenant: &str, session: &str) {
+    /// are from are of that one. `profile` is the one that it is recorded under, where that is not the
+    /// usual one.
+    pub fn heard(&self, tenant: &str, profile: Option<&str>, session: &str) {
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         match heard.get_mut(tenant) {
-            Some(known) if known == session => {}
-            Some(known) => session.clone_into(known),
-            None => drop(heard.insert(tenant.to_owned(), session.to_owned())),
+            Some(known) => {
+                if known.name != session {
+                    session.clone_into(&mut known.name);
+                }
+                known.profile = profile.map(str::to_owned);
+            }
+            None => {
+                let (name, profile) = (session.to_owned(), profile.map(str::to_owned));
+                heard.insert(tenant.to_owned(), HeardSession { profile, name });
+            }
         }
     }
 
@@ -55,7 +76,9 @@ impl McpHttp {
             return refused(code, &message);
         }
         let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner).get(tenant).cloned();
-        let server = McpServer::new((self.levers)(tenant), heard);
+        let profile = heard.as_ref().and_then(|it| it.profile.clone());
+        let levers = (self.levers)(tenant, profile.as_deref());
+        let server = McpServer::new(levers, heard.map(|it| it.name));
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use epitome::ModelResponse;
 use epitome::model::HttpTransport;
-use epitome::{ModelResponse, RoutedPrompt, RoutedRequest};
 use epitome_wire::ResponseInfo;
 use http::StatusCode;
 use http::request::Parts;
@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use crate::api::UpstreamApi;
 use crate::dump::{Dump, Dumped, Meta};
 use crate::ledger::{FigureSaver, FinishedRequest, UsageLedger};
-use crate::prepare::{IncomingRequest, LargeBodies, Prepare, Prepared};
+use crate::prepare::{IncomingRequest, LargeBodies, Prepare, Prepared, ReadyPrompt};
 use crate::recording::RecordingTicket;
 use crate::settings::{ProxyError, ProxySettings};
 use crate::skip::ProxySkip;
@@ -58,6 +58,7 @@ impl App {
         (terms.shadow, terms.run) = (settings.shadow, settings.ledger.alarm_after.into());
         let prepare = Prepare {
             hub: Arc::clone(&settings.hub),
+            arms: settings.arms.clone(),
             within: settings.deadlines.prepare,
             max_decoded: settings.limits.decoded,
             windows: windows(&settings).map(Arc::new),
@@ -148,12 +149,11 @@ impl App {
     /// Tells the hub what came back for a prompt.
     pub(crate) fn answered(
         &self,
-        ask: RoutedRequest,
-        sent: RoutedPrompt,
+        made: ReadyPrompt,
         answer: ResponseInfo,
         ticket: RecordingTicket,
     ) {
-        let (hub, runtime) = (Arc::clone(&self.settings.hub), self.runtime.clone());
+        let (ReadyPrompt { ask, sent, hub }, runtime) = (made, self.runtime.clone());
         self.work(move || {
             let overflow =
                 answer.error.as_ref().and_then(|it| hub.signatures().overflow(400, it.as_bytes()));
@@ -181,7 +181,7 @@ impl App {
         status: StatusCode,
     ) {
         let Some(dump) = &self.dump else { return };
-        let sent = prepared.made.as_ref().map(|(_, sent)| &sent.prompt);
+        let sent = prepared.sent().map(|sent| &sent.prompt);
         let meta = Meta {
             method: Meta::method(&head.method),
             target: Meta::target(&head.uri),

@@ -95,7 +95,8 @@ impl ProxiedRequest {
             }
         })?;
         if let (Some(mcp), Some(sent)) = (&settings.mcp, prepared.sent()) {
-            mcp.heard(&self.visitor.tenant, &sent.prompt.session);
+            let profile = prepared.arm.as_ref().map(|arm| &*arm.paid.arm);
+            mcp.heard(&self.visitor.tenant, profile, &sent.prompt.session);
         }
         if settings.shadow {
             (prepared.body, prepared.payload) = (came.body.clone(), Payload::AsItCame);
@@ -146,6 +147,9 @@ impl ProxiedRequest {
         if heard.overflow.is_none() {
             return Ok(self.once_more(prepared, heard, line).await);
         }
+        if let Some(line) = line.as_mut() {
+            line.too_long();
+        }
         let Some(body) = self.smaller(prepared, &heard).await else {
             return Ok(UpstreamAnswer::Heard(heard));
         };
@@ -174,7 +178,7 @@ impl ProxiedRequest {
             StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY
         );
         let is_changed = prepared.made.is_some() && prepared.body != prepared.plain;
-        if !is_invalid || !is_changed || self.app.settings.shadow {
+        if !is_invalid || !is_changed || self.is_watched(prepared) {
             return UpstreamAnswer::Heard(refusal);
         }
         let body = Sending::whole(prepared.plain.clone());
@@ -221,19 +225,24 @@ impl ProxiedRequest {
     /// Makes a smaller prompt of one that was refused as too long, where that can be (RULES 128).
     async fn smaller(&self, prepared: &mut Prepared, heard: &RelayedResponse) -> Option<Bytes> {
         let told = heard.overflow?;
-        let (ask, sent) = prepared.made.as_ref().filter(|_| self.may_change())?;
-        let again = self.app.prepare.again(ask, sent, told).await?;
-        if again.prompt.bytes == sent.prompt.bytes {
+        let made = prepared.made.as_ref().filter(|_| self.may_change(prepared))?;
+        let again = self.app.prepare.again(made, told).await?;
+        if again.sent.prompt.bytes == made.sent.prompt.bytes {
             return None;
         }
-        prepared.body = self.app.prepare.outgoing(&again, self.route.dialect);
-        prepared.made = prepared.made.take().map(|(ask, _)| (ask, again));
+        prepared.body = again.outgoing(self.route.dialect);
+        prepared.made = Some(again);
         Some(prepared.body.clone())
     }
 
     /// Whether what is sent may differ from what came.
-    fn may_change(&self) -> bool {
-        !self.app.settings.shadow && self.route.task != RouteTask::Count
+    fn may_change(&self, prepared: &Prepared) -> bool {
+        !self.is_watched(prepared) && self.route.task != RouteTask::Count
+    }
+
+    /// Whether what came goes out, whatever would be made of it.
+    fn is_watched(&self, prepared: &Prepared) -> bool {
+        self.app.settings.shadow || prepared.is_held_out()
     }
 
     /// An answer of the model, relayed as it comes.
@@ -266,7 +275,7 @@ impl ProxiedRequest {
             (Some(whole), _) if !head.status.is_success() => {
                 translated(self.route.dialect, head.status, &whole, overflow)
             }
-            (Some(whole), Some(sent)) if !settings.shadow => {
+            (Some(whole), Some(sent)) if !self.is_watched(prepared) => {
                 count::raised(&whole, &sent.prompt, settings.floor_share)
             }
             _ => None,

@@ -24,6 +24,17 @@ pub(crate) fn label(headers: &HeaderMap) -> Option<String> {
     (!label.is_empty() && label.len() <= LONGEST).then(|| label.to_owned())
 }
 
+/// The program that asks, without its version: `claude-cli` of `claude-cli/2.1.197 (cli)`.
+pub(crate) fn program(agent: &str) -> Option<String> {
+    let name = agent.split(['/', ' ', '(']).next().unwrap_or_default();
+    (!name.is_empty()).then(|| name.to_ascii_lowercase())
+}
+
+/// The program that the headers of a request name.
+pub(crate) fn asking_program(headers: &HeaderMap) -> Option<String> {
+    program(headers.get(USER_AGENT)?.to_str().ok()?)
+}
+
 /// The window, in tokens, that the headers of a request ask for.
 pub(crate) fn window(headers: &HeaderMap) -> Option<u64> {
     let betas = headers.get_all("anthropic-beta").iter();

@@ -30,6 +30,7 @@
 mod access;
 mod api;
 mod app;
+mod arms;
 mod body;
 mod call;
 mod clients;
@@ -65,6 +66,7 @@ mod windows;
 
 pub use access::{AccessToken, PathToken, ProxyAccess, TokenError};
 pub use api::UpstreamApi;
+pub use arms::{ArmChooser, ArmRequest, ChosenArm};
 pub use ledger::{
     BOUNDS, ConversationFigures, CostSums, LatencyHistogram, LedgerKeeper, LedgerOptions,
     LedgerSnapshot, OlderConversations, OwnCost, OwnModelCost, PaidPage, PromptCost, Rates,

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use epitome::{Error, Format, RoutedPrompt, RoutedRequest, SessionRouter, WindowSetting};
+use epitome::{Error, Format, Prompt, RoutedPrompt, RoutedRequest, SessionRouter, WindowSetting};
 use epitome_types::ContextOverflow;
 use http::HeaderMap;
 use tokio::runtime::Handle;
@@ -17,6 +17,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::api::ApiDialect;
+use crate::arms::{ArmChooser, ArmRequest, ChosenArm};
 use crate::clients;
 use crate::decode::{Encoding, Undecoded, bound, decode, encodings};
 use crate::facts::BodyFacts;
@@ -79,6 +80,8 @@ fn units(bytes: usize) -> usize {
 #[derive(Clone)]
 pub(crate) struct Prepare {
     pub(crate) hub: Arc<SessionRouter>,
+    /// Who says which conversations belong to an experiment.
+    pub(crate) arms: Option<Arc<dyn ArmChooser>>,
     /// How long making a prompt may take.
     pub(crate) within: Duration,
     /// The largest body, decoded.
@@ -104,8 +107,10 @@ pub(crate) struct IncomingRequest {
 pub(crate) struct Prepared {
     pub(crate) body: Bytes,
     pub(crate) payload: Payload,
-    /// What the hub made of it, and of what.
-    pub(crate) made: Option<(RoutedRequest, RoutedPrompt)>,
+    /// What was made of it.
+    pub(crate) made: Option<ReadyPrompt>,
+    /// The arm of an experiment that its conversation belongs to.
+    pub(crate) arm: Option<ChosenArm>,
     pub(crate) skip: Option<ProxySkip>,
     /// Whether it is none of the conversation's turns.
     pub(crate) side: bool,
@@ -114,16 +119,52 @@ pub(crate) struct Prepared {
     pub(crate) plain: Bytes,
 }
 
+/// A prompt, and what it was made of.
+#[derive(Clone)]
+pub(crate) struct ReadyPrompt {
+    pub(crate) ask: RoutedRequest,
+    pub(crate) sent: RoutedPrompt,
+    /// Whose conversation it is.
+    pub(crate) hub: Arc<SessionRouter>,
+}
+
+impl ReadyPrompt {
+    /// The prompt as its upstream is sent it.
+    pub(crate) fn outgoing(&self, dialect: ApiDialect) -> Bytes {
+        let bytes = &self.sent.prompt.bytes;
+        let roomy = match self.hub.window() {
+            WindowSetting::Size(size) if dialect == ApiDialect::Ollama => with_room(bytes, size),
+            _ => None,
+        };
+        roomy.unwrap_or_else(|| bytes.clone())
+    }
+}
+
 impl Prepared {
     /// What the hub made.
     pub(crate) fn sent(&self) -> Option<&RoutedPrompt> {
-        self.made.as_ref().map(|(_, sent)| sent)
+        self.made.as_ref().map(|made| &made.sent)
+    }
+
+    /// Whether its conversation measures what others save: every request of it goes out as it came.
+    pub(crate) fn is_held_out(&self) -> bool {
+        self.arm.as_ref().is_some_and(|arm| arm.holds_out)
+    }
+
+    /// Goes out as it came, which is as it should be.
+    fn holding_out(mut self, came: &IncomingRequest) -> Self {
+        if let Some(made) = &mut self.made {
+            made.sent.went_as_it_came();
+            made.sent.prompt.events.clear();
+        }
+        let skip = self.skip.filter(|skip| *skip != ProxySkip::Oversized);
+        Self { body: came.body.clone(), payload: Payload::AsItCame, skip, ..self }
     }
 
     /// The provider took the body as it came, and not the prompt that was made of it.
     pub(crate) fn refused(&mut self) {
-        if let Some((_, sent)) = &mut self.made {
-            sent.went_as_it_came();
+        if let Some(made) = &mut self.made {
+            made.sent.went_as_it_came();
         }
         (self.body, self.skip) = (self.plain.clone(), Some(ProxySkip::Refused));
     }
@@ -142,6 +183,7 @@ pub(crate) enum Declined {
 struct BodyHints {
     ask: RoutedRequest,
     model: Option<String>,
+    arm: OnceLock<ChosenArm>,
 }
 
 /// What became of a body.
@@ -184,58 +226,59 @@ impl Prepare {
                 None,
                 Some(told),
                 Some(ProxySkip::Deadline | ProxySkip::Failed | ProxySkip::Panicked),
-            ) => self.look(&told.ask).await,
+            ) => self.look(told).await,
             (made, ..) => made,
         };
         let is_oversized = made.as_ref().is_some_and(|sent| !sent.prompt.fits && !side);
         let skip = skip.or(is_oversized.then_some(ProxySkip::Oversized));
+        let made = told.zip(made).map(|(told, sent)| ReadyPrompt {
+            ask: told.ask.clone(),
+            sent,
+            hub: Arc::clone(self.hub_of(told)),
+        });
         let (body, payload) = match &made {
-            Some(sent) => (self.outgoing(sent, came.dialect), Payload::Plain),
+            Some(made) => (made.outgoing(came.dialect), Payload::Plain),
             None => (came.body.clone(), Payload::AsItCame),
         };
-        Ok(Prepared {
+        let prepared = Prepared {
             body,
             payload,
-            made: told.zip(made).map(|(told, sent)| (told.ask.clone(), sent)),
+            made,
+            arm: told.and_then(|told| told.arm.get().cloned()),
             skip,
             side,
             model: told.and_then(|told| told.model.clone()),
             plain: told.map_or_else(|| came.body.clone(), |told| told.ask.bytes.clone()),
-        })
+        };
+        Ok(if prepared.is_held_out() { prepared.holding_out(came) } else { prepared })
     }
 
-    /// A prompt as its upstream is sent it.
-    pub(crate) fn outgoing(&self, sent: &RoutedPrompt, dialect: ApiDialect) -> Bytes {
-        let bytes = &sent.prompt.bytes;
-        let roomy = match self.hub.window() {
-            WindowSetting::Size(size) if dialect == ApiDialect::Ollama => with_room(bytes, size),
-            _ => None,
-        };
-        roomy.unwrap_or_else(|| bytes.clone())
+    /// The conversations that one belongs to, which those of its arm are where it has one.
+    fn hub_of<'a>(&'a self, told: &'a BodyHints) -> &'a Arc<SessionRouter> {
+        told.arm.get().map_or(&self.hub, |arm| &arm.hub)
     }
 
     /// The prompt again, once its provider refused it as too long.
     pub(crate) async fn again(
         &self,
-        ask: &RoutedRequest,
-        sent: &RoutedPrompt,
+        refused: &ReadyPrompt,
         told: ContextOverflow,
-    ) -> Option<RoutedPrompt> {
-        let (hub, ask, sent) = (Arc::clone(&self.hub), ask.clone(), sent.clone());
+    ) -> Option<ReadyPrompt> {
+        let refused = refused.clone();
         let made = move || {
-            Handle::current().block_on(async {
+            let ReadyPrompt { ask, sent, hub } = refused;
+            let again = Handle::current().block_on(async {
                 hub.record_overflow(&ask, &sent, told).await;
                 hub.prompt_again(&ask, &sent).await
-            })
+            });
+            again.map(|sent| ReadyPrompt { ask, sent, hub })
         };
         match bounded(self.within, made).await {
-            Ok(Ok(sent)) => {
-                tracing::info!(
-                    session = &*sent.prompt.session,
-                    tokens = sent.prompt.tokens[1],
-                    "the provider refused the prompt as too long; a smaller one is sent"
-                );
-                Some(sent)
+            Ok(Ok(made)) => {
+                let Prompt { session, tokens: [_, tokens], .. } = &made.sent.prompt;
+                let message = "the provider refused the prompt as too long; a smaller one is sent";
+                tracing::info!(session, tokens, "{message}");
+                Some(made)
             }
             Ok(Err(error)) => {
                 tracing::warn!(%error, "no smaller prompt could be made");
@@ -249,8 +292,8 @@ impl Prepare {
     }
 
     /// The conversation as it was last decided on, with what is new as it came.
-    async fn look(&self, ask: &RoutedRequest) -> Option<RoutedPrompt> {
-        let (hub, ask) = (Arc::clone(&self.hub), ask.clone());
+    async fn look(&self, told: &BodyHints) -> Option<RoutedPrompt> {
+        let (hub, ask) = (Arc::clone(self.hub_of(told)), told.ask.clone());
         bounded(self.within / 4, move || hub.preview(&ask)).await.ok()?.ok()
     }
 
@@ -301,7 +344,13 @@ impl Prepare {
         if !is_count && clients::is_side_request(&came.headers, &facts, &told.ask.bytes) {
             return PrepareOutcome::Side;
         }
-        self.made(&told.ask, is_count)
+        if let Some(arms) = &self.arms {
+            let client = clients::asking_program(&came.headers);
+            let (ask, begins) = (&told.ask, !is_count);
+            let arm = arms.arm_of(&ArmRequest { ask, client: client.as_deref(), begins });
+            arm.into_iter().for_each(|arm| drop(told.arm.set(arm)));
+        }
+        self.made(self.hub_of(told), &told.ask, is_count)
     }
 
     /// What can be told of a request before its prompt is made; `body` is what it says.
@@ -311,17 +360,18 @@ impl Prepare {
         let asked = model.as_deref().filter(|_| window.is_none() && format == Format::Ollama);
         let told = asked.and_then(|model| self.window_of(model));
         let (tenant, label) = (came.tenant.clone(), clients::label(&came.headers));
-        BodyHints { ask: RoutedRequest { bytes: body, format, tenant, label, window, told }, model }
+        let ask = RoutedRequest { bytes: body, format, tenant, label, window, told };
+        BodyHints { ask, model, arm: OnceLock::new() }
     }
 
     /// The prompt, or for a count what it would be.
-    fn made(&self, ask: &RoutedRequest, is_count: bool) -> PrepareOutcome {
+    fn made(&self, hub: &SessionRouter, ask: &RoutedRequest, is_count: bool) -> PrepareOutcome {
         if ask.needs_answers() {
             Handle::current().block_on(self.recordings.settled());
         }
         let made = match is_count {
-            true => self.hub.preview(ask),
-            false => Handle::current().block_on(self.hub.prompt_for(ask)),
+            true => hub.preview(ask),
+            false => Handle::current().block_on(hub.prompt_for(ask)),
         };
         match made {
             Ok(sent) => PrepareOutcome::Made(Box::new(sent)),

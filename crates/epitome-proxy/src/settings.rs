@@ -14,6 +14,7 @@ use epitome_mcp::McpHttp;
 
 use crate::access::ProxyAccess;
 use crate::api::UpstreamApi;
+use crate::arms::ArmChooser;
 use crate::ledger::{LedgerKeeper, LedgerOptions};
 use crate::url::UpstreamUrl;
 
@@ -32,6 +33,8 @@ pub struct ProxySettings {
     pub dump: Option<PathBuf>,
     /// The conversations.
     pub hub: Arc<SessionRouter>,
+    /// Who says which of them belong to an experiment, and to which of its arms.
+    pub arms: Option<Arc<dyn ArmChooser>>,
     /// The levers of their sessions, for agents, at `/mcp`; without them that is a path like any
     /// other.
     pub mcp: Option<Arc<McpHttp>>,
@@ -96,6 +99,7 @@ impl ProxySettings {
             shadow: false,
             dump: None,
             hub,
+            arms: None,
             mcp: None,
             floor_share: 0.25,
             ledger: LedgerSettings {

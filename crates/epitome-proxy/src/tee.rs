@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use epitome::{Format, RoutedPrompt, RoutedRequest, keeps_an_hour};
+use epitome::{Format, RoutedPrompt, keeps_an_hour};
 use epitome_wire::ResponseParser;
 use http::header::USER_AGENT;
 use http::{HeaderMap, StatusCode};
@@ -20,7 +20,7 @@ use crate::ledger::{
     FinishedRequest, RequestAnswer, RequestEffects, RequestSizes, RequestTerms, RequestTimes,
     clipped,
 };
-use crate::prepare::Prepared;
+use crate::prepare::{Prepared, ReadyPrompt};
 use crate::recording::RecordingTicket;
 use crate::skip::ProxySkip;
 use crate::stream::RelayListener;
@@ -53,6 +53,7 @@ impl LedgerLineWriter {
                 first_byte: None,
                 ended: started,
             },
+            arm: None,
         })
     }
 
@@ -73,6 +74,7 @@ impl LedgerLineWriter {
         let Self(line) = self;
         line.asks.model.clone_from(&prepared.model);
         (line.skip, line.side) = (prepared.skip, prepared.side);
+        line.arm = prepared.arm.as_ref().map(|arm| arm.paid.clone());
         line.times.prepared = since(line.times.started, now);
         line.sizes.bytes_in = prepared.plain.len() as u64;
         line.asks.hour = match prepared.sent() {
@@ -80,6 +82,11 @@ impl LedgerLineWriter {
             None => keeps_an_hour(&prepared.plain),
         };
         self.made(tenant, prepared);
+    }
+
+    /// Its provider refused it as too long.
+    pub(crate) fn too_long(&mut self) {
+        self.0.answer.too_long = true;
     }
 
     /// A smaller prompt was made, since the first was refused as too long.
@@ -100,7 +107,7 @@ impl LedgerLineWriter {
     fn made(&mut self, tenant: &str, prepared: &Prepared) {
         let Self(line) = self;
         line.sizes.bytes_sent = prepared.body.len() as u64;
-        let Some((_, RoutedPrompt { prompt, .. })) = &prepared.made else { return };
+        let Some(RoutedPrompt { prompt, .. }) = prepared.sent() else { return };
         line.session = Some(match tenant {
             "local" => prompt.session.clone(),
             _ => format!("{tenant}/{}", prompt.session),
@@ -143,7 +150,7 @@ pub(crate) struct ResponseTee {
     /// None where the answer cannot be read, or what reads it failed.
     reply: Option<ResponseParser>,
     /// What the answer is for, where the journal wants it.
-    made: Option<(RoutedRequest, RoutedPrompt)>,
+    made: Option<ReadyPrompt>,
     /// Held from before the client has the whole answer until it is recorded.
     ticket: Option<RecordingTicket>,
     line: Option<LedgerLineWriter>,
@@ -204,9 +211,9 @@ impl RelayListener for ResponseTee {
         }
         line.times.ended = self.app.now();
         self.app.put(&line);
-        if let Some((ask, sent)) = self.made.take() {
+        if let Some(made) = self.made.take() {
             let ticket = self.ticket.take().unwrap_or_else(|| self.app.recording());
-            self.app.answered(ask, sent, answer, ticket);
+            self.app.answered(made, answer, ticket);
         }
     }
 }

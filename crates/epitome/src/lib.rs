@@ -58,11 +58,17 @@ pub use epitome_admin::admin::{
 };
 pub use epitome_admin::clock::{Clock, calendar_time, system_time};
 pub use epitome_admin::controls::{self, LeverCall, SessionControls};
+#[cfg(feature = "config")]
+pub use epitome_admin::experiments::{
+    ArmMetric, ArmReport, ExperimentBook, ExperimentReport, ExperimentVerdict, MetricEffect,
+    SplitCheck, StopRecord, TrippedGuardrail, UnitFigures, UnitRecord, collect_units,
+    experiment_unit, tripped_guardrails,
+};
 pub use epitome_admin::learned::{CountCalibration, ModelKnowledge, SilentTruncation};
 pub use epitome_admin::savings::{
-    PaidCost, PaidKey, PaidPurpose, PaidRecord, PaidRow, PaidSums, SavedRange, SavingsGroup,
-    SavingsGroups, SavingsLedger, SavingsPeriod, SavingsReport, SavingsSums, SummaryCost,
-    UnpricedModel, record_paid, session_hash,
+    PaidArm, PaidCost, PaidKey, PaidPurpose, PaidRecord, PaidRow, PaidService, PaidSums,
+    SavedRange, SavingsGroup, SavingsGroups, SavingsLedger, SavingsPeriod, SavingsReport,
+    SavingsSums, SummaryCost, UnpricedModel, record_paid, session_hash,
 };
 pub use epitome_admin::{AdminError, CompactionUndo};
 pub use epitome_config::limits::{CompressionTarget, LimitSource, PromptLimit, WindowSetting};
@@ -73,7 +79,8 @@ pub use epitome_config::profile::Profile;
 pub use epitome_config::scope::{LOCAL, ScopeOwner, scope, scope_of, tenant_of};
 #[cfg(feature = "config")]
 pub use epitome_config::{
-    Config, ConfigSources, EffectiveValue, FlagSetting, ProxyConfig, known_store,
+    Config, ConfigSources, EffectiveValue, ExperimentConfig, ExperimentUnit, FlagSetting,
+    GuardrailMargins, MetricName, ProxyConfig, known_store,
 };
 pub use epitome_config::{PatternError, RedactionPatterns, tool_format};
 #[cfg(any(feature = "cl100k", feature = "o200k"))]
@@ -83,9 +90,9 @@ pub use epitome_count::{CachedCounter, ModelCounter, ToolFormat, for_model, tool
 pub use epitome_engine::remove_offloaded;
 pub use epitome_engine::{
     ChatError, ChatReply, ChatSession, ChatUpdate, CompressedPrompt, Compressor, CompressorBuilder,
-    EffectAnswer, Error, HookDecision, ModelResponse, OwnCompaction, Prompt, RecordedStep,
-    RoutedPrompt, RoutedRequest, Session, SessionRouter, SteppedTurn, TapeFault, TurnEffect,
-    TurnError, TurnRecord, TurnStep, UnaidedClient, UnaidedPrompt, keeps_an_hour,
+    ConversationOpening, EffectAnswer, Error, HookDecision, ModelResponse, OwnCompaction, Prompt,
+    RecordedStep, RoutedPrompt, RoutedRequest, Session, SessionRouter, SteppedTurn, TapeFault,
+    TurnEffect, TurnError, TurnRecord, TurnStep, UnaidedClient, UnaidedPrompt, keeps_an_hour,
 };
 pub use epitome_extensions::ExtensionOrigin;
 #[cfg(feature = "config")]

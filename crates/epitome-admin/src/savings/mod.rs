@@ -17,7 +17,10 @@ pub use self::report::{
     SavedRange, SavingsGroup, SavingsGroups, SavingsPeriod, SavingsReport, SavingsSums,
     SummaryCost, UnpricedModel,
 };
-pub use self::row::{PaidCost, PaidKey, PaidPurpose, PaidRecord, PaidRow, PaidSums, session_hash};
+pub use self::row::{
+    PaidArm, PaidCost, PaidKey, PaidPurpose, PaidRecord, PaidRow, PaidService, PaidSums,
+    session_hash,
+};
 
 /// Stands between the parts of a record's name.
 const BETWEEN: char = '\t';
@@ -84,6 +87,14 @@ impl SavingsLedger {
             }
         }
         ledger
+    }
+
+    /// The records of sessions that belong to an experiment.
+    pub fn of_experiment<'l>(&'l self, name: &'l str) -> impl Iterator<Item = &'l PaidRecord> {
+        let is_of = move |record: &&PaidRecord| {
+            record.arm.as_ref().is_some_and(|arm| arm.experiment == name)
+        };
+        self.records.iter().filter(is_of)
     }
 
     /// Whether nothing is recorded.

@@ -184,6 +184,8 @@ impl SavingsLedger {
         }
         let mut all: Vec<_> =
             by.into_iter().map(|(name, sums)| SavingsGroup { name, sums }).collect();
+        // What a provider refused was paid by nobody.
+        all.retain(|group| group.sums.answers + group.sums.uncounted > 0);
         all.sort_by(|one, other| {
             let costs = other.sums.paid.total_cmp(&one.sums.paid);
             costs.then(other.sums.answers.cmp(&one.sums.answers))

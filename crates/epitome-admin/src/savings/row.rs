@@ -58,6 +58,38 @@ pub struct PaidSums {
     pub full_price: PaidCost,
     /// Cost in US dollars.
     pub dollars: PaidCost,
+    /// How requests were served, where an experiment asks for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<PaidService>,
+}
+
+/// How requests of an experiment were served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PaidService {
+    /// Requests, answered or not.
+    pub requests: u64,
+    /// Those of them that were not answered.
+    pub refused: u64,
+    /// Prompts that the provider refused as too long.
+    pub overflows: u64,
+    /// Seconds until the requests were ready to be sent.
+    pub prepared: f64,
+    /// Answers whose first byte was timed.
+    pub first_bytes: u64,
+    /// Seconds until those bytes.
+    pub first_byte: f64,
+}
+
+/// The arm of an experiment that a session belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PaidArm {
+    /// The name of the experiment.
+    pub experiment: String,
+    /// The arm, which is the name of its profile.
+    pub arm: String,
+    /// The unit that was assigned, as a hash.
+    pub unit: String,
 }
 
 /// Cost of answers and of the prompts behind them, beside two estimates for the client alone.
@@ -99,6 +131,9 @@ pub struct PaidRecord {
     pub project: Option<String>,
     /// The name of the profile.
     pub profile: String,
+    /// The arm of an experiment that the session belongs to, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arm: Option<PaidArm>,
     /// The rows.
     pub rows: Vec<PaidRow>,
 }
@@ -147,5 +182,19 @@ impl AddAssign for PaidSums {
         self.sent += other.sent;
         self.full_price += other.full_price;
         self.dollars += other.dollars;
+        if let Some(service) = other.service {
+            *self.service.get_or_insert_default() += service;
+        }
+    }
+}
+
+impl AddAssign for PaidService {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.refused += other.refused;
+        self.overflows += other.overflows;
+        self.prepared += other.prepared;
+        self.first_bytes += other.first_bytes;
+        self.first_byte += other.first_byte;
     }
 }

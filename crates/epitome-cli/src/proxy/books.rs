@@ -20,7 +20,7 @@ pub(super) struct KeptFigures {
     pub(super) goes_on: bool,
     /// Whose its requests are that come without a token, and the project that they belong to.
     pub(super) owner: ScopeOwner,
-    /// The name of the profile.
+    /// The name of the profile of those that are in no experiment.
     pub(super) profile: String,
 }
 
@@ -46,17 +46,19 @@ impl LedgerKeeper for KeptFigures {
     }
 
     fn keep_paid(&self, page: &PaidPage) -> bool {
-        let PaidPage { tenant, part, hour, session, rows } = page;
+        let PaidPage { tenant, part, hour, session, arm, rows } = page;
+        let profile = arm.as_ref().map_or(&self.profile, |arm| &arm.arm);
         let owner = match tenant {
             Some(tenant) => &self.owner.of_tenant(tenant),
             None => &self.owner,
         };
-        let hash = |name: &String| session_hash(&owner.scope(&self.profile), name);
+        let hash = |name: &String| session_hash(&owner.scope(profile), name);
         let record = PaidRecord {
             hour: *hour,
             session: session.as_ref().map(hash).unwrap_or_default(),
             project: self.owner.project().map(str::to_owned),
-            profile: self.profile.clone(),
+            profile: profile.clone(),
+            arm: arm.clone(),
             rows: rows.clone(),
         };
         let writer = format!("{}.{part}", self.name);

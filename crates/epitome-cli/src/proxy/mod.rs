@@ -2,6 +2,7 @@
 //!
 //! Invariant: a proxy that cannot start says so before anything depends on it.
 
+mod arms;
 mod books;
 mod flags;
 mod log;

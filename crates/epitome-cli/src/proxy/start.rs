@@ -3,13 +3,16 @@
 //! Invariant: whatever is wrong is found before the proxy listens: the profile's policies run, the
 //! store opens, every address can be read.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use epitome::augments::AugmentFolders;
 use epitome::types::Actor;
 use epitome::{
-    Compressor, Config, Format, ModelCalls, Profile, ProxyConfig, SessionControls, SessionRouter,
-    TokenCounter, VocabularyCounter, WorkspaceFolder,
+    Compressor, Config, ExperimentBook, Format, ModelCalls, Profile, ProxyConfig, ScopeOwner,
+    SessionArchive, SessionControls, SessionRouter, TokenCounter, VocabularyCounter,
+    WorkspaceFolder,
 };
 use epitome_mcp::McpHttp;
 use epitome_proxy::{
@@ -20,11 +23,12 @@ use tokio::runtime::Handle;
 use crate::events::logged;
 use crate::fault::CliError;
 use crate::journal::store_path;
+use crate::proxy::arms::ExperimentArms;
 use crate::proxy::books::KeptFigures;
 use crate::{proxy, settings, store, stores};
 
-/// Says what tokens cost. There is one proxy in a process.
-static PROFILE: OnceLock<Profile> = OnceLock::new();
+/// Say what tokens cost, the usual one first. There is one proxy in a process.
+static PROFILES: OnceLock<Vec<Profile>> = OnceLock::new();
 
 /// What takes the place of the configuration.
 #[derive(Debug, Default)]
@@ -44,31 +48,25 @@ pub(crate) fn prepared(
     given: &StartOverrides<'_>,
     runtime: &Handle,
 ) -> Result<ProxySettings, CliError> {
-    let profile =
-        settings::connected(config.profile_in_use()?)?.with_prices(settings::prices(config)?);
-    let counter: Arc<dyn TokenCounter> = Arc::new(VocabularyCounter::default());
-    profile.load(&counter)?;
+    let profile = loaded(config, config.profile_in_use()?)?;
     let path = store_path(None, config)?;
     let store = store::open_live(&path, config.durability()).map_err(CliError::of_output)?;
     stores::remember_configured(config);
-    drop(PROFILE.set(profile.clone()));
 
-    let cache = profile.cache_rule();
     let project = table.workspace.as_deref().or(given.workspace);
-    let workspace = project.map(WorkspaceFolder::new);
-    let augments = config.augments(project);
     // Whoever serves no folder in particular keeps what it hears for no project.
     let owner = config.owner(project);
-    let mcp = {
-        let (store, profile, augments) = (store.clone(), profile.clone(), augments.clone());
-        let owner = owner.clone();
-        McpHttp::new(move |tenant| {
-            let owner = owner.of_tenant(tenant);
-            let levers = SessionControls::new(store.clone(), profile.clone(), owner, Actor::Model);
-            levers.with_augments(augments.clone())
-        })
+    let ground = HubGround {
+        store: store.clone(),
+        augments: config.augments(project),
+        workspace: project.map(WorkspaceFolder::new),
+        owner: owner.clone(),
+        runtime: runtime.clone(),
     };
-    let runtime = runtime.clone();
+    let hub = ground.hub(&profile);
+    let arms = arm_profiles(config, &*store, owner.tenant())?;
+    let all = [&profile].into_iter().chain(arms.values());
+    drop(PROFILES.set(all.cloned().collect()));
     let books = KeptFigures {
         store: store.clone(),
         name: proxy::drawn().map_err(CliError::internal)?,
@@ -76,25 +74,108 @@ pub(crate) fn prepared(
         owner: owner.clone(),
         profile: profile.name().to_owned(),
     };
-    let hub = SessionRouter::new(store, move || {
-        let builder = Compressor::builder().profile(profile.clone()).watch().on_event(logged);
-        let builder = builder.augments(augments.clone()).background(runtime.clone());
-        let builder = builder.owner(owner.clone());
-        match &workspace {
-            Some(workspace) => builder.workspace(workspace.clone()),
-            None => builder,
-        }
-    });
-    let mut settings = ProxySettings::new(Arc::new(hub));
+    let mut settings = ProxySettings::new(Arc::clone(&hub));
     settings.upstreams = upstreams(config, table)?;
-    settings.mcp = (!given.no_mcp).then(|| Arc::new(mcp));
+    if !arms.is_empty() {
+        settings.arms = Some(Arc::new(ExperimentArms {
+            store,
+            owner,
+            usual: hub,
+            hubs: arms.iter().map(|(name, arm)| (name.clone(), ground.hub(arm))).collect(),
+            experiments: config.experiments().clone(),
+            met: Mutex::default(),
+        }));
+    }
+    settings.ledger.terms.cache = profile.cache_rule();
+    settings.mcp = (!given.no_mcp).then(|| Arc::new(ground.levers(profile, arms)));
     settings.ledger.keeper = Some(Arc::new(books));
     settings.shadow = table.shadow;
     settings.dump.clone_from(&table.dump);
-    settings.ledger.terms.cache = cache;
     settings.ledger.terms.rates = rates;
     settings.ledger.terms.own = own;
     Ok(settings)
+}
+
+/// What the conversations of all profiles have in common.
+struct HubGround {
+    store: Arc<dyn SessionArchive>,
+    augments: AugmentFolders,
+    workspace: Option<WorkspaceFolder>,
+    owner: ScopeOwner,
+    runtime: Handle,
+}
+
+impl HubGround {
+    /// The conversations of a profile.
+    fn hub(&self, profile: &Profile) -> Arc<SessionRouter> {
+        let (augments, workspace) = (self.augments.clone(), self.workspace.clone());
+        let (profile, owner, runtime) = (profile.clone(), self.owner.clone(), self.runtime.clone());
+        let settings = move || {
+            let builder = Compressor::builder().profile(profile.clone()).watch().on_event(logged);
+            let builder = builder.augments(augments.clone()).background(runtime.clone());
+            let builder = builder.owner(owner.clone());
+            match &workspace {
+                Some(workspace) => builder.workspace(workspace.clone()),
+                None => builder,
+            }
+        };
+        Arc::new(SessionRouter::new(Arc::clone(&self.store), settings))
+    }
+
+    /// The levers of the sessions of all profiles.
+    fn levers(self, usual: Profile, arms: BTreeMap<String, Profile>) -> McpHttp {
+        let Self { store, augments, owner, .. } = self;
+        McpHttp::new(move |tenant, profile| {
+            let owner = owner.of_tenant(tenant);
+            let profile = profile.and_then(|name| arms.get(name)).unwrap_or(&usual).clone();
+            let levers = SessionControls::new(store.clone(), profile, owner, Actor::Model);
+            levers.with_augments(augments.clone())
+        })
+    }
+}
+
+/// A profile whose policies run.
+fn loaded(config: &Config, profile: Profile) -> Result<Profile, CliError> {
+    let profile = settings::connected(profile)?.with_prices(settings::prices(config)?);
+    let counter: Arc<dyn TokenCounter> = Arc::new(VocabularyCounter::default());
+    profile.load(&counter)?;
+    Ok(profile)
+}
+
+/// The profiles of all arms: those that are configured, and those that sessions still have.
+fn arm_profiles(
+    config: &Config,
+    store: &dyn SessionArchive,
+    tenant: &str,
+) -> Result<BTreeMap<String, Profile>, CliError> {
+    let mut profiles = BTreeMap::new();
+    for (name, experiment) in config.experiments() {
+        for arm in &experiment.arms {
+            if !profiles.contains_key(arm) {
+                profiles.insert(arm.clone(), loaded(config, config.profile(arm)?)?);
+            }
+        }
+        let recorded = ExperimentBook::new(store, tenant).units(name).unwrap_or_else(|error| {
+            tracing::warn!(experiment = name, %error, "its units cannot be read");
+            BTreeMap::new()
+        });
+        let arms: BTreeSet<_> = recorded.into_values().filter_map(|record| record.arm).collect();
+        for arm in arms {
+            let profile = || loaded(config, config.profile(&arm)?);
+            if profiles.contains_key(&arm) {
+                continue;
+            }
+            match profile() {
+                Ok(profile) => drop(profiles.insert(arm, profile)),
+                Err(_) => tracing::warn!(
+                    experiment = name,
+                    arm,
+                    "sessions have an arm whose profile is gone; they go on with the usual one"
+                ),
+            }
+        }
+    }
+    Ok(profiles)
 }
 
 /// Where requests go.
@@ -123,20 +204,39 @@ fn upstreams(config: &Config, table: &ProxyConfig) -> Result<Upstreams, CliError
 
 /// What the models that write summaries were asked for.
 fn own() -> Vec<OwnModelCost> {
-    let Some(profile) = PROFILE.get() else { return Vec::new() };
-    let cost = |call: ModelCalls| {
+    let profiles = PROFILES.get().into_iter().flatten();
+    let cost = |profile: &Profile, call: ModelCalls| {
         let (tokens, dollars) = profile.cost_of(&call);
         let calls = call.sum.calls;
         let unpriced = if dollars.is_none() { calls } else { 0 };
         let cost = OwnCost { calls, tokens, dollars: dollars.unwrap_or_default(), unpriced };
         OwnModelCost { model: call.model, unpaid: call.unpaid, cost, usage: call.sum.usage }
     };
-    profile.own_calls().into_iter().map(cost).collect()
+    let calls = profiles.map(|profile| {
+        profile.own_calls().into_iter().map(|call| cost(profile, call)).collect::<Vec<_>>()
+    });
+    calls.flatten().fold(Vec::new(), together)
+}
+
+/// Adds what a model was asked for by one profile to what it was by others.
+fn together(mut all: Vec<OwnModelCost>, one: OwnModelCost) -> Vec<OwnModelCost> {
+    let same = |it: &&mut OwnModelCost| it.model == one.model && it.unpaid == one.unpaid;
+    match all.iter_mut().find(same) {
+        Some(known) => {
+            known.cost.calls += one.cost.calls;
+            known.cost.tokens += one.cost.tokens;
+            known.cost.dollars += one.cost.dollars;
+            known.cost.unpriced += one.cost.unpriced;
+            known.usage += one.usage;
+        }
+        None => all.push(one),
+    }
+    all
 }
 
 /// What is known of a model.
 fn rates(model: Option<&str>, api: UpstreamApi, hour: bool) -> Option<Rates> {
-    let profile = PROFILE.get()?;
+    let profile = PROFILES.get()?.first()?;
     let format = match api {
         UpstreamApi::Anthropic => Format::Anthropic,
         UpstreamApi::OpenAi => Format::OpenAi,

@@ -6,6 +6,7 @@
 //! one conversation.
 
 mod conversations;
+mod opening;
 mod scans;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,8 @@ use epitome_config::limits::WindowSetting;
 use epitome_config::profile::Profile;
 use epitome_config::scope::ScopeOwner;
 use scans::Scans;
+
+pub use opening::ConversationOpening;
 
 /// A request, and what is known of it besides.
 #[derive(Clone, Debug)]

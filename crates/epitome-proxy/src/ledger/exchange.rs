@@ -4,6 +4,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use epitome::PaidArm;
 use epitome_types::{Event, EventKind, TokenBreakdown, TokenUsage};
 
 use crate::api::UpstreamApi;
@@ -31,6 +32,8 @@ pub(crate) struct FinishedRequest {
     pub(crate) answer: RequestAnswer,
     /// When all that was.
     pub(crate) times: RequestTimes,
+    /// The arm of an experiment that its conversation belongs to, if any.
+    pub(crate) arm: Option<PaidArm>,
 }
 
 /// What a request asks for, and on whose behalf.
@@ -72,6 +75,8 @@ pub(crate) struct RequestAnswer {
     pub(crate) usage: Option<TokenUsage>,
     /// Whether the provider refused a first prompt as too long, and a smaller one was sent.
     pub(crate) overflowed: bool,
+    /// Whether the provider refused the prompt as too long, whatever came of that.
+    pub(crate) too_long: bool,
     /// How much of the request the provider says that it left out, such as reasoning that was bound
     /// to another prompt.
     pub(crate) transformed: u64,

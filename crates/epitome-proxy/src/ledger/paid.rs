@@ -7,13 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
-use epitome::{PaidCost, PaidKey, PaidPurpose, PaidRow, PaidSums};
+use epitome::{PaidArm, PaidCost, PaidKey, PaidPurpose, PaidRow, PaidService, PaidSums};
 use epitome_types::TokenUsage;
 
 use super::exchange::FinishedRequest;
 use super::figures::clipped;
 use super::saving::{Settled, SettledAnswer};
 use super::{OwnModelCost, Rates};
+use crate::clients::program;
 
 /// From so many sessions and hours on rows are let go as soon as they are kept.
 const MOST: usize = 1_024;
@@ -29,6 +30,8 @@ pub struct PaidPage {
     pub hour: u64,
     /// The name of the session, as its tenant knows it; none for answers of none.
     pub session: Option<String>,
+    /// The arm of an experiment that the session belongs to, if any.
+    pub arm: Option<PaidArm>,
     /// The rows.
     pub rows: Vec<PaidRow>,
 }
@@ -38,6 +41,7 @@ struct PagePlace {
     tenant: Option<String>,
     hour: u64,
     session: Option<String>,
+    arm: Option<PaidArm>,
 }
 
 /// The rows that may still grow, or are not kept yet.
@@ -58,11 +62,12 @@ impl PaidRows {
         settled: Option<SettledAnswer>,
         rates: Option<Rates>,
     ) {
-        let FinishedRequest { tenant, session, side, asks, sizes, answer, times, .. } = exchange;
+        let FinishedRequest { tenant, session, side, asks, answer, times, arm, .. } = exchange;
         let place = PagePlace {
             tenant: tenant.clone(),
             hour: hour(times.ended),
             session: session.as_deref().map(|name| bare(tenant.as_deref(), name).to_owned()),
+            arm: arm.clone(),
         };
         let price = rates.and_then(|rates| rates.price);
         let key = PaidKey {
@@ -71,8 +76,10 @@ impl PaidRows {
             purpose: if *side { PaidPurpose::Side } else { PaidPurpose::Turn },
             priced: price.is_some(),
         };
-        let mut sums =
-            PaidSums { raw: sizes.raw.sum(), sent: sizes.sent.sum(), ..PaidSums::default() };
+        let mut sums = PaidSums { service: service(exchange), ..PaidSums::default() };
+        if answer.was_taken() {
+            (sums.raw, sums.sent) = (exchange.sizes.raw.sum(), exchange.sizes.sent.sum());
+        }
         match (answer.counted(), settled) {
             (Some(usage), Some(settled)) => {
                 let output = usage.output as f64 * rates.map_or(1.0, |rates| rates.output);
@@ -86,7 +93,7 @@ impl PaidRows {
                     });
                 }
             }
-            _ => sums.uncounted = 1,
+            _ => sums.uncounted = u64::from(answer.was_taken()),
         }
         self.put(place, key, sums);
     }
@@ -117,7 +124,7 @@ impl PaidRows {
                 dollars: paid(dollars),
                 ..PaidSums::default()
             };
-            let place = PagePlace { tenant: None, hour: hour(now), session: None };
+            let place = PagePlace { tenant: None, hour: hour(now), session: None, arm: None };
             let model = Some(clipped(&call.model).to_owned());
             let key = PaidKey { client: None, model, purpose: PaidPurpose::Summary, priced };
             self.put(place, key, sums);
@@ -137,8 +144,8 @@ impl PaidRows {
         let page = |place: PagePlace| {
             let rows = self.pages.get(&place)?.iter();
             let rows = rows.map(|(key, sums)| PaidRow { key: key.clone(), sums: *sums }).collect();
-            let PagePlace { tenant, hour, session } = place;
-            Some(PaidPage { tenant, part, hour, session, rows })
+            let PagePlace { tenant, hour, session, arm } = place;
+            Some(PaidPage { tenant, part, hour, session, arm, rows })
         };
         std::mem::take(&mut self.unkept).into_iter().filter_map(page).collect()
     }
@@ -147,8 +154,8 @@ impl PaidRows {
     /// nothing left to keep.
     pub(super) fn kept(&mut self, failed: Vec<PaidPage>, now: SystemTime) {
         let places = failed.into_iter().map(|page| {
-            let PaidPage { tenant, hour, session, .. } = page;
-            PagePlace { tenant, hour, session }
+            let PaidPage { tenant, hour, session, arm, .. } = page;
+            PagePlace { tenant, hour, session, arm }
         });
         self.unkept.extend(places);
         let has_old = self.pages.keys().any(|place| place.hour != hour(now));
@@ -169,6 +176,21 @@ impl SettledAnswer {
     }
 }
 
+/// How the requests of an experiment were served; nobody asks it of others.
+fn service(exchange: &FinishedRequest) -> Option<PaidService> {
+    let FinishedRequest { answer, times, side, .. } = exchange;
+    exchange.arm.as_ref().filter(|_| !side)?;
+    let first_byte = times.first_byte.filter(|_| answer.was_taken());
+    Some(PaidService {
+        requests: 1,
+        refused: u64::from(!answer.was_taken()),
+        overflows: u64::from(answer.overflowed || answer.too_long),
+        prepared: times.prepared.as_secs_f64(),
+        first_bytes: u64::from(first_byte.is_some()),
+        first_byte: first_byte.unwrap_or_default().as_secs_f64(),
+    })
+}
+
 fn hour(time: SystemTime) -> u64 {
     time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs() / 3_600
 }
@@ -177,12 +199,6 @@ fn hour(time: SystemTime) -> u64 {
 fn bare<'n>(tenant: Option<&str>, name: &'n str) -> &'n str {
     let rest = tenant.and_then(|tenant| name.strip_prefix(tenant)?.strip_prefix('/'));
     rest.unwrap_or(name)
-}
-
-/// The program of a user agent, without its version: `claude-cli` of `claude-cli/2.1.197 (cli)`.
-fn program(agent: &str) -> Option<String> {
-    let name = agent.split(['/', ' ', '(']).next().unwrap_or_default();
-    (!name.is_empty()).then(|| name.to_ascii_lowercase())
 }
 
 #[cfg(test)]

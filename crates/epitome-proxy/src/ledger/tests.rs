@@ -43,6 +43,7 @@ pub(crate) fn exchange(session: &str, second: u64, raw: u64, sent: u64) -> Finis
             first_byte: Some(Duration::from_millis(700)),
             ended: at + Duration::from_secs(2),
         },
+        arm: None,
     }
 }
 

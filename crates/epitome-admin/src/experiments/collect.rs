@@ -1,0 +1,87 @@
+//! Units with their figures, out of the records and the ledger.
+//!
+//! Invariant: a unit belongs to the arm that it was recorded with, whatever became of it; what nobody
+//! paid for is still a unit.
+
+use std::collections::BTreeMap;
+
+use epitome_config::MetricName;
+use epitome_experiments::ClusterSums;
+use epitome_kernel::StoreError;
+use epitome_store::SessionArchive;
+use serde::Serialize;
+
+use super::figures::{Money, UnitSums};
+use super::record::{ExperimentBook, UnitRecord};
+use crate::savings::SavingsLedger;
+
+/// A unit with what it came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct UnitFigures {
+    /// Its hash.
+    pub unit: String,
+    /// What is recorded of it.
+    #[serde(flatten)]
+    pub record: UnitRecord,
+    /// What its requests add up to.
+    #[serde(flatten)]
+    pub(crate) sums: UnitSums,
+}
+
+impl UnitFigures {
+    /// The arm.
+    pub fn arm(&self) -> &str {
+        self.record.arm.as_deref().unwrap_or_default()
+    }
+
+    /// Whether its provider counted anything.
+    pub fn is_counted(&self) -> bool {
+        self.sums.answers > 0
+    }
+}
+
+/// Reads the units of an experiment with what each came to, in the order of their hashes.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub fn collect_units(
+    store: &dyn SessionArchive,
+    tenant: &str,
+    experiment: &str,
+) -> Result<Vec<UnitFigures>, StoreError> {
+    let units = ExperimentBook::new(store, tenant).units(experiment)?;
+    let ledger = SavingsLedger::load(store, tenant)?;
+    let mut by_unit = BTreeMap::<&str, UnitSums>::new();
+    for record in ledger.of_experiment(experiment) {
+        let Some(arm) = &record.arm else { continue };
+        let sums = by_unit.entry(&arm.unit).or_default();
+        record.rows.iter().for_each(|row| sums.add(row));
+    }
+    let figures = |(unit, record): (String, UnitRecord)| {
+        let sums = by_unit.get(&*unit).copied().unwrap_or_default();
+        UnitFigures { unit, record, sums }
+    };
+    Ok(units.into_iter().map(figures).collect())
+}
+
+/// In what money units can be compared: in dollars where each has its price.
+pub(crate) fn money(units: &[UnitFigures]) -> Money {
+    let is_priced = units.iter().all(|unit| unit.sums.unpriced == 0);
+    if is_priced { Money::Dollars } else { Money::Tokens }
+}
+
+/// The sums of a metric over the units of an arm that anybody counted.
+pub(crate) fn clusters(
+    units: &[UnitFigures],
+    arm: &str,
+    metric: MetricName,
+    money: Money,
+) -> ClusterSums {
+    let mut sums = ClusterSums::default();
+    for unit in units.iter().filter(|unit| unit.arm() == arm && unit.is_counted()) {
+        let (numerator, denominator) = unit.sums.of_metric(metric, money);
+        sums.add(numerator, denominator);
+    }
+    sums
+}

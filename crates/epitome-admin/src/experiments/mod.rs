@@ -1,0 +1,19 @@
+//! Experiments on live sessions, as a store has them: who got which arm, what came of it, and what was
+//! stopped.
+//!
+//! Invariant: a unit is recorded once and keeps its arm, whichever process asks and whatever the
+//! configuration says by then. Nothing of a conversation is in a record: a unit is a hash. Proxies
+//! record; the command reads.
+
+mod collect;
+mod figures;
+mod guardrail;
+mod record;
+mod report;
+mod split;
+
+pub use self::collect::{UnitFigures, collect_units};
+pub use self::guardrail::{TrippedGuardrail, tripped_guardrails};
+pub use self::record::{ExperimentBook, StopRecord, UnitRecord, experiment_unit};
+pub use self::report::{ArmMetric, ArmReport, ExperimentReport, ExperimentVerdict, MetricEffect};
+pub use self::split::SplitCheck;

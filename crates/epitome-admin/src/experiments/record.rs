@@ -1,0 +1,245 @@
+//! What is recorded of an experiment.
+//!
+//! Invariant: each record is written once, by whoever is first, and never changes: two proxies that
+//! meet a unit at the same time go by the same record.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use epitome_config::scope::experiment_scope;
+use epitome_kernel::StoreError;
+use epitome_store::SessionArchive;
+use epitome_types::ContentId;
+use serde::{Deserialize, Serialize};
+
+/// Stands between the parts of a record's name.
+const BETWEEN: char = '\t';
+
+/// What the names of records begin with.
+const UNIT: &str = "unit";
+const SESSION: &str = "session";
+const STOP: &str = "stop";
+
+/// What is recorded of a unit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UnitRecord {
+    /// Its arm; none where it takes no part, since it went on before the experiment did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arm: Option<String>,
+    /// When it was recorded.
+    pub at: String,
+    /// The weights by which it was drawn.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub odds: BTreeMap<String, u64>,
+    /// The program that asked first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// The folder of the project; none where the proxy serves no project in particular.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+}
+
+/// Why an experiment, or an arm of it, gets no new units.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StopRecord {
+    /// When it was stopped.
+    pub at: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Returns the hash by which a unit of an experiment is known: the words that tell it from others.
+#[must_use]
+pub fn experiment_unit(experiment: &str, words: &[&str]) -> String {
+    ContentId::for_text(&[&[experiment], words].concat().join("\n")).to_string()
+}
+
+/// The records of a tenant's experiments in a store.
+#[derive(Clone, Copy)]
+pub struct ExperimentBook<'s> {
+    store: &'s dyn SessionArchive,
+    tenant: &'s str,
+}
+
+impl<'s> ExperimentBook<'s> {
+    /// The records of a tenant.
+    pub fn new(store: &'s dyn SessionArchive, tenant: &'s str) -> Self {
+        Self { store, tenant }
+    }
+
+    /// Records a unit unless it is recorded, and gives what is recorded of it.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written, or holds a record that this version cannot read.
+    pub fn enter(
+        &self,
+        experiment: &str,
+        unit: &str,
+        record: &UnitRecord,
+    ) -> Result<UnitRecord, StoreError> {
+        self.once(&[UNIT, experiment, unit], record)
+    }
+
+    /// The same of a session, which goes by what its unit had when it began.
+    ///
+    /// # Errors
+    ///
+    /// As of [`enter`](Self::enter).
+    pub fn enter_session(
+        &self,
+        experiment: &str,
+        session: &str,
+        record: &UnitRecord,
+    ) -> Result<UnitRecord, StoreError> {
+        self.once(&[SESSION, experiment, session], record)
+    }
+
+    /// Reads what is recorded of a session.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn session(
+        &self,
+        experiment: &str,
+        session: &str,
+    ) -> Result<Option<UnitRecord>, StoreError> {
+        self.record(&[SESSION, experiment, session])
+    }
+
+    /// Reads what is recorded of a unit.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn unit(&self, experiment: &str, unit: &str) -> Result<Option<UnitRecord>, StoreError> {
+        self.record(&[UNIT, experiment, unit])
+    }
+
+    /// Reads the units of an experiment that take part in it, by their hashes.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn units(&self, experiment: &str) -> Result<BTreeMap<String, UnitRecord>, StoreError> {
+        let records = self.records::<UnitRecord>(&[UNIT, experiment])?;
+        Ok(records.into_iter().filter(|(_, record)| record.arm.is_some()).collect())
+    }
+
+    /// Reads the names of the experiments that anything is recorded of.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn names(&self) -> Result<BTreeSet<String>, StoreError> {
+        let all = self.store.lessons(&experiment_scope(self.tenant))?;
+        let name = |about: &String| about.split(BETWEEN).nth(1).map(str::to_owned);
+        Ok(all.keys().filter_map(name).collect())
+    }
+
+    /// Stops an experiment, or an arm of it, for new units; gives why it is stopped, which may be
+    /// for another reason before.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    pub fn stop(
+        &self,
+        experiment: &str,
+        arm: Option<&str>,
+        record: &StopRecord,
+    ) -> Result<StopRecord, StoreError> {
+        self.once(&[STOP, experiment, arm.unwrap_or_default()], record)
+    }
+
+    /// Reads what of an experiment is stopped, by arm; the whole of it under the empty name.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn stops(&self, experiment: &str) -> Result<BTreeMap<String, StopRecord>, StoreError> {
+        self.records(&[STOP, experiment])
+    }
+
+    /// Writes a record unless it is there; gives the one that is.
+    fn once<T: Serialize + for<'d> Deserialize<'d>>(
+        &self,
+        parts: &[&str],
+        record: &T,
+    ) -> Result<T, StoreError> {
+        // Nothing in it can fail to be written.
+        let text = serde_json::to_string(record).unwrap_or_default();
+        let about = name(parts);
+        read(&about, &self.store.learn_once(&experiment_scope(self.tenant), &about, &text)?)
+    }
+
+    fn record<T: for<'d> Deserialize<'d>>(&self, parts: &[&str]) -> Result<Option<T>, StoreError> {
+        let about = name(parts);
+        let found = self.store.lessons_about(&experiment_scope(self.tenant), &about)?;
+        found.get(&about).map(|text| read(&about, text)).transpose()
+    }
+
+    /// The records whose names begin with these parts, by the part behind them.
+    fn records<T: for<'d> Deserialize<'d>>(
+        &self,
+        parts: &[&str],
+    ) -> Result<BTreeMap<String, T>, StoreError> {
+        let prefix = name(&[parts, &[""]].concat());
+        let found = self.store.lessons_about(&experiment_scope(self.tenant), &prefix)?;
+        let known = found.iter().map(|(about, text)| {
+            let key = about.strip_prefix(&prefix).unwrap_or(about).to_owned();
+            Ok((key, read(about, text)?))
+        });
+        known.collect()
+    }
+}
+
+fn name(parts: &[&str]) -> String {
+    parts.join(&BETWEEN.to_string())
+}
+
+fn read<T: for<'d> Deserialize<'d>>(about: &str, text: &str) -> Result<T, StoreError> {
+    serde_json::from_str(text)
+        .map_err(|error| StoreError::Damaged { what: format!("the record `{about}`: {error}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use epitome_store::MemoryStore;
+
+    use super::*;
+
+    #[test]
+    fn the_first_record_of_a_unit_holds() {
+        let store = MemoryStore::new();
+        let book = ExperimentBook::new(&store, "local");
+        let of = |arm: &str| UnitRecord { arm: Some(arm.to_owned()), ..UnitRecord::default() };
+        let unit = experiment_unit("short", &["session", "a"]);
+        assert_eq!(book.unit("short", &unit).unwrap(), None);
+        assert_eq!(book.enter("short", &unit, &of("default")).unwrap(), of("default"));
+        assert_eq!(book.enter("short", &unit, &of("none")).unwrap(), of("default"));
+        assert_eq!(book.unit("short", &unit).unwrap(), Some(of("default")));
+        // Others are not concerned: neither an experiment that begins alike, nor another tenant.
+        book.enter("shorter", "x", &of("none")).unwrap();
+        book.enter("short", "outside", &UnitRecord::default()).unwrap();
+        ExperimentBook::new(&store, "team").enter("short", "y", &of("none")).unwrap();
+        assert_eq!(book.units("short").unwrap().keys().collect::<Vec<_>>(), [&unit]);
+        assert_eq!(book.names().unwrap().into_iter().collect::<Vec<_>>(), ["short", "shorter"]);
+    }
+
+    #[test]
+    fn what_was_stopped_once_stays_so() {
+        let store = MemoryStore::new();
+        let book = ExperimentBook::new(&store, "local");
+        let why = |why: &str| StopRecord { why: why.to_owned(), ..StopRecord::default() };
+        book.stop("short", Some("none"), &why("too dear")).unwrap();
+        assert_eq!(book.stop("short", Some("none"), &why("other")).unwrap(), why("too dear"));
+        book.stop("short", None, &why("over")).unwrap();
+        let stops = book.stops("short").unwrap();
+        let expected = [(String::new(), why("over")), ("none".to_owned(), why("too dear"))];
+        assert_eq!(stops.into_iter().collect::<Vec<_>>(), expected);
+        assert!(book.stops("sho").unwrap().is_empty());
+    }
+}

@@ -1,0 +1,78 @@
+//! `epitome experiment export`: the units, for other programs.
+//!
+//! Invariant: nothing of a conversation is in it; a unit is a hash.
+
+use std::io::{self, Write};
+
+use epitome::collect_units;
+use serde_json::Value;
+
+use super::flags::ExperimentFlags;
+use crate::fault::CliError;
+use crate::{files, journal};
+
+/// The columns, as JSON calls them too.
+const COLUMNS: [&str; 18] = [
+    "unit",
+    "arm",
+    "at",
+    "client",
+    "project",
+    "answers",
+    "unpriced",
+    "dollars",
+    "full_price",
+    "prompt",
+    "cached",
+    "output",
+    "requests",
+    "refused",
+    "overflows",
+    "prepared",
+    "first_bytes",
+    "first_byte",
+];
+
+/// Writes a line for each unit with its arm and its sums, as CSV; with --json as JSON
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome experiment export short > short.csv")]
+pub(crate) struct Args {
+    /// The experiment [default: the only one]
+    name: Option<String>,
+    #[command(flatten)]
+    flags: ExperimentFlags,
+}
+
+/// Runs the errand.
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    let open = args.flags.open()?;
+    let name = open.named(args.name.as_deref())?;
+    let units = collect_units(&*open.store, &open.tenant, &name)
+        .map_err(|error| CliError::of_store(&error))?;
+    if args.flags.json {
+        return journal::json(&units);
+    }
+    let rows: Vec<_> = units.iter().filter_map(|unit| serde_json::to_value(unit).ok()).collect();
+    files::to_stdout(|out| write(out, &rows))
+}
+
+fn write(out: &mut dyn Write, rows: &[Value]) -> io::Result<()> {
+    writeln!(out, "{}", COLUMNS.join(","))?;
+    for row in rows {
+        let cells: Vec<_> = COLUMNS.iter().map(|column| cell(&row[*column])).collect();
+        writeln!(out, "{}", cells.join(","))?;
+    }
+    Ok(())
+}
+
+/// A cell, in quotes where it has to be.
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) if text.contains([',', '"', '\n', '\r']) => {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        }
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,95 @@
+//! `epitome experiment list`: the experiments that are configured or recorded.
+
+use std::io::{self, Write};
+
+use epitome::ExperimentReport;
+use serde_json::{Value, json};
+
+use super::flags::{ExperimentFlags, OpenExperiments};
+use super::words::{split_word, state};
+use crate::fault::CliError;
+use crate::table::{Column, TextTable, left, right};
+use crate::text::grouped;
+use crate::{files, journal};
+
+const COLUMNS: [Column; 6] = [
+    left("experiment").least(12),
+    left("state"),
+    right("units"),
+    left("split").spare(1),
+    left("by").spare(2),
+    left("arms").least(16),
+];
+
+/// Lists the experiments, with how many units each arm has
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome experiment list")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    flags: ExperimentFlags,
+}
+
+/// An experiment in the list.
+struct ListedExperiment {
+    report: ExperimentReport,
+    /// Whether a table of the configuration says so.
+    is_configured: bool,
+}
+
+/// Runs the errand.
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    let all = listed(&args.flags.open()?)?;
+    match args.flags.json {
+        true => journal::json(&all.iter().map(in_json).collect::<Vec<_>>()),
+        false => files::to_stdout(|out| write(out, &all)),
+    }
+}
+
+fn listed(open: &OpenExperiments) -> Result<Vec<ListedExperiment>, CliError> {
+    let one = |name: String| {
+        let (table, is_configured) = open.table(&name)?;
+        let report = ExperimentReport::load(&*open.store, &open.tenant, &name, &table)
+            .map_err(|error| CliError::of_store(&error))?;
+        Ok(ListedExperiment { report, is_configured })
+    };
+    open.names()?.into_iter().map(one).collect()
+}
+
+fn units(report: &ExperimentReport) -> u64 {
+    report.arms.iter().map(|arm| arm.units).sum()
+}
+
+fn in_json(ListedExperiment { report, is_configured }: &ListedExperiment) -> Value {
+    let arms = report.arms.iter().map(|arm| json!({"arm": arm.arm, "units": arm.units}));
+    json!({
+        "name": report.name,
+        "configured": is_configured,
+        "stopped": report.stopped,
+        "unit": report.unit,
+        "primary": report.primary,
+        "units": units(report),
+        "split": report.split,
+        "arms": arms.collect::<Vec<_>>(),
+    })
+}
+
+fn write(out: &mut dyn Write, all: &[ListedExperiment]) -> io::Result<()> {
+    if all.is_empty() {
+        return writeln!(
+            out,
+            "there is no experiment; a table [experiment.NAME] in epitome.toml makes one"
+        );
+    }
+    let row = |ListedExperiment { report, is_configured }: &ListedExperiment| {
+        let arms = report.arms.iter().map(|arm| format!("{} {}", arm.arm, grouped(arm.units)));
+        vec![
+            report.name.clone(),
+            state(report.stopped.as_ref(), *is_configured).to_owned(),
+            grouped(units(report)),
+            split_word(&report.split).to_owned(),
+            report.primary.word().to_owned(),
+            arms.collect::<Vec<_>>().join(", "),
+        ]
+    };
+    TextTable::new(&COLUMNS).print(out, &all.iter().map(row).collect::<Vec<_>>())
+}

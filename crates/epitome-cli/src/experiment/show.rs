@@ -1,0 +1,182 @@
+//! `epitome experiment show`: what an experiment proves.
+//!
+//! Invariant: where the split is broken, that is all that is shown of its figures.
+
+use std::io::{self, Write};
+
+use epitome::{ArmReport, ExperimentReport, ExperimentUnit, MetricName, StopRecord};
+
+use super::flags::ExperimentFlags;
+use super::words::{change, interval, state, value, verdict};
+use crate::columns::{COLUMNS as WIDEST, output_width};
+use crate::fault::CliError;
+use crate::table::{Column, TextTable, left, right};
+use crate::text::{counted, grouped, moment, plain, wrapped};
+use crate::{files, journal};
+
+const ARMS: [Column; 6] = [
+    left("arm").least(10),
+    right("weight").spare(2),
+    right("units"),
+    right("expected").spare(1),
+    right("counted").spare(3),
+    left("state").least(8),
+];
+
+const METRICS: [Column; 5] = [
+    left("metric"),
+    left("arm").least(8),
+    right("value"),
+    right("change"),
+    left("interval").spare(1),
+];
+
+/// Shows the split of an experiment, its metrics with intervals, and what is proven
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  epitome experiment show short")]
+pub(crate) struct Args {
+    /// The experiment [default: the only one]
+    name: Option<String>,
+    #[command(flatten)]
+    flags: ExperimentFlags,
+}
+
+/// Runs the errand.
+pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+    let open = args.flags.open()?;
+    let name = open.named(args.name.as_deref())?;
+    let (table, is_configured) = open.table(&name)?;
+    let report = ExperimentReport::load(&*open.store, &open.tenant, &name, &table)
+        .map_err(|error| CliError::of_store(&error))?;
+    match args.flags.json {
+        true => journal::json(&report),
+        false => files::to_stdout(|out| write(out, &report, is_configured)),
+    }
+}
+
+fn write(out: &mut dyn Write, report: &ExperimentReport, is_configured: bool) -> io::Result<()> {
+    let units: u64 = report.arms.iter().map(|arm| arm.units).sum();
+    let unit = match report.unit {
+        ExperimentUnit::Session => "session",
+        ExperimentUnit::Project => "project",
+    };
+    let state = state(report.stopped.as_ref(), is_configured);
+    let head = format!(
+        "{}: {}, {state}, decided by `{}`",
+        report.name,
+        counted(units, unit),
+        report.primary.word()
+    );
+    writeln!(out, "{head}")?;
+    if let Some(stopped) = &report.stopped {
+        writeln!(out, "{}", paragraph(&format!("stopped {}", why(stopped))))?;
+    }
+    writeln!(out)?;
+    arms(out, report)?;
+    let said = match units {
+        0 => "no session has begun since the proxy knows of it".to_owned(),
+        _ => split(report),
+    };
+    writeln!(out, "\n{}", paragraph(&said))?;
+    if report.split.is_broken || units == 0 {
+        return Ok(());
+    }
+    writeln!(out)?;
+    metrics(out, report)?;
+    let metric = report.primary;
+    for arm in &report.arms {
+        let Some(proven) = arm.verdict else { continue };
+        let own = arm.metrics.iter().find(|it| it.metric == metric);
+        let effect = own.and_then(|it| it.effect.as_ref());
+        writeln!(out, "\n{}", paragraph(&verdict(report, &arm.arm, proven, effect)))?;
+    }
+    let money = if report.in_dollars {
+        "dollars"
+    } else {
+        "full-price tokens: not every model has a price"
+    };
+    let note = format!(
+        "Intervals hold however often one looks, and for all arms together; each unit is one cluster. \
+         `paid` is in {money}, by the provider's own counts, without calls for summaries."
+    );
+    writeln!(out, "\n{}", paragraph(&note))
+}
+
+fn paragraph(text: &str) -> String {
+    wrapped(text, output_width().min(WIDEST), 0)
+}
+
+fn why(stopped: &StopRecord) -> String {
+    format!("{} UTC: {}", moment(&stopped.at), plain(&stopped.why))
+}
+
+fn arms(out: &mut dyn Write, report: &ExperimentReport) -> io::Result<()> {
+    let row = |arm: &ArmReport| {
+        let expected = report.split.expected.get(&arm.arm).copied().unwrap_or_default();
+        vec![
+            arm.arm.clone(),
+            grouped(arm.weight),
+            grouped(arm.units),
+            format!("{expected:.1}"),
+            grouped(arm.counted),
+            arm.stopped
+                .as_ref()
+                .map_or_else(|| "open".to_owned(), |it| format!("stopped {}", why(it))),
+        ]
+    };
+    TextTable::new(&ARMS).print(out, &report.arms.iter().map(row).collect::<Vec<_>>())
+}
+
+/// What is said of the split.
+fn split(report: &ExperimentReport) -> String {
+    let split = &report.split;
+    let Some(chance) = split.chance else {
+        return match split.is_broken {
+            true => broken("a client's units"),
+            false => "split: too few units to tell whether it is as drawn".to_owned(),
+        };
+    };
+    if !split.is_broken {
+        return format!("split: as drawn (p = {chance:.2})");
+    }
+    let is_low = |chance: &f64| *chance < 0.001;
+    if is_low(&chance) {
+        return broken("the units");
+    }
+    let client = split.by_client.iter().find(|(_, chance)| is_low(chance));
+    match client {
+        Some((client, _)) => broken(&format!("the units of the client `{}`", plain(client))),
+        None => broken("the units that got an answer"),
+    }
+}
+
+fn broken(what: &str) -> String {
+    format!(
+        "split: BROKEN. By chance {what} would be divided so in less than one of 1,000 experiments: \
+         something loses units, and more of one arm than of another. So nothing can be compared, and \
+         no metric is shown. `epitome experiment export` has the units."
+    )
+}
+
+fn metrics(out: &mut dyn Write, report: &ExperimentReport) -> io::Result<()> {
+    let mut rows = Vec::new();
+    for metric in MetricName::ALL {
+        for (place, arm) in report.arms.iter().enumerate() {
+            let Some(own) = arm.metrics.iter().find(|it| it.metric == metric) else { continue };
+            let dash = || "–".to_owned();
+            let (changed, lies) = match &own.effect {
+                Some(it) => (change(it.estimate, it.is_relative), interval(it)),
+                None if place == 0 => (String::new(), String::new()),
+                None => (dash(), dash()),
+            };
+            rows.push(vec![
+                if place == 0 { metric.word().to_owned() } else { String::new() },
+                arm.arm.clone(),
+                own.value.map_or_else(dash, |it| value(report, metric, it)),
+                changed,
+                lies,
+            ]);
+        }
+    }
+    TextTable::new(&METRICS).print(out, &rows)
+}

@@ -1,0 +1,102 @@
+//! How figures of an experiment are worded.
+
+use epitome::{
+    ExperimentReport, ExperimentVerdict, MetricEffect, MetricName, SplitCheck, StopRecord,
+};
+
+use crate::figure::dollars;
+use crate::text::grouped;
+
+/// Whether it gets new units.
+pub(super) fn state(stopped: Option<&StopRecord>, is_configured: bool) -> &'static str {
+    match (stopped, is_configured) {
+        (Some(_), _) => "stopped",
+        (None, true) => "open",
+        (None, false) => "not configured",
+    }
+}
+
+/// What is known of a split, in a word.
+pub(super) fn split_word(split: &SplitCheck) -> &'static str {
+    match split {
+        SplitCheck { is_broken: true, .. } => "broken",
+        SplitCheck { chance: Some(_), .. } => "as drawn",
+        _ => "too few",
+    }
+}
+
+/// A value of a metric.
+pub(super) fn value(report: &ExperimentReport, metric: MetricName, value: f64) -> String {
+    match metric {
+        MetricName::Paid if report.in_dollars => dollars(value),
+        MetricName::Paid | MetricName::Tokens => grouped(value.round().max(0.0) as u64),
+        MetricName::Requests => format!("{value:.1}"),
+        MetricName::Cached | MetricName::Overflows | MetricName::Refusals => {
+            format!("{:.1} %", 100.0 * value)
+        }
+        MetricName::Prepared | MetricName::Latency if value >= 1.0 => format!("{value:.2} s"),
+        MetricName::Prepared | MetricName::Latency => format!("{:.1} ms", 1_000.0 * value),
+    }
+}
+
+/// A share with its sign: in percent of the other value, or in points.
+pub(super) fn change(share: f64, is_relative: bool) -> String {
+    let unit = if is_relative { "%" } else { "pt" };
+    format!("{:+.1} {unit}", 100.0 * share)
+}
+
+/// Where a change lies.
+pub(super) fn interval(effect: &MetricEffect) -> String {
+    let MetricEffect { low, high, is_relative, .. } = *effect;
+    format!("{} to {}", change(low, is_relative), change(high, is_relative))
+}
+
+/// What is proven of an arm, in a sentence.
+pub(super) fn verdict(
+    report: &ExperimentReport,
+    arm: &str,
+    verdict: ExperimentVerdict,
+    effect: Option<&MetricEffect>,
+) -> String {
+    let control = report.arms.first().map_or("", |control| &control.arm);
+    let metric = report.primary.word();
+    let found = effect.map(|effect| {
+        format!("{metric} {} ({})", change(effect.estimate, effect.is_relative), interval(effect))
+    });
+    let found = found.unwrap_or_default();
+    match (verdict, effect) {
+        (ExperimentVerdict::Better, _) => format!("{arm} is better than {control}: {found}"),
+        (ExperimentVerdict::Worse, _) => format!("{arm} is worse than {control}: {found}"),
+        (ExperimentVerdict::Undecided, Some(effect)) => {
+            let least = 100.0 * effect.detectable;
+            let unit = if effect.is_relative { "%" } else { "pt" };
+            format!(
+                "{arm} against {control} is undecided: {found}; so many units find a change of \
+                 {least:.0} {unit} four times of five"
+            )
+        }
+        _ => format!(
+            "{arm} against {control}: too few units; {} of each are needed",
+            report.least_units
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_have_their_sign_and_unit() {
+        assert_eq!(change(-0.1234, true), "-12.3 %");
+        assert_eq!(change(0.02, false), "+2.0 pt");
+        let effect = MetricEffect {
+            is_relative: true,
+            estimate: 0.1,
+            low: -0.05,
+            high: 0.25,
+            detectable: 0.3,
+        };
+        assert_eq!(interval(&effect), "-5.0 % to +25.0 %");
+    }
+}

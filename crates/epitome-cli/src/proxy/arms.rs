@@ -1,0 +1,209 @@
+//! Which arm of an experiment a conversation belongs to, as the store has it.
+//!
+//! Invariant: a conversation that goes on never changes its profile. One that began before its
+//! experiment did is recorded to take no part; one that was drawn keeps its arm for as long as the
+//! table of the experiment is there. Whatever fails, the request goes on as it would without experiments.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use epitome::{
+    ExperimentBook, ExperimentConfig, ExperimentUnit, PaidArm, RoutedRequest, ScopeOwner,
+    SessionArchive, SessionRouter, StopRecord, StoreError, UnitRecord, collect_units,
+    experiment_unit, system_time, tripped_guardrails,
+};
+use epitome_experiments::drawn_arm;
+use epitome_proxy::{ArmChooser, ArmRequest, ChosenArm};
+
+/// So many conversations are remembered; of others the store is asked again.
+const MOST: usize = 4_096;
+
+/// Guardrails are looked at before each of so many draws.
+const GUARDED: u64 = 8;
+
+/// The experiments of a proxy.
+pub(super) struct ExperimentArms {
+    pub(super) store: Arc<dyn SessionArchive>,
+    pub(super) owner: ScopeOwner,
+    /// The conversations of the usual profile.
+    pub(super) usual: Arc<SessionRouter>,
+    /// Those of each arm.
+    pub(super) hubs: BTreeMap<String, Arc<SessionRouter>>,
+    pub(super) experiments: BTreeMap<String, ExperimentConfig>,
+    pub(super) met: Mutex<MetUnits>,
+}
+
+/// What was said of conversations, and how many were drawn.
+#[derive(Default)]
+pub(super) struct MetUnits {
+    /// By the hash of the conversation in its experiment; none for one that takes no part.
+    arms: HashMap<String, Option<PaidArm>>,
+    drawn: u64,
+}
+
+/// A conversation in an experiment.
+struct Candidate<'r> {
+    name: &'r str,
+    experiment: &'r ExperimentConfig,
+    /// What tells the conversation from others.
+    session: String,
+    /// What gets one arm as a whole.
+    unit: String,
+}
+
+impl ArmChooser for ExperimentArms {
+    fn arm_of(&self, request: &ArmRequest<'_>) -> Option<ChosenArm> {
+        let paid = self.experiments.iter().find_map(|(name, experiment)| {
+            let candidate = self.candidate(name, experiment, request)?;
+            self.arm(&candidate, request).unwrap_or_else(|error| {
+                tracing::warn!(experiment = name, %error, "no arm can be found");
+                None
+            })
+        })?;
+        let hub = Arc::clone(self.hubs.get(&paid.arm)?);
+        let holds_out = paid.arm == ExperimentConfig::HOLD_OUT;
+        Some(ChosenArm { paid, hub, holds_out })
+    }
+}
+
+impl ExperimentArms {
+    /// The conversation of a request, where it may take part.
+    fn candidate<'r>(
+        &'r self,
+        name: &'r str,
+        experiment: &'r ExperimentConfig,
+        request: &ArmRequest<'_>,
+    ) -> Option<Candidate<'r>> {
+        let ArmRequest { ask, client, .. } = *request;
+        let is_asked = |it: &String| client.is_some_and(|client| it.eq_ignore_ascii_case(client));
+        if !experiment.clients.is_empty() && !experiment.clients.iter().any(is_asked) {
+            return None;
+        }
+        let project = self.owner.project();
+        let words = match &ask.label {
+            Some(label) => ["session", label.as_str()].map(str::to_owned),
+            None => {
+                let opening = self.usual.opening(ask).ok()?.first?;
+                ["opening".to_owned(), format!("{opening:?}")]
+            }
+        };
+        let [kind, known] = words.each_ref().map(String::as_str);
+        // What begins alike in another project is another conversation.
+        let words = [project.unwrap_or_default(), kind, known];
+        let session = experiment_unit(name, &[&[&*ask.tenant], &words[..]].concat());
+        let unit = match experiment.unit {
+            ExperimentUnit::Session => session.clone(),
+            ExperimentUnit::Project => experiment_unit(name, &[&ask.tenant, "project", project?]),
+        };
+        Some(Candidate { name, experiment, session, unit })
+    }
+
+    /// The arm of a conversation, which is drawn where none is recorded.
+    fn arm(
+        &self,
+        candidate: &Candidate<'_>,
+        request: &ArmRequest<'_>,
+    ) -> Result<Option<PaidArm>, StoreError> {
+        let met = |units: &MetUnits| units.arms.get(&candidate.session).cloned();
+        if let Some(arm) = self.met(|units| met(units)) {
+            return Ok(arm);
+        }
+        let book = ExperimentBook::new(&*self.store, &request.ask.tenant);
+        let Candidate { name, session, unit, .. } = candidate;
+        let record = match book.session(name, session)? {
+            Some(record) => record,
+            None if !request.begins => return Ok(None),
+            None if book.stops(name)?.contains_key("") => UnitRecord::default(),
+            None if self.goes_on(request.ask) => {
+                book.enter_session(name, session, &UnitRecord::default())?
+            }
+            None => {
+                let record = self.drawn(&book, candidate, request)?;
+                book.enter_session(name, session, &record)?
+            }
+        };
+        let paid = |arm| PaidArm { experiment: (*name).to_owned(), arm, unit: unit.clone() };
+        let arm = record.arm.map(paid);
+        self.met(|units| {
+            if units.arms.len() >= MOST {
+                units.arms.clear();
+            }
+            units.arms.insert(session.clone(), arm.clone());
+        });
+        Ok(arm)
+    }
+
+    /// What is recorded of the unit of a new conversation.
+    fn drawn(
+        &self,
+        book: &ExperimentBook<'_>,
+        candidate: &Candidate<'_>,
+        request: &ArmRequest<'_>,
+    ) -> Result<UnitRecord, StoreError> {
+        let Candidate { name, experiment, unit, .. } = candidate;
+        self.guard(book, candidate, &request.ask.tenant)?;
+        let stops = book.stops(name)?;
+        if let Some(known) = book.unit(name, unit)? {
+            // A project may have new sessions when its arm gets none any more.
+            let is_open = known.arm.as_ref().is_some_and(|arm| !stops.contains_key(arm));
+            return Ok(if is_open { known } else { UnitRecord::default() });
+        }
+        let open = |arm: &str, weight| if stops.contains_key(arm) { 0 } else { weight };
+        let odds: Vec<_> =
+            experiment.weighted().map(|(arm, weight)| (arm, open(arm, weight))).collect();
+        let weights: Vec<_> = odds.iter().map(|(_, weight)| *weight).collect();
+        // Other weights are another draw.
+        let salt = format!("{name} {:?}", experiment.weighted().collect::<Vec<_>>());
+        let Some(arm) = drawn_arm(&salt, unit, &weights) else { return Ok(UnitRecord::default()) };
+        let record = UnitRecord {
+            arm: Some(odds[arm].0.to_owned()),
+            at: system_time(),
+            odds: odds.iter().map(|(arm, weight)| ((*arm).to_owned(), *weight)).collect(),
+            client: request.client.map(str::to_owned),
+            project: self.owner.project().map(str::to_owned),
+        };
+        let record = book.enter(name, unit, &record)?;
+        if let Some(arm) = &record.arm {
+            tracing::info!(experiment = name, arm, "a unit was drawn");
+        }
+        Ok(record)
+    }
+
+    /// Stops the arms that broke a guardrail.
+    fn guard(
+        &self,
+        book: &ExperimentBook<'_>,
+        candidate: &Candidate<'_>,
+        tenant: &str,
+    ) -> Result<(), StoreError> {
+        let Candidate { name, experiment, .. } = candidate;
+        let number = self.met(|units| {
+            units.drawn += 1;
+            units.drawn
+        });
+        if experiment.guardrails.set().next().is_none() || number % GUARDED != 1 {
+            return Ok(());
+        }
+        let units = collect_units(&*self.store, tenant, name)?;
+        let known = book.stops(name)?;
+        for tripped in tripped_guardrails(experiment, &units) {
+            if !known.contains_key(&tripped.arm) {
+                let why = tripped.why();
+                tracing::warn!(experiment = name, arm = tripped.arm, "an arm is stopped: {why}");
+                book.stop(name, Some(&tripped.arm), &StopRecord { at: system_time(), why })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a conversation went on before, or one that its client gives the same name.
+    fn goes_on(&self, ask: &RoutedRequest) -> bool {
+        let is_new = self.usual.opening(ask).is_ok_and(|opening| opening.is_new);
+        !is_new || self.usual.has_recorded(ask).unwrap_or(true)
+    }
+
+    /// Does something with what was said of conversations.
+    fn met<T>(&self, work: impl FnOnce(&mut MetUnits) -> T) -> T {
+        work(&mut self.met.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
