@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use epitome_testkit::PostgresServer;
-use epitome_upstream::{Script, Upstream};
+use epitome_upstream::{Call, Script, Upstream};
 use serde_json::{Value, json};
 
 use crate::program::{Place, Ran};
@@ -301,6 +301,54 @@ fn a_stopped_experiment_gets_no_new_sessions() {
     assert!(later.iter().all(|talk| then[&talk.name].0 == "default"), "{then:?}");
     assert_eq!(units(&serving).values().sum::<u64>(), 12);
     assert!(shown(&serving, &["show"]).text().contains("it is decided"));
+}
+
+/// What an agent of a model does that reads the same file three times, of which one fails.
+fn work(serving: &Serving, name: &str) {
+    let mut said = vec![json!({"role": "user", "content": format!("Work. This is about {name}.")})];
+    let tool = json!({"name": "read_file", "input_schema": {"type": "object"}});
+    for round in 0.. {
+        let body = json!({"model": "claude-sonnet-4-5", "max_tokens": 2_000, "tools": [tool],
+            "messages": said});
+        let ask = Ask::post("/v1/messages", body.to_string());
+        let answer = serving.send(ask.header("x-claude-code-session-id", name));
+        assert_eq!(answer.status, 200, "{}\n{}", answer.text(), serving.said());
+        let answer = answer.json();
+        said.push(json!({"role": "assistant", "content": answer["content"]}));
+        let calls = answer["content"].as_array().unwrap().iter();
+        let result = |call: &Value| {
+            json!({"type": "tool_result", "tool_use_id": call["id"],
+                "content": "nothing new", "is_error": round == 1})
+        };
+        let results: Vec<_> =
+            calls.filter(|block| block["type"] == "tool_use").map(result).collect();
+        if results.is_empty() {
+            return;
+        }
+        said.push(json!({"role": "user", "content": results}));
+    }
+}
+
+#[test]
+fn what_agents_do_again_is_counted() {
+    let call = Call::new("read_file", json!({"path": "a.txt"}));
+    let mut serving = Serving::start(Script::agent(3, vec![call]), &[]);
+    serving.stop();
+    serving.place.write("x.toml", THREE);
+    serving.go_on_with(&["--config", "x.toml"]);
+    for number in 0..6 {
+        work(&serving, &format!("session-{number}"));
+    }
+    serving.stop();
+    let units = shown(&serving, &["export", "--json"]).json();
+    let units = units.as_array().unwrap();
+    assert_eq!(units.len(), 6);
+    for unit in units {
+        let counts = ["requests", "calls", "failed", "repeated", "recalled"].map(|key| &unit[key]);
+        assert_eq!(counts.map(|count| count.as_u64().unwrap()), [4, 3, 1, 2, 0], "{unit:#}");
+    }
+    let told = printed(&serving, &["show"]);
+    assert!(told.contains("66.7 %") && told.contains("33.3 %"), "{told}");
 }
 
 /// Two proxies on one database meet the same new sessions at the same time.

@@ -61,8 +61,8 @@ pub use epitome_admin::controls::{self, LeverCall, SessionControls};
 #[cfg(feature = "config")]
 pub use epitome_admin::experiments::{
     ArmMetric, ArmReport, ExperimentBook, ExperimentReport, ExperimentVerdict, MetricEffect,
-    SplitCheck, StopRecord, TrippedGuardrail, UnitFigures, UnitRecord, collect_units,
-    experiment_unit, tripped_guardrails,
+    SplitCheck, StopRecord, TrippedGuardrail, UnitFigures, UnitRecord, collect_histories,
+    collect_units, experiment_unit, tripped_guardrails,
 };
 pub use epitome_admin::learned::{CountCalibration, ModelKnowledge, SilentTruncation};
 pub use epitome_admin::savings::{

@@ -3,7 +3,7 @@
 //! Invariant: a unit belongs to the arm that it was recorded with, whatever became of it; what nobody
 //! paid for is still a unit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_config::MetricName;
 use epitome_experiments::ClusterSums;
@@ -11,6 +11,7 @@ use epitome_kernel::StoreError;
 use epitome_store::SessionArchive;
 use serde::Serialize;
 
+use super::calls::calls_by_session;
 use super::figures::{Money, UnitSums};
 use super::record::{ExperimentBook, UnitRecord};
 use crate::savings::SavingsLedger;
@@ -63,6 +64,34 @@ pub fn collect_units(
         UnitFigures { unit, record, sums }
     };
     Ok(units.into_iter().map(figures).collect())
+}
+
+/// Reads the units of an experiment, with what the histories of their sessions tell besides.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub fn collect_histories(
+    store: &dyn SessionArchive,
+    tenant: &str,
+    experiment: &str,
+) -> Result<Vec<UnitFigures>, StoreError> {
+    let mut units = collect_units(store, tenant, experiment)?;
+    let ledger = SavingsLedger::load(store, tenant)?;
+    let mut unit_of = BTreeMap::<&str, &str>::new();
+    for record in ledger.of_experiment(experiment) {
+        unit_of.extend(record.arm.as_ref().map(|arm| (&*record.session, &*arm.unit)));
+    }
+    let arms: BTreeSet<_> = units.iter().map(UnitFigures::arm).collect();
+    let arms: Vec<_> = arms.into_iter().collect();
+    let found = calls_by_session(store, tenant, &arms, |hash| unit_of.contains_key(hash))?;
+    for (session, counts) in found {
+        let Some(unit) = unit_of.get(&*session) else { continue };
+        if let Ok(place) = units.binary_search_by(|it| it.unit.as_str().cmp(unit)) {
+            units[place].sums.calls += counts;
+        }
+    }
+    Ok(units)
 }
 
 /// In what money units can be compared: in dollars where each has its price.

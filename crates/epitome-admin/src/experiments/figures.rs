@@ -6,6 +6,7 @@ use epitome_config::MetricName;
 use epitome_experiments::EffectScale;
 use serde::Serialize;
 
+use super::calls::CallCounts;
 use crate::savings::{PaidCost, PaidRow, PaidService};
 
 /// What the requests of a unit add up to.
@@ -28,6 +29,9 @@ pub(crate) struct UnitSums {
     /// How its requests were served.
     #[serde(flatten)]
     pub(crate) service: PaidService,
+    /// What its sessions called.
+    #[serde(flatten)]
+    pub(crate) calls: CallCounts,
 }
 
 /// In what money a unit is compared.
@@ -56,7 +60,7 @@ impl UnitSums {
 
     /// What a metric divides, and by what.
     pub(crate) fn of_metric(&self, metric: MetricName, money: Money) -> (f64, f64) {
-        let requests = self.service.requests as f64;
+        let (requests, calls) = (self.service.requests as f64, self.calls.calls as f64);
         match metric {
             MetricName::Paid if money == Money::Dollars => (self.dollars, 1.0),
             MetricName::Paid => (self.full_price, 1.0),
@@ -67,6 +71,9 @@ impl UnitSums {
             MetricName::Refusals => (self.service.refused as f64, requests),
             MetricName::Prepared => (self.service.prepared, requests),
             MetricName::Latency => (self.service.first_byte, self.service.first_bytes as f64),
+            MetricName::Failures => (self.calls.failed as f64, calls),
+            MetricName::Repeats => (self.calls.repeated as f64, calls),
+            MetricName::Recalls => (self.calls.recalled as f64, calls),
         }
     }
 }
@@ -74,8 +81,12 @@ impl UnitSums {
 /// How a change of a metric is told.
 pub(crate) fn scale(metric: MetricName) -> EffectScale {
     match metric {
-        MetricName::Cached | MetricName::Overflows | MetricName::Refusals => EffectScale::Absolute,
-        _ => EffectScale::Relative,
+        MetricName::Paid
+        | MetricName::Tokens
+        | MetricName::Requests
+        | MetricName::Prepared
+        | MetricName::Latency => EffectScale::Relative,
+        _ => EffectScale::Absolute,
     }
 }
 

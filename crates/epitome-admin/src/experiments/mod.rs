@@ -5,6 +5,7 @@
 //! configuration says by then. Nothing of a conversation is in a record: a unit is a hash. Proxies
 //! record; the command reads.
 
+mod calls;
 mod collect;
 mod figures;
 mod guardrail;
@@ -12,7 +13,7 @@ mod record;
 mod report;
 mod split;
 
-pub use self::collect::{UnitFigures, collect_units};
+pub use self::collect::{UnitFigures, collect_histories, collect_units};
 pub use self::guardrail::{TrippedGuardrail, tripped_guardrails};
 pub use self::record::{ExperimentBook, StopRecord, UnitRecord, experiment_unit};
 pub use self::report::{ArmMetric, ArmReport, ExperimentReport, ExperimentVerdict, MetricEffect};

@@ -10,7 +10,7 @@ use epitome_kernel::StoreError;
 use epitome_store::SessionArchive;
 use serde::Serialize;
 
-use super::collect::{UnitFigures, clusters, collect_units, money};
+use super::collect::{UnitFigures, clusters, money};
 use super::figures::{Money, is_gain, scale};
 use super::record::{ExperimentBook, StopRecord};
 use super::split::SplitCheck;
@@ -101,7 +101,7 @@ pub enum ExperimentVerdict {
 }
 
 impl ExperimentReport {
-    /// Reads what came of an experiment.
+    /// Computes what came of an experiment with these units, and reads what of it is stopped.
     ///
     /// # Errors
     ///
@@ -111,10 +111,10 @@ impl ExperimentReport {
         tenant: &str,
         name: &str,
         experiment: &ExperimentConfig,
+        units: &[UnitFigures],
     ) -> Result<Self, StoreError> {
-        let units = collect_units(store, tenant, name)?;
         let stops = ExperimentBook::new(store, tenant).stops(name)?;
-        let mut report = Self::of_units(name, experiment, &units);
+        let mut report = Self::of_units(name, experiment, units);
         report.stopped = stops.get("").cloned();
         for arm in &mut report.arms {
             arm.stopped = stops.get(&arm.arm).cloned();

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use epitome::collect_units;
+use epitome::collect_histories;
 use serde_json::Value;
 
 use super::flags::ExperimentFlags;
@@ -12,7 +12,7 @@ use crate::fault::CliError;
 use crate::{files, journal};
 
 /// The columns, as JSON calls them too.
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 22] = [
     "unit",
     "arm",
     "at",
@@ -31,6 +31,10 @@ const COLUMNS: [&str; 18] = [
     "prepared",
     "first_bytes",
     "first_byte",
+    "calls",
+    "failed",
+    "repeated",
+    "recalled",
 ];
 
 /// Writes a line for each unit with its arm and its sums, as CSV; with --json as JSON
@@ -47,7 +51,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let open = args.flags.open()?;
     let name = open.named(args.name.as_deref())?;
-    let units = collect_units(&*open.store, &open.tenant, &name)
+    let units = collect_histories(&*open.store, &open.tenant, &name)
         .map_err(|error| CliError::of_store(&error))?;
     if args.flags.json {
         return journal::json(&units);

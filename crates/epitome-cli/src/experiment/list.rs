@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use epitome::ExperimentReport;
+use epitome::{ExperimentReport, collect_units};
 use serde_json::{Value, json};
 
 use super::flags::{ExperimentFlags, OpenExperiments};
@@ -48,7 +48,9 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
 fn listed(open: &OpenExperiments) -> Result<Vec<ListedExperiment>, CliError> {
     let one = |name: String| {
         let (table, is_configured) = open.table(&name)?;
-        let report = ExperimentReport::load(&*open.store, &open.tenant, &name, &table)
+        let units = collect_units(&*open.store, &open.tenant, &name)
+            .map_err(|error| CliError::of_store(&error))?;
+        let report = ExperimentReport::load(&*open.store, &open.tenant, &name, &table, &units)
             .map_err(|error| CliError::of_store(&error))?;
         Ok(ListedExperiment { report, is_configured })
     };

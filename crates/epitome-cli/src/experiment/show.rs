@@ -4,7 +4,9 @@
 
 use std::io::{self, Write};
 
-use epitome::{ArmReport, ExperimentReport, ExperimentUnit, MetricName, StopRecord};
+use epitome::{
+    ArmReport, ExperimentReport, ExperimentUnit, MetricName, StopRecord, collect_histories,
+};
 
 use super::flags::ExperimentFlags;
 use super::words::{change, interval, state, value, verdict};
@@ -46,7 +48,9 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let open = args.flags.open()?;
     let name = open.named(args.name.as_deref())?;
     let (table, is_configured) = open.table(&name)?;
-    let report = ExperimentReport::load(&*open.store, &open.tenant, &name, &table)
+    let units = collect_histories(&*open.store, &open.tenant, &name)
+        .map_err(|error| CliError::of_store(&error))?;
+    let report = ExperimentReport::load(&*open.store, &open.tenant, &name, &table, &units)
         .map_err(|error| CliError::of_store(&error))?;
     match args.flags.json {
         true => journal::json(&report),

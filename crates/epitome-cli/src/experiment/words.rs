@@ -31,11 +31,9 @@ pub(super) fn value(report: &ExperimentReport, metric: MetricName, value: f64) -
         MetricName::Paid if report.in_dollars => dollars(value),
         MetricName::Paid | MetricName::Tokens => grouped(value.round().max(0.0) as u64),
         MetricName::Requests => format!("{value:.1}"),
-        MetricName::Cached | MetricName::Overflows | MetricName::Refusals => {
-            format!("{:.1} %", 100.0 * value)
-        }
         MetricName::Prepared | MetricName::Latency if value >= 1.0 => format!("{value:.2} s"),
         MetricName::Prepared | MetricName::Latency => format!("{:.1} ms", 1_000.0 * value),
+        _ => format!("{:.1} %", 100.0 * value),
     }
 }
 

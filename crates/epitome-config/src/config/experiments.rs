@@ -77,6 +77,12 @@ pub enum MetricName {
     Prepared,
     /// Time from there until the first byte of the answer.
     Latency,
+    /// Calls of tools that failed, for each call.
+    Failures,
+    /// Calls that were made before, with the same result, for each call.
+    Repeats,
+    /// Calls that asked for text which had left the prompt, for each call.
+    Recalls,
 }
 
 /// How much worse an arm may be than the first: as a share of it (0.2 is a fifth), and for `refusals`
@@ -106,7 +112,7 @@ pub struct GuardrailMargins {
 
 impl MetricName {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Paid,
         Self::Tokens,
         Self::Requests,
@@ -115,6 +121,9 @@ impl MetricName {
         Self::Refusals,
         Self::Prepared,
         Self::Latency,
+        Self::Failures,
+        Self::Repeats,
+        Self::Recalls,
     ];
 
     /// The word for it.
@@ -129,6 +138,9 @@ impl MetricName {
             Self::Refusals => "refusals",
             Self::Prepared => "prepared",
             Self::Latency => "latency",
+            Self::Failures => "failures",
+            Self::Repeats => "repeats",
+            Self::Recalls => "recalls",
         }
     }
 }
