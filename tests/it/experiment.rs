@@ -303,14 +303,16 @@ fn a_stopped_experiment_gets_no_new_sessions() {
     assert!(shown(&serving, &["show"]).text().contains("it is decided"));
 }
 
-/// What an agent of a model does that reads the same file three times, of which one fails.
-fn work(serving: &Serving, name: &str) {
+/// What an agent of a model does that reads the same file three times, of which one fails; gives the
+/// last body that it sent.
+fn work(serving: &Serving, name: &str, found: &str) -> String {
     let mut said = vec![json!({"role": "user", "content": format!("Work. This is about {name}.")})];
     let tool = json!({"name": "read_file", "input_schema": {"type": "object"}});
     for round in 0.. {
         let body = json!({"model": "claude-sonnet-4-5", "max_tokens": 2_000, "tools": [tool],
             "messages": said});
-        let ask = Ask::post("/v1/messages", body.to_string());
+        let body = body.to_string();
+        let ask = Ask::post("/v1/messages", body.clone());
         let answer = serving.send(ask.header("x-claude-code-session-id", name));
         assert_eq!(answer.status, 200, "{}\n{}", answer.text(), serving.said());
         let answer = answer.json();
@@ -318,15 +320,77 @@ fn work(serving: &Serving, name: &str) {
         let calls = answer["content"].as_array().unwrap().iter();
         let result = |call: &Value| {
             json!({"type": "tool_result", "tool_use_id": call["id"],
-                "content": "nothing new", "is_error": round == 1})
+                "content": found, "is_error": round == 1})
         };
         let results: Vec<_> =
             calls.filter(|block| block["type"] == "tool_use").map(result).collect();
         if results.is_empty() {
-            return;
+            return body;
         }
         said.push(json!({"role": "user", "content": results}));
     }
+    unreachable!()
+}
+
+/// Whatever does not fit goes out as it came in the hold-out, and is compressed elsewhere.
+#[test]
+fn the_hold_out_sends_what_came() {
+    let call = Call::new("read_file", json!({"path": "a.txt"}));
+    let mut serving = Serving::start(Script::agent(5, vec![call]), &["--prompt-limit", "6000"]);
+    serving.stop();
+    serving.place.write("x.toml", "[experiment.saved]\narms = ['default', 'none']\n");
+    serving.go_on_with(&["--config", "x.toml"]);
+    let log: String = (0..400).map(|line| format!("{line}: the build went on {line}\n")).collect();
+    for number in 0..8 {
+        let name = format!("session-{number}");
+        let body = work(&serving, &name, &log);
+        let sent = String::from_utf8(serving.last().raw.to_vec()).unwrap();
+        match profiles(&serving)[&name].0.as_str() {
+            "none" => assert!(sent == body, "{name}: {} of {}", sent.len(), body.len()),
+            _ => assert!(sent.len() * 2 < body.len(), "{name}: {} of {}", sent.len(), body.len()),
+        }
+    }
+    let found = units(&serving);
+    assert!(found.values().all(|count| *count > 0), "{found:?}");
+    serving.stop();
+    let told = printed(&serving, &["export"]);
+    assert_eq!(told.lines().count(), 9);
+    assert!(told.lines().skip(1).all(|line| line.contains(",6,0,0,")), "{told}");
+}
+
+/// An experiment that begins later takes nobody over, also not the agents of who is in one.
+#[test]
+fn a_session_stays_in_its_experiment() {
+    let mut serving = begun(THREE, &mut []);
+    let mut all = talks(0..12);
+    all.retain(|talk| talk.client == Client::Claude);
+    say(&mut all, &serving, "A first question.");
+    let first = profiles(&serving);
+    serving.stop();
+    let another = "[experiment.another]\narms = ['short', 'none']\n";
+    serving.place.write("x.toml", format!("{THREE}{another}"));
+    serving.go_on();
+    // An agent of each asks something new under the same id.
+    let agent = |talk: &Talk| Talk {
+        about: format!("{}-agent", talk.name),
+        name: talk.name.clone(),
+        ..Talk::new(Client::Claude, 0)
+    };
+    let mut agents: Vec<_> = all.iter().map(agent).collect();
+    say(&mut agents, &serving, "A question of an agent.");
+    say(&mut all, &serving, "A second question.");
+    let then = profiles(&serving);
+    for talk in &all {
+        let own = &first[&talk.name].0;
+        assert_eq!([&then[&talk.name].0, &then[&format!("{}-agent", talk.name)].0], [own, own]);
+    }
+    let told = shown(&serving, &["show", "another", "--json"]).json();
+    assert!(told["arms"].as_array().unwrap().iter().all(|arm| arm["units"] == 0), "{told:#}");
+    // New ones are in the first by name.
+    say(&mut talks(20..24), &serving, "A first question.");
+    let told = shown(&serving, &["show", "another", "--json"]).json();
+    let units = told["arms"].as_array().unwrap().iter().filter_map(|arm| arm["units"].as_u64());
+    assert_eq!(units.sum::<u64>(), 4, "{told:#}");
 }
 
 #[test]
@@ -337,7 +401,7 @@ fn what_agents_do_again_is_counted() {
     serving.place.write("x.toml", THREE);
     serving.go_on_with(&["--config", "x.toml"]);
     for number in 0..6 {
-        work(&serving, &format!("session-{number}"));
+        work(&serving, &format!("session-{number}"), "nothing new");
     }
     serving.stop();
     let units = shown(&serving, &["export", "--json"]).json();

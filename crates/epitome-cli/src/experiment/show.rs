@@ -9,7 +9,7 @@ use epitome::{
 };
 
 use super::flags::ExperimentFlags;
-use super::words::{change, interval, state, value, verdict};
+use super::words::{change, interval, outlook, state, value, verdict};
 use crate::columns::{COLUMNS as WIDEST, output_width};
 use crate::fault::CliError;
 use crate::table::{Column, TextTable, left, right};
@@ -82,12 +82,20 @@ fn write(out: &mut dyn Write, report: &ExperimentReport, is_configured: bool) ->
         _ => split(report),
     };
     writeln!(out, "\n{}", paragraph(&said))?;
+    if !report.split.is_broken && report.arms.iter().any(|arm| arm.counted < report.least_units) {
+        writeln!(out, "\n{}", paragraph(&outlook(report)))?;
+    }
     if report.split.is_broken || units == 0 {
         return Ok(());
     }
     writeln!(out)?;
     metrics(out, report)?;
     let metric = report.primary;
+    if !is_configured {
+        let lost = "Its table is not in the configuration, so nobody knows which arm the others are \
+                    to be compared with, and by what; here it is the first by name.";
+        return writeln!(out, "\n{}", paragraph(lost));
+    }
     for arm in &report.arms {
         let Some(proven) = arm.verdict else { continue };
         let own = arm.metrics.iter().find(|it| it.metric == metric);

@@ -3,6 +3,7 @@
 use epitome::{
     ExperimentReport, ExperimentVerdict, MetricEffect, MetricName, SplitCheck, StopRecord,
 };
+use epitome_experiments::{IntervalTerms, detectable_effect};
 
 use crate::figure::dollars;
 use crate::text::grouped;
@@ -40,13 +41,27 @@ pub(super) fn value(report: &ExperimentReport, metric: MetricName, value: f64) -
 /// A share with its sign: in percent of the other value, or in points.
 pub(super) fn change(share: f64, is_relative: bool) -> String {
     let unit = if is_relative { "%" } else { "pt" };
-    format!("{:+.1} {unit}", 100.0 * share)
+    match format!("{:+.1}", 100.0 * share).as_str() {
+        "+0.0" | "-0.0" => format!("0.0 {unit}"),
+        other => format!("{other} {unit}"),
+    }
 }
 
 /// Where a change lies.
 pub(super) fn interval(effect: &MetricEffect) -> String {
     let MetricEffect { low, high, is_relative, .. } = *effect;
     format!("{} to {}", change(low, is_relative), change(high, is_relative))
+}
+
+/// What so many units would find, where costs vary by as much as their mean.
+pub(super) fn outlook(report: &ExperimentReport) -> String {
+    let terms = IntervalTerms::default().over(report.arms.len().saturating_sub(1));
+    let [few, some, many] = [100.0_f64, 400.0, 1_600.0]
+        .map(|units| 100.0 * detectable_effect((2.0 / units).sqrt(), 2.0 * units, terms));
+    format!(
+        "Where units differ by as much as their mean, four times of five are found: a change of \
+         {few:.0} % with 100 units of each arm, of {some:.0} % with 400, of {many:.0} % with 1,600."
+    )
 }
 
 /// What is proven of an arm, in a sentence.
@@ -88,6 +103,7 @@ mod tests {
     fn changes_have_their_sign_and_unit() {
         assert_eq!(change(-0.1234, true), "-12.3 %");
         assert_eq!(change(0.02, false), "+2.0 pt");
+        assert_eq!(change(-0.000_01, false), "0.0 pt");
         let effect = MetricEffect {
             is_relative: true,
             estimate: 0.1,

@@ -53,12 +53,9 @@ struct Candidate<'r> {
 
 impl ArmChooser for ExperimentArms {
     fn arm_of(&self, request: &ArmRequest<'_>) -> Option<ChosenArm> {
-        let paid = self.experiments.iter().find_map(|(name, experiment)| {
-            let candidate = self.candidate(name, experiment, request)?;
-            self.arm(&candidate, request).unwrap_or_else(|error| {
-                tracing::warn!(experiment = name, %error, "no arm can be found");
-                None
-            })
+        let paid = self.arm(request).unwrap_or_else(|error| {
+            tracing::warn!(%error, "no arm of an experiment can be found");
+            None
         })?;
         let hub = Arc::clone(self.hubs.get(&paid.arm)?);
         let holds_out = paid.arm == ExperimentConfig::HOLD_OUT;
@@ -98,39 +95,70 @@ impl ExperimentArms {
         Some(Candidate { name, experiment, session, unit })
     }
 
-    /// The arm of a conversation, which is drawn where none is recorded.
-    fn arm(
+    /// The arm of a conversation: the one that it has in any experiment, else one that is drawn in the
+    /// first that it may take part in.
+    fn arm(&self, request: &ArmRequest<'_>) -> Result<Option<PaidArm>, StoreError> {
+        let book = ExperimentBook::new(&*self.store, &request.ask.tenant);
+        let mut unmet = Vec::new();
+        for (name, experiment) in &self.experiments {
+            let Some(candidate) = self.candidate(name, experiment, request) else { continue };
+            match self.known(&book, &candidate)? {
+                Some(Some(arm)) => return Ok(Some(arm)),
+                Some(None) => {}
+                None => unmet.push(candidate),
+            }
+        }
+        for candidate in unmet.iter().filter(|_| request.begins) {
+            if let Some(arm) = self.begun(&book, candidate, request)? {
+                return Ok(Some(arm));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What was said of a conversation before, by this process or another.
+    fn known(
         &self,
+        book: &ExperimentBook<'_>,
+        candidate: &Candidate<'_>,
+    ) -> Result<Option<Option<PaidArm>>, StoreError> {
+        if let Some(arm) = self.met(|units| units.arms.get(&candidate.session).cloned()) {
+            return Ok(Some(arm));
+        }
+        let record = book.session(candidate.name, &candidate.session)?;
+        Ok(record.map(|record| self.remembered(candidate, record)))
+    }
+
+    /// The arm of a conversation that nothing is recorded of.
+    fn begun(
+        &self,
+        book: &ExperimentBook<'_>,
         candidate: &Candidate<'_>,
         request: &ArmRequest<'_>,
     ) -> Result<Option<PaidArm>, StoreError> {
-        let met = |units: &MetUnits| units.arms.get(&candidate.session).cloned();
-        if let Some(arm) = self.met(|units| met(units)) {
-            return Ok(arm);
-        }
-        let book = ExperimentBook::new(&*self.store, &request.ask.tenant);
-        let Candidate { name, session, unit, .. } = candidate;
-        let record = match book.session(name, session)? {
-            Some(record) => record,
-            None if !request.begins => return Ok(None),
-            None if book.stops(name)?.contains_key("") => UnitRecord::default(),
-            None if self.goes_on(request.ask) => {
-                book.enter_session(name, session, &UnitRecord::default())?
-            }
-            None => {
-                let record = self.drawn(&book, candidate, request)?;
-                book.enter_session(name, session, &record)?
-            }
+        let Candidate { name, session, .. } = candidate;
+        let record = if book.stops(name)?.contains_key("") {
+            UnitRecord::default()
+        } else if self.goes_on(request.ask) {
+            book.enter_session(name, session, &UnitRecord::default())?
+        } else {
+            let drawn = self.drawn(book, candidate, request)?;
+            book.enter_session(name, session, &drawn)?
         };
-        let paid = |arm| PaidArm { experiment: (*name).to_owned(), arm, unit: unit.clone() };
-        let arm = record.arm.map(paid);
+        Ok(self.remembered(candidate, record))
+    }
+
+    /// Remembers what is recorded of a conversation.
+    fn remembered(&self, candidate: &Candidate<'_>, record: UnitRecord) -> Option<PaidArm> {
+        let (experiment, unit) = (candidate.name.to_owned(), candidate.unit.clone());
+        let arm = record.arm.map(|arm| PaidArm { experiment, arm, unit });
         self.met(|units| {
             if units.arms.len() >= MOST {
                 units.arms.clear();
             }
-            units.arms.insert(session.clone(), arm.clone());
+            units.arms.insert(candidate.session.clone(), arm.clone());
         });
-        Ok(arm)
+        arm
     }
 
     /// What is recorded of the unit of a new conversation.
