@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use epitome::augments::AugmentFolders;
 use epitome::types::Actor;
 use epitome::{
-    Compressor, Config, ExperimentBook, Format, ModelCalls, Profile, ProxyConfig, ScopeOwner,
-    SessionArchive, SessionControls, SessionRouter, TokenCounter, VocabularyCounter,
+    Compressor, Config, ExperimentBook, ExperimentUnit, Format, ModelCalls, Profile, ProxyConfig,
+    ScopeOwner, SessionArchive, SessionControls, SessionRouter, TokenCounter, VocabularyCounter,
     WorkspaceFolder,
 };
 use epitome_mcp::McpHttp;
@@ -77,6 +77,7 @@ pub(crate) fn prepared(
     let mut settings = ProxySettings::new(Arc::clone(&hub));
     settings.upstreams = upstreams(config, table)?;
     if !arms.is_empty() {
+        tell_of_projects(config, &owner);
         settings.arms = Some(Arc::new(ExperimentArms {
             store,
             owner,
@@ -131,6 +132,20 @@ impl HubGround {
             let levers = SessionControls::new(store.clone(), profile, owner, Actor::Model);
             levers.with_augments(augments.clone())
         })
+    }
+}
+
+/// Names the experiments on projects where it is not known which one is served.
+fn tell_of_projects(config: &Config, owner: &ScopeOwner) {
+    if owner.project().is_some() {
+        return;
+    }
+    for (name, experiment) in config.experiments() {
+        if experiment.unit == ExperimentUnit::Project {
+            let message = "no session takes part in an experiment whose unit is the project, since \
+                           none is served in particular; name its folder with --workspace";
+            tracing::warn!(experiment = name, "{message}");
+        }
     }
 }
 

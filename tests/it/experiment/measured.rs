@@ -1,0 +1,117 @@
+//! What sessions of an arm come to, and what follows from it.
+
+use epitome_upstream::{Call, Script};
+use serde_json::{Value, json};
+
+use super::{THREE, Talk, begun, printed, profiles, say, shown, talks, units};
+use crate::proxy::{Ask, Serving};
+
+/// An arm whose requests fail gets no new sessions, and those that go on keep it.
+#[test]
+fn an_arm_that_breaks_its_guardrail_gets_no_new_sessions() {
+    let table = "[profile.bad]\n[experiment.guarded]\narms = ['default', 'bad']\n\
+        guardrails.refusals = 0.05\n";
+    let serving = begun(table, &mut []);
+    let mut all = talks(0..90);
+    say(&mut all, &serving, "A first question.");
+    let arms = profiles(&serving);
+    let is_bad = |talk: &Talk| arms[&talk.name].0 == "bad";
+    for talk in &mut all {
+        let fault = is_bad(talk).then_some("status 500");
+        let answer = talk.say(&serving, "A second question.", fault);
+        assert_eq!(answer.status, if fault.is_some() { 500 } else { 200 });
+    }
+    let before = units(&serving);
+    assert!(before.values().all(|count| *count >= 30), "{before:?}");
+    let mut later = talks(90..120);
+    say(&mut later, &serving, "A first question.");
+    let (then, text) = (units(&serving), printed(&serving, &["show"]));
+    let drawn = then["bad"] - before["bad"];
+    assert!(drawn <= 8, "{drawn} before anybody looked: {text}");
+    assert_eq!(then["default"] - before["default"], 30 - drawn);
+    assert!(text.contains("guardrail `refusals`"), "{text}");
+    assert!(serving.said().contains("an arm is stopped"), "{}", serving.said());
+    // Whoever was there stays there.
+    let bad = all.iter_mut().find(|talk| is_bad(talk)).unwrap();
+    bad.said.pop();
+    bad.say(&serving, "A second question.", None);
+    assert_eq!(profiles(&serving)[&bad.name].0, "bad");
+    assert_eq!(units(&serving), then);
+}
+
+/// What an agent of a model does that reads the same file three times, of which one fails; gives the
+/// last body that it sent.
+fn work(serving: &Serving, name: &str, found: &str) -> String {
+    let mut said = vec![json!({"role": "user", "content": format!("Work. This is about {name}.")})];
+    let tool = json!({"name": "read_file", "input_schema": {"type": "object"}});
+    for round in 0.. {
+        let body = json!({"model": "claude-sonnet-4-5", "max_tokens": 2_000, "tools": [tool],
+            "messages": said});
+        let body = body.to_string();
+        let ask = Ask::post("/v1/messages", body.clone());
+        let answer = serving.send(ask.header("x-claude-code-session-id", name));
+        assert_eq!(answer.status, 200, "{}\n{}", answer.text(), serving.said());
+        let answer = answer.json();
+        said.push(json!({"role": "assistant", "content": answer["content"]}));
+        let calls = answer["content"].as_array().unwrap().iter();
+        let result = |call: &Value| {
+            json!({"type": "tool_result", "tool_use_id": call["id"],
+                "content": found, "is_error": round == 1})
+        };
+        let results: Vec<_> =
+            calls.filter(|block| block["type"] == "tool_use").map(result).collect();
+        if results.is_empty() {
+            return body;
+        }
+        said.push(json!({"role": "user", "content": results}));
+    }
+    unreachable!()
+}
+
+/// Whatever does not fit goes out as it came in the hold-out, and is compressed elsewhere.
+#[test]
+fn the_hold_out_sends_what_came() {
+    let call = Call::new("read_file", json!({"path": "a.txt"}));
+    let mut serving = Serving::start(Script::agent(5, vec![call]), &["--prompt-limit", "6000"]);
+    serving.stop();
+    serving.place.write("x.toml", "[experiment.saved]\narms = ['default', 'none']\n");
+    serving.go_on_with(&["--config", "x.toml"]);
+    let log: String = (0..400).map(|line| format!("{line}: the build went on {line}\n")).collect();
+    for number in 0..8 {
+        let name = format!("session-{number}");
+        let body = work(&serving, &name, &log);
+        let sent = String::from_utf8(serving.last().raw.to_vec()).unwrap();
+        match profiles(&serving)[&name].0.as_str() {
+            "none" => assert!(sent == body, "{name}: {} of {}", sent.len(), body.len()),
+            _ => assert!(sent.len() * 2 < body.len(), "{name}: {} of {}", sent.len(), body.len()),
+        }
+    }
+    let found = units(&serving);
+    assert!(found.values().all(|count| *count > 0), "{found:?}");
+    serving.stop();
+    let told = printed(&serving, &["export"]);
+    assert_eq!(told.lines().count(), 9);
+    assert!(told.lines().skip(1).all(|line| line.contains(",6,0,0,")), "{told}");
+}
+
+#[test]
+fn what_agents_do_again_is_counted() {
+    let call = Call::new("read_file", json!({"path": "a.txt"}));
+    let mut serving = Serving::start(Script::agent(3, vec![call]), &[]);
+    serving.stop();
+    serving.place.write("x.toml", THREE);
+    serving.go_on_with(&["--config", "x.toml"]);
+    for number in 0..6 {
+        work(&serving, &format!("session-{number}"), "nothing new");
+    }
+    serving.stop();
+    let units = shown(&serving, &["export", "--json"]).json();
+    let units = units.as_array().unwrap();
+    assert_eq!(units.len(), 6);
+    for unit in units {
+        let counts = ["requests", "calls", "failed", "repeated", "recalled"].map(|key| &unit[key]);
+        assert_eq!(counts.map(|count| count.as_u64().unwrap()), [4, 3, 1, 2, 0], "{unit:#}");
+    }
+    let told = printed(&serving, &["show"]);
+    assert!(told.contains("66.7 %") && told.contains("33.3 %"), "{told}");
+}
