@@ -1,9 +1,10 @@
 //! What sessions of an arm come to, and what follows from it.
 
-use epitome_upstream::{Call, Script};
+use epitome_upstream::{Call, Script, Turn, Upstream};
 use serde_json::{Value, json};
 
 use super::{THREE, Talk, begun, printed, profiles, say, shown, talks, units};
+use crate::conversation::openai;
 use crate::proxy::{Ask, Serving};
 
 /// An arm whose requests fail gets no new sessions, and those that go on keep it.
@@ -114,4 +115,54 @@ fn what_agents_do_again_is_counted() {
     }
     let told = printed(&serving, &["show"]);
     assert!(told.contains("66.7 %") && told.contains("33.3 %"), "{told}");
+}
+
+/// What a model wrote for the sessions of an arm is paid by that arm, and nobody else.
+#[test]
+fn summaries_are_paid_by_their_arm() {
+    let turn = Turn { text: "The stages were looked at.".into(), ..Turn::default() };
+    let script = Script { turns: vec![turn], repeat: 999, plain: true, ..Script::default() };
+    let writer = Upstream::start(script).unwrap();
+    let mut serving = Serving::start(Script::default(), &["--prompt-limit", "8000"]);
+    serving.stop();
+    let model = format!("openai:writes@{}/v1", writer.url());
+    let prices = ["talks", "writes"].map(|name| {
+        format!("[[model]]\nname = '{name}'\ninput = 2\nread = 0.5\nwrite = 1\noutput = 4\n")
+    });
+    serving.place.write("prices.toml", prices.concat());
+    let table = format!(
+        "prices = 'prices.toml'\n[profile.summed]\nsummarizers = ['{model}']\n\
+         options.default.summaries.background = false\n\
+         [experiment.summed]\narms = ['default', 'summed']\n"
+    );
+    serving.place.write("x.toml", table);
+    serving.go_on_with(&["--config", "x.toml"]);
+    for number in 0..6 {
+        for turns in 0..40 {
+            let mut body = openai(turns);
+            body["model"] = json!("talks");
+            let ask = Ask::post("/v1/chat/completions", body.to_string());
+            let answer = serving.send(ask.header("x-session-id", &format!("session-{number}")));
+            assert_eq!(answer.status, 200, "{}", answer.text());
+        }
+    }
+    serving.stop();
+    assert!(!writer.prompts().is_empty(), "no model was asked");
+    let args = ["savings", "--json", "--store", "s.db", "--config", "x.toml"];
+    let told = serving.place.run(args).json();
+    let all = &told["all"];
+    assert_eq!(all["summaries"]["answers"], writer.prompts().len(), "{told:#}");
+    let units = shown(&serving, &["export", "--json"]).json();
+    let paid = |arm: &str| -> f64 {
+        let units = units.as_array().unwrap().iter().filter(|unit| unit["arm"] == arm);
+        units.filter_map(|unit| unit["dollars"].as_f64()).sum()
+    };
+    let profiles = told["by"]["profile"].as_array().unwrap();
+    for arm in ["default", "summed"] {
+        let profile = profiles.iter().find(|profile| profile["name"] == arm).unwrap();
+        let (paid, expected) = (paid(arm), profile["paid"].as_f64().unwrap());
+        assert!((paid - expected).abs() < 1e-6, "{arm}: {paid}, {told:#}");
+        let summaries = profile["summaries"]["answers"].as_u64().unwrap();
+        assert_eq!(summaries > 0, arm == "summed", "{told:#}");
+    }
 }

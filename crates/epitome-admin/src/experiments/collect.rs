@@ -54,16 +54,36 @@ pub fn collect_units(
     let units = ExperimentBook::new(store, tenant).units(experiment)?;
     let ledger = SavingsLedger::load(store, tenant)?;
     let mut by_unit = BTreeMap::<&str, UnitSums>::new();
+    let mut summaries = BTreeMap::<&str, UnitSums>::new();
     for record in ledger.of_experiment(experiment) {
         let Some(arm) = &record.arm else { continue };
-        let sums = by_unit.entry(&arm.unit).or_default();
+        let sums = match arm.unit.as_str() {
+            "" => summaries.entry(&arm.arm).or_default(),
+            unit => by_unit.entry(unit).or_default(),
+        };
         record.rows.iter().for_each(|row| sums.add(row));
     }
     let figures = |(unit, record): (String, UnitRecord)| {
         let sums = by_unit.get(&*unit).copied().unwrap_or_default();
         UnitFigures { unit, record, sums }
     };
-    Ok(units.into_iter().map(figures).collect())
+    let mut units: Vec<_> = units.into_iter().map(figures).collect();
+    for (arm, sums) in summaries {
+        share_out(&mut units, arm, &sums);
+    }
+    Ok(units)
+}
+
+/// Shares the calls for summaries of an arm out over its units, since it is not known which of them
+/// asked for one.
+fn share_out(units: &mut [UnitFigures], arm: &str, summaries: &UnitSums) {
+    let is_own = |unit: &&mut UnitFigures| unit.arm() == arm && unit.is_counted();
+    let count = units.iter_mut().filter(is_own).count();
+    for unit in units.iter_mut().filter(is_own) {
+        unit.sums.dollars += summaries.dollars / count as f64;
+        unit.sums.full_price += summaries.full_price / count as f64;
+        unit.sums.unpriced += summaries.unpriced;
+    }
 }
 
 /// Reads the units of an experiment, with what the histories of their sessions tell besides.

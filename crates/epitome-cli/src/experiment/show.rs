@@ -109,7 +109,8 @@ fn write(out: &mut dyn Write, report: &ExperimentReport, is_configured: bool) ->
     };
     let note = format!(
         "Intervals hold however often one looks, and for all arms together; each unit is one cluster. \
-         `paid` is in {money}, by the provider's own counts, without calls for summaries."
+         `paid` is in {money}, by the provider's own counts. Calls for summaries are shared out over \
+         the units of their arm."
     );
     writeln!(out, "\n{}", paragraph(&note))
 }

@@ -27,8 +27,8 @@ pub(super) struct ExperimentArms {
     pub(super) owner: ScopeOwner,
     /// The conversations of the usual profile.
     pub(super) usual: Arc<SessionRouter>,
-    /// Those of each arm.
-    pub(super) hubs: BTreeMap<String, Arc<SessionRouter>>,
+    /// Those of each arm, which has no unit here.
+    pub(super) hubs: BTreeMap<PaidArm, Arc<SessionRouter>>,
     pub(super) experiments: BTreeMap<String, ExperimentConfig>,
     pub(super) met: Mutex<MetUnits>,
 }
@@ -57,7 +57,8 @@ impl ArmChooser for ExperimentArms {
             tracing::warn!(%error, "no arm of an experiment can be found");
             None
         })?;
-        let hub = Arc::clone(self.hubs.get(&paid.arm)?);
+        let of_arm = PaidArm { unit: String::new(), ..paid.clone() };
+        let hub = Arc::clone(self.hubs.get(&of_arm)?);
         let holds_out = paid.arm == ExperimentConfig::HOLD_OUT;
         Some(ChosenArm { paid, hub, holds_out })
     }

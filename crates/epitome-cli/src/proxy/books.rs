@@ -61,7 +61,11 @@ impl LedgerKeeper for KeptFigures {
             arm: arm.clone(),
             rows: rows.clone(),
         };
-        let writer = format!("{}.{part}", self.name);
+        // What no session asked for is told apart by its arm alone.
+        let writer = match (session, arm) {
+            (None, Some(arm)) => format!("{}.{part}.{}.{}", self.name, arm.experiment, arm.arm),
+            _ => format!("{}.{part}", self.name),
+        };
         match record_paid(&*self.store, owner.tenant(), &writer, &record) {
             // What went to memory is written again once the store is back.
             Ok(()) => self.store.outage().is_none(),

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use epitome::augments::AugmentFolders;
 use epitome::types::Actor;
 use epitome::{
-    Compressor, Config, ExperimentBook, ExperimentUnit, Format, ModelCalls, Profile, ProxyConfig,
-    ScopeOwner, SessionArchive, SessionControls, SessionRouter, TokenCounter, VocabularyCounter,
-    WorkspaceFolder,
+    Compressor, Config, ExperimentBook, ExperimentUnit, Format, ModelCalls, PaidArm, Profile,
+    ProxyConfig, ScopeOwner, SessionArchive, SessionControls, SessionRouter, TokenCounter,
+    VocabularyCounter, WorkspaceFolder,
 };
 use epitome_mcp::McpHttp;
 use epitome_proxy::{
@@ -28,7 +28,7 @@ use crate::proxy::books::KeptFigures;
 use crate::{proxy, settings, store, stores};
 
 /// Say what tokens cost, the usual one first. There is one proxy in a process.
-static PROFILES: OnceLock<Vec<Profile>> = OnceLock::new();
+static PROFILES: OnceLock<Vec<(Option<PaidArm>, Profile)>> = OnceLock::new();
 
 /// What takes the place of the configuration.
 #[derive(Debug, Default)]
@@ -65,8 +65,8 @@ pub(crate) fn prepared(
     };
     let hub = ground.hub(&profile);
     let arms = arm_profiles(config, &*store, owner.tenant())?;
-    let all = [&profile].into_iter().chain(arms.values());
-    drop(PROFILES.set(all.cloned().collect()));
+    let of_arms = arms.iter().map(|(arm, profile)| (Some(arm.clone()), profile.clone()));
+    drop(PROFILES.set([(None, profile.clone())].into_iter().chain(of_arms).collect()));
     let books = KeptFigures {
         store: store.clone(),
         name: proxy::drawn().map_err(CliError::internal)?,
@@ -82,7 +82,7 @@ pub(crate) fn prepared(
             store,
             owner,
             usual: hub,
-            hubs: arms.iter().map(|(name, arm)| (name.clone(), ground.hub(arm))).collect(),
+            hubs: arms.iter().map(|(arm, profile)| (arm.clone(), ground.hub(profile))).collect(),
             experiments: config.experiments().clone(),
             met: Mutex::default(),
         }));
@@ -124,8 +124,9 @@ impl HubGround {
     }
 
     /// The levers of the sessions of all profiles.
-    fn levers(self, usual: Profile, arms: BTreeMap<String, Profile>) -> McpHttp {
+    fn levers(self, usual: Profile, arms: BTreeMap<PaidArm, Profile>) -> McpHttp {
         let Self { store, augments, owner, .. } = self;
+        let arms: BTreeMap<_, _> = arms.into_iter().map(|(arm, it)| (arm.arm, it)).collect();
         McpHttp::new(move |tenant, profile| {
             let owner = owner.of_tenant(tenant);
             let profile = profile.and_then(|name| arms.get(name)).unwrap_or(&usual).clone();
@@ -157,36 +158,37 @@ fn loaded(config: &Config, profile: Profile) -> Result<Profile, CliError> {
     Ok(profile)
 }
 
-/// The profiles of all arms: those that are configured, and those that sessions still have.
+/// The profiles of all arms: those that are configured, and those that sessions still have. Each is
+/// one of its own, so that it is known which arm asked a model.
 fn arm_profiles(
     config: &Config,
     store: &dyn SessionArchive,
     tenant: &str,
-) -> Result<BTreeMap<String, Profile>, CliError> {
+) -> Result<BTreeMap<PaidArm, Profile>, CliError> {
     let mut profiles = BTreeMap::new();
     for (name, experiment) in config.experiments() {
+        let paid = |arm: &String| PaidArm {
+            experiment: name.clone(),
+            arm: arm.clone(),
+            unit: String::new(),
+        };
         for arm in &experiment.arms {
-            if !profiles.contains_key(arm) {
-                profiles.insert(arm.clone(), loaded(config, config.profile(arm)?)?);
-            }
+            profiles.insert(paid(arm), loaded(config, config.profile(arm)?)?);
         }
         let recorded = ExperimentBook::new(store, tenant).units(name).unwrap_or_else(|error| {
             tracing::warn!(experiment = name, %error, "its units cannot be read");
             BTreeMap::new()
         });
         let arms: BTreeSet<_> = recorded.into_values().filter_map(|record| record.arm).collect();
-        for arm in arms {
-            let profile = || loaded(config, config.profile(&arm)?);
-            if profiles.contains_key(&arm) {
-                continue;
-            }
-            match profile() {
-                Ok(profile) => drop(profiles.insert(arm, profile)),
-                Err(_) => tracing::warn!(
-                    experiment = name,
-                    arm,
-                    "sessions have an arm whose profile is gone; they go on with the usual one"
-                ),
+        for arm in arms.iter().filter(|arm| !experiment.arms.contains(arm)) {
+            let profile = config.profile(arm).map_err(CliError::from);
+            match profile.and_then(|profile| loaded(config, profile)) {
+                Ok(profile) => drop(profiles.insert(paid(arm), profile)),
+                Err(_) => {
+                    let message = "sessions have an arm whose profile is gone; they go on with the \
+                                   usual one";
+                    tracing::warn!(experiment = name, arm, "{message}");
+                }
             }
         }
     }
@@ -225,33 +227,21 @@ fn own() -> Vec<OwnModelCost> {
         let calls = call.sum.calls;
         let unpriced = if dollars.is_none() { calls } else { 0 };
         let cost = OwnCost { calls, tokens, dollars: dollars.unwrap_or_default(), unpriced };
-        OwnModelCost { model: call.model, unpaid: call.unpaid, cost, usage: call.sum.usage }
+        let (model, unpaid, usage) = (call.model, call.unpaid, call.sum.usage);
+        OwnModelCost { model, unpaid, arm: None, cost, usage }
     };
-    let calls = profiles.map(|profile| {
-        profile.own_calls().into_iter().map(|call| cost(profile, call)).collect::<Vec<_>>()
+    let calls = profiles.map(|(arm, profile)| {
+        let calls = profile.own_calls().into_iter();
+        calls
+            .map(|call| OwnModelCost { arm: arm.clone(), ..cost(profile, call) })
+            .collect::<Vec<_>>()
     });
-    calls.flatten().fold(Vec::new(), together)
-}
-
-/// Adds what a model was asked for by one profile to what it was by others.
-fn together(mut all: Vec<OwnModelCost>, one: OwnModelCost) -> Vec<OwnModelCost> {
-    let same = |it: &&mut OwnModelCost| it.model == one.model && it.unpaid == one.unpaid;
-    match all.iter_mut().find(same) {
-        Some(known) => {
-            known.cost.calls += one.cost.calls;
-            known.cost.tokens += one.cost.tokens;
-            known.cost.dollars += one.cost.dollars;
-            known.cost.unpriced += one.cost.unpriced;
-            known.usage += one.usage;
-        }
-        None => all.push(one),
-    }
-    all
+    calls.flatten().collect()
 }
 
 /// What is known of a model.
 fn rates(model: Option<&str>, api: UpstreamApi, hour: bool) -> Option<Rates> {
-    let profile = PROFILES.get()?.first()?;
+    let (_, profile) = PROFILES.get()?.first()?;
     let format = match api {
         UpstreamApi::Anthropic => Format::Anthropic,
         UpstreamApi::OpenAi => Format::OpenAi,

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use epitome::{CachePrices, OwnCompaction, Price};
+use epitome::{CachePrices, OwnCompaction, PaidArm, Price};
 use epitome_types::TokenUsage;
 
 pub(crate) use self::exchange::{
@@ -84,6 +84,8 @@ pub struct OwnModelCost {
     pub model: String,
     /// Whether it runs on a server that is paid nothing.
     pub unpaid: bool,
+    /// The arm of an experiment whose conversations it was asked for, if any; without a unit.
+    pub arm: Option<PaidArm>,
     /// What that cost.
     pub cost: OwnCost,
     /// What its provider counted.

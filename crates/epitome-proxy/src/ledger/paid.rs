@@ -101,7 +101,9 @@ impl PaidRows {
     /// Adds the calls for summaries that came since.
     fn add_own(&mut self, own: Vec<OwnModelCost>, now: SystemTime) {
         for call in &own {
-            let same = |one: &&OwnModelCost| one.model == call.model && one.unpaid == call.unpaid;
+            let same = |one: &&OwnModelCost| {
+                (&one.model, one.unpaid, &one.arm) == (&call.model, call.unpaid, &call.arm)
+            };
             let before = self.own.iter().find(same).map(|one| (one.cost, one.usage));
             let (cost, usage) = before.unwrap_or_default();
             let answers = call.cost.calls.saturating_sub(cost.calls);
@@ -124,7 +126,8 @@ impl PaidRows {
                 dollars: paid(dollars),
                 ..PaidSums::default()
             };
-            let place = PagePlace { tenant: None, hour: hour(now), session: None, arm: None };
+            let arm = call.arm.clone();
+            let place = PagePlace { tenant: None, hour: hour(now), session: None, arm };
             let model = Some(clipped(&call.model).to_owned());
             let key = PaidKey { client: None, model, purpose: PaidPurpose::Summary, priced };
             self.put(place, key, sums);
@@ -300,7 +303,7 @@ mod tests {
         fn own() -> Vec<OwnModelCost> {
             let usage = TokenUsage { input: 1_000, output: 100, ..TokenUsage::default() };
             let cost = OwnCost { calls: 2, tokens: 1_500.0, dollars: 0.01, unpriced: 0 };
-            vec![OwnModelCost { model: "writes".into(), unpaid: false, cost, usage }]
+            vec![OwnModelCost { model: "writes".into(), cost, usage, ..OwnModelCost::default() }]
         }
         let (store, ledger) = (MemoryStore::new(), ledger(LedgerOptions { own, ..terms() }));
         ledger.record(&exchange("a", 10, 10_000, 4_000));
