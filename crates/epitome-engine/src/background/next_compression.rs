@@ -86,7 +86,7 @@ mod tests {
     fn it_waits_for_models_that_are_asked_and_for_no_more_turns_than_told() {
         let mut next = NextCompression::default();
         next.rest(100);
-        assert!(!next.is_rested(105, 0.1) && next.is_rested(110, 0.1) && next.is_rested(99, 0.1));
+        assert!(!next.is_rested(105, 0.1) && next.is_rested(111, 0.1) && next.is_rested(99, 0.1));
         // It is tried again at once.
         assert!(next.waits(false, 2) && next.is_rested(105, 0.1));
         next.asked();

@@ -348,12 +348,12 @@ mod tests {
 
     #[test]
     fn the_longest_section_gives_its_last_sentence_up_first() {
-        let text = "## Done\none two\nthree four\nfive six\n## Open\nseven";
+        let text = "## Done\none two\nthree four\nfive six\nseven eight\n## Open\nnine";
         check_shortened(text, 99, Some(text));
-        check_shortened(text, 11, Some("## Done\none two\n## Open\nseven"));
+        check_shortened(text, 12, Some("## Done\none two\n## Open\nnine"));
         check_shortened(text, 3, None);
         check_shortened("one two three", 2, None);
-        check_shortened("It is one. It is two. It is three.", 9, Some("It is one. It is two."));
+        check_shortened("It is one. It is two. It is three.", 8, Some("It is one. It is two."));
     }
 
     proptest! {
