@@ -549,6 +549,13 @@
 
 ---@alias Order Order.fit|Order.summarize|Order.age|Order.merge|Order.summarize_user|Order.replace|Order.drop|Order.clear_tools|Order.insert|Order.rollover|Order.pin|Order.warn|Order.write_file|Order.handover
 
+--- What each function that a file in `tests` returns is given.
+---@class PolicyTest
+---@field hook fun(name: string, job?: table, options?: table, behind?: any): any Asks a hook of the policy; gives its answer. Of the job only what the hook reads is needed, `mode` and `memo` among it; `options` stand in the place of the policy's own, and `behind` is what the policies behind it answer.
+---@field reply fun(id: string, text: string|fun(ask: Ask): string) What a model answers from now on in this test to a question of that id: `hook` asks again with it, as the host does. Without one the question is what `hook` gives.
+---@field eq fun(found: any, expected: any, message?: string) Fails unless both say the same; tables are compared by what they hold.
+---@field ok fun(held: any, message?: string) Fails where it is `nil` or `false`.
+
 --- What policies may call.
 ---@class ep
 ep = {}

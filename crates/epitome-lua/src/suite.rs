@@ -31,6 +31,29 @@ use crate::strict;
 use crate::vm::{CallBounds, Vm, asked, trouble, typed};
 use crate::write::to_lua;
 
+/// What a test is given as `t`: names, types and words, as stubs and reference have them.
+pub(crate) const GIVEN: &[(&str, &str, &str)] = &[
+    (
+        "hook",
+        "fun(name: string, job?: table, options?: table, behind?: any): any",
+        "Asks a hook of the policy; gives its answer. Of the job only what the hook reads is needed, \
+         `mode` and `memo` among it; `options` stand in the place of the policy's own, and `behind` is what \
+         the policies behind it answer.",
+    ),
+    (
+        "reply",
+        "fun(id: string, text: string|fun(ask: Ask): string)",
+        "What a model answers from now on in this test to a question of that id: `hook` asks again with \
+         it, as the host does. Without one the question is what `hook` gives.",
+    ),
+    (
+        "eq",
+        "fun(found: any, expected: any, message?: string)",
+        "Fails unless both say the same; tables are compared by what they hold.",
+    ),
+    ("ok", "fun(held: any, message?: string)", "Fails where it is `nil` or `false`."),
+];
+
 /// How one test of a policy went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestResult {
@@ -108,7 +131,8 @@ struct TestFile<'g> {
     bounds: &'g CallBounds,
     vm: Vm,
     tests: Table,
-    given: Table,
+    /// Makes what a test is given.
+    given: Function,
 }
 
 /// What `t.hook` works with.
@@ -159,7 +183,7 @@ impl<'g> TestFile<'g> {
         let limits = &self.bounds.limits;
         let watched = self.bounds.dog.watch(&self.vm.timer, limits.test);
         self.vm.limit(limits.memory);
-        let outcome = test.call::<()>(&self.given);
+        let outcome = self.given.call::<Table>(()).and_then(|given| test.call::<()>(given));
         self.vm.limit(0);
         let start = test.info().line_defined.and_then(|line| u32::try_from(line).ok());
         let (line, failure) = match outcome {
@@ -173,8 +197,8 @@ impl<'g> TestFile<'g> {
     }
 }
 
-/// The table `t`.
-fn given(lua: &Lua, asking: Asking) -> Result<Table> {
+/// What makes the table `t`.
+fn given(lua: &Lua, asking: Asking) -> Result<Function> {
     let ask = lua.create_function(
         move |lua, (name, fields, options, next): (String, Option<Table>, Option<Table>, Value)| {
             asking.ask(lua, &name, fields, options, next)
@@ -194,8 +218,8 @@ impl Asking {
         next: Value,
     ) -> Result<Value> {
         let known = HOOKS.iter().map(|hook| hook.name);
-        // Above it stands the test.
-        let at = place(lua, 1);
+        // Above it stand `t.hook` and the test.
+        let at = place(lua, 2);
         let has = |name: &str| HOOKS.iter().any(|hook| hook.name == name);
         let new = self.dialect.now(&at, NameKind::Hook, name, has);
         let Some(hook) = HOOKS.iter().find(|hook| hook.name == new.unwrap_or(name)) else {

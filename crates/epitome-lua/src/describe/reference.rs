@@ -6,6 +6,7 @@ use epitome_types::hook::{FieldShape, INLINE, RENAMED, RenamedName, TableShape, 
 use super::{OWN, READS, choices, doc, is_job, tables, type_of};
 use crate::api::API;
 use crate::declared::FIELDS;
+use crate::suite::GIVEN;
 
 const INTRODUCTION: &str = "\
 # Hooks
@@ -27,6 +28,25 @@ back at once, stays within a quarter of it. A policy that asks for more gets the
 `answer-bounded` says so once. A compression that neither the window forces nor anybody asked for is made
 where it pays for itself: over a hundred requests, a conversation costs at most a twentieth more than it
 would as it came. One that does not is passed over as `not_worth`.
+";
+
+const TESTS: &str = "
+## Tests
+
+A file in the folder `tests` returns a table of functions, and each of them is a test that is given `t`.
+`epitome policy test NAME` runs them, and a changed policy is taken only once they hold.
+
+```lua
+return {
+  test_a_finished_task_is_compressed = function(t)
+    t.reply(\"done\", \"yes\")
+    t.eq(t.hook(\"trigger\", { tokens = { total = 900 } }), { level = \"soft\" })
+  end,
+}
+```
+
+| of `t` | type | |
+| --- | --- | --- |
 ";
 
 const OLD_NAMES: &str = "
@@ -111,6 +131,10 @@ pub fn reference() -> String {
         let (name, returns) = (function.name, function.returns);
         out += &format!("\n### ep.{name}\n\n`ep.{name}({params}) -> {returns}`\n\n");
         out += &format!("{}\n\n```lua\nassert({})\n```\n", function.doc, function.example);
+    }
+    out += TESTS;
+    for (name, kind, docs) in GIVEN {
+        out += &row(name, kind, docs);
     }
     out += OLD_NAMES;
     for RenamedName { kind, old, new } in RENAMED {

@@ -8,6 +8,7 @@ use epitome_types::hook::{FieldShape, INLINE, TableShape, ValueShape};
 use super::{OWN, READS, choices, doc, is_job, tables, type_of};
 use crate::api::API;
 use crate::declared::FIELDS;
+use crate::suite::GIVEN;
 
 /// The name of the table with the fields of every job.
 const COMMON: &str = "Common";
@@ -31,6 +32,10 @@ pub fn stubs() -> String {
             names.push(name);
         }
         out.line(&format!("\n---@alias {name} {}", names.join("|")));
+    }
+    out.class("PolicyTest", "What each function that a file in `tests` returns is given.", "");
+    for (name, kind, docs) in GIVEN {
+        out.field(name, kind, docs);
     }
     out.api();
     out.0

@@ -1,5 +1,5 @@
--- What a test of a policy is given as `t`. `hook` asks the policy; the rest is Lua.
-local hook = ...
+-- What tests of a policy are given as `t`, a new one each. `ask` asks the policy; the rest is Lua.
+local ask = ...
 local error, ipairs, next, pairs, tostring, type = error, ipairs, next, pairs, tostring, type
 local concat, sort = table.concat, table.sort
 
@@ -46,18 +46,70 @@ local function fail(message, what)
   error(message and tostring(message) .. ": " .. what or what, 3)
 end
 
-return {
-  hook = hook,
+-- A policy that asks for more than so many replies to one job is never content.
+local MOST = 8
 
-  eq = function(found, expected, message)
-    if not same(found, expected) then
-      fail(message, "expected " .. show(expected) .. ", found " .. show(found))
-    end
-  end,
+-- The question in an answer; `nil` where it is none.
+local function question(answer)
+  return type(answer) == "table" and type(answer.ask) == "table" and answer.ask or nil
+end
 
-  ok = function(held, message)
-    if not held then
-      fail(message, "expected it to hold")
-    end
-  end,
-}
+-- A job with one reply more; what the test made stays as it is.
+local function with_reply(job, id, text)
+  local new, replies = {}, {}
+  for name, value in next, job or {} do
+    new[name] = value
+  end
+  for name, value in next, new.replies or {} do
+    replies[name] = value
+  end
+  replies[id] = text
+  new.replies = replies
+  return new
+end
+
+-- The functions for one test.
+local function given()
+  local said = {}
+  return {
+    hook = function(name, job, options, behind)
+      local answer = ask(name, job, options, behind)
+      local asked, times = question(answer), 0
+      while asked and said[asked.id] ~= nil do
+        times = times + 1
+        if times > MOST then
+          error("`" .. name .. "` asked more than " .. MOST .. " times, last for `" .. asked.id .. "`", 2)
+        end
+        local text = said[asked.id]
+        if type(text) == "function" then
+          text = text(asked)
+        end
+        job = with_reply(job, asked.id, text)
+        answer = ask(name, job, options, behind)
+        asked = question(answer)
+      end
+      return answer
+    end,
+
+    reply = function(id, text)
+      if type(id) ~= "string" or type(text) ~= "string" and type(text) ~= "function" then
+        error("t.reply takes the id of a question and a text, or a function that gives one", 2)
+      end
+      said[id] = text
+    end,
+
+    eq = function(found, expected, message)
+      if not same(found, expected) then
+        fail(message, "expected " .. show(expected) .. ", found " .. show(found))
+      end
+    end,
+
+    ok = function(held, message)
+      if not held then
+        fail(message, "expected it to hold")
+      end
+    end,
+  }
+end
+
+return given

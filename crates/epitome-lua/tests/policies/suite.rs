@@ -151,3 +151,60 @@ fn tests_run_in_the_order_of_their_lines() {
     let names: Vec<_> = results.iter().map(|one| (one.name.as_str(), one.line)).collect();
     assert_eq!(names, [("b", Some(2)), ("a", Some(3))]);
 }
+
+/// A policy that asks a model in `trigger`, and a second time where it is not sure.
+const ASKING: &str = "--- @api 2
+return {
+  trigger = function(job)
+    local done = job.replies.done
+    if done == nil then
+      job.memo.asked = (job.memo.asked or 0) + 1
+      return { ask = { id = 'done', user = 'Is it done?' } }
+    elseif done == 'perhaps' and not job.replies.sure then
+      return { ask = { id = 'sure', user = 'Sure?' } }
+    end
+    local said = done == 'perhaps' and job.replies.sure or done
+    return said == 'yes' and { level = 'soft', reason = 'done' } or false
+  end,
+}
+";
+
+#[track_caller]
+fn check_asking(body: &str, expected: Option<&str>) {
+    let tests = format!(
+        "return {{\n  first = function(t)\n{body}\n  end,\n\n  \
+         second = function(t)\n    t.eq(t.hook('trigger').ask.id, 'done')\n  end,\n}}"
+    );
+    let files = vec![("policy.lua", ASKING), ("tests/all.lua", tests.leak())];
+    let files = PolicySource::Embedded(files.leak());
+    let found = FoundPolicy { name: "asks".to_owned(), files, libraries: Vec::new() };
+    let results = load_with(&patient(), &found, Json::Null).unwrap().run_tests();
+    let failures: Vec<_> = results.iter().map(|one| one.failure.as_deref()).collect();
+    assert_eq!(failures.len(), 2, "{failures:?}");
+    match expected {
+        None => assert_eq!(failures[0], None),
+        Some(what) => assert!(failures[0].unwrap_or_default().contains(what), "{failures:?}"),
+    }
+    // What one test has a model reply is unknown to the next.
+    assert_eq!(failures[1], None);
+}
+
+#[test]
+fn a_test_says_what_a_model_replies() {
+    let soft = "{ level = 'soft', reason = 'done' }";
+    check_asking(&format!("t.reply('done', 'yes') t.eq(t.hook('trigger'), {soft})"), None);
+    check_asking("t.reply('done', 'no') t.eq(t.hook('trigger', { floor = 5 }), false)", None);
+    let twice = "t.reply('done', 'perhaps') t.reply('sure', 'yes')";
+    check_asking(&format!("{twice} t.eq(t.hook('trigger', {{}}), {soft})"), None);
+    check_asking("t.reply('done', 'perhaps') t.eq(t.hook('trigger').ask.id, 'sure')", None);
+    let asked =
+        "t.reply('done', function(ask) return ask.user == 'Is it done?' and 'yes' or '' end)";
+    check_asking(&format!("{asked} t.eq(t.hook('trigger'), {soft})"), None);
+    // What it noted before it had the reply is there.
+    check_asking(
+        "local job = { memo = {} } t.reply('done', 'yes') t.hook('trigger', job) t.eq(job.memo.asked, 1)",
+        None,
+    );
+    check_asking("t.reply('done', 5)", Some("t.reply takes the id of a question and a text"));
+    check_asking("t.reply('done', 'yes') t.eq(t.hook('trigger'), 1)", Some("expected 1, found"));
+}
