@@ -11,6 +11,26 @@ const NAMING: &[&str] = &["id", "ids", "number", "code", "name", "key"];
 const DESCRIBING: &[&str] =
     &["time", "date", "at", "status", "zip", "dob", "type", "address", "version"];
 
+/// Endings of keys whose values tell one object from another, the surest first.
+const TELLING: [&[&str]; 4] = [
+    &["id", "uuid"],
+    &["number", "code", "sha", "hash", "key", "sku", "symbol"],
+    &["path", "file", "filename", "url", "uri", "link", "email", "login"],
+    &["slug", "name", "title", "ref", "host"],
+];
+
+/// How surely the value of a key tells one object from another, by its last word: 0 is surest.
+pub(crate) fn telling(key: &str) -> Option<usize> {
+    let start = key.rfind(['_', '-', '.', ' ']).map_or(0, |at| at + 1);
+    let word = &key[start..];
+    let hump = word.rfind(|c: char| c.is_ascii_uppercase()).filter(|at| *at > 0);
+    let hump = hump.filter(|_| word.chars().any(|c| c.is_ascii_lowercase()));
+    let word = word[hump.unwrap_or(0)..].to_ascii_lowercase();
+    // `ID` has two capitals.
+    let word = if key.ends_with("ID") { "id" } else { &*word };
+    TELLING.iter().position(|endings| endings.contains(&word))
+}
+
 /// The factor of each key. `told` has each reference that stands in a field: the place of its key among
 /// the names, and whether someone other than a tool mentioned it.
 pub(crate) fn values(

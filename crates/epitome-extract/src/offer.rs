@@ -116,9 +116,9 @@ fn live(units: &[TextUnit<'_>], job: &SummaryJob<'_>) -> Vec<usize> {
     // are not equal stand under the next numbers.
     let mut best: FxHashMap<(u64, u32), usize> = FxHashMap::default();
     for (index, unit) in units.iter().enumerate() {
-        let text = unit.said().to_lowercase();
+        let text = unit.told().to_lowercase();
         let (hash, mut number) = (FxBuildHasher.hash_one(&text), 0);
-        let differs = |held: &usize| units[*held].said().to_lowercase() != text;
+        let differs = |held: &usize| units[*held].told().to_lowercase() != text;
         while best.get(&(hash, number)).is_some_and(differs) {
             number += 1;
         }

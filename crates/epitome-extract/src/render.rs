@@ -10,28 +10,41 @@ use epitome_kernel::types::Speaker;
 use crate::split::is_marker;
 use crate::unit::{CallName, TextUnit, UnitKind};
 
-/// The chosen units (ascending places) as text. `labels` names the speakers.
-pub(crate) fn render(units: &[TextUnit<'_>], chosen: &[usize], labels: bool) -> String {
+/// Units as text.
+#[derive(Debug, Default)]
+pub(crate) struct RenderedUnits {
+    pub(crate) text: String,
+    /// Where it comes to the first entry that is told of apart, in bytes.
+    pub(crate) turn: usize,
+}
+
+/// The chosen units (ascending places) as text. `labels` names the speakers. What is told from the entry
+/// in place `turn` on may stand elsewhere, so it says of itself whose it is.
+pub(crate) fn render(
+    units: &[TextUnit<'_>],
+    chosen: &[usize],
+    labels: bool,
+    turn: Option<usize>,
+) -> RenderedUnits {
     let mut out = String::new();
+    let mut at = None;
     let mut last: Option<&TextUnit<'_>> = None;
     let mut calls: Vec<&Rc<CallName<'_>>> = Vec::new();
     for unit in chosen.iter().map(|index| &units[*index]) {
         if let Some(last) = last {
             out.push(if flows(last, unit) { ' ' } else { '\n' });
         }
-        if labels {
-            head(unit, last, &calls, &mut out);
+        if at.is_none() && turn.is_some_and(|turn| unit.entry >= turn) {
+            at = Some(out.len());
+            calls.clear();
+            last = None;
         }
-        // Without its name it would be taken for a row of the object before.
-        if let Some(object) = unit.object()
-            && !begins_with(unit, object)
-            && last.is_none_or(|last| (last.entry, last.object()) != (unit.entry, Some(object)))
-        {
-            out.extend([object, ", "]);
-        }
+        let is_headed = labels && head(unit, last, &calls, &mut out);
+        place(unit, last.filter(|last| !is_headed && is_of_call(last, unit)), &mut out);
         out.push_str(&unit.text);
         if let Some(answer) = &unit.answer {
-            out.extend(["\n", if labels { label(Speaker::Human) } else { "" }, answer]);
+            let speaker = if unit.kind == UnitKind::Call { Speaker::Tool } else { Speaker::Human };
+            out.extend(["\n", if labels { label(speaker) } else { "" }, answer]);
         }
         if unit.kind == UnitKind::Call {
             if last.is_none_or(|last| last.kind != UnitKind::Call) {
@@ -43,7 +56,7 @@ pub(crate) fn render(units: &[TextUnit<'_>], chosen: &[usize], labels: bool) -> 
         }
         last = Some(unit);
     }
-    out
+    RenderedUnits { turn: at.unwrap_or(out.len()), text: out }
 }
 
 /// Whether a unit goes on in the line of the one before.
@@ -60,21 +73,38 @@ fn is_of_call(last: &TextUnit<'_>, unit: &TextUnit<'_>) -> bool {
     }
 }
 
-/// Whether the first field of a row is that which names its object.
-fn begins_with(unit: &TextUnit<'_>, object: &str) -> bool {
-    let first = unit.fields().first().and_then(|(_, value)| unit.text.get(value.clone()));
-    first == Some(object)
+/// Names the objects that a row is in and the key that it is below, as far as neither the unit before nor
+/// the row itself does: without them it would be taken for a row of the object before, or of none.
+fn place(unit: &TextUnit<'_>, last: Option<&TextUnit<'_>>, out: &mut String) {
+    let (objects, told) = (unit.objects(), last.map_or_else(Vec::new, TextUnit::objects));
+    let mut known = objects.iter().zip(&told).take_while(|(a, b)| Rc::ptr_eq(a, b)).count();
+    // It is beside the row before, of the same object or of the next in the same list.
+    let is_beside = objects.len().max(told.len()) <= known + 1;
+    // What was told of an object in it would take this for its own.
+    if known == objects.len() && told.len() > known {
+        known -= usize::from(known > 0);
+    }
+    for object in &objects[known..] {
+        if !object.is_said(unit.fields(), &unit.text) {
+            out.extend([&*object.name(), "; "]);
+        }
+    }
+    let is_told = is_beside && last.is_some_and(|last| last.path() == unit.path());
+    if let Some(path) = unit.path().filter(|_| !is_told) {
+        out.extend([path, ": "]);
+    }
 }
 
 /// Says who speaks, where that is somebody else than before, another tool's result or a question that
 /// was answered. A result says of which call it is where it would be taken for another one's: behind the
 /// call of another, where several were `calls` at once, and where its own leaves for a later one like it.
+/// Returns whether anything was said.
 fn head(
     unit: &TextUnit<'_>,
     last: Option<&TextUnit<'_>>,
     calls: &[&Rc<CallName<'_>>],
     out: &mut String,
-) {
+) -> bool {
     let is_result = unit.speaker == Speaker::Tool;
     let goes_on = |last: &TextUnit<'_>| {
         let is_same = match (is_result, &unit.answer) {
@@ -86,7 +116,7 @@ fn head(
         is_same && last.speaker == unit.speaker && last.answer.is_none()
     };
     if last.is_some_and(goes_on) {
-        return;
+        return false;
     }
     let misleads = |call: &Rc<CallName<'_>>| {
         let is_told = calls.iter().any(|told| Rc::ptr_eq(told, call));
@@ -96,12 +126,13 @@ fn head(
     let label = label(unit.speaker);
     match &unit.call {
         Some(call) if is_result && misleads(call) => {
-            out.extend([label.trim_end_matches(": "), " ", &call.text, ":\n"]);
+            out.extend([label.trim_end_matches(": "), " (", &call.text, "):\n"]);
         }
         // A marker is read at the beginning of a line, and only there.
         _ if is_marker(&unit.text) => out.extend([label.trim_end(), "\n"]),
         _ => out.push_str(label),
     }
+    true
 }
 
 fn label(speaker: Speaker) -> &'static str {
@@ -131,7 +162,7 @@ mod tests {
             !unit.withheld && chosen.iter().any(|text| unit.text.contains(text))
         };
         let places: Vec<usize> = (0..units.len()).filter(is_chosen).collect();
-        assert_eq!(render(&units, &places, true), expected);
+        assert_eq!(render(&units, &places, true, None).text, expected);
     }
 
     #[test]
@@ -144,7 +175,7 @@ mod tests {
             .call("read", r#"{"path":"c.rs"}"#)
             .result("let c = 3;");
         check(chat.clone(), &["a.rs", "a ="], "Assistant: read(path a.rs)\nTool: let a = 1;");
-        let named = "Assistant: read(path a.rs)\nTool read(b.rs):\nlet b = 2;\nTool: let c = 3;";
+        let named = "Assistant: read(path a.rs)\nTool (read b.rs):\nlet b = 2;\nTool: let c = 3;";
         check(chat, &["a.rs", "b =", "c ="], named);
     }
 
@@ -152,8 +183,8 @@ mod tests {
     fn results_of_calls_at_once_say_which() {
         let chat = chat().call("check", r#"{"host":"a"}"#).call("check", r#"{"host":"b"}"#);
         let chat = chat.user_result("All of it is well here.").user_result("This one is down.");
-        let told = "Assistant: check(host a)\ncheck(host b)\nTool check(a):\nAll of it is well here.\nTool \
-                    check(b):\nThis one is down.";
+        let told = "Assistant: check(host a)\ncheck(host b)\nTool (check a):\nAll of it is well here.\nTool \
+                    (check b):\nThis one is down.";
         check(chat, &["host", "well", "down"], told);
     }
 
@@ -162,7 +193,7 @@ mod tests {
         let (a, b) = (r#"{"path":"a.rs"}"#, r#"{"path":"b.rs"}"#);
         let chat = chat().call("read", a).result("let a = 1;").call("read", b).result("let b = 2;");
         let chat = chat.call("read", a).result("let a = 3;");
-        let told = "Tool read(a.rs):\nlet a = 1;\nAssistant: read(path b.rs)\nTool: let b = 2;\nTool: let a = 3;";
+        let told = "Tool (read a.rs):\nlet a = 1;\nAssistant: read(path b.rs)\nTool: let b = 2;\nTool: let a = 3;";
         check(chat, &["b.rs", "b =", "a = 1", "a = 3"], told);
     }
 
@@ -178,7 +209,53 @@ mod tests {
         check(
             chat,
             &["c-1", "left 20"],
-            &format!("Tool: {first}\nc-2, b six seven eight nine ten, left 20"),
+            &format!("Tool: {first}\nid c-2; b six seven eight nine ten, left 20"),
+        );
+    }
+
+    #[test]
+    fn a_row_says_which_key_it_is_below_and_in_which_objects() {
+        let legs = |flights: [&str; 2]| {
+            let leg = |flight: &str| {
+                format!(
+                    r#"{{"flight_number":"{flight}","from":"one of all the many airports in this country here","to":"a far one","price":1{flight}}}"#
+                )
+                .replace("1HAT", "1")
+            };
+            format!("[{}]", flights.map(leg).join(","))
+        };
+        let booking = |id: &str, flights: [&str; 2]| {
+            format!(
+                r#"{{"booking_id":"{id}","legs":{},"seats":{{"economy":3}},"paid":true}}"#,
+                legs(flights)
+            )
+        };
+        let chat = chat().call("get", "{}").result(&booking("AB12", ["HAT7", "HAT8"]));
+        check(
+            chat.clone(),
+            &["price", "economy"],
+            "Tool: AB12; HAT7; legs: to a far one, price 17\nHAT8; to a far one, price 18\nAB12; seats: economy 3",
+        );
+        let chat = chat.call("get", "{}").result(&booking("CD34", ["HAT9", "HAT6"]));
+        check(
+            chat,
+            &["price 18", "price 16"],
+            "Tool (get):\nAB12; HAT8; legs: to a far one, price 18\nTool: CD34; HAT6; legs: to a far one, price 16",
+        );
+    }
+
+    #[test]
+    fn what_stands_behind_a_message_says_whose_it_is() {
+        let chat = chat().call("read", "{}").result("let a = 1;\n\nlet b = 2;");
+        let entries = chat.user("And c?").call("read", "{}").result("let c = 3;").entries();
+        let units = cut::units(&entries.iter().collect::<Vec<&Entry>>());
+        let at = |text: &str| units.iter().position(|unit| unit.text == text).unwrap();
+        let told =
+            render(&units, &[at("let a = 1;"), at("let b = 2;"), at("let c = 3;")], true, Some(3));
+        let (before, behind) = told.text.split_at(told.turn);
+        assert_eq!(
+            (before, behind),
+            ("Tool (read):\nlet a = 1;\nlet b = 2;\n", "Tool: let c = 3;")
         );
     }
 

@@ -3,11 +3,14 @@
 //! Invariant: keys and scalars keep their spelling and order; what is not JSON is left to
 //! [`crate::split`].
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
 
+use rustc_hash::FxHashSet;
 use serde_json::{Map, Value};
 
+use crate::keys;
 use crate::split;
 use crate::words::word_count;
 
@@ -19,6 +22,9 @@ const FIELD_WORDS: usize = 24;
 /// What names an object has no more words.
 const NAME_WORDS: usize = 3;
 
+/// A name of fewer bytes says nothing without its key.
+const PLAIN_NAME: usize = 4;
+
 /// So many characters of what a tool was told name a call.
 const NAME_CHARS: usize = 60;
 
@@ -29,8 +35,39 @@ pub(crate) struct FieldRow {
     pub(crate) text: String,
     /// The key of each field and where its value stands in the line.
     pub(crate) fields: Vec<(String, Range<usize>)>,
-    /// What names the object of a list that it is a row of.
-    pub(crate) object: Option<Rc<str>>,
+    /// The object that it is a row of, where anything names that.
+    pub(crate) object: Option<Rc<RowObject>>,
+    /// The key that it is below in that, where it is not of its own fields.
+    pub(crate) path: Option<Rc<str>>,
+}
+
+/// An object of a JSON text, by what names it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct RowObject {
+    /// The field that tells it from others.
+    key: String,
+    value: String,
+    /// The object around it that has a name.
+    pub(crate) outer: Option<Rc<Self>>,
+}
+
+impl RowObject {
+    /// Its name; with its key where that alone would say nothing.
+    pub(crate) fn name(&self) -> Cow<'_, str> {
+        let is_plain = self.value.chars().all(|c| c.is_ascii_digit() || !c.is_alphanumeric());
+        match is_plain || self.value.len() < PLAIN_NAME {
+            true => format!("{} {}", self.key, self.value).into(),
+            false => Cow::Borrowed(&self.value),
+        }
+    }
+
+    /// Whether one of these fields of a row is that which names it.
+    pub(crate) fn is_said(&self, fields: &[(String, Range<usize>)], text: &str) -> bool {
+        let names = |(key, value): &(String, Range<usize>)| {
+            *key == self.key && text.get(value.clone()) == Some(&*self.value)
+        };
+        fields.iter().any(names)
+    }
 }
 
 impl FieldRow {
@@ -39,10 +76,17 @@ impl FieldRow {
         Self { text, ..Self::default() }
     }
 
-    /// The row of a call with what came of it, where that is a failure.
-    pub(crate) fn followed_by(mut self, failure: Option<&str>) -> Self {
-        self.text.extend(failure.into_iter().flat_map(|line| [": ", line]));
-        self
+    /// Has the line itself say the key that it is below.
+    fn tell_path(&mut self) {
+        if let Some(path) = self.path.take() {
+            let shift = path.len() + 2;
+            self.text = format!("{path}: {}", self.text);
+            self.shift(shift);
+        }
+    }
+
+    fn shift(&mut self, by: usize) {
+        self.fields.iter_mut().for_each(|(_, range)| *range = range.start + by..range.end + by);
     }
 }
 
@@ -68,11 +112,12 @@ pub(crate) fn call(tool: &str, arguments: &str) -> Option<Vec<FieldRow>> {
         other => rows.value("", other),
     }
     rows.close();
+    rows.out.iter_mut().for_each(FieldRow::tell_path);
     // What the tool was told in a word stands before what it was given to write.
     let head = rows.out.iter().position(|row| !row.fields.is_empty()).unwrap_or(0);
     let mut first = if rows.out.is_empty() { FieldRow::default() } else { rows.out.remove(head) };
     let shift = tool.len() + 1;
-    first.fields.iter_mut().for_each(|(_, range)| *range = range.start + shift..range.end + shift);
+    first.shift(shift);
     first.text = format!("{tool}({})", first.text);
     let mut out = vec![first];
     out.append(&mut rows.out);
@@ -95,8 +140,8 @@ pub(crate) fn call_name(tool: &str, arguments: &str) -> String {
     let first = rows.first().and_then(|row| Some(&row.text[row.fields.first()?.1.clone()]));
     let told = first.unwrap_or_default();
     match told.char_indices().nth(NAME_CHARS) {
-        Some((end, _)) => format!("{tool}({}…)", &told[..end]),
-        None => format!("{tool}({told})"),
+        Some((end, _)) => format!("{tool} {}…", &told[..end]),
+        None => format!("{tool} {told}").trim_end().to_owned(),
     }
 }
 
@@ -105,22 +150,16 @@ struct FieldRows {
     out: Vec<FieldRow>,
     row: FieldRow,
     words: usize,
-    /// What names the object of a list that is read.
-    object: Option<Rc<str>>,
+    /// The object that is read, where anything names that.
+    owner: Option<Rc<RowObject>>,
+    /// The key that leads to what is read, where that is in an object of its own.
+    path: Option<Rc<str>>,
 }
 
 impl FieldRows {
     fn value(&mut self, key: &str, value: &Value) {
         match value {
-            Value::Object(map) => {
-                self.close();
-                if !key.is_empty() && !repeats_key(key, map) {
-                    self.row.text.push_str(key);
-                    self.row.text.push_str(": ");
-                }
-                self.fields(map);
-                self.close();
-            }
+            Value::Object(map) => self.object(key, map, telling_field(map)),
             Value::Array(items)
                 if items.iter().all(|item| !item.is_object() && !item.is_array()) =>
             {
@@ -129,11 +168,14 @@ impl FieldRows {
             Value::Array(items) => {
                 // What was read before belongs to the object around the list.
                 self.close();
+                let name = naming_key(items);
                 for item in items {
-                    let outer = self.object.clone();
-                    self.object = item.as_object().and_then(name).or_else(|| outer.clone());
-                    self.value(key, item);
-                    self.object = outer;
+                    match item {
+                        Value::Object(map) => {
+                            self.object(key, map, name.and_then(|it| map.get_key_value(it)))
+                        }
+                        item => self.value(key, item),
+                    }
                 }
             }
             Value::String(text) if is_long(text) => {
@@ -148,6 +190,22 @@ impl FieldRows {
             }
             scalar => self.field(key, &spelled(scalar)),
         }
+    }
+
+    /// An object below a key, which `field` names where there is one.
+    fn object(&mut self, key: &str, map: &Map<String, Value>, field: Option<(&String, &Value)>) {
+        self.close();
+        let (outer, path) = (self.owner.clone(), self.path.clone());
+        if !key.is_empty() && !repeats_key(key, map) {
+            self.path = Some(key.into());
+        }
+        if let Some((key, value)) = field {
+            let (key, value) = (key.clone(), spelled(value));
+            self.owner = Some(Rc::new(RowObject { key, value, outer: outer.clone() }));
+        }
+        self.fields(map);
+        self.close();
+        (self.owner, self.path) = (outer, path);
     }
 
     /// Scalars first, in one row; then long texts and nested objects, each in rows of their own.
@@ -190,9 +248,7 @@ impl FieldRows {
         if self.words > 0 && self.words + words > ROW_WORDS {
             self.close();
         }
-        if self.words > 0 {
-            self.row.text.push_str(", ");
-        }
+        self.row.text.push_str(if self.words > 0 { ", " } else { "" });
         if !key.is_empty() {
             self.row.text.push_str(key);
             self.row.text.push(' ');
@@ -207,19 +263,41 @@ impl FieldRows {
     fn close(&mut self) {
         if self.words > 0 {
             self.words = 0;
-            let object = self.object.clone();
-            self.out.push(FieldRow { object, ..std::mem::take(&mut self.row) });
+            let (object, path) = (self.owner.clone(), self.path.clone());
+            self.out.push(FieldRow { object, path, ..std::mem::take(&mut self.row) });
         }
     }
 }
 
-/// What names an object: the value of its first field, where that is short.
-fn name(map: &Map<String, Value>) -> Option<Rc<str>> {
-    let value = map.values().next()?;
-    let text = spelled(value);
-    let is_short =
-        FieldPlace::for_value(value) == FieldPlace::Row && word_count(&text) <= NAME_WORDS;
-    is_short.then(|| text.into())
+/// The field that tells an object from others, by its key.
+fn telling_field(map: &Map<String, Value>) -> Option<(&String, &Value)> {
+    let fields = map.iter().filter(|(_, value)| is_name(value));
+    let ranked = fields.filter_map(|field| Some((keys::telling(field.0)?, field)));
+    ranked.min_by_key(|(rank, _)| *rank).map(|(_, field)| field)
+}
+
+/// The key whose values tell the objects of a list from each other; where none does by its name, that of
+/// the first field.
+fn naming_key(items: &[Value]) -> Option<&str> {
+    let first = items.iter().find_map(Value::as_object)?;
+    let is_telling = |key: &&String| {
+        let mut seen = FxHashSet::default();
+        let mut objects = items.iter().filter_map(Value::as_object);
+        objects
+            .all(|map| map.get(*key).is_some_and(|it| is_name(it) && seen.insert(it.to_string())))
+    };
+    let ranked = first.keys().filter_map(|key| Some((keys::telling(key)?, key)));
+    let mut ranked: Vec<_> = ranked.collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let named = ranked.into_iter().map(|(_, key)| key).find(|key| is_telling(key));
+    named.or_else(|| first.keys().next().filter(is_telling)).map(String::as_str)
+}
+
+/// Whether a value is short enough for a name.
+fn is_name(value: &Value) -> bool {
+    matches!(value, Value::String(_) | Value::Number(_))
+        && FieldPlace::for_value(value) == FieldPlace::Row
+        && (1..=NAME_WORDS).contains(&word_count(&spelled(value)))
 }
 
 /// Where a field of an object is told.
@@ -275,11 +353,21 @@ mod tests {
     fn objects_become_rows() {
         let json =
             r#"{"id": "A1", "flights": [{"from": "X", "price": 12}, {"from": "Y"}], "paid": true}"#;
-        assert_eq!(
-            lines(of(json)),
-            ["id A1, paid true", "flights: from X, price 12", "flights: from Y"]
-        );
+        assert_eq!(lines(of(json)), ["id A1, paid true", "from X, price 12", "from Y"]);
         let rows = of(json).unwrap();
+        let place = |row: &FieldRow| {
+            let name = row.object.as_ref().map(|it| it.name().into_owned());
+            (name, row.path.as_deref().map(str::to_owned))
+        };
+        let named = |name: &str, path: Option<&str>| (Some(name.into()), path.map(Into::into));
+        assert_eq!(
+            rows.iter().map(place).collect::<Vec<_>>(),
+            [
+                named("id A1", None),
+                named("from X", Some("flights")),
+                named("from Y", Some("flights"))
+            ]
+        );
         let (key, value) = &rows[0].fields[0];
         assert_eq!((key.as_str(), &rows[0].text[value.clone()]), ("id", "A1"));
     }
@@ -288,7 +376,7 @@ mod tests {
     fn keys_that_repeat_a_value_are_not_said_twice() {
         assert_eq!(
             lines(of(r#"{"cards": {"c_1": {"id": "c_1", "brand": "visa"}}}"#)),
-            ["cards: id c_1, brand visa"]
+            ["id c_1, brand visa"]
         );
     }
 

@@ -171,8 +171,9 @@ impl<'a> Slice<'a> {
                 let is_refused =
                     failure.is_some_and(|it| it.is_error) && !ToolName::new(&call.tool).is_shell();
                 for (at, row) in rows.into_iter().enumerate() {
-                    let row = row.followed_by(failure.filter(|_| at == 0).map(|it| it.line));
-                    push(UnitKind::Call, is_refused && at > 0, row.into());
+                    let failed = failure.filter(|_| at == 0).map(|it| Box::new(it.line.into()));
+                    let unit = TextUnit { answer: failed, ..row.into() };
+                    push(UnitKind::Call, is_refused && at > 0, unit);
                 }
             }
             _ if files.is_empty() => {
@@ -217,9 +218,9 @@ impl<'a> Slice<'a> {
 }
 
 impl From<FieldRow> for TextUnit<'_> {
-    fn from(FieldRow { text, fields, object }: FieldRow) -> Self {
+    fn from(FieldRow { text, fields, object, path }: FieldRow) -> Self {
         let is_row = !fields.is_empty() || object.is_some();
-        let row = is_row.then(|| Box::new(UnitRow { fields, object }));
+        let row = is_row.then(|| Box::new(UnitRow { fields, object, path }));
         Self { row, ..TextUnit::bare(text.into()) }
     }
 }
@@ -323,12 +324,12 @@ mod tests {
             }
             let units = units(&entries.iter().collect::<Vec<_>>());
             let calls = units.into_iter().filter(|it| it.kind == UnitKind::Call && !it.withheld);
-            calls.map(|unit| unit.text.into_owned()).collect::<Vec<_>>()
+            calls.map(|unit| unit.said().into_owned()).collect::<Vec<_>>()
         };
         let written = "let a = 1;\nlet b = 2;";
         assert_eq!(told("edit", "Written.", false), ["edit(path a.rs)", written]);
         let refused = "Hm.\nError: no such text";
-        let told_so = "edit(path a.rs): Error: no such text";
+        let told_so = "edit(path a.rs)\nError: no such text";
         assert_eq!(told("edit", refused, false), [told_so, written]);
         assert_eq!(told("edit", refused, true), [told_so]);
         assert_eq!(told("bash", refused, true), [&told_so.replace("edit", "bash"), written]);

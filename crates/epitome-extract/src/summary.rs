@@ -5,7 +5,7 @@
 use std::ptr;
 
 use epitome_kernel::types::{
-    Entry, EntryId, Part, PartBody, Role, Speaker, Summary, SummaryKind, SummaryStyle,
+    Entry, EntryId, Part, PartBody, Role, Speaker, Summary, SummaryKind, SummaryStyle, SummaryTurn,
 };
 use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
 use rustc_hash::FxHashSet;
@@ -15,6 +15,7 @@ use crate::cut::{of_slices, units};
 use crate::directive::{self, DirectiveStrength};
 use crate::offer::{Offer, heat};
 use crate::reader::Features;
+use crate::render::RenderedUnits;
 use crate::select::{UnitCandidate, select};
 use crate::slice::{grouped, slices};
 use crate::tuning::SelectionWeights;
@@ -56,21 +57,23 @@ impl ExtractiveSummarizer {
             shorten(&mut units);
         }
         let chat = is_chat(&units, job);
-        let tuning = if chat { &self.chat } else { &self.agent };
+        let tuning = self.tuning(&units, job);
         let (features, weights, _) = weigh(&units, job.kept, tuning);
         let candidates = candidates(&units, &features, job, tuning);
-        let Some((chosen, text)) = fill(&units, &candidates, &weights, tuning, job) else {
+        let turn = turn(job);
+        let filled = fill(&units, &candidates, &weights, tuning, job);
+        let Some(FilledRoom { chosen, told }) = filled else {
             let least = candidates.iter().map(|candidate| candidate.cost).min().unwrap_or(1);
             return Err(SummaryError::TooSmall { most: job.most, least });
         };
         let mut left = Vec::new();
         if job.passages {
             let whole = if whole.is_empty() { &units } else { &whole };
-            let chosen = chosen.iter().map(|index| whole[*index].text.to_lowercase());
+            let chosen = chosen.iter().map(|index| whole[*index].told().to_lowercase());
             let chosen: FxHashSet<String> = chosen.collect();
             let mut leave = |sent: &[TextUnit<'_>]| {
                 let said: Vec<bool> =
-                    sent.iter().map(|unit| chosen.contains(&unit.text.to_lowercase())).collect();
+                    sent.iter().map(|unit| chosen.contains(&unit.told().to_lowercase())).collect();
                 left.extend(passages::left(job.entries, sent, &said, chat));
             };
             match all {
@@ -81,7 +84,8 @@ impl ExtractiveSummarizer {
                 }
             }
         }
-        Ok(Summary { text, left, model: None })
+        let turn = turn.map(|(entry, _)| SummaryTurn { entry, at: told.turn });
+        Ok(Summary { text: told.text, left, turn, ..Summary::default() })
     }
 
     /// A summary that somebody else wrote of the entries, with what the extractor says beside it
@@ -95,7 +99,7 @@ impl ExtractiveSummarizer {
         let tuning = tuning_for(&units);
         let (features, weights, mut reader) = weigh(&units, job.kept, tuning);
         let offered = candidates(&units, &features, job, tuning);
-        let extract = fill(&units, &offered, &weights, tuning, job).unwrap_or_default().0;
+        let extract = fill(&units, &offered, &weights, tuning, job).unwrap_or_default().chosen;
         let matter = weights.matter(extract.iter().map(|index| &features[*index]));
 
         let written = written(text);
@@ -115,7 +119,7 @@ impl ExtractiveSummarizer {
             stay.sort_unstable();
             let text = match most == lines.len() {
                 true => text.to_owned(),
-                false => render::render(&lines, &stay, false),
+                false => render::render(&lines, &stay, false, None).text,
             };
             let text = format!("{text}\n{opening}\n");
             let told = weights.told(stay.iter().map(|index| &found[*index]));
@@ -130,10 +134,10 @@ impl ExtractiveSummarizer {
             let most = job.most.checked_sub(job.measure.size(&text))?;
             let room = SummaryJob { most, ..*job };
             let weights = weights.beside(&told, tuning);
-            let (chosen, beside) =
+            let FilledRoom { chosen, told } =
                 fill(&units, &offered, &weights, tuning, &room).unwrap_or_default();
             let has_all = needed.iter().all(|index| chosen.binary_search(index).is_ok());
-            has_all.then(|| text + &beside)
+            has_all.then(|| text + &told.text)
         };
         if let Some(whole) = with(lines.len()) {
             return Some(whole);
@@ -169,6 +173,26 @@ fn written(text: &str) -> Entry {
     Entry { id: EntryId(0), role: Role::Assistant, parts: vec![part], bytes: 0, at: None }
 }
 
+/// What a person typed last, where that stays in the prompt between the entries that are summed up, and
+/// the place of the first entry behind it.
+fn turn(job: &SummaryJob<'_>) -> Option<(EntryId, usize)> {
+    let is_typed = |entry: &&&Entry| {
+        let is_said = |part: &Part| part.speaker == Speaker::Human && part.within.is_none();
+        entry.parts.iter().any(|part| is_said(part) && matches!(part.body, PartBody::Text(_)))
+    };
+    let typed = job.kept.iter().rev().find(is_typed)?.id;
+    let place = job.entries.partition_point(|entry| entry.id < typed);
+    let is_passed = 0 < place && place < job.entries.len() && job.kind == SummaryKind::Checkpoint;
+    is_passed.then_some((typed, place))
+}
+
+/// Units that fill a room.
+#[derive(Default)]
+struct FilledRoom {
+    chosen: Vec<usize>,
+    told: RenderedUnits,
+}
+
 /// Chooses until the text, as it is written down, fills the room: units cost less beside each
 /// other than alone, and the names of the speakers cost something too.
 fn fill(
@@ -177,22 +201,26 @@ fn fill(
     weights: &Weights,
     tuning: &SelectionWeights,
     job: &SummaryJob<'_>,
-) -> Option<(Vec<usize>, String)> {
-    let mut best: Option<(Vec<usize>, String)> = None;
+) -> Option<FilledRoom> {
+    let mut best = None;
+    let turn = turn(job).map(|(_, place)| place);
     let (mut fits, mut exceeds, mut room) = (0, u64::MAX, job.most);
-    for _ in 0..ATTEMPTS {
+    for attempt in 1..=ATTEMPTS {
         let chosen = select(candidates, weights, tuning, room);
-        let text = render::render(units, &chosen, job.kind == SummaryKind::Checkpoint);
-        let size = job.measure.size(&text);
+        let told = render::render(units, &chosen, job.kind == SummaryKind::Checkpoint, turn);
+        let size = job.measure.size(&told.text);
         let slack = job.most.saturating_sub(size);
         if size > job.most {
             exceeds = room;
             room = room.saturating_sub((size - job.most).max(job.most / STEP)).max(fits);
+            if best.is_none() && attempt >= ATTEMPTS / 2 {
+                room /= 2;
+            }
         } else {
             fits = room;
             room += slack;
             if size > 0 {
-                best = Some((chosen, text));
+                best = Some(FilledRoom { chosen, told });
             }
             if slack * 100 < job.most {
                 break;

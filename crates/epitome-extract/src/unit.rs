@@ -10,6 +10,8 @@ use std::rc::Rc;
 
 use epitome_kernel::types::{CallFailure, Speaker};
 
+use crate::rows::RowObject;
+
 /// What a unit was cut from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnitKind {
@@ -39,8 +41,10 @@ pub(crate) struct CallName<'a> {
 pub(crate) struct UnitRow {
     /// The key of each field and where its value stands in the text.
     pub(crate) fields: Vec<(String, Range<usize>)>,
-    /// What names the object of a list that it is of.
-    pub(crate) object: Option<Rc<str>>,
+    /// The object that it is of, where anything names that.
+    pub(crate) object: Option<Rc<RowObject>>,
+    /// The key that it is below in that, where it is not of its own fields.
+    pub(crate) path: Option<Rc<str>>,
 }
 
 /// A piece of the conversation. There are as many as lines: what few of them have is boxed.
@@ -61,8 +65,8 @@ pub(crate) struct TextUnit<'a> {
     pub(crate) row: Option<Box<UnitRow>>,
     /// The call that it is one of, or of whose result it is one.
     pub(crate) call: Option<Rc<CallName<'a>>>,
-    /// What a person answered in a few words, which say nothing by themselves: it stays and leaves
-    /// with this.
+    /// What answered it and stays and leaves with it: what a person said in a few words, which say
+    /// nothing by themselves, or of a call the line that says that it failed.
     pub(crate) answer: Option<Box<Cow<'a, str>>>,
 }
 
@@ -81,14 +85,36 @@ impl<'a> TextUnit<'a> {
         }
     }
 
+    /// All that it says, and of what: two rows with the same fields may be of two objects.
+    pub(crate) fn told(&self) -> Cow<'_, str> {
+        if self.object().is_none() && self.path().is_none() {
+            return self.said();
+        }
+        let objects: String = self.objects().iter().map(|it| it.name() + "; ").collect();
+        format!("{objects}{}: {}", self.path().unwrap_or_default(), self.said()).into()
+    }
+
     /// The key of each field of a row and where its value stands in the text.
     pub(crate) fn fields(&self) -> &[(String, Range<usize>)] {
         self.row.as_ref().map_or(&[], |row| &row.fields)
     }
 
-    /// What names the object of a list that it is a row of.
-    pub(crate) fn object(&self) -> Option<&str> {
-        self.row.as_ref()?.object.as_deref()
+    /// The object that it is a row of, where anything names that.
+    pub(crate) fn object(&self) -> Option<&Rc<RowObject>> {
+        self.row.as_ref()?.object.as_ref()
+    }
+
+    /// The key that it is below in its object.
+    pub(crate) fn path(&self) -> Option<&str> {
+        self.row.as_ref()?.path.as_deref()
+    }
+
+    /// The named objects that it is in, the outermost first.
+    pub(crate) fn objects(&self) -> Vec<&Rc<RowObject>> {
+        let mut objects: Vec<_> =
+            std::iter::successors(self.object(), |it| it.outer.as_ref()).collect();
+        objects.reverse();
+        objects
     }
 
     /// Whether it is a sentence of a person.

@@ -78,10 +78,10 @@ fn begins_anew(line: &str, next: &str) -> bool {
     is_own(line) || is_own(next) || is_point || is_labelled(next)
 }
 
-/// Whether a line opens with a label: `User:`, `Note:`.
+/// Whether a line opens with a label: `User:`, `Note:`, `Tool (read a.rs):`.
 fn is_labelled(line: &str) -> bool {
     let label = line.split_whitespace().next().and_then(|word| word.strip_suffix(':'));
-    label.is_some_and(|label| label.starts_with(char::is_uppercase))
+    label.is_some_and(|label| label.starts_with(char::is_uppercase)) || line.starts_with("Tool (")
 }
 
 /// A line without `- `, `* `, `1. ` or `2) ` before it.

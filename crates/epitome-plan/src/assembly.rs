@@ -199,7 +199,7 @@ impl<'t> PlanAssembly<'t> {
             Err(error) => return self.failed(&error, rules.spares_last),
         };
         let is_empty = words.text.trim().is_empty();
-        match self.over(wish, &words.text) {
+        match self.over(wish, &words) {
             0 if !is_empty => self.fulfil(words),
             _ if rules.unfit == UnfitRule::Unworded => self.leave(),
             _ if is_empty => self.give_up("the summary is empty"),
@@ -208,13 +208,13 @@ impl<'t> PlanAssembly<'t> {
     }
 
     /// By how much the answer of a summarizer is too large.
-    fn over(&self, wish: &WordingRequest, words: &str) -> u64 {
+    fn over(&self, wish: &WordingRequest, words: &Summary) -> u64 {
         let ground = self.basis.ground();
         match self.rules.of_wording(&wish.what).measured {
             MeasuredText::Placed => wish.over(words, &ground),
             MeasuredText::Words => {
                 let asked = wish.room(&ground).saturating_sub(self.chain.excess());
-                ground.gauge().size(words).saturating_sub(asked)
+                ground.gauge().size(&words.text).saturating_sub(asked)
             }
         }
     }
@@ -276,11 +276,11 @@ impl<'t> PlanAssembly<'t> {
         let Some(wish) = self.parts.wishes.front() else { return };
         let ground = self.basis.ground();
         let chars = ground.options.texts.line_chars;
-        let text = account(ground.thread, wish.covers(), chars, most, ground.gauge());
-        let Some(text) = text else { return self.leave() };
+        let words = account(ground.thread, wish.covers(), chars, most, ground.gauge());
+        let Some(words) = words else { return self.leave() };
         let measured = self.rules.own_words.measured;
-        match if measured { wish.over(&text, &ground) } else { 0 } {
-            0 => self.fulfil(Summary { text, ..Summary::default() }),
+        match if measured { wish.over(&words, &ground) } else { 0 } {
+            0 => self.fulfil(words),
             over => self.shrink(over),
         }
     }

@@ -12,12 +12,12 @@ use epitome_kernel::types::{
 use crate::budget::rewritable;
 use crate::constraints::{StatementRoom, WorkStatement};
 use crate::cut::{ShortenedPart, close};
-use crate::eviction::original_of;
 use crate::files;
 use crate::ground::{PlanGround, ids};
 use crate::kept::UnsentTexts;
 use crate::lines;
 use crate::pressure::Pressure;
+use crate::wording::address;
 
 /// A plan without its summary.
 #[derive(Clone, Debug)]
@@ -400,8 +400,7 @@ impl<'a> Drafting<'a> {
     }
 
     fn address(&self, covers: &[EntryId]) -> ContentId {
-        let chars = self.ground.options.texts.line_chars;
-        ContentId::for_text(&original_of(self.ground.thread, covers, chars))
+        address(covers, &self.ground)
     }
 
     /// `None` where a label would have to lead that is no smaller than what it stands for. Without a

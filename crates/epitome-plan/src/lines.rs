@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use epitome_kernel::types::{CallFailure, Entry, EntryId, PartBody, PartId, failed_calls};
+use epitome_kernel::types::{
+    CallFailure, Entry, EntryId, PartBody, PartId, Summary, SummaryTurn, failed_calls,
+};
 use epitome_kernel::{TextMeasure, Thread};
 
 use crate::cut::fill;
@@ -21,9 +23,11 @@ pub(crate) fn account(
     chars: usize,
     most: u64,
     measure: &dyn TextMeasure,
-) -> Option<String> {
+) -> Option<Summary> {
     let mut left = most;
     let mut lines = Vec::new();
+    let typed = thread.typed().filter(|typed| !covers.contains(typed));
+    let mut behind = 0;
     let covered = || covers.iter().filter_map(|&id| thread.entry(id));
     let failed = failed_calls(covered());
     for entry in covered().rev() {
@@ -33,11 +37,13 @@ pub(crate) fn account(
             break;
         }
         left -= size;
+        behind += if Some(entry.id) > typed { line.len() } else { 0 };
         lines.push(line);
     }
     lines.reverse();
-    let text = lines.concat().trim_end().to_owned();
-    (!text.is_empty()).then_some(text)
+    let text = lines.concat();
+    let turn = typed.map(|entry| SummaryTurn { entry, at: text.len() - behind });
+    (!text.trim().is_empty()).then(|| Summary { text, turn, ..Summary::default() })
 }
 
 /// The stub of an exchange: its calls in one line, and how to get it back.

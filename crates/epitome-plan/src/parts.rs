@@ -37,7 +37,7 @@ pub(crate) struct PlanParts {
 impl PlanParts {
     /// All that is done, but for cuts and wishes.
     pub(crate) fn done(&self) -> impl Iterator<Item = &Op> {
-        self.standing.iter().chain(&self.ops).chain(self.worded.iter().map(|one| &one.op))
+        self.standing.iter().chain(&self.ops).chain(self.worded.iter().flat_map(|one| &one.ops))
     }
 
     /// The ops of the plan.

@@ -35,11 +35,13 @@ pub(crate) fn entry(thread: &Thread, text: Option<String>) -> Option<Entry> {
     })
 }
 
-/// Behind the newest checkpoint; without one, behind the newest exchange that something was taken
+/// Behind the newest checkpoint of what came before the last message that a person typed, else behind the
+/// newest; without one, behind the newest exchange that something was taken
 /// out of and that nothing pins, so that it stands between no call and its result.
 fn place(thread: &Thread, ops: &[Op]) -> Option<EntryId> {
-    let behind = checkpoints(ops).filter_map(|one| one.covers.last().copied());
-    if let Some(newest) = behind.max() {
+    let behind = || checkpoints(ops).filter_map(|one| one.covers.last().copied());
+    let before_typed = || behind().filter(|last| Some(*last) < thread.typed()).max();
+    if let Some(newest) = before_typed().or_else(|| behind().max()) {
         return Some(newest);
     }
     let touched = ops.iter().filter_map(|op| match op {

@@ -10,6 +10,7 @@ use epitome_kernel::types::{
 };
 
 use crate::cut::ShortenedPart;
+use crate::eviction::original_of;
 use crate::files;
 use crate::ground::PlanGround;
 use crate::ops::checkpoints;
@@ -37,7 +38,8 @@ pub(crate) enum WordingPurpose {
 pub(crate) struct WordedCheckpoint {
     /// What it was wished for.
     pub(crate) wish: WordingRequest,
-    pub(crate) op: Op,
+    /// One that stands for all of it, or two around a message that stays.
+    pub(crate) ops: Vec<Op>,
     /// The pieces for search that its summarizer cut.
     pub(crate) left: Vec<Passage>,
     /// What happened to checkpoints that stood in its place.
@@ -67,22 +69,34 @@ impl WordingRequest {
     pub(crate) fn room(&self, ground: &PlanGround<'_>) -> u64 {
         match &self.what {
             WordingPurpose::Checkpoint { id, covers, .. } => {
-                let label = self.label(*id, covers, ground);
-                self.limit().saturating_sub(ground.gauge().message(&label))
+                let sides = ground.thread.typed().and_then(|typed| self.sides(typed, ground));
+                let labels = match sides {
+                    Some([before, behind]) => [before, behind]
+                        .map(|it| {
+                            ground.gauge().message(&self.label(address(it, ground), it, ground))
+                        })
+                        .iter()
+                        .sum(),
+                    None => ground.gauge().message(&self.label(*id, covers, ground)),
+                };
+                self.limit().saturating_sub(labels)
             }
             WordingPurpose::Digest(part) => ground.cutter().digest_room(*part, self.limit()),
         }
     }
 
     /// By how much words are too large where they will stand.
-    pub(crate) fn over(&self, words: &str, ground: &PlanGround<'_>) -> u64 {
+    pub(crate) fn over(&self, words: &Summary, ground: &PlanGround<'_>) -> u64 {
         let size = match &self.what {
-            WordingPurpose::Checkpoint { id, covers, .. } => {
-                let label = self.label(*id, covers, ground);
-                ground.gauge().message(&(label + words.trim()))
+            WordingPurpose::Checkpoint { .. } => {
+                let size = |one: PlacedWords| match one.is_gain {
+                    true => ground.gauge().message(&one.text),
+                    false => ground.sizes.sum(one.covers),
+                };
+                self.placed(words, ground).into_iter().map(size).sum()
             }
             WordingPurpose::Digest(part) => {
-                let digest = ground.cutter().digested(*part, words.trim());
+                let digest = ground.cutter().digested(*part, words.text.trim());
                 digest.map_or(0, |text| ground.gauge().size(&text))
             }
         };
@@ -96,20 +110,68 @@ impl WordingRequest {
         level: CheckpointLevel,
         ground: &PlanGround<'_>,
     ) -> Option<WordedCheckpoint> {
-        let WordingPurpose::Checkpoint { id, covers, level: wished } = &self.what else {
+        let WordingPurpose::Checkpoint { level: wished, .. } = &self.what else {
             return None;
         };
-        let text = self.label(*id, covers, ground) + words.text.trim();
-        let one = Checkpoint {
-            id: *id,
-            covers: covers.clone(),
-            text,
-            level: level.min(*wished),
-            stand: ground.options.stand,
-            model: words.model,
+        let level = level.min(*wished);
+        let placed = self.placed(&words, ground).into_iter().filter(|one| one.is_gain);
+        let placed: Vec<_> = placed
+            .map(|PlacedWords { id, covers, text, .. }| Checkpoint {
+                id,
+                covers,
+                text,
+                level,
+                stand: ground.options.stand,
+                model: words.model.clone(),
+            })
+            .collect();
+        let is_covered = |passage: &Passage| {
+            placed.iter().any(|one| one.covers.binary_search(&passage.entry).is_ok())
         };
-        let event = self.event(&one, ground);
-        Some(WordedCheckpoint { op: Op::Summarize(one), left: words.left, event, wish: self })
+        let left = words.left.into_iter().filter(is_covered).collect();
+        let event = placed.first().and_then(|one| self.event(one, ground));
+        let ops = placed.into_iter().map(Op::Summarize).collect();
+        Some(WordedCheckpoint { ops, left, event, wish: self })
+    }
+
+    /// The words of a checkpoint where they will stand: what came before a message that stays and what
+    /// came behind it stand on its two sides, and where the words of one are no gain, what they are of
+    /// stays.
+    fn placed(&self, words: &Summary, ground: &PlanGround<'_>) -> Vec<PlacedWords> {
+        let WordingPurpose::Checkpoint { id, covers, .. } = &self.what else { return Vec::new() };
+        let words_of = |id, covers: &[EntryId], said: &str| {
+            let text = self.label(id, covers, ground) + said;
+            let is_gain = ground.gauge().message(&text) < ground.sizes.sum(covers.iter().copied());
+            PlacedWords { id, covers: covers.to_vec(), text, is_gain }
+        };
+        let passed = words.sides().filter(|(_, before, _)| !before.is_empty());
+        let sides = passed.and_then(|(entry, before, behind)| {
+            Some(self.sides(entry, ground)?.into_iter().zip([before, behind]))
+        });
+        let placed: Vec<_> = sides
+            .into_iter()
+            .flatten()
+            .map(|(covers, said)| words_of(address(covers, ground), covers, said))
+            .collect();
+        let may_stay = |id: &EntryId| !ground.thread.exchange_of(*id).broken;
+        let stays = |one: &PlacedWords| one.covers.iter().all(may_stay);
+        let is_gain = placed.iter().any(|one| one.is_gain);
+        match is_gain && placed.iter().all(|one| one.is_gain || stays(one)) {
+            true => placed,
+            false => {
+                vec![PlacedWords { is_gain: true, ..words_of(*id, covers, words.text.trim()) }]
+            }
+        }
+    }
+
+    /// What it covers before a message and behind it, where that is both; none where it takes the place
+    /// of a checkpoint, or where all checkpoints stand at the front.
+    fn sides<'s>(&'s self, entry: EntryId, ground: &PlanGround<'_>) -> Option<[&'s [EntryId]; 2]> {
+        let covers = self.covers();
+        let (before, behind) = covers.split_at(covers.partition_point(|id| *id < entry));
+        let is_new = self.was.is_empty() && !ground.options.stand.front;
+        let is_passed = !before.is_empty() && !behind.is_empty() && behind[0] != entry;
+        (is_new && is_passed).then_some([before, behind])
     }
 
     /// A part with its digest.
@@ -128,7 +190,8 @@ impl WordingRequest {
     /// The line that opens a checkpoint.
     fn label(&self, id: ContentId, covers: &[EntryId], ground: &PlanGround<'_>) -> String {
         let texts = &ground.options.texts;
-        let opening = texts.opening(id, covers.len(), self.most, ground.gauge());
+        let room = self.most * covers.len() as u64 / self.covers().len().max(1) as u64;
+        let opening = texts.opening(id, covers.len(), room, ground.gauge());
         opening + &files::named(ground.thread, covers)
     }
 
@@ -149,6 +212,21 @@ impl WordingRequest {
             }
         }
     }
+}
+
+/// Words of a checkpoint, with its label.
+struct PlacedWords {
+    id: ContentId,
+    covers: Vec<EntryId>,
+    text: String,
+    /// Whether they are smaller than what they stand for.
+    is_gain: bool,
+}
+
+/// The address of what entries said.
+pub(crate) fn address(covers: &[EntryId], ground: &PlanGround<'_>) -> ContentId {
+    let chars = ground.options.texts.line_chars;
+    ContentId::for_text(&original_of(ground.thread, covers, chars))
 }
 
 /// Whether a checkpoint is meant by a name: its id or the beginning of it.

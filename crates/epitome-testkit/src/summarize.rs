@@ -157,7 +157,7 @@ fn fill(job: &SummaryJob<'_>) -> Summary {
             None => left.push(Passage { entry: *entry, text: (*word).to_owned() }),
         }
     }
-    Summary { text: said(fits), left, model: None }
+    Summary { text: said(fits), left, ..Summary::default() }
 }
 
 /// The value of a future that never waits.

@@ -58,6 +58,6 @@ pub use report::{
 pub use session::{
     SessionBranch, SessionFigures, SessionInfo, Snapshot, SnapshotPurpose, SnapshotSize,
 };
-pub use summary::{Passage, Summary, SummaryKind, SummaryStyle};
+pub use summary::{Passage, Summary, SummaryKind, SummaryStyle, SummaryTurn};
 pub use tool_name::ToolName;
 pub use usage::TokenUsage;

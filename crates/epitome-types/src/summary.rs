@@ -34,6 +34,28 @@ pub struct Summary {
     pub left: Vec<Passage>,
     /// The model that wrote it; none where it was written without one.
     pub model: Option<String>,
+    /// Where it comes to what stands behind a message that stays, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<SummaryTurn>,
+}
+
+/// Where the text of a summary passes a message that stays in the prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SummaryTurn {
+    /// The message: what a person typed last.
+    pub entry: EntryId,
+    /// Where in the text begins what stands behind it, in bytes.
+    pub at: usize,
+}
+
+impl Summary {
+    /// What it says of the entries before the message that it passes, and of those behind that;
+    /// `None` where it passes none.
+    pub fn sides(&self) -> Option<(EntryId, &str, &str)> {
+        let SummaryTurn { entry, at } = self.turn?;
+        let (before, behind) = self.text.split_at_checked(at)?;
+        Some((entry, before.trim(), behind.trim()))
+    }
 }
 
 /// A piece of text that left the prompt and can be found again.

@@ -41,7 +41,7 @@ fn a_digest_is_asked_for_one_text_beside_what_is_pinned() {
 
     let text = "line 77 of some file\n".repeat(3) + "line 99 of some file";
     let left = vec![Passage { entry: EntryId(4), text: "line 3 of some file".to_owned() }];
-    let digest = Summary { text: text.clone(), left: left.clone(), model: None };
+    let digest = Summary { text: text.clone(), left: left.clone(), ..Summary::default() };
     run.answer(Ok(digest));
     let PlanStep::Summarize(ask) = run.step() else { panic!("no checkpoint is asked for") };
     let shown = ask.kept.last().map(Entry::readable).expect("the result");

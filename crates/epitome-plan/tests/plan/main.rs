@@ -34,5 +34,6 @@ mod state;
 mod strip;
 #[cfg(test)]
 mod tail;
+mod turn;
 #[cfg(test)]
 mod wording;
