@@ -153,6 +153,7 @@ impl<'a> Drafting<'a> {
         // An exchange that cannot be cut small enough may take up to half of the summary's room.
         let mut most = want + (self.room() - want) / 2;
         let (mut reached, mut messages, mut newest) = (0, 0, true);
+        let results = self.newest_results();
         for at in (0..self.kept.len()).rev() {
             let exchange = &self.ground.thread.exchanges()[at];
             if self.pinned[at] {
@@ -163,13 +164,20 @@ impl<'a> Drafting<'a> {
             if exchange.broken || outdated[at] || self.has_left(at) {
                 continue;
             }
-            let left = want.saturating_sub(reached);
+            let mut left = want.saturating_sub(reached);
+            let is_results = results == Some(at);
+            // To keep more of results that have to be cut takes more from the summary than it tells.
+            if is_results && self.whole(at) <= self.want(Some(options.newest_results_share)) {
+                left = left.max(self.whole(at));
+                most = most.max(left);
+            }
             let enough = close(reached, want) && self.whole(at) > left;
             if enough || wish.is_some_and(|wish| messages >= wish) {
                 break;
             }
             let Some(kept) = self.fitted(at, left, slack, most) else { break };
-            if kept.is_poor() && (left <= slack || self.is_eaten_by_markers(at, want)) {
+            let says_little = kept.is_poor() && !is_results;
+            if says_little && (left <= slack || self.is_eaten_by_markers(at, want)) {
                 break;
             }
             // The recent part does not reach further back for what the ladder presses out of it.
@@ -183,6 +191,19 @@ impl<'a> Drafting<'a> {
             }
             newest = false;
         }
+    }
+
+    /// The exchange with the newest results, where they came behind what a person typed last.
+    fn newest_results(&self) -> Option<usize> {
+        let thread = self.ground.thread;
+        let exchanges = thread.exchanges();
+        let has_results = |at: &usize| {
+            let entries = &thread.entries()[exchanges[*at].entries.clone()];
+            entries.iter().any(|entry| entry.calls().next().is_some())
+        };
+        let newest = (0..exchanges.len()).rev().find(has_results)?;
+        let first = EntryId(exchanges[newest].entries.start as u32);
+        (Some(first) > thread.typed()).then_some(newest)
     }
 
     /// Whether so small a recent part would hold little beside the markers of its cuts.

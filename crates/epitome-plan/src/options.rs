@@ -17,6 +17,9 @@ pub struct CompressOptions {
     /// By how much of that share they may be more or less, so that the oldest exchange of them
     /// stays or leaves whole, 0 to 1.
     pub keep_recent_slack: f64,
+    /// The share of that room up to which the newest results stay whole where they came behind what a
+    /// person typed last, 0 to 1; older messages leave for that.
+    pub newest_results_share: f64,
     /// The number of newest messages to leave alone, in place of the share.
     pub keep_recent_messages: Option<usize>,
     /// The share of the prompt below which a compression counts as stalled (RULES 8).

@@ -373,6 +373,7 @@ impl Profile {
             inputs: Vec::new(),
             keep_recent_share: compress.keep_recent_share,
             keep_recent_slack: compress.keep_recent_slack,
+            newest_results_share: compress.newest_results_share,
             keep_recent_messages: compress.keep_recent_messages,
             minimum_gain: compress.minimum_gain,
             digest_tokens: compress.digest_tokens,

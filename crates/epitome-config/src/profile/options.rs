@@ -192,6 +192,10 @@ pub struct Compress {
     /// stays or leaves whole.
     #[cfg_attr(feature = "files", schemars(range(min = 0.0, max = 1.0)))]
     pub keep_recent_slack: f64,
+    /// Share of that room up to which the newest results stay whole where they came behind the last
+    /// message of a person.
+    #[cfg_attr(feature = "files", schemars(range(min = 0.0, max = 1.0)))]
+    pub newest_results_share: f64,
     /// The number of newest messages to leave alone, in place of the share.
     pub keep_recent_messages: Option<usize>,
     /// The least tokens that a text among the newest is digested into.

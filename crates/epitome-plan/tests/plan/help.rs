@@ -37,6 +37,7 @@ pub(crate) fn options() -> CompressOptions {
     CompressOptions {
         keep_recent_share: 0.5,
         keep_recent_slack: 0.0,
+        newest_results_share: 0.0,
         keep_recent_messages: None,
         minimum_gain: 0.05,
         digest_tokens: 24,

@@ -1,9 +1,11 @@
-//! What stands on which side of the message that a person typed last.
+//! What stands on which side of the message that a person typed last, and what came of the calls behind
+//! it.
 
 use epitome_kernel::Thread;
-use epitome_testkit::{Chat, chat};
+use epitome_kernel::types::{BudgetUnit, EntryId, Op};
+use epitome_testkit::{Chat, Script, chat};
 
-use crate::help::{assert_sound, compressed, lines, options, run_with, texts, tokens};
+use crate::help::{assert_sound, compressed, lines, options, run, run_with, sizes, texts, tokens};
 
 /// What people and the assistant said, in order, where no summariser tells of it and all that leaves fits
 /// into as many tokens.
@@ -34,4 +36,27 @@ fn what_is_no_larger_than_its_summary_stays() {
     let [first, typed, behind] = &told(&chat, 90)[..] else { panic!("{:?}", told(&chat, 90)) };
     assert_eq!((&**first, &**typed), ("Go.", "Then the printer."));
     assert!(behind.contains("line 0 of some file"), "{behind}");
+}
+
+/// How many lines stay of the results behind the last message, and of those before it.
+fn kept_results(share: f64) -> [usize; 2] {
+    let chat = chat().user("Read both.").call("read", "{}").result(&lines(50));
+    let chat = chat.user("And now?").call("read", "{}").result(&lines(25));
+    let thread = Thread::new(chat.entries(), &[]);
+    let pinned = sizes(&thread, BudgetUnit::Tokens).entry(EntryId(3));
+    let mut options = options();
+    (options.keep_recent_share, options.newest_results_share) = (0.2, share);
+    let done = compressed(run(&thread, &options, tokens(pinned + 400), &Script::Fill));
+    let is_cut = done.plan.ops.iter().any(|op| matches!(op, Op::Replace { .. }));
+    assert_eq!(is_cut, share < 0.7, "{:?}", done.plan);
+    let count = |text: &String| text.matches("of some file").count();
+    let said = texts(&done.view);
+    [said.last().map_or(0, count), said[..said.len() - 1].iter().map(count).sum()]
+}
+
+#[test]
+fn the_newest_results_stay_whole_up_to_their_share() {
+    let ([little, older], [all, rest]) = (kept_results(0.0), kept_results(0.7));
+    assert!(little < 12 && all == 25, "{little} {all}");
+    assert!(older > rest, "{older} {rest}");
 }

@@ -164,6 +164,7 @@ fn options() -> CompressOptions {
     CompressOptions {
         keep_recent_share: 0.5,
         keep_recent_slack: 0.0,
+        newest_results_share: 0.0,
         keep_recent_messages: None,
         minimum_gain: 0.0,
         digest_tokens: 24,
