@@ -48,6 +48,11 @@ pub(crate) fn candidates<'a>(
                     false => 0.0,
                 },
                 follows: before.is_some(),
+                talker: match (unit.kind, unit.speaker) {
+                    (UnitKind::Sentence, Speaker::Human) => Some(0),
+                    (UnitKind::Sentence, Speaker::Model) => Some(1),
+                    _ => None,
+                },
                 leans: unit.kind == UnitKind::Sentence
                     && before
                         .is_some_and(|b| b.kind == UnitKind::Sentence && b.text.ends_with(';')),

@@ -25,6 +25,8 @@ pub(crate) struct UnitCandidate<'a> {
     pub(crate) follows: bool,
     /// Whether it says nothing without the candidate before it.
     pub(crate) leans: bool,
+    /// Which of two who talk says it, if one of them does.
+    pub(crate) talker: Option<usize>,
 }
 
 /// The indices of the chosen candidates, ascending.
@@ -36,18 +38,35 @@ pub(crate) fn select(
 ) -> Vec<usize> {
     let mut selection = UnitSelection::new(candidates, weights, tuning);
     let mut left = room;
+    let mut floors = floors(candidates, tuning, room);
     while let Some(bid) = selection.heap.pop() {
         let candidate = &candidates[bid.index];
-        if selection.taken[bid.index] || candidate.cost > left || selection.outbid(&bid) {
+        let others = (0..).zip(&floors).filter(|(one, _)| Some(*one) != candidate.talker);
+        let held: u64 = others.map(|(_, floor)| floor).sum();
+        let exceeds = candidate.cost + held > left;
+        if selection.taken[bid.index] || exceeds || selection.outbid(&bid) {
             continue;
         }
         if bid.score <= 0.0 {
             break;
         }
         left -= candidate.cost;
+        if let Some(floor) = candidate.talker.and_then(|one| floors.get_mut(one)) {
+            *floor = floor.saturating_sub(candidate.cost);
+        }
         selection.take(bid.index);
     }
     (0..candidates.len()).filter(|index| selection.taken[*index]).collect()
+}
+
+/// What of the room is held free for each of two who talk.
+fn floors(candidates: &[UnitCandidate<'_>], tuning: &SelectionWeights, room: u64) -> [u64; 2] {
+    let floor = (room as f64 * tuning.floor) as u64;
+    let said = |talker: usize| {
+        let own = candidates.iter().filter(|one| one.talker == Some(talker));
+        own.map(|one| one.cost).sum::<u64>()
+    };
+    if floor == 0 { [0; 2] } else { [said(0).min(floor), said(1).min(floor)] }
 }
 
 /// What has been said so far, and what is offered next.
@@ -180,6 +199,7 @@ mod tests {
                 bonus: 0.0,
                 follows: *leans,
                 leans: *leans,
+                talker: None,
             })
             .collect();
         let weights = Weights { refs: vec![1.0; 3], ..Weights::default() };
@@ -195,6 +215,29 @@ mod tests {
     fn the_room_is_never_exceeded() {
         check(&[(&[0], 5, false), (&[1], 5, false), (&[2], 5, false)], 9, &[0]);
         check(&[(&[0], 5, false)], 4, &[]);
+    }
+
+    #[test]
+    fn who_says_less_has_a_floor() {
+        let found: Vec<Features> = (0..6).map(|id| features(&[id])).collect();
+        let candidate = |(at, features)| UnitCandidate {
+            features,
+            cost: 4,
+            factor: if at < 4 { 1.0 } else { 0.1 },
+            bonus: 0.0,
+            follows: false,
+            leans: false,
+            talker: Some(usize::from(at >= 4)),
+        };
+        let candidates: Vec<_> = found.iter().enumerate().map(candidate).collect();
+        let weights = Weights { refs: vec![1.0; 6], ..Weights::default() };
+        let chosen = |floor: f64| {
+            let tuning = SelectionWeights { floor, ..SelectionWeights::TALK };
+            select(&candidates, &weights, &tuning, 16)
+        };
+        assert_eq!(chosen(0.0), [0, 1, 2, 3]);
+        assert_eq!(chosen(0.25), [0, 1, 2, 4]);
+        assert_eq!(chosen(0.5), [0, 1, 4, 5]);
     }
 
     #[test]

@@ -59,6 +59,9 @@ pub struct SelectionWeights {
     pub empty: f64,
     /// Factor for units that a person wrote.
     pub human_unit: f64,
+    /// The share of the room that a person has at least, and whoever that person talks with, as far as they
+    /// said so much.
+    pub floor: f64,
     /// Gain of a sentence that tells the model what to do or not to do.
     pub direct: f64,
     /// Gain of a sentence in which a person orders, forbids or wishes something.
@@ -107,6 +110,7 @@ impl SelectionWeights {
         bare: 0.4,
         empty: 0.05,
         human_unit: 1.0,
+        floor: 0.0,
         direct: 120.0,
         directive: 120.0,
         faint: 30.0,
@@ -117,10 +121,10 @@ impl SelectionWeights {
         near: 0.0,
     };
 
-    /// For conversations without: words count, and who speaks.
+    /// For conversations without, in which one person tells of what matters: words count, and who speaks.
     pub const CHAT: Self = Self {
         cost_power: 0.9,
-        reference: 11.0,
+        reference: 16.0,
         number: 6.25,
         name: 6.25,
         repeat: 0.6,
@@ -145,8 +149,9 @@ impl SelectionWeights {
         bare: 1.0,
         empty: 0.05,
         human_unit: 3.0,
+        floor: 0.0,
         direct: 60.0,
-        directive: 20.0,
+        directive: 10.0,
         faint: 5.0,
         opening: 0.0,
         opening_spread: 1.0,
@@ -154,4 +159,7 @@ impl SelectionWeights {
         directive_spread: 2.0,
         near: 0.3,
     };
+
+    /// For conversations of two who talk with each other: what both say counts.
+    pub const TALK: Self = Self { human_unit: 2.5, floor: 0.1, ..Self::CHAT };
 }
