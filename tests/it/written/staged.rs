@@ -7,7 +7,7 @@ use super::tape::{play, tideline};
 const STANDARD: &str = "[profile.staged.options.staged]\nsizes = [2000, 4000, 8000]\n";
 
 /// "identify, prepare, summarise, checkpoint" (RULES 26): new checkpoints of level 3, and older ones
-/// that come down a level in the words that the model has for them.
+/// that come down a level in the words that the model has for them, or in new ones where it has none.
 #[test]
 fn staged_has_checkpoints_written_and_aged() {
     let args = "--prompt-limit 4000 --mode debugger";
@@ -27,7 +27,6 @@ fn staged_has_checkpoints_written_and_aged() {
     let new = written.told("compressed").len();
     let to = |level: u64| aged.iter().filter(|(_, event)| event["levels"][1] == level).count();
     assert!(to(2) > 0, "{aged:?}");
-    assert_eq!(told("Write a moderate summary"), 0);
     assert!(told("Write a detailed summary: the decisions that were made and why") >= new);
     assert!(stand(&written, true) > 0);
 }
