@@ -32,6 +32,8 @@ fn an_arm_that_breaks_its_guardrail_gets_no_new_sessions() {
     assert_eq!(then["default"] - before["default"], 30 - drawn);
     assert!(text.contains("guardrail `refusals`"), "{text}");
     assert!(serving.said().contains("an arm is stopped"), "{}", serving.said());
+    let (list, bad) = (printed(&serving, &["list"]), then["bad"]);
+    assert!(list.contains(&format!("bad {bad} (stopped)")), "{list}");
     // Whoever was there stays there.
     let bad = all.iter_mut().find(|talk| is_bad(talk)).unwrap();
     bad.said.pop();

@@ -62,7 +62,8 @@ fn units(report: &ExperimentReport) -> u64 {
 }
 
 fn in_json(ListedExperiment { report, is_configured }: &ListedExperiment) -> Value {
-    let arms = report.arms.iter().map(|arm| json!({"arm": arm.arm, "units": arm.units}));
+    let arms = report.arms.iter();
+    let arms = arms.map(|arm| json!({"arm": arm.arm, "units": arm.units, "stopped": arm.stopped}));
     json!({
         "name": report.name,
         "configured": is_configured,
@@ -83,7 +84,10 @@ fn write(out: &mut dyn Write, all: &[ListedExperiment]) -> io::Result<()> {
         );
     }
     let row = |ListedExperiment { report, is_configured }: &ListedExperiment| {
-        let arms = report.arms.iter().map(|arm| format!("{} {}", arm.arm, grouped(arm.units)));
+        let arms = report.arms.iter().map(|arm| {
+            let stopped = if arm.stopped.is_some() { " (stopped)" } else { "" };
+            format!("{} {}{stopped}", arm.arm, grouped(arm.units))
+        });
         vec![
             report.name.clone(),
             state(report.stopped.as_ref(), *is_configured).to_owned(),
