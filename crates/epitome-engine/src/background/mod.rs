@@ -30,7 +30,7 @@ use crate::policy_runner::PolicyRunner;
 use questions::PolicyQuestions;
 
 /// So many of the newest words of models are held that nothing stands for as they are.
-const NEWEST: usize = 16;
+const NEWEST: usize = 128;
 
 /// What is done for one conversation.
 pub(crate) struct BackgroundWorker {

@@ -74,6 +74,10 @@ impl SummaryContext<'_> {
         let openings: Vec<_> = openings.filter(|opening| !opening.is_empty()).collect();
         let own: Vec<_> = known.iter().map(|words| own_words(&words.text, &openings)).collect();
         let text = joined(&own, headings);
+        // Of some nothing is left but what was said beside it.
+        if text.trim().is_empty() {
+            return None;
+        }
         let text = match &prompt.beside {
             // What they did not write of has its share of the room.
             Some(opening) => {
