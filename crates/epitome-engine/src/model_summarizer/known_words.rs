@@ -36,7 +36,9 @@ impl Summarizer for KnownWordsSummarizer<'_> {
     }
 
     async fn summarize(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
-        if job.kind != SummaryKind::Digest {
+        // Where nothing is known no policy is asked.
+        let is_known = !within(self.0.known, job.entries).0.is_empty();
+        if is_known && job.kind != SummaryKind::Digest {
             let must_keep = self.0.must_keep(job);
             if let Some(prompt) = self.0.prompt(job, &must_keep, job.most).await
                 && let Some(summary) = self.0.known_words(job, &prompt, &must_keep, 0.0).await
