@@ -18,9 +18,10 @@ use crate::answer::said;
 use crate::ask;
 use crate::calls::OwnCalls;
 use crate::endpoint::ModelEndpoint;
-use crate::failure::ModelFailure;
+use crate::failure::{ModelFailure, message};
 use crate::probe::{self, ProbedWindow};
 use crate::retry;
+use crate::roles::{self, RoleRules};
 use crate::spec::ModelApi;
 use crate::transport::{HttpMethod, HttpRequest, HttpResponse, SendError, Transport};
 
@@ -62,6 +63,8 @@ pub struct ModelClient {
     /// What the server said of it.
     probed: Arc<OnceCell<Option<u64>>>,
     calls: Arc<OwnCalls>,
+    /// What its refusals told of roles.
+    roles: RoleRules,
 }
 
 /// What was heard of one answer.
@@ -83,6 +86,7 @@ impl ModelClient {
             signatures: OverflowSignatures::default(),
             probed: Arc::default(),
             calls: Arc::default(),
+            roles: RoleRules::default(),
         }
     }
 
@@ -120,8 +124,9 @@ impl ModelClient {
         ask::opening(&self.endpoint, system, self.window)
     }
 
-    /// Sends a request of the API as it is, and gives the whole answer. `said` hears the text of a
-    /// stream as it comes.
+    /// Sends a request of the API, and gives the whole answer. `said` hears the text of a stream as it
+    /// comes. To servers of one's own, texts of one role behind each other go as one message: many
+    /// templates take no others.
     ///
     /// # Errors
     ///
@@ -131,7 +136,7 @@ impl ModelClient {
         body: Bytes,
         said: &mut (dyn FnMut(&str) + Send),
     ) -> Result<ResponseInfo, ModelFailure> {
-        self.answered(body, None, said).await
+        self.answered(roles::usual(body, &self.endpoint), None, said).await
     }
 
     /// The same within so much time, where that is less than the terms give.
@@ -272,13 +277,18 @@ impl ModelClient {
             ModelApi::OpenAi => format!("{base}/chat/completions"),
             ModelApi::Anthropic => format!("{}/v1/messages", self.endpoint.root()),
         };
-        let call = self.call(HttpMethod::Post, url, body);
-        for attempt in 1.. {
-            let (failure, told) = match self.once(&call, heard, said).await {
-                Ok(()) => return Ok(()),
-                Err(AttemptError::For(failure)) => return Err(failure),
-                Err(AttemptError::Now { failure, told }) => (failure, told),
-            };
+        let api = self.endpoint.spec.api;
+        let call = |body| self.call(HttpMethod::Post, url.clone(), body);
+        let mut attempt = 0;
+        loop {
+            let (failure, told) =
+                match self.once(&call(self.roles.applied(&body, api)), heard, said).await {
+                    Ok(()) => return Ok(()),
+                    Err(failed) if failed.tells_of(&self.roles) => continue,
+                    Err(AttemptError::For(failure)) => return Err(failure),
+                    Err(AttemptError::Now { failure, told }) => (failure, told),
+                };
+            attempt += 1;
             let wait = retry::wait(attempt, told, fastrand::f64());
             if attempt > self.terms.retries || heard.any || wait >= self.terms.answer {
                 return Err(failure);
@@ -286,7 +296,6 @@ impl ModelClient {
             tracing::info!(model = self.name, %failure, ?wait, "a model is asked once more");
             sleep(wait).await;
         }
-        Err(ModelFailure::Request("it was never made".to_owned()))
     }
 
     /// Asks once.
@@ -381,6 +390,14 @@ enum AttemptError {
     Now { failure: ModelFailure, told: Option<Duration> },
 }
 
+impl AttemptError {
+    /// Whether it is a refusal that tells what is to be different. Each is told of once.
+    fn tells_of(&self, roles: &RoleRules) -> bool {
+        let (AttemptError::For(failure) | AttemptError::Now { failure, .. }) = self;
+        matches!(failure, ModelFailure::Refused { says, .. } if roles.learn(says))
+    }
+}
+
 fn missed(failure: ModelFailure) -> AttemptError {
     AttemptError::Now { failure, told: None }
 }
@@ -408,21 +425,6 @@ fn whole(
     }
     let cause = "it ended before it was whole".to_owned();
     Err(ModelFailure::BrokeOff { cause, answer: Box::new(answer) })
-}
-
-/// What an error says, in a line.
-fn message(body: &[u8]) -> String {
-    let json: Option<Value> = serde_json::from_slice(body).ok();
-    let said = ["/error/message", "/message", "/error", "/detail"]
-        .iter()
-        .find_map(|path| json.as_ref()?.pointer(path)?.as_str().map(str::to_owned));
-    let text = said.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned());
-    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(300) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None if line.is_empty() => "nothing".to_owned(),
-        None => line,
-    }
 }
 
 #[async_trait]
@@ -465,19 +467,5 @@ impl LanguageModel for ModelClient {
         conversation.format == format.name()
             && scan(&conversation.request, format)
                 .is_ok_and(|scan| scan.model.as_deref() == Some(&spec.name))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_error_is_said_in_a_line() {
-        let check = |body: &str, expected: &str| assert_eq!(message(body.as_bytes()), expected);
-        check(r#"{"error":{"message":"no\nsuch model"}}"#, "no such model");
-        check(r#"{"error":"model 'x' not found"}"#, "model 'x' not found");
-        check("<html>bad gateway</html>", "<html>bad gateway</html>");
-        check("", "nothing");
     }
 }

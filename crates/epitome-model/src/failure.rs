@@ -5,6 +5,7 @@
 
 use epitome_kernel::types::ContextOverflow;
 use epitome_wire::ResponseInfo;
+use serde_json::Value;
 
 /// A model did not answer, or not to its end.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -62,5 +63,34 @@ fn figures(overflow: &ContextOverflow) -> String {
         (Some(size), Some(limit)) => format!(": {size} tokens of {limit}"),
         (None, Some(limit)) => format!(", which takes {limit} tokens"),
         _ => String::new(),
+    }
+}
+
+/// What an error says, in a line.
+pub(crate) fn message(body: &[u8]) -> String {
+    let json: Option<Value> = serde_json::from_slice(body).ok();
+    let said = ["/error/message", "/message", "/error", "/detail"]
+        .iter()
+        .find_map(|path| json.as_ref()?.pointer(path)?.as_str().map(str::to_owned));
+    let text = said.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned());
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(300) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None if line.is_empty() => "nothing".to_owned(),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_said_in_a_line() {
+        let check = |body: &str, expected: &str| assert_eq!(message(body.as_bytes()), expected);
+        check(r#"{"error":{"message":"no\nsuch model"}}"#, "no such model");
+        check(r#"{"error":"model 'x' not found"}"#, "model 'x' not found");
+        check("<html>bad gateway</html>", "<html>bad gateway</html>");
+        check("", "nothing");
     }
 }

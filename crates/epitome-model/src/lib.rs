@@ -18,6 +18,7 @@ mod endpoint;
 mod failure;
 mod probe;
 mod retry;
+mod roles;
 mod spec;
 mod transport;
 

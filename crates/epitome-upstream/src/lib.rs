@@ -26,6 +26,7 @@ mod rules;
 mod script;
 mod server;
 mod state;
+mod template;
 
 use std::io;
 use std::net::SocketAddr;

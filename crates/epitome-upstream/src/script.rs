@@ -29,6 +29,8 @@ pub struct Script {
     /// How a longer prompt is refused, in place of the API's own words; `{limit}` and `{size}` stand
     /// for the tokens.
     pub wording: Option<String>,
+    /// The chat template of the model, as servers render it: what it does not take is refused.
+    pub template: Option<String>,
     /// Has Ollama read as much of a prompt as the request tells it to make room for.
     pub makes_room: bool,
     /// The context size that Ollama's `/api/ps` tells of the model once it answered a prompt.

@@ -20,7 +20,7 @@ use crate::refusal::Refusal;
 use crate::rules::{self, Memory};
 use crate::script::{Fault, Script};
 use crate::state::{Begun, State};
-use crate::{canon, reply};
+use crate::{canon, reply, template};
 
 /// The longest body that any provider takes, in bytes.
 const LONGEST: usize = 32 << 20;
@@ -171,8 +171,12 @@ async fn prompt(
         }
         _ => {}
     }
-    let taken = check(state, api, &asked)
-        .and_then(|dropped| Ok(Taken { limit: measured(state, api, script, &asked)?, dropped }));
+    let taken = check(state, api, &asked).and_then(|dropped| {
+        if let Some(template) = &script.template {
+            template::rendered(template, &asked.body)?;
+        }
+        Ok(Taken { limit: measured(state, api, script, &asked)?, dropped })
+    });
     Ok(match taken {
         Err(refusal) => {
             state.note(asked.number, |it| it.refused = Some(refusal.message.clone()));

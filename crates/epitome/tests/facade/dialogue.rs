@@ -158,8 +158,9 @@ async fn a_message_that_is_not_answered_is_recorded() {
     talk.send("Are you there?", &mut |_| ()).await.unwrap();
     let last = upstream.prompts().pop().unwrap();
     let said: Vec<_> = last.body["messages"].as_array().unwrap().iter().collect();
-    assert_eq!(said.len(), 3, "{said:?}");
-    assert_eq!(said[1]["content"], "Hello");
+    // Templates of many servers take no two messages of a person behind each other.
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert_eq!(said[1]["content"], "Hello\n\nAre you there?");
 }
 
 #[tokio::test]
