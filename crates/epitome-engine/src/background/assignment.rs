@@ -97,6 +97,11 @@ pub(crate) struct ExtractKeys<'a> {
 }
 
 impl SummaryTask {
+    /// The messages that it is about.
+    pub(super) fn messages(&self) -> impl ExactSizeIterator<Item = EntryKey> {
+        self.covers.iter().map(|(_, key)| *key)
+    }
+
     /// What models are to write of a plan: of the messages of its checkpoints, what they did not write
     /// of before, where that is a share of them.
     pub(crate) fn all_of(

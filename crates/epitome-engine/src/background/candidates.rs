@@ -80,6 +80,11 @@ pub(crate) fn worded(
 }
 
 impl WrittenSummary {
+    /// Its messages.
+    pub(super) fn messages(&self) -> impl Iterator<Item = EntryKey> {
+        self.covers.iter().map(|(_, key)| *key)
+    }
+
     /// Its words, in a history where its messages stand at the same places.
     pub(crate) fn known(&self, keys: &[EntryKey]) -> Option<KnownWords> {
         let stands = |(id, key): &(EntryId, EntryKey)| keys.get(id.index()) == Some(key);

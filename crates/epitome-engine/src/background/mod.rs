@@ -3,14 +3,16 @@
 //!
 //! Invariant: no prompt waits for what is done here, and nothing done here changes a prompt: it
 //! leaves candidates, which a compression may find, and replies. A conversation has one task for
-//! either at most, which ends in the time that there is for models, and with its session. Called by
-//! live sessions.
+//! either at most, which ends in the time that there is for models, and with its session. What a
+//! model was asked is heard to its end: however fast people type, its words arrive. Called by live
+//! sessions.
 
 mod assignment;
 mod candidates;
 mod next_compression;
 mod questions;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -32,6 +34,9 @@ use questions::PolicyQuestions;
 /// So many of the newest words of models are held that nothing stands for as they are.
 const NEWEST: usize = 128;
 
+/// So often in a row what a model writes is given up for a person who waits for the same server.
+const GIVEN_UP: u32 = 2;
+
 /// What is done for one conversation.
 pub(crate) struct BackgroundWorker {
     runtime: Handle,
@@ -39,6 +44,8 @@ pub(crate) struct BackgroundWorker {
     task: Option<BackgroundTask>,
     /// What the task will be once the model has answered what it is asked first.
     waiting: Option<SummaryTasks>,
+    /// How often in a row a task was given up.
+    given_up: u32,
     /// The task that puts questions, and whom they are put to.
     asking: Option<AbortHandle>,
     council: Option<PolicyRunner>,
@@ -68,6 +75,8 @@ struct BackgroundResults {
 struct BackgroundTask {
     keys: Vec<SummaryKey>,
     models: String,
+    /// The servers that do one thing at a time.
+    servers: Vec<String>,
     handle: AbortHandle,
 }
 
@@ -86,6 +95,7 @@ impl BackgroundWorker {
             desk: Arc::default(),
             task: None,
             waiting: None,
+            given_up: 0,
             asking: None,
             council: None,
             holds: false,
@@ -100,6 +110,7 @@ impl BackgroundWorker {
     pub(crate) fn told(&mut self) -> &[EventKind] {
         let mut desk = locked(&self.desk);
         if let Some(task) = self.task.take_if(|task| task.handle.is_finished()) {
+            self.given_up = 0;
             let broken: Vec<_> =
                 task.keys.into_iter().filter(|key| !desk.is_settled(key)).collect();
             if !broken.is_empty() {
@@ -127,33 +138,40 @@ impl BackgroundWorker {
         self.task.as_ref().is_some_and(|task| !task.handle.is_finished())
     }
 
-    /// Has models write what they have not written and are not writing. What else they are at is
-    /// given up.
+    /// Has models write what they have not written and are not writing, once they are done with what
+    /// they are at: that stands in whatever covers its messages.
     pub(crate) fn take_on(&mut self, mut assignment: SummaryTasks) {
-        {
-            let desk = locked(&self.desk);
-            assignment.errands.retain(|errand| !desk.is_settled(&errand.key));
-        }
+        assignment.errands.retain(|errand| !locked(&self.desk).is_settled(&errand.key));
         let under_way = self.task.as_ref().filter(|_| self.is_asking());
         let is_done =
             |one: &SummaryTask| under_way.is_some_and(|task| task.keys.contains(&one.key));
         if assignment.errands.iter().all(is_done) {
             return;
         }
-        self.stop();
-        match self.holds {
-            true => self.waiting = Some(assignment),
-            false => self.start(assignment),
+        self.waiting = Some(assignment);
+        self.start();
+    }
+
+    /// Has what is taken on wait while the model of that server answers something else: many a server
+    /// does one thing at a time. Nobody waits long for what one is at for summaries: that is given up,
+    /// but for the last of a few times.
+    pub(crate) fn hold(&mut self, model: &str) {
+        self.holds = true;
+        let server = server(model);
+        let serves = |task: &BackgroundTask| task.servers.iter().any(|it| Some(&**it) == server);
+        if self.is_asking()
+            && self.given_up < GIVEN_UP
+            && let Some(task) = self.task.take_if(|task| serves(task))
+        {
+            task.handle.abort();
+            self.given_up += 1;
         }
     }
 
-    /// Has what is taken on wait while the model answers something else: many a server does one
-    /// thing at a time. Then it begins.
-    pub(crate) fn hold(&mut self, holds: bool) {
-        self.holds = holds;
-        if let Some(assignment) = self.waiting.take_if(|_| !holds) {
-            self.start(assignment);
-        }
+    /// What waited begins.
+    pub(crate) fn release(&mut self) {
+        self.holds = false;
+        self.start();
         self.inquire();
     }
 
@@ -189,7 +207,25 @@ impl BackgroundWorker {
         }
     }
 
-    fn start(&mut self, assignment: SummaryTasks) {
+    /// Begins what waits, where nothing is held and no model is at anything else.
+    fn start(&mut self) {
+        if self.holds || self.is_asking() {
+            return;
+        }
+        let Some(mut assignment) = self.waiting.take() else { return };
+        {
+            // While it waited a model may have written of its messages.
+            let desk = locked(&self.desk);
+            let least = assignment.manner.terms.summaries.ahead.ask_from;
+            assignment.errands.retain(|task| {
+                !desk.is_settled(&task.key) && desk.unwritten(task.messages()) >= least
+            });
+        }
+        if assignment.errands.is_empty() {
+            return;
+        }
+        let servers = assignment.council.models.all.iter();
+        let servers = servers.filter_map(|model| server(model.name())).map(str::to_owned).collect();
         let keys: Vec<_> = assignment.errands.iter().map(|errand| errand.key).collect();
         let desk = Arc::clone(&self.desk);
         let (within, models) = (assignment.manner.within, assignment.council.models.to_string());
@@ -203,7 +239,7 @@ impl BackgroundWorker {
             }
         };
         let handle = self.runtime.spawn(work).abort_handle();
-        self.task = Some(BackgroundTask { keys, models, handle });
+        self.task = Some(BackgroundTask { keys, models, servers, handle });
     }
 
     /// Forgets what no checkpoint of these can be worded with, but for the newest: larger ones may be
@@ -286,8 +322,24 @@ impl BackgroundWorker {
 }
 
 impl BackgroundResults {
+    /// The share of these messages that no model wrote of.
+    fn unwritten(&self, messages: impl ExactSizeIterator<Item = EntryKey>) -> f64 {
+        let written: BTreeSet<EntryKey> =
+            self.candidates.iter().flat_map(|(_, written)| written.messages()).collect();
+        let all = messages.len().max(1) as f64;
+        messages.filter(|key| !written.contains(key)).count() as f64 / all
+    }
+
     fn is_settled(&self, key: &SummaryKey) -> bool {
         self.vain.contains(key) || self.candidates.iter().any(|(known, _)| known == key)
+    }
+}
+
+/// The server of a model where that does one thing at a time: one of somebody's own.
+fn server(model: &str) -> Option<&str> {
+    match model.split_once('@') {
+        Some((_, address)) => Some(address),
+        None => model.split_once(':').map(|(api, _)| api).filter(|api| *api == "ollama"),
     }
 }
 

@@ -158,9 +158,9 @@ impl ChatSession {
         heard: &mut (dyn FnMut(ChatUpdate<'_>) + Send),
         stop: impl Future<Output = ()> + Send,
     ) -> Result<ChatReply, ChatError> {
-        self.session.hold(true);
+        self.session.hold(&self.client.endpoint().spec.to_string());
         let said = self.answered(text, heard, stop).await;
-        self.session.hold(false);
+        self.session.release();
         said
     }
 

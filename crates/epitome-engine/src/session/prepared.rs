@@ -41,9 +41,14 @@ impl Session {
         self.background.iter_mut().for_each(BackgroundWorker::heard);
     }
 
-    /// Has models write nothing while the model of the conversation answers, or go on.
-    pub(crate) fn hold(&mut self, holds: bool) {
-        self.background.iter_mut().for_each(|background| background.hold(holds));
+    /// Has models write nothing while the model of the conversation answers.
+    pub(crate) fn hold(&mut self, model: &str) {
+        self.background.iter_mut().for_each(|background| background.hold(model));
+    }
+
+    /// Has them go on.
+    pub(crate) fn release(&mut self) {
+        self.background.iter_mut().for_each(BackgroundWorker::release);
     }
 
     /// Takes what models answered of what policies asked about messages.

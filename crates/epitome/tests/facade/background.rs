@@ -35,6 +35,7 @@ pub(crate) enum Does {
 /// A model that waits until it may answer.
 #[derive(Clone)]
 pub(crate) struct Slow {
+    name: String,
     does: Does,
     may: Arc<Semaphore>,
     pub(crate) asked: Arc<Mutex<Vec<ModelQuestion>>>,
@@ -54,7 +55,11 @@ impl Drop for Guard<'_> {
 impl Slow {
     pub(crate) fn new(does: Does) -> Self {
         let may = Arc::new(Semaphore::new(0));
-        Self { does, may, asked: Arc::default(), dropped: Arc::default() }
+        Self { name: "slow".to_owned(), does, may, asked: Arc::default(), dropped: Arc::default() }
+    }
+
+    fn named(self, name: String) -> Self {
+        Self { name, ..self }
     }
 
     pub(crate) fn asked(&self) -> usize {
@@ -74,7 +79,7 @@ impl Slow {
 #[async_trait::async_trait]
 impl LanguageModel for Slow {
     fn name(&self) -> &str {
-        "slow"
+        &self.name
     }
 
     async fn complete(&self, ask: &ModelQuestion) -> Result<String, ModelError> {
@@ -311,16 +316,24 @@ async fn a_model_that_hangs_is_given_up() {
     assert_eq!(errors(&later), [why]);
 }
 
+/// However often a conversation goes on before a model answers: its words stand at last, in whatever
+/// covers its messages by then.
 #[tokio::test]
-async fn who_compresses_again_gives_up_what_is_asked_for() {
+async fn what_a_model_was_asked_is_heard_to_its_end() {
     let model = Slow::new(Does::Write);
     let mut talk = talk(settings(&model, true), &Arc::default());
     talk.compressed();
     is_asked(&model, 1).await;
-    talk.chat(10);
-    talk.compressed();
-    is_asked(&model, 2).await;
-    assert_eq!(model.dropped(), 1);
+    for _ in 0..3 {
+        talk.chat(4);
+        assert!(!text(&talk.compressed()).contains(WRITTEN));
+    }
+    yield_now().await;
+    assert_eq!((model.asked(), model.dropped()), (1, 0));
+    model.go();
+    told(&mut talk, READY).await;
+    talk.chat(4);
+    assert!(text(&talk.compressed()).contains(WRITTEN));
 }
 
 #[tokio::test]
@@ -358,6 +371,35 @@ async fn nothing_is_asked_while_an_answer_is_under_way() {
         }
     }
     panic!("no model was asked");
+}
+
+/// A person does not wait while the same server is at a summary; but the third is written to its end.
+/// One that another server is at is left to it.
+#[tokio::test]
+async fn a_server_that_a_person_waits_for_gives_a_summary_up_twice() {
+    let check = async |is_same: bool, dropped: &[usize]| {
+        let upstream = Upstream::start(dialogue::answering("Noted.")).unwrap();
+        let address = if is_same { upstream.url() } else { "http://127.0.0.1:9".to_owned() };
+        let model = Slow::new(Does::Write).named(format!("openai:small@{address}/v1"));
+        let builder = Compressor::builder().model(model.clone()).background(Handle::current());
+        let mut talk =
+            dialogue::over(builder, ("openai", "/v1"), &upstream, WindowSetting::Limit(1500));
+        let mut found = Vec::new();
+        for n in 0..40 {
+            let was_asked = model.asked() > 0;
+            talk.send(&dialogue::told(n), &mut |_| ()).await.unwrap();
+            if was_asked {
+                found.push(model.dropped());
+            }
+            for _ in 0..10 {
+                yield_now().await;
+            }
+        }
+        found.dedup();
+        assert_eq!(found, dropped);
+    };
+    check(true, &[1, 2]).await;
+    check(false, &[0]).await;
 }
 
 #[tokio::test]
