@@ -93,6 +93,7 @@ function policy.summary_prompt(job)
     user = ep.prompt("summary"),
     max_tokens = job.max_tokens,
     sections = { "Key decisions", "Unresolved issues", "Current state" },
+    rest = (ep.prompt("rest"):gsub("%s+$", "")),
   }
 end
 

@@ -68,6 +68,7 @@ function summarisation.prompt(job)
     user = asked,
     max_tokens = job.max_tokens,
     sections = sections,
+    rest = text_of("rest"),
   }
 end
 

@@ -165,6 +165,7 @@ function summary.prompt(job)
     }),
     max_tokens = job.max_tokens,
     sections = parted and ep.re.all("(?m)^## .+$", headings) or nil,
+    rest = (ep.prompt("rest"):gsub("%s+$", "")),
   }
 end
 

@@ -441,6 +441,7 @@
 ---@field max_tokens? integer The most that it may answer.
 ---@field sections? string[] Headings that the answer must have.
 ---@field beside? string Opens what the extractor says beside the summary, so that all tells of every order, fact and weighty name that an extract of the same size would; what tells least of the summary leaves for it. With nothing here nothing is added.
+---@field rest? string Opens what the extractor says in the room that the summary leaves, whatever a policy adds to it included. Nothing of the summary leaves for it; with nothing here the room stays empty.
 
 --- How a model is asked for a summary.
 ---@class SummaryPromptJob: Common

@@ -14,7 +14,7 @@ use crate::candidates::{PLAIN, candidates};
 use crate::cut::{of_slices, units};
 use crate::directive::{self, DirectiveStrength};
 use crate::offer::{Offer, heat};
-use crate::reader::Features;
+use crate::reader::{FeatureReader, Features};
 use crate::render::RenderedUnits;
 use crate::select::{UnitCandidate, select};
 use crate::slice::{grouped, slices};
@@ -108,10 +108,7 @@ impl ExtractiveSummarizer {
 
         let written = written(text);
         let lines = self::units(&[&written]);
-        let mut read = |text: &str| reader.read(text, &[], tuning.words_of_references);
-        let mut found: Vec<Features> = lines.iter().map(|line| read(&line.text)).collect();
-        // A bare name tells nothing of what it names.
-        found.iter_mut().filter(|found| found.plain < PLAIN).for_each(|found| found.refs.clear());
+        let found = read(&lines, &mut reader, tuning);
         let worth: Vec<f64> = (lines.iter().zip(&found))
             .map(|(line, found)| weights.of(found) / (job.measure.size(&line.text) + 1) as f64)
             .collect();
@@ -157,6 +154,29 @@ impl ExtractiveSummarizer {
         fits
     }
 
+    /// A summary that somebody else wrote of the entries, with what the extractor says behind it under
+    /// `opening` in the room that it leaves: what it does not tell comes first.
+    #[must_use]
+    pub fn filled(&self, job: &SummaryJob<'_>, text: String, opening: &str) -> String {
+        let opened = format!("{text}\n{opening}\n");
+        let Some(most) = job.most.checked_sub(job.measure.size(&opened)) else { return text };
+        let room = SummaryJob { most, passages: false, ..*job };
+        let tuning_for = |units: &[TextUnit<'_>]| self.tuning(units, &room);
+        let units = Offer::of(&tuning_for, &room).units;
+        let tuning = tuning_for(&units);
+        let (features, weights, mut reader) = weigh(&units, job.kept, tuning);
+
+        let written = written(&text);
+        let found = read(&self::units(&[&written]), &mut reader, tuning);
+        let told = weights.told(found.iter());
+        let weights = weights.beside(&told, tuning);
+        let offered = candidates(&units, &features, &room, tuning);
+        match fill(&units, &offered, &weights, tuning, &room) {
+            Some(rest) => opened + &rest.told.text,
+            None => text,
+        }
+    }
+
     /// The weights for the conversation that units are of.
     fn tuning(&self, units: &[TextUnit<'_>], job: &SummaryJob<'_>) -> &SelectionWeights {
         match is_chat(units, job) {
@@ -165,6 +185,19 @@ impl ExtractiveSummarizer {
             false => &self.agent,
         }
     }
+}
+
+/// What each of these lines tells.
+fn read(
+    lines: &[TextUnit<'_>],
+    reader: &mut FeatureReader,
+    tuning: &SelectionWeights,
+) -> Vec<Features> {
+    let mut read = |text: &str| reader.read(text, &[], tuning.words_of_references);
+    let mut found: Vec<Features> = lines.iter().map(|line| read(&line.text)).collect();
+    // A bare name tells nothing of what it names.
+    found.iter_mut().filter(|found| found.plain < PLAIN).for_each(|found| found.refs.clear());
+    found
 }
 
 /// A text that a model wrote, as a message.

@@ -172,7 +172,15 @@ impl Policy for BuiltinPolicy {
         let user = options.ask.replace("{max_tokens}", &most.to_string());
         let (style, max_tokens) = (options.style, Some(job.max_tokens));
         let beside = Some(options.beside.clone()).filter(|opening| !opening.is_empty());
-        Ok(Some(SummaryPrompt { style, system: None, user, max_tokens, sections: None, beside }))
+        Ok(Some(SummaryPrompt {
+            style,
+            system: None,
+            user,
+            max_tokens,
+            sections: None,
+            beside,
+            rest: None,
+        }))
     }
 
     /// What a summary forgot is added as data, as far as there is room, first what the extractor

@@ -40,6 +40,7 @@ impl Policy for Careful {
             max_tokens: None,
             sections: None,
             beside: None,
+            rest: None,
         }))
     }
 }

@@ -65,14 +65,37 @@ impl ModelSummarizer<'_> {
 }
 
 impl SummaryContext<'_> {
-    /// What the policies make of a summary.
+    /// What the policies make of a summary, with what the extractor says in the room that it leaves
+    /// where they want that. One that lacks something by itself is shown to them with that.
     pub(super) async fn judged(
         &self,
         text: String,
-        tokens: u64,
+        prompt: &SummaryPrompt,
         job: &SummaryJob<'_>,
         must_keep: &MustKeepFacts,
     ) -> Result<String, SummaryError> {
+        let judged = self.verdict(text.clone(), job, must_keep).await;
+        let JudgedSummary { text, confidence } = match &prompt.rest {
+            None => judged?,
+            Some(opening) => {
+                let filled = |text| ExtractiveSummarizer::default().filled(job, text, opening);
+                match judged {
+                    Ok(judged) => JudgedSummary { text: filled(judged.text), ..judged },
+                    Err(_) => self.verdict(filled(text), job, must_keep).await?,
+                }
+            }
+        };
+        self.taken.add(&text, confidence);
+        Ok(text)
+    }
+
+    async fn verdict(
+        &self,
+        text: String,
+        job: &SummaryJob<'_>,
+        must_keep: &MustKeepFacts,
+    ) -> Result<JudgedSummary, SummaryError> {
+        let tokens = job.measure.size(&text);
         let texts = SpeakerTexts(job.entries);
         let mut asked = VerifyJob {
             common: self.common.clone(),
@@ -105,8 +128,7 @@ impl SummaryContext<'_> {
         if job.measure.size(&text) > job.most {
             return Err(failed(format!("with what a policy added it exceeds {} tokens", job.most)));
         }
-        self.taken.add(&text, confidence);
-        Ok(text)
+        Ok(JudgedSummary { text, confidence })
     }
 
     /// What should be in a summary, and what is; and what would be in one that is written without a
@@ -129,6 +151,13 @@ impl SummaryContext<'_> {
         };
         must_keep.iter().map(fact).collect()
     }
+}
+
+/// A summary that policies took.
+struct JudgedSummary {
+    text: String,
+    /// How far it can be relied on, where one says so.
+    confidence: Option<f64>,
 }
 
 /// The text as a message.

@@ -72,7 +72,8 @@ impl SummaryContext<'_> {
         }
         let headings = prompt.sections.as_deref().unwrap_or_default();
         let beside = [&*terms.extract_heading, &*terms.missing_facts_heading];
-        let openings = prompt.beside.as_deref().into_iter().chain(beside);
+        let openings = [&prompt.beside, &prompt.rest].into_iter().filter_map(Option::as_deref);
+        let openings = openings.chain(beside);
         let openings: Vec<_> = openings.filter(|opening| !opening.is_empty()).collect();
         let own: Vec<_> = known.iter().map(|words| own_words(&words.text, &openings)).collect();
         let text = joined(&own, headings);
@@ -80,48 +81,45 @@ impl SummaryContext<'_> {
         if text.trim().is_empty() {
             return None;
         }
+        // What they did not write of has its share of the room.
+        let own = if share < 1.0 { (job.most as f64 * share) as u64 } else { job.most };
+        let text = shortened(&text, own, job.measure, headings)?;
         let text = match &prompt.beside {
-            // What they did not write of has its share of the room.
-            Some(opening) => {
-                let own = (job.most as f64 * share) as u64;
-                let text = shortened(&text, own, job.measure, headings)?;
-                ExtractiveSummarizer::default().completed(job, &text, opening)?
-            }
-            None if share >= 1.0 => shortened(&text, job.most, job.measure, headings)?,
-            None => {
-                let own = (job.most as f64 * share) as u64;
-                let text = shortened(&text, own, job.measure, headings)?;
-                self.with_the_rest(text, &known, job).await?
-            }
+            Some(opening) => ExtractiveSummarizer::default().completed(job, &text, opening)?,
+            // What room there is will be filled.
+            None if share >= 1.0 || prompt.rest.is_some() => text,
+            None => self.with_the_rest(text, &known, job).await,
         };
-        let size = job.measure.size(&text);
-        let text = self.judged(text, size, job, must_keep).await.ok()?;
+        let text = self.judged(text, prompt, job, must_keep).await.ok()?;
         let model = known.last().map(|words| words.model.clone());
         Some(Summary { text, model, ..Summary::default() })
     }
 
-    /// A text with an extract behind it of the messages that it does not stand for.
+    /// A text with an extract behind it of the messages that it does not stand for, where there is room
+    /// for any of that.
     async fn with_the_rest(
         &self,
         text: String,
         known: &[&KnownWords],
         job: &SummaryJob<'_>,
-    ) -> Option<String> {
+    ) -> String {
         let opening = match &*self.terms.summaries.extract_heading {
             "" => String::new(),
             heading => format!("{heading}\n"),
         };
-        let text = format!("{text}\n{opening}");
+        let opened = format!("{text}\n{opening}");
         let told: BTreeSet<EntryId> =
             known.iter().flat_map(|words| &words.covers).copied().collect();
         let is_open = |entry: &&&Entry| !told.contains(&entry.id);
         let [entries, originals] = [job.entries, job.originals]
             .map(|all| all.iter().filter(is_open).copied().collect::<Vec<_>>());
-        let most = job.most.checked_sub(job.measure.size(&text))?;
+        let most = job.most.saturating_sub(job.measure.size(&opened));
         let (entries, originals) = (&entries[..], &originals[..]);
         let rest = SummaryJob { entries, originals, most, passages: false, ..*job };
-        let rest = self.inner.summarize(&rest).await.ok()?;
-        Some(text + &rest.text)
+        match self.inner.summarize(&rest).await {
+            Ok(rest) => opened + &rest.text,
+            Err(_) => text,
+        }
     }
 }
 

@@ -149,8 +149,7 @@ impl ModelSummarizer<'_> {
                         self.is_sound(&text, &prompt, job)?;
                         let text = self.grounded(&text, &prompt, job)?;
                         let text = self.completed(text, &prompt, job)?;
-                        let size = job.measure.size(&text);
-                        let text = context.judged(text, size, job, &must_keep).await?;
+                        let text = context.judged(text, &prompt, job, &must_keep).await?;
                         let model = Some(self.name().to_owned());
                         return Ok(Summary { text, model, ..Summary::default() });
                     }

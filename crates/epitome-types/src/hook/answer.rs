@@ -198,6 +198,9 @@ table! {
         /// and weighty name that an extract of the same size would; what tells least of the summary
         /// leaves for it. With nothing here nothing is added.
         pub beside: Option<String>,
+        /// Opens what the extractor says in the room that the summary leaves, whatever a policy adds to it
+        /// included. Nothing of the summary leaves for it; with nothing here the room stays empty.
+        pub rest: Option<String>,
     }
 }
 

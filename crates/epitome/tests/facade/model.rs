@@ -28,6 +28,7 @@ fn worded() -> Answer {
         max_tokens: None,
         sections: None,
         beside: None,
+        rest: None,
     })
 }
 
@@ -83,8 +84,15 @@ fn a_policy_words_the_question_and_the_model_answers() {
 /// Has no model asked.
 fn never(job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
     let (style, user) = (Line::None, String::new());
-    let none =
-        SummaryPrompt { style, system: None, user, max_tokens: None, sections: None, beside: None };
+    let none = SummaryPrompt {
+        style,
+        system: None,
+        user,
+        max_tokens: None,
+        sections: None,
+        beside: None,
+        rest: None,
+    };
     Ok(matches!(job, Job::SummaryPrompt(_)).then_some(Answer::SummaryPrompt(none)))
 }
 
@@ -110,6 +118,27 @@ fn a_model_is_enough() {
     let asked = model.asked();
     assert!(asked[0].user.contains("\n\nuser: Never touch src/main.rs, it is frozen.\n\nuser: Q"));
     assert!(asked[0].user.contains("- word0\n- word1\n") && asked[0].within.is_some());
+}
+
+/// Has the model write the checkpoints, and what room it leaves filled.
+fn filled(job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
+    let Answer::SummaryPrompt(prompt) = worded() else { return Ok(None) };
+    let rest = Some("As it was said:".to_owned());
+    let filled = Answer::SummaryPrompt(SummaryPrompt { rest, ..prompt });
+    Ok(matches!(job, Job::SummaryPrompt(_)).then_some(filled))
+}
+
+/// A model that says little leaves room, which is filled with what was said; without a word for it
+/// the room stays empty.
+#[test]
+fn what_room_a_model_leaves_is_filled_where_a_policy_says_so() {
+    let said = "Much was said, and src/main.rs is frozen.";
+    let model = || ScriptedModel::saying(&[said]);
+    let bare = text(&talk(&model(), asks).compressed());
+    let filled = text(&talk(&model(), filled).compressed());
+    assert!(bare.contains(said) && filled.contains(said), "{bare}\n{filled}");
+    assert!(filled.contains("As it was said:\\n"), "{filled}");
+    assert!(filled.len() > bare.len() + 400, "{} {}", filled.len(), bare.len());
 }
 
 #[test]
