@@ -42,13 +42,18 @@ local ASKS = "[?？؟]\\s*$"
 ---@field writes table<string, boolean> calls that wrote, by `calls.key`
 ---@field kept integer how many these are
 ---@field untouched string[] files that the intent names and no call did
+---@field ordered string[] those of them that it asks for in so many words
 ---@field written boolean whether a file that it names was written
 ---@field calls boolean whether there was a call
 ---@field working boolean whether the agent was in the middle of its work
 ---@field asking boolean whether it asked questions before
 ---@field looked boolean|nil whether a message of it was looked at
 ---@field strange integer actions in a row that nothing explains
----@field loop table|nil the last call, its result, and how often both came in a row
+---@field wrote boolean whether something new was written since
+---@field results table<string, string> what each call since came to, by `calls.key`
+---@field open string[] the calls whose results are to come
+---@field repeated integer calls since that came to what they had come to before
+---@field explored integer calls since that brought something new
 
 --- A text on one line, for people.
 local function told(text)
@@ -92,9 +97,11 @@ end
 
 --- Takes files out of those that no call named.
 local function touch(anchor, text)
-  for at = #anchor.untouched, 1, -1 do
-    if text:find(anchor.untouched[at], 1, true) then
-      table.remove(anchor.untouched, at)
+  for _, files in ipairs({ anchor.untouched, anchor.ordered }) do
+    for at = #files, 1, -1 do
+      if text:find(files[at], 1, true) then
+        table.remove(files, at)
+      end
     end
   end
 end
@@ -149,11 +156,14 @@ function drift.anchor(job, intent)
     compression = job.compressions + 1,
     words = {}, count = 0, writes = {}, kept = 0,
     untouched = words.files(intent),
+    ordered = words.ordered_files(intent, job.options.ordered_by),
     written = false,
     calls = false,
     working = is_working(entries),
     asking = was_asking(entries),
     strange = 0,
+    wrote = false,
+    results = {}, open = {}, repeated = 0, explored = 0,
   }
   learn(anchor, intent)
   for place = entries.count, 1, -1 do
@@ -210,55 +220,79 @@ local function is_elsewhere(job, anchor)
   for _, word in ipairs(all) do
     known = known + (anchor.words[word] and 1 or 0)
   end
+  local is_new = false
+  for _, action in ipairs(job.actions) do
+    is_new = is_new or not anchor.results[calls.key(action.tool, action.arguments)]
+  end
   if known >= #all * STRANGE then
     anchor.strange = 0
-  elseif #all >= TELLING then
+  elseif #all >= TELLING and is_new then
     anchor.strange = anchor.strange + 1
   end
   return anchor.strange >= job.options.drift_actions
 end
 
---- Is it progress? What was written once is not written again, and a call whose result stays the
---- same is not made for ever.
+--- Forgets what calls came to: what is new changes what they may come to.
+---@param anchor Anchor
+local function begin_round(anchor)
+  anchor.results, anchor.open, anchor.repeated, anchor.explored = {}, {}, 0, 0
+end
+
+--- Is it progress? What was written once is not written again, and calls whose results stay the same
+--- are not made for ever, whatever stands between them: repeating counts against exploring. Looking
+--- again at what left the prompt is none of it, since only calls behind the summary count.
 ---@param anchor Anchor
 local function is_standing_still(job, anchor)
-  local again = false
+  local again, writes, repeats, open = false, false, 0, {}
   for _, action in ipairs(job.actions) do
     local key = calls.key(action.tool, action.arguments)
-    again = again or anchor.writes[key] and matches(job.options.write_tools, action.tool)
-    local loop = anchor.loop
-    if not loop or loop.key ~= key or #job.actions > 1 then
-      anchor.loop = #job.actions == 1 and { key = key, result = "", count = 0 } or nil
+    if matches(job.options.write_tools, action.tool) then
+      again, writes = again or anchor.writes[key] == true, true
     end
+    repeats = repeats + (anchor.results[key] and 1 or 0)
+    open[#open + 1] = key
   end
-  return again or anchor.loop ~= nil and #job.actions > 0
-    and anchor.loop.count >= job.options.drift_repeats - 1
+  if writes and not again then
+    begin_round(anchor)
+    anchor.wrote = true
+  else
+    anchor.open = open
+  end
+  local repeated = anchor.repeated + repeats
+  return again or repeats > 0 and repeated >= job.options.drift_repeats - 1
+    and repeated > anchor.explored
 end
 
 --- Does the agent ask a clarifying question at once, in the middle of its work, where it did not
---- ask before?
+--- ask before? What it is to do at all it need not ask later either, unless it wrote something
+--- meanwhile.
 ---@param anchor Anchor
 local function is_asking(job, anchor)
   local text = job.entry:text()
-  if #job.actions > 0 or anchor.looked or anchor.asking or not anchor.working then
+  if #job.actions > 0 or anchor.asking or not anchor.working or (utf8.len(text) or 0) > QUESTION
+    or not ep.re.find(ASKS, text) then
     return false
+  end
+  if not anchor.wrote and matches(job.options.asks_for_work, text)
+    and not matches(job.options.finished, text) then
+    return true
   end
   local sentences = ep.re.all("[^.!?？؟。！\\n]+[.!?？؟。！\\n]*", text, 50)
   local questions = 0
   for _, sentence in ipairs(sentences) do
     questions = questions + (ep.re.find(ASKS, sentence) and 1 or 0)
   end
-  return ep.re.find(ASKS, text) ~= nil and (utf8.len(text) or 0) <= QUESTION
-    and questions * 2 >= #sentences
+  return not anchor.looked and questions * 2 >= #sentences
 end
 
 --- Does the agent declare itself done, in a few words, without the deliverable: a file that the
---- intent names, that no call ever named, while none that it names was written? Of an agent that
---- calls no tools nobody can tell.
+--- intent names, that no call ever named, while none that it names was written, or that the intent
+--- asks for in so many words? Of an agent that calls no tools nobody can tell.
 ---@param anchor Anchor
 local function is_done_early(job, anchor)
   local text = job.entry:text()
-  return #job.actions == 0 and anchor.calls and #anchor.untouched > 0 and not anchor.written
+  return #job.actions == 0 and anchor.calls
+    and (#anchor.ordered > 0 or #anchor.untouched > 0 and not anchor.written)
     and #text <= DECLARED and matches(job.options.finished, text) and not ep.re.find(ASKS, text)
 end
 
@@ -302,6 +336,18 @@ local function judged(job, anchor)
   return { trigger = trigger, intent = told(intent_of(job)), action = action_of(job) }
 end
 
+--- Takes note of what the calls that are open came to.
+---@param result string
+local function learn_result(anchor, result)
+  for _, key in ipairs(anchor.open) do
+    local is_same = anchor.results[key] == result
+    anchor.repeated = anchor.repeated + (is_same and 1 or 0)
+    anchor.explored = anchor.explored + (is_same and 0 or 1)
+    anchor.results[key] = result
+  end
+  anchor.open = {}
+end
+
 --- Takes note of what else a message brings.
 ---@param anchor Anchor
 local function note(job, anchor)
@@ -319,12 +365,10 @@ local function note(job, anchor)
   end
   if entry.speaker == "human" and intents.is_stated(entry:text()) then
     -- Who is told something new may ask, and need not deliver what was wanted before.
-    anchor.working, anchor.untouched = false, {}
-  elseif anchor.loop then
-    local result = ep.hash(entry:text())
-    local is_same = anchor.loop.result == result
-    anchor.loop.count = is_same and anchor.loop.count + 1 or 1
-    anchor.loop.result = result
+    anchor.working, anchor.untouched, anchor.ordered = false, {}, {}
+    begin_round(anchor)
+  elseif #anchor.open > 0 then
+    learn_result(anchor, ep.hash(entry:text()))
   end
 end
 

@@ -6,15 +6,41 @@ local share = require("numbers").share
 
 local intent = {}
 
---- The most words of a text that only says to go on.
-local GO_ON = 3
+--- The most words of a text that only says to go on, whatever they are; and the most bytes of one
+--- all of whose words are such as people say it with.
+local GO_ON, ENCOURAGED = 3, 80
 
---- Whether a text of a person says more than to go on.
+--- What people tell others with to go on.
+local ENCOURAGING = {}
+for word in ([[
+  ok okay yes yep yeah sure fine good great nice perfect cool right alright well thanks thank you
+  please and the then now so go on ahead proceed continue next step one part more keep going do it
+  that is looks carry move forward all with let's
+  ja gut prima danke bitte weiter mach mal und nun jetzt dann der die das nächste nächster nächstes
+  nächsten schritt so
+  oui bien merci et la le suite suivant suivante continue continuez maintenant
+  sí si bien bueno gracias y el siguiente sigue continúa adelante ahora paso
+]]):gmatch("%S+") do
+  ENCOURAGING[word] = true
+end
+
+--- Whether a text of a person says more than to go on: "good, and the next one?" does not.
 ---@param text string
 ---@return boolean
 function intent.is_stated(text)
   local _, count = text:gsub("%S+", "")
-  return count > GO_ON or #text > 60
+  if count <= GO_ON and #text <= 60 then
+    return false
+  end
+  if #text > ENCOURAGED then
+    return true
+  end
+  for _, word in ipairs(ep.re.all("[\\p{L}\\p{N}'’]+", text:lower())) do
+    if not ENCOURAGING[(word:gsub("’", "'"))] then
+      return true
+    end
+  end
+  return ep.re.find("[\\p{L}\\p{N}]", text) == nil
 end
 
 --- Where it is said: the message that opens the conversation, and the newest that says something.

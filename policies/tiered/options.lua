@@ -164,7 +164,7 @@ return {
   },
   drift_messages = {
     type = "integer",
-    default = 10,
+    default = 24,
     min = 0,
     doc = "How many messages after a summary are held against the session's intent; 0: none.",
   },
@@ -178,7 +178,8 @@ return {
     type = "integer",
     default = 5,
     min = 2,
-    doc = "How often in a row the same call with the same result is no progress.",
+    doc = "How often calls are made again with the same result, while nothing new is found, before that"
+      .. " is no progress; the first time counts.",
   },
   drift_excerpts = {
     type = "integer",
@@ -204,6 +205,24 @@ return {
       "(?i)(готово|завершен|выполнен|完成|完了|終わりました|완료)",
     },
     doc = "A message of the model that one of these matches says that the work is done.",
+  },
+  asks_for_work = {
+    type = "list",
+    default = {
+      "(?i)\\bwhat (would|do) you (like|want|need) me to\\b|\\bwhat (should|shall|can|do) I (do|work|help|go|start|continue|build|write)\\b",
+      "(?i)\\bhow (can|may) I (help|assist)\\b|\\bwhat (is|was) (the|my|your) (task|goal|objective)\\b",
+      "(?i)\\b(was|womit|woran) soll ich\\b|\\bque (dois-je|voulez-vous que je)\\b|\\bqué (debo|quieres que)\\b",
+      "(?i)что (мне|я должен) (делать|сделать)|何をすれば|我该做什么|需要我做什么|무엇을 (할까요|도와)",
+    },
+    doc = "A question of the model that one of these matches asks what it is there for.",
+  },
+  ordered_by = {
+    type = "list",
+    default = {
+      "(?i)\\b(?:in|into|to|as|add|write|create|produce|generate|update)",
+      "(?i)\\b(?:nach|als|schreibe|erstelle|dans|crée|écris|en|crea|escribe)",
+    },
+    doc = "A file whose name stands right behind one of these is asked for.",
   },
   exempt = {
     type = "list",

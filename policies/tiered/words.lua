@@ -53,6 +53,25 @@ function words.files(text)
   return found
 end
 
+--- The files that a text asks for: their names, with or without a path, stand right behind one of
+--- these words.
+---@param text string
+---@param ordered_by string[] patterns
+---@return string[]
+function words.ordered_files(text, ordered_by)
+  local found, known = {}, {}
+  for _, pattern in ipairs(ordered_by) do
+    local named = "(?:" .. pattern .. ")\\s+[`'\"]?(?:[\\p{L}\\p{N}_.@-]*/)*(" .. FILE .. ")"
+    for _, name in ipairs(ep.re.all(named, text, 50)) do
+      if not known[name] then
+        known[name] = true
+        found[#found + 1] = name
+      end
+    end
+  end
+  return found
+end
+
 --- What a call is about: the short texts among its arguments. Its tool may be about anything, and
 --- what is written into a file says little of why.
 ---@param arguments string JSON text

@@ -26,6 +26,8 @@ mod digests;
 #[cfg(test)]
 mod doctor;
 #[cfg(test)]
+mod drift;
+#[cfg(test)]
 mod early;
 #[cfg(test)]
 mod experiment;
@@ -103,6 +105,8 @@ mod standing;
 mod statusline;
 #[cfg(test)]
 mod store;
+#[cfg(test)]
+mod templates;
 #[cfg(test)]
 mod tiered;
 #[cfg(test)]

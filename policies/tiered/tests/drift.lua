@@ -132,10 +132,20 @@ return {
     t.eq(triggers(t, { "The export is written. It reads each month once. Tests pass. More?" }), {})
   end,
 
+  --- What it is there for nobody asks in the middle of the work, at once or later.
+  test_what_to_do_at_all = function(t)
+    local file = read("src/parser.py")
+    t.eq(triggers(t, { file, "What should I do next?" }), { "a clarifying question" })
+    local wrote = { call = "write_file", args = { path = "report.md", content = "# Sales\n" } }
+    t.eq(triggers(t, { file, wrote, "report.md is there. What should I do next?" }), {})
+  end,
+
   --- A person who says to go on gives no new task: who asks for one has forgotten it.
   test_go_on_is_no_new_task = function(t)
     local more = before({ { "u", 5, "go on" } })
     local asks = { "What should I go on with?" }
+    t.eq(triggers(t, asks, { before = more }), { "a clarifying question" })
+    more = before({ { "u", 5, "Good, and the next one, please?" } })
     t.eq(triggers(t, asks, { before = more }), { "a clarifying question" })
   end,
 
@@ -170,6 +180,20 @@ return {
     t.eq(triggers(t, all, { options = options }), {})
   end,
 
+  -- "Repeating a call counts against the exploring that is normal, also when calls are interleaved"
+  test_the_same_calls_in_turn = function(t)
+    local tests, file = run("pytest tests/test_export.py", "2 passed"), read("src/parser.py")
+    local rounds = { tests, file, tests, file, tests }
+    t.eq(triggers(t, rounds), {})
+    rounds[#rounds + 1] = file
+    t.eq(triggers(t, rounds), { "no progress" })
+    -- What is new in between is counted against it, and an edit makes a new start.
+    local other = { call = "edit_file", args = { path = "src/export.py", old_string = "b" } }
+    t.eq(triggers(t, { tests, file, tests, other, file, tests, file, tests }), {})
+    local new = { read("docs/a.txt"), read("docs/b.txt"), read("docs/c.txt") }
+    t.eq(triggers(t, { tests, file, new[1], tests, file, new[2], tests, new[3], file }), {})
+  end,
+
   -- "does it declare itself done without the deliverable"
   test_done_without_the_deliverable = function(t)
     t.eq(triggers(t, { "All done, the task is complete." }), { "done without the deliverable" })
@@ -179,6 +203,15 @@ return {
     }), {})
     -- Who looked for it knows of it; one that a command makes is there.
     t.eq(triggers(t, { run("python src/export.py > report.md", ""), "Done." }), {})
+  end,
+
+  --- A file that is asked for in so many words is missed, whatever else was written.
+  test_done_with_half_of_what_was_asked_for = function(t)
+    local messages = before({ talk.write("src/export.py", 5, 30), { "r", 5 } })
+    messages[1][3] = "Put the export into src/export.py and its text into docs/guide.md."
+    t.eq(triggers(t, { "All done." }, { before = messages }), { "done without the deliverable" })
+    messages[1][3] = "Put the export into src/export.py; docs/guide.md says how."
+    t.eq(triggers(t, { "All done." }, { before = messages }), {})
   end,
 
   --- Who tells at length of something that is complete has not declared the work done, and an agent
