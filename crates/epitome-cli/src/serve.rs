@@ -56,11 +56,10 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let mut settings = proxy::prepared(
         &config,
         table,
-        &StartOverrides { goes_on: true, ..StartOverrides::default() },
+        &StartOverrides { goes_on: true, tokens: tokens_of(table)?, ..StartOverrides::default() },
         runtime.handle(),
     )?;
     settings.listen = listen(table)?;
-    settings.access.tokens = table.token_file.as_deref().map(tokens).transpose()?;
     let upstreams = settings.upstreams.clone();
     runtime.block_on(async {
         let mut asked = asked().map_err(CliError::internal)?;
@@ -82,9 +81,12 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
             fault::note(&format!(
                 "point a client at it: ANTHROPIC_BASE_URL=http://{address}/to/anthropic, \
                  OPENAI_BASE_URL=http://{address}/to/openai/v1, \
-                 OLLAMA_HOST=http://{address}/to/ollama; what it does is shown at \
-                 http://{address}/status"
+                 OLLAMA_HOST=http://{address}/to/ollama"
             ));
+            let page = proxy::page_address(&config, address, table.token_file.is_some());
+            if let Some(page) = page {
+                fault::note(&format!("what it does is shown at {page}"));
+            }
         }
         until_asked(&mut asked).await;
         if !args.proxy.quiet {
@@ -143,6 +145,10 @@ fn listen(table: &ProxyConfig) -> Result<SocketAddr, CliError> {
             "proxy.listen: `{listen}` is no address; expected something like 127.0.0.1:8787"
         ))
     })
+}
+
+fn tokens_of(table: &ProxyConfig) -> Result<Option<Vec<AccessToken>>, CliError> {
+    table.token_file.as_deref().map(tokens).transpose()
 }
 
 fn tokens(path: &Path) -> Result<Vec<AccessToken>, CliError> {

@@ -7,6 +7,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use epitome_page::PageHolder;
 use http::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use http::request::Parts;
 use http::{Method, StatusCode};
@@ -87,6 +88,13 @@ impl AccessToken {
                 Ok(Self::new(tenant, secret))
             })
             .collect()
+    }
+}
+
+impl AccessToken {
+    /// Its holder, as the page for people knows them.
+    pub fn page_holder(&self) -> PageHolder {
+        PageHolder::with_hash(&self.tenant, self.secret)
     }
 }
 

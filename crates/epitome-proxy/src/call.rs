@@ -94,7 +94,7 @@ impl ProxiedRequest {
                 ProxyFault { code: Some(tether::CODE), ..fault }
             }
         })?;
-        if let (Some(mcp), Some(sent)) = (&settings.mcp, prepared.sent()) {
+        if let (Some(mcp), Some(sent)) = (&settings.own.mcp, prepared.sent()) {
             let profile = prepared.arm.as_ref().map(|arm| &*arm.paid.arm);
             mcp.heard(&self.visitor.tenant, profile, &sent.prompt.session);
         }

@@ -26,7 +26,7 @@ const MOST: usize = 4 << 20;
 pub(crate) fn asked(app: &App, head: &Parts) -> Option<Arc<McpHttp>> {
     let path = head.uri.path();
     let path = path.strip_suffix('/').unwrap_or(path);
-    app.settings.mcp.clone().filter(|_| path == PATH)
+    app.settings.own.mcp.clone().filter(|_| path == PATH)
 }
 
 /// Answers a request for them.

@@ -17,7 +17,7 @@ use crate::access::{Visitor, enter};
 use crate::api::{Manner, UpstreamApi};
 use crate::app::App;
 use crate::call::ProxiedRequest;
-use crate::controls;
+use crate::{cockpit, controls};
 use crate::fault::ProxyFault;
 use crate::pages;
 use crate::route::{Asked, Known, RequestRoute, RouteTask, addressed, asked};
@@ -43,6 +43,9 @@ struct Entered {
 /// Answers a request.
 pub(crate) async fn handle(app: Arc<App>, request: Request<Incoming>) -> Response<Outflow> {
     let (mut head, body) = request.into_parts();
+    if let Some(asked) = cockpit::asked(&app, &head) {
+        return cockpit::answer(&app, asked, head, body).await;
+    }
     let mut line = None;
     let entered = enter(&app.settings.access, &mut head);
     let of = addressed(&head.uri).map(|(api, inner)| {

@@ -34,6 +34,7 @@ mod arms;
 mod body;
 mod call;
 mod clients;
+mod cockpit;
 mod controls;
 mod count;
 mod decode;
@@ -74,6 +75,6 @@ pub use ledger::{
 };
 pub use server::{Proxy, RunningProxy};
 pub use settings::{
-    LedgerSettings, ProxyDeadlines, ProxyError, ProxyLimits, ProxySettings, Upstreams,
+    LedgerSettings, OwnServices, ProxyDeadlines, ProxyError, ProxyLimits, ProxySettings, Upstreams,
 };
 pub use url::{UpstreamUrl, UrlError};

@@ -57,7 +57,7 @@ impl StatusPage {
             (CONTENT_TYPE, kind),
             (CACHE_CONTROL, "no-store"),
             (VARY, "accept"),
-            (CONTENT_SECURITY_POLICY, page::POLICY),
+            (CONTENT_SECURITY_POLICY, epitome_page::policy()),
             (X_CONTENT_TYPE_OPTIONS, "nosniff"),
             (REFERRER_POLICY, "no-referrer"),
         ] {

@@ -72,6 +72,7 @@ impl Proxy {
         let at = |source| ProxyError::Listen { address: listen, source };
         let listener = TcpListener::bind(listen).await.map_err(at)?;
         let address = listener.local_addr().map_err(at)?;
+        app.address.get_or_init(|| address);
         let (stop, stopped) = watch::channel(None);
         let (ledger, saver) = (Arc::clone(&app.ledger), Arc::clone(&app.saver));
         let accepting = tokio::spawn(accept(listener, app, stopped));

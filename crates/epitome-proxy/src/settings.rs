@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use epitome::{CachePrices, SessionRouter};
 use epitome_mcp::McpHttp;
+use epitome_page::CockpitPage;
 
 use crate::access::ProxyAccess;
 use crate::api::UpstreamApi;
@@ -35,9 +36,8 @@ pub struct ProxySettings {
     pub hub: Arc<SessionRouter>,
     /// Who says which of them belong to an experiment, and to which of its arms.
     pub arms: Option<Arc<dyn ArmChooser>>,
-    /// The levers of their sessions, for agents, at `/mcp`; without them that is a path like any
-    /// other.
-    pub mcp: Option<Arc<McpHttp>>,
+    /// What it answers by itself.
+    pub own: OwnServices,
     /// The least share of the raw tokens that a count answers with once they exceed the client's
     /// window, so that the client compacts by itself in the end: 0.25 makes a conversation of four
     /// windows look full.
@@ -48,6 +48,15 @@ pub struct ProxySettings {
     pub limits: ProxyLimits,
     /// How long it waits.
     pub deadlines: ProxyDeadlines,
+}
+
+/// What a proxy answers by itself, beside figures.
+#[derive(Clone, Default)]
+pub struct OwnServices {
+    /// The levers of sessions, for agents, at `/mcp`; without them that is a path like any other.
+    pub mcp: Option<Arc<McpHttp>>,
+    /// The page for people, at `/` of a browser.
+    pub page: Option<Arc<CockpitPage>>,
 }
 
 /// How figures are kept.
@@ -100,7 +109,7 @@ impl ProxySettings {
             dump: None,
             hub,
             arms: None,
-            mcp: None,
+            own: OwnServices::default(),
             floor_share: 0.25,
             ledger: LedgerSettings {
                 terms: LedgerOptions::new(CachePrices { read: 0.1, write: 1.25 }),

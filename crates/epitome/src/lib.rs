@@ -51,10 +51,12 @@ pub mod port;
 
 pub use epitome_admin::admin::{
     ArrivalSavings, BranchInfo, CheckpointField, CheckpointInfo, CheckpointItem, CheckpointStep,
-    CheckpointTokens, CoveredEntries, DiffEdit, DiffEntry, ExportFormat, ImportReport, LineRange,
-    ListDiff, MessageDiff, MessageInfo, PastCompression, PinList, RecallResult, RestoreReport,
-    SessionAdmin, SessionDiff, SessionGoals, SessionHistory, SessionStatus, SnapshotDiff,
-    SwitchReport, ToolMarks, WatermarkStatus, WindowLevel, search_note,
+    CheckpointTokens, CompactionDetail, CompactionEdit, CoveredEntries, DiffEdit, DiffEntry,
+    EditSource, EntryState, ExportFormat, ImportReport, LineRange, ListDiff, ListedEntry, MessageDiff,
+    MessageInfo, OverviewFilter, OverviewPage, OverviewRow, PastCompression, PinList, RecallResult,
+    RestoreReport, SessionAdmin, SessionDiff, SessionGoals, SessionHistory, SessionStatus,
+    SessionTimeline, SnapshotDiff, SwitchReport, TimelineCompaction, TimelineTurn, TokenBands,
+    ToolMarks, WatermarkStatus, WindowLevel, project_of, search_note,
 };
 pub use epitome_admin::clock::{Clock, calendar_time, system_time};
 pub use epitome_admin::controls::{self, LeverCall, SessionControls};

@@ -3,12 +3,15 @@
 //! Invariant: no text is held, so a session of any length fits into memory; what it says is read
 //! page by page.
 
+use std::collections::BTreeMap;
+
 use epitome_config::RedactionPatterns;
 use epitome_kernel::{CompactionLineage, MessageRecord, StoreError};
 
 use epitome_store::SessionArchive;
 use epitome_types::{
-    Compaction, ContentId, Entry, EntryId, EntryKey, RecordedCompaction, Role, SessionInfo,
+    Compaction, CompactionId, CompactionRange, ContentId, Entry, EntryId, EntryKey, HistoryHash, RecordedCompaction, Role,
+    SessionInfo,
 };
 
 use super::PAGE;
@@ -25,8 +28,12 @@ const LEAST: usize = 4;
 pub struct MessageInfo {
     /// What it says.
     pub key: EntryKey,
+    /// The history that ends with it.
+    pub chain: HistoryHash,
     /// Its role.
     pub role: Role,
+    /// Whether it brings results of tools, in a role of their own or on the user's side.
+    pub is_result: bool,
     /// The address of its readable text.
     pub text: ContentId,
     /// Its size in tokens, as it came.
@@ -58,7 +65,9 @@ impl From<&MessageRecord> for MessageInfo {
     fn from(said: &MessageRecord) -> Self {
         Self {
             key: said.key,
+            chain: said.chain,
             role: said.role,
+            is_result: is_result(said),
             text: said.text,
             tokens: said.tokens,
             at: said.at.clone(),
@@ -66,6 +75,15 @@ impl From<&MessageRecord> for MessageInfo {
             masked: said.bytes.as_deref().map_or(0, RedactionPatterns::masks),
         }
     }
+}
+
+/// Whether a message brings results of tools. Its bytes are searched and not read: in a text that
+/// quotes the word, the quotation marks are escaped.
+fn is_result(said: &MessageRecord) -> bool {
+    const BLOCK: &[u8] = br#""tool_result""#;
+    let bytes = said.bytes.as_deref().unwrap_or_default();
+    let holds = || bytes.windows(BLOCK.len()).any(|found| found == BLOCK);
+    said.role == Role::Tool || said.role == Role::User && holds()
 }
 
 impl SessionHistory {
@@ -95,6 +113,24 @@ impl SessionHistory {
     /// The epoch in force.
     pub fn in_force(&self) -> Option<&Compaction> {
         self.lineage.furthest(&self.keys, &self.pins)
+    }
+
+    /// Where the run of each of its epochs begins; of those on other branches nothing is said.
+    pub(crate) fn starts(&self) -> BTreeMap<CompactionId, usize> {
+        let mut places = BTreeMap::<EntryKey, Vec<usize>>::new();
+        for (place, key) in self.keys.iter().enumerate() {
+            places.entry(*key).or_default().push(place);
+        }
+        let start = |recorded: &RecordedCompaction| {
+            let CompactionRange { first, len, chain } = recorded.epoch.covered;
+            let is_it = |start: &usize| {
+                let run = self.keys.get(*start..*start + len as usize)?;
+                let end = run.iter().fold(HistoryHash::default(), |end, key| end.append(*key));
+                (end == chain).then_some(*start)
+            };
+            Some((recorded.epoch.id, places.get(&first)?.iter().find_map(is_it)?))
+        };
+        self.epochs().iter().filter_map(start).collect()
     }
 
     /// The compressions that led to one, itself included, oldest first.

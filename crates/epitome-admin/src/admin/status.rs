@@ -265,7 +265,7 @@ impl SessionAdmin {
     }
 
     /// How full a window of `limit` tokens is with `tokens` in it.
-    fn level(&self, tokens: u64, limit: u64) -> WindowLevel {
+    pub(super) fn level(&self, tokens: u64, limit: u64) -> WindowLevel {
         let options = &self.profile.options;
         let share = |share: f64| (limit as f64 * share) as u64;
         let reserve = options.limit.reserve.min(share(options.limit.reserve_share));

@@ -114,6 +114,13 @@ impl SavingsLedger {
         by
     }
 
+    /// The arm of an experiment that each session belongs to, by [`session_hash`].
+    #[must_use]
+    pub fn arms(&self) -> BTreeMap<String, PaidArm> {
+        let arm = |record: &PaidRecord| Some((record.session.clone(), record.arm.clone()?));
+        self.records.iter().filter_map(arm).collect()
+    }
+
     /// The newest client that the ledger knows of each session, by [`session_hash`].
     #[must_use]
     pub fn clients(&self) -> BTreeMap<String, String> {

@@ -4,10 +4,12 @@
 
 mod arms;
 mod books;
+mod cockpit;
 mod flags;
 mod log;
 mod start;
 
+pub(crate) use cockpit::address as page_address;
 pub(crate) use flags::ProxyFlags;
 pub(crate) use log::{to_file, to_stderr};
 pub(crate) use start::{StartOverrides, prepared};
@@ -37,7 +39,12 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
 
 /// 128 bits that nobody can guess, as text.
 pub(crate) fn drawn() -> io::Result<String> {
-    let mut bytes = [0; 16];
+    drawn_bytes::<16>()
+}
+
+/// So many bytes that nobody can guess, as text.
+fn drawn_bytes<const N: usize>() -> io::Result<String> {
+    let mut bytes = [0; N];
     OpenOptions::new().read(true).open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -16,7 +16,7 @@ use epitome::{
 };
 use epitome_mcp::McpHttp;
 use epitome_proxy::{
-    OwnCost, OwnModelCost, ProxySettings, Rates, UpstreamApi, UpstreamUrl, Upstreams,
+    AccessToken, OwnCost, OwnModelCost, ProxySettings, Rates, UpstreamApi, UpstreamUrl, Upstreams,
 };
 use tokio::runtime::Handle;
 
@@ -25,6 +25,7 @@ use crate::fault::CliError;
 use crate::journal::store_path;
 use crate::proxy::arms::ExperimentArms;
 use crate::proxy::books::KeptFigures;
+use crate::proxy::cockpit;
 use crate::{proxy, settings, store, stores};
 
 /// Say what tokens cost, the usual one first. There is one proxy in a process.
@@ -37,6 +38,8 @@ pub(crate) struct StartOverrides<'a> {
     pub(crate) workspace: Option<&'a Path>,
     /// Leaves the levers at `/mcp` out.
     pub(crate) no_mcp: bool,
+    /// The tokens that clients show, where they must.
+    pub(crate) tokens: Option<Vec<AccessToken>>,
     /// Whether it goes on from the figures of those before it, and leaves its own.
     pub(crate) goes_on: bool,
 }
@@ -88,7 +91,9 @@ pub(crate) fn prepared(
         }));
     }
     settings.ledger.terms.cache = profile.cache_rule();
-    settings.mcp = (!given.no_mcp).then(|| Arc::new(ground.levers(profile, arms)));
+    settings.access.tokens.clone_from(&given.tokens);
+    settings.own.page = cockpit::page(config, &ground, &profile, given).map(Arc::new);
+    settings.own.mcp = (!given.no_mcp).then(|| Arc::new(ground.levers(profile, arms)));
     settings.ledger.keeper = Some(Arc::new(books));
     settings.shadow = table.shadow;
     settings.dump.clone_from(&table.dump);
@@ -98,11 +103,11 @@ pub(crate) fn prepared(
 }
 
 /// What the conversations of all profiles have in common.
-struct HubGround {
-    store: Arc<dyn SessionArchive>,
+pub(super) struct HubGround {
+    pub(super) store: Arc<dyn SessionArchive>,
     augments: AugmentFolders,
     workspace: Option<WorkspaceFolder>,
-    owner: ScopeOwner,
+    pub(super) owner: ScopeOwner,
     runtime: Handle,
 }
 

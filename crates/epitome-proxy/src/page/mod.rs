@@ -5,14 +5,14 @@
 //! the server.
 
 mod chart;
-mod html;
 
 use std::fmt::{self, Display, Write};
 use std::time::SystemTime;
 
 use epitome::StoreOutage;
+use epitome_page::STYLE;
+use epitome_page::figures::{EscapedText, ago, compact, dollars, grouped, percent};
 
-use self::html::{EscapedText, ago, compact, dollars, grouped, percent};
 use crate::ledger::{
     ConversationFigures, LedgerSnapshot, OwnCost, PromptCost, RequestSums, categories,
 };
@@ -20,12 +20,6 @@ use crate::status::moment;
 
 /// The type that the page is served as.
 pub(crate) const TYPE: &str = "text/html; charset=utf-8";
-
-/// The value of the header `content-security-policy`: nothing is loaded, nothing runs.
-pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; \
-     frame-ancestors 'none'";
-
-const STYLE: &str = include_str!("style.css");
 
 /// Seconds until the page is loaded again.
 const REFRESH: u32 = 5;
@@ -53,9 +47,34 @@ fn write(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"refresh\" content=\"{REFRESH}\">\n\
-         <title>{} · Epitome</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <header><h1>Epitome</h1><span class=\"quiet\">started {}, counted since {} UTC, as of {} UTC</span></header>\n",
+         <title>{} · Epitome</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n",
         title(books, now),
+    )?;
+    inner(out, books, outage, now)?;
+    out.write_str("</main>\n</body>\n</html>\n")
+}
+
+/// The same to stand in a page of another frame.
+pub(crate) fn fragment(
+    books: &LedgerSnapshot,
+    outage: Option<&StoreOutage>,
+    now: SystemTime,
+) -> String {
+    let mut out = String::with_capacity(32 * 1024);
+    // Writing to a string does not fail.
+    inner(&mut out, books, outage, now).unwrap_or_default();
+    out
+}
+
+fn inner(
+    out: &mut String,
+    books: &LedgerSnapshot,
+    outage: Option<&StoreOutage>,
+    now: SystemTime,
+) -> fmt::Result {
+    writeln!(
+        out,
+        "<header><h1>Health</h1><span class=\"quiet\">started {}, counted since {} UTC, as of {} UTC</span></header>",
         ago(books.started, now),
         moment(books.since).replace('T', " ").trim_end_matches('Z'),
         moment(now).replace('T', " ").trim_end_matches('Z'),
@@ -84,7 +103,7 @@ const FOOTER: &str = "<footer class=\"quiet\">Tokens are counted here, before an
     the raw history would have cost under the same cache, in tokens at the full price; reading from a cache is cheap, so it is \
     less than the share of tokens, and negative while a compression has not paid for the prompt \
     that it rewrote. The same as <a href=\"/status.json\">JSON</a> and as \
-    <a href=\"/metrics\">metrics</a>.</footer>\n</main>\n</body>\n</html>\n";
+    <a href=\"/metrics\">metrics</a>.</footer>\n";
 
 /// What the tab of the browser says: the alarm, or the saving.
 fn title(books: &LedgerSnapshot, now: SystemTime) -> String {

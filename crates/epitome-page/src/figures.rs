@@ -1,12 +1,14 @@
-//! Text and numbers as the page writes them.
+//! Numbers as pages write them, and text for pages that are written without a template.
 //!
-//! Invariant: whatever comes from a request passes through [`EscapedText`] on its way into the page.
+//! Invariant: pure; whatever comes from a request passes through [`EscapedText`] on its way into such a
+//! page.
 
 use std::fmt::{self, Write};
 use std::time::{Duration, SystemTime};
 
 /// A text with what HTML would read as its own escaped.
-pub(super) struct EscapedText<'a>(pub(super) &'a str);
+#[derive(Clone, Copy, Debug)]
+pub struct EscapedText<'a>(pub &'a str);
 
 impl fmt::Display for EscapedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -26,7 +28,7 @@ impl fmt::Display for EscapedText<'_> {
 }
 
 /// A number that is read at a glance: `9,999`, `41.2 k`, `3.40 M`.
-pub(super) fn compact(number: f64) -> String {
+pub fn compact(number: f64) -> String {
     let sign = if number < 0.0 { "−" } else { "" };
     let size = number.abs();
     let scaled = |by: f64, unit: &str| {
@@ -43,7 +45,7 @@ pub(super) fn compact(number: f64) -> String {
 }
 
 /// A number with its thousands apart.
-pub(super) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -56,7 +58,7 @@ pub(super) fn grouped(number: u64) -> String {
 }
 
 /// A share in percent. All and nothing are said of all and nothing only.
-pub(super) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let percent = (share * 100.0).round();
     let percent = match share {
         _ if share > 0.0 && share < 1.0 => percent.clamp(1.0, 99.0),
@@ -68,13 +70,13 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 /// US dollars.
-pub(super) fn dollars(amount: f64) -> String {
+pub fn dollars(amount: f64) -> String {
     let sign = if amount <= -0.005 { "−" } else { "" };
     format!("{sign}${:.2}", amount.abs())
 }
 
 /// How long ago something was.
-pub(super) fn ago(then: SystemTime, now: SystemTime) -> String {
+pub fn ago(then: SystemTime, now: SystemTime) -> String {
     let seconds = now.duration_since(then).unwrap_or(Duration::ZERO).as_secs();
     match seconds {
         0..=1 => "now".to_owned(),

@@ -1,0 +1,85 @@
+//! `/s/NAME/e/ENTRY`: a message as it came, and as it is sent.
+
+use epitome::types::{Part, PartBody};
+use maud::{Markup, html};
+
+use crate::error::PageError;
+use crate::figures::grouped;
+use crate::layout::{PageContent, PageTab};
+use crate::page::PageVisit;
+use crate::parts;
+use crate::session::{SessionView, crumbs, sides};
+use crate::shown::line;
+
+/// The page.
+pub(crate) fn page(
+    visit: &PageVisit<'_>,
+    name: &str,
+    named: &str,
+) -> Result<PageContent, PageError> {
+    let (admin, link) = visit.session(name)?;
+    let timeline = admin.timeline(Some(name))?;
+    let (id, key) = timeline.history.entry(named)?;
+    let place = id.index();
+    let listed = admin.entries_in(&timeline.history, place..place + 1)?.into_iter().next();
+    let listed = listed.ok_or(PageError::NotThere)?;
+    let (arrivals, steps) = admin.edits_of_entry(Some(name), id)?;
+    let is_pinned = timeline.history.pins().contains(&key);
+    let message = timeline.history.message(id).cloned();
+    let view = SessionView { visit, admin, link, timeline };
+    let title = format!("{id} {}", line(&listed.name, 60));
+    let part = visit.query.number("part").unwrap_or(0);
+    let more = |part: usize| {
+        let query = view.link.query().with("part", part.to_string());
+        query.behind(&format!("{}/e/{id}", view.link.path()))
+    };
+    let main = html! {
+        (crumbs(&view.link, Some(&id.to_string())))
+        h1 { (title) @if is_pinned { " " span.chip.pinned { "pinned" } } }
+        dl.facts {
+            @if let Some(message) = &message {
+                div { dt { "Tokens" } dd { (grouped(message.tokens)) } }
+                @if let Some(at) = &message.at { div { dt { "Said" } dd { (parts::moment(at)) } } }
+                @if message.masked > 0 {
+                    div { dt { "Masked" } dd { (message.masked) " texts before it was recorded" } }
+                }
+            }
+            div { dt { "Key" } dd { code { (key) } } }
+        }
+        section.card {
+            h2 { "As it is sent" }
+            @if arrivals.is_empty() && steps.is_empty() { p.quiet { "Whole, as it came." } }
+            @for rewrite in &arrivals {
+                p.quiet {
+                    "Made smaller before it was first sent: " (grouped(rewrite.tokens[0])) " → "
+                    (grouped(rewrite.tokens[1])) " tokens, a result of " (line(&rewrite.tool, 60))
+                }
+                (parts::text(&rewrite.with, 0, |_| more(0)))
+            }
+            @for step in &steps { (sides(&view, step)) }
+        }
+        section.card {
+            h2 { "As it came" }
+            @for piece in &listed.entry.parts { (original(piece, part, &more)) }
+        }
+    };
+    Ok(PageContent { title, tab: PageTab::Sessions, main })
+}
+
+/// A piece of a message, as it came.
+fn original(piece: &Part, part: usize, more: &dyn Fn(usize) -> String) -> Markup {
+    let (name, text) = match &piece.body {
+        PartBody::Text(text) => (String::new(), text.as_str()),
+        PartBody::Call(call) => (format!("call of {}", line(&call.tool, 60)), &*call.arguments),
+        PartBody::Result(result) => {
+            (if result.error { "error of a tool" } else { "result of a tool" }.to_owned(), &*result.text)
+        }
+        PartBody::Thinking(text) => ("reasoning".to_owned(), &**text),
+        PartBody::Image(_) => ("an image".to_owned(), ""),
+        PartBody::Opaque(block) => (line(&block.kind, 60), &*block.text),
+    };
+    html! {
+        @if !name.is_empty() { h3 { (name) } }
+        @if !text.is_empty() { (parts::text(text, part, more)) }
+    }
+}

@@ -1,0 +1,183 @@
+//! `/experiments`: the arms of each experiment, its split, and what is proven.
+//!
+//! Invariant: where the split is broken no effect is shown, and none without its interval.
+
+use epitome::{
+    ArmMetric, ArmReport, ExperimentBook, ExperimentConfig, ExperimentReport, ExperimentVerdict,
+    MetricEffect, MetricName, collect_units,
+};
+use maud::{Markup, html};
+
+use crate::error::PageError;
+use crate::figures::{grouped, percent};
+use crate::layout::{PageContent, PageTab};
+use crate::page::PageVisit;
+use crate::parts;
+use crate::shown::line;
+
+/// The page.
+pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
+    let (store, tenant) = (&*visit.source.store, visit.admin.tenant());
+    let book = ExperimentBook::new(store, tenant);
+    let mut names: Vec<String> = book.names()?.into_iter().collect();
+    names.extend(visit.source.experiments.keys().cloned());
+    names.sort();
+    names.dedup();
+    let mut reports = Vec::new();
+    for name in &names {
+        let configured = visit.source.experiments.get(name);
+        let table = match configured {
+            Some(table) => table.clone(),
+            None => {
+                let units = book.units(name)?.into_values();
+                let mut arms: Vec<_> = units.filter_map(|record| record.arm).collect();
+                arms.sort();
+                arms.dedup();
+                ExperimentConfig::of_arms(arms)
+            }
+        };
+        let units = collect_units(store, tenant, name)?;
+        let report = ExperimentReport::load(store, tenant, name, &table, &units)?;
+        reports.push((report, configured.is_some()));
+    }
+    let main = html! {
+        h1 { "Experiments" }
+        @if reports.is_empty() {
+            section.card { p.quiet {
+                "There is none. A table " code { "[experiment.NAME]" } " in " code { "epitome.toml" }
+                " compares profiles on live sessions."
+            } }
+        }
+        @for (report, is_configured) in &reports { (experiment(report, *is_configured)) }
+    };
+    Ok(PageContent { title: "Experiments".to_owned(), tab: PageTab::Experiments, main })
+}
+
+fn experiment(report: &ExperimentReport, is_configured: bool) -> Markup {
+    let units: u64 = report.arms.iter().map(|arm| arm.units).sum();
+    html! {
+        section.card {
+            h2 {
+                (line(&report.name, 60)) " "
+                @if report.stopped.is_some() { span.chip { "stopped" } }
+                @else if is_configured { span.chip { "running" } }
+                @else { span.chip { "not configured any more" } }
+            }
+            p.quiet { (grouped(units)) " units, decided by " code { (report.primary.word()) } }
+            @if let Some(stopped) = &report.stopped {
+                p { "Stopped " (parts::moment(&stopped.at)) ": " (line(&stopped.why, 300)) }
+            }
+            (split(report, units))
+            (arms(report))
+            @for arm in &report.arms { (verdict(report, arm)) }
+        }
+    }
+}
+
+/// Whether the units are divided as they were drawn.
+fn split(report: &ExperimentReport, units: u64) -> Markup {
+    let split = &report.split;
+    html! {
+        @if split.is_broken {
+            p.bad role="alert" {
+                b { "The split is broken. " }
+                "Units are not divided as they were drawn, so nothing is said of effects."
+            }
+        } @else if units > 0 {
+            p.quiet {
+                "The split is as drawn"
+                @if let Some(chance) = split.chance { " (chance " (format!("{chance:.3}")) ")" }
+                "."
+            }
+        }
+    }
+}
+
+fn arms(report: &ExperimentReport) -> Markup {
+    let primary = |arm: &ArmReport| {
+        arm.metrics.iter().find(|it| it.metric == report.primary).cloned()
+    };
+    html! {
+        table.list.cards {
+            thead { tr {
+                th { "Arm" } th.number { "Weight" } th.number { "Units" } th.number { "Expected" }
+                th.number { "Counted" } th.number { (report.primary.word()) }
+                th { "Change against the first" }
+            } }
+            tbody { @for arm in &report.arms {
+                @let expected = report.split.expected.get(&arm.arm).copied().unwrap_or_default();
+                tr {
+                    td.title {
+                        (line(&arm.arm, 60))
+                        @if let Some(stopped) = &arm.stopped {
+                            small { "stopped: " (line(&stopped.why, 200)) }
+                        }
+                    }
+                    td.number data-label="Weight" { (arm.weight) }
+                    td.number data-label="Units" { (grouped(arm.units)) }
+                    td.number data-label="Expected" { (format!("{expected:.1}")) }
+                    td.number data-label="Counted" { (grouped(arm.counted)) }
+                    td.number data-label=(report.primary.word()) { (value(report, primary(arm))) }
+                    td data-label="Change" { (change(primary(arm))) }
+                }
+            } }
+        }
+    }
+}
+
+fn value(report: &ExperimentReport, metric: Option<ArmMetric>) -> Markup {
+    let is_money = report.in_dollars && report.primary == MetricName::Paid;
+    html! {
+        @match metric.and_then(|it| it.value) {
+            Some(value) if is_money => { "$" (format!("{value:.4}")) }
+            Some(value) => (format!("{value:.3}")),
+            None => "–",
+        }
+    }
+}
+
+/// A change with its interval, as a line on which zero stands in the middle.
+fn change(metric: Option<ArmMetric>) -> Markup {
+    let Some(effect) = metric.and_then(|it| it.effect) else { return html! { "–" } };
+    let MetricEffect { is_relative, estimate, low, high, .. } = effect;
+    let said = |value: f64| match is_relative {
+        true => percent(value),
+        false => format!("{value:+.3}"),
+    };
+    let reach = low.abs().max(high.abs()).max(1e-9);
+    let x = |value: f64| format!("{:.1}", 50.0 + value / reach * 48.0);
+    html! {
+        span.interval {
+            svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true" {
+                path.zero d="M50 0V12" {}
+                path.reach d={ "M" (x(low)) " 6H" (x(high)) } {}
+                path.middle d={ "M" (x(estimate)) " 2V10" } {}
+            }
+            span { (said(estimate)) " " small { "from " (said(low)) " to " (said(high)) } }
+        }
+    }
+}
+
+fn verdict(report: &ExperimentReport, arm: &ArmReport) -> Markup {
+    let word = match arm.verdict {
+        None => return html! {},
+        Some(ExperimentVerdict::Better) => "is better than the first",
+        Some(ExperimentVerdict::Worse) => "is worse than the first",
+        Some(ExperimentVerdict::Undecided) => "is undecided: the change may be either way",
+        Some(ExperimentVerdict::TooFew) => "has too few units to say anything",
+    };
+    let metric = arm.metrics.iter().find(|it| it.metric == report.primary);
+    let detectable = metric.and_then(|it| it.effect).map(|it| it.detectable);
+    html! {
+        p {
+            b { (line(&arm.arm, 60)) } " " (word)
+            @if arm.verdict == Some(ExperimentVerdict::TooFew) {
+                " (" (report.least_units) " in each arm)"
+            }
+            "."
+            @if let Some(detectable) = detectable {
+                span.quiet { " So many units find a change of " (percent(detectable)) " four times of five." }
+            }
+        }
+    }
+}

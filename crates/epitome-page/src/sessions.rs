@@ -1,0 +1,262 @@
+//! `/`: all sessions, what they cost and saved, and the search over what was said.
+
+use epitome::types::EntryId;
+use epitome::{
+    CachedCounter, OverviewFilter, OverviewRow, SavingsLedger, SavingsPeriod, for_model,
+};
+use maud::{Markup, html};
+
+use crate::address::{Query, SessionLink};
+use crate::error::PageError;
+use crate::figures::{compact, dollars, grouped};
+use crate::layout::{PageContent, PageTab};
+use crate::page::PageVisit;
+use crate::parts;
+use crate::shown::line;
+
+/// So many sessions stand on a page.
+const ROWS: usize = 50;
+/// So many tokens of what was found are shown.
+const FOUND: u64 = 2_000;
+/// A session is live that was used in so many seconds.
+const LIVE: u64 = 120;
+
+/// The page.
+pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
+    let query = &visit.query;
+    let own = |name: &str| query.get(name).map(str::to_owned);
+    let words = own("q").unwrap_or_default();
+    let filter = OverviewFilter {
+        words: words.clone(),
+        project: own("project"),
+        profile: own("profile"),
+        model: own("model"),
+    };
+    let at = query.number("page").unwrap_or(0);
+    let page = visit.admin.overview(&filter, at * ROWS, ROWS)?;
+    let found = if words.trim().is_empty() { html! {} } else { found(visit, &words)? };
+    let is_filtered = filter != OverviewFilter::default();
+    let main = html! {
+        h1.hidden { "Sessions" }
+        @if !is_filtered && at == 0 { (money(visit)?) }
+        (search(visit, &filter)?)
+        section.card {
+            @if page.rows.is_empty() {
+                p.quiet {
+                    @if is_filtered { "No session matches. " a href="/" { "Show all" } "." }
+                    @else {
+                        "No session yet. Start a client with " code { "epitome run -- claude" }
+                        ", or point one at this address."
+                    }
+                }
+            } @else {
+                (table(visit, &page.rows))
+            }
+            (pager(query, at, page.has_more))
+        }
+        (found)
+    };
+    Ok(PageContent { title: "Sessions".to_owned(), tab: PageTab::Sessions, main })
+}
+
+/// What was paid and saved, by time.
+fn money(visit: &PageVisit<'_>) -> Result<Markup, PageError> {
+    let ledger = SavingsLedger::load(&*visit.source.store, visit.admin.tenant())?;
+    if ledger.is_empty() {
+        return Ok(html! {});
+    }
+    let report = ledger.report(&visit.now, None);
+    let periods =
+        [("Today", &report.today), ("7 days", &report.seven_days), ("All time", &report.all)];
+    let all = &report.all.sums;
+    let sent = all.raw.saturating_sub(all.sent);
+    Ok(html! {
+        section.tiles aria-label="Money" {
+            @for (name, period) in periods { (period_tile(name, period)) }
+            (parts::tile(
+                "Tokens not sent",
+                &html! { (compact(sent as f64)) },
+                &html! { (compact(all.raw as f64)) " raw, " (compact(all.sent as f64)) " sent" },
+            ))
+        }
+    })
+}
+
+fn period_tile(name: &str, SavingsPeriod { sums, .. }: &SavingsPeriod) -> Markup {
+    let value = if sums.answers == 0 { html! { "–" } } else { parts::saved(sums) };
+    let more = html! {
+        @if sums.priced() > 0 { "saved; " (dollars(sums.paid)) " paid, " }
+        (grouped(sums.answers)) " answers"
+        @if sums.summaries.answers > 0 {
+            ", " (dollars(sums.summaries.paid)) " of it for summaries"
+        }
+    };
+    parts::tile(name, &value, &more)
+}
+
+/// The search, and what the list is narrowed to.
+fn search(visit: &PageVisit<'_>, filter: &OverviewFilter) -> Result<Markup, PageError> {
+    let mut projects = Vec::new();
+    let mut profiles = Vec::new();
+    for reader in visit.admin.readers()? {
+        projects.extend(epitome::project_of(reader.scope()).map(str::to_owned));
+        profiles.push(reader.recorder().to_owned());
+    }
+    for all in [&mut projects, &mut profiles] {
+        all.sort();
+        all.dedup();
+    }
+    let choice = |name: &str, label: &str, all: &[String], chosen: Option<&str>| {
+        html! {
+            @if all.len() > 1 || chosen.is_some() {
+                select name=(name) aria-label=(label) {
+                    option value="" { "All " (label) }
+                    @for one in all {
+                        option value=(one) selected[chosen == Some(one)] { (line(one, 60)) }
+                    }
+                }
+            }
+        }
+    };
+    Ok(html! {
+        form.search action="/" role="search" {
+            input #search type="search" name="q" value=(filter.words)
+                placeholder="Search titles and all that was said" aria-label="Search";
+            (choice("project", "projects", &projects, filter.project.as_deref()))
+            (choice("profile", "profiles", &profiles, filter.profile.as_deref()))
+            @if let Some(model) = &filter.model {
+                input type="hidden" name="model" value=(model);
+                span.chip { "model " (line(model, 40)) }
+            }
+            button type="submit" { "Search" }
+            @if *filter != OverviewFilter::default() { a.clear href="/" { "Clear" } }
+        }
+    })
+}
+
+fn table(visit: &PageVisit<'_>, rows: &[OverviewRow]) -> Markup {
+    html! {
+        table.list.cards {
+            thead { tr {
+                th { "Session" } th { "Client" } th { "Model" } th { "Project" }
+                th.number { "Turns" } th { "Prompt against its limit" }
+                th.number { "Compressed" } th.number { "Saved" } th.number { "Last used" }
+            } }
+            tbody { @for row in rows { (table_row(visit, row)) } }
+        }
+    }
+}
+
+fn table_row(visit: &PageVisit<'_>, row: &OverviewRow) -> Markup {
+    let info = &row.info;
+    let link = SessionLink::new(visit.admin.tenant(), &row.scope, &info.name);
+    let title = line(&info.title, 120);
+    let model = info.model.as_deref().unwrap_or_default();
+    let project = row.project().unwrap_or_default();
+    let folder = project.rsplit('/').next().unwrap_or_default();
+    let figures = &info.figures;
+    let is_live = parts::is_within(&info.last, &visit.now, LIVE);
+    html! {
+        tr.row {
+            td.title {
+                a href=(link.to("")) title=(title) {
+                    @if title.is_empty() { "(nothing typed)" } @else { (title) }
+                }
+                small { (line(&info.name, 40)) }
+            }
+            td data-label="Client" { (line(row.client.as_deref().unwrap_or("–"), 30)) }
+            td data-label="Model" {
+                @if model.is_empty() { "–" } @else {
+                    a.quietly href=(Query::default().with("model", model).behind("/")) {
+                        (line(model, 40))
+                    }
+                }
+            }
+            td.project data-label="Project" title=(line(project, 300)) {
+                @if folder.is_empty() { "–" } @else { (line(folder, 40)) }
+            }
+            td.number data-label="Turns" { (grouped(figures.turns)) }
+            td.prompt data-label="Prompt" {
+                @if figures.turns > 0 { (parts::bar(figures.tokens[1], figures.limit, row.level)) }
+                @else { span.quiet { "not asked yet" } }
+            }
+            td.number data-label="Compressed" {
+                @if figures.compressions > 0 { (grouped(figures.compressions.into())) } @else { "–" }
+            }
+            td.number data-label="Saved" {
+                @match &row.money { Some(money) => (parts::saved(money)), None => "–" }
+            }
+            td.number.last data-label="Last used" {
+                @if is_live { span.dot title="used in the last two minutes" { "live " } }
+                (parts::since(&info.last, &visit.now))
+            }
+        }
+    }
+}
+
+/// The ways to the pages beside this one.
+fn pager(query: &Query, at: usize, has_more: bool) -> Markup {
+    let to = |page: usize| {
+        let page = if page == 0 { String::new() } else { page.to_string() };
+        query.clone().with("page", page).behind("/")
+    };
+    html! {
+        @if at > 0 || has_more {
+            nav.pager aria-label="More sessions" {
+                @if at > 0 { a rel="prev" href=(to(at - 1)) { "Newer" } }
+                span.quiet { "Page " (at + 1) }
+                @if has_more { a rel="next" href=(to(at + 1)) { "Older" } }
+            }
+        }
+    }
+}
+
+/// What was said that holds these words.
+fn found(visit: &PageVisit<'_>, words: &str) -> Result<Markup, PageError> {
+    let admin = &visit.admin;
+    let counter = CachedCounter::new(for_model(admin.profile().model().unwrap_or_default()));
+    // What was said since somebody searched last is made findable first.
+    let catch_up = |keeper: &epitome::SessionAdmin| {
+        if let Err(error) = keeper.index_new_entries(|_| {}) {
+            tracing::warn!(%error, "what was said last is not in the search");
+        }
+    };
+    let result = admin.recall(&*visit.source.store, words, FOUND, &counter, catch_up)?;
+    let (excerpts, note) = match result {
+        epitome::RecallResult::Original(text) => (vec![(text.source, text.text)], None),
+        epitome::RecallResult::Answer(answer) => {
+            let note = epitome::search_note(&answer);
+            let found = answer.found.into_iter().map(|it| (it.source, it.text));
+            (found.collect(), note)
+        }
+    };
+    Ok(html! {
+        section.card #found {
+            h2 { "Said" }
+            @if let Some(note) = note { p.quiet { (line(&note, 300)) } }
+            @for (source, text) in &excerpts {
+                article.found {
+                    h3 { (source_link(source)) }
+                    (parts::excerpt(text, 1_200, &source_address(source).unwrap_or_default()))
+                }
+            }
+        }
+    })
+}
+
+/// The address of a source: `SESSION: e4 assistant`.
+fn source_address(source: &str) -> Option<String> {
+    let (session, place) = source.rsplit_once(": ")?;
+    let place = place.split_whitespace().next()?;
+    place.strip_prefix('e')?.parse().ok().map(EntryId)?;
+    Some(format!("/s/{}/e/{place}", crate::address::encoded(session)))
+}
+
+fn source_link(source: &str) -> Markup {
+    html! {
+        @match source_address(source) {
+            Some(address) => a href=(address) { (line(source, 120)) },
+            None => (line(source, 120)),
+        }
+    }
+}

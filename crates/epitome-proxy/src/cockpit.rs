@@ -1,0 +1,73 @@
+//! The page for people, as the proxy serves it.
+//!
+//! Invariant: who may look is the page's own to say: nothing that lets a client in lets a browser in. It
+//! is served on a loopback address alone, unless it was opened. Called by `handler`, before anybody is
+//! let in.
+
+use std::sync::Arc;
+
+use epitome_page::CockpitPage;
+use http::request::Parts;
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+
+use crate::app::App;
+use crate::body::take;
+use crate::page;
+use crate::stream::Outflow;
+
+/// The largest form, in bytes.
+const MOST: usize = 64 << 10;
+
+/// The page, and the port that it stands on.
+pub(crate) struct AskedPage {
+    page: Arc<CockpitPage>,
+    port: u16,
+}
+
+/// The page, where a request asks for it.
+pub(crate) fn asked(app: &App, head: &Parts) -> Option<AskedPage> {
+    let address = *app.address.get()?;
+    let page = app.settings.own.page.clone()?;
+    let is_here = address.ip().is_loopback() || page.is_open();
+    // Whoever names a host in the address asks a proxy for another page.
+    let is_asked = head.uri.authority().is_none() && CockpitPage::is_asked(head);
+    (is_here && is_asked && head.method != Method::CONNECT).then(|| AskedPage { page, port: address.port() })
+}
+
+/// Answers a request for it.
+pub(crate) async fn answer(
+    app: &Arc<App>,
+    asked: AskedPage,
+    head: Parts,
+    body: Incoming,
+) -> Response<Outflow> {
+    let AskedPage { page, port } = asked;
+    let Ok(body) = take(body, MOST, app.settings.deadlines.body).await else {
+        return failed(StatusCode::PAYLOAD_TOO_LARGE);
+    };
+    let (request, app) = (Request::from_parts(head, body), Arc::clone(app));
+    let answered = tokio::task::spawn_blocking(move || {
+        let health = |tenant: &str| {
+            let books = match app.settings.access.tokens {
+                Some(_) => app.ledger.snapshot_of(tenant),
+                None => app.ledger.snapshot(),
+            };
+            page::fragment(&books, app.settings.hub.outage().as_ref(), app.now())
+        };
+        page.answer(port, &request, &health)
+    });
+    match answered.await {
+        Ok(answer) => answer.map(Outflow::whole),
+        Err(error) => {
+            tracing::error!(%error, "the page cannot be shown");
+            failed(StatusCode::INTERNAL_SERVER_ERROR)
+        }
+    }
+}
+
+fn failed(status: StatusCode) -> Response<Outflow> {
+    let mut response = Response::new(Outflow::whole(""));
+    *response.status_mut() = status;
+    response
+}
