@@ -50,9 +50,9 @@ impl PagePath {
 
 /// The questions behind a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Query(Vec<(String, String)>);
+pub(crate) struct PageQuery(Vec<(String, String)>);
 
-impl Query {
+impl PageQuery {
     /// Reads what stands behind the question mark, or a form.
     pub(crate) fn parse(text: &str) -> Self {
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
@@ -114,10 +114,7 @@ impl SessionLink {
     /// The links of a session in a scope.
     pub(crate) fn new(tenant: &str, scope: &str, name: &str) -> Self {
         let scope = scope.strip_prefix(tenant).and_then(|rest| rest.strip_prefix('/'));
-        Self {
-            path: format!("/s/{}", encoded(name)),
-            scope: scope.unwrap_or_default().to_owned(),
-        }
+        Self { path: format!("/s/{}", encoded(name)), scope: scope.unwrap_or_default().to_owned() }
     }
 
     /// The address of something of it: `/e/e4`; of itself where that is empty.
@@ -126,8 +123,8 @@ impl SessionLink {
     }
 
     /// The question that names its scope.
-    pub(crate) fn query(&self) -> Query {
-        Query::default().with("in", self.scope.clone())
+    pub(crate) fn query(&self) -> PageQuery {
+        PageQuery::default().with("in", self.scope.clone())
     }
 
     /// Its path.
@@ -187,7 +184,9 @@ mod tests {
         check("/s/a%2Fb/e/e4", Some(PagePath::Entry(name.clone(), id.clone())));
         check("/s/a%2Fb/c/e4", Some(PagePath::Compaction(name.clone(), id)));
         check("/s/a%2Fb/act", Some(PagePath::Act(name)));
-        for path in ["/v1/messages", "/status", "/s/", "/s/a/b", "/s/a/e/b/c", "/experiments/a", "//"] {
+        for path in
+            ["/v1/messages", "/status", "/s/", "/s/a/b", "/s/a/e/b/c", "/experiments/a", "//"]
+        {
             check(path, None);
         }
     }
@@ -199,15 +198,18 @@ mod tests {
         assert_eq!(address, "/s/x%20y%2F%C3%A9%25/e/e4?in=default%40%2Fsrv%2Fa%20b");
         let (path, query) = address.split_once('?').unwrap();
         check(path, Some(PagePath::Entry("x y/é%".to_owned(), "e4".to_owned())));
-        assert_eq!(Query::parse(query).get("in"), Some("default@/srv/a b"));
+        assert_eq!(PageQuery::parse(query).get("in"), Some("default@/srv/a b"));
     }
 
     #[test]
     fn forms_are_read_as_browsers_write_them() {
-        let query = Query::parse("q=never+push%21&empty=&page=3&flag");
+        let query = PageQuery::parse("q=never+push%21&empty=&page=3&flag");
         assert_eq!(query.get("q"), Some("never push!"));
         assert_eq!((query.get("empty"), query.number("page")), (None, Some(3)));
-        assert_eq!(query.with("page", "4").without("flag").behind("/"), "/?q=never%20push%21&page=4");
-        assert_eq!(Query::parse("a=%zz%4").get("a"), Some("%zz%4"));
+        assert_eq!(
+            query.with("page", "4").without("flag").behind("/"),
+            "/?q=never%20push%21&page=4"
+        );
+        assert_eq!(PageQuery::parse("a=%zz%4").get("a"), Some("%zz%4"));
     }
 }

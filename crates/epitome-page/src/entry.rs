@@ -3,13 +3,15 @@
 use epitome::types::{Part, PartBody};
 use maud::{Markup, html};
 
+use crate::acts;
 use crate::error::PageError;
 use crate::figures::grouped;
 use crate::layout::{PageContent, PageTab};
-use crate::page::PageVisit;
 use crate::parts;
-use crate::session::{SessionView, crumbs, sides};
+use crate::session::sides;
 use crate::shown::line;
+use crate::view::{SessionView, crumbs};
+use crate::visit::PageVisit;
 
 /// The page.
 pub(crate) fn page(
@@ -36,6 +38,9 @@ pub(crate) fn page(
     let main = html! {
         (crumbs(&view.link, Some(&id.to_string())))
         h1 { (title) @if is_pinned { " " span.chip.pinned { "pinned" } } }
+        (acts::done(visit))
+        (acts::pin_form(&view))
+        p { (acts::pin_button(place, is_pinned)) }
         dl.facts {
             @if let Some(message) = &message {
                 div { dt { "Tokens" } dd { (grouped(message.tokens)) } }
@@ -71,9 +76,10 @@ fn original(piece: &Part, part: usize, more: &dyn Fn(usize) -> String) -> Markup
     let (name, text) = match &piece.body {
         PartBody::Text(text) => (String::new(), text.as_str()),
         PartBody::Call(call) => (format!("call of {}", line(&call.tool, 60)), &*call.arguments),
-        PartBody::Result(result) => {
-            (if result.error { "error of a tool" } else { "result of a tool" }.to_owned(), &*result.text)
-        }
+        PartBody::Result(result) => (
+            if result.error { "error of a tool" } else { "result of a tool" }.to_owned(),
+            &*result.text,
+        ),
         PartBody::Thinking(text) => ("reasoning".to_owned(), &**text),
         PartBody::Image(_) => ("an image".to_owned(), ""),
         PartBody::Opaque(block) => (line(&block.kind, 60), &*block.text),

@@ -11,9 +11,9 @@ use maud::{Markup, html};
 use crate::error::PageError;
 use crate::figures::{grouped, percent};
 use crate::layout::{PageContent, PageTab};
-use crate::page::PageVisit;
 use crate::parts;
 use crate::shown::line;
+use crate::visit::PageVisit;
 
 /// The page.
 pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
@@ -94,9 +94,8 @@ fn split(report: &ExperimentReport, units: u64) -> Markup {
 }
 
 fn arms(report: &ExperimentReport) -> Markup {
-    let primary = |arm: &ArmReport| {
-        arm.metrics.iter().find(|it| it.metric == report.primary).cloned()
-    };
+    let primary =
+        |arm: &ArmReport| arm.metrics.iter().find(|it| it.metric == report.primary).cloned();
     html! {
         table.list.cards {
             thead { tr {

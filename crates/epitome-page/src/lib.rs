@@ -7,6 +7,7 @@
 //! Invariant: it decides nothing and keeps nothing; it loads nothing from elsewhere, and shows nothing
 //! of a conversation to whoever does not know its secret.
 
+mod acts;
 mod address;
 mod entry;
 mod error;
@@ -20,7 +21,10 @@ mod policies;
 mod session;
 mod sessions;
 mod shown;
+mod view;
+mod visit;
 
 pub use gate::PageHolder;
 pub use layout::{STYLE, policy};
-pub use page::{CockpitPage, PageSource};
+pub use page::CockpitPage;
+pub use visit::PageSource;

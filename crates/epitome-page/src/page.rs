@@ -3,67 +3,18 @@
 //! Invariant: everything is read from the store when it is asked for, so the page shows what other
 //! processes record, and goes on over a restart. A holder is shown the sessions of its tenant alone.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::Arc;
-
 use bytes::Bytes;
-use epitome::{ExperimentConfig, Profile, ScopeOwner, SessionAdmin, SessionArchive};
 use http::header::{ALLOW, HeaderValue, LOCATION, SET_COOKIE};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use maud::{PreEscaped, html};
 
-use crate::address::{PagePath, Query, SessionLink};
+use crate::address::{PagePath, PageQuery};
 use crate::error::PageError;
-use crate::gate::{Gate, PageHolder, Refusal};
+use crate::gate::{PageGate, PageHolder, PageRefusal};
 use crate::layout::{self, PageContent, PageTab};
-use crate::{entry, experiments, policies, session, sessions};
-
-/// The profiles that sessions are recorded with, by their names.
-type ProfilesByName = dyn Fn(&str) -> Option<Profile> + Send + Sync;
-
-/// What the page is about.
-#[derive(Clone)]
-pub struct PageSource {
-    /// The store.
-    pub store: Arc<dyn SessionArchive>,
-    /// Whose sessions are shown, but for the tenant.
-    pub owner: ScopeOwner,
-    /// The usual profile.
-    pub profile: Profile,
-    /// All others.
-    pub profiles: Arc<ProfilesByName>,
-    /// The experiments that are configured.
-    pub experiments: BTreeMap<String, ExperimentConfig>,
-}
-
-impl fmt::Debug for PageSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { owner, profile, .. } = self;
-        f.debug_struct("PageSource")
-            .field("owner", owner)
-            .field("profile", &profile.name())
-            .finish_non_exhaustive()
-    }
-}
-
-impl PageSource {
-    /// The keeper of all sessions of a tenant, whichever project they belong to: the page is for people.
-    pub(crate) fn admin(&self, tenant: &str) -> SessionAdmin {
-        let owner = self.owner.of_tenant(tenant).everywhere();
-        SessionAdmin::of(Arc::clone(&self.store), self.profile.clone(), owner)
-    }
-
-    /// A keeper that goes by the profile which recorded its sessions, where that is configured still.
-    fn as_recorded(&self, admin: SessionAdmin) -> SessionAdmin {
-        let recorder = admin.recorder();
-        match (recorder == admin.profile().name(), (self.profiles)(recorder)) {
-            (false, Some(profile)) => admin.as_of(profile),
-            _ => admin,
-        }
-    }
-}
+use crate::visit::{PageSource, PageVisit};
+use crate::{acts, entry, experiments, policies, session, sessions};
 
 /// The page.
 #[derive(Debug)]
@@ -72,35 +23,6 @@ pub struct CockpitPage {
     holders: Vec<PageHolder>,
     /// Whether it may be reached under any name, from other machines too.
     is_open: bool,
-}
-
-/// Whoever looks, and what at.
-pub(crate) struct PageVisit<'p> {
-    pub(crate) source: &'p PageSource,
-    /// The keeper of all that may be seen.
-    pub(crate) admin: SessionAdmin,
-    pub(crate) query: Query,
-    /// What forms carry.
-    pub(crate) form_token: String,
-    /// The time, ISO 8601.
-    pub(crate) now: String,
-}
-
-impl PageVisit<'_> {
-    /// The keeper of a session, and its links.
-    pub(crate) fn session(&self, name: &str) -> Result<(SessionAdmin, SessionLink), PageError> {
-        let tenant = self.admin.tenant();
-        let keeper = match self.query.get("in") {
-            Some(scope) => {
-                let scope = format!("{tenant}/{scope}");
-                let mut readers = self.admin.readers()?.into_iter();
-                readers.find(|reader| reader.scope() == scope).ok_or(PageError::NotThere)?
-            }
-            None => self.admin.clone().of_session(Some(name))?,
-        };
-        let link = SessionLink::new(tenant, keeper.scope(), name);
-        Ok((self.source.as_recorded(keeper), link))
-    }
 }
 
 impl CockpitPage {
@@ -126,7 +48,7 @@ impl CockpitPage {
         let accepts = accepts.and_then(|value| value.to_str().ok()).unwrap_or_default();
         match PagePath::parse(head.uri.path()) {
             Some(PagePath::Sessions) => {
-                let query = Query::parse(head.uri.query().unwrap_or_default());
+                let query = PageQuery::parse(head.uri.query().unwrap_or_default());
                 accepts.contains("text/html") || query.get("token").is_some()
             }
             found => found.is_some(),
@@ -140,12 +62,12 @@ impl CockpitPage {
         request: &Request<Bytes>,
         health: &dyn Fn(&str) -> String,
     ) -> Response<Bytes> {
-        let gate = Gate { holders: &self.holders, port, is_open: self.is_open };
+        let gate = PageGate { holders: &self.holders, port, is_open: self.is_open };
         let path = request.uri().path();
         let Some(asked) = PagePath::parse(path) else {
             return layout::refusal(StatusCode::NOT_FOUND, "Not there", "There is no such page.");
         };
-        let query = Query::parse(request.uri().query().unwrap_or_default());
+        let query = PageQuery::parse(request.uri().query().unwrap_or_default());
         let answered = match gate.host(request.headers()) {
             Err(refusal) => Err(refusal),
             Ok(()) => match query.get("token") {
@@ -154,16 +76,23 @@ impl CockpitPage {
                         welcome(&gate, holder, &query.clone().without("token").behind(path))
                     })
                 }
-                _ => gate.visitor(request.headers()).map(|holder| {
-                    let visit = self.visit(&gate, holder, query);
-                    looked_at(&visit, asked, request.method(), health)
+                _ => gate.visitor(request.headers()).and_then(|holder| match &asked {
+                    PagePath::Act(name) if request.method() == Method::POST => {
+                        let form = PageQuery::parse(&String::from_utf8_lossy(request.body()));
+                        gate.act(holder, request.headers(), &form)?;
+                        Ok(acted(&self.visit(&gate, holder, form), name))
+                    }
+                    _ => {
+                        let visit = self.visit(&gate, holder, query);
+                        Ok(looked_at(&visit, asked, request.method(), health))
+                    }
                 }),
             },
         };
         answered.unwrap_or_else(refused)
     }
 
-    fn visit(&self, gate: &Gate<'_>, holder: &PageHolder, query: Query) -> PageVisit<'_> {
+    fn visit(&self, gate: &PageGate<'_>, holder: &PageHolder, query: PageQuery) -> PageVisit<'_> {
         PageVisit {
             source: &self.source,
             admin: self.source.admin(&holder.tenant),
@@ -175,7 +104,7 @@ impl CockpitPage {
 }
 
 /// Hands a browser its cookie, and leads it to where the secret does not stand in the address.
-fn welcome(gate: &Gate<'_>, holder: &PageHolder, to: &str) -> Response<Bytes> {
+fn welcome(gate: &PageGate<'_>, holder: &PageHolder, to: &str) -> Response<Bytes> {
     let mut response = layout::plain(StatusCode::SEE_OTHER, "");
     let headers = response.headers_mut();
     // Both are ASCII.
@@ -185,27 +114,27 @@ fn welcome(gate: &Gate<'_>, holder: &PageHolder, to: &str) -> Response<Bytes> {
     response
 }
 
-fn refused(refusal: Refusal) -> Response<Bytes> {
+fn refused(refusal: PageRefusal) -> Response<Bytes> {
     let (status, title, why) = match refusal {
-        Refusal::Host => (
+        PageRefusal::Host => (
             StatusCode::FORBIDDEN,
             "Another host",
             "This page answers under the name of this machine only: open the address that Epitome \
              printed when it started.",
         ),
-        Refusal::NoToken => (
+        PageRefusal::NoToken => (
             StatusCode::UNAUTHORIZED,
             "Who are you?",
             "Open the address that `epitome serve` or `epitome run` printed when it started: it ends \
              with a token. This browser is remembered after that.",
         ),
-        Refusal::WrongToken => (
+        PageRefusal::WrongToken => (
             StatusCode::FORBIDDEN,
             "That token is not known",
             "Open the address that `epitome serve` or `epitome run` printed last: it ends with the \
              token that holds now.",
         ),
-        Refusal::Origin | Refusal::Form => (
+        PageRefusal::Origin | PageRefusal::Form => (
             StatusCode::FORBIDDEN,
             "Not done",
             "The request did not come from this page. Open the page anew and try again.",
@@ -221,7 +150,10 @@ fn looked_at(
     method: &Method,
     health: &dyn Fn(&str) -> String,
 ) -> Response<Bytes> {
-    if !matches!(*method, Method::GET | Method::HEAD) || matches!(asked, PagePath::Act(_)) {
+    if matches!(asked, PagePath::Act(_)) {
+        return wrong_method("POST");
+    }
+    if !matches!(*method, Method::GET | Method::HEAD) {
         return wrong_method("GET, HEAD");
     }
     let content = match &asked {
@@ -244,6 +176,19 @@ fn looked_at(
     }
 }
 
+/// The answer to whoever did something: the way back to where it was done.
+fn acted(visit: &PageVisit<'_>, name: &str) -> Response<Bytes> {
+    let to = match acts::perform(visit, name) {
+        Ok(to) => to,
+        Err(error) => return failed(&error),
+    };
+    let mut response = layout::plain(StatusCode::SEE_OTHER, "");
+    // It is ASCII.
+    let to = HeaderValue::from_str(&to).ok();
+    response.headers_mut().extend(to.map(|to| (LOCATION, to)));
+    response
+}
+
 fn failed(error: &PageError) -> Response<Bytes> {
     let (status, title) = error.status();
     if status.is_server_error() {
@@ -253,7 +198,8 @@ fn failed(error: &PageError) -> Response<Bytes> {
 }
 
 fn wrong_method(allowed: &'static str) -> Response<Bytes> {
-    let mut response = layout::plain(StatusCode::METHOD_NOT_ALLOWED, "another method is expected\n");
+    let mut response =
+        layout::plain(StatusCode::METHOD_NOT_ALLOWED, "another method is expected\n");
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }

@@ -35,15 +35,17 @@ pub(crate) fn saved(money: &SavingsSums) -> Markup {
                 (range(money.saved_tokens.least, money.saved_tokens.most, compact)) " tokens"
             }
         }
-        @if money.unpriced > 0 { " " small.nowrap { (unpriced(money)) } }
     }
 }
 
 /// How many answers are in no sum of dollars.
-pub(crate) fn unpriced(money: &SavingsSums) -> String {
-    match money.priced() {
-        0 => "unpriced".to_owned(),
-        _ => format!("{} unpriced", grouped(money.unpriced)),
+pub(crate) fn unpriced(money: &SavingsSums) -> Markup {
+    html! {
+        @if money.unpriced > 0 {
+            " " span.nowrap {
+                @if money.priced() > 0 { "(" (grouped(money.unpriced)) " unpriced)" } @else { "(unpriced)" }
+            }
+        }
     }
 }
 
@@ -52,10 +54,10 @@ pub(crate) fn bar(sent: u64, limit: u64, level: WindowLevel) -> Markup {
     let share = sent as f64 / limit.max(1) as f64;
     let width = format!("{:.1}", (share * 100.0).clamp(0.0, 100.0));
     let (class, word) = match level {
-        WindowLevel::Roomy => ("roomy", "roomy"),
-        WindowLevel::Filling => ("filling", "filling"),
-        WindowLevel::Due => ("due", "due"),
-        WindowLevel::Full => ("full", "full"),
+        WindowLevel::Roomy => ("roomy", ""),
+        WindowLevel::Filling => ("filling", ", filling"),
+        WindowLevel::Due => ("due", ", due"),
+        WindowLevel::Full => ("full", ", full"),
     };
     html! {
         span.bar {
@@ -64,7 +66,7 @@ pub(crate) fn bar(sent: u64, limit: u64, level: WindowLevel) -> Markup {
                 rect class=(class) width=(width) height="6" {}
             }
             span {
-                (tokens(sent)) " of " (tokens(limit)) " " small { (percent(share)) ", " (word) }
+                (tokens(sent)) " of " (tokens(limit)) " " small { (percent(share)) (word) }
             }
         }
     }

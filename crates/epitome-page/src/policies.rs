@@ -7,8 +7,8 @@ use maud::{Markup, html};
 
 use crate::error::PageError;
 use crate::layout::{PageContent, PageTab};
-use crate::page::PageVisit;
 use crate::shown::{line, shown};
+use crate::visit::PageVisit;
 
 /// The page.
 pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
@@ -19,8 +19,7 @@ pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
     names.sort();
     names.dedup();
     names.retain(|name| name != usual.name());
-    let others: Vec<_> =
-        names.iter().map(|name| (name, (visit.source.profiles)(name))).collect();
+    let others: Vec<_> = names.iter().map(|name| (name, (visit.source.profiles)(name))).collect();
     let main = html! {
         h1 { "Policies" }
         p.quiet {

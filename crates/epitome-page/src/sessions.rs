@@ -6,13 +6,13 @@ use epitome::{
 };
 use maud::{Markup, html};
 
-use crate::address::{Query, SessionLink};
+use crate::address::{PageQuery, SessionLink};
 use crate::error::PageError;
 use crate::figures::{compact, dollars, grouped};
 use crate::layout::{PageContent, PageTab};
-use crate::page::PageVisit;
 use crate::parts;
 use crate::shown::line;
+use crate::visit::PageVisit;
 
 /// So many sessions stand on a page.
 const ROWS: usize = 50;
@@ -34,7 +34,11 @@ pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
     };
     let at = query.number("page").unwrap_or(0);
     let page = visit.admin.overview(&filter, at * ROWS, ROWS)?;
-    let found = if words.trim().is_empty() { html! {} } else { found(visit, &words)? };
+    let found = if words.trim().is_empty() {
+        html! {}
+    } else {
+        found(visit, &words)?
+    };
     let is_filtered = filter != OverviewFilter::default();
     let main = html! {
         h1.hidden { "Sessions" }
@@ -83,10 +87,14 @@ fn money(visit: &PageVisit<'_>) -> Result<Markup, PageError> {
 }
 
 fn period_tile(name: &str, SavingsPeriod { sums, .. }: &SavingsPeriod) -> Markup {
-    let value = if sums.answers == 0 { html! { "–" } } else { parts::saved(sums) };
+    let value = if sums.answers == 0 {
+        html! { "–" }
+    } else {
+        parts::saved(sums)
+    };
     let more = html! {
         @if sums.priced() > 0 { "saved; " (dollars(sums.paid)) " paid, " }
-        (grouped(sums.answers)) " answers"
+        (grouped(sums.answers)) " answers" (parts::unpriced(sums))
         @if sums.summaries.answers > 0 {
             ", " (dollars(sums.summaries.paid)) " of it for summaries"
         }
@@ -164,10 +172,10 @@ fn table_row(visit: &PageVisit<'_>, row: &OverviewRow) -> Markup {
                 }
                 small { (line(&info.name, 40)) }
             }
-            td data-label="Client" { (line(row.client.as_deref().unwrap_or("–"), 30)) }
+            td.nowrap data-label="Client" { (line(row.client.as_deref().unwrap_or("–"), 30)) }
             td data-label="Model" {
                 @if model.is_empty() { "–" } @else {
-                    a.quietly href=(Query::default().with("model", model).behind("/")) {
+                    a.quietly href=(PageQuery::default().with("model", model).behind("/")) {
                         (line(model, 40))
                     }
                 }
@@ -184,7 +192,10 @@ fn table_row(visit: &PageVisit<'_>, row: &OverviewRow) -> Markup {
                 @if figures.compressions > 0 { (grouped(figures.compressions.into())) } @else { "–" }
             }
             td.number data-label="Saved" {
-                @match &row.money { Some(money) => (parts::saved(money)), None => "–" }
+                @match &row.money {
+                    Some(money) => { (parts::saved(money)) small.quiet { (parts::unpriced(money)) } }
+                    None => "–",
+                }
             }
             td.number.last data-label="Last used" {
                 @if is_live { span.dot title="used in the last two minutes" { "live " } }
@@ -195,7 +206,7 @@ fn table_row(visit: &PageVisit<'_>, row: &OverviewRow) -> Markup {
 }
 
 /// The ways to the pages beside this one.
-fn pager(query: &Query, at: usize, has_more: bool) -> Markup {
+fn pager(query: &PageQuery, at: usize, has_more: bool) -> Markup {
     let to = |page: usize| {
         let page = if page == 0 { String::new() } else { page.to_string() };
         query.clone().with("page", page).behind("/")

@@ -32,7 +32,8 @@ pub(crate) fn asked(app: &App, head: &Parts) -> Option<AskedPage> {
     let is_here = address.ip().is_loopback() || page.is_open();
     // Whoever names a host in the address asks a proxy for another page.
     let is_asked = head.uri.authority().is_none() && CockpitPage::is_asked(head);
-    (is_here && is_asked && head.method != Method::CONNECT).then(|| AskedPage { page, port: address.port() })
+    (is_here && is_asked && head.method != Method::CONNECT)
+        .then(|| AskedPage { page, port: address.port() })
 }
 
 /// Answers a request for it.

@@ -17,7 +17,6 @@ use crate::access::{Visitor, enter};
 use crate::api::{Manner, UpstreamApi};
 use crate::app::App;
 use crate::call::ProxiedRequest;
-use crate::{cockpit, controls};
 use crate::fault::ProxyFault;
 use crate::pages;
 use crate::route::{Asked, Known, RequestRoute, RouteTask, addressed, asked};
@@ -27,6 +26,7 @@ use crate::stray;
 use crate::stream::Outflow;
 use crate::tee::LedgerLineWriter;
 use crate::url::UpstreamUrl;
+use crate::{cockpit, controls};
 
 /// By which clients of Amazon's APIs know an error.
 const AMAZON_ERROR: HeaderName = HeaderName::from_static("x-amzn-errortype");

@@ -52,11 +52,11 @@ pub mod port;
 pub use epitome_admin::admin::{
     ArrivalSavings, BranchInfo, CheckpointField, CheckpointInfo, CheckpointItem, CheckpointStep,
     CheckpointTokens, CompactionDetail, CompactionEdit, CoveredEntries, DiffEdit, DiffEntry,
-    EditSource, EntryState, ExportFormat, ImportReport, LineRange, ListDiff, ListedEntry, MessageDiff,
-    MessageInfo, OverviewFilter, OverviewPage, OverviewRow, PastCompression, PinList, RecallResult,
-    RestoreReport, SessionAdmin, SessionDiff, SessionGoals, SessionHistory, SessionStatus,
-    SessionTimeline, SnapshotDiff, SwitchReport, TimelineCompaction, TimelineTurn, TokenBands,
-    ToolMarks, WatermarkStatus, WindowLevel, project_of, search_note,
+    EditSource, EntryState, ExportFormat, ImportReport, LineRange, ListDiff, ListedEntry,
+    MessageDiff, MessageInfo, OverviewFilter, OverviewPage, OverviewRow, PastCompression, PinList,
+    RecallResult, RestoreReport, SessionAdmin, SessionDiff, SessionGoals, SessionHistory,
+    SessionStatus, SessionTimeline, SnapshotDiff, SwitchReport, TimelineCompaction, TimelineTurn,
+    TokenBands, ToolMarks, WatermarkStatus, WindowLevel, project_of, search_note,
 };
 pub use epitome_admin::clock::{Clock, calendar_time, system_time};
 pub use epitome_admin::controls::{self, LeverCall, SessionControls};

@@ -104,8 +104,13 @@ impl SessionAdmin {
         said.iter().for_each(|entry| names.learn(entry));
         let reader = EditReader { timeline: &timeline, said: &said, names, start };
         let authors = epoch.credits.iter().map(Some).chain(std::iter::repeat(None));
-        let mut steps: Vec<_> =
-            epoch.plan.ops.iter().zip(authors).map(|(op, author)| reader.step(op, author)).collect();
+        let mut steps: Vec<_> = epoch
+            .plan
+            .ops
+            .iter()
+            .zip(authors)
+            .map(|(op, author)| reader.step(op, author))
+            .collect();
         steps.sort_by_key(|step| step.sources.first().map_or(usize::MAX, |source| source.entry));
         Ok(CompactionDetail { steps, place, facts, timeline })
     }
@@ -140,8 +145,7 @@ impl SessionAdmin {
     ) -> Result<(Vec<ArrivalRewrite>, Vec<CompactionEdit>), AdminError> {
         let history = self.history(session)?;
         let Some(message) = history.message(entry) else { return Ok(<_>::default()) };
-        let arrivals =
-            self.journal.rewrites(&self.scope, &history.info.name, &[message.key])?;
+        let arrivals = self.journal.rewrites(&self.scope, &history.info.name, &[message.key])?;
         let Some(id) = history.in_force().map(|epoch| epoch.id.to_string()) else {
             return Ok((arrivals, Vec::new()));
         };

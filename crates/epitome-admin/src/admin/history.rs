@@ -10,8 +10,8 @@ use epitome_kernel::{CompactionLineage, MessageRecord, StoreError};
 
 use epitome_store::SessionArchive;
 use epitome_types::{
-    Compaction, CompactionId, CompactionRange, ContentId, Entry, EntryId, EntryKey, HistoryHash, RecordedCompaction, Role,
-    SessionInfo,
+    Compaction, CompactionId, CompactionRange, ContentId, Entry, EntryId, EntryKey, HistoryHash,
+    RecordedCompaction, Role, SessionInfo,
 };
 
 use super::PAGE;
@@ -170,6 +170,24 @@ impl SessionHistory {
     pub fn pinned(&self) -> Vec<EntryId> {
         let places = (0..).zip(&self.keys).filter(|(_, key)| self.pins.contains(key));
         places.map(|(place, _)| EntryId(place)).collect()
+    }
+
+    /// What was done to it by now, as a text: it changes with each compression, undo and pin, and with
+    /// each message only where `head` says so. Whoever acts on what they saw can tell whether it holds.
+    pub fn place(&self, head: bool) -> String {
+        let mut all = format!("{:?} {:?}", self.in_force().map(|epoch| epoch.id), self.pins);
+        for recorded in self.epochs() {
+            all.push_str(&format!(" {} {}", recorded.epoch.id, recorded.undone));
+        }
+        if head {
+            all.push_str(&format!(" {:?}", self.info.head));
+        }
+        ContentId::for_text(&all).to_string()
+    }
+
+    /// The compression that an undo took back last and a redo puts in force again.
+    pub fn redoable(&self) -> Option<CompactionId> {
+        self.lineage.redoable(&self.keys, self.in_force().map(|epoch| epoch.id))
     }
 
     /// A message by its place; the answer stands behind the newest message.

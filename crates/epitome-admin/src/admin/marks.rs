@@ -4,10 +4,15 @@
 //! Invariant: a projection of the acts in the journal; no message is read. Called for people
 //! (`status`) and for the agent (the levers).
 
-use epitome_types::{EntryKey, RecordedAction, SessionAction};
+use epitome_types::{Actor, EntryKey, RecordedAction, SessionAction};
 use serde::Serialize;
 
+use super::SessionAdmin;
+use crate::error::AdminError;
 use crate::records::marked;
+
+/// Who asks for a compression by hand.
+const USER: &str = "user";
 
 /// The watermark: tool exchanges before it are no longer sent (RULES 35).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -86,6 +91,20 @@ impl ToolMarks {
     }
 }
 
+impl SessionAdmin {
+    /// Asks for a compression with the next request of a session, in the user's name.
+    ///
+    /// # Errors
+    ///
+    /// As [`SessionAdmin::session`], or when the journal cannot be written.
+    pub fn request_compression(&self, session: &str, at: &str) -> Result<(), AdminError> {
+        let session = self.session(Some(session))?.name;
+        let ask = SessionAction::Ask { tool: USER.to_owned() };
+        let asked = RecordedAction { act: ask, by: Actor::User, at: at.to_owned() };
+        Ok(self.journal.act(&self.scope, &session, &[asked])?)
+    }
+}
+
 /// Who asked for a compression that no request looked at yet; of several the last.
 pub fn pending(acts: &[RecordedAction]) -> Option<&str> {
     let asked = acts.iter().rev().find_map(|acted| match &acted.act {
@@ -98,8 +117,6 @@ pub fn pending(acts: &[RecordedAction]) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use epitome_types::Actor;
-
     use super::*;
 
     fn acted(act: SessionAction) -> RecordedAction {

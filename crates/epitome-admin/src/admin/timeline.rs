@@ -284,9 +284,8 @@ impl LineOfTurns<'_> {
             let end = start.map_or(0, |start| start + epoch.covered.len as usize);
             let least = turns.partition_point(|turn| turn.entries.end < end.min(keys.len()));
             // The request that it was made for had come when it was made.
-            let is_before = |turn: &TimelineTurn| {
-                turn.at.as_deref().is_some_and(|at| at <= epoch.at.as_str())
-            };
+            let is_before =
+                |turn: &TimelineTurn| turn.at.as_deref().is_some_and(|at| at <= epoch.at.as_str());
             let by_time = turns.iter().rposition(is_before).unwrap_or(0);
             let turn = by_time.max(least).min(last);
             let until = recorded.undone.then(|| match recorded.undone_at {

@@ -11,12 +11,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epitome::{Config, LOCAL, Profile, SessionArchive};
+use epitome::{Config, LOCAL, Profile, ScopeOwner, SessionArchive};
 use epitome_page::{CockpitPage, PageHolder, PageSource};
 use epitome_proxy::AccessToken;
 
 use super::drawn_bytes;
-use super::start::{HubGround, StartOverrides};
 use crate::fault::CliError;
 use crate::settings;
 
@@ -26,11 +25,12 @@ const FILE: &str = "page.token";
 /// The page of a proxy; none where there is nowhere to keep its secret.
 pub(super) fn page(
     config: &Config,
-    ground: &HubGround,
+    store: Arc<dyn SessionArchive>,
+    owner: ScopeOwner,
     profile: &Profile,
-    given: &StartOverrides<'_>,
+    tokens: Option<&[AccessToken]>,
 ) -> Option<CockpitPage> {
-    let holders = match &given.tokens {
+    let holders = match tokens {
         Some(tokens) => tokens.iter().map(AccessToken::page_holder).collect(),
         None => match secret(config) {
             Ok(secret) => vec![PageHolder::new(LOCAL, &secret)],
@@ -40,10 +40,10 @@ pub(super) fn page(
             }
         },
     };
-    let profiles = profiles(config, &*ground.store, profile);
+    let profiles = profiles(config, &*store, profile);
     let source = PageSource {
-        store: Arc::clone(&ground.store),
-        owner: ground.owner.clone(),
+        store,
+        owner,
         profile: profile.clone(),
         profiles: Arc::new(move |name| profiles.get(name).cloned()),
         experiments: config.experiments().clone(),
@@ -95,7 +95,10 @@ fn secret(config: &Config) -> Result<String, CliError> {
         Ok(secret) => Ok(secret),
         // Another process was faster.
         Err(error) => kept().ok_or_else(|| {
-            CliError::usage(format!("cannot keep the secret of the page in {}: {error}", path.display()))
+            CliError::usage(format!(
+                "cannot keep the secret of the page in {}: {error}",
+                path.display()
+            ))
         }),
     }
 }

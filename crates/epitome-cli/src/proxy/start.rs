@@ -92,7 +92,9 @@ pub(crate) fn prepared(
     }
     settings.ledger.terms.cache = profile.cache_rule();
     settings.access.tokens.clone_from(&given.tokens);
-    settings.own.page = cockpit::page(config, &ground, &profile, given).map(Arc::new);
+    let (of_page, tokens) = (ground.store.clone(), given.tokens.as_deref());
+    let page = cockpit::page(config, of_page, ground.owner.clone(), &profile, tokens);
+    settings.own.page = page.map(Arc::new);
     settings.own.mcp = (!given.no_mcp).then(|| Arc::new(ground.levers(profile, arms)));
     settings.ledger.keeper = Some(Arc::new(books));
     settings.shadow = table.shadow;
@@ -103,11 +105,11 @@ pub(crate) fn prepared(
 }
 
 /// What the conversations of all profiles have in common.
-pub(super) struct HubGround {
-    pub(super) store: Arc<dyn SessionArchive>,
+struct HubGround {
+    store: Arc<dyn SessionArchive>,
     augments: AugmentFolders,
     workspace: Option<WorkspaceFolder>,
-    pub(super) owner: ScopeOwner,
+    owner: ScopeOwner,
     runtime: Handle,
 }
 

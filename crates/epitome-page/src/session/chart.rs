@@ -9,9 +9,9 @@ use std::ops::Range;
 use epitome::TimelineTurn;
 use maud::{Markup, PreEscaped, html};
 
-use super::SessionView;
 use super::turns::turn_address;
 use crate::figures::{compact, grouped};
+use crate::view::SessionView;
 
 /// The most columns.
 const COLUMNS: usize = 240;
@@ -52,10 +52,10 @@ pub(super) fn section(view: &SessionView<'_>) -> Markup {
             h2 {
                 "Tokens of each prompt"
                 span.key {
-                    @for (class, name) in BANDS { i class=(class) {} (name) }
-                    i.rawline {} "as it came"
-                    @if is_near { i.limitline {} "limit" }
-                    i.cutline {} "compression"
+                    @for (class, name) in BANDS { span { i class=(class) {} (name) } }
+                    span { i.rawline {} "as it came" }
+                    @if is_near { span { i.limitline {} "limit" } }
+                    span { i.cutline {} "compression" }
                 }
             }
             div.plot {

@@ -2,20 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use epitome::types::{
-    CompactionCause, FactCounts, FactReport, HookAuthor, Op, RecordedCompaction,
-};
+use epitome::types::{CompactionCause, FactCounts, FactReport, HookAuthor, Op, RecordedCompaction};
 use epitome::{CompactionDetail, CompactionEdit, EditSource, TimelineCompaction};
 use maud::{Markup, html};
 use similar::{ChangeTag, TextDiff};
 
-use super::{SessionView, crumbs};
 use crate::error::PageError;
 use crate::figures::{dollars, grouped, percent};
 use crate::layout::{PageContent, PageTab};
-use crate::page::PageVisit;
 use crate::parts;
 use crate::shown::{line, shown};
+use crate::view::{SessionView, crumbs};
+use crate::visit::PageVisit;
 
 /// So many bytes of a text stand in the page; the rest stands on the page of its entry.
 const SOURCE: usize = 4_000;

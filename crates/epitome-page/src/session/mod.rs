@@ -5,28 +5,20 @@ mod cut;
 mod turns;
 
 use epitome::types::{GoalStatus, Goals};
-use epitome::{
-    PaidArm, SavingsLedger, SavingsSums, SessionAdmin, SessionStatus, SessionTimeline, session_hash,
-};
+use epitome::{PaidArm, SavingsLedger, SavingsSums, SessionStatus, session_hash};
 use maud::{Markup, html};
 
-use crate::address::SessionLink;
+use crate::acts;
 use crate::error::PageError;
 use crate::figures::{compact, dollars, grouped, percent};
 use crate::layout::{PageContent, PageTab};
-use crate::page::PageVisit;
+
 use crate::parts;
 use crate::shown::line;
+use crate::view::{SessionView, crumbs};
+use crate::visit::PageVisit;
 
 pub(crate) use cut::{page as compaction, sides};
-
-/// A session that is looked at.
-pub(crate) struct SessionView<'v> {
-    pub(crate) visit: &'v PageVisit<'v>,
-    pub(crate) admin: SessionAdmin,
-    pub(crate) link: SessionLink,
-    pub(crate) timeline: SessionTimeline,
-}
 
 /// What stands in the head of a session.
 struct SessionHead {
@@ -42,8 +34,7 @@ impl SessionHead {
         let info = &view.timeline.history.info;
         let name = info.name.as_str();
         let hash = session_hash(view.admin.scope(), name);
-        let ledger =
-            SavingsLedger::load_session(view.admin.journal(), view.admin.tenant(), &hash)?;
+        let ledger = SavingsLedger::load_session(view.admin.journal(), view.admin.tenant(), &hash)?;
         Ok(Self {
             status: view.admin.status_of(info)?,
             goals: view.admin.goals(Some(name))?.goals,
@@ -66,26 +57,15 @@ pub(crate) fn page(visit: &PageVisit<'_>, name: &str) -> Result<PageContent, Pag
     let main = html! {
         (crumbs(&view.link, None))
         h1 { (title) }
+        (acts::done(visit))
         (facts(&view, &head))
         (tiles(&view, &head))
+        (acts::buttons(&view, head.status.wishes.asked.as_deref())?)
         (goals(&head.goals))
         (chart::section(&view))
         (turns::section(&view)?)
     };
     Ok(PageContent { title, tab: PageTab::Sessions, main })
-}
-
-/// The way back.
-pub(crate) fn crumbs(link: &SessionLink, here: Option<&str>) -> Markup {
-    html! {
-        nav.crumbs aria-label="Where this is" {
-            a href="/" { "Sessions" }
-            @if let Some(here) = here {
-                a href=(link.to("")) { "Session" }
-                span { (here) }
-            }
-        }
-    }
 }
 
 /// What is known of the session in one line each.
@@ -132,7 +112,7 @@ fn tiles(view: &SessionView<'_>, head: &SessionHead) -> Markup {
                     "Newest prompt",
                     &html! { (compact(sent as f64)) },
                     &html! {
-                        (compact(raw as f64)) " as it came, limit " (compact(status.window.limit as f64))
+                        (compact(raw as f64)) " as it came"
                         (parts::bar(sent, status.window.limit, status.window.level))
                     },
                 ))
@@ -150,7 +130,7 @@ fn tiles(view: &SessionView<'_>, head: &SessionHead) -> Markup {
             @if let Some(money) = money {
                 (parts::tile("Saved", &parts::saved(money), &html! {
                     @if money.priced() > 0 { (dollars(money.paid)) " paid, " }
-                    (grouped(money.answers)) " answers"
+                    (grouped(money.answers)) " answers" (parts::unpriced(money))
                 }))
             }
             @if prompt > 0 {
@@ -161,7 +141,7 @@ fn tiles(view: &SessionView<'_>, head: &SessionHead) -> Markup {
                 }))
             }
             (parts::tile("Compressions", &html! { (status.savings.compressions) }, &html! {
-                @if undone > 0 { (undone) " taken back. " }
+                @if undone > 0 { (undone) " taken back; " }
                 (status.recommendation)
             }))
         }

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use epitome::types::{Part, Speaker};
 use epitome::{EntryState, ListedEntry, TimelineTurn};
 use maud::{Markup, html};
 
-use super::{SessionView, cut};
+use super::cut;
+use crate::acts;
 use crate::error::PageError;
 use crate::figures::grouped;
 use crate::parts;
 use crate::shown::line;
+use crate::view::SessionView;
 
 /// So many turns stand on a page.
 const ROWS: usize = 50;
@@ -49,6 +52,7 @@ pub(super) fn section(view: &SessionView<'_>) -> Result<Markup, PageError> {
     Ok(html! {
         section.card.turns #turns {
             h2 { "Turns" (pager(view, page, last)) }
+            (acts::pin_form(view))
             div.turnhead aria-hidden="true" {
                 span { "Turn" } span { "What was asked" } span.number { "Messages" }
                 span.number { "As it came" } span.number { "Sent" } span.number { "When" }
@@ -109,7 +113,7 @@ impl TurnList<'_> {
         let entries = self.of_turn(turn, is_newest);
         let typed = entries.iter().find(|it| it.is_typed);
         let opening = typed.or_else(|| entries.first());
-        let opening = opening.map(|it| line(&it.entry.readable(), 160)).unwrap_or_default();
+        let opening = opening.map(opening_of).unwrap_or_default();
         let sent = turn.sent.sum();
         html! {
             details.turn.row id={ "t" (turn.number) } {
@@ -128,7 +132,7 @@ impl TurnList<'_> {
                 (bands(turn))
                 table.entries.cards {
                     thead { tr {
-                        th { "Entry" } th { "What" } th { "Says" } th.number { "Tokens" } th { "Now" }
+                        th { "Entry" } th { "What" } th { "Says" } th.number { "Tokens" } th { "Now" } th {}
                     } }
                     tbody { @for entry in entries.iter().take(ENTRIES) { (self.entry(entry)) } }
                 }
@@ -153,6 +157,7 @@ impl TurnList<'_> {
                     @if let Some(message) = message { (parts::tokens(message.tokens)) }
                 }
                 td data-label="Now" { (self.state(place)) }
+                td { (acts::pin_button(place, self.pins.contains(&place))) }
             }
         }
     }
@@ -169,6 +174,16 @@ impl TurnList<'_> {
             @if is_pinned { span.chip.pinned { "pinned" } }
             @else { span class={ "state " (class) } { (word) } }
         }
+    }
+}
+
+/// The beginning of what a message says: of what a person typed in it, where one did.
+fn opening_of(listed: &ListedEntry) -> String {
+    let parts = listed.entry.parts.iter();
+    let typed = parts.filter(|part| part.speaker == Speaker::Human).filter_map(Part::text);
+    match typed.collect::<Vec<_>>().join(" ") {
+        typed if typed.trim().is_empty() => line(&listed.entry.readable(), 160),
+        typed => line(&typed, 160),
     }
 }
 

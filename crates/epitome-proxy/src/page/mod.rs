@@ -248,8 +248,8 @@ fn sign(bill: PromptCost) -> &'static str {
 
 fn by_category(out: &mut String, all: &RequestSums) -> fmt::Result {
     out.write_str(
-        "<section class=\"card\"><h2>Tokens by kind<span class=\"key\"><i class=\"raw\"></i>raw\
-         <i class=\"sent\"></i>sent</span></h2>\n<table class=\"plain\"><tbody>\n",
+        "<section class=\"card\"><h2>Tokens by kind<span class=\"key\">\
+         <span><i class=\"raw\"></i>raw</span><span><i class=\"sent\"></i>sent</span></span></h2>\n<table class=\"plain\"><tbody>\n",
     )?;
     let (raw, sent) = (categories(&all.traffic.raw), categories(&all.traffic.sent));
     let both = raw.iter().zip(&sent).map(|((name, raw), (_, sent))| (*name, [*raw, *sent]));
