@@ -225,14 +225,11 @@ fn a_client_has_an_address_of_its_own() {
     let token = String::from_utf8(place.read("token")).unwrap();
     let token = token.as_str();
     assert_eq!(token.len(), 32);
-    // It is said once, to the user, with the page that shows what the proxy does.
-    let shown = format!("/{token}/status");
-    assert_eq!(ran.err.matches(token).count(), 1, "{}", ran.err);
-    assert!(
-        ran.err.contains(&shown) && ran.err.contains("shown at http://127.0.0.1:"),
-        "{}",
-        ran.err
-    );
+    // It is the client's alone: the page for people has a secret of its own.
+    let secret = String::from_utf8(place.read(".local/share/epitome/page.token")).unwrap();
+    assert!(!ran.err.contains(token), "{}", ran.err);
+    assert!(ran.err.contains("what it does is shown at http://127.0.0.1:"), "{}", ran.err);
+    assert!(ran.err.contains(&format!("/?token={} while it runs", secret.trim())), "{}", ran.err);
     let log = String::from_utf8(place.read(".local/share/epitome/run.log")).unwrap();
     let meta = String::from_utf8(place.read("dumps/000001.meta.json")).unwrap();
     assert!(!log.contains(token) && !meta.contains(token), "{log} {meta}");

@@ -21,6 +21,7 @@ mod log;
 mod marks;
 mod notes;
 mod outage;
+mod page;
 mod private;
 mod restored;
 mod routes;
