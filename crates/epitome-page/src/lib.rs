@@ -15,6 +15,7 @@ mod experiments;
 pub mod figures;
 mod gate;
 mod layout;
+mod live;
 mod page;
 mod parts;
 mod policies;
@@ -26,5 +27,6 @@ mod visit;
 
 pub use gate::PageHolder;
 pub use layout::{STYLE, policy};
+pub use live::PageEvents;
 pub use page::CockpitPage;
 pub use visit::PageSource;

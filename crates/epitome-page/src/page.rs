@@ -3,8 +3,10 @@
 //! Invariant: everything is read from the store when it is asked for, so the page shows what other
 //! processes record, and goes on over a restart. A holder is shown the sessions of its tenant alone.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use http::header::{ALLOW, HeaderValue, LOCATION, SET_COOKIE};
+use http::header::{ALLOW, HeaderName, HeaderValue, LOCATION, SET_COOKIE};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use maud::{PreEscaped, html};
@@ -13,8 +15,12 @@ use crate::address::{PagePath, PageQuery};
 use crate::error::PageError;
 use crate::gate::{PageGate, PageHolder, PageRefusal};
 use crate::layout::{self, PageContent, PageTab};
+use crate::live::{LiveFeed, PageEvents};
 use crate::visit::{PageSource, PageVisit};
 use crate::{acts, entry, experiments, policies, session, sessions};
+
+/// Says which event a browser heard last.
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// The page.
 #[derive(Debug)]
@@ -23,12 +29,13 @@ pub struct CockpitPage {
     holders: Vec<PageHolder>,
     /// Whether it may be reached under any name, from other machines too.
     is_open: bool,
+    feed: Arc<LiveFeed>,
 }
 
 impl CockpitPage {
     /// A page for these holders.
     pub fn new(source: PageSource, holders: Vec<PageHolder>) -> Self {
-        Self { source, holders, is_open: false }
+        Self { source, holders, is_open: false, feed: Arc::default() }
     }
 
     /// The same under any name, where other machines may reach it.
@@ -53,6 +60,23 @@ impl CockpitPage {
             }
             found => found.is_some(),
         }
+    }
+
+    /// The events that a request on a port asks for; none where it asks for a page, or may not listen.
+    /// Called within a runtime.
+    pub fn events(&self, port: u16, head: &Parts) -> Option<PageEvents> {
+        let is_asked = head.method == Method::GET
+            && PagePath::parse(head.uri.path()) == Some(PagePath::Events);
+        let gate = PageGate { holders: &self.holders, port, is_open: self.is_open };
+        gate.host(&head.headers).ok().filter(|()| is_asked)?;
+        let holder = gate.visitor(&head.headers).ok()?;
+        let last = head.headers.get(LAST_EVENT_ID).and_then(|value| value.to_str().ok());
+        Some(self.feed.listen(&self.source, &holder.tenant, last))
+    }
+
+    /// Ends all streams of events, for good: nobody waits for what comes no more.
+    pub fn close(&self) {
+        self.feed.close();
     }
 
     /// Answers a request on a port. `health` writes how the proxy does for a tenant, as HTML.

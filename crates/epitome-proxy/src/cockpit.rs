@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use epitome_page::CockpitPage;
+use epitome_page::{CockpitPage, PageEvents};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -44,6 +45,9 @@ pub(crate) async fn answer(
     body: Incoming,
 ) -> Response<Outflow> {
     let AskedPage { page, port } = asked;
+    if let Some(events) = page.events(port, &head) {
+        return stream(events);
+    }
     let Ok(body) = take(body, MOST, app.settings.deadlines.body).await else {
         return failed(StatusCode::PAYLOAD_TOO_LARGE);
     };
@@ -65,6 +69,18 @@ pub(crate) async fn answer(
             failed(StatusCode::INTERNAL_SERVER_ERROR)
         }
     }
+}
+
+fn stream(events: PageEvents) -> Response<Outflow> {
+    let mut response = Response::new(Outflow::Events(events));
+    for (name, value) in [
+        (CONTENT_TYPE, "text/event-stream"),
+        (CACHE_CONTROL, "no-store"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
 }
 
 fn failed(status: StatusCode) -> Response<Outflow> {

@@ -151,6 +151,10 @@ async fn accept(
         }
     }
     drop(listener);
+    // A page that is open would hold up the end.
+    if let Some(page) = &hall.app.settings.own.page {
+        page.close();
+    }
     let within = (*stopped.borrow()).unwrap_or_default();
     if tokio::time::timeout(within, graceful.shutdown()).await.is_err() {
         tracing::warn!(seconds = within.as_secs(), "streams that still run are cut off");

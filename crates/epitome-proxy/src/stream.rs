@@ -10,6 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use epitome_page::PageEvents;
 use http::StatusCode;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -27,6 +28,8 @@ pub(crate) enum Outflow {
     Whole(Option<Bytes>),
     /// As it comes from the upstream.
     Relayed(Relay),
+    /// What changes, as it does, until the browser leaves.
+    Events(PageEvents),
 }
 
 impl Outflow {
@@ -172,6 +175,9 @@ impl Body for Outflow {
             Outflow::Whole(bytes) => {
                 return Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))));
             }
+            Outflow::Events(events) => {
+                return events.poll_next(context).map(|bytes| bytes.map(|it| Ok(Frame::data(it))));
+            }
             Outflow::Relayed(relay) => relay,
         };
         if relay.over {
@@ -205,6 +211,7 @@ impl Body for Outflow {
             Outflow::Whole(bytes) => bytes.is_none(),
             // Whoever listens is told of the end by a poll.
             Outflow::Relayed(relay) => relay.listener.is_none() && relay.is_over(),
+            Outflow::Events(_) => false,
         }
     }
 
@@ -216,7 +223,7 @@ impl Body for Outflow {
             Outflow::Relayed(relay) if relay.before.is_empty() && relay.words.is_none() => {
                 relay.from.size_hint()
             }
-            Outflow::Relayed(_) => SizeHint::default(),
+            Outflow::Relayed(_) | Outflow::Events(_) => SizeHint::default(),
         }
     }
 }
