@@ -10,6 +10,8 @@ mod background;
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod browser;
+#[cfg(test)]
 mod chat;
 #[cfg(test)]
 mod checkpoint;

@@ -78,15 +78,13 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
                 .filter_map(|(api, url)| Some(format!("{api} to {}", url.as_ref()?)))
                 .collect();
             fault::note(&format!("requests go on: {}", to.join(", ")));
+            let page = proxy::page_address(&config, address, table.token_file.is_some());
+            let page = page.unwrap_or_else(|| format!("http://{address}/status"));
             fault::note(&format!(
                 "point a client at it: ANTHROPIC_BASE_URL=http://{address}/to/anthropic, \
                  OPENAI_BASE_URL=http://{address}/to/openai/v1, \
-                 OLLAMA_HOST=http://{address}/to/ollama"
+                 OLLAMA_HOST=http://{address}/to/ollama; what it does is shown at {page}"
             ));
-            let page = proxy::page_address(&config, address, table.token_file.is_some());
-            if let Some(page) = page {
-                fault::note(&format!("what it does is shown at {page}"));
-            }
         }
         until_asked(&mut asked).await;
         if !args.proxy.quiet {

@@ -25,6 +25,8 @@ pub(crate) enum PagePath {
     Health,
     /// What changes, as it does.
     Events,
+    /// The icon.
+    Icon,
 }
 
 impl PagePath {
@@ -39,6 +41,7 @@ impl PagePath {
             (["policies", "", ""], None, _) => Self::Policies,
             (["health", "", ""], None, _) => Self::Health,
             (["events", "", ""], None, _) => Self::Events,
+            (["epitome.svg", "", ""], None, _) => Self::Icon,
             (["s", name, ""], None, _) if !name.is_empty() => Self::Session(decoded(name)),
             (["s", name, "act"], None, _) => Self::Act(decoded(name)),
             (["s", name, "c"], Some(id), None) => Self::Compaction(decoded(name), decoded(id)),

@@ -20,6 +20,11 @@ pub const STYLE: &str = include_str!("style.css");
 /// The script.
 const SCRIPT: &str = include_str!("script.js");
 
+/// Bands that become less.
+const ICON: &str = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'>\
+    <rect width='32' height='32' rx='7' fill='#0b7d6d'/>\
+    <path d='M7 9h18M7 16h11M7 23h5' stroke='#fff' stroke-width='3.4' stroke-linecap='round'/></svg>";
+
 /// The value of the header `content-security-policy`.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let [style, script] = [STYLE, SCRIPT].map(hash);
@@ -89,6 +94,7 @@ pub(crate) fn framed(page: &PageContent) -> Markup {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
+                link rel="icon" type="image/svg+xml" href="/epitome.svg";
                 title { (page.title) " · Epitome" }
                 style { (PreEscaped(STYLE)) }
             }
@@ -133,6 +139,15 @@ pub(crate) fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<Byte
     for (name, value) in headers {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
+    response
+}
+
+/// The icon, which anybody may see.
+pub(crate) fn icon() -> Response<Bytes> {
+    let mut response = plain(StatusCode::OK, ICON);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("image/svg+xml"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("max-age=86400"));
     response
 }
 

@@ -92,6 +92,9 @@ impl CockpitPage {
             return layout::refusal(StatusCode::NOT_FOUND, "Not there", "There is no such page.");
         };
         let query = PageQuery::parse(request.uri().query().unwrap_or_default());
+        if asked == PagePath::Icon && request.method() == Method::GET {
+            return layout::icon();
+        }
         let answered = match gate.host(request.headers()) {
             Err(refusal) => Err(refusal),
             Ok(()) => match query.get("token") {
@@ -192,7 +195,7 @@ fn looked_at(
             tab: PageTab::Health,
             main: html! { (PreEscaped(health(visit.admin.tenant()))) },
         }),
-        PagePath::Act(_) | PagePath::Events => Err(PageError::NotThere),
+        PagePath::Act(_) | PagePath::Events | PagePath::Icon => Err(PageError::NotThere),
     };
     match content {
         Ok(content) => layout::answer(StatusCode::OK, &content),

@@ -55,7 +55,7 @@ fn with(fault: &str, api: Api, streams: bool) -> Ask {
 
 /// Waits until something holds; for what happens on the other side.
 #[track_caller]
-pub(super) fn eventually(what: &str, holds: impl Fn() -> bool) {
+pub(crate) fn eventually(what: &str, holds: impl Fn() -> bool) {
     for _ in 0..2000 {
         if holds() {
             return;

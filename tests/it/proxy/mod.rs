@@ -1,7 +1,7 @@
 //! The proxy before a scripted provider that refuses what real ones refuse.
 
 mod addresses;
-mod agent;
+pub(crate) mod agent;
 mod alike;
 mod back;
 mod compacted;
@@ -10,7 +10,7 @@ mod deleted;
 mod edits;
 mod encodings;
 mod erased;
-mod faults;
+pub(crate) mod faults;
 mod files;
 mod http;
 mod identity;
