@@ -23,7 +23,7 @@ const MOST: u64 = 1 << 20;
 /// How the process ends that is asked a second time, as shells say it of an interrupt.
 const INTERRUPTED: i32 = 130;
 
-/// Runs the proxy until it is stopped; a status page stands at /status
+/// Runs the proxy until it is stopped, with a page that shows what it does
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  epitome serve --listen 127.0.0.1:8787\n\nThen, for each client:\n  \

@@ -32,6 +32,9 @@ pub(crate) enum PagePath {
 impl PagePath {
     /// The page of a path; none where the path is none of the page's.
     pub(crate) fn parse(path: &str) -> Option<Self> {
+        if path.contains("//") {
+            return None;
+        }
         let mut parts = path.split('/').skip(1);
         let part = [parts.next()?, parts.next().unwrap_or(""), parts.next().unwrap_or("")];
         let (last, more) = (parts.next(), parts.next());

@@ -1,13 +1,14 @@
 //! A tab of a Chromium: what is pressed in it, what it shows, and what went wrong.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::chromium::Chromium;
 
-/// How long something may take to show.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How often it is looked whether something shows, and how long it takes until the next look.
+const LOOKS: u32 = 700;
+const PAUSE: Duration = Duration::from_millis(30);
 
 /// A tab.
 pub(super) struct Tab {
@@ -90,20 +91,17 @@ impl Tab {
     /// Waits until an expression is true.
     #[track_caller]
     pub(super) fn until(&mut self, expression: &str) {
-        let end = Instant::now() + PATIENCE;
-        loop {
+        for _ in 0..LOOKS {
+            // Between two pages there is nothing to ask, and the answer is an error.
             let params = json!({"expression": expression, "returnByValue": true});
-            // Between two pages nothing can be asked.
             let result = self.call("Runtime.evaluate", params);
             if result["result"]["value"] == true {
                 return;
             }
-            if Instant::now() > end {
-                let text = self.text();
-                panic!("not true in time: {expression}\n{:?}\n{text}", self.faults);
-            }
-            std::thread::sleep(Duration::from_millis(30));
+            std::thread::sleep(PAUSE);
         }
+        let text = self.text();
+        panic!("not true in time: {expression}\n{:?}\n{text}", self.faults);
     }
 
     /// The words of the page.
