@@ -192,9 +192,14 @@ fn price(view: &SessionView<'_>, tokens: u64) -> Markup {
     html! {
         "a prompt of about " (grouped(tokens)) " tokens is written anew"
         @if let Some(quote) = quote {
-            ", about " (dollars(tokens as f64 * quote.price.input * write / 1e6))
+            ", " (about(tokens as f64 * quote.price.input * write / 1e6))
         }
     }
+}
+
+/// Dollars, as far as they are known.
+pub(crate) fn about(amount: f64) -> String {
+    if amount < 0.005 { "less than $0.01".to_owned() } else { format!("about {}", dollars(amount)) }
 }
 
 /// What the undo costs: the prompt that stood before, with all that came since.

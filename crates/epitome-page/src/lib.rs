@@ -19,6 +19,7 @@ mod live;
 mod page;
 mod parts;
 mod policies;
+mod search;
 mod session;
 mod sessions;
 mod shown;

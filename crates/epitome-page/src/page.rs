@@ -3,7 +3,7 @@
 //! Invariant: everything is read from the store when it is asked for, so the page shows what other
 //! processes record, and goes on over a restart. A holder is shown the sessions of its tenant alone.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::header::{ALLOW, HeaderName, HeaderValue, LOCATION, SET_COOKIE};
@@ -30,12 +30,14 @@ pub struct CockpitPage {
     /// Whether it may be reached under any name, from other machines too.
     is_open: bool,
     feed: Arc<LiveFeed>,
+    /// Held by whoever makes findable what was said last.
+    indexing: Arc<Mutex<()>>,
 }
 
 impl CockpitPage {
     /// A page for these holders.
     pub fn new(source: PageSource, holders: Vec<PageHolder>) -> Self {
-        Self { source, holders, is_open: false, feed: Arc::default() }
+        Self { source, holders, is_open: false, feed: Arc::default(), indexing: Arc::default() }
     }
 
     /// The same under any name, where other machines may reach it.
@@ -124,6 +126,7 @@ impl CockpitPage {
             source: &self.source,
             admin: self.source.admin(&holder.tenant),
             query,
+            indexing: Arc::clone(&self.indexing),
             form_token: holder.form_token(gate.port),
             now: epitome::system_time(),
         }

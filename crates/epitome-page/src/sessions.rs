@@ -1,9 +1,6 @@
 //! `/`: all sessions, what they cost and saved, and the search over what was said.
 
-use epitome::types::EntryId;
-use epitome::{
-    CachedCounter, OverviewFilter, OverviewRow, SavingsLedger, SavingsPeriod, for_model,
-};
+use epitome::{OverviewFilter, OverviewRow, SavingsLedger, SavingsPeriod};
 use maud::{Markup, html};
 
 use crate::address::{PageQuery, SessionLink};
@@ -11,13 +8,12 @@ use crate::error::PageError;
 use crate::figures::{compact, dollars, grouped};
 use crate::layout::{PageContent, PageTab};
 use crate::parts;
+use crate::search;
 use crate::shown::line;
 use crate::visit::PageVisit;
 
 /// So many sessions stand on a page.
 const ROWS: usize = 50;
-/// So many tokens of what was found are shown.
-const FOUND: u64 = 2_000;
 /// A session is live that was used in so many seconds.
 const LIVE: u64 = 120;
 
@@ -37,17 +33,17 @@ pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
     let found = if words.trim().is_empty() {
         html! {}
     } else {
-        found(visit, &words)?
+        search::everywhere(visit, &words)?
     };
     let is_filtered = filter != OverviewFilter::default();
     let main = html! {
         h1.hidden { "Sessions" }
         @if !is_filtered && at == 0 { (money(visit)?) }
-        (search(visit, &filter)?)
+        (filters(visit, &filter)?)
         section.card {
             @if page.rows.is_empty() {
                 p.quiet {
-                    @if is_filtered { "No session matches. " a href="/" { "Show all" } "." }
+                    @if is_filtered { "No title matches. " a href="/" { "Show all" } "." }
                     @else {
                         "No session yet. Start a client with " code { "epitome run -- claude" }
                         ", or point one at this address."
@@ -103,7 +99,7 @@ fn period_tile(name: &str, SavingsPeriod { sums, .. }: &SavingsPeriod) -> Markup
 }
 
 /// The search, and what the list is narrowed to.
-fn search(visit: &PageVisit<'_>, filter: &OverviewFilter) -> Result<Markup, PageError> {
+fn filters(visit: &PageVisit<'_>, filter: &OverviewFilter) -> Result<Markup, PageError> {
     let mut projects = Vec::new();
     let mut profiles = Vec::new();
     for reader in visit.admin.readers()? {
@@ -218,56 +214,6 @@ fn pager(query: &PageQuery, at: usize, has_more: bool) -> Markup {
                 span.quiet { "Page " (at + 1) }
                 @if has_more { a rel="next" href=(to(at + 1)) { "Older" } }
             }
-        }
-    }
-}
-
-/// What was said that holds these words.
-fn found(visit: &PageVisit<'_>, words: &str) -> Result<Markup, PageError> {
-    let admin = &visit.admin;
-    let counter = CachedCounter::new(for_model(admin.profile().model().unwrap_or_default()));
-    // What was said since somebody searched last is made findable first.
-    let catch_up = |keeper: &epitome::SessionAdmin| {
-        if let Err(error) = keeper.index_new_entries(|_| {}) {
-            tracing::warn!(%error, "what was said last is not in the search");
-        }
-    };
-    let result = admin.recall(&*visit.source.store, words, FOUND, &counter, catch_up)?;
-    let (excerpts, note) = match result {
-        epitome::RecallResult::Original(text) => (vec![(text.source, text.text)], None),
-        epitome::RecallResult::Answer(answer) => {
-            let note = epitome::search_note(&answer);
-            let found = answer.found.into_iter().map(|it| (it.source, it.text));
-            (found.collect(), note)
-        }
-    };
-    Ok(html! {
-        section.card #found {
-            h2 { "Said" }
-            @if let Some(note) = note { p.quiet { (line(&note, 300)) } }
-            @for (source, text) in &excerpts {
-                article.found {
-                    h3 { (source_link(source)) }
-                    (parts::excerpt(text, 1_200, &source_address(source).unwrap_or_default()))
-                }
-            }
-        }
-    })
-}
-
-/// The address of a source: `SESSION: e4 assistant`.
-fn source_address(source: &str) -> Option<String> {
-    let (session, place) = source.rsplit_once(": ")?;
-    let place = place.split_whitespace().next()?;
-    place.strip_prefix('e')?.parse().ok().map(EntryId)?;
-    Some(format!("/s/{}/e/{place}", crate::address::encoded(session)))
-}
-
-fn source_link(source: &str) -> Markup {
-    html! {
-        @match source_address(source) {
-            Some(address) => a href=(address) { (line(source, 120)) },
-            None => (line(source, 120)),
         }
     }
 }

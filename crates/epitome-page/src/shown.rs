@@ -28,6 +28,8 @@ pub(crate) fn shown(text: &str) -> String {
 
 /// The same on one line.
 pub(crate) fn line(text: &str, most: usize) -> String {
+    // A text may be as large as a file; a character of it takes few bytes in the line.
+    let text = &text[..text.floor_char_boundary(text.len().min(most * 16 + 256))];
     let mut words = shown(text).split_whitespace().fold(String::new(), |mut line, word| {
         if !line.is_empty() {
             line.push(' ');

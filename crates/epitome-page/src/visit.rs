@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use epitome::{ExperimentConfig, Profile, ScopeOwner, SessionAdmin, SessionArchive};
 
@@ -62,6 +62,8 @@ pub(crate) struct PageVisit<'p> {
     /// The keeper of all that may be seen.
     pub(crate) admin: SessionAdmin,
     pub(crate) query: PageQuery,
+    /// Held by whoever makes findable what was said last.
+    pub(crate) indexing: Arc<Mutex<()>>,
     /// What forms carry.
     pub(crate) form_token: String,
     /// The time, ISO 8601.

@@ -7,8 +7,9 @@ use epitome::{CompactionDetail, CompactionEdit, EditSource, TimelineCompaction};
 use maud::{Markup, html};
 use similar::{ChangeTag, TextDiff};
 
+use crate::acts;
 use crate::error::PageError;
-use crate::figures::{dollars, grouped, percent};
+use crate::figures::{grouped, percent};
 use crate::layout::{PageContent, PageTab};
 use crate::parts;
 use crate::shown::{line, shown};
@@ -115,7 +116,7 @@ fn price(view: &SessionView<'_>, it: &TimelineCompaction) -> Markup {
     let each = before.saturating_sub(after) as f64 * cache.read;
     html! {
         div { dt { "Price" } dd {
-            "about " (dollars(dollar(rewrite))) " to write the prompt anew"
+            (acts::about(dollar(rewrite))) " to write the prompt anew"
             @if each > 0.0 {
                 ", back after " (grouped((rewrite / each).ceil().max(1.0) as u64)) " turns"
             }
@@ -288,6 +289,7 @@ pub(crate) fn sides(view: &SessionView<'_>, step: &CompactionEdit) -> Markup {
 fn folded(text: &str, now: Option<&str>, all: &str) -> Markup {
     let Some(now) = now else { return parts::excerpt(text, SOURCE, all) };
     let end = text.floor_char_boundary(SOURCE);
+    let now = &now[..now.floor_char_boundary(parts::PART)];
     let is_kept = |line: &str| line.trim().len() > 12 && now.contains(line.trim());
     let lines: Vec<_> = text[..end].lines().collect();
     html! {

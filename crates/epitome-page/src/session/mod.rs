@@ -14,6 +14,7 @@ use crate::figures::{compact, dollars, grouped, percent};
 use crate::layout::{PageContent, PageTab};
 
 use crate::parts;
+use crate::search;
 use crate::shown::line;
 use crate::view::{SessionView, crumbs};
 use crate::visit::PageVisit;
@@ -63,6 +64,7 @@ pub(crate) fn page(visit: &PageVisit<'_>, name: &str) -> Result<PageContent, Pag
         (acts::buttons(&view, head.status.wishes.asked.as_deref())?)
         (goals(&head.goals))
         (chart::section(&view))
+        (search::of_session(&view)?)
         (turns::section(&view)?)
     };
     Ok(PageContent { title, tab: PageTab::Sessions, main })
