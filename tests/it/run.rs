@@ -4,14 +4,15 @@
 //! The client is this test binary: [`client`] does what `IT_CLIENT` says.
 
 use std::env;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use epitome_upstream::{Script, Upstream};
 use serde_json::{Value, json};
 
 use crate::program::{Place, Ran};
+use crate::proxy::faults::eventually;
 
 /// The key that the client sends.
 const KEY: &str = "sk-ant-very-secret-9876543210";
@@ -275,6 +276,60 @@ fn signals_reach_the_client() {
     assert_eq!(ended.status.code(), Some(128 + 15), "{ended:?}");
     let said = String::from_utf8(ended.stderr).unwrap();
     assert!(said.contains("no request came through"), "{said}");
+}
+
+/// A run whose client waits, and the address of the page that it names: the host, and the path.
+fn waiting(place: &Place, upstream: &Upstream) -> (Child, String, String) {
+    let mut command = command(place, &["--anthropic-upstream", &upstream.url()], "wait");
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let named = lines.filter_map(|line| {
+        Some(line.split_once("shown at http://")?.1.split(' ').next()?.to_owned())
+    });
+    let named = { named }.next().unwrap();
+    while !place.path("ready").exists() {
+        std::thread::yield_now();
+    }
+    std::fs::remove_file(place.path("ready")).unwrap();
+    let (host, path) = named.split_at(named.find('/').unwrap());
+    (child, host.to_owned(), path.to_owned())
+}
+
+fn end(mut child: Child) {
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    child.wait().unwrap();
+}
+
+#[test]
+fn runs_beside_each_other_share_the_address_of_the_page() {
+    let (place, upstream) = (Place::new(), Upstream::start(Script::default()).unwrap());
+    let (first, host, path) = waiting(&place, &upstream);
+    let (second, other_host, other_path) = waiting(&place, &upstream);
+    assert_eq!((&other_host, &other_path), (&host, &path));
+    let asks = || {
+        let mut stream = TcpStream::connect(&*host).ok()?;
+        let head = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        stream.write_all(head.as_bytes()).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        Some(answer)
+    };
+    assert!(asks().unwrap().starts_with("HTTP/1.1 303"), "{:?}", asks());
+    // It is the page's alone: nothing is sent on from there.
+    assert!(post(&host, "/v1/messages").starts_with("HTTP/1.1 403"));
+    end(first);
+    // The one that is left takes it over.
+    eventually("the page is there again", || {
+        asks().is_some_and(|answer| answer.starts_with("HTTP/1.1 303"))
+    });
+    // A run of another store has a page of its own.
+    let elsewhere = Place::new();
+    let (third, third_host, third_path) = waiting(&elsewhere, &upstream);
+    assert!(third_host != host && third_path != path, "{third_host}{third_path}");
+    end(second);
+    end(third);
+    assert_eq!(upstream.prompts().len(), 0);
 }
 
 #[test]

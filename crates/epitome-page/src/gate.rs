@@ -44,6 +44,12 @@ impl PageHolder {
         blake3::keyed_hash(self.secret.as_bytes(), format!("epitome page {port}").as_bytes())
     }
 
+    /// What only somebody who knows the secret can say of a store on a port, once.
+    pub(crate) fn proof(&self, store: &str, port: u16, challenge: &str) -> blake3::Hash {
+        let said = format!("epitome proof {store} {port} {challenge}");
+        blake3::keyed_hash(self.secret.as_bytes(), said.as_bytes())
+    }
+
     /// What its forms carry.
     pub(crate) fn form_token(&self, port: u16) -> String {
         let token = blake3::keyed_hash(self.cookie(port).as_bytes(), b"epitome form");

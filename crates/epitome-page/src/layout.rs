@@ -142,12 +142,14 @@ pub(crate) fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<Byte
     response
 }
 
-/// The icon, which anybody may see.
-pub(crate) fn icon() -> Response<Bytes> {
+/// The icon, which anybody may see, with the answer to a challenge.
+pub(crate) fn icon(proof: Option<&str>) -> Response<Bytes> {
     let mut response = plain(StatusCode::OK, ICON);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("image/svg+xml"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("max-age=86400"));
+    let proof = proof.and_then(|proof| HeaderValue::from_str(proof).ok());
+    headers.extend(proof.map(|proof| (HeaderName::from_static("x-epitome-page"), proof)));
     response
 }
 

@@ -16,6 +16,7 @@ pub mod figures;
 mod gate;
 mod layout;
 mod live;
+mod money;
 mod page;
 mod parts;
 mod policies;

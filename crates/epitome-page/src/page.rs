@@ -16,6 +16,7 @@ use crate::error::PageError;
 use crate::gate::{PageGate, PageHolder, PageRefusal};
 use crate::layout::{self, PageContent, PageTab};
 use crate::live::{LiveFeed, PageEvents};
+use crate::money::MoneyMemo;
 use crate::visit::{PageSource, PageVisit};
 use crate::{acts, entry, experiments, policies, session, sessions};
 
@@ -30,6 +31,9 @@ pub struct CockpitPage {
     /// Whether it may be reached under any name, from other machines too.
     is_open: bool,
     feed: Arc<LiveFeed>,
+    /// The name of its store; empty where it has none.
+    id: String,
+    money: Arc<MoneyMemo>,
     /// Held by whoever makes findable what was said last.
     indexing: Arc<Mutex<()>>,
 }
@@ -37,13 +41,34 @@ pub struct CockpitPage {
 impl CockpitPage {
     /// A page for these holders.
     pub fn new(source: PageSource, holders: Vec<PageHolder>) -> Self {
-        Self { source, holders, is_open: false, feed: Arc::default(), indexing: Arc::default() }
+        Self {
+            source,
+            holders,
+            is_open: false,
+            feed: Arc::default(),
+            id: String::new(),
+            money: Arc::default(),
+            indexing: Arc::default(),
+        }
     }
 
     /// The same under any name, where other machines may reach it.
     #[must_use]
     pub fn open(self) -> Self {
         Self { is_open: true, ..self }
+    }
+
+    /// The same with a name of its store, for [`CockpitPage::proof`].
+    #[must_use]
+    pub fn named(self, id: &str) -> Self {
+        Self { id: id.to_owned(), ..self }
+    }
+
+    /// What the page of this user and store answers to a challenge on a port, in the header
+    /// `x-epitome-page` of its icon: nobody else can say it, nor say it elsewhere or again.
+    pub fn proof(&self, port: u16, challenge: &str) -> Option<String> {
+        let holder = self.holders.first().filter(|_| !self.id.is_empty())?;
+        Some(holder.proof(&self.id, port, challenge).to_hex().to_string())
     }
 
     /// Whether the page may be reached from other machines.
@@ -95,7 +120,8 @@ impl CockpitPage {
         };
         let query = PageQuery::parse(request.uri().query().unwrap_or_default());
         if asked == PagePath::Icon && request.method() == Method::GET {
-            return layout::icon();
+            let proof = query.get("challenge").and_then(|it| self.proof(port, it));
+            return layout::icon(proof.as_deref());
         }
         let answered = match gate.host(request.headers()) {
             Err(refusal) => Err(refusal),
@@ -126,6 +152,7 @@ impl CockpitPage {
             source: &self.source,
             admin: self.source.admin(&holder.tenant),
             query,
+            money: Arc::clone(&self.money),
             indexing: Arc::clone(&self.indexing),
             form_token: holder.form_token(gate.port),
             now: epitome::system_time(),

@@ -1,6 +1,6 @@
 //! `/`: all sessions, what they cost and saved, and the search over what was said.
 
-use epitome::{OverviewFilter, OverviewRow, SavingsLedger, SavingsPeriod};
+use epitome::{OverviewFilter, OverviewRow, SavingsPeriod};
 use maud::{Markup, html};
 
 use crate::address::{PageQuery, SessionLink};
@@ -38,7 +38,7 @@ pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
     let is_filtered = filter != OverviewFilter::default();
     let main = html! {
         h1.hidden { "Sessions" }
-        @if !is_filtered && at == 0 { (money(visit)?) }
+        @if !is_filtered && at == 0 { (money(visit)) }
         (filters(visit, &filter)?)
         section.card {
             @if page.rows.is_empty() {
@@ -60,17 +60,19 @@ pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
 }
 
 /// What was paid and saved, by time.
-fn money(visit: &PageVisit<'_>) -> Result<Markup, PageError> {
-    let ledger = SavingsLedger::load(&*visit.source.store, visit.admin.tenant())?;
-    if ledger.is_empty() {
-        return Ok(html! {});
+fn money(visit: &PageVisit<'_>) -> Markup {
+    let (store, tenant) = (&visit.source.store, visit.admin.tenant());
+    let Some(report) = visit.money.report(store, tenant, &visit.now) else {
+        return html! { p.quiet { "What was paid and saved is being added up; it shows with the next look." } };
+    };
+    if report.all.sums.answers + report.all.sums.uncounted == 0 {
+        return html! {};
     }
-    let report = ledger.report(&visit.now, None);
     let periods =
         [("Today", &report.today), ("7 days", &report.seven_days), ("All time", &report.all)];
     let all = &report.all.sums;
     let sent = all.raw.saturating_sub(all.sent);
-    Ok(html! {
+    html! {
         section.tiles aria-label="Money" {
             @for (name, period) in periods { (period_tile(name, period)) }
             (parts::tile(
@@ -79,7 +81,7 @@ fn money(visit: &PageVisit<'_>) -> Result<Markup, PageError> {
                 &html! { (compact(all.raw as f64)) " raw, " (compact(all.sent as f64)) " sent" },
             ))
         }
-    })
+    }
 }
 
 fn period_tile(name: &str, SavingsPeriod { sums, .. }: &SavingsPeriod) -> Markup {

@@ -10,6 +10,7 @@ use epitome::{ExperimentConfig, Profile, ScopeOwner, SessionAdmin, SessionArchiv
 
 use crate::address::{PageQuery, SessionLink};
 use crate::error::PageError;
+use crate::money::MoneyMemo;
 
 /// The profiles that sessions are recorded with, by their names.
 type ProfilesByName = dyn Fn(&str) -> Option<Profile> + Send + Sync;
@@ -62,6 +63,8 @@ pub(crate) struct PageVisit<'p> {
     /// The keeper of all that may be seen.
     pub(crate) admin: SessionAdmin,
     pub(crate) query: PageQuery,
+    /// What was paid and saved.
+    pub(crate) money: Arc<MoneyMemo>,
     /// Held by whoever makes findable what was said last.
     pub(crate) indexing: Arc<Mutex<()>>,
     /// What forms carry.

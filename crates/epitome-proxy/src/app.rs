@@ -3,9 +3,8 @@
 //! Invariant: nothing here holds a conversation or a credential. Made by `server`, used by
 //! `handler`, `call` and `tee`.
 
-use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -34,8 +33,6 @@ const PART: u32 = 4;
 /// What all requests of one proxy share.
 pub(crate) struct App {
     pub(crate) settings: ProxySettings,
-    /// Where it listens, once it does.
-    pub(crate) address: OnceLock<SocketAddr>,
     pub(crate) upstream: UpstreamClient,
     pub(crate) prepare: Prepare,
     pub(crate) ledger: Arc<UsageLedger>,
@@ -82,7 +79,6 @@ impl App {
             run: AtomicU32::new(0),
             runtime: Handle::current(),
             working,
-            address: OnceLock::new(),
             settings,
         })
     }

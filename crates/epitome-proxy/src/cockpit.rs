@@ -4,6 +4,7 @@
 //! is served on a loopback address alone, unless it was opened. Called by `handler`, before anybody is
 //! let in.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use epitome_page::{CockpitPage, PageEvents};
@@ -26,9 +27,8 @@ pub(crate) struct AskedPage {
     port: u16,
 }
 
-/// The page, where a request asks for it.
-pub(crate) fn asked(app: &App, head: &Parts) -> Option<AskedPage> {
-    let address = *app.address.get()?;
+/// The page, where a request asks for it at an address.
+pub(crate) fn asked(app: &App, address: SocketAddr, head: &Parts) -> Option<AskedPage> {
     let page = app.settings.own.page.clone()?;
     let is_here = address.ip().is_loopback() || page.is_open();
     // Whoever names a host in the address asks a proxy for another page.

@@ -4,6 +4,7 @@
 //! the client's protocol; and in exactly one line of the ledger where it has an upstream. Nothing
 //! is looked at before it is let in. Called by `server`, per request.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::header::{
@@ -40,10 +41,14 @@ struct Entered {
     asked: Asked,
 }
 
-/// Answers a request.
-pub(crate) async fn handle(app: Arc<App>, request: Request<Incoming>) -> Response<Outflow> {
+/// Answers a request that came in at an address.
+pub(crate) async fn handle(
+    app: Arc<App>,
+    address: SocketAddr,
+    request: Request<Incoming>,
+) -> Response<Outflow> {
     let (mut head, body) = request.into_parts();
-    if let Some(asked) = cockpit::asked(&app, &head) {
+    if let Some(asked) = cockpit::asked(&app, address, &head) {
         return cockpit::answer(&app, asked, head, body).await;
     }
     let mut line = None;

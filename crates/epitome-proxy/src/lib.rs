@@ -55,6 +55,7 @@ mod response;
 mod route;
 mod server;
 mod settings;
+mod shared_page;
 mod skip;
 mod status;
 mod stray;
@@ -77,4 +78,5 @@ pub use server::{Proxy, RunningProxy};
 pub use settings::{
     LedgerSettings, OwnServices, ProxyDeadlines, ProxyError, ProxyLimits, ProxySettings, Upstreams,
 };
+pub use shared_page::{PortListener, SharedPage};
 pub use url::{UpstreamUrl, UrlError};

@@ -26,6 +26,7 @@ use crate::handler::handle;
 use crate::ledger::{FigureSaver, UsageLedger};
 use crate::lobby::{Lobby, Seat};
 use crate::settings::{ProxyError, ProxyLimits, ProxySettings};
+use crate::shared_page::{PageStand, taken_over};
 use crate::stream::Outflow;
 
 /// How long a listener rests that cannot accept, which is when there are too many files.
@@ -43,6 +44,8 @@ pub struct Proxy;
 #[derive(Debug)]
 pub struct RunningProxy {
     address: SocketAddr,
+    /// Where the page stands that all proxies of the store share.
+    page: Option<SocketAddr>,
     ledger: Arc<UsageLedger>,
     saver: Arc<FigureSaver>,
     /// How long streams that run may go on once it is told to stop.
@@ -72,11 +75,11 @@ impl Proxy {
         let at = |source| ProxyError::Listen { address: listen, source };
         let listener = TcpListener::bind(listen).await.map_err(at)?;
         let address = listener.local_addr().map_err(at)?;
-        app.address.get_or_init(|| address);
         let (stop, stopped) = watch::channel(None);
+        let page = shared_page(&app, &stopped).await;
         let (ledger, saver) = (Arc::clone(&app.ledger), Arc::clone(&app.saver));
-        let accepting = tokio::spawn(accept(listener, app, stopped));
-        Ok(RunningProxy { address, ledger, saver, stop, accepting, working: done })
+        let accepting = tokio::spawn(accept(listener, address, app, stopped));
+        Ok(RunningProxy { address, page, ledger, saver, stop, accepting, working: done })
     }
 }
 
@@ -84,6 +87,11 @@ impl RunningProxy {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where the page for people stands.
+    pub fn page_address(&self) -> SocketAddr {
+        self.page.unwrap_or(self.address)
     }
 
     /// What it did so far.
@@ -108,16 +116,44 @@ impl RunningProxy {
     }
 }
 
+/// Stands at the address of the page that all proxies of the store share, now or once it is free.
+async fn shared_page(
+    app: &Arc<App>,
+    stopped: &watch::Receiver<Option<Duration>>,
+) -> Option<SocketAddr> {
+    let shared = app.settings.own.shared.as_ref()?;
+    let page = app.settings.own.page.as_ref()?;
+    let stand = shared.stand(page).await?;
+    let (app, mut stopped) = (Arc::clone(app), stopped.clone());
+    match stand {
+        PageStand::Here(listener, address) => {
+            tokio::spawn(accept(listener, address, app, stopped));
+            Some(address)
+        }
+        PageStand::Elsewhere(address) => {
+            tokio::spawn(async move {
+                let listener = tokio::select! {
+                    listener = taken_over(address) => listener,
+                    _ = stopped.changed() => return,
+                };
+                accept(listener, address, app, stopped).await;
+            });
+            Some(address)
+        }
+    }
+}
+
 /// Accepts connections until it is told to stop, then waits for those that run.
 async fn accept(
     listener: TcpListener,
+    address: SocketAddr,
     app: Arc<App>,
     mut stopped: watch::Receiver<Option<Duration>>,
 ) {
     let graceful = GracefulShutdown::new();
     let ProxyLimits { connections, waiting, .. } = app.settings.limits;
     let open = Arc::new(Semaphore::new(connections.saturating_add(waiting)));
-    let hall = Hall { places: Arc::new(Semaphore::new(connections)), app };
+    let hall = Hall { places: Arc::new(Semaphore::new(connections)), address, app };
     let lobby = Lobby::new(waiting);
     let mut served = JoinSet::new();
     loop {
@@ -166,6 +202,7 @@ async fn accept(
 #[derive(Clone)]
 struct Hall {
     app: Arc<App>,
+    address: SocketAddr,
     /// So many at once.
     places: Arc<Semaphore>,
 }
@@ -216,11 +253,11 @@ fn serve(
     let service = {
         let (hall, seat) = (hall.clone(), Arc::clone(seat));
         service_fn(move |request| {
-            let (Hall { app, places }, seat) = (hall.clone(), Arc::clone(&seat));
+            let (Hall { app, address, places }, seat) = (hall.clone(), Arc::clone(&seat));
             seat.rise();
             async move {
                 let place = places.acquire_owned().await.ok();
-                let answer: Response<Outflow> = handle(app, request).await;
+                let answer: Response<Outflow> = handle(app, address, request).await;
                 let answer = answer.map(|body| Served { body, seat, _place: place });
                 Ok::<_, std::convert::Infallible>(answer)
             }

@@ -17,6 +17,7 @@ use crate::access::ProxyAccess;
 use crate::api::UpstreamApi;
 use crate::arms::ArmChooser;
 use crate::ledger::{LedgerKeeper, LedgerOptions};
+use crate::shared_page::SharedPage;
 use crate::url::UpstreamUrl;
 
 /// What a proxy is told when it starts.
@@ -57,6 +58,8 @@ pub struct OwnServices {
     pub mcp: Option<Arc<McpHttp>>,
     /// The page for people, at `/` of a browser.
     pub page: Option<Arc<CockpitPage>>,
+    /// Where it stands besides, for all proxies of the store.
+    pub shared: Option<SharedPage>,
 }
 
 /// How figures are kept.

@@ -7,17 +7,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use epitome::{Config, LOCAL, Profile, ScopeOwner, SessionArchive};
 use epitome_page::{CockpitPage, PageHolder, PageSource};
-use epitome_proxy::AccessToken;
+use epitome_proxy::{AccessToken, SharedPage};
 
-use super::drawn_bytes;
+use super::{drawn, drawn_bytes};
 use crate::fault::CliError;
 use crate::settings;
+
+/// The scope of what is kept of the page, which is nobody's sessions.
+const SCOPE: &str = "page of runs";
+/// The name of the store.
+const STORE: &str = "store";
+/// The port at which the page of its runs stands.
+const PORT: &str = "port";
+/// Ports that it may stand at.
+const PORTS: RangeInclusive<u16> = 8788..=8797;
 
 /// The file of the secret, in the user's data folder.
 const FILE: &str = "page.token";
@@ -49,6 +59,32 @@ pub(super) fn page(
         experiments: config.experiments().clone(),
     };
     Some(CockpitPage::new(source, holders))
+}
+
+/// The page with the address that all runs of a store share: the port that they had before, else the
+/// first that is free. None where the store remembers nothing.
+pub(super) fn shared(
+    page: CockpitPage,
+    store: &Arc<dyn SessionArchive>,
+) -> (Option<CockpitPage>, Option<SharedPage>) {
+    let known = || -> Option<(String, Option<String>, String)> {
+        let id = store.learn_once(SCOPE, STORE, &drawn().ok()?).ok()?;
+        let port = store.lessons_about(SCOPE, PORT).ok()?.remove(PORT);
+        Some((id, port, drawn().ok()?))
+    };
+    let Some((id, kept, challenge)) = known() else { return (Some(page), None) };
+    let kept = kept.and_then(|port| port.parse::<u16>().ok());
+    let ports = kept.into_iter().chain(PORTS.filter(|port| Some(*port) != kept)).collect();
+    let store = Arc::clone(store);
+    let chosen = move |port: u16| {
+        if kept != Some(port)
+            && let Err(error) = store.learn(SCOPE, PORT, &port.to_string())
+        {
+            tracing::warn!(%error, "the address of the page is not kept");
+        }
+    };
+    let shared = SharedPage { challenge, ports, chosen: Arc::new(chosen) };
+    (Some(page.named(&id)), Some(shared))
 }
 
 /// The address of the page of a proxy that listens there: with the secret, where clients show none. There

@@ -94,7 +94,11 @@ pub(crate) fn prepared(
     settings.access.tokens.clone_from(&given.tokens);
     let (of_page, tokens) = (ground.store.clone(), given.tokens.as_deref());
     let page = cockpit::page(config, of_page, ground.owner.clone(), &profile, tokens);
-    settings.own.page = page.map(Arc::new);
+    let (page, shared) = match page {
+        Some(page) if !given.goes_on => cockpit::shared(page, &ground.store),
+        page => (page, None),
+    };
+    (settings.own.page, settings.own.shared) = (page.map(Arc::new), shared);
     settings.own.mcp = (!given.no_mcp).then(|| Arc::new(ground.levers(profile, arms)));
     settings.ledger.keeper = Some(Arc::new(books));
     settings.shadow = table.shadow;

@@ -157,7 +157,7 @@ fn proxied(
         let running = serve::started(settings).await.map_err(CliError::at_start)?;
         let proxy = format!("http://{}/{token}", running.address());
         if !args.proxy.quiet {
-            let page = proxy::page_address(&config, running.address(), false);
+            let page = proxy::page_address(&config, running.page_address(), false);
             let page = page.unwrap_or_else(|| format!("{proxy}/status"));
             fault::note(&format!("what it does is shown at {page} while it runs"));
         }
