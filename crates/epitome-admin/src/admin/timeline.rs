@@ -10,7 +10,9 @@ use std::ops::{AddAssign, Range};
 use epitome_config::BUDGET_VOCABULARY;
 use epitome_count::{CachedCounter, for_model};
 use epitome_kernel::TokenCounter;
-use epitome_types::{CompactionId, EntryId, EntryKey, Op, RecordedCompaction, Role};
+use epitome_types::{
+    CompactionId, EntryId, EntryKey, Op, RecordedAction, RecordedCompaction, Role, SessionAction,
+};
 
 use super::{MessageInfo, SessionAdmin, SessionHistory};
 use crate::error::AdminError;
@@ -24,6 +26,8 @@ pub struct SessionTimeline {
     pub turns: Vec<TimelineTurn>,
     /// What made its prompts smaller, oldest first.
     pub compactions: Vec<TimelineCompaction>,
+    /// The turns before which the client compacted the history by itself, by their places.
+    pub client_compactions: Vec<usize>,
 }
 
 /// A request and its answer.
@@ -162,7 +166,25 @@ impl SessionAdmin {
         let model = history.info.model.as_deref().unwrap_or(BUDGET_VOCABULARY);
         let counter = CachedCounter::new(for_model(model));
         line.size(&mut turns, &compactions, &counter);
-        Ok(SessionTimeline { turns, compactions, history })
+        let client_compactions = self.client_compactions(&history, &turns)?;
+        Ok(SessionTimeline { turns, compactions, client_compactions, history })
+    }
+
+    /// The turns that begin with a summary of the client's own.
+    fn client_compactions(
+        &self,
+        history: &SessionHistory,
+        turns: &[TimelineTurn],
+    ) -> Result<Vec<usize>, AdminError> {
+        let acts = self.journal.acts_in_force(&self.scope, &history.info.name)?;
+        let turn = |acted: &RecordedAction| match &acted.act {
+            SessionAction::ClientCompaction { summary, .. } => {
+                let place = history.keys().iter().position(|key| key == summary)?;
+                turns.iter().position(|turn| turn.entries.contains(&place))
+            }
+            _ => None,
+        };
+        Ok(acts.iter().filter_map(turn).collect())
     }
 
     /// Tokens that each message lost before it was first sent.

@@ -56,6 +56,9 @@ pub(super) fn section(view: &SessionView<'_>) -> Markup {
                     span { i.rawline {} "as it came" }
                     @if is_near { span { i.limitline {} "limit" } }
                     span { i.cutline {} "compression" }
+                    @if !view.timeline.client_compactions.is_empty() {
+                        span { i.ownline {} "the client's own" }
+                    }
                 }
             }
             div.plot {
@@ -148,6 +151,11 @@ fn flags(view: &SessionView<'_>, columns: &[ChartColumn<'_>]) -> Markup {
         @for it in &view.timeline.compactions {
             @let column = columns.iter().position(|column| column.turns.contains(&it.turn));
             @if let (Some(at), Some(_)) = (column, it.start) { (flag(at, it.recorded.undone)) }
+        }
+        @for turn in &view.timeline.client_compactions {
+            @if let Some(at) = columns.iter().position(|column| column.turns.contains(turn)) {
+                path.ownline d={ "M" (at) " 0V" (HEIGHT) } {}
+            }
         }
     }
 }

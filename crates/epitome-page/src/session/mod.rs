@@ -82,6 +82,11 @@ fn facts(view: &SessionView<'_>, head: &SessionHead) -> Markup {
             @if let Some(client) = &head.client {
                 div { dt { "Client" } dd { (line(client, 40)) } }
             }
+            @if let Some(window) = window(view) {
+                div { dt { "Limit of its window" } dd {
+                    (compact(info.figures.limit as f64)) " of " (compact(window as f64)) " tokens"
+                } }
+            }
             div { dt { "Profile" } dd { (line(view.admin.recorder(), 40)) } }
             @if let Some(arm) = &head.arm {
                 div { dt { "Experiment" } dd {
@@ -96,6 +101,13 @@ fn facts(view: &SessionView<'_>, head: &SessionHead) -> Markup {
             div { dt { "Last used" } dd { (parts::since(&info.last, now)) } }
         }
     }
+}
+
+/// The window of its model, where prompts are held to a limit.
+fn window(view: &SessionView<'_>) -> Option<u64> {
+    let info = &view.timeline.history.info;
+    let format = info.format.parse().ok().filter(|_| info.figures.limit > 0)?;
+    Some(view.admin.profile().window_of_model(info.model.as_deref(), format))
 }
 
 /// How the session stands, in figures.

@@ -60,6 +60,9 @@ pub(super) fn section(view: &SessionView<'_>) -> Result<Markup, PageError> {
             @for place in shown.clone().rev() {
                 @let turn = &turns[place];
                 (list.turn(turn, is_newest && place + 1 == turns.len()))
+                @if view.timeline.client_compactions.contains(&place) {
+                    p.turn.quiet { "The client compacted its history by itself here." }
+                }
                 @for it in view.timeline.compactions.iter().rev().filter(|it| it.turn == place) {
                     (cut::row(view, it))
                 }

@@ -1,10 +1,12 @@
 //! Errands of the keeper over sessions that were imported, and over one that went on live.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use epitome::{
-    AdminError, CompressionTarget, Compressor, ExportFormat, OriginalStore, Profile, SessionAdmin,
-    VocabularyCounter, WindowSetting,
+    AdminError, CompressionTarget, Compressor, EntryState, ExportFormat, LOCAL, OriginalStore,
+    OverviewFilter, Profile, ScopeOwner, SessionAdmin, VocabularyCounter, WindowSetting,
 };
 use epitome_admin::admin::TOMBSTONE;
 use epitome_kernel::{ResponseRecord, StoreError};
@@ -343,4 +345,91 @@ fn snapshots_are_pruned_but_for_those_made_by_hand() {
     assert_eq!(keeper.find_snapshot(None, &by_hand.id[..5]).unwrap(), by_hand);
     let unknown = keeper.restore(None, "nope", AT).unwrap_err();
     assert!(matches!(unknown, AdminError::Store(StoreError::NoSnapshot { .. })), "{unknown}");
+}
+
+#[test]
+fn the_line_of_turns_says_what_was_sent() {
+    let journal = Arc::new(MemoryStore::new());
+    let keeper = keeper_of(&journal);
+    let messages = conversation(24);
+    let builder =
+        Compressor::builder().window(WindowSetting::Limit(LIMIT)).counter(FixedCounter::Words);
+    let ticks = AtomicU32::new(0);
+    let clock = move || {
+        let tick = ticks.fetch_add(1, Ordering::Relaxed);
+        format!("2026-01-02T03:{:02}:{:02}.000Z", tick / 60, tick % 60)
+    };
+    let builder = builder.target(CompressionTarget::Trigger).clock(clock);
+    let mut session = builder.session(journal.clone(), Some("live"));
+    let sent: Vec<_> = (1..24)
+        .map(|turn| now(session.prompt_for(&bytes(&messages[..1 + 4 * turn + 1]))).unwrap().tokens)
+        .collect();
+    let line = keeper.timeline(Some("live")).unwrap();
+    // Each question has two requests to a model: one for the call, one for what it brought.
+    assert_eq!(line.turns.len(), 2 * 23 + 1);
+    assert!(line.compactions.len() >= 2, "{:?}", line.compactions);
+    for (at, [raw, prompt]) in sent.iter().enumerate() {
+        let turn = &line.turns[2 * (at + 1)];
+        assert_eq!((turn.raw, turn.sent.sum()), (*raw, *prompt), "turn {}", turn.number);
+        assert_eq!(turn.sent.summaries > 0, prompt < raw, "turn {}", turn.number);
+    }
+    let newest = line.newest().unwrap();
+    assert_eq!(newest.turn, line.compactions.last().unwrap().turn);
+    let states = line.entry_states();
+    assert_eq!(states.get(&1), Some(&EntryState::Summarized));
+    assert_eq!(states.get(&(line.history.keys().len() - 1)), None);
+
+    let id = newest.recorded.epoch.id.short();
+    let detail = keeper.compaction(Some("live"), &id).unwrap();
+    let summary = detail.steps.iter().find(|step| step.how == "summarize").unwrap();
+    assert!(summary.sources[0].text.contains("What does stage 0 do?"), "{:?}", summary.sources[0]);
+    assert!(summary.now.as_ref().unwrap().contains("stage"), "{summary:?}");
+    assert!(keeper.compaction(Some("live"), "ffffffff").is_err());
+    let (_, steps) = keeper.edits_of_entry(Some("live"), EntryId(1)).unwrap();
+    assert_eq!(steps.len(), 1);
+
+    // What is taken back was sent all the same, until it was.
+    let place = line.history.place(false);
+    keeper.compressions("live").unwrap().undo("2026-01-02T03:50:00.000Z").unwrap();
+    let undone = keeper.timeline(Some("live")).unwrap();
+    assert_ne!(undone.history.place(false), place);
+    let last = undone.turns.len() - 1;
+    assert!(undone.compactions.last().unwrap().recorded.undone);
+    assert_eq!(undone.turns[last].sent, line.turns[last].sent);
+    assert_eq!(undone.history.redoable(), Some(newest.recorded.epoch.id));
+}
+
+#[test]
+fn an_overview_has_the_sessions_of_all_projects_in_pages() {
+    let journal = Arc::new(MemoryStore::new());
+    let of = |project: &str| {
+        let owner = ScopeOwner::from(LOCAL).within(Path::new(project), None);
+        SessionAdmin::of(journal.clone(), Profile::default(), owner)
+    };
+    for (at, project) in ["/srv/one", "/srv/two"].into_iter().enumerate() {
+        for number in 0..3 {
+            let said =
+                json!({"role": "user", "content": format!("Question {number} of {project}")});
+            let name = format!("{at}-{number}");
+            of(project).import(&bytes(&[said]), None, Some(&name), AT).unwrap();
+        }
+    }
+    let owner = ScopeOwner::from(LOCAL).everywhere();
+    let all = SessionAdmin::of(journal.clone(), Profile::default(), owner);
+    let names = |filter: &OverviewFilter, skip, most| {
+        let page = all.overview(filter, skip, most).unwrap();
+        let names: Vec<_> = page.rows.iter().map(|row| row.info.name.clone()).collect();
+        (names.len(), page.has_more, names)
+    };
+    let none = OverviewFilter::default();
+    assert_eq!(names(&none, 0, 10).0, 6);
+    let (first, second) = (names(&none, 0, 4), names(&none, 4, 4));
+    assert_eq!((first.0, first.1, second.0, second.1), (4, true, 2, false));
+    assert!(second.2.iter().all(|name| !first.2.contains(name)));
+    let words = OverviewFilter { words: "2 TWO".to_owned(), ..none.clone() };
+    assert_eq!(names(&words, 0, 4), (1, false, vec!["1-2".to_owned()]));
+    let project = OverviewFilter { project: Some("/srv/one".to_owned()), ..none };
+    assert_eq!(names(&project, 0, 4).0, 3);
+    let row = all.overview(&project, 0, 1).unwrap().rows.remove(0);
+    assert_eq!(row.project(), Some("/srv/one"));
 }
