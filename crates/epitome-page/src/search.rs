@@ -56,7 +56,7 @@ pub(crate) fn of_session(view: &SessionView<'_>) -> Result<Markup, PageError> {
         said_in(view, words)?
     };
     Ok(html! {
-        form.search action=(view.link.path()) role="search" {
+        form.search action={ (view.link.path()) "#search" } role="search" {
             input type="hidden" name="in" value=(scope.get("in").unwrap_or_default());
             input #search type="search" name="q" value=(words)
                 placeholder="Recall: search what was said in this session, in the prompt or out of it"
