@@ -127,3 +127,39 @@ pub(crate) fn excerpt(text: &str, most: usize, all: &str) -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_come_in_parts_that_lose_nothing() {
+        let long = "ä<b>\n".repeat(40_000);
+        let count = long.len().div_ceil(PART);
+        assert_eq!(count, 4);
+        let shown = |part| text(&long, part, |part| format!("?part={part}")).into_string();
+        let words = |page: &str| {
+            let (_, rest) = page.split_once("<pre class=\"text\">").unwrap();
+            rest.trim_end_matches("</pre>").replace("&lt;", "<").replace("&gt;", ">")
+        };
+        let all: String = (0..count).map(|part| words(&shown(part))).collect();
+        assert_eq!(all, long);
+        assert!(shown(1).contains("Part 2 of 4") && shown(1).contains("?part=0"));
+        assert!(shown(9).contains("Part 4 of 4") && !shown(9).contains("?part=4"));
+        let short = text("a<b", 3, |_| String::new()).into_string();
+        assert_eq!(short, "<pre class=\"text\">a&lt;b</pre>");
+    }
+
+    #[test]
+    fn a_saving_is_told_with_its_range_and_what_has_no_price_apart() {
+        let range = epitome::SavedRange { least: 1.0, most: 2.5 };
+        let mut money = SavingsSums { answers: 3, saved: range, ..SavingsSums::default() };
+        assert_eq!(saved(&money).into_string(), "<span class=\"good\">$1.00 to $2.50</span>");
+        assert_eq!(unpriced(&money).into_string(), "");
+        money.unpriced = 1;
+        assert!(unpriced(&money).into_string().contains("(1 unpriced)"));
+        money.unpriced = 3;
+        money.saved_tokens = epitome::SavedRange { least: 100.0, most: 100.0 };
+        assert!(saved(&money).into_string().contains("100 tokens"));
+    }
+}

@@ -347,3 +347,28 @@ fn changed(tag: ChangeTag, text: &str) -> Markup {
     };
     html! { pre class={ "line " (class) } { (sign) " " (text) } }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_the_same_in_both_is_folded() {
+        let lines: Vec<_> = (0..20).map(|at| format!("line {at}")).collect();
+        let mut after = lines.clone();
+        after[9] = "<script>".to_owned();
+        let page = difference(&lines.join("\n"), &after.join("\n")).into_string();
+        assert!(page.contains("<summary>7 lines unchanged</summary>"), "{page}");
+        assert!(page.contains("<pre class=\"line gone\">− line 9</pre>"), "{page}");
+        assert!(page.contains("<pre class=\"line new\">+ &lt;script&gt;</pre>"), "{page}");
+    }
+
+    #[test]
+    fn lines_that_a_summary_keeps_are_folded_beside_it() {
+        let text = "first line that is kept\nsecond line that is kept\nthis one is not";
+        let now = "Tool: first line that is kept\nsecond line that is kept";
+        let page = folded(text, Some(now), "/e/e1").into_string();
+        assert!(page.contains("<summary>2 lines kept word for word</summary>"), "{page}");
+        assert!(page.ends_with("<pre class=\"text\">this one is not</pre>"), "{page}");
+    }
+}
