@@ -4,11 +4,9 @@
 --- All of it stands in `prompts`: `system-class-N` and `system-MODE` make the core mandates, and
 --- `system-MODE-N` takes the place of both; so do `system-sanity-N` and its like of `system-sanity`.
 local classes = require("classes")
+local modes = require("modes")
 
 local assembly = {}
-
---- The mode where none was asked for, or one that has no text.
-local USUAL = "assistant"
 
 --- The largest class whose models are told to look again before they answer.
 local CHECKED = 2
@@ -51,7 +49,7 @@ local function core(mode, class)
   local own = text_of("system-" .. mode .. "-" .. class)
   return own or joined(
     text_of("system-class-" .. class),
-    text_of("system-" .. mode) or text_of("system-" .. USUAL)
+    text_of("system-" .. mode) or text_of("system-" .. modes.USUAL)
   )
 end
 
@@ -85,7 +83,7 @@ function assembly.parts(job)
   local class, makings = classes.of(job).class, job.system
   local markers = job.options.goals_teach and worded("system-markers", class) or nil
   return {
-    { name = "core", text = core(job.mode or USUAL, class) },
+    { name = "core", text = core(job.mode or modes.USUAL, class) },
     { name = "goal", text = joined(makings.goal, markers) },
     { name = "augments", text = loaded(makings.augments) },
     { name = "sanity", text = class <= CHECKED and worded("system-sanity", class) or "" },

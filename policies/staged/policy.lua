@@ -7,13 +7,14 @@
 --- is told in `prompts`. Those that are missing here (`tool_result` among them) are answered by the
 --- built-in policy. `job.memo` holds `most`, what the summary that
 --- was asked for last may take, and what the plan in the making leaves to checkpoints: `checkpoints`,
---- in tokens, and whether they are `forced` down.
+--- in tokens, and whether they are `forced` down; and the `unknown_mode` that was warned of last.
 local ageing = require("ageing")
 local assembly = require("assembly")
 local bearing = require("bearing")
 local classes = require("classes")
 local emergency = require("emergency")
 local identification = require("identification")
+local modes = require("modes")
 local occasion = require("occasion")
 local preparation = require("preparation")
 local room = require("room")
@@ -91,7 +92,10 @@ end
 ---@return Orders
 function policy.plan(job)
   local ops, reason = orders(job)
-  ops[#ops + 1] = #ops > 0 and bearing.warning(job) or nil
+  if #ops > 0 then
+    ops[#ops + 1] = bearing.warning(job)
+    ops[#ops + 1] = modes.warning(job)
+  end
   return { ops = ops, reason = reason, snapshot = occasion.is_saved(job) }
 end
 

@@ -3,15 +3,15 @@
 --- What it is told stands in `prompts`: the text of the level, the focus of the mode, and the
 --- headings where the class wants sections. Without a model the built-in summariser writes.
 local classes = require("classes")
+local modes = require("modes")
 local share = require("numbers").share
 local sizes = require("sizes")
 local verbatim = require("verbatim")
 
 local summarisation = {}
 
---- The mode where none was asked for, or one that has no text, and the one whose words are the
---- team's.
-local USUAL, OWN = "assistant", "user"
+--- The mode whose words are the team's.
+local OWN = "user"
 
 --- The most of a summary's room that is left to what has to stand word for word and is added where
 --- the model leaves it out.
@@ -32,12 +32,12 @@ local function focus(job)
   if job.focus then
     return job.focus
   end
-  local mode = job.mode or USUAL
+  local mode = job.mode or modes.USUAL
   if mode == OWN and job.options.focus ~= "" then
     return job.options.focus
   end
   local is_known, text = pcall(ep.prompt, "mode-" .. mode)
-  return is_known and text or ep.prompt("mode-" .. USUAL)
+  return is_known and text or ep.prompt("mode-" .. modes.USUAL)
 end
 
 --- The text of a prompt, without the end of its last line.

@@ -22,6 +22,9 @@ local policy = {
 local LOST = "the watermark is not in this conversation; "
 local ANEW, UNCHANGED = "the last mark in it counts", "nothing is changed"
 
+--- What is said where a tool asked for a mark and no call of one is there.
+local NOT_FOUND = "no call of %s with its result is in this conversation behind the watermark; nothing is changed"
+
 ---@param job ToolResultJob
 ---@return ToolResultAnswer|nil
 function policy.tool_result(job)
@@ -108,7 +111,7 @@ end
 ---@return Orders|nil
 function policy.plan(job)
   local memo = job.memo
-  local was_said = memo.lost and memo.due ~= "lost"
+  local was_said, called = memo.lost and memo.due ~= "lost", memo.due == "call"
   local mark, tool = marks.latest(job, memo)
   memo.due, memo.boundary, memo.from, memo.messages = nil, nil, "next", nil
   if not mark and not job.watermark and is_forced(job, 0) then
@@ -123,6 +126,10 @@ function policy.plan(job)
   end
   if job.watermark_lost and not was_said then
     ops[#ops + 1] = { op = "warn", text = mark and LOST .. ANEW or LOST .. UNCHANGED }
+  end
+  if called and not mark then
+    local tools = "`" .. table.concat(job.options.tools, "` or `") .. "`"
+    ops[#ops + 1] = { op = "warn", text = string.format(NOT_FOUND, tools) }
   end
   local reason = mark and "a task ended" or nil
   return { ops = ops, watermark = mark, watermark_tool = tool, reason = reason }

@@ -134,6 +134,28 @@ return {
     t.eq(aged(16384), {})
   end,
 
+  -- RULES 29: a mode that has no text is named with the nearest that there is, once.
+  test_an_unknown_mode_is_named_with_the_nearest = function(t)
+    local memo = {}
+    local function told(mode)
+      local more = { mode = mode, memo = memo }
+      local ops = orders(t, "u100 a2000 u10 a10 u10 a10 u10", more).ops
+      return ops[#ops].op == "warn" and ops[#ops].text or nil
+    end
+    for _, mode in ipairs({ "developer", "planning", "debugger", "assistant", "user" }) do
+      t.eq(told(mode), nil, mode)
+    end
+    t.eq(told(nil), nil)
+    t.eq(
+      told("devloper"),
+      "There is no mode `devloper`; the nearest is `developer`. Summaries dwell on what the mode"
+        .. " `assistant` says."
+    )
+    t.eq(told("devloper"), nil)
+    t.ok(told("Plan"):find("there are `developer`, `planning`", 1, true))
+    t.ok(told("plannig"):find("the nearest is `planning`", 1, true))
+  end,
+
   test_a_restore_point_is_made_first = function(t)
     local function snapshot(tokens, cause, options)
       local more = { cause = cause, options = options }

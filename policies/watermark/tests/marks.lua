@@ -98,6 +98,26 @@ return {
     t.eq(t.hook("plan", lost).ops, {})
   end,
 
+  --- A tool that asked for a mark of which no call is there: that is said in so many words.
+  test_a_tool_whose_call_is_not_found_is_told_of = function(t)
+    local function ops(words, due, more)
+      more = more or {}
+      more.memo = { due = due }
+      return t.hook("plan", talk.job(words, more)).ops
+    end
+    t.eq(ops("u10 x100 o40 u10", "call"), {
+      {
+        op = "warn",
+        text = "no call of `deactivate_augments` or `compress_to_checkpoint` with its result is in"
+          .. " this conversation behind the watermark; nothing is changed",
+      },
+    })
+    t.eq(#ops("u10 m40 x100 u10", "call", { watermark = 3 }), 1)
+    t.eq(ops("u10 x100 m40 u10", "call")[1].op, "clear_tools")
+    t.eq(#ops("u10 x100 m40 u10", "call"), 1)
+    t.eq(ops("u10 x100 a20 u10", "task"), {})
+  end,
+
   -- "parallel calls ... follow 11": the exchange of the mark stays.
   test_a_mark_among_other_calls_keeps_them = function(t)
     check(t, "u10 x100 p40 u10 x10", nil, 5, { 3, 4 })
