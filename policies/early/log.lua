@@ -24,6 +24,23 @@ local function usage(tokens, limit)
   return string.format("%s / %s (%.1f%%)", thousands(tokens), thousands(limit), percent)
 end
 
+--- How many messages became how many summaries in a compression: ` (12 messages → 1 summary)`.
+---@param event any
+---@return string
+local function became(event)
+  local messages, summaries = 0, 0
+  for _, op in ipairs(event.ops or {}) do
+    if op.op == "summarize" then
+      messages, summaries = messages + #op.entries, summaries + 1
+    end
+  end
+  if summaries == 0 then
+    return ""
+  end
+  local many, made = messages == 1 and "message" or "messages", summaries == 1 and "summary" or "summaries"
+  return string.format(" (%d %s → %d %s)", messages, many, summaries, made)
+end
+
 --- The block of an action that brought the prompt from one size to another.
 ---@param job EventJob
 ---@param action string
@@ -39,7 +56,7 @@ local function block(job, action, before, after)
     "- Before: " .. usage(before, limit),
     "- After: " .. usage(after, limit),
     string.format("- Messages: %d", job.messages),
-    string.format("- Summaries: %d", job.compressions),
+    string.format("- Summaries: %d%s", job.compressions, became(job.event)),
     string.format("- Savings: %s tokens (%d%% reduction)", thousands(saved), percent),
     "",
   }, "\n")

@@ -24,7 +24,9 @@ end
 return {
   -- RULES 44: `4,200 / 8,000 (52.5%)`, `Savings: 1,400 tokens (33% reduction)`.
   test_a_summary_has_its_block = function(t)
-    local written = export(t, { event = "compressed", tokens_before = 4200, tokens_after = 2800 })
+    local event = { event = "compressed", tokens_before = 4200, tokens_after = 2800 }
+    event.ops = { { op = "summarize", entries = { "e1", "e2", "e3" } }, { op = "state", entries = {} } }
+    local written = export(t, event)
     t.eq({ written.name, written.append }, { "SESSION_LOG.md", true })
     t.eq(
       written.text,
@@ -33,7 +35,7 @@ return {
         .. "- Before: 4,200 / 8,000 (52.5%)\n"
         .. "- After: 2,800 / 8,000 (35.0%)\n"
         .. "- Messages: 42\n"
-        .. "- Summaries: 1\n"
+        .. "- Summaries: 1 (3 messages → 1 summary)\n"
         .. "- Savings: 1,400 tokens (33% reduction)\n"
     )
   end,
