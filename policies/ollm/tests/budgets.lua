@@ -40,6 +40,12 @@ return {
     t.eq(large.keep_recent, 2048)
   end,
 
+  test_the_share_of_checkpoints_is_an_option = function(t)
+    local job = { model = { limit = 6800 }, tokens = { system = SYSTEM } }
+    t.eq(t.hook("budgets", job, { checkpoint_share = 0.2 }).checkpoints, 1260)
+    t.eq(t.hook("budgets", job).checkpoints, 2520)
+  end,
+
   test_a_system_prompt_may_exceed_the_limit = function(t)
     local bounds = t.hook("budgets", { model = { limit = 1000 }, tokens = { system = 1200 } })
     t.eq({ bounds.soft, bounds.checkpoints, bounds.keep_recent }, { 1200, 0, 0 })

@@ -59,6 +59,18 @@ return {
     end
   end,
 
+  test_advice_says_what_compressions_of_the_size_save = function(t)
+    for name, expected in pairs({
+      ["llama3:7b"] = { 3, "50–70 %" },
+      ["llama2:13b"] = { 5, "60–80 %" },
+      ["qwen:30b"] = { 5, "60–80 %" },
+      ["llama3:70b"] = { 7, "70–90 %" },
+    }) do
+      local advice = ask(t, name, expected[1]).advice
+      t.ok(advice:find("each saving " .. expected[2], 1, true), advice)
+    end
+  end,
+
   -- Said by the compression that reaches the figure, and by no other.
   test_a_host_is_told_when_the_advised_number_is_reached = function(t)
     local function warning(name, compressions)

@@ -92,6 +92,24 @@ return {
     check(t, "u10 r5 x100 a30 u10 r5 m40 u10", slice(), "drop", { 3, 4, 5, 6, 7 })
   end,
 
+  -- "about 80 % saved instead of 40": the same 100 messages, but for the one that opens them.
+  test_slicing_saves_80_percent = function(t)
+    local words = {}
+    for at = 1, 20 do
+      words[at] = "u500 x1000 a500"
+    end
+    for at = 21, 25 do
+      words[at] = at == 21 and "u500 m1000 a500" or "u500 x1000 a500"
+    end
+    local job = talk.job(table.concat(words, " "))
+    local saved = 0
+    for _, place in ipairs(t.hook("plan", job, { slice = true }).ops[1].entries) do
+      saved = saved + job.entries.sent[place]
+    end
+    local share = saved / (job.tokens.total - 100)
+    t.ok(share >= 0.78 and share <= 0.82, share)
+  end,
+
   -- "100 messages of 500 tokens of which half is tool traffic, mark at message 80: 40 % saved"
   test_the_figure_of_40_percent = function(t)
     local words = {}
