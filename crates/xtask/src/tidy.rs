@@ -13,6 +13,7 @@ mod links;
 mod modules;
 mod names;
 mod shape;
+mod shown_by;
 mod sizes;
 mod tree;
 mod words;
@@ -30,6 +31,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     names::check,
     words::check,
     links::check,
+    shown_by::check,
     citations::check,
     modules::check,
 ];

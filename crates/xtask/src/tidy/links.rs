@@ -80,7 +80,7 @@ fn definition(line: &str) -> Option<&str> {
 }
 
 /// A link's target as a path from the top; `None` when it leads out of the tree.
-fn resolve(folder: &str, target: &str) -> Option<String> {
+pub(crate) fn resolve(folder: &str, target: &str) -> Option<String> {
     let mut steps: Vec<&str> = folder.split('/').filter(|step| !step.is_empty()).collect();
     for step in target.split('/') {
         match step {
