@@ -13,6 +13,8 @@ use super::tree::Tree;
 
 /// The page that goes through the shipped policies row by row.
 const ROWS: &str = "policies/ROWS.md";
+/// The page that shows its counts.
+const README: &str = "policies/README.md";
 /// How a row may stand; the first two have a test.
 const STATES: [&str; 3] = ["works", "differs", "missing"];
 
@@ -31,7 +33,15 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             }
         }
     }
-    findings.extend(tree.text(ROWS).map(check_rows).unwrap_or_default());
+    if let Some(rows) = tree.text(ROWS) {
+        findings.extend(check_rows(rows));
+        let counts = rows.lines().filter(|line| line.contains("](#"));
+        let counts = counts.map(|line| line.replace("](#", "](ROWS.md#"));
+        let shown = tree.text(README).unwrap_or_default();
+        for line in counts.filter(|line| !shown.lines().any(|other| other == line)) {
+            findings.push(Finding::in_file(README, format!("lacks the line `{line}` of {ROWS}")));
+        }
+    }
     findings
 }
 
@@ -63,7 +73,10 @@ fn check_rows(text: &str) -> Vec<Finding> {
             policy = heading.trim_matches('`');
             found.insert(policy, [0; 3]);
         }
-        let cells: Vec<_> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        let Some(row) = line.strip_prefix('|').and_then(|row| row.strip_suffix('|')) else {
+            continue;
+        };
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
         let &[first, state, third, fourth] = &cells[..] else { continue };
         if policy.is_empty() {
             let counts = [state, third, fourth].map(|cell| cell.parse().unwrap_or_default());
@@ -119,9 +132,13 @@ mod tests {
         let page = |counts: &str, more: &str| {
             format!("| policy | w | d | m |\n| [`x`](#x) | {counts} |\n\n## `x`\n\n{rows}{more}")
         };
-        check_files(&[rust, (ROWS, &page("1 | 0 | 1", ""))], &[]);
+        let readme = (README, "| [`x`](ROWS.md#x) | 1 | 0 | 1 |");
+        check_files(&[rust, readme, (ROWS, &page("1 | 0 | 1", ""))], &[]);
+        let lacks = "policies/README.md: lacks the line `| [`x`](ROWS.md#x) | 1 | 0 | 1 |` of \
+                     policies/ROWS.md";
+        check_files(&[rust, (ROWS, &page("1 | 0 | 1", ""))], &[lacks]);
         check_files(
-            &[rust, (ROWS, &page("1 | 0 | 1", "| d | differs | so | a test |\n"))],
+            &[rust, readme, (ROWS, &page("1 | 0 | 1", "| d | differs | so | a test |\n"))],
             &[
                 "policies/ROWS.md:10: names no test",
                 "policies/ROWS.md: `x` has [1, 1, 1] rows that are \
