@@ -1,7 +1,7 @@
 //! Sessions as OLLM writes them: calls beside the messages.
 
 use super::check;
-use crate::Format;
+use crate::{Format, RequestDocument, transcribe};
 
 #[test]
 fn ollm_calls_find_their_place_by_time() {
@@ -31,4 +31,19 @@ fn ollm_calls_find_their_place_by_time() {
             r#"{"role":"tool","content":"","tool_call_id":"c"}"#,
         ],
     );
+}
+
+#[test]
+fn ollm_times_and_model_come_along() {
+    let session = r#"{"sessionId":"s","model":"llama3:70b","messages":[
+        {"role":"user","parts":[{"type":"text","text":"go"}],"timestamp":"2025-01-02T03:04:05.000Z"},
+        {"role":"assistant","parts":[{"type":"text","text":"so"}],"timestamp":"2025-01-02T03:05:05.000Z"}],
+      "toolCalls":[],"metadata":{"tokenCount":1,"compressionCount":0}}"#;
+    let transcript = transcribe(session.as_bytes(), Format::Ollm, Format::OpenAi).unwrap();
+    let document = RequestDocument::parse(&transcript.request, Format::OpenAi)
+        .unwrap()
+        .with_times(&transcript.at);
+    assert_eq!(document.model(), Some("llama3:70b"));
+    let at: Vec<_> = document.entries().iter().map(|entry| entry.at.as_deref()).collect();
+    assert_eq!(at, [Some("2025-01-02T03:04:05.000Z"), Some("2025-01-02T03:05:05.000Z")]);
 }
