@@ -6,7 +6,8 @@ local SHARED = {
   compression_enabled = {
     type = "boolean",
     default = true,
-    doc = "Whether anything is compressed; if not, prompts are counted, warned of and checked.",
+    doc = "Whether anything is compressed; if not, prompts are counted, warned of and checked, and only"
+      .. " what the window forces is done.",
   },
   class_strategy = {
     type = "boolean",
