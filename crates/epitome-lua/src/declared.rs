@@ -38,7 +38,7 @@ pub(crate) const FIELDS: &[(&str, &str, &str)] = &[
 ];
 
 /// What stands for the options of the built-in policy.
-const BUILT_IN: &str = "default";
+pub(crate) const BUILT_IN: &str = "default";
 
 /// What a policy says it is.
 #[derive(Clone, Debug, Default, PartialEq)]

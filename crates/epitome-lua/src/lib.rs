@@ -37,6 +37,8 @@ mod generation;
 mod job;
 #[cfg(feature = "vm")]
 mod limits;
+#[cfg(feature = "check")]
+mod lint;
 #[cfg(feature = "vm")]
 mod live;
 #[cfg(feature = "vm")]
@@ -84,6 +86,8 @@ pub use folder::folder_hash;
 pub use generation::Generation;
 #[cfg(feature = "vm")]
 pub use limits::LuaLimits;
+#[cfg(feature = "check")]
+pub use lint::{PolicyMistake, examine};
 #[cfg(feature = "vm")]
 pub use live::LuaPolicy;
 pub use option_shape::OptionShape;

@@ -11,7 +11,7 @@ use mlua::{Error, Function, Lua, LuaOptions, Result, StdLib, Table, Value, VmSta
 use crate::call_timer::CallTimer;
 
 /// What of the language itself a policy has. `require`, `print` and `ep` are the host's.
-const GLOBALS: &[&str] = &[
+pub(crate) const GLOBALS: &[&str] = &[
     "_VERSION",
     "assert",
     "error",
@@ -35,7 +35,7 @@ const GLOBALS: &[&str] = &[
 
 /// What of the libraries a policy has. Left out are clocks, chance and files; what plain Lua does
 /// not have; and what can run for hours in one call (`table.move`, `string.split`).
-const LIBRARIES: &[(&str, &[&str])] = &[
+pub(crate) const LIBRARIES: &[(&str, &[&str])] = &[
     (
         "coroutine",
         &["close", "create", "isyieldable", "resume", "running", "status", "wrap", "yield"],

@@ -1,11 +1,13 @@
 //! `epitome policy check`: whether policies can be used, with file and line where not.
 //!
-//! Invariant: a policy that may not run is not run to find out; one line for everything that is
-//! wrong, and exit code 6.
+//! Invariant: a policy that may not run is not run to find out, and no hook is ever run; one line for
+//! everything that is wrong, and exit code 6.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
+use epitome::lua::{self, PolicyMistake};
 use epitome::{
     Config, ConfigError, ConfigProblem, Policy, PolicyDeclaration, PolicyRef, TokenCounter,
     VocabularyCounter,
@@ -85,10 +87,13 @@ pub(crate) fn checked(config: &Config, policy: &PolicyRef) -> CheckedPolicy {
         return checked;
     }
     let counter: Arc<dyn TokenCounter> = Arc::new(VocabularyCounter::default());
+    let mut options = None;
     match profile.load(&counter) {
         Ok(loaded) => {
             let own = loaded.lua().find(|one| one.name() == policy.name());
-            checked.declared = own.map(|one| one.current().0.declared().clone());
+            let current = own.map(|one| one.current().0);
+            checked.declared = current.as_ref().map(|one| one.declared().clone());
+            options = current.map(|one| one.options().clone());
             checked.problems.extend(loaded.left_out().iter().map(ToString::to_string));
             // Another one of its name answers, which makes this one no better.
             let folder = policy.folder().map(|folder| folder.display().to_string());
@@ -99,7 +104,36 @@ pub(crate) fn checked(config: &Config, policy: &PolicyRef) -> CheckedPolicy {
         }
         Err(error) => checked.problems = problems(error),
     }
+    let mistakes = lua::examine(policy.found(), options.as_ref());
+    let own: Vec<String> = mistakes.iter().map(|one| placed(policy, one)).collect();
+    // What keeps a policy from being loaded is often one of them.
     checked
+        .problems
+        .retain(|problem| !mistakes.iter().zip(&own).any(|(it, said)| is_said(problem, it, said)));
+    checked.problems.splice(0..0, own);
+    checked
+}
+
+/// A mistake with the whole path of its file.
+fn placed(policy: &PolicyRef, mistake: &PolicyMistake) -> String {
+    let Some(folder) = policy.folder() else { return mistake.to_string() };
+    // A library stands beside the policy.
+    let is_own = folder.join(&mistake.file).is_file();
+    let above = if is_own {
+        Some(folder)
+    } else {
+        folder.parent().filter(|above| above.join(&mistake.file).is_file())
+    };
+    let file = above.unwrap_or(Path::new("")).join(&mistake.file);
+    format!("{}:{}: {}", file.display(), mistake.line, mistake.what)
+}
+
+/// Whether a mistake says what keeps a policy from being loaded: of the same line, or the same where
+/// no line is known.
+fn is_said(problem: &str, mistake: &PolicyMistake, said: &str) -> bool {
+    let line = said.strip_suffix(&mistake.what).unwrap_or(said);
+    let reason = mistake.what.rsplit("`: ").next().unwrap_or(&mistake.what);
+    problem.starts_with(line) || (problem.contains("policy.lua: ") && problem.ends_with(reason))
 }
 
 /// Everything that an error names.

@@ -31,7 +31,7 @@ const OWN: &[(&str, &str, &str)] = &[
 ];
 
 /// Methods that read texts: the table that has them, their names, types and docs.
-const READS: &[(&str, &str, &str, &str)] = &[
+pub(crate) const READS: &[(&str, &str, &str, &str)] = &[
     ("Arriving", "text", "fun(self: Arriving): string", "What the message says."),
     ("Arriving", "head", "fun(self: Arriving, lines: integer): string", "Its first lines."),
     (

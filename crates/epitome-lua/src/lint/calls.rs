@@ -1,0 +1,153 @@
+//! Whether what a policy calls is a function, and takes what it is given.
+//!
+//! Invariant: arguments are counted and looked at only where a function is declared for policies.
+
+use epitome_kernel::nearest;
+
+use super::code::{Call, ExprId, ExprKind};
+use super::infer::Inference;
+use super::kind::Kind;
+use super::links::fields;
+use super::mistake::Mistake;
+use super::program::Modules;
+use super::signature::{ArgumentKind, Signature};
+use crate::misfit::hint;
+
+/// What is wrong with the calls of a policy.
+pub(super) fn check(inference: &Inference<'_>, modules: &Modules) -> Vec<Mistake> {
+    let code = inference.code;
+    let mut mistakes = Vec::new();
+    for (id, call) in code.calls() {
+        let said = match &inference.kinds(call.callee)[..] {
+            [Kind::Declared(name, signature)] => declared(inference, (id, call), name, signature),
+            [Kind::Builtin(name)] if name == "require" => {
+                let name = call.args.first().and_then(|arg| code.text(*arg));
+                name.and_then(|name| modules.missing.get(name)).cloned().into_iter().collect()
+            }
+            kinds => {
+                let absent = absent(inference, call.callee).or_else(|| {
+                    let noun = kinds.first().filter(|_| kinds.iter().all(is_no_function))?.noun();
+                    Some(format!("`{}` is {noun} and no function", code.shown(call.callee)))
+                });
+                absent.into_iter().collect()
+            }
+        };
+        let at = code.expr(id).at;
+        mistakes.extend(said.into_iter().map(|what| Mistake { at, what }));
+    }
+    mistakes
+}
+
+fn is_no_function(kind: &Kind) -> bool {
+    matches!(kind, Kind::Bool | Kind::Number(_) | Kind::Text(_) | Kind::Shaped(..))
+}
+
+/// A function that a table of the policy's own lacks.
+fn absent(inference: &Inference<'_>, callee: ExprId) -> Option<String> {
+    let code = inference.code;
+    let ExprKind::Index { base, key } = &code.expr(callee).kind else { return None };
+    let name = code.text(*key)?;
+    let kinds = inference.kinds(*base);
+    let [Kind::Made(table)] = kinds[..] else { return None };
+    let is_known = inference.links.open.contains(&table)
+        || inference.is_dynamic(table)
+        || !inference.put(table, name).is_empty();
+    if is_known {
+        return None;
+    }
+    let names = fields(inference, table).into_iter().filter_map(|(key, _)| code.text(key));
+    let near = nearest(name, names).map(|near| format!("; did you mean `{near}`?"));
+    Some(format!("`{}` has no `{name}`{}", code.shown(*base), near.unwrap_or_default()))
+}
+
+/// What is wrong with the call of a function that is declared for policies.
+fn declared(
+    inference: &Inference<'_>,
+    (id, call): (ExprId, &Call),
+    name: &str,
+    signature: &Signature,
+) -> Vec<String> {
+    let code = inference.code;
+    let shown = code.shown(call.callee);
+    if name == "next" && code.expr(id).inside.is_none() {
+        return vec![format!("`{shown}` is for hooks: it asks the policies behind this one")];
+    }
+    let names: Vec<&str> = signature.params.iter().map(|param| &*param.name).collect();
+    let names = names.join(", ");
+    match (signature.is_method, call.is_method, shown.rsplit_once('.')) {
+        (true, false, Some((table, name))) => {
+            return match call.args.first().is_some_and(|arg| is_table(inference, *arg)) {
+                true => Vec::new(),
+                false => vec![format!("`{shown}` is a method: `{table}:{name}({names})`")],
+            };
+        }
+        (false, true, Some((table, name))) => {
+            return vec![format!("`{shown}` is no method: `{table}.{name}({names})`")];
+        }
+        _ => {}
+    }
+    let given = call.args.len();
+    if (given < signature.least() && !call.is_open) || given > signature.params.len() {
+        let given = match given {
+            1 => "1 argument".to_owned(),
+            given => format!("{given} arguments"),
+        };
+        return vec![format!("`{shown}` is given {given}: it takes ({names})")];
+    }
+    let arguments = call.args.iter().zip(&signature.params).enumerate();
+    let wrong = arguments.filter_map(|(place, (arg, param))| {
+        let kinds = inference.kinds(*arg);
+        if name == "next" {
+            return not_the_job(&kinds).then(|| {
+                let arg = code.shown(*arg);
+                format!("`{shown}` is given `{arg}`: expected the job that the hook is given")
+            });
+        }
+        let arguments = kinds.iter().map(argument).collect::<Option<Vec<_>>>();
+        let takes = |it: &Option<ArgumentKind<'_>>| match it {
+            Some(it) => param.takes(*it),
+            None => param.is_optional,
+        };
+        let arguments = arguments.filter(|them| !them.is_empty())?;
+        let is_wrong = !arguments.iter().any(takes);
+        is_wrong.then(|| {
+            let (arg, words) = (code.shown(*arg), param.words());
+            let expected = match (code.text(call.args[place]), words.is_empty()) {
+                (Some(text), false) => format!("no such word{}", hint(text, words)),
+                _ => format!("expected {}", param.expected()),
+            };
+            format!("`{shown}` is given `{} = {arg}`: {expected}", param.name)
+        })
+    });
+    wrong.collect()
+}
+
+/// Whether it may be that an expression is a table.
+fn is_table(inference: &Inference<'_>, expr: ExprId) -> bool {
+    inference.kinds(expr).iter().any(|kind| *kind == Kind::Unknown || kind.is_table())
+}
+
+/// What an argument is; `None` where that is not known, and `Some(None)` for nothing.
+#[expect(clippy::option_option, reason = "unknown and nothing are two answers")]
+fn argument(kind: &Kind) -> Option<Option<ArgumentKind<'_>>> {
+    Some(Some(match kind {
+        Kind::Unknown => return None,
+        Kind::Nil => return Some(None),
+        Kind::Bool => ArgumentKind::Bool,
+        Kind::Number(_) => ArgumentKind::Number,
+        Kind::Text(text) => ArgumentKind::Text(text.as_deref()),
+        Kind::Function(_) | Kind::Declared(..) | Kind::Builtin(_) => ArgumentKind::Function,
+        Kind::Shaped(epitome_types::hook::ValueShape::Word(_), _) => ArgumentKind::Text(None),
+        kind if kind.is_table() => ArgumentKind::Table,
+        _ => return None,
+    }))
+}
+
+/// Whether it is certain that this is not the job of a hook.
+fn not_the_job(kinds: &[Kind]) -> bool {
+    let other = |kind: &Kind| match kind {
+        Kind::Unknown | Kind::Nil => false,
+        kind => kind.hook().is_none(),
+    };
+    !kinds.is_empty() && kinds.iter().all(other)
+}

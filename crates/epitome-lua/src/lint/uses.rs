@@ -1,0 +1,220 @@
+//! Whether what a policy reads, sets and calls is there.
+//!
+//! Invariant: a name is missed only where every value that may stand before it lacks it.
+
+use epitome_kernel::{HOOKS, nearest};
+use epitome_types::hook::{NameKind, TableShape, ValueShape};
+
+use super::code::{ExprId, ExprKind, Operator, Store};
+use super::fit::AnswerCheck;
+use super::infer::Inference;
+use super::kind::{Giver, Kind, field, names};
+use super::language;
+use super::mistake::Mistake;
+use crate::misfit::hint;
+
+/// What is wrong with what a policy uses.
+pub(super) fn check(inference: &Inference<'_>) -> Vec<Mistake> {
+    let uses = UseCheck { inference };
+    let code = inference.code;
+    let mut mistakes = Vec::new();
+    for (id, expr) in code.exprs.iter().enumerate() {
+        let what = match &expr.kind {
+            ExprKind::Index { base, key } => match code.text(*key) {
+                Some(name) => uses.read(*base, name),
+                None => None,
+            },
+            ExprKind::Global(name) => uses.global(name),
+            ExprKind::Binary { op, left, right } => uses.operands(*op, *left, *right),
+            _ => None,
+        };
+        // A chain of fields is written from left to right: what it ends with is where it stands.
+        let at = match &expr.kind {
+            ExprKind::Index { key, .. } => code.expr(*key).at,
+            _ => code.expr(id).at,
+        };
+        mistakes.extend(what.map(|what| Mistake { at, what }));
+    }
+    mistakes.extend(code.stores.iter().flat_map(|store| uses.store(store)));
+    mistakes.extend(code.globals.iter().map(|store| {
+        let name = &store.name;
+        let what = format!(
+            "`{name}` is a global, and those cannot be set: `local {name}` holds a value for a \
+             while, `job.memo.{name}` from one call to the next"
+        );
+        Mistake { at: store.at, what }
+    }));
+    mistakes
+}
+
+struct UseCheck<'a> {
+    inference: &'a Inference<'a>,
+}
+
+impl UseCheck<'_> {
+    /// What may stand in a place, but for nothing.
+    fn kinds(&self, expr: ExprId) -> Vec<Kind> {
+        let mut kinds = self.inference.kinds(expr);
+        kinds.retain(|kind| *kind != Kind::Nil);
+        kinds
+    }
+
+    /// What is wrong with reading a name of a table.
+    fn read(&self, base: ExprId, name: &str) -> Option<String> {
+        let kinds = self.kinds(base);
+        let lacks = |kind: &Kind| self.inference.field(kind, name).is_none();
+        if kinds.is_empty() || !kinds.iter().all(lacks) {
+            return None;
+        }
+        let shown = self.inference.code.shown(base);
+        Some(match kinds.first()? {
+            Kind::Shaped(shape, _) => match (kinds[0].hook(), table_of(shape)) {
+                (Some(hook), _) => missing_in_job(hook.name, hook.job, name),
+                (None, Some(table)) => {
+                    format!("`{shown}` has no `{name}`{}", hint(name, names(table)))
+                }
+                (None, None) => {
+                    format!("`{shown}` is {}: it has no `{name}`", kinds[0].noun())
+                }
+            },
+            Kind::Options(way) => {
+                let names = self.options(way);
+                let hint = match names.is_empty() {
+                    true => "; there are no options".to_owned(),
+                    false => hint(name, names.iter().map(String::as_str)),
+                };
+                format!("there is no option `{name}`{hint}")
+            }
+            Kind::Ep(group) => {
+                let called = if group.is_empty() { "ep".to_owned() } else { format!("ep.{group}") };
+                format!("{called} has no `{name}`{}", hint(name, language::ep(group)))
+            }
+            Kind::Library(library) => {
+                let near = nearest(name, language::library(library).iter().copied());
+                format!("policies have no `{library}.{name}`{}", language::remedy(name, near))
+            }
+            kind => {
+                let near = nearest(name, language::library("string").iter().copied());
+                format!("{} has no `{name}`{}", kind.noun(), language::remedy(name, near))
+            }
+        })
+    }
+
+    fn options(&self, way: &[String]) -> Vec<String> {
+        let mut table = self.inference.options;
+        for part in way {
+            table = table.and_then(|table| table.get(part)?.as_object());
+        }
+        table.map(|table| table.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    fn global(&self, name: &str) -> Option<String> {
+        let known = language::globals();
+        let is_set = self.inference.code.globals.iter().any(|store| store.name == name);
+        if known.contains(&name) || is_set {
+            return None;
+        }
+        let near = nearest(name, known.iter().copied());
+        Some(format!("there is no global `{name}`{}", language::remedy(name, near)))
+    }
+
+    /// What is wrong with comparing, adding or joining two values.
+    fn operands(&self, op: Operator, left: ExprId, right: ExprId) -> Option<String> {
+        let sides = [(left, right), (right, left)];
+        if op == Operator::Equality {
+            return sides.into_iter().find_map(|(one, other)| self.never(one, other));
+        }
+        sides.into_iter().find_map(|(side, _)| {
+            let kinds = self.kinds(side);
+            let declared = |kind: &Kind| matches!(kind, Kind::Shaped(..)) && kind.is_table();
+            let is_wrong = !kinds.is_empty() && kinds.iter().all(declared);
+            let wanted = match op {
+                Operator::Concat => "text",
+                _ => "number",
+            };
+            is_wrong.then(|| {
+                let (shown, noun) = (self.inference.code.shown(side), kinds[0].noun());
+                format!("`{shown}` is {noun} and no {wanted}")
+            })
+        })
+    }
+
+    /// A word that a value can never be.
+    fn never(&self, value: ExprId, word: ExprId) -> Option<String> {
+        let word = self.inference.code.text(word)?;
+        let kinds = self.kinds(value);
+        let mut known: Vec<&str> = Vec::new();
+        for kind in &kinds {
+            let Kind::Shaped(ValueShape::Word(words), _) = kind else { return None };
+            known.extend(words.iter());
+        }
+        let is_known = |wanted: &str| known.contains(&wanted);
+        let is_old = self.inference.names.renamed(NameKind::Word, word, is_known).is_some();
+        if known.is_empty() || is_known(word) || is_old {
+            return None;
+        }
+        let shown = self.inference.code.shown(value);
+        Some(format!("`{shown}` is never `{word}`{}", hint(word, known.iter().copied())))
+    }
+
+    /// What is wrong with setting a field.
+    fn store(&self, store: &Store) -> Vec<Mistake> {
+        let code = self.inference.code;
+        let shown = code.shown(store.base);
+        let kinds = self.kinds(store.base);
+        let one = |what: String| vec![Mistake { at: store.at, what }];
+        let is_read_only = |kind: &Kind| {
+            matches!(
+                kind,
+                Kind::Shaped(_, Giver::Job) | Kind::Options(_) | Kind::Ep(_) | Kind::Library(_)
+            )
+        };
+        if !kinds.is_empty() && kinds.iter().all(is_read_only) {
+            let what = match kinds.first() {
+                Some(Kind::Shaped(..) | Kind::Options(_)) => format!(
+                    "`{shown}` can only be read, as all of a job: `job.memo` is there for notes, a \
+                     local variable for what is worked out"
+                ),
+                _ => format!("`{shown}` can only be read"),
+            };
+            return one(what);
+        }
+        let ([Kind::Shaped(ValueShape::Table(table), Giver::Next)], Some(name)) =
+            (&kinds[..], code.text(store.key))
+        else {
+            return Vec::new();
+        };
+        match (field(self.inference.names, table, name), store.value) {
+            (None, _) => one(format!("`{shown}` has no `{name}`{}", hint(name, names(table)))),
+            (Some(field), Some(value)) => {
+                let check = AnswerCheck {
+                    inference: self.inference,
+                    who: format!("`{shown}` gets"),
+                    seen: Default::default(),
+                };
+                check.value(value, &field.shape, &format!(".{name}"))
+            }
+            (Some(_), None) => Vec::new(),
+        }
+    }
+}
+
+/// The declared table that a shape is.
+fn table_of(shape: &ValueShape) -> Option<&'static TableShape> {
+    match shape {
+        ValueShape::Table(table) => Some(table),
+        ValueShape::Optional(inner) => table_of(inner),
+        _ => None,
+    }
+}
+
+/// What is said of a field that a job lacks: whose job has it, or the nearest name.
+fn missing_in_job(hook: &str, job: &TableShape, name: &str) -> String {
+    let has = |table: &TableShape| table.all_fields().any(|field| field.name == name);
+    let others = HOOKS.iter().filter(|hook| has(hook.job));
+    let others: Vec<String> = others.map(|hook| format!("`{}`", hook.name)).collect();
+    match &others[..] {
+        [] => format!("the job of `{hook}` has no `{name}`{}", hint(name, names(job))),
+        others => format!("the job of `{hook}` has no `{name}`; that of {} has", others.join(", ")),
+    }
+}
