@@ -56,6 +56,8 @@ mod measure;
 #[cfg(all(test, target_os = "linux"))]
 mod memory;
 #[cfg(test)]
+mod mistakes;
+#[cfg(test)]
 mod models;
 #[cfg(test)]
 mod old_names;

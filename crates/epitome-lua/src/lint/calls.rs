@@ -4,7 +4,7 @@
 
 use epitome_kernel::nearest;
 
-use super::code::{Call, ExprId, ExprKind};
+use super::code::{ExprId, ExprKind};
 use super::infer::Inference;
 use super::kind::Kind;
 use super::links::fields;
@@ -19,7 +19,7 @@ pub(super) fn check(inference: &Inference<'_>, modules: &Modules) -> Vec<Mistake
     let mut mistakes = Vec::new();
     for (id, call) in code.calls() {
         let said = match &inference.kinds(call.callee)[..] {
-            [Kind::Declared(name, signature)] => declared(inference, (id, call), name, signature),
+            [Kind::Declared(name, signature)] => declared(inference, id, name, signature),
             [Kind::Builtin(name)] if name == "require" => {
                 let name = call.args.first().and_then(|arg| code.text(*arg));
                 name.and_then(|name| modules.missing.get(name)).cloned().into_iter().collect()
@@ -63,11 +63,12 @@ fn absent(inference: &Inference<'_>, callee: ExprId) -> Option<String> {
 /// What is wrong with the call of a function that is declared for policies.
 fn declared(
     inference: &Inference<'_>,
-    (id, call): (ExprId, &Call),
+    id: ExprId,
     name: &str,
     signature: &Signature,
 ) -> Vec<String> {
     let code = inference.code;
+    let ExprKind::Call(call) = &code.expr(id).kind else { return Vec::new() };
     let shown = code.shown(call.callee);
     if name == "next" && code.expr(id).inside.is_none() {
         return vec![format!("`{shown}` is for hooks: it asks the policies behind this one")];
@@ -87,7 +88,8 @@ fn declared(
         _ => {}
     }
     let given = call.args.len();
-    if (given < signature.least() && !call.is_open) || given > signature.params.len() {
+    let is_open = call.is_open && call.args.last().is_some_and(|arg| is_several(inference, *arg));
+    if (given < signature.least() && !is_open) || given > signature.params.len() {
         let given = match given {
             1 => "1 argument".to_owned(),
             given => format!("{given} arguments"),
@@ -120,6 +122,16 @@ fn declared(
         })
     });
     wrong.collect()
+}
+
+/// Whether an argument may stand for several.
+fn is_several(inference: &Inference<'_>, arg: ExprId) -> bool {
+    let ExprKind::Call(call) = &inference.code.expr(arg).kind else { return true };
+    let is_one = |kind: &Kind| match kind {
+        Kind::Declared(_, signature) => !signature.returns.contains([',', ' ']),
+        _ => false,
+    };
+    !inference.kinds(call.callee).iter().all(is_one)
 }
 
 /// Whether it may be that an expression is a table.

@@ -22,7 +22,7 @@ pub(super) struct CodePlace {
 pub(super) struct Expr {
     pub(super) at: CodePlace,
     pub(super) kind: ExprKind,
-    pub(super) role: Role,
+    pub(super) role: ExprRole,
     /// The function that it stands in; `None` at the top of a file.
     pub(super) inside: Option<FuncId>,
 }
@@ -92,7 +92,7 @@ pub(super) struct TableLiteral {
 
 /// What an expression is there for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum ExprRole {
     Plain,
     Callee,
     /// The table that is indexed.
@@ -134,7 +134,7 @@ pub(super) struct Func {
 
 /// A value that is put under a key of a table.
 #[derive(Clone, Debug)]
-pub(super) struct Store {
+pub(super) struct CodeStore {
     pub(super) at: CodePlace,
     pub(super) base: ExprId,
     pub(super) key: ExprId,
@@ -165,7 +165,7 @@ pub(super) struct Code {
     pub(super) exprs: Vec<Expr>,
     pub(super) vars: Vec<Variable>,
     pub(super) funcs: Vec<Func>,
-    pub(super) stores: Vec<Store>,
+    pub(super) stores: Vec<CodeStore>,
     pub(super) globals: Vec<GlobalStore>,
 }
 

@@ -150,7 +150,27 @@ impl AnswerCheck<'_> {
                 asks.flat_map(|ask| self.value(ask, &ValueShape::Table(&ASK), ".ask")).collect()
             }
             ValueShape::Table(shape) => self.fields(table, shape, None, path),
-            ValueShape::Tagged { tag, variants, .. } => self.tagged(table, (tag, variants), path),
+            ValueShape::Tagged { tag, variants, .. } => {
+                let put = self.inference.put(table, tag);
+                let Some(word) = self.word(&put) else {
+                    let is_left_out = put.is_empty() && !self.inference.is_dynamic(table);
+                    return if is_left_out {
+                        self.expected(table, shape, path)
+                    } else {
+                        Vec::new()
+                    };
+                };
+                match self.variant(variants, &word) {
+                    Some(shape) => self.fields(table, shape, Some(tag), path),
+                    None => {
+                        let hint = hint(&word, variants.iter().map(|(word, _)| *word));
+                        let at = put.first().copied().flatten().unwrap_or(table);
+                        let (at, path) = (self.code().expr(at).at, format!("{path}.{tag}"));
+                        let what = format!("no such `{tag}`{hint}");
+                        self.wrong(at, &path, &format!("{word:?}"), &what)
+                    }
+                }
+            }
             ValueShape::List(inner) => self.list(table, inner, path),
             ValueShape::Map(inner) => {
                 let fields = fields(self.inference, table).into_iter();
@@ -208,39 +228,25 @@ impl AnswerCheck<'_> {
         tables.rev().max_by_key(|(points, _)| *points).map(|(_, shape)| shape)
     }
 
-    fn tagged(
-        &self,
-        table: ExprId,
-        (tag, variants): (&'static str, &'static [(&'static str, &'static TableShape)]),
-        path: &str,
-    ) -> Vec<Mistake> {
-        let put = self.inference.put(table, tag);
-        let [value] = put[..] else {
-            let words = variants.iter().map(|(word, _)| format!("`{word}`"));
-            let words = words.collect::<Vec<_>>().join(", ");
-            return match put.is_empty() && !self.inference.is_dynamic(table) {
-                true => {
-                    let (at, shown) = (self.code().expr(table).at, self.code().shown(table));
-                    let what = format!("expected a table whose `{tag}` is one of {words}");
-                    self.wrong(at, path, &shown, &what)
-                }
-                false => Vec::new(),
-            };
-        };
-        let Some(value) = value else { return Vec::new() };
-        let kinds = self.inference.kinds(value);
-        let [Kind::Text(Some(text))] = &kinds[..] else { return Vec::new() };
-        let variant = |wanted: &str| variants.iter().find(|(word, _)| *word == wanted);
-        let known = |word: &str| variant(word).is_some();
-        let new = self.inference.names.renamed(NameKind::Word, text, known);
-        match variant(new.map_or(text, |renamed| renamed.new)) {
-            Some((_, shape)) => self.fields(table, shape, Some(tag), path),
-            None => {
-                let hint = hint(text, variants.iter().map(|(word, _)| *word));
-                let (at, path) = (self.code().expr(value).at, format!("{path}.{tag}"));
-                self.wrong(at, &path, &format!("{text:?}"), &format!("no such `{tag}`{hint}"))
-            }
+    /// The word that is put somewhere, where it is one only.
+    fn word(&self, put: &[Option<ExprId>]) -> Option<String> {
+        let [Some(value)] = put else { return None };
+        match &self.inference.kinds(*value)[..] {
+            [Kind::Text(Some(text))] => Some(text.clone()),
+            _ => None,
         }
+    }
+
+    /// The table that belongs to a word, in the words that the policy may use.
+    fn variant(
+        &self,
+        variants: &'static [(&'static str, &'static TableShape)],
+        word: &str,
+    ) -> Option<&'static TableShape> {
+        let find = |wanted: &str| variants.iter().find(|(word, _)| *word == wanted);
+        let known = |word: &str| find(word).is_some();
+        let new = self.inference.names.renamed(NameKind::Word, word, known);
+        find(new.map_or(word, |renamed| renamed.new)).map(|(_, shape)| *shape)
     }
 
     fn fields(

@@ -21,7 +21,7 @@ const DEEPEST: usize = 60;
 
 /// What is known of the tables and functions of a program before any value is asked for.
 #[derive(Debug, Default)]
-pub(super) struct Links {
+pub(super) struct CodeLinks {
     /// The stores into each table, by their places in the code.
     pub(super) stores: BTreeMap<ExprId, Vec<usize>>,
     /// Tables that somebody may change who cannot be followed.
@@ -34,6 +34,9 @@ pub(super) struct Links {
     pub(super) hooks: BTreeMap<FuncId, &'static HookShape>,
 }
 
+/// What was found of each value of an expression; nothing while it is looked for.
+type KnownKinds = BTreeMap<(ExprId, usize), Option<Vec<Kind>>>;
+
 /// What a program is read with.
 pub(super) struct Inference<'a> {
     pub(super) code: &'a Code,
@@ -43,8 +46,8 @@ pub(super) struct Inference<'a> {
     pub(super) names: &'a ApiNames,
     /// The values of the policy's options, where they are known.
     pub(super) options: Option<&'a Map<String, Json>>,
-    pub(super) links: Links,
-    known: RefCell<BTreeMap<(ExprId, usize), Option<Vec<Kind>>>>,
+    pub(super) links: CodeLinks,
+    known: RefCell<KnownKinds>,
     depth: RefCell<usize>,
 }
 
@@ -56,11 +59,11 @@ impl<'a> Inference<'a> {
         options: Option<&'a Map<String, Json>>,
     ) -> Self {
         let (known, depth) = (RefCell::default(), RefCell::default());
-        Self { code, modules, names, options, links: Links::default(), known, depth }
+        Self { code, modules, names, options, links: CodeLinks::default(), known, depth }
     }
 
     /// Takes links that were found in place of those before.
-    pub(super) fn relink(&mut self, links: Links) {
+    pub(super) fn relink(&mut self, links: CodeLinks) {
         self.links = links;
         self.known.borrow_mut().clear();
     }
@@ -157,7 +160,7 @@ impl<'a> Inference<'a> {
 
     /// What a function is given, by all calls of it.
     fn param(&self, func: FuncId, place: usize) -> Vec<Kind> {
-        let Links { calls, escaped, hooks, .. } = &self.links;
+        let CodeLinks { calls, escaped, hooks, .. } = &self.links;
         let mut kinds = Vec::new();
         match hooks.get(&func) {
             Some(hook) if place == 0 => kinds.push(Kind::job(hook)),
@@ -190,11 +193,13 @@ impl<'a> Inference<'a> {
 
     /// What a variable of a loop is.
     fn each(&self, expr: ExprId, place: usize) -> Vec<Kind> {
-        let ExprKind::Call(call) = &self.code.expr(expr).kind else { return vec![Kind::Unknown] };
+        let ExprKind::Call(call) = &self.code.expr(expr).kind else {
+            return self.each_of(expr, place);
+        };
         let is_list = match &self.kinds(call.callee)[..] {
             [Kind::Builtin(name)] if name == "ipairs" => true,
             [Kind::Builtin(name)] if name == "pairs" => false,
-            _ => return vec![Kind::Unknown],
+            _ => return self.each_of(expr, place),
         };
         if place == 0 && is_list {
             return vec![Kind::Number(None)];
@@ -203,6 +208,17 @@ impl<'a> Inference<'a> {
             return vec![Kind::Unknown];
         };
         self.kinds(*of).iter().flat_map(|kind| self.inner(kind)).collect()
+    }
+
+    /// What a variable of a loop over a table itself is; metatables may make anything of it, but for
+    /// those that are given.
+    fn each_of(&self, expr: ExprId, place: usize) -> Vec<Kind> {
+        let one = |kind: &Kind| match kind {
+            Kind::Shaped(ValueShape::List(_), _) if place == 0 => vec![Kind::Number(None)],
+            Kind::Shaped(..) if place == 1 => self.inner(kind),
+            _ => vec![Kind::Unknown],
+        };
+        self.kinds(expr).iter().flat_map(one).collect()
     }
 
     /// What a list or a map holds.

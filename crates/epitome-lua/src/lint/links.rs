@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_kernel::HookShape;
 
-use super::code::{ExprId, ExprKind, FuncId, Origin, Role};
-use super::infer::{Inference, Links};
+use super::code::{ExprId, ExprKind, ExprRole, FuncId, Origin};
+use super::infer::{CodeLinks, Inference};
 use super::kind::Kind;
 use super::language::is_harmless;
 
@@ -22,8 +22,8 @@ pub(super) fn link(inference: &mut Inference<'_>) {
     }
 }
 
-fn found(inference: &Inference<'_>) -> Links {
-    let mut links = Links::default();
+fn found(inference: &Inference<'_>) -> CodeLinks {
+    let mut links = CodeLinks::default();
     for (place, store) in inference.code.stores.iter().enumerate() {
         for table in made(inference, store.base) {
             links.stores.entry(table).or_default().push(place);
@@ -102,7 +102,7 @@ fn escaped(inference: &Inference<'_>, open: &BTreeSet<ExprId>) -> BTreeSet<FuncI
     for (id, expr) in code.exprs.iter().enumerate() {
         let is_name = matches!(expr.kind, ExprKind::Var(_) | ExprKind::Index { .. });
         let is_loose = matches!(expr.kind, ExprKind::Function(_)) && !placed.contains(&id);
-        if is_loose || (is_name && expr.role != Role::Callee && !placed.contains(&id)) {
+        if is_loose || (is_name && expr.role != ExprRole::Callee && !placed.contains(&id)) {
             escaped.extend(functions(inference, id));
         }
         // What is read by a name that cannot be known may be any of them.

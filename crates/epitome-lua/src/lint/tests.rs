@@ -1,3 +1,7 @@
+//! Mistakes that are planted, and legal Lua that must pass.
+//!
+//! Invariant: each mistake is named with its line, and nothing else with it.
+
 use serde_json::json;
 
 use super::*;
@@ -63,6 +67,20 @@ fn names_that_a_job_lacks_are_named() {
         "plan",
         "for _, c in ipairs(job.checkpoints) do\n  if c.levle == 3 then return nil end\nend",
         "4: `c` has no `levle`; did you mean `level`?",
+    );
+}
+
+#[test]
+fn loops_are_followed() {
+    wrong(
+        "verify",
+        "for _, fact in job.must_keep do\n  if fact.txt then return true end\nend",
+        "4: `fact` has no `txt`; did you mean `text`?",
+    );
+    wrong(
+        "plan",
+        "for _, list in ipairs(job.entries.inputs) do for _, input in ipairs(list) do\n  if input.pth then return nil end\nend end",
+        "4: `input` has no `pth`; did you mean `path`?",
     );
 }
 

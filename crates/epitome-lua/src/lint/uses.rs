@@ -5,7 +5,7 @@
 use epitome_kernel::{HOOKS, nearest};
 use epitome_types::hook::{NameKind, TableShape, ValueShape};
 
-use super::code::{ExprId, ExprKind, Operator, Store};
+use super::code::{CodeStore, ExprId, ExprKind, Operator};
 use super::fit::AnswerCheck;
 use super::infer::Inference;
 use super::kind::{Giver, Kind, field, names};
@@ -158,7 +158,7 @@ impl UseCheck<'_> {
     }
 
     /// What is wrong with setting a field.
-    fn store(&self, store: &Store) -> Vec<Mistake> {
+    fn store(&self, store: &CodeStore) -> Vec<Mistake> {
         let code = self.inference.code;
         let shown = code.shown(store.base);
         let kinds = self.kinds(store.base);

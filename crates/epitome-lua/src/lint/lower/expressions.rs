@@ -6,7 +6,7 @@ use full_moon::ast::{
 };
 use full_moon::tokenizer::{TokenReference, TokenType};
 
-use super::super::code::{Call, ExprId, ExprKind, Operator, Role, Store, TableLiteral};
+use super::super::code::{Call, CodeStore, ExprId, ExprKind, ExprRole, Operator, TableLiteral};
 use super::{Lowerer, name_of};
 
 impl Lowerer<'_> {
@@ -169,7 +169,7 @@ impl Lowerer<'_> {
     }
 
     fn index(&mut self, base: ExprId, key: ExprId) -> ExprId {
-        self.code.exprs[base].role = Role::Base;
+        self.code.exprs[base].role = ExprRole::Base;
         self.add(ExprKind::Index { base, key })
     }
 
@@ -189,7 +189,7 @@ impl Lowerer<'_> {
             return (None, None);
         };
         let base = self.chain(it.prefix(), before.iter().copied());
-        self.code.exprs[base].role = Role::Base;
+        self.code.exprs[base].role = ExprRole::Base;
         (Some(base), self.key(last))
     }
 
@@ -236,7 +236,7 @@ impl Lowerer<'_> {
     }
 
     fn called(&mut self, callee: ExprId, args: &FunctionArgs, is_method: bool) -> ExprId {
-        self.code.exprs[callee].role = Role::Callee;
+        self.code.exprs[callee].role = ExprRole::Callee;
         let line = self.line;
         let args = match args {
             FunctionArgs::Parentheses { arguments, .. } => self.expressions(arguments),
@@ -258,7 +258,7 @@ impl Lowerer<'_> {
         if self.code.shown(callee) == "table.insert" {
             let (at, base, value) = (self.at(), *base, args.last().copied());
             let key = self.add(ExprKind::Length);
-            self.code.stores.push(Store { at, base, key, value });
+            self.code.stores.push(CodeStore { at, base, key, value });
         }
     }
 }

@@ -12,8 +12,8 @@ use full_moon::node::Node;
 use full_moon::tokenizer::TokenReference;
 
 use super::code::{
-    Code, CodeFile, CodePlace, Expr, ExprId, ExprKind, Func, FuncId, GlobalStore, Origin, Role,
-    Store, VarId, Variable,
+    Code, CodeFile, CodePlace, CodeStore, Expr, ExprId, ExprKind, ExprRole, Func, FuncId,
+    GlobalStore, Origin, VarId, Variable,
 };
 
 /// Reads a file into the code. `None` where it cannot be parsed: whoever runs it says why.
@@ -50,7 +50,7 @@ impl Lowerer<'_> {
     }
 
     fn add(&mut self, kind: ExprKind) -> ExprId {
-        let expr = Expr { at: self.at(), kind, role: Role::Plain, inside: self.inside };
+        let expr = Expr { at: self.at(), kind, role: ExprRole::Plain, inside: self.inside };
         self.code.exprs.push(expr);
         self.code.exprs.len() - 1
     }
@@ -162,7 +162,7 @@ impl Lowerer<'_> {
                     _ => None,
                 };
                 let at = self.at();
-                self.code.stores.push(Store { at, base, key, value });
+                self.code.stores.push(CodeStore { at, base, key, value });
             }
             _ => {}
         }
@@ -211,9 +211,9 @@ impl Lowerer<'_> {
         for name in path {
             base = self.field(base, name);
         }
-        self.code.exprs[base].role = Role::Base;
+        self.code.exprs[base].role = ExprRole::Base;
         let key = self.add(ExprKind::Text(last.clone()));
-        self.code.stores.push(Store { at, base, key, value: Some(function) });
+        self.code.stores.push(CodeStore { at, base, key, value: Some(function) });
     }
 
     /// Reads a function.
