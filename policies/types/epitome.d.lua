@@ -343,6 +343,29 @@
 ---@field watermark? integer The message that holds the recorded watermark, where it is in this history.
 ---@field watermark_lost boolean Whether a watermark is recorded that is not in this history.
 
+--- How a conversation is played.
+---@class PlaySettings
+---@field prompt_limit? integer The largest prompt that the provider accepts, in tokens. Without it and `context_size` it is what the profile states, or else so little that the conversation must be compressed.
+---@field context_size? integer The context size that is chosen, in tokens.
+---@field mode? string The mode that policies are told of.
+---@field options? table<string, any> Options of this policy, by name.
+---@field keep? string[] Patterns of what must stay, as `keep` of a profile has them.
+
+--- What came of a conversation that was played.
+---@class PlayedConversation
+---@field turns integer Requests.
+---@field compressions integer Compressions.
+---@field cost number What the prompts cost, as a share of what those of the profile `none` cost in the same window, where a prompt is made smaller only when it no longer fits.
+---@field limit integer The limit that the last request was held to.
+---@field largest integer The largest prompt; no more than `limit` unless that was guessed.
+---@field kept number The share of the facts that must be kept which the last prompt still holds, 0 to 1.
+---@field lost string[] The facts that it holds no longer, those that `keep` names and what people ordered first.
+---@field discarded string[] Plans that were not made, so that a policy behind decided: `turn 7: why`.
+---@field errors string[] Hooks that failed, and requests that could not be sent: `turn 7: why`.
+---@field bounded string[] Answers that were held to a bound: `turn 7: which`.
+---@field asked integer Questions that models were asked.
+---@field prompt string The last prompt, as it was sent.
+
 --- A summary that is not taken.
 ---@class Rejected
 ---@field reject string Why not.
@@ -556,6 +579,7 @@
 ---@field reply fun(id: string, text: string|fun(ask: Ask): string) What a model answers from now on in this test to a question of that id: `hook` asks again with it, as the host does. Without one the question is what `hook` gives.
 ---@field eq fun(found: any, expected: any, message?: string) Fails unless both say the same; tables are compared by what they hold.
 ---@field ok fun(held: any, message?: string) Fails where it is `nil` or `false`.
+---@field replay fun(recording: string, settings?: PlaySettings): PlayedConversation Plays a whole conversation under the policy, as `epitome replay` does, and says what came of it. It is a file in `tests`, a client's recording or a request, or one that is made up: `chat`, `agent`, `tight` or `marks`. Models answer what `reply` says; to write summaries they are asked for `summary`. Such a test runs in `policy test`, and not where a changed policy is taken up.
 
 --- What policies may call.
 ---@class ep

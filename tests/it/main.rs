@@ -122,6 +122,8 @@ mod trusted;
 #[cfg(test)]
 mod tutorial;
 #[cfg(test)]
+mod verdicts;
+#[cfg(test)]
 mod what_if;
 #[cfg(test)]
 mod windows;

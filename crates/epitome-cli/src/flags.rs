@@ -53,7 +53,7 @@ pub(crate) fn span(text: &str) -> Result<Duration, String> {
 
 /// How large a prompt the provider takes. The older names, `--window`, `--size` and `--limit`, go on
 /// working.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct WindowFlags {
     /// The model whose window holds, by the model table; `--context-size` may choose one of its
     /// sizes

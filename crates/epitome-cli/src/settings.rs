@@ -20,7 +20,7 @@ use crate::outputs::{FileFate, OutputFile};
 const MOST: u64 = 16 << 20;
 
 /// Whose configuration.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct ConfigFlags {
     /// The configuration, in place of the nearest epitome.toml upwards
     #[arg(long, value_name = "FILE")]

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use epitome::{
-    CachedCounter, Clock, CompressionTarget, Compressor, CompressorBuilder, Format, OwnCompaction,
-    PolicyTracer, Prices, Profile, RequestDocument, ScopeOwner, SummaryStyle, TokenCounter,
-    WindowSetting, for_model, scope,
+    CachedCounter, Clock, CompressionTarget, Compressor, CompressorBuilder, Format, LanguageModel,
+    OwnCompaction, PolicyTracer, Prices, Profile, RequestDocument, ScopeOwner, SummaryStyle,
+    TokenCounter, WindowSetting, for_model, scope,
 };
 
 /// Counts where neither the setup nor the recording names a model.
@@ -37,6 +37,9 @@ pub struct ReplaySetup {
     pub tracer: Option<Arc<dyn PolicyTracer>>,
     /// Whether files of policies that change meanwhile are taken up.
     pub watched: bool,
+    /// Models that are asked, in place of those that the profile names; as it says where there are
+    /// none.
+    pub models: Vec<Arc<dyn LanguageModel>>,
     /// Whose conversation it is, where that is not this machine's alone.
     pub owner: Option<ScopeOwner>,
 }
@@ -83,6 +86,7 @@ impl ReplaySetup {
             clock,
             tracer,
             watched,
+            models,
             owner,
         } = self;
         let mut builder = Compressor::builder()
@@ -90,6 +94,9 @@ impl ReplaySetup {
             .window(*window)
             .target(*target)
             .input_format(format);
+        if !models.is_empty() {
+            builder = builder.models(models.clone());
+        }
         if let Some(model) = model {
             builder = builder.count_as(model);
         }

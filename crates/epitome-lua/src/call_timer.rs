@@ -55,12 +55,14 @@ impl CallTimer {
         Duration::from_nanos(self.end.load(Ordering::Relaxed)).saturating_sub(thread_time())
     }
 
-    /// Runs something on the thread of the call whose time is not the call's own.
+    /// Runs something on the thread of the call whose time is not the call's own. It may come back
+    /// into the machine, which has all the time that it wants meanwhile.
     pub(crate) fn paused<T>(&self, other: impl FnOnce() -> T) -> T {
         let before = thread_time();
+        let end = self.end.swap(u64::MAX, Ordering::Relaxed);
         let result = other();
         let others = thread_time().saturating_sub(before);
-        self.end.fetch_add(nanoseconds(others), Ordering::Relaxed);
+        self.end.store(end.saturating_add(nanoseconds(others)), Ordering::Relaxed);
         result
     }
 }

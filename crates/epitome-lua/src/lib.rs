@@ -51,6 +51,8 @@ mod option_shape;
 #[cfg(feature = "vm")]
 mod place;
 #[cfg(feature = "vm")]
+mod player;
+#[cfg(feature = "vm")]
 mod read;
 #[cfg(feature = "vm")]
 mod require;
@@ -91,6 +93,8 @@ pub use lint::{PolicyMistake, examine};
 #[cfg(feature = "vm")]
 pub use live::LuaPolicy;
 pub use option_shape::OptionShape;
+#[cfg(feature = "vm")]
+pub use player::{ConversationPlayer, ModelReplies};
 pub use source::{FoundPolicy, PolicySource};
 #[cfg(feature = "vm")]
 pub use suite::TestResult;

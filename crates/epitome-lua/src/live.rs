@@ -85,7 +85,8 @@ impl LuaPolicy {
         if before.id() == generation.id() && !before.quarantined() {
             return Ok(false);
         }
-        let failed = generation.tests(Extent::Quick).into_iter().find_map(|test| test.failure);
+        let failed =
+            generation.tests(Extent::Quick, None).into_iter().find_map(|test| test.failure);
         if let Some(what) = failed {
             let cause = LoadCause::Test(what);
             return Err(LoadError { policy: self.found.name.clone(), cause });

@@ -5,6 +5,7 @@
 //! is taken.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use epitome_kernel::HOOKS;
@@ -24,6 +25,7 @@ use crate::job::{Metatables, OWN_FIELDS};
 use crate::misfit::hint;
 use crate::option;
 use crate::place::place;
+use crate::player::{ConversationPlayer, TestStage};
 use crate::read::{keys, read_any};
 use crate::require;
 use crate::sandbox::own;
@@ -52,6 +54,14 @@ pub(crate) const GIVEN: &[(&str, &str, &str)] = &[
         "Fails unless both say the same; tables are compared by what they hold.",
     ),
     ("ok", "fun(held: any, message?: string)", "Fails where it is `nil` or `false`."),
+    (
+        "replay",
+        "fun(recording: string, settings?: PlaySettings): PlayedConversation",
+        "Plays a whole conversation under the policy, as `epitome replay` does, and says what came of it. It \
+         is a file in `tests`, a client's recording or a request, or one that is made up: `chat`, `agent`, \
+         `tight` or `marks`. Models answer what `reply` says; to write summaries they are asked for \
+         `summary`. Such a test runs in `policy test`, and not where a changed policy is taken up.",
+    ),
 ];
 
 /// How one test of a policy went.
@@ -76,12 +86,22 @@ pub(crate) enum Extent {
 }
 
 impl Generation {
-    /// Runs the policy's own tests, in the order of files and lines.
+    /// Runs the policy's own tests, in the order of files and lines. Those that play conversations
+    /// are left out.
     pub fn run_tests(&self) -> Vec<TestResult> {
-        self.tests(Extent::All)
+        self.tests(Extent::All, None)
     }
 
-    pub(crate) fn tests(&self, extent: Extent) -> Vec<TestResult> {
+    /// The same with somebody who plays conversations for them.
+    pub fn run_tests_with(&self, player: Arc<dyn ConversationPlayer>) -> Vec<TestResult> {
+        self.tests(Extent::All, Some(player))
+    }
+
+    pub(crate) fn tests(
+        &self,
+        extent: Extent,
+        player: Option<Arc<dyn ConversationPlayer>>,
+    ) -> Vec<TestResult> {
         let bounds = self.bounds();
         let timer = Arc::new(CallTimer::default());
         let time = match extent {
@@ -104,14 +124,14 @@ impl Generation {
                 }
             };
             let module = Module { chunk: file.clone(), text };
-            match TestFile::load(self, &module) {
+            match TestFile::load(self, &module, player.clone()) {
                 Ok(tests) => {
                     for (name, test) in tests.list() {
                         let result = tests.run(&file, &name, &test);
                         if whole.is_over() {
                             return results;
                         }
-                        results.push(result);
+                        results.extend(result);
                     }
                 }
                 Err(what) => results.push(broken(&file, what)),
@@ -133,6 +153,8 @@ struct TestFile<'g> {
     tests: Table,
     /// Makes what a test is given.
     given: Function,
+    /// Whether a test wanted a conversation played and there is nobody who does.
+    unplayed: Arc<AtomicBool>,
 }
 
 /// What `t.hook` works with.
@@ -145,7 +167,11 @@ struct Asking {
 }
 
 impl<'g> TestFile<'g> {
-    fn load(generation: &'g Generation, module: &Module) -> std::result::Result<Self, String> {
+    fn load(
+        generation: &'g Generation,
+        module: &Module,
+        player: Option<Arc<dyn ConversationPlayer>>,
+    ) -> std::result::Result<Self, String> {
         let bounds = generation.bounds();
         let mut vm = generation.test_machine().map_err(|trouble| trouble.what)?;
         let asking = Asking {
@@ -165,8 +191,10 @@ impl<'g> TestFile<'g> {
                 module.chunk
             ));
         };
-        let given = given(&vm.lua, asking).map_err(|error| said(&error))?;
-        Ok(Self { bounds, vm, tests, given })
+        let unplayed = Arc::new(AtomicBool::new(false));
+        let stage = TestStage { player, timer: Arc::clone(&vm.timer), unplayed: unplayed.clone() };
+        let given = given(&vm.lua, asking, stage).map_err(|error| said(&error))?;
+        Ok(Self { bounds, vm, tests, given, unplayed })
     }
 
     /// Its tests by name, in the order of their lines.
@@ -179,12 +207,16 @@ impl<'g> TestFile<'g> {
         tests
     }
 
-    fn run(&self, file: &str, name: &str, test: &Function) -> TestResult {
+    /// Runs a test; nothing is said of one that could not be played.
+    fn run(&self, file: &str, name: &str, test: &Function) -> Option<TestResult> {
         let limits = &self.bounds.limits;
         let watched = self.bounds.dog.watch(&self.vm.timer, limits.test);
         self.vm.limit(limits.memory);
         let outcome = self.given.call::<Table>(()).and_then(|given| test.call::<()>(given));
         self.vm.limit(0);
+        if self.unplayed.swap(false, Ordering::Relaxed) {
+            return None;
+        }
         let start = test.info().line_defined.and_then(|line| u32::try_from(line).ok());
         let (line, failure) = match outcome {
             Ok(()) => (start, None),
@@ -193,18 +225,23 @@ impl<'g> TestFile<'g> {
                 (line_in(&error.to_string(), file).or(start), Some(what))
             }
         };
-        TestResult { file: file.to_owned(), name: name.to_owned(), line, failure }
+        Some(TestResult { file: file.to_owned(), name: name.to_owned(), line, failure })
     }
 }
 
 /// What makes the table `t`.
-fn given(lua: &Lua, asking: Asking) -> Result<Function> {
+fn given(lua: &Lua, asking: Asking, stage: TestStage) -> Result<Function> {
     let ask = lua.create_function(
         move |lua, (name, fields, options, next): (String, Option<Table>, Option<Table>, Value)| {
             asking.ask(lua, &name, fields, options, next)
         },
     )?;
-    own(lua, include_str!("lua/suite.lua"))?.call(ask)
+    let play = lua.create_function(
+        move |lua, (recording, settings, said): (String, Option<Table>, Table)| {
+            stage.play(lua, &recording, settings, said)
+        },
+    )?;
+    own(lua, include_str!("lua/suite.lua"))?.call((ask, play))
 }
 
 impl Asking {

@@ -10,7 +10,7 @@ use crate::fault::{self, CliError};
 use crate::settings::ConfigFlags;
 
 /// Which policies.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct PolicyArgs {
     /// A policy: its name, or its folder as `./team` [default: every one that is not shipped]
     #[arg(value_name = "NAME|PATH")]

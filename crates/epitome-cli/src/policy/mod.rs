@@ -12,12 +12,14 @@ mod list;
 mod new;
 mod place;
 mod played;
+mod player;
 mod sample_conversation;
 mod shared;
 mod short_form;
 mod stubs;
 mod test;
 mod trace;
+mod verdict;
 mod watcher;
 mod what_if;
 

@@ -14,7 +14,10 @@ use epitome_lab::ReplaySetup;
 use serde::Serialize;
 
 use super::choice::{PolicyArgs, none};
-use super::played::{PlayOutcome, PlayableConversation};
+use super::played::{NONE, PinnedTexts, PlayOutcome, PlayableConversation, share, watched};
+use super::player::TestPlayer;
+use super::sample_conversation::SAMPLES;
+use super::verdict::{faults, most_cost};
 use crate::fault::CliError;
 use crate::files;
 use crate::flags::WindowFlags;
@@ -24,14 +27,14 @@ use crate::text::{counted, grouped, on_one_line};
 /// So many faults of a replay are named.
 const FAULTS: usize = 3;
 
-/// Runs the tests of policies, and plays a conversation with each
+/// Runs the tests of policies, and plays conversations with each
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome policy test ollm")]
 pub(crate) struct Args {
     #[command(flatten)]
     choice: PolicyArgs,
     /// The conversation that is played: a client's recording, or a request to a provider
-    /// [default: a made-up session]
+    /// [default: a chat, two loops of an agent and a session with a goal, all made up]
     #[arg(long, value_name = "FILE")]
     recording: Option<PathBuf>,
     #[command(flatten)]
@@ -49,7 +52,16 @@ pub(crate) struct Args {
 struct Tested {
     policy: String,
     tests: Vec<One>,
-    replay: PlayOutcome,
+    replays: Vec<TestedReplay>,
+}
+
+/// How a conversation went under a policy.
+#[derive(Serialize)]
+struct TestedReplay {
+    #[serde(flatten)]
+    outcome: PlayOutcome,
+    /// What is wrong with it, a line each.
+    faults: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -63,12 +75,15 @@ struct One {
 /// Runs the errand.
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let chosen = args.choice.find_with(|sources| args.window.set(sources))?;
-    let conversation = PlayableConversation::read(args.recording.as_deref())?;
+    let conversations = match &args.recording {
+        Some(path) => vec![PlayableConversation::read(path)?],
+        None => SAMPLES.iter().map(PlayableConversation::sample).collect::<Result<_, _>>()?,
+    };
     let mut all = Vec::new();
     for policy in &chosen.policies {
-        let tested = args.test(&chosen.config, policy, &conversation)?;
+        let tested = args.test(&chosen.config, policy, &conversations)?;
         if !args.json {
-            args.show(&tested, &conversation.name)?;
+            args.show(&tested)?;
         }
         all.push(tested);
     }
@@ -85,16 +100,14 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
 }
 
 impl Tested {
-    /// How many tests failed; the replay is one.
+    /// How many tests failed; each replay is one.
     fn failed(&self) -> usize {
         let own = self.tests.iter().filter(|test| test.failure.is_some()).count();
-        own + usize::from(!self.replay.faults().is_empty())
+        own + self.replays.iter().filter(|replay| !replay.faults.is_empty()).count()
     }
-}
 
-impl Tested {
     /// What went well, then what did not, a line each.
-    fn lines(&self, conversation: &str) -> (Vec<String>, Vec<String>) {
+    fn lines(&self) -> (Vec<String>, Vec<String>) {
         let (mut good, mut bad) = (Vec::new(), Vec::new());
         for test in &self.tests {
             let line = test.line.map(|line| format!(":{line}")).unwrap_or_default();
@@ -107,20 +120,22 @@ impl Tested {
                 None => good.push(format!("{place} {}", test.name)),
             }
         }
-        let faults = self.replay.faults();
-        if faults.is_empty() {
-            let PlayOutcome { turns, compressions, limit, .. } = &self.replay;
-            let turns = counted(*turns as u64, "turn");
-            let compressions = counted(*compressions as u64, "compression");
-            let limit = grouped(*limit);
-            good.push(format!(
-                "replay of {conversation}: {turns}, {compressions}, none over {limit} tokens"
-            ));
-        }
-        let shown = faults.iter().take(FAULTS);
-        bad.extend(shown.map(|it| on_one_line(&format!("replay of {conversation}, {it}"))));
-        if let Some(more) = faults.len().checked_sub(FAULTS).filter(|more| *more > 0) {
-            bad.push(format!("replay of {conversation}, and {more} more"));
+        for TestedReplay { outcome, faults } in &self.replays {
+            let PlayOutcome { conversation, turns, compressions, limit, cost, .. } = outcome;
+            if faults.is_empty() {
+                let turns = counted(*turns as u64, "turn");
+                let compressions = counted(*compressions as u64, "compression");
+                let limit = grouped(*limit);
+                let cost = cost.map(|cost| format!(", cost {cost:.2}")).unwrap_or_default();
+                good.push(format!(
+                    "replay of {conversation}: {turns}, {compressions}, none over {limit} tokens{cost}"
+                ));
+            }
+            let shown = faults.iter().take(FAULTS);
+            bad.extend(shown.map(|it| on_one_line(&format!("replay of {conversation}, {it}"))));
+            if let Some(more) = faults.len().checked_sub(FAULTS).filter(|more| *more > 0) {
+                bad.push(format!("replay of {conversation}, and {more} more"));
+            }
         }
         (good, bad)
     }
@@ -131,23 +146,26 @@ impl Args {
         &self,
         config: &Config,
         policy: &PolicyRef,
-        conversation: &PlayableConversation,
+        conversations: &[PlayableConversation],
     ) -> Result<Tested, CliError> {
         let profile = config.profile_of_policy(policy.name())?;
         profile.permitted()?;
-        let tests = own_tests(&profile, policy.name())?;
-        let mut setup = ReplaySetup { profile, ..ReplaySetup::default() };
-        if setup.profile.window() == WindowSetting::Guessed {
-            setup.window = conversation.tight(&setup)?;
-        }
-        let replay = conversation.play(&setup, |_| Ok(true))?;
-        Ok(Tested { policy: policy.name().to_owned(), tests, replay })
+        let player = TestPlayer {
+            args: self.choice.clone(),
+            window: self.window.clone(),
+            policy: policy.name().to_owned(),
+            folder: policy.folder().map(Into::into),
+        };
+        let tests = own_tests(&profile, policy.name(), player)?;
+        let replays = conversations.iter().map(|one| replayed(config, one, &profile));
+        let replays = replays.collect::<Result<_, _>>()?;
+        Ok(Tested { policy: policy.name().to_owned(), tests, replays })
     }
 
-    fn show(&self, tested: &Tested, conversation: &str) -> Result<(), CliError> {
+    fn show(&self, tested: &Tested) -> Result<(), CliError> {
         let style = |color: AnsiColor| Style::new().fg_color(Some(color.into())).bold();
         let (ok, fail) = (style(AnsiColor::Green), style(AnsiColor::Red));
-        let (good, bad) = tested.lines(conversation);
+        let (good, bad) = tested.lines();
         files::to_stdout(|out| {
             if self.quiet && bad.is_empty() {
                 return Ok(());
@@ -161,12 +179,38 @@ impl Args {
     }
 }
 
+/// How a conversation goes under a profile.
+fn replayed(
+    config: &Config,
+    conversation: &PlayableConversation,
+    profile: &Profile,
+) -> Result<TestedReplay, CliError> {
+    let pinned = PinnedTexts::default();
+    let setup = ReplaySetup { profile: profile.clone(), ..ReplaySetup::default() };
+    let mut setup = watched(setup, pinned.clone());
+    if profile.window() == WindowSetting::Guessed {
+        setup.window = conversation.tight(&setup)?;
+    }
+    let mut play = conversation.play(&setup, |_| Ok(true))?;
+    let none = ReplaySetup {
+        profile: config.profile_of_policy(NONE)?,
+        window: setup.window,
+        ..ReplaySetup::default()
+    };
+    let none = conversation.play(&none, |_| Ok(true))?;
+    play.outcome.cost = share(play.cost(), none.cost());
+    let most = most_cost(&none, profile.cache_rule());
+    let faults = faults(&play, most, &pinned.take(), conversation.stays);
+    Ok(TestedReplay { outcome: play.outcome, faults })
+}
+
 /// The tests that stand in the policy's folder.
-fn own_tests(profile: &Profile, name: &str) -> Result<Vec<One>, CliError> {
+fn own_tests(profile: &Profile, name: &str, player: TestPlayer) -> Result<Vec<One>, CliError> {
     let counter: Arc<dyn TokenCounter> = Arc::new(VocabularyCounter::default());
     let loaded = profile.load(&counter)?;
     let policy = loaded.lua().find(|one| one.name() == name);
-    let results = policy.map(|one| one.current().0.run_tests()).unwrap_or_default();
+    let player = Arc::new(player);
+    let results = policy.map(|one| one.current().0.run_tests_with(player)).unwrap_or_default();
     let one = |TestResult { file, line, name, failure }| One { file, line, name, failure };
     Ok(results.into_iter().map(one).collect())
 }

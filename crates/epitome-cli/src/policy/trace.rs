@@ -82,11 +82,11 @@ enum TraceLine<'a> {
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let config = args.profile.load(|sources| args.window.set(sources))?;
     let profile = permitted(config.profile_in_use()?)?;
-    let conversation = PlayableConversation::read(Some(&args.recording))?;
+    let conversation = PlayableConversation::read(&args.recording)?;
     let watcher = Watcher::default();
     let setup = watched(ReplaySetup { profile, ..ReplaySetup::default() }, watcher.clone());
     let mut shown = false;
-    let outcome = conversation.play(&setup, |turn| {
+    let play = conversation.play(&setup, |turn| {
         let notes = watcher.take();
         let is_over = args.turns.is_some_and(|turns| turns.are_before(turn.turn + 1));
         if args.turns.is_none_or(|turns| turns.hold(turn.turn)) {
@@ -105,7 +105,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
             Ok(())
         }
         (false, None) => {
-            let (name, last) = (&conversation.name, outcome.turns);
+            let (name, last) = (&conversation.name, play.outcome.turns);
             Err(CliError::usage(format!("{name}: has no such turns, the last is {last}")))
         }
         (true, _) => Ok(()),

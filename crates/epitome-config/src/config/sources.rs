@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use epitome_extensions::ExtensionOrigin;
 use epitome_extensions::folders::ExtensionFolder;
 use epitome_extensions::project::CONFIG_FILE;
+use epitome_types::hook::PlayOption;
 use figment::value::Value;
 
 use super::{ConfigError, ConfigProblem, files};
@@ -328,6 +329,13 @@ impl From<bool> for FlagSetting {
 impl From<Vec<String>> for FlagSetting {
     fn from(texts: Vec<String>) -> Self {
         Self(Value::from(texts))
+    }
+}
+
+impl From<&PlayOption> for FlagSetting {
+    fn from(value: &PlayOption) -> Self {
+        // It holds nothing that a setting cannot.
+        Self(Value::serialize(value).unwrap_or_else(|_| Value::from(String::new())))
     }
 }
 

@@ -10,7 +10,9 @@ mod stubs;
 use std::collections::BTreeMap;
 
 use epitome_kernel::HOOKS;
-use epitome_types::hook::{INLINE, TableShape, ValueShape};
+use epitome_types::hook::{
+    HasTableShape, INLINE, PlaySettings, PlayedConversation, TableShape, ValueShape,
+};
 
 use crate::option::OPTION;
 use crate::vm::ASK;
@@ -63,6 +65,9 @@ pub(crate) const READS: &[(&str, &str, &str, &str)] = &[
 /// All tables that jobs and answers are made of, by name.
 fn tables() -> BTreeMap<&'static str, &'static TableShape> {
     let mut tables = BTreeMap::from([(ASK.name, &ASK), (OPTION.name, &OPTION)]);
+    for played in [PlaySettings::TABLE, PlayedConversation::TABLE] {
+        collect(&ValueShape::Table(played), &mut tables);
+    }
     for hook in HOOKS {
         collect(&ValueShape::Table(hook.job), &mut tables);
         collect(&hook.answer, &mut tables);

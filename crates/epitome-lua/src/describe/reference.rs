@@ -42,6 +42,13 @@ return {
     t.reply(\"done\", \"yes\")
     t.eq(t.hook(\"trigger\", { tokens = { total = 900 } }), { level = \"soft\" })
   end,
+
+  test_a_long_session_is_cheaper_and_keeps_the_rules = function(t)
+    local played = t.replay(\"agent\", { prompt_limit = 12000, keep = { \"E[0-9]{4}\" } })
+    t.ok(played.cost <= 0.8, \"it costs \" .. played.cost)
+    t.eq(played.discarded, {})
+    t.ok(played.prompt:find(\"Never push to main\", 1, true))
+  end,
 }
 ```
 

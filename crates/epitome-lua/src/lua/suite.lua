@@ -1,5 +1,6 @@
--- What tests of a policy are given as `t`, a new one each. `ask` asks the policy; the rest is Lua.
-local ask = ...
+-- What tests of a policy are given as `t`, a new one each. `ask` asks the policy, `play` plays a
+-- conversation under it; the rest is Lua.
+local ask, play = ...
 local error, ipairs, next, pairs, tostring, type = error, ipairs, next, pairs, tostring, type
 local concat, sort = table.concat, table.sort
 
@@ -96,6 +97,10 @@ local function given()
         error("t.reply takes the id of a question and a text, or a function that gives one", 2)
       end
       said[id] = text
+    end,
+
+    replay = function(recording, settings)
+      return play(recording, settings, said)
     end,
 
     eq = function(found, expected, message)

@@ -1,6 +1,10 @@
 //! Tests that policies bring with them.
 
-use epitome_lua::{FoundPolicy, PolicySource, TestResult};
+use std::sync::Arc;
+
+use epitome_kernel::ModelQuestion;
+use epitome_lua::{ConversationPlayer, FoundPolicy, ModelReplies, PolicySource, TestResult};
+use epitome_types::hook::{PlaySettings, PlayedConversation};
 use serde_json::Value as Json;
 
 use crate::support::*;
@@ -207,4 +211,62 @@ fn a_test_says_what_a_model_replies() {
     );
     check_asking("t.reply('done', 5)", Some("t.reply takes the id of a question and a text"));
     check_asking("t.reply('done', 'yes') t.eq(t.hook('trigger'), 1)", Some("expected 1, found"));
+}
+
+/// Says what it was handed.
+struct Echo;
+
+impl ConversationPlayer for Echo {
+    fn play(
+        &self,
+        recording: &str,
+        settings: PlaySettings,
+        replies: Option<ModelReplies>,
+    ) -> Result<PlayedConversation, String> {
+        let ask = ModelQuestion { id: "done".into(), user: recording.into(), ..Default::default() };
+        let said = replies.map_or(Ok("nobody".to_owned()), |replies| replies(&ask))?;
+        let lost = vec![said, format!("{:?}", settings.options.unwrap_or_default())];
+        Ok(PlayedConversation {
+            lost,
+            limit: settings.prompt_limit.unwrap_or(7),
+            ..Default::default()
+        })
+    }
+}
+
+/// A conversation is played by whoever is handed in; where nobody is, the test is left out.
+#[test]
+fn conversations_are_played_by_the_host() {
+    let tests = "return {
+      a = function(t)
+        local played = t.replay('x', { prompt_limit = 3, options = { n = 2 } })
+        t.eq(played.limit, 3)
+        t.eq(played.lost, { 'nobody', '{\\\"n\\\": Whole(2)}' })
+      end,
+      b = function(t)
+        t.reply('done', function(ask) return ask.user .. '!' end)
+        t.eq(t.replay('x').lost[1], 'x!')
+        t.replay('x').limt = 3
+      end,
+      c = function(t) t.reply('other', 'x') t.replay('x') end,
+      d = function(t) t.ok(true) end,
+    }";
+    let files = PolicySource::Embedded(
+        vec![("policy.lua", "--- @api 2\nreturn {}"), ("tests/all.lua", tests)].leak(),
+    );
+    let found = FoundPolicy { name: "one".to_owned(), files, libraries: Vec::new() };
+    let policy = load_with(&patient(), &found, Json::Null).unwrap();
+    let played = policy.run_tests_with(Arc::new(Echo));
+    let failures: Vec<_> = played.iter().map(|test| test.failure.as_deref()).collect();
+    assert_eq!(
+        failures,
+        [
+            None,
+            Some("tests/all.lua:10: attempt to modify a readonly table"),
+            Some("tests/all.lua:12: the test says nothing for `done`; `t.reply` does"),
+            None,
+        ]
+    );
+    let names = policy.run_tests().into_iter().map(|test| test.name).collect::<Vec<_>>();
+    assert_eq!(names, ["d"]);
 }

@@ -8,6 +8,7 @@ mod answer;
 mod job;
 mod job_data;
 mod order;
+mod played;
 mod renamed;
 
 pub use crate::drift::{Drift, Stop};
@@ -29,4 +30,5 @@ pub use order::{
     AgeOrder, ClearToolsOp, Drop, Fit, Handover, How, Insert, Merge, MessageNumber, OpRequest,
     Orders, PinOrder, Replace, Rollover, Summarize, SummarizeUserOp, Warn, WriteFile,
 };
+pub use played::{PlayOption, PlaySettings, PlayedConversation};
 pub use renamed::{NameKind, OLD_API, RENAMED, RenamedName};

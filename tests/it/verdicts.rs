@@ -1,0 +1,172 @@
+//! `epitome policy test`: conversations that are played under a policy, and what of them is wrong.
+
+use serde_json::Value;
+
+use crate::policy::{TEAM, done, edit};
+use crate::program::Place;
+
+/// Keeps what says a statement of SQL, and takes out as little of the rest as makes the prompt fit: so
+/// each of the next turns is too large again.
+const TOO_LITTLE: &str = "--- @api 2
+local policy = { extends = 'default' }
+
+function policy.plan(job)
+  local entries, gone, over = job.entries, {}, job.tokens.total - job.max_tokens
+  for place = 2, entries.count do
+    local is_free = entries.sent[place] > 0 and not entries.pinned[place]
+    if over > 0 and is_free and not ep.re.find([[(?i)\\bselect\\b]], entries:text(place)) then
+      gone[#gone + 1] = place
+      over = over - entries.sent[place]
+    end
+  end
+  return { ops = { { op = 'drop', entries = gone } }, reason = 'all but SQL' }
+end
+
+return policy
+";
+
+/// Keeps what says a statement of SQL, and tears results from their calls: no such plan is made.
+const TORN: &str = "--- @api 2
+local policy = { extends = 'default' }
+
+function policy.plan(job)
+  local entries, gone = job.entries, {}
+  for place = 2, entries.count - 4 do
+    if entries.role[place] == 'tool' and not ep.re.find([[(?i)\\bselect\\b]], entries:text(place)) then
+      gone[#gone + 1] = place
+    end
+  end
+  return { ops = { { op = 'drop', entries = gone } }, reason = 'all but SQL' }
+end
+
+return policy
+";
+
+/// What is wrong with each conversation under a policy, by its name.
+#[track_caller]
+fn faults(text: &str) -> Vec<(String, Vec<String>)> {
+    let place = Place::new();
+    done(&place, "policy new team -q");
+    place.write(TEAM, text);
+    std::fs::remove_dir_all(place.path(".epitome/policies/team/tests")).unwrap();
+    done(&place, "policy check team");
+    let ran = place.run(["policy", "test", "team", "--json"]);
+    assert_eq!(ran.code, 6, "{}{}", ran.text(), ran.err);
+    let replays = ran.json()[0]["replays"].take();
+    let faults = |replay: &Value| {
+        let faults = replay["faults"].as_array().unwrap().iter();
+        let name = replay["conversation"].as_str().unwrap().to_owned();
+        (name, faults.map(|fault| fault.as_str().unwrap().to_owned()).collect())
+    };
+    replays.as_array().unwrap().iter().map(faults).collect()
+}
+
+#[test]
+fn a_plan_that_is_due_again_at_every_turn_fails() {
+    let all = faults(TOO_LITTLE);
+    let of = |name: &str| &all.iter().find(|(known, _)| known == name).unwrap().1;
+    for name in ["chat", "agent"] {
+        let [row, cost] = &of(name)[..] else { panic!("{name}: {all:?}") };
+        assert!(row.contains("the 4th request in a row that is compressed"), "{row}");
+        assert!(row.contains("as `job.target` says"), "{row}");
+        assert!(cost.contains("times those of `none`"), "{cost}");
+    }
+    let times = of("chat")[1].split("cost ").nth(1).unwrap().split(' ').next().unwrap();
+    assert!(times.parse::<f64>().unwrap() > 2.0, "{times}");
+}
+
+#[test]
+fn a_plan_that_another_takes_the_place_of_fails() {
+    let all = faults(TORN);
+    for name in ["agent", "tight", "marks"] {
+        let (_, faults) = all.iter().find(|(known, _)| known == name).unwrap();
+        let rule = "breaks the rule that a call and its result go together";
+        assert!(faults[0].starts_with("turn ") && faults[0].contains(rule), "{name}: {faults:?}");
+        assert!(faults[0].contains(": team: op 1 of the plan"), "{name}: {faults:?}");
+    }
+}
+
+/// By the same measure, whoever wrote them.
+#[test]
+fn shipped_policies_are_judged_like_all_others() {
+    let place = Place::new();
+    for name in ["default", "early", "none", "ollm", "staged", "tiered", "watermark"] {
+        done(&place, &format!("policy test {name} -q"));
+    }
+    // It is there to be compared with, and what is wrong with it is named.
+    let ran = place.run(["policy", "test", "truncate", "-q"]);
+    assert_eq!(ran.code, 6);
+    assert!(ran.text().contains("in a row that is compressed"), "{}", ran.text());
+    assert!(!ran.text().contains("exceed the limit"), "{}", ran.text());
+}
+
+/// The tests of a policy that play conversations: what they are told holds, and models say what the
+/// test says for them.
+#[test]
+fn tests_play_conversations() {
+    let place = Place::new();
+    done(&place, "policy new team --from ollm -q");
+    edit(
+        &place,
+        "return policy\n",
+        "
+function policy.observe(job)
+  if job.entry.speaker ~= 'human' then return nil end
+  local said = job.replies.done
+  if not said then return { ask = { id = 'done', user = job.entry:text() } } end
+  return said == 'yes' and { warn = 'done in ' .. (job.mode or 'no') .. ' mode' } or nil
+end
+
+return policy
+",
+    );
+    let talk = crate::conversation::bare(30).to_string();
+    place.write(".epitome/policies/team/tests/talk.json", talk);
+    place.write(
+        ".epitome/policies/team/tests/budgets.lua",
+        "return {
+  test_a_file = function(t)
+    local played = t.replay('talk.json', { prompt_limit = 3000 })
+    t.eq(played.turns, 61)
+    t.eq(played.limit, 3000)
+    t.ok(played.compressions > 0 and played.largest <= 3000)
+    t.eq(played.asked, 0)
+  end,
+  test_one_that_is_made_up = function(t)
+    local asked = 0
+    t.reply('done', function(ask) asked = asked + 1 return 'yes' end)
+    t.reply('summary', 'What was done: all parts.')
+    local options = { compress_from = 0.5 }
+    local early = t.replay('agent', { context_size = 12000, options = options, mode = 'debugger' })
+    local late = t.replay('agent', { context_size = 12000 })
+    t.ok(asked > 0 and early.asked >= asked / 2, 'asked ' .. asked)
+    t.ok(early.compressions >= late.compressions)
+    t.ok(early.cost > 0 and early.cost < 1 and early.kept > 0 and early.kept <= 1)
+    t.ok(early.prompt:find('Never push to main.', 1, true))
+    t.eq(early.discarded, {})
+  end,
+  test_what_must_stay = function(t)
+    local played = t.replay('agent', { prompt_limit = 12000, keep = { 'E0[0-9]{3}' } })
+    t.ok(played.prompt:find('E0037', 1, true), 'E0037 is gone')
+  end,
+  test_none = function(t) t.replay('agnet') end,
+  test_no_setting = function(t) t.replay('agent', { limit = 3 }) end,
+  test_no_option = function(t) t.replay('agent', { options = { compress_form = 1 } }) end,
+}
+",
+    );
+    let ran = place.run(["policy", "test", "team", "--json"]);
+    let tests = ran.json()[0]["tests"].take();
+    let failures = tests.as_array().unwrap().iter().filter_map(|test| test["failure"].as_str());
+    assert_eq!(
+        failures.collect::<Vec<_>>(),
+        [
+            "tests/budgets.lua:26: there is no recording `agnet`; expected a file in `tests`, or `chat`, \
+             `agent`, `tight`, `marks`",
+            "tests/budgets.lua:27: the settings of t.replay: `limit = 3`: no such field; it is called \
+             `prompt_limit` since api 2",
+            "tests/budgets.lua:28: t.replay, `compress_form`: unknown key `options.team.compress_form`; did \
+             you mean `compress_from`?",
+        ]
+    );
+}
