@@ -1,6 +1,7 @@
 //! `epitome policy` and `epitome trust`: from nothing to a changed plan, and nothing that was not
 //! trusted.
 
+use epitome_upstream::{Script, Turn, Upstream};
 use serde_json::{Value, json};
 
 use crate::conversation::bare;
@@ -431,4 +432,38 @@ fn policies_are_told_of_the_mode() {
     place.write("epitome.toml", "[profile.team]\nmode = \"planning\"");
     assert_eq!(mode(""), "mode planning");
     assert_eq!(mode("--mode debugger"), "mode debugger");
+}
+
+/// A trace asks the models that a replay would, in the mode that is named, and plays what was recorded.
+#[test]
+fn a_trace_goes_by_mode_and_models_as_a_replay_does() {
+    let place = talk();
+    let turn = Turn { text: "yes".to_owned(), ..Turn::default() };
+    let script = Script { turns: vec![turn], repeat: 200, plain: true, ..Script::default() };
+    let upstream = Upstream::start(script).unwrap();
+    let asks = "--- @api 2
+return {
+  extends = 'default',
+  observe = function(job)
+    if job.entry.speaker ~= 'human' then return nil end
+    local said = job.replies.done
+    if not said then return { ask = { id = 'done', user = 'Is it done?' } } end
+    return { warn = said .. ' in mode ' .. (job.mode or 'none') }
+  end,
+}
+";
+    done(&place, "policy new team -q");
+    place.write(TEAM, asks);
+    let line = format!(
+        "policy trace talk.json --profile team --prompt-limit 2000 --mode debugger --hook observe \
+         --turns 1-3 --summarizer openai:m@{}/v1",
+        upstream.url()
+    );
+    let live = done(&place, &format!("{line} --record tape.jsonl"));
+    assert!(live.text().contains("yes in mode debugger"), "{}", live.text());
+    assert!(!upstream.prompts().is_empty());
+    drop(upstream);
+    let played = done(&place, &format!("{line} --cassette tape.jsonl"));
+    assert_eq!(played.text(), live.text());
+    assert_eq!(place.run(["policy", "trace", "talk.json", "--cassette", "tape.jsonl"]).code, 2);
 }

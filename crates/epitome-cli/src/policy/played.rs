@@ -76,7 +76,7 @@ impl PlayableConversation {
         mut each: impl FnMut(&ReplayTurn) -> Result<bool, CliError>,
     ) -> Result<FinishedPlay, CliError> {
         let fault = |error| CliError::of_compression(error, &self.name);
-        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(CliError::internal)?;
         let mut replay = Replay::new(&self.recording, setup, Arc::new(MemoryStore::new()), None)
             .map_err(fault)?;

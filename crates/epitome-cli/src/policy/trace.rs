@@ -16,11 +16,13 @@ use serde_json::Value;
 use super::played::{PlayableConversation, watched};
 use super::short_form::words;
 use super::watcher::{Note, TracedAnswer, TracedOutcome, Watcher};
+use crate::cassette::TapeFlags;
 use crate::columns::output_width;
 use crate::fault::{self, CliError};
 use crate::files;
-use crate::flags::WindowFlags;
-use crate::settings::{ProfileFlags, permitted};
+use crate::flags::{SummarizerFlags, SummaryFlags, WindowFlags};
+use crate::outputs::{FileFate, apart};
+use crate::settings::ProfileFlags;
 use crate::text::{clipped, on_one_line, plain};
 
 /// Cells of a policy's name.
@@ -40,6 +42,12 @@ pub(crate) struct Args {
     profile: ProfileFlags,
     #[command(flatten)]
     window: WindowFlags,
+    #[command(flatten)]
+    summary: SummaryFlags,
+    #[command(flatten)]
+    summarizers: SummarizerFlags,
+    #[command(flatten)]
+    tape: TapeFlags,
     /// Shows these turns only
     #[arg(long, value_name = "A-B")]
     turns: Option<LineRange>,
@@ -80,8 +88,13 @@ enum TraceLine<'a> {
 
 /// Runs the errand.
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
-    let config = args.profile.load(|sources| args.window.set(sources))?;
-    let profile = permitted(config.profile_in_use()?)?;
+    let [record, cassette] = args.tape.files();
+    let input = ("the input", Some(&*args.recording), FileFate::Input);
+    apart(&[input, args.profile.file(), record, cassette])?;
+    let config = args
+        .profile
+        .load(|sources| args.summarizers.set(args.summary.set(args.window.set(sources))))?;
+    let (profile, tape) = args.tape.connected(config.profile_in_use()?)?;
     let conversation = PlayableConversation::read(&args.recording)?;
     let watcher = Watcher::default();
     let setup = watched(ReplaySetup { profile, ..ReplaySetup::default() }, watcher.clone());
@@ -98,7 +111,12 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
             }
         }
         Ok(!is_over)
-    })?;
+    });
+    if let Some(tape) = tape {
+        // Of some turns only, less is asked than was recorded.
+        tape.end(args.turns.is_some())?;
+    }
+    let play = play?;
     match (shown, args.hook) {
         (false, Some(hook)) => {
             fault::note(&format!("{}: `{hook}` was not asked in these turns", conversation.name));
