@@ -1,4 +1,10 @@
-//! `epitome policy test`: conversations that are played under a policy, and what of them is wrong.
+//! `epitome policy test` and `epitome policy dev`: conversations that are played under a policy, and what
+//! of them is wrong.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -169,4 +175,80 @@ return policy
              you mean `compress_from`?",
         ]
     );
+}
+
+/// What `policy dev` says once: who decided what, what it comes to beside others, and what is wrong.
+#[test]
+fn a_policy_is_tried_with_its_mistakes_tests_and_a_conversation() {
+    let place = Place::new();
+    done(&place, "policy new team --from ollm -q");
+    let sound = done(&place, "policy dev team --once");
+    let text = sound.text();
+    assert!(text.contains("budgets        team → "), "{text}");
+    assert!(text.contains("trigger        ollm → level soft"), "{text}");
+    for row in ["team  ", "ollm  ", "none  "] {
+        assert!(text.lines().any(|line| line.starts_with(row)), "{row}: {text}");
+    }
+    assert!(text.contains("2 of 2 tests passed; tried in "), "{text}");
+
+    edit(
+        &place,
+        "  local bounds = ep.next(job)\n",
+        "  local bounds = ep.next(job)\n  print('at', bounds.soft)\n",
+    );
+    edit(&place, "* job.options.compress_from)", "* job.options.compress_from) + 1");
+    let ran = place.run(["policy", "dev", "team", "tight", "--once"]);
+    assert_eq!(ran.code, 6);
+    assert!(ran.err.contains("policy team (policy.lua:"), "{}", ran.err);
+    let test = "fail  tests/budgets.lua:8 test_a_compression_is_considered_earlier: expected ";
+    assert!(ran.text().contains(test), "{}", ran.text());
+
+    place.write(
+        TEAM,
+        "--- @api 2\nreturn {\n  trigger = function(job) return job.tokns.total > 3 end,\n}\n",
+    );
+    let ran = place.run(["policy", "dev", "team", "--once"]);
+    assert_eq!(ran.code, 6);
+    let mistake = "policy.lua:3: the job of `trigger` has no `tokns`; did you mean `tokens`?";
+    assert!(ran.text().contains(mistake), "{}", ran.text());
+    place.write(TEAM, "--- @api 2\nreturn {\n");
+    let ran = place.run(["policy", "dev", "team", "--once"]);
+    assert_eq!(ran.code, 6);
+    assert!(ran.text().contains("policy.lua:3:"), "{}", ran.text());
+}
+
+/// A save is enough to have it tried again, a broken one too.
+#[test]
+fn a_policy_is_tried_again_whenever_it_is_saved() {
+    let place = Place::new();
+    done(&place, "policy new team -q");
+    let mut command = place.command(["policy", "dev", "team", "chat"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let (tell, said) = mpsc::channel();
+    let streams: [Box<dyn Read + Send>; 2] =
+        [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];
+    for stream in streams {
+        let tell = tell.clone();
+        std::thread::spawn(move || {
+            let lines = BufReader::new(stream).lines().map_while(Result::ok);
+            lines.for_each(|line| tell.send(line).unwrap_or_default());
+        });
+    }
+    // In any order: they come on two streams.
+    let until = |wanted: &[&str]| {
+        let mut lines: Vec<String> = Vec::new();
+        let is_said = |lines: &[String], text: &str| lines.iter().any(|line| line.contains(text));
+        while !wanted.iter().all(|text| is_said(&lines, text)) {
+            let line = said.recv_timeout(Duration::from_secs(60));
+            lines.push(line.unwrap_or_else(|_| panic!("no {wanted:?}: {lines:#?}")));
+        }
+    };
+    until(&["tests passed", "waits until `team` is saved"]);
+    edit(&place, "return policy\n", "return policy.\n");
+    until(&["policy.lua:", "waits until"]);
+    edit(&place, "return policy.\n", "print('mended')\nreturn policy\n");
+    until(&["mended", "tests passed", "waits until"]);
+    child.kill().unwrap();
+    child.wait().unwrap();
 }

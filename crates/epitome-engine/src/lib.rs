@@ -46,6 +46,7 @@ pub use builder::CompressorBuilder;
 pub use chat::{ChatError, ChatReply, ChatSession, ChatUpdate};
 pub use compressor::{CompressedPrompt, Compressor};
 pub use error::Error;
+pub use policy_runner::NO_MODEL;
 pub use prompt::Prompt;
 pub use router::{ConversationOpening, ModelResponse, RoutedPrompt, RoutedRequest, SessionRouter};
 pub use session::Session;

@@ -22,6 +22,9 @@ use epitome_config::models::Models;
 use epitome_config::profile::ProfileRules;
 use epitome_extensions::plugins::ExtensionFailures;
 
+/// What is said of a policy that asks a model where the host grants none.
+pub const NO_MODEL: &str = "there is no model to ask; grant one, or decide without";
+
 /// How often a hook may have a model asked before it answers.
 pub(crate) const ASKS: usize = 2;
 
@@ -150,7 +153,7 @@ impl PolicyRunner {
         policy: &str,
         mut ask: ModelQuestion,
     ) -> Result<String, String> {
-        let mut why = "there is no model to ask; grant one, or decide without".to_owned();
+        let mut why = NO_MODEL.to_owned();
         let mut models = self.models.all.iter();
         while let Some(model) = models.next() {
             // Divide the remaining time among the models left: a slow one must not use it up.

@@ -23,7 +23,8 @@ pub fn lost(kept: &FactCounts) -> u64 {
 
 /// Where a conversation is recorded, and what measures what a search in it returns.
 pub(crate) struct SearchedStore<'a> {
-    pub(crate) store: &'a dyn OriginalStore,
+    /// What is searched for the facts that are gone; nothing is where nobody wants to know.
+    pub(crate) store: Option<&'a dyn OriginalStore>,
     pub(crate) scope: &'a str,
     pub(crate) counter: &'a dyn TokenCounter,
     /// The lines that the profile keeps.
@@ -57,10 +58,11 @@ impl SearchedStore<'_> {
     /// What a search for each of these brings.
     fn found(&self, gone: &[&str]) -> Result<Vec<Passage>, StoreError> {
         let mut found = BTreeSet::new();
+        let Some(store) = self.store else { return Ok(Vec::new()) };
         for asked in gone.chunks(ASKED) {
             let budget = ANSWER * asked.len() as u64;
             let query = asked.join("\n");
-            let excerpts = self.store.search(self.scope, &query, budget, self.counter)?;
+            let excerpts = store.search(self.scope, &query, budget, self.counter)?;
             found.extend(excerpts.into_iter().map(|excerpt| excerpt.text));
         }
         Ok(found.into_iter().map(|text| Passage { entry: EntryId(0), text }).collect())

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use epitome::types::{ContentId, EntryId, FactReport, TokenBreakdown};
 use epitome::{
-    BudgetUnit, Error, Format, ModelCalls, OwnCompaction, Price, RequestDocument, Session,
-    SessionArchive, SizeGauge, SteppedTurn, ThreadSizes, TokenCounter, UnaidedClient, scan,
-    tool_format, tools,
+    BudgetUnit, Error, Format, ModelCalls, OriginalStore, OwnCompaction, Price, RequestDocument,
+    Session, SessionArchive, SizeGauge, SteppedTurn, ThreadSizes, TokenCounter, UnaidedClient,
+    scan, tool_format, tools,
 };
 
 use crate::facts::SearchedStore;
@@ -51,6 +51,8 @@ pub struct Replay<'a> {
     recorded: RecordedRequests<'a>,
     /// Turns that are not played.
     skipped: usize,
+    /// Whether the store is searched for facts that the prompt has lost.
+    searches: bool,
     session: Session,
     store: Arc<dyn SessionArchive>,
     counter: Arc<dyn TokenCounter>,
@@ -125,6 +127,7 @@ impl<'a> Replay<'a> {
             setup,
             recorded: RecordedRequests { document, lead, turns, raw },
             skipped: 0,
+            searches: true,
             session,
             store,
             counter,
@@ -152,6 +155,12 @@ impl<'a> Replay<'a> {
     /// Begins with this turn, counted from 1, as a client does that is started again.
     pub fn start_at(&mut self, turn: usize) {
         self.skipped = turn.saturating_sub(1);
+    }
+
+    /// Leaves out the search for facts that the prompt has lost: how many of them come back is not
+    /// known then.
+    pub fn leave_out_search(&mut self) {
+        self.searches = false;
     }
 
     /// The name of the session, once it has one.
@@ -238,8 +247,8 @@ impl<'a> Replay<'a> {
         let (said, scope) =
             (&self.recorded.document.entries()[..self.last_raw.1], self.setup.scope());
         let keep = self.setup.profile.keep();
-        let searched =
-            SearchedStore { store: &*self.store, scope: &scope, counter: &*self.counter, keep };
+        let store = self.searches.then_some(&*self.store as &dyn OriginalStore);
+        let searched = SearchedStore { store, scope: &scope, counter: &*self.counter, keep };
         Ok(searched.must_keep(said, prompt.entries(), &self.originals(&scope)?)?)
     }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::live::LuaPolicy;
-use crate::source::PolicySource;
+use crate::source::{FoundPolicy, PolicySource};
 
 /// How long nothing may change before the files are read: editors write in several steps.
 const SETTLE: Duration = Duration::from_millis(200);
@@ -70,6 +70,28 @@ impl PolicyWatch {
         policies: Vec<Arc<LuaPolicy>>,
         tell: impl FnMut(PolicyReload) + Send + 'static,
     ) -> Result<Self, WatchError> {
+        let folders = folders(policies.iter().map(|policy| policy.found()));
+        let mut reloader = PolicyReloader { policies, broken: BTreeSet::new(), tell };
+        Self::folders(folders, move || reloader.reload())
+    }
+
+    /// Watches the folders of policies and of the modules that they use, whether or not they can be
+    /// loaded, and calls `changed` after each change, on a thread of its own.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not let a folder be watched.
+    pub fn files(
+        policies: &[FoundPolicy],
+        changed: impl FnMut() + Send + 'static,
+    ) -> Result<Self, WatchError> {
+        Self::folders(folders(policies.iter()), changed)
+    }
+
+    fn folders(
+        folders: Vec<(PathBuf, RecursiveMode)>,
+        tell: impl FnMut() + Send + 'static,
+    ) -> Result<Self, WatchError> {
         let (stop, messages) = mpsc::channel();
         let changed = stop.clone();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -84,13 +106,12 @@ impl PolicyWatch {
             move |cause: notify::Error| WatchError { path, cause: cause.to_string() }
         };
         let mut watcher = watcher.map_err(failed(PathBuf::new()))?;
-        let folders = folders(&policies);
         for (folder, mode) in &folders {
             if folder.is_dir() {
                 watcher.watch(folder, *mode).map_err(failed(folder.clone()))?;
             }
         }
-        let thread = WatchThread { watcher, folders, policies, broken: BTreeSet::new(), tell };
+        let thread = WatchThread { watcher, folders, tell };
         let spawned = thread::Builder::new()
             .name("policy-watch".to_owned())
             .spawn(move || thread.run(&messages));
@@ -108,11 +129,8 @@ impl Drop for PolicyWatch {
 
 /// The folders of policies and libraries, and those that hold them: a folder that is replaced as a
 /// whole has to be watched anew.
-fn folders(policies: &[Arc<LuaPolicy>]) -> Vec<(PathBuf, RecursiveMode)> {
-    let sources = policies.iter().flat_map(|policy| {
-        let found = policy.found();
-        std::iter::once(&found.files).chain(&found.libraries)
-    });
+fn folders<'a>(policies: impl Iterator<Item = &'a FoundPolicy>) -> Vec<(PathBuf, RecursiveMode)> {
+    let sources = policies.flat_map(|found| std::iter::once(&found.files).chain(&found.libraries));
     let own: BTreeSet<PathBuf> =
         sources.filter_map(PolicySource::folder).map(ToOwned::to_owned).collect();
     let parents: BTreeSet<PathBuf> =
@@ -124,20 +142,17 @@ fn folders(policies: &[Arc<LuaPolicy>]) -> Vec<(PathBuf, RecursiveMode)> {
 struct WatchThread<F> {
     watcher: RecommendedWatcher,
     folders: Vec<(PathBuf, RecursiveMode)>,
-    policies: Vec<Arc<LuaPolicy>>,
-    /// Those whose files could not be loaded when they were last looked at.
-    broken: BTreeSet<usize>,
     tell: F,
 }
 
-impl<F: FnMut(PolicyReload)> WatchThread<F> {
+impl<F: FnMut()> WatchThread<F> {
     fn run(mut self, messages: &Receiver<WatchMessage>) {
         while let Ok(WatchMessage::Changed) = messages.recv() {
             if !settled(messages) {
                 return;
             }
             self.watch_again();
-            self.reload();
+            (self.tell)();
         }
     }
 
@@ -150,7 +165,17 @@ impl<F: FnMut(PolicyReload)> WatchThread<F> {
             }
         }
     }
+}
 
+/// Takes up what the files of policies say now.
+struct PolicyReloader<F> {
+    policies: Vec<Arc<LuaPolicy>>,
+    /// Those whose files could not be loaded when they were last looked at.
+    broken: BTreeSet<usize>,
+    tell: F,
+}
+
+impl<F: FnMut(PolicyReload)> PolicyReloader<F> {
     fn reload(&mut self) {
         for (at, policy) in self.policies.iter().enumerate() {
             let error = match policy.reload() {

@@ -25,12 +25,13 @@
 //!
 //! # Features
 //!
-//! All of them but `postgres` are on by default. A host that needs less says `default-features = false` and names what
+//! All of them but `check` and `postgres` are on by default. A host that needs less says `default-features = false` and names what
 //! it needs; with none of them no C is compiled, and about 55 packages are. `examples/embed-minimal` is
 //! such a host.
 //!
 //! | feature | what it brings | without it |
 //! | --- | --- | --- |
+//! | `check` | `lua::examine`: what is wrong with a policy in Lua by its text alone | what loading one finds |
 //! | `cl100k` | the vocabulary `cl100k_base` | models with it are estimated |
 //! | `config` | `Config`: `epitome.toml`, variables, profiles by name | `Profile::default` and what the builder takes |
 //! | `lua` | policies in Lua, compiled from C++ | policies in Rust; one in Lua that is named is refused |
@@ -92,9 +93,10 @@ pub use epitome_count::{CachedCounter, ModelCounter, ToolFormat, for_model, tool
 pub use epitome_engine::remove_offloaded;
 pub use epitome_engine::{
     ChatError, ChatReply, ChatSession, ChatUpdate, CompressedPrompt, Compressor, CompressorBuilder,
-    ConversationOpening, EffectAnswer, Error, HookDecision, ModelResponse, OwnCompaction, Prompt,
-    RecordedStep, RoutedPrompt, RoutedRequest, Session, SessionRouter, SteppedTurn, TapeFault,
-    TurnEffect, TurnError, TurnRecord, TurnStep, UnaidedClient, UnaidedPrompt, keeps_an_hour,
+    ConversationOpening, EffectAnswer, Error, HookDecision, ModelResponse, NO_MODEL, OwnCompaction,
+    Prompt, RecordedStep, RoutedPrompt, RoutedRequest, Session, SessionRouter, SteppedTurn,
+    TapeFault, TurnEffect, TurnError, TurnRecord, TurnStep, UnaidedClient, UnaidedPrompt,
+    keeps_an_hour,
 };
 pub use epitome_extensions::ExtensionOrigin;
 #[cfg(feature = "config")]

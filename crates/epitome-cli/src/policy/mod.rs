@@ -7,6 +7,8 @@ mod bench;
 mod changes;
 mod check;
 mod choice;
+mod decided;
+mod dev;
 mod fetch;
 mod list;
 mod new;
@@ -46,6 +48,7 @@ enum PolicyCommand {
     List(list::Args),
     Check(check::Args),
     Test(test::Args),
+    Dev(Box<dev::Args>),
     Trace(Box<trace::Args>),
     Bench(bench::Args),
     WhatIf(Box<what_if::Args>),
@@ -62,6 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         PolicyCommand::List(args) => list::run(args),
         PolicyCommand::Check(args) => check::run(args),
         PolicyCommand::Test(args) => test::run(args),
+        PolicyCommand::Dev(args) => dev::run(args),
         PolicyCommand::Trace(args) => trace::run(args),
         PolicyCommand::Bench(args) => bench::run(args),
         PolicyCommand::WhatIf(args) => what_if::run(args),

@@ -10,9 +10,11 @@ use crate::files;
 use crate::settings::ConfigFlags;
 
 /// What a new policy is made of: path and text, in which `NAME` and `BASE` are filled in.
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 5] = [
     ("policy.lua", include_str!("template/policy.lua")),
+    ("README.md", include_str!("template/README.md")),
     ("tests/budgets.lua", include_str!("template/budgets.lua")),
+    ("tests/conversations.lua", include_str!("template/conversations.lua")),
     (".luarc.json", include_str!("template/luarc.json")),
 ];
 
@@ -114,9 +116,14 @@ impl Args {
     fn tell(&self, folder: &str) -> Result<(), CliError> {
         let Self { name, from, .. } = self;
         files::to_stdout(|out| {
-            writeln!(out, "{folder}/policy.lua          what it decides: change a number")?;
-            writeln!(out, "{folder}/tests/budgets.lua   what it is tested by")?;
+            writeln!(out, "{folder}/policy.lua   what it decides: change a number")?;
+            writeln!(
+                out,
+                "{folder}/tests        what it is tested by, whole conversations among it"
+            )?;
+            writeln!(out, "{folder}/README.md    how to go on")?;
             writeln!(out, "\nIt extends `{from}`, and is a profile of its own. Then:")?;
+            writeln!(out, "  epitome policy dev {name}")?;
             writeln!(out, "  epitome policy test {name}")?;
             writeln!(out, "  epitome replay --profile {name} --context-size 8192 session.jsonl")?;
             writeln!(out, "  epitome ab --profiles {from},{name} --context-size 8192 session.jsonl")

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use epitome::types::hook::Observe;
 use epitome::types::{EventKind, Stage};
-use epitome::{Answer, HookResult, Job, MemoryStore, PolicyTracer, WindowSetting};
+use epitome::{Answer, HookResult, Job, MemoryStore, NO_MODEL, PolicyTracer, WindowSetting};
 use epitome_lab::{Recording, Replay, ReplaySetup, ReplayTotals, ReplayTurn};
 use serde_json::Value;
 
@@ -80,6 +80,7 @@ impl PlayableConversation {
         let runtime = runtime.map_err(CliError::internal)?;
         let mut replay = Replay::new(&self.recording, setup, Arc::new(MemoryStore::new()), None)
             .map_err(fault)?;
+        replay.leave_out_search();
         let mut outcome = PlayOutcome { conversation: self.name.clone(), ..PlayOutcome::default() };
         while let Some(turn) =
             runtime.block_on(replay.step()).map_err(|error| of_replay(error, &self.name))?
@@ -109,6 +110,12 @@ impl FinishedPlay {
         self.figures.cache.cost
     }
 
+    /// How many of the facts that must be kept the last prompt holds, and how many there are.
+    pub(super) fn facts(&self) -> [u32; 2] {
+        let kinds = self.figures.must_keep.kept.kinds();
+        kinds.fold([0, 0], |[kept, facts], (_, [here, all])| [kept + here, facts + all])
+    }
+
     /// Whether the last prompt says a text.
     pub(super) fn says(&self, text: &str) -> bool {
         let prompt = serde_json::from_str(&self.prompt).unwrap_or(Value::Null);
@@ -131,6 +138,15 @@ fn collect<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
 /// A setup whose policies are watched.
 pub(super) fn watched(setup: ReplaySetup, tracer: impl PolicyTracer + 'static) -> ReplaySetup {
     ReplaySetup { tracer: Some(Arc::new(tracer)), ..setup }
+}
+
+/// Several that watch.
+pub(super) struct Tracers(pub(super) Vec<Arc<dyn PolicyTracer>>);
+
+impl PolicyTracer for Tracers {
+    fn asked(&self, job: &Job<'_>, policy: &str, opinion: &HookResult<Answer>) {
+        self.0.iter().for_each(|tracer| tracer.asked(job, policy, opinion));
+    }
 }
 
 /// The messages that policies pin when they come.
@@ -193,6 +209,8 @@ impl PlayOutcome {
                 EventKind::Compressed { .. } => self.compressed.push(turn.turn),
                 // What people demanded takes room that no policy can know of; the next one answered.
                 EventKind::CompressionError { stage: Stage::CheckpointCreation, .. } => {}
+                // That no model is asked here is no fault of a policy, which goes on without one.
+                EventKind::PolicyError { cause } if cause.ends_with(NO_MODEL) => {}
                 EventKind::PolicyError { cause } => self.errors.push((turn.turn, cause.clone())),
                 EventKind::CompressionError { stage, cause, .. } => {
                     self.errors.push((turn.turn, cause.clone()));

@@ -19,7 +19,6 @@ use super::choice::PolicyArgs;
 use super::played::{FinishedPlay, NONE, PlayableConversation, share};
 use super::sample_conversation::{SAMPLES, SampleConversation};
 use crate::fault::CliError;
-use crate::flags::WindowFlags;
 use crate::settings;
 
 /// The folder of a policy that tests stand in.
@@ -28,7 +27,6 @@ const TESTS: &str = "tests";
 /// Plays conversations for the tests of one policy.
 pub(super) struct TestPlayer {
     pub(super) args: PolicyArgs,
-    pub(super) window: WindowFlags,
     pub(super) policy: String,
     /// Its folder, where it has one.
     pub(super) folder: Option<std::path::PathBuf>,
@@ -88,7 +86,7 @@ impl TestPlayer {
 
     /// The configuration with what a test says.
     fn config(&self, said: &PlaySettings) -> Result<Config, CliError> {
-        let set = |sources| set(self.window.set(sources), &self.policy, said);
+        let set = |sources| set(sources, &self.policy, said);
         Ok(self.args.find_with(set)?.config)
     }
 }
@@ -120,12 +118,8 @@ fn told(played: FinishedPlay, none: &FinishedPlay, asked: u64) -> PlayedConversa
     let at = |(turn, what): &(usize, String)| format!("turn {turn}: {what}");
     let all = |list: &[(usize, String)]| list.iter().map(at).collect::<Vec<_>>();
     let cost = share(played.cost(), none.cost()).unwrap_or(1.0);
+    let [kept, facts] = played.facts();
     let FinishedPlay { outcome, figures, prompt } = played;
-    let [kept, facts] = figures
-        .must_keep
-        .kept
-        .kinds()
-        .fold([0, 0], |[kept, facts], (_, [here, all])| [kept + here, facts + all]);
     let is_discarded = |error: &&(usize, String)| !outcome.discarded.contains(error);
     let errors = outcome.errors.iter().filter(is_discarded).chain(&outcome.refused).map(at);
     PlayedConversation {

@@ -65,11 +65,26 @@ struct TestedReplay {
 }
 
 #[derive(Serialize)]
-struct One {
+pub(super) struct One {
     file: String,
     line: Option<u32>,
     name: String,
     failure: Option<String>,
+}
+
+impl One {
+    /// The file, and the line of it.
+    fn place(&self) -> String {
+        let line = self.line.map(|line| format!(":{line}")).unwrap_or_default();
+        format!("{}{line}", self.file)
+    }
+
+    /// What failed, in a line; `None` where nothing did.
+    pub(super) fn failed(&self) -> Option<String> {
+        let (what, place) = (self.failure.as_ref()?, self.place());
+        let what = what.strip_prefix(&format!("{place}: ")).unwrap_or(what);
+        Some(on_one_line(&format!("{place} {}: {what}", self.name)))
+    }
 }
 
 /// Runs the errand.
@@ -110,14 +125,9 @@ impl Tested {
     fn lines(&self) -> (Vec<String>, Vec<String>) {
         let (mut good, mut bad) = (Vec::new(), Vec::new());
         for test in &self.tests {
-            let line = test.line.map(|line| format!(":{line}")).unwrap_or_default();
-            let place = format!("{}{line}", test.file);
-            match &test.failure {
-                Some(what) => {
-                    let what = what.strip_prefix(&format!("{place}: ")).unwrap_or(what);
-                    bad.push(on_one_line(&format!("{place} {}: {what}", test.name)));
-                }
-                None => good.push(format!("{place} {}", test.name)),
+            match test.failed() {
+                Some(line) => bad.push(line),
+                None => good.push(format!("{} {}", test.place(), test.name)),
             }
         }
         for TestedReplay { outcome, faults } in &self.replays {
@@ -152,7 +162,6 @@ impl Args {
         profile.permitted()?;
         let player = TestPlayer {
             args: self.choice.clone(),
-            window: self.window.clone(),
             policy: policy.name().to_owned(),
             folder: policy.folder().map(Into::into),
         };
@@ -205,7 +214,11 @@ fn replayed(
 }
 
 /// The tests that stand in the policy's folder.
-fn own_tests(profile: &Profile, name: &str, player: TestPlayer) -> Result<Vec<One>, CliError> {
+pub(super) fn own_tests(
+    profile: &Profile,
+    name: &str,
+    player: TestPlayer,
+) -> Result<Vec<One>, CliError> {
     let counter: Arc<dyn TokenCounter> = Arc::new(VocabularyCounter::default());
     let loaded = profile.load(&counter)?;
     let policy = loaded.lua().find(|one| one.name() == name);

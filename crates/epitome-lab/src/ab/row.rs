@@ -148,7 +148,7 @@ impl Judged<'_> {
         })?;
         let left = after.as_ref().map(|after| after.entries()).unwrap_or_default();
         let searched = SearchedStore {
-            store,
+            store: Some(store),
             scope: &scope,
             counter: self.counter,
             keep: self.setup.profile.keep(),
