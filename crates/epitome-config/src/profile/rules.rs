@@ -190,7 +190,15 @@ impl MarkerSpellings {
             (usual.artifact, own.artifact),
             (usual.next, own.next),
         ];
-        words.iter().fold(text.to_owned(), |text, (usual, own)| text.replace(usual, own))
+        let (mut taught, mut rest) = (String::with_capacity(text.len()), text);
+        // In one pass: one word may be what another one is called usually.
+        let words = words.each_ref().map(|(usual, own)| (&**usual, &**own));
+        while let Some((at, usual, own)) = first(rest, &words) {
+            taught.push_str(&rest[..at]);
+            taught.push_str(own);
+            rest = &rest[at + usual.len()..];
+        }
+        taught + rest
     }
 
     /// Each word that is set, by its key.
@@ -204,6 +212,13 @@ impl MarkerSpellings {
         ];
         all.into_iter().filter_map(|(key, word)| Some((key, word.as_deref()?)))
     }
+}
+
+/// Where the first of these words stands, what it is usually and what it is to be; the longest where
+/// several begin there.
+fn first<'w>(text: &str, words: &[(&'w str, &'w str)]) -> Option<(usize, &'w str, &'w str)> {
+    let found = words.iter().filter_map(|(usual, own)| Some((text.find(usual)?, *usual, *own)));
+    found.min_by_key(|(at, usual, _)| (*at, std::cmp::Reverse(usual.len())))
 }
 
 /// What a profile decides itself: it is asked before all policies.
@@ -295,6 +310,15 @@ mod tests {
         check("b.sql", "read", "x/b.sql", true);
         check("b.sql", "read", r#"{"path":"ab.sql"}"#, false);
         check("db.query", "db.query", "{}", true);
+    }
+
+    /// A word that is given to another one is not taken for the usual one.
+    #[test]
+    fn words_that_are_swapped_are_taught_swapped() {
+        let [goal, next] = ["[NEXT]", "[GOAL]"].map(|word| Some(word.to_owned()));
+        let own = MarkerSpellings { goal, next, ..MarkerSpellings::default() };
+        let taught = own.taught("[GOAL] what for\n[NEXT] what then\n[DECISION] why");
+        assert_eq!(taught, "[NEXT] what for\n[GOAL] what then\n[DECISION] why");
     }
 
     #[test]
