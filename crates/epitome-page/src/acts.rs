@@ -14,6 +14,8 @@ use crate::shown::line;
 use crate::view::SessionView;
 use crate::visit::PageVisit;
 
+/// What was done where a pin takes compressions back.
+const PINNED_ANEW: &str = "pin-anew";
 /// So many snapshots are offered.
 const SNAPSHOTS: usize = 12;
 /// The form that the buttons of messages belong to.
@@ -35,10 +37,15 @@ pub(crate) fn perform(visit: &PageVisit<'_>, name: &str) -> Result<String, PageE
         return Err(PageError::MovedOn);
     }
     let at = visit.now.as_str();
+    let mut done = act;
     match act {
         "undo" => drop(admin.compressions(name)?.undo(at)?),
         "redo" => drop(admin.compressions(name)?.redo(at)?),
-        "pin" => drop(admin.pin(Some(name), &entry, JournalMark::Pin, at)?),
+        "pin" => {
+            if !admin.pin(Some(name), &entry, JournalMark::Pin, at)?.left.is_empty() {
+                done = PINNED_ANEW;
+            }
+        }
         "unpin" => drop(admin.pin(Some(name), &entry, JournalMark::Unpin, at)?),
         "compress" => admin.request_compression(name, at)?,
         "restore" => {
@@ -47,7 +54,7 @@ pub(crate) fn perform(visit: &PageVisit<'_>, name: &str) -> Result<String, PageE
         }
         _ => return Err(PageError::NoAct),
     }
-    let back = link.query().with("done", act).with("turns", form.get("turns").unwrap_or_default());
+    let back = link.query().with("done", done).with("turns", form.get("turns").unwrap_or_default());
     let place = entry.first().map(|entry| format!("#{entry}")).unwrap_or_default();
     Ok(back.behind(link.path()) + &place)
 }
@@ -58,6 +65,10 @@ pub(crate) fn done(visit: &PageVisit<'_>) -> Markup {
         Some("undo") => "Taken back. The next request is made from what stood before.",
         Some("redo") => "In force again, from the next request on.",
         Some("pin") => "Pinned. It stays in the prompt as it was said, from the next request on.",
+        Some(PINNED_ANEW) => {
+            "Pinned. Compressions that took it out apply no longer: the next request is made from what \
+             stood before them. Unpin brings them back."
+        }
         Some("unpin") => "Not pinned any longer.",
         Some("compress") => "Asked for. The next request is compressed.",
         Some("restore") => {
@@ -206,8 +217,16 @@ pub(crate) fn about(amount: f64) -> String {
 fn undo_price(view: &SessionView<'_>) -> Markup {
     let Some(it) = view.timeline.newest() else { return html! {} };
     let [before, after] = it.recorded.epoch.outcome.tokens;
-    let sent = view.timeline.history.info.figures.tokens[1];
-    price(view, sent.saturating_sub(after).saturating_add(before))
+    let figures = &view.timeline.history.info.figures;
+    let anew = figures.tokens[1].saturating_sub(after).saturating_add(before);
+    // What does not fit is never sent.
+    if figures.limit > 0 && anew > figures.limit {
+        return html! {
+            "about " (grouped(anew)) " tokens do not fit in " (grouped(figures.limit))
+            ": the next request is compressed again"
+        };
+    }
+    price(view, anew)
 }
 
 /// What the redo costs.

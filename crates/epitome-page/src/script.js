@@ -34,7 +34,12 @@
     const at = document.activeElement;
     const writes = at && main.contains(at) && /^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName);
     const marked = getSelection();
-    return writes || document.hidden || (marked && !marked.isCollapsed && main.contains(marked.anchorNode));
+    const chosen = [...main.querySelectorAll("select")].some((it) =>
+      [...it.options].some((option) => option.selected !== (option.defaultSelected || (option.index === 0
+        && ![...it.options].some((one) => one.defaultSelected)))));
+    const typed = [...main.querySelectorAll("input[type=search], input[type=text], textarea")]
+      .some((it) => it.value !== it.defaultValue);
+    return writes || chosen || typed || document.hidden || (marked && !marked.isCollapsed && main.contains(marked.anchorNode));
   };
   const refresh = async () => {
     if (loading || isBusy()) {
@@ -66,7 +71,9 @@
     const here = main.querySelector(".here");
     const place = here && keyOf(here);
     const scrolled = [...main.querySelectorAll(".scroll")].map((it) => it.scrollLeft);
+    const done = main.querySelector(".done");
     main.replaceChildren(...fresh.childNodes);
+    if (done && !main.querySelector(".done")) main.prepend(done);
     document.title = title;
     for (const id of open) {
       const details = document.getElementById(id);
@@ -96,6 +103,8 @@
     events.onopen = () => { live.textContent = "live"; };
     events.onerror = () => { live.textContent = "not connected"; };
     events.addEventListener("reload", refresh);
+    let met = false;
+    events.addEventListener("hello", () => { if (met) refresh(); met = true; });
     events.addEventListener("session", (event) => {
       const names = JSON.parse(event.data);
       if (session === null || names.includes("") || names.includes(session)) refresh();
@@ -154,7 +163,7 @@
       const at = document.activeElement;
       const near = at && at.closest("tr, details.here");
       const here = near || main.querySelector(".here");
-      press(here ? here.querySelector(".pin") : main.querySelector(".pin"));
+      if (here) press(here.querySelector(".pin"));
     }],
     "?": ["These keys", () => showHelp()],
   };

@@ -29,7 +29,7 @@ pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
         model: own("model"),
     };
     let at = query.number("page").unwrap_or(0);
-    let page = visit.admin.overview(&filter, at * ROWS, ROWS)?;
+    let page = visit.admin.overview(&filter, at.saturating_mul(ROWS), ROWS)?;
     let found = if words.trim().is_empty() {
         html! {}
     } else {
@@ -43,7 +43,8 @@ pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
         section.card {
             @if page.rows.is_empty() {
                 p.quiet {
-                    @if is_filtered { "No title matches. " a href="/" { "Show all" } "." }
+                    @if at > 0 { "No more sessions. " a href="/" { "Show the newest" } "." }
+                    @else if is_filtered { "No title matches. " a href="/" { "Show all" } "." }
                     @else {
                         "No session yet. Start a client with " code { "epitome run -- claude" }
                         ", or point one at this address."

@@ -22,6 +22,7 @@ const LOCAL: &str = "local";
 /// What browsers say of who asks, and how.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// The first folder of every address of a proxy that is there for one client alone. Whoever does
 /// not know it gets in nowhere, other programs of this machine included.
@@ -218,6 +219,15 @@ fn is_from_no_page(headers: &HeaderMap, tokens: bool) -> bool {
     }
 }
 
+/// Whether a browser asks for what it will show as a document, in a window or within a page.
+pub(crate) fn is_for_document(headers: &HeaderMap) -> bool {
+    const DOCUMENTS: [&str; 5] = ["document", "iframe", "frame", "object", "embed"];
+    let says = |name, values: &[&str]| {
+        headers.get_all(name).iter().any(|found| values.iter().any(|value| found == value))
+    };
+    says(FETCH_MODE, &["navigate", "nested-navigate"]) || says(FETCH_DEST, &DOCUMENTS)
+}
+
 /// Whether a host, perhaps with a port, is this machine by its own name.
 fn is_loopback(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
@@ -287,6 +297,18 @@ mod tests {
         assert!(!is_from_no_page(&headers, false));
         headers.insert(FETCH_MODE, "navigate".parse().unwrap());
         assert!(is_from_no_page(&headers, false), "a link to the status page");
+    }
+
+    #[test]
+    fn documents_are_told_by_what_browsers_say_of_a_request() {
+        let check = |name: &'static str, value: &str, expected: bool| {
+            assert_eq!(is_for_document(&headers(name, value)), expected, "{name} {value}");
+        };
+        check("sec-fetch-mode", "navigate", true);
+        check("sec-fetch-mode", "cors", false);
+        check("sec-fetch-dest", "iframe", true);
+        check("sec-fetch-dest", "empty", false);
+        check("accept", "text/html", false);
     }
 
     #[test]

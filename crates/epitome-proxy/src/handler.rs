@@ -14,7 +14,7 @@ use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, Uri};
 use hyper::body::Incoming;
 
-use crate::access::{Visitor, enter};
+use crate::access::{Visitor, enter, is_for_document};
 use crate::api::{Manner, UpstreamApi};
 use crate::app::App;
 use crate::call::ProxiedRequest;
@@ -89,6 +89,9 @@ async fn answer(
             return controls::answer(app, &mcp, &visitor, head, body).await;
         }
     }
+    if !matches!(asked, Asked::Alive) {
+        no_document(&head.headers)?;
+    }
     let (route, upstream) = match asked {
         Asked::Alive => return Ok(pages::alive()),
         Asked::Of(route) => (route, own(app, route.api, &head)?),
@@ -107,6 +110,17 @@ async fn answer(
         RouteTask::Prompt | RouteTask::Count if skip.is_some() => call.pass(body, skip, line).await,
         RouteTask::Prompt | RouteTask::Count => call.converse(body, line).await,
     }
+}
+
+/// Refuses what a browser would show as a document: what an upstream answers would run beside our own
+/// page, as a part of it. A client of an API never asks so.
+fn no_document(headers: &HeaderMap) -> Result<(), ProxyFault> {
+    if !is_for_document(headers) {
+        return Ok(());
+    }
+    let message = "this address is there for clients of an API, and a browser shows nothing of it: the \
+        page of this proxy is at the address that it printed";
+    Err(ProxyFault::new(StatusCode::FORBIDDEN, message))
 }
 
 /// Refuses what would make another kind of connection of it, or asks for another host.

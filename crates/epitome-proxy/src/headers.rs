@@ -4,8 +4,8 @@
 //! and everything else stays as it came, repeated fields too. Called by `call`.
 
 use http::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST,
-    HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, REFERER, TE,
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, COOKIE, EXPECT,
+    HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, REFERER, TE,
     TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 
@@ -17,6 +17,9 @@ pub(crate) const SESSION: HeaderName = HeaderName::from_static("x-epitome-sessio
 pub(crate) const TOKENS: HeaderName = HeaderName::from_static("x-epitome-tokens");
 /// Why a request was not compressed.
 pub(crate) const SKIP: HeaderName = HeaderName::from_static("x-epitome-skip");
+
+/// What the names of our own cookies begin with.
+const COOKIES: &str = "epitome_";
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
@@ -57,6 +60,7 @@ pub(crate) fn upward(
     for name in [HOST, CONTENT_LENGTH, EXPECT, REFERER, TOKEN, SESSION] {
         headers.remove(name);
     }
+    drop_own_cookies(&mut headers);
     if payload == Payload::Plain {
         headers.remove(CONTENT_ENCODING);
     }
@@ -67,6 +71,25 @@ pub(crate) fn upward(
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     }
     headers
+}
+
+/// Takes out the cookies of our own page, which open it.
+fn drop_own_cookies(headers: &mut HeaderMap) {
+    let others = |value: &HeaderValue| {
+        let text = value.to_str().unwrap_or_default();
+        let pairs = text.split(';').map(str::trim);
+        let others: Vec<_> = pairs.filter(|pair| !pair.starts_with(COOKIES)).collect();
+        HeaderValue::from_str(&others.join("; ")).ok().filter(|value| !value.is_empty())
+    };
+    let is_own = |value: &HeaderValue| {
+        value.as_bytes().windows(COOKIES.len()).any(|bytes| bytes == COOKIES.as_bytes())
+    };
+    if !headers.get_all(COOKIE).iter().any(is_own) {
+        return;
+    }
+    let kept: Vec<_> = headers.get_all(COOKIE).iter().filter_map(others).collect();
+    headers.remove(COOKIE);
+    kept.into_iter().for_each(|value| _ = headers.append(COOKIE, value));
 }
 
 /// The head of an answer for the client.
@@ -122,6 +145,14 @@ mod tests {
         check(CAME, Payload::AsItCame, false, false, &format!("{kept}{rest}"));
         let plain = "authorization: Bearer a\naccept-encoding: identity\n";
         check(CAME, Payload::Plain, false, true, &format!("{plain}{rest}"));
+    }
+
+    #[test]
+    fn our_own_cookies_are_not_shown_to_an_upstream() {
+        let cookie = |came: &str, goes: &str| check(came, Payload::AsItCame, false, false, goes);
+        cookie("cookie: epitome_8787=secret", "");
+        cookie("cookie: a=1; epitome_8787=secret; b=2", "cookie: a=1; b=2");
+        cookie("cookie: a=epitome; b=2", "cookie: a=epitome; b=2");
     }
 
     #[test]

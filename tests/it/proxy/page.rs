@@ -230,6 +230,23 @@ fn a_foreign_page_can_do_nothing() {
     assert_eq!(sent(same_site), 303);
 }
 
+/// What an upstream answers would run in a browser beside the page, and could read all of it; and its
+/// cookie opens the page.
+#[test]
+fn a_browser_shows_nothing_of_an_upstream_and_tells_it_no_secret() {
+    let serving = compressed("Find out why the heron fails.");
+    let browser = Browser::open(&serving);
+    let models = || Ask::new("GET", "/to/openai/v1/models").header("cookie", &browser.cookie);
+    let asked = serving.upstream.records().len();
+    for [name, value] in [["sec-fetch-mode", "navigate"], ["sec-fetch-dest", "iframe"]] {
+        assert_eq!(ask(&serving, models().header(name, value)).status, 403, "{value}");
+    }
+    assert_eq!(serving.upstream.records().len(), asked, "no upstream was asked");
+    ask(&serving, models());
+    let told = serving.upstream.records().pop().unwrap();
+    assert_eq!((told.route(), told.header("cookie")), ("/v1/models", None));
+}
+
 #[test]
 fn words_of_others_are_shown_and_never_run() {
     let title = "</script><img src=x onerror=alert(1)> \u{202e}exe.txt \u{1b}[31mred";
