@@ -12,6 +12,16 @@ local function check(t, words, more, op, leaving)
   t.eq(ops[1], leaving and { op = op, entries = leaving } or nil)
 end
 
+--- 100 messages of 500 tokens of which half is tool traffic: 80 before the mark, each of the exchanges
+--- two of them; then 20 more.
+local function hundred()
+  local words = {}
+  for at = 1, 25 do
+    words[at] = at == 21 and "u500 m1000 a500" or "u500 x1000 a500"
+  end
+  return talk.job(table.concat(words, " "))
+end
+
 return {
   -- "tool_use and tool_result blocks before the message that holds the watermark are removed; text
   -- stays", "other roles and everything from the mark on stay as they are"
@@ -94,14 +104,7 @@ return {
 
   -- "about 80 % saved instead of 40": the same 100 messages, but for the one that opens them.
   test_slicing_saves_80_percent = function(t)
-    local words = {}
-    for at = 1, 20 do
-      words[at] = "u500 x1000 a500"
-    end
-    for at = 21, 25 do
-      words[at] = at == 21 and "u500 m1000 a500" or "u500 x1000 a500"
-    end
-    local job = talk.job(table.concat(words, " "))
+    local job = hundred()
     local saved = 0
     for _, place in ipairs(t.hook("plan", job, { slice = true }).ops[1].entries) do
       saved = saved + job.entries.sent[place]
@@ -112,15 +115,7 @@ return {
 
   -- "100 messages of 500 tokens of which half is tool traffic, mark at message 80: 40 % saved"
   test_the_figure_of_40_percent = function(t)
-    local words = {}
-    for at = 1, 20 do
-      words[at] = "u500 x1000 a500"
-    end
-    -- 80 messages before it, each of the exchanges two of them; then 20 more.
-    for at = 21, 25 do
-      words[at] = at == 21 and "u500 m1000 a500" or "u500 x1000 a500"
-    end
-    local job = talk.job(table.concat(words, " "))
+    local job = hundred()
     local orders = t.hook("plan", job)
     t.eq(orders.watermark, 83)
     local saved = 0

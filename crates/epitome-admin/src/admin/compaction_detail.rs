@@ -7,10 +7,10 @@ use epitome_extract::kept_and_lost;
 use epitome_kernel::CompactionLineage;
 use epitome_types::{
     ArrivalRewrite, Compaction, ContentId, Entry, EntryId, FactReport, HookAuthor, Op, Part,
-    PartId, RecordedCompaction, ReplaceMethod,
+    PartId, RecordedCompaction,
 };
 
-use super::{SessionAdmin, SessionTimeline, TimelineCompaction};
+use super::{SessionAdmin, SessionTimeline, TimelineCompaction, diff};
 use crate::error::AdminError;
 use crate::names::CallTools;
 
@@ -176,7 +176,7 @@ impl EditReader<'_> {
         };
         match op {
             Op::Replace { part, with, how } => {
-                step.how = replaced(*how);
+                step.how = diff::how(*how);
                 let text = self.part(*part).and_then(Part::original).unwrap_or_default();
                 step.recall = Some(ContentId::for_text(text).short());
                 step.sources = self.source(part.entry, Some(text)).into_iter().collect();
@@ -226,15 +226,5 @@ impl EditReader<'_> {
             tokens: self.timeline.history.messages.get(entry)?.tokens,
             text: text.map_or_else(|| said.readable().into_owned(), str::to_owned),
         })
-    }
-}
-
-fn replaced(how: ReplaceMethod) -> &'static str {
-    match how {
-        ReplaceMethod::Digest => "digest",
-        ReplaceMethod::Offload => "offload",
-        ReplaceMethod::Mask => "mask",
-        ReplaceMethod::TruncateInput => "truncate_input",
-        ReplaceMethod::Cut => "cut",
     }
 }

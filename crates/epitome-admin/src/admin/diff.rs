@@ -358,7 +358,8 @@ impl DiffContext<'_> {
     }
 }
 
-fn how(how: ReplaceMethod) -> &'static str {
+/// In what way something was made smaller, in a word.
+pub(super) fn how(how: ReplaceMethod) -> &'static str {
     match how {
         ReplaceMethod::Digest => "digest",
         ReplaceMethod::Offload => "offload",
