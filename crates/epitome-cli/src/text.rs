@@ -3,24 +3,12 @@
 //! Invariant: pure functions of their arguments.
 
 use epitome::types::TokenUsage;
+pub(crate) use epitome_page::figures::grouped;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// A text without line breaks: every run of white space is one space.
 pub(crate) fn on_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A number with its thousands apart: `41,230`.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// What a provider counted for so many answers, in words.

@@ -4,8 +4,8 @@
 //! Invariant: no prompt waits for what is done here, and nothing done here changes a prompt: it
 //! leaves candidates, which a compression may find, and replies. A conversation has one task for
 //! either at most, which ends in the time that there is for models, and with its session. What a
-//! model was asked is heard to its end: however fast people type, its words arrive. Called by live
-//! sessions.
+//! model was asked is heard to its end, or asked again where a person waits for the same server: however
+//! fast people type, its words arrive. Called by live sessions.
 
 mod assignment;
 mod candidates;
