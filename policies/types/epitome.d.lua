@@ -11,6 +11,7 @@
 ---@field tool_result? fun(job: ToolResultJob): ToolResultAnswer|Asking|nil What becomes of a tool result before it is first sent.
 ---@field observe? fun(job: ObserveJob): Observe|Asking|nil What is done about a new message.
 ---@field goals? fun(job: GoalsJob): Found[]|Asking|nil What a text says of goals. What the policies say is joined.
+---@field facts? fun(job: FactsJob): string[]|Asking|nil Which lines stay word for word, whatever leaves. What the policies say is joined.
 ---@field trigger? fun(job: TriggerJob): boolean|Passed|Due|Asking|nil Whether to compress now.
 ---@field plan? fun(job: PlanJob): Orders|Asking|nil What to do about a prompt that is compressed.
 ---@field age? fun(job: AgeJob): Ageing[]|Asking|nil Which checkpoints are written anew, smaller, in the same compression.
@@ -131,17 +132,22 @@
 ---@field confidence number The share of must-keep facts that is still in the prompt, 0 to 1.
 ---@field now string When the request came, ISO 8601.
 ---@field messages integer Messages of the history.
+---@field turns integer How many of the messages a person typed.
+---@field api? string The API that the conversation goes over: `anthropic`, `openai`, `responses`, `ollama`, or the format of a file.
+---@field client? string The program that sends the conversation, as it names itself to the proxy: `claude-cli`.
+---@field models string[] The models that may be asked, in their order; empty where there is none.
 ---@field workspace boolean Whether files can be written in the client's folder: only then may a text name one.
 ---@field seed integer A number that is the same for the same history: what to draw lots with.
 ---@field replies table<string, string> What a model answered to an `ask`, by its id.
 ---@field options table<string, any> This policy's options.
 ---@field memo table<string, any> This policy's notes on the session: what is in it when the hook answers is there the next time.
 
---- The messages that a summary stands for, a list for each property. `job.covered:text(i)` and `job.covered:head(i, n)` read what a message says.
+--- The messages that leave, or may leave, a list for each property. `job.covered:text(i)` and `job.covered:head(i, n)` read what a message says.
 ---@class Covered
 ---@field count integer How many messages there are.
 ---@field role string[] Their roles.
 ---@field speaker string[] Who produced them; what a person typed counts before what stands beside it.
+---@field names string[][] The tools that they call or answer, in order.
 ---@field text fun(self: Covered, place: integer): string? What the message in a place of these lists says.
 ---@field head fun(self: Covered, place: integer, lines: integer): string? Its first lines.
 
@@ -186,6 +192,10 @@
 ---@field found boolean Whether the summary holds it.
 ---@field extracted boolean Whether the summary would hold it that is written in the same room without a model.
 ---@field tokens integer What it takes in a list, in tokens.
+
+--- What may leave the prompt.
+---@class FactsJob: Common
+---@field covered Covered The messages that may leave: all of a conversation that is compressed, or tool results that are made smaller before they are first sent.
 
 --- Comes to a size in the kernel's own way: the newest messages stay, one checkpoint stands for what is older. Stands alone, beside `pin`, `snapshot` and `warn`.
 ---@class Fit
@@ -459,6 +469,7 @@
 --- The request to a model for a summary. `{conversation}` stands for the messages (with `extend` for words that say which they are) and `{must_keep}` for the facts.
 ---@class SummaryPrompt
 ---@field style "extend"|"separate"|"none" How it is asked.
+---@field model? string Which of `job.models` is asked before the others; the first unless told otherwise.
 ---@field system? string The system prompt.
 ---@field user string What it is asked.
 ---@field max_tokens? integer The most that it may answer.

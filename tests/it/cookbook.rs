@@ -1,6 +1,9 @@
 //! The recipes of the manual of policies: each does what its wish says.
 
+use std::collections::BTreeSet;
+
 use epitome_upstream::{Script, Turn, Upstream};
+use serde_json::json;
 
 use crate::keep::{check, lost, recording, result, with_tools};
 use crate::pages::{fenced, pages};
@@ -51,15 +54,66 @@ fn each_recipe_does_what_its_wish_says() {
     assert!(asked.iter().any(|one| is_about_tasks(one.body.to_string())), "{}", asked.len());
 }
 
+/// Makes a recipe in Lua the user's own policy.
+fn own_policy(place: &Place, number: usize) {
+    let all = recipes("lua");
+    assert_eq!(all.len(), 3);
+    std::fs::create_dir_all(place.path(".config/epitome/policies/own")).unwrap();
+    place.write(".config/epitome/policies/own/policy.lua", &all[number]);
+}
+
+/// Tickets that go through many states, between talk of other things.
+fn tickets() -> String {
+    let mut messages = vec![json!({"role": "user", "content": "Work through the tickets."})];
+    for step in 0..120 {
+        let (ticket, state) = (step % 12, ["opened", "in review", "blocked", "merged"][step / 30]);
+        let said = format!("I had a look at it.\nTICKET-{ticket} is {state} since step {step}.");
+        let other = format!("Step {step}: the weather was calm and nobody complained. ").repeat(8);
+        messages.push(json!({"role": "assistant", "content": format!("{said}\n{other}")}));
+        messages.push(json!({"role": "user", "content": format!("Go on with step {step}.")}));
+    }
+    json!(messages).to_string()
+}
+
+#[test]
+fn the_last_word_on_each_ticket_stays() {
+    let place = place("", &tickets());
+    own_policy(&place, 1);
+    let (_, summary, text) = check(&place, 8_000, &["-q", "--profile", "own"]);
+    assert!(summary["compressions"].as_u64() >= Some(2), "{summary}");
+    for step in 108..120 {
+        let last = format!("TICKET-{} is merged since step {step}.", step % 12);
+        assert!(text.contains(&last), "{last}: {text}");
+    }
+    assert_eq!(summary["must_keep"]["kept"], json!([12, 12]));
+}
+
+#[test]
+fn a_policy_says_which_model_writes() {
+    let turn = Turn { text: "All steps went well.".to_owned(), ..Turn::default() };
+    let script = Script { turns: vec![turn], repeat: 500, plain: true, ..Script::default() };
+    let upstream = Upstream::start(script).unwrap();
+    let place = place("", &tickets());
+    own_policy(&place, 2);
+    let models = ["large", "small"].map(|name| format!("openai:{name}@{}/v1", upstream.url()));
+    let config = format!("[profile.own]\nsummarizers = {models:?}\n");
+    place.write("own.toml", config);
+    let asked = |size: u64| {
+        let before = upstream.prompts().len();
+        check(&place, size, &["-q", "--profile", "own", "--config", "own.toml"]);
+        let asked = upstream.prompts().split_off(before);
+        asked.iter().map(|one| one.body["model"].to_string()).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(asked(4_000), BTreeSet::from(["\"small\"".to_owned()]));
+    assert_eq!(asked(12_000), BTreeSet::from(["\"large\"".to_owned()]));
+}
+
 #[test]
 fn a_budget_of_a_mode_is_a_policy_of_a_few_lines() {
-    let all = recipes("lua");
-    assert_eq!(all.len(), 1);
     let place = place("", &recording());
-    std::fs::create_dir_all(place.path(".config/epitome/policies/patient")).unwrap();
-    place.write(".config/epitome/policies/patient/policy.lua", &all[0]);
+    own_policy(&place, 0);
     let compressions = |mode: &str| {
-        let args = ["-q", "--profile", "patient", "--mode", mode];
+        let args = ["-q", "--profile", "own", "--mode", mode];
         check(&place, 10_000, &args).1["compressions"].as_u64().unwrap()
     };
     let (debugging, planning) = (compressions("debugger"), compressions("planning"));

@@ -109,6 +109,43 @@ fn what_a_profile_keeps_stays_under_every_policy() {
     assert!(kept_by_none.len() > STEPS / 2, "the recording needs no rule: {kept_by_none:?}");
 }
 
+/// The same wish as a policy says it that is asked for facts.
+const FINDS: &str = r#"--- @api 2
+return {
+  extends = "BASE",
+  facts = function(job)
+    local lines = {}
+    for place = 1, job.covered.count do
+      local text = job.covered:text(place) or ""
+      for _, found in ipairs(ep.re.all("(?is)\\b(?:select|update|insert into)\\b[^;]*;", text)) do
+        lines[#lines + 1] = found
+      end
+      for _, found in ipairs(ep.re.all("\\b\\d{8}_\\d{4}_\\w+", text)) do
+        lines[#lines + 1] = found
+      end
+    end
+    return lines
+  end,
+}
+"#;
+
+/// What a policy finds stays as what a profile names does, and reports count it.
+#[test]
+fn what_a_policy_finds_stays_under_every_policy() {
+    for base in ["default", "ollm", "staged", "early", "tiered", "watermark"] {
+        let place = Place::new();
+        place.write("sql.json", recording());
+        let policies = ".config/epitome/policies/sql";
+        std::fs::create_dir_all(place.path(policies)).unwrap();
+        place.write(&format!("{policies}/policy.lua"), FINDS.replace("BASE", base));
+        place.write("epitome.toml", "default_profile = 'sql'\n");
+        let (_, summary, text) = check(&place, 8_000, &["-q"]);
+        assert_eq!(lost(&text), Vec::<String>::new(), "{base}");
+        assert_eq!(summary["must_keep"]["kept"], json!([3 * STEPS, 3 * STEPS]), "{base}");
+        assert!(summary["compressions"].as_u64().unwrap() >= 3, "{base}");
+    }
+}
+
 /// A policy that fails at every hook leaves the built-in one to decide, and the rules hold.
 #[test]
 fn what_a_profile_keeps_stays_where_a_policy_fails() {

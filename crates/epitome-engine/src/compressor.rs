@@ -18,7 +18,7 @@ use epitome_wire::RequestDocument;
 use crate::builder::CompressorBuilder;
 use crate::error::{Error, first};
 use crate::facts::ThreadTexts;
-use crate::kept_lines::alone;
+use crate::kept_lines::{alone, originals, with_facts};
 use crate::one_shot::{Decided, OneShot};
 use crate::output_check::{broken, outgoing};
 use crate::plan_wording::{GivenOrders, shaped};
@@ -174,7 +174,11 @@ impl Compressor {
         }
         let decided = if continued { None } else { single.decide(shared).await? };
         match decided {
-            Some(decided) => self.planned(&single, &decided, envelope, account).await,
+            Some(mut decided) => {
+                let Decided { council, common, .. } = &decided;
+                decided.council = with_facts(council, common, originals(&thread)).await;
+                self.planned(&single, &decided, envelope, account).await
+            }
             None => Ok(untouched(&single, account).into()),
         }
     }
@@ -194,10 +198,11 @@ impl Compressor {
         let unbind = profile.unbinds(single.document);
         let base = profile.compress(back, envelope);
         // Until the bytes that came in are gone the texts that leave are named alone.
-        let demands = alone(profile, single.thread, decided.most());
+        let keep = &decided.council.rules.keep;
+        let demands = alone(keep, profile, single.thread, decided.most());
         let base = CompressOptions { unbind, originals: false, demands, ..base };
         let list_chars = originals.then_some(base.texts.line_chars);
-        let summarizers: Vec<_> = writers.summarizers.iter().map(|one| &**one).collect();
+        let summarizers = writers.summarizers();
         let (texts, counter) = (ThreadTexts(single.thread), single.tokens.gauge().counter);
         let planning = decided.planning(single, counter, &summarizers, &texts);
         let (mut told, round, mut behind) =
@@ -290,7 +295,7 @@ fn finished(
     let report = account.compressed(document, &after, compressed);
     let (said, sent) = (document.shared_entries(), after.shared_entries());
     let prompt = CompressedPrompt { bytes, report, departure };
-    let keep = single.settings.profile.keep().clone();
+    let keep = decided.council.rules.keep.clone();
     let rest = Some(PromptOrigin { said, sent, entries: single.thread.shared(), leaving, keep });
     Ok(MadePrompt { prompt, rest })
 }

@@ -4,6 +4,7 @@
 
 use epitome_extract::ledger::written;
 use epitome_kernel::{Thread, ThreadSizes, View};
+use epitome_plan::speaker;
 use epitome_types::hook::{Columns, Input, MessageNumber, MessageTexts, Tokens};
 use epitome_types::{Entry, EntryKey, Part, PartBody, PartId, Speaker, TokenBreakdown, ToolCall};
 
@@ -79,12 +80,10 @@ impl MessageTexts for ThreadTexts<'_> {
     }
 }
 
-/// Who produced an entry; what a person typed counts before what stands beside it.
-pub(crate) fn speaker(entry: &Entry) -> Speaker {
-    if entry.has_speaker(Speaker::Human) {
-        return Speaker::Human;
-    }
-    entry.parts.first().map_or(Speaker::Harness, |part| part.speaker)
+/// What a person typed in an entry.
+pub(crate) fn intent(entry: &Entry) -> Option<&str> {
+    let typed = entry.parts.iter().filter(|part| part.speaker == Speaker::Human);
+    typed.filter_map(|part| part.text()).next()
 }
 
 /// The tools that an entry calls or answers.

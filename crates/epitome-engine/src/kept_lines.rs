@@ -1,18 +1,53 @@
-//! The lines that a profile keeps, as a plan states them and as a result that is made smaller has them.
+//! The lines that a profile and its policies keep, as a plan states them and as a result that is made
+//! smaller has them.
 //!
-//! Invariant: a line is a slice of what was said; of what a policy masked nothing is said again. Called
-//! by live sessions and by the compressor of single conversations.
+//! Invariant: a line is a slice of what was said; of what a policy masked nothing is said again. What
+//! the policies find is added to the rules of the profile before anything is planned, so that whoever
+//! plans, writes or reports keeps the same. Called by live sessions and by the compressor of single
+//! conversations.
 
-use epitome_config::profile::Profile;
+use std::sync::Arc;
+
+use epitome_config::profile::{Profile, ProfileRules};
+use epitome_extract::KeepRules;
 use epitome_kernel::Thread;
-use epitome_plan::{ConstraintState, KeptStatement, StatedLine};
-use epitome_types::hook::{ToolResultAnswer, Way};
-use epitome_types::{Budget, BudgetUnit, Entry, PartBody, PartId};
+use epitome_plan::{ConstraintState, KeptStatement, SpokenTexts, StatedLine, covered};
+use epitome_types::hook::{Common, Covered, FactsJob, ToolResultAnswer, Way};
+use epitome_types::{Budget, BudgetUnit, Entry, PartBody, PartId, Role};
 
-/// What a profile keeps of a conversation.
-pub(crate) fn kept(profile: &Profile, thread: &Thread) -> KeptStatement {
-    let said = thread.entries().iter().map(|entry| thread.original(entry.id).unwrap_or(entry));
-    let lines = profile.keep().lines(&said.collect::<Vec<&Entry>>());
+use crate::policy_runner::PolicyRunner;
+
+/// The policies of a conversation that keep what they find in these messages, too.
+pub(crate) async fn with_facts(
+    council: &PolicyRunner,
+    common: &Common,
+    said: impl Iterator<Item = &Entry>,
+) -> PolicyRunner {
+    let said: Vec<_> = said.filter(|entry| entry.role != Role::System).collect();
+    finding(council, common, &said, covered(&said)).await
+}
+
+async fn finding(
+    council: &PolicyRunner,
+    common: &Common,
+    said: &[&Entry],
+    covered: Covered,
+) -> PolicyRunner {
+    let mut job = FactsJob { common: common.clone(), covered, texts: &SpokenTexts(said) };
+    let Some(found) = council.ask(&mut job).await.value else { return council.clone() };
+    let keep = council.rules.keep.naming(found);
+    let rules = Arc::new(ProfileRules { keep, ..(*council.rules).clone() });
+    PolicyRunner { rules, ..council.clone() }
+}
+
+/// The messages of a conversation as they were said, whatever stands for them.
+pub(crate) fn originals(thread: &Thread) -> impl Iterator<Item = &Entry> {
+    thread.entries().iter().map(|entry| thread.original(entry.id).unwrap_or(entry))
+}
+
+/// What is kept of a conversation, stated as the profile words it.
+pub(crate) fn kept(keep: &KeepRules, profile: &Profile, thread: &Thread) -> KeptStatement {
+    let lines = keep.lines(&originals(thread).collect::<Vec<&Entry>>());
     let lines = lines.into_iter().map(|line| {
         let sent = match thread.part(line.part).map(|part| &part.body) {
             Some(PartBody::Text(text)) => text.contains(&line.text),
@@ -28,24 +63,40 @@ pub(crate) fn kept(profile: &Profile, thread: &Thread) -> KeptStatement {
     KeptStatement { lines: lines.collect(), heading, share }
 }
 
-/// What a profile keeps of results that are made smaller.
-pub(crate) fn arriving_lines(
-    profile: &Profile,
+/// What is kept of results that are made smaller.
+pub(crate) async fn arriving_lines(
+    council: &PolicyRunner,
+    common: &Common,
     thread: &Thread,
     decided: &[(PartId, ToolResultAnswer)],
 ) -> Vec<StatedLine> {
     let made = decided.iter().filter(|(_, answer)| answer.how != Way::Keep);
-    let parts = made.flat_map(|(part, _)| {
-        let alone = thread.alone(*part);
-        let lines = alone.map(|entry| profile.keep().lines(&[&entry])).unwrap_or_default();
-        lines.into_iter().map(|line| StatedLine { part: *part, text: line.text, sent: false })
+    let made = made.filter_map(|(part, _)| Some((*part, thread.alone(*part)?)));
+    let made: Vec<(PartId, Entry)> = made.collect();
+    if made.is_empty() {
+        return Vec::new();
+    }
+    let said: Vec<_> = made.iter().map(|(_, entry)| entry).collect();
+    // The calls that they answer are not among them.
+    let names = made.iter().map(|(part, _)| thread.tool_of(*part).map(str::to_owned));
+    let names = names.map(|name| name.into_iter().collect()).collect();
+    let covered = Covered { names, ..covered(&said) };
+    let council = finding(council, common, &said, covered).await;
+    let lines = made.iter().flat_map(|(part, entry)| {
+        let lines = council.rules.keep.lines(&[entry]).into_iter();
+        lines.map(|line| StatedLine { part: *part, text: line.text, sent: false })
     });
-    parts.collect()
+    lines.collect()
 }
 
 /// What is stated of a conversation that stands by itself, within a budget.
-pub(crate) fn alone(profile: &Profile, thread: &Thread, most: Budget) -> ConstraintState {
+pub(crate) fn alone(
+    keep: &KeepRules,
+    profile: &Profile,
+    thread: &Thread,
+    most: Budget,
+) -> ConstraintState {
     let label = profile.options.work_state.label.clone();
     let most = if most.unit == BudgetUnit::Tokens { most.most } else { 0 };
-    ConstraintState { label, most, kept: kept(profile, thread), ..ConstraintState::default() }
+    ConstraintState { label, most, kept: kept(keep, profile, thread), ..ConstraintState::default() }
 }

@@ -10,14 +10,14 @@ use epitome_extensions::problem::ConfigError;
 use epitome_kernel::{Summarizer, Thread, ThreadSizes, TokenCounter, View, identity};
 use epitome_plan::{CacheMeter, prompt_floor};
 use epitome_types::hook::{
-    Budgets, BudgetsJob, Columns, Common, MessageTexts, ModelFacts, Occasion, Strength,
+    Budgets, BudgetsJob, Columns, Common, MessageTexts, ModelFacts, Occasion, Strength, TalkFacts,
     TriggerAnswer, TriggerJob,
 };
 use epitome_types::{Budget, BudgetUnit, CompactionCause, ContentId, Entry, EntryKey, Goals, Role};
 use epitome_wire::RequestDocument;
 
 use crate::builder::CompressorBuilder;
-use crate::facts;
+use crate::facts::{self, intent};
 use crate::keep_recent::leave_alone;
 use crate::limits::{OneShotBounds, PromptBounds, answered};
 use crate::planning::{PlanHistory, PlanRequest, PlanSizes, StandingPlan, SummaryWriters};
@@ -187,6 +187,7 @@ impl OneShot<'_> {
         let said = self.thread.entries().iter().flat_map(Entry::texts);
         let mut seed = [0; 8];
         seed.copy_from_slice(&ContentId::of_all(said).0[..8]);
+        let typed = self.thread.entries().iter().filter(|entry| intent(entry).is_some());
         Common {
             mode: self.settings.deciders.mode.clone(),
             model: ModelFacts {
@@ -200,6 +201,13 @@ impl OneShot<'_> {
             tokens: facts::sizes(&self.view().breakdown(self.tokens)),
             confidence: 1.0,
             now: (self.settings.clock)(),
+            messages: self.thread.entries().len() as u32,
+            talk: TalkFacts {
+                turns: typed.count() as u32,
+                api: Some(self.document.format().name().to_owned()),
+                models: self.settings.writers.models.names(),
+                ..TalkFacts::default()
+            },
             // Scripts read numbers as floats, which hold 53 bits.
             seed: u64::from_le_bytes(seed) >> 11,
             ..Common::default()

@@ -311,10 +311,12 @@ impl<'t> PlanRequest<'_, 't> {
 
     /// The models, in their order.
     fn writers<'w>(&'w self, context: SummaryContext<'w>) -> Vec<ModelSummarizer<'w>> {
-        let models = self.writers.models.iter();
+        let models = self.writers.models.iter().enumerate();
         models
-            .map(|model| ModelSummarizer {
+            .map(|(place, model)| ModelSummarizer {
                 model: &**model,
+                all: self.writers.models,
+                place,
                 context,
                 patience: &self.writers.patience,
                 underway: self.writers.underway.as_ref(),

@@ -69,6 +69,11 @@ pub(crate) struct WriterSettings {
 }
 
 impl WriterSettings {
+    /// Who writes without a model, in order.
+    pub(crate) fn summarizers(&self) -> Vec<&dyn Summarizer> {
+        self.summarizers.iter().map(|one| &**one).collect()
+    }
+
     /// Adds models behind those that are there.
     pub(crate) fn add_models(&mut self, models: Vec<Arc<dyn LanguageModel>>) {
         self.models.all.extend(models);

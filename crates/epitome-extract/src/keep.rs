@@ -23,6 +23,9 @@ const LONGEST_LINE: usize = 2_000;
 /// The most lines that stay: of more the newest.
 const MOST_LINES: usize = 10_000;
 
+/// The most lines that are named by their text: of more the newest.
+const MOST_NAMED: usize = 1_000;
+
 /// The kinds of facts, as a profile names them.
 const KINDS: [(&str, FactKind); 6] = [
     ("constraint", FactKind::Constraint),
@@ -56,18 +59,20 @@ impl FactKind {
     }
 }
 
-/// The lines that stay word for word: regular expressions, and kinds of facts.
+/// The lines that stay word for word: regular expressions, kinds of facts, and what was named by its
+/// text.
 #[derive(Clone, Debug, Default)]
 pub struct KeepRules {
     spelled: Vec<String>,
     patterns: Vec<LinePattern>,
     kinds: Vec<FactKind>,
+    named: Vec<String>,
 }
 
 /// Two that are spelled alike keep alike.
 impl PartialEq for KeepRules {
     fn eq(&self, other: &Self) -> bool {
-        self.spelled == other.spelled
+        self.spelled == other.spelled && self.named == other.named
     }
 }
 
@@ -131,9 +136,20 @@ impl KeepRules {
         Ok(rules)
     }
 
+    /// The same rules, and the lines that hold these texts, which a policy found. A text that nobody
+    /// said keeps nothing.
+    #[must_use]
+    pub fn naming(&self, texts: impl IntoIterator<Item = String>) -> Self {
+        let mut rules = self.clone();
+        let texts = texts.into_iter().map(|text| text.trim().to_owned());
+        rules.named.extend(texts.filter(|text| !text.is_empty()));
+        rules.named.drain(..rules.named.len().saturating_sub(MOST_NAMED));
+        rules
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.spelled.is_empty()
+        self.spelled.is_empty() && self.named.is_empty()
     }
 
     /// The rules, as the profile spells them.
@@ -156,7 +172,9 @@ impl KeepRules {
                 found.insert((at, range.start), &text[range]);
             }
         }
-        for (at, start, line) in self.lines_of_facts(&texts) {
+        for (at, start, line) in
+            self.lines_of_facts(&texts).into_iter().chain(self.lines_named(&texts))
+        {
             found.entry((at, start)).or_insert(line);
         }
         let line = |((at, _), text): (&(usize, usize), &&str)| {
@@ -177,6 +195,21 @@ impl KeepRules {
     pub fn lost(&self, entries: &[&Entry], prompt: &[&Entry]) -> Vec<String> {
         let lines = self.lines(entries);
         held(&lines, prompt).1.into_iter().map(|line| line.text.clone()).collect()
+    }
+
+    /// For each text that was named, the lines that say it last.
+    fn lines_named<'t>(
+        &self,
+        texts: &'t [(PartId, Cow<'_, str>)],
+    ) -> impl Iterator<Item = (usize, usize, &'t str)> {
+        self.named.iter().filter_map(|named| {
+            let (at, text, start) =
+                texts.iter().enumerate().rev().find_map(|(at, (_, text))| {
+                    text.rfind(named.as_str()).map(|start| (at, &**text, start))
+                })?;
+            let line = whole_line(text, start..start + named.len());
+            Some((at, line.start, &text[line]))
+        })
     }
 
     /// For each fact of the kinds that are named, the newest line that says it.

@@ -84,6 +84,7 @@ impl Gate {
             Answer::Trigger(TriggerAnswer::Wait(_) | TriggerAnswer::Pass(_))
             | Answer::Verify(VerifyAnswer::Plain(_) | VerifyAnswer::Reject(_))
             | Answer::Goals(_)
+            | Answer::Facts(_)
             | Answer::Render(_)
             | Answer::Status(_)
             | Answer::Event(_) => {}

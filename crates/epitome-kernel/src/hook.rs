@@ -130,6 +130,8 @@ macro_rules! each_hook {
             observe Observe (ObserveJob<'a>) -> Observe;
             /// What a text says of goals. What the policies say is joined.
             goals Goals (GoalsJob) -> Vec<Found>;
+            /// Which lines stay word for word, whatever leaves. What the policies say is joined.
+            facts Facts (FactsJob<'a>) -> Vec<String>;
             /// Whether to compress now.
             trigger Trigger (TriggerJob) -> TriggerAnswer;
             /// What to do about a prompt that is compressed.
@@ -256,7 +258,7 @@ mod tests {
     #[test]
     fn hooks_have_names_and_docs() {
         let names: Vec<_> = HOOKS.iter().map(|hook| hook.name).collect();
-        assert_eq!((names.len(), names[0], names[11]), (12, "budgets", "on_event"));
+        assert_eq!((names.len(), names[0], names[12]), (13, "budgets", "on_event"));
         assert!(HOOKS.iter().all(|hook| !hook.doc.is_empty() && !hook.job.fields.is_empty()));
     }
 

@@ -1,6 +1,6 @@
 //! The port behind every decision: a policy, and the chain of them that is asked hook by hook.
 //!
-//! Invariant: the first opinion wins; what is said of goals is joined, and events reach every policy.
+//! Invariant: the first opinion wins; what is said of goals and of facts is joined, and events reach every policy.
 //! One that fails is noted and passed over, so that the next one answers, the built-in one at last
 //! (RULES 9). For one job each is asked at most once, and whoever only passes on what those behind
 //! it say changes nothing (RULES 18). What is given away is within its bounds (RULES 17), and nothing
@@ -282,9 +282,9 @@ impl NextPolicies<'_> {
             // It passes on what it got, and the one that said it is named.
             (opinion, Some(got)) if opinion == got.opinion => got,
             (Ok(None), got) => got.unwrap_or_else(behind),
-            (Ok(Some(Answer::Goals(own))), None) => {
+            (Ok(Some(own)), None) if said_with_others(&own).is_some() => {
                 let GivenOpinion { opinion, by: other } = behind();
-                let by = if own.is_empty() { other } else { by() };
+                let by = if said_with_others(&own) == Some(0) { other } else { by() };
                 GivenOpinion { opinion: opinion.map(|behind| Some(joined(own, behind))), by }
             }
             (opinion, _) => GivenOpinion { opinion, by: by() },
@@ -304,13 +304,28 @@ impl NextPolicies<'_> {
     }
 }
 
-/// What a policy says of goals, and behind it what others say that it does not.
-fn joined(mut own: Vec<Found>, behind: Option<Answer>) -> Answer {
-    if let Some(Answer::Goals(behind)) = behind {
-        let more: Vec<_> = behind.into_iter().filter(|one| !own.contains(one)).collect();
-        own.extend(more);
+/// How much an answer says to which is added what the policies behind say; `None` of any other.
+fn said_with_others(own: &Answer) -> Option<usize> {
+    match own {
+        Answer::Goals(found) => Some(found.len()),
+        Answer::Facts(lines) => Some(lines.len()),
+        _ => None,
     }
-    Answer::Goals(own)
+}
+
+/// What a policy says, and behind it what others say that it does not.
+fn joined(own: Answer, behind: Option<Answer>) -> Answer {
+    match (own, behind) {
+        (Answer::Goals(own), Some(Answer::Goals(behind))) => Answer::Goals(both(own, behind)),
+        (Answer::Facts(own), Some(Answer::Facts(behind))) => Answer::Facts(both(own, behind)),
+        (own, _) => own,
+    }
+}
+
+fn both<T: PartialEq>(mut own: Vec<T>, behind: Vec<T>) -> Vec<T> {
+    let more: Vec<_> = behind.into_iter().filter(|one| !own.contains(one)).collect();
+    own.extend(more);
+    own
 }
 
 #[cfg(test)]

@@ -246,7 +246,7 @@ impl<'a> Replay<'a> {
         let prompt = RequestDocument::parse(&last.bytes, self.recorded.document.format())?;
         let (said, scope) =
             (&self.recorded.document.entries()[..self.last_raw.1], self.setup.scope());
-        let keep = self.setup.profile.keep();
+        let keep = &self.setup.profile.keep_in(said, &self.counter)?;
         let store = self.searches.then_some(&*self.store as &dyn OriginalStore);
         let searched = SearchedStore { store, scope: &scope, counter: &*self.counter, keep };
         Ok(searched.must_keep(said, prompt.entries(), &self.originals(&scope)?)?)

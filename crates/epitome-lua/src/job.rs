@@ -128,6 +128,7 @@ pub(crate) fn add_methods<'scope, 'env: 'scope>(
         Job::SummaryPrompt(job) => {
             ("covered", any(scope, job.texts)?, any_beginning(scope, job.texts)?)
         }
+        Job::Facts(job) => ("covered", any(scope, job.texts)?, any_beginning(scope, job.texts)?),
         Job::Verify(job) => ("covered", any(scope, job.texts)?, any_beginning(scope, job.texts)?),
         _ => return Ok(()),
     };

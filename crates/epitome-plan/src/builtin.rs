@@ -174,6 +174,7 @@ impl Policy for BuiltinPolicy {
         let beside = Some(options.beside.clone()).filter(|opening| !opening.is_empty());
         Ok(Some(SummaryPrompt {
             style,
+            model: None,
             system: None,
             user,
             max_tokens,

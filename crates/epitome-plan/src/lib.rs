@@ -37,6 +37,7 @@ mod pressure;
 mod rules;
 mod stale;
 mod state;
+mod told;
 mod trigger;
 mod unbind;
 mod wording;
@@ -60,4 +61,5 @@ pub use options::{
 };
 pub use order::OrderError;
 pub use outcome::{FitOutcome, PlannedCompression};
+pub use told::{SpokenTexts, covered, speaker};
 pub use trigger::CacheMeter;

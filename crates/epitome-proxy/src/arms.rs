@@ -19,8 +19,6 @@ pub trait ArmChooser: Send + Sync {
 pub struct ArmRequest<'r> {
     /// The request.
     pub ask: &'r RoutedRequest,
-    /// The program that asks, without its version.
-    pub client: Option<&'r str>,
     /// Whether it may begin a conversation; a count does not.
     pub begins: bool,
 }

@@ -345,9 +345,8 @@ impl Prepare {
             return PrepareOutcome::Side;
         }
         if let Some(arms) = &self.arms {
-            let client = clients::asking_program(&came.headers);
             let (ask, begins) = (&told.ask, !is_count);
-            let arm = arms.arm_of(&ArmRequest { ask, client: client.as_deref(), begins });
+            let arm = arms.arm_of(&ArmRequest { ask, begins });
             arm.into_iter().for_each(|arm| drop(told.arm.set(arm)));
         }
         self.made(self.hub_of(told), &told.ask, is_count)
@@ -360,7 +359,8 @@ impl Prepare {
         let asked = model.as_deref().filter(|_| window.is_none() && format == Format::Ollama);
         let told = asked.and_then(|model| self.window_of(model));
         let (tenant, label) = (came.tenant.clone(), clients::label(&came.headers));
-        let ask = RoutedRequest { bytes: body, format, tenant, label, window, told };
+        let client = clients::asking_program(&came.headers);
+        let ask = RoutedRequest { bytes: body, format, tenant, label, client, window, told };
         BodyHints { ask, model, arm: OnceLock::new() }
     }
 

@@ -65,18 +65,33 @@ pub struct FieldShape {
 
 impl TableShape {
     /// All fields, those of the tables whose fields stand in this one too ([`Common`]) included.
+    ///
+    /// [`Common`]: crate::hook::Common
     pub fn all_fields(&self) -> impl Iterator<Item = &'static FieldShape> {
-        self.fields.iter().flat_map(|field| match (field.name, field.shape) {
-            (INLINE, ValueShape::Table(inner)) => inner.fields.iter(),
-            _ => std::slice::from_ref(field).iter(),
+        let every = self.fields.iter().filter(|field| field.name == INLINE);
+        let every = every.filter_map(|field| match field.shape {
+            ValueShape::Table(inner) => Some(inner.own_fields()),
+            _ => None,
+        });
+        every.flatten().chain(self.own_fields())
+    }
+
+    /// Its fields without those that every job has.
+    pub fn own_fields(&self) -> impl Iterator<Item = &'static FieldShape> {
+        self.fields.iter().filter(|field| field.name != INLINE).flat_map(|field| {
+            match (field.name, field.shape) {
+                (SPREAD, ValueShape::Table(inner)) => inner.fields.iter(),
+                _ => std::slice::from_ref(field).iter(),
+            }
         })
     }
 }
 
-/// The name of a field whose own fields stand in its place.
-///
-/// [`Common`]: crate::hook::Common
+/// The name of the field of a job whose own fields every job has.
 pub const INLINE: &str = "common";
+
+/// The name of a field whose own fields stand in its place.
+const SPREAD: &str = "talk";
 
 /// A type whose values have a shape.
 pub trait HasShape {

@@ -128,8 +128,12 @@ impl SessionAdmin {
         let alone = CompactionLineage::new(vec![alone]);
         let prompt = alone.in_force(&thread, keys).map(|it| it.view.entries());
         let Some(prompt) = prompt else { return Ok(None) };
+        // Where its policies cannot be loaded, what the profile names is told all the same.
+        let keep =
+            self.profile.keep_in(said, &self.counter(timeline.history.info.model.as_deref()));
+        let keep = keep.unwrap_or_else(|_| self.profile.keep().clone());
         let [said, prompt] = [said, &prompt[..]].map(|all| all.iter().collect::<Vec<_>>());
-        Ok(Some(kept_and_lost(&said, &prompt, &[], &[], self.profile.keep())))
+        Ok(Some(kept_and_lost(&said, &prompt, &[], &[], &keep)))
     }
 
     /// What a message was sent as by its newest prompt, and who made it so: nothing where it goes as

@@ -11,7 +11,7 @@ use epitome_config::limits::SessionBounds;
 use epitome_count::for_model;
 use epitome_kernel::{PolicyChain, TokenCounter};
 use epitome_types::hook::{
-    BudgetsJob, Common, Done, Past, Savings, Smaller, Status, StatusJob, Tokens,
+    BudgetsJob, Common, Done, Past, Savings, Smaller, Status, StatusJob, TalkFacts, Tokens,
 };
 use epitome_types::{Compaction, Entry, Op, PartBody, ReplaceMethod, Role, ToolCall};
 
@@ -32,9 +32,7 @@ impl SessionAdmin {
     pub fn report(&self, name: Option<&str>, at: &str) -> Result<Option<Status>, AdminError> {
         let history = self.history(name)?;
         let info = &history.info;
-        let model = self.profile.counter().or(self.profile.model()).or(info.model.as_deref());
-        let counter: Arc<dyn TokenCounter> =
-            Arc::new(for_model(model.unwrap_or(BUDGET_VOCABULARY)));
+        let counter = self.counter(info.model.as_deref());
         let memos = self.journal.memos(&self.scope, &info.name)?;
         let last = self.profile.built_in();
         let bounds = last.bounds(info.figures.limit);
@@ -55,6 +53,12 @@ impl SessionAdmin {
             done,
         };
         Ok(chain.ask().status(&job).ok().flatten())
+    }
+
+    /// Counts for a session with this model.
+    pub(super) fn counter(&self, model: Option<&str>) -> Arc<dyn TokenCounter> {
+        let model = self.profile.counter().or(self.profile.model()).or(model);
+        Arc::new(for_model(model.unwrap_or(BUDGET_VOCABULARY)))
     }
 
     /// What every job says, as far as it is recorded: tool schemas count as conversation.
@@ -80,6 +84,11 @@ impl SessionAdmin {
             confidence: history.in_force().map_or(1.0, |epoch| epoch.outcome.confidence),
             now: at.to_owned(),
             messages: info.figures.messages,
+            talk: TalkFacts {
+                turns: history.messages.iter().filter(|it| it.role == Role::User).count() as u32,
+                api: Some(info.format.clone()),
+                ..TalkFacts::default()
+            },
             ..Common::default()
         }
     }

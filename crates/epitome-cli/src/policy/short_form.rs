@@ -36,8 +36,7 @@ pub(super) fn job(job: &Job<'_>) -> Map<String, Value> {
 
 /// The fields of a job that other jobs do not have.
 fn own(table: &'static TableShape) -> impl Iterator<Item = &'static str> {
-    let names = table.fields.iter().map(|field| field.name);
-    names.filter(|name| *name != epitome::types::hook::INLINE)
+    table.own_fields().map(|field| field.name)
 }
 
 /// An answer, without what it leaves open; its texts are clipped.

@@ -72,7 +72,8 @@ impl ExperimentArms {
         experiment: &'r ExperimentConfig,
         request: &ArmRequest<'_>,
     ) -> Option<Candidate<'r>> {
-        let ArmRequest { ask, client, .. } = *request;
+        let ArmRequest { ask, .. } = *request;
+        let client = ask.client.as_ref();
         let is_asked = |it: &String| client.is_some_and(|client| it.eq_ignore_ascii_case(client));
         if !experiment.clients.is_empty() && !experiment.clients.iter().any(is_asked) {
             return None;
@@ -188,7 +189,7 @@ impl ExperimentArms {
             arm: Some(odds[arm].0.to_owned()),
             at: system_time(),
             odds: odds.iter().map(|(arm, weight)| ((*arm).to_owned(), *weight)).collect(),
-            client: request.client.map(str::to_owned),
+            client: request.ask.client.clone(),
             project: self.owner.project().map(str::to_owned),
         };
         let record = book.enter(name, unit, &record)?;

@@ -66,6 +66,11 @@ pub struct Models {
 }
 
 impl Models {
+    /// Their names, in their order.
+    pub fn names(&self) -> Vec<String> {
+        self.all.iter().map(|model| model.name().to_owned()).collect()
+    }
+
     /// Has this model in the place of the one that the conversation was with; gives whether that
     /// was one of them.
     pub fn talk_with(&mut self, client: &ModelClient) -> bool {

@@ -3,6 +3,7 @@
 //! Invariant: no number stands in the code; a profile is read from TOML as a whole, and what was
 //! read is sound. Made by the configuration, read by the compressor.
 
+mod kept;
 mod models;
 pub mod options;
 mod plain;

@@ -207,7 +207,7 @@ impl SummaryTasks {
             style: self.manner.style,
             passages: false,
         };
-        for model in &self.council.models.all {
+        for (place, model) in self.council.models.all.iter().enumerate() {
             let taken = AcceptedSummaries::default();
             let context = SummaryContext {
                 council: &self.council,
@@ -222,6 +222,8 @@ impl SummaryTasks {
             };
             let writer = ModelSummarizer {
                 model: &**model,
+                all: &self.council.models.all,
+                place,
                 context,
                 patience,
                 underway: self.underway.as_ref(),

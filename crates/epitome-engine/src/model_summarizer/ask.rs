@@ -6,12 +6,13 @@
 
 use epitome_extract::MustKeepFacts;
 use epitome_kernel::{ModelLimitHit, ModelQuestion, SummaryJob};
+use epitome_plan::{SpokenTexts, covered};
 use epitome_types::hook::{Line, Purpose, SummaryPrompt, SummaryPromptJob};
 
 use super::chunks::{BETWEEN, pieces};
 use super::question::{SummaryQuestion, above, told};
 use super::steering::steering;
-use super::{ModelSummarizer, SpeakerTexts, SummaryContext, covered};
+use super::{ModelSummarizer, SummaryContext};
 use crate::at_once::try_at_once;
 
 /// The name under which a model is asked for a summary.
@@ -46,7 +47,7 @@ impl SummaryContext<'_> {
         must_keep: &MustKeepFacts,
         most: u64,
     ) -> Option<SummaryPrompt> {
-        let texts = SpeakerTexts(job.entries);
+        let texts = SpokenTexts(job.entries);
         let mut asked = SummaryPromptJob {
             common: self.common.clone(),
             op: self.purpose(job),
@@ -58,8 +59,23 @@ impl SummaryContext<'_> {
             max_tokens: most,
             texts: &texts,
         };
-        let prompt = self.council.ask(&mut asked).await.value?;
+        let decision = self.council.ask(&mut asked).await;
+        let policy = decision.policy();
+        let mut prompt = decision.value?;
+        prompt.model = prompt.model.filter(|named| self.is_there(named, policy));
         Some(dwelling(prompt, asked.focus.as_deref()))
+    }
+
+    /// Whether a model that a policy chose is among those that may be asked; if not, it is told.
+    fn is_there(&self, named: &str, policy: String) -> bool {
+        let names: Vec<_> = self.council.models.all.iter().map(|model| model.name()).collect();
+        let is_there = names.contains(&named);
+        if !is_there {
+            let known = names.join("`, `");
+            let what = format!("there is no model `{named}`; `job.models` has `{known}`");
+            self.council.refuse::<SummaryPromptJob<'_>>(policy, what);
+        }
+        is_there
     }
 
     /// What the summaries of this mode dwell on in the words of the profile.

@@ -7,12 +7,13 @@ use std::collections::BTreeSet;
 
 use epitome_extract::{ExtractiveSummarizer, MustKeepFacts, SummarySource};
 use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
+use epitome_plan::{SpokenTexts, covered};
 use epitome_types::hook::{Fact, SummaryPrompt, VerifyAnswer, VerifyJob};
 use epitome_types::{Entry, EntryId, Part, PartBody, Role, Speaker};
 use tracing::debug;
 
 use super::candidate::{Expected, check, flaw, languages};
-use super::{ModelSummarizer, SpeakerTexts, SummaryContext, covered, failed};
+use super::{ModelSummarizer, SummaryContext, failed};
 
 impl ModelSummarizer<'_> {
     /// A text without the sentences that name what stands neither in the conversation nor in its goals.
@@ -96,7 +97,7 @@ impl SummaryContext<'_> {
         must_keep: &MustKeepFacts,
     ) -> Result<JudgedSummary, SummaryError> {
         let tokens = job.measure.size(&text);
-        let texts = SpeakerTexts(job.entries);
+        let texts = SpokenTexts(job.entries);
         let mut asked = VerifyJob {
             common: self.common.clone(),
             op: self.purpose(job),

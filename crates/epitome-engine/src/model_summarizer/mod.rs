@@ -16,21 +16,18 @@ mod question;
 mod steering;
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use epitome_extract::MustKeepFacts;
 use epitome_kernel::{
     LanguageModel, LiveRequest, ModelLimitHit, Summarizer, SummaryError, SummaryJob,
 };
-use epitome_types::hook::{
-    Common, Covered, Line, MessageNumber, MessageTexts, OpRequest, Orders, Purpose,
-};
+use epitome_types::hook::{Common, Line, MessageNumber, OpRequest, Orders, Purpose, SummaryPrompt};
 use epitome_types::{Entry, EntryId, Goals, Summary, SummaryKind};
 
 use crate::at_once::at_once;
 use crate::checkpoints::KnownCheckpoint;
-use crate::facts::speaker;
 use crate::policy_runner::PolicyRunner;
 use crate::time_budget::ModelTimeBudget;
 pub(crate) use accepted::AcceptedSummaries;
@@ -44,6 +41,9 @@ const AGAIN: u32 = 1;
 /// Writes the checkpoints of one compression, by one model.
 pub(crate) struct ModelSummarizer<'a> {
     pub(crate) model: &'a dyn LanguageModel,
+    /// All that may be asked, and its place among them.
+    pub(crate) all: &'a [Arc<dyn LanguageModel>],
+    pub(crate) place: usize,
     pub(crate) context: SummaryContext<'a>,
     pub(crate) patience: &'a ModelTimeBudget,
     /// The prompt as its provider has it, where that is known.
@@ -142,18 +142,19 @@ impl ModelSummarizer<'_> {
             let Some(prompt) = prompt.filter(|prompt| prompt.style != Line::None) else {
                 return self.context.inner.summarize(job).await;
             };
-            match self.said(&prompt, job, &must_keep, most).await {
+            let writer = self.chosen(&prompt);
+            match writer.said(&prompt, job, &must_keep, most).await {
                 Ok(text) => {
                     let size = job.measure.size(&text);
                     if size <= job.most {
-                        self.is_sound(&text, &prompt, job)?;
-                        let text = self.grounded(&text, &prompt, job)?;
-                        let text = self.completed(text, &prompt, job)?;
+                        writer.is_sound(&text, &prompt, job)?;
+                        let text = writer.grounded(&text, &prompt, job)?;
+                        let text = writer.completed(text, &prompt, job)?;
                         let text = context.judged(text, &prompt, job, &must_keep).await?;
-                        let model = Some(self.name().to_owned());
+                        let model = Some(writer.name().to_owned());
                         return Ok(Summary { text, model, ..Summary::default() });
                     }
-                    why = format!("`{}` writes more than {} tokens", self.name(), job.most);
+                    why = format!("`{}` writes more than {} tokens", writer.name(), job.most);
                     most = (u128::from(most) * u128::from(job.most) / u128::from(size)) as u64;
                 }
                 Err(NoModelAnswer { why: what, lack: ModelLimitHit::Answer }) => {
@@ -164,6 +165,17 @@ impl ModelSummarizer<'_> {
             }
         }
         Err(failed(why))
+    }
+
+    /// The writer with the model whose turn it is: the one that a policy chose comes first, the others
+    /// behind it in their order.
+    fn chosen(&self, prompt: &SummaryPrompt) -> ModelSummarizer<'_> {
+        let is_named =
+            |model: &Arc<dyn LanguageModel>| Some(model.name()) == prompt.model.as_deref();
+        let moves = self.all.iter().position(is_named).filter(|at| self.place <= *at);
+        let at = moves.map(|at| self.place.checked_sub(1).unwrap_or(at));
+        let model = at.and_then(|at| self.all.get(at)).map_or(self.model, |model| &**model);
+        ModelSummarizer { model, ahead: PrewrittenSummary::default(), ..*self }
     }
 }
 
@@ -205,24 +217,6 @@ impl SummaryContext<'_> {
             }
             _ => Purpose::Summarize,
         }
-    }
-}
-
-/// Messages that a summary stands for, as policies are told of them.
-fn covered(entries: &[&Entry]) -> Covered {
-    Covered {
-        count: entries.len() as u32,
-        role: entries.iter().map(|entry| entry.role.name()).collect(),
-        speaker: entries.iter().map(|entry| speaker(entry).name()).collect(),
-    }
-}
-
-/// Reads what they say.
-struct SpeakerTexts<'a>(&'a [&'a Entry]);
-
-impl MessageTexts for SpeakerTexts<'_> {
-    fn text(&self, place: MessageNumber) -> Option<String> {
-        Some(self.0.get(place.entry()?.index())?.readable().into_owned())
     }
 }
 

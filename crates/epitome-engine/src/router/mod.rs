@@ -47,6 +47,8 @@ pub struct RoutedRequest {
     pub tenant: String,
     /// The id that the client gives its session. It has several under one where it has agents.
     pub label: Option<String>,
+    /// The program that sends it, as it names itself: policies are told.
+    pub client: Option<String>,
     /// The largest prompt, in tokens, that the client's headers or the body say the model takes.
     pub window: Option<u64>,
     /// What the model's server says of it where neither does, in tokens; [`SessionRouter::window`] says
@@ -130,6 +132,7 @@ pub struct ModelResponse {
 ///     tenant: "local".to_owned(),
 ///     label: Some("work".to_owned()),
 ///     window: None,
+///     client: None,
 ///     told: None,
 /// };
 /// let sent = hub.prompt_for(&ask).await?;
@@ -265,6 +268,7 @@ impl SessionRouter {
         slot: &ConversationSlot,
     ) -> Result<RoutedPrompt, Error> {
         session.told.label.clone_from(&ask.label);
+        session.told.client.clone_from(&ask.client);
         session.told.window = requested(ask);
         session.told.refused = slot.refused();
         let prompt = session.pass(&ask.bytes, ask.format, &history.scan).await?;

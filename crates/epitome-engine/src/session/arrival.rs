@@ -46,7 +46,7 @@ impl Session {
             let text = thread.part(part).and_then(Part::text).unwrap_or_default();
             let original = ContentId::for_text(text).short();
             let tool = entry.tool.as_deref().unwrap_or_default();
-            let file = common.workspace.then(|| file_of(&common.now, tool, &original));
+            let file = common.talk.workspace.then(|| file_of(&common.now, tool, &original));
             let mut job = ToolResultJob { common: common.clone(), entry, original, file, text };
             if let Some(mut answer) = council.ask(&mut job).await.value {
                 answer.text = answer.text.and_then(|with| match &job.file {
@@ -61,7 +61,7 @@ impl Session {
         let desk = self.settings.desk(council);
         let digester = self.settings.digester.as_deref().unwrap_or(&desk);
         let keys = &incoming.keys[*first..];
-        let lines = arriving_lines(&self.settings.profile, thread, &decided);
+        let lines = arriving_lines(council, &common, thread, &decided).await;
         let talk = NewTalk { thread, keys, tokens };
         let mut arrival = arrive(&talk, &decided, &lines, &options, digester);
         arrival.rewrites.iter_mut().for_each(|rewrite| self.redaction().rewrite(rewrite));

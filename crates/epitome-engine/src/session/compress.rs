@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use epitome_extract::must_keep;
+use epitome_extract::{KeepRules, must_keep};
 use epitome_kernel::CommitOutcome;
 use epitome_plan::{LeftFile, PASTE_AGAIN, PlannedCompression};
 use epitome_types::{
-    Actor, Compaction, Entry, EventKind, HookAuthor, JournalMark, OpReport, RecordedCompaction,
-    SessionAction, Stage,
+    Actor, Compaction, Entry, EventKind, FactCounts, HookAuthor, JournalMark, OpReport,
+    RecordedCompaction, SessionAction, Stage,
 };
 
 use super::Session;
@@ -23,22 +23,27 @@ use super::turn_context::{FullHistory, TurnContext};
 use crate::error::Error;
 
 impl Session {
-    /// A compression as it could be recorded, with what it keeps of what must be kept.
+    /// What a compression keeps of what must be kept.
+    pub(super) fn kept_facts(
+        ground: &TurnContext<'_, '_>,
+        compressed: &PlannedCompression<'_>,
+        keep: &KeepRules,
+    ) -> FactCounts {
+        let sent = compressed.view.entries();
+        let [all, sent] =
+            [ground.tail.thread.entries(), &sent].map(|all| all.iter().collect::<Vec<&Entry>>());
+        must_keep(&all, &sent, &compressed.departure.passages, keep)
+    }
+
+    /// A compression as it could be recorded.
     pub(super) fn proposal(
         &self,
         ground: &TurnContext<'_, '_>,
         compressed: PlannedCompression<'_>,
         mut epoch: Compaction,
         snapshot: Option<bool>,
-        confidence: Option<f64>,
     ) -> Proposal {
         let mut departure = compressed.departure;
-        let sent = compressed.view.entries();
-        let [all, sent] =
-            [ground.tail.thread.entries(), &sent].map(|all| all.iter().collect::<Vec<&Entry>>());
-        let keep = self.settings.profile.keep();
-        epoch.outcome.must_keep = must_keep(&all, &sent, &departure.passages, keep);
-        epoch.outcome.confidence = epoch.outcome.must_keep.share().min(confidence.unwrap_or(1.0));
         epoch.profile = self.settings.profile.name().to_owned();
         epoch.config = self.settings.profile.config();
         ground.at.clone_into(&mut epoch.at);

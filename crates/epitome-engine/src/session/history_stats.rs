@@ -8,10 +8,11 @@ use std::collections::BTreeSet;
 
 use epitome_config::RedactionPatterns;
 use epitome_kernel::{PinReason, SystemBlock, Thread, View, identity};
-use epitome_types::{Entry, EntryId, Role, Speaker, TokenBreakdown};
+use epitome_types::{Entry, EntryId, Role, TokenBreakdown};
 
 use super::history_tail::HistoryTail;
 use super::known_history::KnownHistory;
+use crate::facts::intent;
 use epitome_admin::records::title;
 
 /// The figures of some messages.
@@ -24,6 +25,8 @@ pub(crate) struct HistoryStats {
     pins: Pins,
     /// The last entry in which a person typed something.
     pub(crate) typed: Option<usize>,
+    /// In how many entries one did.
+    pub(crate) turns: u32,
     /// The beginning of the first text that a person typed.
     pub(crate) title: Option<String>,
     /// How much of the system prompt there is at their end.
@@ -77,12 +80,13 @@ impl HistoryStats {
         let view = view.unwrap_or(&plain);
         let without_tools = |by: TokenBreakdown| TokenBreakdown { tools: 0, ..by };
         let messages = |size: u64| size.saturating_sub(tokens.envelope());
-        let typed = thread.entries().iter().rfind(|entry| intent(entry).is_some());
+        let typed = || thread.entries().iter().filter(|entry| intent(entry).is_some());
         Self {
             by: [came, view.breakdown(tokens)].map(without_tools),
             size: [messages(tokens.total()) + saved, messages(view.size(tokens))],
             pins: Pins::of(thread, |entry| tokens.entry(entry.id)),
-            typed: typed.map(|entry| tail.place(entry.id).index()),
+            turns: typed().count() as u32,
+            typed: typed().next_back().map(|entry| tail.place(entry.id).index()),
             title: title(&tail.came, redaction),
             block: thread.block(),
         }
@@ -97,6 +101,7 @@ impl HistoryStats {
             size: [self.size[0] + end.size[0], self.size[1] + end.size[1]],
             pins: self.pins.then(end.pins),
             typed: end.typed.or(self.typed),
+            turns: self.turns + end.turns,
             title: self.title.or(end.title),
             block: end.block,
         }
@@ -202,12 +207,6 @@ impl Latest {
         let stays = self.typed || self.note || self.newest || !self.stated.is_empty();
         stays.then_some(self)
     }
-}
-
-/// What a person typed in an entry.
-pub(crate) fn intent(entry: &Entry) -> Option<&str> {
-    let typed = entry.parts.iter().filter(|part| part.speaker == Speaker::Human);
-    typed.filter_map(|part| part.text()).next()
 }
 
 fn sum(one: TokenBreakdown, other: TokenBreakdown) -> TokenBreakdown {

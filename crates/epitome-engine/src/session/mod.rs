@@ -126,6 +126,8 @@ pub(super) struct NextPrompt {
 pub(crate) struct RouterHints {
     /// Whether it is a hub's: then no prompt is refused for its size (RULES 6).
     pub(crate) hub: bool,
+    /// The program that sends the conversation.
+    pub(crate) client: Option<String>,
     /// The label that a new conversation is named by.
     pub(crate) label: Option<String>,
     /// The limit that the request states, or the server told, where the user states none.

@@ -12,19 +12,19 @@ use epitome_types::{
 
 use epitome_kernel::goals::bound_lock;
 use epitome_kernel::{HookJob, HookReply};
+use epitome_plan::speaker;
 
 use super::Session;
 use super::action_state::Doing;
 use super::actions::{GOALS, Saying};
 use super::events::TurnEvents;
-use super::history_stats::intent;
 use super::proposal::PolicyContext;
 use super::recall::RecallWish;
 use super::state::ConversationState;
 use super::turn_context::{FullHistory, TurnContext};
 use crate::background::{BackgroundWorker, PolicyQuestion};
 use crate::error::Error;
-use crate::facts::speaker;
+use crate::facts::intent;
 use crate::planning::WantedPin;
 use crate::policy_runner::{ASKS, Decision, TWICE};
 

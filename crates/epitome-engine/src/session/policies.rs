@@ -58,7 +58,9 @@ impl Session {
     /// What every job says.
     pub(crate) fn common(&self, ground: &TurnContext<'_, '_>) -> Common {
         let workspace = self.back() == Back::File;
-        ground.common(&self.settings, workspace)
+        let mut common = ground.common(&self.settings, workspace);
+        common.talk.client.clone_from(&self.told.client);
+        common
     }
 
     /// The bounds of the prompt, as the policies say.

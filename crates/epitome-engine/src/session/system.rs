@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use std::ops::Not;
 
 use epitome_kernel::{TokenCounter, goals};
-use epitome_types::hook::{Common, Loaded, Makings, ModelFacts, RenderJob, Section, Wording};
+use epitome_types::hook::{
+    Common, Loaded, Makings, ModelFacts, RenderJob, Section, TalkFacts, Wording,
+};
 use epitome_types::{Actor, ContentId, EventKind};
 use epitome_wire::system;
 use serde_json::Value;
@@ -148,7 +150,7 @@ impl Session {
             model: ModelFacts { name: model, ..ModelFacts::default() },
             now: now.clone(),
             messages: messages as u32,
-            workspace: self.back() == Back::File,
+            talk: TalkFacts { workspace: self.back() == Back::File, ..TalkFacts::default() },
             ..Common::default()
         };
         let mut job = self.asked_for_parts(common, Makings::default());

@@ -6,11 +6,11 @@
 
 use epitome_kernel::{ActiveCompaction, CompactionLineage, View, identity};
 use epitome_plan::CachePrices;
-use epitome_types::hook::Common;
+use epitome_types::hook::{Common, TalkFacts};
 use epitome_types::{EntryKey, TokenBreakdown};
 
 use super::assembled::{Assembled, OwnSystemPrompt};
-use super::history_stats::{HistoryStats, intent};
+use super::history_stats::HistoryStats;
 use super::history_tail::HistoryTail;
 use super::prefix_cache::CachedCompaction;
 use super::state::IncomingHistory;
@@ -18,6 +18,7 @@ use crate::builder::CompressorBuilder;
 use crate::checkpoints::KnownCheckpoint;
 use crate::error::Error;
 use crate::facts;
+use crate::facts::intent;
 use crate::limits::SessionBounds;
 use crate::source::RequestSource;
 
@@ -182,7 +183,13 @@ impl TurnContext<'_, '_> {
             confidence: self.standing.confidence,
             now: self.at.to_owned(),
             messages: self.incoming.keys.len() as u32,
-            workspace,
+            talk: TalkFacts {
+                turns: self.tally.turns,
+                api: Some(self.source.format.name().to_owned()),
+                client: None,
+                models: settings.writers.models.names(),
+                workspace,
+            },
             // Scripts read numbers as floats, which hold 53 bits.
             seed: u64::from_le_bytes(seed) >> 11,
             replies: Default::default(),

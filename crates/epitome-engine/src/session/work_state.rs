@@ -161,7 +161,8 @@ impl Session {
             gauge,
         };
         let demands = demanded(&ground.tail.came, older, options, work.label);
-        let kept = kept(&self.settings.profile, planning.history.thread);
+        let keep = &planning.council.rules.keep;
+        let kept = kept(keep, &self.settings.profile, planning.history.thread);
         (work.texts(), ConstraintState { most: planning.sizes.most.most, kept, ..demands })
     }
 }

@@ -147,11 +147,12 @@ impl Judged<'_> {
             Ok::<_, Error>(found.into_iter().map(|excerpt| excerpt.text).collect())
         })?;
         let left = after.as_ref().map(|after| after.entries()).unwrap_or_default();
+        let counter = self.setup.counter(of.model());
         let searched = SearchedStore {
             store: Some(store),
             scope: &scope,
             counter: self.counter,
-            keep: self.setup.profile.keep(),
+            keep: &self.setup.profile.keep_in(of.entries(), &counter)?,
         };
         let must_keep = searched.must_keep(of.entries(), left, &[])?.kept;
         Ok(EvalRow {

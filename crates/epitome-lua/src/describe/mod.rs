@@ -85,7 +85,8 @@ fn collect(shape: &ValueShape, tables: &mut BTreeMap<&'static str, &'static Tabl
             variants.iter().for_each(|(_, table)| collect(&ValueShape::Table(table), tables));
         }
         ValueShape::Table(table) if tables.insert(table.name, table).is_none() => {
-            table.fields.iter().for_each(|field| collect(&field.shape, tables));
+            let every = table.fields.iter().filter(|field| field.name == INLINE);
+            every.chain(table.own_fields()).for_each(|field| collect(&field.shape, tables));
         }
         _ => {}
     }
@@ -158,8 +159,8 @@ mod tests {
     #[test]
     fn stubs_name_nothing_that_they_lack() {
         let stubs = stubs();
-        let fields = tables().into_values().flat_map(|table| table.fields);
-        let kinds = fields.filter(|field| field.name != INLINE).map(|field| type_of(&field.shape));
+        let fields = tables().into_values().flat_map(|table| table.own_fields());
+        let kinds = fields.map(|field| type_of(&field.shape));
         let kinds = kinds.chain(HOOKS.iter().map(|hook| type_of(&hook.answer)));
         let more = OWN.iter().map(|own| own.1).chain(READS.iter().map(|read| read.2));
         for kind in kinds.chain(more.map(str::to_owned)) {

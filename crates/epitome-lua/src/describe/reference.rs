@@ -1,7 +1,7 @@
 //! The reference of hooks, in Markdown.
 
 use epitome_kernel::{HOOKS, HookShape};
-use epitome_types::hook::{FieldShape, INLINE, RENAMED, RenamedName, TableShape, ValueShape};
+use epitome_types::hook::{RENAMED, RenamedName, TableShape, ValueShape};
 
 use super::{OWN, READS, choices, doc, is_job, tables, type_of};
 use crate::api::API;
@@ -74,6 +74,7 @@ pub fn example(hook: &str) -> Option<&'static str> {
         "tool_result" => include_str!("examples/tool_result.lua"),
         "observe" => include_str!("examples/observe.lua"),
         "goals" => include_str!("examples/goals.lua"),
+        "facts" => include_str!("examples/facts.lua"),
         "trigger" => include_str!("examples/trigger.lua"),
         "plan" => include_str!("examples/plan.lua"),
         "age" => include_str!("examples/age.lua"),
@@ -152,8 +153,7 @@ pub fn reference() -> String {
 
 fn section(hook: &HookShape) -> String {
     let mut out = format!("\n## {}\n\n{}\n\n", hook.name, doc(hook.doc));
-    let own = hook.job.fields.iter().filter(|field| field.name != INLINE);
-    let own: Vec<&FieldShape> = own.collect();
+    let own: Vec<_> = hook.job.own_fields().collect();
     if own.is_empty() {
         out += "The job has no more than every job.\n";
     } else {

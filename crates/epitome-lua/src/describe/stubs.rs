@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use epitome_kernel::HOOKS;
-use epitome_types::hook::{FieldShape, INLINE, TableShape, ValueShape};
+use epitome_types::hook::{FieldShape, TableShape, ValueShape};
 
 use super::{OWN, READS, choices, doc, is_job, tables, type_of};
 use crate::api::API;
@@ -78,9 +78,7 @@ impl StubWriter {
     fn table(&mut self, table: &TableShape) {
         let above = if is_job(table) { format!(": {COMMON}") } else { String::new() };
         self.class(table.name, table.doc, &above);
-        for FieldShape { name, doc, shape } in
-            table.fields.iter().filter(|field| field.name != INLINE)
-        {
+        for FieldShape { name, doc, shape } in table.own_fields() {
             match shape {
                 ValueShape::Optional(inner) => {
                     self.field(&format!("{name}?"), &type_of(inner), doc)

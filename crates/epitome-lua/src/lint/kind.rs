@@ -133,7 +133,7 @@ pub(super) fn field(
 ) -> Option<&'static FieldShape> {
     let find = |name: &str| {
         // A job's own field stands in the place of what every job says.
-        let own = table.fields.iter().find(|field| field.name == name && name != INLINE);
+        let own = table.own_fields().find(|field| field.name == name);
         own.or_else(|| table.all_fields().find(|field| field.name == name))
     };
     find(name).or_else(|| {

@@ -186,6 +186,8 @@ table! {
     pub struct SummaryPrompt {
         /// How it is asked.
         pub style: Line,
+        /// Which of `job.models` is asked before the others; the first unless told otherwise.
+        pub model: Option<String>,
         /// The system prompt.
         pub system: Option<String>,
         /// What it is asked.

@@ -36,12 +36,31 @@ table! {
         pub now: String,
         /// Messages of the history.
         pub messages: u32,
-        /// Whether files can be written in the client's folder: only then may a text name one.
-        pub workspace: bool,
+        /// What the conversation goes over.
+        #[serde(flatten)]
+        pub talk: TalkFacts,
         /// A number that is the same for the same history: what to draw lots with.
         pub seed: u64,
         /// What a model answered to an `ask`, by its id.
         pub replies: BTreeMap<String, String>,
+    }
+}
+
+table! {
+    /// What a conversation goes over, and what can be done beside it.
+    #[derive(Default)]
+    pub struct TalkFacts {
+        /// How many of the messages a person typed.
+        pub turns: u32,
+        /// The API that the conversation goes over: `anthropic`, `openai`, `responses`, `ollama`, or
+        /// the format of a file.
+        pub api: Option<String>,
+        /// The program that sends the conversation, as it names itself to the proxy: `claude-cli`.
+        pub client: Option<String>,
+        /// The models that may be asked, in their order; empty where there is none.
+        pub models: Vec<String>,
+        /// Whether files can be written in the client's folder: only then may a text name one.
+        pub workspace: bool,
     }
 }
 
@@ -255,6 +274,22 @@ table! {
     beside {
         /// Its text.
         pub text: &'a str,
+    }
+}
+
+table! {
+    /// What may leave the prompt.
+    pub struct FactsJob<'a> {
+        /// What every job says.
+        #[serde(flatten)]
+        pub common: Common,
+        /// The messages that may leave: all of a conversation that is compressed, or tool results
+        /// that are made smaller before they are first sent.
+        pub covered: Covered,
+    }
+    beside {
+        /// What the messages say, in their order.
+        pub texts: &'a dyn MessageTexts,
     }
 }
 

@@ -167,7 +167,7 @@ table! {
 }
 
 table! {
-    /// The messages that a summary stands for, a list for each property. `job.covered:text(i)` and
+    /// The messages that leave, or may leave, a list for each property. `job.covered:text(i)` and
     /// `job.covered:head(i, n)` read what a message says.
     #[derive(Default)]
     pub struct Covered {
@@ -177,6 +177,8 @@ table! {
         pub role: Vec<&'static str>,
         /// Who produced them; what a person typed counts before what stands beside it.
         pub speaker: Vec<&'static str>,
+        /// The tools that they call or answer, in order.
+        pub names: Vec<Vec<String>>,
     }
 }
 

@@ -19,8 +19,9 @@ pub use answer::{
     VerifyAnswer, Way,
 };
 pub use job::{
-    AgeJob, BudgetsJob, Common, EventJob, GoalsJob, ObserveJob, Occasion, PlanJob, Purpose,
-    RenderJob, StatusJob, SummaryPromptJob, ToolResultJob, TriggerJob, VerifyJob, Wording,
+    AgeJob, BudgetsJob, Common, EventJob, FactsJob, GoalsJob, ObserveJob, Occasion, PlanJob,
+    Purpose, RenderJob, StatusJob, SummaryPromptJob, TalkFacts, ToolResultJob, TriggerJob,
+    VerifyJob, Wording,
 };
 pub use job_data::{
     Action, Arriving, Cache, Columns, Covered, Done, Fact, Input, Loaded, Makings, MessageTexts,

@@ -146,6 +146,7 @@ fn check(format: Format, tools: u64) {
             label: Some("one".to_owned()),
             window: None,
             told: None,
+            client: None,
         };
         let sent = now(hub.prompt_for(&ask)).unwrap();
         let [_, by] = &sent.prompt.by;

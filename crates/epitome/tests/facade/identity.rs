@@ -213,6 +213,7 @@ impl Working<'_> {
             label: self.label(),
             window: None,
             told: None,
+            client: None,
         }
     }
 

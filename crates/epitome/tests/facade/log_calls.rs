@@ -110,6 +110,7 @@ impl Fleet {
             label: self.label.clone(),
             window: None,
             told: None,
+            client: None,
         };
         self.log.asked();
         let sent = process.prompt_for(&ask).await.unwrap();

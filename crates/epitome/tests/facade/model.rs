@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use async_trait::async_trait;
+
 use epitome::types::hook::{
     AgeOrder, Line, Merge, MessageNumber, OpRequest, Orders, Purpose, Rejected, Seconded,
     Summarize, SummarizeUserOp, SummaryPrompt, VerifyAnswer,
@@ -9,7 +11,8 @@ use epitome::types::hook::{
 use epitome::types::{Event, EventKind};
 use epitome::{
     Answer, CompressionTarget, HookInterrupt, HookResult, Job, LanguageModel, LiveRequest,
-    MemoryStore, ModelError, ModelLimitHit, ModelQuestion, NextPolicies, Profile, SessionAdmin,
+    MemoryStore, ModelError, ModelLimitHit, ModelQuestion, NextPolicies, Profile, Prompt,
+    SessionAdmin,
 };
 use epitome_testkit::{ScriptedModel, now};
 
@@ -22,6 +25,7 @@ fn worded() -> Answer {
     let user = WORDED.to_owned();
     let system = Some("You sum up.".to_owned());
     Answer::SummaryPrompt(SummaryPrompt {
+        model: None,
         style: Line::Separate,
         system,
         user,
@@ -85,6 +89,7 @@ fn a_policy_words_the_question_and_the_model_answers() {
 fn never(job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
     let (style, user) = (Line::None, String::new());
     let none = SummaryPrompt {
+        model: None,
         style,
         system: None,
         user,
@@ -102,6 +107,60 @@ fn no_model_is_asked_where_a_policy_says_so() {
     let prompt = talk(&model, never).compressed();
     assert!(!text(&prompt).contains("I was asked."));
     assert_eq!((model.asked(), errors(&prompt)), (vec![], vec![]));
+}
+
+/// Has the model of this name asked before the others.
+fn asking(name: &'static str) -> impl Fn(&Job<'_>, &NextPolicies<'_>) -> HookResult<Answer> {
+    move |job, _| {
+        let Answer::SummaryPrompt(prompt) = worded() else { return Ok(None) };
+        let Job::SummaryPrompt(job) = job else { return Ok(None) };
+        assert_eq!(job.common.talk.models, ["large", "small"]);
+        let model = Some(name.to_owned());
+        Ok(Some(Answer::SummaryPrompt(SummaryPrompt { model, ..prompt })))
+    }
+}
+
+/// A model under a name of its own.
+#[derive(Clone)]
+struct Named(&'static str, ScriptedModel);
+
+#[async_trait]
+impl LanguageModel for Named {
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    async fn complete(&self, ask: &ModelQuestion) -> Result<String, ModelError> {
+        self.1.complete(ask).await
+    }
+}
+
+/// The prompt of a talk with a large and a small model, of which a policy chooses one.
+fn chosen(name: &'static str, small: &ScriptedModel) -> Prompt {
+    let large = Named("large", ScriptedModel::saying(&["The large one wrote."]));
+    let small = Named("small", small.clone());
+    let builder = builder(2000).model(large).model(small);
+    let mut talk = Talk::new(builder.policy(By("asks", asking(name))));
+    talk.chat(20);
+    talk.compressed()
+}
+
+#[test]
+fn a_policy_says_which_model_writes() {
+    let small = || ScriptedModel::saying(&["The small one wrote."]);
+    for (name, wrote) in [("small", "The small one wrote."), ("large", "The large one wrote.")] {
+        let prompt = chosen(name, &small());
+        assert!(text(&prompt).contains(wrote), "{name}: {}", text(&prompt));
+        assert_eq!(errors(&prompt), [""; 0]);
+    }
+    // One that fails leaves the others to write.
+    let prompt = chosen("small", &ScriptedModel::failing("it is down"));
+    assert!(text(&prompt).contains("The large one wrote."), "{}", text(&prompt));
+    // One that is not there is told, and the first writes.
+    let prompt = chosen("tiny", &small());
+    assert!(text(&prompt).contains("The large one wrote."), "{}", text(&prompt));
+    let told = errors(&prompt).join("\n");
+    assert!(told.contains("there is no model `tiny`; `job.models` has `large`, `small`"), "{told}");
 }
 
 /// Where no policy has an opinion the built-in one words the question, and what the model forgot is

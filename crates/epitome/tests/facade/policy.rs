@@ -338,6 +338,7 @@ fn a_policy_that_fails_everywhere_changes_nothing() {
     asked.dedup();
     let expected = [
         "budgets",
+        "facts",
         "goals",
         "observe",
         "on_event",

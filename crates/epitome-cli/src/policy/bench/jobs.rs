@@ -4,9 +4,9 @@
 
 use epitome::types::hook::{
     AgeJob, Arriving, Budgets, BudgetsJob, Cache, Columns, Common, Covered, EventJob, Fact,
-    GoalsJob, MessageNumber, MessageTexts, ModelFacts, ObserveJob, Occasion, PlanJob, Purpose,
-    RenderJob, Standing, StatusJob, SummaryPromptJob, Tokens, ToolResultJob, TriggerJob, VerifyJob,
-    Wording,
+    FactsJob, GoalsJob, MessageNumber, MessageTexts, ModelFacts, ObserveJob, Occasion, PlanJob,
+    Purpose, RenderJob, Standing, StatusJob, SummaryPromptJob, Tokens, ToolResultJob, TriggerJob,
+    VerifyJob, Wording,
 };
 use epitome::types::{CompactionCause, Event, EventKind, Goals};
 use epitome::{Job, PolicyChain};
@@ -64,6 +64,7 @@ impl Jobs {
             "tool_result" => act(&Job::ToolResult(&self.tool_result())),
             "observe" => act(&Job::Observe(&self.observe())),
             "goals" => act(&Job::Goals(&self.goals())),
+            "facts" => act(&Job::Facts(&self.facts())),
             "trigger" => act(&Job::Trigger(&self.trigger())),
             "plan" => act(&Job::Plan(&self.plan())),
             "age" => act(&Job::Age(&self.age())),
@@ -105,6 +106,10 @@ impl Jobs {
             text: TEXT.to_owned(),
             goals: Goals::default(),
         }
+    }
+
+    fn facts(&self) -> FactsJob<'static> {
+        FactsJob { common: self.common.clone(), covered: covered(), texts: &Same }
     }
 
     fn trigger(&self) -> TriggerJob {
@@ -243,8 +248,8 @@ fn columns() -> Columns {
 }
 
 fn covered() -> Covered {
-    let Columns { count, role, speaker, .. } = columns();
-    Covered { count, role, speaker }
+    let Columns { count, role, speaker, names, .. } = columns();
+    Covered { count, role, speaker, names }
 }
 
 fn checkpoints() -> Vec<Standing> {

@@ -9,7 +9,7 @@ mod prepared;
 use std::mem;
 use std::ops::ControlFlow;
 
-use epitome_kernel::{ChainRound, EpochGround, epoch_of};
+use epitome_kernel::{ChainRound, EpochGround, Thread, epoch_of};
 use epitome_plan::{CompressOptions, PlannedCompression, frees_too_little};
 use epitome_types::hook::{OpRequest, Orders};
 use epitome_types::{
@@ -32,7 +32,9 @@ use super::work_state;
 use crate::background::WordedPlan;
 use crate::error::Error;
 use crate::facts::ThreadTexts;
-use crate::planning::{AgedCheckpoints, PlanNotes, PlanResult};
+use crate::kept_lines::{originals, with_facts};
+use crate::planning::{AgedCheckpoints, PlanNotes, PlanRequest, PlanResult};
+use crate::policy_runner::PolicyRunner;
 
 /// What is done of a compression that is proposed. One that comes to nothing is no progress; of
 /// that it is told why.
@@ -85,6 +87,11 @@ impl Proposing<'_, '_> {
         }
     }
 
+    /// The policies, with what they find in the messages that must stay.
+    async fn finding(&self, thread: &Thread) -> PolicyRunner {
+        with_facts(&self.brief.council, &self.brief.common, originals(thread)).await
+    }
+
     /// The same by the first policy behind those that were passed over.
     async fn attempt(
         &self,
@@ -95,9 +102,10 @@ impl Proposing<'_, '_> {
         let guarded;
         let thread = self.thread(state);
         let texts = ThreadTexts(&thread);
-        let summarizers = self.session.settings.writers.summarizers.iter().map(|one| &**one);
-        let summarizers: Vec<_> = summarizers.collect();
+        let summarizers = self.session.settings.writers.summarizers();
+        let council = &self.finding(&thread).await;
         let planning = self.planning(&thread, &texts, &summarizers, state)?;
+        let planning = PlanRequest { council, ..planning };
         let Some(mut prepared) = self.prepared(planning, passed, state).await? else {
             return Ok(ControlFlow::Break(None));
         };
@@ -250,7 +258,7 @@ impl Proposing<'_, '_> {
         let over = EpochGround { keys, tells, parent: in_force, number, cause };
         let mut epoch = epoch_of(&compressed.plan, &over)?;
         epoch.outcome.tokens = [self.size(), compressed.size[1]];
-        let epoch = match in_force.filter(|_| due.work == DueWork::Reword) {
+        let mut epoch = match in_force.filter(|_| due.work == DueWork::Reword) {
             Some(in_force) => in_other_words(epoch, in_force.epoch),
             None => epoch,
         };
@@ -262,7 +270,10 @@ impl Proposing<'_, '_> {
         let draft = words.draft.unwrap_or_default().within(&compressed.plan);
         let confidence = [standing.confidence(), draft.confidence(), made.confidence];
         let confidence = confidence.into_iter().flatten().reduce(f64::min);
-        let mut proposal = session.proposal(ground, compressed, epoch, snapshot, confidence);
+        let keep = &planning.council.rules.keep;
+        epoch.outcome.must_keep = Session::kept_facts(ground, &compressed, keep);
+        epoch.outcome.confidence = epoch.outcome.must_keep.share().min(confidence.unwrap_or(1.0));
+        let mut proposal = session.proposal(ground, compressed, epoch, snapshot);
         (proposal.moved, proposal.written, proposal.late) = (moved, made.written, late);
         proposal.written.extend([&standing, &draft].into_iter().flat_map(WordedPlan::texts));
         proposal.beside.extend(standing.events());
