@@ -264,7 +264,7 @@ fn serve(
         })
     };
     http1::Builder::new()
-        // The library's date panics where the machine's clock is far off; an upstream's date goes on.
+        // An upstream's date goes on.
         .auto_date_header(false)
         .timer(TokioTimer::new())
         .header_read_timeout(hall.app.settings.deadlines.head)

@@ -26,7 +26,7 @@ use crate::journal::store_path;
 use crate::proxy::arms::ExperimentArms;
 use crate::proxy::books::KeptFigures;
 use crate::proxy::cockpit;
-use crate::{proxy, settings, store, stores};
+use crate::{clock, proxy, settings, store, stores};
 
 /// Say what tokens cost, the usual one first. There is one proxy in a process.
 static PROFILES: OnceLock<Vec<(Option<PaidArm>, Profile)>> = OnceLock::new();
@@ -51,6 +51,7 @@ pub(crate) fn prepared(
     given: &StartOverrides<'_>,
     runtime: &Handle,
 ) -> Result<ProxySettings, CliError> {
+    clock::check_is_set()?;
     let profile = loaded(config, config.profile_in_use()?)?;
     let path = store_path(None, config)?;
     let store = store::open_live(&path, config.durability()).map_err(CliError::of_output)?;
