@@ -67,11 +67,14 @@ impl Gate {
                 self.most("target", target, limit);
             }
             Answer::Plan(orders) => {
-                let most = match job {
-                    Job::Plan(PlanJob { max_tokens, .. }) => *max_tokens,
-                    _ => limit,
+                let [most, fit] = match job {
+                    // What comes to the bound itself is forced again by the next message.
+                    Job::Plan(PlanJob { max_tokens, target, .. }) => {
+                        [*max_tokens, target.midpoint(*max_tokens)]
+                    }
+                    _ => [limit; 2],
                 };
-                self.orders(most.min(limit), orders);
+                self.orders(most.min(limit), fit.min(limit), orders);
             }
             Answer::Age(ageings) => {
                 ageings.iter_mut().for_each(|one| self.at_most("target", &mut one.target, limit));
@@ -105,11 +108,11 @@ impl Gate {
         self.most("system", &mut budgets.system, limit);
     }
 
-    fn orders(&mut self, most: u64, orders: &mut Orders) {
+    fn orders(&mut self, most: u64, of_fit: u64, orders: &mut Orders) {
         for order in &mut orders.ops {
             match order {
                 OpRequest::Fit(fit) => {
-                    self.most("fit.max_tokens", &mut fit.max_tokens, most);
+                    self.most("fit.max_tokens", &mut fit.max_tokens, of_fit);
                     share(&mut fit.keep_recent_share);
                 }
                 OpRequest::Summarize(one) => {
@@ -162,7 +165,11 @@ fn share(share: &mut Option<f64>) {
 
 #[cfg(test)]
 mod tests {
-    use epitome_types::hook::{BudgetsJob, Fit, Found, FoundKind, ModelFacts, Rollover, Tokens};
+    use epitome_types::CompactionCause;
+    use epitome_types::hook::{
+        BudgetsJob, Columns, Fit, Found, FoundKind, MessageNumber, MessageTexts, ModelFacts,
+        Rollover, Tokens,
+    };
     use proptest::prelude::*;
 
     use super::*;
@@ -220,6 +227,44 @@ mod tests {
             &[("fit.max_tokens", 101, 100), ("rollover.target", 1_000, 100)],
         );
         check(100, plan(99, Some(f64::NAN), 9), plan(99, None, 9), &[]);
+    }
+
+    /// A fit to the bound itself would be forced again by the next message.
+    #[test]
+    fn a_fit_leaves_room_below_the_bound() {
+        let BudgetsJob { common } = job(100, 0);
+        let (entries, budgets, cause) =
+            (Columns::default(), Budgets::default(), CompactionCause::Hard);
+        let job = PlanJob {
+            common,
+            entries,
+            checkpoints: Vec::new(),
+            target: 40,
+            max_tokens: 80,
+            floor: 0,
+            budgets,
+            cause,
+            watermark: None,
+            watermark_lost: false,
+            texts: &NoTexts,
+        };
+        let plan = |most| {
+            let fit = Fit { max_tokens: Some(most), ..Fit::default() };
+            Answer::Plan(Orders { ops: vec![OpRequest::Fit(fit)], ..Orders::default() })
+        };
+        let mut answer = plan(u64::MAX);
+        let told = bound(&Job::Plan(&job), &mut answer);
+        let what = "fit.max_tokens";
+        assert_eq!(told, [Exceeded { what, asked: u64::MAX, given: 60 }]);
+        assert_eq!(answer, plan(60));
+    }
+
+    struct NoTexts;
+
+    impl MessageTexts for NoTexts {
+        fn text(&self, _: MessageNumber) -> Option<String> {
+            None
+        }
     }
 
     #[test]

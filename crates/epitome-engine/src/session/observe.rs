@@ -5,7 +5,7 @@
 //! pinned of it is in none. What else comes of it is recorded behind the messages, and changes the
 //! prompt with the next request at the earliest. Called by the turn.
 
-use epitome_types::hook::{Action, Arriving, GoalsJob, Observe, ObserveJob, Stop};
+use epitome_types::hook::{Action, Arriving, Found, GoalsJob, Observe, ObserveJob, Stop};
 use epitome_types::{
     Actor, Entry, EntryId, EntryKey, EventKind, PartBody, SessionAction, Speaker, ToolCall,
 };
@@ -25,8 +25,13 @@ use super::turn_context::{FullHistory, TurnContext};
 use crate::background::{BackgroundWorker, PolicyQuestion};
 use crate::error::Error;
 use crate::facts::intent;
-use crate::planning::WantedPin;
+use crate::plan_notes::WantedPin;
 use crate::policy_runner::{ASKS, Decision, TWICE};
+use epitome_config::profile::BUILTIN;
+
+/// The most that is taken of what a policy finds in one text: no text says more of goals that anybody
+/// could keep in view.
+const MOST_FOUND: usize = 100;
 
 /// What a message is held against.
 struct Aim {
@@ -309,12 +314,17 @@ impl Session {
         let goals = state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default();
         let (common, by) = (brief.common.clone(), speaker.name().to_owned());
         let mut job = GoalsJob { common, speaker: by, text, goals };
-        let found = brief.council.ask(&mut job).await.value;
+        let decision = brief.council.ask(&mut job).await;
+        let policy = decision.policy();
+        let mut found = decision.value.unwrap_or_default();
+        self.bound_found(&mut found, &policy, observed, events);
         let by = if speaker == Speaker::Human { Actor::User } else { Actor::Model };
         let [_, size] = ground.size();
         let (limit, counter) = (ground.live.limit, ground.tail.tokens.gauge().counter);
-        for mut found in found.into_iter().flatten() {
-            let goals = state.acts.as_ref().map(|acts| &acts.goals).filter(|_| by == Actor::Model);
+        // What a person locks in the words of the markers stays, however much.
+        let is_bound = by == Actor::Model || policy != BUILTIN;
+        for mut found in found {
+            let goals = state.acts.as_ref().map(|acts| &acts.goals).filter(|_| is_bound);
             let most = goals.and_then(|goals| bound_lock(goals, &mut found, limit, counter));
             let text = self.redaction().text(&found.text);
             let warning = most.map(|most| unlocked(&text, most));
@@ -323,6 +333,29 @@ impl Session {
             let warning = warning.filter(|_| told.is_some());
             told.into_iter().chain(warning).for_each(|told| events.add([size; 2], told));
         }
+    }
+}
+
+impl Session {
+    /// Leaves as much of what a policy found in one text as one text can say.
+    fn bound_found(
+        &self,
+        found: &mut Vec<Found>,
+        policy: &str,
+        observed: ObservedTurn<'_, '_, '_>,
+        events: &mut TurnEvents,
+    ) {
+        if found.len() <= MOST_FOUND {
+            return;
+        }
+        let [_, size] = observed.ground.size();
+        let text = format!(
+            "`goals` finds {} things in one text: the first {MOST_FOUND} are recorded",
+            found.len()
+        );
+        found.truncate(MOST_FOUND);
+        let policy = policy.to_owned();
+        events.add([size; 2], EventKind::PolicyWarning { policy, text, level: None });
     }
 }
 

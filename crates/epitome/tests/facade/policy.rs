@@ -417,3 +417,32 @@ fn the_next_model_answers_a_policy_where_one_cannot() {
     }
     assert_eq!(down.asked().len(), 2);
 }
+
+/// What a policy locks in the words of a person is bounded as what a model locks is: the conversation
+/// goes on. What a person locks by a marker stays, however much.
+#[test]
+fn a_policy_that_locks_all_that_is_said_stops_nothing() {
+    let locks = |job: &Job<'_>, _: &NextPolicies<'_>| {
+        let Job::Goals(job) = job else { return Ok(None) };
+        let text = format!("{}{}", job.text, " long".repeat(40));
+        let found = Found { kind: FoundKind::Decision, text, state: Some("locked".to_owned()) };
+        Ok(Some(Answer::Goals(vec![found; 200])))
+    };
+    let mut talk = Talk::new(with(2000, locks));
+    let mut told = Vec::new();
+    for turn in 0..60 {
+        talk.say("user", &format!("Question {turn} of the day."));
+        talk.say("assistant", &format!("Answer {turn}."));
+        let prompt = talk.prompt();
+        assert!(prompt.tokens[1] <= 2000, "{:?}", prompt.tokens);
+        told.extend(prompt.events.into_iter().filter_map(|event| match event.what {
+            EventKind::PolicyWarning { text, .. } => Some(text),
+            _ => None,
+        }));
+    }
+    let says = |word: &str| told.iter().any(|text| text.contains(word));
+    assert!(
+        says("is recorded without its lock") && says("finds 200 things in one text"),
+        "{told:?}"
+    );
+}
