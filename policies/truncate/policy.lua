@@ -56,6 +56,25 @@ local function oldest(entries, excess)
   return gone
 end
 
+--- The last of the messages that leave before the first that stays: there the note leads.
+---@param entries Columns
+---@param gone integer[]
+---@return integer?
+local function before_first(entries, gone)
+  local leaves, last = {}, nil
+  for _, place in ipairs(gone) do
+    leaves[place] = true
+  end
+  for place = 1, entries.count do
+    if leaves[place] then
+      last = place
+    elseif entries.role[place] ~= "system" then
+      break
+    end
+  end
+  return last
+end
+
 ---@param job PlanJob
 ---@return Orders
 function policy.plan(job)
@@ -66,8 +85,9 @@ function policy.plan(job)
     return { ops = {}, reason = "nothing can leave" }
   end
   local ops = { { op = "drop", entries = gone } }
-  if not has_left(entries) then
-    ops[#ops + 1] = { op = "insert", after = gone[#gone], role = "user", text = NOTE }
+  local after = before_first(entries, gone)
+  if after and not has_left(entries) then
+    ops[#ops + 1] = { op = "insert", after = after, role = "user", text = NOTE }
   end
   return { ops = ops, reason = "the newest messages that fit" }
 end

@@ -202,6 +202,7 @@
 ---@field max_tokens? integer The size to come to; the job's target where none is given.
 ---@field keep_recent_share? number The share of the room beside what is pinned that the newest messages fill, 0 to 1.
 ---@field keep_recent_messages? integer How many of the newest messages stay, in place of a share.
+---@field keep? integer[] Messages that stay whole in this plan, as if they were pinned: at most a quarter of the limit, the newest first.
 
 --- Something that a text says of a goal.
 ---@class Found

@@ -21,13 +21,14 @@ use crate::facts::ThreadTexts;
 use crate::kept_lines::{alone, originals, with_facts};
 use crate::one_shot::{Decided, OneShot};
 use crate::output_check::{broken, outgoing};
+use crate::plan_notes::PlanNotes;
 use crate::plan_wording::{GivenOrders, shaped};
-use crate::planning::{PlanNotes, PlanResult};
+use crate::planning::PlanResult;
 use crate::policy_runner::PolicyRunner;
 use crate::report::{ReportBase, facts};
 use crate::request::ParsedRequest;
 use crate::setup::Counting;
-use epitome_config::profile::Back;
+use epitome_config::profile::{BUILTIN, Back};
 
 pub(crate) use epitome_config::{BUDGET_VOCABULARY, tool_format};
 
@@ -213,6 +214,10 @@ impl Compressor {
             let (council, common) = (&decided.council, &decided.common);
             let given = GivenOrders { orders: &orders, policy };
             let options = shaped(base.clone(), back, council, common, given).await;
+            let held = single.holding(&mem::take(&mut told.held));
+            let held = held.as_ref().map(|thread| OneShot { thread, ..*single });
+            let held = held.as_ref().map(|it| decided.planning(it, counter, &summarizers, &texts));
+            let planning = held.as_ref().unwrap_or(&planning);
             let planned = planning.make(&orders, &options, &decided.attempts, &mut told).await;
             if matches!(planned, PlanResult::Passed) {
                 continue;
@@ -220,7 +225,18 @@ impl Compressor {
             account.warnings.extend(warnings(&told, council));
             match planned {
                 PlanResult::Made(compressed) => {
-                    return finished(single, decided, *compressed, account, list_chars);
+                    let edits = compressed.view.edits();
+                    let bytes = match outgoing(single.document, &edits, decided.most()) {
+                        // Those behind a policy are asked whose plan a provider would refuse.
+                        Err(error @ Error::Invalid(_)) if behind.as_deref() != Some(BUILTIN) => {
+                            let policy = behind.clone().unwrap_or_default();
+                            account.warnings.push(format!("{policy}: {error}"));
+                            continue;
+                        }
+                        bytes => bytes?,
+                    };
+                    let made = SentPlan { compressed: *compressed, bytes };
+                    return finished(single, decided, made, account, list_chars);
                 }
                 PlanResult::Refused(error) => return Err(Error::Plan(error)),
                 PlanResult::CannotFit { budget, floor } if single.bounds.enforced => {
@@ -275,17 +291,23 @@ impl MadePrompt {
     }
 }
 
+/// A plan, and what is sent by it.
+struct SentPlan<'t> {
+    compressed: epitome_plan::PlannedCompression<'t>,
+    bytes: Vec<u8>,
+}
+
 /// A conversation that is made smaller, as its provider takes it. Of the texts that leave, where they
 /// are wanted, a list quotes at most `list_chars` of each.
 fn finished(
     single: &OneShot<'_>,
     decided: &Decided,
-    mut compressed: epitome_plan::PlannedCompression<'_>,
+    made: SentPlan<'_>,
     account: ReportBase<'_>,
     list_chars: Option<usize>,
 ) -> Result<MadePrompt, Error> {
+    let SentPlan { mut compressed, bytes } = made;
     let document = single.document;
-    let bytes = outgoing(document, &compressed.view.edits(), decided.most())?;
     let after = RequestDocument::parse(&bytes, document.format()).map_err(Error::Edit)?;
     let after = after.standing_alone();
     let mut departure = mem::take(&mut compressed.departure);

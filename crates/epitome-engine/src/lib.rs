@@ -27,6 +27,7 @@ mod locks;
 mod model_summarizer;
 mod one_shot;
 mod output_check;
+mod plan_notes;
 mod plan_wording;
 mod planning;
 mod policy_runner;

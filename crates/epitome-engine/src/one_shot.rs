@@ -13,7 +13,9 @@ use epitome_types::hook::{
     Budgets, BudgetsJob, Columns, Common, MessageTexts, ModelFacts, Occasion, Strength, TalkFacts,
     TriggerAnswer, TriggerJob,
 };
-use epitome_types::{Budget, BudgetUnit, CompactionCause, ContentId, Entry, EntryKey, Goals, Role};
+use epitome_types::{
+    Budget, BudgetUnit, CompactionCause, ContentId, Entry, EntryId, EntryKey, Goals, Role,
+};
 use epitome_wire::RequestDocument;
 
 use crate::builder::CompressorBuilder;
@@ -124,6 +126,11 @@ impl OneShot<'_> {
         let attempts = vec![in_tokens(target), in_tokens(self.bounds.live.limit)];
         let forced = cause == CompactionCause::Hard || total > held.hard;
         Ok(Some(Decided { council, common, budgets, cause, forced, target, attempts }))
+    }
+
+    /// The conversation where a plan leaves these messages alone; `None` where it leaves none.
+    pub(crate) fn holding(&self, held: &[EntryId]) -> Option<Thread> {
+        (!held.is_empty()).then(|| self.thread.clone().with_rule(held))
     }
 
     /// What cannot shrink, in tokens.

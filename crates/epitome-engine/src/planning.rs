@@ -8,15 +8,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use epitome_kernel::{
-    ChainRound, LanguageModel, LiveRequest, PlanError, Summarizer, Thread, TokenCounter,
+    Bounded, ChainRound, LanguageModel, LiveRequest, PlanError, Summarizer, Thread, TokenCounter,
 };
 use epitome_plan::{
     CompressOptions, FitOutcome, KEEP, OrderError, PROFILE, PlanAssembly, PlanMeans,
     PlannedCompression, PromptFloor, assemble, compress,
 };
 use epitome_types::hook::{
-    AgeJob, Ageing, Budgets, Columns, Common, Fit, Handover, MessageTexts, OpRequest, Orders,
-    PlanJob, Standing, WriteFile,
+    AgeJob, Ageing, Budgets, Columns, Common, Fit, MessageTexts, OpRequest, Orders, PlanJob,
+    Standing,
 };
 use epitome_types::{
     Budget, BudgetUnit, CompactionCause, EntryId, EventKind, Goals, HookAuthor, Op, OpReport,
@@ -29,6 +29,7 @@ use crate::model_summarizer::{
     AcceptedSummaries, KnownWords, KnownWordsSummarizer, ModelSummarizer, PrewrittenSummary,
     SummaryContext,
 };
+use crate::plan_notes::{MessagesLeftAlone, PlanNotes, WantedPin};
 use crate::policy_runner::PolicyRunner;
 use crate::time_budget::ModelTimeBudget;
 use epitome_config::profile::{BUILTIN, ProfileOptions};
@@ -117,43 +118,6 @@ pub(crate) struct AgedCheckpoints {
     by: HookAuthor,
 }
 
-/// A message that a policy pins.
-#[derive(Clone, Debug)]
-pub(crate) struct WantedPin {
-    pub(crate) entry: EntryId,
-    /// Its size.
-    pub(crate) tokens: u64,
-    pub(crate) policy: String,
-    pub(crate) hook: &'static str,
-}
-
-/// What else came up.
-#[derive(Default)]
-pub(crate) struct PlanNotes {
-    pub(crate) happened: Vec<EventKind>,
-    /// What a policy pinned, and which.
-    pub(crate) pins: Vec<WantedPin>,
-    /// The files that a policy wants written, in order.
-    pub(crate) exports: Vec<WriteFile>,
-    /// Whether a policy recommends a fresh session, and what that starts from.
-    pub(crate) handover: Option<Handover>,
-    /// What a model wrote of the summaries.
-    pub(crate) written: Vec<String>,
-    /// How far the summaries can be relied on, where a policy said so.
-    pub(crate) confidence: Option<f64>,
-}
-
-impl PlanNotes {
-    /// What was ordered that only sessions do.
-    pub(crate) fn of_sessions(&self) -> impl Iterator<Item = String> {
-        let exports = self.exports.iter().map(|one| {
-            format!("`{}` is not written: only a session writes files for its policies", one.name)
-        });
-        let handover = self.handover.iter();
-        exports.chain(handover.map(|_| "a policy recommends a fresh session".to_owned()))
-    }
-}
-
 /// What is made where nobody says anything, and who is credited with it: the kernel's own way.
 fn own_way() -> (Orders, Option<String>) {
     let orders = Orders { ops: vec![OpRequest::Fit(Fit::default())], ..Orders::default() };
@@ -226,6 +190,18 @@ impl<'t> PlanRequest<'_, 't> {
                         policy: policy.clone(),
                         hook: PLAN,
                     }));
+                }
+                OpRequest::Fit(one) => {
+                    let named = one.keep.as_deref().unwrap_or_default();
+                    let (limit, tokens) = (self.common.model.limit, &self.history.columns.tokens);
+                    let MessagesLeftAlone { entries, asked, given } =
+                        MessagesLeftAlone::within(limit, named, tokens);
+                    told.held = entries;
+                    if given < asked {
+                        let (policy, what) = (policy.clone(), "fit.keep".into());
+                        let bounded = Bounded { policy, hook: PLAN, what, asked, given };
+                        self.council.notes().bounded.push(bounded);
+                    }
                 }
                 OpRequest::Warn(one) => told.happened.push(EventKind::PolicyWarning {
                     policy: policy.clone(),

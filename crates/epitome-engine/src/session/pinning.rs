@@ -15,7 +15,7 @@ use super::observe::ObservedTurn;
 use super::state::ConversationState;
 use super::turn_context::{FullHistory, TurnContext};
 use crate::error::Error;
-use crate::planning::WantedPin;
+use crate::plan_notes::WantedPin;
 
 /// The messages that a warning names.
 const NAMED: usize = 5;

@@ -21,7 +21,7 @@ use super::known_history::KnownHistory;
 use super::prefix_cache::PrefixCache;
 use super::side_effect::PlanSideEffect;
 use crate::background::{AnsweredQuestion, PolicyQuestion};
-use crate::planning::WantedPin;
+use crate::plan_notes::WantedPin;
 
 /// What is known of one conversation.
 #[derive(Clone, Debug, Default)]

@@ -47,6 +47,9 @@ table! {
         pub keep_recent_share: Option<f64>,
         /// How many of the newest messages stay, in place of a share.
         pub keep_recent_messages: Option<u32>,
+        /// Messages that stay whole in this plan, as if they were pinned: at most a quarter of the
+        /// limit, the newest first.
+        pub keep: Option<Vec<MessageNumber>>,
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a policy orders, made over several compressions.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use epitome::types::hook::{
@@ -9,6 +10,7 @@ use epitome::types::hook::{
 use epitome::types::{EventKind, Role, SkipReason};
 use epitome::{Answer, CompressionTarget, HookResult, Job, MemoryStore, NextPolicies};
 use epitome_testkit::now;
+use serde_json::{Value, json};
 
 use crate::host::{bytes, conversation};
 use crate::talk::{By, Talk, builder, errors, is_valid, names, text, texts, with};
@@ -270,4 +272,80 @@ fn a_single_conversation_writes_no_files_for_its_policies() {
         "a policy recommends a fresh session",
     ];
     assert_eq!(compressed.report.warnings, expected);
+}
+
+/// A fit that leaves messages alone, by their places.
+fn fits_around(
+    places: RangeInclusive<u32>,
+) -> impl Fn(&Job<'_>, &NextPolicies<'_>) -> HookResult<Answer> {
+    move |job, _| {
+        let keep = Some(places.clone().map(MessageNumber).collect());
+        let fit = Fit { keep, ..Fit::default() };
+        Ok(matches!(job, Job::Plan(_)).then(|| ordered(vec![OpRequest::Fit(fit)])).flatten())
+    }
+}
+
+/// What a fit leaves alone stays whole in this plan, of a live conversation and of one that stands by
+/// itself, and is pinned for no other.
+#[test]
+fn a_fit_leaves_alone_what_it_is_told_to() {
+    let word = "word3 ".repeat(20);
+    let stays = [format!("Question 3: {word}"), format!("Answer 3: {word}")];
+    let mut talk = Talk::new(with(2000, fits_around(7..=8)));
+    talk.chat(20);
+    let prompt = talk.compressed();
+    assert!(is_valid(&prompt) && stays.iter().all(|one| texts(&prompt).contains(one)));
+    assert!(!texts(&prompt).iter().any(|one| one.starts_with("Question 2: ")));
+    let mut plain = Talk::new(with(2000, fits_around(1..=0)));
+    plain.chat(20);
+    assert!(!plain.compressed().bytes.is_empty());
+    assert!(!texts(&plain.prompt()).contains(&stays[0]));
+    let input = conversation(20);
+    let alone = with(2000, fits_around(7..=8)).build();
+    let sent = now(alone.compress(&bytes(&input))).unwrap().bytes;
+    let sent: Value = serde_json::from_slice(&sent).unwrap();
+    let sent = sent.as_array().unwrap();
+    assert!(sent.len() < 60 && [6, 7].iter().all(|at| sent.contains(&input[*at])), "{sent:?}");
+}
+
+/// More than a quarter of the limit is not left alone: of it the newest messages are.
+#[test]
+fn a_fit_leaves_no_more_alone_than_a_policy_may_pin() {
+    let mut talk = Talk::new(with(2000, fits_around(1..=28)));
+    talk.chat(20);
+    let prompt = talk.compressed();
+    assert!(is_valid(&prompt) && prompt.tokens[1] <= 2000, "{:?}", prompt.tokens);
+    let told = prompt.events.iter().any(|event| {
+        matches!(&event.what,
+        EventKind::AnswerBounded { what, given, .. } if what == "fit.keep" && *given <= 500)
+    });
+    assert!(told, "{:?}", prompt.events);
+    let newest = format!("Question 13: {}", "word13 ".repeat(20));
+    assert!(texts(&prompt).contains(&newest), "{}", text(&prompt));
+}
+
+/// A plan that a provider would refuse leaves the conversation to the policies behind it.
+#[test]
+fn a_plan_that_would_be_refused_is_passed_over() {
+    let drops = |job: &Job<'_>, _: &NextPolicies<'_>| {
+        let order = OpRequest::Drop(Drop { entries: places(1, 1) });
+        Ok(matches!(job, Job::Plan(_)).then(|| ordered(vec![order])).flatten())
+    };
+    let word = "row of the table ".repeat(80);
+    let call = |id: &str| {
+        json!({"role": "assistant", "content": [
+            {"type": "tool_use", "id": id, "name": "Bash", "input": {}}]})
+    };
+    let result = |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": word});
+    let request = json!({"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [
+        {"role": "user", "content": word}, call("t1"),
+        {"role": "user", "content": [result("t1"), {"type": "text", "text": "keep port 443"}]},
+        call("t2"), {"role": "user", "content": [result("t2")]}]});
+    let compressor = with(900, drops).target(CompressionTarget::Tokens(900)).build();
+    let sent = now(compressor.compress(request.to_string().as_bytes())).unwrap();
+    let told = sent.report.warnings.join("\n");
+    assert!(told.contains("team: ") && told.contains("the first message must be"), "{told}");
+    let sent: Value = serde_json::from_slice(&sent.bytes).unwrap();
+    assert_eq!(sent["messages"][0]["role"], "user");
+    assert!(sent.to_string().contains("keep port 443"));
 }

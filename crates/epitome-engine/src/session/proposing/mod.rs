@@ -6,7 +6,6 @@
 
 mod prepared;
 
-use std::mem;
 use std::ops::ControlFlow;
 
 use epitome_kernel::{ChainRound, EpochGround, Thread, epoch_of};
@@ -33,7 +32,8 @@ use crate::background::WordedPlan;
 use crate::error::Error;
 use crate::facts::ThreadTexts;
 use crate::kept_lines::{originals, with_facts};
-use crate::planning::{AgedCheckpoints, PlanNotes, PlanRequest, PlanResult};
+use crate::plan_notes::PlanNotes;
+use crate::planning::{AgedCheckpoints, PlanRequest, PlanResult};
 use crate::policy_runner::PolicyRunner;
 
 /// What is done of a compression that is proposed. One that comes to nothing is no progress; of
@@ -110,12 +110,12 @@ impl Proposing<'_, '_> {
             return Ok(ControlFlow::Break(None));
         };
         // What it pins is in no plan of it.
-        let pins = mem::take(&mut prepared.ordered.told.pins);
-        let has_pins = !pins.is_empty();
+        let (pins, held) = prepared.ordered.told.take_stays();
+        let stays = !pins.is_empty() || !held.is_empty();
         let observed = ObservedTurn { ground: self.ground, brief: self.brief };
         self.session.grant_pins(observed, Some(self.whole), pins, state, events);
-        if has_pins {
-            guarded = self.thread(state);
+        if stays {
+            guarded = self.thread(state).with_rule(&held);
             prepared.planning.history.thread = &guarded;
         }
         let attempts = self.due.attempts(self.brief.held.hard, self.ground.live.limit);

@@ -16,10 +16,9 @@ use crate::background::WordedPlan;
 use crate::error::Error;
 use crate::facts::columns;
 use crate::keep_recent::leave_alone;
+use crate::plan_notes::PlanNotes;
 use crate::plan_wording::{GivenOrders, shaped};
-use crate::planning::{
-    PlanHistory, PlanNotes, PlanRequest, PlanSizes, StandingPlan, SummaryWriters,
-};
+use crate::planning::{PlanHistory, PlanRequest, PlanSizes, StandingPlan, SummaryWriters};
 use crate::session::inputs;
 use crate::session::pinning::granted_pins;
 use crate::session::state::ConversationState;
