@@ -76,6 +76,7 @@ fn a_broken_policy_is_not_told_of_as_untrusted() {
     assert!(!told[0].contains("trust"), "{}", told[0]);
 }
 
+
 #[test]
 fn the_file_of_a_project_leads_nowhere_else() {
     for store in ["/srv/else.db", "../else.db", "~/else.db"] {
@@ -91,6 +92,31 @@ fn the_file_of_a_project_leads_nowhere_else() {
     place.write("clone/epitome.toml", "store = 'own.db'\n");
     assert_eq!(run_in(&place, "clone", "session import talk.json").code, 0);
     assert!(place.path("clone/own.db").exists());
+}
+
+/// What the user's data folder remembers, it remembers of every program that runs at once.
+#[test]
+fn what_is_remembered_at_once_is_all_remembered() {
+    let place = clone(&[]);
+    let at_once = |line: &dyn Fn(usize) -> String| {
+        let start = |at: usize| {
+            create_dir_all(place.path(&format!("p{at}/.git"))).unwrap();
+            let mut command = place.command(line(at).split(' '));
+            command.current_dir(place.path(&format!("p{at}"))).spawn().unwrap()
+        };
+        let started: Vec<_> = (0..8).map(start).collect();
+        for child in started {
+            let out = child.wait_with_output().unwrap();
+            assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        }
+    };
+    at_once(&|_| "policy new team --from ollm -q".to_owned());
+    let listed = place.run(["trust", "--list", "--json"]).json();
+    assert_eq!(listed.as_array().unwrap().len(), 8, "{listed}");
+    assert!(listed.as_array().unwrap().iter().all(|one| one["state"] == "own"), "{listed}");
+    at_once(&|at| format!("run --store {at}.db -- true"));
+    let stores = place.read(".local/share/epitome/stores");
+    assert_eq!(String::from_utf8(stores).unwrap().lines().count(), 8);
 }
 
 #[test]
@@ -131,6 +157,7 @@ fn a_store_of_an_unknown_kind_is_an_error() {
         check(&file, line);
     }
 }
+
 
 #[test]
 fn a_project_names_no_database_and_no_password_is_shown() {

@@ -10,9 +10,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epitome::{Config, ScopeOwner, SessionAdmin, SqliteStore, StoredText};
+use epitome::{Config, RecordFile, ScopeOwner, SessionAdmin, SqliteStore, StoredText};
 
-use crate::{fault, files};
+use crate::fault;
 
 /// So many digits of an id stand in prompts.
 const SHORT: usize = 8;
@@ -22,9 +22,6 @@ const LIST: &str = "stores";
 
 /// So many are remembered.
 const MOST: usize = 64;
-
-/// The largest list that is read, in bytes.
-const LARGEST: u64 = 1 << 20;
 
 /// Remembers the store that the configuration or a flag in it names, unless it is the usual one or
 /// the file of a project names it.
@@ -43,16 +40,17 @@ pub(crate) fn remember(config: &Config, store: &Path) {
     if usual.is_some_and(|usual| usual == store) {
         return;
     }
-    let known = read(&list);
-    if known.first().is_some_and(|first| *first == store) {
+    if stores(&list).first().is_some_and(|first| *first == store) {
         return;
     }
-    let others = known.iter().filter(|other| **other != store && other.exists());
-    let others = others.filter_map(|other| other.to_str());
-    let lines: Vec<_> = [line].into_iter().chain(others).take(MOST).collect();
-    let folder = list.parent().is_some_and(|data| files::make_private_folder(data).is_ok());
-    let lines = lines.join("\n") + "\n";
-    if folder && let Err(error) = files::write_private(&list, lines.as_bytes()) {
+    let changed = list.change(|text| {
+        let known = paths(text);
+        let others = known.iter().filter(|other| **other != store && other.exists());
+        let others = others.filter_map(|other| other.to_str());
+        let lines: Vec<_> = [line].into_iter().chain(others).take(MOST).collect();
+        Some(lines.join("\n") + "\n")
+    });
+    if let Err(error) = changed {
         tracing::debug!("the list of stores is not written: {error}");
     }
 }
@@ -71,7 +69,7 @@ pub(crate) fn name_read_only(store: &SqliteStore) {
 /// The stores of this user that are there: the usual one, then those that were remembered, the
 /// newest first.
 pub(crate) fn known(config: &Config) -> Vec<PathBuf> {
-    let known = list(config).map(|list| read(&list)).unwrap_or_default();
+    let known = list(config).map(|list| stores(&list)).unwrap_or_default();
     let usual = config.usual_store().map(Path::to_owned);
     usual.into_iter().chain(known).filter(|store| store.is_file()).collect()
 }
@@ -94,12 +92,15 @@ pub(crate) fn is_id(text: &str) -> bool {
     text.len() >= SHORT && text.bytes().all(|it| it.is_ascii_hexdigit())
 }
 
-fn list(config: &Config) -> Option<PathBuf> {
-    Some(config.data()?.join(LIST))
+fn list(config: &Config) -> Option<RecordFile> {
+    Some(RecordFile::at(config.data()?.join(LIST)))
 }
 
-fn read(list: &Path) -> Vec<PathBuf> {
-    let bytes = files::read(Some(list), LARGEST).unwrap_or_default();
-    let text = String::from_utf8(bytes).unwrap_or_default();
+/// The stores of the list; none where it cannot be read.
+fn stores(list: &RecordFile) -> Vec<PathBuf> {
+    paths(&list.read().unwrap_or_default())
+}
+
+fn paths(text: &str) -> Vec<PathBuf> {
     text.lines().filter(|line| !line.is_empty()).map(PathBuf::from).collect()
 }

@@ -54,6 +54,7 @@ mod place;
 mod player;
 #[cfg(feature = "vm")]
 mod read;
+mod record_file;
 #[cfg(feature = "vm")]
 mod require;
 #[cfg(feature = "vm")]
@@ -95,6 +96,7 @@ pub use live::LuaPolicy;
 pub use option_shape::OptionShape;
 #[cfg(feature = "vm")]
 pub use player::{ConversationPlayer, ModelReplies};
+pub use record_file::RecordFile;
 pub use source::{FoundPolicy, PolicySource};
 #[cfg(feature = "vm")]
 pub use suite::TestResult;

@@ -6,12 +6,12 @@
 //! Called by hosts before they load what a repository brought.
 
 use std::collections::BTreeSet;
-use std::fs::{self, OpenOptions};
-use std::io::{Error, ErrorKind, Read, Result, Write};
+use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
 use crate::authored;
 use crate::folder::folder_hash;
+use crate::record_file::RecordFile;
 
 /// How a folder stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl TrustStatus {
 /// The record of trusted folders: one line for each, its path and its hash.
 #[derive(Clone, Debug)]
 pub struct TrustStore {
-    file: PathBuf,
+    file: RecordFile,
 }
 
 /// What stands in the place of a hash for folders of the user's own.
@@ -54,7 +54,7 @@ const MOST_CONTENTS: usize = 4096;
 impl TrustStore {
     /// The record in this file, which need not be there yet.
     pub fn at(file: impl Into<PathBuf>) -> Self {
-        Self { file: file.into() }
+        Self { file: RecordFile::at(file) }
     }
 
     /// How a folder stands.
@@ -120,7 +120,7 @@ impl TrustStore {
 
     /// The contents that are remembered of a folder, oldest first.
     fn contents(&self, path: &str) -> Result<Vec<String>> {
-        let lines = lines(&self.file.with_file_name(AUTHORED))?;
+        let lines = lines(&self.file.beside(AUTHORED).read()?);
         Ok(lines.into_iter().filter(|(of, _)| of == path).map(|(_, hash)| hash).collect())
     }
 
@@ -130,41 +130,40 @@ impl TrustStore {
         if new.is_empty() {
             return Ok(());
         }
-        let file = self.file.with_file_name(AUTHORED);
-        let (mine, mut all): (Vec<_>, Vec<_>) =
-            lines(&file)?.into_iter().partition(|(of, _)| of == path);
-        let mine: Vec<_> = mine.into_iter().chain(new).collect();
-        all.extend_from_slice(&mine[mine.len().saturating_sub(MOST_CONTENTS)..]);
-        replace(&file, &text(&all))
+        self.file.beside(AUTHORED).change(|old| {
+            let (mut mine, mut all): (Vec<_>, Vec<_>) =
+                lines(old).into_iter().partition(|(of, _)| of == path);
+            let new: Vec<_> = new.into_iter().filter(|line| !mine.contains(line)).collect();
+            mine.extend(new);
+            all.extend_from_slice(&mine[mine.len().saturating_sub(MOST_CONTENTS)..]);
+            Some(text(&all))
+        })
     }
 
     fn record(&self, folder: &Path, hash: &str) -> Result<()> {
         let path = canonical(folder)?;
-        let mut lines = self.recorded()?;
-        lines.retain(|(known, _)| *known != path);
-        lines.push((path, hash.to_owned()));
-        lines.sort();
-        replace(&self.file, &text(&lines))
+        self.file.change(|old| {
+            let mut lines = lines(old);
+            lines.retain(|(known, _)| *known != path);
+            lines.push((path, hash.to_owned()));
+            lines.sort();
+            Some(text(&lines))
+        })
     }
 
     /// Paths and hashes.
     fn recorded(&self) -> Result<Vec<(String, String)>> {
-        lines(&self.file)
+        Ok(lines(&self.file.read()?))
     }
 }
 
 /// The paths and hashes of a file.
-fn lines(file: &Path) -> Result<Vec<(String, String)>> {
-    let mut text = String::new();
-    match OpenOptions::new().read(true).open(file) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        file => file?.read_to_string(&mut text)?,
-    };
+fn lines(text: &str) -> Vec<(String, String)> {
     let line = |line: &str| {
         let (hash, path) = line.split_once('\t')?;
         Some((path.to_owned(), hash.to_owned()))
     };
-    Ok(text.lines().filter_map(line).collect())
+    text.lines().filter_map(line).collect()
 }
 
 /// The same as text.
@@ -182,24 +181,6 @@ fn canonical(folder: &Path) -> Result<String> {
             Err(Error::new(ErrorKind::InvalidInput, what))
         }
     }
-}
-
-/// Puts a new file in the place of the old one; another program sees one or the other.
-fn replace(file: &Path, text: &str) -> Result<()> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    let mut folders = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut folders, 0o700);
-    folders.recursive(true).create(folder)?;
-    let new = file.with_extension(format!("{}.new", std::process::id()));
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut written = options.open(&new)?;
-    written.write_all(text.as_bytes())?;
-    written.sync_all()?;
-    fs::rename(&new, file)
 }
 
 #[cfg(test)]

@@ -121,7 +121,7 @@ pub use epitome_lua::{
     LuaPolicy, PolicyDeclaration, PolicyReload, PolicyWatch, TestResult, WatchError,
     stubs as policy_stubs,
 };
-pub use epitome_lua::{OptionShape, TrustStatus, TrustStore};
+pub use epitome_lua::{OptionShape, RecordFile, TrustStatus, TrustStore};
 pub use epitome_model as model;
 pub use epitome_model::ModelCalls;
 pub use epitome_plan::{CachePrices, MarkerWords, PromptFloor, evicted, markers};

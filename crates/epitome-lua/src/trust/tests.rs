@@ -2,6 +2,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests write the files they read")]
 
+use std::fs;
+use std::io::Write;
+
 use super::*;
 
 mod pulled;
@@ -78,12 +81,36 @@ fn the_record_is_the_users_own() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
     place.trust().trust(&place.folder()).unwrap();
-    let mode = fs::metadata(&place.trust().file).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
-    let folder = place.trust().file.parent().unwrap().to_owned();
-    assert_eq!(fs::metadata(folder).unwrap().permissions().mode() & 0o777, 0o700);
-    let left: Vec<_> = fs::read_dir(place.trust().file.parent().unwrap()).unwrap().collect();
-    assert_eq!(left.len(), 1);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let folder = place.top.path().join("data");
+    assert_eq!(mode(&folder), 0o700);
+    let mut left: Vec<_> = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+    left.sort();
+    assert!(left.iter().all(|file| mode(file) == 0o600));
+    let names: Vec<_> = left.iter().map(|file| file.file_name().unwrap()).collect();
+    assert_eq!(names, ["trusted", "trusted.lock"]);
+}
+
+/// Whoever changes the record at the same time takes nothing out of it.
+#[test]
+fn what_is_recorded_at_once_is_all_recorded() {
+    let places: Vec<_> = (0..16).map(|_| Place::new()).collect();
+    let trust = places[0].trust();
+    std::thread::scope(|scope| {
+        for (at, place) in places.iter().enumerate() {
+            let (trust, folder) = (trust.clone(), place.folder());
+            scope.spawn(move || match at % 2 {
+                0 => trust.own(&folder).unwrap(),
+                _ => drop(trust.trust(&folder).unwrap()),
+            });
+        }
+    });
+    for (at, place) in places.iter().enumerate() {
+        let expected = if at % 2 == 0 { TrustStatus::Own } else { TrustStatus::Trusted };
+        assert_eq!(trust.standing(&place.folder()).unwrap(), expected);
+        let path = canonical(&place.folder()).unwrap();
+        assert_eq!(trust.contents(&path).unwrap().len(), 1 - at % 2);
+    }
 }
 
 #[cfg(unix)]
