@@ -160,14 +160,15 @@ impl OpenJournal {
     /// The same where a session is: the one of this name, or else the one used last.
     pub(crate) fn at(self, session: Option<&str>) -> Result<Self, CliError> {
         let keeper = self.keeper.of_session(session).map_err(|error| CliError::of_store(&error))?;
-        let keeper = as_recorded(&self.config, keeper);
+        let keeper = keeper.as_recorded(|name| self.config.profile(name).ok());
         Ok(Self { keeper, ..self })
     }
 
     /// The keeper of the sessions in each scope that may be read, the profile's own first.
     pub(crate) fn keepers(&self) -> Result<Vec<SessionAdmin>, CliError> {
         let readers = self.keeper.readers().map_err(|error| CliError::of_store(&error))?;
-        Ok(readers.into_iter().map(|reader| as_recorded(&self.config, reader)).collect())
+        let recorded = |name: &str| self.config.profile(name).ok();
+        Ok(readers.into_iter().map(|reader| reader.as_recorded(recorded)).collect())
     }
 
     /// Whose sessions they are.
@@ -184,18 +185,6 @@ impl OpenJournal {
     /// What has to be added to another command so that it means the same sessions.
     pub(crate) fn flag(&self) -> String {
         self.flag.clone()
-    }
-}
-
-/// A keeper that goes by the profile which recorded its sessions, where that is configured still.
-fn as_recorded(config: &Config, keeper: SessionAdmin) -> SessionAdmin {
-    let recorder = keeper.recorder();
-    match recorder == keeper.profile().name() {
-        true => keeper,
-        false => match config.profile(recorder) {
-            Ok(profile) => keeper.as_of(profile),
-            Err(_) => keeper,
-        },
     }
 }
 

@@ -1,10 +1,11 @@
 //! `epitome mcp`: the levers of a session for an agent, over standard input and output.
 //!
 //! Invariant: standard output belongs to the protocol. The store may be empty, and a session may
-//! begin at any time in another process: they meet in the store.
+//! begin at any time in another process and under another profile: they meet in the store.
 
 use std::env;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use epitome::SessionControls;
 use epitome::types::Actor;
@@ -39,10 +40,13 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let journal =
         store::open_for_levers(&path, config.durability()).map_err(CliError::of_output)?;
     let project = args.workspace.clone().or_else(|| env::current_dir().ok());
-    let owner = config.owner(project.as_deref());
+    let owner = args.profile.owner_in(&config, project.as_deref());
+    let config = Arc::new(config);
+    let recorders = Arc::clone(&config);
     let levers =
         SessionControls::new(journal, config.profile_in_use()?, owner.clone(), Actor::Model)
-            .with_augments(config.augments(project.as_deref()));
+            .with_augments(config.augments(project.as_deref()))
+            .with_profiles(move |name| recorders.profile(name).ok());
     // A prompt of another store of this user's names an id in the same words.
     let levers = match args.store {
         Some(_) => levers,

@@ -111,7 +111,12 @@ impl ProfileFlags {
 
     /// What may be looked up: what any profile recorded, unless one is named here.
     pub(crate) fn owner(&self, config: &Config) -> ScopeOwner {
-        let owner = owner(config);
+        self.owner_in(config, std::env::current_dir().ok().as_deref())
+    }
+
+    /// The same for somebody who works in a folder.
+    pub(crate) fn owner_in(&self, config: &Config, folder: Option<&Path>) -> ScopeOwner {
+        let owner = config.owner(folder);
         if self.profile.is_some() { owner.alone() } else { owner }
     }
 

@@ -18,7 +18,16 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn start(place: &Place) -> Self {
-        let mut client = Self::silent(place);
+        Self::begin(Self::silent(place))
+    }
+
+    /// One whose server goes by this profile, and by none in particular where it is empty.
+    fn of_profile(place: &Place, profile: &str) -> Self {
+        let flag: &[&str] = if profile.is_empty() { &[] } else { &["--profile", profile] };
+        Self::begin(Self::spawned(place, &[&["mcp", "--store", "s.db"], flag].concat()))
+    }
+
+    fn begin(mut client: Self) -> Self {
         let answer = client.ask(hello);
         assert_eq!(answer["result"]["serverInfo"]["name"], "epitome", "{answer}");
         client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
@@ -27,7 +36,11 @@ impl Client {
 
     /// One that has not said anything.
     fn silent(place: &Place) -> Self {
-        let mut command = place.command(["mcp", "--store", "s.db"]);
+        Self::spawned(place, &["mcp", "--store", "s.db"])
+    }
+
+    fn spawned(place: &Place, line: &[&str]) -> Self {
+        let mut command = place.command(line);
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let (to, from) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
         Self { child, to, from, next: 0 }
@@ -144,6 +157,52 @@ fn what_one_client_does_another_sees_and_a_restart_keeps() {
     let goals = next.read("epitome://goal");
     let goals = goals["result"]["contents"][0]["text"].as_str().unwrap();
     assert!(goals.contains("No new crate. (locked)"), "{goals}");
+}
+
+/// A session is found whatever profile recorded it; one that is named is meant, and no other.
+#[test]
+fn a_session_of_another_profile_is_found() {
+    let place = place();
+    let line = ["session", "import", "c.json", "--name", "talk", "--store", "s.db"];
+    let ran = place.run([&line[..], &["--profile", "ollm"]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let mut client = Client::of_profile(&place, "");
+    for arguments in [json!({}), json!({"session": "talk"})] {
+        let with = |more: Value| {
+            let mut all = arguments.as_object().unwrap().clone();
+            all.extend(more.as_object().unwrap().clone());
+            Value::from(all)
+        };
+        for (tool, more) in [
+            ("context_status", json!({})),
+            ("goal", json!({"action": "set", "text": "It reads tabs."})),
+            ("pin", json!({"entries": ["e0"]})),
+            ("snapshot", json!({})),
+            ("compress_to_checkpoint", json!({})),
+        ] {
+            let answer = client.call(tool, with(more));
+            assert_eq!(result(&answer)["session"], "talk", "{tool}");
+        }
+    }
+    for document in ["goal", "ledger", "status", "transcript"] {
+        let named = client.read(&format!("epitome://{document}/talk"));
+        let newest = client.read(&format!("epitome://{document}"));
+        let text = named["result"]["contents"][0]["text"].as_str();
+        assert!(
+            text.is_some()
+                && named["result"]["contents"][0]["text"]
+                    == newest["result"]["contents"][0]["text"],
+            "{named} {newest}"
+        );
+    }
+    assert_eq!(client.end(), 0);
+    // The command sees what was done, in the session of that profile.
+    let ran = place.run(["goal", "list", "--store", "s.db", "--profile", "ollm"]);
+    assert!(ran.text().contains("It reads tabs."), "{ran:?}");
+    let mut alone = Client::of_profile(&place, "default");
+    assert_eq!(result(&alone.call("context_status", json!({})))["session"], "demo");
+    let answer = alone.call("context_status", json!({"session": "talk"}));
+    assert!(refused(&answer).contains("no session `talk`"), "{answer}");
 }
 
 #[test]

@@ -23,6 +23,18 @@ impl SessionAdmin {
         self.owner.profile_of(&self.scope).unwrap_or_else(|| self.profile.name())
     }
 
+    /// The same sessions, looked after as the profile says which recorded them, where `find` knows
+    /// it by its name.
+    #[must_use]
+    pub fn as_recorded(self, find: impl FnOnce(&str) -> Option<Profile>) -> Self {
+        let recorder = self.recorder();
+        let known = (recorder != self.profile.name()).then(|| find(recorder)).flatten();
+        match known {
+            Some(profile) => self.as_of(profile),
+            None => self,
+        }
+    }
+
     /// The same sessions, looked after as another profile says.
     #[must_use]
     pub fn as_of(self, profile: Profile) -> Self {

@@ -59,8 +59,13 @@ pub struct SessionControls {
     by: Actor,
     augments: AugmentFolders,
     clock: Clock,
+    /// The profiles whose sessions are reached besides the keeper's own.
+    profiles: Option<FindProfile>,
     elsewhere: Option<Elsewhere>,
 }
+
+/// Finds a profile by its name.
+type FindProfile = Box<dyn Fn(&str) -> Option<Profile> + Send + Sync>;
 
 /// Finds an original by its id where the journal does not know it.
 type Elsewhere = Box<dyn Fn(&str) -> Option<StoredText> + Send + Sync>;
@@ -87,13 +92,23 @@ impl SessionControls {
     ) -> Self {
         let keeper = SessionAdmin::of(journal.clone(), profile, owner.into());
         let (augments, clock) = (AugmentFolders::default(), Arc::new(system_time));
-        Self { keeper, store: journal, by, augments, clock, elsewhere: None }
+        Self { keeper, store: journal, by, augments, clock, profiles: None, elsewhere: None }
     }
 
     /// The same with the augments of these folders.
     #[must_use]
     pub fn with_augments(self, augments: AugmentFolders) -> Self {
         Self { augments, ..self }
+    }
+
+    /// The same over the sessions of every profile that the owner may read, its own first. Each goes
+    /// by the profile that recorded it where `find` knows that, else by the one given.
+    #[must_use]
+    pub fn with_profiles(
+        self,
+        find: impl Fn(&str) -> Option<Profile> + Send + Sync + 'static,
+    ) -> Self {
+        Self { profiles: Some(Box::new(find)), ..self }
     }
 
     /// The same where an id that the journal does not know is looked for elsewhere, too.
@@ -134,8 +149,15 @@ impl SessionControls {
         }
     }
 
+    /// The keepers of all sessions that are reached, the nearest first.
+    fn keepers(&self) -> Result<Vec<SessionAdmin>, AdminError> {
+        let Some(find) = &self.profiles else { return Ok(self.keeper.own()) };
+        let readers = self.keeper.readers()?.into_iter();
+        Ok(readers.map(|keeper| keeper.as_recorded(find)).collect())
+    }
+
     fn of_name(&self, name: &str) -> Result<Addressed, AdminError> {
-        for keeper in self.keeper.own() {
+        for keeper in self.keepers()? {
             match keeper.session(Some(name)) {
                 Ok(info) => return Ok(Addressed { keeper, info }),
                 Err(AdminError::Store(StoreError::NoSession { .. })) => {}
@@ -149,7 +171,7 @@ impl SessionControls {
     /// So many of the sessions used last, the last one first; of one moment, the project's own.
     fn newest(&self, most: usize) -> Result<Vec<Addressed>, AdminError> {
         let mut all = Vec::new();
-        for keeper in self.keeper.own() {
+        for keeper in self.keepers()? {
             for info in keeper.journal().sessions(keeper.scope(), 0, most, false)? {
                 all.push(Addressed { keeper: keeper.clone(), info });
             }
@@ -175,9 +197,14 @@ impl SessionControls {
             let bytes = answer.and_then(|answer| answer.bytes).unwrap_or_default();
             let Ok(format) = info.format.parse::<Format>() else { continue };
             let Ok(answer) = epitome_wire::message(&bytes, format.nearest()) else { continue };
-            if answer.calls().any(|made| call.is(made)) {
-                found.push(info.name);
+            if !answer.calls().any(|made| call.is(made)) {
+                continue;
             }
+            // A nearer session of the same name hides this one: its name would mean that.
+            if self.of_name(&info.name)?.keeper.scope() != keeper.scope() {
+                found.push(info.name.clone());
+            }
+            found.push(info.name);
         }
         match &found[..] {
             [_, _, ..] => {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use epitome_config::RedactionPatterns;
 use epitome_config::profile::Profile;
-use epitome_config::scope::LOCAL;
+use epitome_config::scope::{LOCAL, scope};
 use epitome_kernel::{Journal, ResponseRecord};
-use epitome_store::MemoryStore;
+use epitome_store::{MemoryStore, SessionArchive};
 use epitome_types::{
     Actor, ContentId, DecisionKind, EntryKey, GoalAction, GoalChange, Priority, RecordedAction,
     SessionAction, TokenUsage,
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{ContextStatus, LeverCall, RecallRequest, SessionControls};
-use crate::admin::LineRange;
+use crate::admin::{LineRange, SessionAdmin};
 use crate::error::AdminError;
 use crate::records::chosen;
 
@@ -60,6 +60,28 @@ impl Desk {
         std::fs::write(path, text).unwrap();
     }
 
+    /// A model answers in a session of a scope with a call of this id.
+    fn answer(&self, (scope, name): (&str, &str), id: &str, tool: &str) {
+        let head = self.journal.session(scope, name).unwrap().head;
+        let function = json!({"name": tool, "arguments": "{\"text\": \"Ship\"}"});
+        let call = json!({"id": id, "type": "function", "function": function});
+        let said = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+        let key = EntryKey([id.len() as u8; 16]);
+        let answered = ResponseRecord {
+            after: head,
+            ahead: 0,
+            key: Some(key),
+            chain: head.append(key),
+            bytes: Some(said.to_string().into_bytes()),
+            text: ContentId::for_text(id),
+            usage: TokenUsage::default(),
+            stop: None,
+            at: AT.to_owned(),
+            is_whole: false,
+        };
+        self.journal.record_response(scope, name, &answered).unwrap();
+    }
+
     fn acts(&self, session: &str) -> Vec<SessionAction> {
         let acts = self.journal.acts(self.levers().keeper().scope(), session).unwrap();
         acts.into_iter().map(|acted| acted.act).collect()
@@ -93,26 +115,8 @@ fn a_session_is_the_one_that_is_named_or_the_newest() {
 fn a_session_is_found_by_the_call_in_its_newest_answer() {
     let desk = Desk::new(&["first", "second"]);
     let levers = desk.levers();
-    let answers = |name: &str, id: &str, tool: &str| {
-        let info = levers.session(Some(name)).unwrap();
-        let function = json!({"name": tool, "arguments": "{\"text\": \"Ship\"}"});
-        let call = json!({"id": id, "type": "function", "function": function});
-        let said = json!({"role": "assistant", "content": null, "tool_calls": [call]});
-        let bytes = said.to_string().into_bytes();
-        let answered = ResponseRecord {
-            after: info.head,
-            ahead: 0,
-            key: Some(EntryKey([id.len() as u8; 16])),
-            chain: info.head.append(EntryKey([id.len() as u8; 16])),
-            bytes: Some(bytes),
-            text: ContentId::for_text(id),
-            usage: TokenUsage::default(),
-            stop: None,
-            at: AT.to_owned(),
-            is_whole: false,
-        };
-        desk.journal.record_response(levers.keeper().scope(), name, &answered).unwrap();
-    };
+    let scope = levers.keeper().scope();
+    let answers = |name: &str, id: &str, tool: &str| desk.answer((scope, name), id, tool);
     answers("first", "toolu_7", "mcp__epitome__goal");
     answers("second", "toolu_12", "Bash");
     let of = |id, tool, arguments: Value| {
@@ -135,6 +139,38 @@ fn a_session_is_found_by_the_call_in_its_newest_answer() {
     let both = "second and first made this call of `goal` at once; name the one that is meant in \
                 `session`";
     assert_eq!(of(None, "goal", ship()), Err(both.to_owned()));
+}
+
+#[test]
+fn sessions_of_other_profiles_are_reached_where_a_host_says_so() {
+    let desk = Desk::new(&["talk"]);
+    let other = scope("other");
+    for name in ["talk", "more"] {
+        let journal = desk.journal.clone();
+        let keeper = SessionAdmin::of_scope(journal, Profile::default(), &other);
+        let messages = json!([{"role": "user", "content": format!("Go on with {name}.")}]);
+        let later = "2026-01-02T03:04:06Z";
+        keeper.import(messages.to_string().as_bytes(), None, Some(name), later).unwrap();
+    }
+    assert_eq!(desk.levers().session(None).unwrap().name, "talk");
+    assert!(desk.levers().session(Some("more")).is_err());
+    let levers = desk.levers().with_profiles(|_| None);
+    assert_eq!(levers.session(None).unwrap().name, "more");
+    assert_eq!(levers.session(Some("more")).unwrap().name, "more");
+    // Of one name the nearest; a call of the farther one is not taken for one of that.
+    let own = levers.keeper().scope().to_owned();
+    let near = desk.journal.session(&own, "talk").unwrap();
+    assert_eq!(levers.session(Some("talk")).unwrap().head, near.head);
+    desk.answer((&own, "talk"), "toolu_7", "goal");
+    desk.answer((&other, "talk"), "toolu_12", "goal");
+    desk.answer((&other, "more"), "toolu_123", "goal");
+    let arguments = serde_json::Map::new();
+    let of = |id| {
+        levers.session_of_call(&LeverCall { id: Some(id), tool: "goal", arguments: &arguments })
+    };
+    assert_eq!(of("toolu_7").unwrap().as_deref(), Some("talk"));
+    assert_eq!(of("toolu_123").unwrap().as_deref(), Some("more"));
+    assert!(matches!(of("toolu_12"), Err(AdminError::AmbiguousCall { .. })));
 }
 
 #[test]
