@@ -158,6 +158,31 @@ fn a_store_of_an_unknown_kind_is_an_error() {
     }
 }
 
+/// What is nearly the URL of a store is no path.
+#[test]
+fn a_url_that_lacks_a_slash_makes_no_folder() {
+    for (store, told) in [
+        ("postgres:/x", "`postgres://"),
+        ("postgresql:somebody:secret@localhost/x", "`postgres://"),
+        ("sqlite:/x.db", "`sqlite:/` is no kind of store"),
+        ("SQLite:x.db", "`SQLite:` is no kind of store"),
+    ] {
+        for line in ["session import talk.json", "serve --listen 127.0.0.1:0", "mcp", "status"] {
+            let check = |ran: &Ran, place: &Place| {
+                assert_ne!(ran.code, 0, "{line} {store}: {}", ran.err);
+                let all = format!("{}{}", ran.text(), ran.err);
+                assert!(all.contains(told) && !all.contains("secret"), "{line} {store}: {all}");
+                assert_eq!(place.files(), ["clone"], "{line} {store}");
+                assert!(!place.path("clone").join(&store[..store.find(':').unwrap() + 1]).exists());
+            };
+            let place = clone(&[]);
+            check(&run_in(&place, "clone", &format!("{line} --store {store}")), &place);
+            let mut command = place.command(line.split(' '));
+            command.current_dir(place.path("clone")).env("EPITOME_STORE", store);
+            check(&Ran::of(command, b""), &place);
+        }
+    }
+}
 
 #[test]
 fn a_project_names_no_database_and_no_password_is_shown() {

@@ -38,9 +38,9 @@ pub struct AddressError {
 }
 
 impl PostgresAddress {
-    /// Whether a text is the URL of a database, well or ill.
+    /// Whether a text is the URL of a database, well or ill: one that lacks a slash is no path.
     pub fn is_one(text: &str) -> bool {
-        let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+        let scheme = text.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
         scheme.is_some_and(|scheme| scheme == "postgres" || scheme == "postgresql")
     }
 
@@ -52,7 +52,7 @@ impl PostgresAddress {
     pub fn parse(url: &str) -> Result<Self, AddressError> {
         let shown = shown(url);
         let fault = |cause: String| AddressError { shown: shown.clone(), cause };
-        if !Self::is_one(url) {
+        if !Self::is_one(url) || !url.contains("://") {
             return Err(fault("it does not begin with `postgres://`".to_owned()));
         }
         let (url, roots) = without_own(url);
@@ -114,7 +114,13 @@ pub(crate) fn told(error: &postgres::Error) -> String {
 /// is behind a question mark with it.
 fn shown(url: &str) -> String {
     let url = url.split('?').next().unwrap_or_default();
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let Some((scheme, rest)) = url.split_once("://") else {
+        // Where its parts begin is anybody's guess, so all that may be a password is left out.
+        let (scheme, rest) = url.split_once(':').unwrap_or_default();
+        let slash = if rest.starts_with('/') { "/" } else { "" };
+        let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+        return format!("{scheme}:{slash}{}", place.trim_start_matches('/'));
+    };
     let end = rest.find('/').unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
     let authority = match authority.rsplit_once('@') {
@@ -181,6 +187,9 @@ mod tests {
         check("postgres://team:se@cret@db/notes?password=secret", "postgres://team@db/notes");
         check("postgresql://db:5433/notes", "postgresql://db:5433/notes");
         check("postgres://db", "postgres://db");
+        check("postgres:/team:secret@db/notes?a=secret", "postgres:/db/notes");
+        check("postgres:team:secret@db", "postgres:db");
+        check("postgres:/notes", "postgres:/notes");
     }
 
     #[test]
@@ -191,6 +200,8 @@ mod tests {
         };
         check("mysql://team:secret@db/notes", "does not begin with `postgres://`");
         check("postgres:///notes", "names no host");
+        check("postgres:/team:secret@db/notes", "does not begin with `postgres://`");
+        check("postgresql:notes", "does not begin with `postgres://`");
         check("postgres://db/notes?sslmod=require", "sslmod");
         check("postgres://team:secret@db:port/notes", "is no address of a database");
     }
