@@ -50,15 +50,15 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("no number: {value}"))
 }
 
-#[test]
-fn what_is_saved_is_without_the_calls_for_summaries() {
+/// A run until a summary was paid for, with these prices; its place, its end, and the calls.
+fn paid_run(prices: &str) -> (Place, Ran, usize) {
     let upstream = Upstream::start(Script::default()).unwrap();
     let turn = Turn { text: "The stages were looked at.".into(), ..Turn::default() };
     let script = Script { turns: vec![turn], repeat: 99, plain: true, ..Script::default() };
     let writer = Upstream::start(script).unwrap();
     let place = Place::new();
     place.write("own.toml", CONFIG);
-    place.write("prices.toml", PRICES);
+    place.write("prices.toml", prices);
     let (url, model) = (upstream.url(), format!("openai:writes@{}/v1", writer.url()));
     let tests = env::current_exe().unwrap();
     let args = ["run", "--config", "own.toml", "--prompt-limit", "8000", "--summarizer", &model];
@@ -68,10 +68,32 @@ fn what_is_saved_is_without_the_calls_for_summaries() {
     command.env("IT_PAYS", "yes");
     let ran = Ran::of(command, b"");
     assert_eq!(ran.code, 0, "{ran:?}");
+    (place, ran, writer.prompts().len())
+}
 
+/// What people are told of the calls for summaries is what the sums hold.
+#[test]
+fn calls_without_a_price_are_not_said_to_be_subtracted() {
+    let prices = &PRICES[..PRICES.rfind("[[").unwrap()];
+    let (place, ran, calls) = paid_run(prices);
+    let count = if calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };
+    let closing = ran.err.lines().last().unwrap();
+    assert!(closing.contains("for summaries unpriced, not in the sum"), "{closing}");
+    let told = place.run(["savings", "--config", "own.toml"]);
+    let text = told.text().split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected = format!("{count} for summaries unpriced, not in these sums.");
+    assert!(text.contains(&expected) && !text.contains("subtracted"), "{text}");
+    let told = place.run(["savings", "--config", "own.toml", "--json"]).json();
+    let summaries = &told["all"]["summaries"];
+    assert_eq!((&summaries["unpriced"], &summaries["paid"]), (&json!(calls), &json!(0.0)));
+}
+
+#[test]
+fn what_is_saved_is_without_the_calls_for_summaries() {
+    let (place, ran, calls) = paid_run(PRICES);
     let status = place.read_json("status.json");
     let own = &status["own_calls"];
-    assert_eq!(own["calls"], writer.prompts().len(), "{status}");
+    assert_eq!(own["calls"], calls, "{status}");
     assert_eq!(own["unpriced"], 0, "the user's own table prices it: {status}");
     assert!(number(&own["paid"]) > 0.0 && number(&own["dollars"]) > 0.0, "{status}");
     // Each conversation says what its own prompts saved; the sum over all is less by these calls.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use epitome::{
     SavedRange, SavingsGroup, SavingsLedger, SavingsPeriod, SavingsReport, SavingsSums,
-    UnpricedModel,
+    SummaryCost, UnpricedModel,
 };
 
 use crate::columns::{COLUMNS, output_width};
@@ -120,15 +120,32 @@ fn words(out: &mut dyn Write, report: &SavingsReport, is_empty: bool) -> io::Res
     unpriced(out, &report.unpriced)?;
     let note = "Paid: the provider's own counts at list prices; a subscription is not billed by them. \
                 Saved: an estimate, against the client alone. It reaches from a client that compacts \
-                at its own threshold to one that compacts when its window is full. Calls for \
-                summaries are paid and subtracted.";
-    writeln!(out, "\n{}", wrapped(note, output_width().min(COLUMNS), 0))?;
+                at its own threshold to one that compacts when its window is full.";
+    let calls = calls(&report.asked.as_ref().unwrap_or(&report.all).sums);
+    let note = format!("{note} {calls}");
+    writeln!(out, "\n{}", wrapped(&note, output_width().min(COLUMNS), 0))?;
     match report.unreadable {
         0 => Ok(()),
         count => writeln!(
             out,
             "{} cannot be read by this version and count nothing.",
             crate::text::counted(count, "record")
+        ),
+    }
+}
+
+/// How the calls for summaries are in the sums of dollars. They cost tokens, whether or not their
+/// model has a price.
+fn calls(sums: &SavingsSums) -> String {
+    let SummaryCost { answers, unpriced, .. } = sums.summaries;
+    let count = crate::text::counted(answers, "call");
+    match unpriced {
+        _ if sums.priced() == 0 => "Calls for summaries are subtracted.".to_owned(),
+        0 => "Calls for summaries are paid and subtracted.".to_owned(),
+        all if all == answers => format!("{count} for summaries unpriced, not in these sums."),
+        some => format!(
+            "{count} for summaries paid and subtracted ({} unpriced, not in these sums).",
+            grouped(some)
         ),
     }
 }
@@ -151,6 +168,7 @@ fn row(name: String, sums: &SavingsSums) -> Vec<String> {
     let money = |amount: String| if is_priced { amount } else { "–".to_owned() };
     let summaries = match sums.summaries.answers {
         0 => String::new(),
+        all if all == sums.summaries.unpriced => "–".to_owned(),
         _ => dollars(sums.summaries.paid),
     };
     vec![
@@ -223,6 +241,20 @@ fn unpriced(out: &mut dyn Write, models: &[UnpricedModel]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_without_a_price_is_not_said_to_be_subtracted() {
+        let check = |answers, unpriced, expected: &str| {
+            let summaries = SummaryCost { answers, unpriced, paid: 0.0 };
+            let sums = SavingsSums { answers: 9, unpriced, summaries, ..SavingsSums::default() };
+            assert_eq!(calls(&sums), expected);
+        };
+        check(0, 0, "Calls for summaries are paid and subtracted.");
+        check(2, 0, "Calls for summaries are paid and subtracted.");
+        check(1, 1, "1 call for summaries unpriced, not in these sums.");
+        check(3, 1, "3 calls for summaries paid and subtracted (1 unpriced, not in these sums).");
+        check(9, 9, "Calls for summaries are subtracted.");
+    }
 
     #[test]
     fn money_is_one_line() {

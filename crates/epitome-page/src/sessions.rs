@@ -1,6 +1,6 @@
 //! `/`: all sessions, what they cost and saved, and the search over what was said.
 
-use epitome::{OverviewFilter, OverviewRow, SavingsPeriod};
+use epitome::{OverviewFilter, OverviewRow, SavingsPeriod, SavingsSums, SummaryCost};
 use maud::{Markup, html};
 
 use crate::address::{PageQuery, SessionLink};
@@ -94,11 +94,23 @@ fn period_tile(name: &str, SavingsPeriod { sums, .. }: &SavingsPeriod) -> Markup
     let more = html! {
         @if sums.priced() > 0 { "saved; " (dollars(sums.paid)) " paid, " }
         (grouped(sums.answers)) " answers" (parts::unpriced(sums))
-        @if sums.summaries.answers > 0 {
-            ", " (dollars(sums.summaries.paid)) " of it for summaries"
-        }
+        (summaries(sums))
     };
     parts::tile(name, &value, &more)
+}
+
+/// What of it the calls for summaries cost; those without a price are in no dollars.
+fn summaries(sums: &SavingsSums) -> Markup {
+    let SummaryCost { answers, unpriced, paid } = sums.summaries;
+    html! {
+        @if answers > unpriced {
+            ", " (dollars(paid)) " of it for summaries"
+            @if unpriced > 0 { " (" (grouped(unpriced)) " unpriced, not in it)" }
+        } @else if answers > 0 {
+            ", " (grouped(answers)) " for summaries unpriced"
+            @if sums.priced() > 0 { ", not in it" }
+        }
+    }
 }
 
 /// The search, and what the list is narrowed to.

@@ -95,7 +95,9 @@ pub struct SavedRange {
 pub struct SummaryCost {
     /// Answered calls.
     pub answers: u64,
-    /// Their cost, which is in `paid` and subtracted from `saved`.
+    /// Those among them of models without a price; they are in no sum of dollars.
+    pub unpriced: u64,
+    /// The cost of the others, which is in `paid` and subtracted from `saved`.
     pub paid: f64,
 }
 
@@ -222,6 +224,7 @@ impl SavingsSums {
         self.saved_tokens.add(&sums.full_price);
         if row.key.purpose == PaidPurpose::Summary {
             self.summaries.answers += sums.answers;
+            self.summaries.unpriced += if row.key.priced { 0 } else { sums.answers };
             self.summaries.paid += sums.dollars.paid();
         }
     }
@@ -245,6 +248,7 @@ impl AddAssign for SavingsSums {
         self.saved.least += other.saved.least;
         self.saved.most += other.saved.most;
         self.summaries.answers += other.summaries.answers;
+        self.summaries.unpriced += other.summaries.unpriced;
         self.summaries.paid += other.summaries.paid;
         self.saved_tokens.least += other.saved_tokens.least;
         self.saved_tokens.most += other.saved_tokens.most;
@@ -327,17 +331,18 @@ mod tests {
             answer("a", [1.0, 0.5, 3.0, 2.0]),
             unpriced(answer("b", [100.0, 10.0, 130.0, 150.0])),
             summary(answer("c", [0.25, 0.0, 0.0, 0.0])),
+            unpriced(summary(answer("d", [4.0, 0.0, 0.0, 0.0]))),
         ];
         let ledger = SavingsLedger { records: vec![record(NOON, "/srv/a", rows)], unreadable: 0 };
         let report = ledger.report(AT, None);
         let all = report.all.sums;
-        assert_eq!((all.answers, all.unpriced, all.priced()), (3, 1, 2));
+        assert_eq!((all.answers, all.unpriced, all.priced()), (4, 2, 2));
         assert_eq!((all.paid, all.saved), (1.75, SavedRange { least: 0.75, most: 1.75 }));
-        assert_eq!(all.summaries, SummaryCost { answers: 1, paid: 0.25 });
-        let [one] = &report.unpriced[..] else { panic!("{report:?}") };
+        assert_eq!(all.summaries, SummaryCost { answers: 2, unpriced: 1, paid: 0.25 });
+        let [one, _] = &report.unpriced[..] else { panic!("{report:?}") };
         assert_eq!((one.model.as_deref(), one.answers), (Some("b"), 1));
         assert_eq!(one.saved_tokens, SavedRange { least: 30.0, most: 50.0 });
         let models: Vec<_> = report.by.model.iter().map(|group| group.name.as_deref()).collect();
-        assert_eq!(models, [Some("a"), Some("c"), Some("b")]);
+        assert_eq!(models, [Some("a"), Some("c"), Some("b"), Some("d")]);
     }
 }

@@ -222,8 +222,10 @@ fn own(out: &mut String, own: &OwnCost) -> fmt::Result {
     let paid = format!("{} full-price tokens", compact(own.tokens));
     let price = match own.unpriced {
         0 => dollars(own.dollars),
-        unpriced if unpriced == own.calls => "unpriced".to_owned(),
-        unpriced => format!("{} ({} unpriced)", dollars(own.dollars), grouped(unpriced)),
+        unpriced if unpriced == own.calls => "unpriced, in no dollars".to_owned(),
+        unpriced => {
+            format!("{} ({} unpriced, in no dollars)", dollars(own.dollars), grouped(unpriced))
+        }
     };
     let more = format_args!("{price} · {paid}, taken off the net saving");
     tile(out, "Calls for summaries", TileValue::plain(grouped(own.calls)), more)

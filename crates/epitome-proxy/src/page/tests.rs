@@ -62,6 +62,18 @@ fn calls_for_summaries_are_told_beside_the_saving_that_is_without_them() {
 }
 
 #[test]
+fn calls_for_summaries_without_a_price_are_in_no_dollars() {
+    let own = || {
+        let cost = OwnCost { calls: 2, tokens: 1_500.0, dollars: 0.0, unpriced: 2 };
+        vec![crate::ledger::OwnModelCost { cost, ..<_>::default() }]
+    };
+    let ledger = ledger(LedgerOptions { own, ..terms() });
+    ledger.record(&exchange("a", 10, 10_000, 4_000));
+    let calls = "<small>unpriced, in no dollars · 1,500 full-price tokens, taken off";
+    check(&ledger, &[calls], &[]);
+}
+
+#[test]
 fn a_loss_is_told_as_one() {
     let ledger = ledger(terms());
     ledger.record(&exchange("a", 10, 100_000, 100_000));
