@@ -3,7 +3,8 @@
 //! A folder by `policy new` runs without being asked about, but where it lies in a repository a pull
 //! may have changed it. What can be told apart: a file that differs from what git has staged was
 //! edited here, and so was one that git does not track. All that is as git has it may have come with
-//! a pull, and runs only where the same bytes were the user's own before.
+//! a pull, and runs only where the same bytes were the user's own before. An edit is made of what is
+//! staged and of what was written here, so it counts as the user's only where what is staged does.
 //!
 //! Invariant: in doubt it is not the user's: without git, behind a link that leads out, in a
 //! repository within, where another tool than git checks files out. What is too large to remember
@@ -34,8 +35,8 @@ const MOST: usize = 200_000;
 /// What a folder of the user's own holds.
 #[derive(Debug, Default)]
 pub(crate) struct Looked {
-    /// The contents that only count where they were the user's own before: path and content, as one
-    /// hash.
+    /// The contents that only count where they were the user's own before, those below edits among
+    /// them: path and content, as one hash.
     pub(crate) doubted: BTreeSet<String>,
     /// The contents that the user wrote.
     pub(crate) written: BTreeSet<String>,
@@ -63,6 +64,9 @@ pub(crate) fn look(folder: &Path) -> Result<Looked> {
         git_alone.then(|| Tracked::of(folder, &pieces)).flatten()
     });
     let mut looked = Looked::default();
+    if let Some(Some(tracked)) = &tracked {
+        looked.doubted = tracked.below_edits(folder, &pieces);
+    }
     let mut all = BTreeSet::new();
     for piece in &pieces {
         let doubted = piece.strange
@@ -141,8 +145,7 @@ fn collect(folder: &Path, at: &Below<'_>, pieces: &mut Vec<Piece>) -> Result<()>
 
 /// Path and content of a file, as one hash; of a link where it leads, and what is there.
 fn said(piece: &Piece) -> Result<String> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&(piece.name.len() as u64).to_le_bytes()).update(piece.name.as_bytes());
+    let mut hasher = named(&piece.name);
     if let Ok(link) = fs::read_link(&piece.path) {
         let link = link.into_os_string().into_encoded_bytes();
         hasher.update(&(link.len() as u64).to_le_bytes()).update(&link);
@@ -160,6 +163,13 @@ fn said(piece: &Piece) -> Result<String> {
         Ok(_) => drop(hasher.update_reader(OpenOptions::new().read(true).open(&piece.path)?)?),
     }
     Ok(hasher.finalize().to_hex().to_string())
+}
+
+/// The beginning of such a hash: the path, which its content follows.
+fn named(name: &str) -> blake3::Hasher {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&(name.len() as u64).to_le_bytes()).update(name.as_bytes());
+    hasher
 }
 
 /// What is in a folder elsewhere, as one hash; of one that is too large to be read, when each file

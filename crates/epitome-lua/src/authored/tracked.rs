@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::Piece;
+use super::{LARGEST, Piece, named};
 
 /// By which attributes git writes a file otherwise than it keeps it.
 const CONVERTS: [&str; 6] = ["text", "eol", "crlf", "ident", "filter", "working-tree-encoding"];
@@ -75,6 +75,26 @@ impl Tracked {
         }
     }
 
+    /// What git has staged of the files that were edited since: path and content of each, as one
+    /// hash. A pull that puts local edits aside and back changes what is below them, and nobody
+    /// can tell from the edited file alone.
+    pub(super) fn below_edits(&self, folder: &Path, pieces: &[Piece]) -> BTreeSet<String> {
+        let staged = |piece: &Piece| {
+            let is_edited = !piece.strange && !self.is_unchanged(piece);
+            let content = self.staged.get(&piece.name)?.content.as_deref();
+            content.filter(|_| is_edited).map(|content| (piece.name.clone(), content.to_owned()))
+        };
+        let edited: Vec<_> = pieces.iter().filter_map(staged).collect();
+        let kept = kept(folder, edited.iter().map(|(_, content)| content.as_str()));
+        let hash = |(name, content): (String, String)| {
+            let mut hasher = named(&name);
+            // What cannot be read is known by what git calls it.
+            let bytes = kept.get(&content).map_or(content.as_bytes(), Vec::as_slice);
+            hasher.update(bytes).finalize().to_hex().to_string()
+        };
+        edited.into_iter().map(hash).collect()
+    }
+
     /// Whether a file is one of those that its author is about to commit, or has.
     pub(super) fn knows(&self, piece: &Piece) -> bool {
         self.staged.contains_key(&piece.name) || self.others.contains(&piece.name)
@@ -100,6 +120,35 @@ fn staged(listed: &str) -> Option<BTreeMap<String, Staged>> {
         left = next;
     }
     Some(staged)
+}
+
+/// The contents that git keeps under these hashes, but for what is too large or not there.
+fn kept<'h>(folder: &Path, hashes: impl Iterator<Item = &'h str>) -> BTreeMap<String, Vec<u8>> {
+    let asked: String = hashes.map(|hash| format!("{hash}\n")).collect();
+    let read = || {
+        let sizes = git(folder, &["cat-file", "--batch-check"], &asked)?;
+        let is_small = |line: &&str| {
+            let size = line.rsplit(' ').next().and_then(|size| size.parse::<u64>().ok());
+            size.is_some_and(|size| size <= LARGEST)
+        };
+        let small: String = sizes
+            .lines()
+            .filter(is_small)
+            .filter_map(|line| Some(format!("{}\n", line.split(' ').next()?)))
+            .collect();
+        let bytes = git_bytes(folder, &["cat-file", "--batch"], &small)?;
+        let (mut kept, mut left) = (BTreeMap::new(), bytes.as_slice());
+        while !left.is_empty() {
+            let end = left.iter().position(|byte| *byte == b'\n')?;
+            let facts: Vec<_> = std::str::from_utf8(&left[..end]).ok()?.split(' ').collect();
+            let [hash, _, size] = facts[..] else { return None };
+            let (content, rest) = left[end + 1..].split_at_checked(size.parse().ok()?)?;
+            kept.insert(hash.to_owned(), content.to_vec());
+            left = rest.strip_prefix(b"\n")?;
+        }
+        Some(kept)
+    };
+    if asked.is_empty() { BTreeMap::new() } else { read().unwrap_or_default() }
 }
 
 /// Those of these files that git may write otherwise than it keeps them.
@@ -133,8 +182,13 @@ fn converted<'n>(
     (rest.is_empty() && answers.next().is_none()).then_some(converted)
 }
 
-/// What git answers in a folder. Nothing that the repository's own settings name is run.
+/// What git answers in a folder, as text.
 fn git(folder: &Path, arguments: &[&str], input: &str) -> Option<String> {
+    String::from_utf8(git_bytes(folder, arguments, input)?).ok()
+}
+
+/// What git answers in a folder. Nothing that the repository's own settings name is run or asked.
+fn git_bytes(folder: &Path, arguments: &[&str], input: &str) -> Option<Vec<u8>> {
     let mut command = Command::new("git");
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("GIT_") {
@@ -143,7 +197,7 @@ fn git(folder: &Path, arguments: &[&str], input: &str) -> Option<String> {
     }
     command.args(["--literal-pathspecs", "-c", "core.fsmonitor=false", "-C"]).arg(folder);
     command.args(["-c", "core.hooksPath=/dev/null"]).args(arguments);
-    command.env("GIT_OPTIONAL_LOCKS", "0").env("LC_ALL", "C");
+    command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_LAZY_FETCH", "1").env("LC_ALL", "C");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
     let mut stdin = child.stdin.take()?;
@@ -151,5 +205,5 @@ fn git(folder: &Path, arguments: &[&str], input: &str) -> Option<String> {
         scope.spawn(move || stdin.write_all(input.as_bytes()));
         child.wait_with_output().ok()
     })?;
-    out.status.success().then(|| String::from_utf8(out.stdout).ok()).flatten()
+    out.status.success().then_some(out.stdout)
 }

@@ -83,7 +83,11 @@ fn ones_own_folder_is_trusted_for_what_one_wrote() {
     shared.commit_there("policies/team/policy.lua", "return { doc = \"Theirs.\" }");
     shared.pull();
     place.check(TrustStatus::Pulled);
-    // An edit on top of it is of one's own; what else came is not.
+    // An edit on top of it does not make it one's own; saying so does.
+    place.write("return { doc = \"Theirs, and mended.\" }");
+    place.check(TrustStatus::Pulled);
+    place.trust().own(&place.folder()).unwrap();
+    place.check(TrustStatus::Own);
     place.write("return { doc = \"Read, and mended.\" }");
     place.check(TrustStatus::Own);
     shared.commit_there("policies/team/more.lua", "return {}");
@@ -101,6 +105,49 @@ fn ones_own_folder_is_trusted_for_what_one_wrote() {
     place.write("return { doc = \"Staged, and never run.\" }");
     git(&here, "add -A");
     place.check(TrustStatus::Pulled);
+}
+
+/// A pull that puts an edit aside and back brings into that file what is not its author's.
+#[test]
+fn what_came_below_an_edit_is_not_ones_own() {
+    let lines = |first: &str, last: &str| format!("{first}\n\n\n\n\nreturn {{}}\n{last}");
+    let Some(shared) = Shared::new() else { return };
+    let (place, here, there) = (&shared.place, shared.here(), shared.clone());
+    place.write(&lines("-- Mine.", ""));
+    place.check(TrustStatus::Own);
+    commit(&here);
+    git(&there, "pull -q");
+    shared.commit_there("policies/team/policy.lua", &lines("os.exit()", ""));
+    place.write(&lines("-- Mine.", "-- A note.\n"));
+    place.check(TrustStatus::Own);
+    git(&here, &format!("pull -q --rebase --autostash {} main", there.display()));
+    let policy = fs::read_to_string(place.folder().join("team/policy.lua")).unwrap();
+    assert_eq!(policy, lines("os.exit()", "-- A note.\n"));
+    place.check(TrustStatus::Pulled);
+    place.write(&lines("os.exit()", "-- Another note.\n"));
+    place.check(TrustStatus::Pulled);
+    // Who says that it is theirs, edits it like anything of theirs.
+    place.trust().own(&place.folder()).unwrap();
+    place.check(TrustStatus::Own);
+    place.write(&lines("-- Mine again.", ""));
+    place.check(TrustStatus::Own);
+}
+
+/// Bytes that are no text, and what is below several edits.
+#[test]
+fn edits_of_ones_own_files_are_ones_own() {
+    let Some(shared) = Shared::new() else { return };
+    let (place, here) = (&shared.place, shared.here());
+    let file = |at: usize| place.folder().join(format!("team/data {at}.bin"));
+    let write = |round: u8| (0..3).for_each(|at| fs::write(file(at), [0, 255, round, 10]).unwrap());
+    write(0);
+    place.check(TrustStatus::Own);
+    for round in 1..4 {
+        commit(&here);
+        place.check(TrustStatus::Own);
+        write(round);
+        place.check(TrustStatus::Own);
+    }
 }
 
 /// A pull that brings a policy and then attributes by which git writes files otherwise than it
