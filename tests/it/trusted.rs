@@ -76,6 +76,34 @@ fn a_broken_policy_is_not_told_of_as_untrusted() {
     assert!(!told[0].contains("trust"), "{}", told[0]);
 }
 
+/// A policy behind a link does not run with the folder that the link stands in, and `trust` says so.
+#[cfg(unix)]
+#[test]
+fn a_link_that_stays_refused_is_told_of() {
+    let place = clone(&[("plain", "--- @api 2\nreturn {}\n")]);
+    create_dir_all(place.path("away")).unwrap();
+    place.write("away/policy.lua", "--- @api 2\nreturn { extends = \"ollm\", doc = \"Away.\" }\n");
+    std::os::unix::fs::symlink(place.path("away"), place.path("clone/.epitome/policies/team"))
+        .unwrap();
+    let replay = "replay talk.json --profile team --context-size 4096 -q";
+    let ran = run_in(&place, "clone", "trust");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.err.contains("policies/team is a link") && ran.err.contains("does not run"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(run_in(&place, "clone", replay).code, 3);
+    let listed = run_in(&place, "clone", "trust --json").json();
+    let states: Vec<_> = listed.as_array().unwrap().iter().map(|one| &one["state"]).collect();
+    assert_eq!(states, ["trusted", "unknown"]);
+    // What it says to do lets it run, and there is nothing to tell of any more.
+    let remedy = ran.err.split('`').nth(1).unwrap().strip_prefix("epitome ").unwrap();
+    assert_eq!(run_in(&place, "clone", remedy).code, 0);
+    let ran = run_in(&place, "clone", replay);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(run_in(&place, "clone", "trust").err, "");
+}
 
 #[test]
 fn the_file_of_a_project_leads_nowhere_else() {

@@ -15,6 +15,7 @@ use crate::journal;
 use crate::plugin::PLUGINS;
 use crate::policy::{POLICIES, added_policy};
 use crate::settings::ConfigFlags;
+use crate::shell::quoted;
 use crate::table::{Column, TextTable, left};
 
 const COLUMNS: [Column; 2] = [left("state"), left("folder")];
@@ -48,7 +49,7 @@ pub(crate) struct Args {
 }
 
 /// A folder, as it is recorded.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct TrustedFolder {
     folder: PathBuf,
     state: &'static str,
@@ -77,7 +78,36 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         added.iter().for_each(|added| added.keep(&config));
     }
     let recorded: Result<Vec<_>, _> = folders.iter().map(|it| recorded(trust, it)).collect();
-    args.show(&recorded?)
+    let linked: Vec<_> = folders.iter().flat_map(|folder| linked(trust, folder)).collect();
+    args.show(&[recorded?, linked.iter().map(|link| link.leads_to.clone()).collect()].concat())?;
+    for link in linked.iter().filter(|_| !args.quiet) {
+        let (place, path) = (link.place.display(), quoted(&link.place.display().to_string()));
+        fault::warn(&format!(
+            "{place} is a link, and what it leads to is not trusted with the folder that it stands \
+             in: it does not run; read it, then let it run with `epitome trust {path}`"
+        ));
+    }
+    Ok(())
+}
+
+/// A policy or plugin that does not run although the folder that it stands in is trusted.
+struct UntrustedLink {
+    place: PathBuf,
+    leads_to: TrustedFolder,
+}
+
+/// Those of a folder: what is behind a link is trusted for where it is.
+fn linked(trust: &TrustStore, folder: &Path) -> Vec<UntrustedLink> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let mut links: Vec<_> = entries.map(|entry| entry.path()).collect();
+    links.retain(|path| path.is_symlink() && FILES.iter().any(|file| path.join(file).is_file()));
+    links.sort();
+    let untrusted = |place: PathBuf| {
+        let there = place.canonicalize().ok()?;
+        let may_run = trust.standing(&there).is_ok_and(TrustStatus::may_run);
+        (!may_run).then(|| UntrustedLink { place, leads_to: of(trust, &there) })
+    };
+    links.into_iter().filter_map(untrusted).collect()
 }
 
 impl Args {
