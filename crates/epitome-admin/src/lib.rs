@@ -17,6 +17,8 @@ pub mod experiments;
 pub mod learned;
 mod names;
 pub mod records;
+pub mod regret;
+mod same_call;
 pub mod savings;
 mod undo;
 

@@ -68,6 +68,7 @@ pub use epitome_admin::experiments::{
     collect_units, experiment_unit, tripped_guardrails,
 };
 pub use epitome_admin::learned::{CountCalibration, ModelKnowledge, SilentTruncation};
+pub use epitome_admin::regret::{CompactionRegret, FetchedText, REGRET_TURNS, RegretCounts};
 pub use epitome_admin::savings::{
     PaidArm, PaidCost, PaidKey, PaidPurpose, PaidRecord, PaidRow, PaidService, PaidSums,
     SavedRange, SavingsGroup, SavingsGroups, SavingsLedger, SavingsPeriod, SavingsReport,

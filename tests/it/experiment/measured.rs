@@ -95,6 +95,37 @@ fn the_hold_out_sends_what_came() {
     let told = printed(&serving, &["export"]);
     assert_eq!(told.lines().count(), 9);
     assert!(told.lines().skip(1).all(|line| line.contains(",6,0,0,")), "{told}");
+    check_regret(&serving);
+}
+
+/// The same file is read in each round, so what a compression took out comes again.
+#[track_caller]
+fn check_regret(serving: &Serving) {
+    let told = shown(serving, &["show", "--json"]).json();
+    let arms = told["arms"].as_array().unwrap();
+    let of = |arm: &Value, name: &str| {
+        let metrics = arm["metrics"].as_array().unwrap().iter();
+        metrics.clone().find(|it| it["metric"] == name).unwrap()["value"].clone()
+    };
+    for name in ["regret", "regret-tokens"] {
+        assert!(of(&arms[0], name).as_f64() > Some(0.0), "{told:#}");
+        assert_eq!(of(&arms[1], name), Value::Null, "nothing leaves: {told:#}");
+    }
+    let compressed = profiles(serving).into_iter().find(|(_, (arm, _))| arm == "default");
+    let args = ["session", "list", "--all", "--json", "--store", "s.db"];
+    let sessions = serving.place.run(args).json();
+    let (about, _) = compressed.unwrap();
+    let is_it = |it: &&Value| it["title"].as_str().unwrap().contains(&about);
+    let session = sessions.as_array().unwrap().iter().find(is_it).unwrap();
+    let name = session["name"].as_str().unwrap();
+    let args = ["session", "show", name, "--json", "--store", "s.db"];
+    let told = serving.place.run(args).json();
+    let again = |epoch: &Value| epoch["regret"]["again_tokens"].as_u64().unwrap();
+    let epochs = told["epochs"].as_array().unwrap();
+    assert!(epochs.iter().map(again).sum::<u64>() > 1_000, "{told:#}");
+    let args = ["session", "show", name, "--store", "s.db"];
+    let text = serving.place.run(args).text().to_owned();
+    assert!(text.contains(": fetched again 1 of "), "{text}");
 }
 
 #[test]

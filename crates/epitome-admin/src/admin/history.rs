@@ -97,6 +97,16 @@ impl SessionHistory {
             messages.extend(page.iter().map(MessageInfo::from));
             Ok(())
         })?;
+        Self::of_messages(journal, scope, info, messages)
+    }
+
+    /// The session with these messages, which were read already.
+    pub(crate) fn of_messages(
+        journal: &dyn SessionArchive,
+        scope: &str,
+        info: SessionInfo,
+        messages: Vec<MessageInfo>,
+    ) -> Result<Self, StoreError> {
         let keys: Vec<_> = messages.iter().map(|message| message.key).collect();
         let epochs = journal.compactions(scope, &info.name, &keys)?;
         let answer = journal.answer_to(scope, &info.name, info.head)?;

@@ -23,6 +23,7 @@ mod overview;
 mod pins;
 mod reached;
 mod recall;
+pub(crate) mod regret;
 mod report;
 mod request;
 mod restore;

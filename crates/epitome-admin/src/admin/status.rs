@@ -12,6 +12,7 @@ use super::marks::{ToolMarks, WatermarkStatus, pending};
 use super::{SessionAdmin, SessionHistory};
 use crate::error::AdminError;
 use crate::learned::{self, CountCalibration, ModelKnowledge, SilentTruncation};
+use crate::regret::RegretCounts;
 
 /// How full the window is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -54,6 +55,10 @@ pub struct PastCompression {
     pub confidence: f64,
     /// Whether it was taken back.
     pub undone: bool,
+    /// What left with it, and what of that was fetched again since; only where one session is shown,
+    /// and none of another branch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regret: Option<RegretCounts>,
 }
 
 /// How a session stands.
@@ -169,6 +174,7 @@ impl From<&RecordedCompaction> for PastCompression {
             tokens: epoch.outcome.tokens,
             confidence: epoch.outcome.confidence,
             undone: recorded.undone,
+            regret: None,
         }
     }
 }

@@ -16,6 +16,7 @@ use epitome_types::{
 
 use super::{MessageInfo, SessionAdmin, SessionHistory};
 use crate::error::AdminError;
+use crate::regret::Eviction;
 
 /// A session as a line of turns.
 #[derive(Clone, Debug)]
@@ -246,6 +247,21 @@ impl SessionTimeline {
         }
         states
     }
+}
+
+/// Where the compressions of a history took hold, oldest first; those of other branches are left out.
+pub(crate) fn eviction_places(history: &SessionHistory) -> Vec<Eviction<'_>> {
+    let line = LineOfTurns { history, bands: Vec::new(), beside: 0 };
+    let turns = line.turns();
+    let end = history.messages.len();
+    let mut places = Vec::new();
+    for (it, recorded) in line.compactions(&turns).iter().zip(history.epochs()) {
+        let Some(start) = it.start else { continue };
+        let made = turns.get(it.turn).map_or(end, |turn| line.prompt(turn));
+        let until = it.until.map(|until| turns.get(until).map_or(end, |turn| turn.entries.start));
+        places.push(Eviction { compaction: &recorded.epoch, start, made, until });
+    }
+    places
 }
 
 fn in_force(compactions: &[TimelineCompaction], turn: usize) -> Option<&TimelineCompaction> {

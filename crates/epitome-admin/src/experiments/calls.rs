@@ -1,5 +1,5 @@
 //! What the histories of sessions tell without a judge: calls that failed, calls that were made again
-//! for what was known already, and removed text that was recalled.
+//! for what was known already, and text that left in compressions and was fetched again.
 //!
 //! Invariant: counted on the way on which a session stands; the order of a call's arguments makes no
 //! difference, and a result that changed meanwhile is no repetition. Asked for reports alone.
@@ -12,17 +12,16 @@ use epitome_kernel::StoreError;
 use epitome_store::SessionArchive;
 use epitome_types::{ContentId, Entry, PartBody, Role};
 use serde::Serialize;
-use serde_json::Value;
 
+use crate::admin::regret::of_history;
+use crate::admin::{MessageInfo, SessionHistory};
 use crate::decode::decode;
+use crate::regret::{REGRET_TURNS, RegretCounts, is_recall};
+use crate::same_call::same_call;
 use crate::savings::session_hash;
 
 /// A call is made again where the same was made at most so many turns before.
 const NEAR: u32 = 20;
-
-/// How an agent asks for removed text in a shell, and what the tool for it is called.
-const RECALL: &str = "epitome recall";
-const RECALL_TOOL: &str = "recall";
 
 /// Counts over the calls of sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -35,6 +34,9 @@ pub(crate) struct CallCounts {
     pub(crate) repeated: u64,
     /// Those that asked for text which had left the prompt.
     pub(crate) recalled: u64,
+    /// Text that left in compressions, and what of it was fetched again soon after.
+    #[serde(flatten)]
+    pub(crate) regret: RegretCounts,
 }
 
 impl AddAssign for CallCounts {
@@ -43,6 +45,7 @@ impl AddAssign for CallCounts {
         self.failed += other.failed;
         self.repeated += other.repeated;
         self.recalled += other.recalled;
+        self.regret += other.regret;
     }
 }
 
@@ -68,7 +71,16 @@ pub(crate) fn calls_by_session(
             let hash = session_hash(&scope, &info.name);
             if is_wanted(&hash) {
                 let said = store.history(&scope, &info.name, info.head, 0, usize::MAX)?;
-                counts.insert(hash, counted(&decode(&info.format, &said)?));
+                let entries = decode(&info.format, &said)?;
+                let mut found = counted(&entries);
+                let messages = said.iter().map(MessageInfo::from).collect();
+                let history = SessionHistory::of_messages(store, &scope, info, messages)?;
+                if !history.epochs().is_empty() {
+                    let regrets = of_history(store, &scope, &history, &entries)?;
+                    let near = regrets.iter().map(|regret| regret.counts(REGRET_TURNS));
+                    near.for_each(|counts| found.regret += counts);
+                }
+                counts.insert(hash, found);
             }
         }
     }
@@ -87,9 +99,8 @@ fn counted(entries: &[Entry]) -> CallCounts {
         for part in &entry.parts {
             match &part.body {
                 PartBody::Call(call) => {
-                    let is_recall = call.tool.ends_with(RECALL_TOOL);
-                    counts.recalled += u64::from(is_recall || call.arguments.contains(RECALL));
-                    open.insert(&call.id, canonical(&call.tool, &call.arguments));
+                    counts.recalled += u64::from(is_recall(&call.tool, &call.arguments));
+                    open.insert(&call.id, same_call(&call.tool, &call.arguments));
                 }
                 PartBody::Result(result) => {
                     let Some(call) = open.remove(&*result.call) else { continue };
@@ -115,32 +126,10 @@ fn result_text(entry: &Entry, text: &str) -> String {
     }
 }
 
-/// A call without the order of its arguments.
-fn canonical(tool: &str, arguments: &str) -> String {
-    let arguments = match serde_json::from_str(arguments) {
-        Ok(value) => sorted(value).to_string(),
-        Err(_) => arguments.trim().to_owned(),
-    };
-    format!("{tool} {arguments}")
-}
-
-fn sorted(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let mut fields: Vec<_> =
-                fields.into_iter().map(|(key, value)| (key, sorted(value))).collect();
-            fields.sort_by(|one, other| one.0.cmp(&other.0));
-            Value::Object(fields.into_iter().collect())
-        }
-        Value::Array(items) => items.into_iter().map(sorted).collect(),
-        other => other,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use epitome_wire::{Format, RequestDocument};
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -166,7 +155,7 @@ mod tests {
         let messages: Vec<_> = [first].into_iter().chain(rounds).collect();
         let body = json!({"messages": messages}).to_string();
         let document = RequestDocument::parse(body.as_bytes(), Format::Anthropic).unwrap();
-        let CallCounts { calls, failed, repeated, recalled } = counted(document.entries());
+        let CallCounts { calls, failed, repeated, recalled, .. } = counted(document.entries());
         assert_eq!([calls, failed, repeated, recalled], expected);
     }
 

@@ -61,6 +61,7 @@ impl UnitSums {
     /// What a metric divides, and by what.
     pub(crate) fn of_metric(&self, metric: MetricName, money: Money) -> (f64, f64) {
         let (requests, calls) = (self.service.requests as f64, self.calls.calls as f64);
+        let regret = &self.calls.regret;
         match metric {
             MetricName::Paid if money == Money::Dollars => (self.dollars, 1.0),
             MetricName::Paid => (self.full_price, 1.0),
@@ -74,6 +75,8 @@ impl UnitSums {
             MetricName::Failures => (self.calls.failed as f64, calls),
             MetricName::Repeats => (self.calls.repeated as f64, calls),
             MetricName::Recalls => (self.calls.recalled as f64, calls),
+            MetricName::Regret => (regret.again as f64, regret.left as f64),
+            MetricName::RegretTokens => (regret.again_tokens as f64, regret.left_tokens as f64),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::fault::CliError;
 use crate::{files, journal};
 
 /// The columns, as JSON calls them too.
-const COLUMNS: [&str; 22] = [
+const COLUMNS: [&str; 28] = [
     "unit",
     "arm",
     "at",
@@ -35,6 +35,12 @@ const COLUMNS: [&str; 22] = [
     "failed",
     "repeated",
     "recalled",
+    "left",
+    "left_tokens",
+    "again",
+    "again_tokens",
+    "again_recalled",
+    "refreshed",
 ];
 
 /// Writes a line for each unit with its arm and its sums, as CSV; with --json as JSON

@@ -1,12 +1,12 @@
 //! `epitome session show`: what is known of one session.
 //!
-//! Invariant: nothing is read but what is shown; the words of the session are what `export` writes.
+//! Invariant: of what was said nothing is shown; the words of the session are what `export` writes.
 
 use std::io::{self, Write};
 
 use anstyle::Style;
 use epitome::types::{EntryId, SessionInfo, Snapshot};
-use epitome::{MessageInfo, PastCompression, SessionHistory};
+use epitome::{MessageInfo, PastCompression, RegretCounts, SessionAdmin, SessionHistory};
 use serde::Serialize;
 
 use crate::compression_table;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let shown = ShownSession {
         info: &history.info,
         in_force: history.in_force().map(|epoch| epoch.id.short()),
-        epochs: history.epochs().iter().map(PastCompression::from).collect(),
+        epochs: compressions(&keeper, &history)?,
         snapshots: &snapshots,
         pins: pins(&history),
         answer: answer(&history),
@@ -67,6 +67,20 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         return journal::json(&shown);
     }
     files::to_stdout(|out| write(out, &shown))
+}
+
+/// The compressions, each with what was fetched again of what left with it.
+fn compressions(
+    keeper: &SessionAdmin,
+    history: &SessionHistory,
+) -> Result<Vec<PastCompression>, CliError> {
+    let regrets = keeper.regret(history).map_err(CliError::of)?;
+    let past = history.epochs().iter().map(|recorded| {
+        let own = regrets.iter().find(|it| it.compaction == recorded.epoch.id);
+        let regret = own.map(|it| it.counts(u32::MAX));
+        PastCompression { regret, ..PastCompression::from(recorded) }
+    });
+    Ok(past.collect())
 }
 
 fn pins(history: &SessionHistory) -> Vec<EntryNames> {
@@ -82,6 +96,21 @@ fn answer(history: &SessionHistory) -> Option<EntryNames> {
 fn entry(id: EntryId, message: &MessageInfo) -> EntryNames {
     let (entry, key) = (id.to_string(), message.key.short());
     EntryNames { entry, key, role: message.role, tokens: message.tokens }
+}
+
+/// What was fetched again, in words.
+fn fetched_again(counts: &RegretCounts) -> String {
+    let RegretCounts { left, again, again_tokens, again_recalled, .. } = *counts;
+    let recalled = match again_recalled {
+        0 => String::new(),
+        some => format!(", {} of them recalled", grouped(some)),
+    };
+    format!(
+        "fetched again {} of {}, {}{recalled}",
+        grouped(again),
+        counted(left, "text"),
+        counted(again_tokens, "token")
+    )
 }
 
 fn write(out: &mut dyn Write, shown: &ShownSession<'_>) -> io::Result<()> {
@@ -119,6 +148,10 @@ fn write(out: &mut dyn Write, shown: &ShownSession<'_>) -> io::Result<()> {
     if !epochs.is_empty() {
         writeln!(out, "\n{bold}compressions{bold:#}")?;
         compression_table::write(out, epochs, in_force.as_deref())?;
+        for one in epochs {
+            let Some(again) = one.regret.filter(|it| it.again > 0) else { continue };
+            writeln!(out, "  no. {}: {}", one.number, fetched_again(&again))?;
+        }
     }
     if !snapshots.is_empty() {
         writeln!(out, "\n{bold}snapshots{bold:#}")?;

@@ -83,6 +83,10 @@ pub enum MetricName {
     Repeats,
     /// Calls that asked for text which had left the prompt, for each call.
     Recalls,
+    /// Texts that left in a compression and were fetched again within ten turns, for each that left.
+    Regret,
+    /// The same in tokens.
+    RegretTokens,
 }
 
 /// How much worse an arm may be than the first: as a share of it (0.2 is a fifth), and for `refusals`
@@ -112,7 +116,7 @@ pub struct GuardrailMargins {
 
 impl MetricName {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Paid,
         Self::Tokens,
         Self::Requests,
@@ -124,6 +128,8 @@ impl MetricName {
         Self::Failures,
         Self::Repeats,
         Self::Recalls,
+        Self::Regret,
+        Self::RegretTokens,
     ];
 
     /// The word for it.
@@ -141,6 +147,8 @@ impl MetricName {
             Self::Failures => "failures",
             Self::Repeats => "repeats",
             Self::Recalls => "recalls",
+            Self::Regret => "regret",
+            Self::RegretTokens => "regret-tokens",
         }
     }
 }

@@ -7,6 +7,7 @@ use epitome::{CompactionDetail, CompactionEdit, EditSource, TimelineCompaction};
 use maud::{Markup, html};
 use similar::{ChangeTag, TextDiff};
 
+use super::regret;
 use crate::acts;
 use crate::error::PageError;
 use crate::figures::{grouped, percent};
@@ -152,6 +153,7 @@ fn place(policy: &str, number: Option<u32>) -> String {
 pub(crate) fn page(visit: &PageVisit<'_>, name: &str, id: &str) -> Result<PageContent, PageError> {
     let (admin, link) = visit.session(name)?;
     let CompactionDetail { timeline, place, steps, facts } = admin.compaction(Some(name), id)?;
+    let regrets = admin.regret(&timeline.history)?;
     let view = SessionView { visit, admin, link, timeline };
     let it = &view.timeline.compactions[place];
     let number = it.recorded.epoch.number;
@@ -164,6 +166,9 @@ pub(crate) fn page(visit: &PageVisit<'_>, name: &str, id: &str) -> Result<PageCo
             @if it.recorded.undone { " " span.chip { "taken back" } }
         }
         section.card { (account(&view, it)) }
+        @if let Some(own) = regrets.iter().find(|own| own.compaction == it.recorded.epoch.id) {
+            (regret::section(&view, own))
+        }
         @if let Some(facts) = &facts { (kept_and_lost(&view, &it.recorded.epoch.outcome.must_keep, facts)) }
         @for (at, step) in shown.enumerate() { (self::step(&view, step, at)) }
         @if steps.len() > STEPS {

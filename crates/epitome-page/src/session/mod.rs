@@ -2,6 +2,7 @@
 
 mod chart;
 mod cut;
+mod regret;
 mod turns;
 
 use epitome::types::{GoalStatus, Goals};
