@@ -5,6 +5,7 @@
 
 mod ab;
 mod args;
+mod arm_table;
 mod bar;
 mod cassette;
 mod catch_up;

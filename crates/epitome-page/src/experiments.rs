@@ -4,7 +4,7 @@
 
 use epitome::{
     ArmMetric, ArmReport, ExperimentBook, ExperimentConfig, ExperimentReport, ExperimentVerdict,
-    MetricEffect, MetricName, collect_units,
+    MetricEffect, MetricUnit, collect_units,
 };
 use maud::{Markup, html};
 
@@ -54,7 +54,7 @@ pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
 }
 
 fn experiment(report: &ExperimentReport, is_configured: bool) -> Markup {
-    let units: u64 = report.arms.iter().map(|arm| arm.units).sum();
+    let units: u64 = report.arms.iter().map(|arm| arm.figures.units).sum();
     html! {
         section.card {
             h2 {
@@ -94,8 +94,7 @@ fn split(report: &ExperimentReport, units: u64) -> Markup {
 }
 
 fn arms(report: &ExperimentReport) -> Markup {
-    let primary =
-        |arm: &ArmReport| arm.metrics.iter().find(|it| it.metric == report.primary).cloned();
+    let primary = |arm: &ArmReport| arm.figures.metric(report.primary.word()).cloned();
     html! {
         table.list.cards {
             thead { tr {
@@ -104,19 +103,19 @@ fn arms(report: &ExperimentReport) -> Markup {
                 th { "Change against the first" }
             } }
             tbody { @for arm in &report.arms {
-                @let expected = report.split.expected.get(&arm.arm).copied().unwrap_or_default();
+                @let expected = report.split.expected.get(&arm.figures.arm).copied().unwrap_or_default();
                 tr {
                     td.title {
-                        (line(&arm.arm, 60))
+                        (line(&arm.figures.arm, 60))
                         @if let Some(stopped) = &arm.stopped {
                             small { "stopped: " (line(&stopped.why, 200)) }
                         }
                     }
                     td.number data-label="Weight" { (arm.weight) }
-                    td.number data-label="Units" { (grouped(arm.units)) }
+                    td.number data-label="Units" { (grouped(arm.figures.units)) }
                     td.number data-label="Expected" { (format!("{expected:.1}")) }
                     td.number data-label="Counted" { (grouped(arm.counted)) }
-                    td.number data-label=(report.primary.word()) { (value(report, primary(arm))) }
+                    td.number data-label=(report.primary.word()) { (value(primary(arm))) }
                     td data-label="Change" { (change(primary(arm))) }
                 }
             } }
@@ -124,12 +123,14 @@ fn arms(report: &ExperimentReport) -> Markup {
     }
 }
 
-fn value(report: &ExperimentReport, metric: Option<ArmMetric>) -> Markup {
-    let is_money = report.in_dollars && report.primary == MetricName::Paid;
+fn value(metric: Option<ArmMetric>) -> Markup {
+    let told = metric.and_then(|it| Some((it.unit, it.value?)));
     html! {
-        @match metric.and_then(|it| it.value) {
-            Some(value) if is_money => { "$" (format!("{value:.4}")) }
-            Some(value) => (format!("{value:.3}")),
+        @match told {
+            Some((MetricUnit::Dollars, value)) => { "$" (format!("{value:.4}")) }
+            Some((MetricUnit::Share, value)) => (percent(value)),
+            Some((MetricUnit::Count, value)) => (grouped(value.round().max(0.0) as u64)),
+            Some((_, value)) => (format!("{value:.3}")),
             None => "–",
         }
     }
@@ -165,11 +166,11 @@ fn verdict(report: &ExperimentReport, arm: &ArmReport) -> Markup {
         Some(ExperimentVerdict::Undecided) => "is undecided: the change may be either way",
         Some(ExperimentVerdict::TooFew) => "has too few units to say anything",
     };
-    let metric = arm.metrics.iter().find(|it| it.metric == report.primary);
+    let metric = arm.figures.metric(report.primary.word());
     let detectable = metric.and_then(|it| it.effect).map(|it| it.detectable);
     html! {
         p {
-            b { (line(&arm.arm, 60)) } " " (word)
+            b { (line(&arm.figures.arm, 60)) } " " (word)
             @if arm.verdict == Some(ExperimentVerdict::TooFew) {
                 " (" (report.least_units) " in each arm)"
             }

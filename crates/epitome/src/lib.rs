@@ -63,9 +63,9 @@ pub use epitome_admin::clock::{Clock, calendar_time, system_time};
 pub use epitome_admin::controls::{self, LeverCall, SessionControls};
 #[cfg(feature = "config")]
 pub use epitome_admin::experiments::{
-    ArmMetric, ArmReport, ExperimentBook, ExperimentReport, ExperimentVerdict, MetricEffect,
-    SplitCheck, StopRecord, TrippedGuardrail, UnitFigures, UnitRecord, collect_histories,
-    collect_units, experiment_unit, tripped_guardrails,
+    ArmFigures, ArmMetric, ArmReport, ExperimentBook, ExperimentReport, ExperimentVerdict,
+    MetricEffect, MetricUnit, SplitCheck, StopRecord, TrippedGuardrail, UnitFigures, UnitRecord,
+    collect_histories, collect_units, experiment_unit, tripped_guardrails,
 };
 pub use epitome_admin::learned::{CountCalibration, ModelKnowledge, SilentTruncation};
 pub use epitome_admin::regret::{CompactionRegret, FetchedText, REGRET_TURNS, RegretCounts};

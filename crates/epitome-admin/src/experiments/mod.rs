@@ -5,6 +5,7 @@
 //! configuration says by then. Nothing of a conversation is in a record: a unit is a hash. Proxies
 //! record; the command reads.
 
+mod arm_figures;
 mod calls;
 mod collect;
 mod figures;
@@ -13,8 +14,9 @@ mod record;
 mod report;
 mod split;
 
+pub use self::arm_figures::{ArmFigures, ArmMetric, MetricEffect, MetricUnit};
 pub use self::collect::{UnitFigures, collect_histories, collect_units};
 pub use self::guardrail::{TrippedGuardrail, tripped_guardrails};
 pub use self::record::{ExperimentBook, StopRecord, UnitRecord, experiment_unit};
-pub use self::report::{ArmMetric, ArmReport, ExperimentReport, ExperimentVerdict, MetricEffect};
+pub use self::report::{ArmReport, ExperimentReport, ExperimentVerdict};
 pub use self::split::SplitCheck;

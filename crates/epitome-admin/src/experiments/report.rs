@@ -10,6 +10,7 @@ use epitome_kernel::StoreError;
 use epitome_store::SessionArchive;
 use serde::Serialize;
 
+use super::arm_figures::{ArmFigures, ArmMetric, MetricEffect, unit_of};
 use super::collect::{UnitFigures, clusters, money};
 use super::figures::{Money, is_gain, scale};
 use super::record::{ExperimentBook, StopRecord};
@@ -44,46 +45,17 @@ pub struct ExperimentReport {
 /// What came of an arm.
 #[derive(Clone, Debug, Serialize)]
 pub struct ArmReport {
-    /// The name of its profile.
-    pub arm: String,
+    /// The arm with its metrics; none where the split is broken.
+    #[serde(flatten)]
+    pub figures: ArmFigures,
     /// Its weight, as it is configured now.
     pub weight: u64,
-    /// The units that it got.
-    pub units: u64,
-    /// Those of them that the provider counted anything for.
+    /// Those of its units that the provider counted anything for.
     pub counted: u64,
     /// Why it gets no new units, if so.
     pub stopped: Option<StopRecord>,
-    /// Its metrics; none where the split is broken.
-    pub metrics: Vec<ArmMetric>,
     /// What its primary metric proves against the first arm.
     pub verdict: Option<ExperimentVerdict>,
-}
-
-/// A metric of an arm.
-#[derive(Clone, Debug, Serialize)]
-pub struct ArmMetric {
-    /// Its name.
-    pub metric: MetricName,
-    /// Its value over all units.
-    pub value: Option<f64>,
-    /// The change against the first arm, where that can be told.
-    pub effect: Option<MetricEffect>,
-}
-
-/// A change of a metric.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct MetricEffect {
-    /// Whether it is a share of the first arm's value, and not a difference.
-    pub is_relative: bool,
-    /// The change as far as it is known.
-    pub estimate: f64,
-    /// The least that it can be, however often one looks.
-    pub low: f64,
-    /// The most that it can be.
-    pub high: f64,
-    /// The smallest change that so many units find four times of five.
-    pub detectable: f64,
 }
 
 /// What is proven of an arm.
@@ -117,7 +89,7 @@ impl ExperimentReport {
         let mut report = Self::of_units(name, experiment, units);
         report.stopped = stops.get("").cloned();
         for arm in &mut report.arms {
-            arm.stopped = stops.get(&arm.arm).cloned();
+            arm.stopped = stops.get(&arm.figures.arm).cloned();
         }
         Ok(report)
     }
@@ -130,14 +102,13 @@ impl ExperimentReport {
         let arms = experiment.weighted().map(|(arm, weight)| {
             let own = || units.iter().filter(|unit| unit.arm() == arm);
             let metrics = if split.is_broken { Vec::new() } else { table.metrics(arm) };
+            let figures = ArmFigures { arm: arm.to_owned(), units: own().count() as u64, metrics };
             ArmReport {
-                arm: arm.to_owned(),
                 weight,
-                units: own().count() as u64,
                 counted: own().filter(|unit| unit.is_counted()).count() as u64,
                 stopped: None,
-                verdict: table.verdict(arm, &metrics),
-                metrics,
+                verdict: table.verdict(&figures),
+                figures,
             }
         });
         Self {
@@ -182,13 +153,14 @@ impl ArmComparison<'_> {
                 detectable: detectable_effect(effect.error, both, terms),
             })
         });
-        ArmMetric { metric, value: with.ratio(), effect }
+        let unit = unit_of(metric, self.money == Money::Dollars);
+        ArmMetric { metric: metric.word(), unit, value: with.ratio(), interval: None, effect }
     }
 
-    fn verdict(&self, arm: &str, metrics: &[ArmMetric]) -> Option<ExperimentVerdict> {
+    fn verdict(&self, arm: &ArmFigures) -> Option<ExperimentVerdict> {
         let primary = self.experiment.primary;
-        let own = metrics.iter().find(|it| it.metric == primary)?;
-        if self.experiment.arms.first().is_some_and(|control| control == arm) {
+        let own = arm.metric(primary.word())?;
+        if self.experiment.arms.first() == Some(&arm.arm) {
             return None;
         }
         let Some(effect) = own.effect else { return Some(ExperimentVerdict::TooFew) };
@@ -253,7 +225,7 @@ mod tests {
         check([(80, 1.0), (30, 0.5)], None, true);
         let units = [units("default", 80, 1.0), units("short", 30, 0.5)].concat();
         let report = ExperimentReport::of_units("x", &experiment(), &units);
-        assert!(report.arms.iter().all(|arm| arm.metrics.is_empty()));
+        assert!(report.arms.iter().all(|arm| arm.figures.metrics.is_empty()));
         let mut guarded = experiment();
         guarded.guardrails.paid = Some(0.1);
         assert_eq!(tripped_guardrails(&guarded, &units), []);

@@ -5,8 +5,10 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
+use epitome::ArmFigures;
 use epitome_lab::{ComparisonResult, MeanInterval, StrategyMeans, StrategySummary, WorkKind};
 
+use crate::arm_table;
 use crate::columns::output_width;
 use crate::fault::CliError;
 use crate::figure::short;
@@ -81,6 +83,7 @@ fn write(compared: &ComparisonResult, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{bold}{about}{bold:#}")?;
         table.print(out, rows)?;
     }
+    changes(out, summaries)?;
     let width = output_width().min(120);
     writeln!(out)?;
     writeln!(out, "{}", wrapped(LEGEND, width, 2))?;
@@ -88,6 +91,25 @@ fn write(compared: &ComparisonResult, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", wrapped(OF_REPLAYS, width, 2))?;
     }
     Ok(())
+}
+
+/// What changes against the first profile, over all conversations; nothing where they are too few.
+fn changes(out: &mut dyn Write, summaries: &[StrategySummary]) -> io::Result<()> {
+    let is_told = |name: &str| {
+        let of_name = summaries.iter().filter_map(|summary| summary.report.metric(name));
+        of_name.into_iter().any(|metric| metric.effect.is_some())
+    };
+    let told = |summary: &StrategySummary| {
+        let metrics = summary.report.metrics.iter().filter(|it| is_told(it.metric));
+        ArmFigures { metrics: metrics.cloned().collect(), ..summary.report.clone() }
+    };
+    let arms: Vec<_> = summaries.iter().map(told).collect();
+    let Some(first) = arms.first().filter(|first| !first.metrics.is_empty()) else {
+        return Ok(());
+    };
+    let bold = Style::new().bold();
+    writeln!(out, "\n{bold}against {}{bold:#}", first.arm)?;
+    arm_table::write(out, &arms.iter().collect::<Vec<_>>())
 }
 
 const LEGEND: &str = "score: what is asked later and still there with its surroundings, 0 where the \

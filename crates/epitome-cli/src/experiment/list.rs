@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use epitome::{ExperimentReport, collect_units};
+use epitome::{ArmFigures, ExperimentReport, collect_units};
 use serde_json::{Value, json};
 
 use super::flags::{ExperimentFlags, OpenExperiments};
@@ -58,12 +58,15 @@ fn listed(open: &OpenExperiments) -> Result<Vec<ListedExperiment>, CliError> {
 }
 
 fn units(report: &ExperimentReport) -> u64 {
-    report.arms.iter().map(|arm| arm.units).sum()
+    report.arms.iter().map(|arm| arm.figures.units).sum()
 }
 
 fn in_json(ListedExperiment { report, is_configured }: &ListedExperiment) -> Value {
     let arms = report.arms.iter();
-    let arms = arms.map(|arm| json!({"arm": arm.arm, "units": arm.units, "stopped": arm.stopped}));
+    let arms = arms.map(|arm| {
+        let ArmFigures { arm: name, units, .. } = &arm.figures;
+        json!({"arm": name, "units": units, "stopped": arm.stopped})
+    });
     json!({
         "name": report.name,
         "configured": is_configured,
@@ -86,7 +89,7 @@ fn write(out: &mut dyn Write, all: &[ListedExperiment]) -> io::Result<()> {
     let row = |ListedExperiment { report, is_configured }: &ListedExperiment| {
         let arms = report.arms.iter().map(|arm| {
             let stopped = if arm.stopped.is_some() { " (stopped)" } else { "" };
-            format!("{} {}{stopped}", arm.arm, grouped(arm.units))
+            format!("{} {}{stopped}", arm.figures.arm, grouped(arm.figures.units))
         });
         vec![
             report.name.clone(),

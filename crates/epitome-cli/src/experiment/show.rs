@@ -4,17 +4,15 @@
 
 use std::io::{self, Write};
 
-use epitome::{
-    ArmReport, ExperimentReport, ExperimentUnit, MetricName, StopRecord, collect_histories,
-};
+use epitome::{ArmReport, ExperimentReport, ExperimentUnit, StopRecord, collect_histories};
 
 use super::flags::ExperimentFlags;
-use super::words::{change, interval, outlook, state, value, verdict};
+use super::words::{outlook, state, verdict};
 use crate::columns::{COLUMNS as WIDEST, output_width};
 use crate::fault::CliError;
 use crate::table::{Column, TextTable, left, right};
 use crate::text::{counted, grouped, moment, plain, wrapped};
-use crate::{files, journal};
+use crate::{arm_table, files, journal};
 
 const ARMS: [Column; 6] = [
     left("arm").least(10),
@@ -23,14 +21,6 @@ const ARMS: [Column; 6] = [
     right("expected").spare(1),
     right("counted").spare(3),
     left("state").least(8),
-];
-
-const METRICS: [Column; 5] = [
-    left("metric"),
-    left("arm").least(8),
-    right("value"),
-    right("change"),
-    left("interval").spare(1),
 ];
 
 /// Shows the split of an experiment, its metrics with intervals, and what is proven
@@ -59,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
 }
 
 fn write(out: &mut dyn Write, report: &ExperimentReport, is_configured: bool) -> io::Result<()> {
-    let units: u64 = report.arms.iter().map(|arm| arm.units).sum();
+    let units: u64 = report.arms.iter().map(|arm| arm.figures.units).sum();
     let unit = match report.unit {
         ExperimentUnit::Session => "session",
         ExperimentUnit::Project => "project",
@@ -89,8 +79,8 @@ fn write(out: &mut dyn Write, report: &ExperimentReport, is_configured: bool) ->
         return Ok(());
     }
     writeln!(out)?;
-    metrics(out, report)?;
-    let metric = report.primary;
+    let figures: Vec<_> = report.arms.iter().map(|arm| &arm.figures).collect();
+    arm_table::write(out, &figures)?;
     if !is_configured {
         let lost = "Its table is not in the configuration, so nobody knows which arm the others are \
                     to be compared with, and by what; here it is the first by name.";
@@ -98,9 +88,9 @@ fn write(out: &mut dyn Write, report: &ExperimentReport, is_configured: bool) ->
     }
     for arm in &report.arms {
         let Some(proven) = arm.verdict else { continue };
-        let own = arm.metrics.iter().find(|it| it.metric == metric);
+        let own = arm.figures.metric(report.primary.word());
         let effect = own.and_then(|it| it.effect.as_ref());
-        writeln!(out, "\n{}", paragraph(&verdict(report, &arm.arm, proven, effect)))?;
+        writeln!(out, "\n{}", paragraph(&verdict(report, &arm.figures.arm, proven, effect)))?;
     }
     let money = if report.in_dollars {
         "dollars"
@@ -125,11 +115,11 @@ fn why(stopped: &StopRecord) -> String {
 
 fn arms(out: &mut dyn Write, report: &ExperimentReport) -> io::Result<()> {
     let row = |arm: &ArmReport| {
-        let expected = report.split.expected.get(&arm.arm).copied().unwrap_or_default();
+        let expected = report.split.expected.get(&arm.figures.arm).copied().unwrap_or_default();
         vec![
-            arm.arm.clone(),
+            arm.figures.arm.clone(),
             grouped(arm.weight),
-            grouped(arm.units),
+            grouped(arm.figures.units),
             format!("{expected:.1}"),
             grouped(arm.counted),
             arm.stopped
@@ -169,27 +159,4 @@ fn broken(what: &str) -> String {
          something loses units, and more of one arm than of another. So nothing can be compared, and \
          no metric is shown. `epitome experiment export` has the units."
     )
-}
-
-fn metrics(out: &mut dyn Write, report: &ExperimentReport) -> io::Result<()> {
-    let mut rows = Vec::new();
-    for metric in MetricName::ALL {
-        for (place, arm) in report.arms.iter().enumerate() {
-            let Some(own) = arm.metrics.iter().find(|it| it.metric == metric) else { continue };
-            let dash = || "–".to_owned();
-            let (changed, lies) = match &own.effect {
-                Some(it) => (change(it.estimate, it.is_relative), interval(it)),
-                None if place == 0 => (String::new(), String::new()),
-                None => (dash(), dash()),
-            };
-            rows.push(vec![
-                if place == 0 { metric.word().to_owned() } else { String::new() },
-                arm.arm.clone(),
-                own.value.map_or_else(dash, |it| value(report, metric, it)),
-                changed,
-                lies,
-            ]);
-        }
-    }
-    TextTable::new(&METRICS).print(out, &rows)
 }

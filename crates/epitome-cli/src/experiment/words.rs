@@ -1,12 +1,9 @@
 //! How figures of an experiment are worded.
 
-use epitome::{
-    ExperimentReport, ExperimentVerdict, MetricEffect, MetricName, SplitCheck, StopRecord,
-};
+use epitome::{ExperimentReport, ExperimentVerdict, MetricEffect, SplitCheck, StopRecord};
 use epitome_experiments::{IntervalTerms, detectable_effect};
 
-use crate::figure::dollars;
-use crate::text::grouped;
+use crate::arm_table::{change, interval};
 
 /// Whether it gets new units.
 pub(super) fn state(stopped: Option<&StopRecord>, is_configured: bool) -> &'static str {
@@ -24,33 +21,6 @@ pub(super) fn split_word(split: &SplitCheck) -> &'static str {
         SplitCheck { chance: Some(_), .. } => "as drawn",
         _ => "too few",
     }
-}
-
-/// A value of a metric.
-pub(super) fn value(report: &ExperimentReport, metric: MetricName, value: f64) -> String {
-    match metric {
-        MetricName::Paid if report.in_dollars => dollars(value),
-        MetricName::Paid | MetricName::Tokens => grouped(value.round().max(0.0) as u64),
-        MetricName::Requests => format!("{value:.1}"),
-        MetricName::Prepared | MetricName::Latency if value >= 1.0 => format!("{value:.2} s"),
-        MetricName::Prepared | MetricName::Latency => format!("{:.1} ms", 1_000.0 * value),
-        _ => format!("{:.1} %", 100.0 * value),
-    }
-}
-
-/// A share with its sign: in percent of the other value, or in points.
-pub(super) fn change(share: f64, is_relative: bool) -> String {
-    let unit = if is_relative { "%" } else { "pt" };
-    match format!("{:+.1}", 100.0 * share).as_str() {
-        "+0.0" | "-0.0" => format!("0.0 {unit}"),
-        other => format!("{other} {unit}"),
-    }
-}
-
-/// Where a change lies.
-pub(super) fn interval(effect: &MetricEffect) -> String {
-    let MetricEffect { low, high, is_relative, .. } = *effect;
-    format!("{} to {}", change(low, is_relative), change(high, is_relative))
 }
 
 /// What so many units would find, where costs vary by as much as their mean.
@@ -71,7 +41,7 @@ pub(super) fn verdict(
     verdict: ExperimentVerdict,
     effect: Option<&MetricEffect>,
 ) -> String {
-    let control = report.arms.first().map_or("", |control| &control.arm);
+    let control = report.arms.first().map_or("", |control| &control.figures.arm);
     let metric = report.primary.word();
     let found = effect.map(|effect| {
         format!("{metric} {} ({})", change(effect.estimate, effect.is_relative), interval(effect))
@@ -92,25 +62,5 @@ pub(super) fn verdict(
             "{arm} against {control}: too few units; {} of each are needed",
             report.least_units
         ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn changes_have_their_sign_and_unit() {
-        assert_eq!(change(-0.1234, true), "-12.3 %");
-        assert_eq!(change(0.02, false), "+2.0 pt");
-        assert_eq!(change(-0.000_01, false), "0.0 pt");
-        let effect = MetricEffect {
-            is_relative: true,
-            estimate: 0.1,
-            low: -0.05,
-            high: 0.25,
-            detectable: 0.3,
-        };
-        assert_eq!(interval(&effect), "-5.0 % to +25.0 %");
     }
 }

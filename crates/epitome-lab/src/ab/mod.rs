@@ -9,6 +9,7 @@ mod names;
 mod old_keys;
 mod plain_text;
 mod questions;
+mod report;
 mod row;
 mod score;
 mod strategy;
@@ -120,9 +121,16 @@ pub fn ab<B: EvalHost>(
         }
     }
     out.skipped = skipped;
+    let of = |strategy: &Strategy| -> Vec<&EvalRow> {
+        out.rows.iter().filter(|row| row.profile == strategy.name()).collect()
+    };
+    let first = comparison.strategies.first();
+    let control = first.map(of).unwrap_or_default();
     let summary = |strategy: &Strategy| {
-        let rows: Vec<_> = out.rows.iter().filter(|row| row.profile == strategy.name()).collect();
-        StrategySummary::of(strategy.name(), &strategy.config(), &rows)
+        let rows = of(strategy);
+        let summary = StrategySummary::of(strategy.name(), &strategy.config(), &rows);
+        let is_first = first.is_some_and(|first| first.name() == strategy.name());
+        report::reported(summary, &rows, (!is_first).then_some(&control))
     };
     out.summaries = comparison.strategies.iter().map(summary).collect();
     out

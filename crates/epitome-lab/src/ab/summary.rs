@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use epitome::ArmFigures;
 use serde::Serialize;
 
 use super::old_keys;
@@ -12,9 +13,9 @@ use super::row::{EvalRow, WorkKind};
 
 /// How often rows are drawn anew for an interval, and the share of the draws outside of it on each
 /// side.
-const DRAWS: usize = 1000;
-const OUTSIDE: f64 = 0.025;
-const SEED: u64 = 0x6570_6974_6f6d_6521;
+pub(super) const DRAWS: usize = 1000;
+pub(super) const OUTSIDE: f64 = 0.025;
+pub(super) const SEED: u64 = 0x6570_6974_6f6d_6521;
 
 /// A mean and its 95 % confidence interval; none where fewer than two conversations say something.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -94,6 +95,9 @@ pub struct StrategySummary {
     pub groups: BTreeMap<WorkKind, StrategyMeans>,
     /// By where they are from.
     pub sources: BTreeMap<String, StrategyMeans>,
+    /// The strategy as an arm beside others, as experiments report theirs; empty until it stands beside
+    /// any.
+    pub report: ArmFigures,
 }
 
 impl StrategySummary {
@@ -106,11 +110,13 @@ impl StrategySummary {
             sources.entry(&row.source).or_default().push(row);
         }
         let parts: Vec<_> = groups.values().map(Vec::as_slice).collect();
+        let all = StrategyMeans::of(&parts);
         Self {
             summary: true,
             profile: profile.to_owned(),
             config: config.to_owned(),
-            all: StrategyMeans::of(&parts),
+            report: ArmFigures::default(),
+            all,
             groups: groups
                 .iter()
                 .map(|(group, rows)| (*group, StrategyMeans::of(&[rows])))
@@ -201,7 +207,10 @@ fn mean(
 
 /// One figure of a group of rows: talk is the mean of its collections, which differ much; work is
 /// pooled over its questions.
-fn headline(rows: &[&EvalRow], figure: &impl Fn(&EvalRow) -> Option<f64>) -> Option<f64> {
+pub(super) fn headline(
+    rows: &[&EvalRow],
+    figure: &impl Fn(&EvalRow) -> Option<f64>,
+) -> Option<f64> {
     let figure = |row: &EvalRow| figure(row).map(|figure| sendable(row, figure));
     let n = |row: &EvalRow| row.score.n;
     if rows.first().is_none_or(|row| row.group != WorkKind::Chat) {
@@ -212,7 +221,7 @@ fn headline(rows: &[&EvalRow], figure: &impl Fn(&EvalRow) -> Option<f64>) -> Opt
     average(sources.values().map(|rows| mean(rows, figure, n)))
 }
 
-fn average(figures: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+pub(super) fn average(figures: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let (sum, count) = figures.flatten().fold((0.0, 0.0), |(sum, n), it| (sum + it, n + 1.0));
     ratio(sum, count)
 }
@@ -248,7 +257,7 @@ fn estimate(
 }
 
 /// SplitMix64: small, and the same everywhere.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -259,7 +268,7 @@ impl Random {
         out ^ (out >> 31)
     }
 
-    fn below(&mut self, most: usize) -> usize {
+    pub(super) fn below(&mut self, most: usize) -> usize {
         (self.next() % most.max(1) as u64) as usize
     }
 }
