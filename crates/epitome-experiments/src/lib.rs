@@ -1,10 +1,11 @@
 //! The statistics of experiments on live sessions: who gets which arm, and what the figures prove.
 //!
 //! ```
-//! use epitome_experiments::{ClusterSums, EffectScale, IntervalTerms, compare, drawn_arm};
+//! use epitome_experiments::{ClusterSums, EffectScale, IntervalTerms, block_arm, compare};
 //!
-//! let arm = drawn_arm("short-history", "session 1", &[50, 50]);
-//! assert_eq!(arm, drawn_arm("short-history", "session 1", &[50, 50]));
+//! // Of each four sessions two get the second arm.
+//! let arms = (0..4).filter_map(|place| block_arm("short-history", place, &[50, 50]));
+//! assert_eq!(arms.sum::<usize>(), 2);
 //!
 //! let (mut control, mut treated) = (ClusterSums::default(), ClusterSums::default());
 //! for session in 0..40 {
@@ -21,6 +22,7 @@
 //! whatever it holds; an interval stays valid while one looks.
 
 mod assign;
+mod block;
 mod cluster;
 mod effect;
 mod interval;
@@ -28,6 +30,7 @@ mod normal;
 mod sample_ratio;
 
 pub use self::assign::drawn_arm;
+pub use self::block::block_arm;
 pub use self::cluster::ClusterSums;
 pub use self::effect::{
     EffectEstimate, EffectScale, LEAST_CLUSTERS, compare, detectable_effect, power_at_one_look,

@@ -1,12 +1,12 @@
 //! The error rates that experiments promise, simulated.
 //!
-//! Each run is a whole experiment: sessions come one after the other, each goes to an arm by its hash,
+//! Each run is a whole experiment: sessions come one after the other, each gets the arm of its place,
 //! and somebody looks after every single one and stops at the first thing that seems to be found.
 
 #![expect(clippy::print_stdout, reason = "the rates are for whoever runs it with --nocapture")]
 
 use epitome_experiments::{
-    ClusterSums, EffectScale, IntervalTerms, LEAST_CLUSTERS, compare, drawn_arm, power_at_one_look,
+    ClusterSums, EffectScale, IntervalTerms, LEAST_CLUSTERS, block_arm, compare, power_at_one_look,
     sample_ratio,
 };
 use fastrand::Rng;
@@ -42,7 +42,7 @@ fn run(seed: u64, sessions: u32, lift: f64, metric: Metric) -> (bool, [ClusterSu
     let mut rng = Rng::with_seed(seed);
     let (mut arms, mut found) = ([ClusterSums::default(); 2], false);
     for unit in 0..sessions {
-        let drawn = drawn_arm(&format!("run {seed}"), &unit.to_string(), &[1, 1]);
+        let drawn = block_arm(&format!("run {seed}"), unit.into(), &[1, 1]);
         let arm = drawn.unwrap_or_default();
         let (cost, requests) = session(&mut rng, if arm == 1 { lift } else { 0.0 });
         match metric {
@@ -153,7 +153,9 @@ fn the_split_of_a_sound_experiment_is_rarely_called_broken() {
     let broken = |seed: &u32| {
         let mut counts = [0_u64; 3];
         for unit in 0..300 {
-            counts[drawn_arm(&format!("split {seed}"), &unit.to_string(), &weights).unwrap()] += 1;
+            // Clients, models and projects have rows of their own.
+            let row = format!("split {seed} {}", unit % 9);
+            counts[block_arm(&row, unit / 9, &weights).unwrap()] += 1;
         }
         let arms: Vec<_> = counts.into_iter().zip([135.0, 135.0, 30.0]).collect();
         sample_ratio(&arms).unwrap() < epitome_experiments::BROKEN

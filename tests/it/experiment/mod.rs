@@ -199,8 +199,27 @@ fn a_session_keeps_its_arm_through_restarts_and_on_other_proxies() {
         assert!((2.9..=3.0).contains(&of("requests")) && of("refusals") == 0.0, "{told:#}");
         assert!(of("paid") > 0.0 && of("latency") > 0.0, "{told:#}");
     }
+    check_divided(&serving);
     check_shown(&serving);
     check_broken(&serving);
+}
+
+/// Each client's sessions are divided in blocks of twenty, whichever proxy draws.
+fn check_divided(serving: &Serving) {
+    let units = shown(serving, &["export", "--json"]).json();
+    let mut counts = BTreeMap::<String, BTreeMap<String, u64>>::new();
+    for unit in units.as_array().unwrap() {
+        let [client, arm] = ["client", "arm"].map(|key| unit[key].as_str().unwrap().to_owned());
+        *counts.entry(client).or_default().entry(arm).or_default() += 1;
+    }
+    assert_eq!(counts.len(), 2, "{counts:?}");
+    for arms in counts.values() {
+        // Two whole blocks and ten of the third.
+        let of = |arm: &str| arms.get(arm).copied().unwrap_or_default();
+        assert!((18..=27).contains(&of("default")), "{counts:?}");
+        assert!((14..=21).contains(&of("short")), "{counts:?}");
+        assert!((8..=12).contains(&of("none")), "{counts:?}");
+    }
 }
 
 /// People are told the same, in the width that they have.

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::AddAssign;
 
+use epitome_config::ExperimentConfig;
 use epitome_config::scope::ScopeOwner;
 use epitome_kernel::StoreError;
 use epitome_store::SessionArchive;
@@ -64,9 +65,10 @@ pub(crate) fn calls_by_session(
     let owner = ScopeOwner::from(tenant);
     let mut counts = BTreeMap::new();
     for scope in store.scopes()? {
-        if !owner.profile_of(&scope).is_some_and(|profile| profiles.contains(&profile)) {
-            continue;
-        }
+        let profile = owner.profile_of(&scope).filter(|profile| profiles.contains(profile));
+        let Some(profile) = profile else { continue };
+        // What its plans would have taken out went out all the same.
+        let holds_out = profile == ExperimentConfig::HOLD_OUT;
         for info in store.sessions(&scope, 0, usize::MAX, true)? {
             let hash = session_hash(&scope, &info.name);
             if is_wanted(&hash) {
@@ -75,7 +77,7 @@ pub(crate) fn calls_by_session(
                 let mut found = counted(&entries);
                 let messages = said.iter().map(MessageInfo::from).collect();
                 let history = SessionHistory::of_messages(store, &scope, info, messages)?;
-                if !history.epochs().is_empty() {
+                if !holds_out && !history.epochs().is_empty() {
                     let regrets = of_history(store, &scope, &history, &entries)?;
                     let near = regrets.iter().map(|regret| regret.counts(REGRET_TURNS));
                     near.for_each(|counts| found.regret += counts);

@@ -18,6 +18,7 @@ const BETWEEN: char = '\t';
 const UNIT: &str = "unit";
 const SESSION: &str = "session";
 const STOP: &str = "stop";
+const PLACE: &str = "place";
 
 /// What is recorded of a unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,6 +117,38 @@ impl<'s> ExperimentBook<'s> {
     /// When the store cannot be read.
     pub fn unit(&self, experiment: &str, unit: &str) -> Result<Option<UnitRecord>, StoreError> {
         self.record(&[UNIT, experiment, unit])
+    }
+
+    /// Takes the next free place of a row for a unit, and gives its number, from 0 on. Of processes that
+    /// do so at the same time each gets another. A unit that has the newest place keeps it.
+    ///
+    /// # Errors
+    ///
+    /// As of [`enter`](Self::enter).
+    pub fn take_place(&self, experiment: &str, row: &str, unit: &str) -> Result<u64, StoreError> {
+        let about = |place: u64| format!("{place:012}");
+        let holder = |place: u64| self.record::<String>(&[PLACE, experiment, row, &about(place)]);
+        // The places that are taken stand without a gap: first beyond them, then to their end.
+        let mut reach = 1;
+        while holder(reach - 1)?.is_some() {
+            reach *= 2;
+        }
+        let (mut taken, mut free) = (reach / 2, reach - 1);
+        while taken < free {
+            let middle = taken + (free - taken) / 2;
+            match holder(middle)? {
+                Some(_) => taken = middle + 1,
+                None => free = middle,
+            }
+        }
+        let mut place = free.saturating_sub(1);
+        loop {
+            let holder = self.once(&[PLACE, experiment, row, &about(place)], &unit.to_owned())?;
+            if holder == unit {
+                return Ok(place);
+            }
+            place += 1;
+        }
     }
 
     /// Reads the units of an experiment that take part in it, by their hashes.
@@ -227,6 +260,31 @@ mod tests {
         ExperimentBook::new(&store, "team").enter("short", "y", &of("none")).unwrap();
         assert_eq!(book.units("short").unwrap().keys().collect::<Vec<_>>(), [&unit]);
         assert_eq!(book.names().unwrap().into_iter().collect::<Vec<_>>(), ["short", "shorter"]);
+    }
+
+    #[test]
+    fn each_unit_has_a_place_of_its_own() {
+        let store = MemoryStore::new();
+        let book = ExperimentBook::new(&store, "local");
+        for number in 0..40 {
+            assert_eq!(book.take_place("short", "row", &format!("unit {number}")).unwrap(), number);
+        }
+        assert_eq!(book.take_place("short", "row", "unit 39").unwrap(), 39, "it has it already");
+        assert_eq!(book.take_place("short", "other row", "unit 1").unwrap(), 0);
+        assert_eq!(ExperimentBook::new(&store, "team").take_place("short", "row", "x").unwrap(), 0);
+        assert!(book.units("short").unwrap().is_empty(), "a place makes no unit");
+        // Several at once.
+        let taken = std::thread::scope(|scope| {
+            let take = |number: u64| {
+                let book = &book;
+                scope.spawn(move || book.take_place("short", "busy", &format!("unit {number}")))
+            };
+            let threads: Vec<_> = (0..16).map(take).collect();
+            threads.into_iter().map(|it| it.join().unwrap().unwrap()).collect::<Vec<_>>()
+        });
+        let mut sorted = taken.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..16).collect::<Vec<_>>());
     }
 
     #[test]

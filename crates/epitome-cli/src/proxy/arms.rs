@@ -12,7 +12,7 @@ use epitome::{
     SessionArchive, SessionRouter, StopRecord, StoreError, UnitRecord, collect_units,
     experiment_unit, system_time, tripped_guardrails,
 };
-use epitome_experiments::drawn_arm;
+use epitome_experiments::block_arm;
 use epitome_proxy::{ArmChooser, ArmRequest, ChosenArm};
 
 /// So many conversations are remembered; of others the store is asked again.
@@ -182,9 +182,21 @@ impl ExperimentArms {
         let odds: Vec<_> =
             experiment.weighted().map(|(arm, weight)| (arm, open(arm, weight))).collect();
         let weights: Vec<_> = odds.iter().map(|(_, weight)| *weight).collect();
-        // Other weights are another draw.
-        let salt = format!("{name} {:?}", experiment.weighted().collect::<Vec<_>>());
-        let Some(arm) = drawn_arm(&salt, unit, &weights) else { return Ok(UnitRecord::default()) };
+        if weights.iter().all(|weight| *weight == 0) {
+            return Ok(UnitRecord::default());
+        }
+        // Each kind of unit is divided by itself. Other weights are another row.
+        let client = request.ask.client.as_deref().unwrap_or_default();
+        let family = model_family(&request.ask.bytes);
+        let project = match experiment.unit {
+            ExperimentUnit::Session => self.owner.project().unwrap_or_default(),
+            ExperimentUnit::Project => "",
+        };
+        let row = experiment_unit(name, &[client, &family, project, &format!("{odds:?}")]);
+        let place = book.take_place(name, &row, unit)?;
+        let Some(arm) = block_arm(&row, place, &weights) else {
+            return Ok(UnitRecord::default());
+        };
         let record = UnitRecord {
             arm: Some(odds[arm].0.to_owned()),
             at: system_time(),
@@ -235,5 +247,41 @@ impl ExperimentArms {
     /// Does something with what was said of conversations.
     fn met<T>(&self, work: impl FnOnce(&mut MetUnits) -> T) -> T {
         work(&mut self.met.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The kind of model that a request is for, whatever its version: `claude sonnet`. Empty where none is
+/// named.
+fn model_family(body: &[u8]) -> String {
+    #[derive(serde::Deserialize)]
+    struct NamedModel {
+        #[serde(default)]
+        model: String,
+    }
+    let Ok(NamedModel { model }) = serde_json::from_slice(body) else { return String::new() };
+    let words = model.split(|c: char| !c.is_alphanumeric()).map(|word| {
+        let end = word.find(|c: char| c.is_numeric()).unwrap_or(word.len());
+        word[..end].to_lowercase()
+    });
+    words.filter(|word| word.len() > 1 && word != "latest").collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_a_model_are_one_family() {
+        let check = |model: &str, family: &str| {
+            let body = serde_json::json!({"messages": [], "model": model}).to_string();
+            assert_eq!(model_family(body.as_bytes()), family, "{model}");
+        };
+        for model in ["claude-sonnet-4-5-20250929", "claude-sonnet-5", "claude-3-7-sonnet-latest"] {
+            check(model, "claude sonnet");
+        }
+        check("gpt-5.6-sol", "gpt sol");
+        check("llama3.2:3b", "llama");
+        assert_eq!(model_family(b"{}"), "");
+        assert_eq!(model_family(b"nothing"), "");
     }
 }
