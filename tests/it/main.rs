@@ -110,6 +110,8 @@ mod statusline;
 #[cfg(test)]
 mod store;
 #[cfg(test)]
+mod telemetry;
+#[cfg(test)]
 mod templates;
 #[cfg(test)]
 mod tiered;

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use epitome::ModelResponse;
 use epitome::model::HttpTransport;
+use epitome::{ModelResponse, SessionRouter};
 use epitome_wire::ResponseInfo;
 use http::StatusCode;
 use http::request::Parts;
@@ -18,11 +18,14 @@ use tokio::sync::mpsc;
 
 use crate::api::UpstreamApi;
 use crate::dump::{Dump, Dumped, Meta};
-use crate::ledger::{FigureSaver, FinishedRequest, UsageLedger};
+use crate::ledger::{FigureSaver, FinishedRequest, LedgerKeeper, UsageLedger};
+use crate::metrics::{self, MetricSources, TelemetryCounts};
 use crate::prepare::{IncomingRequest, LargeBodies, Prepare, Prepared, ReadyPrompt};
 use crate::recording::RecordingTicket;
 use crate::settings::{ProxyError, ProxySettings};
 use crate::skip::ProxySkip;
+#[cfg(feature = "otel")]
+use crate::telemetry::Telemetry;
 use crate::upstream::UpstreamClient;
 use crate::url::UpstreamUrl;
 use crate::windows::ServerWindows;
@@ -40,6 +43,8 @@ pub(crate) struct App {
     /// Requests that were skipped by a failure, one after the other.
     run: AtomicU32,
     pub(crate) saver: Arc<FigureSaver>,
+    #[cfg(feature = "otel")]
+    pub(crate) telemetry: Option<Arc<Telemetry>>,
     runtime: Handle,
     /// Whoever holds one of these has work to finish before the proxy has stopped.
     working: mpsc::Sender<()>,
@@ -71,6 +76,8 @@ impl App {
             None => UsageLedger::new(terms, now()),
         });
         Ok(Self {
+            #[cfg(feature = "otel")]
+            telemetry: telemetry(&settings, &ledger),
             upstream: UpstreamClient::new(&settings)?,
             prepare,
             saver: Arc::new(FigureSaver::new(Arc::clone(&ledger), keeper)),
@@ -104,6 +111,20 @@ impl App {
         }
         self.ledger.record(exchange);
         self.keep();
+        #[cfg(feature = "otel")]
+        if let Some(telemetry) = &self.telemetry {
+            telemetry.ended(exchange);
+        }
+    }
+
+    /// The figures of all, or those of a tenant, as metrics. The store is read for them.
+    pub(crate) fn metrics(&self, tenant: Option<&str>) -> String {
+        let (figures, now) = (FigureSources::new(&self.settings, &self.ledger), now());
+        #[cfg(feature = "otel")]
+        let telemetry = self.telemetry.as_ref().map(|it| it.counts()).filter(|_| tenant.is_none());
+        #[cfg(not(feature = "otel"))]
+        let telemetry = None;
+        figures.with(tenant, telemetry, now, metrics::text)
     }
 
     /// Keeps the figures in the store. Requests that end meanwhile are kept along.
@@ -196,6 +217,56 @@ impl App {
         let dumped = Dumped { request: prepared.plain.clone(), sent: prepared.body.clone(), meta };
         let dump = Arc::clone(dump);
         self.work(move || dump.write(&dumped));
+    }
+}
+
+/// Where metrics are read.
+struct FigureSources {
+    ledger: Arc<UsageLedger>,
+    keeper: Option<Arc<dyn LedgerKeeper>>,
+    hub: Arc<SessionRouter>,
+}
+
+impl FigureSources {
+    fn new(settings: &ProxySettings, ledger: &Arc<UsageLedger>) -> Self {
+        let (ledger, hub) = (Arc::clone(ledger), Arc::clone(&settings.hub));
+        Self { ledger, keeper: settings.ledger.keeper.clone(), hub }
+    }
+
+    fn with<T>(
+        &self,
+        tenant: Option<&str>,
+        telemetry: Option<TelemetryCounts>,
+        now: SystemTime,
+        write: impl FnOnce(&MetricSources<'_>) -> T,
+    ) -> T {
+        let books = match tenant {
+            Some(tenant) => self.ledger.snapshot_of(tenant),
+            None => self.ledger.snapshot(),
+        };
+        let savings = self.keeper.as_ref().and_then(|keeper| keeper.savings(tenant));
+        write(&MetricSources {
+            books: &books,
+            savings: savings.as_ref(),
+            is_writable: self.hub.outage().is_none(),
+            telemetry,
+            now,
+        })
+    }
+}
+
+/// Starts the export of figures, where it is asked for. A proxy serves without it.
+#[cfg(feature = "otel")]
+fn telemetry(settings: &ProxySettings, ledger: &Arc<UsageLedger>) -> Option<Arc<Telemetry>> {
+    let target = settings.ledger.telemetry.as_ref()?;
+    let figures = FigureSources::new(settings, ledger);
+    let families = move |counts| figures.with(None, Some(counts), now(), metrics::families);
+    match Telemetry::start(target, &Handle::current(), now, families) {
+        Ok(telemetry) => Some(Arc::new(telemetry)),
+        Err(error) => {
+            tracing::warn!("nothing is exported to OpenTelemetry: {error}");
+            None
+        }
     }
 }
 

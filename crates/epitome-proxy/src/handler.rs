@@ -82,7 +82,7 @@ async fn answer(
     let Entered { visitor, head, of, asked } = entered;
     no_tunnel(&head)?;
     if of.is_none() {
-        if let Some(page) = pages::page(app, &visitor, &head) {
+        if let Some(page) = pages::page(app, &visitor, &head).await {
             return Ok(page);
         }
         if let Some(mcp) = controls::asked(app, &head) {

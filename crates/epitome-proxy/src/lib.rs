@@ -61,6 +61,10 @@ mod status;
 mod stray;
 mod stream;
 mod tee;
+#[cfg(feature = "otel")]
+mod telemetry;
+#[cfg(feature = "otel")]
+mod telemetry_target;
 mod tether;
 mod upstream;
 mod url;
@@ -79,4 +83,6 @@ pub use settings::{
     LedgerSettings, OwnServices, ProxyDeadlines, ProxyError, ProxyLimits, ProxySettings, Upstreams,
 };
 pub use shared_page::{PortListener, SharedPage};
+#[cfg(feature = "otel")]
+pub use telemetry_target::{TelemetryTarget, UnspokenProtocol};
 pub use url::{UpstreamUrl, UrlError};

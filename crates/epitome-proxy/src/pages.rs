@@ -3,19 +3,17 @@
 //! Invariant: they show figures and names, and nothing that was said. Where tokens are needed, each
 //! is shown what was asked with it, and nothing of others. Called by `handler`.
 
-use std::time::SystemTime;
+use std::sync::Arc;
 
-use epitome::StoreOutage;
 use http::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue,
     REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::request::Parts;
-use http::{Method, Response};
+use http::{Method, Response, StatusCode};
 
 use crate::access::Visitor;
 use crate::app::App;
-use crate::ledger::LedgerSnapshot;
 use crate::stream::Outflow;
 use crate::{metrics, page, status};
 
@@ -41,18 +39,29 @@ impl StatusPage {
         }
     }
 
-    fn answer(
-        self,
-        books: &LedgerSnapshot,
-        outage: Option<&StoreOutage>,
-        now: SystemTime,
-    ) -> Response<Outflow> {
-        let (kind, body) = match self {
-            StatusPage::Html => (page::TYPE, page::page(books, outage, now)),
-            StatusPage::Json => (status::TYPE, status::json(books, outage, now)),
-            StatusPage::Metrics => (metrics::TYPE, metrics::text(books, now)),
+    /// The page of all figures, or of a tenant's. The store is read for some of them.
+    fn text(self, app: &App, tenant: Option<&str>) -> String {
+        if self == Self::Metrics {
+            return app.metrics(tenant);
+        }
+        let outage = app.settings.hub.outage();
+        let books = match tenant {
+            Some(tenant) => app.ledger.snapshot_of(tenant),
+            None => app.ledger.snapshot(),
         };
-        let mut response = Response::new(Outflow::whole(body));
+        match self {
+            Self::Html => page::page(&books, outage.as_ref(), app.now()),
+            _ => status::json(&books, outage.as_ref(), app.now()),
+        }
+    }
+
+    fn answer(self, text: String) -> Response<Outflow> {
+        let kind = match self {
+            Self::Html => page::TYPE,
+            Self::Json => status::TYPE,
+            Self::Metrics => metrics::TYPE,
+        };
+        let mut response = Response::new(Outflow::whole(text));
         for (name, value) in [
             (CONTENT_TYPE, kind),
             (CACHE_CONTROL, "no-store"),
@@ -72,17 +81,27 @@ const HERE: &str = "Epitome is here. What it does is shown at /status of this ad
     Upstreams have addresses of their own: /to/anthropic, /to/openai/v1, /to/ollama.\n";
 
 /// The page that a request asks for; none where it asks for no page of ours.
-pub(crate) fn page(app: &App, visitor: &Visitor, head: &Parts) -> Option<Response<Outflow>> {
+pub(crate) async fn page(
+    app: &Arc<App>,
+    visitor: &Visitor,
+    head: &Parts,
+) -> Option<Response<Outflow>> {
     let asked = StatusPage::of(head.uri.path(), &head.headers)?;
     if !matches!(head.method, Method::GET | Method::HEAD) {
         return None;
     }
-    let outage = app.settings.hub.outage();
-    let books = match app.settings.access.holder(visitor) {
-        Some(tenant) => app.ledger.snapshot_of(tenant),
-        None => app.ledger.snapshot(),
-    };
-    Some(asked.answer(&books, outage.as_ref(), app.now()))
+    let tenant = app.settings.access.holder(visitor).map(str::to_owned);
+    let of_app = Arc::clone(app);
+    let text = tokio::task::spawn_blocking(move || asked.text(&of_app, tenant.as_deref()));
+    match text.await {
+        Ok(text) => Some(asked.answer(text)),
+        Err(error) => {
+            tracing::error!(%error, "the figures cannot be shown");
+            let mut response = Response::new(Outflow::whole(""));
+            *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+            Some(response)
+        }
+    }
 }
 
 /// The answer to whoever asks whether somebody is here, as clients do when they start.

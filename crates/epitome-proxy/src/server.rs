@@ -28,6 +28,8 @@ use crate::lobby::{Lobby, Seat};
 use crate::settings::{ProxyError, ProxyLimits, ProxySettings};
 use crate::shared_page::{PageStand, taken_over};
 use crate::stream::Outflow;
+#[cfg(feature = "otel")]
+use crate::telemetry::Telemetry;
 
 /// How long a listener rests that cannot accept, which is when there are too many files.
 const REST: Duration = Duration::from_millis(50);
@@ -48,6 +50,8 @@ pub struct RunningProxy {
     page: Option<SocketAddr>,
     ledger: Arc<UsageLedger>,
     saver: Arc<FigureSaver>,
+    #[cfg(feature = "otel")]
+    telemetry: Option<Arc<Telemetry>>,
     /// How long streams that run may go on once it is told to stop.
     stop: watch::Sender<Option<Duration>>,
     accepting: JoinHandle<()>,
@@ -78,8 +82,20 @@ impl Proxy {
         let (stop, stopped) = watch::channel(None);
         let page = shared_page(&app, &stopped).await;
         let (ledger, saver) = (Arc::clone(&app.ledger), Arc::clone(&app.saver));
+        #[cfg(feature = "otel")]
+        let telemetry = app.telemetry.clone();
         let accepting = tokio::spawn(accept(listener, address, app, stopped));
-        Ok(RunningProxy { address, page, ledger, saver, stop, accepting, working: done })
+        Ok(RunningProxy {
+            address,
+            page,
+            ledger,
+            saver,
+            #[cfg(feature = "otel")]
+            telemetry,
+            stop,
+            accepting,
+            working: done,
+        })
     }
 }
 
@@ -112,6 +128,12 @@ impl RunningProxy {
         let saver = self.saver;
         if let Err(error) = tokio::task::spawn_blocking(move || saver.save(now())).await {
             tracing::error!(%error, "the last figures are not kept");
+        }
+        #[cfg(feature = "otel")]
+        if let Some(telemetry) = self.telemetry
+            && let Err(error) = tokio::task::spawn_blocking(move || telemetry.stop()).await
+        {
+            tracing::error!(%error, "the last spans are not exported");
         }
     }
 }

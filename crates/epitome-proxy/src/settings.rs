@@ -18,6 +18,8 @@ use crate::api::UpstreamApi;
 use crate::arms::ArmChooser;
 use crate::ledger::{LedgerKeeper, LedgerOptions};
 use crate::shared_page::SharedPage;
+#[cfg(feature = "otel")]
+use crate::telemetry_target::TelemetryTarget;
 use crate::url::UpstreamUrl;
 
 /// What a proxy is told when it starts.
@@ -71,6 +73,9 @@ pub struct LedgerSettings {
     pub alarm_after: u32,
     /// Where figures are kept for the next proxy; without it they end with this one.
     pub keeper: Option<Arc<dyn LedgerKeeper>>,
+    /// Where they are exported to besides.
+    #[cfg(feature = "otel")]
+    pub telemetry: Option<TelemetryTarget>,
 }
 
 /// How much a proxy takes.
@@ -118,6 +123,8 @@ impl ProxySettings {
                 terms: LedgerOptions::new(CachePrices { read: 0.1, write: 1.25 }),
                 alarm_after: 5,
                 keeper: None,
+                #[cfg(feature = "otel")]
+                telemetry: None,
             },
             limits: ProxyLimits::default(),
             deadlines: ProxyDeadlines::default(),

@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::{Request, Response, Uri};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -47,30 +47,8 @@ impl UpstreamClient {
     ///
     /// When an upstream is reached over TLS and this machine trusts no authority.
     pub(crate) fn new(settings: &ProxySettings) -> Result<Self, ProxyError> {
-        let provider = Arc::new(ring::default_provider());
-        let tls = if settings.upstreams.all().any(UpstreamUrl::is_tls) {
-            HttpsConnectorBuilder::new()
-                .with_provider_and_native_roots(provider)
-                .map_err(|source| ProxyError::Certificates { source })?
-        } else {
-            let config = ClientConfig::builder_with_provider(provider)
-                .with_safe_default_protocol_versions()
-                .map_err(|error| ProxyError::Certificates { source: io::Error::other(error) })?
-                .with_root_certificates(RootCertStore::empty())
-                .with_no_client_auth();
-            HttpsConnectorBuilder::new().with_tls_config(config)
-        };
-        let mut direct = HttpConnector::new();
-        direct.enforce_http(false);
-        direct.set_nodelay(true);
-        let route = ProxyRoute { direct, matcher: Arc::new(Matcher::from_env()) };
-        let tls = tls.https_or_http().enable_http1().wrap_connector(route);
-        let connector = Timed { tls, within: settings.deadlines.connect };
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
-            .build(connector);
-        Ok(Self { client })
+        let is_tls = settings.upstreams.all().any(UpstreamUrl::is_tls);
+        Ok(Self { client: client(is_tls, settings.deadlines.connect)? })
     }
 
     /// Sends a request; gives the head of its answer as soon as it is there.
@@ -87,6 +65,42 @@ impl UpstreamClient {
             reason: innermost(&error),
         })
     }
+}
+
+/// A client for bodies of a kind, over connections that are kept; `within` bounds reaching a server.
+///
+/// # Errors
+///
+/// When servers are reached over TLS and this machine trusts no authority.
+pub(crate) fn client<B>(is_tls: bool, within: Duration) -> Result<Client<Timed, B>, ProxyError>
+where
+    B: Body + Send,
+    B::Data: Send,
+{
+    let provider = Arc::new(ring::default_provider());
+    let tls = if is_tls {
+        HttpsConnectorBuilder::new()
+            .with_provider_and_native_roots(provider)
+            .map_err(|source| ProxyError::Certificates { source })?
+    } else {
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| ProxyError::Certificates { source: io::Error::other(error) })?
+            .with_root_certificates(RootCertStore::empty())
+            .with_no_client_auth();
+        HttpsConnectorBuilder::new().with_tls_config(config)
+    };
+    let mut direct = HttpConnector::new();
+    direct.enforce_http(false);
+    direct.set_nodelay(true);
+    let route = ProxyRoute { direct, matcher: Arc::new(Matcher::from_env()) };
+    let tls = tls.https_or_http().enable_http1().wrap_connector(route);
+    let connector = Timed { tls, within };
+    let client = Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(IDLE)
+        .build(connector);
+    Ok(client)
 }
 
 /// An upstream that gave no answer.
@@ -144,7 +158,7 @@ impl Service<Uri> for ProxyRoute {
 
 /// Bounds the time that a connection takes, name and handshake included.
 #[derive(Clone)]
-struct Timed {
+pub(crate) struct Timed {
     tls: HttpsConnector<ProxyRoute>,
     within: Duration,
 }

@@ -28,6 +28,8 @@ pub(crate) struct Serving {
     pub(crate) is_guest: bool,
     /// The flags for an upstream that lead to the provider unless they are among the arguments.
     usual: &'static [&'static str],
+    /// Variables of its environment, from its next start on.
+    pub(crate) variables: Vec<(&'static str, String)>,
     proxy: Option<Proxy>,
 }
 
@@ -66,8 +68,16 @@ impl Serving {
         store: Option<&'static str>,
     ) -> Self {
         let place = Place::new();
-        let mut serving =
-            Self { place, upstream, args, store, usual, is_guest: false, proxy: None };
+        let mut serving = Self {
+            place,
+            upstream,
+            args,
+            store,
+            usual,
+            is_guest: false,
+            variables: vec![],
+            proxy: None,
+        };
         serving.go_on();
         serving
     }
@@ -97,6 +107,7 @@ impl Serving {
         }
         args.extend(self.args.iter().map(String::as_str));
         let mut command = self.place.command(&args);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         if self.is_guest {
             as_guest(&mut command);
         }

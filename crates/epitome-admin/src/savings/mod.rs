@@ -103,6 +103,14 @@ impl SavingsLedger {
         self.records.is_empty() && self.unreadable == 0
     }
 
+    /// The sums of all records.
+    #[must_use]
+    pub fn sums(&self) -> SavingsSums {
+        let mut sums = SavingsSums::default();
+        self.records.iter().flat_map(|record| &record.rows).for_each(|row| sums.add(row));
+        sums
+    }
+
     /// The sums of each session, by [`session_hash`].
     #[must_use]
     pub fn by_session(&self) -> BTreeMap<String, SavingsSums> {

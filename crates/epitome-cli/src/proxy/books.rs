@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use epitome::{PaidRecord, ScopeOwner, SessionArchive, record_paid, session_hash};
+use epitome::{
+    PaidRecord, SavingsLedger, SavingsSums, ScopeOwner, SessionArchive, record_paid, session_hash,
+};
 use epitome_proxy::{LedgerKeeper, PaidPage};
 
 /// The scope of the sums, which is nobody's sessions.
@@ -72,6 +74,18 @@ impl LedgerKeeper for KeptFigures {
             Err(error) => {
                 tracing::warn!(%error, "the ledger cannot be written; what was paid is kept for later");
                 false
+            }
+        }
+    }
+
+    fn savings(&self, tenant: Option<&str>) -> Option<SavingsSums> {
+        let owner = tenant.map(|tenant| self.owner.of_tenant(tenant));
+        let tenant = owner.as_ref().unwrap_or(&self.owner).tenant();
+        match SavingsLedger::load(&*self.store, tenant) {
+            Ok(ledger) => Some(ledger.sums()),
+            Err(error) => {
+                tracing::warn!(%error, "the ledger cannot be read");
+                None
             }
         }
     }

@@ -104,9 +104,24 @@ pub(crate) fn prepared(
     settings.ledger.keeper = Some(Arc::new(books));
     settings.shadow = table.shadow;
     settings.dump.clone_from(&table.dump);
+    #[cfg(feature = "otel")]
+    {
+        settings.ledger.telemetry = telemetry();
+    }
     settings.ledger.terms.rates = rates;
     settings.ledger.terms.own = own;
     Ok(settings)
+}
+
+/// Where figures are exported to, by the variables that OpenTelemetry has for it. What cannot be used
+/// is said, and the proxy serves without it.
+#[cfg(feature = "otel")]
+fn telemetry() -> Option<epitome_proxy::TelemetryTarget> {
+    let variable = |name: &str| std::env::var(name).ok();
+    epitome_proxy::TelemetryTarget::from_variables(variable).unwrap_or_else(|error| {
+        crate::fault::warn(&format!("nothing is exported to OpenTelemetry: {error}"));
+        None
+    })
 }
 
 /// What the conversations of all profiles have in common.

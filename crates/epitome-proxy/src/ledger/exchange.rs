@@ -96,10 +96,10 @@ pub(crate) struct RequestTimes {
 }
 
 /// What was done to a conversation with one request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestEffects {
-    /// Compressions that were applied.
-    pub(crate) epochs: u64,
+    /// Compressions that were applied: tokens of the prompt before and after each.
+    pub(crate) compressions: Vec<[u64; 2]>,
     /// Tool results that were made smaller before they were first sent.
     pub(crate) arrivals: u64,
     /// Whether the prompt no longer begins as the one before it, by our doing.
@@ -113,7 +113,7 @@ impl RequestEffects {
         for event in events {
             match event.what {
                 EventKind::Compressed { .. } => {
-                    acts.epochs += 1;
+                    acts.compressions.push(event.tokens);
                     acts.rewritten = true;
                 }
                 EventKind::CompactionChanged { .. } => acts.rewritten = true,

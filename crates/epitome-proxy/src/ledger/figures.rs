@@ -154,7 +154,7 @@ impl RequestSums {
         self.side += u64::from(*side);
         self.traffic.bytes_in += sizes.bytes_in;
         self.traffic.bytes_sent += sizes.bytes_sent;
-        self.epochs += acts.epochs;
+        self.epochs += acts.compressions.len() as u64;
         self.arrivals += acts.arrivals;
         self.troubles.add(exchange);
         if !answer.was_taken() {

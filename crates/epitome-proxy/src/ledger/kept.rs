@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
+use epitome::SavingsSums;
 use epitome_types::{TokenBreakdown, TokenUsage};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,9 @@ pub trait LedgerKeeper: Send + Sync {
     /// Keeps a page of the store's ledger, in the place of the one with the same session, hour and
     /// part; gives whether it is there for other processes.
     fn keep_paid(&self, page: &PaidPage) -> bool;
+    /// The sums of the store's ledger, of all processes; of a tenant's where one is named. None where
+    /// it cannot be read.
+    fn savings(&self, tenant: Option<&str>) -> Option<SavingsSums>;
 }
 
 /// The sums of all proxies before.
