@@ -45,10 +45,10 @@ impl PagePath {
             (["health", "", ""], None, _) => Self::Health,
             (["events", "", ""], None, _) => Self::Events,
             (["epitome.svg", "", ""], None, _) => Self::Icon,
-            (["s", name, ""], None, _) if !name.is_empty() => Self::Session(decoded(name)),
-            (["s", name, "act"], None, _) => Self::Act(decoded(name)),
-            (["s", name, "c"], Some(id), None) => Self::Compaction(decoded(name), decoded(id)),
-            (["s", name, "e"], Some(id), None) => Self::Entry(decoded(name), decoded(id)),
+            (["s", name, ""], None, _) if !name.is_empty() => Self::Session(decoded_name(name)),
+            (["s", name, "act"], None, _) => Self::Act(decoded_name(name)),
+            (["s", name, "c"], Some(id), None) => Self::Compaction(decoded_name(name), decoded(id)),
+            (["s", name, "e"], Some(id), None) => Self::Entry(decoded_name(name), decoded(id)),
             _ => return None,
         })
     }
@@ -120,7 +120,10 @@ impl SessionLink {
     /// The links of a session in a scope.
     pub(crate) fn new(tenant: &str, scope: &str, name: &str) -> Self {
         let scope = scope.strip_prefix(tenant).and_then(|rest| rest.strip_prefix('/'));
-        Self { path: format!("/s/{}", encoded(name)), scope: scope.unwrap_or_default().to_owned() }
+        Self {
+            path: format!("/s/{}", encoded_name(name)),
+            scope: scope.unwrap_or_default().to_owned(),
+        }
     }
 
     /// The address of something of it: `/e/e4`; of itself where that is empty.
@@ -152,6 +155,30 @@ pub(crate) fn encoded(text: &str) -> String {
         }
     }
     out
+}
+
+/// Stands before names of dots alone: browsers take those for folders, however they are written.
+const DOTS: char = '~';
+
+/// The name of a session in an address.
+fn encoded_name(name: &str) -> String {
+    let bare = name.trim_start_matches(DOTS);
+    let is_dots = !bare.is_empty() && bare.bytes().all(|byte| byte == b'.');
+    match is_dots {
+        true => format!("{DOTS}{}", encoded(name)),
+        false => encoded(name),
+    }
+}
+
+/// The name of a session that stands so in an address.
+fn decoded_name(part: &str) -> String {
+    let name = decoded(part);
+    let bare = name.trim_start_matches(DOTS);
+    let is_dots = !bare.is_empty() && bare.bytes().all(|byte| byte == b'.');
+    match name.strip_prefix(DOTS).filter(|_| is_dots) {
+        Some(rest) => rest.to_owned(),
+        None => name,
+    }
 }
 
 /// The text of a part of an address; what is no UTF-8 is replaced.
@@ -205,6 +232,18 @@ mod tests {
         let (path, query) = address.split_once('?').unwrap();
         check(path, Some(PagePath::Entry("x y/é%".to_owned(), "e4".to_owned())));
         assert_eq!(PageQuery::parse(query).get("in"), Some("default@/srv/a b"));
+    }
+
+    /// No part of a path is `.` or `..`, which browsers resolve before they send it.
+    #[test]
+    fn names_of_dots_are_names() {
+        for name in [".", "..", "...", "~..", "~", "~~.", ".a", "a.."] {
+            let link = SessionLink::new("local", "local/default", name);
+            let path = link.path();
+            assert!(!path.ends_with("/.") && !path.ends_with("/.."), "{path}");
+            check(path, Some(PagePath::Session(name.to_owned())));
+        }
+        check("/s/..", Some(PagePath::Session("..".to_owned())));
     }
 
     #[test]

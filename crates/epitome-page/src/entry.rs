@@ -1,5 +1,6 @@
 //! `/s/NAME/e/ENTRY`: a message as it came, and as it is sent.
 
+use epitome::CompactionEdit;
 use epitome::types::{Part, PartBody};
 use maud::{Markup, html};
 
@@ -45,6 +46,11 @@ pub(crate) fn page(
             @if let Some(message) = &message {
                 div { dt { "Tokens" } dd { (grouped(message.tokens)) } }
                 @if let Some(at) = &message.at { div { dt { "Said" } dd { (parts::moment(at)) } } }
+                @if message.erased {
+                    div { dt { "Erased" } dd {
+                        "Its text is gone for good; the size is that of the text, the mark that stands there is sent."
+                    } }
+                }
                 @if message.masked > 0 {
                     div { dt { "Masked" } dd { (message.masked) " texts before it was recorded" } }
                 }
@@ -61,7 +67,7 @@ pub(crate) fn page(
                 }
                 (parts::text(&rewrite.with, 0, |_| more(0)))
             }
-            @for step in &steps { (sides(&view, step)) }
+            @for step in &steps { (own_sides(&view, step, place)) }
         }
         section.card {
             h2 { "As it came" }
@@ -69,6 +75,22 @@ pub(crate) fn page(
         }
     };
     Ok(PageContent { title, tab: PageTab::Sessions, main })
+}
+
+/// What became of a message: beginning with its own text, whatever else went the same way.
+fn own_sides(view: &SessionView<'_>, step: &CompactionEdit, place: usize) -> Markup {
+    let others = step.sources.iter().filter(|source| source.entry != place).count();
+    let mut own = step.clone();
+    own.sources.retain(|source| source.entry == place);
+    html! {
+        @if others > 0 {
+            p.quiet {
+                "What stands there now stands for " (grouped(others as u64)) " other "
+                @if others == 1 { "message" } @else { "messages" } " too."
+            }
+        }
+        (sides(view, &own))
+    }
 }
 
 /// A piece of a message, as it came.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_kernel::types::{
     EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
+    TokenUsage,
 };
 use epitome_kernel::{Eviction, Journal, MessageRecord, OriginalStore, StoreError};
 
@@ -78,6 +79,18 @@ pub trait SessionArchive: Journal + OriginalStore {
         session: &str,
         head: HistoryHash,
     ) -> Result<Option<MessageRecord>, StoreError>;
+
+    /// What the provider counted for the answers of a session, by the history that each was asked with;
+    /// of several answers to one their sum.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSession`], or when the store cannot be read.
+    fn answer_usage(
+        &self,
+        scope: &str,
+        session: &str,
+    ) -> Result<BTreeMap<HistoryHash, TokenUsage>, StoreError>;
 
     /// The ways through the history of a session, in the order in which they came to their ends, and
     /// last the one on which it stands.

@@ -195,6 +195,61 @@ fn an_undo_on_the_page_changes_the_next_request() {
     assert_eq!(shown.code, 0, "{shown:?}");
 }
 
+/// The first request brings a history: nothing was sent for its turns, and the provider counted one.
+#[test]
+fn turns_are_told_as_they_were_sent_and_counted() {
+    let serving = Serving::start(Script::default(), &[]);
+    let body = crate::conversation::anthropic(3).to_string();
+    for name in ["heron", ".."] {
+        let ask = Ask::post("/v1/messages", body.replace("Reads a file", name));
+        let answer = serving.send(ask.header("x-claude-code-session-id", name));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    let browser = Browser::open(&serving);
+    let page = browser.page("/s/heron");
+    let turns = page.matches("<details class=\"turn row\"").count();
+    assert!(turns > 2, "{page}");
+    assert_eq!(page.matches("nothing was sent for it here").count(), turns - 1, "{page}");
+    assert_eq!(page.matches("The provider counted").count(), 1, "{page}");
+    let usage = serving.last().usage;
+    let counted = page.split("The provider counted").nth(1).unwrap();
+    let counted = counted.split("</p>").next().unwrap();
+    for (name, count) in [("read from its cache", usage.read), ("answered", usage.output)] {
+        assert!(counted.contains(&format!("{name} <b>{count}</b>")), "{name}: {counted}");
+    }
+    // A browser takes `..` for the folder above, unless it is written otherwise.
+    let list = browser.page("/");
+    assert!(list.contains("/s/~..") && !list.contains("\"/s/.."), "{list}");
+    assert!(browser.page("/s/~..").contains("The provider counted"));
+
+    let erased = ["session", "erase", "heron", "e1", "--store", "s.db"];
+    let ran = serving.place.run(erased);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(browser.page("/s/heron").contains(">erased<"));
+    assert!(browser.page("/s/heron/e/e1").contains("gone for good"));
+}
+
+/// A message in a summary is shown beside it by itself, and a compression with what came again.
+#[test]
+fn a_message_is_shown_with_what_became_of_it() {
+    let serving = compressed("Find out why the heron fails.");
+    let browser = Browser::open(&serving);
+    let page = browser.page("/s/heron");
+    let row = page.split("<tr id=\"").skip(1).find(|row| row.contains(">in a summary<"));
+    let row = row.unwrap_or_else(|| panic!("no message in a summary: {page}"));
+    let entry = row.split('"').next().unwrap();
+    let own = browser.page(&format!("/s/heron/e/{entry}"));
+    assert_eq!(own.matches("<article class=\"source\">").count(), 1, "{own}");
+    let link = format!("/e/{entry}");
+    let source = own.split("<article class=\"source\">").nth(1).unwrap();
+    assert!(source.split("</h4>").next().unwrap().contains(&link), "{source}");
+    assert!(own.contains(" too.</p>"), "{own}");
+    let cut = page.split("href=\"").find(|rest| rest.starts_with("/s/heron/c/")).unwrap();
+    let cut = browser.page(cut.split('"').next().unwrap());
+    assert!(cut.contains("<h2>Read again</h2>"), "{cut}");
+    assert!(cut.contains("that left"), "{cut}");
+}
+
 #[test]
 fn a_foreign_page_can_do_nothing() {
     let serving = compressed("Find out why the heron fails.");

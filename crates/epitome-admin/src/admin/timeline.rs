@@ -11,12 +11,13 @@ use epitome_config::BUDGET_VOCABULARY;
 use epitome_count::{CachedCounter, for_model};
 use epitome_kernel::TokenCounter;
 use epitome_types::{
-    CompactionId, EntryId, EntryKey, Op, RecordedAction, RecordedCompaction, Role, SessionAction,
+    CompactionId, EntryId, EntryKey, HistoryHash, Op, RecordedAction, RecordedCompaction, Role,
+    SessionAction, TokenUsage,
 };
 
 use super::{MessageInfo, SessionAdmin, SessionHistory};
 use crate::error::AdminError;
-use crate::regret::Eviction;
+use crate::regret::EvictionPlace;
 
 /// A session as a line of turns.
 #[derive(Clone, Debug)]
@@ -43,8 +44,12 @@ pub struct TimelineTurn {
     pub at: Option<String>,
     /// Tokens of the prompt as it came.
     pub raw: u64,
-    /// Tokens of the prompt as it was sent.
+    /// Tokens of the prompt as it was sent; of nothing where it came before the first request.
     pub sent: TokenBands,
+    /// What the provider counted for its requests, where it said so.
+    pub usage: Option<TokenUsage>,
+    /// Whether it came with the history of the first request, so that nothing was sent for it.
+    pub came_before: bool,
 }
 
 /// Tokens of a prompt by what they are.
@@ -167,6 +172,7 @@ impl SessionAdmin {
         let model = history.info.model.as_deref().unwrap_or(BUDGET_VOCABULARY);
         let counter = CachedCounter::new(for_model(model));
         line.size(&mut turns, &compactions, &counter);
+        line.count(&mut turns, &self.journal.answer_usage(&self.scope, &history.info.name)?);
         let client_compactions = self.client_compactions(&history, &turns)?;
         Ok(SessionTimeline { turns, compactions, client_compactions, history })
     }
@@ -250,7 +256,7 @@ impl SessionTimeline {
 }
 
 /// Where the compressions of a history took hold, oldest first; those of other branches are left out.
-pub(crate) fn eviction_places(history: &SessionHistory) -> Vec<Eviction<'_>> {
+pub(crate) fn eviction_places(history: &SessionHistory) -> Vec<EvictionPlace<'_>> {
     let line = LineOfTurns { history, bands: Vec::new(), beside: 0 };
     let turns = line.turns();
     let end = history.messages.len();
@@ -259,7 +265,7 @@ pub(crate) fn eviction_places(history: &SessionHistory) -> Vec<Eviction<'_>> {
         let Some(start) = it.start else { continue };
         let made = turns.get(it.turn).map_or(end, |turn| line.prompt(turn));
         let until = it.until.map(|until| turns.get(until).map_or(end, |turn| turn.entries.start));
-        places.push(Eviction { compaction: &recorded.epoch, start, made, until });
+        places.push(EvictionPlace { compaction: &recorded.epoch, start, made, until });
     }
     places
 }
@@ -301,7 +307,15 @@ impl LineOfTurns<'_> {
                 let entries = start..place + 1;
                 let number = turns.len() + 1;
                 let sent = TokenBands { tools: self.beside, ..TokenBands::default() };
-                turns.push(TimelineTurn { number, entries, at, raw, sent });
+                turns.push(TimelineTurn {
+                    number,
+                    entries,
+                    at,
+                    raw,
+                    sent,
+                    usage: None,
+                    came_before: false,
+                });
                 (start, asked) = (place + 1, false);
             }
             if is_answer {
@@ -370,6 +384,31 @@ impl LineOfTurns<'_> {
             (base..prompt).for_each(|at| bands += self.bands[at]);
             before = Some((id, prompt.max(base), bands));
             turns[place].sent = bands;
+        }
+    }
+
+    /// Says what the provider counted for each turn, and which came before the first request: those
+    /// before the first one that anything came back for.
+    fn count(&self, turns: &mut [TimelineTurn], usage: &BTreeMap<HistoryHash, TokenUsage>) {
+        for turn in turns.iter_mut() {
+            let end = self.prompt(turn);
+            // A client may have asked again with more.
+            let messages = self.history.messages[..end].iter().skip(turn.entries.start);
+            let own = messages.filter_map(|message| usage.get(&message.chain));
+            turn.usage = own.copied().reduce(|sum, one| {
+                let mut sum = sum;
+                sum += one;
+                sum
+            });
+        }
+        let first = match turns.iter().position(|turn| turn.usage.is_some()) {
+            Some(first) => first,
+            // Nothing came back at all: it was imported, or nobody counts.
+            None if self.history.info.figures.turns == 0 => turns.len(),
+            None => 0,
+        };
+        for turn in &mut turns[..first] {
+            (turn.came_before, turn.sent) = (true, TokenBands::default());
         }
     }
 

@@ -23,7 +23,7 @@ pub const REGRET_TURNS: u32 = 10;
 
 /// Where on a history a compression took hold.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Eviction<'h> {
+pub(crate) struct EvictionPlace<'h> {
     /// The compression.
     pub(crate) compaction: &'h Compaction,
     /// The place of the first message that it rewrites.

@@ -56,7 +56,7 @@ fn walked(
 ) -> Vec<CompactionRegret> {
     let mut evictions = Vec::new();
     for (compaction, made, until) in compactions {
-        evictions.push(Eviction { compaction, start: 0, made: *made, until: *until });
+        evictions.push(EvictionPlace { compaction, start: 0, made: *made, until: *until });
     }
     let sizes: Vec<_> = entries.iter().map(|_| 1_000).collect();
     regrets(entries, &sizes, &evictions, &[])
@@ -127,7 +127,7 @@ fn what_is_recalled_counts_by_its_lines() {
 fn excerpts_that_a_policy_brings_back_count_too() {
     let summed = compaction(1, vec![summary(&[1, 2])]);
     let entries = begun().assistant("Done.").user("And now?").entries();
-    let eviction = Eviction { compaction: &summed, start: 0, made: 5, until: None };
+    let eviction = EvictionPlace { compaction: &summed, start: 0, made: 5, until: None };
     let text = file(0..50);
     let brought = [BroughtBack { place: 6, text: &text }];
     let regrets = regrets(&entries, &[1_000; 7], &[eviction], &brought);

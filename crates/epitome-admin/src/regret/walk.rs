@@ -6,7 +6,7 @@ use epitome_types::{Entry, Op, PartBody, ReplaceMethod, Role, ToolName, ToolResu
 
 use super::known::{KnownText, PartText, texts_of};
 use super::lines::{lines, plain, shared};
-use super::{BroughtBack, CompactionRegret, Eviction, FetchedText};
+use super::{BroughtBack, CompactionRegret, EvictionPlace, FetchedText};
 use crate::same_call::same_subject;
 
 /// The least share of the lines of a result that has to stand in the text that left.
@@ -29,7 +29,7 @@ pub(crate) fn is_recall(tool: &str, arguments: &str) -> bool {
 pub(crate) fn regrets(
     entries: &[Entry],
     sizes: &[u64],
-    evictions: &[Eviction<'_>],
+    evictions: &[EvictionPlace<'_>],
     brought: &[BroughtBack<'_>],
 ) -> Vec<CompactionRegret> {
     let found = evictions.iter().map(|eviction| CompactionRegret {
@@ -67,7 +67,7 @@ struct OpenCall<'e> {
 
 #[derive(Default)]
 struct RegretWalk<'e> {
-    evictions: &'e [Eviction<'e>],
+    evictions: &'e [EvictionPlace<'e>],
     found: Vec<CompactionRegret>,
     turn: u32,
     texts: Vec<KnownText<'e>>,
@@ -95,7 +95,7 @@ impl<'e> RegretWalk<'e> {
         }
     }
 
-    fn evict(&mut self, at: usize, eviction: &Eviction<'_>) {
+    fn evict(&mut self, at: usize, eviction: &EvictionPlace<'_>) {
         let mut gone = Vec::new();
         for op in &eviction.compaction.plan.ops {
             match op {

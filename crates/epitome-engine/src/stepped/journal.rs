@@ -14,7 +14,7 @@ use epitome_kernel::{
 use epitome_store::{SessionArchive, StoreFinding};
 use epitome_types::{
     ArrivalRewrite, Compaction, EntryKey, HistoryHash, JournalMark, MeterReading, RecordedAction,
-    RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
+    RecordedCompaction, SessionBranch, SessionInfo, Snapshot, TokenUsage,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -334,6 +334,14 @@ impl SessionArchive for TapedJournal {
         _: &str,
         _: HistoryHash,
     ) -> Result<Option<MessageRecord>, StoreError> {
+        Err(NO_TURN)
+    }
+
+    fn answer_usage(
+        &self,
+        _: &str,
+        _: &str,
+    ) -> Result<BTreeMap<HistoryHash, TokenUsage>, StoreError> {
         Err(NO_TURN)
     }
 

@@ -23,6 +23,8 @@ const SOURCE: usize = 4_000;
 const STEPS: usize = 100;
 /// So many sources of a step do.
 const SOURCES: usize = 60;
+/// So many facts are listed.
+const FACTS: usize = 200;
 /// So many lines are compared.
 const LINES: usize = 2_000;
 /// So many lines beside a change are shown.
@@ -197,12 +199,15 @@ fn kept_and_lost(view: &SessionView<'_>, recorded: &FactCounts, facts: &FactRepo
                 details {
                     summary { (grouped(facts.lost.len() as u64)) " stood in the prompt no longer" }
                     ul.plainlist {
-                        @for fact in facts.lost.iter().take(200) {
+                        @for fact in facts.lost.iter().take(FACTS) {
                             li {
                                 span.chip { (fact.kind) } " " (line(&fact.text, 240)) " "
                                 a href=(view.link.to(&format!("/e/{}", fact.entry))) { (fact.entry) }
                             }
                         }
+                    }
+                    @if facts.lost.len() > FACTS {
+                        p.quiet { (grouped((facts.lost.len() - FACTS) as u64)) " more are not listed." }
                     }
                 }
             }
@@ -283,10 +288,23 @@ pub(crate) fn sides(view: &SessionView<'_>, step: &CompactionEdit) -> Markup {
                     div {
                         h3 { "Now" @if let Some(model) = &step.model { " by " (line(model, 60)) } }
                         pre.text.now { (shown(&now[..now.floor_char_boundary(parts::PART)])) }
+                        (cut_at(now, parts::PART))
                     }
                 }
             }
         },
+    }
+}
+
+/// Says that a text ends before its end, where it does.
+fn cut_at(text: &str, most: usize) -> Markup {
+    html! {
+        @if text.len() > most {
+            p.quiet {
+                "The first " (grouped(most as u64)) " of " (grouped(text.len() as u64))
+                " bytes are shown."
+            }
+        }
     }
 }
 
@@ -317,6 +335,7 @@ fn folded(text: &str, now: Option<&str>, all: &str) -> Markup {
 /// Two texts line by line; what is the same in both is folded.
 fn difference(before: &str, after: &str) -> Markup {
     let cut = |text: &str| text.lines().take(LINES).map(shown).collect::<Vec<_>>();
+    let longest = before.lines().count().max(after.lines().count());
     let (before, after) = (cut(before), cut(after));
     let old: Vec<&str> = before.iter().map(String::as_str).collect();
     let new: Vec<&str> = after.iter().map(String::as_str).collect();
@@ -339,6 +358,12 @@ fn difference(before: &str, after: &str) -> Markup {
                         @for at in run { (changed(ChangeTag::Equal, changes[*at].value())) }
                     }
                 }
+            }
+        }
+        @if longest > LINES {
+            p.quiet {
+                "The first " (grouped(LINES as u64)) " of " (grouped(longest as u64))
+                " lines are compared."
             }
         }
     }

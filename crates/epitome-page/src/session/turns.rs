@@ -127,12 +127,18 @@ impl TurnList<'_> {
                     }
                     span.number data-label="messages" { (grouped(entries.len() as u64)) }
                     span.number data-label="came" { (parts::tokens(turn.raw)) }
-                    span.number data-label="sent" { (parts::tokens(sent)) }
+                    span.number data-label="sent" {
+                        @if turn.came_before { "–" } @else { (parts::tokens(sent)) }
+                    }
                     span.number.when {
                         @if let Some(at) = &turn.at { (parts::since(at, &self.view.visit.now)) }
                     }
                 }
+                @if turn.came_before {
+                    p.quiet { "It came with the history of the first request: nothing was sent for it here." }
+                }
                 (bands(turn))
+                (usage(turn))
                 table.entries.cards {
                     thead { tr {
                         th { "Entry" } th { "What" } th { "Says" } th.number { "Tokens" } th { "Now" } th {}
@@ -167,7 +173,12 @@ impl TurnList<'_> {
 
     fn state(&self, place: usize) -> Markup {
         let is_pinned = self.pins.contains(&place);
+        let is_erased = || {
+            let message = self.view.timeline.history.messages.get(place);
+            message.is_some_and(|message| message.erased)
+        };
         let (class, word) = match self.states.get(&place) {
+            None if is_erased() => ("left", "erased"),
             None => ("whole", "whole"),
             Some(EntryState::Shortened) => ("shortened", "shortened"),
             Some(EntryState::Summarized) => ("left", "in a summary"),
@@ -187,6 +198,19 @@ fn opening_of(listed: &ListedEntry) -> String {
     match typed.collect::<Vec<_>>().join(" ") {
         typed if typed.trim().is_empty() => line(&listed.entry.readable(), 160),
         typed => line(&typed, 160),
+    }
+}
+
+/// What the provider counted.
+fn usage(turn: &TimelineTurn) -> Markup {
+    let Some(usage) = turn.usage else { return html! {} };
+    html! {
+        p.figures.usage {
+            span { "The provider counted: read from its cache " b { (grouped(usage.cache_read)) } }
+            span { "written to it " b { (grouped(usage.cache_written)) } }
+            span { "neither " b { (grouped(usage.input)) } }
+            span { "answered " b { (grouped(usage.output)) } }
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_kernel::types::{
     EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
+    TokenUsage,
 };
 use epitome_kernel::{Eviction, MessageRecord, SessionOf, StoreError};
 
@@ -100,6 +101,14 @@ impl SessionArchive for FallbackStore {
         head: HistoryHash,
     ) -> Result<Option<MessageRecord>, StoreError> {
         self.read(SessionOf { scope, session }, |store| store.answer_to(scope, session, head))
+    }
+
+    fn answer_usage(
+        &self,
+        scope: &str,
+        session: &str,
+    ) -> Result<BTreeMap<HistoryHash, TokenUsage>, StoreError> {
+        self.read(SessionOf { scope, session }, |store| store.answer_usage(scope, session))
     }
 
     fn branches(&self, scope: &str, session: &str) -> Result<Vec<SessionBranch>, StoreError> {

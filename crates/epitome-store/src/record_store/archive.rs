@@ -9,7 +9,7 @@ use std::ops::Bound;
 
 use epitome_kernel::types::{
     EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
-    SnapshotPurpose,
+    SnapshotPurpose, TokenUsage,
 };
 use epitome_kernel::{Eviction, MessageRecord, StoreError};
 
@@ -100,6 +100,20 @@ impl<L: RecordLog> SessionArchive for RecordStore<L> {
         head: HistoryHash,
     ) -> Result<Option<MessageRecord>, StoreError> {
         self.newest_answer(scope, session, |_| head)
+    }
+
+    fn answer_usage(
+        &self,
+        scope: &str,
+        session: &str,
+    ) -> Result<BTreeMap<HistoryHash, TokenUsage>, StoreError> {
+        self.in_session(scope, session, |fold| {
+            let mut by = BTreeMap::<HistoryHash, TokenUsage>::new();
+            for answer in &fold.history.answers {
+                *by.entry(answer.answered.after).or_default() += answer.answered.usage;
+            }
+            Ok(by)
+        })
     }
 
     fn branches(&self, scope: &str, session: &str) -> Result<Vec<SessionBranch>, StoreError> {

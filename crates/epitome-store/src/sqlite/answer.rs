@@ -4,6 +4,8 @@
 //! content with the message that it became. Called by [`super::journal`] and [`super::archive`],
 //! and by [`super::erase`] and [`super::delete`] when it is to go for good.
 
+use std::collections::BTreeMap;
+
 use epitome_kernel::types::{ContentId, EntryKey, HistoryHash, Role, SessionInfo, TokenUsage};
 use epitome_kernel::{MessageRecord, ResponseRecord};
 use rusqlite::{Connection, Row, ToSql, params};
@@ -139,6 +141,28 @@ pub(crate) fn sum_up(
         };
     }
     Ok(())
+}
+
+/// What the provider counted, by the history that was asked with.
+pub(crate) fn usage(
+    connection: &Connection,
+    session: SessionRowId,
+) -> rusqlite::Result<BTreeMap<HistoryHash, TokenUsage>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT after, input, cache_read, cache_written, output FROM answer WHERE session = ?1",
+    )?;
+    let mut rows = statement.query([session])?;
+    let mut by = BTreeMap::<HistoryHash, TokenUsage>::new();
+    while let Some(row) = rows.next()? {
+        let count = |column| row.get::<_, i64>(column).map(|count| count as u64);
+        *by.entry(HistoryHash(row.get(0)?)).or_default() += TokenUsage {
+            input: count(1)?,
+            cache_read: count(2)?,
+            cache_written: count(3)?,
+            output: count(4)?,
+        };
+    }
+    Ok(by)
 }
 
 /// Answers that the search does not know yet and that nobody sent back as they are, oldest first,

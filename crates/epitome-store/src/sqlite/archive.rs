@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{SessionArchive, StoreFinding};
 use epitome_kernel::types::{
     EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
+    TokenUsage,
 };
 use epitome_kernel::{Eviction, MessageRecord, StoreError};
 use rusqlite::{Connection, params};
@@ -106,6 +107,17 @@ impl SessionArchive for SqliteStore {
             let number = number(connection, scope)?;
             let (id, _) = session::named(connection, number, session)?;
             answer::newest(connection, number.unwrap_or_default(), id, head)
+        })
+    }
+
+    fn answer_usage(
+        &self,
+        scope: &str,
+        session: &str,
+    ) -> Result<BTreeMap<HistoryHash, TokenUsage>, StoreError> {
+        self.read(|connection| {
+            let (id, _) = session::named(connection, number(connection, scope)?, session)?;
+            Ok(answer::usage(connection, id)?)
         })
     }
 

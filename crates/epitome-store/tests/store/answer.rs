@@ -51,6 +51,26 @@ fn the_newest_answer_stands_behind_the_newest_message() {
 }
 
 #[test]
+fn what_the_provider_counted_is_known_by_the_history_that_was_asked_with() {
+    each_archive(|store| {
+        say(store, "one", &[], &["a"]);
+        let counted = |input, output| {
+            let usage = TokenUsage { input, output, ..TokenUsage::default() };
+            ResponseRecord { usage, ..answer(&["a"], "b") }
+        };
+        assert!(store.answer_usage(SCOPE, "one").unwrap().is_empty());
+        store.record_response(SCOPE, "one", &counted(10, 2)).unwrap();
+        store.record_response(SCOPE, "one", &counted(30, 4)).unwrap();
+        say(store, "one", &["a"], &["b", "c"]);
+        let by = store.answer_usage(SCOPE, "one").unwrap();
+        let usage = by.iter().map(|(after, usage)| (*after, usage.input, usage.output));
+        assert_eq!(usage.collect::<Vec<_>>(), [(chain(&["a"]), 40, 6)]);
+        let unknown = store.answer_usage(SCOPE, "two");
+        assert!(matches!(unknown, Err(StoreError::NoSession { .. })), "{unknown:?}");
+    });
+}
+
+#[test]
 fn an_answer_to_nothing_recorded_is_refused() {
     each_archive(|store| {
         let error = store.record_response(SCOPE, "one", &answer(&["a"], "b")).unwrap_err();
