@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::error::PluginErrorCause;
 use super::lines::{self, StreamLine};
-use super::{LaunchOptions, ProcessLimits};
+use super::launch::{LaunchOptions, ProcessLimits};
 use crate::protocol::{HostMessage, PluginMessage};
 
 /// Lines that may wait to be heard; a program that writes on is held up.

@@ -1,7 +1,7 @@
-//! What went wrong with a plugin that is a program.
+//! What went wrong with a plugin from outside.
 //!
 //! Invariant: each error names the plugin, the call, what was wrong and what happens now. Given by
-//! [`super::PluginProcess`], shown by hosts.
+//! programs and modules, shown by hosts.
 
 use std::time::Duration;
 
@@ -70,6 +70,48 @@ pub enum PluginErrorCause {
     Garbage {
         /// The beginning of what it wrote.
         line: String,
+    },
+    /// The file of a module cannot be read, or is none that may run.
+    #[error("`{file}` cannot be loaded: {reason}")]
+    Unloadable {
+        /// The file, as its folder calls it.
+        file: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A module stopped by itself or did what no module may.
+    #[error("it trapped: {reason}")]
+    Trapped {
+        /// What the engine says.
+        reason: String,
+    },
+    /// A module took too many steps.
+    #[error("no answer within {} million steps", most.div_ceil(1_000_000))]
+    Fuel {
+        /// So many it had.
+        most: u64,
+    },
+    /// A module wanted too much memory.
+    #[error("it wants more than {} MiB of memory", most >> 20)]
+    Memory {
+        /// So many bytes it could have.
+        most: usize,
+    },
+    /// A module names a place that is not in its memory.
+    #[error("it names {len} bytes at {at}, which are not in its memory of {size} bytes")]
+    Outside {
+        /// Where they would begin.
+        at: u32,
+        /// So many they would be.
+        len: u32,
+        /// The size of its memory, in bytes.
+        size: usize,
+    },
+    /// A module answered something else than an object of the protocol.
+    #[error("expected an answer of the protocol, found `{found}`")]
+    NoMessage {
+        /// The beginning of what it answered.
+        found: String,
     },
     /// It wrote a line without end.
     #[error("its line is longer than {most} bytes: `{line}`")]
@@ -154,6 +196,8 @@ impl PluginErrorCause {
     fn advice(&self) -> &'static str {
         match self {
             Self::Start { .. } => "check `command` in its `plugin.toml`",
+            Self::Fuel { .. } => "make it faster, or raise `fuel` in its `plugin.toml`",
+            Self::Memory { .. } => "make it smaller, or raise `memory_mb` in its `plugin.toml`",
             Self::Late { .. } => "make it faster, or raise `deadline_ms` in its `plugin.toml`",
             Self::Version { .. } => "use a release of the plugin for this version",
             Self::Garbage { .. } => "only answers may go there, logs go to standard error",
@@ -162,6 +206,10 @@ impl PluginErrorCause {
             Self::Lacks { .. } => "its `plugin.toml` says more than it does",
             Self::Unsayable { .. }
             | Self::Ended { .. }
+            | Self::Unloadable { .. }
+            | Self::Trapped { .. }
+            | Self::Outside { .. }
+            | Self::NoMessage { .. }
             | Self::Reported { .. }
             | Self::Misshapen { .. }
             | Self::Resting
@@ -169,7 +217,7 @@ impl PluginErrorCause {
         }
     }
 
-    /// Whether nothing that the program says from here on could be trusted, so that it is stopped.
+    /// Whether nothing that it says from here on could be trusted, so that a program is stopped.
     pub(super) fn is_fatal(&self) -> bool {
         !matches!(
             self,
