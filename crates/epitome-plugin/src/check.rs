@@ -1,7 +1,8 @@
 //! The one door through which a host asks any plugin.
 //!
-//! Invariant: no panic comes out, and a digest that does can stand in the place of the result: smaller than it, within the
-//! bounds of the job, and with places that are places of its text. Called by hosts.
+//! Invariant: no panic comes out, and a digest that does can stand in the place of the result: smaller
+//! than it, within the bounds of the job, in its own words, and with places that are places of its text.
+//! Called by hosts.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde_json::Value;
 
 use crate::text::outline::passages;
-use crate::{DigestInput, DigestOutput, Plugin, PluginFailure};
+use crate::{DigestInput, DigestOutput, Plugin, PluginFailure, own_words};
 
 /// A plugin's digest, or `None` where it has none that is small enough. A panic of a plugin that is
 /// compiled in is a failure like any other.
@@ -27,6 +28,7 @@ pub fn digest(
         return Ok(None);
     }
     fits(job.text, &digested).map_err(PluginFailure::new)?;
+    own_words::check(job.text, &digested.text).map_err(PluginFailure::new)?;
     digested.left = passages(job.text, digested.left.into_iter());
     Ok(Some(digested))
 }

@@ -46,6 +46,7 @@ pub mod text;
 
 mod about;
 mod digest;
+mod own_words;
 mod serve;
 
 pub use about::{PluginInfo, PluginOption};

@@ -7,7 +7,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use epitome_plugin::host::{LaunchOptions, PluginErrorCause, PluginProcess, ProcessLimits};
+use epitome_plugin::host::{
+    HostedPlugin, LaunchOptions, PluginErrorCause, PluginProcess, ProcessLimits,
+};
 use epitome_plugin::{DigestInput, PluginInfo, check};
 use serde_json::Value;
 

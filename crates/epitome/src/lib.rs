@@ -102,7 +102,7 @@ pub use epitome_engine::{
 pub use epitome_extensions::ExtensionOrigin;
 #[cfg(feature = "config")]
 pub use epitome_extensions::lock;
-pub use epitome_extensions::plugins::PluginRef;
+pub use epitome_extensions::plugins::{PluginForm, PluginRef};
 pub use epitome_extensions::policies::{ChainLink, LoadedPolicies, PolicyRef};
 pub use epitome_extensions::problem::{ConfigError, ConfigProblem};
 pub use epitome_extract::{ExtractiveSummarizer, KeepRules, MustKeepFacts, kept_and_lost};

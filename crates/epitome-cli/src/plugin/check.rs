@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Style};
 use epitome::plugin::conformance::{
     self, ConformanceFinding, ConformanceReport, ConformanceSample,
 };
-use epitome::plugin::host::PluginProcess;
+use epitome::plugin::host::HostedPlugin;
 use epitome::plugin::{DigestInput, DigestOutput, Plugin, PluginFailure, PluginInfo};
 use epitome::{Config, ConfigError, PluginRef};
 use serde::Serialize;
@@ -166,19 +166,19 @@ fn greeted(
         return checked;
     }
     let options = Value::Object(plugin.options());
-    let report = match (plugin.code(), config.plugin_process(plugin)) {
+    let report = match (plugin.code(), config.hosted_plugin(plugin)) {
         (Some(code), _) => check(&*code, &options),
-        (None, Some(program)) => match program.hello() {
+        (None, Some(hosted)) => match hosted.hello() {
             Ok(about) => {
                 checked.problems.extend(contradictions(plugin, &about));
-                let greeted = Greeted { program: &program, about };
+                let greeted = Greeted { hosted: &*hosted, about };
                 let report = check(&greeted, &options);
-                checked.log = program.log();
+                checked.log = hosted.log();
                 report
             }
             Err(error) => {
                 checked.problems.push(error.to_string());
-                checked.log = program.log();
+                checked.log = hosted.log();
                 return checked;
             }
         },
@@ -214,9 +214,9 @@ fn contradictions(plugin: &PluginRef, hello: &PluginInfo) -> Vec<String> {
     wrong
 }
 
-/// A program that said hello.
+/// A plugin that said hello.
 struct Greeted<'a> {
-    program: &'a PluginProcess,
+    hosted: &'a dyn HostedPlugin,
     about: PluginInfo,
 }
 
@@ -226,7 +226,7 @@ impl Plugin for Greeted<'_> {
     }
 
     fn digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
-        self.program.digest(job)
+        self.hosted.digest(job)
     }
 
     fn hook(
@@ -235,7 +235,7 @@ impl Plugin for Greeted<'_> {
         job: &Value,
         options: &Value,
     ) -> Result<Option<Value>, PluginFailure> {
-        self.program.hook(hook, job, options)
+        self.hosted.hook(hook, job, options)
     }
 }
 

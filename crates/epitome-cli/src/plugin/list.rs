@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use epitome::{Config, ConfigError, ExtensionOrigin, PluginRef};
+use epitome::{Config, ConfigError, ExtensionOrigin, PluginForm, PluginRef};
 use serde::Serialize;
 
 use crate::fault::CliError;
@@ -16,8 +16,14 @@ use crate::settings::ConfigFlags;
 use crate::table::{Column, TextTable, left};
 use crate::text::plain;
 
-const COLUMNS: [Column; 5] =
-    [left("plugin"), left("from"), left("provides"), left("trusted"), left("doc").least(12)];
+const COLUMNS: [Column; 6] = [
+    left("plugin"),
+    left("from"),
+    left("form"),
+    left("provides"),
+    left("trusted"),
+    left("doc").least(12),
+];
 
 /// Lists the plugins that profiles may name, for digests or among their policies
 #[derive(clap::Args)]
@@ -36,6 +42,8 @@ struct ListedPlugin {
     name: String,
     /// None where its manifest cannot be read.
     from: Option<ExtensionOrigin>,
+    /// None there too.
+    form: Option<PluginForm>,
     folder: Option<PathBuf>,
     digest: bool,
     hooks: Vec<String>,
@@ -64,6 +72,7 @@ fn of(config: &Config, name: String, found: Result<PluginRef, ConfigError>) -> L
             return ListedPlugin {
                 name,
                 from: None,
+                form: None,
                 folder: None,
                 digest: false,
                 hooks: Vec::new(),
@@ -81,6 +90,7 @@ fn of(config: &Config, name: String, found: Result<PluginRef, ConfigError>) -> L
     let granted = config.granted(&name);
     ListedPlugin {
         from: Some(plugin.origin()),
+        form: Some(plugin.form()),
         folder: plugin.folder().map(Into::into),
         digest: about.digest,
         hooks: about.hooks.into_iter().map(Into::into).collect(),
@@ -112,7 +122,9 @@ fn words(listed: &[ListedPlugin]) -> Result<(), CliError> {
     let row = |one: &ListedPlugin| {
         let trusted = if one.trusted { "yes" } else { "no" };
         let from = one.from.map(|from| from.to_string()).unwrap_or_default();
-        vec![one.name.clone(), from, plain(&one.provides()), trusted.into(), plain(&one.words())]
+        let form = one.form.map(|form| form.to_string()).unwrap_or_default();
+        let (provides, words) = (plain(&one.provides()), plain(&one.words()));
+        vec![one.name.clone(), from, form, provides, trusted.into(), words]
     };
     let rows: Vec<_> = listed.iter().map(row).collect();
     files::to_stdout(|out| TextTable::new(&COLUMNS).print(out, &rows))

@@ -6,15 +6,15 @@
 
 use std::collections::BTreeMap;
 #[cfg(feature = "plugins")]
-use std::time::Duration;
+use std::sync::Arc;
 
-use epitome_extensions::plugins::{PREFIX, PluginRef, ProfilePlugins, is_shipped};
+use epitome_extensions::plugins::{PREFIX, PluginForm, PluginRef, ProfilePlugins, is_shipped};
 use epitome_extensions::policies::ChainLink;
 use epitome_extensions::problem::hint;
 use epitome_extensions::stated::StatedOptions;
 use epitome_kernel::nearest;
 #[cfg(feature = "plugins")]
-use epitome_plugin::host::PluginProcess;
+use epitome_plugin::host::HostedPlugin;
 use figment::Figment;
 use figment::value::{Dict, Value};
 
@@ -24,7 +24,7 @@ use super::{Config, ConfigError, ConfigProblem};
 const DIGESTS: &str = "digests";
 pub(super) const TOOLS: &str = "digests_by_tool";
 
-/// How often a program that is tried is started again.
+/// How often a plugin that is tried is asked again.
 #[cfg(feature = "plugins")]
 const RESTARTS: usize = 100;
 
@@ -58,14 +58,12 @@ impl Config {
         plugin.refused_by(self.extensions.trust.as_ref())
     }
 
-    /// The program of a plugin to try it on: it starts with its first call, and again at once where
-    /// it fails. `None` for one that is compiled in. Whether it may run is for the caller to ask
-    /// first.
+    /// A plugin in a folder to try it on: it starts with its first call, and again at once where it
+    /// fails. `None` for one that is compiled in, or whose form nothing here runs. Whether it may run is
+    /// for the caller to ask first.
     #[cfg(feature = "plugins")]
-    pub fn plugin_process(&self, plugin: &PluginRef) -> Option<PluginProcess> {
-        let mut launch = plugin.launch(self.granted(plugin.name()))?;
-        launch.limits.pauses = vec![Duration::ZERO; RESTARTS];
-        Some(PluginProcess::new(plugin.about(), launch))
+    pub fn hosted_plugin(&self, plugin: &PluginRef) -> Option<Arc<dyn HostedPlugin>> {
+        Some(plugin.launch(self.granted(plugin.name()))?.patient(RESTARTS).host())
     }
 
     /// The variables of the environment that a plugin may have.
@@ -120,6 +118,9 @@ impl Config {
         let wrong = match what {
             _ if cfg!(not(feature = "plugins")) && plugin.folder().is_some() => {
                 "is a program, and none is started here; build with the feature `plugins`"
+            }
+            _ if cfg!(not(feature = "wasm")) && plugin.form() == PluginForm::Module => {
+                "is a module of WebAssembly, and none runs here; build with the feature `wasm`"
             }
             Use::Digest if !about.digest => "digests nothing; its `provides` lacks \"digest\"",
             Use::Hooks if about.hooks.is_empty() => "answers no hooks; its `hooks` is empty",

@@ -3,6 +3,7 @@
 use epitome_types::EventKind;
 
 use crate::error::Error;
+use epitome_extensions::plugins::ProfilePlugins;
 use epitome_extensions::policies::LoadedPolicies;
 
 /// What became of changes: there are none.
@@ -10,7 +11,10 @@ pub(crate) struct Reloads;
 
 impl Reloads {
     /// Watches nothing.
-    pub(crate) fn watch(_policies: &LoadedPolicies) -> Result<Self, Error> {
+    pub(crate) fn watch(
+        _policies: &LoadedPolicies,
+        _plugins: &ProfilePlugins,
+    ) -> Result<Self, Error> {
         Ok(Self)
     }
 

@@ -1,5 +1,5 @@
 //! What the sessions of one host have in common: the counters with their caches, what was learned
-//! of models, and the watch over the files of the policies.
+//! of models, and the watch over the files of the policies and plugins.
 //!
 //! Invariant: nothing in here is known of a conversation. A session by itself has one of its own.
 
@@ -42,7 +42,7 @@ impl SharedSessions {
         counter
     }
 
-    /// The watch over the policies of a profile, begun when it is first asked for.
+    /// The watch over the policies and plugins of a profile, begun when it is first asked for.
     pub(crate) fn watch(
         &self,
         profile: &Profile,
@@ -52,7 +52,7 @@ impl SharedSessions {
         if let Some(watch) = &*reloads {
             return Ok(Arc::clone(watch));
         }
-        let watch = Arc::new(Reloads::watch(&profile.load(counter)?)?);
+        let watch = Arc::new(Reloads::watch(&profile.load(counter)?, profile.plugin_runner())?);
         *reloads = Some(Arc::clone(&watch));
         Ok(watch)
     }

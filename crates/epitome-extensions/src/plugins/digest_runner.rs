@@ -66,11 +66,12 @@ impl<'a> DigestRunner<'a> {
 
     /// What one plugin makes of a result.
     fn one(&self, running: &LoadedPlugin, job: &DigestJob<'_>) -> Option<ToolDigest> {
+        let current = running.current();
         let measure = |text: &str| job.measure.size(text);
         let asked = DigestInput::new(job.text, job.most, &measure)
             .of(job.tool, job.arguments)
-            .with(&running.options);
-        match epitome_plugin::check::digest(&*running.plugin, &asked) {
+            .with(&current.options);
+        match epitome_plugin::check::digest(&*current.plugin, &asked) {
             Ok(digested) => {
                 let epitome_plugin::DigestOutput { text, kind, left } = digested?;
                 Some(ToolDigest { text, kind, left })

@@ -114,7 +114,7 @@ fn placed(shelf: &ExtensionFolder, name: &str) -> Result<FoundPlugin, ConfigErro
     Ok(FoundPlugin {
         name: name.to_owned(),
         origin: shelf.origin,
-        made_of: MadeOf::Program { folder, manifest },
+        made_of: MadeOf::Folder { folder, manifest },
         foreign: shelf.trusted_whole(),
     })
 }

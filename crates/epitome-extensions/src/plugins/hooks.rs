@@ -4,6 +4,8 @@
 //! same types; whatever else it does is an error, and the next policy answers (RULES 9). Stands in
 //! the chain of a profile as `plugin:NAME`.
 
+use std::borrow::Cow;
+
 use epitome_kernel::{
     Answer, ApiNames, HOOKS, HookInterrupt, HookResult, Job, ModelQuestion, NextPolicies, Policy,
     PolicyError, nearest,
@@ -14,6 +16,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::PREFIX;
+use super::generation::PluginGeneration;
 use super::load::LoadedPlugin;
 use super::old_names::{AnswerTranslator, add_old_fields};
 
@@ -37,20 +40,18 @@ struct PluginQuestion {
 pub struct PluginPolicy {
     /// `plugin:NAME`.
     name: String,
-    hooks: Vec<String>,
     running: LoadedPlugin,
 }
 
 impl PluginPolicy {
     /// The policy of a plugin.
     pub fn new(running: LoadedPlugin) -> Self {
-        let hooks = running.plugin.about().hooks.into_iter().map(Into::into).collect();
-        Self { name: format!("{PREFIX}{}", running.name), hooks, running }
+        Self { name: format!("{PREFIX}{}", running.name), running }
     }
 
-    /// Returns the name by which the plugin declares a hook.
-    fn declared(&self, hook: &'static str) -> Option<&str> {
-        let has = |name: &str| self.hooks.iter().any(|known| known == name);
+    /// Returns the name by which a plugin that answers these hooks declares one.
+    fn declared(&self, hook: &'static str, hooks: &[Cow<'static, str>]) -> Option<&'static str> {
+        let has = |name: &str| hooks.iter().any(|known| known == name);
         if has(hook) {
             return Some(hook);
         }
@@ -90,10 +91,12 @@ impl Policy for PluginPolicy {
 
     fn answer(&self, job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
         let hook = job.hook();
-        let Some(declared) = self.declared(hook) else { return Ok(None) };
-        let LoadedPlugin { plugin, options, names, .. } = &self.running;
-        let asked = said(job, names).map_err(|error| self.failed(hook, error.to_string()))?;
-        let answer = check::hook(&**plugin, declared, &asked, options);
+        let PluginGeneration { plugin, options } = self.running.current();
+        let hooks = plugin.about().hooks;
+        let Some(declared) = self.declared(hook, &hooks) else { return Ok(None) };
+        let asked =
+            said(job, &self.running.names).map_err(|error| self.failed(hook, error.to_string()))?;
+        let answer = check::hook(&*plugin, declared, &asked, &options);
         let answer = answer.map_err(|failed| {
             // A program's failure says which call it was.
             let said = failed.to_string();

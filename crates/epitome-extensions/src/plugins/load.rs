@@ -11,11 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use epitome_kernel::ApiNames;
 use epitome_lua::TrustStore;
 use epitome_plugin::Plugin;
-#[cfg(feature = "plugins")]
-use epitome_plugin::host::PluginProcess;
 use epitome_types::hook::OLD_API;
 use serde_json::{Value as Json, json};
 
+#[cfg(feature = "plugins")]
+use super::folder_plugin::FolderPlugin;
+use super::generation::PluginGeneration;
 use super::pattern::{means, precision};
 use super::placed::{FoundPlugin, MadeOf};
 use super::reference::PluginRef;
@@ -44,25 +45,50 @@ pub struct ProfilePlugins {
 pub struct LoadedPlugin {
     /// Its name.
     pub name: String,
-    /// What is asked.
-    pub plugin: Arc<dyn Plugin>,
-    /// The value of every option.
-    pub options: Arc<Json>,
+    from: LoadedFrom,
     /// The names that it may use in hooks.
     pub(super) names: Arc<ApiNames>,
+}
+
+/// Where a plugin was loaded from.
+#[derive(Clone)]
+enum LoadedFrom {
+    /// Nothing can change it.
+    Code(PluginGeneration),
+    /// A folder, whose files may change.
+    #[cfg(feature = "plugins")]
+    Folder(Arc<FolderPlugin>),
 }
 
 impl LoadedPlugin {
     /// One that the host handed over; nobody sets options for it.
     pub fn of_host(plugin: Arc<dyn Plugin>) -> Self {
         let name = plugin.about().name.into_owned();
-        Self::new(name, plugin, Arc::default())
+        Self::new(name, LoadedFrom::Code(PluginGeneration { plugin, options: Arc::default() }))
     }
 
-    fn new(name: String, plugin: Arc<dyn Plugin>, options: Arc<Json>) -> Self {
+    fn new(name: String, from: LoadedFrom) -> Self {
         // The protocol states no api, so a plugin may use the names of any.
         let names = Arc::new(ApiNames::new(OLD_API));
-        Self { name, plugin, options, names }
+        Self { name, from, names }
+    }
+
+    /// What is asked now, with the value of every option.
+    pub fn current(&self) -> PluginGeneration {
+        match &self.from {
+            LoadedFrom::Code(generation) => generation.clone(),
+            #[cfg(feature = "plugins")]
+            LoadedFrom::Folder(plugin) => plugin.current(),
+        }
+    }
+
+    /// The folder that it was loaded from.
+    #[cfg(all(feature = "plugins", feature = "find", feature = "lua"))]
+    pub(super) fn folder(&self) -> Option<Arc<FolderPlugin>> {
+        match &self.from {
+            LoadedFrom::Code(_) => None,
+            LoadedFrom::Folder(plugin) => Some(Arc::clone(plugin)),
+        }
     }
 }
 
@@ -113,23 +139,25 @@ impl ProfilePlugins {
         if self.refusal(plugin).is_some() {
             return None;
         }
-        let asked = plugin.code().or_else(|| self.program(plugin))?;
-        let options = Arc::new(Json::Object(plugin.options()));
-        let running = LoadedPlugin::new(name.to_owned(), asked, options);
+        let from = match plugin.code() {
+            Some(code) => LoadedFrom::Code(PluginGeneration::new(plugin, code)),
+            None => self.from_folder(plugin)?,
+        };
+        let running = LoadedPlugin::new(name.to_owned(), from);
         kept.insert(name.to_owned(), running.clone());
         Some(running)
     }
 
-    /// The program of one that is none of ours.
+    /// One that is none of ours.
     #[cfg(feature = "plugins")]
-    fn program(&self, plugin: &PluginRef) -> Option<Arc<dyn Plugin>> {
-        let granted = self.grants.get(plugin.name()).map(Vec::as_slice).unwrap_or_default();
-        Some(Arc::new(PluginProcess::new(plugin.about(), plugin.launch(granted)?)))
+    fn from_folder(&self, plugin: &PluginRef) -> Option<LoadedFrom> {
+        let granted = self.grants.get(plugin.name()).cloned().unwrap_or_default();
+        Some(LoadedFrom::Folder(Arc::new(FolderPlugin::new(plugin.clone(), granted)?)))
     }
 
     /// Programs are not started here; a profile that names one is refused.
     #[cfg(not(feature = "plugins"))]
-    fn program(&self, _plugin: &PluginRef) -> Option<Arc<dyn Plugin>> {
+    fn from_folder(&self, _plugin: &PluginRef) -> Option<LoadedFrom> {
         None
     }
 

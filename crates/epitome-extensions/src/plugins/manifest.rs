@@ -17,8 +17,10 @@ pub(crate) const FILE: &str = "plugin.toml";
 
 /// Milliseconds that a call may take where nothing is said.
 const DEADLINE: u64 = 2000;
+/// Millions of steps that a call may take where nothing is said.
+const FUEL: u64 = 500;
 
-/// A plugin that is a program of its own.
+/// A plugin that is a program of its own, or a module.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "find", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -29,16 +31,28 @@ pub(crate) struct Manifest {
     /// The program and its arguments. It starts in the plugin's folder, and paths begin there.
     #[serde(default)]
     pub(crate) command: Vec<String>,
+    /// In the place of a program: the file of a module of WebAssembly in the plugin's folder, as
+    /// `plugin.wasm`, or `plugin.wat` in the text format.
+    #[serde(default)]
+    pub(crate) module: Option<String>,
     /// What it provides beside hooks: `digest`.
     #[serde(default)]
     pub(crate) provides: Vec<Provided>,
     /// The hooks that it answers, where a profile puts it into its chain of policies.
     #[serde(default)]
     pub(crate) hooks: Vec<String>,
-    /// Milliseconds that a call may take.
+    /// Milliseconds that a call of a program may take.
     #[serde(default = "deadline")]
     #[cfg_attr(feature = "find", schemars(range(min = 1, max = 60000)))]
     pub(crate) deadline_ms: u64,
+    /// Millions of steps that a call of a module may take.
+    #[serde(default = "fuel")]
+    #[cfg_attr(feature = "find", schemars(range(min = 1, max = 100000)))]
+    pub(crate) fuel: u64,
+    /// MiB of memory that a program, or a call of a module, may take.
+    #[serde(default)]
+    #[cfg_attr(feature = "find", schemars(range(min = 1, max = 65536)))]
+    pub(crate) memory_mb: Option<u64>,
     /// Variables of the environment that it asks for; it gets those that its user grants.
     #[serde(default)]
     pub(crate) env: Vec<String>,
@@ -71,6 +85,10 @@ pub(crate) struct ManifestOption {
 
 fn deadline() -> u64 {
     DEADLINE
+}
+
+fn fuel() -> u64 {
+    FUEL
 }
 
 impl Manifest {

@@ -8,9 +8,14 @@
 //! profile asks. A plugin that fails is passed over, and that is told. Called by the configuration,
 //! by profiles and by sessions.
 
+#[cfg(all(feature = "plugins", feature = "find", feature = "lua"))]
+mod content;
 mod digest_runner;
+#[cfg(feature = "plugins")]
+mod folder_plugin;
 #[cfg(feature = "find")]
 mod folders;
+mod generation;
 mod hooks;
 #[cfg(feature = "plugins")]
 mod launch;
@@ -22,16 +27,26 @@ mod placed;
 mod reference;
 mod shipped;
 mod text;
+#[cfg(all(feature = "plugins", feature = "find", feature = "lua"))]
+mod watch;
+#[cfg(all(feature = "lua", not(all(feature = "plugins", feature = "find"))))]
+#[path = "no_watch.rs"]
+mod watch;
 
 pub use self::digest_runner::{DigestRunner, ExtensionFailures};
 #[cfg(feature = "find")]
 pub use self::folders::PluginFolders;
+pub use self::generation::PluginGeneration;
 pub use self::hooks::PluginPolicy;
+#[cfg(feature = "plugins")]
+pub use self::launch::PluginLaunch;
 pub use self::load::{LoadedPlugin, ProfilePlugins};
-pub use self::placed::FoundPlugin;
+pub use self::placed::{FoundPlugin, PluginForm};
 pub use self::reference::PluginRef;
 #[cfg(feature = "find")]
 pub use self::shipped::is_shipped;
+#[cfg(feature = "lua")]
+pub use self::watch::PluginReload;
 
 /// What stands before the name of a plugin in a chain of policies.
 pub const PREFIX: &str = "plugin:";

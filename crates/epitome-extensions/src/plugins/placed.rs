@@ -2,10 +2,12 @@
 //!
 //! Invariant: data alone. Made by the shelves, and from what is compiled in.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use epitome_plugin::Plugin;
+use serde::Serialize;
 
 use super::manifest::Manifest;
 use crate::origin::ExtensionOrigin;
@@ -25,7 +27,29 @@ pub struct FoundPlugin {
 pub(crate) enum MadeOf {
     /// Rust that is compiled in.
     Code(Arc<dyn Plugin>),
-    /// A program in a folder.
+    /// A program or a module in a folder.
     #[cfg_attr(not(feature = "find"), expect(dead_code, reason = "found in folders"))]
-    Program { folder: PathBuf, manifest: Manifest },
+    Folder { folder: PathBuf, manifest: Manifest },
+}
+
+/// The form of a plugin: who runs it, and what it can reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PluginForm {
+    /// Rust that is compiled in.
+    Code,
+    /// A program of its own.
+    Program,
+    /// A module of WebAssembly, which reaches nothing.
+    Module,
+}
+
+impl fmt::Display for PluginForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Code => "code",
+            Self::Program => "program",
+            Self::Module => "module",
+        })
+    }
 }

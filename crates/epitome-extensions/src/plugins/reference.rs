@@ -13,8 +13,10 @@ use epitome_plugin::{Plugin, PluginInfo};
 use serde_json::{Map, Value as Json};
 
 use super::manifest::{FILE, Manifest, Provided, shape};
-use super::placed::{FoundPlugin, MadeOf};
+use super::placed::{FoundPlugin, MadeOf, PluginForm};
 use crate::origin::ExtensionOrigin;
+#[cfg(feature = "find")]
+use crate::problem::ConfigError;
 use crate::problem::{ConfigProblem, hint};
 use crate::project::project_around;
 use crate::stated::StatedOptions;
@@ -48,6 +50,15 @@ impl PluginRef {
         &self.placed.name
     }
 
+    /// Its form.
+    pub fn form(&self) -> PluginForm {
+        match &self.placed.made_of {
+            MadeOf::Code(_) => PluginForm::Code,
+            MadeOf::Folder { manifest, .. } if manifest.module.is_some() => PluginForm::Module,
+            MadeOf::Folder { .. } => PluginForm::Program,
+        }
+    }
+
     /// Where it is from.
     pub fn origin(&self) -> ExtensionOrigin {
         self.placed.origin
@@ -57,7 +68,7 @@ impl PluginRef {
     pub fn folder(&self) -> Option<&Path> {
         match &self.placed.made_of {
             MadeOf::Code(_) => None,
-            MadeOf::Program { folder, .. } => Some(folder),
+            MadeOf::Folder { folder, .. } => Some(folder),
         }
     }
 
@@ -65,7 +76,7 @@ impl PluginRef {
     pub fn about(&self) -> PluginInfo {
         match &self.placed.made_of {
             MadeOf::Code(code) => code.about(),
-            MadeOf::Program { manifest, .. } => about(self.name(), manifest),
+            MadeOf::Folder { manifest, .. } => about(self.name(), manifest),
         }
     }
 
@@ -76,7 +87,7 @@ impl PluginRef {
                 let of = |it: epitome_plugin::PluginOption| shape(&it.name, &it.default, &it.doc);
                 code.about().options.into_iter().map(of).collect()
             }
-            MadeOf::Program { manifest, .. } => manifest.declared(),
+            MadeOf::Folder { manifest, .. } => manifest.declared(),
         }
     }
 
@@ -93,7 +104,7 @@ impl PluginRef {
     pub fn asks_for(&self) -> &[String] {
         match &self.placed.made_of {
             MadeOf::Code(_) => &[],
-            MadeOf::Program { manifest, .. } => &manifest.env,
+            MadeOf::Folder { manifest, .. } => &manifest.env,
         }
     }
 
@@ -111,7 +122,7 @@ impl PluginRef {
     pub(crate) fn content(&self) -> std::io::Result<String> {
         match &self.placed.made_of {
             MadeOf::Code(code) => Ok(code.about().version.into_owned()),
-            MadeOf::Program { folder, .. } => folder_hash(folder),
+            MadeOf::Folder { folder, .. } => folder_hash(folder),
         }
     }
 
@@ -142,10 +153,24 @@ impl PluginRef {
         refused.or_else(|| Some(Refusal::outside(self.name(), self.place(), &self.stray()?)))
     }
 
+    /// The same plugin as its folder says now.
+    ///
+    /// # Errors
+    ///
+    /// When its manifest says what may not be said, or lacks an option that is set.
+    #[cfg(feature = "find")]
+    pub(super) fn as_it_is_now(&self) -> Result<Self, ConfigError> {
+        let MadeOf::Folder { folder, .. } = &self.placed.made_of else { return Ok(self.clone()) };
+        let (folder, manifest) = (folder.clone(), Manifest::read(folder)?);
+        let placed =
+            FoundPlugin { made_of: MadeOf::Folder { folder, manifest }, ..self.placed.clone() };
+        Ok(Self::new(placed, self.stated.clone())?)
+    }
+
     /// What it runs of the project that stands outside of its folder, so that whoever trusts the
     /// folder says nothing of it. What its links lead to belongs to the folder.
     fn stray(&self) -> Option<PathBuf> {
-        let MadeOf::Program { folder, manifest } = &self.placed.made_of else { return None };
+        let MadeOf::Folder { folder, manifest } = &self.placed.made_of else { return None };
         let own = folder.canonicalize().ok()?;
         let project = project_around(&own)?;
         let (program, arguments) = manifest.command.split_first()?;
@@ -172,7 +197,7 @@ impl PluginRef {
     pub fn code(&self) -> Option<Arc<dyn Plugin>> {
         match &self.placed.made_of {
             MadeOf::Code(code) => Some(Arc::clone(code)),
-            MadeOf::Program { .. } => None,
+            MadeOf::Folder { .. } => None,
         }
     }
 
@@ -226,7 +251,7 @@ impl PartialEq for PluginRef {
     fn eq(&self, other: &Self) -> bool {
         let program = |it: &Self| match &it.placed.made_of {
             MadeOf::Code(_) => None,
-            MadeOf::Program { manifest, .. } => Some(manifest.clone()),
+            MadeOf::Folder { manifest, .. } => Some(manifest.clone()),
         };
         self.name() == other.name()
             && self.folder() == other.folder()

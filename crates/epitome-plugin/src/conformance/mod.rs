@@ -1,13 +1,11 @@
 //! The laws of digests, tried on texts: for a plugin's own tests and for whoever installs one.
 //!
 //! What a host can check in passing it checks at each call ([`crate::check`]). This is the rest:
-//! the same job gives the same bytes, nothing is invented, what tells of a failure stays as it is,
-//! and no text is too odd.
+//! the same job gives the same bytes, what tells of a failure stays as it is, and no text is too odd.
 //!
 //! Invariant: a law names the sample, the bound and the words that broke it. Called by tests of
 //! plugins and by the command.
 
-mod own;
 mod samples;
 
 use std::borrow::Cow;
@@ -18,7 +16,7 @@ use serde_json::Value;
 
 pub use self::samples::{odd, usual};
 use crate::text::{kind, shape};
-use crate::{DigestInput, Plugin, PluginInfo, check};
+use crate::{DigestInput, Plugin, PluginInfo, check, own_words};
 
 /// Digests are asked for that take a half, a fifth and a twentieth.
 const BOUNDS: [u64; 3] = [2, 5, 20];
@@ -164,7 +162,7 @@ fn trial(
     if let Err(what) = check::fits(&sample.text, &digested) {
         find(what);
     }
-    if let Err(what) = own::check(&sample.text, &digested.text) {
+    if let Err(what) = own_words::check(&sample.text, &digested.text) {
         find(what);
     }
     let musts = musts(sample);

@@ -13,8 +13,8 @@ use std::thread;
 use std::time::Duration;
 
 use super::error::PluginErrorCause;
-use super::lines::{self, StreamLine};
 use super::launch::{LaunchOptions, ProcessLimits};
+use super::lines::{self, StreamLine};
 use crate::protocol::{HostMessage, PluginMessage};
 
 /// Lines that may wait to be heard; a program that writes on is held up.

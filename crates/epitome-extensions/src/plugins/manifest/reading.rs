@@ -32,9 +32,13 @@ impl Manifest {
     /// What no schema says: at which key, and why.
     fn wrong(&self) -> Vec<(&[&'static str], String)> {
         let mut wrong: Vec<(&[&str], String)> = Vec::new();
-        if self.command.first().is_none_or(String::is_empty) {
-            let what = "names no program; expected `command = [\"python3\", \"plugin.py\"]`";
-            wrong.push((&["command"], what.to_owned()));
+        match &self.module {
+            Some(module) => wrong.extend(self.wrong_module(module)),
+            None if self.command.first().is_none_or(String::is_empty) => {
+                let what = "names no program; expected `command = [\"python3\", \"plugin.py\"]`";
+                wrong.push((&["command"], what.to_owned()));
+            }
+            None => {}
         }
         let leads_out = |word: &&String| {
             Path::new(word.as_str()).components().any(|part| part == Component::ParentDir)
@@ -70,6 +74,30 @@ impl Manifest {
                 );
                 wrong.push((&["options"], what));
             }
+        }
+        wrong
+    }
+
+    /// What a module may not be.
+    fn wrong_module(&self, module: &str) -> Vec<(&[&'static str], String)> {
+        let mut wrong: Vec<(&[&str], String)> = Vec::new();
+        if !self.command.is_empty() {
+            let what = "names a program beside a `module`; expected one of the two";
+            wrong.push((&["command"], what.to_owned()));
+        }
+        if !self.env.is_empty() {
+            let what = "`env` asks for variables, and a module gets none";
+            wrong.push((&["env"], what.to_owned()));
+        }
+        let path = Path::new(module);
+        let is_inside = path.components().all(|part| matches!(part, Component::Normal(_)));
+        if !is_inside || !path.extension().is_some_and(|ending| ending == "wasm" || ending == "wat")
+        {
+            let what = format!(
+                "`module` is `{module}`; expected a file in the plugin's folder, as `plugin.wasm` or \
+                 `plugin.wat`"
+            );
+            wrong.push((&["module"], what));
         }
         wrong
     }

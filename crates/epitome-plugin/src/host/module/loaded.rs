@@ -50,9 +50,11 @@ impl LoadedModule {
     fn new(file: &Path, bytes: &[u8]) -> Result<Self, String> {
         let is_text = file.extension().is_some_and(|ending| ending == TEXT);
         if !is_text && !bytes.starts_with(MAGIC) {
-            return Err("expected a module of WebAssembly, which begins with `\\0asm`; one in the \
+            return Err(
+                "expected a module of WebAssembly, which begins with `\\0asm`; one in the \
                         text format is called `.wat`"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         let module = Module::new(&Engine::new(&config()), bytes).map_err(|e| first_line(&e))?;
         if let Some(import) = module.imports().next() {
@@ -62,9 +64,8 @@ impl LoadedModule {
                 import.name()
             ));
         }
-        let function = |params: &[ValType], result: ValType| {
-            FuncType::new(params.iter().copied(), [result])
-        };
+        let function =
+            |params: &[ValType], result: ValType| FuncType::new(params.iter().copied(), [result]);
         for (name, expected) in [
             (ALLOC, function(&[ValType::I32], ValType::I32)),
             (ANSWER, function(&[ValType::I32, ValType::I32], ValType::I64)),
@@ -125,9 +126,7 @@ impl LoadedModule {
             ModuleEnd::Cause(PluginErrorCause::Outside { at, len, size })
         };
         let size = memory.data_size(&*store);
-        memory
-            .write(&mut *store, at as usize, line)
-            .map_err(|_| outside(at, len, size))?;
+        memory.write(&mut *store, at as usize, line).map_err(|_| outside(at, len, size))?;
         let said = answer.call(&mut *store, (at, len))?;
         let [at, len] = [(said >> 32) as u32, said as u32];
         let data = memory.data(&*store);
