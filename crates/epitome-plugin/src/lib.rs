@@ -1,7 +1,8 @@
 //! Native plugins: what a program says and hears that digests tool results or answers hooks.
 //!
 //! An author implements [`Plugin`] and either hands it to a host that is written in Rust, or calls
-//! [`serve`] in `main` and has a program that any host can start. [`protocol`] is what both sides
+//! [`serve`] in `main` and has a program that any host can start, or [`export_module`] and has a module
+//! of WebAssembly that runs everywhere and reaches nothing. [`protocol`] is what both sides
 //! say then, one JSON object per line; it has a version of its own. [`text`] is what digests are
 //! made with, [`conformance`] tries their laws, [`check`] is what a host asks through, and `host`
 //! runs programs, where the feature of that name is on.
@@ -46,12 +47,13 @@ pub mod text;
 
 mod about;
 mod digest;
+mod export;
 mod own_words;
 mod serve;
 
 pub use about::{PluginInfo, PluginOption};
 pub use digest::{DigestInput, DigestOutput, PluginFailure};
-pub use serve::{serve, serve_over};
+pub use serve::{serve, serve_line, serve_over};
 
 use serde_json::Value;
 

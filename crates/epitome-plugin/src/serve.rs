@@ -1,7 +1,7 @@
-//! The loop of a plugin that is a program.
+//! The loop of a plugin that is a program, and the answer of one that is a module.
 //!
 //! Invariant: every line from the host gets exactly one line back, and nothing else is written to
-//! standard output. Called in `main` of plugins.
+//! standard output. Called in `main` of programs, and by what a module exports.
 
 use std::io::{self, BufRead, Write};
 
@@ -38,6 +38,16 @@ pub fn serve_over(
         line.clear();
     }
     Ok(())
+}
+
+/// The answer to one line, for a plugin that is a module; [`crate::export_module`] calls it.
+#[must_use]
+pub fn serve_line(plugin: &dyn Plugin, line: &[u8]) -> Vec<u8> {
+    let said = match serde_json::from_slice(line) {
+        Ok(asked) => answer(plugin, asked),
+        Err(error) => PluginMessage::Failed { id: 0, error: error.to_string() },
+    };
+    serde_json::to_vec(&said).unwrap_or_default()
 }
 
 fn answer(plugin: &dyn Plugin, asked: HostMessage) -> PluginMessage {

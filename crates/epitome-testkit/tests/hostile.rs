@@ -133,7 +133,8 @@ fn one_that_was_late_is_started_again_and_may_answer() {
 #[test]
 fn what_it_started_ends_with_it() {
     let process = process(&["offspring"], patient());
-    let number: u32 = ask(&process).parse().unwrap();
+    let said = ask(&process);
+    let number: u32 = said.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap();
     // Between its end and its burial a process is a zombie.
     let lives = || {
         let stat = std::fs::read_dir(format!("/proc/{number}/fd"));

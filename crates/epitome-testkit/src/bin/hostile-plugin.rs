@@ -74,7 +74,7 @@ fn answer(fault: &str, id: u64, files: &[String]) {
             if let Some(out) = sh.spawn().ok().and_then(|child| child.stdout) {
                 BufReader::new(out).read_line(&mut number).ok();
             }
-            said(id, &format!(r#"{{"text":"{}","kind":"x"}}"#, number.trim()));
+            said(id, &format!(r#"{{"text":"[… {}]","kind":"x"}}"#, number.trim()));
         }
         // Is gone itself, but leaves its pipes to what nobody can find.
         "escape" => {
@@ -100,7 +100,7 @@ fn answer(fault: &str, id: u64, files: &[String]) {
         "environment" => {
             let mut names: Vec<String> = std::env::vars().map(|(name, _)| name).collect();
             names.sort();
-            said(id, &format!(r#"{{"text":"{}","kind":"x"}}"#, names.join(" ")));
+            said(id, &format!(r#"{{"text":"[… {}]","kind":"x"}}"#, names.join(" ")));
         }
         _ => said(id, r#"{"text":"[… all is well]","kind":"well","left":[[0,4]]}"#),
     }
