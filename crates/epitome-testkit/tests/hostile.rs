@@ -21,13 +21,22 @@ fn process(fault: &[&str], limits: ProcessLimits) -> PluginProcess {
     let about = PluginInfo::new("hostile", "0").with_digest().with_hook("trigger");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).to_owned();
     let env = vec![("GRANTED".to_owned(), "yes".to_owned())];
-    PluginProcess::new(about, LaunchOptions { command, folder, env, limits })
+    PluginProcess::new(
+        about,
+        LaunchOptions { command, folder, env, limits, ..LaunchOptions::default() },
+    )
 }
 
 /// Limits that are met by what never ends only.
 fn patient() -> ProcessLimits {
     let minute = Duration::from_secs(60);
-    ProcessLimits { hello: minute, call: minute, line: 1 << 20, pauses: vec![Duration::ZERO] }
+    ProcessLimits {
+        hello: minute,
+        call: minute,
+        memory: Some(64 << 20),
+        line: 1 << 20,
+        pauses: vec![Duration::ZERO],
+    }
 }
 
 /// Limits for faults that meet the deadline.

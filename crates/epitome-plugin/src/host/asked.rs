@@ -104,7 +104,7 @@ pub(super) fn greeted(said: PluginMessage) -> Result<PluginInfo, PluginErrorCaus
             Err(PluginErrorCause::Reported { message: shown(error.as_bytes()) })
         }
         PluginMessage::Done { .. } => {
-            Err(PluginErrorCause::Garbage { line: "an answer before hello".to_owned() })
+            Err(PluginErrorCause::NoMessage { found: "an answer before hello".to_owned() })
         }
     }
 }
@@ -120,7 +120,7 @@ pub(super) fn answer_to(id: u64, said: PluginMessage) -> Result<Value, PluginErr
             Err(PluginErrorCause::Stray { asked: id, answered })
         }
         PluginMessage::Hello { .. } => {
-            Err(PluginErrorCause::Garbage { line: "a second hello".to_owned() })
+            Err(PluginErrorCause::NoMessage { found: "a second hello".to_owned() })
         }
     }
 }

@@ -1,6 +1,7 @@
 //! One run of a program: pipes, the threads at their ends, and its end.
 //!
-//! Invariant: whoever drops it has killed the whole process group and reaped the program; no call
+//! Invariant: whoever drops it has killed the whole process group and reaped the program; where the host
+//! is killed before, the group's guard does it; no call
 //! waits longer than its deadline, whatever the program reads, writes or leaves undone. Used by
 //! [`super::PluginProcess`].
 
@@ -12,7 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use super::confine;
 use super::error::PluginErrorCause;
+#[cfg(unix)]
+use super::group::ProcessGroup;
 use super::launch::{LaunchOptions, ProcessLimits};
 use super::lines::{self, StreamLine};
 use crate::protocol::{HostMessage, PluginMessage};
@@ -33,6 +38,8 @@ pub(super) type StderrLog = Arc<Mutex<VecDeque<String>>>;
 #[derive(Debug)]
 pub(super) struct ChildProcess {
     child: Child,
+    #[cfg(unix)]
+    group: ProcessGroup,
     stopped: bool,
     /// To the thread that writes to it.
     input: Sender<Vec<u8>>,
@@ -61,7 +68,12 @@ impl ChildProcess {
         command.envs(launch.env.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let group = ProcessGroup::new()?;
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, group.id());
+        #[cfg(target_os = "linux")]
+        let mut child = confine::spawn(&mut command, launch, group.id())?;
+        #[cfg(not(target_os = "linux"))]
         let mut child = command.spawn()?;
 
         let (input, to_write) = channel();
@@ -78,7 +90,16 @@ impl ChildProcess {
             let log = Arc::clone(log);
             thread::spawn(move || note(stderr, &log, log_open));
         }
-        Ok(Self { child, stopped: false, input, output, log: Arc::clone(log), log_end })
+        Ok(Self {
+            child,
+            #[cfg(unix)]
+            group,
+            stopped: false,
+            input,
+            output,
+            log: Arc::clone(log),
+            log_end,
+        })
     }
 
     /// Says one line and waits for one.
@@ -115,18 +136,12 @@ impl ChildProcess {
     }
 
     /// Kills what is left of it and of what it started; says how it ended.
-    ///
-    /// Never reaps before the group is killed: until then no other group can have its number.
     fn stop(&mut self) -> Option<String> {
         if !self.stopped {
             self.stopped = true;
-            // Either may find that all is over already.
             #[cfg(unix)]
-            rustix::process::kill_process_group(
-                rustix::process::Pid::from_child(&self.child),
-                rustix::process::Signal::KILL,
-            )
-            .ok();
+            self.group.kill();
+            // It may have ended already.
             self.child.kill().ok();
         }
         let status = self.child.wait().ok()?;

@@ -107,7 +107,7 @@ pub enum PluginErrorCause {
         /// The size of its memory, in bytes.
         size: usize,
     },
-    /// A module answered something else than an object of the protocol.
+    /// It answered something else than it was asked for.
     #[error("expected an answer of the protocol, found `{found}`")]
     NoMessage {
         /// The beginning of what it answered.

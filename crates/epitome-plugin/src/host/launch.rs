@@ -14,8 +14,19 @@ pub struct LaunchOptions {
     pub folder: PathBuf,
     /// The variables that it gets beside `PATH`.
     pub env: Vec<(String, String)>,
+    /// What it may do besides.
+    pub needs: ProcessNeeds,
     /// What it is held to.
     pub limits: ProcessLimits,
+}
+
+/// What a program may do where the kernel can keep it from that. It may read what its user may read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessNeeds {
+    /// Whether it may reach other machines and programs.
+    pub network: bool,
+    /// Whether it may write where its user may.
+    pub files: bool,
 }
 
 /// What a program is held to.
@@ -25,6 +36,8 @@ pub struct ProcessLimits {
     pub hello: Duration,
     /// How long it may take for an answer.
     pub call: Duration,
+    /// Memory that each of its processes may write to, in bytes; held to on Linux.
+    pub memory: Option<u64>,
     /// The longest line that it may write, in bytes.
     pub line: usize,
     /// How long it is left alone after each failure; after one more it stays off.
@@ -36,6 +49,7 @@ impl Default for ProcessLimits {
         Self {
             hello: Duration::from_secs(5),
             call: Duration::from_secs(2),
+            memory: Some(1 << 30),
             line: 8 << 20,
             pauses: vec![Duration::ZERO, Duration::from_secs(1), Duration::from_secs(10)],
         }

@@ -2,7 +2,8 @@
 //! feature `wasm` is on.
 //!
 //! A program runs in its own folder and process group, with `PATH` and the variables that the user
-//! granted and no others. A module sees nothing but what it is asked, so it can run everywhere and
+//! granted and no others. On Linux the kernel keeps it from writing files and from the network, unless
+//! it says that it needs that; it may read what its user may read. A module sees nothing but what it is asked, so it can run everywhere and
 //! harm nothing.
 //!
 //! Invariant: whatever a plugin does, the host gets an answer or an error that says what happens
@@ -10,7 +11,11 @@
 
 mod asked;
 mod child;
+#[cfg(target_os = "linux")]
+mod confine;
 mod error;
+#[cfg(unix)]
+mod group;
 mod launch;
 mod lines;
 #[cfg(feature = "wasm")]
@@ -19,7 +24,7 @@ mod process;
 
 pub use self::asked::HostedPlugin;
 pub use self::error::{PluginError, PluginErrorCause, PluginErrorEffect};
-pub use self::launch::{LaunchOptions, ProcessLimits};
+pub use self::launch::{LaunchOptions, ProcessLimits, ProcessNeeds};
 #[cfg(feature = "wasm")]
 pub use self::module::{ModuleLimits, PluginModule};
 pub use self::process::PluginProcess;

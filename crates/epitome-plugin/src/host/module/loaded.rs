@@ -7,7 +7,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::path::Path;
 
-use wasmi::errors::{ErrorKind, MemoryError};
+use wasmi::errors::{ErrorKind, InstantiationError, MemoryError};
 use wasmi::{
     CompilationMode, Config, EnforcedLimits, Engine, Error, ExternType, FuncType, Instance, Module,
     Store, StoreLimits, StoreLimitsBuilder, TrapCode, ValType,
@@ -72,18 +72,16 @@ impl LoadedModule {
         ] {
             let found = module.get_export(name);
             if !matches!(&found, Some(ExternType::Func(found)) if *found == expected) {
-                let (params, found) = (expected.params().len(), found.is_some());
-                let params = vec!["i32"; params].join(", ");
+                let params = vec!["i32"; expected.params().len()].join(", ");
                 let result = if name == ALLOC { "i32" } else { "i64" };
-                let found = if found { "as something else" } else { "not at all" };
+                let found = if found.is_some() { "something else of that name" } else { "none" };
                 return Err(format!(
-                    "expected a function `{name}({params}) -> {result}` among its exports; it is \
-                     there {found}"
+                    "expected the exported function `{name}({params}) -> {result}`, found {found}"
                 ));
             }
         }
         if !matches!(module.get_export(MEMORY), Some(ExternType::Memory(_))) {
-            return Err(format!("expected a memory called `{MEMORY}` among its exports"));
+            return Err(format!("expected the exported memory `{MEMORY}`, found none"));
         }
         Ok(Self(module))
     }
@@ -162,7 +160,9 @@ fn stopped(error: &Error, limits: &ModuleLimits) -> PluginErrorCause {
     match error.kind() {
         ErrorKind::TrapCode(TrapCode::OutOfFuel) => PluginErrorCause::Fuel { most: limits.fuel },
         ErrorKind::TrapCode(TrapCode::GrowthOperationLimited)
-        | ErrorKind::Memory(MemoryError::ResourceLimiterDeniedAllocation) => memory,
+        | ErrorKind::Instantiation(InstantiationError::FailedToInstantiateMemory(
+            MemoryError::ResourceLimiterDeniedAllocation,
+        )) => memory,
         _ => PluginErrorCause::Trapped { reason: first_line(error) },
     }
 }

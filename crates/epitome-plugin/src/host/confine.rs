@@ -1,0 +1,94 @@
+//! What the kernel keeps a program from, and all that it starts: on Linux, as far as the kernel can.
+//!
+//! Landlock and seccomp hold for a thread and for what it starts, so a program is started on a thread of
+//! its own that is confined first and ends then. Nothing of this is undone, and nothing else of the host
+//! is touched.
+//!
+//! Invariant: what a kernel does not know is left out, and what it knows and refuses is an error. Called
+//! by [`super::child`].
+
+use std::collections::BTreeMap;
+use std::io;
+use std::process::{Child, Command};
+use std::thread;
+
+use landlock::{
+    ABI, AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope,
+};
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+use super::launch::{LaunchOptions, ProcessNeeds};
+
+/// Where everybody may write: what is written there is gone.
+const SINKS: [&str; 2] = ["/dev/null", "/dev/zero"];
+
+/// Starts a program in a group of processes, which nothing that it starts can leave.
+pub(super) fn spawn(
+    command: &mut Command,
+    launch: &LaunchOptions,
+    group: i32,
+) -> io::Result<Child> {
+    let filter = filter(launch.needs, group);
+    let confined = || {
+        restrict(launch.needs)?;
+        // A kernel without seccomp has no other way to say so.
+        filter.map(|filter| seccompiler::apply_filter(&filter).ok());
+        command.spawn()
+    };
+    let child = thread::scope(|scope| scope.spawn(confined).join())
+        .map_err(|_| io::Error::other("the thread that starts it panicked"))??;
+    limit(&child, launch.limits.memory);
+    Ok(child)
+}
+
+/// Nothing is written, signalled or looked into outside of what it starts.
+fn restrict(needs: ProcessNeeds) -> io::Result<()> {
+    let mut rules = Ruleset::default().scope(Scope::Signal).map_err(io::Error::other)?;
+    if !needs.files {
+        rules = rules.handle_access(AccessFs::from_write(ABI::V5)).map_err(io::Error::other)?;
+    }
+    if !needs.network {
+        rules = rules.scope(Scope::AbstractUnixSocket).map_err(io::Error::other)?;
+    }
+    let mut rules = rules.create().map_err(io::Error::other)?;
+    for sink in SINKS.iter().filter(|_| !needs.files) {
+        if let Ok(sink) = PathFd::new(sink) {
+            let rule = PathBeneath::new(sink, AccessFs::WriteFile);
+            rules = rules.add_rule(rule).map_err(io::Error::other)?;
+        }
+    }
+    rules.restrict_self().map(drop).map_err(io::Error::other)
+}
+
+/// The calls that fail: those that would leave the group, and those that would reach others.
+fn filter(needs: ProcessNeeds, group: i32) -> Option<BpfProgram> {
+    let other = SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, group as u64);
+    let leaves = SeccompRule::new(vec![other.ok()?]).ok()?;
+    let mut calls = BTreeMap::from([
+        (libc::SYS_setsid, Vec::new()),
+        (libc::SYS_setpgid, vec![leaves]),
+        // It makes calls that nobody filters.
+        (libc::SYS_io_uring_setup, Vec::new()),
+    ]);
+    if !needs.network {
+        calls.insert(libc::SYS_socket, Vec::new());
+    }
+    let refused = SeccompAction::Errno(libc::EPERM as u32);
+    let arch = TargetArch::try_from(std::env::consts::ARCH).ok()?;
+    SeccompFilter::new(calls, SeccompAction::Allow, refused, arch).ok()?.try_into().ok()
+}
+
+/// The memory that it may write to, by each of its processes, and no dump of it where it crashes.
+fn limit(child: &Child, memory: Option<u64>) {
+    let pid = Some(Pid::from_child(child));
+    let most = |most| Rlimit { current: Some(most), maximum: Some(most) };
+    let limits = memory.map(|bytes| (Resource::Data, bytes)).into_iter();
+    for (what, bytes) in limits.chain([(Resource::Core, 0)]) {
+        // It may have ended already.
+        prlimit(pid, what, most(bytes)).ok();
+    }
+}
