@@ -9,6 +9,7 @@
 mod chat;
 mod count;
 mod model;
+pub mod module;
 mod plugin;
 #[cfg(unix)]
 mod postgres;

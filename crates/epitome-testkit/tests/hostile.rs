@@ -8,7 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use epitome_plugin::host::{
-    HostedPlugin, LaunchOptions, PluginErrorCause, PluginProcess, ProcessLimits,
+    HostedPlugin, LaunchOptions, PluginErrorCause, PluginProcess, ProcessLimits, ProcessNeeds,
+    confinement,
 };
 use epitome_plugin::{DigestInput, PluginInfo, check};
 use serde_json::Value;
@@ -16,15 +17,17 @@ use serde_json::Value;
 const TEXT: &str = "thirty bytes of text, and more";
 
 fn process(fault: &[&str], limits: ProcessLimits) -> PluginProcess {
+    needing(fault, limits, ProcessNeeds::default())
+}
+
+/// One that says that it needs something.
+fn needing(fault: &[&str], limits: ProcessLimits, needs: ProcessNeeds) -> PluginProcess {
     let program = env!("CARGO_BIN_EXE_hostile-plugin");
     let command = std::iter::once(&program).chain(fault).map(|part| (*part).to_owned()).collect();
     let about = PluginInfo::new("hostile", "0").with_digest().with_hook("trigger");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).to_owned();
     let env = vec![("GRANTED".to_owned(), "yes".to_owned())];
-    PluginProcess::new(
-        about,
-        LaunchOptions { command, folder, env, limits, ..LaunchOptions::default() },
-    )
+    PluginProcess::new(about, LaunchOptions { command, folder, env, needs, limits })
 }
 
 /// Limits that are met by what never ends only.
@@ -131,7 +134,8 @@ fn one_that_failed_for_good_is_not_started_again() {
 fn one_that_was_late_is_started_again_and_may_answer() {
     let folder = tempfile::tempdir().unwrap();
     let flag = folder.path().join("was-here");
-    let process = process(&["late-once", flag.to_str().unwrap()], hasty());
+    let needs = ProcessNeeds { files: true, network: false };
+    let process = needing(&["late-once", flag.to_str().unwrap()], hasty(), needs);
     let said: Vec<String> = (0..2).map(|_| ask(&process)).collect();
     assert!(said[0].starts_with("digest: no answer within 1 s"), "{said:?}");
     assert_eq!(said[1], "[… all is well]");
@@ -153,6 +157,39 @@ fn what_it_started_ends_with_it() {
     drop(process);
     while lives() {
         std::thread::yield_now();
+    }
+}
+
+/// What a program starts cannot leave its group.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_would_escape_ends_with_it_too() {
+    let said = ask(&process(&["escape"], patient()));
+    // Whoever escaped would hold its output open until the deadline.
+    assert_eq!(said.starts_with("digest: it ended"), confinement().network, "{said}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn one_that_takes_memory_ends_and_the_machine_does_not() {
+    let said = ask(&process(&["greedy"], patient()));
+    assert!(said.starts_with("digest: it ended (signal: 6"), "{said}");
+}
+
+#[test]
+fn a_program_reaches_what_it_says_that_it_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("written");
+    let there = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = there.local_addr().unwrap().to_string();
+    let asked = ["reach", file.to_str().unwrap(), &address];
+    let can = confinement();
+    for (files, network) in [(false, false), (true, false), (false, true), (true, true)] {
+        std::fs::remove_file(&file).ok();
+        let said = ask(&needing(&asked, patient(), ProcessNeeds { files, network }));
+        let (wrote, called) = (files || !can.files, network || !can.network);
+        assert_eq!(said, format!("[… {wrote} {called}]"));
+        assert_eq!(file.exists(), wrote);
     }
 }
 

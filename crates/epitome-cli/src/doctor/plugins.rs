@@ -1,6 +1,7 @@
 //! A check of plugins: whether those that are not shipped may run, and start.
 
-use epitome::{ExtensionOrigin, PluginRef};
+use epitome::plugin::host::{Confinement, confinement};
+use epitome::{ExtensionOrigin, PluginForm, PluginRef};
 
 use super::{DoctorFinding, Patient};
 use crate::plugin::{CheckedPlugin, checked};
@@ -31,5 +32,23 @@ pub(super) fn plugins(patient: &Patient) -> Vec<DoctorFinding> {
         let own = if sound.is_empty() { String::new() } else { sound.join(", ") + " beside " };
         findings.insert(0, DoctorFinding::ok(ABOUT, own + "the shipped ones"));
     }
+    let is_program = |(_, plugin): &(String, Result<PluginRef, _>)| {
+        plugin.as_ref().is_ok_and(|plugin| plugin.form() == PluginForm::Program)
+    };
+    if plugins.iter().any(is_program) {
+        findings.extend(unconfined(ABOUT));
+    }
     findings
+}
+
+/// What programs are not kept from here.
+fn unconfined(about: &'static str) -> Option<DoctorFinding> {
+    let what = match confinement() {
+        Confinement { files: true, network: true } => return None,
+        Confinement { files: true, network: false } => "from the network",
+        Confinement { files: false, network: true } => "from writing files",
+        Confinement { files: false, network: false } => "from writing files and from the network",
+    };
+    let found = format!("this system does not keep plugins that are programs {what}");
+    Some(DoctorFinding::warn(about, found, "plugins that are modules reach nothing on any system"))
 }

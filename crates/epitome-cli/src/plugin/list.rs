@@ -52,6 +52,8 @@ struct ListedPlugin {
     /// Variables of the environment that it asks for, and those of them that it gets.
     asks_for: Vec<String>,
     granted: Vec<String>,
+    /// What it says that it needs to do: `network`, `files`.
+    needs: Vec<&'static str>,
     /// Why it cannot be used.
     problem: Option<String>,
 }
@@ -80,6 +82,7 @@ fn of(config: &Config, name: String, found: Result<PluginRef, ConfigError>) -> L
                 doc: String::new(),
                 asks_for: Vec::new(),
                 granted: Vec::new(),
+                needs: Vec::new(),
                 problem: Some(error.to_string()),
             };
         }
@@ -98,6 +101,7 @@ fn of(config: &Config, name: String, found: Result<PluginRef, ConfigError>) -> L
         doc: about.doc.into(),
         granted: asks_for.iter().filter(|name| granted.contains(name)).cloned().collect(),
         asks_for,
+        needs: plugin.needs(),
         problem: refusal.map(|refusal| refusal.to_string()),
         name,
     }

@@ -15,7 +15,7 @@ use crate::fault::CliError;
 /// The folder of a project's plugins, in the project's own.
 pub(crate) const PLUGINS: &str = ".epitome/plugins";
 
-/// Makes, lists and checks native plugins: programs that digest tool results or answer hooks
+/// Makes, lists and checks plugins: programs and modules that digest tool results or answer hooks
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome plugin new tickets")]
 pub(crate) struct Args {

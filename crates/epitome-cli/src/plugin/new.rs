@@ -26,13 +26,37 @@ const PYTHON: [Template; 3] = [
     SAMPLE,
 ];
 
-const RUST: [Template; 5] = [
+const RUST: [Template; 6] = [
     ("plugin.toml", include_str!("template/rust/plugin.toml")),
     ("Cargo.toml", include_str!("template/rust/manifest.toml")),
     ("src/main.rs", include_str!("template/rust/main.rs")),
-    (".gitignore", "/target\n"),
+    OWN,
+    IGNORED,
     SAMPLE,
 ];
+
+const RUST_WASM: [Template; 6] = [
+    ("plugin.toml", include_str!("template/rust-wasm/plugin.toml")),
+    ("Cargo.toml", include_str!("template/rust-wasm/manifest.toml")),
+    ("src/lib.rs", include_str!("template/rust-wasm/lib.rs")),
+    OWN,
+    IGNORED,
+    SAMPLE,
+];
+
+const WAT: [Template; 3] = [
+    ("plugin.toml", include_str!("template/wat/plugin.toml")),
+    ("plugin.wat", include_str!("template/wat/plugin.wat")),
+    SAMPLE,
+];
+
+/// What a plugin in Rust does, whichever form it takes.
+const OWN: Template = ("src/own.rs", include_str!("template/rust/own.rs"));
+
+const IGNORED: Template = (".gitignore", "/target\n");
+
+/// What cargo compiles a module for.
+const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Where what plugins in Rust are written with stands, on the machine that built the program. It is
 /// said to cargo, and never written into a plugin, which goes to other machines.
@@ -62,6 +86,10 @@ pub(crate) struct Args {
 enum Lang {
     Python,
     Rust,
+    /// Rust, as a module of WebAssembly
+    RustWasm,
+    /// The text format of WebAssembly, which needs no compiler
+    Wat,
 }
 
 /// Runs the errand.
@@ -101,6 +129,8 @@ impl Args {
         match self.lang {
             Lang::Python => &PYTHON,
             Lang::Rust => &RUST,
+            Lang::RustWasm => &RUST_WASM,
+            Lang::Wat => &WAT,
         }
     }
 
@@ -137,18 +167,30 @@ impl Args {
     /// What was made, and how to go on.
     fn tell(&self, folder: &str) -> Result<(), CliError> {
         let (Self { name, lang, .. }, tool) = (self, self.tool());
-        let program = if *lang == Lang::Python { "plugin.py  " } else { "src/main.rs" };
+        let program = match lang {
+            Lang::Python => "plugin.py  ",
+            Lang::Rust | Lang::RustWasm => "src/own.rs ",
+            Lang::Wat => "plugin.wat ",
+        };
         files::to_stdout(|out| {
             writeln!(out, "{folder}/plugin.toml   what it is and what it provides")?;
             writeln!(out, "{folder}/{program}   what it does: change a line")?;
             writeln!(out, "{folder}/samples/{tool}.txt   what it is checked by")?;
             writeln!(out, "\nIt digests what the tool `{tool}` gives. Then:")?;
-            if *lang == Lang::Rust {
-                writeln!(
-                    out,
-                    "  cargo build --release --manifest-path {folder}/Cargo.toml{}",
-                    sdk()
-                )?;
+            let build = "cargo build --release";
+            match lang {
+                Lang::Python | Lang::Wat => {}
+                Lang::Rust => {
+                    writeln!(out, "  {build} --manifest-path {folder}/Cargo.toml{}", sdk())?
+                }
+                Lang::RustWasm => {
+                    writeln!(
+                        out,
+                        "  {build} --target {TARGET} --manifest-path {folder}/Cargo.toml{}",
+                        sdk()
+                    )?;
+                    writeln!(out, "  cp {folder}/target/{TARGET}/release/plugin.wasm {folder}")?;
+                }
             }
             writeln!(out, "  epitome plugin check {name}")?;
             writeln!(out, "\nA profile asks it where an epitome.toml says so:")?;

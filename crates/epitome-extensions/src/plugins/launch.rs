@@ -10,11 +10,13 @@ use std::time::Duration;
 use std::path::PathBuf;
 
 use epitome_plugin::PluginInfo;
-use epitome_plugin::host::{HostedPlugin, LaunchOptions, PluginProcess, ProcessLimits};
+use epitome_plugin::host::{
+    HostedPlugin, LaunchOptions, PluginProcess, ProcessLimits, ProcessNeeds,
+};
 #[cfg(feature = "wasm")]
 use epitome_plugin::host::{ModuleLimits, PluginModule};
 
-use super::manifest::Manifest;
+use super::manifest::{Manifest, Needed};
 use super::placed::MadeOf;
 use super::reference::PluginRef;
 
@@ -69,13 +71,14 @@ impl PluginRef {
                 command: manifest.command.clone(),
                 folder: folder.clone(),
                 env: variables(manifest, granted),
-                limits: ProcessLimits {
-                    call: Duration::from_millis(manifest.deadline_ms),
-                    ..ProcessLimits::default()
+                needs: ProcessNeeds {
+                    network: manifest.needs.contains(&Needed::Network),
+                    files: manifest.needs.contains(&Needed::Files),
                 },
+                limits: process_limits(manifest),
             }),
             #[cfg(feature = "wasm")]
-            Some(module) => LaunchForm::Module(folder.join(module), limits(manifest)),
+            Some(module) => LaunchForm::Module(folder.join(module), module_limits(manifest)),
             #[cfg(not(feature = "wasm"))]
             Some(_) => return None,
         };
@@ -91,9 +94,19 @@ fn variables(manifest: &Manifest, granted: &[String]) -> Vec<(String, String)> {
     asked.filter_map(value).chain([quiet]).collect()
 }
 
+/// What a program is held to.
+fn process_limits(manifest: &Manifest) -> ProcessLimits {
+    let usual = ProcessLimits::default();
+    ProcessLimits {
+        call: Duration::from_millis(manifest.deadline_ms),
+        memory: manifest.memory_mb.map(|mib| mib << 20).or(usual.memory),
+        ..usual
+    }
+}
+
 /// What a module is held to.
 #[cfg(feature = "wasm")]
-fn limits(manifest: &Manifest) -> ModuleLimits {
+fn module_limits(manifest: &Manifest) -> ModuleLimits {
     let usual = ModuleLimits::default();
     let bytes = |mib: u64| usize::try_from(mib << 20).unwrap_or(usize::MAX);
     ModuleLimits {

@@ -53,6 +53,10 @@ pub(crate) struct Manifest {
     #[serde(default)]
     #[cfg_attr(feature = "find", schemars(range(min = 1, max = 65536)))]
     pub(crate) memory_mb: Option<u64>,
+    /// What a program needs to do besides reading: `network`, `files` to write them. The kernel of
+    /// Linux keeps it from what it does not name.
+    #[serde(default)]
+    pub(crate) needs: Vec<Needed>,
     /// Variables of the environment that it asks for; it gets those that its user grants.
     #[serde(default)]
     pub(crate) env: Vec<String>,
@@ -68,6 +72,26 @@ pub(crate) struct Manifest {
 #[cfg_attr(feature = "find", schemars(inline))]
 pub(crate) enum Provided {
     Digest,
+}
+
+/// What a program needs to do.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "find", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "find", schemars(inline))]
+pub(crate) enum Needed {
+    Network,
+    Files,
+}
+
+impl Needed {
+    /// As a manifest says it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Network => "network",
+            Self::Files => "files",
+        }
+    }
 }
 
 /// An option of a plugin.

@@ -108,6 +108,14 @@ impl PluginRef {
         }
     }
 
+    /// What it says that it needs to do: `network`, `files`.
+    pub fn needs(&self) -> Vec<&'static str> {
+        match &self.placed.made_of {
+            MadeOf::Code(_) => Vec::new(),
+            MadeOf::Folder { manifest, .. } => manifest.needs.iter().map(|it| it.name()).collect(),
+        }
+    }
+
     /// The folder of plugins that it stands in, where somebody else may have written that, so that
     /// it needs to be trusted first.
     pub fn foreign(&self) -> Option<&Path> {

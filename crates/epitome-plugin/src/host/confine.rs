@@ -13,7 +13,8 @@ use std::process::{Child, Command};
 use std::thread;
 
 use landlock::{
-    ABI, AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope,
+    ABI, AccessFs, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
+    Scope,
 };
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use seccompiler::{
@@ -21,6 +22,7 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
+use super::confinement::Confinement;
 use super::launch::{LaunchOptions, ProcessNeeds};
 
 /// Where everybody may write: what is written there is gone.
@@ -32,11 +34,8 @@ pub(super) fn spawn(
     launch: &LaunchOptions,
     group: i32,
 ) -> io::Result<Child> {
-    let filter = filter(launch.needs, group);
     let confined = || {
-        restrict(launch.needs)?;
-        // A kernel without seccomp has no other way to say so.
-        filter.map(|filter| seccompiler::apply_filter(&filter).ok());
+        restrict(launch.needs, group)?;
         command.spawn()
     };
     let child = thread::scope(|scope| scope.spawn(confined).join())
@@ -45,8 +44,23 @@ pub(super) fn spawn(
     Ok(child)
 }
 
-/// Nothing is written, signalled or looked into outside of what it starts.
-fn restrict(needs: ProcessNeeds) -> io::Result<()> {
+/// What this kernel keeps a program from.
+pub(super) fn confinement() -> io::Result<Confinement> {
+    thread::spawn(|| restrict(ProcessNeeds::default(), 0))
+        .join()
+        .map_err(|_| io::Error::other("the thread that tries it panicked"))?
+}
+
+/// Confines this thread for good.
+fn restrict(needs: ProcessNeeds, group: i32) -> io::Result<Confinement> {
+    let files = restrict_files(needs)?;
+    // A kernel without seccomp has no other way to say so.
+    let network = filter(needs, group).is_some_and(|it| seccompiler::apply_filter(&it).is_ok());
+    Ok(Confinement { files, network })
+}
+
+/// Nothing is written or signalled outside of what it starts; whether the kernel sees to that.
+fn restrict_files(needs: ProcessNeeds) -> io::Result<bool> {
     let mut rules = Ruleset::default().scope(Scope::Signal).map_err(io::Error::other)?;
     if !needs.files {
         rules = rules.handle_access(AccessFs::from_write(ABI::V5)).map_err(io::Error::other)?;
@@ -61,7 +75,8 @@ fn restrict(needs: ProcessNeeds) -> io::Result<()> {
             rules = rules.add_rule(rule).map_err(io::Error::other)?;
         }
     }
-    rules.restrict_self().map(drop).map_err(io::Error::other)
+    let status = rules.restrict_self().map_err(io::Error::other)?;
+    Ok(status.ruleset != RulesetStatus::NotEnforced)
 }
 
 /// The calls that fail: those that would leave the group, and those that would reach others.

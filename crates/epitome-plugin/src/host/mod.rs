@@ -13,6 +13,7 @@ mod asked;
 mod child;
 #[cfg(target_os = "linux")]
 mod confine;
+mod confinement;
 mod error;
 #[cfg(unix)]
 mod group;
@@ -23,8 +24,18 @@ mod module;
 mod process;
 
 pub use self::asked::HostedPlugin;
+pub use self::confinement::Confinement;
 pub use self::error::{PluginError, PluginErrorCause, PluginErrorEffect};
 pub use self::launch::{LaunchOptions, ProcessLimits, ProcessNeeds};
 #[cfg(feature = "wasm")]
 pub use self::module::{ModuleLimits, PluginModule};
 pub use self::process::PluginProcess;
+
+/// What this kernel keeps programs from.
+#[must_use]
+pub fn confinement() -> Confinement {
+    #[cfg(target_os = "linux")]
+    return confine::confinement().unwrap_or_default();
+    #[cfg(not(target_os = "linux"))]
+    Confinement::default()
+}

@@ -9,6 +9,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::process::{Command, ExitCode, Stdio, abort};
 use std::thread::sleep;
 use std::time::Duration;
@@ -84,6 +85,21 @@ fn answer(fault: &str, id: u64, files: &[String]) {
             std::os::unix::process::CommandExt::process_group(&mut sleeper, 0);
             sleeper.spawn().ok();
             std::process::exit(0);
+        }
+        // Takes memory and writes to it, as long as it gets any.
+        "greedy" => {
+            let mut taken: Vec<Vec<u8>> = Vec::new();
+            while taken.len() < 4096 {
+                taken.push(vec![1; 1 << 20]);
+            }
+            said(id, &format!(r#"{{"text":"[… took {} MiB]","kind":"x"}}"#, taken.len()));
+        }
+        // Writes a file and calls an address.
+        "reach" => {
+            let [path, address] = files else { return };
+            let file = OpenOptions::new().write(true).create(true).truncate(true).open(path);
+            let line = TcpStream::connect(address);
+            said(id, &format!(r#"{{"text":"[… {} {}]","kind":"x"}}"#, file.is_ok(), line.is_ok()));
         }
         // The first that makes the file.
         "late-once"

@@ -89,6 +89,10 @@ impl Manifest {
             let what = "`env` asks for variables, and a module gets none";
             wrong.push((&["env"], what.to_owned()));
         }
+        if !self.needs.is_empty() {
+            let what = "`needs` asks for what no module can do";
+            wrong.push((&["needs"], what.to_owned()));
+        }
         let path = Path::new(module);
         let is_inside = path.components().all(|part| matches!(part, Component::Normal(_)));
         if !is_inside || !path.extension().is_some_and(|ending| ending == "wasm" || ending == "wat")
