@@ -60,6 +60,8 @@ mod mistakes;
 #[cfg(test)]
 mod models;
 #[cfg(test)]
+mod modules;
+#[cfg(test)]
 mod old_names;
 #[cfg(test)]
 mod own_calls;

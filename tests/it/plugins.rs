@@ -10,13 +10,14 @@ use crate::program::{self, Place, Ran};
 use crate::tutorial::{examples, typed};
 
 /// Where the plugin `tickets` of every place here stands.
-const TICKETS: &str = ".epitome/plugins/tickets";
+pub(crate) const TICKETS: &str = ".epitome/plugins/tickets";
 
 /// Asks it for what its tool gives, and nobody for anything else.
-const ASKED: &str = "[profile.desk]\ndigests = []\ndigests_by_tool.tickets = [\"tickets\"]\n";
+pub(crate) const ASKED: &str =
+    "[profile.desk]\ndigests = []\ndigests_by_tool.tickets = [\"tickets\"]\n";
 
 /// What the tool prints: many steps, of which one fails.
-fn steps() -> String {
+pub(crate) fn steps() -> String {
     let step = |at| match at {
         77 => "step 77: FAILED, part 3 is broken\n".to_owned(),
         at => format!("step {at}: done, part {} took {} ms\n", at % 7, at * 13 % 90),
@@ -25,7 +26,7 @@ fn steps() -> String {
 }
 
 /// A place with a conversation in which the tool is called twice, and with these settings.
-fn desk(settings: &str) -> Place {
+pub(crate) fn desk(settings: &str) -> Place {
     let call = |id: &str, tool: &str| {
         json!({"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function",
             "function": {"name": tool, "arguments": "{}"}}]})
@@ -46,27 +47,28 @@ fn desk(settings: &str) -> Place {
 }
 
 /// A plugin of somebody else, by whatever way it came here.
-fn brought(place: &Place, program: &str) {
+pub(crate) fn brought(place: &Place, program: &str) {
     std::fs::create_dir_all(place.path(TICKETS)).unwrap();
     let manifest = "command = [\"python3\", \"plugin.py\"]\nprovides = [\"digest\"]\n\
-                    deadline_ms = 300\n";
+                    needs = [\"files\"]\ndeadline_ms = 300\n";
     place.write(&format!("{TICKETS}/plugin.toml"), manifest);
     place.write(&format!("{TICKETS}/plugin.py"), program);
 }
 
 /// Runs a line that went well.
 #[track_caller]
-fn done(place: &Place, line: &str) -> Ran {
+pub(crate) fn done(place: &Place, line: &str) -> Ran {
     let ran = place.run(line.split_whitespace());
     assert_eq!(ran.code, 0, "{line}: {}{}", ran.text(), ran.err);
     ran
 }
 
-const REPLAY: &str = "replay talk.json --profile desk --prompt-limit 100000 --dump sent --json -q";
+pub(crate) const REPLAY: &str =
+    "replay talk.json --profile desk --prompt-limit 100000 --dump sent --json -q";
 
 /// The results of the conversation as they were sent at last, and all events.
 #[track_caller]
-fn replayed(place: &Place) -> (Vec<String>, Vec<Value>) {
+pub(crate) fn replayed(place: &Place) -> (Vec<String>, Vec<Value>) {
     let (turns, summary) = played(&done(place, REPLAY));
     assert_eq!((&summary["oversized"], &summary["refused"]), (&json!(0), &json!([])));
     let last = std::fs::read_dir(place.path("sent")).unwrap();
@@ -89,7 +91,7 @@ fn shown(place: &Place, text: &str) -> String {
 }
 
 #[track_caller]
-fn check(name: &str, lines: &str) {
+pub(crate) fn check(name: &str, lines: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_omit_expression(true);
     settings.set_prepend_module_to_snapshot(false);
@@ -97,7 +99,7 @@ fn check(name: &str, lines: &str) {
 }
 
 /// What each line of arguments says, and its exit code.
-fn said(place: &Place, lines: &[&str]) -> String {
+pub(crate) fn said(place: &Place, lines: &[&str]) -> String {
     let mut said = String::new();
     for line in lines {
         let ran = place.run(line.split_whitespace());
@@ -169,7 +171,7 @@ fn what_nobody_trusts_does_not_run() {
 }
 
 /// Says hello, and then does this with each line.
-fn hostile(then: &str) -> String {
+pub(crate) fn hostile(then: &str) -> String {
     format!(
         "import json, sys, time\nprint(json.dumps({{'hello': {{'protocol': 1, 'name': 'tickets', \
          'version': '1', 'features': ['digest']}}}}), flush=True)\nsys.stdin.readline()\n\

@@ -89,7 +89,7 @@
       (local.set $line (i32.add (local.get $line) (i32.const 1)))
       ;; Behind the two letters of the line's end.
       (local.set $at (i32.add (local.get $next) (i32.const 2)))
-      (br_if $each (i32.lt_u (local.get $next) (local.get $end)))))
+      (br_if $each (i32.lt_u (local.get $at) (local.get $end)))))
 
   ;; What is not the result's own stands in brackets, so that the model knows.
   (func $note (param $lines i32)
@@ -104,9 +104,9 @@
     (local $lines i32)
     (loop $each
       (local.set $lines (i32.add (local.get $lines) (i32.const 1)))
-      (local.set $at (call $line_end (local.get $at) (local.get $end)))
-      (if (i32.lt_u (local.get $at) (local.get $end))
-        (then (local.set $at (i32.add (local.get $at) (i32.const 2))) (br $each))))
+      (local.set $at
+        (i32.add (call $line_end (local.get $at) (local.get $end)) (i32.const 2)))
+      (br_if $each (i32.lt_u (local.get $at) (local.get $end))))
     (local.get $lines))
 
   ;; Where a line ends: at `\n`, or with its text.
