@@ -167,14 +167,14 @@ fn newest_prompt(place: &Place) -> String {
     String::from_utf8(place.read(&format!("sent/{newest}"))).unwrap()
 }
 
+/// A replay that goes on for a while.
+const EDITED: &str =
+    "replay talk.json --profile desk --prompt-limit 900000 --pace 60 --dump sent -q";
+
 /// Edits a plugin while a replay goes on: first to what is good, then to what is not.
 fn edited(place: &Place, file: &str, better: &str, broken: &str, cause: &str) {
     place.write("talk.json", long_talk());
-    let args: Vec<_> =
-        "replay talk.json --profile desk --prompt-limit 900000 --pace 60 --dump sent -q"
-            .split(' ')
-            .collect();
-    let mut replay = Playing::start(place, &args);
+    let mut replay = Playing::start(place, &EDITED.split(' ').collect::<Vec<_>>());
     replay.until("tool-result-digested");
     replay.until("tool-result-digested");
     assert!(newest_prompt(place).contains("all is well"));
@@ -208,6 +208,7 @@ fn edited(place: &Place, file: &str, better: &str, broken: &str, cause: &str) {
 fn an_edit_of_a_module_acts_at_once_and_a_broken_one_changes_nothing() {
     let place = desk(ASKED);
     boxed(&place, MANIFEST, says(GOOD).as_bytes());
+    done(&place, "trust --author .epitome/plugins -q");
     let better = says(&GOOD.replace("all is well", "all is better"));
     edited(&place, "plugin.wat", &better, "(module", "`plugin.wat` cannot be loaded");
 }
@@ -222,9 +223,28 @@ fn an_edit_of_a_program_acts_at_once_and_a_broken_one_changes_nothing() {
     };
     let place = desk(ASKED);
     brought(&place, &program("[… all is well]"));
-    done(&place, "trust -q");
+    done(&place, "trust --author .epitome/plugins -q");
     let broken = "import sys\nsys.exit('no ticket system here')\n";
     edited(&place, "plugin.py", &program("[… all is better]"), broken, "no ticket system here");
+}
+
+/// Of somebody else's module runs what was trusted, and nothing that came later.
+#[test]
+fn an_edit_of_a_module_that_is_not_yours_waits_for_trust() {
+    let place = desk(ASKED);
+    boxed(&place, MANIFEST, says(GOOD).as_bytes());
+    place.write("talk.json", long_talk());
+    let mut replay = Playing::start(&place, &EDITED.split(' ').collect::<Vec<_>>());
+    replay.until("tool-result-digested");
+    let other = says(&GOOD.replace("all is well", "all is other"));
+    place.write(&format!("{TICKETS}/plugin.wat"), other);
+    let error = next_event(&mut replay, "plugin-error");
+    let cause = error["cause"].as_str().unwrap();
+    assert!(cause.contains("is new, or not what you trusted any more"), "{cause}");
+    replay.until("tool-result-digested");
+    replay.until("tool-result-digested");
+    assert!(!newest_prompt(&place).contains("all is other"));
+    replay.kill();
 }
 
 /// Whoever kills the host leaves nothing of a plugin running, nor of what that started.

@@ -5,6 +5,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use epitome_lua::TrustStore;
+
 use super::generation::PluginGeneration;
 use super::reference::PluginRef;
 
@@ -12,6 +14,11 @@ use super::reference::PluginRef;
 pub(super) struct FolderPlugin {
     /// The variables that its user lets it have.
     granted: Vec<String>,
+    #[cfg_attr(
+        not(all(feature = "find", feature = "lua")),
+        expect(dead_code, reason = "asked anew")
+    )]
+    trust: Option<TrustStore>,
     state: Mutex<FolderState>,
 }
 
@@ -27,7 +34,11 @@ struct FolderState {
 
 impl FolderPlugin {
     /// The plugin, which starts with its first call; `None` where nothing here runs its form.
-    pub(super) fn new(named: PluginRef, granted: Vec<String>) -> Option<Self> {
+    pub(super) fn new(
+        named: PluginRef,
+        granted: Vec<String>,
+        trust: Option<TrustStore>,
+    ) -> Option<Self> {
         let plugin = named.launch(&granted)?.host();
         let current = PluginGeneration::new(&named, plugin);
         let state = FolderState {
@@ -37,7 +48,7 @@ impl FolderPlugin {
             #[cfg(all(feature = "find", feature = "lua"))]
             files: None,
         };
-        Some(Self { granted, state: Mutex::new(state) })
+        Some(Self { granted, trust, state: Mutex::new(state) })
     }
 
     /// The generation in force.
@@ -87,6 +98,9 @@ mod reloading {
         /// The plugin as its folder says now, once it has said hello.
         fn loaded(&self, named: &PluginRef) -> Result<(PluginRef, PluginGeneration), String> {
             let named = named.as_it_is_now().map_err(|error: ConfigError| error.to_string())?;
+            if let Some(refusal) = named.refused_by(self.trust.as_ref()) {
+                return Err(refusal.what);
+            }
             let launch = named.launch(&self.granted).ok_or("nothing here runs its form")?;
             let plugin = launch.host();
             plugin.hello().map_err(|error| {

@@ -18,7 +18,7 @@ use serde_json::{Value as Json, json};
 use super::folder_plugin::FolderPlugin;
 use super::generation::PluginGeneration;
 use super::pattern::{means, precision};
-use super::placed::{FoundPlugin, MadeOf};
+use super::placed::{FoundPlugin, MadeOf, PluginForm};
 use super::reference::PluginRef;
 use super::shipped;
 use crate::origin::ExtensionOrigin;
@@ -108,13 +108,19 @@ impl ProfilePlugins {
         plugin.refused_by(self.trust.as_ref())
     }
 
-    /// Whether all of them may run.
+    /// Whether all of them may run. A module that was loaded goes on as it was trusted, whatever its file
+    /// says now; a program could be started anew.
     ///
     /// # Errors
     ///
     /// The first that may not, with the remedy.
     pub fn permitted(&self) -> Result<(), ConfigProblem> {
-        self.named.iter().find_map(|plugin| self.refusal(plugin)).map_or(Ok(()), Err)
+        let goes_on = |plugin: &&PluginRef| {
+            let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            plugin.form() == PluginForm::Module && kept.contains_key(plugin.name())
+        };
+        let mut asked = self.named.iter().filter(|plugin| !goes_on(plugin));
+        asked.find_map(|plugin| self.refusal(plugin)).map_or(Ok(()), Err)
     }
 
     /// What the hash of a configuration covers: who is asked for what, and their versions, files
@@ -152,7 +158,11 @@ impl ProfilePlugins {
     #[cfg(feature = "plugins")]
     fn from_folder(&self, plugin: &PluginRef) -> Option<LoadedFrom> {
         let granted = self.grants.get(plugin.name()).cloned().unwrap_or_default();
-        Some(LoadedFrom::Folder(Arc::new(FolderPlugin::new(plugin.clone(), granted)?)))
+        Some(LoadedFrom::Folder(Arc::new(FolderPlugin::new(
+            plugin.clone(),
+            granted,
+            self.trust.clone(),
+        )?)))
     }
 
     /// Programs are not started here; a profile that names one is refused.
