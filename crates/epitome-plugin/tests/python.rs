@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use epitome_plugin::conformance::{self, ConformanceSample};
-use epitome_plugin::host::{LaunchOptions, PluginProcess, ProcessLimits};
+use epitome_plugin::host::{HostedPlugin, LaunchOptions, PluginProcess, ProcessLimits};
 use epitome_plugin::{DigestInput, PluginInfo, check};
 use serde_json::{Value, json};
 
