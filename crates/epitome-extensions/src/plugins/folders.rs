@@ -110,7 +110,7 @@ impl PluginFolders {
 /// A plugin that stands on a shelf.
 fn placed(shelf: &ExtensionFolder, name: &str) -> Result<FoundPlugin, ConfigError> {
     let folder = shelf.place(name);
-    let manifest = Manifest::read(&folder)?;
+    let manifest = Box::new(Manifest::read(&folder)?);
     Ok(FoundPlugin {
         name: name.to_owned(),
         origin: shelf.origin,

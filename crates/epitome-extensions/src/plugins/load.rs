@@ -147,7 +147,7 @@ impl ProfilePlugins {
         }
         let from = match plugin.code() {
             Some(code) => LoadedFrom::Code(PluginGeneration::new(plugin, code)),
-            None => self.from_folder(plugin)?,
+            None => self.in_folder(plugin)?,
         };
         let running = LoadedPlugin::new(name.to_owned(), from);
         kept.insert(name.to_owned(), running.clone());
@@ -156,7 +156,7 @@ impl ProfilePlugins {
 
     /// One that is none of ours.
     #[cfg(feature = "plugins")]
-    fn from_folder(&self, plugin: &PluginRef) -> Option<LoadedFrom> {
+    fn in_folder(&self, plugin: &PluginRef) -> Option<LoadedFrom> {
         let granted = self.grants.get(plugin.name()).cloned().unwrap_or_default();
         Some(LoadedFrom::Folder(Arc::new(FolderPlugin::new(
             plugin.clone(),
@@ -167,7 +167,7 @@ impl ProfilePlugins {
 
     /// Programs are not started here; a profile that names one is refused.
     #[cfg(not(feature = "plugins"))]
-    fn from_folder(&self, _plugin: &PluginRef) -> Option<LoadedFrom> {
+    fn in_folder(&self, _plugin: &PluginRef) -> Option<LoadedFrom> {
         None
     }
 

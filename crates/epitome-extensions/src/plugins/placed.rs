@@ -29,7 +29,7 @@ pub(crate) enum MadeOf {
     Code(Arc<dyn Plugin>),
     /// A program or a module in a folder.
     #[cfg_attr(not(feature = "find"), expect(dead_code, reason = "found in folders"))]
-    Folder { folder: PathBuf, manifest: Manifest },
+    Folder { folder: PathBuf, manifest: Box<Manifest> },
 }
 
 /// The form of a plugin: who runs it, and what it can reach.

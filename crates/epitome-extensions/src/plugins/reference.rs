@@ -169,7 +169,7 @@ impl PluginRef {
     #[cfg(feature = "find")]
     pub(super) fn as_it_is_now(&self) -> Result<Self, ConfigError> {
         let MadeOf::Folder { folder, .. } = &self.placed.made_of else { return Ok(self.clone()) };
-        let (folder, manifest) = (folder.clone(), Manifest::read(folder)?);
+        let (folder, manifest) = (folder.clone(), Box::new(Manifest::read(folder)?));
         let placed =
             FoundPlugin { made_of: MadeOf::Folder { folder, manifest }, ..self.placed.clone() };
         Ok(Self::new(placed, self.stated.clone())?)
