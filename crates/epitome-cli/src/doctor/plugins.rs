@@ -1,6 +1,6 @@
 //! A check of plugins: whether those that are not shipped may run, and start.
 
-use epitome::plugin::host::{Confinement, confinement};
+use epitome::plugin::host::{ProcessConfinement, confinement};
 use epitome::{ExtensionOrigin, PluginForm, PluginRef};
 
 use super::{DoctorFinding, Patient};
@@ -44,10 +44,12 @@ pub(super) fn plugins(patient: &Patient) -> Vec<DoctorFinding> {
 /// What programs are not kept from here.
 fn unconfined(about: &'static str) -> Option<DoctorFinding> {
     let what = match confinement() {
-        Confinement { files: true, network: true } => return None,
-        Confinement { files: true, network: false } => "from the network",
-        Confinement { files: false, network: true } => "from writing files",
-        Confinement { files: false, network: false } => "from writing files and from the network",
+        ProcessConfinement { files: true, network: true } => return None,
+        ProcessConfinement { files: true, network: false } => "from the network",
+        ProcessConfinement { files: false, network: true } => "from writing files",
+        ProcessConfinement { files: false, network: false } => {
+            "from writing files and from the network"
+        }
     };
     let found = format!("this system does not keep plugins that are programs {what}");
     Some(DoctorFinding::warn(about, found, "plugins that are modules reach nothing on any system"))

@@ -18,6 +18,16 @@ pub struct PluginGeneration {
     pub options: Arc<Json>,
 }
 
+/// The files of a plugin have changed.
+#[cfg(feature = "lua")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PluginReload {
+    /// The plugin.
+    pub plugin: String,
+    /// The number of the generation that is in force now, or why it is still the old one.
+    pub generation: Result<u64, String>,
+}
+
 impl PluginGeneration {
     /// This plugin with the options of the one that is named.
     pub(super) fn new(named: &PluginRef, plugin: Arc<dyn Plugin>) -> Self {

@@ -37,6 +37,8 @@ pub use self::digest_runner::{DigestRunner, ExtensionFailures};
 #[cfg(feature = "find")]
 pub use self::folders::PluginFolders;
 pub use self::generation::PluginGeneration;
+#[cfg(feature = "lua")]
+pub use self::generation::PluginReload;
 pub use self::hooks::PluginPolicy;
 #[cfg(feature = "plugins")]
 pub use self::launch::PluginLaunch;
@@ -45,8 +47,6 @@ pub use self::placed::{FoundPlugin, PluginForm};
 pub use self::reference::PluginRef;
 #[cfg(feature = "find")]
 pub use self::shipped::is_shipped;
-#[cfg(feature = "lua")]
-pub use self::watch::PluginReload;
 
 /// What stands before the name of a plugin in a chain of policies.
 pub const PREFIX: &str = "plugin:";

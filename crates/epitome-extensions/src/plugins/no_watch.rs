@@ -2,16 +2,8 @@
 
 use epitome_lua::{PolicyWatch, WatchError};
 
+use super::generation::PluginReload;
 use super::load::ProfilePlugins;
-
-/// The files of a plugin have changed, which cannot be here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PluginReload {
-    /// The plugin.
-    pub plugin: String,
-    /// The number of the generation that is in force now, or why it is still the old one.
-    pub generation: Result<u64, String>,
-}
 
 impl ProfilePlugins {
     /// Watches nothing.

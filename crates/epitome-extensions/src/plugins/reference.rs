@@ -15,7 +15,7 @@ use serde_json::{Map, Value as Json};
 use super::manifest::{FILE, Manifest, Provided, shape};
 use super::placed::{FoundPlugin, MadeOf, PluginForm};
 use crate::origin::ExtensionOrigin;
-#[cfg(feature = "find")]
+#[cfg(all(feature = "plugins", feature = "find", feature = "lua"))]
 use crate::problem::ConfigError;
 use crate::problem::{ConfigProblem, hint};
 use crate::project::project_around;
@@ -166,7 +166,7 @@ impl PluginRef {
     /// # Errors
     ///
     /// When its manifest says what may not be said, or lacks an option that is set.
-    #[cfg(feature = "find")]
+    #[cfg(all(feature = "plugins", feature = "find", feature = "lua"))]
     pub(super) fn as_it_is_now(&self) -> Result<Self, ConfigError> {
         let MadeOf::Folder { folder, .. } = &self.placed.made_of else { return Ok(self.clone()) };
         let (folder, manifest) = (folder.clone(), Box::new(Manifest::read(folder)?));

@@ -8,17 +8,9 @@ use std::sync::Arc;
 use epitome_lua::{FoundPolicy, PolicySource, PolicyWatch, WatchError};
 
 use super::folder_plugin::FolderPlugin;
+use super::generation::PluginReload;
 use super::load::ProfilePlugins;
 use super::reference::PluginRef;
-
-/// The files of a plugin have changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PluginReload {
-    /// The plugin.
-    pub plugin: String,
-    /// The number of the generation that is in force now, or why it is still the old one.
-    pub generation: Result<u64, String>,
-}
 
 impl ProfilePlugins {
     /// Has the folders of the plugins watched, and tells of what became of each change, until what is

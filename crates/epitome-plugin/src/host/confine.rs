@@ -22,7 +22,7 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-use super::confinement::Confinement;
+use super::confinement::ProcessConfinement;
 use super::launch::{LaunchOptions, ProcessNeeds};
 
 /// Where everybody may write: what is written there is gone.
@@ -45,18 +45,18 @@ pub(super) fn spawn(
 }
 
 /// What this kernel keeps a program from.
-pub(super) fn confinement() -> io::Result<Confinement> {
+pub(super) fn confinement() -> io::Result<ProcessConfinement> {
     thread::spawn(|| restrict(ProcessNeeds::default(), 0))
         .join()
         .map_err(|_| io::Error::other("the thread that tries it panicked"))?
 }
 
 /// Confines this thread for good.
-fn restrict(needs: ProcessNeeds, group: i32) -> io::Result<Confinement> {
+fn restrict(needs: ProcessNeeds, group: i32) -> io::Result<ProcessConfinement> {
     let files = restrict_files(needs)?;
     // A kernel without seccomp has no other way to say so.
     let network = filter(needs, group).is_some_and(|it| seccompiler::apply_filter(&it).is_ok());
-    Ok(Confinement { files, network })
+    Ok(ProcessConfinement { files, network })
 }
 
 /// Nothing is written or signalled outside of what it starts; whether the kernel sees to that.

@@ -24,7 +24,7 @@ mod module;
 mod process;
 
 pub use self::asked::HostedPlugin;
-pub use self::confinement::Confinement;
+pub use self::confinement::ProcessConfinement;
 pub use self::error::{PluginError, PluginErrorCause, PluginErrorEffect};
 pub use self::launch::{LaunchOptions, ProcessLimits, ProcessNeeds};
 #[cfg(feature = "wasm")]
@@ -33,9 +33,9 @@ pub use self::process::PluginProcess;
 
 /// What this kernel keeps programs from.
 #[must_use]
-pub fn confinement() -> Confinement {
+pub fn confinement() -> ProcessConfinement {
     #[cfg(target_os = "linux")]
     return confine::confinement().unwrap_or_default();
     #[cfg(not(target_os = "linux"))]
-    Confinement::default()
+    ProcessConfinement::default()
 }

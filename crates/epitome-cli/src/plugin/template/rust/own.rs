@@ -4,7 +4,7 @@ use epitome_plugin::text::{shape, unsaid};
 use epitome_plugin::{DigestInput, DigestOutput, Plugin, PluginFailure, PluginInfo};
 
 /// Digests what the tool gives.
-pub struct Own;
+pub(crate) struct Own;
 
 impl Plugin for Own {
     fn about(&self) -> PluginInfo {
