@@ -243,6 +243,59 @@ fn in_ollm_the_model_that_talks_writes_the_summaries() {
     assert_eq!(summaries("--summarizer extractive"), 0);
 }
 
+/// The last answer fills the window: it is compressed behind it, though nobody says anything after it.
+#[test]
+fn what_an_answer_fills_is_compressed_in_the_pause_behind_it() {
+    let long = "The greenhouse has a pump that runs at night and a valve by the door. ".repeat(30);
+    let upstream = Upstream::start(Script { repeat: 99, ..answering(&long) }).unwrap();
+    let (place, named) = (Place::new(), model(APIS[1], &upstream));
+    let made = |place: &Place| {
+        let shown = place.run(["session", "show", "s", "--store", "s.db", "--json"]).json();
+        shown["compressions"].as_u64().unwrap()
+    };
+    let mut said = 0;
+    let last = loop {
+        let line = told(said);
+        let ran = chat(&place, &named, "--prompt-limit 4000 --profile ollm --session s", &line);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        said += 1;
+        if made(&place) > 0 {
+            break ran;
+        }
+        assert!(said < 20, "{}", ran.err);
+    };
+    // No request was made smaller so far: all that was said is in the last one.
+    let prompts = upstream.prompts().into_iter().map(|prompt| prompt.body.to_string());
+    let prompts: Vec<_> = prompts.filter(|it| !it.contains("Sum up this part")).collect();
+    assert_eq!(prompts.len(), said);
+    assert!(prompts[said - 1].contains("Note 0: ") && prompts[said - 1].contains("Note 1: "));
+    let status = last.err.find("Context: ").unwrap();
+    assert!(last.err.find("compressed (").is_some_and(|at| at < status), "{}", last.err);
+    // The next message finds it done.
+    let ran = chat(&place, &named, "--prompt-limit 4000 --profile ollm --session s", "Thanks.\n");
+    assert!(!ran.err.contains("compressed ("), "{}", ran.err);
+    assert_eq!(made(&place), 1);
+}
+
+/// The status line behind an answer counts it: what is sent next is that and what was typed.
+#[test]
+fn the_status_line_counts_the_answer_that_it_stands_behind() {
+    let long = "words of an answer ".repeat(200);
+    let upstream = Upstream::start(answering(&long)).unwrap();
+    let place = Place::new();
+    let ran =
+        chat(&place, &model(APIS[1], &upstream), "--prompt-limit 4000 --session s", "Hello\n");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let status = ran.err.lines().find_map(|line| line.split("Context: ").nth(1)).unwrap();
+    let counted: u64 = status.split('/').next().unwrap().replace(',', "").parse().unwrap();
+    let ran =
+        chat(&place, &model(APIS[1], &upstream), "--prompt-limit 4000 --session s", "Go on\n");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let shown = place.run(["session", "show", "s", "--store", "s.db", "--json"]).json();
+    let sent = shown["tokens"][1].as_u64().unwrap();
+    assert!(counted > 800 && (counted..counted + 20).contains(&sent), "{counted} {sent}");
+}
+
 /// What the user's own table says of the model is what the trigger reckons with.
 #[test]
 fn the_prices_are_the_users_own() {

@@ -37,7 +37,10 @@ fn refused(template: &str, profile: &str) -> usize {
     assert_eq!((ran.code, answers), (0, TURNS), "{template} {profile}: {}", ran.err);
     let prompts = upstream.prompts();
     // Its first messages left long ago, and what they were for did not.
-    let last = prompts.last().map(|prompt| prompt.body.to_string()).unwrap_or_default();
+    // Behind the last answer the model may be asked for a summary.
+    let said = prompts.iter().map(|prompt| prompt.body.to_string());
+    let mut said = said.filter(|prompt| !prompt.contains("Sum up this part"));
+    let last = said.next_back().unwrap_or_default();
     assert!(
         last.contains("step 40") && !last.contains("Part 3 of step 1 "),
         "{template} {profile}"

@@ -7,7 +7,7 @@ use std::future::{Future, pending};
 use std::pin::{Pin, pin};
 
 use anstyle::AnsiColor;
-use epitome::{ChatError, ChatReply, Prompt};
+use epitome::{ChatError, ChatReply, Error, Prompt};
 use tokio::time::interval;
 
 use super::failure::ChatFailure;
@@ -53,7 +53,7 @@ impl Chat {
         }
         match said {
             Ok(said) => {
-                self.answered(said);
+                self.answered(said).await;
                 Ok(AnswerEnd::Well)
             }
             Err(ChatError::Stopped) => {
@@ -70,7 +70,7 @@ impl Chat {
         seen(&self.view).wait();
         self.talk.session().request_compression();
         let made = {
-            let mut making = pin!(self.talk.session().prompt());
+            let mut making = pin!(self.talk.session().compress_if_due());
             let (mut tick, mut stop) = (interval(TICK), pin!(stop));
             loop {
                 tokio::select! {
@@ -82,22 +82,23 @@ impl Chat {
         };
         seen(&self.view).arrived();
         let Some(prompt) = made else { return Ok(()) };
-        let prompt = prompt.map_err(CliError::of)?;
+        let prompt =
+            prompt.map_err(CliError::of)?.ok_or_else(|| CliError::of(Error::NothingSaid))?;
         seen(&self.view).events(&prompt.events);
         self.standing(prompt);
         Ok(())
     }
 
-    fn answered(&mut self, said: ChatReply) {
+    async fn answered(&mut self, said: ChatReply) {
         if let Some(cause) = said.broke_off {
             let line = format!("the answer is not whole, {cause}; what came of it is kept");
             seen(&self.view).note(AnsiColor::Yellow, &line);
         }
-        self.standing(said.prompt);
+        self.pause(said.prompt).await;
     }
 
     /// Shows how the conversation stands (RULES 23), and what a policy advises, once.
-    fn standing(&mut self, prompt: Prompt) {
+    pub(super) fn standing(&mut self, prompt: Prompt) {
         let status = prompt.status.clone().unwrap_or_default();
         let line = status.text.unwrap_or_else(|| self.line(&prompt));
         let mut view = seen(&self.view);

@@ -1,8 +1,8 @@
 //! `epitome chat`: a conversation with a model, past its window.
 //!
 //! Each file is one duty: `open` gets ready, `input` reads lines, `errand` tells commands from messages,
-//! `acts` does what commands say, `answer` has a message answered, `view` shows it, `veil` hides markers,
-//! `trouble` says what a failure means.
+//! `acts` does what commands say, `answer` has a message answered, `pause` compresses behind it, `view`
+//! shows it, `veil` hides markers, `trouble` says what a failure means.
 //!
 //! Invariant: answers go to standard output, all else to standard error. A pipe goes on with the next
 //! line where a message is not answered, unless the next would meet the same; the exit code is that of
@@ -15,6 +15,7 @@ mod failure;
 mod input;
 mod marker_filter;
 mod open;
+mod pause;
 mod spoken;
 mod view;
 
@@ -102,6 +103,8 @@ struct Chat {
     prompt: Option<Prompt>,
     /// What a policy advised last.
     advised: Option<String>,
+    /// Whether what is due in the pause is not done yet.
+    pauses: bool,
     /// What has to be added to another command so that it means the same store.
     flag: String,
 }
@@ -135,7 +138,7 @@ impl Chat {
             }
         };
         loop {
-            let line = match input.next()? {
+            let line = match self.next_line(&mut input, runtime)? {
                 Typed::Line(line) => line,
                 Typed::Nothing => continue,
                 Typed::End => break,

@@ -99,6 +99,7 @@ impl Chat {
             view: Mutex::new(view),
             prompt: None,
             advised: None,
+            pauses: false,
             flag,
         })
     }

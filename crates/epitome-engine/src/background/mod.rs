@@ -289,10 +289,10 @@ impl BackgroundWorker {
     }
 
     /// Whether a compression that is due waits for another turn, of so many at most: models are to be
-    /// asked yet, or have not answered.
-    pub(crate) fn waits(&mut self, most: u32) -> bool {
+    /// asked yet, or have not answered. A turn counts once, with the reply that it begins with.
+    pub(crate) fn waits(&mut self, most: u32, counts: bool) -> bool {
         let is_busy = self.is_busy();
-        self.next.waits(is_busy, most)
+        self.next.waits(is_busy, most, counts)
     }
 
     /// Other models are asked from now on: what those before were asked for is given up, what they

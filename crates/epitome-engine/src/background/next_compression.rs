@@ -63,13 +63,19 @@ impl NextCompression {
     }
 
     /// Whether it waits for another turn, of so many at most, once it is due: models are to be asked yet,
-    /// or are busy.
-    pub(crate) fn waits(&mut self, is_busy: bool, most: u32) -> bool {
-        let is_waiting = (!self.is_asked || is_busy) && self.waited < most;
+    /// or are busy. `counts` says whether this is one more turn, or one that is looked at again.
+    pub(crate) fn waits(&mut self, is_busy: bool, most: u32, counts: bool) -> bool {
+        let (is_late, counted) = (!self.is_asked || is_busy, u32::from(counts));
+        let is_waiting = is_late && self.waited + counted <= most;
         if is_waiting {
-            (self.rests, self.waited) = (None, self.waited + 1);
+            (self.rests, self.waited) = (None, self.waited + counted);
         }
         is_waiting
+    }
+
+    /// Whether it was due, and waits.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.waited > 0
     }
 
     /// One was applied, or other models are asked: the next is worked out anew.
@@ -88,11 +94,15 @@ mod tests {
         next.rest(100);
         assert!(!next.is_rested(105, 0.1) && next.is_rested(111, 0.1) && next.is_rested(99, 0.1));
         // It is tried again at once.
-        assert!(next.waits(false, 2) && next.is_rested(105, 0.1));
+        assert!(next.waits(false, 2, true) && next.is_rested(105, 0.1));
         next.asked();
-        assert!(next.waits(true, 2) && !next.waits(true, 2));
+        assert!(next.waits(true, 2, true) && !next.waits(true, 2, true));
+        // One that is looked at again counts once.
+        assert!(next.waits(true, 2, false) && next.is_waiting());
         next.begin_anew();
         next.asked();
-        assert!(!next.waits(false, 2) && next.waits(true, 1) && !next.waits(true, 1));
+        assert!(
+            !next.waits(false, 2, true) && next.waits(true, 1, true) && !next.waits(true, 1, true)
+        );
     }
 }

@@ -27,6 +27,7 @@ mod observe;
 mod offload;
 mod outage;
 mod parameters;
+mod pause;
 mod phases;
 mod pinning;
 mod policies;
@@ -119,6 +120,10 @@ pub(super) struct NextPrompt {
     taken_back: Vec<EventKind>,
     /// What goals become with the first message.
     goals: Vec<GoalAction>,
+    /// Whether a compression that was due in the pause waits for what models write.
+    waits: bool,
+    /// Whether one was made in the pause, so that no prompt was sent with it yet.
+    unsent: bool,
 }
 
 /// What a hub knows of a conversation beside what the user said.

@@ -86,6 +86,7 @@ impl Session {
         counter: &Arc<dyn TokenCounter>,
     ) -> Result<Opened, Error> {
         self.settle(source)?;
+        state.work.in_pause = pushed.as_ref().is_some_and(|known| known.in_pause);
         if self.offload.as_ref().is_some_and(Offload::has_lost) {
             state.memory = None;
         }
@@ -208,6 +209,9 @@ impl Session {
         arrival: ArrivalOutcome,
         state: &mut ConversationState,
     ) -> Result<(), Error> {
+        if state.work.in_pause {
+            return self.append_paused(ground, decided, proposed, arrival, state);
+        }
         let incoming = ground.incoming;
         let sent = proposed.map_or(decided.size, |it| it.epoch.outcome.tokens[1]);
         let is_new = match incoming.reconciled {

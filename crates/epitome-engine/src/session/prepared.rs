@@ -18,7 +18,7 @@ use super::events::TurnEvents;
 use super::proposal::{PendingSummaries, PolicyContext};
 use super::proposing::Proposing;
 use super::state::ConversationState;
-use super::trigger::{DueCompression, DueWork};
+use super::trigger::{DueCompression, DueWork, brings_reply};
 use super::turn_context::{FullHistory, TurnContext};
 use crate::background::{
     BackgroundWorker, ExtractKeys, PreparedCompression, SummaryKey, SummaryTask, SummaryTasks,
@@ -81,7 +81,8 @@ impl Session {
         ground: &TurnContext<'_, '_>,
         brief: &PolicyContext,
     ) -> Option<DueCompression> {
-        let is_free = ground.cold || ground.prices.write <= ground.prices.read;
+        let costs = ground.prices.write > ground.prices.read;
+        let is_free = ground.cold || !costs || self.next.unsent;
         let background = self.background.as_ref().filter(|_| is_free)?;
         let is_there = background.has_words_for(ground.standing.epoch);
         let is_ours = is_there && !ground.source.scan.continued;
@@ -107,7 +108,7 @@ impl Session {
         let Some(background) = self.background.as_mut().filter(|_| can_wait && has_room) else {
             return false;
         };
-        background.waits(terms.wait_turns)
+        background.waits(terms.wait_turns, brings_reply(ground))
     }
 
     /// Whether a compression is worked out now that models are asked of in advance: the prompt is

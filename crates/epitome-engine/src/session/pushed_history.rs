@@ -192,7 +192,7 @@ impl Pushed {
             self.system.into_iter().chain(self.messages.iter().map(|(_, key)| *key)).collect();
         let messages = keys.len() - self.messages.len();
         let sent = if self.sent == 0 { 0 } else { messages + self.sent };
-        PushedHistory { keys, sent, erased: self.erased }
+        PushedHistory { keys, sent, erased: self.erased, in_pause: false }
     }
 
     /// A request held all of it.

@@ -52,6 +52,8 @@ pub(crate) struct ConversationState {
 pub(crate) struct TurnWork {
     /// Whether the provider forgot the last prompt before this request came.
     pub(crate) rested: bool,
+    /// Whether nothing is sent: it is looked at in the pause behind an answer.
+    pub(crate) in_pause: bool,
     /// What policies may pin, before that is recorded.
     pub(crate) granted_pins: Vec<WantedPin>,
     /// What a model wrote of the summaries.
@@ -113,6 +115,8 @@ pub(crate) struct PushedHistory {
     pub(crate) sent: usize,
     /// Whether something of it was erased.
     pub(crate) erased: bool,
+    /// Whether nothing is sent: it is looked at in the pause behind an answer.
+    pub(crate) in_pause: bool,
 }
 
 impl IncomingHistory {

@@ -109,7 +109,7 @@ impl Session {
                 None if state.work.rested => Occasion::Idle,
                 None => Occasion::Turn,
             },
-            new_model_message: new.iter().any(|entry| entry.role == Role::Assistant),
+            new_model_message: brings_reply(ground) || self.next.waits,
             floor: ground.floor(),
             budgets: brief.budgets.clone(),
             cache,
@@ -194,7 +194,7 @@ impl Session {
             head: head(brief),
             window: window(ground, brief),
             cold: ground.cold,
-            rewritten: proposal.is_some(),
+            rewritten: proposal.is_some() || self.next.unsent,
             prices: ground.prices,
         })
     }
@@ -230,6 +230,12 @@ fn window(ground: &TurnContext<'_, '_>, brief: &PolicyContext) -> ForcingWindow 
     let most = ground.live.limit.saturating_sub(brief.budgets.reserve.unwrap_or(0));
     let left = relieved(most);
     ForcingWindow { most, aimed: left.min(brief.held.target), left }
+}
+
+/// Whether a message of the model is new.
+pub(super) fn brings_reply(ground: &TurnContext<'_, '_>) -> bool {
+    let new = ground.tail.from(ground.incoming.sent);
+    new.iter().any(|entry| entry.role == Role::Assistant)
 }
 
 /// Tokens of the system prompt and the tools, which stay as they are.

@@ -35,6 +35,8 @@ mod model;
 #[cfg(test)]
 mod own_store;
 #[cfg(test)]
+mod pause;
+#[cfg(test)]
 mod plan;
 #[cfg(test)]
 mod plugins;
