@@ -18,6 +18,23 @@ function budget.available(job, checkpoints)
   return math.max(budget.room(job) - checkpoints, 0)
 end
 
+--- The context size above which the recent part grows with the window.
+local GROWS_ABOVE = 16384
+
+--- What stays of the newest messages: a fixed part, in a small window less than that, and in a large
+--- one a share of what is available.
+---@param job Common
+---@param available integer
+---@return integer
+local function recent(job, available)
+  local opt = job.options
+  local small = math.min(opt.preserve_recent, share(available, opt.preserve_recent_share))
+  if (job.model.size or job.model.limit) <= GROWS_ABOVE then
+    return small
+  end
+  return math.max(small, share(available, opt.preserve_recent_large))
+end
+
 --- The bounds of a job, as sizes of the whole prompt. What triggers is the conversation beside its
 --- own part of the room, so the bounds move with system prompt and checkpoints.
 ---@param job Common
@@ -34,7 +51,7 @@ function budget.of(job)
     target = fixed + share(available, opt.fold_to),
     reserve = opt.reserve,
     checkpoints = share(budget.room(job), opt.checkpoint_share),
-    keep_recent = math.min(opt.preserve_recent, share(available, opt.preserve_recent_share)),
+    keep_recent = recent(job, available),
   }
 end
 

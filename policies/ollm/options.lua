@@ -62,6 +62,13 @@ return settings.with({
     max = 1,
     doc = "The same as a share of the available room, where that is less.",
   },
+  preserve_recent_large = {
+    type = "number",
+    default = 0.25,
+    min = 0,
+    max = 1,
+    doc = "The same for context sizes above 16,384, where that is more than `preserve_recent`.",
+  },
   preserve_users = {
     type = "integer",
     default = 15,

@@ -36,8 +36,21 @@ return {
     local bounds = t.hook("budgets", { model = { limit = 6800 }, tokens = { system = SYSTEM } })
     t.eq({ bounds.checkpoints, bounds.keep_recent }, { 2520, 1890 })
     t.eq({ bounds.hard, bounds.reserve }, { 6800, 0 })
-    local large = t.hook("budgets", { model = { limit = 100000 }, tokens = { system = SYSTEM } })
-    t.eq(large.keep_recent, 2048)
+  end,
+
+  test_above_16k_the_recent_part_grows_with_the_window = function(t)
+    local function recent(model, options, checkpoints)
+      local tokens = { system = SYSTEM, checkpoints = checkpoints or 0 }
+      return t.hook("budgets", { model = model, tokens = tokens }, options).keep_recent
+    end
+    t.eq(recent({ size = 16384, limit = 13926 }), 2048)
+    t.eq(recent({ limit = 16384 }), 2048)
+    -- A quarter of 27,352, of 108,300, and of what checkpoints leave.
+    t.eq(recent({ size = 32768, limit = 27852 }), 6838)
+    t.eq(recent({ size = 128000, limit = 108800 }), 27075)
+    t.eq(recent({ size = 32768, limit = 27852 }, nil, 10000), 4338)
+    t.eq(recent({ size = 32768, limit = 27852 }, { preserve_recent_large = 0 }), 2048)
+    t.eq(recent({ size = 32768, limit = 27852 }, { preserve_recent = 8000 }), 8000)
   end,
 
   test_the_share_of_checkpoints_is_an_option = function(t)

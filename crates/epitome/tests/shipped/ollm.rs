@@ -247,6 +247,28 @@ fn what_the_user_said_last_outlasts_what_the_model_said() {
     assert!(told.len() == 1 && told[0].contains("the limit is 8,075"), "{told:?}");
 }
 
+/// Turns of 500 tokens: a quarter of 27,352 holds 13 answers, while 2048 tokens would hold 4.
+#[test]
+fn in_a_large_window_a_quarter_stays_as_it_was_said() {
+    let whole = |size: u64| {
+        let mut client = client(size, 500);
+        loop {
+            client.say("user", 60);
+            let prompt = client.send();
+            if is_compressed(&prompt) {
+                let request: serde_json::Value = serde_json::from_slice(&prompt.bytes).unwrap();
+                let said = request["messages"].as_array().unwrap().iter();
+                let answers = said.filter(|it| it["role"] == "assistant");
+                let words =
+                    |it: &serde_json::Value| it["content"].as_str().unwrap().split(' ').count();
+                return answers.filter(|answer| words(answer) == 436).count();
+            }
+            client.say("assistant", 440);
+        }
+    };
+    assert_eq!([whole(8192), whole(16_384), whole(32_768)], [3, 4, 13]);
+}
+
 /// RULES 23: 7 compressions are advised from 70B on, 3 below 13B.
 #[test]
 fn the_advised_number_of_compressions_is_told_once() {
