@@ -16,6 +16,8 @@ mod chat;
 #[cfg(test)]
 mod checkpoint;
 #[cfg(test)]
+mod clockless;
+#[cfg(test)]
 mod compress;
 #[cfg(test)]
 mod config;
@@ -42,6 +44,8 @@ mod goal;
 #[cfg(test)]
 mod heard;
 #[cfg(test)]
+mod imported;
+#[cfg(test)]
 mod keep;
 #[cfg(test)]
 mod kill;
@@ -57,6 +61,8 @@ mod measure;
 mod memory;
 #[cfg(test)]
 mod mistakes;
+#[cfg(test)]
+mod mode;
 #[cfg(test)]
 mod models;
 #[cfg(test)]

@@ -118,6 +118,23 @@ pub fn chosen(acts: &[RecordedAction]) -> Vec<String> {
     chosen
 }
 
+/// Returns the mode that a session was set to, where that was not taken back.
+pub fn mode_of(acts: &[RecordedAction]) -> Option<String> {
+    let set = acts.iter().rev().find_map(|acted| match &acted.act {
+        SessionAction::Mode { mode, .. } => Some(mode.clone()),
+        _ => None,
+    });
+    set.flatten()
+}
+
+/// Returns how often a session was compressed where it came from, if it came with that figure.
+pub fn imported_compressions(acts: &[RecordedAction]) -> Option<u32> {
+    acts.iter().rev().find_map(|acted| match &acted.act {
+        SessionAction::Imported { compressions, .. } => Some(*compressions),
+        _ => None,
+    })
+}
+
 /// Returns what a message can prove.
 pub fn evidence(entry: &Entry) -> Evidence {
     let calls = entry.calls().map(|call| &call.id);

@@ -51,6 +51,21 @@ pub enum SessionAction {
         /// Whether it is active from now on.
         active: bool,
     },
+    /// Policies are told of another mode from the next request on.
+    Mode {
+        /// The mode; none for the one that the profile, or whoever serves the session, says.
+        mode: Option<String>,
+        /// The last answer before it was set, as for goals.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said_in: Option<EntryKey>,
+    },
+    /// The conversation came from elsewhere, where it had been compressed before.
+    Imported {
+        /// How often.
+        compressions: u32,
+        /// The last message that came from there.
+        said_in: EntryKey,
+    },
     /// A compression was asked for, to be made with the next request.
     Ask {
         /// Who asks: the name of a tool, or `user`.
@@ -254,6 +269,8 @@ impl RecordedAction {
     pub fn said_in(&self) -> Option<&EntryKey> {
         match &self.act {
             SessionAction::Goal(act) => act.said_in.as_ref(),
+            SessionAction::Mode { said_in, .. } => said_in.as_ref(),
+            SessionAction::Imported { said_in, .. } => Some(said_in),
             _ => None,
         }
     }

@@ -36,6 +36,8 @@ pub struct ParsedRequest<'a> {
     pub bytes: Cow<'a, [u8]>,
     /// When each message was said, where a recording tells.
     pub at: Vec<Option<String>>,
+    /// How often its client compressed the conversation before, where a recording tells.
+    pub compressions: Option<u32>,
     /// The input's format.
     pub from: Format,
     /// The request's own.
@@ -61,13 +63,15 @@ impl<'a> ParsedRequest<'a> {
         let format = to.unwrap_or(from.nearest());
         if from.is_recording() {
             let transcript = transcribe(whole, from, format)?;
+            let (at, compressions) = (transcript.at, transcript.compressions);
             let bytes = transcript.request.into();
-            return Ok(Self { bytes, at: transcript.at, from, format, torn });
+            return Ok(Self { bytes, at, compressions, from, format, torn });
         }
         if format != from {
             return Err(InputError::Conversion { from, to: format });
         }
-        Ok(Self { bytes: input.into(), at: Vec::new(), from, format, torn: None })
+        let (bytes, at) = (input.into(), Vec::new());
+        Ok(Self { bytes, at, compressions: None, from, format, torn: None })
     }
 
     /// The request, read.

@@ -56,8 +56,8 @@ pub use epitome_admin::admin::{
     EditSource, EntryState, ExportFormat, ImportReport, LineRange, ListDiff, ListedEntry,
     MessageDiff, MessageInfo, OverviewFilter, OverviewPage, OverviewRow, PastCompression, PinList,
     RecallResult, RestoreReport, SessionAdmin, SessionDiff, SessionGoals, SessionHistory,
-    SessionStatus, SessionTimeline, SnapshotDiff, SwitchReport, TimelineCompaction, TimelineTurn,
-    TokenBands, ToolMarks, WatermarkStatus, WindowLevel, project_of, search_note,
+    SessionMode, SessionStatus, SessionTimeline, SnapshotDiff, SwitchReport, TimelineCompaction,
+    TimelineTurn, TokenBands, ToolMarks, WatermarkStatus, WindowLevel, project_of, search_note,
 };
 pub use epitome_admin::clock::{Clock, calendar_time, system_time};
 pub use epitome_admin::controls::{self, LeverCall, SessionControls};

@@ -7,6 +7,7 @@ use epitome_wire::export::{ExportedCheckpoint, ExportedSession, json, markdown, 
 
 use super::{CheckpointInfo, SessionAdmin, SessionHistory};
 use crate::error::AdminError;
+use crate::records::imported_compressions;
 
 /// What a session is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,7 @@ impl SessionAdmin {
         let checkpoints: Vec<_> =
             self.checkpoints_of(history)?.into_iter().map(ExportedCheckpoint::from).collect();
         let info = &history.info;
+        let imported = imported_compressions(&self.acts_in_force(&info.name)?);
         let session = ExportedSession {
             id: &info.name,
             started: &info.started,
@@ -59,7 +61,7 @@ impl SessionAdmin {
             model: info.model.as_deref(),
             provider: &info.format,
             tokens: info.figures.tokens[0],
-            compressions: history.compressions(),
+            compressions: history.compressions() + imported.unwrap_or_default(),
             entries: &entries,
             checkpoints: &checkpoints,
         };

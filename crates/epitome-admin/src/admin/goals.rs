@@ -94,7 +94,7 @@ impl SessionAdmin {
 
     /// The last answer in the history that a session stands at. What the user says may be worded
     /// otherwise with the next request, since clients put notes beside it; an answer is not.
-    fn last_answer(&self, session: &str) -> Result<Option<EntryKey>, AdminError> {
+    pub(super) fn last_answer(&self, session: &str) -> Result<Option<EntryKey>, AdminError> {
         let history = self.history(Some(session))?;
         let mut messages = history.messages.iter().rev();
         Ok(messages.find(|message| message.role == Role::Assistant).map(|message| message.key))

@@ -9,13 +9,18 @@ use epitome_kernel::{
     AppendBatch, Claim, Clue, Holder, Identity, RequestRecord, SizeGauge, StoreError, ThreadSizes,
     TokenCounter, identify,
 };
-use epitome_types::{BudgetUnit, Entry, EntryKey, HistoryHash, MeterReading, Role};
+use epitome_types::{
+    Actor, BudgetUnit, Entry, EntryKey, HistoryHash, MeterReading, RecordedAction, Role,
+    SessionAction,
+};
 use epitome_wire::{Format, ParsedRequest, RequestDocument};
 use serde::Serialize;
 
 use super::SessionAdmin;
 use crate::error::AdminError;
-use crate::records::{MessageName, WireMessage, answer, evidence, said, title};
+use crate::records::{
+    MessageName, WireMessage, answer, evidence, imported_compressions, said, title,
+};
 
 /// The session of a recording that has no name.
 const UNNAMED: &str = "session";
@@ -82,8 +87,31 @@ impl SessionAdmin {
             for batch in self.batches(&incoming, now) {
                 self.journal.append(&self.scope, &session, &batch)?;
             }
+            if let Some(compressions) = request.compressions {
+                self.note_compressions(&incoming, &session, compressions, now)?;
+            }
         }
         Ok(imported)
+    }
+
+    /// Records how often the recording says that its client compressed it. A session that began here
+    /// counts its own.
+    fn note_compressions(
+        &self,
+        incoming: &IncomingRecording<'_>,
+        session: &str,
+        compressions: u32,
+        now: &str,
+    ) -> Result<(), AdminError> {
+        let known = imported_compressions(&self.acts_in_force(session)?);
+        let is_from_elsewhere = incoming.session.is_none() || known.is_some();
+        let Some(&said_in) = incoming.keys.last() else { return Ok(()) };
+        if !is_from_elsewhere || known == Some(compressions) {
+            return Ok(());
+        }
+        let act = SessionAction::Imported { compressions, said_in };
+        let acted = RecordedAction { act, by: Actor::User, at: now.to_owned() };
+        Ok(self.journal.act(&self.scope, session, &[acted])?)
     }
 
     fn meet<'a>(

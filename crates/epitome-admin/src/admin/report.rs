@@ -17,6 +17,7 @@ use epitome_types::{Compaction, Entry, Op, PartBody, ReplaceMethod, Role, ToolCa
 
 use super::{SessionAdmin, SessionHistory};
 use crate::error::AdminError;
+use crate::records::{imported_compressions, mode_of};
 
 /// So many of the newest things that made the prompt smaller are told.
 const TOLD: usize = 50;
@@ -41,6 +42,9 @@ impl SessionAdmin {
         let chain = PolicyChain::new(policies, memos);
         let (past, done) = self.past(&history, &*counter)?;
         let mut budgets = BudgetsJob { common: self.common(&history, &*counter, at) };
+        let acts = self.acts_in_force(&info.name)?;
+        budgets.common.mode = mode_of(&acts).or(budgets.common.mode);
+        budgets.common.compressions += imported_compressions(&acts).unwrap_or_default();
         let said = chain.ask().budgets(&budgets).ok().flatten().unwrap_or_default();
         let said = said.or(bounds);
         budgets.common.class = said.class;

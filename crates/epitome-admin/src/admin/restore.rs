@@ -206,5 +206,6 @@ fn is_place(acted: &RecordedAction) -> bool {
 
 /// Whether an act changes what people set.
 fn is_told(acted: &RecordedAction) -> bool {
-    matches!(acted.act, SessionAction::Goal(_) | SessionAction::Augment { .. })
+    use SessionAction::{Augment, Goal, Mode};
+    matches!(acted.act, Goal(_) | Augment { .. } | Mode { .. })
 }

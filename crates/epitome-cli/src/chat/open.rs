@@ -68,6 +68,7 @@ impl Chat {
             return Err(ChatFailure::of_model(failure, talk.client()).await.fault);
         }
         talk.begin(system.as_deref()).map_err(fault_of)?;
+        args.mode.iter().for_each(|mode| talk.session().set_mode(mode));
         stores::remember_configured(&config);
         let mut view = ChatView::new(terminal, args.quiet, args.verbose);
         let profile = levers.keeper().profile();

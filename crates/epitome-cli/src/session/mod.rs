@@ -8,6 +8,7 @@ mod erase;
 mod export;
 mod import;
 mod list;
+mod mode;
 mod offloaded;
 mod search;
 mod show;
@@ -32,6 +33,7 @@ enum SessionCommand {
     Show(show::Args),
     Branches(branches::Args),
     Switch(switch::Args),
+    Mode(mode::Args),
     Export(export::Args),
     Import(import::Args),
     Search(search::Args),
@@ -50,6 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         SessionCommand::Show(args) => show::run(args),
         SessionCommand::Branches(args) => branches::run(args),
         SessionCommand::Switch(args) => switch::run(args),
+        SessionCommand::Mode(args) => mode::run(args),
         SessionCommand::Export(args) => export::run(args),
         SessionCommand::Import(args) => import::run(args),
         SessionCommand::Search(args) => search::run(args),

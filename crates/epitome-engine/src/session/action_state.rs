@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use epitome_admin::records::{chosen, marked};
+use epitome_admin::records::{chosen, imported_compressions, marked, mode_of};
 use epitome_kernel::goals;
 use epitome_types::{Actor, CompactionId, EntryId, EntryKey, Goals, RecordedAction, SessionAction};
 
@@ -27,6 +27,10 @@ pub(crate) struct ActionState {
     /// end every task in equal words.
     mark: Option<(EntryKey, Option<u32>)>,
     pub(crate) goals: Goals,
+    /// The mode that it was set to.
+    pub(crate) mode: Option<String>,
+    /// How often it was compressed where it came from.
+    pub(crate) imported: u32,
     /// The names of the augments that were chosen.
     pub(crate) augments: Vec<String>,
     /// The excerpts that are to come back into the conversation.
@@ -58,6 +62,8 @@ impl ActionState {
             session: session.to_owned(),
             count,
             goals: goals::project(acts).goals,
+            mode: mode_of(acts),
+            imported: imported_compressions(acts).unwrap_or_default(),
             augments: chosen(acts),
             returning: returning(acts),
             systems: acts.iter().filter_map(Assembled::done).collect(),

@@ -120,6 +120,8 @@ pub(super) struct NextPrompt {
     taken_back: Vec<EventKind>,
     /// What goals become with the first message.
     goals: Vec<GoalAction>,
+    /// The mode that it is set to.
+    mode: Option<String>,
     /// Whether a compression that was due in the pause waits for what models write.
     waits: bool,
     /// Whether one was made in the pause, so that no prompt was sent with it yet.

@@ -5,11 +5,13 @@
 
 use epitome_model::ModelClient;
 
+use super::state::{ConversationState, IncomingHistory};
 use super::{HistorySource, Session};
 use crate::background::BackgroundWorker;
 use crate::error::Error;
 use crate::limits::WindowSetting;
 use epitome_config::profile::Profile;
+use epitome_types::{Actor, SessionAction};
 
 impl Session {
     /// Whether something is known of its history, be it a system prompt.
@@ -42,13 +44,30 @@ impl Session {
         self.settings.sizes.window
     }
 
-    /// The mode that policies are told of.
+    /// The mode that policies are told of: what the session was set to, or else what the builder says.
     pub fn mode(&self) -> Option<&str> {
-        self.settings.deciders.mode.as_deref()
+        let set = self.next.mode.as_ref().or(self.record.mode.as_ref());
+        set.or(self.settings.deciders.mode.as_ref()).map(String::as_str)
     }
 
-    /// Tells policies of another mode from the next prompt on.
+    /// Tells policies of another mode from the next prompt on. It is recorded with that, so that whoever
+    /// goes on with the session has it.
     pub fn set_mode(&mut self, mode: &str) {
-        self.settings.deciders.mode = Some(mode.to_owned());
+        self.next.mode = Some(mode.to_owned());
+    }
+
+    /// Takes up what its acts say of its mode and of where it comes from, and has the mode recorded that
+    /// it is set to.
+    pub(super) fn meet_facts(&mut self, state: &mut ConversationState, incoming: &IncomingHistory) {
+        let Some(acts) = &mut state.acts else { return };
+        if let Some(mode) = self.next.mode.as_ref().filter(|mode| acts.mode.as_ref() != Some(mode))
+        {
+            let mode = Some(self.redaction().text(mode).into_owned());
+            acts.mode.clone_from(&mode);
+            let act = SessionAction::Mode { mode, said_in: incoming.keys.last().copied() };
+            state.work.doing.push((act, Actor::User));
+        }
+        self.record.mode.clone_from(&acts.mode);
+        self.record.imported = acts.imported;
     }
 }

@@ -104,6 +104,7 @@ impl Session {
         self.readdress(state);
         // Of what its provider keeps no message is here.
         let updated = self.meet_acts(state, incoming, !source.scan.continued)?;
+        self.meet_facts(state, incoming);
         let council = self.council(state, &name, incoming, counter)?;
         Ok(Opened { reading, memory, name, events, cold, council, updated })
     }

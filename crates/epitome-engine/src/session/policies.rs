@@ -60,6 +60,8 @@ impl Session {
         let workspace = self.back() == Back::File;
         let mut common = ground.common(&self.settings, workspace);
         common.talk.client.clone_from(&self.told.client);
+        common.mode = self.mode().map(str::to_owned);
+        common.compressions += self.record.imported;
         common
     }
 

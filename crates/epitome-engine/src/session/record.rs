@@ -25,12 +25,16 @@ pub(super) struct SessionRecord {
     pub(super) before: Option<String>,
     /// Whether what is recorded of it is there for other processes; in memory it is not.
     pub(super) lasting: bool,
+    /// The mode that it was set to, as its acts said with the last request.
+    pub(super) mode: Option<String>,
+    /// How often it was compressed where it came from.
+    pub(super) imported: u32,
 }
 
 impl SessionRecord {
     pub(super) fn new(journal: Arc<dyn SessionArchive>, scope: String, name: Option<&str>) -> Self {
         let (name, named) = (name.map(str::to_owned), name.is_some());
-        Self { journal, scope, name, named, before: None, lasting: true }
+        Self { journal, scope, name, named, before: None, lasting: true, mode: None, imported: 0 }
     }
 
     /// What the journal knows of it.

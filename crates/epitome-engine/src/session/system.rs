@@ -146,7 +146,7 @@ impl Session {
         let now = self.now();
         let common = Common {
             session: name.clone(),
-            mode: self.settings.deciders.mode.clone(),
+            mode: self.mode().map(str::to_owned),
             model: ModelFacts { name: model, ..ModelFacts::default() },
             now: now.clone(),
             messages: messages as u32,
@@ -165,7 +165,8 @@ impl Session {
 
     fn asked_for_parts(&self, common: Common, makings: Makings) -> RenderJob {
         let (in_store, in_files) = (self.back() != Back::None, self.back() == Back::File);
-        RenderJob { common, part: Wording::System, system: Some(makings), in_store, in_files }
+        let (part, system) = (Wording::System, Some(makings));
+        RenderJob { common, part, system, time: None, in_store, in_files }
     }
 }
 

@@ -167,7 +167,7 @@ impl TurnContext<'_, '_> {
         (self.incoming.keys.len() - self.standing.end) as u32
     }
 
-    /// What every job says.
+    /// What every job says, but for what the acts of the session do.
     pub(crate) fn common(&self, settings: &CompressorBuilder, workspace: bool) -> Common {
         let head = self.incoming.chains.last().copied().unwrap_or_default();
         let mut seed = [0; 8];
@@ -175,7 +175,7 @@ impl TurnContext<'_, '_> {
         let [_, sent] = self.by();
         Common {
             session: self.name.to_owned(),
-            mode: settings.deciders.mode.clone(),
+            mode: None,
             class: None,
             model: settings.profile.facts(self.source.model(), settings.sizes.window, self.live),
             tokens: facts::sizes(&sent),

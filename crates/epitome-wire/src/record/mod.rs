@@ -31,6 +31,8 @@ pub struct Transcript {
     /// For each message of the request, when it was said (ISO 8601), where the recording tells.
     /// [`crate::RequestDocument::with_times`] puts them into the entries.
     pub at: Vec<Option<String>>,
+    /// How often its client compressed the conversation, where the recording tells.
+    pub compressions: Option<u32>,
 }
 
 /// Turns a recording into a request of a provider format.
@@ -65,12 +67,13 @@ pub fn transcribe(bytes: &[u8], from: Format, to: Format) -> Result<Transcript, 
         }
     };
     let turns = pairs::pair(recording.turns);
-    Ok(match to {
+    let transcript = match to {
         Format::Anthropic => write::anthropic(recording.model.as_deref(), turns),
         Format::Responses => write::responses(recording.model.as_deref(), turns),
         Format::Ollama => write::ollama(recording.model.as_deref(), turns),
         _ => write::openai(recording.model.as_deref(), turns),
-    })
+    };
+    Ok(Transcript { compressions: recording.compressions, ..transcript })
 }
 
 /// What a reader makes of a recording.
@@ -79,6 +82,8 @@ struct ReadRecording<'a> {
     /// The model that answered last.
     model: Option<Cow<'a, str>>,
     turns: Vec<RecordedMessage<'a>>,
+    /// How often its client compressed it, where it says so.
+    compressions: Option<u32>,
 }
 
 impl<'a> ReadRecording<'a> {

@@ -40,7 +40,9 @@ pub(super) fn read(text: &str) -> Result<ReadRecording<'_>, WireError> {
             call.add(&mut turns);
         }
     }
-    Ok(ReadRecording { model: object.text("model"), turns })
+    let metadata = object.some("metadata").and_then(JsonValue::as_object);
+    let compressions = metadata.and_then(|it| it.some("compressionCount")?.raw().parse().ok());
+    Ok(ReadRecording { model: object.text("model"), turns, compressions })
 }
 
 /// A call with its result.
