@@ -45,7 +45,8 @@ function wording.of(job)
   local back = way(job)
   local text = templates.fill(back and job.part or job.part .. "-bare", {
     way = back,
-    time = job.now,
+    time = job.time or "",
+    at = job.time and ", " .. job.time or "",
     saved = job.memo.saved or 0,
     instructions = templates.fill("instructions", {}),
   })

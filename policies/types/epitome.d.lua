@@ -392,6 +392,7 @@
 ---@class RenderJob: Common
 ---@field part "checkpoint"|"reference"|"placeholder"|"state"|"system" Which.
 ---@field system? Makings Of `system`: what there is to make it of.
+---@field time? string The time that a text may state, ISO 8601: when the newest message came or, of a recording, when it was said. A recording that tells no times has none, so that its texts are always the same.
 ---@field in_store boolean Whether the original can be found again; if not, no way back may be named.
 ---@field in_files boolean Whether it is also a file that the client's own tools open: `.epitome/offloaded/{id}.md`.
 

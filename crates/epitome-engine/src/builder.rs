@@ -222,6 +222,14 @@ impl CompressorBuilder {
         self
     }
 
+    /// Says the time that texts in a prompt state, ISO 8601, in place of the request's: of a recording,
+    /// when its newest message was said. `None` where nobody knows; then none is stated.
+    #[must_use]
+    pub fn text_time(mut self, time: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
+        self.deciders.text_time = Some(Arc::new(time));
+        self
+    }
+
     /// Says what time it is, in place of the machine's clock.
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> String + Send + Sync + 'static) -> Self {
@@ -366,6 +374,7 @@ impl CompressorBuilder {
             window_share: self.profile.options.summaries.window_share,
             counter: Arc::clone(counter),
             clock: self.clock.clone(),
+            text_time: self.deciders.text_time.clone(),
             failures: Arc::default(),
             notes: Arc::new(Mutex::new(notes)),
             tape: self.tape.clone(),

@@ -108,7 +108,12 @@ impl OneShot<'_> {
         if self.bounds.budget.is_some_and(fits) {
             return Ok(None);
         }
-        let council = self.settings.council(counter, BTreeMap::new())?;
+        let mut council = self.settings.council(counter, BTreeMap::new())?;
+        if council.text_time.is_none() {
+            // The same conversation gives the same texts whenever it is compressed.
+            let said = self.thread.entries().iter().rev().find_map(|entry| entry.at.clone());
+            council.text_time = Some(Arc::new(move || said.clone()));
+        }
         let mut job = BudgetsJob { common: self.common() };
         let said = council.ask(&mut job).await;
         let said = answered(&council, said).or(self.settings.bounds(self.bounds.live.limit));

@@ -68,7 +68,7 @@ pub(crate) async fn worded(
     common: &Common,
     is_short: impl Fn(&String) -> bool,
 ) -> Option<String> {
-    let mut job = asked(part, back, common);
+    let mut job = asked(part, back, council, common);
     let decision = council.ask(&mut job).await;
     let policy = decision.policy();
     let text = decision.value?.text?;
@@ -88,11 +88,12 @@ async fn rendered(
     council: &PolicyRunner,
     common: &Common,
 ) -> Option<Render> {
-    council.ask(&mut asked(part, back, common)).await.value
+    council.ask(&mut asked(part, back, council, common)).await.value
 }
 
 /// The question for a text.
-fn asked(part: Wording, back: Back, common: &Common) -> RenderJob {
+fn asked(part: Wording, back: Back, council: &PolicyRunner, common: &Common) -> RenderJob {
     let (in_store, in_files) = (back != Back::None, back == Back::File);
-    RenderJob { common: common.clone(), part, system: None, in_store, in_files }
+    let (common, time) = (common.clone(), council.time(common));
+    RenderJob { common, part, system: None, time, in_store, in_files }
 }

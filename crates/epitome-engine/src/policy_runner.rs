@@ -14,8 +14,10 @@ use epitome_kernel::{
     ChainRound, HookJob, HookNotes, HookReply, LanguageModel, ModelQuestion, NextPolicies,
     PolicyChain, PolicyError, TokenCounter,
 };
+use epitome_types::hook::Common;
 use epitome_types::{EventKind, HookAuthor};
 
+use crate::setup::TextTime;
 use crate::tape::StepTape;
 use crate::time_budget::ModelTimeBudget;
 use epitome_config::models::Models;
@@ -61,6 +63,8 @@ pub(crate) struct PolicyRunner {
     pub(crate) counter: Arc<dyn TokenCounter>,
     /// Tells how time passes.
     pub(crate) clock: Clock,
+    /// Tells the time that texts state, where that is not the request's.
+    pub(crate) text_time: Option<TextTime>,
     /// What plugins and models failed at beside the hooks.
     pub(crate) failures: Arc<ExtensionFailures>,
     /// What came up at the hooks, until the turn tells of it.
@@ -72,6 +76,14 @@ pub(crate) struct PolicyRunner {
 }
 
 impl PolicyRunner {
+    /// The time that a text may state.
+    pub(crate) fn time(&self, common: &Common) -> Option<String> {
+        match &self.text_time {
+            Some(told) => told(),
+            None => Some(common.now.clone()),
+        }
+    }
+
     /// The same with all of the time, for something else.
     pub(crate) fn anew(&self) -> Self {
         let patience = Arc::new(ModelTimeBudget::new(&self.clock, self.within));
@@ -262,6 +274,7 @@ mod tests {
             window_share: 0.5,
             counter: Arc::new(FixedCounter::Words),
             clock,
+            text_time: None,
             failures: Arc::default(),
             notes: Arc::default(),
             tape: None,

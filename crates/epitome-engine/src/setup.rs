@@ -113,6 +113,9 @@ impl Default for DepartureSettings {
     }
 }
 
+/// Tells the time that texts in a prompt state, ISO 8601, if anybody knows.
+pub(crate) type TextTime = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
 /// Who decides beside the profile, and what they are told.
 #[derive(Clone, Default)]
 pub(crate) struct PolicySettings {
@@ -120,6 +123,8 @@ pub(crate) struct PolicySettings {
     pub(crate) plugins: Vec<Arc<dyn Plugin>>,
     /// The mode that policies are told of.
     pub(crate) mode: Option<String>,
+    /// The time that they may state in texts, where that is not the request's.
+    pub(crate) text_time: Option<TextTime>,
     pub(crate) tracer: Option<Arc<dyn PolicyTracer>>,
     /// Whether files of policies that change are taken up.
     pub(crate) watched: bool,

@@ -4,13 +4,13 @@
 //! history up to a message that asks for a reply. Of earlier turns only the last prompt is held.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use epitome::types::{ContentId, EntryId, FactReport, TokenBreakdown};
 use epitome::{
-    BudgetUnit, Error, Format, ModelCalls, OriginalStore, OwnCompaction, Price, RequestDocument,
-    Session, SessionArchive, SizeGauge, SteppedTurn, ThreadSizes, TokenCounter, UnaidedClient,
-    scan, tool_format, tools,
+    BudgetUnit, CompressorBuilder, Error, Format, ModelCalls, OriginalStore, OwnCompaction, Price,
+    RequestDocument, Session, SessionArchive, SizeGauge, SteppedTurn, ThreadSizes, TokenCounter,
+    UnaidedClient, scan, tool_format, tools,
 };
 
 use crate::facts::SearchedStore;
@@ -74,6 +74,25 @@ struct RecordedRequests<'a> {
     turns: Vec<usize>,
     /// Tokens of the request as it came that holds so many entries.
     raw: Vec<u64>,
+    /// When the newest message of the request in the making was said, where the recording tells.
+    said: Arc<Mutex<Option<String>>>,
+}
+
+impl RecordedRequests<'_> {
+    /// A session in the making. What it writes into prompts states no other time than that of their
+    /// messages, so that two replays make the same prompts.
+    fn builder(&self, setup: &ReplaySetup) -> CompressorBuilder {
+        let said = Arc::clone(&self.said);
+        let told = move || said.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        setup.builder(self.document.format()).text_time(told)
+    }
+
+    /// Has texts state when the newest of so many messages was said.
+    fn go_to(&self, messages: usize) {
+        let entries = &self.document.entries()[..self.lead + messages];
+        let newest = entries.iter().rev().find_map(|entry| entry.at.clone());
+        *self.said.lock().unwrap_or_else(PoisonError::into_inner) = newest;
+    }
 }
 
 /// The client as it would have been without compression.
@@ -120,12 +139,13 @@ impl<'a> Replay<'a> {
         // A recording is a client of its own: played again it goes on, and no other one is it.
         let drawn = format!("session-{}", &blake3::hash(recording.request()).to_hex()[..8]);
         let session = Some(session.unwrap_or(&drawn));
-        let session = setup.builder(recording.format()).session(store.clone(), session);
         let turns = document.turns();
+        let recorded = RecordedRequests { document, lead, turns, raw, said: Arc::default() };
+        let session = recorded.builder(setup).session(store.clone(), session);
         let (last, last_raw) = (None, (0, 0));
         Ok(Self {
             setup,
-            recorded: RecordedRequests { document, lead, turns, raw },
+            recorded,
             skipped: 0,
             searches: true,
             session,
@@ -197,7 +217,8 @@ impl<'a> Replay<'a> {
     /// replay recorded. None after the last.
     pub fn stepped(&self, setup: &ReplaySetup) -> Option<SteppedTurn> {
         let &messages = self.recorded.turns.get(self.skipped + self.figures.requests.turns)?;
-        let settings = setup.builder(self.recorded.document.format());
+        self.recorded.go_to(messages);
+        let settings = self.recorded.builder(setup);
         let (store, request) = (self.store.clone(), self.recorded.document.prefix(messages));
         let turn = SteppedTurn::new(settings, store, self.session.name(), &request);
         Some(turn.within(&self.setup.scope()))
@@ -266,6 +287,7 @@ impl<'a> Replay<'a> {
     }
 
     async fn request(&mut self, number: usize, messages: usize) -> Result<ReplayTurn, Error> {
+        self.recorded.go_to(messages);
         let entries = self.recorded.lead + messages;
         let role = self.recorded.document.entries()[entries - 1].role;
         let raw = self.recorded.raw[entries];

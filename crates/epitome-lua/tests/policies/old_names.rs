@@ -34,7 +34,8 @@ fn tool_result_job() -> ToolResultJob<'static> {
 }
 
 fn render_job(part: Wording) -> RenderJob {
-    RenderJob { common: Common::default(), part, system: None, in_store: true, in_files: false }
+    let common = Common::default();
+    RenderJob { common, part, system: None, time: None, in_store: true, in_files: false }
 }
 
 fn summary_prompt_job() -> SummaryPromptJob<'static> {

@@ -334,6 +334,11 @@ table! {
         pub part: Wording,
         /// Of `system`: what there is to make it of.
         pub system: Option<Makings>,
+        /// The time that a text may state, ISO 8601: when the newest message came or, of a recording,
+        /// when it was said. A recording that tells no times has none, so that its texts are always
+        /// the same.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub time: Option<String>,
         /// Whether the original can be found again; if not, no way back may be named.
         pub in_store: bool,
         /// Whether it is also a file that the client's own tools open:

@@ -182,6 +182,7 @@ impl Jobs {
             common: self.common.clone(),
             part: Wording::Checkpoint,
             system: None,
+            time: Some(self.common.now.clone()),
             in_store: true,
             in_files: false,
         }
