@@ -8,6 +8,11 @@ return settings.with({
     one_of = { "summarize", "truncate" },
     doc = "What becomes of old exchanges: a checkpoint, or nothing.",
   },
+  classify_decisions = {
+    type = "boolean",
+    default = true,
+    doc = "Whether sentences in which a choice is settled for good are decisions, without a marker.",
+  },
   reserve = {
     type = "integer",
     default = 0,

@@ -9,6 +9,7 @@ local ageing = require("ageing")
 local budget = require("budget")
 local classes = require("classes")
 local compression = require("compression")
+local decisions = require("decisions")
 local occasion = require("occasion")
 local reliability = require("reliability")
 local share = require("numbers").share
@@ -121,6 +122,12 @@ function policy.age(job)
     class = classes.of(job),
     forced = job.memo.forced,
   })
+end
+
+---@param job GoalsJob
+---@return Found[]
+function policy.goals(job)
+  return job.options.classify_decisions and decisions.of(job) or {}
 end
 
 ---@param job SummaryPromptJob

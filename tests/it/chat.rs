@@ -296,6 +296,32 @@ fn the_status_line_counts_the_answer_that_it_stands_behind() {
     assert!(counted > 800 && (counted..counted + 20).contains(&sent), "{counted} {sent}");
 }
 
+/// Key decisions need no marker in `ollm`: what a person and the model settle stands in every prompt from
+/// then on, though the messages that said it left long ago. What they only weigh does not.
+#[test]
+fn what_is_settled_in_a_chat_is_a_decision() {
+    let answer = "Good. We agreed on UTF-8 for every export. Should we go with YAML?";
+    let upstream = Upstream::start(answering(answer)).unwrap();
+    let place = Place::new();
+    let notes: String = (0..60).map(told).collect();
+    let lines =
+        format!("Let's go with SQLite instead of Postgres. Maybe we use Redis, too.\n{notes}");
+    let args = "--prompt-limit 2500 --profile ollm --session s --summarizer extractive";
+    let ran = chat(&place, &model(APIS[1], &upstream), args, &lines);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let last = upstream.prompts().pop().unwrap().body.to_string();
+    assert!(!last.contains("Note 3: "), "{last}");
+    for decided in
+        ["Let's go with SQLite instead of Postgres.", "We agreed on UTF-8 for every export."]
+    {
+        assert!(last.contains(decided), "{decided}: {last}");
+    }
+    let known =
+        place.run(["goal", "list", "--session", "s", "--store", "s.db", "--profile", "ollm"]);
+    assert!(known.text().contains("SQLite instead of Postgres"), "{}", known.text());
+    assert!(!known.text().contains("Redis") && !known.text().contains("YAML"), "{}", known.text());
+}
+
 /// What the user's own table says of the model is what the trigger reckons with.
 #[test]
 fn the_prices_are_the_users_own() {

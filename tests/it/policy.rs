@@ -411,9 +411,9 @@ fn what_hooks_take_is_measured() {
     let costs = done(&place, "policy bench ollm --json").json();
     let costs = costs.as_array().unwrap();
     let hooks: Vec<_> = costs.iter().map(|one| one["hook"].as_str().unwrap()).collect();
-    assert_eq!(hooks, ["budgets", "trigger", "plan", "age", "summary_prompt", "status"]);
+    assert_eq!(hooks, ["budgets", "goals", "trigger", "plan", "age", "summary_prompt", "status"]);
     assert!(costs.iter().all(|one| one["error"].is_null()), "{costs:?}");
-    assert_eq!(done(&place, "policy bench ollm").text().lines().count(), 7);
+    assert_eq!(done(&place, "policy bench ollm").text().lines().count(), 8);
 }
 
 #[test]

@@ -46,7 +46,8 @@ fn each_has_the_hooks_that_it_describes() {
         ["budgets", "tool_result", "trigger", "plan", "summary_prompt", "render", "on_event"];
     check("early", &early);
     check("none", &["tool_result", "trigger"]);
-    check("ollm", &["budgets", "trigger", "plan", "age", "summary_prompt", "status"]);
+    let ollm = ["budgets", "goals", "trigger", "plan", "age", "summary_prompt", "status"];
+    check("ollm", &ollm);
     let staged =
         ["budgets", "trigger", "plan", "age", "summary_prompt", "verify", "render", "status"];
     check("staged", &staged);

@@ -1,0 +1,129 @@
+--- Decisions: the sentences of a message in which a choice is settled for good (RULES 56). Used by
+--- `ollm`.
+---
+--- A classifier of sentences in English, precise rather than greedy: what asks, weighs, holds for now, is
+--- told of others or of the past is none. A decision stands beside the goals from then on, so one that
+--- nobody made costs more than one that is missed; a marker tells those.
+local decisions = {}
+
+--- Who may settle something with a sentence of a kind.
+local ANYBODY, PERSON = "anybody", "human"
+
+--- What may stand between who decides and what they do.
+local NOW = "(?: now| finally| all| both| just| jointly| already)*"
+
+--- What may open a sentence before it comes to the matter.
+local OPENING = "^(?:(?:ok|okay|yes|yeah|no|good|great|right|fine|alright|then|so|and|but|sure|agreed)[,.!:]* +)*"
+
+--- What settles something. `choice` says that the whole sentence must be free of doubt, since the doubt
+--- may stand behind it: `let's go with it if the tests pass`. Behind `we decided to` it is part of what
+--- was decided.
+local SETTLING = {
+  { by = ANYBODY, pattern = "\\bwe(?:['’]ve| have)?" .. NOW .. " (?:decided|agreed|settled|chosen|chose|opted) (?:to|on|upon|that|for|against|not to)\\b" },
+  { by = PERSON, pattern = "\\bi(?:['’]ve| have)?" .. NOW .. " (?:decided|settled|chosen|chose|opted) (?:to|on|upon|that|for|against|not to)\\b" },
+  { by = ANYBODY, pattern = OPENING .. "(?:it|that|this)(?:['’]s| is)(?: now| hereby)? (?:decided|settled|agreed|final)\\b" },
+  { by = ANYBODY, pattern = "^(?:key |final |our )*decision(?: made)?: *\\S" },
+  { by = ANYBODY, pattern = "\\b(?:our|the|my)(?: final| firm)* decision is (?:to|that|for|against|not to)\\b" },
+  { by = ANYBODY, choice = true, pattern = OPENING .. "(?:let['’]s|let us|we['’]ll|we will|we are|we['’]re)(?: going to| then)? (?:go|going|stick|sticking|stay|staying) (?:with|for) +\\S" },
+  { by = ANYBODY, choice = true, pattern = OPENING .. "(?:let['’]s|let us|we['’]ll|we will)(?: go and)? (?:use|keep|take|adopt|pick|store|write|build|target|standardi[sz]e on|switch to|move to) .+(?: instead of | rather than |, not | and not )" },
+  { by = PERSON, choice = true, pattern = OPENING .. "(?:please )?(?:use|keep|take|adopt|pick|go with|stick with|stick to|stay with|switch to|store|target) .+(?: instead of | rather than |, not | and not )" },
+  { by = ANYBODY, choice = true, pattern = OPENING .. "from now on,? (?:we|all|every|everything|everybody|nobody|no one|use|always|never|only)\\b" },
+}
+
+--- What leaves a choice open, wherever it stands in the sentence.
+local DOUBT = "\\b(?:if|unless|whether|would|could|might|may|maybe|perhaps|probably|possibly|should|suppose|imagine|consider|either|or not|unsure|not sure|in case|when we|once we|i think|i guess|for instance|for example|shall|think about)\\b"
+
+--- What makes it one for a while, or one that holds no longer.
+local PASSING = "\\b(?:for now|for the moment|for the time being|temporarily|tentatively|provisionally|to begin with|first|as a test|until|back then|originally|at first|previously|used to|in the past|at the time|last (?:year|month|week|time)|years? ago|mistake|regret|wrong|no longer|reconsider|revisit|undecided)\\b"
+
+--- What stands before `we decided` where it only tells of a decision, or asks for one.
+local TOLD = "\\b(?:have|has|had|did|do|does|when|once|until|after|before|why|how|what|whether|where|if|since|because|unless|suppose|as|that|which|not|never|nothing|ask|asked|pretend|imagine|like|says?|said|unclear|sure)\\b[^,;]*$"
+
+--- The longest sentence that is one, in bytes, and the fewest words.
+local LONGEST, FEWEST = 300, 4
+
+--- What a decision is about that binds everything built on it: pattern, technology, contract, schema.
+local ARCHITECTURE = "\\b(?:architecture|pattern|schema|database|protocol|endpoint|contract|interface|framework|librar(?:y|ies)|format|language|runtime|storage|queue|encoding|migrations?|modules?|services?|apis?|sql\\w*|postgres\\w*|sqlite|mysql|redis|grpc|rest|graphql|json|yaml|toml|protobuf|csv|http)\\b"
+
+--- Whether a pattern is found, whatever the case of its letters.
+local function has(text, pattern)
+  return ep.re.find("(?i)" .. pattern, text) ~= nil
+end
+
+--- Whether a place of a text is within a quotation.
+local function is_quoted(before)
+  local _, plain = before:gsub('"', "")
+  local _, opened = before:gsub("“", "")
+  local _, closed = before:gsub("”", "")
+  return plain % 2 == 1 or opened > closed
+end
+
+--- The sentences of a text, without markup, code and what it quotes.
+---@param text string
+---@return string[]
+local function sentences(text)
+  local found = {}
+  -- What stands in a fence that is not closed is code as well.
+  local prose = (text .. "\n```"):gsub("```.-```", "\n")
+  for line in prose:gmatch("[^\n]+") do
+    if not line:match("^%s*>") and not line:match("^%s*|") and not line:match("^    ") then
+      line = line:gsub("^%s*[-*+•]%s+", ""):gsub("^%s*%d+[.)]%s+", ""):gsub("%*%*", "")
+      for sentence in (line .. " "):gmatch("(.-[.!?;]+)%s") do
+        found[#found + 1] = sentence
+      end
+      found[#found + 1] = line:match("[.!?;]+%s+([^.!?;]*.-)%s*$") or line
+    end
+  end
+  return found
+end
+
+--- Whether a sentence settles something by one of the ways to do so.
+---@param sentence string
+---@param way table
+---@return boolean
+local function settles(sentence, way)
+  local at = ep.re.find("(?i)" .. way.pattern, sentence)
+  if not at then
+    return false
+  end
+  local before = sentence:sub(1, at - 1)
+  if is_quoted(before) or has(before, TOLD) then
+    return false
+  end
+  return not (way.choice and has(sentence, DOUBT)) and not has(before, DOUBT)
+end
+
+--- Whether a sentence of somebody settles a choice for good.
+---@param sentence string
+---@param speaker string `human` or `model`
+---@return boolean
+function decisions.is_one(sentence, speaker)
+  local _, words = sentence:gsub("%S+", "")
+  if #sentence > LONGEST or words < FEWEST or sentence:match("%?%s*$") or has(sentence, PASSING) then
+    return false
+  end
+  for _, way in ipairs(SETTLING) do
+    if (way.by == ANYBODY or way.by == speaker) and settles(sentence, way) then
+      return true
+    end
+  end
+  return false
+end
+
+--- The decisions of a message, in the words they were said in.
+---@param job GoalsJob
+---@return Found[]
+function decisions.of(job)
+  local found, known = {}, {}
+  for _, sentence in ipairs(sentences(job.text)) do
+    sentence = sentence:gsub("^%s+", ""):gsub("%s+$", "")
+    if not known[sentence] and not sentence:match("^%[") and decisions.is_one(sentence, job.speaker) then
+      known[sentence] = true
+      local state = has(sentence, ARCHITECTURE) and "architecture" or nil
+      found[#found + 1] = { kind = "decision", text = sentence, state = state }
+    end
+  end
+  return found
+end
+
+return decisions
