@@ -68,6 +68,21 @@ return {
     max = 1,
     doc = "The share of what it stands for that a summary gets where there is little room.",
   },
+  field_tokens = {
+    type = "integer",
+    default = 80,
+    min = 1,
+    doc = "The most of the objective, and of the current request, that a summary quotes in a field.",
+  },
+  revised_by = {
+    type = "list",
+    default = {
+      "(?i)^\\W*(?:actually|instead|rather|change of plan|new plan|scratch that|never ?mind|forget (?:that|it|about|what))\\b",
+      "(?i)\\b(?:change of plan|changed my mind|new (?:goal|plan|objective)|(?:the )?(?:goal|plan|objective) (?:is now|has changed|changes))\\b",
+      "(?i)\\b(?:instead of|rather than) (?:that|this|what|the (?:first|original|old|previous))\\b",
+    },
+    doc = "Patterns of a message of a person by which the objective is revised, where no goal says it.",
+  },
   sections_from = {
     type = "integer",
     default = 400,

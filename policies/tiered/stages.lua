@@ -115,6 +115,7 @@ function stages.summarize(job, work)
   work.whole = job.cause == "hard" and work.size > job.max_tokens
   job.memo.saved = math.max(freed - target, 0)
   job.memo.intent = ep.clip(intents.of(job), 400)
+  job.memo.stated = intents.stated(job)
   job.memo.artifacts = summary.artifacts(job)
   job.memo.drift = opt.drift_messages > 0 and drift.anchor(job, job.memo.intent) or nil
   return work

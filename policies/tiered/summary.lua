@@ -2,7 +2,7 @@
 ---
 --- One summary stands for everything but what stays: what is pinned, what states the intent, and
 --- the newest messages. The one before goes into it, made anew from what it stood for. `job.memo`
---- holds `intent`, what the session is for; `artifacts`, the files that were written, and their
+--- holds `intent`, what the session is for; `stated`, the objective and the request; `artifacts`, the files that were written, and their
 --- status; `saved`, what the summary saves; and `most`, what it may take.
 local intents = require("intent")
 local share = require("numbers").share
@@ -153,6 +153,9 @@ end
 ---@return SummaryPrompt
 function summary.prompt(job)
   job.memo.most = job.max_tokens
+  if job.memo.stated then
+    job.memo.stated = intents.by_goal(job.memo.stated, job.goals, job.options.field_tokens)
+  end
   local headings, parted = ep.prompt("sections"), has_sections(job.max_tokens, job.options)
   return {
     style = "separate",
@@ -176,8 +179,8 @@ local function under(text, heading)
   return ends and text:sub(ends + 1, stops or -1) or ""
 end
 
---- What is made of a model's summary: files and facts that it forgot are added, as far as there is
---- room. One that lost the intent is not taken.
+--- What is made of a model's summary: the fields of the intent are added in the person's words, and
+--- files and facts that it forgot, as far as there is room. One that lost the intent is not taken.
 ---@param job VerifyJob
 ---@return boolean|Rejected|Seconded
 function summary.verify(job)
@@ -187,7 +190,15 @@ function summary.verify(job)
   if not ep.re.find("[\\p{L}\\p{N}]", says) then
     return { reject = "the intent of the session is missing" }
   end
-  local missing, room = {}, most - job.tokens - ep.count(FORGOTTEN)
+  local missing, room = {}, most - job.tokens
+  local fields = {}
+  for _, line in ipairs(intents.fields(job.memo.stated or { first = "", request = "" })) do
+    local size = ep.count(line) + 1
+    if size <= room then
+      fields[#fields + 1], room = line, room - size
+    end
+  end
+  room = room - ep.count(FORGOTTEN)
   local function add(text)
     local size = ep.count(text) + 1
     if size <= room then
@@ -204,7 +215,8 @@ function summary.verify(job)
       add(fact.text)
     end
   end
-  return #missing == 0 or { append = FORGOTTEN .. table.concat(missing, "; ") }
+  fields[#fields + 1] = #missing > 0 and FORGOTTEN .. table.concat(missing, "; ") or nil
+  return #fields == 0 or { append = table.concat(fields, "\n") }
 end
 
 return summary

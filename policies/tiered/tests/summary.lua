@@ -85,6 +85,49 @@ return {
     t.eq(verify(t, summary(nil, "a.md"), more), true)
   end,
 
+  -- "the objective as first stated and as revised, and the current request, two fields"
+  test_objective_and_request_are_fields = function(t)
+    local messages = {
+      { "u", 50, "Please write an importer for the price lists of\nall suppliers." },
+      { "a", 600 }, { "u", 20, "Add a column for the currency." }, { "a", 600 },
+      { "u", 20, "Change of plan: read the lists from the web shop." }, { "a", 600 },
+      { "u", 20, "Now document the settings of the web shop." }, { "a", 300 },
+      { "u", 5, "good, and the next?" }, { "a", 10 },
+    }
+    local function fields(goals, options)
+      local job = talk.job(t, messages, 2600, { cause = "hard", total = 2500 })
+      t.hook("plan", job, options)
+      local asked = { memo = job.memo, max_tokens = 500, goals = goals or { goals = {} } }
+      t.hook("summary_prompt", asked, options)
+      local said = summary(nil, "All that matters.")
+      return verify(t, said, { memo = job.memo }).append
+    end
+    local first = "Objective, as first stated: Please write an importer for the price lists of all"
+      .. " suppliers.\n"
+    local request = "Current request: Now document the settings of the web shop."
+    t.eq(fields(), first .. "Objective, as revised: Change of plan: read the lists from the web"
+      .. " shop.\n" .. request)
+    t.eq(fields(nil, { revised_by = {} }), first .. request)
+    -- An active goal is the objective, with what it was when it was set.
+    local goal = { text = "Import from the shop.", objective = "Import price lists.", status = "active" }
+    t.eq(fields({ goals = { goal } }), "Objective, as first stated: Import price lists.\n"
+      .. "Objective, as revised: Import from the shop.\n" .. request)
+    goal.objective = goal.text
+    t.eq(fields({ goals = { goal } }), "Objective, as first stated: Import from the shop.\n" .. request)
+  end,
+
+  --- Each is quoted as far as there is room, the objective before the request, and what is one is said
+  --- once.
+  test_fields_have_their_room = function(t)
+    local stated = { first = "Write the notes.", request = "Write the notes." }
+    local function append(more)
+      return verify(t, summary(), more).append
+    end
+    t.eq(append({ memo = { most = 400, stated = stated } }),
+      "Objective, as first stated: Write the notes.")
+    t.eq(verify(t, summary(), { memo = { most = 105, stated = stated } }), true)
+  end,
+
   --- Each file is listed once, with what became of it last.
   test_files_and_their_status = function(t)
     local messages = {
@@ -112,7 +155,7 @@ return {
 
   -- "id, time, tokens saved"; "never assume that something is still in context"
   test_a_summary_says_what_it_is = function(t)
-    local job = { part = "checkpoint", in_store = true, now = "2026-01-02T03:04:05Z" }
+    local job = { part = "checkpoint", in_store = true, time = "2026-01-02T03:04:05Z" }
     job.memo = { saved = 1400 }
     t.eq(t.hook("render", job).text, "[Summary {id}, 2026-01-02T03:04:05Z: {messages} messages,"
       .. " about 1400 tokens saved; as they were said: epitome recall {id}. Never assume that"
@@ -121,6 +164,14 @@ return {
     t.ok(t.hook("render", job).text:find("said: .epitome/offloaded/{id}.md. Never", 1, true))
     job.in_files, job.in_store = false, false
     t.ok(not t.hook("render", job).text:find("recall", 1, true), "no way back is named")
+  end,
+
+  --- The clock has no say: a recording without times states none.
+  test_a_summary_states_no_time_that_nobody_told = function(t)
+    local job = { part = "checkpoint", in_store = true, now = "2026-01-02T03:04:05Z" }
+    t.ok(t.hook("render", job).text:find("[Summary {id}: {messages} messages,", 1, true))
+    job.in_store = false
+    t.ok(t.hook("render", job).text:find("[Summary: {messages} messages,", 1, true))
   end,
 
   test_what_left_names_the_way_back = function(t)

@@ -32,6 +32,16 @@ fn tiered_has_a_summary_written_in_sections() {
         assert!(question.contains("it is critical and must not be lost:\n"), "{question}");
     }
     assert!(stand(&written, true) > 0);
+    // "the objective as first stated and as revised, and the current request, two fields": quoted,
+    // whatever the model made of them.
+    let talk = tideline(42);
+    let typed = |one: &&Value| one["role"] == "user" && one["content"].is_string();
+    let first = talk["messages"].as_array().unwrap().iter().find(typed).unwrap();
+    let words: Vec<_> = first["content"].as_str().unwrap().split_whitespace().take(8).collect();
+    let objective = format!("Objective, as first stated: {}", words.join(" "));
+    let said = written.turns.iter().map(|turn| written.said(turn));
+    let with: Vec<_> = said.filter(|said| said.contains("Current request: ")).collect();
+    assert!(!with.is_empty() && with.iter().all(|said| said.contains(&objective)), "{objective}");
 }
 
 /// An agent that is told to do something, is compressed, says this, and goes on when it is told to.
