@@ -17,12 +17,14 @@ use epitome_kernel::{
 use epitome_types::hook::Common;
 use epitome_types::{EventKind, HookAuthor};
 
-use crate::setup::TextTime;
 use crate::tape::StepTape;
 use crate::time_budget::ModelTimeBudget;
 use epitome_config::models::Models;
 use epitome_config::profile::ProfileRules;
 use epitome_extensions::plugins::ExtensionFailures;
+
+/// Tells the time that texts in a prompt state, ISO 8601, if anybody knows.
+pub(crate) type TextTime = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 /// What is said of a policy that asks a model where the host grants none.
 pub const NO_MODEL: &str = "there is no model to ask; grant one, or decide without";

@@ -16,6 +16,7 @@ use epitome_wire::Format;
 use tokio::runtime::Handle;
 
 use crate::limits::{CompressionTarget, WindowSetting};
+use crate::policy_runner::TextTime;
 
 /// Who counts.
 #[derive(Clone, Default)]
@@ -112,9 +113,6 @@ impl Default for DepartureSettings {
         Self { store: None, originals: true, workspace: None }
     }
 }
-
-/// Tells the time that texts in a prompt state, ISO 8601, if anybody knows.
-pub(crate) type TextTime = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 /// Who decides beside the profile, and what they are told.
 #[derive(Clone, Default)]

@@ -27,10 +27,6 @@ pub(crate) struct ActionState {
     /// end every task in equal words.
     mark: Option<(EntryKey, Option<u32>)>,
     pub(crate) goals: Goals,
-    /// The mode that it was set to.
-    pub(crate) mode: Option<String>,
-    /// How often it was compressed where it came from.
-    pub(crate) imported: u32,
     /// The names of the augments that were chosen.
     pub(crate) augments: Vec<String>,
     /// The excerpts that are to come back into the conversation.
@@ -39,6 +35,16 @@ pub(crate) struct ActionState {
     pub(crate) systems: Vec<Assembled>,
     /// What policies had noted when the last snapshot was made.
     pub(crate) noted: BTreeMap<String, String>,
+    pub(crate) facts: ActionFacts,
+}
+
+/// What is so of a session as a whole.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ActionFacts {
+    /// The mode that it was set to.
+    pub(crate) mode: Option<String>,
+    /// How often it was compressed where it came from.
+    pub(crate) imported: u32,
     /// The compressions that stayed on a branch which was left for a snapshot.
     pub(crate) left: Vec<CompactionId>,
 }
@@ -62,8 +68,11 @@ impl ActionState {
             session: session.to_owned(),
             count,
             goals: goals::project(acts).goals,
-            mode: mode_of(acts),
-            imported: imported_compressions(acts).unwrap_or_default(),
+            facts: ActionFacts {
+                mode: mode_of(acts),
+                imported: imported_compressions(acts).unwrap_or_default(),
+                left: Vec::new(),
+            },
             augments: chosen(acts),
             returning: returning(acts),
             systems: acts.iter().filter_map(Assembled::done).collect(),
@@ -76,7 +85,7 @@ impl ActionState {
                 SessionAction::Mark { entry, copy, .. } => {
                     found.mark = Some((*entry, *copy));
                 }
-                SessionAction::Restored { left, .. } => found.left.clone_from(left),
+                SessionAction::Restored { left, .. } => found.facts.left.clone_from(left),
                 SessionAction::Noted { memos } => found.noted.clone_from(memos),
                 SessionAction::Question { entry, open } => {
                     found.open.retain(|(known, _)| known != entry);

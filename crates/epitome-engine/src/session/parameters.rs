@@ -60,14 +60,15 @@ impl Session {
     /// it is set to.
     pub(super) fn meet_facts(&mut self, state: &mut ConversationState, incoming: &IncomingHistory) {
         let Some(acts) = &mut state.acts else { return };
-        if let Some(mode) = self.next.mode.as_ref().filter(|mode| acts.mode.as_ref() != Some(mode))
+        if let Some(mode) =
+            self.next.mode.as_ref().filter(|mode| acts.facts.mode.as_ref() != Some(mode))
         {
             let mode = Some(self.redaction().text(mode).into_owned());
-            acts.mode.clone_from(&mode);
+            acts.facts.mode.clone_from(&mode);
             let act = SessionAction::Mode { mode, said_in: incoming.keys.last().copied() };
             state.work.doing.push((act, Actor::User));
         }
-        self.record.mode.clone_from(&acts.mode);
-        self.record.imported = acts.imported;
+        self.record.mode.clone_from(&acts.facts.mode);
+        self.record.imported = acts.facts.imported;
     }
 }

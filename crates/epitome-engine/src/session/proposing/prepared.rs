@@ -63,7 +63,7 @@ impl Proposing<'_, '_> {
         pins.extend(granted_pins(state));
         if self.due.holds {
             let in_force = self.whole.in_force.as_ref();
-            let left = state.acts.as_ref().map_or(&[][..], |acts| &acts.left);
+            let left = state.acts.as_ref().map_or(&[][..], |acts| &acts.facts.left);
             pins.extend(self.whole.lineage.held(&self.ground.incoming.keys, in_force, left));
         }
         let thread = self.ground.tail.to_sum_up(&pins, &state.history);
