@@ -32,8 +32,13 @@ impl Policy for Careful {
     }
 
     /// A model writes the summaries, and is asked in these words.
-    fn summary_prompt(&self, _job: &SummaryPromptJob<'_>, _rest: &NextPolicies<'_>) -> HookResult<SummaryPrompt> {
+    fn summary_prompt(
+        &self,
+        _job: &SummaryPromptJob<'_>,
+        _rest: &NextPolicies<'_>,
+    ) -> HookResult<SummaryPrompt> {
         Ok(Some(SummaryPrompt {
+            model: None,
             style: Line::Separate,
             system: Some("You sum up.".to_owned()),
             user: "Keep {must_keep}.\n\n{conversation}".to_owned(),
