@@ -9,12 +9,10 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::Instant;
 
-/// The least that comes of a body in a second, in bytes, once its pauses are over: one that drips
-/// would hold the place of its request for days.
-const LEAST: u64 = 8 << 10;
+use crate::arrivals::{ArrivingBody, LEAST};
 
 /// How long what is thrown away of a body that is too large may go on.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -25,7 +23,7 @@ pub(crate) enum Sending {
     /// All of it, until it is handed over.
     Whole(Option<Bytes>),
     /// As it comes.
-    Streamed(Incoming),
+    Streamed(ArrivingBody),
 }
 
 impl Sending {
@@ -79,7 +77,7 @@ pub(crate) enum Untaken {
 /// Takes in a whole body of at most `most` bytes that never pauses for longer than `within`, and no
 /// longer than that in all beside the time that its bytes take at the least rate.
 pub(crate) async fn take(
-    mut body: Incoming,
+    mut body: ArrivingBody,
     most: usize,
     within: Duration,
 ) -> Result<Bytes, Untaken> {
@@ -94,7 +92,7 @@ pub(crate) async fn take(
     taken
 }
 
-async fn take_in(body: &mut Incoming, most: usize, within: Duration) -> Result<Bytes, Untaken> {
+async fn take_in(body: &mut ArrivingBody, most: usize, within: Duration) -> Result<Bytes, Untaken> {
     let announced =
         body.size_hint().exact().map(|size| usize::try_from(size).unwrap_or(usize::MAX));
     if announced.is_some_and(|size| size > most) {

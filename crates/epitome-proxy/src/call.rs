@@ -16,6 +16,7 @@ use hyper::body::Incoming;
 
 use crate::access::Visitor;
 use crate::app::App;
+use crate::arrivals::ArrivingBody;
 use crate::body::{Sending, Untaken, take};
 use crate::count;
 use crate::fault::{ProxyFault, translated};
@@ -51,7 +52,7 @@ impl ProxiedRequest {
     /// Passes everything through, both ways.
     pub(crate) async fn pass(
         self,
-        body: Incoming,
+        body: ArrivingBody,
         skip: Option<ProxySkip>,
         line: &mut Option<LedgerLineWriter>,
     ) -> Result<Response<Outflow>, ProxyFault> {
@@ -74,7 +75,7 @@ impl ProxiedRequest {
     /// Sends what is made of a conversation, and relays what comes back.
     pub(crate) async fn converse(
         self,
-        body: Incoming,
+        body: ArrivingBody,
         line: &mut Option<LedgerLineWriter>,
     ) -> Result<Response<Outflow>, ProxyFault> {
         let settings = &self.app.settings;

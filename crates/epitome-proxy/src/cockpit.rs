@@ -11,9 +11,9 @@ use epitome_page::{CockpitPage, PageEvents};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
 
 use crate::app::App;
+use crate::arrivals::ArrivingBody;
 use crate::body::take;
 use crate::page;
 use crate::stream::Outflow;
@@ -42,7 +42,7 @@ pub(crate) async fn answer(
     app: &Arc<App>,
     asked: AskedPage,
     head: Parts,
-    body: Incoming,
+    body: ArrivingBody,
 ) -> Response<Outflow> {
     let AskedPage { page, port } = asked;
     if let Some(events) = page.events(port, &head) {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use epitome_mcp::McpHttp;
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
-use hyper::body::Incoming;
 
 use crate::access::Visitor;
 use crate::app::App;
+use crate::arrivals::ArrivingBody;
 use crate::body::{Untaken, take};
 use crate::fault::ProxyFault;
 use crate::stream::Outflow;
@@ -35,7 +35,7 @@ pub(crate) async fn answer(
     levers: &McpHttp,
     visitor: &Visitor,
     head: Parts,
-    body: Incoming,
+    body: ArrivingBody,
 ) -> Result<Response<Outflow>, ProxyFault> {
     let body = take(body, MOST, app.settings.deadlines.body).await.map_err(|why| match why {
         Untaken::TooLarge => {

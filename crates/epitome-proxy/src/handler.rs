@@ -12,11 +12,11 @@ use http::header::{
 };
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, Uri};
-use hyper::body::Incoming;
 
 use crate::access::{Visitor, enter, is_for_document};
 use crate::api::{Manner, UpstreamApi};
 use crate::app::App;
+use crate::arrivals::ArrivingBody;
 use crate::call::ProxiedRequest;
 use crate::fault::ProxyFault;
 use crate::pages;
@@ -45,7 +45,7 @@ struct Entered {
 pub(crate) async fn handle(
     app: Arc<App>,
     address: SocketAddr,
-    request: Request<Incoming>,
+    request: Request<ArrivingBody>,
 ) -> Response<Outflow> {
     let (mut head, body) = request.into_parts();
     if let Some(asked) = cockpit::asked(&app, address, &head) {
@@ -76,7 +76,7 @@ pub(crate) async fn handle(
 async fn answer(
     app: &Arc<App>,
     entered: Entered,
-    body: Incoming,
+    body: ArrivingBody,
     line: &mut Option<LedgerLineWriter>,
 ) -> Result<Response<Outflow>, ProxyFault> {
     let Entered { visitor, head, of, asked } = entered;

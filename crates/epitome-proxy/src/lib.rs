@@ -31,6 +31,7 @@ mod access;
 mod api;
 mod app;
 mod arms;
+mod arrivals;
 mod body;
 mod call;
 mod clients;

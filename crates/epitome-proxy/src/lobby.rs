@@ -9,18 +9,20 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::task::AbortHandle;
 
 /// Those that wait, by when they began to.
+#[derive(Debug)]
 pub(crate) struct Lobby {
     most: usize,
     waiting: Mutex<Waiting>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Waiting {
     next: u64,
     seats: BTreeMap<u64, AbortHandle>,
 }
 
 /// One connection's seat, taken while nothing is asked on it.
+#[derive(Debug)]
 pub(crate) struct Seat {
     lobby: Arc<Lobby>,
     /// What ends the connection.
@@ -69,6 +71,13 @@ impl Seat {
         // Where a request came before this was said, the connection does not wait.
         if self.end.set(end).is_ok() && since.is_none() {
             *since = self.waits();
+        }
+    }
+
+    /// Ends the connection.
+    pub(crate) fn close(&self) {
+        if let Some(end) = self.end.get() {
+            end.abort();
         }
     }
 

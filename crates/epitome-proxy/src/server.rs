@@ -2,10 +2,10 @@
 //!
 //! Invariant: the number of connections is bounded, and that of requests that are served at once. A
 //! connection has a place among those only while a request of its is answered, so heads that come
-//! slowly or never hold up nobody. Called by whoever wants a proxy.
+//! slowly or never hold up nobody; nor do bodies, which give their places up to those that wait. Called by whoever wants a proxy.
 
 use std::net::SocketAddr;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -22,6 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::app::{App, now};
+use crate::arrivals::Arrivals;
 use crate::handler::handle;
 use crate::ledger::{FigureSaver, UsageLedger};
 use crate::lobby::{Lobby, Seat};
@@ -33,6 +34,9 @@ use crate::telemetry::Telemetry;
 
 /// How long a listener rests that cannot accept, which is when there are too many files.
 const REST: Duration = Duration::from_millis(50);
+
+/// How often a request that waits for a place asks for one that is held for nothing.
+const ASKING: Duration = Duration::from_millis(100);
 
 /// How much is read of a connection at a time, in bytes, and the largest head. What is larger than
 /// a processor's nearer cache is slower to copy, and each connection keeps as much.
@@ -175,7 +179,12 @@ async fn accept(
     let graceful = GracefulShutdown::new();
     let ProxyLimits { connections, waiting, .. } = app.settings.limits;
     let open = Arc::new(Semaphore::new(connections.saturating_add(waiting)));
-    let hall = Hall { places: Arc::new(Semaphore::new(connections)), address, app };
+    let hall = Hall {
+        places: Arc::new(Semaphore::new(connections)),
+        arrivals: Arc::default(),
+        address,
+        app,
+    };
     let lobby = Lobby::new(waiting);
     let mut served = JoinSet::new();
     loop {
@@ -227,6 +236,21 @@ struct Hall {
     address: SocketAddr,
     /// So many at once.
     places: Arc<Semaphore>,
+    /// The bodies of those that are not whole.
+    arrivals: Arc<Arrivals>,
+}
+
+impl Hall {
+    /// A place, once there is one.
+    async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        let mut place = pin!(Arc::clone(&self.places).acquire_owned());
+        loop {
+            match tokio::time::timeout(ASKING, &mut place).await {
+                Ok(place) => return place.ok(),
+                Err(_) => self.arrivals.close_one(),
+            }
+        }
+    }
 }
 
 /// The body of an answer, with the place of its request.
@@ -275,11 +299,12 @@ fn serve(
     let service = {
         let (hall, seat) = (hall.clone(), Arc::clone(seat));
         service_fn(move |request| {
-            let (Hall { app, address, places }, seat) = (hall.clone(), Arc::clone(&seat));
+            let (hall, seat) = (hall.clone(), Arc::clone(&seat));
             seat.rise();
             async move {
-                let place = places.acquire_owned().await.ok();
-                let answer: Response<Outflow> = handle(app, address, request).await;
+                let place = hall.place().await;
+                let request = request.map(|body| hall.arrivals.body(body, &seat));
+                let answer: Response<Outflow> = handle(hall.app, hall.address, request).await;
                 let answer = answer.map(|body| Served { body, seat, _place: place });
                 Ok::<_, std::convert::Infallible>(answer)
             }

@@ -191,3 +191,33 @@ async fn heads_that_never_end_hold_no_place() {
     let ended = first.read(&mut [0; 1]).await;
     assert!(matches!(ended, Ok(0) | Err(_)), "the oldest was closed");
 }
+
+#[tokio::test]
+async fn bodies_that_never_come_give_their_places_to_others() {
+    let upstream = Upstream::says(&[&answer("200 OK", "", "{}")]).await;
+    let proxy = proxy_with(&upstream, |settings| {
+        settings.limits.connections = 3;
+        settings.deadlines.body = Duration::from_secs(3_600);
+    })
+    .await;
+    let half = |to: &str| {
+        format!("POST {to} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 500\r\n\r\n{{")
+    };
+    let mut slow = Vec::new();
+    // A conversation is taken in whole, and what is not known goes through as it comes.
+    for to in ["/v1/messages", "/v1/messages", "/v1/files", "/v1/files", "/v1/messages"] {
+        slow.push(open(&proxy, half(to).as_bytes()).await);
+    }
+    let asked = request("POST /v1/messages", "", ASKED);
+    let answered = tokio::time::timeout(Duration::from_secs(60), ask(&proxy, &asked)).await;
+    assert_eq!(answered.expect("the places are held for an hour").status(), 200);
+    // Those that nobody needs the places of go on.
+    let mut last = slow.pop().unwrap();
+    last.write_all(&[b' '; 498]).await.unwrap();
+    last.write_all(b"}").await.unwrap();
+    let mut part = [0; 512];
+    let read = last.read(&mut part).await.unwrap();
+    assert!(part[..read].starts_with(b"HTTP/1.1 200"), "{:?}", &part[..read]);
+    let ended = slow.remove(0).read(&mut [0; 1]).await;
+    assert!(matches!(ended, Ok(0) | Err(_)), "the oldest was closed");
+}
