@@ -197,7 +197,7 @@
 ---@class FactsJob: Common
 ---@field covered Covered The messages that may leave: all of a conversation that is compressed, or tool results that are made smaller before they are first sent.
 
---- Comes to a size in the kernel's own way: the newest messages stay, one checkpoint stands for what is older. Stands alone, beside `pin`, `snapshot` and `warn`.
+--- Comes to a size in the kernel's own way: the newest messages stay, one checkpoint stands for what is older. Stands alone, beside `pin`, `warn`, `write_file` and `handover`.
 ---@class Fit
 ---@field max_tokens? integer The size to come to; the job's target where none is given.
 ---@field keep_recent_share? number The share of the room beside what is pinned that the newest messages fill, 0 to 1.

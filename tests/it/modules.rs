@@ -31,6 +31,13 @@ fn a_new_module_is_whole_passes_its_check_and_digests() {
     let place = desk(ASKED);
     let lines = ["plugin new tickets --lang wat", "plugin check tickets", "plugin list"];
     let all = said(&place, &lines);
+    // Failures with nothing between them that a note would be shorter than.
+    let failures = |line: i32| format!("fail: {line}\n\n");
+    place.write(
+        &format!("{TICKETS}/samples/Bash.txt"),
+        (0..16_000).map(failures).collect::<String>(),
+    );
+    done(&place, "plugin check tickets");
     let own: Vec<&str> = all.lines().filter(|line| !line.contains("shipped")).collect();
     check("module_new", &own.join("\n"));
     let (results, happened) = replayed(&place);
@@ -41,6 +48,27 @@ fn a_new_module_is_whole_passes_its_check_and_digests() {
     assert_eq!(results[1], steps());
     let told = happened.iter().filter(|it| it["event"] == "tool-result-digested");
     assert_eq!(told.map(|it| &it["tool"]).collect::<Vec<_>>(), ["tickets"]);
+}
+
+/// A module that nobody trusts beside a shipped plugin of its name: the shipped one is looked at, and that is
+/// told.
+#[test]
+fn whoever_looks_at_a_name_hears_that_another_is_passed_over() {
+    let place = desk(ASKED);
+    for folder in ["plugins/tables", "policies/ollm"] {
+        std::fs::create_dir_all(place.path(&format!(".epitome/{folder}"))).unwrap();
+    }
+    place.write(".epitome/plugins/tables/plugin.toml", MANIFEST);
+    place.write(".epitome/plugins/tables/plugin.wat", "(module");
+    place.write(".epitome/policies/ollm/policy.lua", "--- @api 2\nreturn {}\n");
+    for line in ["plugin check tables", "policy check ollm", "doctor"] {
+        let said = said(&place, &[line]);
+        let about = if line.starts_with("policy") { "policy `ollm`" } else { "plugin `tables`" };
+        assert!(
+            said.contains(&format!("the {about} came with the project and is not trusted")),
+            "{said}"
+        );
+    }
 }
 
 /// What one in Rust is made of compiles to a module.
@@ -299,6 +327,7 @@ fn what_no_module_can_do_is_refused_with_its_line() {
         "needs = [\"network\"]",
         "fuel = 0",
         "memory_mb = 0",
+        "deadline_ms = 100",
     ] {
         let manifest = MANIFEST.replace("fuel = 3", "").replace("memory_mb = 4", line);
         place.write(&format!("{TICKETS}/plugin.toml"), manifest);

@@ -179,6 +179,12 @@ pub(crate) fn tell_passed_over(profile: &Profile) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Says what came with the project and does not run, since nobody trusts it and another one of its
+/// name answers.
+pub(crate) fn tell_untrusted(config: &Config) {
+    config.passed_over().for_each(|passed| fault::warn_once(&passed.to_string()));
+}
+
 /// Sets a path from a flag, where it was given.
 pub(crate) fn path(
     sources: ConfigSources,

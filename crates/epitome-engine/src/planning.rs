@@ -15,8 +15,8 @@ use epitome_plan::{
     PlannedCompression, PromptFloor, assemble, compress,
 };
 use epitome_types::hook::{
-    AgeJob, Ageing, Budgets, Columns, Common, Fit, MessageTexts, OpRequest, Orders, PlanJob,
-    Standing,
+    AgeJob, Ageing, Budgets, Columns, Common, Fit, MessageNumber, MessageTexts, OpRequest, Orders,
+    PlanJob, Standing,
 };
 use epitome_types::{
     Budget, BudgetUnit, CompactionCause, EntryId, EventKind, Goals, HookAuthor, Op, OpReport,
@@ -309,6 +309,9 @@ impl<'t> PlanRequest<'_, 't> {
         summarizers: &[&dyn Summarizer],
         aged: &mut AgedCheckpoints,
     ) -> PlanResult<'t> {
+        if let Err(missing) = self.are_there(orders) {
+            return self.passed(&options.policy, Stage::Preparation, &missing);
+        }
         let mut aims = orders.ops.iter().filter(|op| !op.is_aside());
         match (aims.next(), aims.next()) {
             (None, _) if !self.forced => PlanResult::Skipped(SkipReason::NothingToCompress),
@@ -332,6 +335,23 @@ impl<'t> PlanRequest<'_, 't> {
                     self.passed(&options.policy, Stage::CheckpointCreation, &short)
                 }
             },
+        }
+    }
+
+    /// Whether there is every message that is to stay as it is.
+    fn are_there(&self, orders: &Orders) -> Result<(), OrderError> {
+        let count = self.history.thread.entries().len();
+        let stay = orders.ops.iter().flat_map(|op| match op {
+            OpRequest::Pin(one) => &one.entries[..],
+            OpRequest::Fit(one) => one.keep.as_deref().unwrap_or_default(),
+            _ => &[],
+        });
+        let is_there = |place: &MessageNumber| {
+            place.entry().is_some_and(|id| self.history.thread.entry(id).is_some())
+        };
+        match stay.copied().find(|place| !is_there(place)) {
+            Some(place) => Err(OrderError::NoEntry { place: place.0, count }),
+            None => Ok(()),
         }
     }
 

@@ -157,16 +157,34 @@ fn any<'scope, 'env: 'scope>(
     scope: &'scope Scope<'scope, 'env>,
     texts: &'env dyn MessageTexts,
 ) -> Result<Function> {
-    scope.create_function(move |_, (_, place): (Value, u32)| Ok(texts.text(MessageNumber(place))))
+    scope.create_function(move |_, (_, place): (Value, Value)| {
+        Ok(number(&place)?.and_then(|place| texts.text(place)))
+    })
 }
 
 fn any_beginning<'scope, 'env: 'scope>(
     scope: &'scope Scope<'scope, 'env>,
     texts: &'env dyn MessageTexts,
 ) -> Result<Function> {
-    scope.create_function(move |_, (_, place, lines): (Value, u32, usize)| {
-        Ok(texts.text(MessageNumber(place)).map(|text| first_lines(&text, lines).to_owned()))
+    scope.create_function(move |_, (_, place, lines): (Value, Value, usize)| {
+        let text = number(&place)?.and_then(|place| texts.text(place));
+        Ok(text.map(|text| first_lines(&text, lines).to_owned()))
     })
+}
+
+/// The message at a place that a policy gives; `None` where no place is so small or so large.
+fn number(place: &Value) -> Result<Option<MessageNumber>> {
+    let place = match place {
+        Value::Integer(place) => *place,
+        Value::Number(place) if place.fract() == 0.0 => *place as i64,
+        other => {
+            let found = other.to_string()?;
+            let what =
+                format!("expected the place of a message, which counts from 1, found {found}");
+            return Err(mlua::Error::runtime(what));
+        }
+    };
+    Ok(u32::try_from(place).ok().map(MessageNumber))
 }
 
 /// The first lines of a text, the line break behind the last of them left out.

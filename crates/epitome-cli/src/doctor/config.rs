@@ -40,6 +40,16 @@ pub(super) fn old_names(patient: &Patient) -> Vec<DoctorFinding> {
     patient.config.renamed().map(finding).collect()
 }
 
+/// What came with the project and does not run, while another one of its name answers.
+pub(super) fn untrusted(patient: &Patient) -> Vec<DoctorFinding> {
+    let finding = |passed: &epitome::ConfigProblem| {
+        let passed = passed.to_string();
+        let (found, remedy) = passed.split_once("; ").unwrap_or((&passed, "read it"));
+        DoctorFinding::warn("trust", found, remedy)
+    };
+    patient.config.passed_over().map(finding).collect()
+}
+
 /// Whether variables that begin as ours do mean anything.
 pub(super) fn variables(patient: &Patient) -> Vec<DoctorFinding> {
     let finding = |name: &String| {

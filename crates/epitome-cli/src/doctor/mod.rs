@@ -33,6 +33,7 @@ const CHECKS: &[fn(&Patient) -> Vec<DoctorFinding>] = &[
     machine::terminal,
     config::files,
     config::old_names,
+    config::untrusted,
     config::variables,
     config::profiles,
     window::stated,

@@ -7,7 +7,7 @@ use std::path::Path;
 use epitome::{Config, ConfigError, ExtensionOrigin, PluginRef};
 
 use crate::fault::{self, CliError};
-use crate::settings::ConfigFlags;
+use crate::settings::{self, ConfigFlags};
 
 /// Which plugins.
 #[derive(clap::Args)]
@@ -32,6 +32,7 @@ impl PluginArgs {
     /// The plugins that are meant.
     pub(super) fn find(&self) -> Result<ChosenPlugins, CliError> {
         let config = self.config.load(|sources| sources)?;
+        settings::tell_untrusted(&config);
         let Some(named) = &self.plugin else {
             let is_own = |(_, found): &PluginOrReason| {
                 found.as_ref().map_or(true, |plugin| plugin.origin() != ExtensionOrigin::Shipped)

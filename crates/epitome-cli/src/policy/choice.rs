@@ -7,7 +7,7 @@ use std::path::Path;
 use epitome::{Config, ConfigError, ConfigSources, ExtensionOrigin, PolicyRef};
 
 use crate::fault::{self, CliError};
-use crate::settings::ConfigFlags;
+use crate::settings::{self, ConfigFlags};
 
 /// Which policies.
 #[derive(Clone, clap::Args)]
@@ -37,6 +37,7 @@ impl PolicyArgs {
         set: impl Fn(ConfigSources) -> ConfigSources,
     ) -> Result<ChosenPolicies, CliError> {
         let config = self.config.load(&set)?;
+        settings::tell_untrusted(&config);
         let Some(named) = &self.policy else {
             let mut policies = config.policies();
             policies.retain(|policy| policy.origin() != ExtensionOrigin::Shipped);

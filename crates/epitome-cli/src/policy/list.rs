@@ -13,7 +13,7 @@ use super::{check, shown};
 use crate::fault::{self, CliError};
 use crate::files;
 use crate::journal;
-use crate::settings::ConfigFlags;
+use crate::settings::{self, ConfigFlags};
 use crate::table::{Column, TextTable, left};
 use crate::text::plain;
 
@@ -165,7 +165,7 @@ fn words(config: &Config, listed: &[ListedPolicy]) -> Result<(), CliError> {
         let (extends, doc) = (plain(&extends), plain(&doc));
         vec![one.name.clone(), from, extends, trusted.into(), plain(&folder), doc]
     };
-    config.passed_over().for_each(|passed| fault::warn(&passed.to_string()));
+    settings::tell_untrusted(config);
     let rows: Vec<_> = listed.iter().map(row).collect();
     missing(config).iter().for_each(|name| {
         fault::note(&format!(

@@ -98,7 +98,7 @@ fn variables(manifest: &Manifest, granted: &[String]) -> Vec<(String, String)> {
 fn process_limits(manifest: &Manifest) -> ProcessLimits {
     let usual = ProcessLimits::default();
     ProcessLimits {
-        call: Duration::from_millis(manifest.deadline_ms),
+        call: manifest.deadline_ms.map_or(usual.call, Duration::from_millis),
         memory: manifest.memory_mb.map(|mib| mib << 20).or(usual.memory),
         ..usual
     }
@@ -110,7 +110,7 @@ fn module_limits(manifest: &Manifest) -> ModuleLimits {
     let usual = ModuleLimits::default();
     let bytes = |mib: u64| usize::try_from(mib << 20).unwrap_or(usize::MAX);
     ModuleLimits {
-        fuel: manifest.fuel.saturating_mul(1_000_000),
+        fuel: manifest.fuel.map_or(usual.fuel, |millions| millions.saturating_mul(1_000_000)),
         memory: manifest.memory_mb.map_or(usual.memory, bytes),
         ..usual
     }

@@ -15,11 +15,6 @@ use serde_json::Value as Json;
 /// The file that makes a folder a plugin.
 pub(crate) const FILE: &str = "plugin.toml";
 
-/// Milliseconds that a call may take where nothing is said.
-const DEADLINE: u64 = 2000;
-/// Millions of steps that a call may take where nothing is said.
-const FUEL: u64 = 500;
-
 /// A plugin that is a program of its own, or a module.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "find", derive(schemars::JsonSchema))]
@@ -41,14 +36,14 @@ pub(crate) struct Manifest {
     /// The hooks that it answers, where a profile puts it into its chain of policies.
     #[serde(default)]
     pub(crate) hooks: Vec<String>,
-    /// Milliseconds that a call of a program may take.
-    #[serde(default = "deadline")]
+    /// Milliseconds that a call of a program may take [default: 2000].
+    #[serde(default)]
     #[cfg_attr(feature = "find", schemars(range(min = 1, max = 60000)))]
-    pub(crate) deadline_ms: u64,
-    /// Millions of steps that a call of a module may take.
-    #[serde(default = "fuel")]
+    pub(crate) deadline_ms: Option<u64>,
+    /// Millions of steps that a call of a module may take [default: 500].
+    #[serde(default)]
     #[cfg_attr(feature = "find", schemars(range(min = 1, max = 100000)))]
-    pub(crate) fuel: u64,
+    pub(crate) fuel: Option<u64>,
     /// MiB of memory that a program, or a call of a module, may take.
     #[serde(default)]
     #[cfg_attr(feature = "find", schemars(range(min = 1, max = 65536)))]
@@ -105,14 +100,6 @@ pub(crate) struct ManifestOption {
     /// What it decides, with its unit.
     #[serde(default)]
     pub(crate) doc: String,
-}
-
-fn deadline() -> u64 {
-    DEADLINE
-}
-
-fn fuel() -> u64 {
-    FUEL
 }
 
 impl Manifest {

@@ -175,7 +175,7 @@ fn section(hook: &HookShape) -> String {
 
 fn fields(table: &TableShape) -> String {
     let mut out = "| field | type | |\n| --- | --- | --- |\n".to_owned();
-    for field in table.fields {
+    for field in table.own_fields() {
         out += &row(field.name, &type_of(&field.shape), field.doc);
     }
     for (_, name, kind, docs) in READS.iter().filter(|(owner, ..)| *owner == table.name) {

@@ -38,7 +38,8 @@ impl HasShape for Role {
 
 table! {
     /// Comes to a size in the kernel's own way: the newest messages stay, one checkpoint stands
-    /// for what is older. Stands alone, beside `pin`, `snapshot` and `warn`.
+    /// for what is older. Stands alone, beside `pin`, `warn`, `write_file`
+    /// and `handover`.
     #[derive(Default, Deserialize, PartialEq)]
     pub struct Fit {
         /// The size to come to; the job's target where none is given.

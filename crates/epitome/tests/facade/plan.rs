@@ -324,6 +324,20 @@ fn a_fit_leaves_no_more_alone_than_a_policy_may_pin() {
     assert!(texts(&prompt).contains(&newest), "{}", text(&prompt));
 }
 
+/// A message that is to stay and is not there is a mistake, which is told.
+#[test]
+fn a_fit_that_leaves_alone_what_is_not_there_is_passed_over() {
+    let mut talk = Talk::new(with(2000, fits_around(999..=999)));
+    talk.chat(20);
+    let prompt = talk.compressed();
+    assert!(is_valid(&prompt) && prompt.tokens[1] <= 2000, "{:?}", prompt.tokens);
+    let told = prompt.events.iter().any(|event| {
+        matches!(&event.what,
+        EventKind::CompressionError { cause, .. } if cause.starts_with("team: no message 999"))
+    });
+    assert!(told, "{:?}", prompt.events);
+}
+
 /// A plan that a provider would refuse leaves the conversation to the policies behind it.
 #[test]
 fn a_plan_that_would_be_refused_is_passed_over() {

@@ -40,6 +40,10 @@ impl Manifest {
             }
             None => {}
         }
+        if self.module.is_none() && self.fuel.is_some() {
+            let what = "`fuel` bounds a module, and this is a program; expected `deadline_ms`";
+            wrong.push((&["fuel"], what.to_owned()));
+        }
         let leads_out = |word: &&String| {
             Path::new(word.as_str()).components().any(|part| part == Component::ParentDir)
         };
@@ -88,6 +92,10 @@ impl Manifest {
         if !self.env.is_empty() {
             let what = "`env` asks for variables, and a module gets none";
             wrong.push((&["env"], what.to_owned()));
+        }
+        if self.deadline_ms.is_some() {
+            let what = "`deadline_ms` bounds a program, and a module has no clock; expected `fuel`";
+            wrong.push((&["deadline_ms"], what.to_owned()));
         }
         if !self.needs.is_empty() {
             let what = "`needs` asks for what no module can do";

@@ -56,7 +56,7 @@ impl LoadedModule {
                     .to_owned(),
             );
         }
-        let module = Module::new(&Engine::new(&config()), bytes).map_err(|e| first_line(&e))?;
+        let module = Module::new(&Engine::new(&config()), bytes).map_err(|e| on_one_line(&e))?;
         if let Some(import) = module.imports().next() {
             return Err(format!(
                 "it imports `{}.{}`; a module may import nothing",
@@ -163,7 +163,7 @@ fn stopped(error: &Error, limits: &ModuleLimits) -> PluginErrorCause {
         | ErrorKind::Instantiation(InstantiationError::FailedToInstantiateMemory(
             MemoryError::ResourceLimiterDeniedAllocation,
         )) => memory,
-        _ => PluginErrorCause::Trapped { reason: first_line(error) },
+        _ => PluginErrorCause::Trapped { reason: on_one_line(error) },
     }
 }
 
@@ -209,7 +209,15 @@ fn bytes(file: &Path, most: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// What the engine says, on one line.
-fn first_line(error: &Error) -> String {
-    shown(error.to_string().lines().next().unwrap_or_default().as_bytes())
+/// What the engine says, on one line, with the place in a text.
+fn on_one_line(error: &Error) -> String {
+    let said = error.to_string();
+    let mut lines = said.lines();
+    let what = shown(lines.next().unwrap_or_default().as_bytes());
+    // `--> <anon>:12:5`
+    let place = lines.find_map(|line| line.trim_start().strip_prefix("--> "));
+    match place.map(|place| place.rsplit(':').take(2).collect::<Vec<_>>()).as_deref() {
+        Some([column, line]) => format!("line {line}, column {column}: {what}"),
+        _ => what,
+    }
 }
