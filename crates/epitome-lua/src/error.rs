@@ -23,6 +23,9 @@ pub enum LoadCause {
     /// A file cannot be read.
     #[error("{0}")]
     Unreadable(String),
+    /// It may not run: why, and what to do about it.
+    #[error("{0}")]
+    Refused(String),
     /// It is written for another interface, or does not run, or is no policy: what and where.
     #[error("{0}")]
     Broken(String),

@@ -92,7 +92,7 @@ pub use limits::LuaLimits;
 #[cfg(feature = "check")]
 pub use lint::{PolicyMistake, examine};
 #[cfg(feature = "vm")]
-pub use live::LuaPolicy;
+pub use live::{LuaPolicy, PolicyGate};
 pub use option_shape::OptionShape;
 #[cfg(feature = "vm")]
 pub use player::{ConversationPlayer, ModelReplies};

@@ -15,6 +15,9 @@ use crate::generation::Generation;
 use crate::source::FoundPolicy;
 use crate::suite::Extent;
 
+/// Says why the files of a policy may not run as they are now; `None` where they may.
+pub type PolicyGate = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
 /// A policy in Lua, in its newest good generation.
 pub struct LuaPolicy {
     engine: PolicyEngine,
@@ -22,6 +25,8 @@ pub struct LuaPolicy {
     counter: Arc<dyn TokenCounter>,
     options: Map<String, Json>,
     current: RwLock<Current>,
+    /// Why what the files say now may not run, where that is so.
+    gate: Option<PolicyGate>,
     /// Held while a generation is built, so that an older one never takes the place of a newer.
     building: Mutex<()>,
 }
@@ -57,8 +62,15 @@ impl LuaPolicy {
             counter: Arc::clone(counter),
             options: options.clone(),
             current: RwLock::new(Current { generation, number: 1 }),
+            gate: None,
             building: Mutex::new(()),
         })
+    }
+
+    /// The same, asked before what its files say later takes the place of what they say now.
+    #[must_use]
+    pub fn gated(self, gate: PolicyGate) -> Self {
+        Self { gate: Some(gate), ..self }
     }
 
     /// The generation in force and its number, counted from 1. A pass that asks several hooks
@@ -77,9 +89,15 @@ impl LuaPolicy {
     ///
     /// # Errors
     ///
-    /// When they cannot be loaded or a test of the policy fails; then nothing has changed.
+    /// When they may not run or cannot be loaded, or a test of the policy fails; then nothing has
+    /// changed.
     pub fn reload(&self) -> Result<bool, LoadError> {
         let _building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        let refused = self.gate.as_ref().and_then(|may_run| may_run());
+        if let Some(why) = refused {
+            let cause = LoadCause::Refused(why);
+            return Err(LoadError { policy: self.found.name.clone(), cause });
+        }
         let generation = self.engine.load(&self.found, &self.counter, &self.options)?;
         let (before, number) = self.current();
         if before.id() == generation.id() && !before.quarantined() {

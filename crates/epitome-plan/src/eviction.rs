@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::{iter, mem};
 
 use epitome_kernel::types::{
-    ContentId, Entry, EntryId, OffloadReport, Op, PartBody, PartId, Passage, Plan,
+    ContentId, Entry, EntryId, OffloadReport, Op, PartBody, PartId, Passage, Plan, ReplaceMethod,
 };
 
 use crate::cut::{ShortenedPart, missing};
@@ -158,13 +158,15 @@ impl<'a> EvictionCollector<'a> {
                 }
                 Op::Drop { entries } => entries.iter().for_each(|&id| self.entry(id, told_of)),
                 Op::Strip { parts } => self.strip(parts),
-                Op::Replace { part, with, .. } => {
+                Op::Replace { part, with, how } => {
                     let Some(entry) = self.thread.entry(part.entry) else { continue };
                     let Some(said) = entry.parts.get(part.part as usize) else { continue };
                     let text = said.original().unwrap_or_default();
                     let id = ContentId::for_text(text);
                     self.text(id, self.thread.name(entry), text, TextOrigin::Part(*part));
                     match cuts.iter_mut().find(|cut| cut.part == *part) {
+                        // No search brings back what a mask stands for.
+                        _ if *how == ReplaceMethod::Mask => {}
                         Some(cut) if !cut.left.is_empty() => {
                             self.told(Arc::unwrap_or_clone(mem::take(&mut cut.left)));
                         }

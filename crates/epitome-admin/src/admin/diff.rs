@@ -6,11 +6,11 @@
 use epitome_config::BUDGET_VOCABULARY;
 use epitome_count::{CachedCounter, for_model};
 use epitome_kernel::{
-    ActiveCompaction, SizeGauge, StoreError, Thread, ThreadSizes, TokenCounter, View,
+    ActiveCompaction, SizeGauge, StoreError, Thread, ThreadSizes, TokenCounter, View, rewrite,
 };
 use epitome_types::{
     ArrivalRewrite, BudgetUnit, Compaction, ContentId, Entry, EntryId, FactCounts, HookAuthor, Op,
-    Part, PartBody, PartId, ReplaceMethod,
+    Part, PartId, ReplaceMethod,
 };
 use serde::Serialize;
 
@@ -155,7 +155,11 @@ fn thread(
     rewrites: &[(PartId, ArrivalRewrite)],
 ) -> Thread {
     let mut sent = said.to_vec();
-    rewrites.iter().for_each(|(part, rewrite)| put(&mut sent, *part, &rewrite.with));
+    for (part, made) in rewrites {
+        if let Some(entry) = sent.get_mut(part.entry.index()) {
+            rewrite(entry, *part, &made.with);
+        }
+    }
     Thread::new(sent, &history.pinned())
 }
 
@@ -170,15 +174,6 @@ fn placed(
         parts.map(|part| (part, rewrite.clone())).collect::<Vec<_>>()
     };
     rewrites.into_iter().flat_map(of).collect()
-}
-
-fn put(entries: &mut [Entry], part: PartId, with: &str) {
-    let entry = entries.get_mut(part.entry.index());
-    match entry.and_then(|entry| entry.parts.get_mut(part.part as usize)).map(|at| &mut at.body) {
-        Some(PartBody::Text(text)) => with.clone_into(text),
-        Some(PartBody::Result(result)) => with.clone_into(&mut result.text),
-        _ => {}
-    }
 }
 
 /// Everything that is needed to describe a cut.

@@ -3,6 +3,7 @@
 //! Invariant: nothing that was said is left out, whatever was compressed; what was erased is a
 //! tombstone. An answer that nobody went on from is the last message.
 
+use epitome_types::Entry;
 use epitome_wire::export::{ExportedCheckpoint, ExportedSession, json, markdown, ollm};
 
 use super::{CheckpointInfo, SessionAdmin, SessionHistory};
@@ -30,6 +31,17 @@ impl SessionAdmin {
         self.written(&self.history(Some(name))?, written)
     }
 
+    /// Writes a session for its model, as Markdown: of a result that a mask stands for it says the
+    /// mask.
+    ///
+    /// # Errors
+    ///
+    /// As [`SessionAdmin::export`].
+    pub fn export_for_models(&self, name: &str) -> Result<String, AdminError> {
+        let history = self.history(Some(name))?;
+        self.of_entries(&history, &self.for_models(&history)?, ExportFormat::Markdown)
+    }
+
     /// Writes a session on one of its ways, by the number or the id of that.
     ///
     /// # Errors
@@ -50,6 +62,15 @@ impl SessionAdmin {
         written: ExportFormat,
     ) -> Result<String, AdminError> {
         let entries = history.entries_and_answer(&*self.journal, &self.scope)?;
+        self.of_entries(history, &entries, written)
+    }
+
+    fn of_entries(
+        &self,
+        history: &SessionHistory,
+        entries: &[Entry],
+        written: ExportFormat,
+    ) -> Result<String, AdminError> {
         let checkpoints: Vec<_> =
             self.checkpoints_of(history)?.into_iter().map(ExportedCheckpoint::from).collect();
         let info = &history.info;
@@ -62,7 +83,7 @@ impl SessionAdmin {
             provider: &info.format,
             tokens: info.figures.tokens[0],
             compressions: history.compressions() + imported.unwrap_or_default(),
-            entries: &entries,
+            entries,
             checkpoints: &checkpoints,
         };
         Ok(match written {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use epitome_config::profile::Back;
 use epitome_kernel::{Eviction, MessageRecord, StoreError, StoredText};
 use epitome_plan::split_passages;
-use epitome_types::{ContentId, Entry, EntryId, HistoryHash, Passage};
+use epitome_types::{ContentId, Entry, EntryId, EntryKey, HistoryHash, Passage};
 
 use super::SessionAdmin;
 use crate::decode::decode;
@@ -71,7 +71,10 @@ impl SessionAdmin {
     ) -> Result<Eviction, StoreError> {
         let most = self.profile.door(Back::Store).passage_bytes;
         let mut departure = Eviction::default();
-        for (entry, said) in decode(&known.format, said)?.iter().zip(said) {
+        let keys: Vec<EntryKey> = said.iter().map(|said| said.key).collect();
+        let mut entries = decode(&known.format, said)?;
+        self.mask(session, &keys, &mut entries)?;
+        for (entry, said) in entries.iter().zip(said) {
             if !known.names.knows(entry) {
                 self.look_back(session, known, said)?;
             }

@@ -19,6 +19,7 @@ mod lines;
 mod listed;
 mod listing;
 mod marks;
+mod masked;
 mod mode;
 mod overview;
 mod pins;

@@ -159,7 +159,9 @@ impl SessionControls {
     fn of_name(&self, name: &str) -> Result<Addressed, AdminError> {
         for keeper in self.keepers()? {
             match keeper.session(Some(name)) {
-                Ok(info) => return Ok(Addressed { keeper, info }),
+                Ok(info) if !info.trashed => return Ok(Addressed { keeper, info }),
+                // What a person threw away is gone for models.
+                Ok(_) => {}
                 Err(AdminError::Store(StoreError::NoSession { .. })) => {}
                 Err(error) => return Err(error),
             }
@@ -316,8 +318,8 @@ impl Addressed {
         self.keeper.history(Some(&self.info.name))
     }
 
-    /// Its messages, with the answer that was not sent back yet.
+    /// Its messages, with the answer that was not sent back yet; models read them.
     fn entries(&self, history: &SessionHistory) -> Result<Vec<Entry>, AdminError> {
-        Ok(history.entries_and_answer(self.keeper.journal(), self.keeper.scope())?)
+        Ok(self.keeper.for_models(history)?)
     }
 }

@@ -318,6 +318,26 @@ fn a_transcript_says_how_much_of_it_is_missing() {
     assert!(none.starts_with("The first 1 messages are left out here; `epitome session export a`"));
 }
 
+/// What a person threw away no model reads or changes, and it is as if there were none.
+#[test]
+fn a_session_in_the_trash_is_none() {
+    let desk = Desk::new(&["a", "b"]);
+    let levers = desk.levers();
+    let scope = levers.keeper().scope().to_owned();
+    desk.journal.set_trashed(&scope, "a", true).unwrap();
+    assert_eq!(levers.session(None).unwrap().name, "b");
+    let refused = |error: AdminError| match error {
+        AdminError::UnknownSession { name, known } => {
+            assert_eq!((&*name, known), ("a", names(&["b"])))
+        }
+        error => panic!("{error}"),
+    };
+    refused(levers.transcript(Some("a"), 1000).unwrap_err());
+    refused(levers.ledger(Some("a")).unwrap_err());
+    refused(levers.pin(Some("a"), &names(&["e0"]), true).unwrap_err());
+    refused(levers.snapshot(Some("a"), None).unwrap_err());
+}
+
 #[test]
 fn entries_are_pinned_and_unpinned() {
     let desk = Desk::new(&["a"]);

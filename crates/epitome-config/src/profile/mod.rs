@@ -201,7 +201,6 @@ impl Profile {
     ///
     /// When one may not run, cannot be read or run, or does not have the options that are set.
     pub fn load(&self, counter: &Arc<dyn TokenCounter>) -> Result<LoadedPolicies, ConfigError> {
-        self.permitted()?;
         self.policies.load(counter, &self.plugins)
     }
 

@@ -16,7 +16,6 @@ use super::offload::plain;
 use super::side_effect::PlanSideEffect;
 use super::turn_context::{FullHistory, TurnContext};
 use crate::error::Error;
-use epitome_admin::admin::ExportFormat;
 
 /// Where the files stand, relative to the workspace.
 const OURS: &str = ".epitome";
@@ -81,7 +80,7 @@ impl Session {
             // What is recorded is redacted.
             None if self.offload.is_some() => {
                 let keeper = self.record.keeper(&self.settings.profile);
-                keeper.export(ground.name, ExportFormat::Markdown)?
+                keeper.export_for_models(ground.name)?
             }
             None => String::new(),
         };

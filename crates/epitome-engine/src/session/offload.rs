@@ -6,12 +6,14 @@
 //! the place of those that are gone. What a file holds is made of the request itself, so it is there
 //! again after a restart, in another folder, and once somebody removed it. Called by the turn.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use epitome_kernel::{CompactionLineage, Workspace, WorkspaceError};
 use epitome_types::{
-    Checkpoint, Compaction, ContentId, Entry, EventKind, Op, Part, PartId, RecordedCompaction,
+    ArrivalRewrite, Checkpoint, Compaction, ContentId, Entry, EntryId, EventKind, Op, Part, PartId,
+    RecordedCompaction, ReplaceMethod,
 };
 use epitome_wire::opens_what_left;
 #[cfg(feature = "workspace")]
@@ -200,10 +202,11 @@ impl Session {
         if self.back() != Back::File {
             return true;
         }
-        let mut files = self.arrived(offload, ground, state);
+        let said = SaidAgain::new(ground, state);
+        let mut files = self.arrived(offload, &said, state);
         // What was planned before stands there already, or all of the request was read.
         files.extend(
-            whole.map(|it| self.planned(offload, ground, it, proposed)).into_iter().flatten(),
+            whole.map(|it| self.planned(offload, &said, it, proposed)).into_iter().flatten(),
         );
         let written = files.iter().try_for_each(|file| offload.write(file, ground.name));
         let failed = written.err();
@@ -216,15 +219,15 @@ impl Session {
     fn arrived(
         &self,
         offload: &Offload,
-        ground: &TurnContext<'_, '_>,
+        said: &SaidAgain<'_, '_, '_>,
         state: &ConversationState,
     ) -> Vec<NamedFiles> {
-        let HistoryTail { came, first, .. } = ground.tail;
-        let file = |(part, one): (PartId, &epitome_types::ArrivalRewrite)| {
+        let HistoryTail { first, .. } = said.ground.tail;
+        let file = |(part, one): (PartId, &ArrivalRewrite)| {
             let paths = offload.wanted(&one.with, one.original);
-            let part = ground.tail.own(part);
-            let entry = came.get(part.entry.index()).filter(|_| !paths.is_empty())?;
-            Some(NamedFiles { paths, ..self.whole(ground, entry, part, one.original) })
+            let part = said.ground.tail.own(part);
+            let entry = said.entry(part.entry).filter(|_| !paths.is_empty())?;
+            Some(NamedFiles { paths, ..self.whole(said.ground, &entry, part, one.original) })
         };
         state.history.arrived(*first).filter_map(file).collect()
     }
@@ -233,10 +236,11 @@ impl Session {
     fn planned(
         &self,
         offload: &Offload,
-        ground: &TurnContext<'_, '_>,
+        said: &SaidAgain<'_, '_, '_>,
         whole: &FullHistory<'_, '_>,
         proposed: Option<&Compaction>,
     ) -> Vec<NamedFiles> {
+        let ground = said.ground;
         let thread = &ground.tail.thread;
         let ops = match proposed {
             None => whole.in_force.as_ref().map(|in_force| in_force.plan().ops),
@@ -251,16 +255,15 @@ impl Session {
         let file = |op: &Op| match op {
             Op::Summarize(checkpoint) => {
                 let paths = offload.wanted(&checkpoint.text, checkpoint.id);
-                (!paths.is_empty())
-                    .then(|| NamedFiles { paths, ..self.covered(ground, checkpoint) })
+                (!paths.is_empty()).then(|| NamedFiles { paths, ..self.covered(said, checkpoint) })
             }
             Op::Replace { part, with, .. } => {
                 // It is named after what was sent of it, and holds what was said.
                 let id = ContentId::for_text(text_of(thread.entry(part.entry)?, *part));
-                let came = ground.tail.came.get(part.entry.index())?;
+                let entry = said.entry(part.entry)?;
                 let paths = offload.wanted(with, id);
                 (!paths.is_empty())
-                    .then(|| NamedFiles { paths, ..self.whole(ground, came, *part, id) })
+                    .then(|| NamedFiles { paths, ..self.whole(ground, &entry, *part, id) })
             }
             _ => None,
         };
@@ -282,12 +285,11 @@ impl Session {
 
     /// What a checkpoint stands for, as it came: every message under a heading that names its
     /// speaker.
-    fn covered(&self, ground: &TurnContext<'_, '_>, checkpoint: &Checkpoint) -> NamedFiles {
-        let entries = checkpoint.covers.iter();
-        let entries = entries.filter_map(|id| ground.tail.came.get(id.index()));
+    fn covered(&self, said: &SaidAgain<'_, '_, '_>, checkpoint: &Checkpoint) -> NamedFiles {
+        let entries = checkpoint.covers.iter().filter_map(|id| said.entry(*id));
         let messages = entries.map(|entry| {
-            let text = entry.readable();
-            format!("## {}\n\n{}\n", ground.tail.thread.name(entry), self.redaction().text(&text))
+            let (name, text) = (said.ground.tail.thread.name(&entry), entry.readable());
+            format!("## {name}\n\n{}\n", self.redaction().text(&text))
         });
         let messages: Vec<_> = messages.collect();
         let what = match &*checkpoint.covers {
@@ -295,6 +297,34 @@ impl Session {
             _ => "as it was said".to_owned(),
         };
         NamedFiles { paths: Vec::new(), id: checkpoint.id, what, text: messages.join("\n") }
+    }
+}
+
+/// What was said, as files may say it again: what a mask stood for when it came stays masked.
+struct SaidAgain<'g, 'a, 'b> {
+    ground: &'g TurnContext<'a, 'b>,
+    /// The masked parts, by their places in the tail.
+    masked: BTreeSet<PartId>,
+}
+
+impl<'g, 'a, 'b> SaidAgain<'g, 'a, 'b> {
+    fn new(ground: &'g TurnContext<'a, 'b>, state: &ConversationState) -> Self {
+        let arrived = state.history.arrived(ground.tail.first);
+        let masked = arrived.filter(|(_, one)| one.how == ReplaceMethod::Mask);
+        Self { ground, masked: masked.map(|(part, _)| ground.tail.own(part)).collect() }
+    }
+
+    fn entry(&self, id: EntryId) -> Option<Cow<'g, Entry>> {
+        let tail = self.ground.tail;
+        let mut entry = Cow::Borrowed(tail.came.get(id.index())?);
+        let whole = |part| PartId { entry: id, part };
+        for part in self.masked.range(whole(0)..=whole(u32::MAX)) {
+            let place = part.part as usize;
+            if let Some(masked) = tail.thread.entry(id).and_then(|it| it.parts.get(place)) {
+                entry.to_mut().parts[place].body = masked.body.clone();
+            }
+        }
+        Some(entry)
     }
 }
 

@@ -29,7 +29,7 @@ pub struct ProfilePolicies {
     /// The options of what is built in, which a policy may have in place of its own.
     #[cfg_attr(not(feature = "lua"), expect(dead_code, reason = "what runs may have them"))]
     pub(super) built_in: Map<String, Json>,
-    trust: Option<TrustStore>,
+    pub(super) trust: Option<TrustStore>,
     /// What was passed over when the policies and plugins were looked for.
     passed: Vec<ConfigProblem>,
     pub(super) kept: Arc<SharedPolicies>,
@@ -183,14 +183,13 @@ impl ProfilePolicies {
         counter: &Arc<dyn TokenCounter>,
         plugins: &ProfilePlugins,
     ) -> Result<LoadedPolicies, ConfigError> {
-        if self.chain.is_empty() {
-            let (own, passed) = (self.own.clone(), self.passed.clone());
-            return Ok(LoadedPolicies { own, passed, ..LoadedPolicies::default() });
-        }
         let mut kept = self.kept.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = kept.get(counter.id()) {
             return Ok(loaded.clone());
         }
+        // What runs goes on: the files of another day are looked at where they are taken up.
+        self.permitted()?;
+        plugins.permitted()?;
         let (own, passed) = (self.own.clone(), self.passed.clone());
         let mut loaded = LoadedPolicies { own, passed, ..LoadedPolicies::default() };
         for link in &self.chain {

@@ -110,7 +110,9 @@ impl ProfilePolicies {
             loaded = load(&self.built_in)?;
         }
         said_plainly(policy, &loaded)?;
-        Ok(loaded)
+        let (trust, policy) = (self.trust.clone(), policy.clone());
+        let refused = move || policy.brought()?.refusal(trust.as_ref());
+        Ok(loaded.gated(Arc::new(move || refused().map(|refusal| refusal.problem().what))))
     }
 
     fn engine(&self) -> Result<&PolicyEngine, ConfigError> {
