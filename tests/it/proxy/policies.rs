@@ -1,7 +1,5 @@
 //! The files of a policy that go away or change while the proxy runs.
 
-#![expect(clippy::disallowed_methods, reason = "it waits for what runs beside it")]
-
 use std::time::Duration;
 
 use epitome_upstream::Script;
