@@ -107,6 +107,17 @@ impl PageQuery {
     }
 }
 
+/// The questions behind a path as they stand there, without those that hold such a value; none where
+/// none does.
+pub(crate) fn without_values(text: &str, is_such: impl Fn(&str) -> bool) -> Option<String> {
+    let holds = |pair: &&str| {
+        let value = pair.split_once('=').map_or(*pair, |(_, value)| value);
+        is_such(&decoded(&value.replace('+', " ")))
+    };
+    let left: Vec<_> = text.split('&').filter(|pair| !holds(pair)).collect();
+    (left.len() < text.split('&').count()).then(|| left.join("&"))
+}
+
 /// A session as links name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SessionLink {
@@ -244,6 +255,19 @@ mod tests {
             check(path, Some(PagePath::Session(name.to_owned())));
         }
         check("/s/..", Some(PagePath::Session("..".to_owned())));
+    }
+
+    #[test]
+    fn a_value_is_taken_out_and_the_rest_stands_as_it_stood() {
+        let check = |text: &str, left: Option<&str>| {
+            let found = without_values(text, |value| value == "the secret");
+            assert_eq!(found.as_deref(), left, "{text}");
+        };
+        check("beta=true&token=another", None);
+        check("", None);
+        check("token=the+secret", Some(""));
+        check("a=%2f&token=%74he%20secret&b", Some("a=%2f&b"));
+        check("the%20secret&x=the+secret&c=1", Some("c=1"));
     }
 
     #[test]

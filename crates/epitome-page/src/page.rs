@@ -11,7 +11,7 @@ use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use maud::{PreEscaped, html};
 
-use crate::address::{PagePath, PageQuery};
+use crate::address::{PagePath, PageQuery, without_values};
 use crate::error::PageError;
 use crate::gate::{PageGate, PageHolder, PageRefusal};
 use crate::layout::{self, PageContent, PageTab};
@@ -87,6 +87,13 @@ impl CockpitPage {
             }
             found => found.is_some(),
         }
+    }
+
+    /// What stands behind the question mark of an address that is not the page's, without the secrets of
+    /// its holders: whoever the request goes on to must not learn them. None where there is none of them.
+    pub fn without_secrets(&self, query: &str) -> Option<String> {
+        let gate = PageGate { holders: &self.holders, port: 0, is_open: self.is_open };
+        without_values(query, |value| gate.holder_of(value).is_ok())
     }
 
     /// The events that a request on a port asks for; none where it asks for a page, or may not listen.

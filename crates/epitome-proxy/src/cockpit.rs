@@ -37,6 +37,21 @@ pub(crate) fn asked(app: &App, address: SocketAddr, head: &Parts) -> Option<Aske
         .then(|| AskedPage { page, port: address.port() })
 }
 
+/// Takes the secrets of the page out of an address that is a client's: whoever copied the page's own
+/// address before a path would show them to the upstream.
+pub(crate) fn keep_secrets(app: &App, head: &mut Parts) {
+    let page = app.settings.own.page.as_ref();
+    let Some(left) = page.zip(head.uri.query()).and_then(|(page, it)| page.without_secrets(it))
+    else {
+        return;
+    };
+    let path = head.uri.path();
+    let address = if left.is_empty() { path.to_owned() } else { format!("{path}?{left}") };
+    let mut parts = std::mem::take(&mut head.uri).into_parts();
+    parts.path_and_query = address.parse().ok();
+    head.uri = parts.try_into().unwrap_or_default();
+}
+
 /// Answers a request for it.
 pub(crate) async fn answer(
     app: &Arc<App>,

@@ -51,6 +51,7 @@ pub(crate) async fn handle(
     if let Some(asked) = cockpit::asked(&app, address, &head) {
         return cockpit::answer(&app, asked, head, body).await;
     }
+    cockpit::keep_secrets(&app, &mut head);
     let mut line = None;
     let entered = enter(&app.settings.access, &mut head);
     let of = addressed(&head.uri).map(|(api, inner)| {

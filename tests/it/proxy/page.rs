@@ -150,6 +150,29 @@ fn nothing_is_shown_without_the_secret() {
     assert_ne!(again.cookie.split('=').nth(1).unwrap(), cookie, "it is of another port");
 }
 
+/// Whoever puts the address of the page before a path of the provider's shows the provider no secret.
+#[test]
+fn the_secret_goes_no_further() {
+    let serving = Serving::start(Script::default(), &[]);
+    Browser::open(&serving);
+    let said = serving.said();
+    let token = said.split("/?token=").nth(1).unwrap().split_whitespace().next().unwrap();
+    let body = r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hello."}]}"#;
+    for (asked, sent) in [
+        (format!("/to/anthropic/v1/messages?token={token}"), "/v1/messages"),
+        (format!("/v1/messages?beta=true&token={token}&x=%2f"), "/v1/messages?beta=true&x=%2f"),
+        (format!("/to/anthropic/v1/messages?{token}"), "/v1/messages"),
+        // What a provider calls so is its own.
+        ("/v1/messages?token=another".to_owned(), "/v1/messages?token=another"),
+    ] {
+        serving.send(Ask::post(&asked, body));
+        let last = serving.last();
+        assert_eq!(last.path, sent, "{asked}");
+        let headers = format!("{:?}", last.headers);
+        assert!(!headers.contains(token), "{headers}");
+    }
+}
+
 #[test]
 fn an_undo_on_the_page_changes_the_next_request() {
     let serving = Serving::start(Script::agent(30, calls()), &["--prompt-limit", "32000"]);
