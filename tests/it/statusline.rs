@@ -106,6 +106,20 @@ fn a_session_is_shown_in_one_line() {
         json!({"input_tokens": 2_000, "cache_read_input_tokens": 40_000, "output_tokens": 9});
     line_that(counted(usage), |line| line.starts_with("42k of 200k · "));
     line_that(counted(Value::Null), |line| line == shown);
+    // What is not told takes nothing else with it.
+    for unknown in [json!(null), json!("many"), json!(-1), json!({})] {
+        let usage = json!({"input_tokens": unknown, "cache_read_input_tokens": 40_000});
+        line_that(counted(usage), |line| line.starts_with("40k of 200k · "));
+        line_that(counted(json!({"input_tokens": unknown})), |line| line == shown);
+    }
+    for unknown in [json!(7), json!("none"), json!(true)] {
+        line_that(counted(unknown), |line| line == shown);
+    }
+    for window in [json!(null), json!({"context_window_size": null}), json!(200_000)] {
+        let told = json!({"session_id": SESSION, "context_window": window}).to_string();
+        let feed = || place.feed(["statusline", "--store", "s.db"], told.as_bytes());
+        line_that(feed, |line| line.contains(" of 8k · kept "));
+    }
 
     // A line of the user's own gets the same input and stands before it.
     let own = "read input; case $input in *session_id*) echo mine;; esac; echo below";

@@ -20,7 +20,8 @@ use epitome::types::SessionInfo;
 use epitome::{
     SavedRange, SavingsLedger, SavingsSums, SessionAdmin, SessionArchive, session_hash, tenant_of,
 };
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 
 use crate::clock;
 use crate::fault::CliError;
@@ -71,18 +72,22 @@ pub(crate) struct Args {
     profile: ProfileFlags,
 }
 
-/// Input of Claude Code; each key may be absent.
+/// Input of Claude Code; each key may be absent, or null, or what another version makes of it: then the
+/// line has all that the others say.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct StatusInput {
     session_id: String,
+    #[serde(deserialize_with = "known")]
     context_window: Option<InputWindow>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct InputWindow {
+    #[serde(deserialize_with = "known")]
     context_window_size: Option<u64>,
+    #[serde(deserialize_with = "known")]
     current_usage: Option<InputUsage>,
 }
 
@@ -90,9 +95,18 @@ struct InputWindow {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct InputUsage {
-    input_tokens: u64,
-    cache_creation_input_tokens: u64,
-    cache_read_input_tokens: u64,
+    #[serde(deserialize_with = "known")]
+    input_tokens: Option<u64>,
+    #[serde(deserialize_with = "known")]
+    cache_creation_input_tokens: Option<u64>,
+    #[serde(deserialize_with = "known")]
+    cache_read_input_tokens: Option<u64>,
+}
+
+/// A value where it is what is expected.
+fn known<'de, D: Deserializer<'de>, T: DeserializeOwned>(input: D) -> Result<Option<T>, D::Error> {
+    let value = serde_json::Value::deserialize(input)?;
+    Ok(serde_json::from_value(value).ok())
 }
 
 /// The parts of the line.
@@ -240,8 +254,9 @@ fn parts(args: &Args, input: &StatusInput) -> Result<Option<LineParts>, CliError
 
 impl InputUsage {
     fn prompt(&self) -> u64 {
-        let read = self.cache_read_input_tokens;
-        self.input_tokens.saturating_add(self.cache_creation_input_tokens).saturating_add(read)
+        let parts =
+            [self.input_tokens, self.cache_creation_input_tokens, self.cache_read_input_tokens];
+        parts.into_iter().flatten().fold(0, u64::saturating_add)
     }
 }
 
