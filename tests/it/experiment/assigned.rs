@@ -28,7 +28,9 @@ fn a_stopped_experiment_gets_no_new_sessions() {
     assert!(all.iter().all(|talk| then[&talk.name].0 == before[&talk.name].0), "{then:?}");
     assert!(later.iter().all(|talk| then[&talk.name].0 == "default"), "{then:?}");
     assert_eq!(units(&serving).values().sum::<u64>(), 12);
-    assert!(shown(&serving, &["show"]).text().contains("it is decided"));
+    let told = shown(&serving, &["show"]).text().to_owned();
+    assert!(told.contains("it is decided"), "{told}");
+    assert!(told.contains("none against default: too few units; 30 of each are needed"), "{told}");
 }
 
 /// An experiment that begins later takes nobody over, also not the agents of who is in one.
