@@ -25,6 +25,9 @@ use crate::recording::RecordingTicket;
 use crate::skip::ProxySkip;
 use crate::stream::RelayListener;
 
+/// Names the span that a request is a part of, in W3C's words.
+const PARENT: &str = "traceparent";
+
 /// A request's line in the ledger, while it is being written.
 pub(crate) struct LedgerLineWriter(FinishedRequest);
 
@@ -42,6 +45,7 @@ impl LedgerLineWriter {
                 window: None,
                 limit: 0,
                 hour: false,
+                parent: None,
             },
             sizes: RequestSizes::default(),
             acts: RequestEffects::default(),
@@ -67,6 +71,8 @@ impl LedgerLineWriter {
         let client = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok());
         self.0.asks.client = client.map(|client| clipped(client).to_owned());
         self.0.asks.window = clients::window(headers);
+        let parent = headers.get(PARENT).and_then(|parent| parent.to_str().ok());
+        self.0.asks.parent = parent.map(|parent| clipped(parent).to_owned());
     }
 
     /// It is ready to be sent.
@@ -201,6 +207,7 @@ impl RelayListener for ResponseTee {
         let answer = self.with(ResponseParser::end).unwrap_or_default();
         tracing::debug!(whole, complete = answer.complete, "an answer ended");
         line.answer.usage = answer.usage;
+        line.answer.model = answer.model.as_deref().map(|model| clipped(model).to_owned());
         line.answer.transformed = answer.transformed;
         if answer.transformed > 0 {
             tracing::warn!(

@@ -204,18 +204,21 @@ fn check_meters(collector: &Collector, samples: &BTreeMap<String, f64>) {
     assert!(compared > 60, "{compared}");
 }
 
+/// The spans that came.
+fn spans(collector: &Collector) -> Vec<Value> {
+    let batches = collector.received("/v1/traces");
+    let all = |of: &Value, key: &str| of[key].as_array().unwrap().clone();
+    let resources = batches.iter().flat_map(|batch| all(batch, "resourceSpans"));
+    let scopes = resources.flat_map(|of| all(&of, "scopeSpans"));
+    scopes.flat_map(|of| all(&of, "spans")).collect()
+}
+
 /// There is a span for each turn, with the provider's own counts, and nothing that was said.
 #[track_caller]
 fn check_spans(collector: &Collector, status: &Value) {
-    let batches = collector.received("/v1/traces");
-    let spans: Vec<&Value> = batches
-        .iter()
-        .flat_map(|batch| batch["resourceSpans"].as_array().unwrap())
-        .flat_map(|of| of["scopeSpans"].as_array().unwrap())
-        .flat_map(|of| of["spans"].as_array().unwrap())
-        .collect();
+    let spans = spans(collector);
     assert_eq!(spans.len(), TURNS);
-    let told: Vec<_> = spans.iter().map(|span| attributes(span)).collect();
+    let told: Vec<_> = spans.iter().map(attributes).collect();
     for (span, told) in spans.iter().zip(&told) {
         let model = told["gen_ai.request.model"].as_str().unwrap();
         assert_eq!(span["name"], format!("chat {model}"), "{span:#}");
@@ -227,7 +230,9 @@ fn check_spans(collector: &Collector, status: &Value) {
         ] {
             assert_eq!(told[key], expected, "{span:#}");
         }
+        assert_eq!(told["gen_ai.response.model"], model, "{span:#}");
         assert_eq!(span["traceId"].as_str().unwrap().len(), 32, "{span:#}");
+        assert_eq!(span["parentSpanId"].as_str().unwrap_or_default(), "", "{span:#}");
         let [start, end] = ["startTimeUnixNano", "endTimeUnixNano"]
             .map(|key| span[key].as_str().unwrap().parse::<u64>().unwrap());
         assert!(start < end, "{span:#}");
@@ -248,13 +253,33 @@ fn check_spans(collector: &Collector, status: &Value) {
             .map(|side| tokens[&format!("epitome.tokens.{side}")].as_i64().unwrap());
         assert!(after < before, "{tokens:?}");
     }
-    let said = Value::from(batches.clone()).to_string();
+    let said = Value::from(spans.clone()).to_string();
     let body = openai(1);
     let texts = body["messages"].as_array().unwrap().iter().filter_map(|it| it["content"].as_str());
     for text in texts.filter(|text| text.len() > 12) {
         let words: String = text.chars().take(40).collect();
         assert!(!said.contains(&words), "a prompt is exported: {words}");
     }
+}
+
+/// What a client traces goes on here, in the words of W3C's trace context.
+#[test]
+fn a_request_is_a_part_of_its_clients_span() {
+    let collector = Collector::start();
+    let mut serving = exporting(&collector, &[], &[]);
+    let (trace, span) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
+    for (turns, flags) in [(1, "01"), (2, "00"), (3, "no")] {
+        let ask = Ask::post("/v1/chat/completions", openai(turns).to_string());
+        let ask = ask.header("traceparent", &format!("00-{trace}-{span}-{flags}"));
+        assert_eq!(serving.send(ask.header("x-epitome-session", "one")).status, 200);
+    }
+    serving.stop();
+    let spans = spans(&collector);
+    // The second is none that its client keeps.
+    let [first, third] = &spans[..] else { panic!("{spans:#?}") };
+    assert_eq!((&first["traceId"], &first["parentSpanId"]), (&json!(trace), &json!(span)));
+    assert_ne!(first["spanId"], span);
+    assert_ne!(third["traceId"], trace);
 }
 
 /// A collector that never answers holds up nobody; what finds no place is dropped and counted.

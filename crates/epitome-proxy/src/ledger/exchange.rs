@@ -51,6 +51,8 @@ pub(crate) struct RequestTerms {
     pub(crate) limit: u64,
     /// Whether it asks for a cache of an hour, which costs more to write.
     pub(crate) hour: bool,
+    /// The span that it is a part of, as the client's header names it, where it does.
+    pub(crate) parent: Option<String>,
 }
 
 /// How large a request was.
@@ -67,8 +69,10 @@ pub(crate) struct RequestSizes {
 }
 
 /// What the provider made of a request.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RequestAnswer {
+    /// The model that answered, as the answer says.
+    pub(crate) model: Option<String>,
     /// The status of the answer; 0 where there was none.
     pub(crate) status: u16,
     /// What the provider counted, where it said so.

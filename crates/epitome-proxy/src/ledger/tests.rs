@@ -23,6 +23,7 @@ pub(crate) fn exchange(session: &str, second: u64, raw: u64, sent: u64) -> Finis
             window: None,
             limit: 0,
             hour: false,
+            parent: None,
         },
         sizes: RequestSizes {
             raw: by(raw),

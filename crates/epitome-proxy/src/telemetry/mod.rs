@@ -25,7 +25,7 @@ use tokio::runtime::Handle;
 
 use self::client::CollectorClient;
 pub(crate) use self::error::TelemetryError;
-use self::span::SpanWriter;
+use self::span::{ParentSpan, SpanWriter};
 use crate::ledger::FinishedRequest;
 use crate::metrics::{MetricFamily, TelemetryCounts};
 use crate::telemetry_target::TelemetryTarget;
@@ -128,7 +128,9 @@ impl Telemetry {
     /// Hears of a request that has ended.
     pub(crate) fn ended(&self, request: &FinishedRequest) {
         let is_of_a_conversation = request.session.is_some() || request.skip.is_some();
-        let Some(queue) = self.queue.as_ref().filter(|_| is_of_a_conversation) else { return };
+        let parent = request.asks.parent.as_deref().and_then(ParentSpan::parse);
+        let is_wanted = is_of_a_conversation && parent.is_none_or(|parent| parent.is_sampled);
+        let Some(queue) = self.queue.as_ref().filter(|_| is_wanted) else { return };
         if queue.try_send(QueuedSpan::Ended(Box::new(request.clone()))).is_err() {
             self.counts.dropped.fetch_add(1, Ordering::Relaxed);
         }

@@ -39,10 +39,11 @@ impl SpanWriter {
         };
         let mut events = SpanEvents::default();
         events.events = compressions(request);
+        let parent = request.asks.parent.as_deref().and_then(ParentSpan::parse);
         SpanData {
-            span_context: self.context(),
-            parent_span_id: SpanId::INVALID,
-            parent_span_is_remote: false,
+            span_context: self.context(parent.as_ref()),
+            parent_span_id: parent.as_ref().map_or(SpanId::INVALID, |parent| parent.span),
+            parent_span_is_remote: parent.is_some(),
             span_kind: SpanKind::Client,
             name: name.into(),
             start_time: request.times.started,
@@ -56,12 +57,45 @@ impl SpanWriter {
         }
     }
 
-    fn context(&mut self) -> SpanContext {
+    /// The ids of a span: in the trace of its parent, where it has one.
+    fn context(&mut self, parent: Option<&ParentSpan>) -> SpanContext {
         self.count += 1;
         let drawn = |part: u64| self.drawn.hash_one((self.count, part));
-        let trace = u128::from(drawn(0)) << 64 | u128::from(drawn(1));
-        let (trace, span) = (TraceId::from(trace.max(1)), SpanId::from(drawn(2).max(1)));
+        let own = || (u128::from(drawn(0)) << 64 | u128::from(drawn(1))).max(1);
+        let trace = parent.map_or_else(|| TraceId::from(own()), |parent| parent.trace);
+        let span = SpanId::from(drawn(2).max(1));
         SpanContext::new(trace, span, TraceFlags::SAMPLED, false, TraceState::NONE)
+    }
+}
+
+/// The span of a client that a request is a part of.
+pub(super) struct ParentSpan {
+    trace: TraceId,
+    span: SpanId,
+    /// Whether its client keeps it; where it does not, nobody wants its parts.
+    pub(super) is_sampled: bool,
+}
+
+impl ParentSpan {
+    /// Reads the header `traceparent` of W3C's trace context; none where it is no such header.
+    pub(super) fn parse(header: &str) -> Option<Self> {
+        let mut parts = header.trim().split('-');
+        let [version, trace, span, flags] = [(); 4].map(|()| parts.next().unwrap_or_default());
+        let is_hex = |part: &str, size| {
+            part.len() == size
+                && part.bytes().all(|it| it.is_ascii_hexdigit() && !it.is_ascii_uppercase())
+        };
+        let is_whole = [(version, 2), (trace, 32), (span, 16), (flags, 2)]
+            .into_iter()
+            .all(|(part, size)| is_hex(part, size));
+        // A later version may have more parts, and never this one's.
+        if !is_whole || version == "ff" || version == "00" && parts.next().is_some() {
+            return None;
+        }
+        let trace = TraceId::from_hex(trace).ok().filter(|id| *id != TraceId::INVALID)?;
+        let span = SpanId::from_hex(span).ok().filter(|id| *id != SpanId::INVALID)?;
+        let flags = u8::from_str_radix(flags, 16).ok()?;
+        Some(Self { trace, span, is_sampled: flags & 1 == 1 })
     }
 }
 
@@ -99,6 +133,7 @@ fn attributes(request: &FinishedRequest) -> Vec<KeyValue> {
         all.extend(value.map(|value| KeyValue::new(key, value.to_owned())));
     };
     text("gen_ai.request.model", asks.model.as_deref());
+    text("gen_ai.response.model", answer.model.as_deref());
     text("gen_ai.conversation.id", request.session.as_deref());
     text("epitome.client", asks.client.as_deref());
     text("epitome.skip", request.skip.map(|skip| skip.word()));
@@ -131,4 +166,33 @@ fn attributes(request: &FinishedRequest) -> Vec<KeyValue> {
 /// A count as the format has it.
 fn whole(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parent_is_what_the_standard_says() {
+        let check = |header: &str, expected: Option<bool>| {
+            let found = ParentSpan::parse(header).map(|parent| parent.is_sampled);
+            assert_eq!(found, expected, "{header}");
+        };
+        let ids = "4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7";
+        check(&format!("00-{ids}-01"), Some(true));
+        check(&format!("00-{ids}-00"), Some(false));
+        check(&format!("cc-{ids}-03-more"), Some(true));
+        for wrong in [
+            String::new(),
+            format!("00-{ids}"),
+            format!("00-{ids}-01-more"),
+            format!("ff-{ids}-01"),
+            format!("00-{}-01", ids.to_uppercase()),
+            format!("00-{}-00f067aa0ba902b7-01", "0".repeat(32)),
+            format!("00-{}-{}-01", &ids[..32], "0".repeat(16)),
+            format!("00-{ids}ä-01"),
+        ] {
+            check(&wrong, None);
+        }
+    }
 }

@@ -34,6 +34,7 @@ struct PartialBlock {
 impl AnthropicParser {
     pub(super) fn whole(&mut self, body: &Object<'_>, notes: &mut ResponseNotes) {
         usage(body, notes);
+        notes.named(body);
         notes.transformed(body);
         notes.stopped(body.some("stop_reason"));
         notes.complete = body.has("content");
@@ -46,6 +47,7 @@ impl AnthropicParser {
             Some("message_start") => {
                 if let Some(message) = member(event, "message") {
                     usage(&message, notes);
+                    notes.named(&message);
                     notes.transformed(&message);
                 }
             }

@@ -30,6 +30,8 @@ const MOST_ERROR: usize = 16 * 1024;
 /// What was learned of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResponseInfo {
+    /// The model that answered, in the provider's word, where it said so.
+    pub model: Option<String>,
     /// What the provider counted, where it said so.
     pub usage: Option<TokenUsage>,
     /// Why it ended, in the provider's word.
@@ -79,6 +81,7 @@ enum FormatParser {
 /// What the listeners of all formats note down.
 #[derive(Debug)]
 struct ResponseNotes {
+    model: Option<String>,
     usage: Option<TokenUsage>,
     stop: Option<String>,
     complete: bool,
@@ -172,9 +175,9 @@ impl ResponseParser {
             ResponseShape::Lines(lines) => lines.end(|line| listener.event(line, &mut notes)),
         }
         let messages = if notes.over { Vec::new() } else { listener.messages() };
-        let ResponseNotes { usage, stop, complete, error, transformed, .. } = notes;
+        let ResponseNotes { model, usage, stop, complete, error, transformed, .. } = notes;
         let complete = complete && error.is_none();
-        ResponseInfo { usage, stop, complete, error, transformed, messages }
+        ResponseInfo { model, usage, stop, complete, error, transformed, messages }
     }
 }
 
@@ -220,9 +223,9 @@ impl FormatParser {
 
 impl ResponseNotes {
     fn new(room: usize) -> Self {
-        let (usage, stop, error) = (None, None, None);
+        let (model, usage, stop, error) = (None, None, None, None);
         let (complete, transformed, over) = (false, 0, false);
-        Self { usage, stop, complete, error, transformed, room, over, fresh: None }
+        Self { model, usage, stop, complete, error, transformed, room, over, fresh: None }
     }
 
     /// Whether so much more may be kept; after the first refusal nothing is.
@@ -259,6 +262,14 @@ impl ResponseNotes {
     fn fail(&mut self, error: JsonValue<'_>) {
         let raw = error.raw();
         self.error.get_or_insert_with(|| raw[..raw.floor_char_boundary(MOST_ERROR)].to_owned());
+    }
+
+    /// Notes which model an answer says that it is of; each part of a stream may say it.
+    fn named(&mut self, by: &Object<'_>) {
+        if self.model.is_none() {
+            let name = by.text("model").filter(|name| !name.is_empty());
+            self.model = name.map(|name| name[..name.floor_char_boundary(256)].to_owned());
+        }
     }
 
     fn stopped(&mut self, by: Option<JsonValue<'_>>) {

@@ -19,6 +19,7 @@ impl OllamaParser {
         if notes.failed(line) {
             return;
         }
+        notes.named(line);
         if let Some(message) = member(line, "message") {
             self.begun = true;
             notes.say(&mut self.text, message.text("content").as_deref());

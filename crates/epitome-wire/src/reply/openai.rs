@@ -37,6 +37,7 @@ struct PartialCall {
 impl OpenAiParser {
     pub(super) fn whole(&mut self, body: &Object<'_>, notes: &mut ResponseNotes) {
         usage(body, notes);
+        notes.named(body);
         let Some(choice) = first_choice(body) else { return };
         notes.stopped(choice.some("finish_reason"));
         let message = choice.some("message");
@@ -50,6 +51,7 @@ impl OpenAiParser {
             return;
         }
         usage(event, notes);
+        notes.named(event);
         let Some(choice) = first_choice(event) else { return };
         // Kimi says it here.
         usage(&choice, notes);

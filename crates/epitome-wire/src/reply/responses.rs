@@ -17,6 +17,7 @@ impl ResponsesParser {
     /// A response by itself, or within the event that ends it.
     pub(super) fn whole(&mut self, response: &Object<'_>, notes: &mut ResponseNotes) {
         usage(response, notes);
+        notes.named(response);
         notes.transformed(response);
         let status = response.text("status");
         let reason = member(response, "incomplete_details");
@@ -51,6 +52,7 @@ impl ResponsesParser {
                 let response = member(event, "response");
                 if let Some(response) = &response {
                     usage(response, notes);
+                    notes.named(response);
                     notes.stopped(response.some("status"));
                 }
                 let error = response.and_then(|response| response.some("error"));

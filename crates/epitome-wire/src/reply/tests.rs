@@ -44,6 +44,28 @@ fn events(events: &[&str]) -> String {
     events.iter().map(|data| format!("event: x\ndata: {data}\n\n")).collect()
 }
 
+#[test]
+fn the_model_is_who_the_answer_says_that_it_is() {
+    let check = |format, body: &str, model: Option<&str>| {
+        for size in [1, body.len()] {
+            let answer = hear(format, body.as_bytes().chunks(size));
+            assert_eq!(answer.model.as_deref(), model, "{body}");
+        }
+    };
+    let whole = r#"{"model":"m-2","content":[],"choices":[],"message":{"content":"a"}}"#;
+    for format in [Format::Anthropic, Format::OpenAi, Format::Responses, Format::Ollama] {
+        check(format, whole, Some("m-2"));
+        check(format, r#"{"model":null}"#, None);
+    }
+    let start = events(&[r#"{"type":"message_start","message":{"model":"m-2"}}"#]);
+    check(Format::Anthropic, &start, Some("m-2"));
+    let chunks =
+        events(&[r#"{"choices":[]}"#, r#"{"model":"m-2","choices":[]}"#, r#"{"model":"x"}"#]);
+    check(Format::OpenAi, &chunks, Some("m-2"));
+    let done = events(&[r#"{"type":"response.completed","response":{"model":"m-2"}}"#]);
+    check(Format::Responses, &done, Some("m-2"));
+}
+
 const MESSAGES: [&str; 17] = [
     r#"{"type":"message_start","message":{"id":"m","usage":{"input_tokens":3,"cache_creation_input_tokens":40,"cache_read_input_tokens":500,"output_tokens":1}}}"#,
     r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}"#,
