@@ -210,6 +210,8 @@ impl CacheAccount {
             }
         });
         let raw_read = match self.before {
+            // The client has summed up by itself: what was read of our prompt is no part of its own.
+            Some(_) if raw < came && unaided.compaction.is_none() => held * unaided.shared as f64,
             Some(_) => read.max(held * unaided.shared as f64),
             // Nothing is known of what was sent before: a process starts in the middle of a
             // conversation, or this is its beginning and holds what others have in common.
@@ -423,6 +425,9 @@ mod tests {
         talk.check([110_000, 12_000], [0, 10_000, 2_000], 3_500.0, summed_up + 1_000.0 + 12_500.0);
         // 25,000 of 115,000 are left: 20,000 read + 5,000 written.
         talk.check([115_000, 17_000], [0, 12_000, 5_000], 7_450.0, 2_000.0 + 6_250.0);
+        // After an undo ours is larger than its prompt of 27,000, of which 25,000 are read and 2,000 written all the same.
+        talk.turn([117_000, 49_000], [0, 17_000, 32_000], true, 41_700.0, 2_500.0 + 2_500.0);
+        talk.check([118_000, 50_000], [0, 49_000, 1_000], 6_150.0, 2_700.0 + 1_250.0);
     }
 
     #[test]
