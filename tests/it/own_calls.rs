@@ -126,6 +126,10 @@ fn what_is_saved_is_without_the_calls_for_summaries() {
     let same = |one: &Value, other: f64| (number(one) - other).abs() < 5e-6;
     assert!(same(&all["summaries"]["paid"], number(&own["dollars"])), "{own} {told:#}");
     assert!(same(&all["saved"]["least"], saved), "{saved} {told:#}");
+    // So does the session that asked for them.
+    let sessions = place.run(["status", "--config", "own.toml", "--json"]).json();
+    let money = &sessions[0]["money"];
+    assert_eq!((&money["summaries"], &money["saved"]), (&all["summaries"], &all["saved"]));
     let models = told["by"]["model"].as_array().unwrap();
     let names: Vec<_> = models.iter().map(|model| model["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"talks") && names.contains(&"writes"), "{names:?}");

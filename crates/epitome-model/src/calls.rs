@@ -12,7 +12,19 @@ use crate::spec::{ModelApi, ModelSpec};
 
 /// The calls of the models that compressions ask.
 #[derive(Debug, Default)]
-pub struct OwnCalls(Mutex<BTreeMap<(String, bool), CallSum>>);
+pub struct OwnCalls(Mutex<BTreeMap<CallKey, CallSum>>);
+
+/// Which calls are added up together: those of a model, and whether it is paid nothing, for a session.
+type CallKey = (String, bool, Option<AskingSession>);
+
+/// A session on whose behalf a model is asked.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AskingSession {
+    /// Its scope.
+    pub scope: String,
+    /// Its name.
+    pub name: String,
+}
 
 /// What one model was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +42,8 @@ pub struct ModelCalls {
     pub model: String,
     /// Whether it runs on a server that is paid nothing.
     pub unpaid: bool,
+    /// The session that had it asked; none where that is not known.
+    pub session: Option<AskingSession>,
     /// What it was asked for.
     pub sum: CallSum,
 }
@@ -53,21 +67,23 @@ impl CallSum {
 
 impl OwnCalls {
     /// Adds an answered call.
-    pub(crate) fn add(&self, spec: &ModelSpec, usage: TokenUsage) {
+    pub(crate) fn add(&self, spec: &ModelSpec, session: Option<&AskingSession>, usage: TokenUsage) {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let sum = calls.entry((spec.name.clone(), spec.api == ModelApi::Ollama)).or_default();
+        let key = (spec.name.clone(), spec.api == ModelApi::Ollama, session.cloned());
+        let sum = calls.entry(key).or_default();
         sum.calls += 1;
         sum.usage += usage;
     }
 
-    /// All of them, by model.
+    /// All of them, by model and session.
     pub fn all(&self) -> Vec<ModelCalls> {
         let calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         calls
             .iter()
-            .map(|((model, unpaid), sum)| ModelCalls {
+            .map(|((model, unpaid, session), sum)| ModelCalls {
                 model: model.clone(),
                 unpaid: *unpaid,
+                session: session.clone(),
                 sum: *sum,
             })
             .collect()

@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::answer::said;
 use crate::ask;
-use crate::calls::OwnCalls;
+use crate::calls::{AskingSession, OwnCalls};
 use crate::endpoint::ModelEndpoint;
 use crate::failure::{ModelFailure, message};
 use crate::probe::{self, ProbedWindow};
@@ -63,6 +63,8 @@ pub struct ModelClient {
     /// What the server said of it.
     probed: Arc<OnceCell<Option<u64>>>,
     calls: Arc<OwnCalls>,
+    /// Who has it asked, where that is known.
+    session: Option<AskingSession>,
     /// What its refusals told of roles.
     roles: RoleRules,
 }
@@ -86,6 +88,7 @@ impl ModelClient {
             signatures: OverflowSignatures::default(),
             probed: Arc::default(),
             calls: Arc::default(),
+            session: None,
             roles: RoleRules::default(),
         }
     }
@@ -112,6 +115,13 @@ impl ModelClient {
     #[must_use]
     pub fn counted(self, calls: Arc<OwnCalls>) -> Self {
         Self { calls, ..self }
+    }
+
+    /// The same, asked on behalf of a session in a scope.
+    #[must_use]
+    pub fn on_behalf(self, scope: &str, session: &str) -> Self {
+        let session = AskingSession { scope: scope.to_owned(), name: session.to_owned() };
+        Self { session: Some(session), ..self }
     }
 
     /// Where it asks.
@@ -447,7 +457,8 @@ impl LanguageModel for ModelClient {
             }
             _ => failed(failure.to_string()),
         })?;
-        self.calls.add(&self.endpoint.spec, answer.usage.unwrap_or_default());
+        let usage = answer.usage.unwrap_or_default();
+        self.calls.add(&self.endpoint.spec, self.session.as_ref(), usage);
         let said = said(&answer, self.endpoint.spec.api.format());
         said.map_err(|(cause, lack)| lacking(cause, lack))
     }

@@ -22,7 +22,7 @@ mod roles;
 mod spec;
 mod transport;
 
-pub use calls::{CallSum, ModelCalls, OwnCalls};
+pub use calls::{AskingSession, CallSum, ModelCalls, OwnCalls};
 pub use client::{ClientTimeouts, ModelClient};
 pub use endpoint::{EndpointError, ModelEndpoint};
 pub use failure::ModelFailure;

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::calls::calls_by_session;
 use super::figures::{Money, UnitSums};
 use super::record::{ExperimentBook, UnitRecord};
-use crate::savings::SavingsLedger;
+use crate::savings::{PaidRecord, SavingsLedger};
 
 /// A unit with what it came to.
 #[derive(Clone, Debug, Serialize)]
@@ -53,13 +53,15 @@ pub fn collect_units(
 ) -> Result<Vec<UnitFigures>, StoreError> {
     let units = ExperimentBook::new(store, tenant).units(experiment)?;
     let ledger = SavingsLedger::load(store, tenant)?;
+    let unit_of = units_of_sessions(&ledger, experiment);
     let mut by_unit = BTreeMap::<&str, UnitSums>::new();
     let mut summaries = BTreeMap::<&str, UnitSums>::new();
     for record in ledger.of_experiment(experiment) {
         let Some(arm) = &record.arm else { continue };
-        let sums = match arm.unit.as_str() {
-            "" => summaries.entry(&arm.arm).or_default(),
-            unit => by_unit.entry(unit).or_default(),
+        let sums = match (arm.unit.as_str(), unit_of.get(&*record.session)) {
+            ("", None) => summaries.entry(&arm.arm).or_default(),
+            ("", Some(unit)) => by_unit.entry(*unit).or_default(),
+            (unit, _) => by_unit.entry(unit).or_default(),
         };
         record.rows.iter().for_each(|row| sums.add(row));
     }
@@ -74,8 +76,20 @@ pub fn collect_units(
     Ok(units)
 }
 
-/// Shares the calls for summaries of an arm out over its units, since it is not known which of them
-/// asked for one.
+/// The unit that each session belongs to, by the hashes of both.
+fn units_of_sessions<'l>(
+    ledger: &'l SavingsLedger,
+    experiment: &'l str,
+) -> BTreeMap<&'l str, &'l str> {
+    let unit = |record: &'l PaidRecord| {
+        let arm = record.arm.as_ref().filter(|arm| !arm.unit.is_empty())?;
+        Some((&*record.session, &*arm.unit))
+    };
+    ledger.of_experiment(experiment).filter_map(unit).collect()
+}
+
+/// Shares those calls for summaries of an arm out over its units of which it is not known who asked for
+/// one.
 fn share_out(units: &mut [UnitFigures], arm: &str, summaries: &UnitSums) {
     let is_own = |unit: &&mut UnitFigures| unit.arm() == arm && unit.is_counted();
     let count = units.iter_mut().filter(is_own).count();
@@ -98,10 +112,7 @@ pub fn collect_histories(
 ) -> Result<Vec<UnitFigures>, StoreError> {
     let mut units = collect_units(store, tenant, experiment)?;
     let ledger = SavingsLedger::load(store, tenant)?;
-    let mut unit_of = BTreeMap::<&str, &str>::new();
-    for record in ledger.of_experiment(experiment) {
-        unit_of.extend(record.arm.as_ref().map(|arm| (&*record.session, &*arm.unit)));
-    }
+    let unit_of = units_of_sessions(&ledger, experiment);
     let arms: BTreeSet<_> = units.iter().map(UnitFigures::arm).collect();
     let arms: Vec<_> = arms.into_iter().collect();
     let found = calls_by_session(store, tenant, &arms, |hash| unit_of.contains_key(hash))?;

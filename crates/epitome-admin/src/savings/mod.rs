@@ -125,7 +125,10 @@ impl SavingsLedger {
     /// The arm of an experiment that each session belongs to, by [`session_hash`].
     #[must_use]
     pub fn arms(&self) -> BTreeMap<String, PaidArm> {
-        let arm = |record: &PaidRecord| Some((record.session.clone(), record.arm.clone()?));
+        let arm = |record: &PaidRecord| {
+            let arm = record.arm.clone().filter(|arm| !arm.unit.is_empty())?;
+            Some((record.session.clone(), arm))
+        };
         self.records.iter().filter_map(arm).collect()
     }
 

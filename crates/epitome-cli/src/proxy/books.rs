@@ -48,7 +48,7 @@ impl LedgerKeeper for KeptFigures {
     }
 
     fn keep_paid(&self, page: &PaidPage) -> bool {
-        let PaidPage { tenant, part, hour, session, arm, rows } = page;
+        let PaidPage { tenant, part, hour, session, arm, is_of_summaries, rows } = page;
         let profile = arm.as_ref().map_or(&self.profile, |arm| &arm.arm);
         let owner = match tenant {
             Some(tenant) => &self.owner.of_tenant(tenant),
@@ -66,6 +66,7 @@ impl LedgerKeeper for KeptFigures {
         // What no session asked for is told apart by its arm alone.
         let writer = match (session, arm) {
             (None, Some(arm)) => format!("{}.{part}.{}.{}", self.name, arm.experiment, arm.arm),
+            _ if *is_of_summaries => format!("{}.{part}.summaries", self.name),
             _ => format!("{}.{part}", self.name),
         };
         match record_paid(&*self.store, owner.tenant(), &writer, &record) {

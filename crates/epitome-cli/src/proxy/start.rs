@@ -255,7 +255,9 @@ fn own() -> Vec<OwnModelCost> {
         let unpriced = if dollars.is_none() { calls } else { 0 };
         let cost = OwnCost { calls, tokens, dollars: dollars.unwrap_or_default(), unpriced };
         let (model, unpaid, usage) = (call.model, call.unpaid, call.sum.usage);
-        OwnModelCost { model, unpaid, arm: None, cost, usage }
+        let conversation =
+            call.session.map(|it| [epitome::tenant_of(&it.scope).to_owned(), it.name]);
+        OwnModelCost { model, unpaid, conversation, arm: None, cost, usage }
     };
     let calls = profiles.map(|(arm, profile)| {
         let calls = profile.own_calls().into_iter();

@@ -63,12 +63,34 @@ pub struct Models {
     pub(crate) talking: Option<Arc<dyn LanguageModel>>,
     /// What they were asked for.
     pub(crate) calls: Arc<OwnCalls>,
+    /// Those of them that tell apart on whose behalf they are asked.
+    pub(crate) clients: Vec<(Arc<dyn LanguageModel>, ModelClient)>,
 }
 
 impl Models {
+    /// Takes up a client; gives it as a model.
+    pub(crate) fn ready(&mut self, client: ModelClient) -> Arc<dyn LanguageModel> {
+        let model: Arc<dyn LanguageModel> = Arc::new(client.clone());
+        self.clients.push((Arc::clone(&model), client));
+        model
+    }
+
     /// Their names, in their order.
     pub fn names(&self) -> Vec<String> {
         self.all.iter().map(|model| model.name().to_owned()).collect()
+    }
+
+    /// The same as a session in a scope asks them.
+    #[must_use]
+    pub fn on_behalf(&self, scope: &str, session: &str) -> Self {
+        let own = |model: &Arc<dyn LanguageModel>| -> Arc<dyn LanguageModel> {
+            let known = self.clients.iter().find(|(known, _)| Arc::ptr_eq(known, model));
+            match known {
+                Some((_, client)) => Arc::new(client.clone().on_behalf(scope, session)),
+                None => Arc::clone(model),
+            }
+        };
+        Self { all: self.all.iter().map(own).collect(), ..self.clone() }
     }
 
     /// Has this model in the place of the one that the conversation was with; gives whether that

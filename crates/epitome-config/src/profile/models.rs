@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use epitome_kernel::LanguageModel;
-use epitome_model::{EndpointError, ModelCalls, ModelClient, ModelEndpoint, OwnCalls, Transport};
+use epitome_model::{EndpointError, ModelCalls, ModelClient, ModelEndpoint, Transport};
 use epitome_types::TokenUsage;
 
 use super::Profile;
@@ -59,11 +59,12 @@ impl Profile {
         transport: Arc<dyn Transport>,
         var: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, EndpointError> {
-        let calls = Arc::new(OwnCalls::default());
-        let ready = |client: ModelClient| -> Arc<dyn LanguageModel> {
-            Arc::new(client.signatures(self.signatures.clone()).counted(calls.clone()))
+        let mut models = Models::default();
+        let calls = Arc::clone(&models.calls);
+        let mut ready = |client: ModelClient| {
+            models.ready(client.signatures(self.signatures.clone()).counted(calls.clone()))
         };
-        let talking = talking.cloned().map(ready);
+        let talking = talking.cloned().map(&mut ready);
         let mut all = Vec::new();
         for scribe in &self.scribes {
             match scribe {
@@ -75,7 +76,7 @@ impl Profile {
                 }
             }
         }
-        self.models = Models { all, talking, calls };
+        self.models = Models { all, talking, ..models };
         Ok(self)
     }
 
@@ -84,7 +85,7 @@ impl Profile {
         &self.models.all
     }
 
-    /// What these were asked for as yet, by any session of this profile and its clones.
+    /// What these were asked for as yet, by each session of this profile and its clones.
     pub fn own_calls(&self) -> Vec<ModelCalls> {
         self.models.calls.all()
     }
@@ -93,7 +94,9 @@ impl Profile {
     pub fn own_calls_since(&self, before: &[ModelCalls]) -> Vec<ModelCalls> {
         let mut calls = self.own_calls();
         for call in &mut calls {
-            let same = |one: &&ModelCalls| one.model == call.model && one.unpaid == call.unpaid;
+            let same = |one: &&ModelCalls| {
+                (&one.model, one.unpaid, &one.session) == (&call.model, call.unpaid, &call.session)
+            };
             if let Some(known) = before.iter().find(same) {
                 call.sum = call.sum.since(known.sum);
             }
@@ -104,7 +107,7 @@ impl Profile {
     /// What own calls cost: in tokens of input that are not cached, and in US dollars where the
     /// price of the model is known; nothing on a server of one's own.
     pub fn cost_of(&self, call: &ModelCalls) -> (f64, Option<f64>) {
-        let ModelCalls { model, unpaid, sum } = call;
+        let ModelCalls { model, unpaid, sum, .. } = call;
         if *unpaid {
             return (0.0, Some(0.0));
         }

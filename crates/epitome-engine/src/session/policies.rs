@@ -41,7 +41,8 @@ impl Session {
             _ if incoming.recorded == 0 && !incoming.inherits() => BTreeMap::new(),
             _ => self.memos(name)?,
         };
-        let council = self.settings.council(counter, recorded.clone())?;
+        let mut council = self.settings.council(counter, recorded.clone())?;
+        council.models = council.models.on_behalf(&self.record.scope, name);
         let (session, chain) = (name.to_owned(), council.chain.clone());
         state.chain = Some(Chained { session, chain, recorded });
         Ok(council)

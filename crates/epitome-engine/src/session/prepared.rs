@@ -388,7 +388,8 @@ impl Session {
     fn beside(&self, council: &PolicyRunner) -> Option<PolicyRunner> {
         // Where they cannot be loaded the next request says so.
         let beside = self.settings.council(&council.counter, council.chain.memos()).ok()?;
-        Some(PolicyRunner { patience: Arc::clone(&council.patience), ..beside })
+        let (patience, models) = (Arc::clone(&council.patience), council.models.clone());
+        Some(PolicyRunner { patience, models, ..beside })
     }
 }
 

@@ -84,6 +84,9 @@ pub struct OwnModelCost {
     pub model: String,
     /// Whether it runs on a server that is paid nothing.
     pub unpaid: bool,
+    /// The conversation that it was asked for: whose it is, and its name; none where that is not
+    /// known.
+    pub conversation: Option<[String; 2]>,
     /// The arm of an experiment whose conversations it was asked for, if any; without a unit.
     pub arm: Option<PaidArm>,
     /// What that cost.
@@ -271,13 +274,18 @@ impl UsageLedger {
         self.copy(&self.lock().all, &self.earlier, own)
     }
 
-    /// The figures of one tenant alone. Own calls of models are in none: they are known over all.
+    /// The figures of one tenant alone.
     pub(crate) fn snapshot_of(&self, tenant: &str) -> LedgerSnapshot {
+        let is_its = |call: &OwnModelCost| {
+            call.conversation.as_ref().is_some_and(|[whose, _]| whose == tenant)
+        };
+        let own: Vec<_> = (self.terms.own)().into_iter().filter(is_its).collect();
+        let own = OwnCost::sum(&own);
         let books = self.lock();
         let earlier = self.earlier.tenants.get(tenant).cloned().unwrap_or_default();
         match books.tenants.get(tenant) {
-            Some(own) => self.copy(own, &earlier, OwnCost::default()),
-            None => self.copy(&Books::new(books.all.started), &earlier, OwnCost::default()),
+            Some(books) => self.copy(books, &earlier, own),
+            None => self.copy(&Books::new(books.all.started), &earlier, own),
         }
     }
 

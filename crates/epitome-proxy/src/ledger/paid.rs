@@ -13,7 +13,7 @@ use epitome_types::TokenUsage;
 use super::exchange::FinishedRequest;
 use super::figures::clipped;
 use super::saving::{Settled, SettledAnswer};
-use super::{OwnModelCost, Rates};
+use super::{OwnCost, OwnModelCost, Rates};
 use crate::clients::program;
 
 /// From so many sessions and hours on rows are let go as soon as they are kept.
@@ -32,6 +32,8 @@ pub struct PaidPage {
     pub session: Option<String>,
     /// The arm of an experiment that the session belongs to, if any.
     pub arm: Option<PaidArm>,
+    /// Whether it is of calls for summaries; other requests of the session have a page of their own.
+    pub is_of_summaries: bool,
     /// The rows.
     pub rows: Vec<PaidRow>,
 }
@@ -42,6 +44,8 @@ struct PagePlace {
     hour: u64,
     session: Option<String>,
     arm: Option<PaidArm>,
+    /// Whether it is of the calls for summaries, which nobody's request brings.
+    is_of_summaries: bool,
 }
 
 /// The rows that may still grow, or are not kept yet.
@@ -51,8 +55,12 @@ pub(super) struct PaidRows {
     unkept: BTreeSet<PagePlace>,
     part: u64,
     /// The calls for summaries that are in rows already.
-    own: Vec<OwnModelCost>,
+    own: BTreeMap<OwnCallKey, (OwnCost, TokenUsage)>,
 }
+
+/// The calls for summaries that are counted together: model, whether it is paid nothing, conversation,
+/// arm.
+type OwnCallKey = (String, bool, Option<[String; 2]>, Option<PaidArm>);
 
 impl PaidRows {
     /// Adds a request that the provider took.
@@ -68,6 +76,7 @@ impl PaidRows {
             hour: hour(times.ended),
             session: session.as_deref().map(|name| bare(tenant.as_deref(), name).to_owned()),
             arm: arm.clone(),
+            is_of_summaries: false,
         };
         let price = rates.and_then(|rates| rates.price);
         let key = PaidKey {
@@ -99,17 +108,16 @@ impl PaidRows {
     }
 
     /// Adds the calls for summaries that came since.
-    fn add_own(&mut self, own: Vec<OwnModelCost>, now: SystemTime) {
-        for call in &own {
-            let same = |one: &&OwnModelCost| {
-                (&one.model, one.unpaid, &one.arm) == (&call.model, call.unpaid, &call.arm)
-            };
-            let before = self.own.iter().find(same).map(|one| (one.cost, one.usage));
-            let (cost, usage) = before.unwrap_or_default();
+    fn add_own(&mut self, own: &[OwnModelCost], now: SystemTime) {
+        for call in own {
+            let key =
+                (call.model.clone(), call.unpaid, call.conversation.clone(), call.arm.clone());
+            let (cost, usage) = self.own.get(&key).copied().unwrap_or_default();
             let answers = call.cost.calls.saturating_sub(cost.calls);
             if answers == 0 {
                 continue;
             }
+            self.own.insert(key, (call.cost, call.usage));
             let since = |now: u64, before: u64| now.saturating_sub(before);
             let priced = call.cost.unpriced == cost.unpriced;
             let paid = |prompts| PaidCost { prompts, ..PaidCost::default() };
@@ -127,12 +135,12 @@ impl PaidRows {
                 ..PaidSums::default()
             };
             let arm = call.arm.clone();
-            let place = PagePlace { tenant: None, hour: hour(now), session: None, arm };
+            let (tenant, session) = call.conversation.clone().map(<(_, _)>::from).unzip();
+            let place = PagePlace { tenant, hour: hour(now), session, arm, is_of_summaries: true };
             let model = Some(clipped(&call.model).to_owned());
             let key = PaidKey { client: None, model, purpose: PaidPurpose::Summary, priced };
             self.put(place, key, sums);
         }
-        self.own = own;
     }
 
     fn put(&mut self, place: PagePlace, key: PaidKey, sums: PaidSums) {
@@ -142,13 +150,13 @@ impl PaidRows {
 
     /// The pages that have something in them which is not kept. They count as kept from here on.
     pub(super) fn take_unkept(&mut self, own: Vec<OwnModelCost>, now: SystemTime) -> Vec<PaidPage> {
-        self.add_own(own, now);
+        self.add_own(&own, now);
         let part = self.part;
         let page = |place: PagePlace| {
             let rows = self.pages.get(&place)?.iter();
             let rows = rows.map(|(key, sums)| PaidRow { key: key.clone(), sums: *sums }).collect();
-            let PagePlace { tenant, hour, session, arm } = place;
-            Some(PaidPage { tenant, part, hour, session, arm, rows })
+            let PagePlace { tenant, hour, session, arm, is_of_summaries } = place;
+            Some(PaidPage { tenant, part, hour, session, arm, is_of_summaries, rows })
         };
         std::mem::take(&mut self.unkept).into_iter().filter_map(page).collect()
     }
@@ -157,8 +165,8 @@ impl PaidRows {
     /// nothing left to keep.
     pub(super) fn kept(&mut self, failed: Vec<PaidPage>, now: SystemTime) {
         let places = failed.into_iter().map(|page| {
-            let PaidPage { tenant, hour, session, arm, .. } = page;
-            PagePlace { tenant, hour, session, arm }
+            let PaidPage { tenant, hour, session, arm, is_of_summaries, .. } = page;
+            PagePlace { tenant, hour, session, arm, is_of_summaries }
         });
         self.unkept.extend(places);
         let has_old = self.pages.keys().any(|place| place.hour != hour(now));
@@ -219,11 +227,13 @@ mod tests {
 
     /// Keeps what is not kept, as the program does.
     fn keep(ledger: &UsageLedger, store: &MemoryStore, writer: &str, now: u64) {
-        for PaidPage { part, hour, session, rows, .. } in ledger.take_unkept(at(now)) {
+        for page in ledger.take_unkept(at(now)) {
+            let PaidPage { part, hour, session, is_of_summaries, rows, .. } = page;
             let session = session.map(|name| session_hash("local/default", &name));
             let session = session.unwrap_or_default();
             let record = PaidRecord { hour, session, rows, ..PaidRecord::default() };
-            record_paid(store, "local", &format!("{writer}.{part}"), &record).unwrap();
+            let writer = format!("{writer}.{part}.{is_of_summaries}");
+            record_paid(store, "local", &writer, &record).unwrap();
         }
         ledger.paid_kept(Vec::new(), at(now));
     }
@@ -310,6 +320,31 @@ mod tests {
         keep(&ledger, &store, "one", 20);
         keep(&ledger, &store, "one", 30);
         check(&store, 3, PAID + 0.01, SAVED - 0.01);
+    }
+
+    #[test]
+    fn a_summary_is_paid_by_the_session_that_asked_for_it() {
+        fn own() -> Vec<OwnModelCost> {
+            let call = |name: &str, calls| {
+                let cost = OwnCost { calls, tokens: 500.0, dollars: 0.01, unpriced: 0 };
+                let conversation = Some(["local".to_owned(), name.to_owned()]);
+                OwnModelCost { conversation, cost, ..OwnModelCost::default() }
+            };
+            vec![call("a", 2), call("b", 1)]
+        }
+        let (store, ledger) = (MemoryStore::new(), ledger(LedgerOptions { own, ..terms() }));
+        for second in [10, 20] {
+            ledger.record(&exchange("a", second, 10_000, 10_000));
+            keep(&ledger, &store, "one", second);
+        }
+        let summaries = |name: &str| {
+            let hash = session_hash("local/default", name);
+            let sums = SavingsLedger::load_session(&store, "local", &hash).unwrap().by_session();
+            (sums[&hash].summaries.answers, sums[&hash].saved.most)
+        };
+        assert_eq!([summaries("a"), summaries("b")], [(2, -0.01), (1, -0.01)]);
+        let of = |tenant| ledger.snapshot_of(tenant).own.calls;
+        assert_eq!([of("local"), of("another"), ledger.snapshot().own.calls], [3, 0, 3]);
     }
 
     #[test]
