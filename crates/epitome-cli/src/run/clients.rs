@@ -45,6 +45,7 @@ fn told(apis: &[ClientApi], around: &dyn Surroundings) -> Way {
 /// `--settings` is stronger than they.
 fn claude(arguments: &[String], around: &dyn Surroundings) -> Result<Way, String> {
     const ADDRESS: &str = "ANTHROPIC_BASE_URL";
+    const COMPACTS_IN: &str = "CLAUDE_CODE_AUTO_COMPACT_WINDOW";
     const ELSEWHERE: [&str; 3] =
         ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"];
     let own = around.home("CLAUDE_CONFIG_DIR", ".claude").join("settings.json");
@@ -92,6 +93,10 @@ fn claude(arguments: &[String], around: &dyn Surroundings) -> Result<Way, String
         let own = settings.iter().find_map(|(_, read)| read.get("statusLine"));
         way.status_line = Some(own.cloned().unwrap_or_default());
     }
+    let told = said(COMPACTS_IN).map(|(_, value)| value).or_else(|| around.variable(COMPACTS_IN));
+    // What lies beyond is brought into these bounds.
+    let told = told.and_then(|value| value.trim().parse::<u64>().ok());
+    way.compacts_in = told.map(|tokens| tokens.clamp(100_000, 1_000_000));
     // Otherwise its agent would have to search for them first, and does not know that they are there.
     let url = format!("{PROXY}/mcp");
     let server = serde_json::json!({ "type": "http", "url": url, "alwaysLoad": true });
@@ -243,6 +248,23 @@ pub(super) mod tests {
         );
         check(&[user], "claude -c", Some(r#"{"command":"user"}"#));
         check(&[user, local], "claude", Some(r#"{"command":"local","padding":0}"#));
+    }
+
+    #[test]
+    fn where_claude_code_compacts_is_known_where_it_was_told() {
+        let check = |variable: &'static str, file: &'static str, expected: Option<u64>| {
+            let variables = vec![("CLAUDE_CODE_AUTO_COMPACT_WINDOW", variable)];
+            let files = vec![("/srv/home/.claude/settings.json", file)];
+            let found = Machine { variables, files }.way("claude").compacts_in;
+            assert_eq!(found, expected, "{variable} {file}");
+        };
+        check("", "{}", None);
+        check("auto", "{}", None);
+        check("150000", "{}", Some(150_000));
+        check("5000", "{}", Some(100_000));
+        let file = r#"{"env":{"CLAUDE_CODE_AUTO_COMPACT_WINDOW":"180000"}}"#;
+        check("150000", file, Some(180_000));
+        assert_eq!(Machine::default().way("codex").compacts_in, None);
     }
 
     #[test]

@@ -100,28 +100,38 @@ fn skips(figures: &RequestSums) -> String {
 /// What was saved in the end: in dollars where the price of the model is known, otherwise in tokens
 /// at the full price. Nothing where the provider said nothing of what it counted.
 fn net(figures: &RequestSums) -> Option<String> {
-    let word = |saved: f64| if saved < 0.0 { "lost" } else { "saved" };
     match (figures.cost.priced, figures.answers) {
         (0, 0) => None,
         (0, _) => {
             let saved = figures.cost.bill.saved();
             let tokens = grouped(saved.abs() as u64);
-            Some(format!("net {tokens} full-price tokens {} (model unpriced)", word(saved)))
+            let word = if saved < 0.0 { "lost" } else { "saved" };
+            Some(format!("net {tokens} full-price tokens {word} (model unpriced)"))
         }
         _ => {
-            let saved = figures.cost.dollars.saved();
-            let amount = saved.abs();
-            let amount = match amount {
-                ..0.000_05 => "0".to_owned(),
-                ..0.1 => format!("{amount:.4}"),
-                _ => format!("{amount:.2}"),
-            };
             let unpriced = match figures.cost.unpriced {
                 0 => String::new(),
                 unpriced => format!(" ({} unpriced)", counted(unpriced, "answer")),
             };
-            Some(format!("net ${amount} {}{unpriced}", word(saved)))
+            Some(format!("net {}{unpriced}", range(figures.cost.saved())))
         }
+    }
+}
+
+/// What lies between two estimates: `$1.23 saved`, `$0.70 to $1.85 lost`.
+fn range([least, most]: [f64; 2]) -> String {
+    let amount = |saved: f64| match saved.abs() {
+        ..0.000_05 => "$0".to_owned(),
+        amount @ ..0.1 => format!("${amount:.4}"),
+        amount => format!("${amount:.2}"),
+    };
+    let word = |saved: f64| if saved < 0.0 { "lost" } else { "saved" };
+    let [one, other] = [amount(least), amount(most)];
+    match (word(least), word(most)) {
+        _ if one == other => format!("{one} {}", word(most)),
+        ("lost", "saved") => format!("between {one} lost and {other} saved"),
+        ("lost", word) => format!("{other} to {one} {word}"),
+        (_, word) => format!("{one} to {other} {word}"),
     }
 }
 
@@ -207,14 +217,26 @@ mod tests {
             "{sent}, net 1,000 full-price tokens saved (model unpriced), 3 skips (1 body, 2 timeout)"
         );
         check(&some, None, &expected);
-        (some.cost.priced, some.cost.dollars) = (2, PromptCost { paid: 0.5, raw: 1.73 });
+        let set = |some: &mut RequestSums, paid, raw, raw_at_window| {
+            some.cost.dollars = PromptCost { paid, raw };
+            some.cost.raw_at_window = raw_at_window;
+        };
+        some.cost.priced = 2;
+        set(&mut some, 0.5, 1.73, 1.73);
         some.troubles.skips.clear();
         let undo = "epitome session undo a";
         check(&some, Some(undo), &format!("{sent}, net $1.23 saved, 0 skips; undo: {undo}"));
-        some.cost.dollars = PromptCost { paid: 1.05, raw: 1.0 };
+        set(&mut some, 1.05, 1.0, 1.0);
         check(&some, None, &format!("{sent}, net $0.0500 lost, 0 skips"));
+        // It is not known where the client would have compacted.
+        set(&mut some, 1.0, 1.5, 2.25);
+        check(&some, None, &format!("{sent}, net $0.50 to $1.25 saved, 0 skips"));
+        set(&mut some, 3.0, 1.5, 2.25);
+        check(&some, None, &format!("{sent}, net $0.75 to $1.50 lost, 0 skips"));
+        set(&mut some, 2.0, 1.5, 2.25);
+        check(&some, None, &format!("{sent}, net between $0.50 lost and $0.25 saved, 0 skips"));
         some.cost.unpriced = 1;
-        some.cost.dollars = PromptCost { paid: 1.0, raw: 1.0 };
+        set(&mut some, 1.0, 1.0, 1.0);
         let one = "net $0 saved (1 answer unpriced)";
         check(&some, None, &format!("{sent}, {one}, 0 skips"));
         some.cost.unpriced = 0;
@@ -227,6 +249,7 @@ mod tests {
             let cost = CostSums {
                 priced,
                 dollars: PromptCost { paid: 0.5, raw: 1.5 },
+                raw_at_window: 1.5,
                 bill: PromptCost { paid: 100.0, raw: 1100.0 },
                 ..CostSums::default()
             };

@@ -151,6 +151,7 @@ fn proxied(
     let settings = proxy::prepared(&config, &table, &given, runtime.handle());
     let mut settings = settings.map_err(CliError::at_start)?;
     settings.listen.set_port(0);
+    settings.ledger.terms.compacts_in = way.compacts_in;
     let token = proxy::drawn().map_err(|error| CliError::internal(error).at_start())?;
     settings.access.path_token = Some(PathToken::new(&token));
     runtime.block_on(async {

@@ -53,6 +53,8 @@ pub(super) struct Way {
     pub(super) status_line: Option<Value>,
     /// More arguments, which give its agent the levers of its session beside all tools that it has.
     pub(super) mcp: Vec<String>,
+    /// The window that it was told to compact in, in tokens, where that is known.
+    pub(super) compacts_in: Option<u64>,
     /// Why the proxy would see nothing of it.
     pub(super) past: Option<String>,
 }

@@ -11,7 +11,7 @@ use epitome::Price;
 use epitome_types::{TokenBreakdown, TokenUsage};
 
 use super::exchange::FinishedRequest;
-use super::saving::{PromptCost, Settled};
+use super::saving::{PromptCost, SettledAnswer};
 use crate::api::UpstreamApi;
 
 /// So many of the newest requests of a conversation are drawn.
@@ -67,6 +67,9 @@ pub struct CostSums {
     pub bill: PromptCost,
     /// The same in US dollars, for the models whose price is known.
     pub dollars: PromptCost,
+    /// What the raw history would have cost a client that compacts only when its window is full, in US
+    /// dollars; `dollars` is of one that does so where it usually does.
+    pub raw_at_window: f64,
     /// Answers of models whose price is known.
     pub priced: u64,
     /// Answers of models whose price is not known: they are in no sum of money.
@@ -146,7 +149,7 @@ impl RequestSums {
     pub(super) fn add(
         &mut self,
         exchange: &FinishedRequest,
-        settled: Option<Settled>,
+        settled: Option<SettledAnswer>,
         price: Option<Price>,
     ) {
         let FinishedRequest { side, sizes, acts, answer, .. } = exchange;
@@ -200,12 +203,19 @@ impl TrafficSums {
 }
 
 impl CostSums {
+    /// What was saved in US dollars, between the two clients that we may have before us.
+    pub fn saved(&self) -> [f64; 2] {
+        let (one, other) = (self.dollars.saved(), self.raw_at_window - self.dollars.paid);
+        [one.min(other), one.max(other)]
+    }
+
     /// Adds a prompt whose answer came.
-    fn add(&mut self, settled: Settled, price: Option<Price>) {
-        plus(&mut self.bill, settled.bill);
+    fn add(&mut self, settled: SettledAnswer, price: Option<Price>) {
+        plus(&mut self.bill, settled.by_threshold.bill);
         match price {
             Some(price) => {
-                plus(&mut self.dollars, settled.dollars(&price));
+                plus(&mut self.dollars, settled.by_threshold.dollars(&price));
+                self.raw_at_window += settled.at_window.dollars(&price).raw;
                 self.priced += 1;
             }
             None => self.unpriced += 1,
@@ -215,6 +225,7 @@ impl CostSums {
     fn merge(&mut self, other: &Self) {
         plus(&mut self.bill, other.bill);
         plus(&mut self.dollars, other.dollars);
+        self.raw_at_window += other.raw_at_window;
         self.priced += other.priced;
         self.unpriced += other.unpriced;
     }

@@ -75,6 +75,9 @@ struct WrittenFigures {
     /// Paid, and what the raw history would have cost.
     bill: [f64; 2],
     dollars: [f64; 2],
+    /// What the raw history would have cost a client that waits until its window is full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    raw_at_window: Option<f64>,
     skips: BTreeMap<String, u64>,
     errors: BTreeMap<u16, u64>,
 }
@@ -203,6 +206,7 @@ impl WrittenFigures {
             usage: figures.usage,
             bill: [figures.cost.bill.paid, figures.cost.bill.raw],
             dollars: [figures.cost.dollars.paid, figures.cost.dollars.raw],
+            raw_at_window: Some(figures.cost.raw_at_window),
             skips: skips.map(|(word, count)| ((*word).to_owned(), *count)).collect(),
             errors: figures.troubles.errors.clone(),
         }
@@ -221,6 +225,7 @@ impl WrittenFigures {
             cost: CostSums {
                 bill: bill(self.bill),
                 dollars: bill(self.dollars),
+                raw_at_window: self.raw_at_window.unwrap_or(self.dollars[1]),
                 ..CostSums::default()
             },
             troubles: TroubleSums {

@@ -62,6 +62,8 @@ pub struct LedgerOptions {
     /// Whether all goes out as it came. Then `sent` is what would have been sent, and nothing was
     /// saved.
     pub shadow: bool,
+    /// The window that the client was told to compact in, in tokens, where that is known.
+    pub compacts_in: Option<u64>,
 }
 
 /// What the models of compressions were asked for, which is paid beside the prompts.
@@ -141,6 +143,7 @@ impl LedgerOptions {
             run: 3,
             cold: Duration::from_secs(300),
             shadow: false,
+            compacts_in: None,
         }
     }
 
@@ -392,7 +395,7 @@ impl Books {
         for figures in [&mut book.shown.figures, &mut self.all] {
             // Where all is only watched, nothing was saved.
             let settled = settled.filter(|_| !terms.shadow);
-            figures.add(exchange, settled.map(|settled| settled.by_threshold), price);
+            figures.add(exchange, settled, price);
             figures.troubles.alarms += u64::from(rises);
         }
         settled
@@ -448,18 +451,23 @@ impl Book {
             return CacheAccount::default().settle(turn, usage, &rule).map(SettledAnswer::sure);
         }
         let window = exchange.asks.window.or(rates.map(|rates| rates.window_of(&exchange.asks)));
+        let told = terms.compacts_in;
         let rule_of = |client: Option<&str>| {
+            let window = window.map(|window| told.map_or(window, |told| told.min(window)));
             let own = window.map(|window| OwnCompaction::of(client, window));
             Rule { own, ..rule }
         };
-        let own = rule_of(exchange.asks.client.as_deref());
+        let client = exchange.asks.client.as_deref();
+        let own = rule_of(client);
         if exchange.side || exchange.session.is_none() {
             // What is remembered of the conversation says nothing of it.
             return CacheAccount::default().settle(turn, usage, &own).map(SettledAnswer::sure);
         }
         self.skipped = skipped;
         let by_threshold = self.account.settle(turn, usage, &own);
-        let at_window = self.patient.settle(turn, usage, &rule_of(None));
+        // Whoever was told where to compact does so there.
+        let patient = rule_of(client.filter(|_| told.is_some()));
+        let at_window = self.patient.settle(turn, usage, &patient);
         by_threshold
             .zip(at_window)
             .map(|(by_threshold, at_window)| SettledAnswer { by_threshold, at_window })

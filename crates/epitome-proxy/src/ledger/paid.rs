@@ -272,8 +272,8 @@ mod tests {
     /// 180,000 tokens fit a window of 200,000, and Claude Code sums up from 167,000 on.
     #[test]
     fn a_saving_reaches_from_the_clients_threshold_to_its_window() {
-        let range = |client: &str, raws: &[u64]| {
-            let (store, ledger) = (MemoryStore::new(), ledger(terms()));
+        let range_of = |client: &str, raws: &[u64], terms: LedgerOptions| {
+            let (store, ledger) = (MemoryStore::new(), ledger(terms));
             for (turn, raw) in (1..).zip(raws) {
                 let mut exchange = exchange("a", turn * 60, *raw, 40_000);
                 exchange.asks.client = Some(client.to_owned());
@@ -285,8 +285,14 @@ mod tests {
             assert_eq!(report.by.client[0].name.as_deref(), client.split('/').next());
             report.all.sums.saved
         };
+        let range = |client: &str, raws: &[u64]| range_of(client, raws, terms());
         let early = range("claude-cli/2.1.197", &[160_000, 180_000, 185_000]);
         assert!(early.least < early.most, "{early:?}");
+        // Who told the client where to compact knows where it does.
+        let raws = [160_000, 180_000, 185_000];
+        let told = LedgerOptions { compacts_in: Some(200_000), ..terms() };
+        let told = range_of("claude-cli/2.1.197", &raws, told);
+        assert_eq!((told.least, told.most), (early.least, early.least));
         let below = range("claude-cli/2.1.197", &[100_000, 120_000]);
         assert!(below.least == below.most && below.least > 0.0, "{below:?}");
         let patient = range("somebody/1", &[160_000, 180_000, 185_000]);
