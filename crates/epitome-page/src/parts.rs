@@ -49,6 +49,19 @@ pub(crate) fn unpriced(money: &SavingsSums) -> Markup {
     }
 }
 
+/// Which requests did not go as they should; nothing where all did.
+pub(crate) fn troubles(money: &SavingsSums) -> Markup {
+    let SavingsSums { skips, overflows, .. } = *money;
+    html! {
+        @if skips > 0 {
+            "; " a.bad href="/health" { (grouped(skips)) " skipped" }
+        }
+        @if overflows > 0 {
+            "; " span.bad { (grouped(overflows)) " refused as too long" }
+        }
+    }
+}
+
 /// A prompt as a bar against the limit, with both in figures.
 pub(crate) fn bar(sent: u64, limit: u64, level: WindowLevel) -> Markup {
     let share = sent as f64 / limit.max(1) as f64;
@@ -156,6 +169,10 @@ mod tests {
         let mut money = SavingsSums { answers: 3, saved: range, ..SavingsSums::default() };
         assert_eq!(saved(&money).into_string(), "<span class=\"good\">$1.00 to $2.50</span>");
         assert_eq!(unpriced(&money).into_string(), "");
+        assert_eq!(troubles(&money).into_string(), "");
+        (money.skips, money.overflows) = (2, 1);
+        let told = troubles(&money).into_string();
+        assert!(told.contains("2 skipped") && told.contains("1 refused as too long"), "{told}");
         money.unpriced = 1;
         assert!(unpriced(&money).into_string().contains("(1 unpriced)"));
         money.unpriced = 3;

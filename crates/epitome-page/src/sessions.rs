@@ -79,7 +79,10 @@ fn money(visit: &PageVisit<'_>) -> Markup {
             (parts::tile(
                 "Tokens not sent",
                 &html! { (compact(sent as f64)) },
-                &html! { (compact(all.raw as f64)) " raw, " (compact(all.sent as f64)) " sent" },
+                &html! {
+                    (compact(all.raw as f64)) " raw, " (compact(all.sent as f64)) " sent"
+                    (parts::troubles(all))
+                },
             ))
         }
     }

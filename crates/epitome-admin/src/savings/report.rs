@@ -79,6 +79,10 @@ pub struct SavingsSums {
     pub summaries: SummaryCost,
     /// Estimated saving in the price of one token of input that is not cached, of all models.
     pub saved_tokens: SavedRange,
+    /// Requests that went out otherwise than they should have: most of them as they came.
+    pub skips: u64,
+    /// Requests that the provider refused as too long, whatever came of that.
+    pub overflows: u64,
 }
 
 /// A saving between two estimates; below 0 where more was paid.
@@ -222,6 +226,8 @@ impl SavingsSums {
         self.paid += sums.dollars.paid();
         self.saved.add(&sums.dollars);
         self.saved_tokens.add(&sums.full_price);
+        self.skips += sums.skips;
+        self.overflows += sums.overflows;
         if row.key.purpose == PaidPurpose::Summary {
             self.summaries.answers += sums.answers;
             self.summaries.unpriced += if row.key.priced { 0 } else { sums.answers };
@@ -252,6 +258,8 @@ impl AddAssign for SavingsSums {
         self.summaries.paid += other.summaries.paid;
         self.saved_tokens.least += other.saved_tokens.least;
         self.saved_tokens.most += other.saved_tokens.most;
+        self.skips += other.skips;
+        self.overflows += other.overflows;
     }
 }
 

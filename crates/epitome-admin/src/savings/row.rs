@@ -58,6 +58,12 @@ pub struct PaidSums {
     pub full_price: PaidCost,
     /// Cost in US dollars.
     pub dollars: PaidCost,
+    /// Requests that went out otherwise than they should have: most of them as they came.
+    #[serde(skip_serializing_if = "is_none")]
+    pub skips: u64,
+    /// Requests that the provider refused as too long, whatever came of that.
+    #[serde(skip_serializing_if = "is_none")]
+    pub overflows: u64,
     /// How requests were served, where an experiment asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<PaidService>,
@@ -138,6 +144,11 @@ pub struct PaidRecord {
     pub rows: Vec<PaidRow>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 /// Returns the hash that stands in the ledger for the session with this name in this scope.
 #[must_use]
 pub fn session_hash(scope: &str, name: &str) -> String {
@@ -182,6 +193,8 @@ impl AddAssign for PaidSums {
         self.sent += other.sent;
         self.full_price += other.full_price;
         self.dollars += other.dollars;
+        self.skips += other.skips;
+        self.overflows += other.overflows;
         if let Some(service) = other.service {
             *self.service.get_or_insert_default() += service;
         }

@@ -158,6 +158,7 @@ fn tiles(view: &SessionView<'_>, head: &SessionHead) -> Markup {
             (parts::tile("Compressions", &html! { (status.savings.compressions) }, &html! {
                 @if undone > 0 { (undone) " taken back; " }
                 (status.recommendation)
+                @if let Some(money) = money { (parts::troubles(money)) }
             }))
         }
     }

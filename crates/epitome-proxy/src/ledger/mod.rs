@@ -260,7 +260,8 @@ impl UsageLedger {
         let LedgerBooks { all, tenants, paid } = &mut *books;
         let settled = all.record(exchange, &self.terms);
         let is_of_a_conversation = exchange.session.is_some() || exchange.skip.is_some();
-        let is_kept = exchange.answer.was_taken() || exchange.arm.is_some();
+        let FinishedRequest { answer, arm, .. } = exchange;
+        let is_kept = answer.was_taken() || answer.too_long || arm.is_some();
         if is_of_a_conversation && is_kept {
             paid.add(exchange, settled, self.terms.rates_of(exchange));
         }

@@ -85,7 +85,12 @@ impl PaidRows {
             purpose: if *side { PaidPurpose::Side } else { PaidPurpose::Turn },
             priced: price.is_some(),
         };
-        let mut sums = PaidSums { service: service(exchange), ..PaidSums::default() };
+        let mut sums = PaidSums {
+            skips: u64::from(exchange.skip.is_some()),
+            overflows: u64::from(answer.overflowed || answer.too_long),
+            service: service(exchange),
+            ..PaidSums::default()
+        };
         if answer.was_taken() {
             (sums.raw, sums.sent) = (exchange.sizes.raw.sum(), exchange.sizes.sent.sum());
         }
