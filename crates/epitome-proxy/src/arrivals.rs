@@ -87,7 +87,7 @@ impl OwedBytes {
         // What is not there any more is about to end.
         let Some(seat) = arriving.owing.remove(&self.key) else { return };
         let time = Duration::from_nanos(bytes as u64 * (1_000_000_000 / LEAST));
-        self.key.0 = self.key.0 + time;
+        self.key.0 += time;
         arriving.owing.insert(self.key, seat);
     }
 }
