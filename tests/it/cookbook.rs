@@ -26,7 +26,7 @@ fn place(config: &str, recording: &str) -> Place {
 #[test]
 fn each_recipe_does_what_its_wish_says() {
     let all = recipes("toml");
-    let [keep, never, goals, asks] = &all[..] else { panic!("{all:?}") };
+    let [keep, never, goals, ages, asks] = &all[..] else { panic!("{all:?}") };
     let (_, _, text) = check(&place(keep, &recording()), 8_000, &["-q"]);
     assert_eq!(lost(&text), Vec::<String>::new());
 
@@ -40,6 +40,12 @@ fn each_recipe_does_what_its_wish_says() {
     check(&place_of_goals, 14_000, &["-q", "--store", "s.db"]);
     let listed = place_of_goals.run(["goal", "list", "--store", "s.db"]);
     assert!(String::from_utf8_lossy(&listed.out).contains("Ship the importer"));
+
+    let place_of_ages = place(ages, &recording());
+    let args =
+        ["policy", "trace", "sql.json", "--context-size", "8000", "--hook", "budgets", "--json"];
+    let traced = place_of_ages.run(args);
+    assert!(traced.text().contains("\"soft\":5440") && traced.text().contains("\"soft\":3740"));
 
     let turn = Turn { text: "no".to_owned(), ..Turn::default() };
     let script = Script { turns: vec![turn], repeat: 500, plain: true, ..Script::default() };

@@ -50,6 +50,8 @@ mod keep;
 #[cfg(test)]
 mod kill;
 #[cfg(test)]
+mod lead;
+#[cfg(test)]
 mod live;
 #[cfg(test)]
 mod marks;

@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json};
 
 use super::experiments::ExperimentConfig;
 use super::proxy::ProxyConfig;
-use crate::profile::{MarkerSpellings, ProfileOptions, ToolRule};
+use crate::profile::{AgeingStep, BudgetStep, MarkerSpellings, ProfileOptions, ToolRule};
 
 /// The configuration of Epitome. Every key may be left out; what is not said here is inherited
 /// from the user's own file, and at last from what is built in.
@@ -116,6 +116,14 @@ pub(crate) struct ProfileToml {
     /// names it. The file of a project names files in its own folder.
     #[serde(default)]
     pub(crate) prompts: BTreeMap<String, PathBuf>,
+    /// Bounds of the prompt, by the number of messages that a person typed: each holds from there on,
+    /// whichever policy decides.
+    #[serde(default)]
+    pub(crate) budgets: BTreeMap<String, BudgetStep>,
+    /// What becomes of checkpoints, by their age in compressions: whichever policy decides, each comes
+    /// to the level of the last step that it has reached.
+    #[serde(default)]
+    pub(crate) ageing: BTreeMap<String, AgeingStep>,
     /// Who writes summaries, in the order in which they are asked: `ollama:NAME`,
     /// `openai:NAME@URL`, `anthropic:NAME`, and `extractive`, which asks no model and stands last
     /// in any case. `talking` is the model that a conversation is with, where Epitome talks with

@@ -30,7 +30,7 @@ enum KeySource {
 use KeySource::{Anybody, Inside, Trusted, User};
 
 /// The keys by their class; `*` is any name, and what stands below a key has its class.
-const KEYS: [(&str, KeySource); 29] = [
+const KEYS: [(&str, KeySource); 31] = [
     ("default_profile", Anybody),
     ("store", Inside),
     ("durability", Anybody),
@@ -52,6 +52,8 @@ const KEYS: [(&str, KeySource); 29] = [
     ("profile.*.tools", Anybody),
     ("profile.*.markers", Anybody),
     ("profile.*.prompts", Inside),
+    ("profile.*.budgets", Anybody),
+    ("profile.*.ageing", Anybody),
     ("profile.*.summarizers", User("conversations go to the models that it names")),
     ("profile.*.mode", Anybody),
     ("profile.*.model", Anybody),

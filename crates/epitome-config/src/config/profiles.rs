@@ -76,6 +76,8 @@ impl Config {
             tools,
             markers,
             prompts,
+            budgets,
+            ageing,
             ..
         } = figment.extract().map_err(unreadable)?;
         let options = options.default;
@@ -92,7 +94,7 @@ impl Config {
             (None, Some(size), _) => WindowSetting::Size(size),
             (None, None, limit) => limit.map(WindowSetting::Limit).unwrap_or_default(),
         };
-        let rules = StatedRules { keep, never, tools, markers, prompts };
+        let rules = StatedRules { keep, never, tools, markers, prompts, budgets, ageing };
         let rules = self.rules(name, figment, rules)?;
         let built_in = self.stated(DEFAULT, figment).values;
         let digests = digests.unwrap_or_default();

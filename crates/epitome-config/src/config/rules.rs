@@ -11,10 +11,14 @@ use epitome_extract::KeepRules;
 use figment::Figment;
 
 use super::{Config, ConfigError, ConfigProblem};
-use crate::profile::{MarkerSpellings, NeverRules, ProfileRules, ToolRule};
+use crate::profile::{AgeingStep, BudgetStep, MarkerSpellings, NeverRules, ProfileRules, ToolRule};
 
 /// The key of the files by mode.
 pub(super) const PROMPTS: &str = "prompts";
+
+/// The keys of budgets by turns, and of what becomes of checkpoints by their age.
+pub(super) const BUDGETS: &str = "budgets";
+pub(super) const AGEING: &str = "ageing";
 
 /// The rules as a profile states them.
 pub(super) struct StatedRules {
@@ -23,6 +27,8 @@ pub(super) struct StatedRules {
     pub(super) tools: BTreeMap<String, ToolRule>,
     pub(super) markers: MarkerSpellings,
     pub(super) prompts: BTreeMap<String, PathBuf>,
+    pub(super) budgets: BTreeMap<String, BudgetStep>,
+    pub(super) ageing: BTreeMap<String, AgeingStep>,
 }
 
 impl Config {
@@ -33,7 +39,7 @@ impl Config {
         figment: &Figment,
         stated: StatedRules,
     ) -> Result<ProfileRules, ConfigError> {
-        let StatedRules { keep, never, tools, markers, prompts } = stated;
+        let StatedRules { keep, never, tools, markers, prompts, budgets, ageing } = stated;
         let wrong = |path: &[&str], what: String| {
             let place = self.source_of(figment, path).unwrap_or_default();
             let what = format!("profile `{name}`: `{}`: {what}", path.join("."));
@@ -72,6 +78,40 @@ impl Config {
             let text = read_text(&file, "a text for summaries", &key)?;
             texts.insert(mode, text.trim().to_owned());
         }
-        Ok(ProfileRules { keep, never: NeverRules(never), tools, markers, prompts: texts })
+        let budgets = by_number(budgets).map_err(|name| {
+            let what = "expected a number of messages that a person typed, such as `20`";
+            wrong(&[BUDGETS, &name], what.to_owned())
+        })?;
+        let ageing = by_number(ageing).map_err(|name| {
+            wrong(&[AGEING, &name], "expected an age in compressions, such as `3`".to_owned())
+        })?;
+        for (turn, step) in &budgets {
+            if step.target.zip(step.soft).is_some_and(|(target, soft)| target > soft) {
+                let what = "`target` is above `soft`; expected at most that";
+                return Err(wrong(&[BUDGETS, &turn.to_string()], what.to_owned()).into());
+            }
+        }
+        for ((_, before), (age, step)) in ageing.iter().zip(ageing.iter().skip(1)) {
+            if step.level >= before.level {
+                let what = "an older checkpoint is no more detailed; expected a lower `level` than \
+                            that of the step before";
+                return Err(wrong(&[AGEING, &age.to_string()], what.to_owned()).into());
+            }
+        }
+        let never = NeverRules(never);
+        Ok(ProfileRules { keep, never, tools, markers, prompts: texts, budgets, ageing })
     }
+}
+
+/// Steps by the number that their key is.
+///
+/// # Errors
+///
+/// The key that is none.
+fn by_number<T>(steps: BTreeMap<String, T>) -> Result<BTreeMap<u32, T>, String> {
+    let number = |(name, step): (String, T)| match name.parse() {
+        Ok(number) if u32::to_string(&number) == name => Ok((number, step)),
+        _ => Err(name),
+    };
+    steps.into_iter().map(number).collect()
 }

@@ -206,7 +206,7 @@ fn unknown_keys_are_named_with_the_nearest() {
     refused(
         "[profile.team]\nflavour = []",
         "epitome.toml:2: unknown key `profile.team.flavour`; there is `inherits`, \
-         `policies`, `digests`, `digests_by_tool`, `keep`, `never`, `tools`, `markers`, `prompts`, `summarizers`, `mode`, `model`, `counter`, `store`, `window`, \
+         `policies`, `digests`, `digests_by_tool`, `keep`, `never`, `tools`, `markers`, `prompts`, `budgets`, `ageing`, `summarizers`, `mode`, `model`, `counter`, `store`, `window`, \
          `context_size`, `prompt_limit`, `options`",
     );
     refused(
@@ -241,7 +241,7 @@ fn wrong_values_are_named_with_what_was_expected() {
     refused(
         "profile.team = 1",
         "epitome.toml:1: `profile.team` is 1; expected a table of `inherits`, `policies`, \
-         `digests`, `digests_by_tool`, `keep`, `never`, `tools`, `markers`, `prompts`, `summarizers`, `mode`, `model`, `counter`, `store`, `window`, \
+         `digests`, `digests_by_tool`, `keep`, `never`, `tools`, `markers`, `prompts`, `budgets`, `ageing`, `summarizers`, `mode`, `model`, `counter`, `store`, `window`, \
          `context_size`, `prompt_limit`, `options`",
     );
     refused("profile = 1", "epitome.toml:1: `profile` is 1; expected a table for each name");

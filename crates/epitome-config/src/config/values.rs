@@ -15,7 +15,7 @@ use figment::value::Value;
 use serde_json::Value as Json;
 
 use super::declared::schema;
-use super::rules::PROMPTS;
+use super::rules::{AGEING, BUDGETS, PROMPTS};
 use super::{Config, ConfigError, EffectiveValue, plugins, store};
 use crate::counting::BUDGET_VOCABULARY;
 
@@ -69,6 +69,10 @@ impl Config {
         values.extend(self.named_values(&figment, &[PROMPTS]));
         for tool in profile.rules.tools.keys() {
             values.extend(self.named_values(&figment, &[RESULTS, tool]));
+        }
+        let turns = profile.rules.budgets.keys().map(|turn| (BUDGETS, turn));
+        for (key, number) in turns.chain(profile.rules.ageing.keys().map(|age| (AGEING, age))) {
+            values.extend(self.named_values(&figment, &[key, &number.to_string()]));
         }
         let counter: Arc<dyn TokenCounter> = Arc::new(for_model(BUDGET_VOCABULARY));
         let loaded = match profile.permitted() {

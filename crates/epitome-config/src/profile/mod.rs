@@ -8,6 +8,7 @@ mod models;
 pub mod options;
 mod plain;
 mod rules;
+mod schedule;
 mod window;
 
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ use serde_json::json;
 use self::options::TextOptions;
 pub use self::options::{GoalOptions, ProfileOptions, WorkStateOptions as StateOptions};
 pub use self::rules::{MarkerSpellings, NeverRules, ProfilePolicy, ProfileRules, ToolRule};
+pub use self::schedule::{AgeingStep, AgeingSteps, BudgetStep, BudgetSteps};
 use crate::limits::WindowSetting;
 use crate::models::{ModelTable, Models, Prices, SummarizerSpec};
 use crate::redaction::RedactionPatterns;

@@ -7,12 +7,16 @@ use std::collections::BTreeMap;
 
 use epitome_extensions::plugins::pattern::{means, precision};
 use epitome_extract::KeepRules;
-use epitome_kernel::types::hook::{ToolResultAnswer, ToolResultJob, Way};
+use epitome_kernel::types::hook::{
+    AgeJob, Ageing, Budgets, BudgetsJob, ToolResultAnswer, ToolResultJob, Way,
+};
 use epitome_kernel::types::{Entry, EntryId, Part, PartBody, PartId, answers};
 use epitome_kernel::{HookResult, NextPolicies, Policy};
 use epitome_plan::{MarkerWords, PROFILE};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
+
+use super::schedule::{self, AgeingSteps, BudgetSteps};
 
 /// The rules of a profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -28,6 +32,12 @@ pub struct ProfileRules {
     pub markers: MarkerSpellings,
     /// What a model's summaries dwell on, by mode.
     pub prompts: BTreeMap<String, String>,
+    /// Budgets, by the turn from which on they hold.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub budgets: BudgetSteps,
+    /// What becomes of checkpoints, by their age.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub ageing: AgeingSteps,
 }
 
 /// The tool results that nothing touches: by the names of tools and by paths, `*` for any letters.
@@ -226,14 +236,21 @@ fn first<'w>(text: &str, words: &[(&'w str, &'w str)]) -> Option<(usize, &'w str
 pub struct ProfilePolicy {
     never: NeverRules,
     tools: BTreeMap<String, ToolRule>,
+    budgets: BudgetSteps,
+    ageing: AgeingSteps,
 }
 
 impl ProfilePolicy {
     /// The policy of these rules; none where they decide nothing.
     pub fn for_rules(rules: &ProfileRules) -> Option<Self> {
-        let ProfileRules { never, tools, .. } = rules;
-        let decides = !never.0.is_empty() || !tools.is_empty();
-        decides.then(|| Self { never: never.clone(), tools: tools.clone() })
+        let ProfileRules { never, tools, budgets, ageing, .. } = rules.clone();
+        let own = Self { never, tools, budgets, ageing };
+        own.decides().then_some(own)
+    }
+
+    fn decides(&self) -> bool {
+        let has_results = !self.never.0.is_empty() || !self.tools.is_empty();
+        has_results || !self.budgets.is_empty() || !self.ageing.is_empty()
     }
 
     /// What is said of a tool: of the patterns that mean it the one that says most of its name.
@@ -246,6 +263,31 @@ impl ProfilePolicy {
 impl Policy for ProfilePolicy {
     fn name(&self) -> &str {
         PROFILE
+    }
+
+    fn budgets(&self, job: &BudgetsJob, rest: &NextPolicies<'_>) -> HookResult<Budgets> {
+        let Some(step) = schedule::in_turn(&self.budgets, job.common.talk.turns) else {
+            return Ok(None);
+        };
+        let others = rest.budgets(job)?.unwrap_or_default();
+        Ok(Some(schedule::stated(&step, job.common.model.limit, others)))
+    }
+
+    fn age(&self, job: &AgeJob, rest: &NextPolicies<'_>) -> HookResult<Vec<Ageing>> {
+        if self.ageing.is_empty() {
+            return Ok(None);
+        }
+        let mut steps = schedule::by_age(&self.ageing, &job.checkpoints);
+        // Ages are the profile's; where checkpoints find no room, policies say which come down further.
+        let room = job.budgets.checkpoints.unwrap_or(u64::MAX);
+        if schedule::size(&job.checkpoints, &steps) > room {
+            let others = rest.age(job)?.unwrap_or_default();
+            let is_new =
+                |other: &Ageing| steps.iter().all(|step| step.checkpoint != other.checkpoint);
+            let others: Vec<_> = others.into_iter().filter(is_new).collect();
+            steps.extend(others);
+        }
+        Ok(Some(steps))
     }
 
     fn tool_result(
