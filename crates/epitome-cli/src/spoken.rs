@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io::{self, Write as _};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::ArgMatches;
 use tracing::field::{Field, Visit};
@@ -18,6 +19,18 @@ use crate::text::plain;
 
 /// What policies in Lua say.
 const TARGET: &str = "policy";
+
+/// What policies said since somebody began to collect it; none where nobody does.
+static COLLECTED: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+fn collected() -> MutexGuard<'static, Option<Vec<String>>> {
+    COLLECTED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Collects what policies say from now on, which is said all the same; gives what was collected before.
+pub(crate) fn collect() -> Vec<String> {
+    collected().replace(Vec::new()).unwrap_or_default()
+}
 
 /// How much policies say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,9 +79,12 @@ impl<S: Subscriber> Layer<S> for Lines {
         event.record(&mut said);
         let level = event.metadata().level().as_str().to_lowercase();
         let Said { policy, at, text } = said;
-        let line = format!("epitome: {level}: policy {policy} ({at}): {text}");
+        let line = plain(&format!("policy {policy} ({at}): {text}"));
         // Where nobody reads any more there is nobody to tell.
-        drop(writeln!(io::stderr(), "{}", plain(&line)));
+        drop(writeln!(io::stderr(), "epitome: {level}: {line}"));
+        if let Some(lines) = &mut *collected() {
+            lines.push(line);
+        }
     }
 }
 

@@ -54,6 +54,18 @@ impl Recording {
         &self.request
     }
 
+    /// A prompt in the format of its requests as people read it: each message begins with its role.
+    ///
+    /// # Errors
+    ///
+    /// When it is no such prompt.
+    pub fn readable(&self, prompt: &[u8]) -> Result<String, Error> {
+        let document = RequestDocument::parse(prompt, self.format)?;
+        let entries = document.entries().iter();
+        let messages = entries.map(|entry| format!("{}: {}", entry.role.name(), entry.readable()));
+        Ok(messages.collect::<Vec<_>>().join("\n"))
+    }
+
     pub(crate) fn document(&self) -> Result<RequestDocument<'_>, WireError> {
         RequestDocument::parse(&self.request, self.format)
     }
@@ -72,6 +84,15 @@ mod tests {
             }
             (read, expected) => assert_eq!(read.ok(), expected.ok()),
         }
+    }
+
+    #[test]
+    fn a_prompt_is_read_by_people() {
+        let recording = Recording::read(b"[]", None, None).unwrap();
+        let prompt =
+            br#"[{"role":"user","content":"Go\non."},{"role":"assistant","content":"So."}]"#;
+        assert_eq!(recording.readable(prompt).unwrap(), "user: Go\non.\nassistant: So.");
+        assert!(recording.readable(b"{").is_err());
     }
 
     #[test]

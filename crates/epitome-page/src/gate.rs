@@ -7,6 +7,7 @@
 use std::fmt;
 
 use http::header::{COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
+use http::{Method, Request};
 
 use crate::address::PageQuery;
 
@@ -72,6 +73,14 @@ pub(crate) enum PageRefusal {
     Form,
 }
 
+/// A request that may look.
+pub(crate) enum AdmittedRequest<'g> {
+    /// It brings the secret, and is given a cookie.
+    New(&'g PageHolder),
+    /// A browser that is known.
+    Known(&'g PageHolder),
+}
+
 /// The door of the page.
 pub(crate) struct PageGate<'g> {
     /// Those who may look.
@@ -95,6 +104,21 @@ impl<'g> PageGate<'g> {
         match self.is_open || is_known(host) {
             true => Ok(()),
             false => Err(PageRefusal::Host),
+        }
+    }
+
+    /// Whether a request may look, and as whom.
+    pub(crate) fn admit<T>(
+        &self,
+        request: &Request<T>,
+        query: &PageQuery,
+    ) -> Result<AdmittedRequest<'g>, PageRefusal> {
+        self.host(request.headers())?;
+        match query.get("token") {
+            Some(token) if request.method() == Method::GET => {
+                self.holder_of(token).map(AdmittedRequest::New)
+            }
+            _ => self.visitor(request.headers()).map(AdmittedRequest::Known),
         }
     }
 

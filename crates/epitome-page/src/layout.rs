@@ -46,6 +46,8 @@ pub(crate) enum PageTab {
     Policies,
     /// How the proxy does.
     Health,
+    /// None of these: the page of something else.
+    Alone,
 }
 
 /// A page, without its frame.
@@ -101,9 +103,11 @@ pub(crate) fn framed(page: &PageContent) -> Markup {
             body {
                 header.top {
                     a.brand href="/" { "Epitome" }
-                    nav aria-label="Pages" {
-                        @for (tab, address, name) in tabs {
-                            a href=(address) aria-current=[(page.tab == tab).then_some("page")] { (name) }
+                    @if page.tab != PageTab::Alone {
+                        nav aria-label="Pages" {
+                            @for (tab, address, name) in tabs {
+                                a href=(address) aria-current=[(page.tab == tab).then_some("page")] { (name) }
+                            }
                         }
                     }
                     span #live .live role="status" {}

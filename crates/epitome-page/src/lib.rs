@@ -9,6 +9,7 @@
 
 mod acts;
 mod address;
+mod difference;
 mod entry;
 mod error;
 mod experiments;
@@ -24,6 +25,7 @@ mod search;
 mod session;
 mod sessions;
 mod shown;
+mod trial;
 mod view;
 mod visit;
 
@@ -31,4 +33,7 @@ pub use gate::PageHolder;
 pub use layout::{STYLE, policy};
 pub use live::PageEvents;
 pub use page::CockpitPage;
+pub use trial::{
+    LineKind, PlayRow, PolicyTrial, PromptChange, TrialLine, TrialPage, TrialTest, TrialTurn,
+};
 pub use visit::PageSource;

@@ -55,7 +55,7 @@ struct FeedState {
 }
 
 /// Sessions as they were seen: a text that changes with them, by their names.
-type SeenSessions = BTreeMap<String, String>;
+pub(crate) type SeenSessions = BTreeMap<String, String>;
 
 impl LiveFeed {
     /// Begins to tell a listener; `last` is the id of the event that its browser heard last. Whoever
@@ -66,6 +66,18 @@ impl LiveFeed {
         tenant: &str,
         last: Option<&str>,
     ) -> PageEvents {
+        let events = self.join(tenant, last);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state.is_closed && !state.is_looking {
+            state.is_looking = true;
+            state.seen.clear();
+            tokio::spawn(look(Arc::clone(self), source.clone()));
+        }
+        events
+    }
+
+    /// The same for whoever is told by somebody else than the store.
+    pub(crate) fn join(&self, tenant: &str, last: Option<&str>) -> PageEvents {
         let (tell, events) = mpsc::channel(QUEUE);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.is_closed {
@@ -80,11 +92,6 @@ impl LiveFeed {
         // Nothing waits in a new queue.
         tell.try_send(event(&first, state.number, "{}")).unwrap_or_default();
         state.listeners.entry(tenant.to_owned()).or_default().push(tell);
-        if !state.is_looking {
-            state.is_looking = true;
-            state.seen.clear();
-            tokio::spawn(look(Arc::clone(self), source.clone()));
-        }
         PageEvents(events)
     }
 
@@ -104,7 +111,7 @@ impl LiveFeed {
     }
 
     /// Tells the listeners of a tenant what changed; nothing where it is seen for the first time.
-    fn tell(&self, tenant: &str, now: SeenSessions, is_quiet: bool) {
+    pub(crate) fn tell(&self, tenant: &str, now: SeenSessions, is_quiet: bool) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let before = state.seen.insert(tenant.to_owned(), now.clone());
         let changed = before.map(|before| changed(&before, &now)).unwrap_or_default();

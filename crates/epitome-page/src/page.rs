@@ -13,7 +13,7 @@ use maud::{PreEscaped, html};
 
 use crate::address::{PagePath, PageQuery, without_values};
 use crate::error::PageError;
-use crate::gate::{PageGate, PageHolder, PageRefusal};
+use crate::gate::{AdmittedRequest, PageGate, PageHolder, PageRefusal};
 use crate::layout::{self, PageContent, PageTab};
 use crate::live::{LiveFeed, PageEvents};
 use crate::money::MoneyMemo;
@@ -21,7 +21,7 @@ use crate::visit::{PageSource, PageVisit};
 use crate::{acts, entry, experiments, policies, session, sessions};
 
 /// Says which event a browser heard last.
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// The page.
 #[derive(Debug)]
@@ -130,27 +130,29 @@ impl CockpitPage {
             let proof = query.get("challenge").and_then(|it| self.proof(port, it));
             return layout::icon(proof.as_deref());
         }
-        let answered = match gate.host(request.headers()) {
-            Err(refusal) => Err(refusal),
-            Ok(()) => match query.get("token") {
-                Some(token) if request.method() == Method::GET => {
-                    gate.holder_of(token).map(|holder| {
-                        welcome(&gate, holder, &query.clone().without("token").behind(path))
-                    })
+        let answered = gate.admit(request, &query).and_then(|admitted| {
+            let holder = match admitted {
+                AdmittedRequest::New(holder) => {
+                    return Ok(welcome(
+                        &gate,
+                        holder,
+                        &query.clone().without("token").behind(path),
+                    ));
                 }
-                _ => gate.visitor(request.headers()).and_then(|holder| match &asked {
-                    PagePath::Act(name) if request.method() == Method::POST => {
-                        let form = PageQuery::parse(&String::from_utf8_lossy(request.body()));
-                        gate.act(holder, request.headers(), &form)?;
-                        Ok(acted(&self.visit(&gate, holder, form), name))
-                    }
-                    _ => {
-                        let visit = self.visit(&gate, holder, query);
-                        Ok(looked_at(&visit, asked, request.method(), health))
-                    }
-                }),
-            },
-        };
+                AdmittedRequest::Known(holder) => holder,
+            };
+            match &asked {
+                PagePath::Act(name) if request.method() == Method::POST => {
+                    let form = PageQuery::parse(&String::from_utf8_lossy(request.body()));
+                    gate.act(holder, request.headers(), &form)?;
+                    Ok(acted(&self.visit(&gate, holder, form), name))
+                }
+                _ => {
+                    let visit = self.visit(&gate, holder, query);
+                    Ok(looked_at(&visit, asked, request.method(), health))
+                }
+            }
+        });
         answered.unwrap_or_else(refused)
     }
 
@@ -168,7 +170,7 @@ impl CockpitPage {
 }
 
 /// Hands a browser its cookie, and leads it to where the secret does not stand in the address.
-fn welcome(gate: &PageGate<'_>, holder: &PageHolder, to: &str) -> Response<Bytes> {
+pub(crate) fn welcome(gate: &PageGate<'_>, holder: &PageHolder, to: &str) -> Response<Bytes> {
     let mut response = layout::plain(StatusCode::SEE_OTHER, "");
     let headers = response.headers_mut();
     // Both are ASCII.
@@ -261,7 +263,7 @@ fn failed(error: &PageError) -> Response<Bytes> {
     layout::refusal(status, title, &error.to_string())
 }
 
-fn wrong_method(allowed: &'static str) -> Response<Bytes> {
+pub(crate) fn wrong_method(allowed: &'static str) -> Response<Bytes> {
     let mut response =
         layout::plain(StatusCode::METHOD_NOT_ALLOWED, "another method is expected\n");
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));

@@ -9,7 +9,7 @@
   const path = location.pathname;
   const session = path.startsWith("/s/") && path.split("/").length === 3
     ? decodeURIComponent(path.split("/")[2]) : null;
-  const isLive = session !== null || path === "/" || path === "/health";
+  const isLive = session !== null || /^\/($|health$|t\/)/.test(path);
 
   // What was done is said once.
   if (location.search.includes("done=")) {

@@ -86,7 +86,8 @@ pub(crate) async fn answer(
     }
 }
 
-fn stream(events: PageEvents) -> Response<Outflow> {
+/// Events as an answer.
+pub(crate) fn stream(events: PageEvents) -> Response<Outflow> {
     let mut response = Response::new(Outflow::Events(events));
     for (name, value) in [
         (CONTENT_TYPE, "text/event-stream"),

@@ -46,6 +46,7 @@ mod handler;
 mod headers;
 mod ledger;
 mod lobby;
+mod local_page;
 mod metrics;
 mod ollama_context;
 mod page;
@@ -79,6 +80,7 @@ pub use ledger::{
     LedgerSnapshot, OlderConversations, OwnCost, OwnModelCost, PaidPage, PromptCost, Rates,
     ReplyTimes, RequestSums, TrafficSums, TroubleSums, UsageLedger,
 };
+pub use local_page::LocalPage;
 pub use server::{Proxy, RunningProxy};
 pub use settings::{
     LedgerSettings, OwnServices, ProxyDeadlines, ProxyError, ProxyLimits, ProxySettings, Upstreams,

@@ -7,3 +7,4 @@
 mod chromium;
 mod page;
 mod tab;
+mod trial;

@@ -219,7 +219,7 @@ fn keys_do_what_buttons_do() {
 }
 
 /// The ratio of two colours, and the smallest of all texts of the page.
-const CONTRAST: &str = "(() => {
+pub(super) const CONTRAST: &str = "(() => {
     const light = (c) => { const [r, g, b] = c.map((v) => { v /= 255;
         return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
         return .2126 * r + .7152 * g + .0722 * b; };

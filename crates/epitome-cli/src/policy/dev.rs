@@ -1,54 +1,32 @@
-//! `epitome policy dev`: a policy tried whenever it is saved.
+//! `epitome policy dev`: a policy tried whenever it is saved, in the terminal and as a page.
 //!
-//! Invariant: what is shown is what the files said when it was begun; a policy that cannot be loaded
-//! is told, and watched all the same. Nothing is recorded.
+//! Invariant: one result feeds both. A policy that cannot be loaded is told, and watched all the same.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
-use std::thread;
+use std::sync::{Arc, mpsc};
 
-use anstyle::{AnsiColor, Style};
 use epitome::lua::{FoundPolicy, PolicyWatch};
-use epitome::{Config, ConfigSources, PolicyRef, Profile, WindowSetting};
-use epitome_lab::ReplaySetup;
+use epitome::{Config, ConfigSources, PolicyRef};
 
-use super::check::checked;
 use super::choice::PolicyArgs;
-use super::decided::DecisionLines;
-use super::played::{
-    FinishedPlay, NONE, PinnedTexts, PlayableConversation, Tracers, share, watched,
-};
-use super::player::TestPlayer;
+use super::dev_page::DevPage;
+use super::known_plays::KnownPlays;
+use super::played::PlayableConversation;
 use super::sample_conversation::{SAMPLES, SampleConversation};
-use super::test::own_tests;
-use super::verdict::{faults, most_cost};
-use super::watcher::Watcher;
-use crate::clock::{now, since};
+use super::trial::TrialGround;
+use super::trial_text::{show_end, show_turn};
 use crate::fault::{self, CliError};
-use crate::files;
 use crate::flags::{SummaryFlags, WindowFlags};
-use crate::table::{Column, TextTable, left, right};
-use crate::text::{counted, grouped, on_one_line};
-
-/// What a policy without a base extends.
-const BUILT_IN: &str = "default";
 
 /// The conversation that is played where none is named.
 const USUAL: &str = "agent";
 
-const COLUMNS: [Column; 6] = [
-    left("profile"),
-    right("compressions"),
-    right("cost"),
-    right("largest"),
-    right("facts kept"),
-    right("lost"),
-];
-
 /// Tries a policy whenever it is saved: its mistakes, its tests, and a conversation turn by turn, beside
 /// what it extends and `none`
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  epitome policy dev team session.jsonl --context-size 16384")]
+#[command(
+    after_help = "Example:\n  epitome policy dev team session.jsonl --context-size 16384 --page"
+)]
 pub(crate) struct Args {
     #[command(flatten)]
     choice: PolicyArgs,
@@ -59,6 +37,9 @@ pub(crate) struct Args {
     window: WindowFlags,
     #[command(flatten)]
     summary: SummaryFlags,
+    /// Shows it as a page, too: prints an address of this machine to open in a browser
+    #[arg(long, conflicts_with = "once")]
+    page: bool,
     /// Tries it once, and ends with exit code 6 where something is wrong
     #[arg(long)]
     once: bool,
@@ -68,15 +49,19 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let conversation = args.conversation()?;
     let (_, policy) = args.policy()?;
-    let known = KnownPlays::default();
+    let known = Arc::new(KnownPlays::default());
     let (tell, changes) = mpsc::channel();
     // Before it is tried, so that no change is missed.
     let _watch = match args.once {
         true => None,
         false => Some(args.watch(&policy, move || tell.send(()).unwrap_or_default())?),
     };
+    let page = if args.page { Some(DevPage::open()?) } else { None };
+    if let Some(page) = &page {
+        fault::note(&format!("the page: {}", page.url()));
+    }
     loop {
-        let sound = args.tried(&conversation, &known);
+        let sound = args.tried(&conversation, &known, page.as_ref());
         if args.once {
             return match sound? {
                 true => Ok(()),
@@ -84,6 +69,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
             };
         }
         if let Err(error) = sound {
+            page.as_ref().inspect(|page| page.show_error(policy.name(), &error));
             error.report();
         }
         fault::note(&format!("waits until `{}` is saved; Ctrl-C ends it", policy.name()));
@@ -141,166 +127,19 @@ impl Args {
         PolicyWatch::files(&chain, changed).map_err(CliError::internal)
     }
 
-    /// Tries the policy as it is now; whether nothing is wrong with it.
+    /// Tries the policy as it is now, and shows it; whether nothing is wrong with it.
     fn tried(
         &self,
         conversation: &PlayableConversation,
-        known: &KnownPlays,
+        known: &Arc<KnownPlays>,
+        page: Option<&DevPage>,
     ) -> Result<bool, CliError> {
-        let start = now();
         let (config, policy) = self.policy()?;
-        let checked = checked(&config, &policy);
-        let mut wrong = checked.problems;
-        if checked.declared.is_none() {
-            show(&wrong)?;
-            return Ok(false);
-        }
-        let profile = config.profile_of_policy(policy.name())?;
-        let parent = policy.extends().unwrap_or_else(|| BUILT_IN.to_owned());
-        let player = TestPlayer {
-            args: self.choice.clone(),
-            policy: policy.name().to_owned(),
-            folder: policy.folder().map(Into::into),
-        };
-        let names = [policy.name(), parent.as_str()];
-        // The tests play conversations of their own meanwhile.
-        let (tests, compared) = thread::scope(|scope| {
-            let tests = scope.spawn(|| own_tests(&profile, policy.name(), player));
-            let compared = Compared::play(&config, conversation, &profile, names, known);
-            (tests.join(), compared)
-        });
-        let (tests, compared) = (tests.map_err(|_| ended())??, compared?);
-        wrong.extend(tests.iter().filter_map(|test| test.failed()));
-        let at = |fault: &String| format!("replay of {}, {fault}", conversation.name);
-        wrong.extend(compared.faults.iter().map(at));
-        compared.show(names)?;
-        show(&wrong)?;
-        let passed = tests.iter().filter(|test| test.failed().is_none()).count();
-        let tests = format!("{passed} of {}", counted(tests.len() as u64, "test"));
-        files::to_stdout(|out| {
-            writeln!(out, "{tests} passed; tried in {:.2} s", since(start) / 1000.0)
-        })?;
-        Ok(wrong.is_empty())
-    }
-}
-
-/// A thread of this program ended before its time.
-fn ended() -> CliError {
-    CliError::internal("a thread ended before its time")
-}
-
-/// Says what is wrong.
-fn show(wrong: &[String]) -> Result<(), CliError> {
-    let fail = Style::new().fg_color(Some(AnsiColor::Red.into())).bold();
-    files::to_stdout(|out| {
-        wrong.iter().try_for_each(|line| writeln!(out, "{fail}fail{fail:#}  {}", on_one_line(line)))
-    })
-}
-
-/// What the conversation came to under other policies than the one that is tried: they seldom change.
-#[derive(Default)]
-struct KnownPlays(Mutex<Vec<KnownPlay>>);
-
-struct KnownPlay {
-    profile: Profile,
-    window: WindowSetting,
-    /// The hashes of its policies.
-    contents: Vec<String>,
-    play: Arc<FinishedPlay>,
-}
-
-impl KnownPlays {
-    /// The conversation under a profile, played unless that is known.
-    fn play(
-        &self,
-        conversation: &PlayableConversation,
-        profile: Profile,
-        window: WindowSetting,
-    ) -> Result<Arc<FinishedPlay>, CliError> {
-        let contents =
-            profile.policies().into_iter().map(|policy| policy.content().unwrap_or_default());
-        let contents: Vec<String> = contents.collect();
-        let is_it = |one: &&KnownPlay| {
-            one.profile == profile && one.window == window && one.contents == contents
-        };
-        if let Some(known) = self.known().iter().find(is_it) {
-            return Ok(Arc::clone(&known.play));
-        }
-        let setup = ReplaySetup { profile, window, ..ReplaySetup::default() };
-        let play = Arc::new(conversation.play(&setup, |_| Ok(true))?);
-        let ReplaySetup { profile, .. } = setup;
-        self.known().push(KnownPlay { profile, window, contents, play: Arc::clone(&play) });
-        Ok(play)
-    }
-
-    fn known(&self) -> MutexGuard<'_, Vec<KnownPlay>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A conversation under a policy, what it extends, and `none`, in the same window.
-struct Compared {
-    own: FinishedPlay,
-    parent: Arc<FinishedPlay>,
-    none: Arc<FinishedPlay>,
-    faults: Vec<String>,
-}
-
-impl Compared {
-    /// Plays it, and shows who decides what while the policy's own is played.
-    fn play(
-        config: &Config,
-        conversation: &PlayableConversation,
-        profile: &Profile,
-        [policy, parent]: [&str; 2],
-        known: &KnownPlays,
-    ) -> Result<Self, CliError> {
-        let (pinned, watcher) = (PinnedTexts::default(), Watcher::default());
-        let tracers = Tracers(vec![Arc::new(pinned.clone()), Arc::new(watcher.clone())]);
-        let setup = ReplaySetup { profile: profile.clone(), ..ReplaySetup::default() };
-        let mut setup = watched(setup, tracers);
-        if profile.window() == WindowSetting::Guessed {
-            setup.window = conversation.tight(&setup)?;
-        }
-        let window = setup.window;
-        let other = |name: &str| known.play(conversation, config.profile_of_policy(name)?, window);
-        let mut lines = DecisionLines::new(policy);
-        let (own, parent, none) = thread::scope(|scope| {
-            let others = [parent, NONE].map(|name| scope.spawn(move || other(name)));
-            let own = conversation.play(&setup, |turn| {
-                lines.show(turn, &watcher.take())?;
-                Ok(true)
-            });
-            let [parent, none] = others.map(|other| other.join().unwrap_or_else(|_| Err(ended())));
-            (own, parent, none)
-        });
-        let (mut own, parent, none) = (own?, parent?, none?);
-        own.outcome.cost = share(own.cost(), none.cost());
-        let most = most_cost(&none, profile.cache_rule());
-        let faults = faults(&own, most, &pinned.take(), conversation.stays);
-        Ok(Self { own, parent, none, faults })
-    }
-
-    fn show(&self, [policy, parent]: [&str; 2]) -> Result<(), CliError> {
-        let all = [(policy, &self.own), (parent, &*self.parent), (NONE, &*self.none)];
-        let row = |(name, play): &(&str, &FinishedPlay)| {
-            let cost = share(play.cost(), self.none.cost());
-            let [kept, all] = play.facts();
-            vec![
-                (*name).to_owned(),
-                play.outcome.compressions.to_string(),
-                cost.map_or_else(String::new, |cost| format!("{cost:.2}")),
-                grouped(play.outcome.largest),
-                format!("{kept} of {all}"),
-                play.figures.must_keep.lost.len().to_string(),
-            ]
-        };
-        let mut rows: Vec<_> = all.iter().map(row).collect();
-        rows.dedup();
-        files::to_stdout(|out| {
-            writeln!(out)?;
-            TextTable::new(&COLUMNS).print(out, &rows)?;
-            writeln!(out)
-        })
+        let ground = TrialGround { choice: &self.choice, conversation, known };
+        let trial = ground.tried(&config, &policy, &mut show_turn)?;
+        show_end(&trial)?;
+        let is_sound = trial.wrong.is_empty();
+        page.inspect(|page| page.show(trial));
+        Ok(is_sound)
     }
 }

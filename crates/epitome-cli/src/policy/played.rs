@@ -69,11 +69,23 @@ impl PlayableConversation {
         Ok(WindowSetting::Limit((replay.tokens() / self.share).max(1)))
     }
 
-    /// Plays it; `each` is told of every turn and says whether to go on.
+    /// The whole of it, as one request.
+    pub(super) fn request(&self) -> &[u8] {
+        self.recording.request()
+    }
+
+    /// A prompt of it as people read it.
+    pub(super) fn readable(&self, prompt: &[u8]) -> Result<String, CliError> {
+        let fault = |error| CliError::of_compression(error, &self.name);
+        self.recording.readable(prompt).map_err(fault)
+    }
+
+    /// Plays it; `each` is told of every turn, with the prompt that was sent last, and says whether to
+    /// go on.
     pub(super) fn play(
         &self,
         setup: &ReplaySetup,
-        mut each: impl FnMut(&ReplayTurn) -> Result<bool, CliError>,
+        mut each: impl FnMut(&ReplayTurn, &[u8]) -> Result<bool, CliError>,
     ) -> Result<FinishedPlay, CliError> {
         let fault = |error| CliError::of_compression(error, &self.name);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -86,7 +98,7 @@ impl PlayableConversation {
             runtime.block_on(replay.step()).map_err(|error| of_replay(error, &self.name))?
         {
             outcome.add(&turn);
-            if !each(&turn)? {
+            if !each(&turn, replay.prompt())? {
                 break;
             }
         }

@@ -16,6 +16,7 @@ use epitome::{
 use epitome_lab::ReplaySetup;
 
 use super::choice::PolicyArgs;
+use super::known_plays::KnownPlays;
 use super::played::{FinishedPlay, NONE, PlayableConversation, share};
 use super::sample_conversation::{SAMPLES, SampleConversation};
 use crate::fault::CliError;
@@ -30,6 +31,8 @@ pub(super) struct TestPlayer {
     pub(super) policy: String,
     /// Its folder, where it has one.
     pub(super) folder: Option<std::path::PathBuf>,
+    /// What conversations came to under `none`.
+    pub(super) known: Arc<KnownPlays>,
 }
 
 impl ConversationPlayer for TestPlayer {
@@ -54,9 +57,8 @@ impl ConversationPlayer for TestPlayer {
         if own.profile.window() == WindowSetting::Guessed {
             own.window = conversation.tight(&own).map_err(said)?;
         }
-        let played = conversation.play(&own, |_| Ok(true)).map_err(said)?;
-        let none = ReplaySetup { window: own.window, ..setup(profile(NONE)?, Vec::new()) };
-        let none = conversation.play(&none, |_| Ok(true)).map_err(said)?;
+        let played = conversation.play(&own, |_, _| Ok(true)).map_err(said)?;
+        let none = self.known.play(&conversation, profile(NONE)?, own.window).map_err(said)?;
         let asked = model.map_or(0, |model| model.asked.load(Ordering::Relaxed));
         Ok(told(played, &none, asked))
     }

@@ -11,9 +11,11 @@ use epitome::{
     Config, Policy, PolicyRef, Profile, TestResult, TokenCounter, VocabularyCounter, WindowSetting,
 };
 use epitome_lab::ReplaySetup;
+use epitome_page::TrialTest;
 use serde::Serialize;
 
 use super::choice::{PolicyArgs, none};
+use super::known_plays::KnownPlays;
 use super::played::{NONE, PinnedTexts, PlayOutcome, PlayableConversation, share, watched};
 use super::player::TestPlayer;
 use super::sample_conversation::SAMPLES;
@@ -72,6 +74,13 @@ pub(super) struct One {
     failure: Option<String>,
 }
 
+impl From<One> for TrialTest {
+    fn from(test: One) -> Self {
+        let place = test.place();
+        Self { place, name: test.name, failure: test.failure }
+    }
+}
+
 impl One {
     /// The file, and the line of it.
     fn place(&self) -> String {
@@ -94,9 +103,10 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         Some(path) => vec![PlayableConversation::read(path)?],
         None => SAMPLES.iter().map(PlayableConversation::sample).collect::<Result<_, _>>()?,
     };
+    let known = Arc::default();
     let mut all = Vec::new();
     for policy in &chosen.policies {
-        let tested = args.test(&chosen.config, policy, &conversations)?;
+        let tested = args.test(&chosen.config, policy, &conversations, &known)?;
         if !args.json {
             args.show(&tested)?;
         }
@@ -157,6 +167,7 @@ impl Args {
         config: &Config,
         policy: &PolicyRef,
         conversations: &[PlayableConversation],
+        known: &Arc<KnownPlays>,
     ) -> Result<Tested, CliError> {
         let profile = config.profile_of_policy(policy.name())?;
         profile.permitted()?;
@@ -164,9 +175,10 @@ impl Args {
             args: self.choice.clone(),
             policy: policy.name().to_owned(),
             folder: policy.folder().map(Into::into),
+            known: Arc::clone(known),
         };
         let tests = own_tests(&profile, policy.name(), player)?;
-        let replays = conversations.iter().map(|one| replayed(config, one, &profile));
+        let replays = conversations.iter().map(|one| replayed(config, one, &profile, known));
         let replays = replays.collect::<Result<_, _>>()?;
         Ok(Tested { policy: policy.name().to_owned(), tests, replays })
     }
@@ -193,6 +205,7 @@ fn replayed(
     config: &Config,
     conversation: &PlayableConversation,
     profile: &Profile,
+    known: &KnownPlays,
 ) -> Result<TestedReplay, CliError> {
     let pinned = PinnedTexts::default();
     let setup = ReplaySetup { profile: profile.clone(), ..ReplaySetup::default() };
@@ -200,13 +213,8 @@ fn replayed(
     if profile.window() == WindowSetting::Guessed {
         setup.window = conversation.tight(&setup)?;
     }
-    let mut play = conversation.play(&setup, |_| Ok(true))?;
-    let none = ReplaySetup {
-        profile: config.profile_of_policy(NONE)?,
-        window: setup.window,
-        ..ReplaySetup::default()
-    };
-    let none = conversation.play(&none, |_| Ok(true))?;
+    let mut play = conversation.play(&setup, |_, _| Ok(true))?;
+    let none = known.play(conversation, config.profile_of_policy(NONE)?, setup.window)?;
     play.outcome.cost = share(play.cost(), none.cost());
     let most = most_cost(&none, profile.cache_rule());
     let faults = faults(&play, most, &pinned.take(), conversation.stays);

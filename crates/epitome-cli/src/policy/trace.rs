@@ -99,7 +99,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let watcher = Watcher::default();
     let setup = watched(ReplaySetup { profile, ..ReplaySetup::default() }, watcher.clone());
     let mut shown = false;
-    let play = conversation.play(&setup, |turn| {
+    let play = conversation.play(&setup, |turn, _| {
         let notes = watcher.take();
         let is_over = args.turns.is_some_and(|turns| turns.are_before(turn.turn + 1));
         if args.turns.is_none_or(|turns| turns.hold(turn.turn)) {

@@ -16,7 +16,7 @@ use epitome::{Config, LOCAL, Profile, ScopeOwner, SessionArchive};
 use epitome_page::{CockpitPage, PageHolder, PageSource};
 use epitome_proxy::{AccessToken, SharedPage};
 
-use super::{drawn, drawn_bytes};
+use super::{drawn, drawn_secret};
 use crate::fault::CliError;
 use crate::settings;
 
@@ -146,7 +146,7 @@ fn read(path: &Path) -> Option<String> {
 
 /// Writes a secret that nobody else may read.
 fn write(folder: &Path, path: &PathBuf) -> io::Result<String> {
-    let secret = drawn_bytes::<32>()?;
+    let secret = drawn_secret()?;
     fs::create_dir_all(folder)?;
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(format!("{secret}\n").as_bytes())?;

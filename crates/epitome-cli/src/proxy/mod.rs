@@ -42,6 +42,11 @@ pub(crate) fn drawn() -> io::Result<String> {
     drawn_bytes::<16>()
 }
 
+/// A secret of 256 bits, as text.
+pub(crate) fn drawn_secret() -> io::Result<String> {
+    drawn_bytes::<32>()
+}
+
 /// So many bytes that nobody can guess, as text.
 fn drawn_bytes<const N: usize>() -> io::Result<String> {
     let mut bytes = [0; N];
