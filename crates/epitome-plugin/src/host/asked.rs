@@ -5,25 +5,75 @@
 use serde_json::Value;
 
 use super::error::{PluginError, PluginErrorCause};
+use super::failures::FailureRecord;
 use super::lines::shown;
 use crate::protocol::{
     DIGEST, DigestAnswer, DigestCall, HOST, HostInfo, HostMessage, PROTOCOL, PluginMessage,
 };
-use crate::{DigestInput, DigestOutput, Plugin, PluginInfo, text};
+use crate::{DigestInput, DigestOutput, PluginInfo, text};
 
 /// What the first call of all is called in errors.
 pub(super) const HELLO: &str = "hello";
-/// So many answers make up for the failures before them.
-pub(super) const FORGIVEN_AFTER: u32 = 50;
+/// One call over the protocol.
+#[derive(Debug)]
+pub struct FormCall {
+    /// What errors call it.
+    pub(super) name: String,
+    /// What the plugin must offer for it.
+    needs: OfferedPart,
+    /// The message, with 0 in the place of its number.
+    message: HostMessage,
+}
 
-/// A plugin that is asked over the protocol.
-pub trait HostedPlugin: Plugin {
-    /// What it says about itself; starts it where it was not asked before.
+/// What a plugin may offer.
+#[derive(Debug)]
+enum OfferedPart {
+    Digests,
+    Hook(String),
+}
+
+impl FormCall {
+    /// Whether the plugin offers what the call is for.
+    ///
+    /// # Errors
+    ///
+    /// Where it does not.
+    pub(super) fn admit(&self, about: &PluginInfo) -> Result<(), PluginErrorCause> {
+        let is_offered = match &self.needs {
+            OfferedPart::Digests => about.digest,
+            OfferedPart::Hook(hook) => about.hooks.iter().any(|name| name == hook),
+        };
+        match is_offered {
+            true => Ok(()),
+            false => Err(PluginErrorCause::Lacks { what: self.name.clone() }),
+        }
+    }
+
+    /// The message under a number.
+    pub(super) fn numbered(self, number: u64) -> HostMessage {
+        let mut message = self.message;
+        if let HostMessage::Digest { id, .. } | HostMessage::Hook { id, .. } = &mut message {
+            *id = number;
+        }
+        message
+    }
+}
+
+/// How a form of plugins is asked. It keeps the record of its plugin's failures.
+pub trait ProtocolForm: Send + Sync {
+    /// One call and its answer.
+    ///
+    /// # Errors
+    ///
+    /// Where it fails.
+    fn call(&self, record: &FailureRecord, call: FormCall) -> Result<Value, PluginError>;
+
+    /// What the plugin says about itself; starts it where it was not asked before.
     ///
     /// # Errors
     ///
     /// Where it does not say hello.
-    fn hello(&self) -> Result<PluginInfo, PluginError>;
+    fn hello(&self, record: &FailureRecord) -> Result<PluginInfo, PluginError>;
 
     /// What it wrote to its log, the newest lines.
     fn log(&self) -> Vec<String> {
@@ -31,23 +81,10 @@ pub trait HostedPlugin: Plugin {
     }
 }
 
-/// How a form of plugins is asked.
-pub(super) trait ProtocolForm {
-    /// One call and its answer; `provides` says whether the plugin offers what the call is for.
-    fn call(
-        &self,
-        name: &str,
-        provides: &dyn Fn(&PluginInfo) -> bool,
-        asked: &dyn Fn(u64) -> HostMessage,
-    ) -> Result<Value, PluginError>;
-
-    /// An error after which it is asked again as if nothing had happened.
-    fn passing(&self, call: &str, cause: PluginErrorCause) -> PluginError;
-}
-
 /// Asks for a digest.
 pub(super) fn digest(
     form: &impl ProtocolForm,
+    record: &FailureRecord,
     job: &DigestInput<'_>,
 ) -> Result<Option<DigestOutput>, PluginError> {
     let tokens = job.size(job.text).max(1);
@@ -61,33 +98,35 @@ pub(super) fn digest(
         most_bytes: share(bytes, job.most, tokens),
         options: job.options.clone(),
     };
-    let mut answer = answered(form, &call)?;
+    let mut answer = answered(form, record, &call)?;
     // Who counts bytes may miss a size in tokens; then it is told once what its bytes weigh.
     if let Some(found) = &answer
         && let size = job.size(&found.text)
         && size > job.most
     {
         call.most_bytes = share(found.text.len() as u64, job.most, size) / 20 * 19;
-        answer = answered(form, &call)?;
+        answer = answered(form, record, &call)?;
     }
     Ok(answer.map(|answer| digested(job.text, answer)))
 }
 
-/// Asks a hook.
-pub(super) fn hook(
-    form: &impl ProtocolForm,
-    hook: &str,
-    job: &Value,
-    options: &Value,
-) -> Result<Option<Value>, PluginError> {
-    let provides = |about: &PluginInfo| about.hooks.iter().any(|name| name == hook);
-    let ok = form.call(hook, &provides, &|id| HostMessage::Hook {
-        id,
-        hook: hook.to_owned(),
-        job: job.clone(),
-        options: options.clone(),
-    })?;
-    Ok(Some(ok).filter(|ok| !ok.is_null()))
+/// The call of a hook.
+pub(super) fn hook(hook: &str, job: &Value, options: &Value) -> FormCall {
+    FormCall {
+        name: hook.to_owned(),
+        needs: OfferedPart::Hook(hook.to_owned()),
+        message: HostMessage::Hook {
+            id: 0,
+            hook: hook.to_owned(),
+            job: job.clone(),
+            options: options.clone(),
+        },
+    }
+}
+
+/// An answer that says something.
+pub(super) fn said(answer: Value) -> Option<Value> {
+    Some(answer).filter(|answer| !answer.is_null())
 }
 
 /// The host's hello.
@@ -127,12 +166,13 @@ pub(super) fn answer_to(id: u64, said: PluginMessage) -> Result<Value, PluginErr
 
 fn answered(
     form: &impl ProtocolForm,
-    call: &DigestCall,
+    record: &FailureRecord,
+    digest: &DigestCall,
 ) -> Result<Option<DigestAnswer>, PluginError> {
-    let asked = |id| HostMessage::Digest { id, digest: call.clone() };
-    let ok = form.call(DIGEST, &|about| about.digest, &asked)?;
-    serde_json::from_value(ok).map_err(|error| {
-        form.passing(DIGEST, PluginErrorCause::Misshapen { reason: error.to_string() })
+    let message = HostMessage::Digest { id: 0, digest: digest.clone() };
+    let call = FormCall { name: DIGEST.to_owned(), needs: OfferedPart::Digests, message };
+    serde_json::from_value(form.call(record, call)?).map_err(|error| {
+        record.passing(DIGEST, PluginErrorCause::Misshapen { reason: error.to_string() })
     })
 }
 

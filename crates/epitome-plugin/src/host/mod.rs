@@ -15,17 +15,19 @@ mod child;
 mod confine;
 mod confinement;
 mod error;
+mod failures;
 #[cfg(unix)]
 mod group;
+mod hosted;
 mod launch;
 mod lines;
 #[cfg(feature = "wasm")]
 mod module;
 mod process;
 
-pub use self::asked::HostedPlugin;
 pub use self::confinement::ProcessConfinement;
 pub use self::error::{PluginError, PluginErrorCause, PluginErrorEffect};
+pub use self::hosted::{HostedPlugin, ProtocolPlugin};
 pub use self::launch::{LaunchOptions, ProcessLimits, ProcessNeeds};
 #[cfg(feature = "wasm")]
 pub use self::module::{ModuleLimits, PluginModule};

@@ -10,16 +10,17 @@ mod loaded;
 mod seats;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
 use self::loaded::LoadedModule;
 use self::seats::Seats;
-use super::asked::{self, FORGIVEN_AFTER, HELLO, HostedPlugin, ProtocolForm};
+use super::asked::{self, FormCall, HELLO, ProtocolForm};
 use super::error::{PluginError, PluginErrorCause, PluginErrorEffect};
-use crate::protocol::HostMessage;
-use crate::{DigestInput, DigestOutput, Plugin, PluginFailure, PluginInfo};
+use super::failures::FailureRecord;
+use super::hosted::ProtocolPlugin;
+use crate::PluginInfo;
 
 /// Each call has an instance of its own, so there is nothing to tell two calls apart by.
 const ID: u64 = 0;
@@ -57,22 +58,15 @@ impl Default for ModuleLimits {
 /// A plugin that is a module.
 ///
 /// Calls run beside each other, as many as there are seats.
+pub type PluginModule = ProtocolPlugin<ModuleForm>;
+
+/// How a module is asked.
 #[derive(Debug)]
-pub struct PluginModule {
-    about: PluginInfo,
+pub struct ModuleForm {
     file: PathBuf,
     limits: ModuleLimits,
     seats: Seats,
-    state: Mutex<ModuleState>,
-}
-
-#[derive(Debug, Default)]
-struct ModuleState {
-    loaded: Option<(Arc<LoadedModule>, PluginInfo)>,
-    failures: usize,
-    /// Answers since the last failure.
-    answers: u32,
-    off: bool,
+    loaded: Mutex<Option<(Arc<LoadedModule>, PluginInfo)>>,
 }
 
 impl PluginModule {
@@ -80,39 +74,20 @@ impl PluginModule {
     #[must_use]
     pub fn new(about: PluginInfo, file: PathBuf, limits: ModuleLimits) -> Self {
         let seats = Seats::new(limits.seats);
-        Self { about, file, limits, seats, state: Mutex::default() }
+        Self::with_form(about, ModuleForm { file, limits, seats, loaded: Mutex::default() })
     }
+}
 
-    /// Asks for a digest.
-    ///
-    /// # Errors
-    ///
-    /// Where it fails, or answers with what is no digest.
-    pub fn try_digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginError> {
-        asked::digest(self, job)
-    }
-
-    /// Asks a hook.
-    ///
-    /// # Errors
-    ///
-    /// Where it fails.
-    pub fn try_hook(
-        &self,
-        hook: &str,
-        job: &Value,
-        options: &Value,
-    ) -> Result<Option<Value>, PluginError> {
-        asked::hook(self, hook, job, options)
-    }
-
+impl ModuleForm {
     /// The module, which is read and greeted where that has not been done.
-    fn loaded(&self, call: &str) -> Result<(Arc<LoadedModule>, PluginInfo), PluginError> {
-        let mut state = self.state();
-        if state.off {
-            return Err(self.failed(call, PluginErrorCause::Off, PluginErrorEffect::Off));
-        }
-        if let Some(loaded) = &state.loaded {
+    fn loaded(
+        &self,
+        record: &FailureRecord,
+        call: &str,
+    ) -> Result<(Arc<LoadedModule>, PluginInfo), PluginError> {
+        let mut known = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        record.admit(call)?;
+        if let Some(loaded) = &*known {
             return Ok(loaded.clone());
         }
         let greeted = LoadedModule::read(&self.file, &self.limits).and_then(|module| {
@@ -120,86 +95,39 @@ impl PluginModule {
             Ok((Arc::new(module), asked::greeted(said)?))
         });
         // The file says the same as long as it is not loaded anew, and so does the module.
-        let loaded = greeted.map_err(|cause| {
-            state.off = true;
-            self.failed(HELLO, cause, PluginErrorEffect::Off)
-        })?;
-        Ok(state.loaded.insert(loaded).clone())
+        let off = |_, _: &PluginErrorCause| PluginErrorEffect::Off;
+        let loaded = greeted.map_err(|cause| record.add_failure(HELLO, cause, off))?;
+        Ok(known.insert(loaded).clone())
     }
 
     /// Draws the consequences of a failure.
-    fn fail(&self, call: &str, cause: PluginErrorCause) -> PluginError {
+    fn fail(&self, record: &FailureRecord, call: &str, cause: PluginErrorCause) -> PluginError {
         if !cause.is_fatal() {
-            return self.passing(call, cause);
+            return record.passing(call, cause);
         }
-        let mut state = self.state();
-        state.answers = 0;
-        state.failures += 1;
-        state.off = state.failures > self.limits.forgiven;
-        let now = if state.off { PluginErrorEffect::Off } else { PluginErrorEffect::GoesOn };
-        self.failed(call, cause, now)
-    }
-
-    fn failed(&self, call: &str, cause: PluginErrorCause, now: PluginErrorEffect) -> PluginError {
-        PluginError { plugin: self.about.name.to_string(), call: call.to_owned(), cause, now }
-    }
-
-    fn state(&self) -> MutexGuard<'_, ModuleState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let forgiven = self.limits.forgiven;
+        record.add_failure(call, cause, |failures, _| match failures > forgiven {
+            true => PluginErrorEffect::Off,
+            false => PluginErrorEffect::GoesOn,
+        })
     }
 }
 
-impl ProtocolForm for PluginModule {
-    fn call(
-        &self,
-        name: &str,
-        provides: &dyn Fn(&PluginInfo) -> bool,
-        asked: &dyn Fn(u64) -> HostMessage,
-    ) -> Result<Value, PluginError> {
-        let (module, about) = self.loaded(name)?;
-        let answer = match provides(&about) {
-            true => {
-                let _seat = self.seats.take();
-                let said = module.exchange(&asked(ID), &self.limits);
-                said.and_then(|said| asked::answer_to(ID, said))
-            }
-            false => Err(PluginErrorCause::Lacks { what: name.to_owned() }),
-        };
-        let ok = answer.map_err(|cause| self.fail(name, cause))?;
-        let mut state = self.state();
-        state.answers += 1;
-        if state.answers >= FORGIVEN_AFTER {
-            state.failures = 0;
-        }
+impl ProtocolForm for ModuleForm {
+    fn call(&self, record: &FailureRecord, call: FormCall) -> Result<Value, PluginError> {
+        let name = call.name.clone();
+        let (module, about) = self.loaded(record, &name)?;
+        let answer = call.admit(&about).and_then(|()| {
+            let _seat = self.seats.take();
+            let said = module.exchange(&call.numbered(ID), &self.limits)?;
+            asked::answer_to(ID, said)
+        });
+        let ok = answer.map_err(|cause| self.fail(record, &name, cause))?;
+        record.add_answer();
         Ok(ok)
     }
 
-    fn passing(&self, call: &str, cause: PluginErrorCause) -> PluginError {
-        self.failed(call, cause, PluginErrorEffect::GoesOn)
-    }
-}
-
-impl HostedPlugin for PluginModule {
-    fn hello(&self) -> Result<PluginInfo, PluginError> {
-        self.loaded(HELLO).map(|(_, about)| about)
-    }
-}
-
-impl Plugin for PluginModule {
-    fn about(&self) -> PluginInfo {
-        self.about.clone()
-    }
-
-    fn digest(&self, job: &DigestInput<'_>) -> Result<Option<DigestOutput>, PluginFailure> {
-        Ok(self.try_digest(job)?)
-    }
-
-    fn hook(
-        &self,
-        hook: &str,
-        job: &Value,
-        options: &Value,
-    ) -> Result<Option<Value>, PluginFailure> {
-        Ok(self.try_hook(hook, job, options)?)
+    fn hello(&self, record: &FailureRecord) -> Result<PluginInfo, PluginError> {
+        self.loaded(record, HELLO).map(|(_, about)| about)
     }
 }
