@@ -36,6 +36,14 @@ function policy.observ(job)
   return nil
 end
 
+function policy.tool_result(job)
+  return { how = 'shrink', text = job.entry:text() }
+end
+
+function policy.verify(job)
+  return { append = 'Also: ' .. #job.must_keep, confidence = 'high' }
+end
+
 return policy
 ";
 
@@ -75,6 +83,9 @@ fn mistakes_are_named_with_file_and_line_and_no_hook_runs() {
              `max_tokens` since api 2",
             "policy.lua:25: `talk` has no `raeson`; did you mean `reason`?",
             "policy.lua:28: there is no hook `observ`; did you mean `observe`?",
+            "policy.lua:33: `tool_result` answers `how = \"shrink\"`: no such word; there are `keep`, `digest`, \
+             `offload`, `mask`",
+            "policy.lua:37: `verify` answers `confidence = \"high\"`: expected a number",
             "talk.lua:3: `ep.clip` is given 1 argument: it takes (text, tokens)",
         ]
     );
