@@ -197,12 +197,13 @@
 ---@class FactsJob: Common
 ---@field covered Covered The messages that may leave: all of a conversation that is compressed, or tool results that are made smaller before they are first sent.
 
---- Comes to a size in the kernel's own way: the newest messages stay, one checkpoint stands for what is older. Stands alone, beside `pin`, `warn`, `write_file` and `handover`.
+--- Comes to a size in the kernel's own way: the newest messages stay, one checkpoint stands for what is older. Stands alone, beside `pin`, `warn`, `write_file` and `handover`. `also` has `replace`, `drop`, `clear_tools` and `insert` done in the same plan, to messages that stay; those of them that leave are passed over, and what is freed is room for more of the newest.
 ---@class Fit
 ---@field max_tokens? integer The size to come to; the job's target where none is given.
 ---@field keep_recent_share? number The share of the room beside what is pinned that the newest messages fill, 0 to 1.
 ---@field keep_recent_messages? integer How many of the newest messages stay, in place of a share.
 ---@field keep? integer[] Messages that stay whole in this plan, as if they were pinned: at most a quarter of the limit, the newest first.
+---@field also? FitOp[] What else is done, to messages that stay: what it frees is room for more of them.
 
 --- Something that a text says of a goal.
 ---@class Found
@@ -541,6 +542,20 @@
 ---@field name string The file's name, with folders: `archive/talk_full.md`.
 ---@field text? string What it says; the whole conversation as Markdown where nothing is given.
 ---@field append? boolean Whether it goes behind what the file holds already.
+
+---@class FitOp.replace: Replace
+---@field op "replace"
+
+---@class FitOp.drop: Drop
+---@field op "drop"
+
+---@class FitOp.clear_tools: ClearToolsOp
+---@field op "clear_tools"
+
+---@class FitOp.insert: Insert
+---@field op "insert"
+
+---@alias FitOp FitOp.replace|FitOp.drop|FitOp.clear_tools|FitOp.insert
 
 ---@class Order.fit: Fit
 ---@field op "fit"

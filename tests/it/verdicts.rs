@@ -177,6 +177,38 @@ return policy
     );
 }
 
+/// A fit that clears the tools of what stays, and one that is told what it cannot do.
+#[test]
+fn a_fit_composes_with_what_is_done_beside_it() {
+    let place = Place::new();
+    done(&place, "policy new team -q");
+    std::fs::remove_dir_all(place.path(".epitome/policies/team/tests")).unwrap();
+    let fit = "--- @api 2
+local policy = { extends = 'default' }
+
+function policy.plan(job)
+  local tools = {}
+  for place = 1, job.entries.count - 8 do
+    if job.entries.tools[place] then tools[#tools + 1] = place end
+  end
+  local also = { { op = 'clear_tools', entries = tools } }
+  return { ops = { { op = 'fit', also = also } }, reason = 'less' }
+end
+
+return policy
+";
+    place.write(TEAM, fit);
+    done(&place, "policy check team");
+    let ran = done(&place, "policy test team");
+    assert!(ran.text().contains("replay of tight"), "{}", ran.text());
+    let traced = place.run(["policy", "dev", "team", "agent", "--once"]);
+    assert!(traced.text().contains("also [{op clear_tools"), "{}", traced.text());
+    place.write(TEAM, fit.replace("'clear_tools'", "'rollover'"));
+    let ran = place.run(["policy", "check", "team"]);
+    let word = "no such `op`; there are `replace`, `drop`, `clear_tools`, `insert`";
+    assert!(ran.text().contains(word), "{}", ran.text());
+}
+
 /// What `policy dev` says once: who decided what, what it comes to beside others, and what is wrong.
 #[test]
 fn a_policy_is_tried_with_its_mistakes_tests_and_a_conversation() {

@@ -3,11 +3,11 @@
 //! Invariant: nothing here changes a plan; what is granted of it is for whoever makes the plan to say.
 
 use std::collections::BTreeSet;
-use std::mem;
+use std::{fmt, mem};
 
 use epitome_kernel::kept_most;
 use epitome_types::hook::{Handover, MessageNumber, WriteFile};
-use epitome_types::{EntryId, EventKind};
+use epitome_types::{Budget, EntryId, EventKind};
 
 /// A message that a policy pins.
 #[derive(Clone, Debug)]
@@ -76,5 +76,20 @@ impl MessagesLeftAlone {
             }
         }
         held
+    }
+}
+
+/// What was ordered leaves more than may be sent, or takes out more that people demanded, or that
+/// the profile keeps, than can be stated in its place.
+pub(crate) struct TooLittle(pub(crate) Budget);
+
+impl fmt::Display for TooLittle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Budget { most, unit } = self.0;
+        write!(
+            f,
+            "what it orders does not come to {most} {unit} with all that people demanded and the \
+             profile keeps"
+        )
     }
 }

@@ -11,12 +11,12 @@ use epitome_kernel::{
     Bounded, ChainRound, LanguageModel, LiveRequest, PlanError, Summarizer, Thread, TokenCounter,
 };
 use epitome_plan::{
-    CompressOptions, FitOutcome, KEEP, OrderError, PROFILE, PlanAssembly, PlanMeans,
-    PlannedCompression, PromptFloor, assemble, compress,
+    ComposedFit, CompressOptions, FitOutcome, KEEP, OrderError, PROFILE, PlanAssembly, PlanMeans,
+    PlannedCompression, PromptFloor, assemble,
 };
 use epitome_types::hook::{
-    AgeJob, Ageing, Budgets, Columns, Common, Fit, MessageNumber, MessageTexts, OpRequest, Orders,
-    PlanJob, Standing,
+    AgeJob, Ageing, Budgets, Columns, Common, Fit, FitOp, MessageNumber, MessageTexts, OpRequest,
+    Orders, PlanJob, Standing,
 };
 use epitome_types::{
     Budget, BudgetUnit, CompactionCause, EntryId, EventKind, Goals, HookAuthor, Op, OpReport,
@@ -29,7 +29,7 @@ use crate::model_summarizer::{
     AcceptedSummaries, KnownWords, KnownWordsSummarizer, ModelSummarizer, PrewrittenSummary,
     SummaryContext,
 };
-use crate::plan_notes::{MessagesLeftAlone, PlanNotes, WantedPin};
+use crate::plan_notes::{MessagesLeftAlone, PlanNotes, TooLittle, WantedPin};
 use crate::policy_runner::PolicyRunner;
 use crate::time_budget::ModelTimeBudget;
 use epitome_config::profile::{BUILTIN, ProfileOptions};
@@ -319,7 +319,8 @@ impl<'t> PlanRequest<'_, 't> {
             (Some(OpRequest::Fit(fit)), None) => {
                 let most = fit.max_tokens.map(|most| Budget { unit: BudgetUnit::Tokens, most });
                 let attempts: Vec<_> = most.into_iter().chain(attempts.iter().copied()).collect();
-                self.fit(options, &attempts, summarizers).await
+                let also = fit.also.as_deref().unwrap_or_default();
+                self.fit(also, options, &attempts, summarizers).await
             }
             _ => match self.ordered(orders, options, summarizers, aged).await {
                 Ok(FitOutcome::Compressed(compressed)) => PlanResult::Made(compressed),
@@ -449,24 +450,34 @@ impl<'t> PlanRequest<'_, 't> {
     /// The kernel's own way, down the ladder of the options.
     async fn fit(
         &self,
+        also: &[FitOp],
         options: &'t CompressOptions,
         attempts: &[Budget],
         summarizers: &[&dyn Summarizer],
     ) -> PlanResult<'t> {
         let is_whole =
             |plan: &Plan| keep_recent::touched(self.history.thread, plan, options).is_none();
+        let PlanHistory { thread, counter, .. } = self.history;
+        let fit = ComposedFit { thread, options, counter, also };
         let mut smallest = None;
         for (at, &budget) in attempts.iter().enumerate() {
-            match compress(self.history.thread, options, budget, self.history.counter, summarizers)
-                .await
-            {
+            let outcome = match fit.compress(budget, summarizers).await {
+                Ok(outcome) => outcome,
+                Err(error) => return self.passed(&options.policy, Stage::Preparation, &error),
+            };
+            match outcome {
                 FitOutcome::Compressed(made) if is_whole(&made.plan) => {
                     return PlanResult::Made(made);
                 }
                 // A larger size may have room for the messages that are to be left alone.
                 FitOutcome::Compressed(made) => drop(smallest.get_or_insert(made)),
                 _ if smallest.is_some() => break,
-                FitOutcome::CannotFit { .. } if at + 1 < attempts.len() => {}
+                FitOutcome::CannotFit { .. } | FitOutcome::Missed { .. }
+                    if at + 1 < attempts.len() => {}
+                FitOutcome::Missed { .. } => {
+                    let short = TooLittle(budget);
+                    return self.passed(&options.policy, Stage::CheckpointCreation, &short);
+                }
                 FitOutcome::CannotFit { budget, floor } => {
                     return PlanResult::CannotFit { budget, floor };
                 }
@@ -475,20 +486,5 @@ impl<'t> PlanRequest<'_, 't> {
             }
         }
         smallest.map_or(PlanResult::Skipped(SkipReason::NotNeeded), PlanResult::Made)
-    }
-}
-
-/// What was ordered leaves more than may be sent, or takes out more that people demanded, or that
-/// the profile keeps, than can be stated in its place.
-struct TooLittle(Budget);
-
-impl fmt::Display for TooLittle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Budget { most, unit } = self.0;
-        write!(
-            f,
-            "what it orders does not come to {most} {unit} with all that people demanded and the \
-             profile keeps"
-        )
     }
 }

@@ -12,8 +12,7 @@ use epitome_types::hook::{
 
 use crate::hook::{Answer, Job};
 
-/// The share of the limit that must be left for the prompt, whatever is kept free for the answer:
-/// one part in so many.
+/// The part of the limit that is left for the prompt, whatever is reserved: one in so many.
 const LEFT_FOR_PROMPT: u64 = 2;
 
 /// The share of the limit that policies may pin, and may have brought back at once: one part in so
@@ -114,6 +113,7 @@ impl Gate {
                 OpRequest::Fit(fit) => {
                     self.most("fit.max_tokens", &mut fit.max_tokens, of_fit);
                     share(&mut fit.keep_recent_share);
+                    fit.targets().for_each(|size| self.most("fit.also.target", size, most));
                 }
                 OpRequest::Summarize(one) => {
                     self.at_most("summarize.target", &mut one.target, most)

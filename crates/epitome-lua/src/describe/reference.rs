@@ -1,5 +1,8 @@
 //! The reference of hooks, in Markdown.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
 use epitome_kernel::{HOOKS, HookShape};
 use epitome_types::hook::{RENAMED, RenamedName, TableShape, ValueShape};
 
@@ -111,8 +114,12 @@ pub fn reference() -> String {
         out += &section(hook);
     }
     out += "\n## Operations of a plan\n\n| `op` | fields | |\n| --- | --- | --- |\n";
-    for (_, variants) in choices().into_values() {
-        for (word, table) in variants {
+    let mut told = BTreeSet::new();
+    let mut all: Vec<_> = choices().into_values().collect();
+    // Some stand in a shorter list of their own, too.
+    all.sort_by_key(|(_, variants)| Reverse(variants.len()));
+    for (_, variants) in all {
+        for (word, table) in variants.iter().filter(|(word, _)| told.insert(*word)) {
             let names = table.fields.iter().map(|field| match field.shape {
                 ValueShape::Optional(inner) => format!("`{}`: {}?", field.name, type_of(inner)),
                 ref shape => format!("`{}`: {}", field.name, type_of(shape)),

@@ -28,8 +28,8 @@ pub use job_data::{
     ModelFacts, Past, Savings, Smaller, Standing, Tokens,
 };
 pub use order::{
-    AgeOrder, ClearToolsOp, Drop, Fit, Handover, How, Insert, Merge, MessageNumber, OpRequest,
-    Orders, PinOrder, Replace, Rollover, Summarize, SummarizeUserOp, Warn, WriteFile,
+    AgeOrder, ClearToolsOp, Drop, Fit, FitOp, Handover, How, Insert, Merge, MessageNumber,
+    OpRequest, Orders, PinOrder, Replace, Rollover, Summarize, SummarizeUserOp, Warn, WriteFile,
 };
 pub use played::{PlayOption, PlaySettings, PlayedConversation};
 pub use renamed::{NameKind, OLD_API, RENAMED, RenamedName};

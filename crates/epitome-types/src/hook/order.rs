@@ -38,8 +38,9 @@ impl HasShape for Role {
 
 table! {
     /// Comes to a size in the kernel's own way: the newest messages stay, one checkpoint stands
-    /// for what is older. Stands alone, beside `pin`, `warn`, `write_file`
-    /// and `handover`.
+    /// for what is older. Stands alone, beside `pin`, `warn`, `write_file` and `handover`. `also` has
+    /// `replace`, `drop`, `clear_tools` and `insert` done in the same plan, to messages that stay;
+    /// those of them that leave are passed over, and what is freed is room for more of the newest.
     #[derive(Default, Deserialize, PartialEq)]
     pub struct Fit {
         /// The size to come to; the job's target where none is given.
@@ -51,6 +52,8 @@ table! {
         /// Messages that stay whole in this plan, as if they were pinned: at most a quarter of the
         /// limit, the newest first.
         pub keep: Option<Vec<MessageNumber>>,
+        /// What else is done, to messages that stay: what it frees is room for more of them.
+        pub also: Option<Vec<FitOp>>,
     }
 }
 
@@ -264,6 +267,41 @@ impl OpRequest {
     pub fn is_aside(&self) -> bool {
         matches!(self, Self::Pin(_) | Self::Warn(_) | Self::WriteFile(_) | Self::Handover(_))
     }
+}
+
+/// What may be done beside a fit, in the same plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub enum FitOp {
+    /// Shortens a text.
+    Replace(Replace),
+    /// Takes messages out.
+    Drop(Drop),
+    /// Takes tool calls and results out of messages.
+    ClearTools(ClearToolsOp),
+    /// Adds a message.
+    Insert(Insert),
+}
+
+impl Fit {
+    /// The sizes that texts come to which are shortened beside it.
+    pub fn targets(&mut self) -> impl Iterator<Item = &mut Option<u64>> {
+        self.also.iter_mut().flatten().filter_map(|one| match one {
+            FitOp::Replace(one) => Some(&mut one.target),
+            FitOp::Drop(_) | FitOp::ClearTools(_) | FitOp::Insert(_) => None,
+        })
+    }
+}
+
+const FIT_OPS: &[(&str, &TableShape)] = &[
+    ("replace", Replace::TABLE),
+    ("drop", Drop::TABLE),
+    ("clear_tools", ClearToolsOp::TABLE),
+    ("insert", Insert::TABLE),
+];
+
+impl HasShape for FitOp {
+    const SHAPE: ValueShape = ValueShape::Tagged { name: "FitOp", tag: "op", variants: FIT_OPS };
 }
 
 const ORDERS: &[(&str, &TableShape)] = &[

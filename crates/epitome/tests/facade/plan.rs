@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use epitome::types::hook::{
-    AgeOrder, Ageing, Drop, Fit, Handover, How, Insert, Merge, MessageNumber, OpRequest, Orders,
-    PinOrder, Replace, Rollover, Summarize, SummarizeUserOp, Warn, WriteFile,
+    AgeOrder, Ageing, Drop, Fit, FitOp, Handover, How, Insert, Merge, MessageNumber, OpRequest,
+    Orders, PinOrder, Replace, Rollover, Summarize, SummarizeUserOp, Warn, WriteFile,
 };
 use epitome::types::{EventKind, Role, SkipReason};
 use epitome::{Answer, CompressionTarget, HookResult, Job, MemoryStore, NextPolicies};
@@ -306,6 +306,70 @@ fn a_fit_leaves_alone_what_it_is_told_to() {
     let sent: Value = serde_json::from_slice(&sent).unwrap();
     let sent = sent.as_array().unwrap();
     assert!(sent.len() < 60 && [6, 7].iter().all(|at| sent.contains(&input[*at])), "{sent:?}");
+}
+
+/// A fit that masks a message and adds another to what stays.
+fn fits_and(also: Vec<FitOp>) -> impl Fn(&Job<'_>, &NextPolicies<'_>) -> HookResult<Answer> {
+    move |job, _| {
+        let fit = Fit { also: Some(also.clone()), ..Fit::default() };
+        Ok(matches!(job, Job::Plan(_)).then(|| ordered(vec![OpRequest::Fit(fit)])).flatten())
+    }
+}
+
+fn masked(place: u32) -> FitOp {
+    FitOp::Replace(Replace {
+        entry: MessageNumber(place),
+        how: How::Mask,
+        text: Some("[masked]".to_owned()),
+        target: None,
+        call: None,
+    })
+}
+
+/// What is done beside a fit is done to what stays, and the room that it frees is filled.
+#[test]
+fn what_is_done_beside_a_fit_makes_room_for_more() {
+    let compressed = |also: Vec<FitOp>| {
+        let mut talk = Talk::new(with(2000, fits_and(also)));
+        talk.chat(20);
+        talk.compressed()
+    };
+    let stays = |prompt: &epitome::Prompt| {
+        texts(prompt).iter().filter(|one| one.starts_with("Answer ")).count()
+    };
+    let plain = compressed(Vec::new());
+    // Answers of the talk, the newest among them; those that leave with the others are passed over.
+    let also = compressed((8..=19).map(|at| masked(2 * at)).collect());
+    assert!(is_valid(&also) && also.tokens[1] <= 2000, "{:?}", also.tokens);
+    let count = texts(&also).iter().filter(|one| *one == "[masked]").count();
+    assert!(count > 0, "{}", text(&also));
+    assert!(count + stays(&also) > stays(&plain), "{} and {}", text(&also), text(&plain));
+    let note = Insert {
+        after: MessageNumber(36),
+        role: Role::User,
+        text: "A note of the team.".to_owned(),
+    };
+    let noted = compressed(vec![FitOp::Insert(note)]);
+    assert!(
+        texts(&noted).iter().any(|one| one.contains("A note of the team.")),
+        "{}",
+        text(&noted)
+    );
+    assert!(noted.tokens[1] <= 2000);
+}
+
+/// What is not there cannot be masked: those behind decide.
+#[test]
+fn what_is_wrong_beside_a_fit_is_told_and_passed_over() {
+    let mut talk = Talk::new(with(2000, fits_and(vec![masked(500)])));
+    talk.chat(20);
+    let prompt = talk.compressed();
+    assert!(prompt.epoch.is_some());
+    assert!(
+        errors(&prompt).iter().any(|one| one.contains("no message 500")),
+        "{:?}",
+        errors(&prompt)
+    );
 }
 
 /// More than a quarter of the limit is not left alone: of it the newest messages are.
