@@ -1,9 +1,11 @@
 --- Decisions: the sentences of a message in which a choice is settled for good (RULES 56). Used by
 --- `ollm`.
 ---
---- A classifier of sentences in English, precise rather than greedy: what asks, weighs, holds for now, is
+--- A classifier of sentences, precise rather than greedy: what asks, weighs, holds for now, is
 --- told of others or of the past is none. A decision stands beside the goals from then on, so one that
 --- nobody made costs more than one that is missed; a marker tells those.
+local settled = require("settled")
+
 local decisions = {}
 
 --- Who may settle something with a sentence of a kind.
@@ -65,6 +67,10 @@ local function sentences(text)
   local found = {}
   -- What stands in a fence that is not closed is code as well.
   local prose = (text .. "\n```"):gsub("```.-```", "\n")
+  -- Scripts without spaces end a sentence with a sign of their own.
+  for _, sign in ipairs({ "。", "！", "？" }) do
+    prose = prose:gsub(sign, sign .. "\n")
+  end
   for line in prose:gmatch("[^\n]+") do
     if not line:match("^%s*>") and not line:match("^%s*|") and not line:match("^    ") then
       line = line:gsub("^%s*[-*+•]%s+", ""):gsub("^%s*%d+[.)]%s+", ""):gsub("%*%*", "")
@@ -93,13 +99,44 @@ local function settles(sentence, way)
   return not (way.choice and has(sentence, DOUBT)) and not has(before, DOUBT)
 end
 
+--- Whether a sentence settles something in another language than English. Languages share words, so that
+--- each of those which it may be in has to say so.
+---@param sentence string
+local function settles_abroad(sentence)
+  local found = false
+  for _, one in ipairs(settled) do
+    local at = ep.re.find("(?i)" .. one.settles, sentence)
+    if at then
+      local before = sentence:sub(1, at - 1)
+      if is_quoted(before) or has(before, one.open) or has(sentence, one.passing) then
+        return false
+      end
+      found = true
+    end
+  end
+  return found
+end
+
+--- How many words a sentence has; in scripts without spaces three letters are one.
+---@param sentence string
+---@return integer
+local function words(sentence)
+  local _, count = sentence:gsub("%S+", "")
+  local _, wide = sentence:gsub("[\227-\237][\128-\191][\128-\191]", "")
+  return math.max(count, wide // 3)
+end
+
 --- Whether a sentence of somebody settles a choice for good.
 ---@param sentence string
 ---@param speaker string `human` or `model`
 ---@return boolean
 function decisions.is_one(sentence, speaker)
-  local _, words = sentence:gsub("%S+", "")
-  if #sentence > LONGEST or words < FEWEST or sentence:match("%?%s*$") or has(sentence, PASSING) then
+  local is_asked = sentence:match("%?%s*$") or sentence:match("？%s*$")
+  if #sentence > LONGEST or words(sentence) < FEWEST or is_asked then
+    return false
+  elseif settles_abroad(sentence) then
+    return true
+  elseif has(sentence, PASSING) then
     return false
   end
   for _, way in ipairs(SETTLING) do

@@ -94,7 +94,63 @@ local function told(t, text, speaker, options)
   return found
 end
 
+--- The same in other languages, whoever says it.
+local SETTLED_ABROAD = {
+  "Wir haben beschlossen, SQLite für das Journal zu nehmen.",
+  "Wir haben uns auf UTF-8 überall geeinigt.",
+  "Ich habe mich für die blauen Fliesen entschieden.",
+  "Entscheidung: der Cache liegt im Proxy.",
+  "Wir nehmen Postgres statt MySQL.",
+  "Nous avons décidé d'utiliser SQLite pour le journal.",
+  "On a finalement choisi le deuxième plan.",
+  "Hemos decidido usar SQLite para el diario.",
+  "Decidimos guardar las fechas en UTC.",
+  "Abbiamo deciso di usare SQLite per il diario.",
+  "Decidimos manter o formato antigo.",
+  "We hebben besloten om SQLite te gebruiken.",
+  "Мы решили хранить время в UTC.",
+  "我们决定使用数据库保存日志。",
+  "ログは数据庫に保存することに決めました。",
+  "로그는 SQLite에 저장하기로 결정했습니다.",
+}
+
+--- What is none there.
+local OPEN_ABROAD = {
+  "Haben wir beschlossen, SQLite zu nehmen?",
+  "Wir haben noch nichts über den Namen entschieden.",
+  "Wir haben uns noch nicht auf ein Format geeinigt.",
+  "Vielleicht haben wir uns zu früh entschieden.",
+  "Wir haben vorerst beschlossen, den alten Parser zu behalten.",
+  "Wir haben damals beschlossen, XML zu nehmen.",
+  "Wenn wir uns für SQLite entscheiden, werden die Tests langsamer.",
+  "Nous n'avons pas encore décidé du nom.",
+  "Si nous avons décidé cela, les tests seront plus lents.",
+  "Nous avons décidé de garder l'ancien pour l'instant.",
+  "Todavía no hemos decidido el nombre.",
+  "Por ahora hemos decidido usar el viejo.",
+  "¿Hemos decidido usar SQLite?",
+  "Non abbiamo deciso il nome del file.",
+  "Ainda não decidimos o nome do arquivo.",
+  "We hebben nog niets over de naam besloten.",
+  "Мы ещё не решили, как назвать файл.",
+  "我们还没有决定用什么名字。",
+  "我们决定了用什么名字吗？",
+  "まだ名前を使うことに決めていません。",
+  "아직 이름을 무엇으로 할지 결정하지 않았습니다.",
+}
+
 return {
+  test_choices_are_settled_in_other_languages = function(t)
+    for _, speaker in ipairs({ "human", "model" }) do
+      for _, sentence in ipairs(SETTLED_ABROAD) do
+        t.eq(#told(t, sentence, speaker), 1, sentence)
+      end
+      for _, sentence in ipairs(OPEN_ABROAD) do
+        t.eq(told(t, sentence, speaker), {}, sentence)
+      end
+    end
+  end,
+
   test_what_settles_a_choice_is_a_decision = function(t)
     for _, speaker in ipairs({ "human", "model" }) do
       for _, sentence in ipairs(SETTLED) do
