@@ -50,20 +50,58 @@ local function least(job, one, forced)
   return share(job.tokens.total, checkpoints.is_crowded(one) and math.max(part, WORTH) or part)
 end
 
---- The operations, the size that the prompt comes to by them, and what all checkpoints may take. What
---- the model did before the recent part leaves. Where checkpoints find too little room even so, older
---- messages of the user leave, and then the recent part is smaller. Nothing where the gain is not
---- worth a compression; in the emergency that is forced anything is.
+--- The share of the conversation that a compression frees, but for the first one.
+local FREED = 0.20
+
+--- A compression in which so many of the newest messages of the user stay.
 ---@param job PlanJob
----@param forced boolean
----@return Order[] ops, integer size, integer|nil most
-function compression.of(job, forced)
-  local how, one = making(job, forced), nil
+---@param how Making
+---@param users integer
+---@return Compression
+local function keeping(job, how, users)
+  local one
   for _, part in ipairs(RECENT) do
-    one = checkpoints.of(job, selection.old(job, share(job.budgets.keep_recent, part)), how)
+    one = checkpoints.of(job, selection.old(job, share(job.budgets.keep_recent, part), users), how)
     if not checkpoints.is_crowded(one) then
       break
     end
+  end
+  return one
+end
+
+--- What a compression comes to beside what there is now: what leaves of talk and checkpoints.
+---@param job PlanJob
+---@param one Compression
+---@return integer
+local function freed(job, one)
+  return job.tokens.conversation + job.tokens.checkpoints - one.kept - one.checkpoints
+end
+
+--- Whether the newest messages of the user, of which so many are to stay always, take so much that one
+--- compression after the other would free next to nothing.
+---@param job PlanJob
+---@param one Compression
+---@return boolean
+local function is_stuck(job, one)
+  local all = job.tokens.conversation + job.tokens.checkpoints
+  return #job.checkpoints > 0 and checkpoints.is_crowded(one) and freed(job, one) < share(all, FREED)
+end
+
+--- The operations, the size that the prompt comes to by them, and what all checkpoints may take. What
+--- the model did before the recent part leaves. Where checkpoints find too little room even so, older
+--- messages of the user leave, and then the recent part is smaller. Those that are to stay always leave,
+--- oldest first, only where a compression before this one has freed too little with them, or where they
+--- `overflow` the window. Nothing where the gain is not worth a compression; in the emergency that is
+--- forced anything is.
+---@param job PlanJob
+---@param forced boolean
+---@param overflow boolean
+---@return Order[] ops, integer size, integer|nil most
+function compression.of(job, forced, overflow)
+  local how = making(job, forced)
+  local one = keeping(job, how, overflow and 0 or job.options.preserve_users)
+  if not overflow and is_stuck(job, one) then
+    one = keeping(job, how, 0)
   end
   if #one.places == 0 or one.freed - one.target < least(job, one, forced) then
     return {}, job.tokens.total

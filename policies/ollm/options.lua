@@ -78,7 +78,7 @@ return settings.with({
     type = "integer",
     default = 15,
     min = 0,
-    doc = "How many of the newest messages of the user always stay.",
+    doc = "How many of the newest messages of the user stay while the window can hold them.",
   },
   stride = {
     type = "number",

@@ -59,8 +59,8 @@ end
 ---@return Order[]
 local function starting_over(job, size)
   local text = string.format(
-    "The conversation starts over with one summary: %s tokens would be left even if all that the"
-      .. " model did became small, and the limit is %s.",
+    "The conversation starts over with one summary: %s tokens would be left even if all but the newest"
+      .. " messages became small, and the limit is %s.",
     thousands(size),
     thousands(job.model.limit)
   )
@@ -78,6 +78,15 @@ local function is_enough(job, ops, size, is_last)
     or is_last and #ops > 0 and size <= job.max_tokens
 end
 
+--- How far an emergency goes, step by step: as any compression does; checkpoints come down as far as they
+--- must; the oldest of the user's newest messages are folded, where the window cannot hold them all.
+local STEPS = {
+  { forced = false, overflow = false },
+  { forced = true, overflow = false },
+  { forced = false, overflow = true },
+  { forced = true, overflow = true },
+}
+
 --- The operations and why. In an emergency a compression goes as far as it must; where the furthest
 --- is not enough, what is over the limit starts over, and the rest is met in the kernel's own way. A
 --- budget that somebody set, which has no bound below it, is met in that way at once: it is filled.
@@ -91,12 +100,12 @@ local function orders(job)
     return { ageing.rollover(job.tokens.conversation) }, "a window of class 1 starts over"
   end
   local size = 0
-  for _, forced in ipairs({ false, true }) do
+  for _, step in ipairs(STEPS) do
     local ops, most
-    ops, size, most = compression.of(job, forced)
-    if job.cause ~= "hard" or is_enough(job, ops, size, forced) then
-      job.memo.checkpoints, job.memo.forced = most, forced or nil
-      return ops, forced and "emergency" or "what the model did before the recent part"
+    ops, size, most = compression.of(job, step.forced, step.overflow)
+    if job.cause ~= "hard" or is_enough(job, ops, size, step.forced) then
+      job.memo.checkpoints, job.memo.forced = most, step.forced or nil
+      return ops, step.forced and "emergency" or "what the model did before the recent part"
     end
   end
   if budget.alarm(job) == "rollover" then

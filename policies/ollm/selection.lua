@@ -27,8 +27,9 @@ end
 --- messages that stay.
 ---@param job PlanJob
 ---@param room integer of the recent part
+---@param users integer how many of the newest messages of the user stay
 ---@return Old
-function selection.old(job, room)
+function selection.old(job, room, users)
   local all = talk.exchanges(job.entries)
   local from, newer = recent_from(all, room), 0
   for _, one in ipairs(all) do
@@ -38,7 +39,7 @@ function selection.old(job, room)
   for at = 1, from - 1 do
     local one = all[at]
     newer = newer - (one.person and 1 or 0)
-    if one.person and not one.pinned and newer >= job.options.preserve_users then
+    if one.person and not one.pinned and newer >= users then
       old.asked[#old.asked + 1] = one
     elseif not one.person and not one.pinned then
       old.work[#old.work + 1] = one

@@ -229,7 +229,7 @@ return {
 
   test_an_emergency_needs_enough = function(t)
     check(t, "u100! c3000 c3000", nil, { cause = "hard" }, { { op = "summarize" } })
-    check(t, "u5000 u200! a900", nil, { cause = "hard" }, { { op = "fit" } })
+    check(t, "u5000! u200! a900", nil, { cause = "hard" }, { { op = "fit" } })
   end,
 
   --- Of 6800, 95 % are 6460. A checkpoint of 840 would leave 6540; one of 400 leaves 6100. Where the
@@ -244,17 +244,37 @@ return {
     })
   end,
 
-  --- 500, 15 × 370, 60 and 360 are 6470; 15 × 410 would be 600 more.
-  test_it_starts_over_where_the_newest_words_of_the_user_have_no_room = function(t)
+  --- 500, 15 × 370, 60 and 360 are 6470; 15 × 410 would be 600 more, so that the oldest leave, as many
+  --- as it takes.
+  test_the_oldest_of_the_newest_15_are_folded_where_the_window_cannot_hold_them = function(t)
     local function talk(tokens)
       return "c1200 " .. ("u" .. tokens .. " "):rep(15) .. "a60"
     end
     check(t, talk(370), nil, { cause = "hard" }, {
       { op = "summarize", entries = { 2, 3 }, target = 360 },
     })
-    local ops = t.hook("plan", job_of(t, talk(410), nil, { cause = "hard" })).ops
+    check(t, talk(410), nil, { cause = "hard" }, {
+      { op = "summarize", entries = { 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 } },
+    })
+  end,
+
+  --- Beside 15 messages of 300 a compression of 900 frees less than a fifth of 6160. Once it may; behind
+  --- a checkpoint the oldest of the messages leave.
+  test_no_compression_after_the_other_frees_next_to_nothing = function(t)
+    local users = ("u300 "):rep(15)
+    check(t, users .. "c900 a60", nil, nil, {
+      { op = "summarize", entries = { 17, 18 }, target = 270 },
+    })
+    local job = job_of(t, users .. "c900 a60", { { 3, 0, 700 } })
+    local ops = t.hook("plan", job).ops
+    t.eq({ ops[1].op, ops[1].entries[1] }, { "summarize_user", 2 })
+    t.ok(#ops[1].entries < 12, #ops[1].entries)
+  end,
+
+  test_it_starts_over_where_the_newest_message_has_no_room = function(t)
+    local ops = t.hook("plan", job_of(t, "c1200 u6500", nil, { cause = "hard" })).ops
     t.eq({ #ops, ops[1].op, ops[1].target, ops[2].op }, { 2, "rollover", 400, "warn" })
-    for _, words in ipairs({ "starts over", "7,070 tokens", "the limit is 6,800" }) do
+    for _, words in ipairs({ "starts over", "7,360 tokens", "the limit is 6,800" }) do
       t.ok(ops[2].text:find(words, 1, true), words)
     end
   end,
