@@ -60,7 +60,7 @@ pub(crate) fn kept(keep: &KeepRules, profile: &Profile, thread: &Thread) -> Kept
     });
     let options = &profile.options.work_state;
     let (heading, share) = (options.kept.clone(), options.keep);
-    KeptStatement { lines: lines.collect(), heading, share }
+    KeptStatement { lines: lines.collect(), heading, share, fills: None }
 }
 
 /// What is kept of results that are made smaller.

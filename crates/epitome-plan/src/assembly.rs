@@ -233,8 +233,24 @@ impl<'t> PlanAssembly<'t> {
         let ground = self.basis.ground();
         let wished = self.parts.wishes.iter().flat_map(WordingRequest::covers).copied();
         let unsent = UnsentTexts::of_ops(ground.thread, self.parts.done()).and(wished);
-        let state = ground.statement(&unsent);
+        let state = ground.statement(&unsent, || self.taken());
         !ground.stating().allows(&state, ground.budget.most)
+    }
+
+    /// What the orders come to without the state, with summaries as large as they may become.
+    fn taken(&self) -> u64 {
+        let Self { basis, parts, rules, .. } = self;
+        let plan = Plan { ops: parts.ops(rules.order), reason: String::new() };
+        let wished = || parts.wishes.iter();
+        let covered: u64 =
+            wished().map(|wish| basis.sizes().sum(wish.covers().iter().copied())).sum();
+        match apply(basis.thread, basis.sizes(), &plan) {
+            Ok(view) => {
+                let limits: u64 = wished().map(WordingRequest::limit).sum();
+                (view.size(basis.sizes()) + limits).saturating_sub(covered)
+            }
+            Err(_) => basis.ground().floor().size,
+        }
     }
 
     fn orders(&mut self) -> OrderReader<'_, '_> {
@@ -431,10 +447,10 @@ impl<'t> PlanAssembly<'t> {
             return (all, None);
         }
         all.extend(stale::ops(&basis.restated, &all));
-        let state = parts
-            .state
-            .clone()
-            .unwrap_or_else(|| basis.ground().statement(&UnsentTexts::of_ops(thread, all.iter())));
+        let state = parts.state.clone().unwrap_or_else(|| {
+            let unsent = UnsentTexts::of_ops(thread, all.iter());
+            basis.ground().statement(&unsent, || self.taken())
+        });
         all.extend(state::op(thread, state.text.clone(), &all));
         if rules.order == OpOrder::ByPlace {
             all.sort_by_key(ops::place);

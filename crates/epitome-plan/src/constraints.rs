@@ -79,10 +79,24 @@ impl MeasuredConstraints<'_> {
             return StatementRoom::default();
         }
         let ConstraintState { share, ref kept, .. } = self.options.demands;
-        let free = most.saturating_sub(floor() + self.rest());
+        let taken = floor() + self.rest();
+        let free = most.saturating_sub(taken);
         let demands = demands.min((free as f64 * share) as u64);
-        let lines = lines.min(((free - demands) as f64 * kept.share) as u64);
+        let filled = kept.fills.map_or(free, |fills| free.min(fills.saturating_sub(taken)));
+        let lines = lines.min((filled.saturating_sub(demands) as f64 * kept.share) as u64);
         StatementRoom { demands, lines }
+    }
+
+    /// The same room where all but the state comes to so many tokens: what lines take beside that ends
+    /// where they may fill a prompt to.
+    pub(crate) fn beside(&self, room: StatementRoom, taken: impl FnOnce() -> u64) -> StatementRoom {
+        match self.options.demands.kept.fills {
+            Some(fills) if room.lines > 0 => {
+                let left = fills.saturating_sub(taken() + self.rest() + room.demands);
+                StatementRoom { lines: room.lines.min(left), ..room }
+            }
+            _ => room,
+        }
     }
 
     /// The least budget in which all of them may be stated, as far as budgets give way for them.
@@ -94,10 +108,13 @@ impl MeasuredConstraints<'_> {
         };
         let demands = self.need();
         let lines = room(self.need_of_lines(), kept.share);
-        match room(demands, share).max(if lines > 0 { demands + lines } else { 0 }) {
-            0 => 0,
-            free => (floor() + self.rest() + free).min(most),
+        let (demanded, lines) = (room(demands, share), if lines > 0 { demands + lines } else { 0 });
+        if demanded + lines == 0 {
+            return 0;
         }
+        let taken = floor() + self.rest();
+        let filled = kept.fills.map_or(most, |fills| fills.min(most));
+        (taken + demanded).min(most).max((taken + lines).min(filled))
     }
 
     /// What the rest of the state takes.

@@ -417,7 +417,11 @@ impl<'a> Drafting<'a> {
     /// The state of the work beside a draft.
     fn state(&self, draft: &PlanDraft) -> WorkStatement {
         let unsent = UnsentTexts::of_draft(self.ground.thread, draft.leaving(), &draft.cuts);
-        self.ground.stating().state(&unsent, self.reserve)
+        let state = self.ground.stating().state(&unsent, self.reserve);
+        // Lines that give way so that the next compression is not due at once refuse nothing.
+        let bounded = self.ground.options.demands.kept.fills.is_some();
+        let without = state.without - if bounded { state.unkept.len() } else { 0 };
+        WorkStatement { without, ..state }
     }
 
     fn address(&self, covers: &[EntryId]) -> ContentId {

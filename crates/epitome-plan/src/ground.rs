@@ -130,10 +130,16 @@ impl<'a> PlanGround<'a> {
         MeasuredConstraints { thread: self.thread, options: self.options, gauge: self.gauge() }
     }
 
-    /// The state of the work, where these texts are not sent as they were said.
-    pub(crate) fn statement(&self, unsent: &UnsentTexts) -> WorkStatement {
+    /// The state of the work, where these texts are not sent as they were said. `taken` is what all
+    /// else comes to.
+    pub(crate) fn statement(
+        &self,
+        unsent: &UnsentTexts,
+        taken: impl FnOnce() -> u64,
+    ) -> WorkStatement {
         let stating = self.stating();
-        stating.state(unsent, stating.room(self.budget.most, || self.floor().size))
+        let room = stating.room(self.budget.most, || self.floor().size);
+        stating.state(unsent, stating.beside(room, taken))
     }
 }
 

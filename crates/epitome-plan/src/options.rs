@@ -88,6 +88,9 @@ pub struct KeptStatement {
     /// The most that they take of the room beside what cannot shrink and what people demanded, 0
     /// to 1.
     pub share: f64,
+    /// The size of a whole prompt, in tokens, up to which they may fill it, where they could fill so
+    /// much that the next compression would be due at once. What has no room below is left out.
+    pub fills: Option<u64>,
 }
 
 /// A line that a profile keeps.

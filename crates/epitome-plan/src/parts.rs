@@ -87,7 +87,7 @@ impl PlanParts {
             }
         }
         let unsent = UnsentTexts::of_ops(thread, self.done()).and(gone);
-        let text = settled.unwrap_or_else(|| ground.statement(&unsent).text);
+        let text = settled.unwrap_or_else(|| ground.statement(&unsent, || 0).text);
         kept.extend(state::entry(thread, text));
         kept
     }

@@ -9,7 +9,7 @@ use epitome_extract::{WorkLedger, demands};
 use epitome_kernel::types::Goals;
 use epitome_kernel::types::hook::{OpRequest, Orders, Wording};
 use epitome_kernel::{SizeGauge, TextMeasure, goals};
-use epitome_plan::{ConstraintState, StatedConstraint};
+use epitome_plan::{ConstraintState, KeptStatement, StatedConstraint};
 use epitome_types::{Entry, EntryId, Op, PartBody, Plan, Role};
 use epitome_workspace::augments::{ActiveAugments, Augment};
 
@@ -163,8 +163,17 @@ impl Session {
         let demands = demanded(&ground.tail.came, older, options, work.label);
         let keep = &planning.council.rules.keep;
         let kept = kept(keep, &self.settings.profile, planning.history.thread);
+        let fills =
+            Some(filled(planning.sizes.target, ground.size()[1].min(planning.sizes.most.most)));
+        let kept = KeptStatement { fills, ..kept };
         (work.texts(), ConstraintState { most: planning.sizes.most.most, kept, ..demands })
     }
+}
+
+/// How far lines that the profile keeps may fill a prompt: a fifth of what it is now is free of them, or
+/// the next compression would be due at once.
+fn filled(target: u64, now: u64) -> u64 {
+    target.max(now - now / 5)
 }
 
 /// What people demanded. Of the newest messages a client may still change some, so nothing that

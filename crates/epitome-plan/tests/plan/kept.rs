@@ -28,7 +28,7 @@ fn keeping(thread: &Thread, word: &str, share: f64) -> CompressOptions {
             }));
         }
     }
-    let kept = KeptStatement { lines: found, heading: HEADING.to_owned(), share };
+    let kept = KeptStatement { lines: found, heading: HEADING.to_owned(), share, fills: None };
     let demands =
         ConstraintState { label: "[State]".to_owned(), kept, ..ConstraintState::default() };
     CompressOptions { demands, ..options() }
