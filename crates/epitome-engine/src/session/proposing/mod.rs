@@ -6,6 +6,7 @@
 
 mod prepared;
 
+use std::mem;
 use std::ops::ControlFlow;
 
 use epitome_kernel::{ChainRound, EpochGround, Thread, epoch_of};
@@ -65,6 +66,12 @@ struct AbandonedPlan {
     snapshot: Option<bool>,
 }
 
+impl<'a, 's> Proposing<'a, 's> {
+    fn observed(&self) -> ObservedTurn<'a, 'a, 's> {
+        ObservedTurn { ground: self.ground, brief: self.brief }
+    }
+}
+
 impl Proposing<'_, '_> {
     /// What a compression that is due comes to, if it comes to something. Where a policy's plan
     /// does not, the policies behind it are asked; the last one's always does.
@@ -104,16 +111,15 @@ impl Proposing<'_, '_> {
         let texts = ThreadTexts(&thread);
         let summarizers = self.session.settings.writers.summarizers();
         let council = &self.finding(&thread).await;
-        let planning = self.planning(&thread, &texts, &summarizers, state)?;
-        let planning = PlanRequest { council, ..planning };
+        let planning =
+            PlanRequest { council, ..self.planning(&thread, &texts, &summarizers, state)? };
         let Some(mut prepared) = self.prepared(planning, passed, state).await? else {
             return Ok(ControlFlow::Break(None));
         };
         // What it pins is in no plan of it.
         let (pins, held) = prepared.ordered.told.take_stays();
         let stays = !pins.is_empty() || !held.is_empty();
-        let observed = ObservedTurn { ground: self.ground, brief: self.brief };
-        self.session.grant_pins(observed, Some(self.whole), pins, state, events);
+        self.session.grant_pins(self.observed(), Some(self.whole), pins, state, events);
         if stays {
             guarded = self.thread(state).with_rule(&held);
             prepared.planning.history.thread = &guarded;
@@ -121,7 +127,8 @@ impl Proposing<'_, '_> {
         let attempts = self.due.attempts(self.brief.held.hard, self.ground.live.limit);
         let attempts: Vec<_> = attempts.map(in_tokens).collect();
         let variants = self.variants(&prepared, &attempts, state).await;
-        let Some((planned, made)) = self.planned(&prepared, &variants, &attempts).await else {
+        let worth = self.worth_asking(&mut prepared, &variants, &attempts).await;
+        let Some((planned, made)) = self.planned(&prepared, worth, &attempts).await else {
             return Ok(ControlFlow::Break(None));
         };
         let size = self.size();
@@ -177,6 +184,37 @@ impl Proposing<'_, '_> {
     /// Tokens of the prompt as the records have it sent.
     fn size(&self) -> u64 {
         self.ground.size()[1]
+    }
+
+    /// The variants that models are asked for words of. What must pay is made without them first: nobody
+    /// is asked for words that would be thrown away, and where none of the variants pays, nobody is asked
+    /// at all.
+    async fn worth_asking<'p>(
+        &self,
+        prepared: &mut Prepared<'p>,
+        variants: &'p [CompressOptions],
+        attempts: &[Budget],
+    ) -> &'p [CompressOptions] {
+        let models = mem::take(&mut prepared.planning.writers.models);
+        let must_pay = self.due.worth < u64::MAX && self.due.work == DueWork::Compress;
+        if models.is_empty() || !must_pay {
+            prepared.planning.writers.models = models;
+            return variants;
+        }
+        for (at, options) in variants.iter().enumerate() {
+            let mut told = PlanNotes::default();
+            let orders = &prepared.ordered.orders;
+            let planned = prepared.planning.make(orders, options, attempts, &mut told).await;
+            let refusal = match &planned {
+                PlanResult::Made(made) => self.refusal(made, &prepared.ordered),
+                _ => None,
+            };
+            if refusal != Some(SkipReason::NotWorth) {
+                prepared.planning.writers.models = models;
+                return &variants[at..];
+            }
+        }
+        variants
     }
 
     /// What is made of it, and what else that said. Where there is no room for all of the state,
