@@ -1,6 +1,8 @@
 //! The shipped policies, driven through the kernel in whole conversations.
 
 #[cfg(test)]
+mod chats;
+#[cfg(test)]
 mod client;
 #[cfg(test)]
 mod default;
