@@ -3,7 +3,7 @@
 use epitome_upstream::{Script, Turn, Upstream};
 use serde_json::{Value, json};
 
-use crate::measure::{faults, readable};
+use crate::measure::{count, faults, readable};
 use crate::playing::played;
 use crate::program::{Place, Ran};
 
@@ -284,6 +284,37 @@ fn results_stay_or_shrink_by_the_rules_of_the_profile() {
         assert!(shown.lines().any(says), "{key}: {shown}");
     }
     assert!(shown.contains("tools.vault_read.mask") && shown.contains("tools.web_*.max_tokens"));
+}
+
+/// What is said of a tool holds beside `keep`: the newest of its lines have half of the room, and none of
+/// the others makes the result larger.
+#[test]
+fn the_most_of_a_tool_holds_beside_lines_that_are_kept() {
+    let place = Place::new();
+    place.write("sql.json", with_tools());
+    let rules = "default_profile = 'team'\n[profile.team]\nkeep = ['line \\d+:']\n\
+                 [profile.team.tools.'web_*']\nmax_tokens = 300\n";
+    place.write("epitome.toml", rules);
+    let args = ["replay", "sql.json", "--context-size", "60000", "--dump", "prompts", "--json"];
+    let turns = played(&place.run(args)).0.len();
+    let last = place.read_json(&format!("prompts/{turns:04}.json"));
+    let results = last.as_array().unwrap().iter();
+    let results =
+        results.filter(|it| it["content"].as_str().is_some_and(|it| it.contains("web_search ")));
+    let sizes: Vec<_> = results.map(|it| count(it["content"].as_str().unwrap())).collect();
+    assert!(sizes.len() == 7 && sizes.iter().all(|size| *size <= 300), "{sizes:?}");
+}
+
+/// A pipe, into which nobody writes, is refused and not waited for.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_no_file_of_the_team() {
+    let place = ruled();
+    std::fs::remove_file(place.path("focus.md")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(place.path("focus.md")).status();
+    assert!(made.unwrap().success());
+    let ran = place.run(["compress", "sql.json", "--ratio", "2", "-o", "out.json"]);
+    assert!(ran.code == 3 && ran.err.contains("is a pipe or a device"), "{}", ran.err);
 }
 
 /// A mask hides all of a result, however short it is, whether it failed, and whatever else is said of the

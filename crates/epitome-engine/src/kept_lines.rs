@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use epitome_config::profile::{Profile, ProfileRules};
 use epitome_extract::KeepRules;
-use epitome_kernel::Thread;
+use epitome_kernel::{SizeGauge, TextMeasure, Thread};
 use epitome_plan::{ConstraintState, KeptStatement, SpokenTexts, StatedLine, covered};
 use epitome_types::hook::{Common, Covered, FactsJob, ToolResultAnswer, Way};
 use epitome_types::{Budget, BudgetUnit, Entry, PartBody, PartId, Role};
@@ -88,6 +88,45 @@ pub(crate) async fn arriving_lines(
     });
     lines.collect()
 }
+
+/// Holds results, with the lines that are kept of them, to the most that the profile says of their tool: up
+/// to half of that is the newest lines'. The others are stated with the next compression.
+pub(crate) fn bounded(
+    rules: &ProfileRules,
+    thread: &Thread,
+    gauge: &SizeGauge<'_>,
+    decided: &mut [(PartId, ToolResultAnswer)],
+    lines: &[StatedLine],
+) -> Vec<StatedLine> {
+    let mut all = Vec::new();
+    for (part, answer) in decided {
+        let own = lines.iter().filter(|line| line.part == *part);
+        let most = thread.tool_of(*part).and_then(|tool| rules.most_of(tool));
+        let Some(most) = most.filter(|_| answer.how != Way::Mask) else {
+            all.extend(own.cloned());
+            continue;
+        };
+        let mut left = most / 2;
+        let mut taken: Vec<_> = own
+            .rev()
+            .filter(|line| {
+                let rest = left.checked_sub(gauge.size(&line.text) + 1);
+                left = rest.unwrap_or(left);
+                rest.is_some()
+            })
+            .cloned()
+            .collect();
+        taken.reverse();
+        if !taken.is_empty() {
+            answer.max_tokens = Some(most.saturating_sub(most / 2 - left + HEADING));
+        }
+        all.append(&mut taken);
+    }
+    all
+}
+
+/// What the heading over such lines takes at most, in tokens.
+const HEADING: u64 = 16;
 
 /// What is stated of a conversation that stands by itself, within a budget.
 pub(crate) fn alone(

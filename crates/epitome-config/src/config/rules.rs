@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use epitome_extensions::toml_file::read_text;
+use epitome_extensions::toml_file::read_plain_text;
 use epitome_extract::KeepRules;
 use figment::Figment;
 
@@ -75,7 +75,7 @@ impl Config {
         let mut texts = BTreeMap::new();
         for (mode, file) in prompts {
             let key = format!("profile.{name}.{PROMPTS}.{mode}");
-            let text = read_text(&file, "a text for summaries", &key)?;
+            let text = read_plain_text(&file, "a text for summaries", &key)?;
             texts.insert(mode, text.trim().to_owned());
         }
         let budgets = by_number(budgets).map_err(|name| {

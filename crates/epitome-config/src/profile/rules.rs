@@ -101,6 +101,17 @@ impl ProfileRules {
     pub fn held(&self, entries: &[Entry]) -> Vec<EntryId> {
         self.never.entries_but(entries, |tool| mask_of(&self.tools, tool).is_some())
     }
+
+    /// The most tokens that a result of a tool takes, where the profile says so.
+    pub fn most_of(&self, tool: &str) -> Option<u64> {
+        rule_of(&self.tools, tool)?.max_tokens
+    }
+}
+
+/// What is said of a tool: of the patterns that mean it the one that says most of its name.
+fn rule_of<'r>(tools: &'r BTreeMap<String, ToolRule>, tool: &str) -> Option<&'r ToolRule> {
+    let meant = tools.iter().filter(|(pattern, _)| means(pattern, tool));
+    meant.max_by_key(|(pattern, _)| precision(pattern)).map(|(_, rule)| rule)
 }
 
 /// The mask of a tool, whatever else is said of it.
@@ -113,7 +124,7 @@ fn mask_of<'r>(tools: &'r BTreeMap<String, ToolRule>, tool: &str) -> Option<&'r 
 impl NeverRules {
     /// Whether a call of a tool is one whose result nothing touches.
     pub fn holds(&self, tool: &str, arguments: &str) -> bool {
-        let is_path = |pattern: &String| pattern.contains(['/', '.']);
+        let is_path = |pattern: &String| pattern.contains(['/', '.', '\\']);
         let (paths, tools): (Vec<_>, Vec<_>) = self.0.iter().partition(|one| is_path(one));
         tools.iter().chain(&paths).any(|pattern| means(pattern, tool))
             || (!paths.is_empty() && names_path(&paths, arguments))
@@ -153,27 +164,74 @@ impl NeverRules {
 
 /// Whether a call names a path that a pattern means, or the end of one.
 fn names_path(patterns: &[&String], arguments: &str) -> bool {
-    let mut texts = Vec::new();
+    let mut named = NamedPaths::default();
     match serde_json::from_str(arguments) {
-        Ok(value) => strings(value, &mut texts),
-        Err(_) => texts.push(arguments.to_owned()),
+        Ok(value) => named.read("", value),
+        Err(_) => named.command(arguments),
     }
-    let is_edge = |letter: char| letter.is_whitespace() || "\"'`=()<>|;,".contains(letter);
-    let words = texts.iter().flat_map(|text| text.split(is_edge)).filter(|word| !word.is_empty());
-    let mut ends = words.flat_map(|word| {
-        let inner = word.match_indices('/').map(move |(at, _)| &word[at + 1..]);
-        std::iter::once(word).chain(inner)
-    });
-    ends.any(|end| patterns.iter().any(|pattern| means(&pattern.replace("**", "*"), end)))
+    let patterns: Vec<_> =
+        patterns.iter().map(|one| one.replace('\\', "/").replace("**", "*")).collect();
+    named.0.iter().any(|path| {
+        let inner = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
+        let mut ends = std::iter::once(&**path).chain(inner);
+        ends.any(|end| patterns.iter().any(|pattern| means(pattern, end)))
+    })
 }
 
-fn strings(value: Json, texts: &mut Vec<String>) {
-    match value {
-        Json::String(text) => texts.push(text),
-        Json::Array(items) => items.into_iter().for_each(|item| strings(item, texts)),
-        Json::Object(fields) => fields.into_iter().for_each(|(_, value)| strings(value, texts)),
-        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+/// The arguments that hold a command and no path.
+const COMMANDS: [&str; 5] = ["command", "cmd", "script", "code", "input"];
+
+/// What may be a path in the arguments of a call, with `/` between its parts and without numbers of lines.
+#[derive(Default)]
+struct NamedPaths(Vec<String>);
+
+impl NamedPaths {
+    fn read(&mut self, key: &str, value: Json) {
+        match value {
+            Json::String(text) => {
+                if !COMMANDS.contains(&key) && !text.contains('\n') {
+                    // The name of a file may hold spaces.
+                    self.push(&text.replace('\\', "/"));
+                }
+                self.command(&text);
+            }
+            Json::Array(items) => items.into_iter().for_each(|item| self.read(key, item)),
+            Json::Object(fields) => fields.into_iter().for_each(|(key, one)| self.read(&key, one)),
+            Json::Null | Json::Bool(_) | Json::Number(_) => {}
+        }
     }
+
+    /// The words of a command, and what it quotes.
+    fn command(&mut self, text: &str) {
+        const SPACE: char = '\u{0}';
+        let text = text.replace("\\ ", "\0").replace('\\', "/");
+        let is_edge = |letter: char| letter.is_whitespace() || "\"'`=()<>|;,".contains(letter);
+        text.split(is_edge).for_each(|word| self.push(&word.replace(SPACE, " ")));
+        for quote in ['"', '\'', '`'] {
+            text.split(quote).skip(1).step_by(2).for_each(|quoted| self.push(quoted));
+        }
+    }
+
+    fn push(&mut self, path: &str) {
+        let path = without_lines(path.trim());
+        if !path.is_empty() {
+            self.0.push(path.to_owned());
+        }
+    }
+}
+
+/// A path without the lines that are meant of it: `a.rs:10-20`, `a.rs:10:5`, `a.rs#L10`.
+fn without_lines(mut path: &str) -> &str {
+    let is_lines = |text: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || "-,L".contains(c))
+    };
+    while let Some((file, lines)) = path.rsplit_once([':', '#'])
+        && is_lines(lines)
+        && !file.is_empty()
+    {
+        path = file;
+    }
+    path
 }
 
 impl MarkerSpellings {
@@ -252,12 +310,6 @@ impl ProfilePolicy {
         let has_results = !self.never.0.is_empty() || !self.tools.is_empty();
         has_results || !self.budgets.is_empty() || !self.ageing.is_empty()
     }
-
-    /// What is said of a tool: of the patterns that mean it the one that says most of its name.
-    fn rule(&self, tool: &str) -> Option<&ToolRule> {
-        let meant = self.tools.iter().filter(|(pattern, _)| means(pattern, tool));
-        meant.max_by_key(|(pattern, _)| precision(pattern)).map(|(_, rule)| rule)
-    }
 }
 
 impl Policy for ProfilePolicy {
@@ -304,7 +356,7 @@ impl Policy for ProfilePolicy {
         } else if self.never.holds(tool, arguments) {
             return answer(Way::Keep, None);
         }
-        let Some(rule) = self.rule(tool) else { return Ok(None) };
+        let Some(rule) = rule_of(&self.tools, tool) else { return Ok(None) };
         let is_small = rule.max_tokens.is_some_and(|most| job.entry.tokens <= most);
         match rule {
             ToolRule { digest: None, offload: None, max_tokens: None, .. } => Ok(None),
@@ -352,6 +404,17 @@ mod tests {
         check("b.sql", "read", "x/b.sql", true);
         check("b.sql", "read", r#"{"path":"ab.sql"}"#, false);
         check("db.query", "db.query", "{}", true);
+        check("my notes/*.md", "read", r#"{"path":"/srv/my notes/the plan.md"}"#, true);
+        check("notes/*.md", "read", r#"{"path":"notes/the plan.md"}"#, true);
+        check("notes/*.md", "bash", r#"{"command":"cat \"notes/the plan.md\" | head"}"#, true);
+        check("notes/*.md", "bash", r#"{"command":"cat notes/the\\ plan.md"}"#, true);
+        check("notes/*.md", "bash", r#"{"command":"cat notes/a.txt b.md"}"#, false);
+        check("*.sql", "read", r#"{"path":"migrations/1.sql:10-20"}"#, true);
+        check("*.sql", "read", r#"{"path":"migrations/1.sql#L10"}"#, true);
+        check("*.sql", "grep", "migrations/1.sql:10:5", true);
+        check("*.sql", "read", r#"{"path":"1.sql:x"}"#, false);
+        check("migrations/*.sql", "read", r#"{"path":"C:\\app\\migrations\\1.sql"}"#, true);
+        check("migrations\\*.sql", "read", r#"{"path":"app/migrations/1.sql"}"#, true);
     }
 
     /// A word that is given to another one is not taken for the usual one.

@@ -14,7 +14,7 @@ use super::history_tail::HistoryTail;
 use super::offload::{FILE, file_of, names_file};
 use super::state::ConversationState;
 use super::turn_context::TurnContext;
-use crate::kept_lines::arriving_lines;
+use crate::kept_lines::{arriving_lines, bounded};
 use crate::policy_runner::PolicyRunner;
 
 impl Session {
@@ -62,6 +62,7 @@ impl Session {
         let digester = self.settings.digester.as_deref().unwrap_or(&desk);
         let keys = &incoming.keys[*first..];
         let lines = arriving_lines(council, &common, thread, &decided).await;
+        let lines = bounded(&council.rules, thread, tokens.gauge(), &mut decided, &lines);
         let talk = NewTalk { thread, keys, tokens };
         let mut arrival = arrive(&talk, &decided, &lines, &options, digester);
         arrival.rewrites.iter_mut().for_each(|rewrite| self.redaction().rewrite(rewrite));

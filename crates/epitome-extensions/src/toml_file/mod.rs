@@ -18,6 +18,20 @@ pub use self::standalone::StandaloneToml;
 pub use self::values::{BUILT_IN, TomlPart, TomlPlaces, parsed, read, refuse, unreadable};
 use crate::problem::ConfigError;
 
+/// Reads the text of a file that lies on the disk, as [`read_text`] does: a pipe, into which nobody may ever
+/// write, is none.
+///
+/// # Errors
+///
+/// As [`read_text`], and when it is a pipe, a socket or a device.
+pub fn read_plain_text(path: &Path, what: &str, who: &str) -> Result<String, ConfigError> {
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        let cause = format!("is a pipe or a device; expected {what}");
+        return Err(ConfigError::Unreadable { file: path.display().to_string(), cause });
+    }
+    read_text(path, what, who)
+}
+
 /// Reads the text of a file that is to be `what`, as `who` names one.
 ///
 /// # Errors
