@@ -69,10 +69,29 @@ pub(crate) fn moment(iso: &str) -> String {
 }
 
 /// A text on a line that no terminal takes for a command: tabs and line ends are spaces, other
-/// control characters are left out.
+/// control characters are left out. What would turn the line around, or hide in it, is shown by its
+/// number.
 pub(crate) fn plain(text: &str) -> String {
-    let spaced = text.chars().map(|c| if matches!(c, '\t' | '\n') { ' ' } else { c });
-    spaced.filter(|c| !c.is_control()).collect()
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\t' | '\n' => out.push(' '),
+            c if c.is_control() => {}
+            c if turns_or_hides(c) => out.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Whether a character turns the direction of those beside it, or takes no place. Those that join
+/// letters and signs of a script are none.
+fn turns_or_hides(c: char) -> bool {
+    matches!(
+        c,
+        '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}'
+    )
 }
 
 /// `1 message`, `2 messages`.
@@ -101,6 +120,17 @@ pub(crate) fn ranges(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_turns_a_line_around_is_shown() {
+        for (text, expected) in [
+            ("user\u{202e}txt.exe", "user⟨U+202E⟩txt.exe"),
+            ("a\u{2066}b\u{2069}\u{200b}", "a⟨U+2066⟩b⟨U+2069⟩⟨U+200B⟩"),
+            ("می\u{200c}خواهم 👩\u{200d}🚒\tx\u{7}", "می\u{200c}خواهم 👩\u{200d}🚒 x"),
+        ] {
+            assert_eq!(plain(text), expected);
+        }
+    }
 
     #[test]
     fn numbers_are_grouped() {
