@@ -31,8 +31,9 @@ local TOLD = 200
 --- The most of the intent that is searched for, in tokens.
 local QUERY = 40
 
---- What ends a question.
+--- What ends a question, and what is one wherever it ends.
 local ASKS = "[?？؟]\\s*$"
+local INQUIRES = "[?？؟]"
 
 --- What is known of a conversation when it is summed up.
 ---@class Anchor
@@ -270,12 +271,14 @@ end
 local function is_asking(job, anchor)
   local text = job.entry:text()
   if #job.actions > 0 or anchor.asking or not anchor.working or (utf8.len(text) or 0) > QUESTION
-    or not ep.re.find(ASKS, text) then
+    or not ep.re.find(INQUIRES, text) then
     return false
   end
   if not anchor.wrote and matches(job.options.asks_for_work, text)
     and not matches(job.options.finished, text) then
     return true
+  elseif not ep.re.find(ASKS, text) then
+    return false
   end
   local sentences = ep.re.all("[^.!?？؟。！\\n]+[.!?？؟。！\\n]*", text, 50)
   local questions = 0

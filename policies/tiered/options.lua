@@ -226,6 +226,7 @@ return {
     default = {
       "(?i)\\bwhat (would|do) you (like|want|need) me to\\b|\\bwhat (should|shall|can|do) I (do|work|help|go|start|continue|build|write)\\b",
       "(?i)\\bhow (can|may) I (help|assist)\\b|\\bwhat (is|was) (the|my|your) (task|goal|objective)\\b",
+      "(?i)\\b(?:please )?(?:tell|let) me (?:know )?what (?:you (?:need|want|would like)|(?:I|to) (?:am to |should )?(?:do|work))\\b",
       "(?i)\\b(was|womit|woran) soll ich\\b|\\bque (dois-je|voulez-vous que je)\\b|\\bqué (debo|quieres que)\\b",
       "(?i)что (мне|я должен) (делать|сделать)|何をすれば|我该做什么|需要我做什么|무엇을 (할까요|도와)",
     },
