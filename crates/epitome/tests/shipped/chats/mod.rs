@@ -9,6 +9,8 @@
 //! prompts with words of the model, of those with a checkpoint · lacks of what stands for good · the fullest
 //! prompt in percent of its limit · what it cost beside sending all, and questions to the model.
 
+#![expect(clippy::print_stdout, reason = "the table is for whoever runs it with --nocapture")]
+
 mod chat;
 mod words;
 
