@@ -67,7 +67,8 @@ function trust.score(job, left)
   return exact(trust.factor(job) * left * confidence)
 end
 
---- What a user should know once a model has been through as many compressions as it bears.
+--- What a user should know once a model has been through as many compressions as it bears: the same
+--- words from then on, so that whoever shows them once shows no others.
 ---@param job Common
 ---@param compressions integer
 ---@param bears integer
@@ -78,10 +79,9 @@ function trust.advice(job, compressions, bears, beside)
     return nil
   end
   return string.format(
-    "%s has been through %d compressions; for its size no more than %d are advised%s. Go on if it"
+    "%s has been through the %d compressions that are advised at most for its size%s. Go on if it"
       .. " goes well; start anew at signs of invention; or use a larger model.",
     job.model.name or "This model",
-    compressions,
     bears,
     beside or ""
   )

@@ -243,6 +243,21 @@ fn in_ollm_the_model_that_talks_writes_the_summaries() {
     assert_eq!(summaries("--summarizer extractive"), 0);
 }
 
+/// The compressions go on behind those that are advised: whoever talks is told of it once.
+#[test]
+fn advice_is_given_once() {
+    let lines: String = (0..120).map(told).collect();
+    for profile in ["ollm", "staged"] {
+        let upstream = Upstream::start(answering("Noted.")).unwrap();
+        let args = format!("--prompt-limit 1500 --summarizer extractive --profile {profile}");
+        let ran = chat(&Place::new(), &model(APIS[1], &upstream), &args, &lines);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        let made = ran.err.matches("compressed (").count();
+        let advised = ran.err.matches("advised").count();
+        assert!(made > 5 && advised == 1, "{profile}, {made}, {advised}: {}", ran.err);
+    }
+}
+
 /// The last answer fills the window: it is compressed behind it, though nobody says anything after it.
 #[test]
 fn what_an_answer_fills_is_compressed_in_the_pause_behind_it() {

@@ -14,6 +14,8 @@ mod browser;
 #[cfg(test)]
 mod chat;
 #[cfg(test)]
+mod chat_typed;
+#[cfg(test)]
 mod checkpoint;
 #[cfg(test)]
 mod clockless;

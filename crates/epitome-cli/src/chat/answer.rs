@@ -103,9 +103,8 @@ impl Chat {
         let line = status.text.unwrap_or_else(|| self.line(&prompt));
         let mut view = seen(&self.view);
         view.aside(&line);
-        if let Some(advice) = status.advice.filter(|advice| self.advised.as_ref() != Some(advice)) {
-            view.note(AnsiColor::Yellow, &advice);
-            self.advised = Some(advice);
+        if let Some(advice) = status.advice {
+            view.advise(advice);
         }
         drop(view);
         self.prompt = Some(prompt);

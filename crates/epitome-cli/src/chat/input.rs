@@ -14,6 +14,7 @@ use rustyline::validate::Validator;
 use rustyline::{Context, Editor, Helper};
 
 use super::command::KNOWN;
+use super::end_key::EndKey;
 use crate::fault::CliError;
 use crate::files::cause;
 
@@ -21,8 +22,15 @@ const PROMPT: &str = "> ";
 
 /// Where lines come from.
 pub(super) enum LineSource {
-    Terminal(Box<Editor<Commands, MemHistory>>),
+    Terminal(Box<LineEditor>),
     Pipe,
+}
+
+/// A terminal, and who edits lines there.
+pub(super) struct LineEditor {
+    editor: Editor<Commands, MemHistory>,
+    /// What keeps a Ctrl-D for the next prompt, while there is none.
+    end_key: Option<EndKey>,
 }
 
 /// What was typed.
@@ -50,23 +58,13 @@ impl LineSource {
         for line in said {
             editor.add_history_entry(line.as_str()).map_err(unreadable)?;
         }
-        Ok(Self::Terminal(Box::new(editor)))
+        Ok(Self::Terminal(Box::new(LineEditor { editor, end_key: None })))
     }
 
     /// The next line.
     pub(super) fn next(&mut self) -> Result<Typed, CliError> {
         match self {
-            Self::Terminal(editor) => match editor.readline(PROMPT) {
-                Ok(line) => {
-                    if !line.trim().is_empty() {
-                        editor.add_history_entry(line.as_str()).map_err(unreadable)?;
-                    }
-                    Ok(Typed::Line(line))
-                }
-                Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => Ok(Typed::Nothing),
-                Err(ReadlineError::Eof) => Ok(Typed::End),
-                Err(error) => Err(unreadable(error)),
-            },
+            Self::Terminal(terminal) => terminal.next(),
             Self::Pipe => {
                 let mut line = Vec::new();
                 let read = io::stdin().lock().read_until(b'\n', &mut line);
@@ -75,6 +73,26 @@ impl LineSource {
                     .map_err(|_| CliError::unreadable(about("a line is no text in UTF-8")))?;
                 Ok(if read == 0 { Typed::End } else { Typed::Line(text) })
             }
+        }
+    }
+}
+
+impl LineEditor {
+    /// The next line. What came behind its end, in one read, is there for the one after it.
+    fn next(&mut self) -> Result<Typed, CliError> {
+        self.end_key = None;
+        let read = self.editor.readline(PROMPT);
+        self.end_key = EndKey::kept();
+        match read {
+            Ok(line) => {
+                if !line.trim().is_empty() {
+                    self.editor.add_history_entry(line.as_str()).map_err(unreadable)?;
+                }
+                Ok(Typed::Line(line))
+            }
+            Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => Ok(Typed::Nothing),
+            Err(ReadlineError::Eof) => Ok(Typed::End),
+            Err(error) => Err(unreadable(error)),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! `epitome chat`: a conversation with a model, past its window.
 //!
-//! Each file is one duty: `open` gets ready, `input` reads lines, `errand` tells commands from messages,
-//! `acts` does what commands say, `answer` has a message answered, `pause` compresses behind it, `view`
-//! shows it, `veil` hides markers, `trouble` says what a failure means.
+//! Each file is one duty: `open` gets ready, `input` reads lines, `end_key` keeps a Ctrl-D for them,
+//! `command` tells commands from messages, `acts` does what commands say, `answer` has a message
+//! answered, `pause` compresses behind it, `view` shows it, `marker_filter` hides markers, `failure` says
+//! what a failure means.
 //!
 //! Invariant: answers go to standard output, all else to standard error. A pipe goes on with the next
 //! line where a message is not answered, unless the next would meet the same; the exit code is that of
@@ -11,6 +12,7 @@
 mod acts;
 mod answer;
 mod command;
+mod end_key;
 mod failure;
 mod input;
 mod marker_filter;
@@ -101,8 +103,6 @@ struct Chat {
     view: Mutex<ChatView>,
     /// The last prompt that was made.
     prompt: Option<Prompt>,
-    /// What a policy advised last.
-    advised: Option<String>,
     /// Whether what is due in the pause is not done yet.
     pauses: bool,
     /// What has to be added to another command so that it means the same store.

@@ -99,7 +99,6 @@ impl Chat {
             tape,
             view: Mutex::new(view),
             prompt: None,
-            advised: None,
             pauses: false,
             flag,
         })

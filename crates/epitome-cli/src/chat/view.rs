@@ -36,6 +36,8 @@ pub(super) struct ChatView {
     quiet: bool,
     screen: Screen,
     told: EventPrinter,
+    /// What a policy advised last.
+    advised: Option<String>,
     veil: MarkerFilter,
     /// How markers of goals begin.
     words: MarkerWords,
@@ -54,6 +56,7 @@ impl ChatView {
             quiet,
             screen: Screen::new(To::Err, terminal && !quiet),
             told: EventPrinter::new(verbose),
+            advised: None,
             veil: MarkerFilter::default(),
             words: MarkerWords::default(),
             wait: Wait::Nothing,
@@ -120,6 +123,19 @@ impl ChatView {
         let events: Vec<_> = events.iter().filter(is_told).cloned().collect();
         for (color, text) in self.told.news(&events) {
             self.note(color, &text);
+        }
+        for event in events {
+            if let EventKind::PolicyWarning { text, .. } = event.what {
+                self.advised = Some(text);
+            }
+        }
+    }
+
+    /// Tells what a policy advises, unless that was the last thing that it advised or warned of.
+    pub(super) fn advise(&mut self, advice: String) {
+        if self.advised.as_ref() != Some(&advice) {
+            self.note(AnsiColor::Yellow, &advice);
+            self.advised = Some(advice);
         }
     }
 
