@@ -10,6 +10,7 @@ use epitome::{SqliteStore, TransferMode};
 use super::named::NamedStore;
 use super::outcome::{OutcomeFlags, Way};
 use crate::fault::CliError;
+use crate::files::PendingFile;
 use crate::store;
 
 /// Writes all that a store holds to a file, also while it is in use; an older backup there is brought up
@@ -34,7 +35,12 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     }
     let way = Way::between(&args.store.path()?, &args.file, "backed up")?;
     let from = store::open_source(&way.from)?;
-    let is_new = !way.to.exists() && !store::is_database(&way.from);
+    let is_there = way.to.exists();
+    if !is_there {
+        // A disk that is not mounted is no folder to make.
+        PendingFile::prepare(&way.to)?;
+    }
+    let is_new = !is_there && !store::is_database(&way.from);
     if is_new {
         // As the database itself copies it; then what was written meanwhile is brought along.
         let opened = SqliteStore::open_existing(&way.from);
