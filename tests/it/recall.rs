@@ -91,6 +91,24 @@ fn facts_that_left_are_found() {
 }
 
 #[test]
+fn queries_that_are_empty_or_endless_are_told_in_a_line() {
+    let (place, ..) = compressed(&bare(24), "8");
+    for query in ["", "  \n"] {
+        let ran = place.run(["recall", "--store", "s.db", query]);
+        assert_eq!((ran.code, ran.text()), (0, ""), "{}", ran.err);
+        assert!(ran.err.contains("nothing found: the query is empty; "), "{}", ran.err);
+    }
+    let words: String = (0..300).map(|n| format!("qwx{n}zyx ")).collect();
+    for query in ["q".repeat(100_000), words] {
+        let ran = place.run(["recall", "--store", "s.db", &query]);
+        assert_eq!((ran.code, ran.text()), (0, ""), "{}", ran.err);
+        assert!(ran.err.contains("nothing on `q") && ran.err.len() < 400, "{}", ran.err);
+        let ran = place.run(["recall", "--store", "s.db", "--id", &query]);
+        assert!(ran.code == 3 && ran.err.len() < 400, "{}", ran.err);
+    }
+}
+
+#[test]
 fn excerpts_fit_the_tokens_allowed_and_name_their_source() {
     let (place, ..) = compressed(&bare(24), "8");
     for most in ["0", "30", "200", "1000"] {

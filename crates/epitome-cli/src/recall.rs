@@ -14,11 +14,15 @@ use crate::catch_up::catch_up;
 use crate::fault::CliError;
 use crate::flags::{self, Common};
 use crate::journal::store_path;
-use crate::text::plain;
+use crate::text::{clipped, plain};
 use crate::{fault, files, settings, shell, store, stores};
 
 /// Counts the tokens of excerpts where neither a flag nor the profile names a model.
 const VOCABULARY: &str = "o200k_base";
+/// What is said of a query that asks for nothing.
+const EMPTY: &str = "nothing found: the query is empty; name what to look for, in any words";
+/// So many cells of what is no id are repeated: an id has 64.
+const ID: usize = 80;
 
 /// Searches what compressions took out of prompts, and all that was said in the journal's sessions
 #[derive(clap::Args)]
@@ -112,7 +116,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
                 return original(args, &blob);
             }
             let id = args.named_id().filter(|_| answer.found.is_empty());
-            let note = id.map(no_original).or_else(|| search_note(&answer));
+            let empty = || query.trim().is_empty().then(|| EMPTY.to_owned());
+            let note = id.map(no_original).or_else(empty).or_else(|| search_note(&answer));
             if let Some(note) = note.filter(|_| !args.common.quiet) {
                 fault::note(&plain(&note));
             }
@@ -148,8 +153,9 @@ fn unknown(id: &str) -> CliError {
 /// That no session which is read here has an original, and where else it may be.
 fn no_original(id: &str) -> String {
     format!(
-        "no original with the id `{id}` in the sessions that are read here; `--everywhere` reads those \
-         of all projects, and those in the trash come back with `epitome session restore NAME`"
+        "no original with the id `{}` in the sessions that are read here; `--everywhere` reads those \
+         of all projects, and those in the trash come back with `epitome session restore NAME`",
+        clipped(id, ID)
     )
 }
 

@@ -9,6 +9,9 @@ use epitome::types::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+/// The most tokens that come back: what is larger floods the prompt that it is meant for.
+pub(crate) const MOST: u64 = 8_000;
+
 /// Arguments of tools that take nothing but a session.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -40,6 +43,7 @@ pub(crate) struct RecallToolArgs {
     /// With an id: only these lines, like `3`, `3-8` or `3-`
     pub(crate) lines: Option<String>,
     /// The most that comes back, 1000 unless said
+    #[schemars(range(min = 1, max = MOST))]
     pub(crate) max_tokens: Option<u64>,
 }
 

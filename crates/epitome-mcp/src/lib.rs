@@ -12,6 +12,7 @@
 mod args;
 mod documents;
 mod http;
+mod misfit;
 mod schema;
 mod server;
 mod stdio;

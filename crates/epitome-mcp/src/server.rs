@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use epitome::{AdminError, LeverCall, SessionControls};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities,
-    ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+    CustomResult, ErrorCode, Implementation, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -28,6 +28,13 @@ const ABOUT: &str = "Levers over the context window of this conversation. When a
 
 /// Where Claude Code says which of its model's calls this one is.
 const CALL: &str = "claudecode/toolUseId";
+
+/// What a client may ask for, as it names it.
+const METHODS: &str = "initialize, ping, tools/list, tools/call, resources/list, \
+    resources/templates/list and resources/read";
+
+/// So many characters of what a client asks for in its place are repeated.
+const NAMED: usize = 60;
 
 /// How often the answer that holds a call is looked for, and the pause in between: three seconds in all,
 /// since it is recorded after its calls are made.
@@ -151,5 +158,15 @@ impl ServerHandler for McpServer {
         let read = self
             .apart(move |this| documents::read(&this.levers, this.heard.as_deref(), &request.uri));
         Ok(ReadResourceResult::new(vec![read.await??]).into())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method: String = request.method.chars().take(NAMED).collect();
+        let words = format!("there is no method `{method}`; there are {METHODS}");
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, words, None))
     }
 }

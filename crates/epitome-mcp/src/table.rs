@@ -16,13 +16,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::misfit::misfit;
 use crate::words::{InWords, Snapped};
 use crate::{args, schema};
 
 /// Tokens that come back unless more are asked for.
 const USUAL: u64 = 1_000;
-/// The most that comes back: what is larger floods the prompt that it is meant for.
-const MOST: u64 = 8_000;
 
 /// What a call is about.
 pub(crate) struct CallContext<'a> {
@@ -125,12 +124,15 @@ pub(crate) const TABLE: [ControlTool; 9] = [
         run: |ground, arguments| {
             let args: args::RecallToolArgs = read(arguments)?;
             let most = args.max_tokens.unwrap_or(USUAL);
-            if !(1..=MOST).contains(&most) {
-                return Err(format!("`max_tokens` is {most}; it may be 1 to {MOST}"));
+            if !(1..=args::MOST).contains(&most) {
+                return Err(format!("`max_tokens` is {most}; it may be 1 to {}", args::MOST));
             }
             let lines = args.lines.as_deref().map(str::parse::<LineRange>).transpose();
             let lines = lines.map_err(|expected| format!("`lines`: {expected}"))?;
             let wanted = match (&args.query, &args.id) {
+                (Some(query), None) if query.trim().is_empty() => {
+                    return Err("`query` is empty; name what to look for, in any words".to_owned());
+                }
                 (Some(query), None) if lines.is_none() => RecallRequest::Query(query),
                 (None, Some(id)) => RecallRequest::Original(id, lines.unwrap_or(LineRange::ALL)),
                 (Some(_), None) => return Err("`lines` go with an `id`".to_owned()),
@@ -241,8 +243,10 @@ fn schemas<A: JsonSchema, O: JsonSchema>() -> [JsonObject; 2] {
     [schema::of_input::<A>(), schema::of_output::<O>()]
 }
 
-fn read<A: DeserializeOwned>(arguments: JsonObject) -> Result<A, String> {
-    serde_json::from_value(Value::Object(arguments)).map_err(|error| error.to_string())
+fn read<A: DeserializeOwned + JsonSchema>(arguments: JsonObject) -> Result<A, String> {
+    A::deserialize(&Value::Object(arguments.clone())).map_err(|error| {
+        misfit(&schema::of_input::<A>(), &arguments).unwrap_or_else(|| error.to_string())
+    })
 }
 
 fn answer<T: Serialize + InWords>(answer: &T) -> Result<ToolAnswer, String> {

@@ -228,6 +228,13 @@ fn wrong_arguments_are_explained() {
         ("recall", json!({}), "one of `query` and `id` is needed. Arguments like {\"query\":"),
         ("recall", json!({"id": "ffffffff"}), "ffffffff"),
         ("recall", json!({"query": "x", "max_tokens": 0}), "it may be 1 to 8000"),
+        (
+            "recall",
+            json!({"query": "x", "max_tokens": -1}),
+            "`max_tokens` is -1; it may be 1 to 8000",
+        ),
+        ("recall", json!({"query": 5}), "`query` is 5; expected a text"),
+        ("recall", json!({"query": " "}), "`query` is empty"),
         ("recall", json!({"id": "abcd", "lines": "8-3"}), "`lines`: expected lines counted from 1"),
         (
             "activate_augments",
@@ -241,7 +248,7 @@ fn wrong_arguments_are_explained() {
         ),
         ("pin", json!({"entries": ["e99"]}), "session `demo` has no entry `e99`"),
         ("goal", json!({"action": "pause"}), "goal"),
-        ("goal", json!({"action": "finish"}), "unknown variant `finish`, expected one of `list`"),
+        ("goal", json!({"action": "finish"}), "`action` is \"finish\"; it may be `list`, `set`"),
         ("context_status", json!({"session": "x"}), "no session `x`; those used last are demo"),
         (
             "no_such_tool",
@@ -255,6 +262,13 @@ fn wrong_arguments_are_explained() {
     }
     let unknown = client.read("epitome://nothing");
     assert!(unknown["error"]["message"].as_str().unwrap().contains("there is epitome://goal"));
+    let unknown = client.ask(|id| request(id, "nothing/list", &json!({})));
+    assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
+    let words = unknown["error"]["message"].as_str().unwrap();
+    assert!(
+        words.starts_with("there is no method `nothing/list`; there are initialize, "),
+        "{words}"
+    );
     // Messages that are none do no harm.
     client.say("{\"jsonrpc\": \"2.0\", \"id\":");
     client.say("no JSON at all");

@@ -9,6 +9,10 @@ use epitome_kernel::{
 
 use super::SessionAdmin;
 
+/// So many characters of a word are repeated, and so many words.
+const WORD: usize = 60;
+const WORDS: usize = 8;
+
 /// What was found.
 #[derive(Clone, Debug)]
 pub enum RecallResult {
@@ -25,15 +29,28 @@ pub fn search_note(SearchAnswer { found, missed }: &SearchAnswer) -> Option<Stri
         let nothing = || "nothing found; try other words, or allow more tokens".to_owned();
         return found.is_empty().then(nothing);
     }
-    let quoted = |word: &String| format!("`{word}`");
     let one = |MissedWord { word, near }: &MissedWord| match &near[..] {
-        [] => format!("nothing on `{word}`"),
+        [] => format!("nothing on {}", quoted(word)),
         near => {
             let near: Vec<String> = near.iter().map(quoted).collect();
-            format!("nothing on `{word}`; near: {}", near.join(", "))
+            format!("nothing on {}; near: {}", quoted(word), near.join(", "))
         }
     };
-    Some(missed.iter().map(one).collect::<Vec<_>>().join("; "))
+    let mut all: Vec<String> = missed.iter().take(WORDS).map(one).collect();
+    match missed.len().saturating_sub(WORDS) {
+        0 => {}
+        1 => all.push("nor on one other word".to_owned()),
+        more => all.push(format!("nor on {more} other words")),
+    }
+    Some(all.join("; "))
+}
+
+/// A word, as much of it as a reader needs to know it by.
+fn quoted(word: &String) -> String {
+    match word.char_indices().nth(WORD) {
+        Some((end, _)) => format!("`{}…`", &word[..end]),
+        None => format!("`{word}`"),
+    }
 }
 
 impl SessionAdmin {
