@@ -125,3 +125,23 @@ fn a_budget_of_a_mode_is_a_policy_of_a_few_lines() {
     let (debugging, planning) = (compressions("debugger"), compressions("planning"));
     assert!(debugging < planning, "{debugging} and {planning}");
 }
+
+/// Each example of the reference is a policy that somebody begins with.
+#[test]
+fn each_example_of_the_reference_passes_its_check_and_its_test() {
+    let page = pages().into_iter().find(|page| page.path == "policies/HOOKS.md").unwrap();
+    let is_policy = |text: &&str| !text.starts_with("assert(") && !text.contains("test_");
+    let examples = fenced(&page.text, "lua").into_iter().filter(is_policy);
+    let mut tried = 0;
+    for text in examples {
+        let place = Place::new();
+        std::fs::create_dir_all(place.path(".config/epitome/policies/own")).unwrap();
+        place.write(".config/epitome/policies/own/policy.lua", format!("--- @api 2\n{text}"));
+        for verb in ["check", "test"] {
+            let ran = place.run(["policy", verb, "own"]);
+            assert_eq!(ran.code, 0, "{text}\n{}{}", ran.text(), ran.err);
+        }
+        tried += 1;
+    }
+    assert_eq!(tried, 13);
+}

@@ -7,9 +7,11 @@ return {
       if over <= 0 then
         break
       end
-      if entries.tools[place] and not entries.pinned[place] then
+      -- What left before takes nothing any more.
+      local sent = entries.sent[place]
+      if sent > 0 and entries.tools[place] and not entries.pinned[place] then
         found[#found + 1] = place
-        over = over - entries.tokens[place]
+        over = over - sent
       end
     end
     if #found == 0 then
