@@ -51,7 +51,7 @@
 ---@class Arriving
 ---@field id integer Its place in the history.
 ---@field role string Its role: `system`, `user`, `assistant` or `tool`.
----@field speaker string Who produced it: `human`, `model`, `tool` or `harness`.
+---@field speaker "human"|"model"|"tool"|"harness" Who produced it: `human`, `model`, `tool` or `harness`.
 ---@field tool? string The tool that was called, where it is a result.
 ---@field args? string The arguments of that call, as JSON text.
 ---@field tokens integer Its size.
@@ -108,7 +108,7 @@
 ---@class Columns
 ---@field count integer How many messages there are.
 ---@field role string[] Their roles.
----@field speaker string[] Who produced them; what a person typed counts before what stands beside it.
+---@field speaker ("human"|"model"|"tool"|"harness")[] Who produced them; what a person typed counts before what stands beside it.
 ---@field tokens integer[] Their sizes, as they were said.
 ---@field sent integer[] Their sizes, as they are sent in their own place: 0 for those that left the prompt.
 ---@field exchange integer[] Numbers of the exchanges they belong to: a call and its results share one, and go or stay together.
@@ -146,7 +146,7 @@
 ---@class Covered
 ---@field count integer How many messages there are.
 ---@field role string[] Their roles.
----@field speaker string[] Who produced them; what a person typed counts before what stands beside it.
+---@field speaker ("human"|"model"|"tool"|"harness")[] Who produced them; what a person typed counts before what stands beside it.
 ---@field names string[][] The tools that they call or answer, in order.
 ---@field text fun(self: Covered, place: integer): string? What the message in a place of these lists says.
 ---@field head fun(self: Covered, place: integer, lines: integer): string? Its first lines.
@@ -233,7 +233,7 @@
 
 --- A text that may state goals.
 ---@class GoalsJob: Common
----@field speaker string Who says it: `human` or `model`.
+---@field speaker "human"|"model"|"tool"|"harness" Who says it: `human` or `model`.
 ---@field text string The text; calls of tools and what they return are none.
 ---@field goals Goals The goals so far.
 
@@ -469,7 +469,7 @@
 ---@field entries integer[] The messages, oldest first.
 ---@field target integer The most that the summary may take.
 
---- The request to a model for a summary. `{conversation}` stands for the messages (with `extend` for words that say which they are) and `{must_keep}` for the facts.
+--- The request to a model for a summary. `{conversation}` stands for the messages (with `extend` for words that say which they are), `{must_keep}` for the facts, and `{goals}` for the goals that there are.
 ---@class SummaryPrompt
 ---@field style "extend"|"separate"|"none" How it is asked.
 ---@field model? string Which of `job.models` is asked before the others; the first unless told otherwise.

@@ -9,8 +9,8 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use epitome_kernel::{Policy, PolicyChain, TokenCounter};
 use epitome_lua::{FoundPolicy, LuaLimits, PolicyEngine, PolicySource};
 use epitome_testkit::FixedCounter;
-use epitome_types::CompactionCause;
 use epitome_types::hook::*;
+use epitome_types::{CompactionCause, Speaker};
 use serde::de::IgnoredAny;
 use serde_json::{Map, json};
 
@@ -45,11 +45,12 @@ impl MessageTexts for NoTexts {
 
 fn columns(count: u32) -> Columns {
     let words = ["user", "assistant", "tool", "assistant"];
+    let speakers = [Speaker::Human, Speaker::Model, Speaker::Tool, Speaker::Model];
     let all = || 0..count as usize;
     Columns {
         count,
         role: all().map(|at| words[at % 4]).collect(),
-        speaker: all().map(|at| ["human", "model", "tool", "model"][at % 4]).collect(),
+        speaker: all().map(|at| speakers[at % 4].into()).collect(),
         tokens: all().map(|at| 10 + at as u64 % 977).collect(),
         sent: all().map(|at| 10 + at as u64 % 977).collect(),
         exchange: (0..count).map(|at| at / 2).collect(),

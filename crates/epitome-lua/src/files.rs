@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::misfit::hint;
 use crate::source::{FoundPolicy, PolicySource};
 
 /// The file that every policy has.
@@ -99,13 +100,17 @@ impl GenerationFiles {
         self.state().texts.get(&format!("prompts/{name}.md")).cloned()
     }
 
-    /// The names of all prompts.
-    pub(crate) fn prompts(&self) -> Vec<String> {
+    /// That there is no prompt of a name, and which there are.
+    pub(crate) fn no_prompt(&self, name: &str) -> String {
         let state = self.state();
-        let names = state.texts.keys().filter_map(|path| {
-            path.strip_prefix("prompts/")?.strip_suffix(".md").map(str::to_owned)
-        });
-        names.collect()
+        let names = state.texts.keys();
+        let names = names.filter_map(|path| path.strip_prefix("prompts/")?.strip_suffix(".md"));
+        let names: Vec<&str> = names.collect();
+        let hint = match names.is_empty() {
+            true => "; there are no prompts".to_owned(),
+            false => hint(name, names),
+        };
+        format!("there is no `prompts/{name}.md`{hint}")
     }
 
     /// The same files, to which more may be added.
@@ -209,6 +214,7 @@ mod tests {
         assert_eq!(files.module("classes").unwrap().text, "c");
         assert!(files.module("dates").unwrap_err().contains("at the top of the file"));
         assert_eq!(files.prompt("level3").as_deref(), Some("l"));
-        assert_eq!((files.prompt("level2"), files.prompts()), (None, vec!["level3".to_owned()]));
+        assert_eq!(files.prompt("level2"), None);
+        assert!(files.no_prompt("level2").ends_with("did you mean `level3`?"));
     }
 }

@@ -56,7 +56,7 @@ pub fn arriving(
         let arriving = Arriving {
             id: part.entry.into(),
             role: entry.role.name().to_owned(),
-            speaker: thread.part(part)?.speaker.name().to_owned(),
+            speaker: thread.part(part)?.speaker.into(),
             tool: Some(call.tool.clone()),
             args: Some(call.arguments.clone()),
             tokens: tokens.part(part),

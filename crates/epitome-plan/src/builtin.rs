@@ -240,7 +240,7 @@ impl Policy for BuiltinPolicy {
 
     /// Markers, in what the model says: it was told of them, others only write about them.
     fn goals(&self, job: &GoalsJob, _rest: &NextPolicies<'_>) -> HookResult<Vec<Found>> {
-        Ok((job.speaker == Speaker::Model.name())
+        Ok((job.speaker == Speaker::Model.into())
             .then(|| markers(&job.text, &self.options.markers)))
     }
 }
@@ -398,7 +398,7 @@ mod tests {
     #[test]
     fn markers_are_read_in_what_the_model_says_alone() {
         let found = |speaker: Speaker| {
-            let (speaker, text) = (speaker.name().to_owned(), "[NEXT] a".to_owned());
+            let (speaker, text) = (speaker.into(), "[NEXT] a".to_owned());
             let job = GoalsJob { common: common(1000, 0), speaker, text, goals: Goals::default() };
             chain().1.ask().goals(&job).ok().flatten().unwrap_or_default().len()
         };

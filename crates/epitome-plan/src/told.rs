@@ -20,7 +20,7 @@ pub fn covered(entries: &[&Entry]) -> Covered {
     Covered {
         count: entries.len() as u32,
         role: entries.iter().map(|entry| entry.role.name()).collect(),
-        speaker: entries.iter().map(|entry| speaker(entry).name()).collect(),
+        speaker: entries.iter().map(|entry| speaker(entry).into()).collect(),
         names: entries.iter().map(|entry| entry.parts.iter().filter_map(name).collect()).collect(),
     }
 }

@@ -312,7 +312,7 @@ impl Session {
         let Some(SaidText { text, speaker, key }) = said else { return };
         let ObservedTurn { ground, brief } = observed;
         let goals = state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default();
-        let (common, by) = (brief.common.clone(), speaker.name().to_owned());
+        let (common, by) = (brief.common.clone(), speaker.into());
         let mut job = GoalsJob { common, speaker: by, text, goals };
         let decision = brief.council.ask(&mut job).await;
         let policy = decision.policy();
@@ -381,7 +381,7 @@ fn arriving(entry: &Entry, text: &str, ground: &TurnContext<'_, '_>) -> Arriving
     Arriving {
         id: ground.tail.place(entry.id).into(),
         role: entry.role.name().to_owned(),
-        speaker: speaker(entry).name().to_owned(),
+        speaker: speaker(entry).into(),
         tool: calls.map(|call| call.tool.clone()),
         args: calls.map(|call| call.arguments.clone()),
         tokens: ground.tail.tokens.entry(entry.id),

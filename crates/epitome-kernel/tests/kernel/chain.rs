@@ -8,7 +8,7 @@ use epitome_kernel::types::hook::{
     Budgets, BudgetsJob, Common, EventJob, Found, FoundKind, GoalsJob, MessageTexts, Noted,
     PlanJob, WriteFile,
 };
-use epitome_kernel::types::{CompactionCause, Event, EventKind};
+use epitome_kernel::types::{CompactionCause, Event, EventKind, Speaker};
 use epitome_kernel::{
     Answer, ChainRound, HookInterrupt, HookNotes, HookReply, HookResult, Job, ModelQuestion,
     NextPolicies, Policy, PolicyChain, PolicyError,
@@ -207,7 +207,8 @@ fn seen(manners: &[Manner], links: &[(usize, Link)], jobs: &[u8]) -> Seen {
             let reply = match kind % 3 {
                 0 => rest.reply(&Job::Budgets(&BudgetsJob { common })),
                 1 => {
-                    let (speaker, text, goals) = ("model".into(), "Done.".into(), <_>::default());
+                    let (speaker, text, goals) =
+                        (Speaker::Model.into(), "Done.".into(), <_>::default());
                     rest.reply(&Job::Goals(&GoalsJob { common, speaker, text, goals }))
                 }
                 _ => {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use mlua::{Error, Function, Lua, LuaString, Result};
 
 use super::{Env, MOST_TEXT, bounded};
-use crate::misfit::hint;
 
 /// How much of a text is counted at a time when it is clipped, in bytes.
 const PIECE: usize = 512;
@@ -57,14 +56,7 @@ pub(super) fn hash(lua: &Lua, _: &Env) -> Result<Function> {
 pub(super) fn prompt(lua: &Lua, env: &Env) -> Result<Function> {
     let host = Arc::clone(&env.host);
     lua.create_function(move |_, name: String| {
-        host.files.prompt(&name).ok_or_else(|| {
-            let names = host.files.prompts();
-            let hint = match names.is_empty() {
-                true => "; there are no prompts".to_owned(),
-                false => hint(&name, names.iter().map(String::as_str)),
-            };
-            Error::runtime(format!("there is no `prompts/{name}.md`{hint}"))
-        })
+        host.files.prompt(&name).ok_or_else(|| Error::runtime(host.files.no_prompt(&name)))
     })
 }
 

@@ -19,7 +19,14 @@ pub(super) fn check(inference: &Inference<'_>, modules: &Modules) -> Vec<Mistake
     let mut mistakes = Vec::new();
     for (id, call) in code.calls() {
         let said = match &inference.kinds(call.callee)[..] {
-            [Kind::Declared(name, signature)] => declared(inference, id, name, signature),
+            [Kind::Declared(name, signature)] => {
+                let mut said = declared(inference, id, name, signature);
+                if name == "prompt" {
+                    let name = call.args.first().and_then(|arg| code.text(*arg));
+                    said.extend(name.and_then(|name| modules.prompts.get(name)?.clone().err()));
+                }
+                said
+            }
             [Kind::Builtin(name)] if name == "require" => {
                 let name = call.args.first().and_then(|arg| code.text(*arg));
                 name.and_then(|name| modules.missing.get(name)).cloned().into_iter().collect()

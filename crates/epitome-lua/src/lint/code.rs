@@ -57,7 +57,8 @@ pub(super) enum ExprKind {
     },
     Not,
     Minus(ExprId),
-    Length,
+    /// How many items something has, where it is said of what.
+    Length(Option<ExprId>),
 }
 
 /// What a binary operator does.

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use epitome_kernel::nearest;
 use epitome_types::hook::{NameKind, TableShape, ValueShape};
 
+use super::braces::unfilled;
 use super::code::{Code, CodePlace, ExprId, ExprKind};
 use super::infer::Inference;
 use super::kind::{self, Kind};
@@ -267,9 +268,9 @@ impl AnswerCheck<'_> {
             let inner = format!("{path}.{name}");
             if let Some(field) = kind::field(inference.names, shape, name) {
                 given.insert(field.name);
-                let value = value.filter(|value| !self.is_nil(*value));
-                mistakes
-                    .extend(value.into_iter().flat_map(|it| self.value(it, &field.shape, &inner)));
+                let Some(value) = value.filter(|value| !self.is_nil(*value)) else { continue };
+                mistakes.extend(self.value(value, &field.shape, &inner));
+                mistakes.extend(self.braces(value, shape, field.name));
                 continue;
             }
             // What is taken out again was there for the policy itself.
@@ -290,6 +291,17 @@ impl AnswerCheck<'_> {
             mistakes.extend(self.wrong(code.expr(table).at, path, &code.shown(table), &what));
         }
         mistakes
+    }
+
+    /// A word in braces of a text that nobody fills.
+    fn braces(&self, value: ExprId, shape: &TableShape, field: &str) -> Option<Mistake> {
+        let kinds = self.inference.kinds(value);
+        let what = kinds.iter().find_map(|kind| match kind {
+            Kind::Text(Some(text)) => unfilled(shape.name, field, text),
+            _ => None,
+        });
+        let what = format!("{} `{field}`: {}", self.who, what?);
+        Some(Mistake { at: self.code().expr(value).at, what })
     }
 
     fn is_nil(&self, expr: ExprId) -> bool {

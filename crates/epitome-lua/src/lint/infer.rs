@@ -13,6 +13,7 @@ use serde_json::{Map, Value as Json};
 use super::code::{Code, ExprId, ExprKind, FuncId, Operator, Origin};
 use super::kind::{Giver, Kind, in_table};
 use super::language;
+use super::program::Modules;
 
 /// So many alternatives are told apart.
 const MOST: usize = 12;
@@ -40,8 +41,8 @@ type KnownKinds = BTreeMap<(ExprId, usize), Option<Vec<Kind>>>;
 /// What a program is read with.
 pub(super) struct Inference<'a> {
     pub(super) code: &'a Code,
-    /// The files that `require` finds, by name.
-    pub(super) modules: &'a BTreeMap<String, usize>,
+    /// The files that `require` and `ep.prompt` find, by name.
+    pub(super) modules: &'a Modules,
     /// The names that the policy may use.
     pub(super) names: &'a ApiNames,
     /// The values of the policy's options, where they are known.
@@ -54,7 +55,7 @@ pub(super) struct Inference<'a> {
 impl<'a> Inference<'a> {
     pub(super) fn new(
         code: &'a Code,
-        modules: &'a BTreeMap<String, usize>,
+        modules: &'a Modules,
         names: &'a ApiNames,
         options: Option<&'a Map<String, Json>>,
     ) -> Self {
@@ -99,7 +100,7 @@ impl<'a> Inference<'a> {
             ExprKind::Nil => vec![Kind::Nil],
             ExprKind::Bool(_) | ExprKind::Not => vec![Kind::Bool],
             ExprKind::Number(number) => vec![Kind::Number(Some(*number))],
-            ExprKind::Length => vec![Kind::Number(None)],
+            ExprKind::Length(_) => vec![Kind::Number(None)],
             ExprKind::Minus(inner) => match self.kinds(*inner)[..] {
                 [Kind::Number(number)] => vec![Kind::Number(number.map(|number| -number))],
                 _ => vec![Kind::Unknown],
@@ -375,6 +376,7 @@ impl<'a> Inference<'a> {
             Kind::Builtin(name) if name == "require" && place == 0 => self.required(args),
             Kind::Builtin(name) if place == 0 => vec![language::given(&name)],
             Kind::Declared(name, _) if name == "next" => self.answered(args),
+            Kind::Declared(name, _) if name == "prompt" && place == 0 => vec![self.prompt(args)],
             Kind::Declared(_, signature) if place == 0 => {
                 vec![language::of_type(&signature.returns)]
             }
@@ -398,10 +400,16 @@ impl<'a> Inference<'a> {
     /// What a module returns.
     fn required(&self, args: &[ExprId]) -> Vec<Kind> {
         let name = args.first().and_then(|arg| self.code.text(*arg));
-        match name.and_then(|name| self.modules.get(name)) {
+        match name.and_then(|name| self.modules.files.get(name)) {
             Some(file) => self.returned(&self.code.files[*file].returns, 0),
             None => vec![Kind::Unknown],
         }
+    }
+
+    /// What a prompt says.
+    fn prompt(&self, args: &[ExprId]) -> Kind {
+        let name = args.first().and_then(|arg| self.code.text(*arg));
+        Kind::Text(name.and_then(|name| self.modules.prompts.get(name)?.clone().ok()))
     }
 
     /// What the policies behind answer to the job that is handed to `ep.next`.

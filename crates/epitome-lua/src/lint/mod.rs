@@ -4,6 +4,7 @@
 //! made by and answers are read by. Where a value cannot be known, nothing is said of it. Called by
 //! hosts that show authors their mistakes.
 
+mod braces;
 mod calls;
 mod code;
 mod declarations;
@@ -13,6 +14,8 @@ mod kind;
 mod language;
 mod links;
 mod lower;
+#[cfg(test)]
+mod meant;
 mod mistake;
 mod program;
 mod signature;
@@ -59,7 +62,7 @@ fn examined(found: &FoundPolicy, options: Option<&Map<String, Json>>) -> Vec<Pol
         .into_iter()
         .collect();
     let Some((code, modules)) = program::read(&files, &policy) else { return mistakes };
-    let mut inference = infer::Inference::new(&code, &modules.files, &names, options);
+    let mut inference = infer::Inference::new(&code, &modules, &names, options);
     links::link(&mut inference);
     let mut found = declarations::check(&inference);
     found.extend(uses::check(&inference));

@@ -17,6 +17,8 @@ pub(super) struct Modules {
     pub(super) files: BTreeMap<String, usize>,
     /// Why those are not there that are missing.
     pub(super) missing: BTreeMap<String, String>,
+    /// The prompts that are named, or why those are not there that are missing.
+    pub(super) prompts: BTreeMap<String, Result<String, String>>,
 }
 
 /// Reads a policy's file and everything that it requires.
@@ -36,6 +38,10 @@ pub(super) fn read(files: &GenerationFiles, policy: &Module) -> Option<(Code, Mo
         }
     }
     modules.files.retain(|_, file| *file < code.files.len());
+    let prompts = code.calls().filter(|(_, call)| code.shown(call.callee) == "ep.prompt");
+    let names = prompts.filter_map(|(_, call)| code.text(*call.args.first()?));
+    let read = |name: &str| files.prompt(name).ok_or_else(|| files.no_prompt(name));
+    modules.prompts = names.map(|name| (name.to_owned(), read(name))).collect();
     Some((code, modules))
 }
 

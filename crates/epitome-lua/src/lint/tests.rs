@@ -36,13 +36,13 @@ fn check(text: &str, expected: &[&str]) {
 }
 
 #[track_caller]
-fn wrong(name: &str, body: &str, expected: &str) {
+pub(super) fn wrong(name: &str, body: &str, expected: &str) {
     let whole = format!("policy.lua:{expected}");
     check(&hook(name, body), &[&whole]);
 }
 
 #[track_caller]
-fn right(name: &str, body: &str) {
+pub(super) fn right(name: &str, body: &str) {
     check(&hook(name, body), &[]);
 }
 

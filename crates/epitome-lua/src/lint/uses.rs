@@ -22,7 +22,12 @@ pub(super) fn check(inference: &Inference<'_>) -> Vec<Mistake> {
         let what = match &expr.kind {
             ExprKind::Index { base, key } => match code.text(*key) {
                 Some(name) => uses.read(*base, name),
-                None => None,
+                None => uses.place(*base, *key),
+            },
+            ExprKind::Length(Some(of)) => uses.no_list(*of),
+            ExprKind::Call(call) => match (&inference.kinds(call.callee)[..], &call.args[..]) {
+                ([Kind::Builtin(name)], [of]) if name == "ipairs" => uses.no_list(*of),
+                _ => None,
             },
             ExprKind::Global(name) => uses.global(name),
             ExprKind::Binary { op, left, right } => uses.operands(*op, *left, *right),
@@ -59,8 +64,58 @@ impl UseCheck<'_> {
         kinds
     }
 
+    /// What is wrong with reading an item of what may be no list.
+    fn place(&self, base: ExprId, key: ExprId) -> Option<String> {
+        let kinds = self.kinds(key);
+        let is_place =
+            !kinds.is_empty() && kinds.iter().all(|kind| matches!(kind, Kind::Number(_)));
+        if is_place { self.no_list(base) } else { None }
+    }
+
+    /// That something is no list, where it is certain.
+    fn no_list(&self, of: ExprId) -> Option<String> {
+        let kinds = self.kinds(of);
+        let is_table = |kind: &Kind| matches!(kind, Kind::Shaped(ValueShape::Table(_), _));
+        if kinds.is_empty() || !kinds.iter().all(is_table) {
+            return None;
+        }
+        let Kind::Shaped(ValueShape::Table(table), _) = kinds.first()? else { return None };
+        let shown = self.inference.code.shown(of);
+        let list = table.fields.iter().find(|field| matches!(field.shape, ValueShape::List(_)));
+        let is_columns = table.fields.iter().any(|field| field.name == "count");
+        Some(match list.filter(|_| is_columns) {
+            Some(list) => format!(
+                "`{shown}` is no list, it has one for each property: `{shown}.{}[i]` is of one \
+                 message, `{shown}.count` how many there are",
+                list.name
+            ),
+            None => format!("`{shown}` is no list"),
+        })
+    }
+
+    /// What is wrong with taking a function for what it gives.
+    fn function(&self, expr: ExprId) -> Option<String> {
+        let code = self.inference.code;
+        let kinds = self.kinds(expr);
+        let shown = code.shown(expr);
+        match (&kinds[..], shown.rsplit_once('.')) {
+            ([Kind::Declared(_, signature)], Some((table, name))) if signature.is_method => {
+                let names = signature.params.iter().map(|param| &*param.name);
+                let names = names.collect::<Vec<_>>().join(", ");
+                Some(format!("`{shown}` is a method: `{table}:{name}({names})` gives the text"))
+            }
+            ([Kind::Declared(..) | Kind::Builtin(_) | Kind::Function(_)], _) => {
+                Some(format!("`{shown}` is a function and no text"))
+            }
+            _ => None,
+        }
+    }
+
     /// What is wrong with reading a name of a table.
     fn read(&self, base: ExprId, name: &str) -> Option<String> {
+        if let Some(what) = self.function(base) {
+            return Some(what);
+        }
         let kinds = self.kinds(base);
         let lacks = |kind: &Kind| self.inference.field(kind, name).is_none();
         if kinds.is_empty() || !kinds.iter().all(lacks) {
@@ -125,6 +180,9 @@ impl UseCheck<'_> {
             return sides.into_iter().find_map(|(one, other)| self.never(one, other));
         }
         sides.into_iter().find_map(|(side, _)| {
+            if let Some(what) = self.function(side) {
+                return Some(what);
+            }
             let kinds = self.kinds(side);
             let declared = |kind: &Kind| matches!(kind, Kind::Shaped(..)) && kind.is_table();
             let is_wrong = !kinds.is_empty() && kinds.iter().all(declared);

@@ -7,7 +7,7 @@ use epitome_kernel::{
     Answer, HookNotes, HookReply, HookResult, Job, NextPolicies, Policy, PolicyChain, PolicyTracer,
 };
 use epitome_types::hook::{Budgets, BudgetsJob, Common, EventJob, GoalsJob, TriggerJob};
-use epitome_types::{Event, EventKind};
+use epitome_types::{Event, EventKind, Speaker};
 use proptest::prelude::*;
 
 use crate::support::{load, trigger_job};
@@ -101,7 +101,7 @@ fn seen(policies: Vec<Arc<dyn Policy>>) -> Seen {
     for _ in 0..2 {
         let budgets = BudgetsJob { common: common() };
         let trigger = TriggerJob { common: common(), ..trigger_job() };
-        let (speaker, text, goals) = ("model".to_owned(), "Done.".to_owned(), <_>::default());
+        let (speaker, text, goals) = (Speaker::Model.into(), "Done.".to_owned(), <_>::default());
         let goals = GoalsJob { common: common(), speaker, text, goals };
         let what = EventKind::ContextWarning { percent: 70 };
         let event = Event { session: String::new(), at: String::new(), tokens: [0; 2], what };

@@ -181,7 +181,8 @@ words! {
 
 table! {
     /// The request to a model for a summary. `{conversation}` stands for the messages (with
-    /// `extend` for words that say which they are) and `{must_keep}` for the facts.
+    /// `extend` for words that say which they are), `{must_keep}` for the facts, and `{goals}` for the
+    /// goals that there are.
     #[derive(Deserialize, PartialEq)]
     pub struct SummaryPrompt {
         /// How it is asked.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::answer::Budgets;
 use super::job_data::{
     Action, Arriving, Cache, Columns, Covered, Done, Fact, Makings, MessageTexts, ModelFacts, Past,
-    Standing, Tokens,
+    SpeakerName, Standing, Tokens,
 };
 use super::order::MessageNumber;
 use crate::shape::{HasShape, ValueShape, table, words};
@@ -300,7 +300,7 @@ table! {
         #[serde(flatten)]
         pub common: Common,
         /// Who says it: `human` or `model`.
-        pub speaker: String,
+        pub speaker: SpeakerName,
         /// The text; calls of tools and what they return are none.
         pub text: String,
         /// The goals so far.

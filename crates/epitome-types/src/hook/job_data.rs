@@ -5,8 +5,10 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::order::MessageNumber;
-use crate::shape::{table, words};
+use crate::shape::{HasShape, ValueShape, table, words};
 use crate::{Role, Speaker};
 
 table! {
@@ -55,7 +57,7 @@ table! {
         /// Its role: `system`, `user`, `assistant` or `tool`.
         pub role: String,
         /// Who produced it: `human`, `model`, `tool` or `harness`.
-        pub speaker: String,
+        pub speaker: SpeakerName,
         /// The tool that was called, where it is a result.
         pub tool: Option<String>,
         /// The arguments of that call, as JSON text.
@@ -99,7 +101,7 @@ table! {
         /// Their roles.
         pub role: Vec<&'static str>,
         /// Who produced them; what a person typed counts before what stands beside it.
-        pub speaker: Vec<&'static str>,
+        pub speaker: Vec<SpeakerName>,
         /// Their sizes, as they were said.
         pub tokens: Vec<u64>,
         /// Their sizes, as they are sent in their own place: 0 for those that left the prompt.
@@ -176,7 +178,7 @@ table! {
         /// Their roles.
         pub role: Vec<&'static str>,
         /// Who produced them; what a person typed counts before what stands beside it.
-        pub speaker: Vec<&'static str>,
+        pub speaker: Vec<SpeakerName>,
         /// The tools that they call or answer, in order.
         pub names: Vec<Vec<String>>,
     }
@@ -313,6 +315,21 @@ impl Role {
             Role::Tool => "tool",
         }
     }
+}
+
+/// Who produced a text, by the word that jobs have for it; of no text at all nobody.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct SpeakerName(&'static str);
+
+impl From<Speaker> for SpeakerName {
+    fn from(speaker: Speaker) -> Self {
+        Self(speaker.name())
+    }
+}
+
+impl HasShape for SpeakerName {
+    const SHAPE: ValueShape = ValueShape::Word(&["human", "model", "tool", "harness"]);
 }
 
 impl Speaker {

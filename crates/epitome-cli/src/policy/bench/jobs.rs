@@ -8,7 +8,7 @@ use epitome::types::hook::{
     Purpose, RenderJob, Standing, StatusJob, SummaryPromptJob, Tokens, ToolResultJob, TriggerJob,
     VerifyJob, Wording,
 };
-use epitome::types::{CompactionCause, Event, EventKind, Goals};
+use epitome::types::{CompactionCause, Event, EventKind, Goals, Speaker};
 use epitome::{Job, PolicyChain};
 
 /// Messages, in exchanges of four.
@@ -102,7 +102,7 @@ impl Jobs {
     fn goals(&self) -> GoalsJob {
         GoalsJob {
             common: self.common.clone(),
-            speaker: "model".to_owned(),
+            speaker: Speaker::Model.into(),
             text: TEXT.to_owned(),
             goals: Goals::default(),
         }
@@ -212,7 +212,7 @@ fn arriving() -> Arriving {
     Arriving {
         id: MessageNumber(ENTRIES),
         role: "tool".to_owned(),
-        speaker: "tool".to_owned(),
+        speaker: Speaker::Tool.into(),
         tool: Some("read_file".to_owned()),
         args: Some(r#"{"path":"src/lib.rs"}"#.to_owned()),
         tokens: 3_000,
@@ -225,12 +225,12 @@ fn columns() -> Columns {
     let mut columns = Columns { count: ENTRIES, ..Columns::default() };
     for place in 0..ENTRIES {
         let (role, speaker) = match place % EXCHANGE {
-            0 => ("user", "human"),
-            2 => ("tool", "tool"),
-            _ => ("assistant", "model"),
+            0 => ("user", Speaker::Human),
+            2 => ("tool", Speaker::Tool),
+            _ => ("assistant", Speaker::Model),
         };
         columns.role.push(role);
-        columns.speaker.push(speaker);
+        columns.speaker.push(speaker.into());
         columns.tokens.push(TOKENS);
         columns.sent.push(TOKENS);
         columns.exchange.push(match place % EXCHANGE {

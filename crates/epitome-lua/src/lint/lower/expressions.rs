@@ -33,7 +33,7 @@ impl Lowerer<'_> {
                 let kind = match unop {
                     UnOp::Minus(_) => ExprKind::Minus(inner),
                     UnOp::Not(_) => ExprKind::Not,
-                    UnOp::Hash(_) => ExprKind::Length,
+                    UnOp::Hash(_) => ExprKind::Length(Some(inner)),
                     _ => ExprKind::Opaque,
                 };
                 self.add(kind)
@@ -257,7 +257,7 @@ impl Lowerer<'_> {
         let (Some(base), 2..=3) = (args.first(), args.len()) else { return };
         if self.code.shown(callee) == "table.insert" {
             let (at, base, value) = (self.at(), *base, args.last().copied());
-            let key = self.add(ExprKind::Length);
+            let key = self.add(ExprKind::Length(None));
             self.code.stores.push(CodeStore { at, base, key, value });
         }
     }

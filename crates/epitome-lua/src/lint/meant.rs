@@ -1,0 +1,71 @@
+//! Mistakes of whoever takes a value for what it is not: a list, a text, a word.
+//!
+//! Invariant: each is named with its line, and what is meant so passes.
+
+use super::tests::{right, wrong};
+
+#[test]
+fn lists_and_methods_are_told_from_what_holds_them() {
+    let columns = "`job.entries` is no list, it has one for each property: `job.entries.role[i]` is of \
+                   one message, `job.entries.count` how many there are";
+    for body in ["for i = 1, #job.entries do print(i) end", "return job.entries[1]"] {
+        wrong("plan", body, &format!("3: {columns}"));
+    }
+    wrong("plan", "for _, it in ipairs(job.entries) do print(it) end", &format!("3: {columns}"));
+    wrong("plan", "return job.tokens[1]", "3: `job.tokens` is no list");
+    right("plan", "for i = 1, #job.entries.role do print(job.entries.role[i]) end");
+    right("age", "for i = 1, #job.checkpoints do print(job.checkpoints[i].id) end");
+    let method = "3: `job.entry.text` is a method: `job.entry:text()` gives the text";
+    for body in [
+        "return job.entry.text:find('x') and { pin = true }",
+        "return job.entry.text .. 'x' == 'yx' and { pin = true }",
+        "local text = job.entry.text\nreturn text < 'x' and { pin = true }",
+    ] {
+        let method = match body.starts_with("local") {
+            true => "4: `text` is a function and no text",
+            false => method,
+        };
+        wrong("observe", body, method);
+    }
+    right("observe", "return job.entry:text():find('x') and { pin = true }");
+}
+
+#[test]
+fn words_that_nobody_fills_are_named() {
+    wrong(
+        "summary_prompt",
+        "return { style = 'separate', user = 'Sum up {conversatoin}' }",
+        "3: `summary_prompt` answers `user`: nobody fills `{conversatoin}`; did you mean `{conversation}`?",
+    );
+    wrong(
+        "render",
+        "return { text = 'See {idd}.' }",
+        "3: `render` answers `text`: nobody fills `{idd}`; did you mean `{id}`?",
+    );
+    right(
+        "summary_prompt",
+        "return { style = 'separate', user = '{conversation} {must_keep} as {\"a\": {b}}' }",
+    );
+    right("render", "return { text = ('{idd}'):gsub('{idd}', 'x') }");
+    wrong(
+        "summary_prompt",
+        "return { style = 'separate', user = ep.prompt('nofile') }",
+        "3: there is no `prompts/nofile.md`; there are no prompts",
+    );
+}
+
+#[test]
+fn speakers_are_words() {
+    let people = "did you mean `human`?";
+    wrong(
+        "observe",
+        "return job.entry.speaker == 'humn' and { pin = true }",
+        &format!("3: `job.entry.speaker` is never `humn`; {people}"),
+    );
+    wrong(
+        "plan",
+        "for i = 1, job.entries.count do print(job.entries.speaker[i] == 'persn') end",
+        "3: `job.entries.speaker[...]` is never `persn`; there are `human`, `model`, `tool`, `harness`",
+    );
+    right("goals", "return job.speaker == 'human' and {} or nil");
+}
