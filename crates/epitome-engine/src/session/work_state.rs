@@ -163,17 +163,20 @@ impl Session {
         let demands = demanded(&ground.tail.came, older, options, work.label);
         let keep = &planning.council.rules.keep;
         let kept = kept(keep, &self.settings.profile, planning.history.thread);
-        let fills =
-            Some(filled(planning.sizes.target, ground.size()[1].min(planning.sizes.most.most)));
+        let most = planning.sizes.most.most;
+        let fills = Some(filled(planning.sizes.target, ground.size()[1], most));
         let kept = KeptStatement { fills, ..kept };
-        (work.texts(), ConstraintState { most: planning.sizes.most.most, kept, ..demands })
+        (work.texts(), ConstraintState { most, kept, ..demands })
     }
 }
 
 /// How far lines that the profile keeps may fill a prompt: a fifth of what it is now is free of them, or
-/// the next compression would be due at once.
-fn filled(target: u64, now: u64) -> u64 {
-    target.max(now - now / 5)
+/// the next compression would be due at once. Where a policy compresses long before the `most` that a
+/// prompt may be, they may fill three quarters of that: what they were promised counts for more, and no
+/// compression that does not pay follows.
+fn filled(target: u64, now: u64, most: u64) -> u64 {
+    let now = now.min(most);
+    target.max(now - now / 5).max(most - most / 4)
 }
 
 /// What people demanded. Of the newest messages a client may still change some, so nothing that
