@@ -1,6 +1,6 @@
 //! Reports, plans and what goes to which stream.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::conversation::{anthropic, bare};
 use crate::program::{Place, Ran};
@@ -230,4 +230,35 @@ fn a_plan_names_no_command_that_cannot_work_yet() {
     let named = warnings(&["--store", "s.db"]);
     assert!(named.contains("an order left the prompt"), "{named}");
     assert!(!named.contains("gone") && !named.contains("`epitome recall"), "{named}");
+}
+
+/// A report is kept in files and shown to others: what is never recorded is not told there either.
+#[test]
+fn a_report_names_what_was_lost_without_the_keys_in_it() {
+    let place = Place::new();
+    let key = ["sk-ant-api03-", "x7Qm2kP9vL4tR8wZ1nB6yH3jD5sF0gA-cE"].concat();
+    let order =
+        |at: usize| format!("Never call service_{at}.internal with {key} in build_{at}.sh.");
+    let talk = (0..60).flat_map(|at| {
+        let done = format!("Step {at} is done; {} lines of log were read.", at * 37 + 5).repeat(8);
+        [
+            json!({"role": "user", "content": order(at)}),
+            json!({"role": "assistant", "content": done}),
+        ]
+    });
+    let last = json!({"role": "user", "content": "Go on."});
+    let messages: Vec<_> = talk.chain([last]).collect();
+    place.write("in.json", json!({"model": "claude-sonnet-4-5", "messages": messages}).to_string());
+    let args =
+        ["compress", "--max-tokens", "600", "in.json", "-o", "out.json", "--report", "r.json"];
+    place.run(args);
+    let report = place.read_json("r.json");
+    let lost = &report["must_keep"]["lost"];
+    assert!(lost.as_array().unwrap().len() > 20, "{lost}");
+    assert!(
+        !report.to_string().contains(&key) && lost.to_string().contains("with [redacted] in"),
+        "{lost}"
+    );
+    let told = place.run(["replay", "in.json", "--max-tokens", "600", "--json"]).text().to_owned();
+    assert!(told.contains("with [redacted] in") && !told.contains(&key), "{told}");
 }

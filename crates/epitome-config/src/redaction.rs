@@ -17,38 +17,7 @@ use regex::Regex;
 use self::unread::Regex;
 
 #[cfg(not(feature = "redact"))]
-mod unread {
-    //! Where regular expressions are not compiled in: there is no pattern, and none can be read.
-
-    use std::ops::Range;
-
-    /// A pattern, of which there is none.
-    #[derive(Clone, Debug)]
-    pub(super) enum Regex {}
-
-    impl Regex {
-        pub(super) fn new(_pattern: &str) -> Result<Self, &'static str> {
-            Err("patterns are not compiled in; build with the feature `redact`")
-        }
-
-        pub(super) fn as_str(&self) -> &str {
-            match *self {}
-        }
-
-        pub(super) fn find_at(&self, _text: &str, _from: usize) -> Option<Found> {
-            match *self {}
-        }
-    }
-
-    /// A match, of which there is none.
-    pub(super) enum Found {}
-
-    impl Found {
-        pub(super) fn range(&self) -> Range<usize> {
-            match *self {}
-        }
-    }
-}
+mod unread;
 
 /// What stands where something was taken out.
 const MASK: &str = "[redacted]";
@@ -200,6 +169,15 @@ impl RedactionPatterns {
             }
         }
         masked
+    }
+
+    /// Messages as they may be recorded; the same ones where that is what they say.
+    pub fn entries<'e>(&self, entries: &'e [Entry]) -> Cow<'e, [Entry]> {
+        if entries.iter().all(|entry| self.entry(entry).is_none()) {
+            return Cow::Borrowed(entries);
+        }
+        let masked = |entry: &Entry| self.entry(entry).unwrap_or_else(|| entry.clone());
+        entries.iter().map(masked).collect()
     }
 
     /// How many masks stand in what was recorded.

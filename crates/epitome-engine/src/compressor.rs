@@ -3,6 +3,7 @@
 //! Invariant: what left the prompt is in the store before the result is handed out, and on any
 //! error nothing is. Called by hosts, the command among them.
 
+use std::borrow::Cow;
 use std::mem;
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ use crate::policy_runner::PolicyRunner;
 use crate::report::{ReportBase, facts};
 use crate::request::ParsedRequest;
 use crate::setup::Counting;
+use epitome_config::RedactionPatterns;
 use epitome_config::profile::{BUILTIN, Back};
 
 pub(crate) use epitome_config::{BUDGET_VOCABULARY, tool_format};
@@ -104,18 +106,16 @@ impl Compressor {
     fn recorded(&self, document: &RequestDocument<'_>) -> Arc<Vec<Entry>> {
         let CompressorBuilder { profile, departures, .. } = &self.settings;
         let said = document.shared_entries();
-        let is_recorded = departures.store.is_some();
-        let masked = |entry: &Entry| is_recorded.then(|| profile.redaction.entry(entry)).flatten();
-        if said.iter().all(|entry| masked(entry).is_none()) {
-            return said;
-        }
-        let shown = said.iter().map(|entry| masked(entry).unwrap_or_else(|| entry.clone()));
-        Arc::new(shown.collect())
+        let masked = match departures.store.as_ref().map(|_| profile.redaction.entries(&said)) {
+            Some(Cow::Owned(masked)) => masked,
+            Some(Cow::Borrowed(_)) | None => return said,
+        };
+        Arc::new(masked)
     }
 
     /// The whole result, once what left is in the store.
     fn kept(&self, made: MadePrompt) -> Result<CompressedPrompt, Error> {
-        let prompt = made.finished();
+        let prompt = made.finished(&self.settings.profile.redaction);
         if let Some((store, scope)) = &self.settings.departures.store {
             store.keep(scope, &prompt.departure)?;
         }
@@ -279,12 +279,16 @@ impl From<CompressedPrompt> for MadePrompt {
 }
 
 impl MadePrompt {
-    fn finished(self) -> CompressedPrompt {
+    /// The whole result. Its report is read by people and kept in files: what is never recorded is
+    /// not told there either.
+    fn finished(self, redaction: &RedactionPatterns) -> CompressedPrompt {
         let Self { mut prompt, rest } = self;
         let Some(PromptOrigin { said, sent, entries, leaving, keep }) = rest else { return prompt };
         let CompressedPrompt { report, departure, .. } = &mut prompt;
-        report.must_keep = facts([&said, &sent], departure, &keep);
+        let shown = [&said, &sent].map(|entries| redaction.entries(entries));
+        report.must_keep = facts([&shown[0], &shown[1]], departure, &keep);
         // From here on the texts are taken out of the entries.
+        drop(shown);
         drop(said);
         departure.blobs = taken(leaving, entries);
         prompt

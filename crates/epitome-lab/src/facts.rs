@@ -6,7 +6,10 @@
 use std::collections::BTreeSet;
 
 use epitome::types::{ContentId, Entry, EntryId, FactCounts, FactReport, Passage};
-use epitome::{KeepRules, MustKeepFacts, OriginalStore, StoreError, TokenCounter, kept_and_lost};
+use epitome::{
+    KeepRules, MustKeepFacts, OriginalStore, RedactionPatterns, StoreError, TokenCounter,
+    kept_and_lost,
+};
 
 /// So many facts are asked for at a time.
 const ASKED: usize = 16;
@@ -29,6 +32,8 @@ pub(crate) struct SearchedStore<'a> {
     pub(crate) counter: &'a dyn TokenCounter,
     /// The lines that the profile keeps.
     pub(crate) keep: &'a KeepRules,
+    /// What is never recorded, and not told in a report either.
+    pub(crate) redaction: &'a RedactionPatterns,
 }
 
 impl SearchedStore<'_> {
@@ -40,7 +45,8 @@ impl SearchedStore<'_> {
         prompt: &[Entry],
         originals: &[(EntryId, ContentId, String)],
     ) -> Result<FactReport, StoreError> {
-        let [said, prompt] = [said, prompt].map(|all| all.iter().collect::<Vec<_>>());
+        let shown = [said, prompt].map(|all| self.redaction.entries(all));
+        let [said, prompt] = shown.each_ref().map(|all| all.iter().collect::<Vec<_>>());
         let (facts, here) = (MustKeepFacts::of(&said), MustKeepFacts::of(&prompt));
         let kinds = [
             (&facts.constraints, &here.constraints),

@@ -269,7 +269,8 @@ impl<'a> Replay<'a> {
             (&self.recorded.document.entries()[..self.last_raw.1], self.setup.scope());
         let keep = &self.setup.profile.keep_in(said, &self.counter)?;
         let store = self.searches.then_some(&*self.store as &dyn OriginalStore);
-        let searched = SearchedStore { store, scope: &scope, counter: &*self.counter, keep };
+        let (counter, redaction) = (&*self.counter, &self.setup.profile.redaction);
+        let searched = SearchedStore { store, scope: &scope, counter, keep, redaction };
         Ok(searched.must_keep(said, prompt.entries(), &self.originals(&scope)?)?)
     }
 

@@ -153,6 +153,7 @@ impl Judged<'_> {
             scope: &scope,
             counter: self.counter,
             keep: &self.setup.profile.keep_in(of.entries(), &counter)?,
+            redaction: &self.setup.profile.redaction,
         };
         let must_keep = searched.must_keep(of.entries(), left, &[])?.kept;
         Ok(EvalRow {
