@@ -23,7 +23,8 @@ use crate::limits::{CompressionTarget, LimitSource, PromptLimit, WindowSetting};
 use crate::listener::EventListener;
 use crate::policy_runner::PolicyRunner;
 use crate::setup::{
-    Counting, DepartureSettings, FormatSettings, PolicySettings, SizeSettings, WriterSettings,
+    Counting, DepartureSettings, FormatSettings, OwnPolicies, PolicySettings, SizeSettings,
+    WriterSettings,
 };
 use crate::tape::StepTape;
 use crate::time_budget::ModelTimeBudget;
@@ -74,6 +75,7 @@ impl CompressorBuilder {
     #[must_use]
     pub fn profile(mut self, profile: Profile) -> Self {
         self.profile = profile;
+        self.deciders.forget_own();
         self
     }
 
@@ -335,7 +337,7 @@ impl CompressorBuilder {
 
     /// The bounds of a prompt where policies leave them open, in tokens.
     pub(crate) fn bounds(&self, limit: u64) -> Budgets {
-        self.profile.built_in().bounds(limit)
+        self.deciders.own(&self.profile).last.bounds(limit)
     }
 
     /// Whoever decides, with what was noted earlier: the host's policies, the profile's, and the
@@ -345,15 +347,15 @@ impl CompressorBuilder {
         counter: &Arc<dyn TokenCounter>,
         memos: BTreeMap<String, String>,
     ) -> Result<PolicyRunner, ConfigError> {
-        let own = self.profile.own_policy().map(|policy| Arc::new(policy) as Arc<dyn Policy>);
+        let OwnPolicies { first, last, rules } = self.deciders.own(&self.profile).clone();
         let mut policies: Vec<_> =
-            own.into_iter().chain(self.deciders.policies.iter().cloned()).collect();
+            first.into_iter().chain(self.deciders.policies.iter().cloned()).collect();
         let own = self.deciders.plugins.iter().filter(|plugin| !plugin.about().hooks.is_empty());
         let hooked = own.map(|plugin| PluginPolicy::new(LoadedPlugin::of_host(Arc::clone(plugin))));
         policies.extend(hooked.map(|hooked| Arc::new(hooked) as Arc<dyn Policy>));
         let loaded = self.profile.load(counter)?;
         policies.extend(loaded.current());
-        policies.push(Arc::new(self.profile.built_in()));
+        policies.push(last);
         let chain = PolicyChain::new(policies, memos).traced(self.deciders.tracer.clone());
         let failed = |hook| {
             move |ConfigProblem { place, what }: &ConfigProblem| PolicyError {
@@ -378,7 +380,7 @@ impl CompressorBuilder {
             failures: Arc::default(),
             notes: Arc::new(Mutex::new(notes)),
             tape: self.tape.clone(),
-            rules: Arc::new(self.profile.rules.clone()),
+            rules,
         })
     }
 

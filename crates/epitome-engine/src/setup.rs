@@ -3,14 +3,15 @@
 //! Invariant: plain data; what the host leaves open stays open until the profile is asked. Filled in
 //! by the builder, read by compressors and sessions.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use epitome_config::models::Models;
-use epitome_config::profile::Profile;
+use epitome_config::profile::{Profile, ProfileRules};
 use epitome_extract::ExtractiveSummarizer;
 use epitome_kernel::{
     LanguageModel, OriginalStore, Policy, PolicyTracer, Summarizer, TokenCounter, Workspace,
 };
+use epitome_plan::BuiltinPolicy;
 use epitome_plugin::Plugin;
 use epitome_wire::Format;
 use tokio::runtime::Handle;
@@ -126,4 +127,36 @@ pub(crate) struct PolicySettings {
     pub(crate) tracer: Option<Arc<dyn PolicyTracer>>,
     /// Whether files of policies that change are taken up.
     pub(crate) watched: bool,
+    /// What the profile decides itself, once it was asked for.
+    pub(crate) own: OnceLock<OwnPolicies>,
+}
+
+impl PolicySettings {
+    /// What the profile decides itself.
+    pub(crate) fn own(&self, profile: &Profile) -> &OwnPolicies {
+        self.own.get_or_init(|| OwnPolicies::new(profile))
+    }
+
+    /// Has another profile asked from now on.
+    pub(crate) fn forget_own(&mut self) {
+        self.own = OnceLock::new();
+    }
+}
+
+/// What a profile decides itself. Each turn asks it, and it is as costly to make as one is to take.
+#[derive(Clone)]
+pub(crate) struct OwnPolicies {
+    /// Asked before all others, where it states anything.
+    pub(crate) first: Option<Arc<dyn Policy>>,
+    /// Asked behind all others.
+    pub(crate) last: Arc<BuiltinPolicy>,
+    pub(crate) rules: Arc<ProfileRules>,
+}
+
+impl OwnPolicies {
+    fn new(profile: &Profile) -> Self {
+        let first = profile.own_policy().map(|policy| Arc::new(policy) as Arc<dyn Policy>);
+        let (last, rules) = (Arc::new(profile.built_in()), Arc::new(profile.rules.clone()));
+        Self { first, last, rules }
+    }
 }
