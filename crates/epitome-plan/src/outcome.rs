@@ -247,6 +247,7 @@ fn name(op: &Op) -> &'static str {
         Op::Replace { how: ReplaceMethod::Mask, .. } => "mask",
         Op::Replace { how: ReplaceMethod::TruncateInput, .. } => "truncate_input",
         Op::Replace { how: ReplaceMethod::Cut, .. } => "cut",
+        Op::Replace { how: ReplaceMethod::Append, .. } => "append",
         Op::Drop { .. } => "drop",
         Op::Strip { .. } => "strip",
         Op::Unbind { .. } => "unbind",

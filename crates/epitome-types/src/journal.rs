@@ -216,6 +216,7 @@ fn how_name(how: ReplaceMethod) -> &'static [u8] {
         ReplaceMethod::Mask => b"mask",
         ReplaceMethod::TruncateInput => b"truncate_input",
         ReplaceMethod::Cut => b"cut",
+        ReplaceMethod::Append => b"append",
     }
 }
 

@@ -90,6 +90,9 @@ pub enum ReplaceMethod {
     TruncateInput,
     /// The beginning, the end, or both.
     Cut,
+    /// The content as it came, with what comes back of earlier messages behind it. No plan orders
+    /// it: it is done to what is new alone.
+    Append,
 }
 
 /// A change to the bytes of a request; there are no others (RULES 63).

@@ -195,7 +195,9 @@ impl DiffContext<'_> {
         let here = |part: PartId| {
             view.is_none_or(|view| view.keeps(part.entry) && !view.changes_part(part))
         };
-        let standing = self.rewrites.iter().filter(|(part, _)| here(*part));
+        // With what comes back nothing is cut.
+        let is_cut = |made: &ArrivalRewrite| made.how != ReplaceMethod::Append;
+        let standing = self.rewrites.iter().filter(|(part, made)| here(*part) && is_cut(made));
         let cut = |(part, rewrite): &(PartId, ArrivalRewrite)| {
             let recall = rewrite.original.short();
             let cut = DiffEdit {
@@ -361,5 +363,6 @@ pub(super) fn how(how: ReplaceMethod) -> &'static str {
         ReplaceMethod::Mask => "mask",
         ReplaceMethod::TruncateInput => "truncate_input",
         ReplaceMethod::Cut => "cut",
+        ReplaceMethod::Append => "append",
     }
 }

@@ -132,6 +132,7 @@ impl SessionAdmin {
                 ReplaceMethod::Offload => {
                     add(at, Smaller::Offload, saved, Some(&mut done.offloaded))
                 }
+                ReplaceMethod::Append => {}
                 _ => add(at, Smaller::Digest, saved, Some(&mut done.digested)),
             }
         }

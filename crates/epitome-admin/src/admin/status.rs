@@ -315,6 +315,7 @@ impl SessionAdmin {
         for rewrite in self.journal.rewrites(&self.scope, &history.info.name, history.keys())? {
             let saved = match rewrite.how {
                 ReplaceMethod::Offload => &mut offloaded,
+                ReplaceMethod::Append => continue,
                 _ => &mut digested,
             };
             saved.results += 1;

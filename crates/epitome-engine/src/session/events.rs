@@ -53,7 +53,8 @@ impl TurnEvents {
 
     /// What was made smaller on arrival.
     pub(crate) fn arrived(&mut self, rewrites: &[ArrivalRewrite], keys: &[EntryKey]) {
-        for rewrite in rewrites {
+        // What comes back was told when it was found.
+        for rewrite in rewrites.iter().filter(|one| one.how != ReplaceMethod::Append) {
             let place = keys.iter().rposition(|key| *key == rewrite.key).unwrap_or_default();
             let (entry, tool) = (EntryId(place as u32).to_string(), rewrite.tool.clone());
             let saved = rewrite.tokens[0].saturating_sub(rewrite.tokens[1]);

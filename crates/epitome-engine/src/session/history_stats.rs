@@ -73,17 +73,18 @@ impl HistoryStats {
     ) -> Self {
         let HistoryTail { thread, tokens, .. } = tail;
         let plain = identity(thread);
-        let saved = tail.saved(known);
+        // What is sent otherwise than it came are results; with what comes back they may be larger.
+        let [before, after] = tail.arrived(known);
+        let as_it_came = |size: u64| (size + before).saturating_sub(after);
         let mut came = plain.breakdown(tokens);
-        // What is made smaller on arrival are results.
-        came.tool_results += saved;
+        came.tool_results = as_it_came(came.tool_results);
         let view = view.unwrap_or(&plain);
         let without_tools = |by: TokenBreakdown| TokenBreakdown { tools: 0, ..by };
         let messages = |size: u64| size.saturating_sub(tokens.envelope());
         let typed = || thread.entries().iter().filter(|entry| intent(entry).is_some());
         Self {
             by: [came, view.breakdown(tokens)].map(without_tools),
-            size: [messages(tokens.total()) + saved, messages(view.size(tokens))],
+            size: [as_it_came(messages(tokens.total())), messages(view.size(tokens))],
             pins: Pins::of(thread, |entry| tokens.entry(entry.id)),
             turns: typed().count() as u32,
             typed: typed().next_back().map(|entry| tail.place(entry.id).index()),

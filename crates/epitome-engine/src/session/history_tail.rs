@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use epitome_config::RedactionPatterns;
 use epitome_config::profile::ProfileRules;
 use epitome_kernel::{Before, SizeGauge, Thread, ThreadSizes};
-use epitome_types::{ArrivalRewrite, Entry, EntryId, PartBody, PartId, ReplaceMethod};
+use epitome_types::{Entry, EntryId, PartBody, PartId, ReplaceMethod};
 
 use super::erased::forget;
 use super::known_history::KnownHistory;
@@ -122,14 +122,19 @@ impl<'a> HistoryTail<'a> {
         EntryId((self.first + id.index()) as u32)
     }
 
+    /// The place of one of its own parts in the history.
+    pub(crate) fn place_of(&self, part: PartId) -> PartId {
+        PartId { entry: self.place(part.entry), ..part }
+    }
+
     /// One of its own parts, by its place in the history.
     pub(crate) fn own(&self, part: PartId) -> PartId {
         PartId { entry: EntryId((part.entry.index() - self.first) as u32), ..part }
     }
 
-    /// Tokens of its messages that were saved on arrival.
-    pub(crate) fn saved(&self, known: &KnownHistory) -> u64 {
-        let saved = |rewrite: &ArrivalRewrite| rewrite.tokens[0].saturating_sub(rewrite.tokens[1]);
-        known.arrived(self.first).map(|(_, rewrite)| saved(rewrite)).sum()
+    /// Tokens of what is sent otherwise than it came: as it came, and as it is sent.
+    pub(crate) fn arrived(&self, known: &KnownHistory) -> [u64; 2] {
+        let all = known.arrived(self.first).map(|(_, rewrite)| rewrite.tokens);
+        all.fold([0, 0], |[came, sent], [before, after]| [came + before, sent + after])
     }
 }

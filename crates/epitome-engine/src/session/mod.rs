@@ -11,6 +11,7 @@ mod arrival;
 mod assembled;
 mod batch;
 mod belonging;
+mod bring_back;
 mod client_summary;
 mod commands;
 mod compress;

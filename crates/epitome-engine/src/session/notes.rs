@@ -109,6 +109,11 @@ impl HostNotes {
     }
 }
 
+/// A note as the model reads it.
+pub(super) fn tagged(text: &str) -> String {
+    format!("<{TAG}>\n{text}\n</{TAG}>")
+}
+
 impl Session {
     /// Adds what changed since the last prompt to the conversation, unless a call waits for its
     /// result or nothing is recorded yet.
@@ -131,7 +136,7 @@ impl Session {
             notes.news(&name, &*self.record.journal, &self.record.scope, &self.settings, goals)?;
         let returned = !mem::take(&mut notes.returning).is_empty();
         for text in news {
-            let content = format!("<{TAG}>\n{text}\n</{TAG}>");
+            let content = tagged(&text);
             let note = serde_json::json!({ "role": "user", "content": content });
             self.push(note.to_string().as_bytes())?;
         }

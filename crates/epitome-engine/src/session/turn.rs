@@ -138,7 +138,8 @@ impl Session {
         if let Some(erased) = erased {
             self.meet_system(&mut ground, &state, erased)?;
         }
-        let arrival = self.arrival(&ground, &council, &state).await;
+        let mut arrival = self.arrival(&ground, &council, &state).await;
+        self.bring_back(&ground, &mut arrival, &mut state);
         if !arrival.rewrites.is_empty() {
             state.history.arrive(&arrival.rewrites);
             smaller = reading.tail(source, self.recorded(&state), gauge)?;

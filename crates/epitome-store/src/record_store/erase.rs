@@ -5,7 +5,10 @@
 //! to take, and is done again. Called by [`super::archive`].
 
 use epitome_kernel::StoreError;
-use epitome_kernel::types::{CompactionId, ContentId, EntryKey, HistoryHash, RecordedCompaction};
+use epitome_kernel::types::{
+    ArrivalRewrite, CompactionId, ContentId, EntryKey, HistoryHash, RecordedCompaction,
+    ReplaceMethod,
+};
 use rustc_hash::FxHashSet;
 
 use super::event::{ErasedBody, SessionEvent};
@@ -222,7 +225,9 @@ impl ErasurePlan {
         }
         let acts = decided.acts.iter().filter(|acted| self.told.quoted_by(&acted.what));
         records.extend(acts.map(|acted| acted.seq));
-        let rewrites = decided.rewrites.values().filter(|it| it.what.key == self.key);
+        let quotes =
+            |made: &ArrivalRewrite| made.key == self.key || made.how == ReplaceMethod::Append;
+        let rewrites = decided.rewrites.values().filter(|it| quotes(&it.what));
         records.extend(rewrites.map(|rewrite| rewrite.seq));
         let answers: Vec<_> = fold.history.answers_like(self.key).collect();
         let said: Vec<_> =

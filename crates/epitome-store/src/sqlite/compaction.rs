@@ -248,6 +248,17 @@ pub(crate) fn rewritten(
     Ok(found)
 }
 
+/// Which rewrites hold excerpts: whatever was said may stand in them, and they are put together anew.
+pub(crate) const APPENDED: &str = "how = '\"append\"'";
+
+/// The texts of rewrites that hold excerpts.
+pub(crate) fn appended(connection: &Connection, scope: i64) -> rusqlite::Result<Vec<ContentId>> {
+    let select = format!("SELECT text FROM rewrite WHERE scope = ?1 AND {APPENDED}");
+    let mut statement = connection.prepare_cached(&select)?;
+    let found = statement.query_map([scope], |row| Ok(ContentId(row.get(0)?)))?;
+    found.collect()
+}
+
 fn written(value: &impl Serialize) -> Result<String, Fail> {
     serde_json::to_string(value).map_err(|error| Fail::damaged(error.to_string()))
 }

@@ -42,7 +42,9 @@ pub(crate) fn message(
     let mut gone = told.addresses();
     gone.extend(departed(connection, scope, key)?);
     gone.extend(compaction::rewritten(connection, scope, key)?);
-    remove::rows(connection, ledger, &REWRITE, "key = ?2", params![key.0])?;
+    gone.extend(compaction::appended(connection, scope)?);
+    let quoting = format!("(key = ?2 OR {})", compaction::APPENDED);
+    remove::rows(connection, ledger, &REWRITE, &quoting, params![key.0])?;
     let tree = remove::lineage(connection, scope)?;
     for session in tree.hearers(key, &delete::needed(connection, scope)?) {
         memo::forget(connection, ledger, session)?;

@@ -133,8 +133,8 @@ table! {
         pub new_results: Vec<String>,
         /// Who asked for a compression since the last request: a tool's name, or `user`.
         pub requested_by: Option<String>,
-        /// Whether excerpts that a policy had brought back wait for the next compression, as the
-        /// prompt is not Epitome's to add notes to.
+        /// Whether excerpts that a policy had brought back wait: the prompt is not Epitome's to add
+        /// notes to, and no result of a tool is new that they could stand behind.
         pub recall_pending: bool,
         /// The message that holds the recorded watermark, where it is in this history.
         pub watermark: Option<MessageNumber>,

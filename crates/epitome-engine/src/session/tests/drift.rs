@@ -97,6 +97,40 @@ fn an_agent_that_drifts_gets_the_context_back() {
     assert!(happened(&prompt).iter().all(|what| !matches!(what, EventKind::DriftDetected { .. })));
 }
 
+/// Where an agent works on, it comes back with the next result of a tool, without a compression: what
+/// was sent before stays, restart or not, until what was said is erased.
+#[test]
+fn it_comes_back_behind_the_next_result() {
+    let journal = Arc::new(MemoryStore::new());
+    let (mut messages, after) = drifts();
+    let first = messages.len() as u32;
+    let mut live = with(&journal, None, watches(first));
+    assert!(has_epoch(&now(live.prompt_for(&body(&messages))).unwrap()));
+    messages.extend(after);
+    let mut before = text(&now(live.prompt_for(&body(&messages))).unwrap()).to_owned();
+    let heading = "found again for: which delimiter";
+    for at in 3..6 {
+        messages.extend(called(&at.to_string(), "read", json!({"path": at}), "fn of_its_own() {}"));
+        let prompt = now(live.prompt_for(&body(&messages))).unwrap();
+        assert!(!has_epoch(&prompt) && recalled(&prompt).is_empty());
+        let start = before.trim_end().strip_suffix("]}").unwrap().trim_end();
+        let new = text(&prompt).strip_prefix(start).map(str::to_owned).unwrap();
+        let is_first = at == 3;
+        assert_eq!(new.contains(heading) && new.contains("is a pipe"), is_first, "{new}");
+        assert!(new.contains("fn of_its_own() {}"), "{new}");
+        assert_eq!(new.contains("fn of_its_own() {}\\n\\n<epitome-note>\\n"), is_first, "{new}");
+        let mut other = with(&journal, None, |_| None);
+        assert!(now(other.prompt_for(&body(&messages))).unwrap().bytes == prompt.bytes);
+        before = text(&prompt).to_owned();
+    }
+    let scope = epitome_config::scope::scope("default");
+    let info = journal.session(&scope, "a").unwrap();
+    let said = journal.history(&scope, "a", info.head, 0, usize::MAX).unwrap();
+    journal.erase(&scope, said[3].key).unwrap();
+    let prompt = now(live.prompt_for(&body(&messages))).unwrap();
+    assert!(!text(&prompt).contains(heading), "{}", text(&prompt));
+}
+
 /// Where the prompt is Epitome's own, it comes back at once, at the end.
 #[test]
 fn in_a_conversation_that_is_pushed_it_comes_back_in_a_note() {
