@@ -10,6 +10,7 @@
 
 mod archive;
 mod batch;
+mod common;
 pub mod conformance;
 mod content;
 mod copied;

@@ -6,6 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::common::common_in;
 use crate::terms::{Term, TermFilter, is_common, parts, runs, term};
 
 /// Words of a search. What has more, or several lines, is a question or a pasted text: it says
@@ -52,10 +53,11 @@ impl<'q> Query<'q> {
         let phrases = phrases(text);
         let is_search = !phrases.is_empty() || is_line(text, SEARCH_WORDS);
         let mut query = Self { phrases, is_search, ..Self::default() };
-        let terms = TermFilter::new();
+        let (terms, common) = (TermFilter::new(), common_in(text));
+        let is_common = |run: &str| common.contains(&run.to_lowercase().as_str());
         let mut known = FxHashSet::default();
         let mut before = None;
-        for run in runs(text) {
+        for run in runs(text).filter(|run| !is_common(run)) {
             let mut word = AskedWord { text: run, whole: None, parts: Vec::new() };
             let lower = term(&run.to_lowercase());
             terms.each(run, |part| {

@@ -275,6 +275,17 @@ mod tests {
     }
 
     #[test]
+    fn common_words_of_another_language_are_no_answer() {
+        let texts = ["die Heizung ist mit dem Zähler verbunden", "der Hund war im Hof", "rain"];
+        assert_eq!(of(&texts, "Was ist mit der Katze?"), [0.0; 3]);
+        assert!(of(&texts, "Was ist mit der Heizung?")[0] > 0.0);
+        assert_eq!(
+            of(&["le vol de la nuit est plein", "rain"], "Où est le chat de la voisine ?"),
+            [0.0; 2]
+        );
+    }
+
+    #[test]
     fn a_question_that_is_answered_has_surroundings() {
         let texts = ["rain", "the owl of the old barn", "in the morning", "sun"];
         let asked = "do you still know which bird it was that lived in that old barn";
