@@ -273,9 +273,19 @@ fn begins_word(text: &[u8], at: usize) -> bool {
     let is_letter = matches!(last, b'n' | b'r' | b't' | b'b' | b'f' | b'v' | b'a' | b'e' | b'0');
     let is_unicode = ends_with(b'\\', 6) && ends_with(b'u', 5) && is_hex(4);
     let is_percent = ends_with(b'%', 3) && is_hex(2);
-    let colour = before.iter().rev().skip(1).position(|it| !matches!(it, b'0'..=b'9' | b';'));
-    let is_colour = *last == b'm' && colour.is_some_and(|length| ends_with(b'[', length + 2));
-    is_letter && ends_with(b'\\', 2) || is_unicode || is_percent || is_colour
+    // Of a name and its key, `KEY_sk-…`, only the key is one.
+    let is_joint = *last == b'_';
+    is_letter && ends_with(b'\\', 2) || is_unicode || is_percent || is_joint || ends_colour(before)
+}
+
+/// Whether a text ends with what sets a colour or clears a line: the sign of an escape or its name,
+/// a bracket, numbers and a letter.
+fn ends_colour(text: &[u8]) -> bool {
+    let Some((last, rest)) = text.split_last() else { return false };
+    let numbers = rest.iter().rev().take_while(|it| matches!(it, b'0'..=b'9' | b';')).count();
+    let Some((b'[', sign)) = rest[..rest.len() - numbers].split_last() else { return false };
+    let is_escape = [&b"\x1b"[..], b"001b", b"001B", b"x1b", b"x1B", b"033", b"\\e"];
+    *last == b'm' || last.is_ascii_alphabetic() && is_escape.iter().any(|it| sign.ends_with(it))
 }
 
 /// The text with masks in these ranges, where there are any; places in it move along.
@@ -368,6 +378,15 @@ mod tests {
             filled("hf_", 34),
             filled("xoxb-", 30),
             filled("sk_live_", 24),
+            filled("ya29.", 60),
+            filled("pypi-", 60),
+            format!("SG.{}.{}", filled("", 22), filled("", 43)),
+            format!("dop_v1_{}", "0123456789abcdef".repeat(4)),
+            format!("shpat_{}", "0123456789abcdef".repeat(2)),
+            filled("lin_api_", 40),
+            filled("hvs.", 60),
+            format!("AGE-SECRET-KEY-1{}", "QPZRY9X8GF2TVDW0S3JN54KHCE".repeat(3)[..58].to_owned()),
+            format!("eyJ{}.eyJ{}.{}", filled("", 30), filled("", 40), filled("", 43)),
         ];
         for key in keys {
             let said = format!("export KEY={key}; go");
@@ -396,7 +415,10 @@ mod tests {
     fn a_key_is_told_wherever_it_begins() {
         let redaction = crate::profile::Profile::default().redaction;
         let key = format!("sk-ant-api03-{}", "Ab3x9Q".repeat(7));
-        for before in ["\n", "\t", "\r\n", "\u{1b}[31m", "x=%20", "密钥", "\"", "a-"] {
+        let coloured = "\u{1b}[01;31m\u{1b}[K";
+        for before in
+            ["\n", "\t", "\r\n", "\u{1b}[31m", coloured, "x=%20", "密钥", "\"", "a-", "A_"]
+        {
             let said = format!("my key:{before}{key}\nand more");
             assert!(!redaction.text(&said).contains(&key), "{before:?}");
             let message = serde_json::json!({"content": said}).to_string();
