@@ -227,6 +227,9 @@ pub(crate) struct PendingFile {
 }
 
 enum FileDraft {
+    /// A file can be made in this folder. It is there only once there is something to write: who breaks
+    /// off before that leaves nothing behind.
+    Planned(PathBuf),
     /// A file beside the one it will replace; it vanishes unless it does.
     Beside(NamedTempFile),
     /// A pipe, a device or what this process was given open, which nothing can replace.
@@ -259,10 +262,21 @@ impl PendingFile {
         }
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let folder = real.parent().filter(|folder| !folder.as_os_str().is_empty());
-        // Others may read the output as any file the user makes; the mask of the process decides.
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".epitome-").permissions(Permissions::from_mode(0o666));
-        Ok(FileDraft::Beside(builder.tempfile_in(folder.unwrap_or(Path::new(".")))?))
+        let folder = folder.unwrap_or(Path::new("."));
+        beside(folder)?.close()?;
+        Ok(FileDraft::Planned(folder.to_owned()))
+    }
+
+    /// What is written into.
+    fn open(&mut self) -> io::Result<&mut dyn Write> {
+        if let FileDraft::Planned(folder) = &self.draft {
+            self.draft = FileDraft::Beside(beside(folder)?);
+        }
+        match &mut self.draft {
+            FileDraft::Beside(file) => Ok(file),
+            FileDraft::Direct(file) => Ok(file),
+            FileDraft::Planned(_) => Err(ErrorKind::NotFound.into()),
+        }
     }
 
     /// Writes the contents; the file itself is still the old one.
@@ -271,10 +285,7 @@ impl PendingFile {
     ///
     /// When they cannot be written.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), CliError> {
-        let written = match &mut self.draft {
-            FileDraft::Beside(file) => file.write_all(bytes),
-            FileDraft::Direct(file) => file.write_all(bytes),
-        };
+        let written = self.open().and_then(|file| file.write_all(bytes));
         written.map_err(|error| unwritable(&self.path, &error))
     }
 
@@ -287,12 +298,10 @@ impl PendingFile {
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), CliError> {
-        let file: &mut dyn Write = match &mut self.draft {
-            FileDraft::Beside(file) => file,
-            FileDraft::Direct(file) => file,
-        };
-        let mut out = BufWriter::new(file);
-        let written = write(&mut out).and_then(|()| out.flush());
+        let written = self.open().and_then(|file| {
+            let mut out = BufWriter::new(file);
+            write(&mut out).and_then(|()| out.flush())
+        });
         written.map_err(|error| unwritable(&self.path, &error))
     }
 
@@ -301,15 +310,20 @@ impl PendingFile {
     /// # Errors
     ///
     /// When that fails; the old file is still there then.
-    pub(crate) fn finish(self) -> Result<(), CliError> {
-        match self.draft {
-            FileDraft::Beside(file) => {
-                file.persist(&self.path).map_err(|error| unwritable(&self.path, &error.error))?;
-            }
-            FileDraft::Direct(_) => {}
+    pub(crate) fn finish(mut self) -> Result<(), CliError> {
+        self.open().map(drop).map_err(|error| unwritable(&self.path, &error))?;
+        if let FileDraft::Beside(file) = self.draft {
+            file.persist(&self.path).map_err(|error| unwritable(&self.path, &error.error))?;
         }
         Ok(())
     }
+}
+
+/// A file with a name of its own in a folder. Others may read the output as any file the user makes; the
+/// mask of the process decides.
+fn beside(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".epitome-").permissions(Permissions::from_mode(0o666)).tempfile_in(folder)
 }
 
 /// What a path names that this process was given open, whatever kind of file that is: others who
