@@ -195,7 +195,8 @@ impl Session {
     ) -> Result<Option<Proposal>, Error> {
         let (Some(due), Some(whole)) = (decided.due, whole) else { return Ok(None) };
         let proposing = Proposing { session: self, ground, whole, brief: &decided.brief, due };
-        match proposing.proposal(state, events).await? {
+        // In a box, so that a turn that compresses nothing carries no room for it along.
+        match Box::pin(proposing.proposal(state, events)).await? {
             Some(proposal) => self.sendable(ground, proposal, state, events),
             None => Ok(None),
         }

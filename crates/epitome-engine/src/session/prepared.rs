@@ -176,7 +176,7 @@ impl Session {
         // Whatever it would do besides is done with the compression itself.
         let (mut state, mut unheard) = (state.clone(), TurnEvents::new(ground.name, String::new()));
         let proposing = Proposing { session: self, ground, whole, brief: &brief, due };
-        let proposal = proposing.proposal(&mut state, &mut unheard).await;
+        let proposal = Box::pin(proposing.proposal(&mut state, &mut unheard)).await;
         let Some(background) = &mut self.background else { return };
         let late = proposal.ok().flatten().and_then(|proposal| proposal.late);
         let is_steady = |late: &PendingSummaries| late.assignment.orders.ops.iter().all(is_steady);

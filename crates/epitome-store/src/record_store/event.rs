@@ -14,6 +14,9 @@ use epitome_kernel::types::{
 use epitome_kernel::{MessageRecord, RequestRecord, StoreError};
 use serde::{Deserialize, Serialize};
 
+/// Bytes that the body of most records fits.
+const BODY: usize = 512;
+
 /// One thing that happened to a session, or in its scope.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -101,7 +104,10 @@ impl SessionEvent {
 
     /// The event as the body of a record.
     pub(super) fn written(&self) -> Result<Vec<u8>, StoreError> {
-        serde_json::to_vec(self).map_err(|error| StoreError::Damaged { what: error.to_string() })
+        let mut body = Vec::with_capacity(BODY);
+        let written = serde_json::to_writer(&mut body, self);
+        written.map_err(|error| StoreError::Damaged { what: error.to_string() })?;
+        Ok(body)
     }
 
     /// The event that a body holds.
