@@ -60,6 +60,7 @@ fn check(profile: &str) {
     journal(&serving, profile, &["goal", "set", "Mend the ledger", "--new"]);
     journal(&serving, profile, &["goal", "decide", "Drop the ledger", "--lock"]);
     journal(&serving, profile, &["pin", "e3"]);
+    journal(&serving, profile, &["session", "mode", "planning"]);
     for round in 0.. {
         later.round(&serving);
         if serving.compressions() >= before + 2 {
@@ -93,6 +94,8 @@ fn check(profile: &str) {
         "  + g1 (medium, paused): Find the leak",
         "  + g2 (medium, active): Mend the ledger",
         "  + g2 decision (locked): Drop the ledger",
+        "mode:",
+        "  + planning",
         "  + e3",
     ];
     for line in lines {

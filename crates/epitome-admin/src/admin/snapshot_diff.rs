@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::restore::SnapshotState;
 use super::{SessionAdmin, SessionHistory};
 use crate::error::AdminError;
-use crate::records::chosen;
+use crate::records::{chosen, mode_of};
 
 /// What two snapshots of a session differ in.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,11 +28,13 @@ pub struct SnapshotDiff {
     pub compressions: ListDiff,
     /// Goals with all that belongs to them.
     pub goals: ListDiff,
+    /// The mode that was set by hand.
+    pub modes: ListDiff,
     /// Augments that were chosen.
     pub augments: ListDiff,
     /// Messages that were pinned by hand, by their places.
     pub pins: ListDiff,
-    /// Whether the last three are known of both: older versions recorded them for no snapshot.
+    /// Whether the last four are known of both: older versions recorded them for no snapshot.
     pub is_whole: bool,
 }
 
@@ -61,6 +63,7 @@ struct SnapshotSide {
     keys: Vec<EntryKey>,
     compressions: Vec<String>,
     goals: Vec<String>,
+    modes: Vec<String>,
     augments: Vec<String>,
     pins: Vec<String>,
     is_whole: bool,
@@ -98,6 +101,7 @@ impl SessionAdmin {
             },
             compressions: ListDiff::between(&one.compressions, &other.compressions),
             goals: ListDiff::between(&one.goals, &other.goals),
+            modes: ListDiff::between(&one.modes, &other.modes),
             augments: ListDiff::between(&one.augments, &other.augments),
             pins: ListDiff::between(&one.pins, &other.pins),
             is_whole: one.is_whole && other.is_whole,
@@ -128,6 +132,7 @@ impl SessionAdmin {
         Ok(SnapshotSide {
             compressions: way.into_iter().map(|id| id.short()).collect(),
             goals: lines(&goals::project(&acts).goals),
+            modes: mode_of(&acts).into_iter().collect(),
             augments: chosen(&acts),
             keys,
             pins,

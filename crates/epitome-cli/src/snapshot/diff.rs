@@ -26,10 +26,11 @@ pub(super) fn write(out: &mut dyn Write, diff: &SnapshotDiff) -> io::Result<()> 
     if !diff.is_whole {
         return writeln!(
             out,
-            "an older version made one of them: its goals, augments and pins are not known"
+            "an older version made one of them: its goals, mode, augments and pins are not known"
         );
     }
     list(out, "goals", &diff.goals)?;
+    list(out, "mode", &diff.modes)?;
     list(out, "augments", &diff.augments)?;
     list(out, "pins", &diff.pins)
 }
