@@ -65,7 +65,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("epitome-plugin", &[]),
     ("epitome-postgres", &["epitome-kernel", "epitome-store"]),
     ("epitome-proxy", &["epitome", "epitome-mcp", "epitome-page", "epitome-types", "epitome-wire"]),
-    ("epitome-store", &["epitome-kernel"]),
+    ("epitome-seal", &[]),
+    ("epitome-store", &["epitome-kernel", "epitome-seal"]),
     ("epitome-wire", &["epitome-types"]),
     ("epitome-workspace", &["epitome-kernel"]),
     (
