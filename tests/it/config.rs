@@ -316,6 +316,7 @@ fn the_schema_is_printed() {
         [
             "default_profile",
             "store",
+            "store_key_file",
             "durability",
             "everywhere",
             "tenant",

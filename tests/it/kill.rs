@@ -10,9 +10,12 @@ use crate::conversation::bare;
 use crate::measure::texts;
 use crate::playing::{Playing, played};
 use crate::program::Place;
+use crate::sealed::keyed;
 
 /// How often it is killed where `EPITOME_KILLS` says nothing else.
 const KILLS: u64 = 25;
+/// The same of a store that is encrypted.
+const SEALED_KILLS: u64 = 50;
 const ARGS: [&str; 8] =
     ["replay", "talk.json", "--prompt-limit", "2500", "--store", "s.db", "--session", "talk"];
 
@@ -44,7 +47,7 @@ fn messages_of(said: &[Value], turns: usize) -> usize {
 /// Checks that a store holds at least the first so many messages, word for word.
 #[track_caller]
 fn check_recorded(place: &Place, said: &[Value], least: usize) {
-    let list = place.run(["session", "list", "--json", "--store", "s.db"]).json();
+    let list = place.run(["session", "list", "--all", "--json", "--store", "s.db"]).json();
     let recorded = list[0]["messages"].as_u64().unwrap() as usize;
     assert!(recorded >= least, "{recorded} of {least} messages");
     let args = ["session", "export", "talk", "--format", "json", "--store", "s.db"];
@@ -56,17 +59,27 @@ fn check_recorded(place: &Place, said: &[Value], least: usize) {
 
 #[test]
 fn what_was_acknowledged_outlives_a_kill_and_the_replay_goes_on() {
-    let kills = std::env::var("EPITOME_KILLS").ok().map_or(KILLS, |all| all.parse().unwrap());
+    check(Place::new, KILLS);
+}
+
+#[test]
+fn the_same_holds_of_a_store_that_is_encrypted() {
+    check(keyed, SEALED_KILLS);
+}
+
+/// Kills a replay so often, each time in a fresh place.
+fn check(fresh: fn() -> Place, most: u64) {
+    let kills = std::env::var("EPITOME_KILLS").ok().map_or(most, |all| all.parse().unwrap());
     let conversation = bare(25);
     let said = conversation.as_array().unwrap();
-    let whole = Place::new();
+    let whole = fresh();
     whole.write("talk.json", conversation.to_string());
     let (turns, summary) = played(&whole.run(ARGS.into_iter().chain(["--json", "-q"])));
     assert!(summary["compressions"].as_u64() > Some(5), "{summary}");
 
     let mut dice = Dice(1);
     for kill in 0..kills {
-        let place = Place::new();
+        let place = fresh();
         place.write("talk.json", conversation.to_string());
         let mut playing = Playing::start(&place, &[&ARGS[..], &["--pace", "5", "-q"]].concat());
         let read = dice.below(turns.len() as u64) as usize;
@@ -92,7 +105,7 @@ fn what_was_acknowledged_outlives_a_kill_and_the_replay_goes_on() {
             assert_eq!(ended["prefix_kept"], 1.0, "{context}");
             assert_eq!(ended["must_keep"], summary["must_keep"], "{context}");
         }
-        let list = place.run(["session", "list", "--json", "--store", "s.db"]).json();
+        let list = place.run(["session", "list", "--all", "--json", "--store", "s.db"]).json();
         assert_eq!(list[0]["compressions"], summary["compressions"], "{context}");
         assert_eq!(list[0]["messages"], said.len(), "{context}");
     }

@@ -108,6 +108,8 @@ mod savings;
 #[cfg(test)]
 mod scan;
 #[cfg(test)]
+mod sealed;
+#[cfg(test)]
 mod session;
 #[cfg(test)]
 mod shared;

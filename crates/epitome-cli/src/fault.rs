@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anstyle::{AnsiColor, Style};
-use epitome::{ConfigError, Error, StoreError};
+use epitome::{ConfigError, Error, SEALED, StoreError};
 
 use crate::hints::{self, stored, with_commands};
 use crate::text;
@@ -112,9 +112,9 @@ impl CliError {
     /// What a store said that was to be written.
     pub(crate) fn of_output(error: StoreError) -> Self {
         match error {
-            StoreError::Newer { .. } | StoreError::Damaged { .. } => {
-                Self::unreadable(stored(&error))
-            }
+            StoreError::Newer { .. }
+            | StoreError::Damaged { .. }
+            | StoreError::Broken { what: SEALED, .. } => Self::unreadable(stored(&error)),
             _ => Self::usage(stored(&error)),
         }
     }

@@ -54,6 +54,7 @@ mod spoken;
 mod status;
 mod statusline;
 mod store;
+mod store_key;
 mod store_verb;
 mod stores;
 mod table;

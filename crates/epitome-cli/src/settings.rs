@@ -15,6 +15,7 @@ use epitome::{
 use crate::fault::{self, CliError};
 use crate::files;
 use crate::outputs::{FileFate, OutputFile};
+use crate::store_key;
 
 /// The largest price table that is read, in bytes.
 const MOST: u64 = 16 << 20;
@@ -28,6 +29,9 @@ pub(crate) struct ConfigFlags {
     /// Lets shipped policies run, and no others
     #[arg(long)]
     untrusted: bool,
+    /// The key that stores in files are encrypted with; `epitome store key FILE` makes one
+    #[arg(long, value_name = "FILE")]
+    store_key_file: Option<PathBuf>,
 }
 
 /// Which profile, and whose configuration.
@@ -43,10 +47,16 @@ pub(crate) struct ProfileFlags {
 impl ProfileFlags {
     /// The words that mean the same configuration in another process, wherever it runs.
     pub(crate) fn words(&self) -> Vec<String> {
-        let Self { profile, config: ConfigFlags { config, untrusted } } = self;
-        let file = config.as_ref().map(|file| std::path::absolute(file).unwrap_or(file.clone()));
-        let file = file.map(|file| file.display().to_string());
-        let words = [("--profile", profile.clone()), ("--config", file)];
+        let Self { profile, config: ConfigFlags { config, untrusted, store_key_file } } = self;
+        let named = |file: &Option<PathBuf>| {
+            let file = std::path::absolute(file.as_ref()?).ok().or(file.clone());
+            file.map(|file| file.display().to_string())
+        };
+        let words = [
+            ("--profile", profile.clone()),
+            ("--config", named(config)),
+            ("--store-key-file", named(store_key_file)),
+        ];
         let words = words.into_iter().filter_map(|(flag, value)| Some([flag.to_owned(), value?]));
         let untrusted = untrusted.then(|| "--untrusted".to_owned());
         words.flatten().chain(untrusted).collect()
@@ -61,12 +71,19 @@ impl ConfigFlags {
     ) -> Result<Config, CliError> {
         let config = Config::load(set(self.sources()?))?;
         config.renamed().for_each(|old| fault::warn_once(&old.to_string()));
+        store_key::configure(&config);
         Ok(config)
+    }
+
+    /// Sets the key of stores, where one was named.
+    fn sealed(&self, sources: ConfigSources) -> ConfigSources {
+        path(sources, "--store-key-file", "store_key_file", self.store_key_file.as_deref())
     }
 
     fn sources(&self) -> Result<ConfigSources, ConfigError> {
         let sources = ConfigSources::from_env(std::env::vars_os())?;
         let sources = if self.untrusted { sources.untrusted() } else { sources };
+        let sources = self.sealed(sources);
         match (&self.config, std::env::current_dir()) {
             (Some(file), Ok(folder)) => {
                 let beside = folder.join(file);
@@ -131,13 +148,15 @@ impl ProfileFlags {
         set: impl Fn(ConfigSources) -> ConfigSources,
     ) -> Result<(Config, Option<ConfigError>), CliError> {
         let sources = self.config.sources().map(|sources| set(self.set(sources)));
-        match sources.and_then(Config::load) {
-            Ok(config) => Ok((config, None)),
+        let (config, error) = match sources.and_then(Config::load) {
+            Ok(config) => (config, None),
             Err(error) => {
-                let built_in = ConfigSources::built_in(std::env::vars_os());
-                Ok((Config::load(set(built_in))?, Some(error)))
+                let built_in = self.config.sealed(ConfigSources::built_in(std::env::vars_os()));
+                (Config::load(set(built_in))?, Some(error))
             }
-        }
+        };
+        store_key::configure(&config);
+        Ok((config, error))
     }
 
     fn set(&self, sources: ConfigSources) -> ConfigSources {

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use epitome::{
     Durability, FallbackStore, PostgresAddress, PostgresLog, PostgresStore, SessionArchive,
-    SqliteStore, StoreError, TransferStore,
+    SqliteStore, StoreError, StoreFile, TransferStore,
 };
 
 use crate::fault::{self, CliError};
+use crate::store_key;
 use crate::stores::name_read_only;
 
 /// The address of a database, where a store is one.
@@ -60,7 +61,7 @@ pub(crate) fn open(
 ) -> Result<Arc<dyn SessionArchive>, StoreError> {
     match open_database(store) {
         Some(opened) => Ok(Arc::new(opened?)),
-        None => Ok(Arc::new(SqliteStore::open_with(store, durability)?)),
+        None => Ok(Arc::new(SqliteStore::open_with(store_key::file(store)?, durability)?)),
     }
 }
 
@@ -72,7 +73,7 @@ pub(crate) fn open(
 pub(crate) fn open_existing(store: &Path) -> Result<Arc<dyn SessionArchive>, StoreError> {
     match open_database(store) {
         Some(opened) => Ok(Arc::new(opened?)),
-        None => Ok(Arc::new(SqliteStore::open_existing(store)?)),
+        None => Ok(Arc::new(SqliteStore::open_existing(store_key::file(store)?)?)),
     }
 }
 
@@ -96,31 +97,72 @@ pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// Opens a store that is there, to hand over what it holds.
+/// Opens a store that is there, to hand over what it holds: with the key in `own_key`, or else with the
+/// one that is configured unless it is not encrypted.
 ///
 /// # Errors
 ///
 /// When it is not, or cannot be opened.
-pub(crate) fn open_source(store: &Path) -> Result<Box<dyn TransferStore>, CliError> {
+pub(crate) fn open_source(
+    store: &Path,
+    own_key: Option<&Path>,
+) -> Result<Box<dyn TransferStore>, CliError> {
     if !is_there(store) {
         return Err(CliError::unreadable(format!("no store at {}", store.display())));
     }
     let opened: Result<Box<dyn TransferStore>, StoreError> = match open_database(store) {
         Some(opened) => opened.map(|store| Box::new(store) as _),
-        None => SqliteStore::open_existing(store).map(|store| Box::new(store) as _),
+        None => with_key(store, own_key, |file| {
+            SqliteStore::open_existing(file).map(|store| Box::new(store) as _)
+        }),
     };
     opened.map_err(|error| CliError::of_store(&error))
 }
 
-/// Opens a store to take up what another holds, and makes it where it is a file that is not there.
+/// Does something with the file of a store: with the key in `own_key`, or else with the one that is
+/// configured unless it is not encrypted.
+///
+/// # Errors
+///
+/// When the key cannot be read, and those of `work`.
+pub(crate) fn with_key<T>(
+    store: &Path,
+    own_key: Option<&Path>,
+    work: impl FnOnce(StoreFile<'_>) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    match own_key {
+        Some(key) => work(StoreFile::from(store).sealed(&store_key::load(key, store)?)),
+        None => work(store_key::file_as_it_is(store)?),
+    }
+}
+
+/// Whether the file of a store is encrypted, as far as a key is configured that it may be encrypted with.
+///
+/// # Errors
+///
+/// When the key cannot be read.
+pub(crate) fn is_sealed(store: &Path) -> Result<bool, StoreError> {
+    with_key(store, None, |file| Ok(file.is_sealed()))
+}
+
+/// Opens a store to take up what another holds, and makes it where it is a file that is not there;
+/// `is_plain` has it not be encrypted, whatever is configured.
 ///
 /// # Errors
 ///
 /// When it cannot be opened.
-pub(crate) fn open_target(store: &Path) -> Result<Box<dyn TransferStore>, CliError> {
+pub(crate) fn open_target(
+    store: &Path,
+    is_plain: bool,
+) -> Result<Box<dyn TransferStore>, CliError> {
     let opened: Result<Box<dyn TransferStore>, StoreError> = match open_database(store) {
         Some(opened) => opened.map(|store| Box::new(store) as _),
-        None => SqliteStore::open(store).map(|store| Box::new(store) as _),
+        None => match is_plain {
+            true => Ok(StoreFile::from(store)),
+            false => store_key::file(store),
+        }
+        .and_then(SqliteStore::open)
+        .map(|store| Box::new(store) as _),
     };
     opened.map_err(CliError::of_output)
 }
@@ -137,10 +179,27 @@ pub(crate) fn open_for_levers(
     match open_database(store) {
         Some(opened) => Ok(Arc::new(opened?)),
         None => {
-            let opened = SqliteStore::open_with(store, durability)?;
+            let opened = SqliteStore::open_with(store_key::file(store)?, durability)?;
             name_read_only(&opened);
             Ok(Arc::new(opened))
         }
+    }
+}
+
+/// Opens the file of a store. One whose newest records are torn says so once; what is left of it is
+/// sound, so conversations go on in it.
+fn open_torn(store: &Path, durability: Durability) -> Result<SqliteStore, StoreError> {
+    let open = || SqliteStore::open_with(store_key::file(store)?, durability);
+    match open() {
+        Err(error @ StoreError::Damaged { .. }) => {
+            let Ok(opened) = open() else { return Err(error) };
+            fault::warn(&format!(
+                "{error}; what is left is used, and clients that go on send the rest again; `epitome \
+                 session verify` tells more"
+            ));
+            Ok(opened)
+        }
+        opened => opened,
     }
 }
 
@@ -155,7 +214,7 @@ pub(crate) fn open_live(
 ) -> Result<Arc<FallbackStore>, StoreError> {
     let opened = match open_database(store) {
         Some(opened) => FallbackStore::over(opened?),
-        None => match SqliteStore::open_with(store, durability) {
+        None => match open_torn(store, durability) {
             Ok(opened) => {
                 name_read_only(&opened);
                 FallbackStore::new(opened)

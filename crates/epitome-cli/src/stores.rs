@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use epitome::{Config, RecordFile, ScopeOwner, SessionAdmin, SqliteStore, StoredText};
 
-use crate::fault;
+use crate::{fault, store_key};
 
 /// So many digits of an id stand in prompts.
 const SHORT: usize = 8;
@@ -81,7 +81,8 @@ pub(crate) fn elsewhere(config: &Config, owner: &ScopeOwner, id: &str) -> Option
     }
     let profile = config.profile_in_use().ok()?;
     known(config).iter().find_map(|path| {
-        let store = Arc::new(SqliteStore::open_existing(path).ok()?);
+        let store =
+            Arc::new(SqliteStore::open_existing(store_key::file_as_it_is(path).ok()?).ok()?);
         let keeper = SessionAdmin::of(store.clone(), profile.clone(), owner.clone());
         keeper.original(&*store, id, |_| {}).ok()
     })

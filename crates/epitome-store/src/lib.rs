@@ -40,15 +40,17 @@ mod transfer;
 pub use archive::{SessionArchive, StoreFinding};
 pub use copied::{CopiedAnswer, CopiedMessage, KeptTexts, SessionCopy, SessionFacts};
 pub use durability::Durability;
+#[cfg(feature = "seal")]
+pub use epitome_seal::{KeyFault, StoreKey};
 pub use fallback::FallbackStore;
 pub use log::{
     AppendOutcome, BlobQuery, Erasure, KeyQuery, LineEnd, LinePosition, LineTail, LogBatch,
     LogRecord, MemoryLog, PieceQuery, RecordKey, RecordLog, SearchPiece, StoredBlob,
 };
-pub use outage::{StoreNews, StoreOutage, UNREACHABLE};
+pub use outage::{SEALED, StoreNews, StoreOutage, UNREACHABLE};
 pub use record_store::{MemoryStore, RecordStore};
 #[cfg(feature = "sqlite")]
-pub use sqlite::{SalvagedStore, SqliteStore};
+pub use sqlite::{SalvagedStore, SqliteStore, StoreFile};
 pub use transfer::{
     CopiedBeginning, TransferMode, TransferProgress, TransferReport, TransferStore, transfer,
 };

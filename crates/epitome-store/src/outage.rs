@@ -11,6 +11,9 @@ pub(crate) const GONE: &str = "is no longer there";
 /// What is wrong with a store whose server does not answer.
 pub const UNREACHABLE: &str = "cannot be reached";
 
+/// What is wrong with a store that does not fit the key that is named for it, or its lack.
+pub const SEALED: &str = "stays closed";
+
 /// A store that cannot be relied on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreOutage {
@@ -54,6 +57,8 @@ impl OutageKind {
             StoreError::Damaged { .. } => Some(Self::Damaged),
             StoreError::Broken { what: GONE, .. } => Some(Self::Gone),
             StoreError::Broken { what: UNREACHABLE, .. } => Some(Self::Away),
+            // Whoever mends that does so before anything is said.
+            StoreError::Broken { what: SEALED, .. } => None,
             StoreError::Broken { .. } => Some(Self::Unwritable),
             _ => None,
         }

@@ -40,6 +40,7 @@
 //! | `plugins` | the shipped digests by shape, plugins that are programs | the digest of plain text, plugins in Rust |
 //! | `postgres` | `PostgresStore`, for any number of processes and machines | stores of one machine |
 //! | `redact` | patterns of what is never recorded | a profile that states some is refused |
+//! | `seal` | `StoreKey`: a store on disk that is encrypted | files that their user alone may read |
 //! | `sqlite` | `SqliteStore`, compiled from C | [`MemoryStore`], or a [`RecordStore`] over a log of the host's own ([`port`]) |
 //! | `workspace` | `WorkspaceFolder`: what left as files for the client's own tools | a [`Workspace`] of the host's own |
 //!
@@ -130,12 +131,14 @@ pub use epitome_plugin as plugin;
 #[cfg(feature = "postgres")]
 pub use epitome_postgres::{AddressError, PostgresAddress, PostgresLog, PostgresStore};
 pub use epitome_store::{
-    Durability, FallbackStore, MemoryLog, MemoryStore, RecordStore, SessionArchive, StoreFinding,
-    StoreNews, StoreOutage, TransferMode, TransferProgress, TransferReport, TransferStore,
-    transfer,
+    Durability, FallbackStore, MemoryLog, MemoryStore, RecordStore, SEALED, SessionArchive,
+    StoreFinding, StoreNews, StoreOutage, TransferMode, TransferProgress, TransferReport,
+    TransferStore, transfer,
 };
+#[cfg(feature = "seal")]
+pub use epitome_store::{KeyFault, StoreKey};
 #[cfg(feature = "sqlite")]
-pub use epitome_store::{SalvagedStore, SqliteStore};
+pub use epitome_store::{SalvagedStore, SqliteStore, StoreFile};
 pub use epitome_types as types;
 pub use epitome_types::{Budget, BudgetUnit, CompressionReport, SummaryStyle};
 pub use epitome_wire::{

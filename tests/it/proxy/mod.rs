@@ -27,6 +27,7 @@ mod policies;
 mod private;
 mod restored;
 mod routes;
+mod sealed;
 mod serving;
 mod sessions;
 mod shapes;

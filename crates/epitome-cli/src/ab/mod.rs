@@ -26,6 +26,7 @@ use crate::files::{self, PendingFile};
 use crate::flags::{self, StyleFlag, SummarizerFlags, WindowFlags};
 use crate::outputs::{FileFate, apart};
 use crate::settings::{self, ConfigFlags};
+use crate::store_key;
 use crate::text::{counted, grouped};
 use comparison_files::{ComparisonFiles, OpenStore};
 
@@ -145,7 +146,7 @@ fn fresh(path: &Path) -> Result<Arc<dyn SessionArchive>, StoreError> {
         path: path.display().to_string(),
         cause,
     })?;
-    Ok(Arc::new(SqliteStore::open(path)?))
+    Ok(Arc::new(SqliteStore::open(store_key::file(path)?)?))
 }
 
 /// Reads `--cut`.

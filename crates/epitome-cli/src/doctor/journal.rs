@@ -4,12 +4,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use epitome::{SessionArchive, SqliteStore, StoreError};
+use epitome::{SEALED, SessionArchive, SqliteStore, StoreError};
 use rustix::fs::Access;
 
 use super::{DoctorFinding, Patient};
-use crate::store;
 use crate::text::{counted, grouped};
+use crate::{store, store_key};
 
 /// A larger store is not verified here, since that would take long.
 const QUICK: u64 = 256 << 20;
@@ -101,12 +101,16 @@ pub(super) fn store(patient: &Patient) -> Vec<DoctorFinding> {
     if !patient.path.exists() {
         return vec![to_be_made(ABOUT, &patient.path)];
     }
-    let store = match SqliteStore::open_existing(&patient.path) {
+    let opened = store_key::file(&patient.path).and_then(SqliteStore::open_existing);
+    let store = match opened {
         Ok(store) => store,
         Err(error) => {
             let remedy = match error {
                 StoreError::Damaged { .. } => {
                     "`epitome store salvage PATH NEW` saves what can be read"
+                }
+                StoreError::Broken { what: SEALED, .. } => {
+                    "nothing is lost: with its own key it opens"
                 }
                 _ => "move the file away, or name another store with `--store`",
             };

@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::fault::CliError;
 use crate::files;
 use crate::journal::{self, JournalFlags};
-use crate::store;
 use crate::text::counted;
+use crate::{store, store_key};
 
 /// Checks all that the store holds, in every profile, and mends what can be derived anew
 #[derive(clap::Args)]
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     }
     let findings = match store::is_database(&path) {
         true => args.journal.open()?.store.verify(args.repair),
-        false => SqliteStore::check(&path, args.repair),
+        false => store_key::file(&path).and_then(|file| SqliteStore::check(file, args.repair)),
     };
     let findings = findings.map_err(|error| CliError::of_store(&error))?;
     let found = findings.iter().map(|finding| VerifyFinding {

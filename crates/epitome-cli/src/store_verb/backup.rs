@@ -34,20 +34,23 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         ));
     }
     let way = Way::between(&args.store.path()?, &args.file, "backed up")?;
-    let from = store::open_source(&way.from)?;
+    let from = store::open_source(&way.from, None)?;
+    // A store that is not encrypted has no backup that is.
+    let is_file = !store::is_database(&way.from);
+    let is_plain = is_file && !store::is_sealed(&way.from).map_err(|it| CliError::of_store(&it))?;
     let is_there = way.to.exists();
     if !is_there {
         // A disk that is not mounted is no folder to make.
         PendingFile::prepare(&way.to)?;
     }
-    let is_new = !is_there && !store::is_database(&way.from);
+    let is_new = !is_there && is_file;
     if is_new {
         // As the database itself copies it; then what was written meanwhile is brought along.
-        let opened = SqliteStore::open_existing(&way.from);
+        let opened = store::with_key(&way.from, None, |file| SqliteStore::open_existing(file));
         let opened = opened.map_err(|error| CliError::of_store(&error))?;
         opened.back_up(&way.to).map_err(CliError::of_output)?;
     }
-    let to = store::open_target(&way.to)?;
+    let to = store::open_target(&way.to, is_plain)?;
     let mut done = args.outcome.carry(&*from, &*to, TransferMode::Mirror)?;
     if is_new {
         let report = &mut done.report;

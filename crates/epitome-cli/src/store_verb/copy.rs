@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use epitome::TransferMode;
 
+use super::keys::KeyFlags;
 use super::outcome::{OutcomeFlags, Way};
 use crate::fault::CliError;
 use crate::store;
@@ -13,8 +14,8 @@ use crate::store;
 /// Copies all that a store holds into another, and compares both; run again, it copies what is missing
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  epitome store copy epitome.db postgres://team@db/epitome\n\nA session \
-                  that went on in both stores stays as it is in TO, and is named."
+    after_help = "Example:\n  epitome store copy epitome.db postgres://team@db/epitome\n\nWith a \
+                  key, TO is encrypted; `--plain` leaves it readable.\n\nA session that went on in both stores stays as it is in TO, and is named."
 )]
 pub(crate) struct Args {
     /// The store to read
@@ -24,13 +25,15 @@ pub(crate) struct Args {
     #[arg(value_name = "TO", value_parser = crate::flags::store)]
     to: PathBuf,
     #[command(flatten)]
+    keys: KeyFlags,
+    #[command(flatten)]
     outcome: OutcomeFlags,
 }
 
 /// Runs the errand.
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let way = Way::between(&args.from, &args.to, "copied")?;
-    let from = store::open_source(&way.from)?;
-    let to = store::open_target(&way.to)?;
+    let from = store::open_source(&way.from, args.keys.of_source()?)?;
+    let to = store::open_target(&way.to, args.keys.plain)?;
     args.outcome.transfer(&way, &*from, &*to, TransferMode::Add)
 }

@@ -20,6 +20,9 @@ pub(crate) struct Args {
     /// Replaces the sessions that the store holds: those that the backup does not have go for good
     #[arg(long)]
     force: bool,
+    /// The key of the backup, where it is not the one that is configured
+    #[arg(long, value_name = "FILE")]
+    from_key_file: Option<PathBuf>,
     #[command(flatten)]
     store: NamedStore,
     #[command(flatten)]
@@ -29,8 +32,8 @@ pub(crate) struct Args {
 /// Runs the errand.
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let way = Way::between(&args.file, &args.store.path()?, "restored")?;
-    let from = store::open_source(&way.from)?;
-    let to = store::open_target(&way.to)?;
+    let from = store::open_source(&way.from, args.from_key_file.as_deref())?;
+    let to = store::open_target(&way.to, false)?;
     let holds = holds_anything(&*to).map_err(|error| CliError::of_store(&error))?;
     if holds && !args.force {
         return Err(CliError::usage(format!(

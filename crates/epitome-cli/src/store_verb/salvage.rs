@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use epitome::{SqliteStore, TransferMode};
 
+use super::keys::KeyFlags;
 use super::outcome::{OutcomeFlags, Way};
 use crate::fault::CliError;
 use crate::store;
@@ -24,6 +25,8 @@ pub(crate) struct Args {
     #[arg(value_name = "TO", value_parser = crate::flags::store)]
     to: PathBuf,
     #[command(flatten)]
+    keys: KeyFlags,
+    #[command(flatten)]
     outcome: OutcomeFlags,
 }
 
@@ -38,8 +41,10 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     if !way.from.exists() {
         return Err(CliError::unreadable(format!("no store at {}", way.from.display())));
     }
-    let found = SqliteStore::salvage(&way.from).map_err(|error| CliError::of_store(&error))?;
-    let to = store::open_target(&way.to)?;
+    let own_key = args.keys.of_source()?;
+    let found = store::with_key(&way.from, own_key, |file| SqliteStore::salvage(file));
+    let found = found.map_err(|error| CliError::of_store(&error))?;
+    let to = store::open_target(&way.to, args.keys.plain)?;
     let done = args.outcome.carry(&found.store, &*to, TransferMode::Add)?;
     args.outcome.print(&way, &done, Some(&found.missing))
 }

@@ -27,6 +27,10 @@ pub(crate) struct ConfigToml {
     /// file of a project names one in its own folder.
     #[expect(dead_code, reason = "declared for the schema; the nearest store is looked for")]
     pub(crate) store: Option<PathBuf>,
+    /// The key that the files of stores are encrypted with: a file that `epitome store key FILE` makes.
+    /// Stores in PostgreSQL are not. A path is relative to the file that names it. Said in one's own
+    /// file, in variables and flags; never in the file of a project.
+    pub(crate) store_key_file: Option<PathBuf>,
     /// What survives a power cut: `normal` keeps the store sound and may lose the newest records,
     /// `full` waits for the disk every time.
     pub(crate) durability: DurabilityName,

@@ -22,7 +22,7 @@ use super::sources::{ConfigFile, Flag, PREFIX};
 use super::{ConfigError, ConfigProblem, origin, proxy, store_name};
 
 /// Keys that hold paths, at the top and in a profile.
-const PATHS: [&str; 5] = ["store", "prices", "models", "policies", "plugins"];
+const PATHS: [&str; 6] = ["store", "store_key_file", "prices", "models", "policies", "plugins"];
 const PATHS_OF_PROFILE: [&str; 1] = ["store"];
 
 /// One layer.

@@ -296,6 +296,11 @@ impl Config {
         if self.settings.everywhere { owner.everywhere() } else { owner }
     }
 
+    /// The file of the key that stores are encrypted with.
+    pub fn store_key_file(&self) -> Option<&Path> {
+        self.settings.store_key_file.as_deref()
+    }
+
     /// What survives a power cut.
     pub fn durability(&self) -> Durability {
         self.settings.durability.into()

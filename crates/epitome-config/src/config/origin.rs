@@ -30,9 +30,10 @@ enum KeySource {
 use KeySource::{Anybody, Inside, Trusted, User};
 
 /// The keys by their class; `*` is any name, and what stands below a key has its class.
-const KEYS: [(&str, KeySource); 31] = [
+const KEYS: [(&str, KeySource); 32] = [
     ("default_profile", Anybody),
     ("store", Inside),
+    ("store_key_file", User("it says whether what is said is kept encrypted")),
     ("durability", Anybody),
     ("everywhere", User("it opens what was said in other projects")),
     ("tenant", User("it opens what others said")),

@@ -106,7 +106,7 @@ async fn until_the_end(address: SocketAddr) -> Result<(), Fault> {
 }
 
 async fn epitome(upstream: &str, store: &str) -> Result<(), Fault> {
-    let store = Arc::new(SqliteStore::open(store.as_ref())?);
+    let store = Arc::new(SqliteStore::open(std::path::Path::new(store))?);
     let profile = Profile::default();
     let hub = SessionRouter::new(store, move || Compressor::builder().profile(profile.clone()));
     let mut settings = ProxySettings::new(Arc::new(hub));

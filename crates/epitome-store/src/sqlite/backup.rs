@@ -7,14 +7,14 @@ use std::fs;
 use std::path::Path;
 
 use epitome_kernel::StoreError;
-use rusqlite::Connection;
+use rusqlite::OpenFlags;
 use rusqlite::backup::{Backup, StepResult};
 
 use super::fail::{Fail, broken};
 use super::{SqliteStore, file};
 
 impl SqliteStore {
-    /// Writes a copy of the store to a file that is not there.
+    /// Writes a copy of the store to a file that is not there, encrypted as the store is.
     ///
     /// # Errors
     ///
@@ -31,7 +31,8 @@ impl SqliteStore {
         }
         file::create_private(&part).map_err(|error| broken(&part, "cannot be created", &error))?;
         let whole = || -> rusqlite::Result<StepResult> {
-            let mut copy = Connection::open(&part)?;
+            let mut copy = self.seal.connect(&part, OpenFlags::default())?;
+            self.seal.begin(&copy);
             // All at one moment: in steps it would begin anew with every write of another process.
             Backup::new(&self.lock().connection, &mut copy)?.step(-1)
         };

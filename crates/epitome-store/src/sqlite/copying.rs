@@ -12,6 +12,8 @@ use std::thread::{self, JoinHandle};
 use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags};
 
+use super::seal::FileSeal;
+
 /// Each time that the write-ahead file has grown by so many pages they are copied.
 const EACH: i32 = 1_000;
 /// With so many pages in the file it does not grow further while others write all the time.
@@ -25,21 +27,27 @@ pub(crate) struct Copying(Arc<RunningCopy>);
 #[derive(Debug)]
 struct RunningCopy {
     path: PathBuf,
+    seal: FileSeal,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Copying {
     /// Copies what a connection writes from now on.
-    pub(crate) fn of(connection: &mut Connection, path: &Path) -> rusqlite::Result<Self> {
-        Self::with_bounds(connection, path, [EACH, MOST])
+    pub(crate) fn of(
+        connection: &mut Connection,
+        path: &Path,
+        seal: FileSeal,
+    ) -> rusqlite::Result<Self> {
+        let running = RunningCopy { path: path.to_owned(), seal, thread: Mutex::default() };
+        Self::with_bounds(connection, running, [EACH, MOST])
     }
 
     fn with_bounds(
         connection: &mut Connection,
-        path: &Path,
+        running: RunningCopy,
         [each, most]: [i32; 2],
     ) -> rusqlite::Result<Self> {
-        let running = Arc::new(RunningCopy { path: path.to_owned(), thread: Mutex::default() });
+        let running = Arc::new(running);
         let copies = Arc::clone(&running);
         // How many pages the file had after the last commit, and with how many the next copy is due.
         let (mut last, mut due) = (0, each);
@@ -75,8 +83,8 @@ impl RunningCopy {
         if thread.as_ref().is_some_and(|running| !running.is_finished()) {
             return false;
         }
-        let path = self.path.clone();
-        let copy = move || drop(copy(&path));
+        let (path, seal) = (self.path.clone(), self.seal);
+        let copy = move || drop(copy(&path, seal));
         *thread = thread::Builder::new().name("epitome-copy".to_owned()).spawn(copy).ok();
         thread.is_some()
     }
@@ -91,9 +99,9 @@ impl RunningCopy {
 }
 
 /// Copies what is in the write-ahead file by now, and keeps nobody from writing on.
-fn copy(path: &Path) -> rusqlite::Result<()> {
+fn copy(path: &Path, seal: FileSeal) -> rusqlite::Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+    let connection = seal.connect(path, flags)?;
     // The file is found with the first page that is read.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
@@ -111,7 +119,9 @@ mod tests {
         let path = folder.path().join("journal.db");
         let mut connection = Connection::open(&path).unwrap();
         connection.pragma_update(None, "journal_mode", "WAL").unwrap();
-        let copying = Copying::with_bounds(&mut connection, &path, bounds).unwrap();
+        let seal = FileSeal::default();
+        let running = RunningCopy { path: path.clone(), seal, thread: Mutex::default() };
+        let copying = Copying::with_bounds(&mut connection, running, bounds).unwrap();
         connection.execute_batch("CREATE TABLE t (b BLOB) STRICT").unwrap();
         copying.0.end();
         let copied = expected.map(|_| {

@@ -68,22 +68,6 @@ pub(crate) fn identity(_: &Metadata) -> Option<FileIdentity> {
     None
 }
 
-/// Whether a database is shorter than its first page says, or has none.
-pub(crate) fn is_cut(path: &Path) -> bool {
-    let mut head = [0; 32];
-    let whole = OpenOptions::new().read(true).open(path).and_then(|mut file| {
-        file.read_exact(&mut head)?;
-        file.metadata()
-    });
-    let Ok(found) = whole else { return true };
-    let page = match u64::from(u16::from_be_bytes([head[16], head[17]])) {
-        1 => 1 << 16,
-        size => size,
-    };
-    let pages = u32::from_be_bytes([head[28], head[29], head[30], head[31]]);
-    found.len() < page * u64::from(pages)
-}
-
 /// How many bytes a file has.
 pub(crate) fn length(path: &Path) -> io::Result<u64> {
     std::fs::metadata(path).map(|found| found.len())
@@ -120,14 +104,38 @@ pub(crate) fn part(mut file: &File, at: usize, most: usize) -> Vec<u8> {
     bytes
 }
 
-/// Copies a file to where only its owner reads it; one that is there already stays.
-pub(crate) fn set_aside(path: &Path, aside: &Path) -> io::Result<()> {
-    let bytes = read(path)?;
-    match private_file().write(true).create_new(true).open(aside) {
-        Ok(mut file) => file.write_all(&bytes),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
+/// So many torn write-ahead files are kept.
+const TORN: usize = 9;
+
+/// Where torn write-ahead files of a store are kept.
+fn torn(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let ending = |nth| if nth == 1 { "-wal.torn".to_owned() } else { format!("-wal.torn.{nth}") };
+    (1..=TORN).map(move |nth| beside(path, &ending(nth)))
+}
+
+/// Copies the write-ahead file of a store, where there is one, to where only its owner reads it; those
+/// that are there already stay.
+pub(crate) fn set_aside(path: &Path) -> io::Result<()> {
+    let log = beside(path, "-wal");
+    if !log.exists() {
+        return Ok(());
     }
+    let bytes = read(&log)?;
+    for aside in torn(path) {
+        match private_file().write(true).create_new(true).open(aside) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => return opened?.write_all(&bytes),
+        }
+    }
+    Ok(())
+}
+
+/// Removes the torn write-ahead files of a store: what is erased may be in them.
+pub(crate) fn forget_torn(path: &Path) -> io::Result<()> {
+    torn(path).try_for_each(|aside| match std::fs::remove_file(aside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    })
 }
 
 #[cfg(unix)]

@@ -31,6 +31,7 @@ mod probe;
 mod remove;
 mod salvage;
 mod schema;
+mod seal;
 mod search;
 mod session;
 mod snapshot;
@@ -54,9 +55,11 @@ use self::checksum::ScopeChecksum;
 use self::copying::Copying;
 use self::fail::{Fail, broken};
 use self::group_commit::GroupCommit;
-use self::presence::FilePresence;
+use self::presence::{FileLoss, FilePresence};
 pub use self::salvage::SalvagedStore;
 use self::schema::{SchemaRefusal, Sync};
+use self::seal::FileSeal;
+pub use self::seal::StoreFile;
 use self::transaction::StoreTransaction;
 use crate::Durability;
 use crate::passage::{IndexedPassage, answer, arrivals, excerpts, joined};
@@ -69,6 +72,7 @@ const STATEMENTS: usize = 64;
 #[derive(Debug)]
 pub struct SqliteStore {
     path: PathBuf,
+    seal: FileSeal,
     durability: Sync,
     link: Mutex<StoreConnection>,
     crowd: GroupCommit,
@@ -77,6 +81,13 @@ pub struct SqliteStore {
     patience: AtomicU64,
     /// Ends after the connection.
     _copying: Copying,
+}
+
+/// Where a store is, and under which key.
+#[derive(Clone, Copy)]
+struct StorePlace<'a> {
+    path: &'a Path,
+    seal: FileSeal,
 }
 
 /// The connection, and what it waits for.
@@ -95,10 +106,11 @@ impl SqliteStore {
     ///
     /// [`StoreError::Newer`] for a store of a newer version; [`StoreError::Damaged`] for one that
     /// cannot be read any longer, and once for one whose newest records are torn: they are set
-    /// aside in a file ending in `-wal.torn`, and what is left opens from then on; [`StoreError::Broken`] for a file that cannot be created or is
-    /// not a store.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
-        Self::open_with(path, Durability::Normal)
+    /// aside in a file ending in `-wal.torn`, and what is left opens from then on;
+    /// [`StoreError::Broken`] for a file that cannot be created, is not a store, or does not fit its
+    /// key ([`crate::SEALED`]).
+    pub fn open<'a>(file: impl Into<StoreFile<'a>>) -> Result<Self, StoreError> {
+        Self::open_with(file, Durability::Normal)
     }
 
     /// Opens a store as [`SqliteStore::open`] does, and says what shall survive a power cut.
@@ -106,10 +118,14 @@ impl SqliteStore {
     /// # Errors
     ///
     /// As [`SqliteStore::open`].
-    pub fn open_with(path: &Path, durability: Durability) -> Result<Self, StoreError> {
-        let created = file::create_private(path)
-            .map_err(|error| broken(path, "cannot be created", &error))?;
-        Self::connect(path, created, durability)
+    pub fn open_with<'a>(
+        file: impl Into<StoreFile<'a>>,
+        durability: Durability,
+    ) -> Result<Self, StoreError> {
+        let file = file.into();
+        let created = file::create_private(file.path)
+            .map_err(|error| broken(file.path, "cannot be created", &error))?;
+        Self::connect(file, created, durability)
     }
 
     /// Opens a store that exists; never creates one.
@@ -117,11 +133,12 @@ impl SqliteStore {
     /// # Errors
     ///
     /// As [`SqliteStore::open`], and [`StoreError::Broken`] if there is no such file.
-    pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
-        if !path.exists() {
-            return Err(broken(path, "cannot be opened", &"there is no such file"));
+    pub fn open_existing<'a>(file: impl Into<StoreFile<'a>>) -> Result<Self, StoreError> {
+        let file = file.into();
+        if !file.path.exists() {
+            return Err(broken(file.path, "cannot be opened", &"there is no such file"));
         }
-        Self::connect(path, false, Durability::Normal)
+        Self::connect(file, false, Durability::Normal)
     }
 
     /// Where it is.
@@ -134,31 +151,38 @@ impl SqliteStore {
         self.lock().connection.is_readonly("main").unwrap_or(false)
     }
 
-    fn connect(path: &Path, created: bool, durability: Durability) -> Result<Self, StoreError> {
+    /// Whether its files are encrypted.
+    pub fn is_sealed(&self) -> bool {
+        self.seal.is_sealed()
+    }
+
+    fn connect(
+        file: StoreFile<'_>,
+        created: bool,
+        durability: Durability,
+    ) -> Result<Self, StoreError> {
+        let (path, seal) = (file.path, file.seal()?);
         let durability = match durability {
             Durability::Normal => Sync::Normal,
             Durability::Full => Sync::Full,
         };
         let sync = if created { Sync::Off } else { durability };
-        presence::check_begun(path)?;
-        let loss = wal::loss(path);
+        presence::check_begun(path, seal)?;
+        let loss = wal::loss(path, seal);
         if loss.is_some() {
-            let (log, aside) = (file::beside(path, "-wal"), file::beside(path, "-wal.torn"));
-            if log.exists() {
-                file::set_aside(&log, &aside)
-                    .map_err(|error| broken(path, "has a torn end that cannot be kept", &error))?;
-            }
+            file::set_aside(path)
+                .map_err(|error| broken(path, "has a torn end that cannot be kept", &error))?;
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let link = |connection: rusqlite::Result<Connection>| {
             let mut connection = connection?;
             connection.set_prepared_statement_cache_capacity(STATEMENTS);
-            schema::prepare(&mut connection, sync).map(|()| connection)
+            schema::prepare(&mut connection, sync, seal).map(|()| connection)
         };
-        let opened = match link(Connection::open_with_flags(path, flags)) {
+        let opened = match link(seal.connect(path, flags)) {
             // Whoever may not write it may read it.
             Err(SchemaRefusal::Sql(error)) if file::is_settled(path) && is_unwritable(&error) => {
-                link(open_settled(path))
+                link(open_settled(path, seal))
             }
             opened => opened,
         };
@@ -177,25 +201,25 @@ impl SqliteStore {
                 .map_err(|error| Fail::Sql(error).at(path, "cannot be written"))?;
             return Err(StoreError::Damaged { what });
         }
-        Self::over(connection, path, durability, sync)
+        Self::over(connection, StorePlace { path, seal }, [durability, sync])
     }
 
     /// The store of a connection that is set up.
     fn over(
         mut connection: Connection,
-        path: &Path,
-        durability: Sync,
-        sync: Sync,
+        StorePlace { path, seal }: StorePlace<'_>,
+        [durability, sync]: [Sync; 2],
     ) -> Result<Self, StoreError> {
-        let copying = Copying::of(&mut connection, path)
+        let copying = Copying::of(&mut connection, path, seal)
             .map_err(|error| Fail::Sql(error).at(path, "cannot be opened"))?;
         let patience = in_millis(schema::PATIENCE);
         Ok(Self {
             path: path.to_owned(),
+            seal,
             durability,
             link: Mutex::new(StoreConnection { connection, sync, patience }),
             crowd: GroupCommit::default(),
-            presence: FilePresence::at(path),
+            presence: FilePresence::at(path, seal),
             patience: AtomicU64::new(patience),
             _copying: copying,
         })
@@ -288,8 +312,9 @@ impl SqliteStore {
         sync: Sync,
         work: impl FnOnce(&Connection, &mut ScopeChecksum) -> Result<T, Fail>,
     ) -> Result<T, StoreError> {
-        self.presence.check(&self.path).map_err(|loss| loss.at(&self.path))?;
+        let presence = self.presence.check(&self.path);
         let mut link = self.lock();
+        presence.map_err(|loss| link.leave(loss).at(&self.path))?;
         link.write(scope, sync, work).map_err(|fail| fail.at(&self.path, "cannot be written"))
     }
 
@@ -309,10 +334,10 @@ fn is_unwritable(error: &rusqlite::Error) -> bool {
 }
 
 /// Opens a file that nobody writes, for reading alone: nothing is made beside it.
-fn open_settled(path: &Path) -> rusqlite::Result<Connection> {
+fn open_settled(path: &Path, seal: FileSeal) -> rusqlite::Result<Connection> {
     let name = format!("file:{}?immutable=1", file::escaped(path));
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(name, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+    seal.connect(Path::new(&name), flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
 }
 
 fn in_millis(time: Duration) -> u64 {
@@ -326,6 +351,18 @@ impl StoreConnection {
         if self.connection.busy_timeout(Duration::from_millis(patience)).is_ok() {
             self.patience = patience;
         }
+    }
+
+    /// Leaves a file that something was done to. What is in a write-ahead file that was removed can be
+    /// read as long as it is open: it is copied into the database, so nothing acknowledged goes with it.
+    fn leave(&self, loss: FileLoss) -> FileLoss {
+        if loss == FileLoss::Log {
+            let copied =
+                self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+            // Where another process is at it, the next one who writes tries again.
+            drop(copied);
+        }
+        loss
     }
 
     fn read<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T, Fail>) -> Result<T, Fail> {

@@ -1,7 +1,7 @@
 //! Whether the file that is open is still the one at its path, whole.
 //!
 //! Invariant: what is written to a file that was taken away is lost with the process, and one that was
-//! cut is damaged further by every page: so whoever writes asks first. It costs one look at the path
+//! cut is damaged further by every page: so whoever writes asks first. It costs two looks at paths
 //! and waits for nobody. Called by [`super::SqliteStore`].
 
 use std::path::Path;
@@ -11,12 +11,16 @@ use epitome_kernel::StoreError;
 
 use super::fail::broken;
 use super::file::{self, FileIdentity};
+use super::seal::FileSeal;
 use crate::outage::GONE;
 
 /// What was known of the file when it was opened, and since.
 #[derive(Debug)]
 pub(crate) struct FilePresence {
     identity: Option<FileIdentity>,
+    /// Its write-ahead file, which stays as long as anybody has the store open.
+    log: Option<FileIdentity>,
+    seal: FileSeal,
     /// Its length when it was last looked at, in bytes.
     length: AtomicU64,
 }
@@ -30,15 +34,18 @@ pub(crate) enum FileLoss {
     Replaced,
     /// It is shorter than what was written to it.
     Cut,
+    /// Another write-ahead file is beside it, or none.
+    Log,
 }
 
 impl FilePresence {
     /// The file that stands at a path now.
-    pub(crate) fn at(path: &Path) -> Self {
+    pub(crate) fn at(path: &Path, seal: FileSeal) -> Self {
         let found = std::fs::metadata(path).ok();
         let length = found.as_ref().map_or(0, std::fs::Metadata::len);
         let identity = found.as_ref().and_then(file::identity);
-        Self { identity, length: AtomicU64::new(length) }
+        let log = log_identity(path);
+        Self { identity, log, seal, length: AtomicU64::new(length) }
     }
 
     /// Fails where another file, or none, is at the path by now, or where it was cut.
@@ -49,9 +56,12 @@ impl FilePresence {
         }
         // It becomes shorter where what was deleted leaves it, too; its first page says so then.
         let length = self.length.swap(found.len(), Ordering::Relaxed);
-        if found.len() < length && file::is_cut(path) {
+        if found.len() < length && self.seal.is_cut(path) {
             self.length.store(length, Ordering::Relaxed);
             return Err(FileLoss::Cut);
+        }
+        if self.log.is_some() && log_identity(path) != self.log {
+            return Err(FileLoss::Log);
         }
         Ok(())
     }
@@ -63,6 +73,9 @@ impl FileLoss {
         match self {
             Self::Removed => broken(path, GONE, &"it was removed while it was in use"),
             Self::Replaced => broken(path, GONE, &"another file was put in its place"),
+            Self::Log => {
+                broken(path, GONE, &"the `-wal` file beside it was removed while it was in use")
+            }
             Self::Cut => StoreError::Damaged {
                 what: format!("`{}` was cut while it was in use", path.display()),
             },
@@ -70,10 +83,15 @@ impl FileLoss {
     }
 }
 
+/// The write-ahead file of a store.
+fn log_identity(path: &Path) -> Option<FileIdentity> {
+    file::identity(&std::fs::metadata(file::beside(path, "-wal")).ok()?)
+}
+
 /// Fails for a file without a byte that something was written to: others have their logs beside it.
-pub(crate) fn check_begun(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn check_begun(path: &Path, seal: FileSeal) -> Result<(), StoreError> {
     let is_empty = std::fs::metadata(path).is_ok_and(|found| found.len() == 0);
     let was_used = ["-wal", "-shm"].iter().any(|ending| file::beside(path, ending).exists());
     // Whoever makes a store writes its first page before there is a log.
-    if is_empty && was_used && file::is_cut(path) { Err(FileLoss::Cut.at(path)) } else { Ok(()) }
+    if is_empty && was_used && seal.is_cut(path) { Err(FileLoss::Cut.at(path)) } else { Ok(()) }
 }

@@ -10,7 +10,7 @@ use rusqlite::{Connection, ToSql, params};
 use super::checksum::{BLOB, CheckedTable, EPOCH, HELD, PASSAGE, RAW, SNAPSHOT, ScopeChecksum};
 use super::fail::{Fail, broken};
 use super::owner::SessionRowId;
-use super::{SqliteStore, compaction};
+use super::{SqliteStore, compaction, file};
 use crate::lineage::{MessageForest, MessageNode};
 
 /// Deletes the rows of a table that a condition selects; `?1` is the scope.
@@ -156,12 +156,15 @@ pub(crate) fn from_index(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 impl SqliteStore {
-    /// Empties the write-ahead file, which holds old pages until then.
+    /// Empties the write-ahead file, which holds old pages until then, and removes what was set aside of
+    /// one that was torn.
     ///
     /// # Errors
     ///
     /// [`StoreError::Broken`] where another process still reads them.
     pub(super) fn scrub(&self) -> Result<(), StoreError> {
+        file::forget_torn(&self.path)
+            .map_err(|error| broken(&self.path, "cannot be cleared of old pages", &error))?;
         let link = self.lock();
         let waits: rusqlite::Result<bool> = link
             .connection

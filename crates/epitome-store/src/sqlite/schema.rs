@@ -9,6 +9,7 @@ use epitome_kernel::StoreError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
+use super::seal::FileSeal;
 use super::{checksum, passages};
 
 /// Marks a database as a store of Epitome ("Epit").
@@ -337,7 +338,11 @@ impl From<rusqlite::Error> for SchemaRefusal {
 }
 
 /// Sets the connection up and brings the tables to this program's version.
-pub(crate) fn prepare(connection: &mut Connection, sync: Sync) -> Result<(), SchemaRefusal> {
+pub(crate) fn prepare(
+    connection: &mut Connection,
+    sync: Sync,
+    seal: FileSeal,
+) -> Result<(), SchemaRefusal> {
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "secure_delete", true)?;
     // Else some statements are prepared anew with each value that is bound to them.
@@ -351,6 +356,7 @@ pub(crate) fn prepare(connection: &mut Connection, sync: Sync) -> Result<(), Sch
         return Ok(());
     }
     if found == SchemaState::Empty {
+        seal.begin(connection);
         // Lasts in the file; needs to be alone with it, so it is done once only.
         insist(|| connection.pragma_update(None, "journal_mode", "WAL"))?;
     }

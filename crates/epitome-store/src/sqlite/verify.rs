@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use super::checksum::{self, ScopeChecksum};
 use super::fail::Fail;
 use super::owner::Owner;
-use super::{SqliteStore, act, compaction, file, fulltext, schema, tree};
+use super::{SqliteStore, StoreFile, act, compaction, file, fulltext, schema, tree};
 
 /// What to do about what cannot be derived.
 const RESTORE: &str = "restore a backup, or take what can be read into a new store: \
@@ -63,22 +63,28 @@ impl SqliteStore {
     /// # Errors
     ///
     /// [`StoreError::Broken`] where the file cannot be read at all, or is no store.
-    pub fn check(path: &Path, repair: bool) -> Result<Vec<StoreFinding>, StoreError> {
-        let whole = || Self::open_existing(path)?.examine(repair);
+    pub fn check<'a>(
+        file: impl Into<StoreFile<'a>>,
+        repair: bool,
+    ) -> Result<Vec<StoreFinding>, StoreError> {
+        let file = file.into();
+        let whole = || Self::open_existing(file)?.examine(repair);
         // An end that is torn is said once; then the store opens, and its records tell it.
         let examined = match whole() {
             Err(StoreError::Damaged { .. }) => whole(),
             examined => examined,
         };
         match examined {
-            Err(StoreError::Damaged { what }) => Self::diagnose(path, what),
+            Err(StoreError::Damaged { what }) => Self::diagnose(file, what),
             examined => examined,
         }
     }
 
-    fn diagnose(path: &Path, what: String) -> Result<Vec<StoreFinding>, StoreError> {
+    fn diagnose(file: StoreFile<'_>, what: String) -> Result<Vec<StoreFinding>, StoreError> {
+        let (path, seal) = (file.path, file.seal()?);
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags)
+        let connection = seal
+            .connect(path, flags)
             .map_err(|error| Fail::Sql(error).at(path, "cannot be opened"))?;
         let mut check = Check { connection: &connection, repair: false, findings: Vec::new() };
         check.file();

@@ -10,6 +10,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::file;
+use super::seal::FileSeal;
 
 /// Bytes of the file's header, and of the one of each page in it.
 const HEADER: usize = 32;
@@ -23,21 +24,21 @@ const LOOKS: usize = 4;
 const APART: Duration = Duration::from_millis(25);
 
 /// What is missing of the write-ahead file of a store, if anything.
-pub(crate) fn loss(path: &Path) -> Option<String> {
-    let first = look(path)?;
+pub(crate) fn loss(path: &Path, seal: FileSeal) -> Option<String> {
+    let first = look(path, seal)?;
     for _ in 1..LOOKS {
         sleep(APART);
-        if look(path).as_ref() != Some(&first) {
+        if look(path, seal).as_ref() != Some(&first) {
             return None;
         }
     }
     Some(first)
 }
 
-fn look(path: &Path) -> Option<String> {
+fn look(path: &Path, seal: FileSeal) -> Option<String> {
     // The index first: what it knows of was in the file before.
     let index = file::read(&file::beside(path, "-shm")).unwrap_or_default();
-    let log = file::read(&file::beside(path, "-wal")).unwrap_or_default();
+    let log = seal.log(path);
     judge(&log, WalIndex::of(&index).as_ref())
 }
 

@@ -28,6 +28,8 @@ pub(crate) fn each_store(check: impl Fn(&dyn OriginalStore)) {
     let folder = tempfile::tempdir().unwrap();
     check(&SqliteStore::open(&folder.path().join("epitome.db")).unwrap());
     check(&FallbackStore::new(SqliteStore::open(&folder.path().join("other.db")).unwrap()));
+    #[cfg(feature = "seal")]
+    check(&crate::sealed::open(&folder.path().join("sealed.db")));
 }
 
 /// Builds what leaves a prompt, entry by entry.
@@ -71,6 +73,12 @@ pub(crate) fn each_archive(check: impl Fn(&dyn SessionArchive)) {
     let store = SqliteStore::open(&folder.path().join("epitome.db")).unwrap();
     check(&store);
     assert_eq!(store.verify(false).unwrap(), [], "the store is sound afterwards");
+    #[cfg(feature = "seal")]
+    {
+        let store = crate::sealed::open(&folder.path().join("sealed.db"));
+        check(&store);
+        assert_eq!(store.verify(false).unwrap(), [], "the encrypted store is sound afterwards");
+    }
     let store = SqliteStore::open(&folder.path().join("other.db")).unwrap();
     let store = FallbackStore::new(store);
     check(&store);

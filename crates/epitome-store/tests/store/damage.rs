@@ -21,19 +21,25 @@ use crate::talk::{
 /// Damages that are tried of each kind.
 const TRIED: u64 = 400;
 
-const HISTORY: [&str; 5] = ["alpha one", "beta two", LONG, "delta four", "epsilon five"];
+pub(crate) const HISTORY: [&str; 5] = ["alpha one", "beta two", LONG, "delta four", "epsilon five"];
 
 /// A store in which something of every kind is recorded, closed.
 fn filled() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("epitome.db");
-    let store = SqliteStore::open(&path).unwrap();
+    fill(&SqliteStore::open(&path).unwrap());
+    assert!(!path.with_extension("db-wal").exists());
+    (folder, path)
+}
+
+/// Records something of every kind.
+pub(crate) fn fill(store: &SqliteStore) {
     let mut first = batch(&[], &HISTORY[..3]);
     first.rewrites = vec![rewrite(HISTORY[1], "see there")];
     first.departure = departure(&HISTORY[1..2]);
     store.append(SCOPE, "one", &first).unwrap();
-    say(&store, "one", &HISTORY[..3], &HISTORY[3..]);
-    say(&store, "two", &HISTORY[..2], &["another way"]);
+    say(store, "one", &HISTORY[..3], &HISTORY[3..]);
+    say(store, "two", &HISTORY[..2], &["another way"]);
     let epoch = epoch(&HISTORY[..2], "a summary of two messages");
     store.commit(SCOPE, "one", &epoch, &departure(&HISTORY[..2]), 0).unwrap();
     store.record_mark(SCOPE, "one", &JournalMark::Undo(epoch.id), "now").unwrap();
@@ -50,13 +56,10 @@ fn filled() -> (TempDir, PathBuf) {
     store.learn(SCOPE, "a model", r#"{"limit":7}"#).unwrap();
     store.record_response(SCOPE, "one", &answer(&HISTORY, "zeta, which nobody sent back")).unwrap();
     store.record_response(SCOPE, "two", &answer(&HISTORY[..2], "another way")).unwrap();
-    drop(store);
-    assert!(!path.with_extension("db-wal").exists());
-    (folder, path)
 }
 
 /// All that a store says.
-fn portrait(store: &SqliteStore) -> Result<Vec<String>, StoreError> {
+pub(crate) fn portrait(store: &SqliteStore) -> Result<Vec<String>, StoreError> {
     let mut texts = vec![
         format!("{:?}", store.sessions(SCOPE, 0, 99, true)?),
         format!("{:?}", store.history(SCOPE, "one", chain(&HISTORY), 0, 99)?),
@@ -111,7 +114,7 @@ fn check(path: &Path, sound: &[String], damage: &str) -> bool {
 }
 
 /// Numbers as if thrown by dice, the same every time.
-fn dice(seed: u64) -> u64 {
+pub(crate) fn dice(seed: u64) -> u64 {
     let mixed = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed ^ (mixed >> 32)
@@ -336,7 +339,7 @@ fn check_torn(damage: impl Fn(&mut Vec<u8>), with_index: bool, what: &str) -> bo
     true
 }
 
-fn file_beside(path: &Path, ending: &str) -> PathBuf {
+pub(crate) fn file_beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(format!("{}{ending}", path.display()))
 }
 
@@ -369,4 +372,49 @@ fn a_torn_end_is_never_silent() {
     }
     assert!(check_torn(|bytes| bytes[40] ^= 1, false, "the first page, no index"));
     assert!(check_torn(|bytes| bytes[17] ^= 1, false, "the header, no index"));
+}
+
+/// What a process wrote is there, though the write-ahead file was taken away under it.
+#[test]
+fn a_log_that_is_removed_in_use_is_told_and_costs_nothing() {
+    for (other, ending) in [(false, "none"), (true, "another")] {
+        let (_folder, path) = filled();
+        let store = SqliteStore::open_existing(&path).unwrap();
+        say(&store, "three", &HISTORY, &["zeta six", "eta seven"]);
+        let sound = portrait(&store).unwrap();
+        let log = file_beside(&path, "-wal");
+        std::fs::remove_file(&log).unwrap();
+        if other {
+            std::fs::write(&log, "").unwrap();
+        }
+        let said = [&HISTORY[..], &["zeta six", "eta seven"]].concat();
+        let refused = store.append(SCOPE, "three", &batch(&said, &["theta eight"]));
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains("is no longer there") && error.contains("`-wal`"), "{error}");
+        drop(store);
+        let store = SqliteStore::open_existing(&path).unwrap();
+        assert_eq!(portrait(&store).unwrap(), sound, "{ending}");
+        assert_eq!(store.verify(false).unwrap(), [], "{ending}");
+        say(&store, "three", &said, &["theta eight"]);
+    }
+}
+
+/// What was set aside of a torn file holds what was said, too.
+#[test]
+fn what_is_erased_is_not_left_in_what_was_set_aside() {
+    let (folder, path, _) = killed();
+    let log = path.with_extension("db-wal");
+    let bytes = std::fs::read(&log).unwrap();
+    std::fs::write(&log, &bytes[..bytes.len() - 5000]).unwrap();
+    assert!(SqliteStore::open_existing(&path).is_err());
+    let aside = |nth: &str| file_beside(&path, &format!("-wal.torn{nth}"));
+    assert!(aside("").exists());
+    // Another one beside the first.
+    drop(SqliteStore::open_existing(&path).unwrap());
+    std::fs::write(&log, &bytes[..9000]).unwrap();
+    assert!(SqliteStore::open_existing(&path).is_err());
+    assert_eq!(std::fs::read(aside(".2")).unwrap(), bytes[..9000]);
+    let store = SqliteStore::open_existing(&path).unwrap();
+    store.erase(SCOPE, key("beta two")).unwrap();
+    assert!(!aside("").exists() && !aside(".2").exists(), "{folder:?}");
 }

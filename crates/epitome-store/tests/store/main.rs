@@ -27,6 +27,8 @@ mod lesson;
 mod portions;
 #[cfg(test)]
 mod salvage;
+#[cfg(all(test, feature = "seal"))]
+mod sealed;
 #[cfg(test)]
 mod talk;
 #[cfg(test)]

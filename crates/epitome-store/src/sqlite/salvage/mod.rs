@@ -9,15 +9,13 @@ mod messages;
 mod page;
 mod rows;
 
-use std::path::Path;
-
 use epitome_kernel::StoreError;
 use rusqlite::Connection;
 
 use self::page::PageFile;
 use super::fail::{Fail, broken};
 use super::schema::{SchemaRefusal, Sync};
-use super::{SqliteStore, schema, wal};
+use super::{SqliteStore, StoreFile, StorePlace, schema, wal};
 
 /// What could be read of a damaged store.
 #[derive(Debug)]
@@ -34,13 +32,14 @@ impl SqliteStore {
     /// # Errors
     ///
     /// [`StoreError::Broken`] where the file cannot be read, or holds nothing of a store.
-    pub fn salvage(damaged: &Path) -> Result<SalvagedStore, StoreError> {
+    pub fn salvage<'a>(damaged: impl Into<StoreFile<'a>>) -> Result<SalvagedStore, StoreError> {
         const WHAT: &str = "cannot be salvaged";
-        let file = PageFile::open(damaged).map_err(|error| broken(damaged, WHAT, &error))?;
+        let damaged: StoreFile<'_> = damaged.into();
+        let (seal, damaged) = (damaged.seal()?, damaged.path);
+        let file = PageFile::open(damaged, seal).map_err(|error| broken(damaged, WHAT, &error))?;
         let whole = || -> Result<(Connection, Vec<String>), Fail> {
-            // A file without a name, of which nothing is left at the end.
-            let mut store = Connection::open("")?;
-            schema::prepare(&mut store, Sync::Off).map_err(|refusal| match refusal {
+            let mut store = seal.scratch()?;
+            schema::prepare(&mut store, Sync::Off, seal).map_err(|refusal| match refusal {
                 SchemaRefusal::Sql(error) => Fail::Sql(error),
                 SchemaRefusal::Newer(error) => Fail::Port(error),
                 SchemaRefusal::Foreign => Fail::damaged("a new store is not empty"),
@@ -52,13 +51,14 @@ impl SqliteStore {
             };
             let mut missing = mend::mend(&file, &indexes, &work)?;
             missing.extend(
-                wal::loss(damaged).map(|loss| format!("a part of the write-ahead file: {loss}")),
+                wal::loss(damaged, seal)
+                    .map(|loss| format!("a part of the write-ahead file: {loss}")),
             );
             work.commit()?;
             Ok((store, missing))
         };
         let (store, missing) = whole().map_err(|fail| fail.at(damaged, WHAT))?;
-        let store = Self::over(store, damaged, Sync::Off, Sync::Off)?;
+        let store = Self::over(store, StorePlace { path: damaged, seal }, [Sync::Off; 2])?;
         Ok(SalvagedStore { store, missing })
     }
 }

@@ -14,6 +14,7 @@ use rusqlite::types::Value;
 use rustc_hash::FxHashSet;
 
 use super::super::file;
+use super::super::seal::{FileKind, FileSeal};
 
 /// The size of pages where the file does not say one that may be.
 const USUAL: usize = 4096;
@@ -37,31 +38,35 @@ pub(super) struct PageFile {
     log: Option<File>,
     /// Where pages stand in the write-ahead file.
     newer: BTreeMap<usize, usize>,
+    seal: FileSeal,
     size: usize,
     /// How many pages there are.
     pub(super) count: usize,
 }
 
 impl PageFile {
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    pub(super) fn open(path: &Path, seal: FileSeal) -> io::Result<Self> {
         let main = file::open(path)?;
         let log = file::open(&file::beside(path, "-wal")).ok();
-        let told =
-            short(&file::part(&main, 0, 18), 16).map(|it| if it == 1 { 1 << 16 } else { it });
+        let told = short(&seal.part(&main, FileKind::Database, 0..18), 16)
+            .map(|it| if it == 1 { 1 << 16 } else { it });
         let size = told.filter(|it| it.is_power_of_two() && *it >= 512).unwrap_or(USUAL);
         let count = length(&main).div_ceil(size);
-        let mut newer = log.as_ref().map(|log| newer(log, size)).unwrap_or_default();
+        let mut newer = log.as_ref().map(|log| newer(log, size, seal)).unwrap_or_default();
         let most = count + newer.len();
         newer.retain(|&number, _| (1..=most).contains(&number));
         let count = newer.keys().next_back().map_or(count, |&last| count.max(last));
-        Ok(Self { main, log, newer, size, count })
+        Ok(Self { main, log, newer, seal, size, count })
     }
 
     /// A page by its number, from 1 on; as much of it as can be read.
     fn page(&self, number: usize) -> Vec<u8> {
         match (&self.log, self.newer.get(&number)) {
-            (Some(log), Some(&at)) => file::part(log, at, self.size),
-            _ => file::part(&self.main, number.saturating_sub(1) * self.size, self.size),
+            (Some(log), Some(&at)) => self.seal.part(log, FileKind::Log, at..at + self.size),
+            _ => {
+                let at = number.saturating_sub(1) * self.size;
+                self.seal.part(&self.main, FileKind::Database, at..at + self.size)
+            }
         }
     }
 
@@ -159,12 +164,13 @@ impl PageFile {
 
 /// Where the acknowledged pages of a write-ahead file stand in it, the newest of each; be it that its
 /// check sums do not hold any more.
-fn newer(log: &File, size: usize) -> BTreeMap<usize, usize> {
+fn newer(log: &File, size: usize, seal: FileSeal) -> BTreeMap<usize, usize> {
     let at = |nth: usize| LOG_HEADER + nth * (FRAME + size);
     let frames = length(log).saturating_sub(LOG_HEADER) / (FRAME + size);
-    let heads: Vec<Vec<u8>> = (0..frames).map(|nth| file::part(log, at(nth), FRAME)).collect();
+    let part = |at, length| seal.part(log, FileKind::Log, at..at + length);
+    let heads: Vec<Vec<u8>> = (0..frames).map(|nth| part(at(nth), FRAME)).collect();
     // Older pages stand behind those of now, under another salt.
-    let told = Some(file::part(log, 16, 8));
+    let told = Some(part(16, 8));
     let salt = |head: &Vec<u8>| head.get(8..16).map(<[u8]>::to_vec);
     let is_told = heads.iter().any(|head| salt(head) == told);
     let own = if is_told { told } else { heads.first().and_then(salt) };
