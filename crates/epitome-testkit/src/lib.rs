@@ -4,7 +4,7 @@
 //! `first-lines-plugin` is [`FirstLines`] for hosts that start it.
 //!
 //! Invariant: everything in the library is deterministic and needs neither disk, network nor
-//! runtime, but for [`PostgresServer`], which starts a real one.
+//! runtime, but for [`PostgresServer`], which starts a real one, and [`PostgresRelay`] before it.
 
 mod chat;
 mod count;
@@ -14,6 +14,8 @@ mod plugin;
 #[cfg(unix)]
 mod postgres;
 mod random;
+#[cfg(unix)]
+mod relay;
 mod summarize;
 
 pub use chat::{Chat, chat};
@@ -23,4 +25,6 @@ pub use plugin::FirstLines;
 #[cfg(unix)]
 pub use postgres::PostgresServer;
 pub use random::{conversation, conversations, words};
+#[cfg(unix)]
+pub use relay::PostgresRelay;
 pub use summarize::{Script, ScriptedSummarizer, now};

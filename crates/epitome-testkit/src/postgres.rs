@@ -98,6 +98,11 @@ impl PostgresServer {
         Ok(server)
     }
 
+    /// The folder that its socket is in.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The address of one of its databases; `postgres` is there from the beginning.
     pub fn address(&self, database: &str) -> String {
         let folder = self.folder.display().to_string().replace('/', "%2F");

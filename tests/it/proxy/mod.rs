@@ -18,6 +18,7 @@ mod limits;
 pub(crate) mod load;
 mod locked;
 mod log;
+mod long_outage;
 mod marks;
 mod masked;
 mod notes;

@@ -93,7 +93,7 @@ fn check_addresses(serving: &Serving, prompts: &[Record], store: &str) -> usize 
 }
 
 /// Holds the files of the proxy to so many bytes each; nothing holds them without any.
-fn hold(serving: &Serving, most: Option<u64>) {
+pub(super) fn hold(serving: &Serving, most: Option<u64>) {
     let pid = Pid::from_raw(serving.pid().try_into().unwrap());
     let limit = Rlimit { current: most, maximum: None };
     prlimit(pid, Resource::Fsize, limit).unwrap();

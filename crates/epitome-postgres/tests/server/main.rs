@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod cuts;
+#[cfg(test)]
 mod outage;
 #[cfg(test)]
 mod roles;
@@ -11,3 +13,5 @@ mod roles;
 mod schema;
 #[cfg(test)]
 mod shared;
+#[cfg(test)]
+mod there_and_back;

@@ -12,9 +12,12 @@ use epitome_testkit::PostgresServer;
 use crate::shared::open;
 
 const SCOPE: &str = "local/default";
+/// How often a server crashes where `EPITOME_RESTARTS` says nothing else.
+const RESTARTS: u32 = 4;
+
 const AT: &str = "2026-01-02T03:04:05Z";
 
-fn begin(store: &PostgresStore, name: &str) -> Result<(), StoreError> {
+pub(crate) fn begin(store: &PostgresStore, name: &str) -> Result<(), StoreError> {
     let beginning = Beginning { label: None, opened: 0, from: None };
     store.begin(SCOPE, name, &beginning, AT)
 }
@@ -47,7 +50,8 @@ fn nothing_that_was_written_is_lost_or_doubled_while_a_server_crashes() {
             }
         };
         let writers = [threads.spawn(writer("a", &store)), threads.spawn(writer("b", &other))];
-        for _ in 0..4 {
+        let restarts = std::env::var("EPITOME_RESTARTS").map(|count| count.parse().unwrap());
+        for _ in 0..restarts.unwrap_or(RESTARTS) {
             thread::sleep(Duration::from_millis(150));
             server.stop().unwrap();
             server.start_again().unwrap();

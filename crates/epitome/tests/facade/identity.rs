@@ -3,6 +3,8 @@
 //!
 //! `EPITOME_CONVERSATIONS=10000 cargo test -p epitome --test facade -- identity::` tries so many cases.
 
+#[cfg(all(unix, feature = "postgres"))]
+mod database;
 mod processes;
 mod shown;
 

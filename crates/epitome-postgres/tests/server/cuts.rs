@@ -1,0 +1,159 @@
+//! A network that is cut, and what passes it in a turn.
+
+#![expect(clippy::print_stdout, reason = "tells the figures")]
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use epitome_kernel::types::{ContentId, EntryKey, HistoryHash, Role, TokenUsage};
+use epitome_kernel::{AppendBatch, Clue, Journal, MessageRecord, ResponseRecord};
+use epitome_postgres::{PostgresAddress, PostgresLog, PostgresStore};
+use epitome_store::SessionArchive;
+use epitome_testkit::{PostgresRelay, PostgresServer};
+
+use crate::outage::begin;
+use crate::shared::open;
+
+const SCOPE: &str = "local/default";
+const AT: &str = "2026-01-02T03:04:05Z";
+
+/// How often the network is cut where `EPITOME_NETWORK_CUTS` says nothing else.
+const CUTS: usize = 20;
+
+/// So many bytes pass at most until the next cut: some turns.
+const MOST: u64 = 6_000;
+
+/// So long no cut may take to come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn through(relay: &PostgresRelay) -> PostgresStore {
+    let address = PostgresAddress::parse(&relay.address("postgres")).unwrap();
+    PostgresStore::over(PostgresLog::open(address).unwrap())
+}
+
+/// Numbers as if thrown by dice, the same every time.
+fn dice(seed: u64) -> u64 {
+    let mixed = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed ^ (mixed >> 32)
+}
+
+/// What was said to be written is there, once, wherever the network was cut.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "no cut may be waited for without end")]
+fn nothing_that_was_written_is_lost_or_doubled_while_a_network_is_cut() {
+    let Some(server) = PostgresServer::start().unwrap() else { return };
+    let relay = PostgresRelay::start(&server).unwrap();
+    let cuts = std::env::var("EPITOME_NETWORK_CUTS").map_or(CUTS, |count| count.parse().unwrap());
+    let stores = [through(&relay), through(&relay)];
+    let is_over = AtomicBool::new(false);
+    let written: Vec<(String, Vec<MessageRecord>)> = thread::scope(|threads| {
+        let writers = ["a", "b"].into_iter().zip(&stores).map(|(name, store)| {
+            let is_over = &is_over;
+            threads.spawn(move || {
+                // A line of messages: one that was not said to be written is said again.
+                while begin(store, name).is_err() {}
+                let (mut said, mut after): (Vec<MessageRecord>, _) =
+                    (vec![], HistoryHash::default());
+                while !is_over.load(Ordering::Relaxed) {
+                    let place = u32::try_from(said.len()).unwrap();
+                    let (batch, _) = turn(name, after, place);
+                    if store.append(SCOPE, name, &batch).is_ok() {
+                        said.extend(batch.said);
+                        after = said.last().unwrap().chain;
+                    }
+                }
+                (name.to_owned(), said)
+            })
+        });
+        let writers: Vec<_> = writers.collect();
+        for cut in 0..cuts {
+            relay.cut_after(u32::try_from(dice(cut as u64) % MOST).unwrap());
+            let start = Instant::now();
+            while relay.cuts() <= cut {
+                assert!(start.elapsed() < PATIENCE, "nobody writes behind cut {cut}");
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+    });
+    let fresh = PostgresStore::over(open(&server, "postgres"));
+    for (name, said) in &written {
+        assert!(!said.is_empty(), "{name}");
+        let head = said.last().unwrap().chain;
+        let found = fresh.history(SCOPE, name, head, 0, said.len() + 9).unwrap();
+        assert!(found.iter().map(|it| it.key).eq(said.iter().map(|it| it.key)), "{name}");
+        let info = fresh.session(SCOPE, name).unwrap();
+        // One more may be there that its writer was not told of.
+        let more = info.figures.messages - u32::try_from(said.len()).unwrap();
+        assert!(more <= 1, "{name}: {more}");
+    }
+    assert_eq!(fresh.verify(false).unwrap(), Vec::new());
+    println!("{cuts} cuts, {} messages", written.iter().map(|(_, said)| said.len()).sum::<usize>());
+}
+
+/// A message of a person, and the answer to it.
+fn turn(session: &str, after: HistoryHash, place: u32) -> (AppendBatch, ResponseRecord) {
+    let message = |after: HistoryHash, place: u32, role: Role| {
+        let text = format!("{session} {place} {}", "word ".repeat(60));
+        let key = EntryKey(ContentId::for_text(&text).0);
+        let chain = after.append(key);
+        let (text, bytes) = (ContentId::for_text(&text), Some(text.into_bytes()));
+        MessageRecord { chain, key, place, role, text, bytes, tokens: 70, at: None }
+    };
+    let said = message(after, place, Role::User);
+    let answer = message(said.chain, place + 1, Role::Assistant);
+    let response = ResponseRecord {
+        after: said.chain,
+        ahead: 0,
+        key: Some(answer.key),
+        chain: answer.chain,
+        bytes: answer.bytes,
+        text: answer.text,
+        usage: TokenUsage::default(),
+        stop: None,
+        at: AT.to_owned(),
+        is_whole: false,
+    };
+    let format = "anthropic".to_owned();
+    (AppendBatch { after, said: vec![said], at: AT.into(), format, ..<_>::default() }, response)
+}
+
+#[test]
+fn a_turn_is_two_statements_and_a_process_takes_over_with_two_more() {
+    let Some(server) = PostgresServer::start().unwrap() else { return };
+    let relay = PostgresRelay::start(&server).unwrap();
+    let store = through(&relay);
+    let (mut after, mut place, mut chains) = (HistoryHash::default(), 0, Vec::new());
+    let mut go_on = |store: &PostgresStore| {
+        let (batch, response) = turn("one", after, place);
+        let before = relay.statements();
+        store.append(SCOPE, "one", &batch).unwrap();
+        store.record_response(SCOPE, "one", &response).unwrap();
+        let asked = relay.statements() - before;
+        (after, place) = (batch.said[0].chain, place + 1);
+        chains.push(after);
+        (asked, chains.clone())
+    };
+    // The first ones make the connection and what it keeps.
+    go_on(&store);
+    go_on(&store);
+    for _ in 0..5 {
+        assert_eq!(go_on(&store).0, 2);
+    }
+    let other = through(&relay);
+    // It asks what is there for another session first, as a process that is at work does.
+    other.memos(SCOPE, "none").unwrap();
+    let (_, chains) = go_on(&store);
+    let before = relay.statements();
+    let clue =
+        Clue { chains: &chains, format: "anthropic", label: None, least: 1, answers: &|_| None };
+    let found = other.holders(SCOPE, &clue).unwrap();
+    assert_eq!((found.len(), found[0].shared), (1, chains.len()));
+    let taken_over = relay.statements() - before;
+    let (asked, _) = go_on(&other);
+    println!("taken over with {taken_over} statements, first turn {asked}");
+    assert!(taken_over + asked <= 4, "{taken_over} and {asked}");
+}
