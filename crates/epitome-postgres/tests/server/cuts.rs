@@ -1,4 +1,4 @@
-//! A network that is cut, and what passes it in a turn.
+//! A network that is cut.
 
 #![expect(clippy::print_stdout, reason = "tells the figures")]
 
@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use epitome_kernel::types::{ContentId, EntryKey, HistoryHash, Role, TokenUsage};
-use epitome_kernel::{AppendBatch, Clue, Journal, MessageRecord, ResponseRecord};
+use epitome_kernel::types::{ContentId, EntryKey, HistoryHash, Role};
+use epitome_kernel::{AppendBatch, Journal, MessageRecord};
 use epitome_postgres::{PostgresAddress, PostgresLog, PostgresStore};
 use epitome_store::SessionArchive;
 use epitome_testkit::{PostgresRelay, PostgresServer};
@@ -58,7 +58,7 @@ fn nothing_that_was_written_is_lost_or_doubled_while_a_network_is_cut() {
                     (vec![], HistoryHash::default());
                 while !is_over.load(Ordering::Relaxed) {
                     let place = u32::try_from(said.len()).unwrap();
-                    let (batch, _) = turn(name, after, place);
+                    let batch = turn(name, after, place);
                     if store.append(SCOPE, name, &batch).is_ok() {
                         said.extend(batch.said);
                         after = said.last().unwrap().chain;
@@ -94,66 +94,20 @@ fn nothing_that_was_written_is_lost_or_doubled_while_a_network_is_cut() {
     println!("{cuts} cuts, {} messages", written.iter().map(|(_, said)| said.len()).sum::<usize>());
 }
 
-/// A message of a person, and the answer to it.
-fn turn(session: &str, after: HistoryHash, place: u32) -> (AppendBatch, ResponseRecord) {
-    let message = |after: HistoryHash, place: u32, role: Role| {
-        let text = format!("{session} {place} {}", "word ".repeat(60));
-        let key = EntryKey(ContentId::for_text(&text).0);
-        let chain = after.append(key);
-        let (text, bytes) = (ContentId::for_text(&text), Some(text.into_bytes()));
-        MessageRecord { chain, key, place, role, text, bytes, tokens: 70, at: None }
-    };
-    let said = message(after, place, Role::User);
-    let answer = message(said.chain, place + 1, Role::Assistant);
-    let response = ResponseRecord {
-        after: said.chain,
-        ahead: 0,
-        key: Some(answer.key),
-        chain: answer.chain,
-        bytes: answer.bytes,
-        text: answer.text,
-        usage: TokenUsage::default(),
-        stop: None,
-        at: AT.to_owned(),
-        is_whole: false,
+/// What a client adds behind a history.
+fn turn(session: &str, after: HistoryHash, place: u32) -> AppendBatch {
+    let text = format!("{session} {place} {}", "word ".repeat(60));
+    let key = EntryKey(ContentId::for_text(&text).0);
+    let said = MessageRecord {
+        chain: after.append(key),
+        key,
+        place,
+        role: Role::User,
+        text: ContentId::for_text(&text),
+        bytes: Some(text.into_bytes()),
+        tokens: 70,
+        at: None,
     };
     let format = "anthropic".to_owned();
-    (AppendBatch { after, said: vec![said], at: AT.into(), format, ..<_>::default() }, response)
-}
-
-#[test]
-fn a_turn_is_two_statements_and_a_process_takes_over_with_two_more() {
-    let Some(server) = PostgresServer::start().unwrap() else { return };
-    let relay = PostgresRelay::start(&server).unwrap();
-    let store = through(&relay);
-    let (mut after, mut place, mut chains) = (HistoryHash::default(), 0, Vec::new());
-    let mut go_on = |store: &PostgresStore| {
-        let (batch, response) = turn("one", after, place);
-        let before = relay.statements();
-        store.append(SCOPE, "one", &batch).unwrap();
-        store.record_response(SCOPE, "one", &response).unwrap();
-        let asked = relay.statements() - before;
-        (after, place) = (batch.said[0].chain, place + 1);
-        chains.push(after);
-        (asked, chains.clone())
-    };
-    // The first ones make the connection and what it keeps.
-    go_on(&store);
-    go_on(&store);
-    for _ in 0..5 {
-        assert_eq!(go_on(&store).0, 2);
-    }
-    let other = through(&relay);
-    // It asks what is there for another session first, as a process that is at work does.
-    other.memos(SCOPE, "none").unwrap();
-    let (_, chains) = go_on(&store);
-    let before = relay.statements();
-    let clue =
-        Clue { chains: &chains, format: "anthropic", label: None, least: 1, answers: &|_| None };
-    let found = other.holders(SCOPE, &clue).unwrap();
-    assert_eq!((found.len(), found[0].shared), (1, chains.len()));
-    let taken_over = relay.statements() - before;
-    let (asked, _) = go_on(&other);
-    println!("taken over with {taken_over} statements, first turn {asked}");
-    assert!(taken_over + asked <= 4, "{taken_over} and {asked}");
+    AppendBatch { after, said: vec![said], at: AT.into(), format, ..AppendBatch::default() }
 }

@@ -1,6 +1,6 @@
 //! A server that goes away, and comes back.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -28,10 +28,10 @@ fn nothing_that_was_written_is_lost_or_doubled_while_a_server_crashes() {
     let Some(mut server) = PostgresServer::start().unwrap() else { return };
     let store = PostgresStore::over(open(&server, "postgres"));
     let other = PostgresStore::over(open(&server, "postgres"));
-    let is_over = AtomicBool::new(false);
+    let (is_over, count) = (AtomicBool::new(false), AtomicUsize::new(0));
     let written: Vec<String> = thread::scope(|threads| {
         let writer = |prefix: &'static str, store| {
-            let is_over = &is_over;
+            let (is_over, count) = (&is_over, &count);
             move || {
                 let mut done = Vec::new();
                 for number in 0.. {
@@ -43,6 +43,7 @@ fn nothing_that_was_written_is_lost_or_doubled_while_a_server_crashes() {
                         let memos = [("p".to_owned(), name.clone())].into();
                         if store.note(SCOPE, &name, &memos).is_ok() {
                             done.push(name);
+                            count.fetch_add(1, Ordering::Relaxed);
                         }
                     }
                 }
@@ -53,6 +54,14 @@ fn nothing_that_was_written_is_lost_or_doubled_while_a_server_crashes() {
         let restarts = std::env::var("EPITOME_RESTARTS").map(|count| count.parse().unwrap());
         for _ in 0..restarts.unwrap_or(RESTARTS) {
             thread::sleep(Duration::from_millis(150));
+            // A machine that is busy takes longer until it is up again.
+            let before = count.load(Ordering::Relaxed);
+            for _ in 0..1_000 {
+                if count.load(Ordering::Relaxed) > before {
+                    break;
+                }
+                thread::sleep(Duration::from_millis(10));
+            }
             server.stop().unwrap();
             server.start_again().unwrap();
         }
