@@ -520,7 +520,7 @@
 ---@field stalled_at? integer The size at which a compression brought too little, until one brings enough.
 ---@field new_results string[] The tools whose results this request brings for the first time.
 ---@field requested_by? string Who asked for a compression since the last request: a tool's name, or `user`.
----@field recall_pending boolean Whether excerpts that a policy had brought back wait for the next compression, as the prompt is not Epitome's to add notes to.
+---@field recall_pending boolean Whether excerpts that a policy had brought back wait: the prompt is not Epitome's to add notes to, and no result of a tool is new that they could stand behind.
 ---@field watermark? integer The message that holds the recorded watermark, where it is in this history.
 
 --- Whether a model's summary is good enough.

@@ -97,7 +97,7 @@ fn compare(folder: &Path, durability: Durability) {
             said: vec![answered.clone()],
             ..AppendBatch::default()
         };
-        stores.iter().for_each(|store| drop(store.append("local", "one", &back).unwrap()));
+        stores.iter().for_each(|store| store.append("local", "one", &back).unwrap());
         chain = answered.chain;
     }
     shown(&format!("a turn's records, {durability:?}"), turns);

@@ -19,7 +19,7 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum ConfigCommand {
-    Show(show::Args),
+    Show(Box<show::Args>),
     Schema(SchemaArgs),
 }
 

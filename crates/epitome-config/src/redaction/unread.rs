@@ -15,15 +15,15 @@ impl Regex {
         match *self {}
     }
 
-    pub(super) fn find_at(&self, _text: &str, _from: usize) -> Option<Found> {
+    pub(super) fn find_at(&self, _text: &str, _from: usize) -> Option<NoMatch> {
         match *self {}
     }
 }
 
 /// A match, of which there is none.
-pub(super) enum Found {}
+pub(super) enum NoMatch {}
 
-impl Found {
+impl NoMatch {
     pub(super) fn range(&self) -> Range<usize> {
         match *self {}
     }

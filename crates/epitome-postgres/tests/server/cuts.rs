@@ -81,8 +81,8 @@ fn nothing_that_was_written_is_lost_or_doubled_while_a_network_is_cut() {
     });
     let fresh = PostgresStore::over(open(&server, "postgres"));
     for (name, said) in &written {
-        assert!(!said.is_empty(), "{name}");
-        let head = said.last().unwrap().chain;
+        // Between two cuts there may be no time for a turn.
+        let Some(head) = said.last().map(|last| last.chain) else { continue };
         let found = fresh.history(SCOPE, name, head, 0, said.len() + 9).unwrap();
         assert!(found.iter().map(|it| it.key).eq(said.iter().map(|it| it.key)), "{name}");
         let info = fresh.session(SCOPE, name).unwrap();
@@ -91,7 +91,9 @@ fn nothing_that_was_written_is_lost_or_doubled_while_a_network_is_cut() {
         assert!(more <= 1, "{name}: {more}");
     }
     assert_eq!(fresh.verify(false).unwrap(), Vec::new());
-    println!("{cuts} cuts, {} messages", written.iter().map(|(_, said)| said.len()).sum::<usize>());
+    let messages = written.iter().map(|(_, said)| said.len()).sum::<usize>();
+    assert!(messages > 0);
+    println!("{cuts} cuts, {messages} messages");
 }
 
 /// What a client adds behind a history.

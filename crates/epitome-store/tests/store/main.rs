@@ -27,7 +27,8 @@ mod lesson;
 mod portions;
 #[cfg(test)]
 mod salvage;
-#[cfg(all(test, feature = "seal"))]
+#[cfg(feature = "seal")]
+#[cfg(test)]
 mod sealed;
 #[cfg(test)]
 mod talk;
