@@ -10,7 +10,8 @@ use epitome_kernel::types::{Entry, FactCounts, PartBody, Passage, Role, Speaker}
 use rustc_hash::FxHashMap;
 
 use crate::cut;
-use crate::directive::{self, DirectiveStrength};
+use crate::demand;
+use crate::directive;
 use crate::refs::{self, RefKind};
 use crate::rows;
 use crate::spoken;
@@ -146,7 +147,7 @@ pub(crate) fn constraints(talk: &[&Entry]) -> BTreeMap<String, usize> {
     // Only what people say orders anything or takes it back.
     let human = |place: &usize| talk[*place].has_speaker(Speaker::Human);
     let typed = (0..talk.len()).filter(human).filter(|place| is_typed(talk[*place]));
-    let orders = |unit: &TextUnit<'_>| directive::order(&unit.text) >= DirectiveStrength::Plain;
+    let orders = |unit: &TextUnit<'_>| demand::demands(&unit.text);
     let mut found = Vec::new();
     for place in typed {
         let spoken = cut::units(&[talk[place]]).into_iter().filter(TextUnit::is_spoken);

@@ -6,6 +6,7 @@
 mod candidates;
 mod constraints;
 mod cut;
+mod demand;
 mod directive;
 mod facts;
 mod grounding;

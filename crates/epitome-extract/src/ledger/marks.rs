@@ -18,6 +18,8 @@ pub(super) struct Marks {
     pub(super) negations: &'static [&'static str],
     /// How an account begins.
     pub(super) accounts: &'static [&'static str],
+    /// Second words of accounts: what something does or is.
+    pub(super) states: &'static [&'static str],
     /// What asks for something to be made.
     pub(super) makes: &'static [&'static str],
     /// What takes an order back.
@@ -61,6 +63,11 @@ const DE: Marks = Marks {
         " diese ", " dieser ", " dieses ", " ob ", " weil ", " dass ", " vielleicht ", " mein ",
         " meine ", " noch ", " man ", " im ", " in ", " bei ",
     ],
+    states: &[
+        "ist", "sind", "war", "waren", "hat", "haben", "hatte", "hatten", "geht", "gehen", "kann",
+        "können", "konnte", "wird", "werden", "wurde", "kommt", "klappt", "funktioniert", "stimmt",
+        "passt", "gibt", "will", "wollte", "liegt", "steht", "stehen", "läuft", "reicht",
+    ],
     makes: &[
         " erstelle ", " erstellen ", " schreibe ", " schreib ", " schreiben ", " baue ", " bau ",
         " implementiere ", " implementieren ", " füge ", " hinzufügen ", " ergänze ", " ergänzen ",
@@ -89,6 +96,7 @@ const FR: Marks = Marks {
         " le ", " la ", " les ", " un ", " une ", " des ", " pourquoi ", " si ", " mais ",
         " quand ", " mon ", " ma ", " mes ", " cette ", " cet ", " ces ", " rien ",
     ],
+    states: &[],
     makes: &[
         " crée ", " créez ", " créer ", " écris ", " écrivez ", " écrire ", " ajoute ",
         " ajoutez ", " ajouter ", " implémente ", " implémenter ", " construis ", " corrige ",
@@ -114,6 +122,7 @@ const ES: Marks = Marks {
         " no funciona ", " no sé ", " no entiendo ", " no veo ", " no hay ", " no es ", " no me ",
         " no está ", " no creo ", " no puedo ", " no tengo ", " no era ", " no pasa ",
     ],
+    states: &[],
     makes: &[
         " crea ", " crear ", " cree ", " escribe ", " escribir ", " añade ", " añadir ",
         " agrega ", " agregar ", " implementa ", " implementar ", " construye ", " corrige ",
@@ -136,6 +145,7 @@ const IT: Marks = Marks {
         " non funziona ", " non so ", " non capisco ", " non vedo ", " non ci ", " non è ",
         " non ho ", " non credo ", " non mi ", " non posso ", " non va ",
     ],
+    states: &[],
     makes: &[
         " crea ", " creare ", " scrivi ", " scrivere ", " aggiungi ", " aggiungere ",
         " implementa ", " implementare ", " costruisci ", " correggi ", " correggere ",
@@ -158,6 +168,7 @@ const PT: Marks = Marks {
         " não funciona ", " não sei ", " não entendo ", " não entendi ", " não vejo ", " não há ",
         " não é ", " não está ", " não tenho ", " não acho ", " não consigo ", " não foi ",
     ],
+    states: &[],
     makes: &[
         " crie ", " cria ", " criar ", " escreva ", " escreve ", " escrever ", " adicione ",
         " adiciona ", " adicionar ", " implemente ", " implementar ", " construa ", " corrija ",
@@ -184,6 +195,7 @@ const NL: Marks = Marks {
         " een ", " waarom ", " als ", " is ", " er ", " helaas ", " hier ", " nu ", " maar ",
         " nee ", " dan ", " werkt ", " mijn ", " die ", " deze ", " misschien ", " in ",
     ],
+    states: &[],
     makes: &[
         " maak ", " maken ", " schrijf ", " schrijven ", " bouw ", " bouwen ", " voeg ",
         " toevoegen ", " implementeer ", " implementeren ", " repareer ", " herstel ",
@@ -209,6 +221,7 @@ const RU: Marks = Marks {
         " не работает ", " не знаю ", " не понимаю ", " не вижу ", " не могу ", " не думаю ",
         " не получается ", " не помню ", " не уверен ", " не то ", " не так ",
     ],
+    states: &[],
     makes: &[
         " создай ", " создайте ", " создать ", " напиши ", " напишите ", " написать ", " добавь ",
         " добавьте ", " добавить ", " реализуй ", " реализуйте ", " исправь ", " исправьте ",
@@ -226,6 +239,7 @@ const ZH: Marks = Marks {
     ],
     negations: &[],
     accounts: &[],
+    states: &[],
     makes: &[
         "创建", "编写", "写一个", "写一份", "实现", "添加", "增加", "新增", "修复", "生成", "开发", "重构", "重写", "翻译", "制作",
         "做一个",
@@ -241,6 +255,7 @@ const JA: Marks = Marks {
     ],
     negations: &[],
     accounts: &[],
+    states: &[],
     makes: &[
         "作成して", "作って", "書いて", "追加して", "実装して", "修正して", "生成して", "開発して", "置き換えて", "翻訳して", "直して",
     ],
@@ -255,6 +270,7 @@ const KO: Marks = Marks {
     ],
     negations: &[],
     accounts: &[],
+    states: &[],
     makes: &[
         "만들어", "작성해", "작성하", "추가해", "추가하", "구현해", "구현하", "수정해", "고쳐", "생성해", "개발해", "번역해", "바꿔",
     ],

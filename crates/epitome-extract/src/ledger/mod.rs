@@ -40,7 +40,7 @@ pub use written::{is_on_disk, written};
 
 use call::Tool;
 
-use crate::directive::{self, DirectiveStrength};
+use crate::demand;
 
 /// What the continuation of a conversation must know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,7 +125,7 @@ pub(crate) fn of_others(entry: &Entry) -> String {
 
 /// Whether a sentence orders something, in its speaker's own words.
 pub(crate) fn demands_itself(sentence: &str) -> bool {
-    typed::is_own(sentence) && directive::order(sentence) >= DirectiveStrength::Plain
+    typed::is_own(sentence) && demand::demands(sentence)
 }
 
 /// All rules that people ever set, oldest first, and the language that they type in.

@@ -1,9 +1,10 @@
-//! Where somebody's text holds what is not their own: code between fences, quoted lines, and what a
-//! client reminds of.
+//! Where somebody's text holds what is not their own: code between fences, quoted lines, what a client
+//! reminds of, and what several people said to each other.
 //!
 //! Invariant: nobody knows where a fence ends that none closes, so what follows it is taken for typed.
 //! The one reader of these marks; called by [`super::typed`].
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// What clients remind a model of stands between these, where they put it into what a person typed.
@@ -13,6 +14,9 @@ const REMINDER_END: &str = "</system-reminder>";
 /// The pieces of a text that are not its writer's own, with their marks, in its order. In bytes; none
 /// touches another.
 pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
+    if is_transcript(text) {
+        return std::iter::once(0..text.len()).collect();
+    }
     let mut all: Vec<_> = fenced(text).chain(reminders(text)).chain(lines(text)).collect();
     all.sort_by_key(|range| range.start);
     let mut out: Vec<Range<usize>> = Vec::new();
@@ -23,6 +27,40 @@ pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
         }
     }
     out
+}
+
+/// So many lines that begin with a name make a transcript.
+const TURNS: usize = 4;
+
+/// Whether people talk to each other in a text, a line a turn: what they demand is not said to whoever
+/// reads it. Each of two or more names speaks more than once, or each line has its time.
+fn is_transcript(text: &str) -> bool {
+    let (mut turns, mut timed) = (0, 0);
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    for (has_time, name) in text.lines().filter_map(turn) {
+        turns += 1;
+        timed += usize::from(has_time);
+        *names.entry(name).or_default() += 1;
+    }
+    let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
+    let again = names.values().filter(|&&times| times > 1).count();
+    names.len() > 1
+        && turns * 3 >= lines * 2
+        && (turns >= TURNS && again > 1 || timed > 1 && timed == turns)
+}
+
+/// Who speaks in a line, and whether it says when: `[9:20] Ann: …`, `Ann: …`.
+fn turn(line: &str) -> Option<(bool, &str)> {
+    let line = line.trim_start();
+    let stamped = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+    let has_time = stamped.is_some_and(|(time, _)| time.bytes().any(|byte| byte.is_ascii_digit()));
+    let rest = stamped.filter(|_| has_time).map_or(line, |(_, rest)| rest);
+    let (name, _) = rest.split_once(": ")?;
+    let is_name = name.len() <= 30
+        && name.split(' ').count() <= 3
+        && name.chars().next().is_some_and(char::is_uppercase)
+        && name.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '.' | '-' | '\''));
+    is_name.then_some((has_time, name))
 }
 
 /// A run of signs that may open or close a fence.
@@ -106,6 +144,17 @@ mod tests {
             "a <system-reminder>b</system-reminder> c",
             &["<system-reminder>b</system-reminder>"],
         );
+    }
+
+    #[test]
+    fn what_people_say_to_each_other_is_nobodys_own() {
+        let talk = "[09:20] Ann: Never tell Ben.\n[09:21] Cy: I must go.";
+        check(talk, &[talk]);
+        let talk = "Ann: Take the bus.\nCy: Why?\nAnn: Never drive.\nCy: Fine.";
+        check(talk, &[talk]);
+        check("Style: tabs only\nTests: never skip one\nBuild: must be green\nDocs: short", &[]);
+        check("Ann: Never drive.", &[]);
+        check("Note: never push.\nNote: always pull.\nNote: keep it small.\nNote: no tabs.", &[]);
     }
 
     #[test]

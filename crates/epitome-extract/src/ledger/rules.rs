@@ -10,7 +10,7 @@ use super::marks::{self, Marks};
 use super::typed::{self, TypedSentence};
 use super::{Language, english, takeback};
 use crate::unit::{self, TextUnit};
-use crate::{directive, supersede};
+use crate::{demand, directive, supersede};
 
 /// A longer sentence (in bytes) is no rule but a description.
 const LONG: usize = 600;
@@ -119,14 +119,22 @@ fn kind(text: &str, marks: &Marks) -> SentenceKind {
 
 /// Whether it orders or forbids in the conversation's language.
 fn binds(spaced: &str, marks: &Marks) -> bool {
+    if demand::is_hearsay(spaced) {
+        return false;
+    }
+    let tells = tells(spaced, marks);
     let holds = |list: &[&str]| list.iter().any(|mark| spaced.contains(mark));
     let begins = marks.openings.iter().any(|mark| spaced.starts_with(mark));
-    holds(marks.orders) || (begins || holds(marks.negations)) && !tells(spaced, marks)
+    let orders =
+        |mark: &&str| spaced.contains(mark) && !(tells && demand::OFTEN_TOLD.contains(mark));
+    marks.orders.iter().any(|mark| orders(&mark)) || (begins || holds(marks.negations)) && !tells
 }
 
-/// Whether it begins like an account of how things are.
+/// Whether it begins like an account of how things are: with a word that opens one, or with something
+/// and what that does.
 fn tells(spaced: &str, marks: &Marks) -> bool {
-    marks.accounts.iter().any(|mark| spaced.starts_with(mark))
+    let second = spaced.split_whitespace().nth(1).unwrap_or_default();
+    marks.accounts.iter().any(|mark| spaced.starts_with(mark)) || marks.states.contains(&second)
 }
 
 fn unit<'a>(sentence: &TypedSentence<'a>) -> TextUnit<'a> {
@@ -170,6 +178,14 @@ mod tests {
             &["Bitte schreibe einen Parser. Ändere nicht die Lockdatei. Das geht leider nicht."],
             &["Ändere nicht die Lockdatei."],
             &["Bitte schreibe einen Parser."],
+        );
+        check(
+            &[
+                "Schreibe einen Brief. Montag geht nicht. Die Tonnen stehen immer noch da. Er kommt nie \
+                 pünktlich, sagt er. Der Nachbar sagt, Katzen seien verboten. Er darf nicht anrufen.",
+            ],
+            &["Er darf nicht anrufen."],
+            &["Schreibe einen Brief."],
         );
         check(
             &[
