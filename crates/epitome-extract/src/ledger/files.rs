@@ -32,7 +32,7 @@ pub struct TouchedFile {
     pub path: String,
     /// What was done to it in sum: one that was made and then changed was made.
     pub how: FileChange,
-    /// How many calls touched it.
+    /// How many calls did that; one that was changed may have been read more often.
     pub times: u32,
 }
 
@@ -68,20 +68,29 @@ impl FileTracker {
                 Did::Change => FileChange::Modified,
                 Did::Put => FileChange::Created,
                 Did::Delete => FileChange::Deleted,
+                // It may be the name of a branch.
+                Did::Restore => return,
             };
             self.by_path.insert(path.clone(), self.all.len());
             self.all.push((TouchedFile { path, how, times: 1 }, self.clock));
             return;
         };
         let (file, at) = &mut self.all[place];
-        file.times += 1;
         *at = self.clock;
-        file.how = match (file.how, how) {
+        let before = file.how;
+        file.how = match (before, how) {
             (_, Did::Delete) => FileChange::Deleted,
+            (_, Did::Restore) => FileChange::Read,
             (FileChange::Deleted, Did::Put | Did::Change) => FileChange::Created,
             (FileChange::Read, Did::Put | Did::Change) => FileChange::Modified,
-            (before, _) => before,
+            _ => before,
         };
+        let is_more = match how {
+            Did::Read => before == FileChange::Read,
+            Did::Change | Did::Put => true,
+            Did::Delete | Did::Restore => false,
+        };
+        file.times = if file.how == before { file.times + u32::from(is_more) } else { 1 };
     }
 
     fn touches(&mut self, tool: &Tool) -> Vec<Touch> {
@@ -176,7 +185,20 @@ mod tests {
                 ("Write", r#"{"file_path":"a.rs"}"#),
                 ("Read", r#"{"file_path":"a.rs"}"#),
             ],
-            &["Modified a.rs x3", "Created b.rs x2"],
+            &["Modified a.rs x1", "Created b.rs x2"],
+        );
+    }
+
+    #[test]
+    fn what_was_put_back_was_not_changed() {
+        check(
+            &[
+                ("Edit", r#"{"file_path":"a.rs"}"#),
+                ("Write", r#"{"file_path":"c.rs"}"#),
+                ("Bash", r#"{"command":"rm c.rs && git checkout a.rs"}"#),
+                ("Bash", r#"{"command":"git checkout main"}"#),
+            ],
+            &["Read a.rs x1", "Deleted c.rs x1"],
         );
     }
 
@@ -189,7 +211,7 @@ mod tests {
                 ("create", r#"{"filename":"b.py"}"#),
                 ("edit", r#"{"search":"","replace":"b"}"#),
             ],
-            &["Created b.py x2", "Modified tests/a.py x2"],
+            &["Created b.py x2", "Modified tests/a.py x1"],
         );
     }
 }

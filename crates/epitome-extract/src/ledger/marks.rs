@@ -18,7 +18,7 @@ pub(super) struct Marks {
     pub(super) negations: &'static [&'static str],
     /// How an account begins.
     pub(super) accounts: &'static [&'static str],
-    /// Second words of accounts: what something does or is.
+    /// Verbs near the beginning of an account: what something does or is.
     pub(super) states: &'static [&'static str],
     /// What asks for something to be made.
     pub(super) makes: &'static [&'static str],

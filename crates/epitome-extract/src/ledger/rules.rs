@@ -133,8 +133,9 @@ fn binds(spaced: &str, marks: &Marks) -> bool {
 /// Whether it begins like an account of how things are: with a word that opens one, or with something
 /// and what that does.
 fn tells(spaced: &str, marks: &Marks) -> bool {
-    let second = spaced.split_whitespace().nth(1).unwrap_or_default();
-    marks.accounts.iter().any(|mark| spaced.starts_with(mark)) || marks.states.contains(&second)
+    let mut behind = spaced.split_whitespace().skip(1).take(2);
+    marks.accounts.iter().any(|mark| spaced.starts_with(mark))
+        || behind.any(|word| marks.states.contains(&word))
 }
 
 fn unit<'a>(sentence: &TypedSentence<'a>) -> TextUnit<'a> {
@@ -181,7 +182,7 @@ mod tests {
         );
         check(
             &[
-                "Schreibe einen Brief. Montag geht nicht. Die Tonnen stehen immer noch da. Er kommt nie \
+                "Schreibe einen Brief. Montag geht nicht. Herr Ohm war da, aber nicht lange. Die Tonnen stehen immer noch da. Er kommt nie \
                  pünktlich, sagt er. Der Nachbar sagt, Katzen seien verboten. Er darf nicht anrufen.",
             ],
             &["Er darf nicht anrufen."],

@@ -74,6 +74,7 @@ impl CommandLine {
         if command == "git" && !words.is_empty() {
             command = match words.remove(0) {
                 verb @ ("mv" | "rm") => verb,
+                "checkout" | "restore" => return self.put_back(&words),
                 _ => return,
             };
         }
@@ -101,6 +102,21 @@ impl CommandLine {
             "mv" | "cp" => self.moved(&named, command == "mv"),
             _ => {}
         }
+    }
+
+    /// Takes `git checkout` and `git restore` of files: as they were last committed, or as they were in
+    /// some other version.
+    fn put_back(&mut self, words: &[&str]) {
+        let has = |flag: &str| words.iter().any(|word| word.starts_with(flag));
+        if has("--staged") && !has("--worktree") {
+            return;
+        }
+        let apart = words.iter().position(|word| *word == "--");
+        let is_named = |word: &&&str| !word.starts_with('-');
+        let version = words[..apart.unwrap_or_default()].iter().any(|word| is_named(&word));
+        let how = if version || has("--source") { Did::Change } else { Did::Restore };
+        let files = words[apart.map_or(0, |at| at + 1)..].iter().filter(is_named);
+        files.for_each(|path| self.touch(path, how));
     }
 
     fn moved(&mut self, named: &[&str], gone: bool) {
@@ -182,6 +198,13 @@ mod tests {
             "sed -i -e 's/a/b/' a.rs && rm -rf old.rs",
             &[("a.rs", Did::Change), ("old.rs", Did::Delete)],
         );
+        line(
+            "git checkout a.rs && git restore b.rs",
+            &[("a.rs", Did::Restore), ("b.rs", Did::Restore)],
+        );
+        line("git checkout -- a.rs", &[("a.rs", Did::Restore)]);
+        line("git checkout HEAD~2 -- a.rs", &[("a.rs", Did::Change)]);
+        line("git restore --staged a.rs", &[]);
         line("git mv a.rs b.rs", &[("a.rs", Did::Delete), ("b.rs", Did::Put)]);
         line("mv a.rs src", &[("a.rs", Did::Delete)]);
         line(

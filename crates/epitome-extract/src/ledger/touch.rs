@@ -28,6 +28,8 @@ pub(super) enum Did {
     /// Puts a whole file there, be there one or not.
     Put,
     Delete,
+    /// Takes back what was done to it, where anything was.
+    Restore,
 }
 
 /// A text that a call puts into a file.
