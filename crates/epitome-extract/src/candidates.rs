@@ -10,6 +10,7 @@ use crate::directive::{self, DirectiveStrength};
 use crate::facts;
 use crate::reader::Features;
 use crate::select::UnitCandidate;
+use crate::telling::{Telling, talker};
 use crate::tuning::SelectionWeights;
 use crate::unit::{TextUnit, UnitKind};
 
@@ -30,6 +31,7 @@ pub(crate) fn candidates<'a>(
     let typed: Vec<bool> = job.entries.iter().zip(&pieces).map(is_typed).collect();
     let stated = stated(job.kept);
     let opening = opening(job);
+    let telling = Telling::of(units, tuning.talk.as_ref());
     (0..units.len())
         .map(|index| {
             let unit = &units[index];
@@ -42,17 +44,14 @@ pub(crate) fn candidates<'a>(
             UnitCandidate {
                 features: &features[index],
                 cost: job.measure.size(&unit.said()) + 1,
-                factor: factor(unit, &features[index], tuning),
+                factor: factor(&features[index], tuning) * telling.factor(index),
                 bonus: match said {
                     true => bonus(unit, opening == Some(unit.entry), pieces[unit.entry], tuning),
                     false => 0.0,
                 },
                 follows: before.is_some(),
-                talker: match (unit.kind, unit.speaker) {
-                    (UnitKind::Sentence, Speaker::Human) => Some(0),
-                    (UnitKind::Sentence, Speaker::Model) => Some(1),
-                    _ => None,
-                },
+                near: telling.near(index),
+                talker: talker(unit.speaker).filter(|_| unit.kind == UnitKind::Sentence),
                 leans: unit.kind == UnitKind::Sentence
                     && before
                         .is_some_and(|b| b.kind == UnitKind::Sentence && b.text.ends_with(';')),
@@ -105,11 +104,10 @@ fn bonus(unit: &TextUnit<'_>, is_opening: bool, pieces: u32, tuning: &SelectionW
     order.max(task) + tuning.typed
 }
 
-fn factor(unit: &TextUnit<'_>, features: &Features, tuning: &SelectionWeights) -> f64 {
-    let words = match (features.plain, features.refs.len()) {
+fn factor(features: &Features, tuning: &SelectionWeights) -> f64 {
+    match (features.plain, features.refs.len()) {
         (0..PLAIN, 0) => tuning.empty,
         (0..PLAIN, _) => tuning.bare,
         _ => 1.0,
-    };
-    words * if unit.speaker == Speaker::Human { tuning.human_unit } else { 1.0 }
+    }
 }

@@ -25,6 +25,8 @@ pub(crate) struct UnitCandidate<'a> {
     pub(crate) follows: bool,
     /// Whether it says nothing without the candidate before it.
     pub(crate) leans: bool,
+    /// By how much a neighbour of it weighs more where it was chosen.
+    pub(crate) near: f64,
     /// Which of two who talk says it, if one of them does.
     pub(crate) talker: Option<usize>,
 }
@@ -142,7 +144,7 @@ impl<'a> UnitSelection<'a> {
         let before = self.candidates[index].follows.then(|| index - 1);
         let after = self.candidates.get(index + 1).filter(|next| next.follows).map(|_| index + 1);
         for neighbour in [before, after].into_iter().flatten() {
-            self.near[neighbour] = 1.0 + self.tuning.near;
+            self.near[neighbour] = 1.0 + self.candidates[index].near;
             let supported = !self.candidates[neighbour].leans || self.taken[neighbour - 1];
             if !self.taken[neighbour] && supported {
                 self.offer(neighbour);
@@ -199,6 +201,7 @@ mod tests {
                 bonus: 0.0,
                 follows: *leans,
                 leans: *leans,
+                near: 0.0,
                 talker: None,
             })
             .collect();
@@ -227,12 +230,13 @@ mod tests {
             bonus: 0.0,
             follows: false,
             leans: false,
+            near: 0.0,
             talker: Some(usize::from(at >= 4)),
         };
         let candidates: Vec<_> = found.iter().enumerate().map(candidate).collect();
         let weights = Weights { refs: vec![1.0; 6], ..Weights::default() };
         let chosen = |floor: f64| {
-            let tuning = SelectionWeights { floor, ..SelectionWeights::TALK };
+            let tuning = SelectionWeights { floor, ..SelectionWeights::CHAT };
             select(&candidates, &weights, &tuning, 16)
         };
         assert_eq!(chosen(0.0), [0, 1, 2, 3]);

@@ -37,15 +37,11 @@ pub struct ExtractiveSummarizer {
     pub agent: SelectionWeights,
     /// Weights for conversations without.
     pub chat: SelectionWeights,
-    /// Weights for those of them in which both say about as much.
-    pub talk: SelectionWeights,
 }
 
 impl Default for ExtractiveSummarizer {
     fn default() -> Self {
-        let [agent, chat, talk] =
-            [SelectionWeights::AGENT, SelectionWeights::CHAT, SelectionWeights::TALK];
-        Self { agent, chat, talk }
+        Self { agent: SelectionWeights::AGENT, chat: SelectionWeights::CHAT }
     }
 }
 
@@ -179,11 +175,7 @@ impl ExtractiveSummarizer {
 
     /// The weights for the conversation that units are of.
     fn tuning(&self, units: &[TextUnit<'_>], job: &SummaryJob<'_>) -> &SelectionWeights {
-        match is_chat(units, job) {
-            true if is_talk(units) => &self.talk,
-            true => &self.chat,
-            false => &self.agent,
-        }
+        if is_chat(units, job) { &self.chat } else { &self.agent }
     }
 }
 
@@ -327,15 +319,6 @@ fn shorten(units: &mut [TextUnit<'_>]) {
             unit.text = shorten_prose::shorten(&unit.text).into();
         }
     }
-}
-
-/// Whether two talk with each other: neither says less than a third of what the other does.
-fn is_talk(units: &[TextUnit<'_>]) -> bool {
-    let said = |speaker: Speaker| -> usize {
-        units.iter().filter(|unit| unit.speaker == speaker).map(|unit| unit.text.len()).sum()
-    };
-    let (person, other) = (said(Speaker::Human), said(Speaker::Model));
-    person.min(other) * 3 >= person.max(other)
 }
 
 /// Whether under 15 % of the conversation comes from tools or is code.

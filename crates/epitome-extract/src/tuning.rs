@@ -57,8 +57,6 @@ pub struct SelectionWeights {
     pub bare: f64,
     /// Factor for units with neither.
     pub empty: f64,
-    /// Factor for units that a person wrote.
-    pub human_unit: f64,
     /// The share of the room that a person has at least, and whoever that person talks with, as far as they
     /// said so much.
     pub floor: f64,
@@ -77,8 +75,81 @@ pub struct SelectionWeights {
     pub typed: f64,
     /// In messages of more pieces than this an order counts less, the more the longer they are.
     pub directive_spread: f64,
-    /// Extra weight of a unit whose neighbour was chosen.
+    /// How sentences weigh by who says them and how, in conversations without tools.
+    pub talk: Option<TalkWeights>,
+}
+
+/// Weights of what is said in a conversation, by who says it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TalkWeights {
+    /// Of one who tells of themselves.
+    pub teller: TellingWeights,
+    /// Of one who answers and advises.
+    pub adviser: TellingWeights,
+}
+
+/// By how much a sentence weighs more or less for what it shows of whether it is asked for later.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TellingWeights {
+    /// Factor for all that is said.
+    pub unit: f64,
+    /// Extra weight where a neighbour in the same message was chosen.
     pub near: f64,
+    /// Factor where it speaks of what is the speaker's.
+    pub mine: f64,
+    /// Factor where it says what the speaker did or how it was.
+    pub past: f64,
+    /// Factor where it says when.
+    pub when: f64,
+    /// Factor where it holds a digit.
+    pub amount: f64,
+    /// Factor where it says what something is called or known for, or what somebody likes best.
+    pub named: f64,
+    /// Factor where it holds a short quotation.
+    pub title: f64,
+    /// Factor where it asks.
+    pub asks: f64,
+    /// Factor where it is called out.
+    pub exclaims: f64,
+    /// Factor where it says what could, might or should be.
+    pub guesses: f64,
+    /// Factor where it speaks to whoever reads it.
+    pub you: f64,
+}
+
+impl TalkWeights {
+    /// Found on recorded conversations with questions: how often a sentence with each of these holds the
+    /// answer to one, for its length. An answer is read as a whole, so its sentences go together.
+    pub const CHAT: Self = Self {
+        teller: TellingWeights {
+            unit: 2.5,
+            near: 1.0,
+            mine: 1.4,
+            past: 1.5,
+            when: 1.5,
+            amount: 1.6,
+            named: 2.0,
+            title: 1.0,
+            asks: 0.8,
+            exclaims: 0.7,
+            guesses: 0.5,
+            you: 0.7,
+        },
+        adviser: TellingWeights {
+            unit: 1.0,
+            near: 3.0,
+            mine: 1.2,
+            past: 1.0,
+            when: 1.0,
+            amount: 0.7,
+            named: 2.0,
+            title: 3.0,
+            asks: 0.7,
+            exclaims: 0.5,
+            guesses: 1.0,
+            you: 0.9,
+        },
+    };
 }
 
 impl SelectionWeights {
@@ -109,7 +180,6 @@ impl SelectionWeights {
         crowd: 0.015,
         bare: 0.4,
         empty: 0.05,
-        human_unit: 1.0,
         floor: 0.0,
         direct: 120.0,
         directive: 120.0,
@@ -118,14 +188,14 @@ impl SelectionWeights {
         opening_spread: 3.0,
         typed: 1.5,
         directive_spread: 1000.0,
-        near: 0.0,
+        talk: None,
     };
 
-    /// For conversations without, in which one person tells of what matters: words count, and who speaks.
+    /// For conversations without: words count, and who speaks.
     pub const CHAT: Self = Self {
-        cost_power: 0.9,
-        reference: 16.0,
-        number: 6.25,
+        cost_power: 0.8,
+        reference: 8.0,
+        number: 16.0,
         name: 6.25,
         repeat: 0.6,
         word: 1.0,
@@ -148,18 +218,14 @@ impl SelectionWeights {
         crowd: 0.02,
         bare: 1.0,
         empty: 0.05,
-        human_unit: 3.0,
-        floor: 0.0,
+        floor: 0.05,
         direct: 60.0,
-        directive: 10.0,
+        directive: 5.0,
         faint: 5.0,
         opening: 0.0,
         opening_spread: 1.0,
         typed: 0.0,
         directive_spread: 2.0,
-        near: 0.3,
+        talk: Some(TalkWeights::CHAT),
     };
-
-    /// For conversations of two who talk with each other: what both say counts.
-    pub const TALK: Self = Self { human_unit: 2.5, floor: 0.1, ..Self::CHAT };
 }
