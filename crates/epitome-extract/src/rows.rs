@@ -15,7 +15,7 @@ use crate::split;
 use crate::words::word_count;
 
 /// A row longer than this is cut between fields.
-const ROW_WORDS: usize = 12;
+const ROW_WORDS: usize = 7;
 /// A string longer than this is cut like any other text instead of standing in a row.
 const FIELD_WORDS: usize = 24;
 

@@ -178,7 +178,7 @@ impl SelectionWeights {
         recency_share: 0.9,
         kept: 0.05,
         crowd: 0.015,
-        bare: 0.4,
+        bare: 0.5,
         empty: 0.05,
         floor: 0.0,
         direct: 120.0,
