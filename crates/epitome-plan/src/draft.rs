@@ -19,6 +19,9 @@ use crate::lines;
 use crate::pressure::Pressure;
 use crate::wording::address;
 
+/// So great a part of JSON is quotes, braces and commas, which rows do without.
+const QUOTING: u64 = 4;
+
 /// A plan without its summary.
 #[derive(Clone, Debug)]
 pub(crate) struct PlanDraft {
@@ -167,8 +170,9 @@ impl<'a> Drafting<'a> {
             let mut left = want.saturating_sub(reached);
             let is_results = results == Some(at);
             // To keep more of results that have to be cut takes more from the summary than it tells.
-            if is_results && self.whole(at) <= self.want(Some(options.newest_results_share)) {
-                left = left.max(self.whole(at));
+            let told = self.told(at);
+            if is_results && told <= self.want(Some(options.newest_results_share)) {
+                left = left.max(told);
                 most = most.max(left);
             }
             let enough = close(reached, want) && self.whole(at) > left;
@@ -191,6 +195,17 @@ impl<'a> Drafting<'a> {
             }
             newest = false;
         }
+    }
+
+    /// What an exchange takes with all that it says, where JSON is told as rows.
+    fn told(&self, at: usize) -> u64 {
+        let PlanGround { thread, sizes, .. } = self.ground;
+        let is_json = |part: &PartId| {
+            let text = thread.part(*part).and_then(|part| part.text()).unwrap_or_default();
+            text.trim_start().starts_with(['{', '['])
+        };
+        let json = self.parts(at).into_iter().filter(is_json).map(|part| sizes.part(part));
+        self.whole(at).saturating_sub(json.sum::<u64>() / QUOTING)
     }
 
     /// The exchange with the newest results, where they came behind what a person typed last.

@@ -60,3 +60,26 @@ fn the_newest_results_stay_whole_up_to_their_share() {
     assert!(little < 12 && all == 25, "{little} {all}");
     assert!(older > rest, "{older} {rest}");
 }
+
+/// The share of the newest results that stays where they take four fifths of the room.
+fn kept_share(results: &str) -> f64 {
+    let chat = chat().user("Read both.").call("read", "{}").result(&lines(50));
+    let thread =
+        Thread::new(chat.user("And now?").call("read", "{}").result(results).entries(), &[]);
+    let sizes = sizes(&thread, BudgetUnit::Tokens);
+    let newest = sizes.sum([4, 5].map(EntryId));
+    let mut options = options();
+    (options.keep_recent_share, options.newest_results_share) = (0.2, 0.7);
+    let most = sizes.entry(EntryId(3)) + newest * 5 / 4;
+    let done = compressed(run(&thread, &options, tokens(most), &Script::Fill));
+    let said = texts(&done.view);
+    said.last().map_or(0, String::len) as f64 / results.len() as f64
+}
+
+#[test]
+fn newest_results_in_json_have_the_room_of_their_rows() {
+    let row = |id: usize| format!(r#"{{"id":"ab-{id}","left":{id},"open":true}}"#);
+    let rows: Vec<String> = (0..40).map(row).collect();
+    assert!(kept_share(&format!("[{}]", rows.join(","))) > 0.5);
+    assert!(kept_share(&rows.join("\n").replace(['{', '"'], " ")) < 0.4);
+}
