@@ -10,7 +10,7 @@ use crate::directive::{self, DirectiveStrength};
 use crate::facts;
 use crate::reader::Features;
 use crate::select::UnitCandidate;
-use crate::telling::{Telling, talker};
+use crate::telling::{TellingFactors, talker};
 use crate::tuning::SelectionWeights;
 use crate::unit::{TextUnit, UnitKind};
 
@@ -31,7 +31,7 @@ pub(crate) fn candidates<'a>(
     let typed: Vec<bool> = job.entries.iter().zip(&pieces).map(is_typed).collect();
     let stated = stated(job.kept);
     let opening = opening(job);
-    let telling = Telling::of(units, tuning.talk.as_ref());
+    let telling = TellingFactors::for_units(units, tuning.talk.as_ref());
     (0..units.len())
         .map(|index| {
             let unit = &units[index];

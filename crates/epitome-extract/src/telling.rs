@@ -18,16 +18,16 @@ const TITLE: usize = 60;
 const PAST_WITHIN: usize = 4;
 
 /// How the sentences of a conversation are weighed, by their speakers.
-pub(crate) struct Telling<'w> {
+pub(crate) struct TellingFactors<'w> {
     /// By unit: what it shows, where a person or a model says it.
     cues: Vec<Option<TellingCues>>,
     /// By unit: the weights of whoever says it.
     weights: Vec<Option<&'w TellingWeights>>,
 }
 
-impl<'w> Telling<'w> {
+impl<'w> TellingFactors<'w> {
     /// Without weights every unit is worth what it mentions.
-    pub(crate) fn of(units: &[TextUnit<'_>], weights: Option<&'w TalkWeights>) -> Self {
+    pub(crate) fn for_units(units: &[TextUnit<'_>], weights: Option<&'w TalkWeights>) -> Self {
         let Some(weights) = weights else {
             return Self { cues: Vec::new(), weights: Vec::new() };
         };
@@ -83,7 +83,7 @@ fn tellers(units: &[TextUnit<'_>], cues: &[Option<TellingCues>]) -> [bool; 2] {
 /// What a sentence that a person or a model says shows.
 fn cues(unit: &TextUnit<'_>) -> Option<TellingCues> {
     let is_said = unit.kind == UnitKind::Sentence && talker(unit.speaker).is_some();
-    is_said.then(|| TellingCues::of(&unit.said()))
+    is_said.then(|| TellingCues::read(&unit.said()))
 }
 
 /// What a sentence shows of whether it is asked for later.
@@ -114,7 +114,7 @@ struct TellingCues {
 }
 
 impl TellingCues {
-    fn of(sentence: &str) -> Self {
+    fn read(sentence: &str) -> Self {
         let mut out = Self {
             amount: sentence.bytes().any(|byte| byte.is_ascii_digit()),
             title: has_title(sentence),
@@ -181,7 +181,7 @@ fn has_title(text: &str) -> bool {
 
 const OWN: &[&str] = &[
     "eu", "i", "ich", "ik", "im", "ive", "j", "je", "me", "mi", "moi", "my", "myself", "our", "us",
-    "we", "wir", "yo", "мы", "у", "я", "我", "私",
+    "we", "wir", "yo", "мы", "я", "我", "私",
 ];
 const MINE: &[&str] =
     &["ma", "mein", "meine", "mes", "meu", "mi", "mijn", "minha", "mis", "mon", "my", "our"];
@@ -260,7 +260,7 @@ mod tests {
 
     #[track_caller]
     fn check(sentence: &str, expected: TellingCues) {
-        assert_eq!(TellingCues::of(sentence), expected, "{sentence}");
+        assert_eq!(TellingCues::read(sentence), expected, "{sentence}");
     }
 
     #[test]
