@@ -30,10 +30,17 @@ pub(crate) fn render(
     let mut at = None;
     let mut last: Option<&TextUnit<'_>> = None;
     let mut calls: Vec<&Rc<CallName<'_>>> = Vec::new();
-    for unit in chosen.iter().map(|index| &units[*index]) {
+    let mut before = usize::MAX;
+    for (index, unit) in chosen.iter().map(|index| (*index, &units[*index])) {
         if let Some(last) = last {
-            out.push(if flows(last, unit) { ' ' } else { '\n' });
+            let is_next = index == before + 1;
+            out.push_str(match flows(last, unit) {
+                true => " ",
+                false if is_next && is_of_row(last, unit) => ", ",
+                false => "\n",
+            });
         }
+        before = index;
         if at.is_none() && turn.is_some_and(|turn| unit.entry >= turn) {
             at = Some(out.len());
             calls.clear();
@@ -63,6 +70,16 @@ pub(crate) fn render(
 fn flows(last: &TextUnit<'_>, unit: &TextUnit<'_>) -> bool {
     let are_sentences = last.kind == UnitKind::Sentence && unit.kind == UnitKind::Sentence;
     are_sentences && last.entry == unit.entry && last.answer.is_none() && is_of_call(last, unit)
+}
+
+/// Whether two units that follow each other are fields of one object.
+fn is_of_row(last: &TextUnit<'_>, unit: &TextUnit<'_>) -> bool {
+    let has_fields = |unit: &TextUnit<'_>| unit.kind == UnitKind::Row && !unit.fields().is_empty();
+    let is_same = match (last.object(), unit.object()) {
+        (Some(last), Some(unit)) => Rc::ptr_eq(last, unit),
+        _ => false,
+    };
+    is_same && last.path() == unit.path() && has_fields(last) && has_fields(unit)
 }
 
 /// Whether two units are of one call and its result, or of none.
@@ -200,17 +217,25 @@ mod tests {
     #[test]
     fn a_row_says_which_object_it_is_of() {
         let one = |id: u32| {
-            let fields = "\"a\":\"one two three four five\",\"b\":\"six seven eight nine ten\"";
+            let fields = "\"a\":\"one two three four\",\"b\":\"six seven eight nine\"";
             format!(r#"{{"id":"c-{id}",{fields},"left":{id}0}}"#)
         };
         let rows = format!("[{},{}]", one(1), one(2));
         let chat = chat().call("list", "{}").result(&rows);
-        let first = "id c-1, a one two three four five";
+        let first = "id c-1, a one two three four";
         check(
             chat,
             &["c-1", "left 20"],
-            &format!("Tool: {first}\nid c-2; b six seven eight nine ten, left 20"),
+            &format!("Tool: {first}\nid c-2; b six seven eight nine, left 20"),
         );
+    }
+
+    #[test]
+    fn rows_of_one_object_stand_in_one_line() {
+        let row = r#"{"id":"c-1","a":"one two three four","b":"six seven eight nine","left":10}"#;
+        let chat = chat().call("list", "{}").result(&format!("[{row}]"));
+        let told = "Tool: id c-1, a one two three four, b six seven eight nine, left 10";
+        check(chat, &["c-1", "left 10"], told);
     }
 
     #[test]

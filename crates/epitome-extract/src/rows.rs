@@ -14,8 +14,10 @@ use crate::keys;
 use crate::split;
 use crate::words::word_count;
 
-/// A row longer than this is cut between fields.
+/// A row of a result that is longer than this is cut between fields.
 const ROW_WORDS: usize = 7;
+/// The same of a call: what it was told stays together.
+const CALL_WORDS: usize = 12;
 /// A string longer than this is cut like any other text instead of standing in a row.
 const FIELD_WORDS: usize = 24;
 
@@ -97,7 +99,7 @@ pub(crate) fn of(text: &str) -> Option<Vec<FieldRow>> {
         return None;
     }
     let value: Value = serde_json::from_str(trimmed).ok()?;
-    let mut rows = FieldRows::default();
+    let mut rows = FieldRows { most: ROW_WORDS, ..FieldRows::default() };
     rows.value("", &value);
     rows.close();
     Some(rows.out)
@@ -106,7 +108,7 @@ pub(crate) fn of(text: &str) -> Option<Vec<FieldRow>> {
 /// A call as `tool(key: value, …)`; long text arguments follow as pieces of their own.
 pub(crate) fn call(tool: &str, arguments: &str) -> Option<Vec<FieldRow>> {
     let value: Value = serde_json::from_str(arguments).ok()?;
-    let mut rows = FieldRows::default();
+    let mut rows = FieldRows { most: CALL_WORDS, ..FieldRows::default() };
     match &value {
         Value::Object(map) => rows.fields(map),
         other => rows.value("", other),
@@ -150,6 +152,8 @@ struct FieldRows {
     out: Vec<FieldRow>,
     row: FieldRow,
     words: usize,
+    /// A row has no more words, but for one of a single field.
+    most: usize,
     /// The object that is read, where anything names that.
     owner: Option<Rc<RowObject>>,
     /// The key that leads to what is read, where that is in an object of its own.
@@ -245,7 +249,7 @@ impl FieldRows {
 
     fn field(&mut self, key: &str, value: &str) {
         let words = word_count(key) + word_count(value);
-        if self.words > 0 && self.words + words > ROW_WORDS {
+        if self.words > 0 && self.words + words > self.most {
             self.close();
         }
         self.row.text.push_str(if self.words > 0 { ", " } else { "" });
