@@ -83,7 +83,12 @@ fn tellers(units: &[TextUnit<'_>], cues: &[Option<TellingCues>]) -> [bool; 2] {
 /// What a sentence that a person or a model says shows.
 fn cues(unit: &TextUnit<'_>) -> Option<TellingCues> {
     let is_said = unit.kind == UnitKind::Sentence && talker(unit.speaker).is_some();
-    is_said.then(|| TellingCues::read(&unit.said()))
+    is_said.then(|| {
+        let cues = TellingCues::read(&unit.said());
+        // What somebody answered is not of whoever asked.
+        let own = if unit.answer.is_some() { TellingCues::read(&unit.text).own } else { cues.own };
+        TellingCues { own, ..cues }
+    })
 }
 
 /// What a sentence shows of whether it is asked for later.
