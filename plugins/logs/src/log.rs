@@ -76,8 +76,10 @@ struct LogLine<'a> {
     tells: Tells,
     /// Its place from the nearer end of the report that it is part of, heading and end being close.
     report: Option<ReportPosition>,
-    /// The first line of its kind, and how many there are up to this one.
+    /// The line that stands for it where it repeats that one but for numbers; often itself.
     like: usize,
+    /// The first line of its kind, and how many there are up to this one.
+    family: usize,
     ordinal: u32,
 }
 
@@ -121,7 +123,7 @@ impl<'a> ParsedLog<'a> {
         for ((text, span), report) in texts.into_iter().zip(spans).zip(places) {
             if report.is_some() || !text.trim().is_empty() {
                 let tells = Tells::of(&text);
-                lines.push(LogLine { text, span, tells, report, like: 0, ordinal: 0 });
+                lines.push(LogLine { text, span, tells, report, like: 0, family: 0, ordinal: 0 });
             }
         }
         let mut log = Self { lines, kinds: 0, reports: reports.len(), stamped: 0, failures: 0 };
@@ -139,16 +141,23 @@ impl<'a> ParsedLog<'a> {
             *begins.entry(*begin).or_default() += 1;
         }
         let mut first: FxHashMap<u64, (usize, u32)> = FxHashMap::default();
+        let mut folds: FxHashMap<u64, usize> = FxHashMap::default();
         for (index, (line, (key, begin))) in self.lines.iter_mut().zip(&keys).enumerate() {
+            (line.like, line.family, line.ordinal) = (index, index, 1);
             if line.report.is_some() {
-                (line.like, line.ordinal) = (index, 1);
                 continue;
             }
-            let alone = exact[key] == 1 && line.tells == Tells::Nothing;
-            let key = if alone && begins[begin] >= BEGINNINGS { begin } else { key };
-            let (like, count) = first.entry(*key).or_insert((index, 0));
+            // Of a few alike each says what happened when: in front of a failure or behind it.
+            if exact[key] >= COMMON {
+                line.like = *folds.entry(*key).or_insert(index);
+            }
+            // What a build prints of each package is of one kind, but no line repeats another.
+            let is_alone = exact[key] == 1 && line.tells == Tells::Nothing;
+            let is_listed = is_alone && !shape::is_stamped(&line.text);
+            let key = if is_listed && begins[begin] >= BEGINNINGS { begin } else { key };
+            let (family, count) = first.entry(*key).or_insert((index, 0));
             *count += 1;
-            (line.like, line.ordinal) = (*like, *count);
+            (line.family, line.ordinal) = (*family, *count);
         }
         self.kinds = first.len();
         self.stamped = self.lines.iter().filter(|line| shape::is_stamped(&line.text)).count();
@@ -223,7 +232,7 @@ impl<'a> ParsedLog<'a> {
 
     fn ranks(&self, of_one_kind: u64) -> Vec<u32> {
         let mut counts = vec![0u32; self.lines.len()];
-        self.lines.iter().for_each(|line| counts[line.like] += 1);
+        self.lines.iter().for_each(|line| counts[line.family] += 1);
         let mut failures = 0;
         let mut ranks: Vec<u32> = (0..self.lines.len())
             .map(|index| {
@@ -239,7 +248,7 @@ impl<'a> ParsedLog<'a> {
             }
             // What stands there everywhere says little about a failure.
             let tells =
-                |near: usize| near.abs_diff(index) == 1 || counts[self.lines[near].like] < COMMON;
+                |near: usize| near.abs_diff(index) == 1 || counts[self.lines[near].family] < COMMON;
             for near in self.around(index).filter(|near| tells(*near)) {
                 let rank = if near < index { BEFORE } else { BEHIND };
                 ranks[near] = ranks[near].min(rank);
@@ -260,20 +269,22 @@ impl<'a> ParsedLog<'a> {
             _ if outermost => OUTERMOST,
             (None, Tells::Failure) if first => FAILURE,
             (Some(ReportPosition::Near), _) => TRACE,
-            _ if is_end && counts[line.like] < COMMON => TRACE,
+            _ if is_end && counts[line.family] < COMMON => TRACE,
             (Some(ReportPosition::Between), _) => AGAIN,
             (None, Tells::Warning | Tells::Failure | Tells::Grave)
                 if u64::from(line.ordinal) <= of_one_kind =>
             {
                 AGAIN
             }
-            _ if counts[line.like] < COMMON
+            _ if counts[line.family] < COMMON
                 && shape::sums_up(&line.text)
                 && !shape::passes(&line.text) =>
             {
                 SUM
             }
-            _ if first => KIND + counts[line.like].ilog2(),
+            _ if first || counts[line.family] < COMMON && shape::is_stamped(&line.text) => {
+                KIND + counts[line.family].ilog2()
+            }
             _ => REPEAT + spread(line.ordinal as usize),
         }
     }

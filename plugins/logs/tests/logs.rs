@@ -259,3 +259,28 @@ proptest! {
         prop_assert!(report.findings.is_empty(), "{:#?}", report.findings);
     }
 }
+
+#[test]
+fn lines_that_differ_in_words_are_no_repeats() {
+    let rare = [
+        (100, "backup verified ok"),
+        (150, "job 17 started"),
+        (180, "backup verified bad"),
+        (200, "job 17 failed"),
+        (210, "backup deleted"),
+        (300, "job 18 started"),
+    ];
+    let line = |n: usize| {
+        let at = format!("2026-07-03T10:{:02}:{:02}.{:03}Z INFO  worker", n / 60, n % 60, n);
+        match rare.iter().find(|(place, _)| *place == n) {
+            Some((_, said)) => format!("{at} {said}"),
+            None => format!("{at} request id={:x} status=200 dur={}ms", n * 7_919_797, n % 90),
+        }
+    };
+    let text = (0..400).map(|n| line(n) + "\n").collect::<String>();
+    let digested = arrives(&text, 0.8);
+    let said: Vec<String> = rare.iter().map(|(place, _)| line(*place)).collect();
+    holds(&digested, &said.iter().map(String::as_str).collect::<Vec<_>>());
+    let places: Vec<_> = said.iter().map(|line| digested.text.find(line.as_str())).collect();
+    assert!(places.is_sorted(), "{}", digested.text);
+}
