@@ -240,7 +240,7 @@ impl TextCut<'_> {
         let failure = self.failing.first().filter(|_| !self.failing.iter().any(is_told));
         let left = &text[head.len()..text.len() - tail.len()];
         let left = left.trim_matches('\n').lines().count();
-        let left = left.saturating_sub(usize::from(failure.is_some()));
+        let left = left.saturating_sub(usize::from(failure.is_some())).max(1);
         let gauge = shortener.tokens.gauge();
         let kept = [head, failure.unwrap_or(&""), tail].map(|text| gauge.size(text)).iter().sum();
         let marker = shortener.fill(part, &self.id, left, kept);
@@ -281,26 +281,68 @@ pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
     })
 }
 
-/// At most so many bytes of the beginning, up to the end of a line where one is near.
+/// At most so many bytes of the beginning, up to the end of a line where one is near, else of a word.
 fn head(text: &str, bytes: usize) -> &str {
-    let text = &text[..text.floor_char_boundary(bytes)];
-    match text.rfind('\n') {
-        Some(end) if is_near(text.len() - end, text.len()) => &text[..end + 1],
-        _ => text,
+    let head = &text[..text.floor_char_boundary(bytes)];
+    match head.rfind('\n') {
+        Some(end) if is_near(head.len() - end, head.len()) => &head[..end + 1],
+        _ if head.len() == text.len() => head,
+        _ => {
+            let end = head.rfind(parts(text)).map_or(0, |at| at + 1);
+            if head.len() - end > most_of_word(head) { head } else { &head[..end] }
+        }
     }
 }
 
-/// At most so many bytes of the end, from the beginning of a line where one is near.
+/// At most so many bytes of the end, from the beginning of a line where one is near, else of a word.
 fn tail(text: &str, bytes: usize) -> &str {
-    let text = &text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..];
-    match text.find('\n') {
-        Some(end) if is_near(end, text.len()) => &text[end + 1..],
-        _ => text,
+    let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..];
+    match tail.find('\n') {
+        Some(end) if is_near(end, tail.len()) => &tail[end + 1..],
+        _ if tail.len() == text.len() => tail,
+        _ => {
+            let start = tail.find(parts(text)).map_or(tail.len(), |at| at + 1);
+            if start > most_of_word(tail) { tail } else { tail[start..].trim_start_matches(' ') }
+        }
     }
+}
+
+/// What parts the words of a text, or the fields of one that is JSON.
+fn parts(text: &str) -> impl Fn(char) -> bool {
+    let is_json = text.trim_start().starts_with(['{', '[']) && text.lines().nth(1).is_none();
+    move |sign: char| if is_json { sign == ',' } else { sign.is_ascii_whitespace() }
+}
+
+/// More than this of a piece is given up for no word.
+fn most_of_word(piece: &str) -> usize {
+    LINE.max(piece.len() / 50)
 }
 
 /// Whether the end of a line is worth what is lost up to it: an ordinary line of a short piece,
 /// little of a long one.
 fn is_near(lost: usize, piece: usize) -> bool {
     lost <= piece / 2 && lost <= LINE.max(piece / 50)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The ends that are left of a text.
+    #[track_caller]
+    fn check(text: &str, bytes: [usize; 2], expected: [&str; 2]) {
+        assert_eq!([head(text, bytes[0]), tail(text, bytes[1])], expected);
+    }
+
+    #[test]
+    fn no_word_and_no_field_is_torn() {
+        let json = r#"{"service": "web", "ok": true, "summary": {"code": 0}}"#;
+        check(json, [7, 3], ["", ""]);
+        check(json, [30, 26], [r#"{"service": "web", "ok": true,"#, r#""summary": {"code": 0}}"#]);
+        check(json, [25, 99], [r#"{"service": "web","#, json]);
+        check("one two three four", [9, 7], ["one two ", "four"]);
+        check("one\ntwo three", [7, 99], ["one\n", "two three"]);
+        let long = "x".repeat(400);
+        check(&long, [200, 200], [&long[..200], &long[..200]]);
+    }
 }

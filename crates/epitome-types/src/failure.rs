@@ -177,7 +177,13 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
         let Some((end, _)) = line.char_indices().nth(LONGEST) else { return line };
         let (head, (start, _)) =
             (&line[..end], line.char_indices().rev().nth(LONGEST - 1).unwrap_or_default());
+        let head = &head[..head.rfind(' ').filter(|at| *at > end / 2).unwrap_or(end)];
         let tail = &line[start..];
+        // A field of JSON, or a word, is not torn.
+        let next = |sign: &str| tail.find(sign).filter(|at| *at < tail.len() / 2);
+        let tail = next(", ")
+            .or_else(|| next(" "))
+            .map_or(tail, |at| tail[at..].trim_start_matches([',', ' ']));
         if !reports_failure(head) && reports_failure(tail) { tail } else { head }
     })
 }
