@@ -8,6 +8,7 @@ use epitome_kernel::types::{Entry, Part, Role, Speaker};
 
 use crate::directive::{self, DirectiveStrength};
 use crate::facts;
+use crate::log_lines;
 use crate::reader::Features;
 use crate::select::UnitCandidate;
 use crate::telling::{TellingFactors, talker};
@@ -32,7 +33,7 @@ pub(crate) fn candidates<'a>(
     let stated = stated(job.kept);
     let opening = opening(job);
     let telling = TellingFactors::for_units(units, tuning.talk.as_ref());
-    (0..units.len())
+    let mut out: Vec<UnitCandidate<'a>> = (0..units.len())
         .map(|index| {
             let unit = &units[index];
             let before =
@@ -57,7 +58,9 @@ pub(crate) fn candidates<'a>(
                         .is_some_and(|b| b.kind == UnitKind::Sentence && b.text.ends_with(';')),
             }
         })
-        .collect()
+        .collect();
+    log_lines::weigh(units, &mut out);
+    out
 }
 
 /// Which of the entries is the first that a person says, of those summed up and those kept as they came;

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::cut;
 use crate::demand;
 use crate::directive;
+use crate::log_lines;
 use crate::refs::{self, RefKind};
 use crate::rows;
 use crate::spoken;
@@ -28,7 +29,7 @@ pub struct MustKeepFacts {
     pub constraints: BTreeSet<String>,
     /// Paths (by their last two parts) and file names.
     pub paths: BTreeSet<String>,
-    /// Names and codes of errors.
+    /// Names and codes of errors, and what logs say of failures.
     pub errors: BTreeSet<String>,
     /// Identifiers, ids and amounts that stand in more than one entry.
     pub identifiers: BTreeSet<String>,
@@ -54,6 +55,7 @@ impl MustKeepFacts {
                     _ => {}
                 }
             }
+            out.errors.extend(log_lines::failures(&text).map(str::to_owned));
             here.into_iter().for_each(|name| *mentioned.entry(name.to_owned()).or_default() += 1);
         }
         out.identifiers =
@@ -189,6 +191,7 @@ impl FactIndex {
             for mention in refs::mentions(&text) {
                 out.names.insert(mention.canonical(&text).to_owned());
             }
+            out.names.extend(log_lines::failures(&text).map(str::to_owned));
             out.said.push_str(&plain(&text));
         }
         out

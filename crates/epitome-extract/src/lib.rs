@@ -3,7 +3,9 @@
 //! Invariant: the same job gives the same bytes, and every line of a summary comes from the
 //! entries it stands for (RULES 15). The kernel asks it through the same port as a model.
 
+mod calls;
 mod candidates;
+mod columns;
 mod constraints;
 mod cut;
 mod demand;
@@ -14,14 +16,20 @@ mod keep;
 mod keys;
 pub mod ledger;
 mod line_pattern;
+mod log_lines;
 mod must_keep;
 mod offer;
 mod passages;
 mod reader;
 mod refs;
+mod refused;
 mod render;
+mod row_object;
 mod rows;
+mod section;
+mod sections;
 mod select;
+mod settings;
 mod shorten_prose;
 mod slice;
 mod split;

@@ -16,6 +16,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 
 use crate::facts::{constraints, plain, texts};
 use crate::keep::{self, KeepRules};
+use crate::log_lines;
 use crate::refs::{self, Mention, RefKind};
 use crate::slice;
 
@@ -264,6 +265,13 @@ impl<'t> NameTable<'t> {
                 _ => {}
             }
         }
+        for failure in log_lines::failures(text).filter(|_| is_talk || stays) {
+            let name = self.table(failure).entry(failure).or_default();
+            name.held |= stays;
+            if is_talk {
+                (name.error, name.said) = (true, place);
+            }
+        }
     }
 
     /// Notes what a text of the prompt holds.
@@ -271,6 +279,11 @@ impl<'t> NameTable<'t> {
         for (text, mention) in mentions(text) {
             let canonical = mention.canonical(text);
             if let Some(name) = self.table(canonical).get_mut(canonical) {
+                name.held = true;
+            }
+        }
+        for failure in log_lines::failures(text) {
+            if let Some(name) = self.table(failure).get_mut(failure) {
                 name.held = true;
             }
         }
@@ -306,6 +319,9 @@ impl<'t> NameTable<'t> {
             }
             for mention in refs::mentions(&passage.text) {
                 recallable += lost.remove(mention.canonical(&passage.text)).unwrap_or_default();
+            }
+            for failure in log_lines::failures(&passage.text) {
+                recallable += lost.remove(failure).unwrap_or_default();
             }
         }
         let [paths, errors, identifiers] = counts;

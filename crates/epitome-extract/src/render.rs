@@ -7,8 +7,10 @@ use std::rc::Rc;
 
 use epitome_kernel::types::Speaker;
 
+use crate::row_object::{self, RowObject};
+use crate::section::TextSection;
 use crate::split::is_marker;
-use crate::unit::{CallName, TextUnit, UnitKind};
+use crate::unit::{CallName, FailedCall, TextUnit, UnitKind};
 
 /// Units as text.
 #[derive(Debug, Default)]
@@ -29,9 +31,12 @@ pub(crate) fn render(
     let mut out = String::new();
     let mut at = None;
     let mut last: Option<&TextUnit<'_>> = None;
-    let mut calls: Vec<&Rc<CallName<'_>>> = Vec::new();
+    let mut told = ToldSoFar::default();
     let mut before = usize::MAX;
     for (index, unit) in chosen.iter().map(|index| (*index, &units[*index])) {
+        if told.fails_already(unit) {
+            continue;
+        }
         if let Some(last) = last {
             let is_next = index == before + 1;
             out.push_str(match flows(last, unit) {
@@ -43,33 +48,114 @@ pub(crate) fn render(
         before = index;
         if at.is_none() && turn.is_some_and(|turn| unit.entry >= turn) {
             at = Some(out.len());
-            calls.clear();
+            told = ToldSoFar::default();
             last = None;
         }
-        let is_headed = labels && head(unit, last, &calls, &mut out);
-        place(unit, last.filter(|last| !is_headed && is_of_call(last, unit)), &mut out);
+        let is_headed = labels && head(unit, last, &told.calls, &mut out);
+        let beside = last.filter(|last| !is_headed && is_of_call(last, unit));
+        let is_piece = is_piece(unit, last);
+        if let Some(call) = unit.call.as_ref().filter(|_| is_piece) {
+            out.extend([&*call.text, ":\n"]);
+        }
+        told.section(unit, beside.is_some(), &mut out);
+        place(unit, beside.filter(|_| !is_piece), &mut out);
         out.push_str(&unit.text);
-        if let Some(answer) = &unit.answer {
+        let of_call = unit.call.as_ref().and_then(|call| Some(&call.failure.as_ref()?.line));
+        let answer = unit.answer.as_deref().or(of_call.filter(|_| is_piece));
+        if let Some(answer) = answer.filter(|_| !told.is_failed(unit)) {
             let speaker = if unit.kind == UnitKind::Call { Speaker::Tool } else { Speaker::Human };
             out.extend(["\n", if labels { label(speaker) } else { "" }, answer]);
         }
-        if unit.kind == UnitKind::Call {
-            if last.is_none_or(|last| last.kind != UnitKind::Call) {
-                calls.clear();
-            }
-            calls.extend(
-                unit.call.as_ref().filter(|own| !calls.iter().any(|it| Rc::ptr_eq(it, own))),
-            );
-        }
+        told.note(unit, last);
         last = Some(unit);
     }
     RenderedUnits { turn: at.unwrap_or(out.len()), text: out }
 }
 
+/// What was told, as far as it bears on what is told next.
+#[derive(Default)]
+struct ToldSoFar<'u, 'a> {
+    /// The calls that were told one after the other.
+    calls: Vec<&'u Rc<CallName<'a>>>,
+    /// Those of all that failed, with their failures.
+    failed: Vec<&'u Rc<CallName<'a>>>,
+    /// What the lines of the text that is told stand under.
+    heading: &'u str,
+    header: &'u str,
+}
+
+impl<'u, 'a> ToldSoFar<'u, 'a> {
+    fn is_failed(&self, unit: &TextUnit<'a>) -> bool {
+        let call = unit.call.as_ref().filter(|_| unit.kind == UnitKind::Call);
+        call.is_some_and(|own| self.failed.iter().any(|it| Rc::ptr_eq(it, own)))
+    }
+
+    /// Whether a piece of a result says nothing but the failure that was told behind its call.
+    fn fails_already(&self, unit: &TextUnit<'a>) -> bool {
+        let Some(call) = unit.call.as_ref().filter(|_| unit.kind != UnitKind::Call) else {
+            return false;
+        };
+        let is_said = |it: &FailedCall<'_>| it.line.contains(unit.text.trim());
+        call.failure.as_ref().is_some_and(is_said)
+            && self.failed.iter().any(|it| Rc::ptr_eq(it, call))
+    }
+
+    /// Names what a line stands under, as far as the line before does not stand there.
+    fn section(&mut self, unit: &'u TextUnit<'a>, is_beside: bool, out: &mut String) {
+        if !is_beside {
+            (self.heading, self.header) = ("", "");
+        }
+        let Some(section) = unit.section.as_deref() else { return };
+        let TextSection { heading, header, is_leaning } = section;
+        if self.heading != heading {
+            let is_own = unit.text.starts_with(&**heading) && !heading.is_empty();
+            let needs = *is_leaning || !self.heading.is_empty();
+            if needs && !is_own && !heading.is_empty() {
+                out.extend([heading, "\n"]);
+            }
+            if needs || is_own {
+                (self.heading, self.header) = (heading, "");
+            }
+        }
+        if self.header != header && !header.is_empty() {
+            out.extend([header, "\n"]);
+            self.header = header;
+        }
+    }
+
+    fn note(&mut self, unit: &'u TextUnit<'a>, last: Option<&TextUnit<'_>>) {
+        let Some(own) = unit.call.as_ref().filter(|_| unit.kind == UnitKind::Call) else { return };
+        if last.is_none_or(|last| last.kind != UnitKind::Call) {
+            self.calls.clear();
+        }
+        if !self.calls.iter().any(|it| Rc::ptr_eq(it, own)) {
+            self.calls.push(own);
+        }
+        if own.failure.is_some() && !self.is_failed(unit) {
+            self.failed.push(own);
+        }
+    }
+}
+
+/// Whether a unit is a piece of a call that is not told behind that which names its tool.
+fn is_piece(unit: &TextUnit<'_>, last: Option<&TextUnit<'_>>) -> bool {
+    let Some(call) = unit.call.as_ref().filter(|_| unit.kind == UnitKind::Call) else {
+        return false;
+    };
+    let goes_on = |last: &TextUnit<'_>| {
+        last.kind == UnitKind::Call && is_of_call(last, unit) && last.answer.is_none()
+    };
+    !call.is_head(&unit.text) && !last.is_some_and(goes_on)
+}
+
 /// Whether a unit goes on in the line of the one before.
 fn flows(last: &TextUnit<'_>, unit: &TextUnit<'_>) -> bool {
     let are_sentences = last.kind == UnitKind::Sentence && unit.kind == UnitKind::Sentence;
-    are_sentences && last.entry == unit.entry && last.answer.is_none() && is_of_call(last, unit)
+    are_sentences
+        && last.entry == unit.entry
+        && last.answer.is_none()
+        && is_of_call(last, unit)
+        && last.section == unit.section
 }
 
 /// Whether two units that follow each other are fields of one object.
@@ -101,15 +187,17 @@ fn place(unit: &TextUnit<'_>, last: Option<&TextUnit<'_>>, out: &mut String) {
     if known == objects.len() && told.len() > known {
         known -= usize::from(known > 0);
     }
-    for object in &objects[known..] {
-        if !object.is_said(unit.fields(), &unit.text) {
-            out.extend([&*object.name(), "; "]);
-        }
+    // A place is told from its beginning.
+    let is_placed = |at: usize| objects.get(at).is_some_and(|it| it.is_place());
+    while known > 0 && is_placed(known) && is_placed(known - 1) {
+        known -= 1;
     }
-    let is_told = is_beside && last.is_some_and(|last| last.path() == unit.path());
-    if let Some(path) = unit.path().filter(|_| !is_told) {
-        out.extend([path, ": "]);
-    }
+    let is_new = |object: &&Rc<RowObject>| !object.is_said(unit.fields(), &unit.text);
+    let new: Vec<_> = objects[known..].iter().copied().filter(is_new).collect();
+    let is_told = is_beside
+        && last.is_some_and(|last| last.path() == unit.path())
+        && !new.iter().any(|object| object.is_place());
+    row_object::tell(&new, unit.path().filter(|_| !is_told), out);
 }
 
 /// Says who speaks, where that is somebody else than before, another tool's result or a question that
@@ -138,7 +226,13 @@ fn head(
     let misleads = |call: &Rc<CallName<'_>>| {
         let is_told = calls.iter().any(|told| Rc::ptr_eq(told, call));
         let behind = last.is_some_and(|last| last.kind == UnitKind::Call);
-        if is_told { calls.len() > 1 } else { behind || call.is_repeated }
+        match is_told {
+            true => calls.len() > 1,
+            false => {
+                let is_unclear = call.has_likes || call.failure.is_some();
+                behind || call.is_repeated || is_unclear && !says_which(unit, call)
+            }
+        }
     };
     let label = label(unit.speaker);
     match &unit.call {
@@ -150,6 +244,14 @@ fn head(
         _ => out.push_str(label),
     }
     true
+}
+
+/// Whether a piece of a result says itself what tells its call from others, as far as anything does.
+fn says_which(unit: &TextUnit<'_>, call: &CallName<'_>) -> bool {
+    let told = unit.told();
+    // What failed is never told without what it was.
+    let is_named = call.failure.is_none() || !call.values.is_empty();
+    is_named && call.values.iter().all(|value| told.contains(&**value))
 }
 
 fn label(speaker: Speaker) -> &'static str {
@@ -192,7 +294,7 @@ mod tests {
             .call("read", r#"{"path":"c.rs"}"#)
             .result("let c = 3;");
         check(chat.clone(), &["a.rs", "a ="], "Assistant: read(path a.rs)\nTool: let a = 1;");
-        let named = "Assistant: read(path a.rs)\nTool (read b.rs):\nlet b = 2;\nTool: let c = 3;";
+        let named = "Assistant: read(path a.rs)\nTool (read b.rs):\nlet b = 2;\nTool (read c.rs):\nlet c = 3;";
         check(chat, &["a.rs", "b =", "c ="], named);
     }
 
@@ -210,7 +312,7 @@ mod tests {
         let (a, b) = (r#"{"path":"a.rs"}"#, r#"{"path":"b.rs"}"#);
         let chat = chat().call("read", a).result("let a = 1;").call("read", b).result("let b = 2;");
         let chat = chat.call("read", a).result("let a = 3;");
-        let told = "Tool (read a.rs):\nlet a = 1;\nAssistant: read(path b.rs)\nTool: let b = 2;\nTool: let a = 3;";
+        let told = "Tool (read a.rs):\nlet a = 1;\nAssistant: read(path b.rs)\nTool: let b = 2;\nTool (read a.rs):\nlet a = 3;";
         check(chat, &["b.rs", "b =", "a = 1", "a = 3"], told);
     }
 
@@ -266,6 +368,64 @@ mod tests {
             chat,
             &["price 18", "price 16"],
             "Tool (get):\nAB12; HAT8; legs: to a far one, price 18\nTool: CD34; HAT6; legs: to a far one, price 16",
+        );
+    }
+
+    #[test]
+    fn a_value_stands_with_the_keys_that_lead_to_it() {
+        let plan = |price: u32| {
+            format!(
+                r#"{{"seats":1,"fee":{{"month":{price},"year":{price}0}},"room":{{"gb":{price}00}}}}"#
+            )
+        };
+        let region = |it: u32| format!(r#"{{"small":{},"large":{}}}"#, plan(it), plan(it + 1));
+        let json = format!(r#"{{"zones":{{"eu":{},"us":{}}}}}"#, region(1), region(3));
+        check(
+            chat().call("prices", "{}").result(&json),
+            &["month", "gb 200"],
+            "Tool: zones.eu.small.fee: month 1, year 10\nzones.eu.large.fee: month 2, year 20\nroom: gb 200\n\
+             zones.us.small.fee: month 3, year 30\nzones.us.large.fee: month 4, year 40",
+        );
+    }
+
+    #[test]
+    fn a_piece_of_a_call_names_its_tool_and_what_came_of_it() {
+        let arguments = r#"{"path":"a.rs","new":"let a = 1;\n\nlet b = 2;"}"#;
+        let chat = chat().call("edit", arguments).result("Ok.");
+        check(chat, &["b ="], "Assistant: edit a.rs:\nnew: let b = 2;");
+        let booked = r#"{"id":"X1","legs":[{"number":"HAT1","date":"May 1"}]}"#;
+        let refused = r#"{"status":"rejected","code":"TOO_LATE"}"#;
+        let chat = epitome_testkit::chat().call("book", booked).result(refused);
+        check(
+            chat.clone(),
+            &["HAT1", "book"],
+            "Assistant: book(id X1)\nTool: status rejected, code TOO_LATE",
+        );
+        check(
+            chat,
+            &["book", "rejected"],
+            "Assistant: book(id X1)\nTool: status rejected, code TOO_LATE",
+        );
+    }
+
+    #[test]
+    fn a_row_stands_under_its_heading_and_header() {
+        let city = |name: &str| {
+            format!(
+                "## {name}\n\n| hotel | pets | garden or balcony | kitchen |\n|---|---|---|---|\n\
+                 | {name} Mar | not one of them | yes, a small one | yes |\n\
+                 | {name} Sol | as many as there are | yes, a large one | no |\n\n"
+            )
+        };
+        let chat = chat().call("list", "{}").result(&(city("Faro") + &city("Braga")));
+        check(
+            chat,
+            &["Faro Mar", "Faro Sol", "Braga Sol"],
+            "Tool: ## Faro\n| hotel | pets | garden or balcony | kitchen |\n\
+             | Faro Mar | not one of them | yes, a small one | yes |\n\
+             | Faro Sol | as many as there are | yes, a large one | no |\n\
+             ## Braga\n| hotel | pets | garden or balcony | kitchen |\n\
+             | Braga Sol | as many as there are | yes, a large one | no |",
         );
     }
 

@@ -3,14 +3,12 @@
 //! Invariant: keys and scalars keep their spelling and order; what is not JSON is left to
 //! [`crate::split`].
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
 
-use rustc_hash::FxHashSet;
 use serde_json::{Map, Value};
 
-use crate::keys;
+use crate::row_object::{self, RowObject};
 use crate::split;
 use crate::words::word_count;
 
@@ -23,9 +21,6 @@ const FIELD_WORDS: usize = 24;
 
 /// What names an object has no more words.
 const NAME_WORDS: usize = 3;
-
-/// A name of fewer bytes says nothing without its key.
-const PLAIN_NAME: usize = 4;
 
 /// So many characters of what a tool was told name a call.
 const NAME_CHARS: usize = 60;
@@ -43,48 +38,27 @@ pub(crate) struct FieldRow {
     pub(crate) path: Option<Rc<str>>,
 }
 
-/// An object of a JSON text, by what names it.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct RowObject {
-    /// The field that tells it from others.
-    key: String,
-    value: String,
-    /// The object around it that has a name.
-    pub(crate) outer: Option<Rc<Self>>,
-}
-
-impl RowObject {
-    /// Its name; with its key where that alone would say nothing.
-    pub(crate) fn name(&self) -> Cow<'_, str> {
-        let is_plain = self.value.chars().all(|c| c.is_ascii_digit() || !c.is_alphanumeric());
-        match is_plain || self.value.len() < PLAIN_NAME {
-            true => format!("{} {}", self.key, self.value).into(),
-            false => Cow::Borrowed(&self.value),
-        }
-    }
-
-    /// Whether one of these fields of a row is that which names it.
-    pub(crate) fn is_said(&self, fields: &[(String, Range<usize>)], text: &str) -> bool {
-        let names = |(key, value): &(String, Range<usize>)| {
-            *key == self.key && text.get(value.clone()) == Some(&*self.value)
-        };
-        fields.iter().any(names)
-    }
-}
-
 impl FieldRow {
     /// A line without fields.
     pub(crate) fn plain(text: String) -> Self {
         Self { text, ..Self::default() }
     }
 
-    /// Has the line itself say the key that it is below.
-    fn tell_path(&mut self) {
-        if let Some(path) = self.path.take() {
-            let shift = path.len() + 2;
-            self.text = format!("{path}: {}", self.text);
-            self.shift(shift);
+    /// Has the line itself say where it stands; of a text that a key holds the row says that.
+    fn tell_place(&mut self) {
+        let object = self.object.take().filter(|object| object.is_place());
+        let objects: Vec<_> = object.iter().collect();
+        if self.fields.is_empty() {
+            let mut place = String::new();
+            row_object::tell(&objects, self.path.as_deref(), &mut place);
+            let place = place.trim_end_matches(": ");
+            self.path = Some(place).filter(|place| !place.is_empty()).map(Into::into);
+            return;
         }
+        let mut text = String::new();
+        row_object::tell(&objects, self.path.take().as_deref(), &mut text);
+        self.shift(text.len());
+        self.text.insert_str(0, &text);
     }
 
     fn shift(&mut self, by: usize) {
@@ -114,7 +88,8 @@ pub(crate) fn call(tool: &str, arguments: &str) -> Option<Vec<FieldRow>> {
         other => rows.value("", other),
     }
     rows.close();
-    rows.out.iter_mut().for_each(FieldRow::tell_path);
+    // Nothing but its key stands before what a model called.
+    rows.out.iter_mut().for_each(FieldRow::tell_place);
     // What the tool was told in a word stands before what it was given to write.
     let head = rows.out.iter().position(|row| !row.fields.is_empty()).unwrap_or(0);
     let mut first = if rows.out.is_empty() { FieldRow::default() } else { rows.out.remove(head) };
@@ -123,8 +98,6 @@ pub(crate) fn call(tool: &str, arguments: &str) -> Option<Vec<FieldRow>> {
     first.text = format!("{tool}({})", first.text);
     let mut out = vec![first];
     out.append(&mut rows.out);
-    // Nothing stands before what a model called.
-    out.iter_mut().for_each(|row| row.object = None);
     Some(out)
 }
 
@@ -156,69 +129,114 @@ struct FieldRows {
     most: usize,
     /// The object that is read, where anything names that.
     owner: Option<Rc<RowObject>>,
-    /// The key that leads to what is read, where that is in an object of its own.
+    /// The path that leads to what is read, where that is in an object of its own.
     path: Option<Rc<str>>,
+    /// The path to what is read from the object with a name.
+    within: String,
 }
 
 impl FieldRows {
     fn value(&mut self, key: &str, value: &Value) {
         match value {
-            Value::Object(map) => self.object(key, map, telling_field(map)),
+            Value::Object(map) => {
+                let field = row_object::telling_field(map, is_name);
+                self.object(key, map, field);
+            }
             Value::Array(items)
                 if items.iter().all(|item| !item.is_object() && !item.is_array()) =>
             {
                 self.list(key, items);
             }
-            Value::Array(items) => {
-                // What was read before belongs to the object around the list.
-                self.close();
-                let name = naming_key(items);
-                for item in items {
-                    match item {
-                        Value::Object(map) => {
-                            self.object(key, map, name.and_then(|it| map.get_key_value(it)))
-                        }
-                        item => self.value(key, item),
-                    }
-                }
-            }
-            Value::String(text) if is_long(text) => {
-                self.close();
-                let inner = of(text).unwrap_or_else(|| {
-                    split::pieces(text, true)
-                        .into_iter()
-                        .map(|piece| FieldRow::plain(piece.text.into_owned()))
-                        .collect()
-                });
-                self.out.extend(inner);
-            }
+            Value::Array(items) => self.objects(key, items),
+            Value::String(text) if is_long(text) => self.text(key, text),
             scalar => self.field(key, &spelled(scalar)),
         }
+    }
+
+    /// A list of objects or lists: each object by what names it, or else by its place where more than one
+    /// row tells of it.
+    fn objects(&mut self, key: &str, items: &[Value]) {
+        // What was read before belongs to the object around the list.
+        self.close();
+        let name = row_object::naming_key(items, is_name);
+        let is_large = |item: &Value| item.as_object().is_some_and(takes_rows);
+        let is_numbered = name.is_none() && items.len() > 1 && items.iter().any(is_large);
+        for (at, item) in items.iter().enumerate() {
+            match item {
+                Value::Object(map) if is_numbered => self.placed(&format!("{key}[{at}]"), map),
+                Value::Object(map) => {
+                    self.object(key, map, name.and_then(|it| map.get_key_value(it)));
+                }
+                item => self.value(key, item),
+            }
+        }
+    }
+
+    /// A text that stands by itself below a key.
+    fn text(&mut self, key: &str, text: &str) {
+        self.close();
+        if let Some(inner) = of(text) {
+            self.out.extend(inner);
+            return;
+        }
+        let path = row_object::join(&self.within, key);
+        let path: Option<Rc<str>> = Some(path).filter(|path| !path.is_empty()).map(Into::into);
+        let pieces = split::pieces(text, true).into_iter();
+        let row = |piece: split::ProsePiece<'_>| FieldRow {
+            text: piece.text.into_owned(),
+            object: self.owner.clone(),
+            path: path.clone(),
+            fields: Vec::new(),
+        };
+        self.out.extend(pieces.map(row));
     }
 
     /// An object below a key, which `field` names where there is one.
     fn object(&mut self, key: &str, map: &Map<String, Value>, field: Option<(&String, &Value)>) {
         self.close();
-        let (outer, path) = (self.owner.clone(), self.path.clone());
+        let held = (self.owner.clone(), self.path.clone(), self.within.clone());
         if !key.is_empty() && !repeats_key(key, map) {
-            self.path = Some(key.into());
+            self.within = row_object::join(&self.within, key);
+            self.path = Some(self.within.as_str().into());
         }
         if let Some((key, value)) = field {
-            let (key, value) = (key.clone(), spelled(value));
-            self.owner = Some(Rc::new(RowObject { key, value, outer: outer.clone() }));
+            self.own(Some(key.clone()), spelled(value));
         }
         self.fields(map);
         self.close();
-        (self.owner, self.path) = (outer, path);
+        (self.owner, self.path, self.within) = held;
+    }
+
+    /// An object that is known by the key or the place that it has.
+    fn placed(&mut self, key: &str, map: &Map<String, Value>) {
+        self.close();
+        let held = (self.owner.clone(), self.path.take(), self.within.clone());
+        self.own(None, row_object::join(&self.within, key));
+        self.fields(map);
+        self.close();
+        (self.owner, self.path, self.within) = held;
+    }
+
+    /// What is read from here on is of another object.
+    fn own(&mut self, key: Option<String>, value: String) {
+        let outer = self.owner.take();
+        self.owner = Some(Rc::new(RowObject { key, value, outer }));
+        self.within.clear();
     }
 
     /// Scalars first, in one row; then long texts and nested objects, each in rows of their own.
     fn fields(&mut self, map: &Map<String, Value>) {
+        let is_map = row_object::is_map(map);
         for place in [FieldPlace::Row, FieldPlace::Text, FieldPlace::Nested] {
             for (key, value) in
                 map.iter().filter(|(_, value)| FieldPlace::for_value(value) == place)
             {
-                self.value(key, value);
+                match value {
+                    Value::Object(inner) if is_map && !repeats_key(key, inner) => {
+                        self.placed(key, inner);
+                    }
+                    value => self.value(key, value),
+                }
             }
         }
     }
@@ -273,30 +291,6 @@ impl FieldRows {
     }
 }
 
-/// The field that tells an object from others, by its key.
-fn telling_field(map: &Map<String, Value>) -> Option<(&String, &Value)> {
-    let fields = map.iter().filter(|(_, value)| is_name(value));
-    let ranked = fields.filter_map(|field| Some((keys::telling(field.0)?, field)));
-    ranked.min_by_key(|(rank, _)| *rank).map(|(_, field)| field)
-}
-
-/// The key whose values tell the objects of a list from each other; where none does by its name, that of
-/// the first field.
-fn naming_key(items: &[Value]) -> Option<&str> {
-    let first = items.iter().find_map(Value::as_object)?;
-    let is_telling = |key: &&String| {
-        let mut seen = FxHashSet::default();
-        let mut objects = items.iter().filter_map(Value::as_object);
-        objects
-            .all(|map| map.get(*key).is_some_and(|it| is_name(it) && seen.insert(it.to_string())))
-    };
-    let ranked = first.keys().filter_map(|key| Some((keys::telling(key)?, key)));
-    let mut ranked: Vec<_> = ranked.collect();
-    ranked.sort_by_key(|(rank, _)| *rank);
-    let named = ranked.into_iter().map(|(_, key)| key).find(|key| is_telling(key));
-    named.or_else(|| first.keys().next().filter(is_telling)).map(String::as_str)
-}
-
 /// Whether a value is short enough for a name.
 fn is_name(value: &Value) -> bool {
     matches!(value, Value::String(_) | Value::Number(_))
@@ -329,6 +323,13 @@ impl FieldPlace {
 
 fn is_long(text: &str) -> bool {
     text.contains('\n') || word_count(text) > FIELD_WORDS
+}
+
+/// Whether more than one row tells of an object.
+fn takes_rows(map: &Map<String, Value>) -> bool {
+    let words = |(key, value): (&String, &Value)| word_count(key) + word_count(&spelled(value));
+    map.values().any(|value| FieldPlace::for_value(value) != FieldPlace::Row)
+        || map.iter().map(words).sum::<usize>() > ROW_WORDS
 }
 
 /// Whether one of the object's own fields says what its key says.
@@ -382,6 +383,36 @@ mod tests {
             lines(of(r#"{"cards": {"c_1": {"id": "c_1", "brand": "visa"}}}"#)),
             ["id c_1, brand visa"]
         );
+    }
+
+    #[test]
+    fn a_map_is_a_list_whose_keys_tell_its_objects_apart() {
+        let plan =
+            |price: u32| format!(r#"{{"seats":1,"fee":{{"month":{price},"year":{price}0}}}}"#);
+        let region = |it: u32| format!(r#"{{"small":{},"large":{}}}"#, plan(it), plan(it + 1));
+        let json = format!(r#"{{"zones":{{"eu":{},"us":{}}}}}"#, region(1), region(3));
+        let told = |row: &FieldRow| {
+            let objects: Vec<_> =
+                std::iter::successors(row.object.as_ref(), |it| it.outer.as_ref()).collect();
+            let objects: Vec<_> = objects.into_iter().rev().collect();
+            let mut out = String::new();
+            row_object::tell(&objects, row.path.as_deref(), &mut out);
+            out + &row.text
+        };
+        let rows: Vec<String> = of(&json).unwrap_or_default().iter().map(told).collect();
+        assert_eq!(
+            rows[..5],
+            [
+                "zones.eu.small: seats 1",
+                "zones.eu.small.fee: month 1, year 10",
+                "zones.eu.large: seats 1",
+                "zones.eu.large.fee: month 2, year 20",
+                "zones.us.small: seats 1",
+            ]
+        );
+        let list = r#"[{"a":{"b":{"c":1}}},{"a":{"b":{"c":2}}}]"#;
+        let rows: Vec<String> = of(list).unwrap_or_default().iter().map(told).collect();
+        assert_eq!(rows, ["[0].a.b: c 1", "[1].a.b: c 2"]);
     }
 
     #[test]

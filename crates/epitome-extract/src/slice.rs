@@ -6,17 +6,15 @@
 //! to a summary: a file stays whole or leaves whole (RULES 16). Called by whoever reads units without
 //! holding those of a whole conversation.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use epitome_kernel::types::{
-    Entry, Part, PartBody, PartId, Speaker, Stays, ToolName, answers, failed_calls,
-};
-use rustc_hash::FxHashSet;
+use epitome_kernel::types::{Entry, Part, PartBody, PartId, Speaker, Stays, ToolName};
 
+use crate::calls::CallNames;
 use crate::rows::{self, FieldRow};
-use crate::split::{self, ProsePiece, Splitter};
+use crate::sections;
+use crate::split::{ProsePiece, Splitter};
 use crate::unit::{CallName, TextUnit, UnitKind, UnitRow};
 
 /// The most bytes of a text that are cut at once: units take several times their text.
@@ -69,55 +67,6 @@ pub(crate) fn slices<'a>(entries: &[&'a Entry]) -> Vec<Slice<'a>> {
     out
 }
 
-/// The names of the calls among entries.
-struct CallNames<'a> {
-    names: BTreeMap<PartId, Rc<CallName<'a>>>,
-    answers: BTreeMap<PartId, PartId>,
-}
-
-impl<'a> CallNames<'a> {
-    fn new(entries: &[&'a Entry]) -> Self {
-        let failed = failed_calls(entries.iter().copied());
-        let mut names = BTreeMap::new();
-        let mut later = FxHashSet::default();
-        for entry in entries.iter().rev() {
-            for (place, part) in entry.parts.iter().enumerate().rev() {
-                let PartBody::Call(call) = &part.body else { continue };
-                let is_repeated = !later.insert((&call.tool, &call.arguments));
-                let text = rows::call_name(&call.tool, &call.arguments);
-                let at = PartId { entry: entry.id, part: place as u32 };
-                let failure = failed.get(&at).copied();
-                names.insert(at, Rc::new(CallName { text, is_repeated, failure }));
-            }
-        }
-        Self { names, answers: answers(entries.iter().copied()) }
-    }
-
-    /// The calls that state a to-do list in whose place a later call of the same tool states another one.
-    fn old_lists(&self, entries: &[&Entry]) -> FxHashSet<PartId> {
-        let mut newer = FxHashSet::default();
-        let mut old = FxHashSet::default();
-        for entry in entries.iter().rev() {
-            for (place, part) in entry.parts.iter().enumerate().rev() {
-                let PartBody::Call(call) = &part.body else { continue };
-                let id = PartId { entry: entry.id, part: place as u32 };
-                let is_done = self.names.get(&id).is_none_or(|call| call.failure.is_none());
-                let is_whole =
-                    || ToolName::new(&call.tool).is_list() && rows::is_list(&call.arguments);
-                if is_done && is_whole() && !newer.insert(&call.tool) {
-                    old.insert(id);
-                }
-            }
-        }
-        old
-    }
-
-    /// The call that a part is, or whose result it is.
-    fn of_part(&self, part: PartId) -> Option<Rc<CallName<'a>>> {
-        self.names.get(self.answers.get(&part).unwrap_or(&part)).cloned()
-    }
-}
-
 /// Slices that together have no more than `most` bytes, or one alone.
 pub(crate) fn grouped<'s, 'a>(slices: &'s [Slice<'a>], most: usize) -> Vec<&'s [Slice<'a>]> {
     let mut out = Vec::new();
@@ -148,7 +97,7 @@ impl<'a> Slice<'a> {
     /// Cuts it into units, in order.
     pub(crate) fn cut(&self, push: &mut dyn FnMut(TextUnit<'a>)) {
         let Self { entry, part, piece, ref call, withheld } = *self;
-        let failure = call.as_ref().and_then(|call| call.failure);
+        let failure = call.as_ref().and_then(|call| call.failure.as_ref());
         let all_withheld =
             withheld || part.note.as_ref().is_some_and(|note| note.stays == Stays::Newest);
         let mut push = |kind, withheld: bool, unit: TextUnit<'a>| {
@@ -168,16 +117,16 @@ impl<'a> Slice<'a> {
                 });
                 // What a refused call was to write stands nowhere, so it is not told. A command may have
                 // done some of what it says before it failed.
-                let is_refused =
-                    failure.is_some_and(|it| it.is_error) && !ToolName::new(&call.tool).is_shell();
+                let is_refused = failure.is_some_and(|it| it.is_refused)
+                    && !ToolName::new(&call.tool).is_shell();
                 for (at, row) in rows.into_iter().enumerate() {
-                    let failed = failure.filter(|_| at == 0).map(|it| Box::new(it.line.into()));
+                    let failed = failure.filter(|_| at == 0).map(|it| Box::new(it.line.clone()));
                     let unit = TextUnit { answer: failed, ..row.into() };
                     push(UnitKind::Call, is_refused && at > 0, unit);
                 }
             }
             _ if files.is_empty() => {
-                cut_text(self.text().1, part.speaker, &mut |kind, unit| push(kind, false, unit));
+                cut_text(self.text().1, part.speaker, &mut push);
             }
             _ => self.cut_around(&files, &mut push),
         }
@@ -219,7 +168,7 @@ impl<'a> Slice<'a> {
 
 impl From<FieldRow> for TextUnit<'_> {
     fn from(FieldRow { text, fields, object, path }: FieldRow) -> Self {
-        let is_row = !fields.is_empty() || object.is_some();
+        let is_row = !fields.is_empty() || object.is_some() || path.is_some();
         let row = is_row.then(|| Box::new(UnitRow { fields, object, path }));
         Self { row, ..TextUnit::bare(text.into()) }
     }
@@ -252,13 +201,23 @@ pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn cut_text<'a>(text: &'a str, speaker: Speaker, push: &mut dyn FnMut(UnitKind, TextUnit<'a>)) {
+fn cut_text<'a>(
+    text: &'a str,
+    speaker: Speaker,
+    push: &mut dyn FnMut(UnitKind, bool, TextUnit<'a>),
+) {
     if let Some(rows) = rows::of(text) {
-        rows.into_iter().for_each(|row| push(UnitKind::Row, row.into()));
+        rows.into_iter().for_each(|row| push(UnitKind::Row, false, row.into()));
         return;
     }
-    for piece in split::pieces(text, speaker == Speaker::Tool) {
-        push(kind(&piece), TextUnit::bare(piece.text));
+    let output = speaker == Speaker::Tool;
+    let mut splitter = Splitter::new(output);
+    for block in sections::blocks(text, output) {
+        for piece in splitter.pieces(&text[block.range.clone()]) {
+            let section = block.section.clone();
+            let unit = TextUnit { section, ..TextUnit::bare(piece.text.clone()) };
+            push(kind(&piece), block.is_head, unit);
+        }
     }
 }
 

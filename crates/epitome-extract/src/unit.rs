@@ -8,9 +8,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
 
-use epitome_kernel::types::{CallFailure, Speaker};
+use epitome_kernel::types::Speaker;
 
-use crate::rows::RowObject;
+use crate::row_object::RowObject;
+use crate::section::TextSection;
 
 /// What a unit was cut from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +29,33 @@ pub(crate) enum UnitKind {
 /// What is known of a call where it, or its result, is told.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct CallName<'a> {
-    /// Its tool, and the first of what that was told.
+    pub(crate) tool: &'a str,
+    /// Its tool, and what tells it from others of that, or the first of what that was told.
     pub(crate) text: String,
+    /// What tells it from others of its tool.
+    pub(crate) values: Vec<String>,
     /// Whether the same is called again later: then this one leaves before its result does.
     pub(crate) is_repeated: bool,
+    /// Whether its tool is called more than once.
+    pub(crate) has_likes: bool,
     /// What came of it where it failed.
-    pub(crate) failure: Option<CallFailure<'a>>,
+    pub(crate) failure: Option<FailedCall<'a>>,
+}
+
+/// What came of a call that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FailedCall<'a> {
+    /// What its result says of that.
+    pub(crate) line: Cow<'a, str>,
+    /// Whether nothing else came of it.
+    pub(crate) is_refused: bool,
+}
+
+impl CallName<'_> {
+    /// Whether a piece of it is that which names its tool.
+    pub(crate) fn is_head(&self, text: &str) -> bool {
+        text.strip_prefix(self.tool).is_some_and(|rest| rest.starts_with('('))
+    }
 }
 
 /// What is known of a unit that is a row of fields.
@@ -61,6 +83,8 @@ pub(crate) struct TextUnit<'a> {
     pub(crate) withheld: bool,
     /// The text.
     pub(crate) text: Cow<'a, str>,
+    /// What it stands under in its text.
+    pub(crate) section: Option<Rc<TextSection>>,
     /// What it is a row of.
     pub(crate) row: Option<Box<UnitRow>>,
     /// The call that it is one of, or of whose result it is one.
@@ -74,7 +98,17 @@ impl<'a> TextUnit<'a> {
     /// One that says nothing but a text, of nobody.
     pub(crate) fn bare(text: Cow<'a, str>) -> Self {
         let (speaker, kind) = (Speaker::Harness, UnitKind::Line);
-        Self { entry: 0, speaker, kind, withheld: false, text, row: None, call: None, answer: None }
+        Self {
+            entry: 0,
+            speaker,
+            kind,
+            withheld: false,
+            text,
+            section: None,
+            row: None,
+            call: None,
+            answer: None,
+        }
     }
 
     /// All that it says.
