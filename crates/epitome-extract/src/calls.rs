@@ -1,7 +1,7 @@
 //! The calls of a conversation: what each is named by beside its likes, and what came of those that failed.
 //!
-//! Invariant: two calls of one tool have two names unless they are told the same. Called by
-//! [`crate::slice`].
+//! Invariant: two calls of one tool have two names unless they are told the same, or of the same address
+//! and otherwise in long texts. Called by [`crate::slice`].
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,12 +11,17 @@ use epitome_kernel::types::{Entry, PartBody, PartId, ToolName, answers, failed_c
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value};
 
+use crate::keys;
 use crate::refused;
 use crate::rows;
 use crate::unit::{CallName, FailedCall};
 
 /// A value of more characters tells a call from others by the words that they do not share.
 const VALUE_CHARS: usize = 40;
+/// The same of what holds no space, as addresses do, in bytes.
+const ADDRESS_BYTES: usize = 200;
+/// The place of the keys of addresses among those that tell things apart.
+const ADDRESSES: usize = 2;
 /// A name has no more characters behind the tool's.
 const NAME_CHARS: usize = 60;
 /// Of so many calls of one tool at most it is asked which of their words differ.
@@ -158,24 +163,19 @@ fn told_apart(call: &MadeCall<'_>, likes: &[&MadeCall<'_>]) -> Vec<String> {
         .collect();
     keys.sort_by_key(|(is_long, few, _)| (*is_long, *few));
     let mut telling = Vec::new();
-    for (_, _, key) in keys {
+    for (is_long, _, key) in keys {
+        // Which file it is about tells more than what of that.
+        if is_long && !telling.is_empty() || others.is_empty() && !is_address(key) {
+            continue;
+        }
         let value = call.fields.get(key);
         let before = others.len();
-        let alike: Vec<_> =
-            others.iter().copied().filter(|other| other.fields.get(key) == value).collect();
-        if alike.len() < before {
+        others.retain(|other| other.fields.get(key) == value);
+        if others.len() < before || is_address(key) && !is_long {
             telling.push(key);
-            others = alike;
-        }
-        if others.is_empty() {
-            break;
         }
     }
-    let is_large = |value: &Value| is_long(value) && spelled(Some(value)).len() > COMPARED_BYTES;
-    let is_told = |(key, value): &(&String, &Value)| {
-        telling.contains(key) && (telling.len() == 1 || !is_large(value))
-    };
-    let own = call.fields.iter().filter(is_told);
+    let own = call.fields.iter().filter(|(key, _)| telling.contains(key));
     let said = own.map(|(key, value)| {
         let said = spelled(Some(value));
         let value = match is_long(value) && said.len() <= COMPARED_BYTES {
@@ -187,10 +187,18 @@ fn told_apart(call: &MadeCall<'_>, likes: &[&MadeCall<'_>]) -> Vec<String> {
     said.filter(|said| !said.trim().is_empty()).collect()
 }
 
+/// Whether the values of a key are files, addresses and the like.
+fn is_address(key: &str) -> bool {
+    keys::telling(key) == Some(ADDRESSES)
+}
+
 /// Whether a value is too long to name anything.
 fn is_long(value: &Value) -> bool {
     match value {
-        Value::String(text) => text.contains('\n') || text.chars().count() > VALUE_CHARS,
+        Value::String(text) => {
+            let most = if text.contains(char::is_whitespace) { VALUE_CHARS } else { ADDRESS_BYTES };
+            text.contains('\n') || text.len() > most
+        }
         Value::Array(_) | Value::Object(_) => true,
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
@@ -280,6 +288,12 @@ mod tests {
             ],
         );
         check(&[r#"{"host":"a"}"#, r#"{"host":"a"}"#], &["sql a", "sql a"]);
+        let edit = |new: &str| {
+            format!(
+                r#"{{"path":"a.rs","old":"let a = one_of_many_names_of_{new}(b);","new":"let {new} = 2;\nb"}}"#
+            )
+        };
+        check(&[&edit("c"), &edit("d")], &["sql a.rs", "sql a.rs"]);
         check(&["{broken", r#"{"host":"a"}"#], &["sql", "sql a"]);
     }
 }
