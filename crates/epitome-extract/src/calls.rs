@@ -290,7 +290,7 @@ mod tests {
         check(&[r#"{"host":"a"}"#, r#"{"host":"a"}"#], &["sql a", "sql a"]);
         let edit = |new: &str| {
             format!(
-                r#"{{"path":"a.rs","old":"let a = one_of_many_names_of_{new}(b);","new":"let {new} = 2;\nb"}}"#
+                r#"{{"path":"a.rs","old":"let a = one_of_many_names_of_{new}(b, c, d, e, f);","new":"let {new} = 2;\nb"}}"#
             )
         };
         check(&[&edit("c"), &edit("d")], &["sql a.rs", "sql a.rs"]);

@@ -2,6 +2,8 @@
 //!
 //! Invariant: what is told are whole rows of the result. Called by [`crate::calls`].
 
+use std::rc::Rc;
+
 use serde_json::{Map, Value};
 
 use crate::row_object;
@@ -41,14 +43,24 @@ pub(crate) fn told(text: &str) -> Option<String> {
     }
     let rows = rows::of(text)?;
     let own = is_whole(text);
+    let failed: Vec<_> = rows.iter().filter(|row| says(row)).collect();
+    let is_told =
+        |row: &&FieldRow| own || failed.iter().any(|it| *it == *row || is_beside(row, it));
     let mut out = String::new();
-    for row in rows.iter().filter(|row| own || says(row)) {
-        let line = line(row);
+    let mut last: Option<&FieldRow> = None;
+    for row in rows.iter().filter(is_told) {
+        let goes_on = last.is_some_and(|last| is_beside(row, last));
+        let line = if goes_on { row.text.clone() } else { line(row) };
         if !out.is_empty() && out.len() + line.len() > MOST {
             continue;
         }
-        out.push_str(if out.is_empty() { "" } else { "; " });
+        out.push_str(match (out.is_empty(), goes_on) {
+            (true, _) => "",
+            (false, true) => ", ",
+            (false, false) => "; ",
+        });
         out.push_str(&line);
+        last = Some(row);
     }
     Some(out).filter(|out| !out.is_empty())
 }
@@ -85,6 +97,14 @@ fn is_failure(key: &str, value: &Value) -> bool {
             STATES.contains(&key) && FAILED.contains(&&*text.to_ascii_lowercase())
                 || ERRORS.contains(&key) && !text.trim().is_empty()
         }
+        _ => false,
+    }
+}
+
+/// Whether two rows are of one object: what failed may be told in several.
+fn is_beside(row: &FieldRow, other: &FieldRow) -> bool {
+    match (&row.object, &other.object) {
+        (Some(of), Some(other_of)) => Rc::ptr_eq(of, other_of) && row.path == other.path,
         _ => false,
     }
 }
