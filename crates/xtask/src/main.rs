@@ -7,6 +7,7 @@ use std::env;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+mod answers;
 mod chart;
 mod figures;
 mod light;
@@ -18,7 +19,12 @@ usage: cargo xtask tidy    checks what the compiler does not: arrows between cra
        cargo xtask light   checks what a host compiles that takes the library without its features
        cargo xtask figures CASES OTHERS [PROGRAM]
                            compares the shipped policies on prepared cases, and writes the tables
-                           and the chart of the manual; no weight was chosen on OTHERS";
+                           and the chart of the manual; no weight was chosen on OTHERS
+       cargo xtask answers CASES --model ADDRESS [--questions N] [--ratio R] [--window TOKENS]
+                           [--kept FILE] [--program EPITOME]
+                           asks a model behind llama.cpp's server what prepared cases ask, from whole,
+                           compressed and truncated prompts: N questions of chats, and the next
+                           calls of a quarter as many agents";
 
 fn main() -> anyhow::Result<ExitCode> {
     let chores: Vec<String> = env::args().skip(1).collect();
@@ -35,6 +41,10 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         ["figures", cases, others, program] => {
             return figures::run(cases, others, Some(program)).map(|()| ExitCode::SUCCESS);
+        }
+        ["answers", ref arguments @ ..] if !arguments.is_empty() => {
+            drop(stderr);
+            return answers::run(arguments).map(|()| ExitCode::SUCCESS);
         }
         _ => {
             writeln!(stderr, "{USAGE}")?;
