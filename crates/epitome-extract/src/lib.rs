@@ -3,6 +3,7 @@
 //! Invariant: the same job gives the same bytes, and every line of a summary comes from the
 //! entries it stands for (RULES 15). The kernel asks it through the same port as a model.
 
+mod brief;
 mod calls;
 mod candidates;
 mod columns;
@@ -30,7 +31,6 @@ mod section;
 mod sections;
 mod select;
 mod settings;
-mod shorten_prose;
 mod slice;
 mod split;
 mod spoken;
@@ -45,6 +45,7 @@ mod weigh;
 mod words;
 mod wrapped;
 
+pub use brief::{DeletionCandidate, DeletionKind, deletion_candidates};
 pub use constraints::{UserConstraint, demands};
 pub use facts::MustKeepFacts;
 pub use grounding::{GroundedText, SummarySource, UngroundedSentence};

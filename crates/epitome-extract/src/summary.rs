@@ -21,7 +21,7 @@ use crate::slice::{grouped, slices};
 use crate::tuning::SelectionWeights;
 use crate::unit::{TextUnit, UnitKind};
 use crate::weigh::{Weights, weigh};
-use crate::{passages, render, shorten_prose, spoken, supersede};
+use crate::{brief, passages, render, spoken, supersede};
 
 /// How often the units are chosen anew with a corrected room.
 const ATTEMPTS: usize = 8;
@@ -316,7 +316,7 @@ fn shorten(units: &mut [TextUnit<'_>]) {
     for unit in units.iter_mut().filter(|unit| unit.kind == UnitKind::Sentence) {
         if unit.speaker != Speaker::Human || directive::order(&unit.text) < DirectiveStrength::Plain
         {
-            unit.text = shorten_prose::shorten(&unit.text).into();
+            unit.text = brief::shorten(&unit.text).into();
         }
     }
 }

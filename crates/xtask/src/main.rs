@@ -12,6 +12,7 @@ mod chart;
 mod figures;
 mod light;
 mod tidy;
+mod train;
 
 const USAGE: &str = "\
 usage: cargo xtask tidy    checks what the compiler does not: arrows between crates, sizes, layout,
@@ -24,7 +25,9 @@ usage: cargo xtask tidy    checks what the compiler does not: arrows between cra
                            [--kept FILE] [--program EPITOME]
                            asks a model behind llama.cpp's server what prepared cases ask, from whole,
                            compressed and truncated prompts: N questions of chats, and the next
-                           calls of a quarter as many agents";
+                           calls of a quarter as many agents
+       cargo xtask train-brief DATA
+                           fits the weights of the brief style to parsed sentences in CoNLL-U";
 
 fn main() -> anyhow::Result<ExitCode> {
     let chores: Vec<String> = env::args().skip(1).collect();
@@ -41,6 +44,11 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         ["figures", cases, others, program] => {
             return figures::run(cases, others, Some(program)).map(|()| ExitCode::SUCCESS);
+        }
+        ["train-brief", data] => {
+            let report = train::run(data)?;
+            report.iter().try_for_each(|line| writeln!(stderr, "{line}"))?;
+            return Ok(ExitCode::SUCCESS);
         }
         ["answers", ref arguments @ ..] if !arguments.is_empty() => {
             drop(stderr);

@@ -132,7 +132,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("embed-in-rust", &["epitome"]),
     ("step-by-step", &["epitome"]),
     ("it", &[]),
-    ("xtask", &[]),
+    ("xtask", &["epitome-extract"]),
 ];
 
 /// Where native plugins lie, and the one crate of ours that they may use.
