@@ -10,15 +10,13 @@ use std::sync::Arc;
 use epitome_kernel::types::{ContentId, Op, PartId, Passage, ReplaceMethod};
 
 use crate::input::{long_texts, truncated};
+use crate::whole_pieces::{head, tail};
 use epitome_kernel::Thread;
 use epitome_kernel::ThreadSizes;
 use epitome_kernel::{TextMeasure, ToolDigest};
 
 /// How often the size of a cut is estimated anew. What is reached by then stands.
 const TRIES: u32 = 8;
-
-/// The length of an ordinary line, in bytes.
-const LINE: usize = 120;
 
 /// Stands between the line of a failure and what comes later in its text.
 const GAP: &str = "[…]";
@@ -156,11 +154,7 @@ impl PartShortener<'_> {
         let (mut fits, mut too_large) = (0.0, text.len() as f64);
         let mut bytes = too_large * room as f64 / size as f64;
         for _ in 0..TRIES {
-            let head = head(text, (bytes * 2.0 / 3.0) as usize);
-            let head = &text[..self.split(part, head.len()).map_or(head.len(), |it| it.start)];
-            let tail = tail(&text[head.len()..], (bytes / 3.0) as usize);
-            let start = text.len() - tail.len();
-            let tail = &text[self.split(part, start).map_or(start, |it| it.end)..];
+            let (head, tail) = self.ends(part, text, bytes);
             let with = cut.with(head, tail);
             let now = self.measure(&with);
             if now > most {
@@ -181,6 +175,20 @@ impl PartShortener<'_> {
         }
         let (size, with) = best;
         Some(ShortenedPart::new(part, with, ReplaceMethod::Cut, size, most))
+    }
+
+    /// The beginning and the end of a text, together about so many bytes: what is no whole sentence of
+    /// one is worth more in the other.
+    fn ends<'t>(&self, part: PartId, text: &'t str, bytes: f64) -> (&'t str, &'t str) {
+        let begin = |most: f64| {
+            let end = head(text, most as usize).len();
+            &text[..self.split(part, end).map_or(end, |it| it.start)]
+        };
+        let first = begin(bytes * 2.0 / 3.0);
+        let last = tail(&text[first.len()..], (bytes as usize).saturating_sub(first.len()));
+        let start = text.len() - last.len();
+        let last = &text[self.split(part, start).map_or(start, |it| it.end)..];
+        if last.is_empty() { (begin(bytes), last) } else { (first, last) }
     }
 
     /// The arguments of a call, with the marker in the place of what they wrote; `None` where that
@@ -279,70 +287,4 @@ pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
     values.iter().fold(template.to_owned(), |text, (name, value)| {
         text.replace(&format!("{{{name}}}"), value)
     })
-}
-
-/// At most so many bytes of the beginning, up to the end of a line where one is near, else of a word.
-fn head(text: &str, bytes: usize) -> &str {
-    let head = &text[..text.floor_char_boundary(bytes)];
-    match head.rfind('\n') {
-        Some(end) if is_near(head.len() - end, head.len()) => &head[..end + 1],
-        _ if head.len() == text.len() => head,
-        _ => {
-            let end = head.rfind(parts(text)).map_or(0, |at| at + 1);
-            if head.len() - end > most_of_word(head) { head } else { &head[..end] }
-        }
-    }
-}
-
-/// At most so many bytes of the end, from the beginning of a line where one is near, else of a word.
-fn tail(text: &str, bytes: usize) -> &str {
-    let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..];
-    match tail.find('\n') {
-        Some(end) if is_near(end, tail.len()) => &tail[end + 1..],
-        _ if tail.len() == text.len() => tail,
-        _ => {
-            let start = tail.find(parts(text)).map_or(tail.len(), |at| at + 1);
-            if start > most_of_word(tail) { tail } else { tail[start..].trim_start_matches(' ') }
-        }
-    }
-}
-
-/// What parts the words of a text, or the fields of one that is JSON.
-fn parts(text: &str) -> impl Fn(char) -> bool {
-    let is_json = text.trim_start().starts_with(['{', '[']) && text.lines().nth(1).is_none();
-    move |sign: char| if is_json { sign == ',' } else { sign.is_ascii_whitespace() }
-}
-
-/// More than this of a piece is given up for no word.
-fn most_of_word(piece: &str) -> usize {
-    LINE.max(piece.len() / 50)
-}
-
-/// Whether the end of a line is worth what is lost up to it: an ordinary line of a short piece,
-/// little of a long one.
-fn is_near(lost: usize, piece: usize) -> bool {
-    lost <= piece / 2 && lost <= LINE.max(piece / 50)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The ends that are left of a text.
-    #[track_caller]
-    fn check(text: &str, bytes: [usize; 2], expected: [&str; 2]) {
-        assert_eq!([head(text, bytes[0]), tail(text, bytes[1])], expected);
-    }
-
-    #[test]
-    fn no_word_and_no_field_is_torn() {
-        let json = r#"{"service": "web", "ok": true, "summary": {"code": 0}}"#;
-        check(json, [7, 3], ["", ""]);
-        check(json, [30, 26], [r#"{"service": "web", "ok": true,"#, r#""summary": {"code": 0}}"#]);
-        check(json, [25, 99], [r#"{"service": "web","#, json]);
-        check("one two three four", [9, 7], ["one two ", "four"]);
-        check("one\ntwo three", [7, 99], ["one\n", "two three"]);
-        let long = "x".repeat(400);
-        check(&long, [200, 200], [&long[..200], &long[..200]]);
-    }
 }

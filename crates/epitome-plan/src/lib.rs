@@ -41,6 +41,7 @@ mod state;
 mod told;
 mod trigger;
 mod unbind;
+mod whole_pieces;
 mod wording;
 
 pub use account::{CachePrices, ForcingWindow, Rewrite, SentRequest};

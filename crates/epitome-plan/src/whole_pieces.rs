@@ -1,0 +1,128 @@
+//! The beginning and the end of a text, in whole lines, sentences or words.
+//!
+//! Invariant: neither is longer than what was asked for, and neither ends or begins within a word that has
+//! an ordinary length. Of a line of sentences only whole ones are taken. Called by [`crate::cut`].
+
+use epitome_kernel::sentence_ends;
+
+/// The length of an ordinary line, in bytes.
+const LINE: usize = 120;
+
+/// At most so many bytes of the beginning.
+pub(crate) fn head(text: &str, bytes: usize) -> &str {
+    if bytes >= text.len() {
+        return text;
+    }
+    let piece = &text[..text.floor_char_boundary(bytes)];
+    let line = piece.rfind('\n').map_or(0, |end| end + 1);
+    if is_whole(&text[..piece.len()], &text[piece.len()..]) {
+        return piece;
+    }
+    if line > 0 && is_near(piece.len() - line, piece.len()) {
+        return &text[..line];
+    }
+    let whole = text[line..].split('\n').next().unwrap_or_default();
+    let held = piece.len() - line;
+    if let Some(ends) = of_sentences(whole) {
+        return &text[..line + ends.into_iter().rfind(|end| *end <= held).unwrap_or_default()];
+    }
+    match piece.rfind(is_between).filter(|end| piece.len() - end <= LINE) {
+        Some(end) => piece[..=end].trim_end(),
+        None => piece,
+    }
+}
+
+/// At most so many bytes of the end.
+pub(crate) fn tail(text: &str, bytes: usize) -> &str {
+    if bytes >= text.len() {
+        return text;
+    }
+    let start = text.ceil_char_boundary(text.len() - bytes);
+    let piece = &text[start..];
+    if is_whole(&text[..start], piece) {
+        return piece.trim_start_matches('\n');
+    }
+    let own = piece.find('\n').map_or(piece.len(), |end| end + 1);
+    if own < piece.len() && is_near(own, piece.len()) {
+        return &piece[own..];
+    }
+    let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
+    let whole = text[line..].split('\n').next().unwrap_or_default();
+    if let Some(ends) = of_sentences(whole) {
+        let begin = ends.into_iter().map(|end| line + end).find(|end| *end >= start);
+        return text[begin.unwrap_or(start + own)..].trim_start_matches(' ');
+    }
+    match piece.find(is_between).filter(|end| *end <= LINE) {
+        Some(end) => piece[end + 1..].trim_start(),
+        None => piece,
+    }
+}
+
+/// Whether a text is cut between two lines there.
+fn is_whole(before: &str, behind: &str) -> bool {
+    before.is_empty() || before.ends_with('\n') || behind.is_empty() || behind.starts_with('\n')
+}
+
+/// Whether words or fields end there.
+fn is_between(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | ',')
+}
+
+/// Where the sentences of a line end, where it is made of any.
+fn of_sentences(line: &str) -> Option<Vec<usize>> {
+    let is_sign = |b: &u8| b"{}[];=<>|\\".contains(b);
+    let is_plain = line.bytes().filter(is_sign).count() * 12 <= line.len();
+    let is_ended =
+        line.trim_end().ends_with(['.', '!', '?', '。', '！', '？', '؟', '۔', '।', ')', '"']);
+    let ends = if is_plain { sentence_ends(line) } else { Vec::new() };
+    let has_words = || line.split_whitespace().count() > 2 || !line.is_ascii();
+    (is_plain && (!ends.is_empty() || is_ended && has_words())).then_some(ends)
+}
+
+/// Whether the end of a line is worth what is lost up to it: an ordinary line of a short piece,
+/// little of a long one.
+fn is_near(lost: usize, piece: usize) -> bool {
+    lost <= piece / 2 && lost <= LINE.max(piece / 50)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, bytes: usize, expected: [&str; 2]) {
+        assert_eq!([head(text, bytes), tail(text, bytes)], expected);
+    }
+
+    #[test]
+    fn sentences_stay_whole() {
+        let said =
+            "It is 3.1, still above 3. He had soup and half a slice of bread. All is well here.";
+        check(said, 40, ["It is 3.1, still above 3.", "All is well here."]);
+        check(
+            said,
+            70,
+            [
+                "It is 3.1, still above 3. He had soup and half a slice of bread.",
+                "He had soup and half a slice of bread. All is well here.",
+            ],
+        );
+        check(said, 10, ["", ""]);
+        check(
+            "我四号出发，住四晚。不要早餐。谢谢你们。",
+            48,
+            ["我四号出发，住四晚。不要早餐。", "不要早餐。谢谢你们。"],
+        );
+    }
+
+    #[test]
+    fn lines_and_words_stay_whole() {
+        let lines = "one two three\nfour five six\nseven eight nine\n";
+        check(lines, 18, ["one two three\n", "seven eight nine\n"]);
+        let json =
+            r#"{"service": "worker", "zone": "prod-b", "digest": "sha256:4e6ea61c", "ok": true}"#;
+        check(json, 30, [r#"{"service": "worker","#, r#""ok": true}"#]);
+        let blob = "x".repeat(400);
+        check(&blob, 200, [&blob[..200], &blob[..200]]);
+    }
+}
