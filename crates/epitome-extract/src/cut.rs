@@ -43,13 +43,32 @@ fn bind_answers(units: &mut [TextUnit<'_>]) {
             && directive::order(&answer.text) < DirectiveStrength::Faint;
         if is_answer {
             let asked = asked(&units[..at]);
-            let text: Vec<&str> = units[asked..at].iter().map(|unit| &*unit.text).collect();
-            let text = text.join(" ");
+            let text = joined(&units[asked..at]);
             units[asked].text = text.into();
-            units[asked].answer = Some(Box::new(units[at].text.clone()));
+            let answer = units[at].marked().into_owned();
+            units[asked].answer = Some(Box::new(answer.into()));
             units[asked + 1..=at].iter_mut().for_each(|unit| unit.withheld = true);
         }
     }
+}
+
+/// The texts of units, one after the other, each behind who says it where that is somebody else.
+fn joined(units: &[TextUnit<'_>]) -> String {
+    let mut out = String::new();
+    let mut last = None;
+    for unit in units {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        // The first stands behind its mark wherever it is told.
+        let is_told = last.is_none_or(|last: &TextUnit<'_>| last.is_same_turn(unit));
+        match is_told {
+            true => out.push_str(&unit.text),
+            false => out.push_str(&unit.marked()),
+        }
+        last = Some(unit);
+    }
+    out
 }
 
 /// Where what is answered begins, which ends the units: all of their last message where it is short, else

@@ -31,19 +31,24 @@ pub(crate) fn left(
     let wanted = |index: usize| if chat { broken[units[index].entry] } else { !said[index] };
     let mut out: Vec<Passage> = Vec::new();
     let mut words = 0;
+    let mut before: Option<&TextUnit<'_>> = None;
     for unit in (0..units.len()).filter(|index| wanted(*index)).map(|index| &units[index]) {
         let more = word_count(&unit.text);
         let entry = entries[unit.entry].id;
+        let goes_on = before.replace(unit).is_some_and(|before| before.is_same_turn(unit));
         match out.last_mut() {
             Some(passage) if passage.entry == entry && words + more <= most => {
                 passage.text.push('\n');
-                passage.text.push_str(&unit.text);
+                match goes_on {
+                    true => passage.text.push_str(&unit.text),
+                    false => passage.text.push_str(&unit.marked()),
+                }
                 words += more;
             }
             last => {
                 // Its text grew by doubling, and there are as many as fill the conversation.
                 last.into_iter().for_each(|passage| passage.text.shrink_to_fit());
-                out.push(Passage { entry, text: unit.text.to_string() });
+                out.push(Passage { entry, text: unit.marked().into_owned() });
                 words = more;
             }
         }

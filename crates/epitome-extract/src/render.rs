@@ -59,6 +59,10 @@ pub(crate) fn render(
         }
         told.section(unit, beside.is_some(), &mut out);
         place(unit, beside.filter(|_| !is_piece), &mut out);
+        let is_named = !is_headed && last.is_some_and(|last| last.is_same_turn(unit));
+        if let Some(mark) = unit.said_by().filter(|_| !is_named) {
+            out.extend([mark, " "]);
+        }
         out.push_str(&unit.text);
         let of_call = unit.call.as_ref().and_then(|call| Some(&call.failure.as_ref()?.line));
         let answer = unit.answer.as_deref().or(of_call.filter(|_| is_piece));
@@ -154,6 +158,7 @@ fn flows(last: &TextUnit<'_>, unit: &TextUnit<'_>) -> bool {
     are_sentences
         && last.entry == unit.entry
         && last.answer.is_none()
+        && last.is_same_turn(unit)
         && is_of_call(last, unit)
         && last.section == unit.section
 }
@@ -218,7 +223,9 @@ fn head(
             (false, Some(_)) => last.entry == unit.entry,
             (false, None) => true,
         };
-        is_same && last.speaker == unit.speaker && last.answer.is_none()
+        // What nobody is named for is not of the one who was named last.
+        let is_of_named = last.mark.is_some() && unit.mark.is_none();
+        is_same && !is_of_named && last.speaker == unit.speaker && last.answer.is_none()
     };
     if last.is_some_and(goes_on) {
         return false;

@@ -152,7 +152,7 @@ impl<'a> Slice<'a> {
         let mut done = 0;
         for body in files {
             for piece in talk.pieces(&text[done..body.start]) {
-                push(kind(&piece), false, TextUnit::bare(piece.text));
+                push(kind(&piece), false, piece.into());
             }
             // Nobody says what stands in a file: none of it is an order.
             for line in Splitter::of_code().pieces(&text[body.clone()]) {
@@ -161,8 +161,14 @@ impl<'a> Slice<'a> {
             done = body.end;
         }
         for piece in talk.pieces(&text[done..]) {
-            push(kind(&piece), false, TextUnit::bare(piece.text));
+            push(kind(&piece), false, piece.into());
         }
+    }
+}
+
+impl<'a> From<ProsePiece<'a>> for TextUnit<'a> {
+    fn from(ProsePiece { text, mark, .. }: ProsePiece<'a>) -> Self {
+        Self { mark, ..Self::bare(text) }
     }
 }
 
@@ -214,9 +220,8 @@ fn cut_text<'a>(
     let mut splitter = Splitter::new(output);
     for block in sections::blocks(text, output) {
         for piece in splitter.pieces(&text[block.range.clone()]) {
-            let section = block.section.clone();
-            let unit = TextUnit { section, ..TextUnit::bare(piece.text.clone()) };
-            push(kind(&piece), block.is_head, unit);
+            let (section, kind) = (block.section.clone(), kind(&piece));
+            push(kind, block.is_head, TextUnit { section, ..piece.into() });
         }
     }
 }

@@ -4,8 +4,12 @@
 //! Invariant: pieces come in order and every word of the text is in exactly one of them.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
-use crate::words::word_count;
+use epitome_kernel::sentence_ends;
+
+use crate::turn_mark::{TurnMark, TurnMarks};
+use crate::words::{self, word_count};
 use crate::wrapped;
 
 /// A piece of plain text.
@@ -15,12 +19,16 @@ pub(crate) struct ProsePiece<'a> {
     pub(crate) prose: bool,
     /// The text; lines are trimmed.
     pub(crate) text: Cow<'a, str>,
+    /// Who says it and when, where the text says so before it.
+    pub(crate) mark: Option<Rc<TurnMark>>,
 }
 
 /// Sentences longer than this are cut at a clause or a space.
 const SENTENCE_WORDS: usize = 40;
 /// Lines longer than this are cut, shorter ones are joined up to about half of it.
 const LINE_WORDS: usize = 24;
+/// A sentence of a script without spaces is cut at the clause that makes it longer than so many signs.
+const CLAUSE_SIGNS: usize = 160;
 
 /// Cuts a text. `output` says that a tool printed it, so that it is taken as lines even where it
 /// reads like prose.
@@ -48,6 +56,7 @@ impl Splitter {
     /// The pieces of the next text.
     pub(crate) fn pieces<'t>(&mut self, text: &'t str) -> Vec<ProsePiece<'t>> {
         let Self { output, ref mut fenced } = *self;
+        let mut marks = if output { TurnMarks::default() } else { TurnMarks::of(text) };
         let mut out = Vec::new();
         let mut lines: Vec<&str> = Vec::new();
         let mut done = 0;
@@ -59,30 +68,45 @@ impl Splitter {
             }
             if trimmed.starts_with("```") {
                 *fenced = !*fenced;
-                flush(&mut lines, &mut out);
+                flush(&mut lines, &marks, &mut out);
+                marks.close();
                 continue;
             }
+            let is_said = !*fenced && !output;
             // What stands on a line of its own to be read there stays on it.
-            if !*fenced && !output && is_marker(trimmed) {
-                flush(&mut lines, &mut out);
-                out.push(ProsePiece { prose: false, text: trimmed.into() });
-            } else if !*fenced && is_prose(trimmed, output) {
-                flush(&mut lines, &mut out);
+            if is_said && is_marker(trimmed) {
+                flush(&mut lines, &marks, &mut out);
+                marks.close();
+                out.push(ProsePiece { prose: false, text: trimmed.into(), mark: None });
+                continue;
+            }
+            // Lines before are of the turn before.
+            let held = marks.current();
+            let opened = if is_said { marks.open(trimmed) } else { None };
+            let marked = opened.unwrap_or_default();
+            if opened.is_some() || held.is_some() && marks.current().is_none() {
+                flush_of(&mut lines, held.as_ref(), &mut out);
+            }
+            let is_turn = opened.is_some() && has_few_signs(&trimmed[marked..]);
+            if is_turn || !*fenced && is_prose(&trimmed[marked..], output) {
+                flush(&mut lines, &marks, &mut out);
                 done = match output {
                     true => start + line.len(),
                     false => wrapped::end(text, start, start + line.trim_end().len()),
                 };
-                let whole = text[start..done].trim();
-                for sentence in sentences(whole) {
-                    out.push(ProsePiece { prose: true, text: sentence.into() });
+                let whole = &text[start..done].trim()[marked..];
+                for sentence in sentences(whole.trim()) {
+                    let mark = marks.current();
+                    out.push(ProsePiece { prose: true, text: sentence.into(), mark });
                 }
             } else if trimmed.is_empty() {
-                flush(&mut lines, &mut out);
+                flush(&mut lines, &marks, &mut out);
+                marks.pause();
             } else {
-                lines.push(trimmed);
+                lines.push(&trimmed[marked..]);
             }
         }
-        flush(&mut lines, &mut out);
+        flush(&mut lines, &marks, &mut out);
         out
     }
 }
@@ -103,18 +127,28 @@ pub(crate) fn is_marker(line: &str) -> bool {
 }
 
 /// Joins short neighbouring lines and cuts long ones.
-fn flush<'a>(lines: &mut Vec<&'a str>, out: &mut Vec<ProsePiece<'a>>) {
+fn flush<'a>(lines: &mut Vec<&'a str>, marks: &TurnMarks, out: &mut Vec<ProsePiece<'a>>) {
+    flush_of(lines, marks.current().as_ref(), out);
+}
+
+/// As [`flush`], of lines of one turn.
+fn flush_of<'a>(
+    lines: &mut Vec<&'a str>,
+    mark: Option<&Rc<TurnMark>>,
+    out: &mut Vec<ProsePiece<'a>>,
+) {
+    let piece = |text: Cow<'a, str>| ProsePiece { prose: false, text, mark: mark.cloned() };
     let mut text = Cow::Borrowed("");
     let mut held = 0;
     for line in lines.drain(..) {
         let count = word_count(line);
         if held > 0 && held + count > LINE_WORDS / 2 {
-            out.push(ProsePiece { prose: false, text: std::mem::take(&mut text) });
+            out.push(piece(std::mem::take(&mut text)));
             held = 0;
         }
         if count > LINE_WORDS {
             let cuts = at_most(line, LINE_WORDS);
-            out.extend(cuts.into_iter().map(|cut| ProsePiece { prose: false, text: cut.into() }));
+            out.extend(cuts.into_iter().map(|cut| piece(cut.into())));
             continue;
         }
         if text.is_empty() {
@@ -125,12 +159,16 @@ fn flush<'a>(lines: &mut Vec<&'a str>, out: &mut Vec<ProsePiece<'a>>) {
         held += count.max(1);
     }
     if !text.is_empty() {
-        out.push(ProsePiece { prose: false, text });
+        out.push(piece(text));
     }
 }
 
 /// Words separated by single spaces, few signs: a line that a person or model wrote as language.
 fn is_prose(line: &str, output: bool) -> bool {
+    if words::is_unspaced(line) {
+        let ends = line.ends_with(['。', '！', '？', '：', '”', '」']);
+        return has_few_signs(line) && (!output || ends);
+    }
     let count = line.split(' ').filter(|word| word.chars().any(char::is_alphabetic)).count();
     if count < 3 || line.contains("  ") && output {
         return false;
@@ -159,51 +197,22 @@ pub(crate) fn sentences(line: &str) -> Vec<&str> {
 
 /// The sentences of a line, however long, in order and without the spaces around them.
 pub fn whole_sentences(line: &str) -> Vec<&str> {
-    let mut out = Vec::new();
-    let bytes = line.as_bytes();
     let mut start = 0;
-    for (at, c) in line.char_indices() {
-        let next = at + c.len_utf8();
-        let ends = match c {
-            '.' | '!' | '?' => {
-                bytes.get(next).is_some_and(u8::is_ascii_whitespace)
-                    && !is_abbreviation(&line[start..next])
-            }
-            ';' => {
-                bytes.get(next).is_some_and(u8::is_ascii_whitespace)
-                    && word_count(&line[start..next]) > 3
-            }
-            '。' | '！' | '？' => true,
-            _ => false,
-        };
-        if ends {
-            push_sentence(&line[start..next], &mut out);
-            start = next;
-        }
-    }
-    push_sentence(&line[start..], &mut out);
-    out
+    let ends = sentence_ends(line).into_iter().chain([line.len()]);
+    let sentences = ends.map(|end| line[std::mem::replace(&mut start, end)..end].trim());
+    sentences.filter(|sentence| !sentence.is_empty()).collect()
 }
 
-fn push_sentence<'a>(sentence: &'a str, out: &mut Vec<&'a str>) {
-    let sentence = sentence.trim();
-    if !sentence.is_empty() {
-        out.push(sentence);
-    }
-}
-
-fn is_abbreviation(text: &str) -> bool {
-    let word = text.trim_end_matches('.').rsplit([' ', '(']).next().unwrap_or_default();
-    matches!(word, "e.g" | "i.e" | "etc" | "vs" | "Mr" | "Mrs" | "Ms" | "Dr" | "cf" | "approx")
-        || word.len() == 1 && word.starts_with(|c: char| c.is_ascii_alphanumeric())
-}
-
-/// Cuts a text into pieces of at most `most` words, where it can behind a comma or semicolon.
+/// Cuts a text into pieces of at most `most` words, where it can behind a comma or semicolon. A script
+/// without spaces tells no words apart: there only the end of a clause is a place for a cut.
 fn at_most(text: &str, most: usize) -> Vec<&str> {
+    if words::is_unspaced(text) {
+        return clauses(text, CLAUSE_SIGNS);
+    }
     let mut out = Vec::new();
     let mut rest = text;
     loop {
-        let mut starts = crate::words::words(rest).map(|word| word.start);
+        let mut starts = words::words(rest).map(|word| word.start);
         let half = starts.nth(most / 2).unwrap_or_default();
         let Some(limit) = starts.nth(most - most / 2 - 1) else { break };
         let cut = cut_point(rest, half, limit);
@@ -216,6 +225,28 @@ fn at_most(text: &str, most: usize) -> Vec<&str> {
     if !rest.is_empty() {
         out.push(rest);
     }
+    out
+}
+
+/// Cuts a text without spaces behind the clauses with which it grows over `most` signs, brackets whole.
+fn clauses(text: &str, most: usize) -> Vec<&str> {
+    let mut out = Vec::new();
+    let (mut start, mut signs, mut depth) = (0, 0, 0usize);
+    for (at, c) in text.char_indices() {
+        signs += 1;
+        match c {
+            '（' | '(' | '「' | '“' | '《' => depth += 1,
+            '）' | ')' | '」' | '”' | '》' => depth = depth.saturating_sub(1),
+            '，' | '；' | '、' | ';' if depth == 0 && signs >= most => {
+                let end = at + c.len_utf8();
+                out.push(text[start..end].trim());
+                (start, signs) = (end, 0);
+            }
+            _ => {}
+        }
+    }
+    out.push(text[start..].trim());
+    out.retain(|piece| !piece.is_empty());
     out
 }
 

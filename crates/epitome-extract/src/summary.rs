@@ -11,6 +11,7 @@ use epitome_kernel::{Summarizer, SummaryError, SummaryJob};
 use rustc_hash::FxHashSet;
 
 use crate::candidates::{PLAIN, candidates};
+use crate::corrected::Corrections;
 use crate::cut::{of_slices, units};
 use crate::directive::{self, DirectiveStrength};
 use crate::offer::{Offer, heat};
@@ -238,8 +239,11 @@ fn fill(
     let mut best = None;
     let turn = turn(job).map(|(_, place)| place);
     let (mut fits, mut exceeds, mut room) = (0, u64::MAX, job.most);
+    let corrections = Corrections::of(units);
     for attempt in 1..=ATTEMPTS {
-        let chosen = select(candidates, weights, tuning, room);
+        // What corrects something may be larger than any room: then what it corrects leaves, too.
+        let has_room = attempt < ATTEMPTS / 2 || best.is_some();
+        let chosen = corrections.settle(select(candidates, weights, tuning, room), has_room);
         let told = render::render(units, &chosen, job.kind == SummaryKind::Checkpoint, turn);
         let size = job.measure.size(&told.text);
         let slack = job.most.saturating_sub(size);

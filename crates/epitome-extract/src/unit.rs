@@ -1,6 +1,6 @@
 //! Units: the pieces of a conversation that are kept or left as a whole.
 //!
-//! Invariant: a unit's text is a verbatim slice, a row of fields, a rendered call, or the slices of a
+//! Invariant: a unit's text, behind its mark, is a verbatim slice, a row of fields, a rendered call, or the slices of a
 //! question that was answered in a few words, joined; nothing is reworded. Called by whoever makes or
 //! reads units.
 
@@ -12,6 +12,7 @@ use epitome_kernel::types::Speaker;
 
 use crate::row_object::RowObject;
 use crate::section::TextSection;
+use crate::turn_mark::TurnMark;
 
 /// What a unit was cut from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +86,8 @@ pub(crate) struct TextUnit<'a> {
     pub(crate) text: Cow<'a, str>,
     /// What it stands under in its text.
     pub(crate) section: Option<Rc<TextSection>>,
+    /// Who says it and when, where its text says so before it.
+    pub(crate) mark: Option<Rc<TurnMark>>,
     /// What it is a row of.
     pub(crate) row: Option<Box<UnitRow>>,
     /// The call that it is one of, or of whose result it is one.
@@ -105,6 +108,7 @@ impl<'a> TextUnit<'a> {
             withheld: false,
             text,
             section: None,
+            mark: None,
             row: None,
             call: None,
             answer: None,
@@ -119,8 +123,34 @@ impl<'a> TextUnit<'a> {
         }
     }
 
-    /// All that it says, and of what: two rows with the same fields may be of two objects.
+    /// Who says it and when, where its text says so before it and does not begin with that.
+    pub(crate) fn said_by(&self) -> Option<&str> {
+        let mark = self.mark.as_ref().map(|mark| mark.as_str());
+        mark.filter(|mark| !self.text.starts_with(mark))
+    }
+
+    /// Its text behind who says it.
+    pub(crate) fn marked(&self) -> Cow<'_, str> {
+        match self.said_by() {
+            Some(mark) => format!("{mark} {}", self.text).into(),
+            None => Cow::Borrowed(&self.text),
+        }
+    }
+
+    /// Whether another is of the same turn of a text, or both of none.
+    pub(crate) fn is_same_turn(&self, other: &Self) -> bool {
+        match (&self.mark, &other.mark) {
+            (Some(one), Some(other)) => Rc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        }
+    }
+
+    /// All that it says, and of what: two rows with the same fields may be of two objects, two equal
+    /// sentences of two people.
     pub(crate) fn told(&self) -> Cow<'_, str> {
+        if let Some(mark) = self.said_by() {
+            return format!("{mark} {}", self.said()).into();
+        }
         if self.object().is_none() && self.path().is_none() {
             return self.said();
         }

@@ -44,6 +44,18 @@ fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{2E80}'..='\u{A4CF}' | '\u{AC00}'..='\u{D7AF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
 }
 
+/// Whether most letters of a text are ideographs or kana, which no spaces part into words.
+pub(crate) fn is_unspaced(text: &str) -> bool {
+    if text.is_ascii() {
+        return false;
+    }
+    let own = text.chars().filter(|c| is_ideograph(*c) && !matches!(c, '\u{AC00}'..='\u{D7AF}'));
+    // Each says as much as some letters do.
+    let own = own.count() * 3;
+    let letters = text.chars().filter(|c| c.is_alphabetic() && !is_ideograph(*c)).count();
+    own > letters
+}
+
 /// The number of words in a text.
 pub(crate) fn word_count(text: &str) -> usize {
     words(text).count()

@@ -3,6 +3,8 @@
 //! Invariant: what is joined is one slice of the text, line ends and all; nothing is reworded. Called
 //! by whoever reads lines that somebody wrote.
 
+use crate::turn_mark;
+
 /// Nobody cuts lines at a smaller width (characters); shorter ones end where their writer ended them.
 const NARROWEST: usize = 48;
 
@@ -75,7 +77,7 @@ fn begins_anew(line: &str, next: &str) -> bool {
     let own = ["#", ">", "|", "```", "~~~", "@@", "+++", "---", "$ ", "<", "[", "//", "{"];
     let is_own = |line: &str| own.iter().any(|mark| line.starts_with(mark));
     let is_point = next.starts_with('/') || without_bullet(next).len() < next.len();
-    is_own(line) || is_own(next) || is_point || is_labelled(next)
+    is_own(line) || is_own(next) || is_point || is_labelled(next) || turn_mark::opens(next)
 }
 
 /// Whether a line opens with a label: `User:`, `Note:`, `Tool (read a.rs):`.
