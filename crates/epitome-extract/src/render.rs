@@ -40,6 +40,8 @@ pub(crate) fn render(
         if let Some(last) = last {
             let is_next = index == before + 1;
             out.push_str(match flows(last, unit) {
+                // No space stands behind these.
+                true if last.text.ends_with(['。', '！', '？']) => "",
                 true => " ",
                 false if is_next && is_of_row(last, unit) => ", ",
                 false => "\n",

@@ -14,7 +14,8 @@ use epitome_kernel::types::{Entry, Part, PartBody, PartId, Speaker, Stays, ToolN
 use crate::calls::CallNames;
 use crate::rows::{self, FieldRow};
 use crate::sections;
-use crate::split::{ProsePiece, Splitter};
+use crate::split::{self, ProsePiece, Splitter};
+use crate::turn_mark::TurnMark;
 use crate::unit::{CallName, TextUnit, UnitKind, UnitRow};
 
 /// The most bytes of a text that are cut at once: units take several times their text.
@@ -106,7 +107,9 @@ impl<'a> Slice<'a> {
             if is_sign || unit.text.chars().any(char::is_alphanumeric) {
                 let withheld = all_withheld || withheld;
                 let (speaker, name) = (part.speaker, call.clone());
-                push(TextUnit { entry, speaker, kind, withheld, call: name, ..unit });
+                let is_named = |mark: &Rc<TurnMark>| !mark.is_heading || speaker == Speaker::Human;
+                let mark = unit.mark.clone().filter(is_named);
+                push(TextUnit { entry, speaker, kind, withheld, mark, call: name, ..unit });
             }
         };
         let files = self.files();

@@ -17,12 +17,16 @@ const TURNS: usize = 3;
 
 /// What stands before the words of a turn: who says it, when, or both.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct TurnMark(Box<str>);
+pub(crate) struct TurnMark {
+    text: Box<str>,
+    /// Whether it is a heading as likely: a person begins a message with a name, a model hardly ever.
+    pub(crate) is_heading: bool,
+}
 
 impl TurnMark {
     /// As it is said before a sentence.
     pub(crate) fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 }
 
@@ -68,7 +72,8 @@ impl TurnMarks {
             return None;
         }
         self.reaches = is_sure;
-        self.current = Some(Rc::new(TurnMark(line[..mark.length].trim_end().into())));
+        let text = line[..mark.length].trim_end().into();
+        self.current = Some(Rc::new(TurnMark { text, is_heading: !is_sure }));
         Some(if is_sure { mark.length } else { 0 })
     }
 

@@ -181,6 +181,11 @@ impl<'a> TextUnit<'a> {
         objects
     }
 
+    /// Whether it is a sentence of one who talks, a person or a model.
+    pub(crate) fn is_of_talk(&self) -> bool {
+        self.kind == UnitKind::Sentence && matches!(self.speaker, Speaker::Human | Speaker::Model)
+    }
+
     /// Whether it is a sentence of a person.
     pub(crate) fn is_spoken(&self) -> bool {
         self.speaker == Speaker::Human && self.kind == UnitKind::Sentence

@@ -3,10 +3,12 @@
 //! Invariant: neither is longer than what was asked for, and neither ends or begins within a word that has
 //! an ordinary length. Of a line of sentences only whole ones are taken. Called by [`crate::cut`].
 
-use epitome_kernel::sentence_ends;
+use epitome_kernel::{sentence_ends, time_stamp};
 
 /// The length of an ordinary line, in bytes.
 const LINE: usize = 120;
+/// A name before what somebody says is no longer, in bytes.
+const NAME: usize = 32;
 
 /// At most so many bytes of the beginning.
 pub(crate) fn head(text: &str, bytes: usize) -> &str {
@@ -49,13 +51,24 @@ pub(crate) fn tail(text: &str, bytes: usize) -> &str {
     let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
     let whole = text[line..].split('\n').next().unwrap_or_default();
     if let Some(ends) = of_sentences(whole) {
-        let begin = ends.into_iter().map(|end| line + end).find(|end| *end >= start);
+        // Without who says it, the end of what is said reads as another's.
+        let ends = ends.into_iter().filter(|_| !is_marked(whole));
+        let begin = ends.map(|end| line + end).find(|end| *end >= start);
         return text[begin.unwrap_or(start + own)..].trim_start_matches(' ');
     }
     match piece.find(is_between).filter(|end| *end <= LINE) {
         Some(end) => piece[end + 1..].trim_start(),
         None => piece,
     }
+}
+
+/// Whether a line begins with who says it or when.
+fn is_marked(line: &str) -> bool {
+    let head = &line[..line.floor_char_boundary(NAME)];
+    let name = head.split_once([':', '：']).map_or("", |(name, _)| name);
+    let is_name = |word: &str| word.starts_with(|c: char| c.is_alphabetic() && !c.is_lowercase());
+    let is_named = !name.is_empty() && name.split(' ').all(is_name);
+    is_named || line.starts_with('[') && time_stamp(line) > 0
 }
 
 /// Whether a text is cut between two lines there.
@@ -113,6 +126,22 @@ mod tests {
             48,
             ["我四号出发，住四晚。不要早餐。", "不要早餐。谢谢你们。"],
         );
+    }
+
+    #[test]
+    fn nothing_stands_without_who_says_it() {
+        let talk =
+            "[18:03] Ada: The oven came. It has a crack.\n[18:05] Bo: Poor you. My knee is bad.";
+        check(talk, 20, ["", ""]);
+        check(
+            talk,
+            50,
+            [
+                "[18:03] Ada: The oven came. It has a crack.\n",
+                "[18:05] Bo: Poor you. My knee is bad.",
+            ],
+        );
+        check("Ada: The oven came. It has a crack.", 20, ["Ada: The oven came.", ""]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! tell; in doubt a correction stays as well. Where there is no room for both, both leave. Called by
 //! [`crate::summary`], on what was chosen.
 
+mod lists;
 mod phrases;
 mod topics;
 
@@ -12,7 +13,7 @@ use epitome_kernel::types::Speaker;
 
 use self::phrases::{Correcting, correcting};
 use self::topics::SentenceTopics;
-use crate::unit::{TextUnit, UnitKind};
+use crate::unit::TextUnit;
 
 /// A correction with no more words goes on in the next sentence.
 const SHORT: usize = 6;
@@ -31,7 +32,7 @@ pub(crate) struct Corrections {
 impl Corrections {
     /// Those of units in reading order.
     pub(crate) fn of(units: &[TextUnit<'_>]) -> Self {
-        let found = units.iter().enumerate().filter(|(_, unit)| is_said(unit));
+        let found = units.iter().enumerate().filter(|(_, unit)| unit.is_of_talk());
         let found: Vec<(usize, Correcting)> =
             found.filter_map(|(at, unit)| Some((at, correcting(&unit.text)?))).collect();
         let mut out = Self::default();
@@ -46,14 +47,21 @@ impl Corrections {
                 // The value that holds now may stand in the next sentence.
                 let next = at + 1;
                 let goes_on = kind == Correcting::Opens
-                    && units.get(next).is_some_and(|it| it.entry == units[at].entry && is_said(it))
+                    && units
+                        .get(next)
+                        .is_some_and(|it| it.entry == units[at].entry && it.is_of_talk())
                     && units[at].text.split_whitespace().count() <= SHORT;
                 if goes_on {
                     out.needs.push((older, next));
                 }
             }
+            let leans = match kind {
+                Correcting::Limits => true,
+                Correcting::Opens => topics.is_bare(at),
+                Correcting::Changes => false,
+            };
             let last = older.iter().max();
-            if let Some(last) = last.filter(|_| kind != Correcting::Changes && topics.is_bare(at)) {
+            if let Some(last) = last.filter(|_| leans) {
                 out.leans.push((at, *last));
             }
         }
@@ -89,11 +97,6 @@ impl Corrections {
     }
 }
 
-/// Whether a unit is a sentence of somebody who talks.
-fn is_said(unit: &TextUnit<'_>) -> bool {
-    unit.kind == UnitKind::Sentence && matches!(unit.speaker, Speaker::Human | Speaker::Model)
-}
-
 /// What a sentence corrects or limits.
 fn older(
     units: &[TextUnit<'_>],
@@ -102,13 +105,17 @@ fn older(
     kind: Correcting,
 ) -> Vec<usize> {
     let own = units[at].entry;
-    let before = at.checked_sub(1).filter(|before| is_said(&units[*before]));
+    let before = at.checked_sub(1).filter(|before| units[*before].is_of_talk());
     let same = before.filter(|before| units[*before].entry == own);
     if kind == Correcting::Limits {
         let near = before.filter(|before| own - units[*before].entry <= 1);
         return same.or(near).into_iter().collect();
     }
     let mut out = topics.shared(at);
+    // What a model does otherwise changes nothing that a person said.
+    if kind == Correcting::Changes && units[at].speaker == Speaker::Model {
+        out.retain(|older| units[*older].speaker == Speaker::Model);
+    }
     // What it takes back is named in the sentence before: "There is no receipt for the 300. Leave it out."
     if let Some(same) = same.filter(|_| kind == Correcting::Opens) {
         out.push(same);
@@ -131,7 +138,7 @@ fn answered(units: &[TextUnit<'_>], topics: &SentenceTopics, at: usize) -> Vec<u
         return Vec::new();
     };
     let is_asked = units[last].text.ends_with(['?', '？', '؟']);
-    if is_asked || units[at].entry - units[last].entry > NEAR || !is_said(&units[last]) {
+    if is_asked || units[at].entry - units[last].entry > NEAR || !units[last].is_of_talk() {
         return Vec::new();
     }
     // What they said themselves before that is what a slip of theirs is in.
@@ -141,7 +148,7 @@ fn answered(units: &[TextUnit<'_>], topics: &SentenceTopics, at: usize) -> Vec<u
     let is_near = |unit: &TextUnit<'_>| unit.entry == units[last].entry || Some(unit.entry) == own;
     let before = (0..=last).rev().take_while(|it| units[at].entry - units[*it].entry <= NEAR);
     let said: Vec<usize> =
-        before.filter(|it| is_near(&units[*it]) && is_said(&units[*it])).collect();
+        before.filter(|it| is_near(&units[*it]) && units[*it].is_of_talk()).collect();
     let valued: Vec<usize> = said.iter().copied().filter(|it| topics.has_value(*it)).collect();
     if valued.is_empty() { said.first().copied().into_iter().collect() } else { valued }
 }
@@ -218,7 +225,8 @@ mod tests {
     fn a_limit_stays_with_what_it_limits() {
         let talk = chat().user("He wants to go home tomorrow. The doctor says not before Friday.");
         let both = ["He wants to go home tomorrow.", "The doctor says not before Friday."];
-        check(talk, "home", &both, &[]);
+        check(talk.clone(), "home", &both, &[]);
+        check(talk, "doctor", &both, &[]);
     }
 
     #[test]

@@ -2,16 +2,20 @@
 //!
 //! Invariant: depends on the sentences alone and never on the order of a hash map. Called by [`super`].
 
+use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::is_said;
 use crate::unit::TextUnit;
 use crate::words;
 
 /// What more sentences are about tells none of them from the others.
 const COMMON: usize = 10;
+/// What no more sentences are about tells them from all others.
+const RARE: usize = 6;
+/// Two topics that more are about tell as much.
+const ENOUGH: usize = 2;
 /// Words are compared by so many letters.
 const LETTERS: usize = 7;
 /// A sentence with no more content of its own says nothing by itself.
@@ -32,7 +36,7 @@ pub(super) struct SentenceTopics {
 impl SentenceTopics {
     pub(super) fn of(units: &[TextUnit<'_>]) -> Self {
         let mut places: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
-        let topics = units.iter().map(|unit| match is_said(unit) {
+        let topics = units.iter().map(|unit| match unit.is_of_talk() {
             true => topics(&unit.text),
             false => Vec::new(),
         });
@@ -44,15 +48,21 @@ impl SentenceTopics {
         Self { topics, valued: units.iter().map(has_number).collect(), places }
     }
 
-    /// The older sentences with a value that are about the same as one.
+    /// The older sentences with a value that are about the same as one: what few speak of tells them
+    /// alone, what more do only beside something else.
     pub(super) fn shared(&self, at: usize) -> Vec<usize> {
         let known = self.topics[at].iter().filter_map(|topic| self.places.get(topic));
-        let rare = known.filter(|places| places.len() <= COMMON).flatten();
-        let mut out: Vec<usize> =
-            rare.copied().filter(|older| *older < at && self.valued[*older]).collect();
-        out.sort_unstable();
-        out.dedup();
-        out
+        let mut shared: BTreeMap<usize, usize> = BTreeMap::new();
+        for places in known.filter(|places| places.len() <= COMMON) {
+            let telling = if places.len() <= RARE { ENOUGH } else { 1 };
+            let older = places.iter().filter(|older| **older < at && self.valued[**older]);
+            older.for_each(|older| *shared.entry(*older).or_default() += telling);
+        }
+        shared
+            .into_iter()
+            .filter(|(_, telling)| *telling >= ENOUGH)
+            .map(|(older, _)| older)
+            .collect()
     }
 
     /// Whether a sentence says nothing without what it is said of.
