@@ -28,7 +28,10 @@ pub(crate) fn head(text: &str, bytes: usize) -> &str {
     if let Some(ends) = of_sentences(whole) {
         return &text[..line + ends.into_iter().rfind(|end| *end <= held).unwrap_or_default()];
     }
-    match piece.rfind(is_between).filter(|end| piece.len() - end <= LINE) {
+    // A key stands with its value.
+    let is_close = |end: &usize| piece.len() - end <= LINE;
+    let field = piece.rfind(',').filter(|end| is_close(end) && !is_plain(whole));
+    match field.or_else(|| piece.rfind(is_between).filter(is_close)) {
         Some(end) => piece[..=end].trim_end(),
         None => piece,
     }
@@ -56,7 +59,8 @@ pub(crate) fn tail(text: &str, bytes: usize) -> &str {
         let begin = ends.map(|end| line + end).find(|end| *end >= start);
         return text[begin.unwrap_or(start + own)..].trim_start_matches(' ');
     }
-    match piece.find(is_between).filter(|end| *end <= LINE) {
+    let field = piece.find(',').filter(|end| *end <= LINE && !is_plain(whole));
+    match field.or_else(|| piece.find(is_between).filter(|end| *end <= LINE)) {
         Some(end) => piece[end + 1..].trim_start(),
         None => piece,
     }
@@ -81,10 +85,16 @@ fn is_between(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | ',')
 }
 
+/// Whether a line is language, as far as its signs tell.
+fn is_plain(line: &str) -> bool {
+    let is_sign = |b: &u8| b"{}[];=<>|\\".contains(b);
+    let is_json = ["{", "[{", "[\"", "[["].iter().any(|mark| line.trim_start().starts_with(mark));
+    !is_json && line.bytes().filter(is_sign).count() * 12 <= line.len()
+}
+
 /// Where the sentences of a line end, where it is made of any.
 fn of_sentences(line: &str) -> Option<Vec<usize>> {
-    let is_sign = |b: &u8| b"{}[];=<>|\\".contains(b);
-    let is_plain = line.bytes().filter(is_sign).count() * 12 <= line.len();
+    let is_plain = is_plain(line);
     let is_ended =
         line.trim_end().ends_with(['.', '!', '?', '。', '！', '？', '؟', '۔', '।', ')', '"']);
     let ends = if is_plain { sentence_ends(line) } else { Vec::new() };
@@ -149,7 +159,7 @@ mod tests {
         let lines = "one two three\nfour five six\nseven eight nine\n";
         check(lines, 18, ["one two three\n", "seven eight nine\n"]);
         let json =
-            r#"{"service": "worker", "zone": "prod-b", "digest": "sha256:4e6ea61c", "ok": true}"#;
+            r#"{"service": "worker", "zone": "prod-b", "steps": [{"name": "push"}], "ok": true}"#;
         check(json, 30, [r#"{"service": "worker","#, r#""ok": true}"#]);
         let blob = "x".repeat(400);
         check(&blob, 200, [&blob[..200], &blob[..200]]);

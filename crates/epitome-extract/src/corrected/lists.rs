@@ -375,3 +375,33 @@ pub(super) const CHANGES_UNSPACED: &[&str] = &[
     "ではなく",
 ];
 pub(super) const LIMITS_UNSPACED: &[&str] = &["除非", "只有", "之前不", "限り", "以外は"];
+/// What the end of a report begins with.
+pub(super) const OUTCOMES: &[&str] = &[
+    "result:",
+    "decision:",
+    "outcome:",
+    "conclusion:",
+    "ergebnis:",
+    "beschluss:",
+    "entscheidung:",
+    "résultat",
+    "décision :",
+    "décision:",
+    "resultado:",
+    "decisión:",
+    "acuerdo:",
+    "risultato:",
+    "decisione:",
+    "decisão:",
+    "resultaat:",
+    "besluit:",
+    "результат:",
+    "решение:",
+    "结果：",
+    "结论：",
+    "决定：",
+    "結果：",
+    "決定：",
+    "결과:",
+    "결정:",
+];

@@ -19,6 +19,8 @@ use crate::unit::TextUnit;
 const SHORT: usize = 6;
 /// What corrects the message before stands in the next one, or in the one behind an answer.
 const NEAR: usize = 3;
+/// A report with more sentences says more than one thing.
+const REPORT: usize = 12;
 
 /// Which units stay only where others do.
 #[derive(Debug, Default)]
@@ -56,11 +58,15 @@ impl Corrections {
                 }
             }
             let leans = match kind {
-                Correcting::Limits => true,
+                Correcting::Limits | Correcting::Concludes => true,
                 Correcting::Opens => topics.is_bare(at),
                 Correcting::Changes => false,
             };
-            let last = older.iter().max();
+            // A report begins with what it is about.
+            let last = match kind {
+                Correcting::Concludes => older.first(),
+                _ => older.last(),
+            };
             if let Some(last) = last.filter(|_| leans) {
                 out.leans.push((at, *last));
             }
@@ -110,6 +116,12 @@ fn older(
     if kind == Correcting::Limits {
         let near = before.filter(|before| own - units[*before].entry <= 1);
         return same.or(near).into_iter().collect();
+    }
+    if kind == Correcting::Concludes {
+        let of_report = (0..at).rev().take_while(|it| units[*it].entry == own).take(REPORT);
+        let mut out: Vec<usize> = of_report.filter(|it| units[*it].is_of_talk()).collect();
+        out.reverse();
+        return out;
     }
     let mut out = topics.shared(at);
     // What a model does otherwise changes nothing that a person said.
@@ -194,7 +206,8 @@ mod tests {
         let gift = "Gifts: 250 to the Red Cross.";
         let talk = chat().user(gift).assistant("I have noted all of that.");
         let talk = talk.user("I lost the receipt for the 250. Leave it out.");
-        check(talk.clone(), "Gifts", &[gift, "Leave it out."], &[]);
+        let all = [gift, "I lost the receipt for the 250.", "Leave it out."];
+        check(talk.clone(), "Gifts", &all, &[]);
         check(talk, "Leave it", &["I lost the receipt for the 250.", "Leave it out."], &[]);
     }
 
@@ -219,6 +232,20 @@ mod tests {
             ],
             &[],
         );
+    }
+
+    #[test]
+    fn a_report_stays_with_its_outcome() {
+        let report =
+            "Topic Support. Mia wants a hotline for 14 hours. It is too dear. Result: rejected.";
+        let topic = "Topic Support.";
+        check(
+            chat().user(report),
+            "hotline",
+            &[topic, "Mia wants a hotline for 14 hours.", "Result: rejected."],
+            &[],
+        );
+        check(chat().user(report), "Result", &[topic, "Result: rejected."], &[]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::lists::{
     ALONE, CHANGES, CHANGES_UNSPACED, LEADS, LIMITS, LIMITS_UNSPACED, OPENERS, OPENERS_UNSPACED,
+    OUTCOMES,
 };
 use crate::words::{is_unspaced, word_count};
 
@@ -24,6 +25,8 @@ pub(super) enum Correcting {
     Changes,
     /// It says when, or under what condition, what the sentence before says holds.
     Limits,
+    /// It says what came of what its message reports.
+    Concludes,
 }
 
 /// What a sentence does to what was said before, if anything.
@@ -32,6 +35,9 @@ pub(super) fn correcting(text: &str) -> Option<Correcting> {
     let said = lower.trim_start_matches(|c: char| !c.is_alphanumeric());
     if said.ends_with(['?', '？', '؟']) {
         return None;
+    }
+    if OUTCOMES.iter().any(|words| said.starts_with(words)) {
+        return Some(Correcting::Concludes);
     }
     // "And forget the second one", "Dann lass es weg".
     let said = LEADS.iter().find_map(|lead| said.strip_prefix(lead)).unwrap_or(said);
@@ -110,7 +116,6 @@ mod tests {
             "Leave it out.",
             "Then drop it.",
             "And forget the second one as well",
-            "Result: rejected.",
             "Nein, am 23. kommt Kellner.",
             "Non, le 5 mars.",
             "No, la otra.",
@@ -121,6 +126,7 @@ mod tests {
         ] {
             check(text, Some(Correcting::Opens));
         }
+        check("Result: rejected.", Some(Correcting::Concludes));
         check("The surgery is moved to the 18th.", Some(Correcting::Changes));
         check("Der Termin wurde verschoben.", Some(Correcting::Changes));
         check("The doctor says not before Friday.", Some(Correcting::Limits));
