@@ -5,6 +5,7 @@
 
 use epitome_kernel::types::{Entry, Speaker};
 
+use crate::corrected::corrects;
 use crate::directive::{self, DirectiveStrength};
 use crate::slice::{Slice, slices};
 use crate::unit::{TextUnit, UnitKind};
@@ -40,7 +41,9 @@ fn bind_answers(units: &mut [TextUnit<'_>]) {
             && before.kind != UnitKind::Call
             && before.entry != answer.entry
             && word_count(&answer.text) <= ANSWER_WORDS
-            && directive::order(&answer.text) < DirectiveStrength::Faint;
+            && directive::order(&answer.text) < DirectiveStrength::Faint
+            // "Sorry, that was 2022." answers nothing: it stays with what it corrects.
+            && (is_question(before) || !corrects(&answer.text));
         if is_answer {
             let asked = asked(&units[..at]);
             let text = joined(&units[asked..at]);
@@ -71,6 +74,10 @@ fn joined(units: &[TextUnit<'_>]) -> String {
     out
 }
 
+fn is_question(unit: &TextUnit<'_>) -> bool {
+    unit.text.ends_with(['?', '？', '؟'])
+}
+
 /// Where what is answered begins, which ends the units: all of their last message where it is short, else
 /// its last question with what follows, else its end.
 fn asked(units: &[TextUnit<'_>]) -> usize {
@@ -79,7 +86,7 @@ fn asked(units: &[TextUnit<'_>]) -> usize {
         unit.entry == units[last].entry && unit.kind != UnitKind::Call && unit.row.is_none()
     };
     let start = units.iter().rposition(|unit| !is_said(unit)).map_or(0, |other| other + 1);
-    let asks = |unit: &usize| units[*unit].text.ends_with(['?', '？']);
+    let asks = |unit: &usize| is_question(&units[*unit]);
     let is_short = |from: &usize| {
         let words = units[*from..].iter().map(|unit| word_count(&unit.text));
         words.sum::<usize>() <= QUESTION_WORDS

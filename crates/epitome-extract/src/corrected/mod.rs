@@ -22,6 +22,11 @@ const NEAR: usize = 3;
 /// A report with more sentences says more than one thing.
 const REPORT: usize = 12;
 
+/// Whether a sentence opens by correcting what was said before it.
+pub(crate) fn corrects(text: &str) -> bool {
+    correcting(text) == Some(Correcting::Opens)
+}
+
 /// Which units stay only where others do.
 #[derive(Debug, Default)]
 pub(crate) struct Corrections {
@@ -124,9 +129,12 @@ fn older(
         return out;
     }
     let mut out = topics.shared(at);
-    // What a model does otherwise changes nothing that a person said.
-    if kind == Correcting::Changes && units[at].speaker == Speaker::Model {
-        out.retain(|older| units[*older].speaker == Speaker::Model);
+    // What is otherwise now was said in an earlier message; what a model does otherwise changes nothing
+    // that a person said.
+    if kind == Correcting::Changes {
+        let by_model = units[at].speaker == Speaker::Model;
+        let may_change = |unit: &TextUnit<'_>| !by_model || unit.speaker == Speaker::Model;
+        out.retain(|older| units[*older].entry < own && may_change(&units[*older]));
     }
     // What it takes back is named in the sentence before: "There is no receipt for the 300. Leave it out."
     if let Some(same) = same.filter(|_| kind == Correcting::Opens) {
@@ -191,7 +199,7 @@ mod tests {
     fn a_value_stays_with_its_correction() {
         let talk = chat()
             .user("My wage in 2021 was 51,300. We talk of the house.")
-            .assistant("I wrote that into the list for you.")
+            .assistant("Noted: 51,300 for that year.")
             .user("Sorry, that was 2020. It was 48,900 then. Go on with the rest.");
         let both = ["My wage in 2021 was 51,300.", "Sorry, that was 2020.", "It was 48,900 then."];
         check(talk, "51,300", &both, &[]);
