@@ -6,6 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::corrected::corrects;
 use crate::statement::{Statement, WordNumbers, of_unit, statements};
 use crate::unit::TextUnit;
 use crate::value::Type;
@@ -37,7 +38,9 @@ pub(crate) fn superseded_of(
         alike.entry(subject(statement)).or_default().push(place);
     }
     for (place, older) in all[..own].iter().enumerate() {
-        if older.apart || !older.units.iter().any(|unit| wanted(*unit)) {
+        // What corrects holds as long as what it corrects does.
+        let holds = older.units.iter().any(|unit| corrects(&units[*unit].text));
+        if older.apart || holds || !older.units.iter().any(|unit| wanted(*unit)) {
             continue;
         }
         let next = newest.filter(|newest| older.next && place < *newest);
@@ -270,6 +273,20 @@ mod tests {
                 if together { vec![said.join(" ")] } else { said };
             check(&messages.iter().map(String::as_str).collect::<Vec<_>>(), &[]);
         }
+    }
+
+    /// Messages that close alike are not about the same for that.
+    #[test]
+    fn a_correction_holds_as_long_as_what_it_corrects() {
+        let close = "We keep going with the review of the plan this week.";
+        check(
+            &[
+                "I am at home on 20 days.",
+                &format!("Sorry, that was 2020. 2021 was 48,900. {close}"),
+                &format!("The road has 2021 stones. 2020 was 33,100. {close}"),
+            ],
+            &[],
+        );
     }
 
     #[test]
