@@ -28,6 +28,8 @@ use crate::{brief, passages, render, spoken, supersede};
 const ATTEMPTS: usize = 8;
 /// What exceeds the room gives way by at least this part of it, so that the choice changes.
 const STEP: u64 = 64;
+/// What leaves for want of room with what corrects it does so for no less than this part of the room.
+const WORTH: u64 = 16;
 /// What a unit is worth beside all that it mentions where nothing else tells of it.
 const NEEDED: f64 = 1e3;
 
@@ -238,26 +240,35 @@ fn fill(
 ) -> Option<FilledRoom> {
     let mut best = None;
     let turn = turn(job).map(|(_, place)| place);
-    let (mut fits, mut exceeds, mut room) = (0, u64::MAX, job.most);
+    let (mut fits, mut exceeds, mut room, mut held) = (0, u64::MAX, job.most, 0);
     let corrections = Corrections::of(units);
-    for attempt in 1..=ATTEMPTS {
-        // What corrects something may be larger than any room: then what it corrects leaves, too.
-        let has_room = attempt < ATTEMPTS / 2 || best.is_some();
-        let chosen = corrections.settle(select(candidates, weights, tuning, room), has_room);
+    let as_told = |chosen: Vec<usize>| {
         let told = render::render(units, &chosen, job.kind == SummaryKind::Checkpoint, turn);
-        let size = job.measure.size(&told.text);
+        (job.measure.size(&told.text), FilledRoom { chosen, told })
+    };
+    for attempt in 1..=ATTEMPTS {
+        let picked = select(candidates, weights, tuning, room);
+        let (size, filled) = as_told(corrections.settle(picked.clone(), true));
         let slack = job.most.saturating_sub(size);
         if size > job.most {
             exceeds = room;
             room = room.saturating_sub((size - job.most).max(job.most / STEP)).max(fits);
+            // What corrects something may have no room: then what it corrects leaves, too.
+            let without = corrections.settle(picked, false);
+            if without != filled.chosen {
+                let (size, filled) = as_told(without);
+                if size > held + job.most / WORTH && size <= job.most {
+                    (best, held) = (Some(filled), size);
+                }
+            }
             if best.is_none() && attempt >= ATTEMPTS / 2 {
                 room /= 2;
             }
         } else {
             fits = room;
             room += slack;
-            if size > 0 {
-                best = Some(FilledRoom { chosen, told });
+            if size > 0 && size + job.most / WORTH >= held {
+                (best, held) = (Some(filled), size);
             }
             if slack * 100 < job.most {
                 break;
