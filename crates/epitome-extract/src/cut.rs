@@ -43,7 +43,7 @@ fn bind_answers(units: &mut [TextUnit<'_>]) {
             && word_count(&answer.text) <= ANSWER_WORDS
             && directive::order(&answer.text) < DirectiveStrength::Faint
             // "Sorry, that was 2022." answers nothing: it stays with what it corrects.
-            && (is_question(before) || !corrects(&answer.text));
+            && (is_question(before) || !gives_another(&answer.text));
         if is_answer {
             let asked = asked(&units[..at]);
             let text = joined(&units[asked..at]);
@@ -72,6 +72,11 @@ fn joined(units: &[TextUnit<'_>]) -> String {
         last = Some(unit);
     }
     out
+}
+
+/// Whether an answer gives another value to what was said.
+fn gives_another(answer: &str) -> bool {
+    answer.contains(|c: char| c.is_numeric()) && corrects(answer)
 }
 
 fn is_question(unit: &TextUnit<'_>) -> bool {
