@@ -14,7 +14,7 @@ use epitome_kernel::types::{Entry, Part, PartBody, PartId, Speaker, Stays, ToolN
 use crate::calls::CallNames;
 use crate::rows::{self, FieldRow};
 use crate::sections;
-use crate::split::{self, ProsePiece, Splitter};
+use crate::split::{ProsePiece, Splitter};
 use crate::turn_mark::TurnMark;
 use crate::unit::{CallName, TextUnit, UnitKind, UnitRow};
 

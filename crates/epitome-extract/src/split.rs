@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use epitome_kernel::sentence_ends;
+use epitome_kernel::types::sentence_ends;
 
 use crate::turn_mark::{TurnMark, TurnMarks};
 use crate::words::{self, word_count};
@@ -56,7 +56,7 @@ impl Splitter {
     /// The pieces of the next text.
     pub(crate) fn pieces<'t>(&mut self, text: &'t str) -> Vec<ProsePiece<'t>> {
         let Self { output, ref mut fenced } = *self;
-        let mut marks = if output { TurnMarks::default() } else { TurnMarks::of(text) };
+        let mut marks = if output { TurnMarks::default() } else { TurnMarks::from_text(text) };
         let mut out = Vec::new();
         let mut lines: Vec<&str> = Vec::new();
         let mut done = 0;

@@ -241,7 +241,7 @@ fn fill(
     let mut best = None;
     let turn = turn(job).map(|(_, place)| place);
     let (mut fits, mut exceeds, mut room, mut held) = (0, u64::MAX, job.most, 0);
-    let corrections = Corrections::of(units);
+    let corrections = Corrections::from_units(units);
     let as_told = |chosen: Vec<usize>| {
         let told = render::render(units, &chosen, job.kind == SummaryKind::Checkpoint, turn);
         (job.measure.size(&told.text), FilledRoom { chosen, told })

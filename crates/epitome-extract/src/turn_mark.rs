@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use epitome_kernel::time_stamp;
+use epitome_kernel::types::time_stamp;
 
 /// Names are no longer (bytes), and have no more words.
 const NAME: usize = 32;
@@ -44,8 +44,8 @@ pub(crate) struct TurnMarks {
 
 impl TurnMarks {
     /// Those of a text that somebody wrote.
-    pub(crate) fn of(text: &str) -> Self {
-        let found = text.lines().filter_map(|line| LineMark::of(line.trim()));
+    pub(crate) fn from_text(text: &str) -> Self {
+        let found = text.lines().filter_map(|line| LineMark::from_line(line.trim()));
         let mut names: Vec<&str> = found.filter_map(|mark| mark.name).collect();
         let all = names.len();
         names.sort_unstable();
@@ -60,7 +60,7 @@ impl TurnMarks {
     pub(crate) fn open(&mut self, line: &str) -> Option<usize> {
         let is_first = !self.is_begun;
         self.is_begun |= !line.is_empty();
-        let Some(mark) = LineMark::of(line) else {
+        let Some(mark) = LineMark::from_line(line) else {
             if is_role(line) {
                 self.close();
             }
@@ -68,7 +68,7 @@ impl TurnMarks {
         };
         let is_sure = self.is_talk || mark.stamped;
         // Further down a single label is that of a field or of a paragraph.
-        if !is_sure && !(is_first && mark.is_capital) {
+        if !(is_sure || is_first && mark.is_capital) {
             return None;
         }
         self.reaches = is_sure;
@@ -96,7 +96,7 @@ impl TurnMarks {
 
 /// Whether a line opens with a time, so that a turn begins there.
 pub(crate) fn opens(line: &str) -> bool {
-    LineMark::of(line).is_some_and(|mark| mark.stamped)
+    LineMark::from_line(line).is_some_and(|mark| mark.stamped)
 }
 
 /// The mark of a turn at the beginning of a line.
@@ -111,7 +111,7 @@ struct LineMark<'t> {
 }
 
 impl<'t> LineMark<'t> {
-    fn of(line: &'t str) -> Option<Self> {
+    fn from_line(line: &'t str) -> Option<Self> {
         let bracket = if line.starts_with('[') { time_stamp(line) } else { 0 };
         let stamp = if bracket > 0 { bracket } else { time(line) };
         let rest = line[stamp..].trim_start();

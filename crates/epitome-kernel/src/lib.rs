@@ -22,7 +22,6 @@ mod policy;
 mod port;
 mod read_copy;
 mod round;
-mod sentence_end;
 mod shown;
 mod size;
 mod strip;
@@ -59,7 +58,6 @@ pub use port::{
     SummaryError, SummaryJob, TextMeasure, TokenCounter, ToolDigest, ToolDigester,
 };
 pub use round::{ChainRound, HookNotes, WantedFile};
-pub use sentence_end::{sentence_ends, time_stamp};
 pub use size::ThreadSizes;
 pub use strip::{ShortenedText, StrippedExchange};
 pub use thread::{FreezeReason, PinReason, Thread};

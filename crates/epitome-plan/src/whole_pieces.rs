@@ -3,7 +3,7 @@
 //! Invariant: neither is longer than what was asked for, and neither ends or begins within a word that has
 //! an ordinary length. Of a line of sentences only whole ones are taken. Called by [`crate::cut`].
 
-use epitome_kernel::{sentence_ends, time_stamp};
+use epitome_kernel::types::{sentence_ends, time_stamp};
 
 /// The length of an ordinary line, in bytes.
 const LINE: usize = 120;
@@ -31,8 +31,10 @@ pub(crate) fn head(text: &str, bytes: usize) -> &str {
     // A key stands with its value.
     let is_close = |end: &usize| piece.len() - end <= LINE;
     let field = piece.rfind(',').filter(|end| is_close(end) && !is_plain(whole));
-    match field.or_else(|| piece.rfind(is_between).filter(is_close)) {
+    let word = || piece.rfind(is_between).filter(|end| is_close(end) && !is_json(whole));
+    match field.or_else(word) {
         Some(end) => piece[..=end].trim_end(),
+        None if is_json(whole) && held <= LINE => &text[..line],
         None => piece,
     }
 }
@@ -60,8 +62,10 @@ pub(crate) fn tail(text: &str, bytes: usize) -> &str {
         return text[begin.unwrap_or(start + own)..].trim_start_matches(' ');
     }
     let field = piece.find(',').filter(|end| *end <= LINE && !is_plain(whole));
-    match field.or_else(|| piece.find(is_between).filter(|end| *end <= LINE)) {
+    let word = || piece.find(is_between).filter(|end| *end <= LINE && !is_json(whole));
+    match field.or_else(word) {
         Some(end) => piece[end + 1..].trim_start(),
+        None if is_json(whole) && piece.len() <= LINE => "",
         None => piece,
     }
 }
@@ -88,8 +92,12 @@ fn is_between(c: char) -> bool {
 /// Whether a line is language, as far as its signs tell.
 fn is_plain(line: &str) -> bool {
     let is_sign = |b: &u8| b"{}[];=<>|\\".contains(b);
-    let is_json = ["{", "[{", "[\"", "[["].iter().any(|mark| line.trim_start().starts_with(mark));
-    !is_json && line.bytes().filter(is_sign).count() * 12 <= line.len()
+    !is_json(line) && line.bytes().filter(is_sign).count() * 12 <= line.len()
+}
+
+/// Whether a line is JSON: of that a key stands with its value, or neither does.
+fn is_json(line: &str) -> bool {
+    ["{", "[{", "[\"", "[["].iter().any(|mark| line.trim_start().starts_with(mark))
 }
 
 /// Where the sentences of a line end, where it is made of any.
@@ -115,6 +123,14 @@ mod tests {
     #[track_caller]
     fn check(text: &str, bytes: usize, expected: [&str; 2]) {
         assert_eq!([head(text, bytes), tail(text, bytes)], expected);
+    }
+
+    #[test]
+    fn no_field_is_torn() {
+        let json = r#"{"service": "web", "ok": true, "summary": {"code": 0}}"#;
+        check(json, 7, ["", ""]);
+        check(json, 30, [r#"{"service": "web", "ok": true,"#, r#""summary": {"code": 0}}"#]);
+        check(json, 20, [r#"{"service": "web","#, ""]);
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod meter;
 mod overflow;
 mod plan;
 mod report;
+mod sentence_end;
 mod session;
 mod shape;
 mod summary;
@@ -55,6 +56,7 @@ pub use report::{
     CheckpointReport, CompressionReport, FactCounts, FactReport, LostFact, OffloadReport, OpReport,
     PromptSize, SCHEMA, TokenBreakdown,
 };
+pub use sentence_end::{sentence_ends, time_stamp};
 pub use session::{
     SessionBranch, SessionFigures, SessionInfo, Snapshot, SnapshotPurpose, SnapshotSize,
 };

@@ -38,7 +38,7 @@ pub(crate) struct Corrections {
 
 impl Corrections {
     /// Those of units in reading order.
-    pub(crate) fn of(units: &[TextUnit<'_>]) -> Self {
+    pub(crate) fn from_units(units: &[TextUnit<'_>]) -> Self {
         let found = units.iter().enumerate().filter(|(_, unit)| unit.is_of_talk());
         let found: Vec<(usize, Correcting)> =
             found.filter_map(|(at, unit)| Some((at, correcting(&unit.text)?))).collect();
@@ -46,7 +46,7 @@ impl Corrections {
         if found.is_empty() {
             return out;
         }
-        let topics = SentenceTopics::of(units);
+        let topics = SentenceTopics::from_units(units);
         for (at, kind) in found {
             let older = older(units, &topics, at, kind);
             for &older in &older {
@@ -186,7 +186,7 @@ mod tests {
     fn check(chat: Chat, chosen: &str, with_room: &[&str], without: &[&str]) {
         let entries = chat.entries();
         let units = cut::units(&entries.iter().collect::<Vec<&Entry>>());
-        let corrections = Corrections::of(&units);
+        let corrections = Corrections::from_units(&units);
         let place = units.iter().position(|unit| unit.text.contains(chosen)).unwrap();
         for (has_room, expected) in [(true, with_room), (false, without)] {
             let kept = corrections.settle(vec![place], has_room);

@@ -34,7 +34,7 @@ pub(super) struct SentenceTopics {
 }
 
 impl SentenceTopics {
-    pub(super) fn of(units: &[TextUnit<'_>]) -> Self {
+    pub(super) fn from_units(units: &[TextUnit<'_>]) -> Self {
         let mut places: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
         let topics = units.iter().map(|unit| match unit.is_of_talk() {
             true => topics(&unit.text),

@@ -127,7 +127,7 @@ fn binds(spaced: &str, marks: &Marks) -> bool {
     let begins = marks.openings.iter().any(|mark| spaced.starts_with(mark));
     let orders =
         |mark: &&str| spaced.contains(mark) && !(tells && demand::OFTEN_TOLD.contains(mark));
-    marks.orders.iter().any(|mark| orders(&mark)) || (begins || holds(marks.negations)) && !tells
+    marks.orders.iter().any(orders) || (begins || holds(marks.negations)) && !tells
 }
 
 /// Whether it begins like an account of how things are: with a word that opens one, or with something
