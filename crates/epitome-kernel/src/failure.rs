@@ -103,7 +103,7 @@ mod tests {
         // Of a long line the end is shown where only that says so.
         let end = r#"","metadata":{"exit_code":1}}"#;
         let output = format!("{{\"output\":\"{}{end}", "x ".repeat(300));
-        fails(&output, &output[output.len() - 200..]);
+        fails(&output, output[output.len() - 200..].trim_start());
         fails("thread 'main' panicked at src/a.rs:1:2", "thread 'main' panicked at src/a.rs:1:2");
     }
 
