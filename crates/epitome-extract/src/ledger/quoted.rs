@@ -56,7 +56,10 @@ fn turn(line: &str) -> Option<(bool, &str)> {
     let has_time = stamped.is_some_and(|(time, _)| time.bytes().any(|byte| byte.is_ascii_digit()));
     let rest = stamped.filter(|_| has_time).map_or(line, |(_, rest)| rest);
     let (name, _) = rest.split_once(": ")?;
-    let is_name = name.len() <= 30
+    // An earlier extract names its speakers so.
+    let is_role = ["User", "Assistant", "Tool"].iter().any(|role| name.starts_with(role));
+    let is_name = !is_role
+        && name.len() <= 30
         && name.split(' ').count() <= 3
         && name.chars().next().is_some_and(char::is_uppercase)
         && name.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '.' | '-' | '\''));
@@ -153,6 +156,7 @@ mod tests {
         let talk = "Ann: Take the bus.\nCy: Why?\nAnn: Never drive.\nCy: Fine.";
         check(talk, &[talk]);
         check("Style: tabs only\nTests: never skip one\nBuild: must be green\nDocs: short", &[]);
+        check("User: Never push.\nAssistant: Ok.\nUser: Always pull.\nAssistant: Ok.", &[]);
         check("Ann: Never drive.", &[]);
         check("Note: never push.\nNote: always pull.\nNote: keep it small.\nNote: no tabs.", &[]);
     }

@@ -149,7 +149,7 @@ fn what_was_made_smaller_is_summed_up_as_it_was_said_unless_it_was_masked() {
                 max_tokens: Some(40),
             }),
             Job::Trigger(job) if job.common.messages > 10 => {
-                let due = Due { level: Strength::Soft, target: Some(200), reason: None };
+                let due = Due { level: Strength::Soft, target: Some(260), reason: None };
                 Answer::Trigger(TriggerAnswer::Compress(due))
             }
             _ => return Ok(None),
