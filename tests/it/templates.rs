@@ -36,15 +36,13 @@ fn refused(template: &str, profile: &str) -> usize {
     let answers = ran.text().split_terminator("\n\n").count();
     assert_eq!((ran.code, answers), (0, TURNS), "{template} {profile}: {}", ran.err);
     let prompts = upstream.prompts();
-    // Its first messages left long ago, and what they were for did not.
     // Behind the last answer the model may be asked for a summary.
     let said = prompts.iter().map(|prompt| prompt.body.to_string());
     let mut said = said.filter(|prompt| !prompt.contains("Sum up this part"));
     let last = said.next_back().unwrap_or_default();
-    assert!(
-        last.contains("step 40") && !last.contains("Part 3 of step 1 "),
-        "{template} {profile}"
-    );
+    // Most answers left long ago, and what they were for did not.
+    let answers = last.matches("Part 15 of step ").count();
+    assert!(last.contains("step 40") && answers < TURNS / 2, "{template} {profile}: {answers}");
     prompts.iter().filter(|prompt| prompt.refused.is_some()).count()
 }
 

@@ -16,6 +16,7 @@ mod facts;
 mod grounding;
 mod keep;
 mod keys;
+mod labels;
 pub mod ledger;
 mod line_pattern;
 mod log_lines;

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use epitome_kernel::types::Speaker;
 
+use crate::labels::label;
 use crate::row_object::{self, RowObject};
 use crate::section::TextSection;
 use crate::split::is_marker;
@@ -159,6 +160,7 @@ fn flows(last: &TextUnit<'_>, unit: &TextUnit<'_>) -> bool {
     let are_sentences = last.kind == UnitKind::Sentence && unit.kind == UnitKind::Sentence;
     are_sentences
         && last.entry == unit.entry
+        && last.speaker == unit.speaker
         && last.answer.is_none()
         && last.is_same_turn(unit)
         && is_of_call(last, unit)
@@ -261,15 +263,6 @@ fn says_which(unit: &TextUnit<'_>, call: &CallName<'_>) -> bool {
     // What failed is never told without what it was.
     let is_named = call.failure.is_none() || !call.values.is_empty();
     is_named && call.values.iter().all(|value| told.contains(&**value))
-}
-
-fn label(speaker: Speaker) -> &'static str {
-    match speaker {
-        Speaker::Human => "User: ",
-        Speaker::Model => "Assistant: ",
-        Speaker::Tool => "Tool: ",
-        Speaker::Harness => "Note: ",
-    }
 }
 
 #[cfg(test)]
@@ -451,6 +444,14 @@ mod tests {
             (before, behind),
             ("Tool (read):\nlet a = 1;\nlet b = 2;\n", "Tool: let c = 3;")
         );
+    }
+
+    #[test]
+    fn an_extract_that_comes_back_says_the_same_again() {
+        let told = "User: Never touch the old table.\nAssistant: I look at the table.\nUser: Always test it.\n\
+                    Tool (read a.rs):\nlet a = 1;\nAssistant: Now it is done.";
+        let extract = format!("[Shortened]\n{told}");
+        check(chat().user(&extract), &["old", "look", "test", "a =", "done"], told);
     }
 
     #[test]

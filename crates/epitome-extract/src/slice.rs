@@ -12,6 +12,7 @@ use std::rc::Rc;
 use epitome_kernel::types::{Entry, Part, PartBody, PartId, Speaker, Stays, ToolName};
 
 use crate::calls::CallNames;
+use crate::labels;
 use crate::rows::{self, FieldRow};
 use crate::sections;
 use crate::split::{ProsePiece, Splitter};
@@ -24,13 +25,15 @@ pub(crate) const MOST: usize = 1 << 19;
 /// What has no more characters may be a sign that a person answers with.
 const SIGN_CHARS: usize = 4;
 
-/// A part of an entry, or a piece of one whose text is too large.
+/// A part of an entry, or a piece of one whose text is too large or tells the words of several.
 #[derive(Clone, Debug)]
 pub(crate) struct Slice<'a> {
     /// The entry, by place in the list.
     pub(crate) entry: usize,
     /// The part.
     pub(crate) part: &'a Part,
+    /// Whose words it holds.
+    pub(crate) speaker: Speaker,
     /// What is cut of it and where that begins, where that is not all of it.
     piece: Option<(usize, &'a str)>,
     /// The call that it is, or whose result it is of.
@@ -53,17 +56,17 @@ pub(crate) fn slices<'a>(entries: &[&'a Entry]) -> Vec<Slice<'a>> {
         let Some(text) = text(part) else { continue };
         let within = part.within.map_or(id, |outer| PartId { part: outer, ..id });
         let (call, withheld) = (calls.of_part(within), old_lists.contains(&id));
-        let whole = Slice { entry, part, piece: None, call, withheld };
+        let whole = Slice { entry, part, speaker: part.speaker, piece: None, call, withheld };
         if text.len() <= MOST {
-            out.push(whole);
+            whole.by_speaker(&mut out);
             continue;
         }
         let mut end = 0;
-        out.extend(pieces(text).map(|it| {
+        for it in pieces(text) {
             let start = end;
             end += it.len();
-            Slice { piece: Some((start, it)), ..whole.clone() }
-        }));
+            Slice { piece: Some((start, it)), ..whole.clone() }.by_speaker(&mut out);
+        }
     }
     out
 }
@@ -95,18 +98,39 @@ impl<'a> Slice<'a> {
         self.piece.unwrap_or_else(|| (0, text(self.part).unwrap_or_default()))
     }
 
+    /// Itself, or where it is an extract that came back a slice for what each speaker said.
+    fn by_speaker(self, out: &mut Vec<Self>) {
+        let (start, text) = self.text();
+        let is_whole = self.speaker != Speaker::Human || !self.part.files.is_empty();
+        let told = if is_whole { Vec::new() } else { labels::retold(text) };
+        let Some(last) = told.last() else { return out.push(self) };
+        let (head, tail) = (0..told[0].start, last.words.end..text.len());
+        let mut push = |words: Range<usize>, slice: Self| {
+            if !text[words.clone()].trim().is_empty() {
+                out.push(Self { piece: Some((start + words.start, &text[words])), ..slice });
+            }
+        };
+        // The line above an extract is its heading, which whoever makes another one writes anew.
+        push(head, Self { withheld: true, ..self.clone() });
+        for block in told {
+            let call = block.call.map(|call| Rc::new(CallName::retold(call)));
+            push(block.words, Self { speaker: block.speaker, call, ..self.clone() });
+        }
+        push(tail, self);
+    }
+
     /// Cuts it into units, in order.
     pub(crate) fn cut(&self, push: &mut dyn FnMut(TextUnit<'a>)) {
-        let Self { entry, part, piece, ref call, withheld } = *self;
+        let Self { entry, part, speaker, piece, ref call, withheld } = *self;
         let failure = call.as_ref().and_then(|call| call.failure.as_ref());
         let all_withheld =
             withheld || part.note.as_ref().is_some_and(|note| note.stays == Stays::Newest);
         let mut push = |kind, withheld: bool, unit: TextUnit<'a>| {
             // A person may answer with a sign.
-            let is_sign = part.speaker == Speaker::Human && unit.text.chars().count() <= SIGN_CHARS;
+            let is_sign = speaker == Speaker::Human && unit.text.chars().count() <= SIGN_CHARS;
             if is_sign || unit.text.chars().any(char::is_alphanumeric) {
                 let withheld = all_withheld || withheld;
-                let (speaker, name) = (part.speaker, call.clone());
+                let name = call.clone();
                 let is_named = |mark: &Rc<TurnMark>| !mark.is_heading || speaker == Speaker::Human;
                 let mark = unit.mark.clone().filter(is_named);
                 push(TextUnit { entry, speaker, kind, withheld, mark, call: name, ..unit });
@@ -129,7 +153,7 @@ impl<'a> Slice<'a> {
                 }
             }
             _ if files.is_empty() => {
-                cut_text(self.text().1, part.speaker, &mut push);
+                cut_text(self.text().1, speaker, &mut push);
             }
             _ => self.cut_around(&files, &mut push),
         }

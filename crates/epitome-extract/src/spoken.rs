@@ -24,13 +24,13 @@ pub(crate) fn newest<'a>(entries: &[&'a Entry]) -> Vec<TextUnit<'a>> {
             break;
         }
         let all = slices(&[*entry]);
-        let is_large = all.iter().filter(|it| it.part.speaker == Speaker::Human);
+        let is_large = all.iter().filter(|it| it.speaker == Speaker::Human);
         let is_large = is_large.map(Slice::bytes).sum::<usize>() > slice::MOST;
         let mut own: Vec<Vec<TextUnit<'a>>> = Vec::new();
         let mut rest = all.iter().rev();
         for slice in rest.by_ref() {
             let mut units = of_slices(std::slice::from_ref(slice));
-            if slice.part.speaker != Speaker::Human {
+            if slice.speaker != Speaker::Human {
                 units.truncate(1);
             }
             units.iter_mut().for_each(|unit| unit.entry = place);

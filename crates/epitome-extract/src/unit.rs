@@ -52,7 +52,15 @@ pub(crate) struct FailedCall<'a> {
     pub(crate) is_refused: bool,
 }
 
-impl CallName<'_> {
+impl<'a> CallName<'a> {
+    /// One of which an extract that came back tells no more than its name: there are others, or it would
+    /// not be named.
+    pub(crate) fn retold(text: &'a str) -> Self {
+        let tool = text.split(' ').next().unwrap_or_default();
+        let (values, failure) = (Vec::new(), None);
+        Self { tool, text: text.to_owned(), values, is_repeated: true, has_likes: true, failure }
+    }
+
     /// Whether a piece of it is that which names its tool.
     pub(crate) fn is_head(&self, text: &str) -> bool {
         text.strip_prefix(self.tool).is_some_and(|rest| rest.starts_with('('))

@@ -38,6 +38,8 @@ pub struct PlanAssembly<'t> {
     parts: PlanParts,
     chain: SummarizerChain,
     reason: String,
+    /// Whether checkpoints have given way to what the profile keeps.
+    gave_way: bool,
 }
 
 /// Why a plan whose words are all there is none.
@@ -74,6 +76,7 @@ impl<'t> PlanAssembly<'t> {
             parts: PlanParts { standing, ..PlanParts::default() },
             chain: SummarizerChain::new(means.summarizers),
             reason: reason.unwrap_or_else(|| "a policy ordered it".to_owned()),
+            gave_way: false,
         };
         assembly.orders().read(&orders.ops)?;
         Ok(assembly)
@@ -92,7 +95,8 @@ impl<'t> PlanAssembly<'t> {
         ladder.draft_anew(&basis, &chain);
         let reason = format!("{} is more than {}", basis.sizes().total(), basis.budget);
         let (rules, ladder) = (&PlanRules::FIT, Some(ladder));
-        Self { basis, rules, ladder, parts: PlanParts::default(), chain, reason }
+        let parts = PlanParts::default();
+        Self { basis, rules, ladder, parts, chain, reason, gave_way: true }
     }
 
     /// Names entries that say nothing but what a newer one says anew: a fit does not keep them for
@@ -155,6 +159,7 @@ impl<'t> PlanAssembly<'t> {
     /// Goes on until a summary is needed or it is over. Asked again before its answer, it says the
     /// same.
     pub fn step(&mut self) -> PlanStep<'t> {
+        self.give_way();
         if let Some(end) = self.ends_at_once() {
             return PlanStep::Done(end);
         }
@@ -228,12 +233,26 @@ impl<'t> PlanAssembly<'t> {
         }
     }
 
+    /// Has checkpoints give way to the lines that the profile keeps, since those were promised word for
+    /// word. A fit leaves room for them before it drafts any.
+    fn give_way(&mut self) {
+        if !std::mem::replace(&mut self.gave_way, true) {
+            let ground = self.basis.ground();
+            let lines = ground.crowded_out(&self.unsent(), || self.taken());
+            self.orders().give_way(lines);
+        }
+    }
+
+    /// The texts that are not sent once the orders are done.
+    fn unsent(&self) -> UnsentTexts {
+        let wished = self.parts.wishes.iter().flat_map(WordingRequest::covers).copied();
+        UnsentTexts::of_ops(self.basis.thread, self.parts.done()).and(wished)
+    }
+
     /// Whether the orders take out more that was demanded than can be stated in its place.
     fn loses(&self) -> bool {
         let ground = self.basis.ground();
-        let wished = self.parts.wishes.iter().flat_map(WordingRequest::covers).copied();
-        let unsent = UnsentTexts::of_ops(ground.thread, self.parts.done()).and(wished);
-        let state = ground.statement(&unsent, || self.taken());
+        let state = ground.statement(&self.unsent(), || self.taken());
         !ground.stating().allows(&state, ground.budget.most)
     }
 

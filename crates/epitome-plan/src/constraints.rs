@@ -99,6 +99,20 @@ impl MeasuredConstraints<'_> {
         }
     }
 
+    /// What more lines would take that are not stated in `room` since all else comes to so many tokens.
+    pub(crate) fn crowded_out(
+        &self,
+        unsent: &UnsentTexts,
+        room: StatementRoom,
+        taken: impl FnOnce() -> u64,
+    ) -> u64 {
+        let size = |lines: u64| -> u64 {
+            let (stated, _) = self.kept(unsent, lines);
+            stated.into_iter().map(|text| self.gauge.size(text) + self.gauge.size("\n")).sum()
+        };
+        size(room.lines).saturating_sub(size(self.beside(room, taken).lines))
+    }
+
     /// The least budget in which all of them may be stated, as far as budgets give way for them.
     pub(crate) fn budget(&self, floor: impl FnOnce() -> u64) -> u64 {
         let ConstraintState { share, most, ref kept, .. } = self.options.demands;

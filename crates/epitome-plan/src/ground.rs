@@ -9,7 +9,7 @@ use epitome_kernel::types::{Budget, BudgetUnit, EntryId};
 use epitome_kernel::{Exchange, SizeGauge, StrippedExchange, Thread, ThreadSizes, TokenCounter};
 
 use crate::budget::{PromptFloor, prompt_floor};
-use crate::constraints::{MeasuredConstraints, WorkStatement};
+use crate::constraints::{MeasuredConstraints, StatementRoom, WorkStatement};
 use crate::cut::PartShortener;
 use crate::kept::UnsentTexts;
 use crate::options::CompressOptions;
@@ -137,9 +137,17 @@ impl<'a> PlanGround<'a> {
         unsent: &UnsentTexts,
         taken: impl FnOnce() -> u64,
     ) -> WorkStatement {
-        let stating = self.stating();
-        let room = stating.room(self.budget.most, || self.floor().size);
+        let (stating, room) = (self.stating(), self.statement_room());
         stating.state(unsent, stating.beside(room, taken))
+    }
+
+    /// What more lines of the profile would take in it, were there less of all else.
+    pub(crate) fn crowded_out(&self, unsent: &UnsentTexts, taken: impl FnOnce() -> u64) -> u64 {
+        self.stating().crowded_out(unsent, self.statement_room(), taken)
+    }
+
+    fn statement_room(&self) -> StatementRoom {
+        self.stating().room(self.budget.most, || self.floor().size)
     }
 }
 

@@ -277,6 +277,30 @@ impl<'a> OrderReader<'a, '_> {
         Ok(())
     }
 
+    /// Has checkpoints take less, in proportion, so that others have `room`: up to half of what each takes.
+    pub(crate) fn give_way(&mut self, room: u64) {
+        let gauge = self.ground.tokens.gauge();
+        let is_checkpoint = |wish: &&WordingRequest| !wish.covers().is_empty();
+        let wished = self.parts.wishes.iter().filter(is_checkpoint).map(WordingRequest::limit);
+        let standing = checkpoints(&self.parts.standing).map(|one| gauge.message(&one.text));
+        let all: u64 = wished.chain(standing).sum();
+        let given = room.min(all / 2);
+        if given == 0 {
+            return;
+        }
+        let less = |size: u64| size - (size * given).div_ceil(all);
+        for wish in self.parts.wishes.iter_mut().filter(|wish| !wish.covers().is_empty()) {
+            wish.most = less(wish.limit());
+        }
+        let is_standing = |op: &mut Op| matches!(op, Op::Summarize(_));
+        for op in self.parts.standing.extract_if(.., is_standing).collect::<Vec<_>>() {
+            let Op::Summarize(one) = &op else { continue };
+            let (covers, level, most) =
+                (one.covers.clone(), one.level, less(gauge.message(&one.text)));
+            self.wish_for(covers, level, most, vec![op]);
+        }
+    }
+
     fn merge(&mut self, names: &[String], to: Option<u8>, most: u64) -> Result<(), OrderError> {
         let level = level(to.unwrap_or(CheckpointLevel::Merged.number()))?;
         let mut was = Vec::with_capacity(names.len());

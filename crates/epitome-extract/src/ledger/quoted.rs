@@ -1,11 +1,15 @@
 //! Where somebody's text holds what is not their own: code between fences, quoted lines, what a client
-//! reminds of, and what several people said to each other.
+//! reminds of, what several people said to each other, and what an extract tells of others.
 //!
 //! Invariant: nobody knows where a fence ends that none closes, so what follows it is taken for typed.
 //! The one reader of these marks; called by [`super::typed`].
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+
+use epitome_kernel::types::Speaker;
+
+use crate::labels;
 
 /// What clients remind a model of stands between these, where they put it into what a person typed.
 const REMINDER: &str = "<system-reminder>";
@@ -14,10 +18,15 @@ const REMINDER_END: &str = "</system-reminder>";
 /// The pieces of a text that are not its writer's own, with their marks, in its order. In bytes; none
 /// touches another.
 pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
-    if is_transcript(text) {
+    let told = labels::retold(text);
+    if told.is_empty() && is_transcript(text) {
         return std::iter::once(0..text.len()).collect();
     }
-    let mut all: Vec<_> = fenced(text).chain(reminders(text)).chain(lines(text)).collect();
+    let heading = told.first().map(|first| 0..first.start).filter(|heading| !heading.is_empty());
+    let of_others = told.iter().filter(|block| block.speaker != Speaker::Human);
+    let of_others = of_others.map(|block| block.start..block.words.end).chain(heading);
+    let mut all: Vec<_> =
+        of_others.chain(fenced(text)).chain(reminders(text)).chain(lines(text)).collect();
     all.sort_by_key(|range| range.start);
     let mut out: Vec<Range<usize>> = Vec::new();
     for range in all {
@@ -56,10 +65,7 @@ fn turn(line: &str) -> Option<(bool, &str)> {
     let has_time = stamped.is_some_and(|(time, _)| time.bytes().any(|byte| byte.is_ascii_digit()));
     let rest = stamped.filter(|_| has_time).map_or(line, |(_, rest)| rest);
     let (name, _) = rest.split_once(": ")?;
-    // An earlier extract names its speakers so.
-    let is_role = ["User", "Assistant", "Tool"].iter().any(|role| name.starts_with(role));
-    let is_name = !is_role
-        && name.len() <= 30
+    let is_name = name.len() <= 30
         && name.split(' ').count() <= 3
         && name.chars().next().is_some_and(char::is_uppercase)
         && name.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '.' | '-' | '\''));
@@ -156,7 +162,8 @@ mod tests {
         let talk = "Ann: Take the bus.\nCy: Why?\nAnn: Never drive.\nCy: Fine.";
         check(talk, &[talk]);
         check("Style: tabs only\nTests: never skip one\nBuild: must be green\nDocs: short", &[]);
-        check("User: Never push.\nAssistant: Ok.\nUser: Always pull.\nAssistant: Ok.", &[]);
+        let told = "[Shortened]\nUser: Never push.\nTool: a\nb\nUser: Always pull.";
+        check(told, &["[Shortened]\n", "Tool: a\nb\n"]);
         check("Ann: Never drive.", &[]);
         check("Note: never push.\nNote: always pull.\nNote: keep it small.\nNote: no tabs.", &[]);
     }

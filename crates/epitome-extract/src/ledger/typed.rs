@@ -7,7 +7,7 @@ use epitome_kernel::types::{Entry, Part, PartBody, Role, Speaker};
 
 use super::quoted;
 use crate::wrapped::without_bullet;
-use crate::{directive, split, wrapped};
+use crate::{directive, labels, split, wrapped};
 
 /// A sentence of a person.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +59,7 @@ pub(super) fn lines(part: &Part) -> impl Iterator<Item = TypedLine<'_>> {
     let text = part.text().unwrap_or_default();
     let (mut end, mut joined) = (0, 0);
     let mut of_others = quoted::ranges(text).into_iter().peekable();
+    let mut told = labels::retold(text).into_iter().peekable();
     text.split_inclusive('\n').filter_map(move |line| {
         let begin = end;
         end += line.len();
@@ -78,7 +79,9 @@ pub(super) fn lines(part: &Part) -> impl Iterator<Item = TypedLine<'_>> {
         // The line that something else begins on is no part of this one.
         let own = next.and_then(|at| text[..at].rfind('\n')).unwrap_or(text.len()).max(end);
         joined = wrapped::end(&text[..own], begin, begin + line.trim_end().len());
-        let whole = text[begin..joined].trim();
+        while told.next_if(|block| block.words.end <= begin).is_some() {}
+        let words = told.peek().filter(|block| block.start == begin).map(|block| block.words.start);
+        let whole = text[words.unwrap_or(begin)..joined].trim();
         Some(TypedLine { whole, point: without_bullet(whole) })
     })
 }
