@@ -2,6 +2,7 @@
 //! at a constant price per count, and no text. Called through the kernel's [`TokenCounter`] port by hosts
 //! that see the same conversation again and again.
 
+use std::hash::{Hash, Hasher};
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
@@ -12,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 /// Texts below this many bytes are counted faster than found.
 const SHORT: usize = 64;
-/// Counts kept unless told otherwise; about 30 bytes each.
+/// Counts kept unless told otherwise; about 25 bytes each.
 const COUNTS: usize = 1 << 16;
 
 /// Remembers counts by the hash of the text (128 bits, not keyed: who forges a collision gets a
@@ -27,25 +28,46 @@ pub struct CachedCounter<C> {
 /// asked for since the last time is forgotten at once.
 #[derive(Debug)]
 struct CountCache {
-    young: FxHashMap<u128, u64>,
-    old: FxHashMap<u128, u64>,
+    young: FxHashMap<TextHash, u32>,
+    old: FxHashMap<TextHash, u32>,
     /// The most that one generation holds.
     most: usize,
 }
 
+/// The hash of a text, in words of four bytes: a wide number would take another one's room beside the count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct TextHash([u32; 4]);
+
+impl TextHash {
+    fn new(text: &str) -> Self {
+        let hash = xxh3_128(text.as_bytes());
+        Self([0, 32, 64, 96].map(|at| (hash >> at) as u32))
+    }
+}
+
+/// Any part of it tells texts apart as well as a hash of all of it.
+impl Hash for TextHash {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let [low, high, ..] = self.0;
+        state.write_u64(u64::from(high) << 32 | u64::from(low));
+    }
+}
+
 impl CountCache {
-    fn get(&mut self, key: u128) -> Option<u64> {
+    fn get(&mut self, key: TextHash) -> Option<u64> {
         if let Some(&count) = self.young.get(&key) {
-            return Some(count);
+            return Some(count.into());
         }
         let count = *self.old.get(&key)?;
         self.insert(key, count);
-        Some(count)
+        Some(count.into())
     }
 
-    fn insert(&mut self, key: u128, count: u64) {
+    fn insert(&mut self, key: TextHash, count: u32) {
         if self.young.len() >= self.most {
-            self.old = mem::take(&mut self.young);
+            // The room of the old ones is that of the new ones.
+            mem::swap(&mut self.old, &mut self.young);
+            self.young.clear();
         }
         self.young.insert(key, count);
     }
@@ -79,12 +101,14 @@ impl<C: TokenCounter> TokenCounter for CachedCounter<C> {
         if text.len() < SHORT {
             return self.counter.count(text);
         }
-        let key = xxh3_128(text.as_bytes());
+        let key = TextHash::new(text);
         if let Some(count) = self.memory(|memory| memory.get(key)) {
             return count;
         }
         let count = self.counter.count(text);
-        self.memory(|memory| memory.insert(key, count));
+        if let Ok(count) = u32::try_from(count) {
+            self.memory(|memory| memory.insert(key, count));
+        }
         count
     }
 

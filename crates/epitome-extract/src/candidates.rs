@@ -16,7 +16,7 @@ use crate::tuning::SelectionWeights;
 use crate::unit::{TextUnit, UnitKind};
 
 /// From so many plain words on a line says something of what it names.
-pub(crate) const PLAIN: usize = 2;
+pub(crate) const PLAIN: u32 = 2;
 
 /// The candidates of units, whose features are `features`.
 pub(crate) fn candidates<'a>(
@@ -26,7 +26,7 @@ pub(crate) fn candidates<'a>(
     tuning: &SelectionWeights,
 ) -> Vec<UnitCandidate<'a>> {
     let mut pieces = vec![0u32; job.entries.len()];
-    units.iter().for_each(|unit| pieces[unit.entry] += 1);
+    units.iter().for_each(|unit| pieces[unit.entry()] += 1);
     // Of entries that no unit comes from nothing is asked.
     let is_typed = |(entry, pieces): (&&Entry, &u32)| *pieces > 0 && facts::is_typed(entry);
     let typed: Vec<bool> = job.entries.iter().zip(&pieces).map(is_typed).collect();
@@ -36,18 +36,22 @@ pub(crate) fn candidates<'a>(
     let mut out: Vec<UnitCandidate<'a>> = (0..units.len())
         .map(|index| {
             let unit = &units[index];
-            let before =
-                index.checked_sub(1).map(|before| &units[before]).filter(|b| b.entry == unit.entry);
+            let before = index
+                .checked_sub(1)
+                .map(|before| &units[before])
+                .filter(|b| b.entry() == unit.entry());
             let said = unit.speaker == Speaker::Human
                 && unit.kind == UnitKind::Sentence
-                && typed[unit.entry]
+                && typed[unit.entry()]
                 && !is_stated(&unit.text, &stated);
             UnitCandidate {
                 features: &features[index],
                 cost: job.measure.size(&unit.said()) + 1,
                 factor: factor(&features[index], tuning) * telling.factor(index),
                 bonus: match said {
-                    true => bonus(unit, opening == Some(unit.entry), pieces[unit.entry], tuning),
+                    true => {
+                        bonus(unit, opening == Some(unit.entry()), pieces[unit.entry()], tuning)
+                    }
                     false => 0.0,
                 },
                 follows: before.is_some(),
@@ -108,7 +112,7 @@ fn bonus(unit: &TextUnit<'_>, is_opening: bool, pieces: u32, tuning: &SelectionW
 }
 
 fn factor(features: &Features, tuning: &SelectionWeights) -> f64 {
-    match (features.plain, features.refs.len()) {
+    match (features.plain, features.refs().len()) {
         (0..PLAIN, 0) => tuning.empty,
         (0..PLAIN, _) => tuning.bare,
         _ => 1.0,

@@ -39,7 +39,7 @@ fn bind_answers(units: &mut [TextUnit<'_>]) {
         let (before, answer) = (&units[at - 1], &units[at]);
         let is_answer = (before.speaker, answer.speaker) == (Speaker::Model, Speaker::Human)
             && before.kind != UnitKind::Call
-            && before.entry != answer.entry
+            && before.entry() != answer.entry()
             && word_count(&answer.text) <= ANSWER_WORDS
             && directive::order(&answer.text) < DirectiveStrength::Faint
             // "Sorry, that was 2022." answers nothing: it stays with what it corrects.
@@ -49,7 +49,7 @@ fn bind_answers(units: &mut [TextUnit<'_>]) {
             let text = joined(&units[asked..at]);
             units[asked].text = text.into();
             let answer = units[at].marked().into_owned();
-            units[asked].answer = Some(Box::new(answer.into()));
+            units[asked].set_answer(answer.into());
             units[asked + 1..=at].iter_mut().for_each(|unit| unit.withheld = true);
         }
     }
@@ -88,7 +88,7 @@ fn is_question(unit: &TextUnit<'_>) -> bool {
 fn asked(units: &[TextUnit<'_>]) -> usize {
     let last = units.len() - 1;
     let is_said = |unit: &TextUnit<'_>| {
-        unit.entry == units[last].entry && unit.kind != UnitKind::Call && unit.row.is_none()
+        unit.entry() == units[last].entry() && unit.kind != UnitKind::Call && unit.row().is_none()
     };
     let start = units.iter().rposition(|unit| !is_said(unit)).map_or(0, |other| other + 1);
     let asks = |unit: &usize| is_question(&units[*unit]);

@@ -159,7 +159,7 @@ pub(crate) fn constraints(talk: &[&Entry]) -> BTreeMap<String, usize> {
     if found.is_empty() {
         return BTreeMap::new();
     }
-    let stale = spoken::stale(talk, |unit| is_typed(talk[unit.entry]) && orders(unit));
+    let stale = spoken::stale(talk, |unit| is_typed(talk[unit.entry()]) && orders(unit));
     let holds = found.into_iter().filter(|(at, _)| !stale.contains(at));
     holds.map(|((place, _), text)| (on_one_line(&text), place)).collect()
 }

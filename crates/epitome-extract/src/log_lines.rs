@@ -45,7 +45,7 @@ enum LogLevel {
 /// Has what matters in logs count more, and what repeats less.
 pub(crate) fn weigh(units: &[TextUnit<'_>], candidates: &mut [UnitCandidate<'_>]) {
     let is_beside =
-        |a: &TextUnit<'_>, b: &TextUnit<'_>| a.entry == b.entry && is_line(a) && is_line(b);
+        |a: &TextUnit<'_>, b: &TextUnit<'_>| a.entry() == b.entry() && is_line(a) && is_line(b);
     let mut start = 0;
     for run in units.chunk_by(is_beside) {
         let end = start + run.len();

@@ -80,7 +80,7 @@ fn outdated_texts<'a>(job: &SummaryJob<'a>) -> FxHashSet<(usize, Cow<'a, str>)> 
     let units = spoken::newest(job.originals);
     let stale = supersede::superseded(&units, &newer(job));
     let stale = units.into_iter().zip(stale).filter(|(_, stale)| *stale);
-    stale.map(|(unit, _)| (unit.entry, unit.text)).collect()
+    stale.map(|(unit, _)| (unit.entry(), unit.text)).collect()
 }
 
 /// The units that stay in the prompt behind what is summed up.
@@ -99,7 +99,7 @@ fn winners<'a>(
     job: &SummaryJob<'_>,
 ) -> Vec<TextUnit<'a>> {
     let mut units = of_slices(heat);
-    units.retain(|unit| !stale.contains(&(unit.entry, unit.text.clone())));
+    units.retain(|unit| !stale.contains(&(unit.entry(), unit.text.clone())));
     let units = at(&live(&units, job), units);
     let tuning = tuning_for(&units);
     let (features, weights, _) = weigh(&units, job.kept, tuning);

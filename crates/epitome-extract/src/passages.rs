@@ -27,14 +27,14 @@ pub(crate) fn left(
         .iter()
         .zip(said)
         .filter(|(_, said)| !**said)
-        .for_each(|(unit, _)| broken[unit.entry] = true);
-    let wanted = |index: usize| if chat { broken[units[index].entry] } else { !said[index] };
+        .for_each(|(unit, _)| broken[unit.entry()] = true);
+    let wanted = |index: usize| if chat { broken[units[index].entry()] } else { !said[index] };
     let mut out: Vec<Passage> = Vec::new();
     let mut words = 0;
     let mut before: Option<&TextUnit<'_>> = None;
     for unit in (0..units.len()).filter(|index| wanted(*index)).map(|index| &units[index]) {
         let more = word_count(&unit.text);
-        let entry = entries[unit.entry].id;
+        let entry = entries[unit.entry()].id;
         let goes_on = before.replace(unit).is_some_and(|before| before.is_same_turn(unit));
         match out.last_mut() {
             Some(passage) if passage.entry == entry && words + more <= most => {

@@ -9,17 +9,46 @@ use rustc_hash::FxHashMap;
 use crate::refs::{self, RefKind};
 use crate::words;
 
-/// What one unit mentions, by number.
+/// What one unit mentions, by number. There are as many as units: of each one list is held.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Features {
-    /// References, each once.
-    pub(crate) refs: Vec<u32>,
-    /// For each reference: the key of the field it stands in.
-    pub(crate) keys: Vec<Option<u32>>,
-    /// Content words, each once.
-    pub(crate) words: Vec<u32>,
+    /// References, each once, and behind them content words, each once.
+    numbers: Box<[u32]>,
+    /// How many of them are references.
+    references: u32,
     /// Content words that are no part of a reference.
-    pub(crate) plain: usize,
+    pub(crate) plain: u32,
+    /// For each reference of a row: the key of the field it stands in.
+    keys: Option<Box<[Option<u32>]>>,
+}
+
+impl Features {
+    /// Those of what mentions references alone.
+    #[cfg(test)]
+    pub(crate) fn from_refs(refs: &[u32]) -> Self {
+        Self { numbers: refs.into(), references: refs.len() as u32, ..Self::default() }
+    }
+
+    /// References, each once.
+    pub(crate) fn refs(&self) -> &[u32] {
+        &self.numbers[..self.references as usize]
+    }
+
+    /// Content words, each once.
+    pub(crate) fn words(&self) -> &[u32] {
+        &self.numbers[self.references as usize..]
+    }
+
+    /// References, each with the key of the field it stands in.
+    pub(crate) fn keyed_refs(&self) -> impl Iterator<Item = (u32, Option<u32>)> {
+        let key = |place: usize| self.keys.as_ref().and_then(|keys| keys[place]);
+        self.refs().iter().enumerate().map(move |(place, id)| (*id, key(place)))
+    }
+
+    /// The same without references.
+    pub(crate) fn without_refs(self) -> Self {
+        Self { numbers: self.words().into(), references: 0, keys: None, ..self }
+    }
 }
 
 /// A reference as its first mention showed it.
@@ -42,6 +71,9 @@ pub(crate) struct FeatureReader {
     /// The keys of fields, by number.
     pub(crate) key_names: Vec<String>,
     stem: String,
+    /// What the text that is read mentions.
+    found: Vec<u32>,
+    found_keys: Vec<Option<u32>>,
 }
 
 impl FeatureReader {
@@ -58,15 +90,19 @@ impl FeatureReader {
         fields: &[(String, Range<usize>)],
         whole: bool,
     ) -> Features {
-        let mut out = Features::default();
+        self.found.clear();
+        self.found_keys.clear();
         let mentions = refs::mentions(text);
         for mention in &mentions {
             let id = self.reference(mention.canonical(text), mention.kind);
-            if !out.refs.contains(&id) {
-                out.refs.push(id);
-                out.keys.push(self.key(fields, mention.range.start));
+            if !self.found.contains(&id) {
+                let key = self.key(fields, mention.range.start);
+                self.found.push(id);
+                self.found_keys.push(key);
             }
         }
+        let references = self.found.len();
+        let mut plain = 0;
         let mut next = mentions.iter().peekable();
         for range in words::words(text) {
             while next.peek().is_some_and(|mention| mention.range.end <= range.start) {
@@ -79,16 +115,22 @@ impl FeatureReader {
             if self.stem.is_empty() || words::is_stop_word(&text[range].to_lowercase()) {
                 continue;
             }
-            out.plain += usize::from(!referred);
+            plain += u32::from(!referred);
             if referred && !whole {
                 continue;
             }
             let id = self.word();
-            if !out.words.contains(&id) {
-                out.words.push(id);
+            if !self.found[references..].contains(&id) {
+                self.found.push(id);
             }
         }
-        out
+        let keys = (!fields.is_empty()).then(|| self.found_keys.as_slice().into());
+        Features {
+            numbers: self.found.as_slice().into(),
+            references: references as u32,
+            plain,
+            keys,
+        }
     }
 
     fn reference(&mut self, name: &str, kind: RefKind) -> u32 {
@@ -131,9 +173,9 @@ mod tests {
         let mut reader = FeatureReader::default();
         let first = reader.read("open /srv/app/src/lib.rs", &[], false);
         let again = reader.read("src/lib.rs opens", &[], false);
-        assert_eq!(first.refs, again.refs);
-        assert_eq!(first.words, again.words);
+        assert_eq!(first.refs(), again.refs());
+        assert_eq!(first.words(), again.words());
         let row = reader.read("id AB12, to X9Y8", &[("id".into(), 3..7)], false);
-        assert_eq!(row.keys, [Some(0), None]);
+        assert!(row.keyed_refs().map(|(_, key)| key).eq([Some(0), None]));
     }
 }

@@ -49,7 +49,7 @@ pub(crate) fn render(
             });
         }
         before = index;
-        if at.is_none() && turn.is_some_and(|turn| unit.entry >= turn) {
+        if at.is_none() && turn.is_some_and(|turn| unit.entry() >= turn) {
             at = Some(out.len());
             told = ToldSoFar::default();
             last = None;
@@ -67,8 +67,8 @@ pub(crate) fn render(
             out.extend([mark, " "]);
         }
         out.push_str(&unit.text);
-        let of_call = unit.call.as_ref().and_then(|call| Some(&call.failure.as_ref()?.line));
-        let answer = unit.answer.as_deref().or(of_call.filter(|_| is_piece));
+        let of_call = unit.call.as_ref().and_then(|call| Some(&*call.failure.as_ref()?.line));
+        let answer = unit.answer().or(of_call.filter(|_| is_piece));
         if let Some(answer) = answer.filter(|_| !told.is_failed(unit)) {
             let speaker = if unit.kind == UnitKind::Call { Speaker::Tool } else { Speaker::Human };
             out.extend(["\n", if labels { label(speaker) } else { "" }, answer]);
@@ -150,7 +150,7 @@ fn is_piece(unit: &TextUnit<'_>, last: Option<&TextUnit<'_>>) -> bool {
         return false;
     };
     let goes_on = |last: &TextUnit<'_>| {
-        last.kind == UnitKind::Call && is_of_call(last, unit) && last.answer.is_none()
+        last.kind == UnitKind::Call && is_of_call(last, unit) && last.answer().is_none()
     };
     !call.is_head(&unit.text) && !last.is_some_and(goes_on)
 }
@@ -159,9 +159,9 @@ fn is_piece(unit: &TextUnit<'_>, last: Option<&TextUnit<'_>>) -> bool {
 fn flows(last: &TextUnit<'_>, unit: &TextUnit<'_>) -> bool {
     let are_sentences = last.kind == UnitKind::Sentence && unit.kind == UnitKind::Sentence;
     are_sentences
-        && last.entry == unit.entry
+        && last.entry() == unit.entry()
         && last.speaker == unit.speaker
-        && last.answer.is_none()
+        && last.answer().is_none()
         && last.is_same_turn(unit)
         && is_of_call(last, unit)
         && last.section == unit.section
@@ -181,7 +181,7 @@ fn is_of_row(last: &TextUnit<'_>, unit: &TextUnit<'_>) -> bool {
 fn is_of_call(last: &TextUnit<'_>, unit: &TextUnit<'_>) -> bool {
     match (&unit.call, &last.call) {
         (Some(own), Some(other)) => Rc::ptr_eq(own, other),
-        (own, other) => own.is_none() && other.is_none() && last.entry == unit.entry,
+        (own, other) => own.is_none() && other.is_none() && last.entry() == unit.entry(),
     }
 }
 
@@ -221,15 +221,15 @@ fn head(
 ) -> bool {
     let is_result = unit.speaker == Speaker::Tool;
     let goes_on = |last: &TextUnit<'_>| {
-        let is_same = match (is_result, &unit.answer) {
+        let is_same = match (is_result, unit.answer()) {
             (true, _) => is_of_call(last, unit),
             // The answer is to one question, not to all that were asked before.
-            (false, Some(_)) => last.entry == unit.entry,
+            (false, Some(_)) => last.entry() == unit.entry(),
             (false, None) => true,
         };
         // What nobody is named for is not of the one who was named last.
         let is_of_named = last.mark.is_some() && unit.mark.is_none();
-        is_same && !is_of_named && last.speaker == unit.speaker && last.answer.is_none()
+        is_same && !is_of_named && last.speaker == unit.speaker && last.answer().is_none()
     };
     if last.is_some_and(goes_on) {
         return false;

@@ -115,8 +115,8 @@ impl<'a> UnitSelection<'a> {
     fn score(&self, index: usize) -> f64 {
         let candidate = &self.candidates[index];
         let features = candidate.features;
-        let refs: f64 = features.refs.iter().map(|id| self.refs[*id as usize]).sum();
-        let words: f64 = features.words.iter().map(|id| self.words[*id as usize]).sum();
+        let refs: f64 = features.refs().iter().map(|id| self.refs[*id as usize]).sum();
+        let words: f64 = features.words().iter().map(|id| self.words[*id as usize]).sum();
         let gain = (refs + words) * candidate.factor * self.near[index] + candidate.bonus;
         gain / (candidate.cost.max(1) as f64).powf(self.tuning.cost_power)
     }
@@ -139,8 +139,8 @@ impl<'a> UnitSelection<'a> {
         self.taken[index] = true;
         self.round += 1;
         let features = self.candidates[index].features;
-        features.refs.iter().for_each(|id| self.refs[*id as usize] *= self.tuning.repeat);
-        features.words.iter().for_each(|id| self.words[*id as usize] *= self.tuning.word_repeat);
+        features.refs().iter().for_each(|id| self.refs[*id as usize] *= self.tuning.repeat);
+        features.words().iter().for_each(|id| self.words[*id as usize] *= self.tuning.word_repeat);
         let before = self.candidates[index].follows.then(|| index - 1);
         let after = self.candidates.get(index + 1).filter(|next| next.follows).map(|_| index + 1);
         for neighbour in [before, after].into_iter().flatten() {
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     fn features(refs: &[u32]) -> Features {
-        Features { refs: refs.to_vec(), ..Features::default() }
+        Features::from_refs(refs)
     }
 
     /// Candidates as (references, cost, leans); three references of equal weight.

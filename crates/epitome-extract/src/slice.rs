@@ -25,19 +25,20 @@ pub(crate) const MOST: usize = 1 << 19;
 /// What has no more characters may be a sign that a person answers with.
 const SIGN_CHARS: usize = 4;
 
-/// A part of an entry, or a piece of one whose text is too large or tells the words of several.
+/// A part of an entry, or a piece of one whose text is too large or tells the words of several. There are
+/// no fewer than messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Slice<'a> {
-    /// The entry, by place in the list.
-    pub(crate) entry: usize,
     /// The part.
     pub(crate) part: &'a Part,
     /// Whose words it holds.
     pub(crate) speaker: Speaker,
     /// What is cut of it and where that begins, where that is not all of it.
-    piece: Option<(usize, &'a str)>,
+    piece: Option<Box<(usize, &'a str)>>,
     /// The call that it is, or whose result it is of.
     call: Option<Rc<CallName<'a>>>,
+    /// The entry, by place in the list.
+    entry: u32,
     /// Whether none of it is offered to a summary.
     withheld: bool,
 }
@@ -46,12 +47,12 @@ pub(crate) struct Slice<'a> {
 pub(crate) fn slices<'a>(entries: &[&'a Entry]) -> Vec<Slice<'a>> {
     let calls = CallNames::new(entries);
     let old_lists = calls.old_lists(entries);
-    let parts = entries.iter().enumerate();
+    let parts = (0..).zip(entries);
     let parts = parts.flat_map(|(entry, it)| {
         let of = |part| PartId { entry: it.id, part };
         (0..).map(of).zip(&it.parts).map(move |(id, part)| (entry, id, part))
     });
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(entries.iter().map(|entry| entry.parts.len()).sum());
     for (entry, id, part) in parts {
         let Some(text) = text(part) else { continue };
         let within = part.within.map_or(id, |outer| PartId { part: outer, ..id });
@@ -65,7 +66,7 @@ pub(crate) fn slices<'a>(entries: &[&'a Entry]) -> Vec<Slice<'a>> {
         for it in pieces(text) {
             let start = end;
             end += it.len();
-            Slice { piece: Some((start, it)), ..whole.clone() }.by_speaker(&mut out);
+            Slice { piece: Some(Box::new((start, it))), ..whole.clone() }.by_speaker(&mut out);
         }
     }
     out
@@ -95,7 +96,10 @@ impl<'a> Slice<'a> {
 
     /// Where what is cut begins in the text of its part, and that.
     fn text(&self) -> (usize, &'a str) {
-        self.piece.unwrap_or_else(|| (0, text(self.part).unwrap_or_default()))
+        match &self.piece {
+            Some(piece) => **piece,
+            None => (0, text(self.part).unwrap_or_default()),
+        }
     }
 
     /// Itself, or where it is an extract that came back a slice for what each speaker said.
@@ -107,7 +111,10 @@ impl<'a> Slice<'a> {
         let (head, tail) = (0..told[0].start, last.words.end..text.len());
         let mut push = |words: Range<usize>, slice: Self| {
             if !text[words.clone()].trim().is_empty() {
-                out.push(Self { piece: Some((start + words.start, &text[words])), ..slice });
+                out.push(Self {
+                    piece: Some(Box::new((start + words.start, &text[words]))),
+                    ..slice
+                });
             }
         };
         // The line above an extract is its heading, which whoever makes another one writes anew.
@@ -121,7 +128,7 @@ impl<'a> Slice<'a> {
 
     /// Cuts it into units, in order.
     pub(crate) fn cut(&self, push: &mut dyn FnMut(TextUnit<'a>)) {
-        let Self { entry, part, speaker, piece, ref call, withheld } = *self;
+        let Self { entry, part, speaker, ref piece, ref call, withheld } = *self;
         let failure = call.as_ref().and_then(|call| call.failure.as_ref());
         let all_withheld =
             withheld || part.note.as_ref().is_some_and(|note| note.stays == Stays::Newest);
@@ -133,7 +140,8 @@ impl<'a> Slice<'a> {
                 let name = call.clone();
                 let is_named = |mark: &Rc<TurnMark>| !mark.is_heading || speaker == Speaker::Human;
                 let mark = unit.mark.clone().filter(is_named);
-                push(TextUnit { entry, speaker, kind, withheld, mark, call: name, ..unit });
+                let unit = unit.in_entry(entry as usize);
+                push(TextUnit { speaker, kind, withheld, mark, call: name, ..unit });
             }
         };
         let files = self.files();
@@ -147,8 +155,10 @@ impl<'a> Slice<'a> {
                 let is_refused = failure.is_some_and(|it| it.is_refused)
                     && !ToolName::new(&call.tool).is_shell();
                 for (at, row) in rows.into_iter().enumerate() {
-                    let failed = failure.filter(|_| at == 0).map(|it| Box::new(it.line.clone()));
-                    let unit = TextUnit { answer: failed, ..row.into() };
+                    let mut unit = TextUnit::from(row);
+                    if let Some(failure) = failure.filter(|_| at == 0) {
+                        unit.set_answer(failure.line.clone());
+                    }
                     push(UnitKind::Call, is_refused && at > 0, unit);
                 }
             }
@@ -202,8 +212,8 @@ impl<'a> From<ProsePiece<'a>> for TextUnit<'a> {
 impl From<FieldRow> for TextUnit<'_> {
     fn from(FieldRow { text, fields, object, path }: FieldRow) -> Self {
         let is_row = !fields.is_empty() || object.is_some() || path.is_some();
-        let row = is_row.then(|| Box::new(UnitRow { fields, object, path }));
-        Self { row, ..TextUnit::bare(text.into()) }
+        let unit = TextUnit::bare(text.into());
+        if is_row { unit.with_row(UnitRow { fields, object, path }) } else { unit }
     }
 }
 

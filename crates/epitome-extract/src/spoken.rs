@@ -33,16 +33,15 @@ pub(crate) fn newest<'a>(entries: &[&'a Entry]) -> Vec<TextUnit<'a>> {
             if slice.speaker != Speaker::Human {
                 units.truncate(1);
             }
-            units.iter_mut().for_each(|unit| unit.entry = place);
             statements += joined(&units, own.last().map(Vec::as_slice));
-            own.push(units);
+            own.push(units.into_iter().map(|unit| unit.in_entry(place)).collect());
             if is_large && statements >= STATEMENTS {
                 break;
             }
         }
         if rest.next().is_some() {
             // Something else is said there, whatever becomes of this.
-            own.push(vec![TextUnit { entry: place, ..TextUnit::bare("".into()) }]);
+            own.push(vec![TextUnit::bare("".into()).in_entry(place)]);
         }
         found.append(&mut own);
     }
@@ -68,7 +67,7 @@ pub(crate) fn stale(
     let mut last = (usize::MAX, 0);
     let spoken = units.iter().zip(stale).filter(|(unit, _)| unit.is_spoken());
     let numbered = spoken.map(|(unit, stale)| {
-        last = if last.0 == unit.entry { (last.0, last.1 + 1) } else { (unit.entry, 0) };
+        last = if last.0 == unit.entry() { (last.0, last.1 + 1) } else { (unit.entry(), 0) };
         (last, stale)
     });
     numbered.filter(|(_, stale)| *stale).map(|(place, _)| place).collect()
@@ -93,8 +92,12 @@ mod tests {
         let entries: Vec<&Entry> = entries.iter().collect();
         let all = units(&entries);
         let flags = superseded_of(&all, &[], |_| true);
-        let expected: Vec<usize> =
-            all.iter().zip(flags).filter(|(_, stale)| *stale).map(|(unit, _)| unit.entry).collect();
+        let expected: Vec<usize> = all
+            .iter()
+            .zip(flags)
+            .filter(|(_, stale)| *stale)
+            .map(|(unit, _)| unit.entry())
+            .collect();
         let mut found: Vec<usize> = stale(&entries, |_| true).iter().map(|it| it.0).collect();
         found.sort_unstable();
         assert!(!found.is_empty());

@@ -75,7 +75,7 @@ pub(crate) fn stated(units: &[TextUnit<'_>]) -> Vec<Range<usize>> {
             at += 1;
             continue;
         }
-        let own = |unit: &&TextUnit<'_>| unit.entry == units[at].entry && unit.is_spoken();
+        let own = |unit: &&TextUnit<'_>| unit.entry() == units[at].entry() && unit.is_spoken();
         let end = at + units[at..].iter().take_while(own).count();
         let length: usize = units[at..end].iter().map(|unit| unit.text.len()).sum();
         match length <= ONE_STATEMENT {

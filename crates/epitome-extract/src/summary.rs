@@ -127,7 +127,7 @@ impl ExtractiveSummarizer {
             // What people order is told in their own words alone.
             let needed = |index: &&usize| {
                 let lacks = |id: &u32| matter[*id as usize] && !told[*id as usize];
-                offered[**index].bonus > 0.0 || features[**index].refs.iter().any(lacks)
+                offered[**index].bonus > 0.0 || features[**index].refs().iter().any(lacks)
             };
             let needed: Vec<usize> = extract.iter().filter(needed).copied().collect();
             needed.iter().for_each(|index| offered[*index].bonus += NEEDED);
@@ -188,11 +188,12 @@ fn read(
     reader: &mut FeatureReader,
     tuning: &SelectionWeights,
 ) -> Vec<Features> {
-    let mut read = |text: &str| reader.read(text, &[], tuning.words_of_references);
-    let mut found: Vec<Features> = lines.iter().map(|line| read(&line.text)).collect();
-    // A bare name tells nothing of what it names.
-    found.iter_mut().filter(|found| found.plain < PLAIN).for_each(|found| found.refs.clear());
-    found
+    let read = |line: &TextUnit<'_>| {
+        let found = reader.read(&line.text, &[], tuning.words_of_references);
+        // A bare name tells nothing of what it names.
+        if found.plain < PLAIN { found.without_refs() } else { found }
+    };
+    lines.iter().map(read).collect()
 }
 
 /// A text that a model wrote, as a message.
@@ -304,7 +305,7 @@ fn outdated(entries: &[&Entry]) -> Vec<EntryId> {
     let units = spoken::newest(entries);
     let mut said = vec![(false, false); entries.len()];
     for (unit, stale) in units.iter().zip(supersede::superseded(&units, &[])) {
-        let (any_stale, any_live) = &mut said[unit.entry];
+        let (any_stale, any_live) = &mut said[unit.entry()];
         *any_stale |= stale;
         *any_live |= !stale;
     }

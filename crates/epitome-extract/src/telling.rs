@@ -86,7 +86,8 @@ fn cues(unit: &TextUnit<'_>) -> Option<TellingCues> {
     is_said.then(|| {
         let cues = TellingCues::read(&unit.said());
         // What somebody answered is not of whoever asked.
-        let own = if unit.answer.is_some() { TellingCues::read(&unit.text).own } else { cues.own };
+        let own =
+            if unit.answer().is_some() { TellingCues::read(&unit.text).own } else { cues.own };
         TellingCues { own, ..cues }
     })
 }

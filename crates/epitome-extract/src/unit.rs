@@ -78,11 +78,16 @@ pub(crate) struct UnitRow {
     pub(crate) path: Option<Rc<str>>,
 }
 
+/// What few units have.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct UnitExtras<'a> {
+    row: Option<UnitRow>,
+    answer: Option<Box<Cow<'a, str>>>,
+}
+
 /// A piece of the conversation. There are as many as lines: what few of them have is boxed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TextUnit<'a> {
-    /// The entry, by place in the list that was cut.
-    pub(crate) entry: usize,
     /// Who produced it.
     pub(crate) speaker: Speaker,
     /// What it was cut from.
@@ -90,19 +95,18 @@ pub(crate) struct TextUnit<'a> {
     /// Whether no summary is offered it: a client states it, and states it anew where it leaves, or it
     /// never came about. A search finds it.
     pub(crate) withheld: bool,
+    /// The entry, by place in the list that was cut.
+    pub(crate) entry: u32,
     /// The text.
     pub(crate) text: Cow<'a, str>,
     /// What it stands under in its text.
     pub(crate) section: Option<Rc<TextSection>>,
     /// Who says it and when, where its text says so before it.
     pub(crate) mark: Option<Rc<TurnMark>>,
-    /// What it is a row of.
-    pub(crate) row: Option<Box<UnitRow>>,
     /// The call that it is one of, or of whose result it is one.
     pub(crate) call: Option<Rc<CallName<'a>>>,
-    /// What answered it and stays and leaves with it: what a person said in a few words, which say
-    /// nothing by themselves, or of a call the line that says that it failed.
-    pub(crate) answer: Option<Box<Cow<'a, str>>>,
+    /// What few units have.
+    pub(crate) extras: Option<Box<UnitExtras<'a>>>,
 }
 
 impl<'a> TextUnit<'a> {
@@ -110,22 +114,53 @@ impl<'a> TextUnit<'a> {
     pub(crate) fn bare(text: Cow<'a, str>) -> Self {
         let (speaker, kind) = (Speaker::Harness, UnitKind::Line);
         Self {
-            entry: 0,
             speaker,
             kind,
             withheld: false,
+            entry: 0,
             text,
             section: None,
             mark: None,
-            row: None,
             call: None,
-            answer: None,
+            extras: None,
         }
+    }
+
+    /// The same of the entry at this place in the list that was cut.
+    pub(crate) fn in_entry(self, place: usize) -> Self {
+        Self { entry: u32::try_from(place).unwrap_or(u32::MAX), ..self }
+    }
+
+    /// The same as a row of fields.
+    pub(crate) fn with_row(mut self, row: UnitRow) -> Self {
+        self.extras.get_or_insert_default().row = Some(row);
+        self
+    }
+
+    /// Sets what answered it.
+    pub(crate) fn set_answer(&mut self, answer: Cow<'a, str>) {
+        self.extras.get_or_insert_default().answer = Some(answer.into());
+    }
+
+    /// The entry, by place in the list that was cut.
+    pub(crate) fn entry(&self) -> usize {
+        self.entry as usize
+    }
+
+    /// What it is a row of.
+    pub(crate) fn row(&self) -> Option<&UnitRow> {
+        self.extras.as_ref()?.row.as_ref()
+    }
+
+    /// What answered it and stays and leaves with it: what a person said in a few words, which say
+    /// nothing by themselves, or of a call the line that says that it failed.
+    pub(crate) fn answer(&self) -> Option<&str> {
+        Some(self.extras.as_ref()?.answer.as_ref()?)
     }
 
     /// All that it says.
     pub(crate) fn said(&self) -> Cow<'_, str> {
-        match &self.answer {
+        match self.answer() {
             Some(answer) => format!("{}\n{answer}", self.text).into(),
             None => Cow::Borrowed(&self.text),
         }
@@ -168,17 +203,17 @@ impl<'a> TextUnit<'a> {
 
     /// The key of each field of a row and where its value stands in the text.
     pub(crate) fn fields(&self) -> &[(String, Range<usize>)] {
-        self.row.as_ref().map_or(&[], |row| &row.fields)
+        self.row().map_or(&[], |row| &row.fields)
     }
 
     /// The object that it is a row of, where anything names that.
     pub(crate) fn object(&self) -> Option<&Rc<RowObject>> {
-        self.row.as_ref()?.object.as_ref()
+        self.row()?.object.as_ref()
     }
 
     /// The key that it is below in its object.
     pub(crate) fn path(&self) -> Option<&str> {
-        self.row.as_ref()?.path.as_deref()
+        self.row()?.path.as_deref()
     }
 
     /// The named objects that it is in, the outermost first.

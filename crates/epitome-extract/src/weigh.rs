@@ -95,16 +95,16 @@ fn gather(
     features: &[Features],
     references: usize,
 ) -> Vec<Option<ReferenceWeight>> {
-    let mut crowds = vec![0; units.last().map_or(0, |unit| unit.entry + 1)];
+    let mut crowds = vec![0; units.last().map_or(0, |unit| unit.entry() + 1)];
     for (unit, found) in units.iter().zip(features) {
-        crowds[unit.entry] += found.refs.len() as u32;
+        crowds[unit.entry()] += found.refs().len() as u32;
     }
     let total: usize = units.iter().map(|unit| unit.text.len()).sum::<usize>().max(1);
     let mut read = 0;
     let mut known: Vec<Option<ReferenceWeight>> = vec![None; references];
     for (unit, found) in units.iter().zip(features) {
         read += unit.text.len();
-        for (place, (&id, &key)) in found.refs.iter().zip(&found.keys).enumerate() {
+        for (place, (id, key)) in found.keyed_refs().enumerate() {
             let fact = known[id as usize].get_or_insert(ReferenceWeight {
                 entries: 0,
                 last_entry: usize::MAX,
@@ -117,13 +117,13 @@ fn gather(
                 only_key: true,
                 key: None,
             });
-            if fact.last_entry != unit.entry {
+            if fact.last_entry != unit.entry() {
                 fact.entries += 1;
-                fact.last_entry = unit.entry;
+                fact.last_entry = unit.entry();
             }
             let named = unit.fields().is_empty() || key.is_some();
             fact.last_at = read as f64 / total as f64;
-            fact.crowd = fact.crowd.min(crowds[unit.entry]);
+            fact.crowd = fact.crowd.min(crowds[unit.entry()]);
             fact.by_model |= unit.speaker == Speaker::Model;
             fact.in_call |= unit.kind == UnitKind::Call;
             fact.by_human |= unit.speaker == Speaker::Human;
@@ -160,7 +160,7 @@ fn weight(known: &ReferenceWeight, reference: FirstMention, tuning: &SelectionWe
 
 fn rarity(features: &[Features], words: usize, tuning: &SelectionWeights) -> Vec<f64> {
     let mut counts = vec![0u32; words];
-    features.iter().flat_map(|found| &found.words).for_each(|id| counts[*id as usize] += 1);
+    features.iter().flat_map(Features::words).for_each(|id| counts[*id as usize] += 1);
     let all = features.len() as f64;
     counts.iter().map(|count| tuning.word * (1.0 + all / (1.0 + f64::from(*count))).ln()).collect()
 }
@@ -178,9 +178,9 @@ fn discount(
     for entry in kept {
         for text in entry.parts.iter().filter_map(readable) {
             let found = reader.read(&text, &[], tuning.words_of_references);
-            mark(&found.refs, &mut ref_kept);
+            mark(found.refs(), &mut ref_kept);
             if entry.role != Role::System {
-                mark(&found.words, &mut word_kept);
+                mark(found.words(), &mut word_kept);
             }
         }
     }
@@ -200,13 +200,13 @@ impl Weights {
         let sum = |weights: &[f64], ids: &[u32]| -> f64 {
             ids.iter().filter_map(|id| weights.get(*id as usize)).sum()
         };
-        sum(&self.refs, &found.refs) + sum(&self.words, &found.words)
+        sum(&self.refs, found.refs()) + sum(&self.words, found.words())
     }
 
     /// The references that something mentions.
     pub(crate) fn told<'f>(&self, found: impl Iterator<Item = &'f Features>) -> Vec<bool> {
         let mut told = vec![false; self.refs.len()];
-        found.for_each(|found| mark(&found.refs, &mut told));
+        found.for_each(|found| mark(found.refs(), &mut told));
         told
     }
 

@@ -2,9 +2,7 @@
 //!
 //! Invariant: all decisions are the planner's.
 
-use std::borrow::Cow;
-
-use epitome_kernel::types::{Budget, Entry, SummaryKind};
+use epitome_kernel::types::{Budget, Entry, PartId, SummaryKind};
 use epitome_kernel::{
     SizeGauge, Summarizer, SummaryError, SummaryJob, TextMeasure, Thread, TokenCounter,
 };
@@ -49,8 +47,8 @@ pub async fn assemble<'t>(
             PlanStep::Summarize(ask) => ask,
             PlanStep::Done(outcome) => return outcome,
         };
-        let shown = SummarizerInput::of(&ask, thread);
-        let shown = shown.entries();
+        let alone = alone(&ask, thread);
+        let shown = shown(&ask, alone.as_ref(), thread);
         let answer = match summarizers.get(ask.summarizer) {
             Some(summarizer) => summarizer.summarize(&job(&ask, &shown, &gauge, options)).await,
             None => Err(SummaryError::Failed("there is no such summariser".to_owned())),
@@ -68,46 +66,49 @@ async fn tell_ahead(
     options: &CompressOptions,
 ) {
     let [_, _, ..] = wanted else { return };
-    let shown: Vec<_> = wanted.iter().map(|ask| SummarizerInput::of(ask, thread)).collect();
-    let shown: Vec<_> = shown.iter().map(SummarizerInput::entries).collect();
+    let alone: Vec<_> = wanted.iter().map(|ask| alone(ask, thread)).collect();
+    let shown = wanted.iter().zip(&alone).map(|(ask, alone)| shown(ask, alone.as_ref(), thread));
+    let shown: Vec<_> = shown.collect();
     let jobs = wanted.iter().zip(&shown);
     let jobs: Vec<_> = jobs.map(|(ask, shown)| job(ask, shown, gauge, options)).collect();
     summarizer.ahead(&jobs).await;
 }
 
-/// What a summariser is shown of the thread.
-struct SummarizerInput<'a> {
-    /// The entries that it sums up.
-    entries: Vec<Cow<'a, Entry>>,
-    /// For each: how it was said, where that was in other words.
-    originals: Vec<Option<&'a Entry>>,
-    /// Those that stay.
-    kept: &'a [Entry],
+/// A part of an entry that is summed up by itself, as an entry.
+fn alone(ask: &SummaryRequest, thread: &Thread) -> Option<Entry> {
+    match &ask.what {
+        SummarySubject::Digest(part) if whole(*part, thread).is_none() => thread.alone(*part),
+        SummarySubject::Digest(_) | SummarySubject::Checkpoint(_) => None,
+    }
 }
 
-impl<'a> SummarizerInput<'a> {
-    fn of(ask: &'a SummaryRequest, thread: &'a Thread) -> Self {
-        let (entries, originals) = match &ask.what {
-            SummarySubject::Checkpoint(ids) => {
-                let shown = |&id| Some((Cow::Borrowed(thread.entry(id)?), thread.original(id)));
-                ids.iter().filter_map(shown).unzip()
-            }
-            SummarySubject::Digest(part) => {
-                let whole = thread.entry(part.entry).filter(|entry| entry.parts.len() == 1);
-                let alone = whole.map(Cow::Borrowed);
-                let alone = alone.or_else(|| thread.alone(*part).map(Cow::Owned));
-                alone.into_iter().map(|entry| (entry, None)).unzip()
-            }
-        };
-        Self { entries, originals, kept: &ask.kept }
-    }
+/// The entry that a part is all of.
+fn whole(part: PartId, thread: &Thread) -> Option<&Entry> {
+    thread.entry(part.entry).filter(|entry| entry.parts.len() == 1)
+}
 
-    /// As a job refers to them: what is summed up, the same as it was said, and what stays.
-    fn entries(&self) -> [Vec<&Entry>; 3] {
-        let sent = || self.entries.iter().map(|entry| &**entry);
-        let said = sent().zip(&self.originals).map(|(sent, original)| original.unwrap_or(sent));
-        [sent().collect(), said.collect(), self.kept.iter().collect()]
-    }
+/// What a summariser is shown of the thread: what is summed up, the same as it was said, and what stays.
+/// A conversation may have more messages than words in each.
+fn shown<'a>(
+    ask: &'a SummaryRequest,
+    alone: Option<&'a Entry>,
+    thread: &'a Thread,
+) -> [Vec<&'a Entry>; 3] {
+    let entries: Vec<&Entry> = match &ask.what {
+        SummarySubject::Checkpoint(ids) => {
+            let mut entries = Vec::with_capacity(ids.len());
+            entries.extend(ids.iter().filter_map(|id| thread.entry(*id)));
+            entries
+        }
+        SummarySubject::Digest(part) => alone.or(whole(*part, thread)).into_iter().collect(),
+    };
+    let said = match &ask.what {
+        SummarySubject::Checkpoint(_) => {
+            entries.iter().map(|entry| thread.original(entry.id).unwrap_or(entry)).collect()
+        }
+        SummarySubject::Digest(_) => entries.clone(),
+    };
+    [entries, said, ask.kept.iter().collect()]
 }
 
 fn job<'a>(

@@ -56,7 +56,7 @@ impl Corrections {
                 let goes_on = kind == Correcting::Opens
                     && units
                         .get(next)
-                        .is_some_and(|it| it.entry == units[at].entry && it.is_of_talk())
+                        .is_some_and(|it| it.entry() == units[at].entry() && it.is_of_talk())
                     && units[at].text.split_whitespace().count() <= SHORT;
                 if goes_on {
                     out.needs.push((older, next));
@@ -115,15 +115,15 @@ fn older(
     at: usize,
     kind: Correcting,
 ) -> Vec<usize> {
-    let own = units[at].entry;
+    let own = units[at].entry();
     let before = at.checked_sub(1).filter(|before| units[*before].is_of_talk());
-    let same = before.filter(|before| units[*before].entry == own);
+    let same = before.filter(|before| units[*before].entry() == own);
     if kind == Correcting::Limits {
-        let near = before.filter(|before| own - units[*before].entry <= 1);
+        let near = before.filter(|before| own - units[*before].entry() <= 1);
         return same.or(near).into_iter().collect();
     }
     if kind == Correcting::Concludes {
-        let of_report = (0..at).rev().take_while(|it| units[*it].entry == own).take(REPORT);
+        let of_report = (0..at).rev().take_while(|it| units[*it].entry() == own).take(REPORT);
         let mut out: Vec<usize> = of_report.filter(|it| units[*it].is_of_talk()).collect();
         out.reverse();
         return out;
@@ -134,7 +134,7 @@ fn older(
     if kind == Correcting::Changes {
         let by_model = units[at].speaker == Speaker::Model;
         let may_change = |unit: &TextUnit<'_>| !by_model || unit.speaker == Speaker::Model;
-        out.retain(|older| units[*older].entry < own && may_change(&units[*older]));
+        out.retain(|older| units[*older].entry() < own && may_change(&units[*older]));
     }
     // What it takes back is named in the sentence before: "There is no receipt for the 300. Leave it out."
     if let Some(same) = same.filter(|_| kind == Correcting::Opens) {
@@ -154,19 +154,20 @@ fn older(
 /// What stands in the message that a correction answers: values, which it may give others. What was
 /// asked is answered and not corrected.
 fn answered(units: &[TextUnit<'_>], topics: &SentenceTopics, at: usize) -> Vec<usize> {
-    let Some(last) = units[..at].iter().rposition(|unit| unit.entry < units[at].entry) else {
+    let Some(last) = units[..at].iter().rposition(|unit| unit.entry() < units[at].entry()) else {
         return Vec::new();
     };
     let is_asked = units[last].text.ends_with(['?', '？', '؟']);
-    if is_asked || units[at].entry - units[last].entry > NEAR || !units[last].is_of_talk() {
+    if is_asked || units[at].entry() - units[last].entry() > NEAR || !units[last].is_of_talk() {
         return Vec::new();
     }
     // What they said themselves before that is what a slip of theirs is in.
     let speaker = units[at].speaker;
-    let own = units[..=last].iter().rfind(|unit| unit.speaker == speaker).map(|unit| unit.entry);
-    let own = own.filter(|own| units[at].entry - own <= NEAR);
-    let is_near = |unit: &TextUnit<'_>| unit.entry == units[last].entry || Some(unit.entry) == own;
-    let before = (0..=last).rev().take_while(|it| units[at].entry - units[*it].entry <= NEAR);
+    let own = units[..=last].iter().rfind(|unit| unit.speaker == speaker).map(|unit| unit.entry());
+    let own = own.filter(|own| units[at].entry() - own <= NEAR);
+    let is_near =
+        |unit: &TextUnit<'_>| unit.entry() == units[last].entry() || Some(unit.entry()) == own;
+    let before = (0..=last).rev().take_while(|it| units[at].entry() - units[*it].entry() <= NEAR);
     let said: Vec<usize> =
         before.filter(|it| is_near(&units[*it]) && units[*it].is_of_talk()).collect();
     let valued: Vec<usize> = said.iter().copied().filter(|it| topics.has_value(*it)).collect();

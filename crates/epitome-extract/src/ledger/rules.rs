@@ -64,7 +64,7 @@ pub(super) fn of(typed: &[TypedSentence<'_>], language: Language) -> UserRules {
     let mut out = UserRules { said: Vec::new(), rules: Vec::new(), asked: Vec::new() };
     for ((unit, kind), stale) in units.into_iter().zip(kinds).zip(stale) {
         if kind == SentenceKind::Rule {
-            out.said.push(Rule { entry: unit.entry, text: unit.text.to_string(), stale });
+            out.said.push(Rule { entry: unit.entry(), text: unit.text.to_string(), stale });
         }
         let list = match kind {
             SentenceKind::Rule if !stale => &mut out.rules,
@@ -81,8 +81,8 @@ pub(super) fn of(typed: &[TypedSentence<'_>], language: Language) -> UserRules {
 /// The sentence that a conversation begins its task with, where its first message asks for nothing
 /// in so many words: the first that is no rule and more than a greeting.
 fn task(units: &[TextUnit<'_>], kinds: &[SentenceKind]) -> Option<usize> {
-    let first = units.first()?.entry;
-    let opening = || (0..units.len()).take_while(|&unit| units[unit].entry == first);
+    let first = units.first()?.entry();
+    let opening = || (0..units.len()).take_while(|&unit| units[unit].entry() == first);
     let asks = opening().any(|unit| kinds[unit] == SentenceKind::Request);
     let says = |unit: &usize| {
         let text = &units[*unit].text;
@@ -145,7 +145,7 @@ fn unit<'a>(sentence: &TypedSentence<'a>) -> TextUnit<'a> {
         false => sentence.text.split_whitespace().collect::<Vec<_>>().join(" ").into(),
     };
     let (speaker, kind) = (Speaker::Human, unit::UnitKind::Sentence);
-    TextUnit { entry: sentence.entry, speaker, kind, ..TextUnit::bare(text) }
+    TextUnit { speaker, kind, ..TextUnit::bare(text) }.in_entry(sentence.entry)
 }
 
 /// Whether it is white space and no blank.

@@ -28,9 +28,9 @@ pub(super) fn strike(units: &[TextUnit<'_>], rules: &[bool], marks: &Marks, stal
             continue;
         }
         if is_bare(&text) {
-            let said = |older: &usize| units[*older].entry < unit.entry;
-            let last = (0..index).rev().find(said).map(|older| units[older].entry);
-            let of_last = |rule: &&usize| **rule < index && Some(units[**rule].entry) == last;
+            let said = |older: &usize| units[*older].entry() < unit.entry();
+            let last = (0..index).rev().find(said).map(|older| units[older].entry());
+            let of_last = |rule: &&usize| **rule < index && Some(units[**rule].entry()) == last;
             let own: Vec<usize> = standing.iter().filter(of_last).copied().collect();
             if let [only] = own[..] {
                 stale[only] = true;
