@@ -277,27 +277,33 @@ impl<'a> OrderReader<'a, '_> {
         Ok(())
     }
 
-    /// Has checkpoints take less, in proportion, so that others have `room`: up to half of what each takes.
+    /// Has checkpoints take less, so that others have `room`: those that are still to be worded up to half of
+    /// it, in proportion, then the oldest that stand, each a level lower and by up to half.
     pub(crate) fn give_way(&mut self, room: u64) {
         let gauge = self.ground.tokens.gauge();
-        let is_checkpoint = |wish: &&WordingRequest| !wish.covers().is_empty();
-        let wished = self.parts.wishes.iter().filter(is_checkpoint).map(WordingRequest::limit);
-        let standing = checkpoints(&self.parts.standing).map(|one| gauge.message(&one.text));
-        let all: u64 = wished.chain(standing).sum();
+        let is_checkpoint = |wish: &&mut WordingRequest| !wish.covers().is_empty();
+        let wished = self.parts.wishes.iter_mut().filter(is_checkpoint);
+        let all: u64 = wished.map(|wish| wish.limit()).sum();
         let given = room.min(all / 2);
-        if given == 0 {
-            return;
+        for wish in self.parts.wishes.iter_mut().filter(is_checkpoint) {
+            wish.most = wish.limit() - (wish.limit() * given).div_ceil(all.max(1));
         }
-        let less = |size: u64| size - (size * given).div_ceil(all);
-        for wish in self.parts.wishes.iter_mut().filter(|wish| !wish.covers().is_empty()) {
-            wish.most = less(wish.limit());
-        }
-        let is_standing = |op: &mut Op| matches!(op, Op::Summarize(_));
-        for op in self.parts.standing.extract_if(.., is_standing).collect::<Vec<_>>() {
+        let mut left = room - given;
+        let mut gives_way = |op: &mut Op| match op {
+            Op::Summarize(one) if left > 0 && one.level > CheckpointLevel::Compact => {
+                left = left.saturating_sub(gauge.message(&one.text) / 2);
+                true
+            }
+            _ => false,
+        };
+        for op in self.parts.standing.extract_if(.., &mut gives_way).collect::<Vec<_>>() {
             let Op::Summarize(one) = &op else { continue };
-            let (covers, level, most) =
-                (one.covers.clone(), one.level, less(gauge.message(&one.text)));
-            self.wish_for(covers, level, most, vec![op]);
+            let (covers, size) = (one.covers.clone(), gauge.message(&one.text));
+            let lower = match one.level {
+                CheckpointLevel::Detailed => CheckpointLevel::Moderate,
+                _ => CheckpointLevel::Compact,
+            };
+            self.wish_for(covers, lower, size - size / 2, vec![op]);
         }
     }
 
