@@ -47,6 +47,7 @@ mod replay;
 mod scan;
 mod sent;
 mod setup;
+mod shadow;
 mod turn;
 mod what_if;
 
@@ -69,5 +70,6 @@ pub use scan::{
     WorstCase, WorstSessions, scan,
 };
 pub use setup::ReplaySetup;
+pub use shadow::ProfileShadow;
 pub use turn::ReplayTurn;
 pub use what_if::{PromptMessage, TurnUnder, WhatIf};

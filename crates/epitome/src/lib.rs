@@ -65,8 +65,9 @@ pub use epitome_admin::controls::{self, LeverCall, SessionControls};
 #[cfg(feature = "config")]
 pub use epitome_admin::experiments::{
     ArmFigures, ArmMetric, ArmReport, ExperimentBook, ExperimentReport, ExperimentVerdict,
-    MetricEffect, MetricUnit, SplitCheck, StopRecord, TrippedGuardrail, UnitFigures, UnitRecord,
-    collect_histories, collect_units, experiment_unit, tripped_guardrails,
+    HeldOutSession, MetricEffect, MetricUnit, ShadowReplay, ShadowSession, SplitCheck, StopRecord,
+    TrippedGuardrail, UnitFigures, UnitRecord, collect_histories, collect_units, experiment_unit,
+    shadow_profile, tripped_guardrails,
 };
 pub use epitome_admin::learned::{CountCalibration, ModelKnowledge, SilentTruncation};
 pub use epitome_admin::regret::{CompactionRegret, FetchedText, REGRET_TURNS, RegretCounts};

@@ -123,9 +123,10 @@ fn what_left_and_is_read_again_is_regretted() {
         let metrics = arm["metrics"].as_array().unwrap().iter();
         metrics.clone().find(|it| it["metric"] == name).unwrap()["value"].clone()
     };
+    // The hold-out reads again, too, what would have left it: the arm adds nothing to that.
     for name in ["regret", "regret-tokens"] {
-        assert!(of(&arms[0], name).as_f64() > Some(0.0), "{told:#}");
-        assert_eq!(of(&arms[1], name), Value::Null, "nothing leaves: {told:#}");
+        let [own, shadow] = [0, 1].map(|arm| of(&arms[arm], name).as_f64().unwrap_or_default());
+        assert!(own > 0.0 && (own - shadow).abs() < 0.1, "{name}: {own} {shadow} {told:#}");
     }
     let compressed = profiles(serving).into_iter().find(|(_, (arm, _))| arm == "default");
     let args = ["session", "list", "--all", "--json", "--store", "s.db"];

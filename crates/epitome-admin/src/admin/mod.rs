@@ -27,13 +27,13 @@ mod reached;
 mod recall;
 pub(crate) mod regret;
 mod report;
-mod request;
+pub(crate) mod request;
 mod restore;
 mod snapshot_diff;
 mod snapshots;
 mod status;
 mod switch;
-mod timeline;
+pub(crate) mod timeline;
 
 use std::fmt;
 use std::sync::Arc;

@@ -79,7 +79,7 @@ pub(super) fn unit_of(metric: MetricName, in_dollars: bool) -> MetricUnit {
     match metric {
         MetricName::Paid if in_dollars => MetricUnit::Dollars,
         MetricName::Paid | MetricName::Tokens => MetricUnit::Count,
-        MetricName::Requests => MetricUnit::Mean,
+        MetricName::Requests | MetricName::Turns => MetricUnit::Mean,
         MetricName::Prepared | MetricName::Latency => MetricUnit::Seconds,
         _ => MetricUnit::Share,
     }

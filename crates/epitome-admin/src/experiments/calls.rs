@@ -1,8 +1,10 @@
 //! What the histories of sessions tell without a judge: calls that failed, calls that were made again
-//! for what was known already, and text that left in compressions and was fetched again.
+//! for what was known already, text that left in compressions and was fetched again, and people who say
+//! again what they said.
 //!
 //! Invariant: counted on the way on which a session stands; the order of a call's arguments makes no
-//! difference, and a result that changed meanwhile is no repetition. Asked for reports alone.
+//! difference, and a result that changed meanwhile is no repetition. Nothing left a session that was held
+//! out: what would have is measured in its shadow. Asked for reports alone.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::AddAssign;
@@ -11,10 +13,15 @@ use epitome_config::ExperimentConfig;
 use epitome_config::scope::ScopeOwner;
 use epitome_kernel::StoreError;
 use epitome_store::SessionArchive;
-use epitome_types::{ContentId, Entry, PartBody, Role};
+use epitome_types::{ContentId, Entry, PartBody, Role, SessionInfo};
 use serde::Serialize;
 
+use super::around::{AnsweredCall, CallsAround};
+use super::corrections::{TypedCounts, typed_counts};
+use super::shadow::{HeldOutSession, ShadowReplay, ShadowSession};
 use crate::admin::regret::of_history;
+use crate::admin::request::request_of_session;
+use crate::admin::timeline::eviction_places;
 use crate::admin::{MessageInfo, SessionHistory};
 use crate::decode::decode;
 use crate::regret::{REGRET_TURNS, RegretCounts, is_recall};
@@ -24,9 +31,15 @@ use crate::savings::session_hash;
 /// A call is made again where the same was made at most so many turns before.
 const NEAR: u32 = 20;
 
-/// Counts over the calls of sessions.
+/// Counts over the calls of sessions, and over what people said in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct CallCounts {
+    /// Turns of the model.
+    pub(crate) model_turns: u64,
+    /// Messages that a person typed.
+    pub(crate) typed: u64,
+    /// Those of them that say again what was said before.
+    pub(crate) corrections: u64,
     /// Calls of tools that have a result.
     pub(crate) calls: u64,
     /// Those of them that failed, as their client marks them.
@@ -35,69 +48,155 @@ pub(crate) struct CallCounts {
     pub(crate) repeated: u64,
     /// Those that asked for text which had left the prompt.
     pub(crate) recalled: u64,
-    /// Text that left in compressions, and what of it was fetched again soon after.
+    /// Text that left in compressions, and what of it was fetched again soon after; in a hold-out what
+    /// would have left.
     #[serde(flatten)]
     pub(crate) regret: RegretCounts,
+    /// Calls before and behind those compressions.
+    #[serde(flatten)]
+    pub(crate) around: CallsAround,
 }
 
 impl AddAssign for CallCounts {
     fn add_assign(&mut self, other: Self) {
+        self.model_turns += other.model_turns;
+        self.typed += other.typed;
+        self.corrections += other.corrections;
         self.calls += other.calls;
         self.failed += other.failed;
         self.repeated += other.repeated;
         self.recalled += other.recalled;
         self.regret += other.regret;
+        self.around += other.around;
     }
 }
 
-/// Reads the calls of sessions by their [`session_hash`]: of those that `is_wanted`, in the scopes of
-/// these profiles.
-///
-/// # Errors
-///
-/// When the store cannot be read.
-pub(crate) fn calls_by_session(
-    store: &dyn SessionArchive,
-    tenant: &str,
-    profiles: &[&str],
-    is_wanted: impl Fn(&str) -> bool,
-) -> Result<BTreeMap<String, CallCounts>, StoreError> {
-    let owner = ScopeOwner::from(tenant);
-    let mut counts = BTreeMap::new();
-    for scope in store.scopes()? {
-        let profile = owner.profile_of(&scope).filter(|profile| profiles.contains(profile));
-        let Some(profile) = profile else { continue };
-        // What its plans would have taken out went out all the same.
-        let holds_out = profile == ExperimentConfig::HOLD_OUT;
-        for info in store.sessions(&scope, 0, usize::MAX, true)? {
-            let hash = session_hash(&scope, &info.name);
-            if is_wanted(&hash) {
-                let said = store.history(&scope, &info.name, info.head, 0, usize::MAX)?;
-                let entries = decode(&info.format, &said)?;
-                let mut found = counted(&entries);
-                let messages = said.iter().map(MessageInfo::from).collect();
-                let history = SessionHistory::of_messages(store, &scope, info, messages)?;
-                if !holds_out && !history.epochs().is_empty() {
-                    let regrets = of_history(store, &scope, &history, &entries)?;
-                    let near = regrets.iter().map(|regret| regret.counts(REGRET_TURNS));
-                    near.for_each(|counts| found.regret += counts);
+/// Whose sessions are read, and how.
+pub(crate) struct SessionsAsked<'a> {
+    pub(crate) store: &'a dyn SessionArchive,
+    pub(crate) tenant: &'a str,
+    /// The profiles in whose scopes they are.
+    pub(crate) profiles: &'a [&'a str],
+    /// Replays those that were held out; without it nothing is known of what would have left them.
+    pub(crate) shadow: Option<&'a dyn ShadowReplay>,
+}
+
+impl SessionsAsked<'_> {
+    /// Reads the calls of sessions by their [`session_hash`]: of those that `is_wanted`.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub(crate) fn calls(
+        &self,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Result<BTreeMap<String, CallCounts>, StoreError> {
+        let owner = ScopeOwner::from(self.tenant);
+        let mut counts = BTreeMap::new();
+        for scope in self.store.scopes()? {
+            let profile = owner.profile_of(&scope).filter(|it| self.profiles.contains(it));
+            let Some(profile) = profile else { continue };
+            // What its own plans would have taken out went out all the same.
+            let holds_out = profile == ExperimentConfig::HOLD_OUT;
+            for info in self.store.sessions(&scope, 0, usize::MAX, true)? {
+                let hash = session_hash(&scope, &info.name);
+                if !is_wanted(&hash) {
+                    continue;
+                }
+                let shadow = self.shadow.filter(|_| holds_out);
+                let shadow = shadow.and_then(|it| self.shadow_of(it, &scope, &info));
+                let session = ReadSession::new(self.store, &scope, info)?;
+                let mut found = session.counts();
+                match shadow {
+                    Some(it) => {
+                        let info = it.store.session(&it.scope, &it.name)?;
+                        let shadow = ReadSession::new(&*it.store, &it.scope, info)?;
+                        shadow.measure(&*it.store, &it.scope, &mut found)?;
+                    }
+                    None if holds_out => {}
+                    None => session.measure(self.store, &scope, &mut found)?,
                 }
                 counts.insert(hash, found);
             }
         }
+        Ok(counts)
     }
-    Ok(counts)
+
+    /// A session that was held out as the arm would have had it that it is compared with.
+    fn shadow_of(
+        &self,
+        shadow: &dyn ShadowReplay,
+        scope: &str,
+        info: &SessionInfo,
+    ) -> Option<ShadowSession> {
+        let request =
+            request_of_session(self.store, scope, info).map_err(|error| error.to_string());
+        let replayed = request.and_then(|(format, request)| {
+            let limit = Some(info.figures.limit).filter(|limit| *limit > 0);
+            shadow.replay(&HeldOutSession { format, request, limit })
+        });
+        let name = &info.name;
+        replayed.map_err(|error| tracing::warn!(name, error, "a session has no shadow")).ok()
+    }
 }
 
-/// Counts the calls of a history.
-fn counted(entries: &[Entry]) -> CallCounts {
-    let mut counts = CallCounts::default();
+/// A session as it was read.
+struct ReadSession {
+    history: SessionHistory,
+    entries: Vec<Entry>,
+}
+
+impl ReadSession {
+    fn new(store: &dyn SessionArchive, scope: &str, info: SessionInfo) -> Result<Self, StoreError> {
+        let said = store.history(scope, &info.name, info.head, 0, usize::MAX)?;
+        let entries = decode(&info.format, &said)?;
+        let messages = said.iter().map(MessageInfo::from).collect();
+        let history = SessionHistory::of_messages(store, scope, info, messages)?;
+        Ok(Self { history, entries })
+    }
+
+    /// What is counted whether anything left or not.
+    fn counts(&self) -> CallCounts {
+        counted(&self.entries).0
+    }
+
+    /// Adds what its compressions took out, what of that came again, and what failed around them.
+    fn measure(
+        &self,
+        store: &dyn SessionArchive,
+        scope: &str,
+        found: &mut CallCounts,
+    ) -> Result<(), StoreError> {
+        let Self { history, entries } = self;
+        if history.epochs().is_empty() {
+            return Ok(());
+        }
+        let regrets = of_history(store, scope, history, entries)?;
+        let near = regrets.iter().map(|regret| regret.counts(REGRET_TURNS));
+        near.for_each(|counts| found.regret += counts);
+        let turns_before = |place: usize| {
+            let said = entries.iter().take(place);
+            said.filter(|entry| entry.role == Role::Assistant).count() as u32
+        };
+        let places = eviction_places(history);
+        let compressed: Vec<u32> = places.iter().map(|it| turns_before(it.made)).collect();
+        found.around += CallsAround::of_calls(&counted(entries).1, &compressed);
+        Ok(())
+    }
+}
+
+/// Counts the calls of a history, and gives each that has a result.
+fn counted(entries: &[Entry]) -> (CallCounts, Vec<AnsweredCall>) {
+    let TypedCounts { typed, corrections } = typed_counts(entries);
+    let mut counts = CallCounts { typed, corrections, ..CallCounts::default() };
+    let mut calls = Vec::new();
     let mut open = HashMap::<&str, String>::new();
     // By the call and its result, the turn in which it was made last.
     let mut made = HashMap::<(String, ContentId), u32>::new();
     let mut turn = 0;
     for entry in entries {
         turn += u32::from(entry.role == Role::Assistant);
+        counts.model_turns = u64::from(turn);
         for part in &entry.parts {
             match &part.body {
                 PartBody::Call(call) => {
@@ -108,6 +207,7 @@ fn counted(entries: &[Entry]) -> CallCounts {
                     let Some(call) = open.remove(&*result.call) else { continue };
                     counts.calls += 1;
                     counts.failed += u64::from(result.error);
+                    calls.push(AnsweredCall { turn, failed: result.error });
                     let text = ContentId::for_text(&result_text(entry, &result.text));
                     let before = made.insert((call, text), turn);
                     let is_near = before.is_some_and(|before| turn - before <= NEAR);
@@ -117,7 +217,7 @@ fn counted(entries: &[Entry]) -> CallCounts {
             }
         }
     }
-    counts
+    (counts, calls)
 }
 
 /// The text of a result, which may stand in parts of its own.
@@ -157,7 +257,7 @@ mod tests {
         let messages: Vec<_> = [first].into_iter().chain(rounds).collect();
         let body = json!({"messages": messages}).to_string();
         let document = RequestDocument::parse(body.as_bytes(), Format::Anthropic).unwrap();
-        let CallCounts { calls, failed, repeated, recalled, .. } = counted(document.entries());
+        let CallCounts { calls, failed, repeated, recalled, .. } = counted(document.entries()).0;
         assert_eq!([calls, failed, repeated, recalled], expected);
     }
 

@@ -11,9 +11,10 @@ use epitome_kernel::StoreError;
 use epitome_store::SessionArchive;
 use serde::Serialize;
 
-use super::calls::calls_by_session;
+use super::calls::SessionsAsked;
 use super::figures::{Money, UnitSums};
 use super::record::{ExperimentBook, UnitRecord};
+use super::shadow::ShadowReplay;
 use crate::savings::{PaidRecord, SavingsLedger};
 
 /// A unit with what it came to.
@@ -100,7 +101,8 @@ fn share_out(units: &mut [UnitFigures], arm: &str, summaries: &UnitSums) {
     }
 }
 
-/// Reads the units of an experiment, with what the histories of their sessions tell besides.
+/// Reads the units of an experiment, with what the histories of their sessions tell besides. Those that
+/// were held out are replayed by `shadow`, for what would have left them.
 ///
 /// # Errors
 ///
@@ -109,13 +111,15 @@ pub fn collect_histories(
     store: &dyn SessionArchive,
     tenant: &str,
     experiment: &str,
+    shadow: Option<&dyn ShadowReplay>,
 ) -> Result<Vec<UnitFigures>, StoreError> {
     let mut units = collect_units(store, tenant, experiment)?;
     let ledger = SavingsLedger::load(store, tenant)?;
     let unit_of = units_of_sessions(&ledger, experiment);
     let arms: BTreeSet<_> = units.iter().map(UnitFigures::arm).collect();
-    let arms: Vec<_> = arms.into_iter().collect();
-    let found = calls_by_session(store, tenant, &arms, |hash| unit_of.contains_key(hash))?;
+    let profiles: Vec<_> = arms.into_iter().collect();
+    let asked = SessionsAsked { store, tenant, profiles: &profiles, shadow };
+    let found = asked.calls(|hash| unit_of.contains_key(hash))?;
     for (session, counts) in found {
         let Some(unit) = unit_of.get(&*session) else { continue };
         if let Ok(place) = units.binary_search_by(|it| it.unit.as_str().cmp(unit)) {

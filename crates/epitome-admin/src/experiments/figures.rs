@@ -61,7 +61,8 @@ impl UnitSums {
     /// What a metric divides, and by what.
     pub(crate) fn of_metric(&self, metric: MetricName, money: Money) -> (f64, f64) {
         let (requests, calls) = (self.service.requests as f64, self.calls.calls as f64);
-        let regret = &self.calls.regret;
+        let CallCounts { regret, around, .. } = &self.calls;
+        let typed = self.calls.typed as f64;
         match metric {
             MetricName::Paid if money == Money::Dollars => (self.dollars, 1.0),
             MetricName::Paid => (self.full_price, 1.0),
@@ -72,7 +73,10 @@ impl UnitSums {
             MetricName::Refusals => (self.service.refused as f64, requests),
             MetricName::Prepared => (self.service.prepared, requests),
             MetricName::Latency => (self.service.first_byte, self.service.first_bytes as f64),
+            MetricName::Turns => (self.calls.model_turns as f64, typed),
+            MetricName::Corrections => (self.calls.corrections as f64, typed),
             MetricName::Failures => (self.calls.failed as f64, calls),
+            MetricName::FailuresAfter => (around.more_failed(), around.calls_after as f64),
             MetricName::Repeats => (self.calls.repeated as f64, calls),
             MetricName::Recalls => (self.calls.recalled as f64, calls),
             MetricName::Regret => (regret.again as f64, regret.left as f64),

@@ -6,12 +6,15 @@
 //! record; the command reads.
 
 mod arm_figures;
+mod around;
 mod calls;
 mod collect;
+mod corrections;
 mod figures;
 mod guardrail;
 mod record;
 mod report;
+mod shadow;
 mod split;
 
 pub use self::arm_figures::{ArmFigures, ArmMetric, MetricEffect, MetricUnit};
@@ -19,4 +22,5 @@ pub use self::collect::{UnitFigures, collect_histories, collect_units};
 pub use self::guardrail::{TrippedGuardrail, tripped_guardrails};
 pub use self::record::{ExperimentBook, StopRecord, UnitRecord, experiment_unit};
 pub use self::report::{ArmReport, ExperimentReport, ExperimentVerdict};
+pub use self::shadow::{HeldOutSession, ShadowReplay, ShadowSession, shadow_profile};
 pub use self::split::SplitCheck;

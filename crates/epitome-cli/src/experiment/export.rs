@@ -4,15 +4,15 @@
 
 use std::io::{self, Write};
 
-use epitome::collect_histories;
 use serde_json::Value;
 
 use super::flags::ExperimentFlags;
+use super::shadow;
 use crate::fault::CliError;
 use crate::{files, journal};
 
 /// The columns, as JSON calls them too.
-const COLUMNS: [&str; 28] = [
+const COLUMNS: [&str; 35] = [
     "unit",
     "arm",
     "at",
@@ -31,6 +31,9 @@ const COLUMNS: [&str; 28] = [
     "prepared",
     "first_bytes",
     "first_byte",
+    "model_turns",
+    "typed",
+    "corrections",
     "calls",
     "failed",
     "repeated",
@@ -41,6 +44,10 @@ const COLUMNS: [&str; 28] = [
     "again_tokens",
     "again_recalled",
     "refreshed",
+    "calls_before",
+    "failed_before",
+    "calls_after",
+    "failed_after",
 ];
 
 /// Writes a line for each unit with its arm and its sums, as CSV; with --json as JSON
@@ -57,8 +64,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let open = args.flags.open()?;
     let name = open.named(args.name.as_deref())?;
-    let units = collect_histories(&*open.store, &open.tenant, &name)
-        .map_err(|error| CliError::of_store(&error))?;
+    let (table, _) = open.table(&name)?;
+    let units = shadow::units(&open, &name, &table)?;
     if args.flags.json {
         return journal::json(&units);
     }

@@ -5,6 +5,7 @@
 mod export;
 mod flags;
 mod list;
+mod shadow;
 mod show;
 mod stop;
 mod words;

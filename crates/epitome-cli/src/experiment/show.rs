@@ -4,9 +4,10 @@
 
 use std::io::{self, Write};
 
-use epitome::{ArmReport, ExperimentReport, ExperimentUnit, StopRecord, collect_histories};
+use epitome::{ArmReport, ExperimentReport, ExperimentUnit, StopRecord};
 
 use super::flags::ExperimentFlags;
+use super::shadow;
 use super::words::{outlook, state, verdict};
 use crate::columns::{COLUMNS as WIDEST, output_width};
 use crate::fault::CliError;
@@ -38,8 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let open = args.flags.open()?;
     let name = open.named(args.name.as_deref())?;
     let (table, is_configured) = open.table(&name)?;
-    let units = collect_histories(&*open.store, &open.tenant, &name)
-        .map_err(|error| CliError::of_store(&error))?;
+    let units = shadow::units(&open, &name, &table)?;
     let report = ExperimentReport::load(&*open.store, &open.tenant, &name, &table, &units)
         .map_err(|error| CliError::of_store(&error))?;
     match args.flags.json {

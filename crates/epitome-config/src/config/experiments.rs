@@ -77,8 +77,14 @@ pub enum MetricName {
     Prepared,
     /// Time from there until the first byte of the answer.
     Latency,
+    /// Turns of the model, for each message that a person typed.
+    Turns,
+    /// Messages in which people say again what they said before, for each that they typed.
+    Corrections,
     /// Calls of tools that failed, for each call.
     Failures,
+    /// How many more calls failed in the ten turns behind a compression than in those before it, for each.
+    FailuresAfter,
     /// Calls that were made before, with the same result, for each call.
     Repeats,
     /// Calls that asked for text which had left the prompt, for each call.
@@ -116,7 +122,7 @@ pub struct GuardrailMargins {
 
 impl MetricName {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::Paid,
         Self::Tokens,
         Self::Requests,
@@ -125,7 +131,10 @@ impl MetricName {
         Self::Refusals,
         Self::Prepared,
         Self::Latency,
+        Self::Turns,
+        Self::Corrections,
         Self::Failures,
+        Self::FailuresAfter,
         Self::Repeats,
         Self::Recalls,
         Self::Regret,
@@ -144,7 +153,10 @@ impl MetricName {
             Self::Refusals => "refusals",
             Self::Prepared => "prepared",
             Self::Latency => "latency",
+            Self::Turns => "turns",
+            Self::Corrections => "corrections",
             Self::Failures => "failures",
+            Self::FailuresAfter => "failures-after",
             Self::Repeats => "repeats",
             Self::Recalls => "recalls",
             Self::Regret => "regret",
