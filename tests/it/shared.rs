@@ -72,6 +72,29 @@ impl Shared {
     }
 }
 
+/// However many programs change the lock at the same time, it names what all of them added.
+#[test]
+fn what_is_added_at_once_is_all_locked() {
+    let shared = Shared::new();
+    let names: Vec<_> = (0..8).map(|at| format!("team{at}")).collect();
+    let started: Vec<_> = names
+        .iter()
+        .map(|name| {
+            let line = format!("policy add ../origin/strict --as {name} -q");
+            let mut command = shared.0.command(line.split(' '));
+            command.current_dir(shared.0.path("project")).spawn().unwrap()
+        })
+        .collect();
+    for child in started {
+        let out = child.wait_with_output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    }
+    let lock = String::from_utf8(shared.0.read("project/.epitome/policies.lock")).unwrap();
+    let locked = lock.lines().filter_map(|line| line.strip_prefix("name = "));
+    let locked: Vec<_> = locked.map(|name| name.trim_matches('"')).collect();
+    assert_eq!(locked, names);
+}
+
 #[test]
 fn a_policy_of_a_repository_runs_once_it_is_trusted() {
     let shared = Shared::new();

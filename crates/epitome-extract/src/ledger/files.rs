@@ -65,7 +65,7 @@ impl FileTracker {
         let Some(&place) = self.by_path.get(&path) else {
             let how = match how {
                 Did::Read => FileChange::Read,
-                Did::Change => FileChange::Modified,
+                Did::Change | Did::Version => FileChange::Modified,
                 Did::Put => FileChange::Created,
                 Did::Delete => FileChange::Deleted,
                 // It may be the name of a branch.
@@ -83,14 +83,17 @@ impl FileTracker {
             (_, Did::Restore) => FileChange::Read,
             (FileChange::Deleted, Did::Put | Did::Change) => FileChange::Created,
             (FileChange::Read, Did::Put | Did::Change) => FileChange::Modified,
+            (_, Did::Version) => FileChange::Modified,
             _ => before,
         };
         let is_more = match how {
             Did::Read => before == FileChange::Read,
             Did::Change | Did::Put => true,
-            Did::Delete | Did::Restore => false,
+            Did::Delete | Did::Restore | Did::Version => false,
         };
-        file.times = if file.how == before { file.times + u32::from(is_more) } else { 1 };
+        // Of what was done before a version was put there nothing is left.
+        let goes_on = file.how == before && how != Did::Version;
+        file.times = if goes_on { file.times + u32::from(is_more) } else { 1 };
     }
 
     fn touches(&mut self, tool: &Tool) -> Vec<Touch> {
@@ -199,6 +202,17 @@ mod tests {
                 ("Bash", r#"{"command":"git checkout main"}"#),
             ],
             &["Read a.rs x1", "Deleted c.rs x1"],
+        );
+        check(
+            &[
+                ("Edit", r#"{"file_path":"a.rs"}"#),
+                ("Edit", r#"{"file_path":"a.rs"}"#),
+                ("Edit", r#"{"file_path":"b.rs"}"#),
+                ("Bash", r#"{"command":"git restore --source=HEAD~2 a.rs"}"#),
+                ("Bash", r#"{"command":"git restore -s HEAD b.rs"}"#),
+                ("Bash", r#"{"command":"git restore --source v1.2 c.rs"}"#),
+            ],
+            &["Modified c.rs x1", "Read b.rs x1", "Modified a.rs x1"],
         );
     }
 

@@ -74,7 +74,8 @@ impl CommandLine {
         if command == "git" && !words.is_empty() {
             command = match words.remove(0) {
                 verb @ ("mv" | "rm") => verb,
-                "checkout" | "restore" => return self.put_back(&words),
+                "checkout" => return self.put_back(&PutBack::by_checkout(&words)),
+                "restore" => return self.put_back(&PutBack::by_restore(&words)),
                 _ => return,
             };
         }
@@ -106,17 +107,13 @@ impl CommandLine {
 
     /// Takes `git checkout` and `git restore` of files: as they were last committed, or as they were in
     /// some other version.
-    fn put_back(&mut self, words: &[&str]) {
-        let has = |flag: &str| words.iter().any(|word| word.starts_with(flag));
-        if has("--staged") && !has("--worktree") {
+    fn put_back(&mut self, PutBack { version, files, staged, worktree }: &PutBack<'_>) {
+        if *staged && !worktree {
             return;
         }
-        let apart = words.iter().position(|word| *word == "--");
-        let is_named = |word: &&&str| !word.starts_with('-');
-        let version = words[..apart.unwrap_or_default()].iter().any(|word| is_named(&word));
-        let how = if version || has("--source") { Did::Change } else { Did::Restore };
-        let files = words[apart.map_or(0, |at| at + 1)..].iter().filter(is_named);
-        files.for_each(|path| self.touch(path, how));
+        let is_last = version.is_none_or(|version| matches!(version, "HEAD" | "@"));
+        let how = if is_last { Did::Restore } else { Did::Version };
+        self.each(files, how);
     }
 
     fn moved(&mut self, named: &[&str], gone: bool) {
@@ -147,6 +144,54 @@ impl CommandLine {
     fn within(&self, path: &str) -> String {
         let rooted = path.starts_with(['/', '~', '-', '$']) || self.directory.is_empty();
         if rooted { path.to_owned() } else { format!("{}/{path}", self.directory) }
+    }
+}
+
+/// What `git checkout` or `git restore` puts back.
+#[derive(Debug, Default)]
+struct PutBack<'a> {
+    /// The version that it is of, where that is said.
+    version: Option<&'a str>,
+    files: Vec<&'a str>,
+    /// Whether the index is said to be changed.
+    staged: bool,
+    /// Whether the files themselves are said to be.
+    worktree: bool,
+}
+
+impl<'a> PutBack<'a> {
+    /// What behind `--` stands are files, and what before it a version; without it anything may be a file.
+    fn by_checkout(words: &[&'a str]) -> Self {
+        let is_named = |word: &&'a str| !word.starts_with('-');
+        let apart = words.iter().position(|word| *word == "--");
+        let (version, files) = match apart {
+            Some(at) => (words[..at].iter().copied().find(is_named), &words[at + 1..]),
+            None => (None, words),
+        };
+        let files = files.iter().copied().filter(is_named).collect();
+        Self { version, files, ..Self::default() }
+    }
+
+    /// A version is the value of an option, and all else that is named are files.
+    fn by_restore(words: &[&'a str]) -> Self {
+        let mut out = Self::default();
+        let mut words = words.iter().copied();
+        while let Some(word) = words.next() {
+            let joined = word.strip_prefix("--source=").or_else(|| word.strip_prefix("-s"));
+            match (word, joined) {
+                ("-s" | "--source", _) => out.version = words.next(),
+                (_, Some(version)) => out.version = Some(version),
+                ("--staged", _) => out.staged = true,
+                ("--worktree", _) => out.worktree = true,
+                (flags, _) if flags.starts_with('-') => {
+                    let has = |flag| !flags.starts_with("--") && flags.contains(flag);
+                    out.staged |= has('S');
+                    out.worktree |= has('W');
+                }
+                (file, _) => out.files.push(file),
+            }
+        }
+        out
     }
 }
 
@@ -189,6 +234,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_restored_is_of_a_version() {
+        for last in ["", "-s HEAD ", "--source=HEAD ", "--source @ ", "-W ", "-SW ", "-q -- "] {
+            line(&format!("git restore {last}a.rs"), &[("a.rs", Did::Restore)]);
+        }
+        for version in ["--source=v1.2", "--source v1.2", "-s v1.2", "-sv1.2", "-s v1.2 -SW --"] {
+            line(&format!("git restore {version} a.rs"), &[("a.rs", Did::Version)]);
+        }
+        line(
+            "git restore a.rs --source=HEAD~2 b.rs",
+            &[("a.rs", Did::Version), ("b.rs", Did::Version)],
+        );
+        line("git restore --staged a.rs", &[]);
+        line("git restore -S --source=HEAD~1 a.rs", &[]);
+        line("git restore --staged --worktree a.rs", &[("a.rs", Did::Restore)]);
+        line("git restore -s", &[]);
+    }
+
+    #[test]
     fn plain_commands_name_their_files() {
         line("cat src/a.rs | grep foo", &[("src/a.rs", Did::Read)]);
         line("head -n 20 a.md; tail -5 b.md", &[("a.md", Did::Read), ("b.md", Did::Read)]);
@@ -203,8 +266,8 @@ mod tests {
             &[("a.rs", Did::Restore), ("b.rs", Did::Restore)],
         );
         line("git checkout -- a.rs", &[("a.rs", Did::Restore)]);
-        line("git checkout HEAD~2 -- a.rs", &[("a.rs", Did::Change)]);
-        line("git restore --staged a.rs", &[]);
+        line("git checkout HEAD~2 -- a.rs", &[("a.rs", Did::Version)]);
+        line("git checkout HEAD -- a.rs", &[("a.rs", Did::Restore)]);
         line("git mv a.rs b.rs", &[("a.rs", Did::Delete), ("b.rs", Did::Put)]);
         line("mv a.rs src", &[("a.rs", Did::Delete)]);
         line(

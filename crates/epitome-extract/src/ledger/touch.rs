@@ -30,6 +30,8 @@ pub(super) enum Did {
     Delete,
     /// Takes back what was done to it, where anything was.
     Restore,
+    /// Puts some version of it there that was committed once: what was done to it before is taken back.
+    Version,
 }
 
 /// A text that a call puts into a file.

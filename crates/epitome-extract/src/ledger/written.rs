@@ -28,7 +28,7 @@ pub fn written(call: &ToolCall) -> Vec<WrittenFile> {
             Some(edits) => edits.iter().map(|edit| new_text(edit.as_object()?)).collect(),
             None => vec![new_text(arguments)],
         },
-        Some(Did::Read | Did::Delete | Did::Restore) | None => Vec::new(),
+        Some(Did::Read | Did::Delete | Did::Restore | Did::Version) | None => Vec::new(),
     };
     texts.into_iter().filter_map(|text| of(path, text, false)).collect()
 }
