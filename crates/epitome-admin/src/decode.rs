@@ -80,7 +80,7 @@ fn tombstone(said: &MessageRecord) -> Entry {
         within: None,
         known_as: None,
         note: None,
-        files: Vec::new(),
+        files: Box::default(),
     };
     Entry { id: EntryId(said.place), role: said.role, parts: vec![part], bytes: 0, at: None }
 }

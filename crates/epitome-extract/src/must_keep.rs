@@ -370,7 +370,7 @@ mod tests {
                 within: None,
                 known_as: None,
                 note: None,
-                files: Vec::new(),
+                files: Box::default(),
             });
         }
     }

@@ -152,7 +152,7 @@ impl View<'_> {
                     within: None,
                     known_as: None,
                     note: None,
-                    files: Vec::new(),
+                    files: Box::default(),
                 }],
                 bytes: u32::try_from(inserted.text.len()).unwrap_or(u32::MAX),
                 at: None,
@@ -286,7 +286,7 @@ pub fn strip(entry: &mut Entry, gone: &[u32]) {
 pub fn rewrite(entry: &mut Entry, id: PartId, text: &str) {
     let Some(part) = entry.parts.get_mut(id.part as usize) else { return };
     part.known_as = None;
-    part.files.clear();
+    part.files = Box::default();
     match &mut part.body {
         PartBody::Text(old) => text.clone_into(old),
         PartBody::Result(result) => text.clone_into(&mut result.text),

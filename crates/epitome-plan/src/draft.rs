@@ -66,11 +66,11 @@ impl PlanGround<'_> {
     }
 }
 
-/// One exchange, as a draft keeps it.
+/// One exchange, as a draft keeps it. There may be as many as messages, and few have a stub.
 struct DraftExchange {
     cuts: Vec<ShortenedPart>,
     size: u64,
-    stub: Option<Checkpoint>,
+    stub: Option<Box<Checkpoint>>,
 }
 
 impl DraftExchange {
@@ -387,7 +387,7 @@ impl<'a> Drafting<'a> {
             model: None,
         };
         let smaller = size < self.whole(at);
-        smaller.then(|| DraftExchange { cuts: Vec::new(), size, stub: Some(stub) })
+        smaller.then(|| DraftExchange { cuts: Vec::new(), size, stub: Some(stub.into()) })
     }
 
     /// Gives up the oldest messages of the recent part until one of the user's side leads, and has
@@ -455,7 +455,7 @@ impl<'a> Drafting<'a> {
                 None => covers.extend(ids(exchange)),
                 Some(kept) => {
                     cuts.append(&mut kept.cuts);
-                    stubs.extend(kept.stub.take());
+                    stubs.extend(kept.stub.take().map(|stub| *stub));
                 }
             }
         }

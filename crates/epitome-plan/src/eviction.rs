@@ -41,14 +41,32 @@ pub(crate) fn original_of<'t>(
     covers: &[EntryId],
     chars: usize,
 ) -> Cow<'t, str> {
-    let entries: Vec<_> = covers.iter().filter_map(|&id| thread.entry(id)).collect();
-    if let [entry] = entries[..] {
-        let text = entry.readable();
-        if !text.is_empty() {
-            return text;
-        }
+    match alone(thread, covers) {
+        Some(text) => text,
+        None => listed(thread, covers, chars).collect::<String>().into(),
     }
-    let lines = entries.iter().map(|entry| {
+}
+
+/// The address of what covered entries are kept as. Their list may be as large as they are, so it is not
+/// put together.
+pub(crate) fn address_of(thread: &Thread, covers: &[EntryId], chars: usize) -> ContentId {
+    match alone(thread, covers) {
+        Some(text) => ContentId::for_text(&text),
+        None => ContentId::of_all(listed(thread, covers, chars)),
+    }
+}
+
+/// What the one entry that is covered says.
+fn alone<'t>(thread: &'t Thread, covers: &[EntryId]) -> Option<Cow<'t, str>> {
+    let mut entries = covers.iter().filter_map(|&id| thread.entry(id));
+    let (first, more) = (entries.next()?, entries.next());
+    let text = more.is_none().then(|| first.readable());
+    text.filter(|text| !text.is_empty())
+}
+
+/// A line for each covered entry.
+fn listed(thread: &Thread, covers: &[EntryId], chars: usize) -> impl Iterator<Item = String> {
+    covers.iter().filter_map(|&id| thread.entry(id)).map(move |entry| {
         let (text, name) = (entry.readable(), thread.name(entry));
         if text.is_empty() {
             return format!("{name}\n");
@@ -56,8 +74,7 @@ pub(crate) fn original_of<'t>(
         // What came of its calls is a line of its own.
         let said = lines::said(entry, &lines::Failures::new(), chars);
         format!("{} {name}: {said}\n", ContentId::for_text(&text).short())
-    });
-    lines.collect::<String>().into()
+    })
 }
 
 /// What a plan of a host's own takes out of a thread, cut into pieces of at most `passage_bytes` for

@@ -13,7 +13,7 @@ use epitome_kernel::types::{
 
 use crate::budget::rewritable;
 use crate::cut::fill;
-use crate::eviction::original_of;
+use crate::eviction::address_of;
 use crate::ground::PlanGround;
 use crate::input::truncated;
 use crate::ops::{checkpoints, leaving};
@@ -211,7 +211,7 @@ impl<'a> OrderReader<'a, '_> {
             return;
         }
         let chars = self.ground.options.texts.line_chars;
-        let id = ContentId::for_text(&original_of(self.ground.thread, &covers, chars));
+        let id = address_of(self.ground.thread, &covers, chars);
         let before = self.size_now(&covers, &was);
         let what = WordingPurpose::Checkpoint { id, covers, level };
         self.parts.wishes.push_back(WordingRequest { what, most, before, was });

@@ -29,7 +29,7 @@ pub(crate) fn entry(thread: &Thread, text: Option<String>) -> Option<Entry> {
             within: None,
             known_as: None,
             note: None,
-            files: Vec::new(),
+            files: Box::default(),
         }],
         at: None,
     })

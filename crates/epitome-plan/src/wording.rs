@@ -10,7 +10,7 @@ use epitome_kernel::types::{
 };
 
 use crate::cut::ShortenedPart;
-use crate::eviction::original_of;
+use crate::eviction::address_of;
 use crate::files;
 use crate::ground::PlanGround;
 use crate::ops::checkpoints;
@@ -225,8 +225,7 @@ struct PlacedWords {
 
 /// The address of what entries said.
 pub(crate) fn address(covers: &[EntryId], ground: &PlanGround<'_>) -> ContentId {
-    let chars = ground.options.texts.line_chars;
-    ContentId::for_text(&original_of(ground.thread, covers, chars))
+    address_of(ground.thread, covers, ground.options.texts.line_chars)
 }
 
 /// Whether a checkpoint is meant by a name: its id or the beginning of it.

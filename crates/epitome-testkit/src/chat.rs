@@ -64,7 +64,8 @@ impl Chat {
     fn about(mut self, subject: &str) -> Self {
         let last = self.entries.last_mut().and_then(|entry| entry.parts.last_mut());
         if let Some(part) = last {
-            part.note = Some(StateNote { subject: subject.to_owned(), stays: Stays::Newest });
+            part.note =
+                Some(StateNote { subject: subject.to_owned(), stays: Stays::Newest }.into());
         }
         self
     }
@@ -95,7 +96,8 @@ impl Chat {
             let lines = body.lines().filter(|line| !line.trim().is_empty()).count() as u32;
             let body = start..start + body.len();
             let path = path.to_owned();
-            part.files.push(FileCopy { path, named, body, lines, partial: false, closed: true });
+            let copy = FileCopy { path, named, body, lines, partial: false, closed: true };
+            part.files = [&*part.files, &[copy]].concat().into();
         }
         self
     }
@@ -140,7 +142,7 @@ impl Chat {
         self.calls += 1;
         let id = format!("s{}", self.calls);
         let block = |kind: &str, text: &str, calls, answers| {
-            PartBody::Opaque(OpaqueBlock {
+            let block = OpaqueBlock {
                 kind: kind.to_owned(),
                 content: ContentId::for_text(text),
                 text: text.to_owned(),
@@ -150,7 +152,8 @@ impl Chat {
                 calls,
                 answers,
                 compacts: false,
-            })
+            };
+            PartBody::Opaque(block.into())
         };
         self.of_model(block("server_tool_use", query, Some(id.clone()), None)).of_model(block(
             "web_search_tool_result",
@@ -162,7 +165,7 @@ impl Chat {
 
     /// What the provider made of all that was said before; it joins the model's last message.
     pub fn compacted(self, text: &str) -> Self {
-        self.of_model(PartBody::Opaque(OpaqueBlock {
+        let block = OpaqueBlock {
             kind: "compaction".to_owned(),
             content: ContentId::for_text(text),
             text: text.to_owned(),
@@ -172,7 +175,8 @@ impl Chat {
             calls: None,
             answers: None,
             compacts: true,
-        }))
+        };
+        self.of_model(PartBody::Opaque(block.into()))
     }
 
     /// The result of the oldest open call, as a message of its own.
@@ -237,7 +241,7 @@ impl Chat {
                 within,
                 known_as: None,
                 note: None,
-                files: Vec::new(),
+                files: Box::default(),
             });
         }
         self

@@ -50,7 +50,8 @@ pub struct Entry {
     pub at: Option<String>,
 }
 
-/// One piece of an entry that an edit can address.
+/// One piece of an entry that an edit can address. A conversation may have more of them than words in
+/// each: what few have is boxed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// What it is.
@@ -66,9 +67,9 @@ pub struct Part {
     /// entry is not known by a part that is known by the empty text.
     pub known_as: Option<String>,
     /// What it states, where it says what is and not what somebody said (RULES 16).
-    pub note: Option<StateNote>,
+    pub note: Option<Box<StateNote>>,
     /// The copies of files in its text, in their order, where no tool opens what left (RULES 16).
-    pub files: Vec<FileCopy>,
+    pub files: Box<[FileCopy]>,
 }
 
 /// A copy of a file within a text: a body that is bound to a path.
@@ -125,7 +126,7 @@ pub enum PartBody {
     /// An image, priced by its dimensions (RULES 124).
     Image(ImagePart),
     /// Any block this version does not interpret; passed through as it is.
-    Opaque(OpaqueBlock),
+    Opaque(Box<OpaqueBlock>),
 }
 
 /// A tool call.

@@ -33,7 +33,7 @@ pub(crate) fn find(entries: &mut [Entry], tools: Option<&str>) {
         return;
     }
     for entry in entries.iter_mut().filter(|entry| entry.role != Role::System) {
-        entry.parts.iter_mut().for_each(|part| part.files = of_part(part));
+        entry.parts.iter_mut().for_each(|part| part.files = of_part(part).into());
     }
 }
 

@@ -87,11 +87,12 @@ pub(crate) fn find(role: Role, parts: &mut [Part]) {
     for (at, part) in parts.iter_mut().enumerate().filter(|(_, part)| part.within.is_none()) {
         let PartBody::Text(text) = &part.body else { continue };
         let trimmed = text.trim();
-        part.note = match (role, part.speaker) {
+        let note = match (role, part.speaker) {
             (_, Speaker::Tool) | (Role::Tool, _) => None,
             (Role::User, Speaker::Human) => attached(trimmed).filter(|_| at + 1 < count),
             _ => of_text(role, trimmed),
         };
+        part.note = note.map(Box::new);
         if let Some(note) = &part.note {
             part.speaker = Speaker::Harness;
             // A file is known by every word of it.

@@ -16,7 +16,7 @@ pub(crate) fn kind(block: &Object<'_>) -> String {
 }
 
 /// A block passed through as it is, with the ids that pair it (RULES 103).
-pub(crate) fn opaque(block: &Object<'_>) -> OpaqueBlock {
+pub(crate) fn opaque(block: &Object<'_>) -> Box<OpaqueBlock> {
     let kind = kind(block);
     let id = |key| block.text(key).map(|id| id.into_owned());
     let calls = if kind.ends_with("_tool_use") { id("id") } else { None };
@@ -39,7 +39,7 @@ pub(crate) fn opaque(block: &Object<'_>) -> OpaqueBlock {
     }
     let data = text.len() - shown.len()..text.len();
     let title = title(block);
-    OpaqueBlock { kind, content, text, data, title, pages, calls, answers, compacts }
+    Box::new(OpaqueBlock { kind, content, text, data, title, pages, calls, answers, compacts })
 }
 
 /// What a document is called, in the block or in the object that holds its data.

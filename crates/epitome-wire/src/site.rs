@@ -123,7 +123,14 @@ impl Parts {
             }
             _ => None,
         };
-        self.parts.push(Part { body, speaker, within, known_as, note: None, files: Vec::new() });
+        self.parts.push(Part {
+            body,
+            speaker,
+            within,
+            known_as,
+            note: None,
+            files: Box::default(),
+        });
         self.sites.push(PartSite { home, text, inner: None });
         self.parts.len() as u32 - 1
     }

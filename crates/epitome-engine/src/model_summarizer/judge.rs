@@ -170,7 +170,7 @@ fn said(text: &str) -> Entry {
         within: None,
         known_as: None,
         note: None,
-        files: Vec::new(),
+        files: Box::default(),
     };
     Entry { id: EntryId(0), role: Role::Assistant, parts: vec![part], bytes: 0, at: None }
 }

@@ -14,7 +14,7 @@ use epitome_admin::admin::TOMBSTONE;
 pub(super) fn forget(entry: &mut Entry) {
     for part in &mut entry.parts {
         part.known_as = None;
-        part.files.clear();
+        part.files = Box::default();
         match &mut part.body {
             PartBody::Text(text) | PartBody::Thinking(text) => TOMBSTONE.clone_into(text),
             PartBody::Result(result) => TOMBSTONE.clone_into(&mut result.text),

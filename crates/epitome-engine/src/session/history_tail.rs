@@ -55,7 +55,7 @@ impl<'a> HistoryTail<'a> {
             let entry = entries.get_mut(part.entry.index() - first);
             let at = entry.and_then(|entry| entry.parts.get_mut(part.part as usize));
             let body = at.map(|at| {
-                at.files.clear();
+                at.files = Box::default();
                 &mut at.body
             });
             match body {

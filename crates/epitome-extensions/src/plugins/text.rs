@@ -58,7 +58,7 @@ impl TextPlugin {
             within: None,
             known_as: None,
             note: None,
-            files: Vec::new(),
+            files: Box::default(),
         };
         let bytes = u32::try_from(job.text.len()).ok()?;
         let id = EntryId(0);

@@ -249,7 +249,7 @@ fn edited(entries: &[Entry], edits: &[Edit]) -> Vec<Entry> {
                     within: None,
                     known_as: None,
                     note: None,
-                    files: Vec::new(),
+                    files: Box::default(),
                 };
                 let bytes = text.len() as u32;
                 let entry =

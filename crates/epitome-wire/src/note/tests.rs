@@ -9,7 +9,7 @@ fn check(role: Role, text: &str, subject: Option<&str>) {
     let speaker = crate::speaker::of_text(role, text);
     let body = PartBody::Text(text.to_owned());
     let mut parts =
-        [Part { body, speaker, within: None, known_as: None, note: None, files: Vec::new() }];
+        [Part { body, speaker, within: None, known_as: None, note: None, files: Box::default() }];
     find(role, &mut parts);
     let found = parts[0].note.as_ref().filter(|note| note.stays != Stays::Nothing);
     assert_eq!(found.map(|note| &*note.subject), subject, "{text}");
@@ -155,7 +155,7 @@ fn a_file_before_what_a_person_typed_is_a_clients() {
         within: None,
         known_as: None,
         note: None,
-        files: Vec::new(),
+        files: Box::default(),
     };
     let file = "```src/a.ts\nconst a = 1;\n```\n";
     let mut parts = [text(file), text("Why does it fail?")];
