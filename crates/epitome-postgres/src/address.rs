@@ -14,6 +14,11 @@ const CONNECT: Duration = Duration::from_secs(3);
 /// How long a server may leave what was sent unacknowledged.
 const SILENCE: Duration = Duration::from_secs(8);
 
+/// After so long without a word the network is asked whether the server is there; so often, so far apart.
+const QUIET: Duration = Duration::from_secs(5);
+const PROBE: Duration = Duration::from_secs(1);
+const PROBES: u32 = 3;
+
 /// The address of a database: `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=require`.
 #[derive(Clone)]
 pub struct PostgresAddress {
@@ -65,6 +70,8 @@ impl PostgresAddress {
             config.application_name("epitome");
         }
         config.connect_timeout(CONNECT).tcp_user_timeout(SILENCE);
+        // A server that is gone once it has taken a statement would be waited for, for two hours else.
+        config.keepalives_idle(QUIET).keepalives_interval(PROBE).keepalives_retries(PROBES);
         Ok(Self { config, roots, shown })
     }
 

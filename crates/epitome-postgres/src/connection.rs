@@ -16,8 +16,8 @@ use crate::statement::Place;
 /// A connection to a server.
 pub(crate) struct Connection {
     pub(crate) client: Client,
-    /// What was parsed there already, by its text.
-    known: HashMap<String, Statement>,
+    /// What was asked there, by its text; from the second time on it is parsed already.
+    known: HashMap<String, Option<Statement>>,
     /// Whether there is a pooler in between.
     is_pooled: bool,
 }
@@ -37,7 +37,8 @@ impl Connection {
         self.client.query_typed(text, places)
     }
 
-    /// The same with one of the statements of every turn, which the server parses once for a connection.
+    /// The same with one of the statements of every turn, which the server parses once for a connection:
+    /// when it is asked a second time, so that whoever asks once waits once.
     ///
     /// # Errors
     ///
@@ -49,7 +50,9 @@ impl Connection {
     ) -> Result<Vec<Row>, Error> {
         if !self.is_pooled {
             let values: Vec<&(dyn ToSql + Sync)> = places.iter().map(|(value, _)| *value).collect();
-            let known = self.known(text, places);
+            let Some(known) = self.known(text, places).transpose() else {
+                return self.ask(text, places);
+            };
             match known.and_then(|statement| self.client.query(&statement, &values)) {
                 // It was not carried out.
                 Err(error) if is_of_another(&error) => {
@@ -62,14 +65,18 @@ impl Connection {
         self.ask(text, places)
     }
 
-    fn known(&mut self, text: &str, places: &[Place<'_>]) -> Result<Statement, Error> {
-        if let Some(known) = self.known.get(text) {
-            return Ok(known.clone());
-        }
-        let types: Vec<Type> = places.iter().map(|(_, of)| of.clone()).collect();
-        let statement = self.client.prepare_typed(text, &types)?;
-        self.known.insert(text.to_owned(), statement.clone());
-        Ok(statement)
+    /// A statement that is parsed there; none of one that is asked for the first time.
+    fn known(&mut self, text: &str, places: &[Place<'_>]) -> Result<Option<Statement>, Error> {
+        let known = match self.known.get(text) {
+            Some(None) => {
+                let types: Vec<Type> = places.iter().map(|(_, of)| of.clone()).collect();
+                Some(self.client.prepare_typed(text, &types)?)
+            }
+            Some(known) => return Ok(known.clone()),
+            None => None,
+        };
+        self.known.insert(text.to_owned(), known.clone());
+        Ok(known)
     }
 }
 

@@ -26,5 +26,5 @@ pub use plugin::FirstLines;
 pub use postgres::PostgresServer;
 pub use random::{conversation, conversations, words};
 #[cfg(unix)]
-pub use relay::PostgresRelay;
+pub use relay::{PostgresRelay, SentStatements};
 pub use summarize::{Script, ScriptedSummarizer, now};

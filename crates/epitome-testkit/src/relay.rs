@@ -7,8 +7,8 @@ use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::PostgresServer;
@@ -26,12 +26,40 @@ pub struct PostgresRelay {
 #[derive(Debug)]
 struct RelayState {
     server: PathBuf,
-    /// So many bytes pass until all connections are cut.
-    left: AtomicI64,
+    passage: Mutex<Passage>,
     cuts: AtomicUsize,
-    /// How often a client waited for an answer.
-    statements: AtomicUsize,
+    silences: AtomicUsize,
+    sent: Mutex<SentStatements>,
     open: Mutex<Vec<UnixStream>>,
+}
+
+/// What may pass.
+#[derive(Clone, Copy, Debug)]
+enum Passage {
+    /// All.
+    Open,
+    /// So many bytes until all connections are cut.
+    Bytes(usize),
+    /// Nothing: whoever handed over the last byte is about to cut.
+    Closing,
+}
+
+impl Passage {
+    /// Takes so many of the bytes that wait as may pass.
+    fn take(&mut self, waiting: usize) -> usize {
+        match *self {
+            Self::Open => waiting,
+            Self::Bytes(left) if left < waiting => {
+                *self = Self::Closing;
+                left
+            }
+            Self::Bytes(left) => {
+                *self = Self::Bytes(left - waiting);
+                waiting
+            }
+            Self::Closing => 0,
+        }
+    }
 }
 
 impl PostgresRelay {
@@ -43,13 +71,7 @@ impl PostgresRelay {
     pub fn start(server: &PostgresServer) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
         let listener = UnixListener::bind(folder.path().join(SOCKET))?;
-        let shared = Arc::new(RelayState {
-            server: server.folder().join(SOCKET),
-            left: AtomicI64::new(i64::MAX),
-            cuts: AtomicUsize::new(0),
-            statements: AtomicUsize::new(0),
-            open: Mutex::default(),
-        });
+        let shared = Arc::new(RelayState::before(server.folder().join(SOCKET)));
         let state = Arc::clone(&shared);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
@@ -69,7 +91,12 @@ impl PostgresRelay {
     /// Cuts all connections once so many more bytes have passed, in both directions together; new ones
     /// can be made then.
     pub fn cut_after(&self, bytes: u32) {
-        self.shared.left.store(i64::from(bytes), Ordering::SeqCst);
+        self.shared.allow(usize::try_from(bytes).unwrap_or(usize::MAX));
+    }
+
+    /// Leaves all connections that are there open, and hands nothing over on them any more.
+    pub fn fall_silent(&self) {
+        self.shared.silences.fetch_add(1, Ordering::SeqCst);
     }
 
     /// How often it was cut.
@@ -77,13 +104,24 @@ impl PostgresRelay {
         self.shared.cuts.load(Ordering::SeqCst)
     }
 
-    /// How often clients waited for an answer of the server, from the first connection on.
-    pub fn statements(&self) -> usize {
-        self.shared.statements.load(Ordering::SeqCst)
+    /// What clients had the server do, from the first connection on.
+    pub fn sent(&self) -> SentStatements {
+        *self.shared.sent()
     }
 }
 
 impl RelayState {
+    fn before(server: PathBuf) -> Self {
+        Self {
+            server,
+            passage: Mutex::new(Passage::Open),
+            cuts: AtomicUsize::new(0),
+            silences: AtomicUsize::new(0),
+            sent: Mutex::default(),
+            open: Mutex::default(),
+        }
+    }
+
     fn join(self: &Arc<Self>, client: UnixStream) -> io::Result<()> {
         let server = UnixStream::connect(&self.server)?;
         let ends = [client.try_clone()?, server.try_clone()?];
@@ -97,21 +135,24 @@ impl RelayState {
 
     /// Hands over until one of the two ends, or all are cut.
     fn pump(&self, mut from: UnixStream, mut to: UnixStream, mut sent: Option<SentMessages>) {
-        let mut buffer = [0; 4096];
+        let silences = || self.silences.load(Ordering::SeqCst);
+        let (mut buffer, before) = ([0; 4096], silences());
         while let Ok(read) = from.read(&mut buffer) {
             if read == 0 {
                 break;
             }
-            let before = self.left.fetch_sub(read as i64, Ordering::SeqCst);
-            let passed = usize::try_from(before.max(0)).unwrap_or(usize::MAX).min(read);
+            if silences() > before {
+                continue;
+            }
+            let (passed, is_last) = self.take(read);
             if let Some(sent) = &mut sent {
-                self.statements.fetch_add(sent.read(&buffer[..passed]), Ordering::SeqCst);
+                sent.read(&buffer[..passed], &mut self.sent());
             }
-            if to.write_all(&buffer[..passed]).is_err() {
-                break;
-            }
-            if passed < read {
+            let is_given = to.write_all(&buffer[..passed]).is_ok();
+            if is_last {
                 self.cut();
+            }
+            if passed < read || !is_given {
                 break;
             }
         }
@@ -119,13 +160,43 @@ impl RelayState {
         drop(to.shutdown(Shutdown::Both));
     }
 
+    fn sent(&self) -> MutexGuard<'_, SentStatements> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn passage(&self) -> MutexGuard<'_, Passage> {
+        self.passage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has so many bytes pass before the next cut.
+    fn allow(&self, bytes: usize) {
+        *self.passage() = Passage::Bytes(bytes);
+    }
+
+    /// How many of the bytes that wait may pass, and whether they are the last before a cut. One alone of
+    /// those that wait then is told so and cuts: a second one would take what was asked for meanwhile.
+    fn take(&self, waiting: usize) -> (usize, bool) {
+        let mut passage = self.passage();
+        let was_closing = matches!(*passage, Passage::Closing);
+        let passed = passage.take(waiting);
+        (passed, !was_closing && matches!(*passage, Passage::Closing))
+    }
+
     fn cut(&self) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.left.swap(i64::MAX, Ordering::SeqCst) < 0 {
-            self.cuts.fetch_add(1, Ordering::SeqCst);
-        }
         open.drain(..).for_each(|end| drop(end.shutdown(Shutdown::Both)));
+        *self.passage() = Passage::Open;
+        self.cuts.fetch_add(1, Ordering::SeqCst);
     }
+}
+
+/// What clients had a server do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SentStatements {
+    /// Statements that were carried out.
+    pub statements: usize,
+    /// How often an answer was waited for: for each statement, and to have one parsed beforehand.
+    pub round_trips: usize,
 }
 
 /// The messages of a client, as far as they have passed.
@@ -137,19 +208,20 @@ struct SentMessages {
 }
 
 impl SentMessages {
-    /// How many of the messages that end here wait for an answer: the end of a statement, or one alone.
-    fn read(&mut self, bytes: &[u8]) -> usize {
+    /// Counts the messages that end here.
+    fn read(&mut self, bytes: &[u8], all: &mut SentStatements) {
         self.begun.extend_from_slice(bytes);
-        let mut waits = 0;
         loop {
             let kind = usize::from(self.is_open);
-            let Some(length) = self.begun.get(kind..kind + 4) else { return waits };
+            let Some(length) = self.begun.get(kind..kind + 4) else { return };
             let length = length.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
             let end = kind + length.max(4);
             if self.begun.len() < end {
-                return waits;
+                return;
             }
-            waits += usize::from(self.is_open && matches!(self.begun[0], b'S' | b'Q'));
+            let kind = self.is_open.then_some(self.begun[0]);
+            all.statements += usize::from(matches!(kind, Some(b'E' | b'Q')));
+            all.round_trips += usize::from(matches!(kind, Some(b'S' | b'Q')));
             self.is_open = true;
             self.begun.drain(..end);
         }
@@ -160,8 +232,25 @@ impl SentMessages {
 mod tests {
     use super::*;
 
+    /// Two directions come to the end of one allowance at once; the next cut is asked for as soon as the
+    /// first has come.
     #[test]
-    fn messages_that_wait_are_counted() {
+    fn a_cut_that_is_asked_for_behind_another_one_comes() {
+        let state = RelayState::before(PathBuf::new());
+        state.allow(10);
+        let [asking, answering] = [100, 50].map(|waiting| state.take(waiting));
+        assert_eq!([asking, answering], [(10, true), (0, false)]);
+        state.cut();
+        state.allow(5);
+        assert_eq!(
+            (state.take(5), state.take(1), state.take(1)),
+            ((5, false), (0, true), (0, false))
+        );
+        assert_eq!(state.cuts.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
+    fn statements_are_counted() {
         let message = |kind: u8, text: &[u8]| {
             let length = u32::try_from(text.len() + 4).unwrap().to_be_bytes();
             [&[kind], &length[..], text].concat()
@@ -170,6 +259,8 @@ mod tests {
         let all = [
             first,
             message(b'P', b"SELECT 1"),
+            message(b'D', b""),
+            message(b'S', b""),
             message(b'B', b""),
             message(b'E', b""),
             message(b'S', b""),
@@ -178,9 +269,10 @@ mod tests {
         ]
         .concat();
         for step in [1, 3, all.len()] {
-            let mut sent = SentMessages::default();
-            let waits: usize = all.chunks(step).map(|part| sent.read(part)).sum();
-            assert_eq!(waits, 2, "{step}");
+            let (mut sent, mut counted) = (SentMessages::default(), SentStatements::default());
+            all.chunks(step).for_each(|part| sent.read(part, &mut counted));
+            let expected = SentStatements { statements: 2, round_trips: 3 };
+            assert_eq!(counted, expected, "{step}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "tells the figures")]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use epitome_kernel::types::{ContentId, EntryKey, HistoryHash, Role};
 use epitome_kernel::{AppendBatch, Journal, MessageRecord};
 use epitome_postgres::{PostgresAddress, PostgresLog, PostgresStore};
-use epitome_store::SessionArchive;
+use epitome_store::{RecordLog, RecordStore, SessionArchive};
 use epitome_testkit::{PostgresRelay, PostgresServer};
 
 use crate::outage::begin;
@@ -22,7 +23,7 @@ const AT: &str = "2026-01-02T03:04:05Z";
 const CUTS: usize = 20;
 
 /// So many bytes pass at most until the next cut: some turns.
-const MOST: u64 = 6_000;
+const MOST: u64 = 20_000;
 
 /// So long no cut may take to come.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -94,6 +95,27 @@ fn nothing_that_was_written_is_lost_or_doubled_while_a_network_is_cut() {
     let messages = written.iter().map(|(_, said)| said.len()).sum::<usize>();
     assert!(messages > 0);
     println!("{cuts} cuts, {messages} messages");
+}
+
+/// What is between a store and its server may keep a connection and say nothing on it any more.
+#[test]
+fn connections_that_fall_silent_hold_up_nobody_later() {
+    let Some(server) = PostgresServer::start().unwrap() else { return };
+    let relay = PostgresRelay::start(&server).unwrap();
+    let address = PostgresAddress::parse(&relay.address("postgres")).unwrap();
+    let log = Arc::new(PostgresLog::open(address).unwrap());
+    let store = RecordStore::over(Arc::clone(&log));
+    log.wait_at_most(Duration::from_millis(300));
+    // More often than there are connections.
+    for number in 0..10 {
+        relay.fall_silent();
+        begin(&store, &format!("silent {number}")).ok();
+    }
+    // As many as still have a silent connection fail.
+    let later = (0..10).filter(|number| begin(&store, &format!("later {number}")).is_ok());
+    assert!(later.count() >= 5);
+    log.wait_at_most(Duration::from_secs(4));
+    assert_eq!(store.verify(false).unwrap(), Vec::new());
 }
 
 /// What a client adds behind a history.

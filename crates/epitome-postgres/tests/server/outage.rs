@@ -5,8 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use epitome_kernel::{Beginning, Journal, StoreError};
-use epitome_postgres::PostgresStore;
-use epitome_store::SessionArchive;
+use epitome_postgres::{PostgresLog, PostgresStore};
+use epitome_store::{RecordLog, RecordStore, SessionArchive};
 use epitome_testkit::PostgresServer;
 
 use crate::shared::open;
@@ -17,7 +17,7 @@ const RESTARTS: u32 = 4;
 
 const AT: &str = "2026-01-02T03:04:05Z";
 
-pub(crate) fn begin(store: &PostgresStore, name: &str) -> Result<(), StoreError> {
+pub(crate) fn begin<L: RecordLog>(store: &RecordStore<L>, name: &str) -> Result<(), StoreError> {
     let beginning = Beginning { label: None, opened: 0, from: None };
     store.begin(SCOPE, name, &beginning, AT)
 }
@@ -39,7 +39,7 @@ fn nothing_that_was_written_is_lost_or_doubled_while_a_server_crashes() {
                         break;
                     }
                     let name = format!("{prefix}{number}");
-                    if begin(store, &name).is_ok() {
+                    if begin::<PostgresLog>(store, &name).is_ok() {
                         let memos = [("p".to_owned(), name.clone())].into();
                         if store.note(SCOPE, &name, &memos).is_ok() {
                             done.push(name);

@@ -86,13 +86,19 @@ impl Journal for FallbackStore {
         session: &str,
         answer: &ResponseRecord,
     ) -> Result<(), StoreError> {
-        let is_away = self.is_away(scope, session);
-        if !is_away && self.is_astray(scope, session, answer.after) {
-            return self.disk.record_response(scope, session, answer);
+        if !self.is_away(scope, session) {
+            if self.may_write() {
+                let is_lost = |error: &StoreError| {
+                    !self.is_astray(scope, session, answer.after) && self.is_lost(error)
+                };
+                match self.disk.record_response(scope, session, answer) {
+                    Err(error) if is_lost(&error) => {}
+                    done => return done,
+                }
+            }
+            self.move_away(scope, session);
         }
-        self.write(SessionOf { scope, session }, |store| {
-            store.record_response(scope, session, answer)
-        })
+        self.memory.record_response(scope, session, answer)
     }
 
     fn rewrites(

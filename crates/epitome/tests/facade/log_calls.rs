@@ -7,8 +7,9 @@ use epitome::port::{
     RecordLog, SearchPiece, StoredBlob,
 };
 use epitome::{
-    Compressor, Format, LOCAL, MemoryLog, ModelResponse, Profile, Prompt, RecordStore,
-    RoutedPrompt, RoutedRequest, SessionAdmin, SessionRouter, StoreError, WindowSetting,
+    Compressor, FallbackStore, Format, LOCAL, MemoryLog, ModelResponse, Profile, Prompt,
+    RecordStore, RoutedPrompt, RoutedRequest, SessionAdmin, SessionRouter, StoreError,
+    WindowSetting,
 };
 use epitome_testkit::FixedCounter;
 use epitome_wire::ResponseParser;
@@ -91,8 +92,10 @@ impl Fleet {
         Arc::new(RecordStore::over(Arc::clone(&self.log)))
     }
 
+    /// A process as hosts build it, with memory behind its store.
     fn process(&self) -> SessionRouter {
-        SessionRouter::new(self.store(), || {
+        let store = FallbackStore::over(RecordStore::over(Arc::clone(&self.log)));
+        SessionRouter::new(Arc::new(store), || {
             let clock = || "2026-01-02T03:04:05Z".to_owned();
             let compressor = Compressor::builder().counter(FixedCounter::Words).clock(clock);
             compressor.window(WindowSetting::Limit(900))

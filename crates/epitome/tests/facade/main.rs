@@ -47,6 +47,9 @@ mod policy;
 #[cfg(test)]
 mod questions;
 #[cfg(test)]
+#[cfg(all(unix, feature = "postgres"))]
+mod statements;
+#[cfg(test)]
 mod strip;
 #[cfg(test)]
 mod talk;
