@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use epitome_kernel::types::{ContentId, EntryKey, HistoryHash, Role};
-use epitome_kernel::{AppendBatch, Journal, MessageRecord};
+use epitome_kernel::{AppendBatch, Journal, MessageRecord, StoreError};
 use epitome_postgres::{PostgresAddress, PostgresLog, PostgresStore};
 use epitome_store::{RecordLog, RecordStore, SessionArchive};
 use epitome_testkit::{PostgresRelay, PostgresServer};
@@ -53,8 +53,10 @@ fn nothing_that_was_written_is_lost_or_doubled_while_a_network_is_cut() {
         let writers = ["a", "b"].into_iter().zip(&stores).map(|(name, store)| {
             let is_over = &is_over;
             threads.spawn(move || {
+                // Begun by a call whose answer was cut off, it is there.
+                let is_begun = |done| matches!(done, Ok(()) | Err(StoreError::Taken { .. }));
+                while !is_begun(begin(store, name)) {}
                 // A line of messages: one that was not said to be written is said again.
-                while begin(store, name).is_err() {}
                 let (mut said, mut after): (Vec<MessageRecord>, _) =
                     (vec![], HistoryHash::default());
                 while !is_over.load(Ordering::Relaxed) {
@@ -69,6 +71,7 @@ fn nothing_that_was_written_is_lost_or_doubled_while_a_network_is_cut() {
             })
         });
         let writers: Vec<_> = writers.collect();
+        let end = EndsWriters(&is_over);
         for cut in 0..cuts {
             relay.cut_after(u32::try_from(dice(cut as u64) % MOST).unwrap());
             let start = Instant::now();
@@ -77,7 +80,7 @@ fn nothing_that_was_written_is_lost_or_doubled_while_a_network_is_cut() {
                 thread::sleep(Duration::from_millis(1));
             }
         }
-        is_over.store(true, Ordering::Relaxed);
+        drop(end);
         writers.into_iter().map(|writer| writer.join().unwrap()).collect()
     });
     let fresh = PostgresStore::over(open(&server, "postgres"));
@@ -95,6 +98,15 @@ fn nothing_that_was_written_is_lost_or_doubled_while_a_network_is_cut() {
     let messages = written.iter().map(|(_, said)| said.len()).sum::<usize>();
     assert!(messages > 0);
     println!("{cuts} cuts, {messages} messages");
+}
+
+/// Has the writers end with whoever waits for cuts, also where none comes.
+struct EndsWriters<'a>(&'a AtomicBool);
+
+impl Drop for EndsWriters<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// What is between a store and its server may keep a connection and say nothing on it any more.

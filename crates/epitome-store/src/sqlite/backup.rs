@@ -11,7 +11,7 @@ use rusqlite::OpenFlags;
 use rusqlite::backup::{Backup, StepResult};
 
 use super::fail::{Fail, broken};
-use super::{SqliteStore, file};
+use super::{SqliteStore, file, use_mark};
 
 impl SqliteStore {
     /// Writes a copy of the store to a file that is not there, encrypted as the store is.
@@ -40,6 +40,7 @@ impl SqliteStore {
         if done != StepResult::Done {
             return Err(broken(&part, WHAT, &"the store is held by another process"));
         }
+        use_mark::clear(&part, self.seal).map_err(|error| broken(&part, WHAT, &error))?;
         fs::rename(&part, path).map_err(|error| broken(path, WHAT, &error))
     }
 }

@@ -5,7 +5,7 @@
 //! fails or never comes costs nothing but room, and that has a bound: from there on whoever writes
 //! copies. No copy outlives its store. Called by [`super::SqliteStore`].
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -13,6 +13,7 @@ use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags};
 
 use super::seal::FileSeal;
+use super::use_mark::UseMark;
 
 /// Each time that the write-ahead file has grown by so many pages they are copied.
 const EACH: i32 = 1_000;
@@ -26,19 +27,15 @@ pub(crate) struct Copying(Arc<RunningCopy>);
 /// The copy that runs, or ran last.
 #[derive(Debug)]
 struct RunningCopy {
-    path: PathBuf,
-    seal: FileSeal,
+    /// Of the store, and where that is.
+    mark: Arc<UseMark>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Copying {
     /// Copies what a connection writes from now on.
-    pub(crate) fn of(
-        connection: &mut Connection,
-        path: &Path,
-        seal: FileSeal,
-    ) -> rusqlite::Result<Self> {
-        let running = RunningCopy { path: path.to_owned(), seal, thread: Mutex::default() };
+    pub(crate) fn of(connection: &mut Connection, mark: Arc<UseMark>) -> rusqlite::Result<Self> {
+        let running = RunningCopy { mark, thread: Mutex::default() };
         Self::with_bounds(connection, running, [EACH, MOST])
     }
 
@@ -61,6 +58,7 @@ impl Copying {
                 copies.end();
                 // Where another process copies, the next commit tries again.
                 drop(log.checkpoint());
+                copies.mark.renew();
             } else if pages >= due && copies.begin() {
                 due = pages.saturating_add(each);
             }
@@ -83,8 +81,11 @@ impl RunningCopy {
         if thread.as_ref().is_some_and(|running| !running.is_finished()) {
             return false;
         }
-        let (path, seal) = (self.path.clone(), self.seal);
-        let copy = move || drop(copy(&path, seal));
+        let mark = Arc::clone(&self.mark);
+        let copy = move || {
+            drop(copy(mark.path(), mark.seal()));
+            mark.renew();
+        };
         *thread = thread::Builder::new().name("epitome-copy".to_owned()).spawn(copy).ok();
         thread.is_some()
     }
@@ -120,7 +121,8 @@ mod tests {
         let mut connection = Connection::open(&path).unwrap();
         connection.pragma_update(None, "journal_mode", "WAL").unwrap();
         let seal = FileSeal::default();
-        let running = RunningCopy { path: path.clone(), seal, thread: Mutex::default() };
+        let mark = Arc::new(UseMark::at(&path, seal));
+        let running = RunningCopy { mark, thread: Mutex::default() };
         let copying = Copying::with_bounds(&mut connection, running, bounds).unwrap();
         connection.execute_batch("CREATE TABLE t (b BLOB) STRICT").unwrap();
         copying.0.end();

@@ -89,11 +89,6 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a file for reading alone.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).open(path)
-}
-
 /// So many bytes of a file from a place on, as far as they can be read.
 pub(crate) fn part(mut file: &File, at: usize, most: usize) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -28,6 +28,7 @@ mod passages;
 mod pending;
 mod presence;
 mod probe;
+mod raw;
 mod remove;
 mod salvage;
 mod schema;
@@ -38,10 +39,12 @@ mod snapshot;
 mod transaction;
 mod transfer;
 mod tree;
+mod use_mark;
 mod verify;
 mod wal;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -61,6 +64,7 @@ use self::schema::{SchemaRefusal, Sync};
 use self::seal::FileSeal;
 pub use self::seal::StoreFile;
 use self::transaction::StoreTransaction;
+use self::use_mark::UseMark;
 use crate::Durability;
 use crate::passage::{IndexedPassage, answer, arrivals, excerpts, joined};
 use crate::prefix::Prefix;
@@ -168,7 +172,10 @@ impl SqliteStore {
         };
         let sync = if created { Sync::Off } else { durability };
         presence::check_begun(path, seal)?;
-        let loss = wal::loss(path, seal);
+        // Ends after the connection.
+        let mark = Arc::new(UseMark::at(path, seal));
+        let torn = |what| format!("the end of `{}` is torn: {what}", path.display());
+        let loss = wal::loss(path, seal).map(torn).or_else(|| use_mark::loss(path, seal));
         if loss.is_some() {
             file::set_aside(path)
                 .map_err(|error| broken(path, "has a torn end that cannot be kept", &error))?;
@@ -193,24 +200,25 @@ impl SqliteStore {
             }
             SchemaRefusal::Sql(error) => Fail::Sql(error).at(path, "cannot be opened"),
         })?;
-        if let Some(what) = loss {
+        let is_kept = !connection.is_readonly("main").unwrap_or(false);
+        if let Some(what) = loss.filter(|_| is_kept) {
             // Said aloud once; from then on the verification tells it.
-            let what = format!("the end of `{}` is torn: {what}", path.display());
             connection
                 .execute("INSERT INTO damage (what) VALUES (?1)", [&what])
                 .map_err(|error| Fail::Sql(error).at(path, "cannot be written"))?;
             return Err(StoreError::Damaged { what });
         }
-        Self::over(connection, StorePlace { path, seal }, [durability, sync])
+        Self::over(connection, mark, StorePlace { path, seal }, [durability, sync])
     }
 
     /// The store of a connection that is set up.
     fn over(
         mut connection: Connection,
+        mark: Arc<UseMark>,
         StorePlace { path, seal }: StorePlace<'_>,
         [durability, sync]: [Sync; 2],
     ) -> Result<Self, StoreError> {
-        let copying = Copying::of(&mut connection, path, seal)
+        let copying = Copying::of(&mut connection, Arc::clone(&mark))
             .map_err(|error| Fail::Sql(error).at(path, "cannot be opened"))?;
         let patience = in_millis(schema::PATIENCE);
         Ok(Self {
@@ -219,7 +227,7 @@ impl SqliteStore {
             durability,
             link: Mutex::new(StoreConnection { connection, sync, patience }),
             crowd: GroupCommit::default(),
-            presence: FilePresence::at(path, seal),
+            presence: FilePresence::at(path, seal, mark),
             patience: AtomicU64::new(patience),
             _copying: copying,
         })

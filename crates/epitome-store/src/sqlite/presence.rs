@@ -5,6 +5,7 @@
 //! and waits for nobody. Called by [`super::SqliteStore`].
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use epitome_kernel::StoreError;
@@ -12,6 +13,7 @@ use epitome_kernel::StoreError;
 use super::fail::broken;
 use super::file::{self, FileIdentity};
 use super::seal::FileSeal;
+use super::use_mark::UseMark;
 use crate::outage::GONE;
 
 /// What was known of the file when it was opened, and since.
@@ -21,6 +23,8 @@ pub(crate) struct FilePresence {
     /// Its write-ahead file, which stays as long as anybody has the store open.
     log: Option<FileIdentity>,
     seal: FileSeal,
+    /// Set before anything is written.
+    mark: Arc<UseMark>,
     /// Its length when it was last looked at, in bytes.
     length: AtomicU64,
 }
@@ -40,15 +44,16 @@ pub(crate) enum FileLoss {
 
 impl FilePresence {
     /// The file that stands at a path now.
-    pub(crate) fn at(path: &Path, seal: FileSeal) -> Self {
+    pub(crate) fn at(path: &Path, seal: FileSeal, mark: Arc<UseMark>) -> Self {
         let found = std::fs::metadata(path).ok();
         let length = found.as_ref().map_or(0, std::fs::Metadata::len);
         let identity = found.as_ref().and_then(file::identity);
         let log = log_identity(path);
-        Self { identity, log, seal, length: AtomicU64::new(length) }
+        Self { identity, log, seal, mark, length: AtomicU64::new(length) }
     }
 
-    /// Fails where another file, or none, is at the path by now, or where it was cut.
+    /// Fails where another file, or none, is at the path by now, or where it was cut. One that is as it was
+    /// says from then on that it is in use.
     pub(crate) fn check(&self, path: &Path) -> Result<(), FileLoss> {
         let Ok(found) = std::fs::metadata(path) else { return Err(FileLoss::Removed) };
         if self.identity.is_some() && file::identity(&found) != self.identity {
@@ -63,6 +68,7 @@ impl FilePresence {
         if self.log.is_some() && log_identity(path) != self.log {
             return Err(FileLoss::Log);
         }
+        self.mark.set();
         Ok(())
     }
 }

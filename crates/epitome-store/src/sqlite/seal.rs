@@ -3,7 +3,7 @@
 //! Invariant: the only place that knows whether a store is encrypted. A store and a key that do not fit
 //! are told before anything is read as if they did. Called by whatever opens or reads a file of a store.
 
-use std::fs::File;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::fail::broken;
 use super::file;
+use super::raw::RawFile;
 use crate::outage::SEALED;
 
 /// What the file of a database begins with.
@@ -72,10 +73,8 @@ impl<'a> StoreFile<'a> {
     /// The same, encrypted with a key unless it is there and is not.
     #[must_use]
     pub fn sealed_unless_plain(self, key: &'a StoreKey) -> Self {
-        match file::open(self.path) {
-            Ok(found) if is_store(&|at| file::part(&found, at.start, at.len()), pages(&found)) => {
-                self
-            }
+        match RawFile::open(self.path, self.path) {
+            Ok(found) if is_store(&|at| found.part(at.start, at.len()), pages(&found)) => self,
             _ => self.sealed(key),
         }
     }
@@ -132,17 +131,31 @@ impl FileSeal {
     }
 
     /// A part of a file, as far as it is there.
-    pub(crate) fn part(self, found: &File, kind: FileKind, range: Range<usize>) -> Vec<u8> {
-        let Some(seal) = self.key else { return file::part(found, range.start, range.len()) };
+    pub(crate) fn part(self, found: &RawFile, kind: FileKind, range: Range<usize>) -> Vec<u8> {
+        let Some(seal) = self.key else { return found.part(range.start, range.len()) };
         let kind = match kind {
             FileKind::Database => SealedKind::Database,
             FileKind::Log => SealedKind::Log,
         };
-        seal.read(kind, range.start as u64, range.len(), |raw| {
-            let [start, end] = [raw.start, raw.end].map(|at| usize::try_from(at).unwrap_or(0));
-            file::part(found, start, end.saturating_sub(start))
-        })
+        seal.read(kind, range.start as u64, range.len(), |raw| raw_part(found, &raw))
     }
+
+    /// Writes some bytes to a database, from a place on.
+    pub(crate) fn change(self, found: &RawFile, at: usize, bytes: &[u8]) -> io::Result<()> {
+        let Some(seal) = self.key else { return found.write(at, bytes) };
+        let kind = SealedKind::Database;
+        match seal.change(kind, at as u64, bytes, |raw| raw_part(found, &raw)) {
+            Some((at, blocks)) => found.write(usize::try_from(at).unwrap_or(0), &blocks),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
+/// A part of a file as it is on the disk.
+#[cfg(feature = "seal")]
+fn raw_part(found: &RawFile, range: &Range<u64>) -> Vec<u8> {
+    let [start, end] = [range.start, range.end].map(|at| usize::try_from(at).unwrap_or(0));
+    found.part(start, end.saturating_sub(start))
 }
 
 #[cfg(not(feature = "seal"))]
@@ -157,8 +170,13 @@ impl FileSeal {
     }
 
     /// A part of a file, as far as it is there.
-    pub(crate) fn part(self, found: &File, _: FileKind, range: Range<usize>) -> Vec<u8> {
-        file::part(found, range.start, range.len())
+    pub(crate) fn part(self, found: &RawFile, _: FileKind, range: Range<usize>) -> Vec<u8> {
+        found.part(range.start, range.len())
+    }
+
+    /// Writes some bytes to a database, from a place on.
+    pub(crate) fn change(self, found: &RawFile, at: usize, bytes: &[u8]) -> io::Result<()> {
+        found.write(at, bytes)
     }
 }
 
@@ -189,14 +207,15 @@ impl FileSeal {
 
     /// The write-ahead file of a store; empty where there is none.
     pub(crate) fn log(self, path: &Path) -> Vec<u8> {
-        let Ok(found) = file::open(&file::beside(path, "-wal")) else { return Vec::new() };
-        let length = length(&found);
-        self.part(&found, FileKind::Log, 0..length)
+        let Ok(found) = RawFile::open(&file::beside(path, "-wal"), path) else {
+            return Vec::new();
+        };
+        self.part(&found, FileKind::Log, 0..found.length())
     }
 
     /// Whether a database is shorter than its first page says, or has none.
     pub(crate) fn is_cut(self, path: &Path) -> bool {
-        let Ok(found) = file::open(path) else { return true };
+        let Ok(found) = RawFile::open(path, path) else { return true };
         let head = self.part(&found, FileKind::Database, 0..32);
         let number = |at: Range<usize>| {
             head.get(at)
@@ -204,14 +223,14 @@ impl FileSeal {
         };
         let (Some(page), Some(pages)) = (number(16..18), number(28..32)) else { return true };
         let page = if page == 1 { 1 << 16 } else { page };
-        length(&found) < page.saturating_mul(pages)
+        found.length() < page.saturating_mul(pages)
     }
 
     /// Fails where a store and its key do not fit.
     fn check(self, path: &Path) -> Result<(), StoreError> {
-        let Ok(found) = file::open(path) else { return Ok(()) };
+        let Ok(found) = RawFile::open(path, path) else { return Ok(()) };
         let (raw, own) = (
-            |at: Range<usize>| file::part(&found, at.start, at.len()),
+            |at: Range<usize>| found.part(at.start, at.len()),
             |at: Range<usize>| self.part(&found, FileKind::Database, at),
         );
         let all = pages(&found);
@@ -221,7 +240,7 @@ impl FileSeal {
         let fault = match self.is_sealed() {
             true if is_store(&raw, all) => SealFault::Plain,
             true => SealFault::WrongKey,
-            false if length(&found).is_multiple_of(PAGE) && is_mixed(&raw(0..PAGE)) => {
+            false if found.length().is_multiple_of(PAGE) && is_mixed(&raw(0..PAGE)) => {
                 SealFault::NoKey
             }
             false => return Ok(()),
@@ -260,12 +279,8 @@ impl SealFault {
     }
 }
 
-fn length(found: &File) -> usize {
-    found.metadata().map_or(0, |about| usize::try_from(about.len()).unwrap_or(usize::MAX))
-}
-
-fn pages(found: &File) -> usize {
-    length(found).div_ceil(PAGE)
+fn pages(found: &RawFile) -> usize {
+    found.length().div_ceil(PAGE)
 }
 
 /// Whether what is read there is a store, be it a damaged one: what its first page says in two places, or

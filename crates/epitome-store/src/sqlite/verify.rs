@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use super::checksum::{self, ScopeChecksum};
 use super::fail::Fail;
 use super::owner::Owner;
-use super::{SqliteStore, StoreFile, act, compaction, file, fulltext, schema, tree};
+use super::{SqliteStore, StoreFile, act, compaction, file, fulltext, schema, tree, use_mark};
 
 /// What to do about what cannot be derived.
 const RESTORE: &str = "restore a backup, or take what can be read into a new store: \
@@ -43,6 +43,10 @@ impl SqliteStore {
             check.attempt("the file", |check| check.end(&self.path));
             check.attempt("the tables", Check::schema);
             check.attempt("the file", Check::torn);
+            // One that may only be read cannot keep that in mind.
+            let is_kept = !check.connection.is_readonly("main")?;
+            let alone = (!is_kept).then(|| use_mark::loss(&self.path, self.seal)).flatten();
+            alone.into_iter().for_each(|what| check.lost(what));
             let scopes =
                 check.attempt("the scopes", |check| Ok(checksum::scopes(check.connection)?));
             for name in scopes.unwrap_or_default() {

@@ -10,6 +10,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::file;
+use super::raw::RawFile;
 use super::seal::FileSeal;
 
 /// Bytes of the file's header, and of the one of each page in it.
@@ -37,7 +38,8 @@ pub(crate) fn loss(path: &Path, seal: FileSeal) -> Option<String> {
 
 fn look(path: &Path, seal: FileSeal) -> Option<String> {
     // The index first: what it knows of was in the file before.
-    let index = file::read(&file::beside(path, "-shm")).unwrap_or_default();
+    let index = RawFile::open(&file::beside(path, "-shm"), path).and_then(|index| index.read());
+    let index = index.unwrap_or_default();
     let log = seal.log(path);
     judge(&log, WalIndex::of(&index).as_ref())
 }

@@ -19,6 +19,8 @@ mod file;
 #[cfg(test)]
 mod heirs;
 #[cfg(test)]
+mod in_use;
+#[cfg(test)]
 mod journal;
 #[cfg(test)]
 mod laws;

@@ -9,13 +9,16 @@ mod messages;
 mod page;
 mod rows;
 
+use std::sync::Arc;
+
 use epitome_kernel::StoreError;
 use rusqlite::Connection;
 
 use self::page::PageFile;
 use super::fail::{Fail, broken};
 use super::schema::{SchemaRefusal, Sync};
-use super::{SqliteStore, StoreFile, StorePlace, schema, wal};
+use super::use_mark::UseMark;
+use super::{SqliteStore, StoreFile, StorePlace, schema, use_mark, wal};
 
 /// What could be read of a damaged store.
 #[derive(Debug)]
@@ -54,11 +57,13 @@ impl SqliteStore {
                 wal::loss(damaged, seal)
                     .map(|loss| format!("a part of the write-ahead file: {loss}")),
             );
+            missing.extend(use_mark::loss(damaged, seal));
             work.commit()?;
             Ok((store, missing))
         };
         let (store, missing) = whole().map_err(|fail| fail.at(damaged, WHAT))?;
-        let store = Self::over(store, StorePlace { path: damaged, seal }, [Sync::Off; 2])?;
+        let (place, mark) = (StorePlace { path: damaged, seal }, UseMark::without_file(seal));
+        let store = Self::over(store, Arc::new(mark), place, [Sync::Off; 2])?;
         Ok(SalvagedStore { store, missing })
     }
 }

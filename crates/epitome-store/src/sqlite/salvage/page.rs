@@ -5,7 +5,6 @@
 //! does not come back, since the database overwrites it. Called by [`super`].
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -14,6 +13,7 @@ use rusqlite::types::Value;
 use rustc_hash::FxHashSet;
 
 use super::super::file;
+use super::super::raw::RawFile;
 use super::super::seal::{FileKind, FileSeal};
 
 /// The size of pages where the file does not say one that may be.
@@ -34,8 +34,8 @@ pub(super) struct FoundRow {
 
 /// All pages of a file, with what its write-ahead file has newer.
 pub(super) struct PageFile {
-    main: File,
-    log: Option<File>,
+    main: RawFile,
+    log: Option<RawFile>,
     /// Where pages stand in the write-ahead file.
     newer: BTreeMap<usize, usize>,
     seal: FileSeal,
@@ -46,12 +46,12 @@ pub(super) struct PageFile {
 
 impl PageFile {
     pub(super) fn open(path: &Path, seal: FileSeal) -> io::Result<Self> {
-        let main = file::open(path)?;
-        let log = file::open(&file::beside(path, "-wal")).ok();
+        let main = RawFile::open(path, path)?;
+        let log = RawFile::open(&file::beside(path, "-wal"), path).ok();
         let told = short(&seal.part(&main, FileKind::Database, 0..18), 16)
             .map(|it| if it == 1 { 1 << 16 } else { it });
         let size = told.filter(|it| it.is_power_of_two() && *it >= 512).unwrap_or(USUAL);
-        let count = length(&main).div_ceil(size);
+        let count = main.length().div_ceil(size);
         let mut newer = log.as_ref().map(|log| newer(log, size, seal)).unwrap_or_default();
         let most = count + newer.len();
         newer.retain(|&number, _| (1..=most).contains(&number));
@@ -164,9 +164,9 @@ impl PageFile {
 
 /// Where the acknowledged pages of a write-ahead file stand in it, the newest of each; be it that its
 /// check sums do not hold any more.
-fn newer(log: &File, size: usize, seal: FileSeal) -> BTreeMap<usize, usize> {
+fn newer(log: &RawFile, size: usize, seal: FileSeal) -> BTreeMap<usize, usize> {
     let at = |nth: usize| LOG_HEADER + nth * (FRAME + size);
-    let frames = length(log).saturating_sub(LOG_HEADER) / (FRAME + size);
+    let frames = log.length().saturating_sub(LOG_HEADER) / (FRAME + size);
     let part = |at, length| seal.part(log, FileKind::Log, at..at + length);
     let heads: Vec<Vec<u8>> = (0..frames).map(|nth| part(at(nth), FRAME)).collect();
     // Older pages stand behind those of now, under another salt.
@@ -178,10 +178,6 @@ fn newer(log: &File, size: usize, seal: FileSeal) -> BTreeMap<usize, usize> {
     let committed = heads.iter().rposition(ends).map_or(0, |last| last + 1);
     let pages = heads[..committed].iter().enumerate();
     pages.filter_map(|(nth, head)| Some((word(head, 0)?, at(nth) + FRAME))).collect()
-}
-
-fn length(file: &File) -> usize {
-    file.metadata().map_or(0, |found| usize::try_from(found.len()).unwrap_or_default())
 }
 
 fn short(bytes: &[u8], at: usize) -> Option<usize> {
