@@ -333,6 +333,38 @@ fn damage_is_found() {
     assert!(ran.text().contains("fail  store") && ran.text().contains("epitome session verify"));
 }
 
+/// What is derived from the records is thrown away and made anew: everything is as it was, though somebody
+/// changed it by hand.
+#[test]
+fn what_is_made_anew_is_as_it_was() {
+    let place = recorded("work.jsonl", claude_code(6));
+    let shown = || {
+        let all =
+            [&["session", "list", "--json"][..], &["session", "show"], &["recall", "ERR_STAGE_4"]];
+        all.map(|args| journal(&place, args).text().to_owned())
+    };
+    answer(&place, &["session", "search", "ERR_STAGE_4"]);
+    let before = shown();
+    let rebuilt = journal(&place, &["session", "verify", "--rebuild"]).silent();
+    assert_eq!(String::from_utf8(rebuilt).unwrap(), "everything is as it was written\n");
+    assert_eq!(shown(), before);
+
+    let damage = "UPDATE session SET messages = 3; DROP INDEX message_chain;
+        INSERT INTO passage_terms (passage_terms) VALUES ('delete-all')";
+    let store = rusqlite::Connection::open(place.path("s.db")).unwrap();
+    store.execute_batch(damage).unwrap();
+    drop(store);
+    assert_ne!(shown(), before);
+    assert_eq!(journal(&place, &["session", "verify"]).code, 6);
+    let rebuilt = journal(&place, &["session", "verify", "--rebuild"]);
+    let told = rebuilt.text();
+    assert_eq!((rebuilt.code, told.lines().count()), (0, 3), "{rebuilt:?}");
+    assert!(told.lines().all(|line| line.starts_with("repaired: ")), "{told}");
+    assert_eq!(shown(), before);
+    let verified = journal(&place, &["session", "verify"]).silent();
+    assert_eq!(String::from_utf8(verified).unwrap(), "everything is as it was written\n");
+}
+
 /// In the order in which somebody would try them.
 #[test]
 fn the_examples_of_the_help_run() {

@@ -211,6 +211,27 @@ impl RecordLog for PostgresLog {
         })
     }
 
+    fn rebuild(&self, scope: &str, line: &str) -> Result<(), StoreError> {
+        let pieces = self.all_pieces(scope, line)?;
+        let ids = bytes_of(pieces.iter().map(|piece| piece.id.0));
+        let terms: Vec<String> = pieces.iter().map(statement::joined_terms).collect();
+        let (scope, line) = (scope.to_owned(), line.to_owned());
+        self.lanes.call(move |lane, until| {
+            lane.again(until, WRITTEN, |connection| {
+                let mut work = connection.client.transaction()?;
+                let Some(held) = work.query_opt(statement::HOLD_LINE, &[&scope, &line])? else {
+                    return Ok(());
+                };
+                let held: i64 = held.get(0);
+                for make in statement::REBUILD_LINE {
+                    work.execute(make, &[&held])?;
+                }
+                work.execute(statement::REBUILD_TERMS, &[&held, &ids, &terms])?;
+                work.commit()
+            })
+        })
+    }
+
     fn name(&self) -> String {
         self.lanes.address().to_string()
     }

@@ -165,6 +165,22 @@ pub(crate) const HOLD_LINE: &str = "
     WHERE scope.name = $1 AND line.name = $2
     FOR UPDATE OF line";
 
+/// What makes anew what is kept of a line beside its records: where it ends, and its keys.
+pub(crate) const REBUILD_LINE: [&str; 3] = [
+    "UPDATE epitome_line line SET seq = last.seq, sum = last.sum
+     FROM (SELECT seq, sum FROM epitome_record WHERE line = $1 ORDER BY seq DESC LIMIT 1) AS last
+     WHERE line.id = $1",
+    "DELETE FROM epitome_key WHERE line = $1",
+    "INSERT INTO epitome_key (scope, key, line)
+     SELECT DISTINCT scope, key, line FROM epitome_record WHERE line = $1 AND key IS NOT NULL",
+];
+
+/// The terms of pieces of a line.
+pub(crate) const REBUILD_TERMS: &str = "
+    UPDATE epitome_piece piece SET terms = string_to_array(new.terms, ' ')
+    FROM unnest($2::bytea[], $3::text[]) AS new (id, terms)
+    WHERE piece.line = $1 AND piece.id = new.id";
+
 /// What an erasure of a whole line removes.
 pub(crate) const REMOVE_LINE: [&str; 5] = [
     "DELETE FROM epitome_line WHERE id = $1",
@@ -342,7 +358,7 @@ pub(crate) fn number(number: u64) -> i64 {
 }
 
 /// The terms of a piece, each once; none of them holds a space.
-fn joined_terms(piece: &SearchPiece) -> String {
+pub(crate) fn joined_terms(piece: &SearchPiece) -> String {
     let mut terms = piece.terms();
     terms.sort_unstable();
     terms.dedup();

@@ -240,6 +240,15 @@ pub trait SessionArchive: Journal + OriginalStore {
     /// When the store cannot be read at all.
     fn verify(&self, repair: bool) -> Result<Vec<StoreFinding>, StoreError>;
 
+    /// Throws away what is derived from the records, in all scopes, and makes it anew from them alone: what
+    /// is counted and indexed of them, and what the search goes by. No record is changed. Gives what was not
+    /// as they say, where the store can tell.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read, or written.
+    fn rebuild(&self) -> Result<Vec<StoreFinding>, StoreError>;
+
     /// Whether what is recorded of a session is there for other processes, and after this one. What
     /// left its prompts can be brought back by a command only then.
     fn lasts(&self, _scope: &str, _session: &str) -> bool {

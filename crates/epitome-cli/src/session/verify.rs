@@ -2,7 +2,7 @@
 //!
 //! Invariant: one line a finding; exit code 6 where one is left.
 
-use epitome::SqliteStore;
+use epitome::{SessionArchive, SqliteStore, StoreError, StoreFile, StoreFinding};
 use serde::Serialize;
 
 use crate::fault::CliError;
@@ -18,6 +18,9 @@ pub(crate) struct Args {
     /// Mends what can be derived anew
     #[arg(long)]
     repair: bool,
+    /// Makes all that is derived from the records anew, from them alone, before it checks
+    #[arg(long)]
+    rebuild: bool,
     #[command(flatten)]
     journal: JournalFlags,
 }
@@ -27,6 +30,25 @@ struct VerifyFinding<'a> {
     what: &'a str,
     repaired: bool,
     remedy: &'a str,
+}
+
+/// What is wrong in a database.
+fn in_database(store: &dyn SessionArchive, args: &Args) -> Result<Vec<StoreFinding>, StoreError> {
+    let mut findings = if args.rebuild { store.rebuild()? } else { Vec::new() };
+    findings.extend(store.verify(args.repair)?);
+    Ok(findings)
+}
+
+/// What is wrong in a file, be it that it does not open any more.
+fn in_file(file: StoreFile<'_>, args: &Args) -> Result<Vec<StoreFinding>, StoreError> {
+    let made = if args.rebuild { SqliteStore::rebuild_file(file) } else { Ok(Vec::new()) };
+    let mut findings = match made {
+        // The check tells what is wrong with it.
+        Err(StoreError::Damaged { .. }) => Vec::new(),
+        made => made?,
+    };
+    findings.extend(SqliteStore::check(file, args.repair)?);
+    Ok(findings)
 }
 
 /// Runs the errand.
@@ -39,8 +61,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         return args.journal.open().map(drop);
     }
     let findings = match store::is_database(&path) {
-        true => args.journal.open()?.store.verify(args.repair),
-        false => store_key::file(&path).and_then(|file| SqliteStore::check(file, args.repair)),
+        true => in_database(&*args.journal.open()?.store, args),
+        false => store_key::file(&path).and_then(|file| in_file(file, args)),
     };
     let findings = findings.map_err(|error| CliError::of_store(&error))?;
     let found = findings.iter().map(|finding| VerifyFinding {

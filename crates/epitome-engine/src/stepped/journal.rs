@@ -394,4 +394,8 @@ impl SessionArchive for TapedJournal {
     fn verify(&self, _: bool) -> Result<Vec<StoreFinding>, StoreError> {
         Err(NO_TURN)
     }
+
+    fn rebuild(&self) -> Result<Vec<StoreFinding>, StoreError> {
+        Err(NO_TURN)
+    }
 }

@@ -131,7 +131,7 @@ fn connections_that_fall_silent_hold_up_nobody_later() {
 }
 
 /// What a client adds behind a history.
-fn turn(session: &str, after: HistoryHash, place: u32) -> AppendBatch {
+pub(crate) fn turn(session: &str, after: HistoryHash, place: u32) -> AppendBatch {
     let text = format!("{session} {place} {}", "word ".repeat(60));
     let key = EntryKey(ContentId::for_text(&text).0);
     let said = MessageRecord {

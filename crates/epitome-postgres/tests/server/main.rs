@@ -8,6 +8,8 @@ mod cuts;
 #[cfg(test)]
 mod outage;
 #[cfg(test)]
+mod rebuild;
+#[cfg(test)]
 mod roles;
 #[cfg(test)]
 mod schema;

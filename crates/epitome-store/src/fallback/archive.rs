@@ -225,6 +225,10 @@ impl SessionArchive for FallbackStore {
         self.disk.verify(repair)
     }
 
+    fn rebuild(&self) -> Result<Vec<StoreFinding>, StoreError> {
+        self.disk.rebuild()
+    }
+
     fn lasts(&self, scope: &str, session: &str) -> bool {
         !self.is_away(scope, session)
     }

@@ -103,6 +103,16 @@ pub trait RecordLog: Send + Sync + fmt::Debug {
     /// When it could not be removed.
     fn erase(&self, scope: &str, line: &str, what: &Erasure) -> Result<(), StoreError>;
 
+    /// Makes anew what is kept of a line beside its records, blobs and pieces, from them alone: where it
+    /// ends, which keys it has, and what finds its pieces. Nothing of a log that keeps nothing else.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read, or written.
+    fn rebuild(&self, _scope: &str, _line: &str) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Which log it is, for people.
     fn name(&self) -> String {
         "of the host".to_owned()
@@ -152,6 +162,10 @@ impl<L: RecordLog + ?Sized> RecordLog for std::sync::Arc<L> {
 
     fn erase(&self, scope: &str, line: &str, what: &Erasure) -> Result<(), StoreError> {
         (**self).erase(scope, line, what)
+    }
+
+    fn rebuild(&self, scope: &str, line: &str) -> Result<(), StoreError> {
+        (**self).rebuild(scope, line)
     }
 
     fn name(&self) -> String {

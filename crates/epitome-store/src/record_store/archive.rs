@@ -260,6 +260,16 @@ impl<L: RecordLog> SessionArchive for RecordStore<L> {
     fn verify(&self, _repair: bool) -> Result<Vec<StoreFinding>, StoreError> {
         self.findings()
     }
+
+    fn rebuild(&self) -> Result<Vec<StoreFinding>, StoreError> {
+        self.forget_folds();
+        for scope in self.log.scopes()? {
+            for line in self.log.lines(&scope)? {
+                self.log.rebuild(&scope, &line)?;
+            }
+        }
+        Ok(Vec::new())
+    }
 }
 
 /// A message, or an answer, that the search does not know.

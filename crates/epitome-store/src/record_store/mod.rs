@@ -105,6 +105,11 @@ impl<L: RecordLog> RecordStore<L> {
         new
     }
 
+    /// Has all lines be folded anew when they are asked for.
+    fn forget_folds(&self) {
+        *self.folds.lock().unwrap_or_else(PoisonError::into_inner) = FoldCache::default();
+    }
+
     /// Reads a line as the log has it, unless a turn goes by what is remembered.
     fn read<T>(
         &self,

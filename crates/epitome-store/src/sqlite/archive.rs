@@ -253,6 +253,10 @@ impl SessionArchive for SqliteStore {
         })
     }
 
+    fn rebuild(&self) -> Result<Vec<StoreFinding>, StoreError> {
+        self.derive_anew()
+    }
+
     fn verify(&self, repair: bool) -> Result<Vec<StoreFinding>, StoreError> {
         self.examine(repair)
     }

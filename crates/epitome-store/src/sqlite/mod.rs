@@ -29,6 +29,7 @@ mod pending;
 mod presence;
 mod probe;
 mod raw;
+mod rebuild;
 mod remove;
 mod salvage;
 mod schema;

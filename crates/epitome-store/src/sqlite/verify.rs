@@ -107,20 +107,25 @@ impl SqliteStore {
 type ScopeCheck<'a> = fn(&mut Check<'a>, i64) -> Result<(), Fail>;
 
 /// A verification on its way.
-struct Check<'a> {
-    connection: &'a Connection,
+pub(super) struct Check<'a> {
+    pub(super) connection: &'a Connection,
     repair: bool,
-    findings: Vec<StoreFinding>,
+    pub(super) findings: Vec<StoreFinding>,
 }
 
 impl<'a> Check<'a> {
+    /// One that mends what can be derived.
+    pub(super) fn repairing(connection: &'a Connection) -> Self {
+        Self { connection, repair: true, findings: Vec::new() }
+    }
+
     /// Names something that cannot be derived.
     fn lost(&mut self, what: String) {
         self.findings.push(StoreFinding { what, repaired: false, remedy: RESTORE.to_owned() });
     }
 
     /// Names something that can; `mend` is asked to where that is wanted.
-    fn derived(
+    pub(super) fn derived(
         &mut self,
         what: String,
         mend: impl FnOnce(&Connection) -> rusqlite::Result<()>,
@@ -134,7 +139,7 @@ impl<'a> Check<'a> {
     }
 
     /// Runs a check; that it cannot be run is a finding too.
-    fn attempt<T>(
+    pub(super) fn attempt<T>(
         &mut self,
         place: &str,
         check: impl FnOnce(&mut Self) -> Result<T, Fail>,
@@ -154,16 +159,19 @@ impl<'a> Check<'a> {
 
     /// The file itself, as the database sees it.
     fn file(&mut self) {
-        let found = self.attempt("the file", |check| {
-            let mut statement = check.connection.prepare("PRAGMA integrity_check")?;
-            let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
-            Ok(lines.collect::<rusqlite::Result<Vec<_>>>()?)
-        });
-        // The database heads its findings with a line that names none.
-        let is_found = |line: &String| line != "ok" && !line.starts_with("***");
-        for line in found.into_iter().flatten().filter(is_found) {
+        let found = self.attempt("the file", |check| check.integrity());
+        for line in found.into_iter().flatten() {
             self.lost(format!("the file: {line}"));
         }
+    }
+
+    /// What the database finds wrong with the file.
+    pub(super) fn integrity(&self) -> Result<Vec<String>, Fail> {
+        let mut statement = self.connection.prepare("PRAGMA integrity_check")?;
+        let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
+        let lines = lines.collect::<rusqlite::Result<Vec<_>>>()?;
+        // The database heads its findings with a line that names none.
+        Ok(lines.into_iter().filter(|line| line != "ok" && !line.starts_with("***")).collect())
     }
 
     /// The file ends with a whole page, as whoever writes it leaves it. The database takes what is
@@ -240,6 +248,16 @@ impl<'a> Check<'a> {
             }
             Ok(())
         });
+    }
+
+    /// Mends what a scope has that is derived from its records.
+    pub(super) fn derived_of(&mut self, name: &str) {
+        let found = self.attempt(name, |check| Ok(ScopeChecksum::find(check.connection, name)?));
+        let Some(Some(ScopeChecksum { scope, .. })) = found else { return };
+        let checks: [ScopeCheck<'a>; 3] = [Self::sessions, Self::epochs, Self::references];
+        for check in checks {
+            self.attempt(&format!("the scope `{name}`"), |this| check(this, scope));
+        }
     }
 
     /// Calls `each` with the rows that a query gives for a scope.

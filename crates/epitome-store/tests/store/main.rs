@@ -28,6 +28,8 @@ mod lesson;
 #[cfg(test)]
 mod portions;
 #[cfg(test)]
+mod rebuild;
+#[cfg(test)]
 mod salvage;
 #[cfg(feature = "seal")]
 #[cfg(test)]
