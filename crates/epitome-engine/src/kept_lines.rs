@@ -6,16 +6,20 @@
 //! plans, writes or reports keeps the same. Called by live sessions and by the compressor of single
 //! conversations.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use epitome_config::profile::{Profile, ProfileRules};
 use epitome_extract::KeepRules;
-use epitome_kernel::{SizeGauge, TextMeasure, Thread};
+use epitome_kernel::{Bounded, HookJob, SizeGauge, TextMeasure, Thread};
 use epitome_plan::{ConstraintState, KeptStatement, SpokenTexts, StatedLine, covered};
 use epitome_types::hook::{Common, Covered, FactsJob, ToolResultAnswer, Way};
 use epitome_types::{Budget, BudgetUnit, Entry, PartBody, PartId, Role};
 
 use crate::policy_runner::PolicyRunner;
+
+/// The share of the limit that policies may keep as lines: one part in so many.
+const KEPT_PART: u64 = 2;
 
 /// The policies of a conversation that keep what they find in these messages, too.
 pub(crate) async fn with_facts(
@@ -34,10 +38,34 @@ async fn finding(
     covered: Covered,
 ) -> PolicyRunner {
     let mut job = FactsJob { common: common.clone(), covered, texts: &SpokenTexts(said) };
-    let Some(found) = council.ask(&mut job).await.value else { return council.clone() };
+    let decision = council.ask(&mut job).await;
+    let policy = decision.policy();
+    let Some(mut found) = decision.value else { return council.clone() };
+    bound_facts(council, &mut found, policy, common.model.limit);
     let keep = council.rules.keep.naming(found);
     let rules = Arc::new(ProfileRules { keep, ..(*council.rules).clone() });
     PolicyRunner { rules, ..council.clone() }
+}
+
+/// Holds the lines that policies find to half of the limit, the first of them first: what stays word
+/// for word leaves room for the rest of the prompt. A limit of 0 is not known.
+fn bound_facts(council: &PolicyRunner, found: &mut Vec<String>, policy: String, limit: u64) {
+    let most = limit / KEPT_PART;
+    let (mut asked, mut given) = (0, 0);
+    let mut known = BTreeSet::new();
+    // A line that is named again is the same line.
+    found.retain(|line| known.insert(line.clone()));
+    found.retain(|line| {
+        let tokens = council.counter.count(line);
+        asked += tokens;
+        let fits = limit == 0 || given + tokens <= most;
+        given += if fits { tokens } else { 0 };
+        fits
+    });
+    if asked > given {
+        let (hook, what) = (FactsJob::HOOK, "lines".into());
+        council.notes().bounded.push(Bounded { policy, hook, what, asked, given });
+    }
 }
 
 /// The messages of a conversation as they were said, whatever stands for them.

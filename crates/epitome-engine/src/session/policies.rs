@@ -134,8 +134,11 @@ impl Session {
             self.export(ground, &file.export, events)?;
         }
         let failures = brief.council.failures.take().into_iter();
-        let errors = errors.into_iter().map(failed);
-        for failure in failures.chain(errors) {
+        let errors = errors.into_iter().map(|error| {
+            let author = format!("{} {}", error.policy, error.hook);
+            (Some(author), failed(error))
+        });
+        for (author, failure) in failures.map(|failure| (None, failure)).chain(errors) {
             // Whoever rests after a failure rests a little less each time.
             let what = match &failure {
                 EventKind::PluginError { plugin, cause, .. } => format!("{plugin}: {cause}"),
@@ -145,7 +148,9 @@ impl Session {
                 EventKind::ModelFallback { model, cause, .. } => format!("{model}: {cause}"),
                 _ => continue,
             };
-            if self.problems.tells_policy(what) {
+            if self.problems.tells_policy(what)
+                && author.is_none_or(|author| self.problems.hears(author))
+            {
                 events.add([size; 2], failure);
             }
         }

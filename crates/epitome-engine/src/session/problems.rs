@@ -2,13 +2,18 @@
 //!
 //! Invariant: a problem is told once, however many prompts it lasts. Asked by the steps of a turn.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// So many different failures of one hook are told.
+const TOLD_OF_HOOK: u32 = 4;
 
 /// The problems that the host was told of.
 #[derive(Default)]
 pub(super) struct ToldProblems {
     /// The errors of policies.
     policies: BTreeSet<String>,
+    /// How often each hook of a policy was told of.
+    hooks: BTreeMap<String, u32>,
     /// Why files could not be written.
     files: BTreeSet<String>,
     /// Whether the conversation can hardly be relied on.
@@ -19,6 +24,14 @@ impl ToldProblems {
     /// Whether an error of a policy is to be told: it was not yet.
     pub(super) fn tells_policy(&mut self, what: String) -> bool {
         self.policies.insert(what)
+    }
+
+    /// Whether one more failure of a hook is to be told: one that fails in other words each time is
+    /// told of [`TOLD_OF_HOOK`] times.
+    pub(super) fn hears(&mut self, author: String) -> bool {
+        let told = self.hooks.entry(author).or_default();
+        *told += 1;
+        *told <= TOLD_OF_HOOK
     }
 
     /// Whether it is to be told why a file could not be written: it was not yet.
