@@ -147,4 +147,15 @@ function policy.render(job)
   }
 end
 
+--- As they stand: the search put them in this order.
+---@param job RecallJob
+---@return RecallOrder
+function policy.recall(job)
+  local order = {}
+  for place in ipairs(job.passages) do
+    order[place] = place
+  end
+  return { order = order }
+end
+
 return policy

@@ -19,6 +19,7 @@
 ---@field verify? fun(job: VerifyJob): boolean|Rejected|Seconded|Asking|nil Whether a model's summary is good enough.
 ---@field render? fun(job: RenderJob): Render|Asking|nil How a text that Epitome writes into the prompt is worded.
 ---@field status? fun(job: StatusJob): Status|Asking|nil How far the conversation can be relied on.
+---@field recall? fun(job: RecallJob): RecallOrder|Asking|nil In which order what a search found is brought back.
 ---@field on_event? fun(job: EventJob): Noted|Asking|nil Takes note of something that happened. It reaches every policy.
 
 --- Asks a model before the hook answers.
@@ -377,6 +378,28 @@
 ---@field bounded string[] Answers that were held to a bound: `turn 7: which`.
 ---@field asked integer Questions that models were asked.
 ---@field prompt string The last prompt, as it was sent.
+
+--- What a search found, before what has no room is left out: for a person or a model that recalls, or for a policy that has something brought back.
+---@class RecallJob: Common
+---@field query string What was looked for.
+---@field passages RecallPassage[] The passages that answer, in the order in which they are brought back unless told otherwise; more than there is room for.
+---@field max_tokens integer The most that is brought back.
+
+--- In which order passages are brought back, and which are not.
+---@class RecallOrder
+---@field order? integer[] The places of passages in `job.passages`, the first to be brought back first, each once. Those that are not named come behind them, in the order in which they stand there.
+---@field leave_out? integer[] The places of those that are not brought back. One must be left.
+
+--- A passage that answers a search.
+---@class RecallPassage
+---@field text string What it says.
+---@field tokens integer Its size.
+---@field score number How well it answers by itself: 1 is as well as the best by its own words.
+---@field age integer How many of the passages that were searched were said after it.
+---@field session? string The session that said it, where it is of one.
+---@field place string Its message, as recall names it: `e4`.
+---@field role string The role of whoever said it: `user`, `assistant`, `system` or `tool`.
+---@field tool? string The tool, where it is of a result.
 
 --- A summary that is not taken.
 ---@class Rejected

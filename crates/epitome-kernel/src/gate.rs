@@ -89,6 +89,7 @@ impl Gate {
             | Answer::Facts(_)
             | Answer::Render(_)
             | Answer::Status(_)
+            | Answer::Recall(_)
             | Answer::Event(_) => {}
         }
     }

@@ -146,6 +146,8 @@ macro_rules! each_hook {
             render Render (RenderJob) -> Render;
             /// How far the conversation can be relied on.
             status Status (StatusJob) -> Status;
+            /// In which order what a search found is brought back.
+            recall Recall (RecallJob) -> RecallOrder;
             /// Takes note of something that happened. It reaches every policy.
             on_event Event (EventJob) -> Noted;
         }
@@ -258,7 +260,7 @@ mod tests {
     #[test]
     fn hooks_have_names_and_docs() {
         let names: Vec<_> = HOOKS.iter().map(|hook| hook.name).collect();
-        assert_eq!((names.len(), names[0], names[12]), (13, "budgets", "on_event"));
+        assert_eq!((names.len(), names[0], names[13]), (14, "budgets", "on_event"));
         assert!(HOOKS.iter().all(|hook| !hook.doc.is_empty() && !hook.job.fields.is_empty()));
     }
 

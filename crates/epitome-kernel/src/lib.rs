@@ -34,6 +34,7 @@ pub use apply::{apply, identity};
 pub use check::{PlanError, PlanFault, check};
 pub use compacted::is_compacted;
 pub use epitome_types as types;
+pub use epitome_types::{Excerpt, MissedWord, RankedPassage, SearchAnswer, SearchRange, SessionOf};
 pub use gate::kept_most;
 pub use hook::{
     Answer, Bounded, HOOKS, HookInterrupt, HookJob, HookResult, HookShape, Job, LiveRequest,
@@ -53,9 +54,9 @@ pub use notes::{Before, SystemBlock};
 pub use old_names::{ApiNames, new_name, renamed_key};
 pub use policy::{HookReply, NextPolicies, Policy, PolicyChain, PolicyTracer};
 pub use port::{
-    DigestJob, Eviction, Excerpt, LanguageModel, MissedWord, ModelError, ModelLimitHit,
-    OriginalStore, SearchAnswer, SessionOf, SizeGauge, StoreError, StoredText, Summarizer,
-    SummaryError, SummaryJob, TextMeasure, TokenCounter, ToolDigest, ToolDigester,
+    DigestJob, Eviction, LanguageModel, ModelError, ModelLimitHit, OriginalStore, SizeGauge,
+    StoreError, StoredText, Summarizer, SummaryError, SummaryJob, TextMeasure, TokenCounter,
+    ToolDigest, ToolDigester,
 };
 pub use round::{ChainRound, HookNotes, WantedFile};
 pub use size::ThreadSizes;

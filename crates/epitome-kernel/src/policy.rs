@@ -32,6 +32,12 @@ macro_rules! policy {
                 None
             }
 
+            /// Whether it is worth asking about a hook by itself: not where it has no opinion on it,
+            /// or where its answer is what is done unasked.
+            fn takes(&self, _hook: &str) -> bool {
+                true
+            }
+
             /// Answers whatever hook: by the method of that hook, unless a policy has a way of its
             /// own. `rest` are the policies behind it.
             ///
@@ -139,6 +145,12 @@ impl PolicyChain {
     pub fn call_after(&self, policy: &str) -> NextPolicies<'_> {
         let at = self.policies.iter().position(|one| one.name() == policy);
         NextPolicies { from: at.map_or(self.policies.len(), |at| at + 1), ..self.ask() }
+    }
+
+    /// Whether a policy of it is worth asking about a hook: what it costs to make some jobs is spared
+    /// where none is.
+    pub fn takes(&self, hook: &str) -> bool {
+        self.policies.iter().any(|policy| policy.takes(hook))
     }
 
     /// What the policies noted, as JSON by policy.

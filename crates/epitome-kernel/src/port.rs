@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use epitome_types::{
-    Budget, BudgetUnit, CheckpointLevel, ContentId, Entry, EntryId, ImagePart, Passage, Summary,
-    SummaryKind, SummaryStyle,
+    Budget, BudgetUnit, CheckpointLevel, ContentId, Entry, EntryId, Excerpt, ImagePart, Passage,
+    RankedPassage, SearchAnswer, SearchRange, SessionOf, Summary, SummaryKind, SummaryStyle,
 };
 
 /// Tokens of the text of a page, in the middle of what providers name.
@@ -227,58 +227,6 @@ pub struct Eviction {
     pub sources: Vec<(EntryId, ContentId, String)>,
 }
 
-/// One hit of a search.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Excerpt {
-    /// Address of the original it was cut from.
-    pub id: ContentId,
-    /// The excerpt.
-    pub text: String,
-    /// What the original is called.
-    pub source: String,
-    /// What it is called where others said the same: one for each, in the order in which they did.
-    pub also: Vec<String>,
-}
-
-impl Excerpt {
-    /// What the original is called in a session; `None` where that one did not say it.
-    pub fn place_in(&self, session: &str) -> Option<&str> {
-        let within = |source: &'_ str| -> bool {
-            source.strip_prefix(session).is_some_and(|rest| rest.starts_with(": "))
-        };
-        let mut all = std::iter::once(&self.source).chain(&self.also).map(String::as_str);
-        all.find(|source| within(source)).and_then(|source| source.get(session.len() + 2..))
-    }
-}
-
-/// One session of a scope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SessionOf<'a> {
-    /// The scope.
-    pub scope: &'a str,
-    /// The session's name in it.
-    pub session: &'a str,
-}
-
-/// A word that was looked for and that nothing kept holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MissedWord {
-    /// The word, or the phrase in its quotes.
-    pub word: String,
-    /// The nearest words that are there, as they are written, the nearest first.
-    pub near: Vec<String>,
-}
-
-/// What a search in several scopes came to.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SearchAnswer {
-    /// What answers the query, best first.
-    pub found: Vec<Excerpt>,
-    /// The words and phrases of the query that nothing kept there holds, where that is known: a few
-    /// of them, and none of a pasted text that something answers.
-    pub missed: Vec<MissedWord>,
-}
-
 /// Keeps what was said. Everything is addressed by scope first; nothing crosses it (RULES 66).
 pub trait OriginalStore: Send + Sync {
     /// Keeps what left the prompt: on return it survives a crash of the process.
@@ -347,6 +295,33 @@ pub trait OriginalStore: Send + Sync {
             found.extend(some);
         }
         Ok(SearchAnswer { found, missed: Vec::new() })
+    }
+
+    /// The passages that answer a query, each by itself: first those of which a search within
+    /// `budget` makes its excerpts, in the order in which it takes them, then some that it has no
+    /// room for. A store that keeps no passages gives its excerpts.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn passages(
+        &self,
+        range: SearchRange<'_>,
+        query: &str,
+        budget: u64,
+        counter: &dyn TokenCounter,
+    ) -> Result<Vec<RankedPassage>, StoreError> {
+        let found = match range {
+            SearchRange::Scopes(scopes) => self.search_in(scopes, query, budget, counter)?.found,
+            SearchRange::Session(of) => self.search_session(of, query, budget, counter)?,
+        };
+        let alone = |(at, excerpt)| RankedPassage {
+            excerpt,
+            place: 2 * i64::from(at),
+            score: 1.0 / (1.0 + f64::from(at)),
+            age: 0,
+        };
+        Ok((0u32..).zip(found).map(alone).collect())
     }
 }
 

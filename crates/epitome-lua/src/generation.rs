@@ -206,9 +206,13 @@ impl Policy for Generation {
         self.lines.get(hook).copied()
     }
 
+    fn takes(&self, hook: &str) -> bool {
+        self.declared.hooks.contains(&hook) && !self.quarantined()
+    }
+
     fn answer(&self, job: &Job<'_>, rest: &NextPolicies<'_>) -> HookResult<Answer> {
         let name = job.hook();
-        if !self.declared.hooks.contains(&name) || self.quarantined() {
+        if !self.takes(name) {
             return Ok(None);
         }
         let Some(hook) = HOOKS.iter().find(|hook| hook.name == name) else { return Ok(None) };

@@ -124,6 +124,10 @@ impl Policy for LuaPolicy {
         self.current().0.line(hook)
     }
 
+    fn takes(&self, hook: &str) -> bool {
+        self.current().0.takes(hook)
+    }
+
     fn answer(&self, job: &Job<'_>, rest: &NextPolicies<'_>) -> HookResult<Answer> {
         self.current().0.answer(job, rest)
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use epitome::types::EntryId;
-use epitome::{CachedCounter, Excerpt, RecallResult, SessionAdmin, SessionOf, for_model};
+use epitome::{CachedCounter, Excerpt, RecallResult, SessionAdmin, for_model};
 use maud::{Markup, html};
 
 use crate::address::encoded;
@@ -72,8 +72,8 @@ fn said_in(view: &SessionView<'_>, words: &str) -> Result<Markup, PageError> {
     let (admin, info) = (&view.admin, &view.timeline.history.info);
     let is_late = !catch_up(view.visit, vec![admin.clone()]);
     let counter = CachedCounter::new(for_model(info.model.as_deref().unwrap_or_default()));
-    let of = SessionOf { scope: admin.scope(), session: &info.name };
-    let found = view.visit.source.store.search_session(of, words, FOUND, &counter)?;
+    let store = &*view.visit.source.store;
+    let found = admin.search_session(store, &info.name, words, FOUND, &counter)?;
     let excerpts = found.into_iter().map(|excerpt: Excerpt| {
         let source = excerpt.place_in(&info.name).unwrap_or(&excerpt.source).to_owned();
         let entry = source.split_whitespace().next().unwrap_or_default();

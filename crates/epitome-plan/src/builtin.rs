@@ -6,10 +6,11 @@
 use epitome_kernel::types::Speaker;
 use epitome_kernel::types::hook::{
     Budgets, BudgetsJob, Due, Fact, Fit, Found, GoalsJob, Line, OpRequest, Orders, PlanJob,
-    Rejected, Render, RenderJob, Seconded, Section, Strength, SummaryPrompt, SummaryPromptJob,
-    ToolResultAnswer, ToolResultJob, TriggerAnswer, TriggerJob, VerifyAnswer, VerifyJob, Way,
+    RecallJob, RecallOrder, Rejected, Render, RenderJob, Seconded, Section, Strength,
+    SummaryPrompt, SummaryPromptJob, ToolResultAnswer, ToolResultJob, TriggerAnswer, TriggerJob,
+    VerifyAnswer, VerifyJob, Way,
 };
-use epitome_kernel::{HookResult, NextPolicies, Policy};
+use epitome_kernel::{HookJob, HookResult, NextPolicies, Policy};
 
 use crate::{MarkerWords, markers};
 
@@ -114,6 +115,11 @@ impl BuiltinPolicy {
 impl Policy for BuiltinPolicy {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What a search found stands in its order unasked.
+    fn takes(&self, hook: &str) -> bool {
+        hook != RecallJob::HOOK
     }
 
     fn budgets(&self, job: &BudgetsJob, _rest: &NextPolicies<'_>) -> HookResult<Budgets> {
@@ -236,6 +242,12 @@ impl Policy for BuiltinPolicy {
             part("augments", loaded.collect::<Vec<_>>().join("\n\n")),
         ];
         Ok(Some(Render { text: None, place: None, role: None, parts: Some(parts) }))
+    }
+
+    /// As they stand: the search put them in this order.
+    fn recall(&self, job: &RecallJob, _rest: &NextPolicies<'_>) -> HookResult<RecallOrder> {
+        let order = (1..).take(job.passages.len()).collect();
+        Ok(Some(RecallOrder { order: Some(order), leave_out: None }))
     }
 
     /// Markers, in what the model says: it was told of them, others only write about them.

@@ -48,6 +48,7 @@ pub use log::{
     LogRecord, MemoryLog, PieceQuery, RecordKey, RecordLog, SearchPiece, StoredBlob,
 };
 pub use outage::{SEALED, StoreNews, StoreOutage, UNREACHABLE};
+pub use passage::excerpts_in_order;
 pub use record_store::{MemoryStore, RecordStore};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SalvagedStore, SqliteStore, StoreFile};

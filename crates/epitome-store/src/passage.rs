@@ -7,14 +7,14 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use epitome_kernel::types::ContentId;
-use epitome_kernel::{Eviction, Excerpt, SearchAnswer, TokenCounter};
+use epitome_kernel::{Eviction, Excerpt, RankedPassage, SearchAnswer, TokenCounter};
 use memchr::memmem;
 use rustc_hash::FxHashMap;
 
 use crate::near::{named, near};
 use crate::piece::Piece;
 use crate::query::is_pasted;
-use crate::rank::{ExcerptGroup, rank};
+use crate::rank::{ExcerptGroup, ScoredPiece, rank, ranked, taken};
 use crate::terms::term;
 
 /// A passage on its way into a store.
@@ -209,6 +209,86 @@ pub(crate) fn excerpts(
     cut(kept, rank(&pieces(kept), query, budget, counter).groups)
 }
 
+/// The passages that answer a query, each by itself; see [`ranked`].
+pub(crate) fn each_ranked(
+    kept: &[IndexedPassage],
+    query: &str,
+    budget: u64,
+    counter: &dyn TokenCounter,
+) -> Vec<RankedPassage> {
+    let one = |ScoredPiece { at, score }: ScoredPiece| {
+        let IndexedPassage { original, source, also, order, text, .. } = &kept[at];
+        let (source, also, text) = (source.clone(), also.clone(), text.clone());
+        let age = (kept.len() - 1 - at) as u64;
+        let excerpt = Excerpt { id: *original, text, source, also };
+        RankedPassage { excerpt, place: *order, score, age }
+    };
+    ranked(&pieces(kept), query, budget, counter).into_iter().map(one).collect()
+}
+
+/// The passages at these places as excerpts, taken in this order: at most `budget` tokens in all.
+/// Those that follow each other are put together.
+///
+/// ```
+/// use epitome_kernel::types::ContentId;
+/// use epitome_kernel::{Excerpt, RankedPassage, TokenCounter, types::ImagePart};
+/// use epitome_store::excerpts_in_order;
+///
+/// /// A word is a token.
+/// struct Words;
+///
+/// impl TokenCounter for Words {
+///     fn id(&self) -> &str {
+///         "words"
+///     }
+///
+///     fn count(&self, text: &str) -> u64 {
+///         text.split_whitespace().count() as u64
+///     }
+///
+///     fn image(&self, _: &ImagePart) -> u64 {
+///         0
+///     }
+/// }
+///
+/// let passages = [(0, "one owl"), (1, "two owls"), (7, "no owl")].map(|(place, text)| {
+///     let (source, also) = ("e4 user".to_owned(), Vec::new());
+///     let excerpt = Excerpt { id: ContentId::for_text("all"), text: text.to_owned(), source, also };
+///     RankedPassage { excerpt, place, score: 1.0, age: 0 }
+/// });
+/// let found = |order: &[usize], budget| {
+///     let found = excerpts_in_order(&passages, order, budget, &Words).into_iter();
+///     found.map(|one| one.text).collect::<Vec<_>>()
+/// };
+/// assert_eq!(found(&[2, 1, 0], 9), ["no owl", "one owl\ntwo owls"]);
+/// assert_eq!(found(&[2, 1, 0], 5), ["no owl", "two owls"]);
+/// assert_eq!(found(&[2], 1), ["no"]);
+/// ```
+pub fn excerpts_in_order(
+    passages: &[RankedPassage],
+    order: &[usize],
+    budget: u64,
+    counter: &dyn TokenCounter,
+) -> Vec<Excerpt> {
+    let pieces: Vec<Piece<'_>> = passages.iter().map(ranked_piece).collect();
+    let one = |ExcerptGroup { pieces, text }: ExcerptGroup| Excerpt {
+        text,
+        ..passages[pieces[0]].excerpt.clone()
+    };
+    taken(&pieces, order, budget, counter).into_iter().map(one).collect()
+}
+
+/// A passage that was ranked, as it was.
+fn ranked_piece(RankedPassage { excerpt, place, .. }: &RankedPassage) -> Piece<'_> {
+    let Excerpt { id, text, also, .. } = excerpt;
+    Piece { text, origin: *id, order: *place, also: said_by_others(also), goes_on: false }
+}
+
+/// Who else said something, as a hash; 0 for nobody.
+fn said_by_others(also: &[String]) -> u64 {
+    if also.is_empty() { 0 } else { term(&also.join("\n")) }
+}
+
 /// The same with what nothing holds, and what is near to it in these passages and in what `around`
 /// reads for missing words where there are no excerpts.
 pub(crate) fn answer<E>(
@@ -248,7 +328,7 @@ fn pieces(kept: &[IndexedPassage]) -> Vec<Piece<'_>> {
     kept.iter()
         .map(|one| {
             let goes_on = before.replace(one).is_some_and(|before| one.goes_on_from(before));
-            let also = if one.also.is_empty() { 0 } else { term(&one.also.join("\n")) };
+            let also = said_by_others(&one.also);
             Piece { text: &one.text, origin: one.original, order: one.order, also, goes_on }
         })
         .collect()

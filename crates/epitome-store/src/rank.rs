@@ -1,9 +1,11 @@
 //! Ranking: which passages answer a query, best first, within a budget of tokens.
 //!
 //! Invariant: pure and deterministic; the same passages, query and counter give the same answer,
-//! and the answer never exceeds the budget. Called by both stores with the passages of one scope.
+//! and the answer never exceeds the budget. Called by both stores with the passages of one scope, and where a
+//! policy says the order.
 
 use epitome_kernel::TokenCounter;
+use rustc_hash::FxHashSet;
 
 use crate::piece::Piece;
 use crate::piece_terms::PieceTerms;
@@ -47,6 +49,63 @@ pub(crate) fn rank(
         join(pieces, selection.picked, budget, counter)
     };
     Ranking { groups, missing }
+}
+
+/// A passage (by index) that answers, and how well.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ScoredPiece {
+    pub(crate) at: usize,
+    pub(crate) score: f64,
+}
+
+/// Beside what has room, others are named as if there were so many times as much.
+const SPARE: u64 = 4;
+
+/// So many passages are named at most.
+const NAMED: usize = 64;
+
+/// The passages that answer, each by itself: what is taken within the budget, in the order in which
+/// it is, then what would be if there were more room.
+pub(crate) fn ranked(
+    pieces: &[Piece<'_>],
+    query: &str,
+    budget: u64,
+    counter: &dyn TokenCounter,
+) -> Vec<ScoredPiece> {
+    let terms = PieceTerms::read(pieces);
+    let QueryMatch { relevance, .. } = matched(pieces, &terms, &Query::of(query));
+    let picked = |budget| select(pieces, &terms, &relevance, budget, counter).picked;
+    let mut all = picked(budget);
+    let known: FxHashSet<usize> = all.iter().copied().collect();
+    let more = picked(budget.saturating_mul(SPARE)).into_iter().filter(|at| !known.contains(at));
+    all.extend(more);
+    // What has room is named in any case.
+    all.truncate(NAMED.max(known.len()));
+    all.into_iter().map(|at| ScoredPiece { at, score: relevance[at].score }).collect()
+}
+
+/// The passages at these places that fit, taken in this order; the beginning of the first where none
+/// does.
+pub(crate) fn taken(
+    pieces: &[Piece<'_>],
+    order: &[usize],
+    budget: u64,
+    counter: &dyn TokenCounter,
+) -> Vec<ExcerptGroup> {
+    let mut used = 0;
+    let fits = |at: &usize| {
+        let tokens = counter.count(pieces[*at].text);
+        let fits = used + tokens <= budget;
+        used += if fits { tokens } else { 0 };
+        fits
+    };
+    let picked: Vec<usize> = order.iter().copied().filter(fits).collect();
+    match order.first() {
+        Some(&first) if picked.is_empty() => {
+            beginning(pieces, first, budget, counter).into_iter().collect()
+        }
+        _ => join(pieces, picked, budget, counter),
+    }
 }
 
 /// As much of a passage as fits, up to the end of a word.

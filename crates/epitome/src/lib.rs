@@ -56,9 +56,10 @@ pub use epitome_admin::admin::{
     CheckpointTokens, CompactionDetail, CompactionEdit, CoveredEntries, DiffEdit, DiffEntry,
     EditSource, EntryState, ExportFormat, ImportReport, LineRange, ListDiff, ListedEntry,
     MessageDiff, MessageInfo, OverviewFilter, OverviewPage, OverviewRow, PastCompression, PinList,
-    RecallResult, RestoreReport, SessionAdmin, SessionDiff, SessionGoals, SessionHistory,
-    SessionMode, SessionStatus, SessionTimeline, SnapshotDiff, SwitchReport, TimelineCompaction,
-    TimelineTurn, TokenBands, ToolMarks, WatermarkStatus, WindowLevel, project_of, search_note,
+    RankedSearch, RecallResult, RestoreReport, SessionAdmin, SessionDiff, SessionGoals,
+    SessionHistory, SessionMode, SessionStatus, SessionTimeline, SnapshotDiff, SwitchReport,
+    TimelineCompaction, TimelineTurn, TokenBands, ToolMarks, WatermarkStatus, WindowLevel, parted,
+    project_of, search_note,
 };
 pub use epitome_admin::clock::{Clock, calendar_time, system_time};
 pub use epitome_admin::controls::{self, LeverCall, SessionControls};
@@ -112,10 +113,10 @@ pub use epitome_kernel::goals::GoalError;
 pub use epitome_kernel::{
     Answer, Eviction, Excerpt, HOOKS, HookInterrupt, HookNotes, HookReply, HookResult, Job,
     LanguageModel, LiveRequest, MissedWord, ModelError, ModelLimitHit, ModelQuestion, NextPolicies,
-    OriginalStore, PlanError, Policy, PolicyChain, PolicyError, PolicyTracer, SearchAnswer,
-    SessionOf, SizeGauge, StoreError, StoredText, Summarizer, SummaryError, SummaryJob,
-    TextMeasure, Thread, ThreadSizes, TokenCounter, ToolDigester, View, Workspace, WorkspaceError,
-    apply, nearest,
+    OriginalStore, PlanError, Policy, PolicyChain, PolicyError, PolicyTracer, RankedPassage,
+    SearchAnswer, SearchRange, SessionOf, SizeGauge, StoreError, StoredText, Summarizer,
+    SummaryError, SummaryJob, TextMeasure, Thread, ThreadSizes, TokenCounter, ToolDigester, View,
+    Workspace, WorkspaceError, apply, nearest,
 };
 #[cfg(feature = "lua")]
 pub use epitome_lua as lua;

@@ -114,8 +114,7 @@ impl SessionAdmin {
         {
             return Ok(RecallResult::Original(blob));
         }
-        let scopes = self.scopes()?;
-        store.search_in(&scopes, query, most, counter).map(RecallResult::Answer)
+        self.search(store, query, most, counter).map(RecallResult::Answer)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: as `recall` searches, with the session and the entry of each excerpt named apart.
 
-use epitome::{for_model, search_note};
+use epitome::{for_model, parted, search_note};
 use serde::Serialize;
 
 use crate::catch_up::catch_up;
@@ -44,9 +44,8 @@ struct SearchHit {
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let journal = args.journal.open()?;
     journal.keepers()?.iter().for_each(|keeper| catch_up(keeper, args.journal.quiet));
-    let scopes = journal.keeper.scopes().map_err(|error| CliError::of_store(&error))?;
     let counter = for_model("o200k_base");
-    let found = journal.store.search_in(&scopes, &args.query, args.max_tokens, &counter);
+    let found = journal.keeper.search(&*journal.store, &args.query, args.max_tokens, &counter);
     let found = found.map_err(|error| CliError::of_store(&error))?;
     let missed = search_note(&found);
     let found: Vec<_> = found
@@ -87,25 +86,4 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         }
         Ok(())
     })
-}
-
-/// The session that a source names, and the place in it: `SESSION: e4 read_file result`.
-fn parted(source: &str) -> (Option<&str>, &str) {
-    match source.rsplit_once(": e") {
-        Some((session, place)) => (Some(session), &source[source.len() - place.len() - 1..]),
-        None => (None, source),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sources_are_parted() {
-        let check = |source, session, place| assert_eq!(parted(source), (session, place));
-        check("a: e4 read_file result", Some("a"), "e4 read_file result");
-        check("x: y: e12 user", Some("x: y"), "e12 user");
-        check("e1-e9", None, "e1-e9");
-    }
 }

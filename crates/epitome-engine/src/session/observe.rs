@@ -19,7 +19,7 @@ use super::action_state::Doing;
 use super::actions::{GOALS, Saying};
 use super::events::TurnEvents;
 use super::proposal::PolicyContext;
-use super::recall::RecallWish;
+use super::recall::{RecallContext, RecallWish};
 use super::state::ConversationState;
 use super::turn_context::{FullHistory, TurnContext};
 use crate::background::{BackgroundWorker, PolicyQuestion};
@@ -109,7 +109,7 @@ impl Session {
     ) -> Result<(), Error> {
         let ground = observed.ground;
         for message in shown {
-            self.take_up_one(message, ground, state, events)?;
+            self.take_up_one(message, observed, state, events)?;
         }
         // A summary speaks of all that was said so far.
         let newest = ground.incoming.keys.last().copied();
@@ -266,7 +266,7 @@ impl Session {
     fn take_up_one(
         &self,
         ShownMessage { wanted, .. }: ShownMessage,
-        ground: &TurnContext<'_, '_>,
+        ObservedTurn { ground, brief }: ObservedTurn<'_, '_, '_>,
         state: &mut ConversationState,
         events: &mut TurnEvents,
     ) -> Result<(), Error> {
@@ -295,7 +295,8 @@ impl Session {
         if let Some(query) = recall {
             let counter = ground.tail.tokens.gauge().counter;
             let (wish, by) = (RecallWish { query, most: max_tokens }, Actor::Policy(policy));
-            let told = self.recall(&wish, ground.name, counter, by, state)?;
+            let about = RecallContext { name: ground.name, brief, counter };
+            let told = self.recall(&wish, about, by, state)?;
             told.into_iter().for_each(|told| events.add([size; 2], told));
         }
         Ok(())

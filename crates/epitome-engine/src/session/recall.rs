@@ -5,10 +5,15 @@
 //! prompt is ours, else in the next state of the work (RULES 2, 10). Called where new messages
 //! are observed.
 
-use epitome_kernel::{SessionOf, StoreError, TokenCounter};
+use epitome_admin::admin::RankedSearch;
+use epitome_kernel::{
+    Excerpt, HookJob, HookReply, PolicyError, SearchRange, SessionOf, StoreError, TokenCounter,
+};
+use epitome_types::hook::RecallJob;
 use epitome_types::{Actor, EventKind, Op, Plan, SessionAction};
 
 use super::Session;
+use super::proposal::PolicyContext;
 use super::state::ConversationState;
 
 /// The most that is brought back where a policy does not say, in tokens.
@@ -16,6 +21,18 @@ const MOST: u64 = 500;
 
 /// Some excerpts are too long with what is said of them: so many times as much is looked through.
 const SPARE: u64 = 8;
+
+/// What is said of a policy that wants a model to be asked about an order.
+const NO_MODEL: &str = "no model is asked about what a search found; say the order without";
+
+/// Where something is brought back.
+#[derive(Clone, Copy)]
+pub(crate) struct RecallContext<'a> {
+    /// The session.
+    pub(crate) name: &'a str,
+    pub(crate) brief: &'a PolicyContext,
+    pub(crate) counter: &'a dyn TokenCounter,
+}
 
 /// What is wanted back of what was said before.
 pub(crate) struct RecallWish {
@@ -30,17 +47,16 @@ impl Session {
     pub(crate) fn recall(
         &self,
         wish: &RecallWish,
-        name: &str,
-        counter: &dyn TokenCounter,
+        about: RecallContext<'_>,
         by: Actor,
         state: &mut ConversationState,
     ) -> Result<Option<EventKind>, StoreError> {
         let RecallWish { query, most } = wish;
+        let RecallContext { name, counter, .. } = about;
         let query = query.split_whitespace().collect::<Vec<_>>().join(" ");
         let most = most.unwrap_or(MOST);
         let of = SessionOf { scope: &self.record.scope, session: name };
-        let all =
-            self.record.journal.search_session(of, &query, most.saturating_mul(SPARE), counter)?;
+        let all = self.found(of, &query, most.saturating_mul(SPARE), about)?;
         let mut left = most;
         let (mut sources, mut shown) = (Vec::new(), Vec::new());
         for excerpt in &all {
@@ -73,6 +89,38 @@ impl Session {
         }
         state.work.doing.push((SessionAction::Recall { text }, by));
         Ok(Some(told(most - left)))
+    }
+}
+
+impl Session {
+    /// What a search of a session finds, in the order that the policies say.
+    fn found(
+        &self,
+        of: SessionOf<'_>,
+        query: &str,
+        budget: u64,
+        RecallContext { brief, counter, .. }: RecallContext<'_>,
+    ) -> Result<Vec<Excerpt>, StoreError> {
+        let store = &*self.record.journal;
+        let found = store.search_session(of, query, budget, counter)?;
+        let council = &brief.council;
+        if found.is_empty() || !council.chain.takes(RecallJob::HOOK) {
+            return Ok(found);
+        }
+        let ask = |job: &RecallJob| {
+            let HookReply { result, by, .. } = council.ask_at_once(job);
+            let policy = by.map(|by| by.policy).unwrap_or_default();
+            let answer = result.unwrap_or_else(|question| {
+                council.unanswered::<RecallJob>(policy.clone(), &question.id, NO_MODEL);
+                None
+            });
+            (answer, policy)
+        };
+        let range = SearchRange::Session(of);
+        let search = RankedSearch { store, range, query, budget, counter };
+        let refuse = |error: PolicyError| council.refuse::<RecallJob>(error.policy, error.what);
+        let arranged = search.arranged(brief.common.clone(), ask, refuse)?;
+        Ok(arranged.unwrap_or(found))
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use epitome_kernel::{
     AppendBatch, Beginning, Clue, CommitOutcome, CompactionSet, Eviction, Excerpt, HistoryLookup,
-    HistoryQuery, Holder, Journal, MessageRecord, OriginalStore, ResponseRecord, SessionOf,
-    StoreError, StoredText, TokenCounter,
+    HistoryQuery, Holder, Journal, MessageRecord, OriginalStore, RankedPassage, ResponseRecord,
+    SearchRange, SessionOf, StoreError, StoredText, TokenCounter,
 };
 use epitome_store::{SessionArchive, StoreFinding};
 use epitome_types::{
@@ -250,6 +250,23 @@ impl OriginalStore for TapedJournal {
         self.read("store.search_session", about, |store| {
             store.search_session(of, query, budget, counter)
         })
+    }
+
+    fn passages(
+        &self,
+        range: SearchRange<'_>,
+        query: &str,
+        budget: u64,
+        counter: &dyn TokenCounter,
+    ) -> Result<Vec<RankedPassage>, StoreError> {
+        let within = match range {
+            SearchRange::Scopes(scopes) => json!({ "scopes": scopes }),
+            SearchRange::Session(SessionOf { scope, session }) => {
+                json!({ "scope": scope, "session": session })
+            }
+        };
+        let about = json!({ "in": within, "query": query, "budget": budget });
+        self.read("store.passages", about, |store| store.passages(range, query, budget, counter))
     }
 }
 

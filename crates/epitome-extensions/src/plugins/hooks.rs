@@ -89,6 +89,13 @@ impl Policy for PluginPolicy {
         &self.name
     }
 
+    fn takes(&self, hook: &str) -> bool {
+        let PluginGeneration { plugin, .. } = self.running.current();
+        let hooks = plugin.about().hooks;
+        let known = HOOKS.iter().find(|known| known.name == hook);
+        known.is_some_and(|known| self.declared(known.name, &hooks).is_some())
+    }
+
     fn answer(&self, job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
         let hook = job.hook();
         let PluginGeneration { plugin, options } = self.running.current();

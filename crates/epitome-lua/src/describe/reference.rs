@@ -27,10 +27,10 @@ profile allows it, and the hook is called again with `job.replies[id]`.
 
 Every answer is bounded before anything is done about it: no size exceeds the limit of the prompt, at
 least half of which is left for the prompt whatever is reserved, and what policies pin, or have brought
-back at once, stays within a quarter of it. A policy that asks for more gets the bound, and the event
-`answer-bounded` says so once. A compression that neither the window forces nor anybody asked for is made
-where it pays for itself: over a hundred requests, a conversation costs at most a twentieth more than it
-would as it came. One that does not is passed over as `not_worth`.
+back at once, stays within a quarter of it; the lines of `facts` stay within half. A policy that asks for
+more gets the bound, and the event `answer-bounded` says so once. A compression that neither the window
+forces nor anybody asked for is made where it pays for itself: over a hundred requests, a conversation
+costs at most a twentieth more than it would as it came. One that does not is passed over as `not_worth`.
 ";
 
 const TESTS: &str = "
@@ -85,6 +85,7 @@ pub fn example(hook: &str) -> Option<&'static str> {
         "verify" => include_str!("examples/verify.lua"),
         "render" => include_str!("examples/render.lua"),
         "status" => include_str!("examples/status.lua"),
+        "recall" => include_str!("examples/recall.lua"),
         "on_event" => include_str!("examples/on_event.lua"),
         _ => return None,
     })

@@ -4,11 +4,12 @@
 //! memory has no answer. Called through [`OriginalStore`].
 
 use epitome_kernel::{
-    Eviction, Excerpt, OriginalStore, SearchAnswer, SessionOf, StoreError, StoredText, TokenCounter,
+    Eviction, Excerpt, OriginalStore, RankedPassage, SearchAnswer, SearchRange, SessionOf,
+    StoreError, StoredText, TokenCounter,
 };
 
 use super::FallbackStore;
-use crate::passage::{IndexedPassage, answer, excerpts, joined};
+use crate::passage::{IndexedPassage, answer, each_ranked, excerpts, joined};
 
 impl OriginalStore for FallbackStore {
     fn keep(&self, scope: &str, departure: &Eviction) -> Result<(), StoreError> {
@@ -48,12 +49,7 @@ impl OriginalStore for FallbackStore {
         if !self.has_away(of.scope) {
             return self.disk.search_session(of, query, budget, counter);
         }
-        let away = self.memory.proposed(of.scope, Some(of.session), query)?;
-        let kept = match self.disk.candidates_of(of, query) {
-            Err(error) if away.is_empty() || !self.is_lost(&error) => return Err(error),
-            kept => kept.unwrap_or_default(),
-        };
-        Ok(excerpts(&joined(vec![kept, away]), query, budget, counter))
+        Ok(excerpts(&self.candidates_of(of, query)?, query, budget, counter))
     }
 
     fn search_in(
@@ -68,9 +64,44 @@ impl OriginalStore for FallbackStore {
         }
         answer(&self.candidates(scopes, query)?, query, budget, counter, |_| Ok(Vec::new()))
     }
+
+    fn passages(
+        &self,
+        range: SearchRange<'_>,
+        query: &str,
+        budget: u64,
+        counter: &dyn TokenCounter,
+    ) -> Result<Vec<RankedPassage>, StoreError> {
+        let is_away = match range {
+            SearchRange::Scopes(scopes) => scopes.iter().any(|scope| self.has_away(scope)),
+            SearchRange::Session(of) => self.has_away(of.scope),
+        };
+        if !is_away {
+            return self.disk.passages(range, query, budget, counter);
+        }
+        let kept = match range {
+            SearchRange::Scopes(scopes) => self.candidates(scopes, query)?,
+            SearchRange::Session(of) => self.candidates_of(of, query)?,
+        };
+        Ok(each_ranked(&kept, query, budget, counter))
+    }
 }
 
 impl FallbackStore {
+    /// The passages of one session that may answer a query, of both stores.
+    fn candidates_of(
+        &self,
+        of: SessionOf<'_>,
+        query: &str,
+    ) -> Result<Vec<IndexedPassage>, StoreError> {
+        let away = self.memory.proposed(of.scope, Some(of.session), query)?;
+        let kept = match self.disk.candidates_of(of, query) {
+            Err(error) if away.is_empty() || !self.is_lost(&error) => return Err(error),
+            kept => kept.unwrap_or_default(),
+        };
+        Ok(joined(vec![kept, away]))
+    }
+
     /// The passages that may answer a query, of both stores.
     fn candidates(
         &self,

@@ -5,13 +5,14 @@
 
 use epitome_kernel::types::ContentId;
 use epitome_kernel::{
-    Eviction, Excerpt, OriginalStore, SearchAnswer, SessionOf, StoreError, StoredText, TokenCounter,
+    Eviction, Excerpt, OriginalStore, RankedPassage, SearchAnswer, SearchRange, SessionOf,
+    StoreError, StoredText, TokenCounter,
 };
 use rustc_hash::FxHashMap;
 
 use super::{RecordStore, SCOPE_LINE};
 use crate::log::{BlobQuery, PieceQuery, RecordLog, SearchPiece};
-use crate::passage::{IndexedPassage, Places, answer, excerpts, joined};
+use crate::passage::{IndexedPassage, Places, answer, each_ranked, excerpts, joined};
 use crate::prefix::Prefix;
 
 impl<L: RecordLog> OriginalStore for RecordStore<L> {
@@ -73,6 +74,20 @@ impl<L: RecordLog> OriginalStore for RecordStore<L> {
         let kept = joined(self.proposed_in(scopes, query)?);
         // The nearest words are those of anything that is kept.
         answer(&kept, query, budget, counter, |_| Ok(joined(self.proposed_in(scopes, "")?)))
+    }
+
+    fn passages(
+        &self,
+        range: SearchRange<'_>,
+        query: &str,
+        budget: u64,
+        counter: &dyn TokenCounter,
+    ) -> Result<Vec<RankedPassage>, StoreError> {
+        let kept = match range {
+            SearchRange::Scopes(scopes) => joined(self.proposed_in(scopes, query)?),
+            SearchRange::Session(of) => self.proposed(of.scope, Some(of.session), query)?,
+        };
+        Ok(each_ranked(&kept, query, budget, counter))
     }
 }
 

@@ -50,7 +50,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use epitome_kernel::{
-    Eviction, Excerpt, OriginalStore, SearchAnswer, SessionOf, StoreError, StoredText, TokenCounter,
+    Eviction, Excerpt, OriginalStore, RankedPassage, SearchAnswer, SearchRange, SessionOf,
+    StoreError, StoredText, TokenCounter,
 };
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -67,7 +68,7 @@ pub use self::seal::StoreFile;
 use self::transaction::StoreTransaction;
 use self::use_mark::UseMark;
 use crate::Durability;
-use crate::passage::{IndexedPassage, answer, arrivals, excerpts, joined};
+use crate::passage::{IndexedPassage, answer, arrivals, each_ranked, excerpts, joined};
 use crate::prefix::Prefix;
 
 /// Statements that a connection keeps ready.
@@ -453,5 +454,19 @@ impl OriginalStore for SqliteStore {
     ) -> Result<SearchAnswer, StoreError> {
         let kept = joined(self.candidates(scopes, query)?);
         answer(&kept, query, budget, counter, |missing| self.vicinity(scopes, missing))
+    }
+
+    fn passages(
+        &self,
+        range: SearchRange<'_>,
+        query: &str,
+        budget: u64,
+        counter: &dyn TokenCounter,
+    ) -> Result<Vec<RankedPassage>, StoreError> {
+        let kept = match range {
+            SearchRange::Scopes(scopes) => joined(self.candidates(scopes, query)?),
+            SearchRange::Session(of) => self.candidates_of(of, query)?,
+        };
+        Ok(each_ranked(&kept, query, budget, counter))
     }
 }

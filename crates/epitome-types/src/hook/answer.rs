@@ -354,6 +354,18 @@ table! {
 }
 
 table! {
+    /// In which order passages are brought back, and which are not.
+    #[derive(Default, Deserialize, PartialEq)]
+    pub struct RecallOrder {
+        /// The places of passages in `job.passages`, the first to be brought back first, each once.
+        /// Those that are not named come behind them, in the order in which they stand there.
+        pub order: Option<Vec<u32>>,
+        /// The places of those that are not brought back. One must be left.
+        pub leave_out: Option<Vec<u32>>,
+    }
+}
+
+table! {
     /// What is done about an event, beside that it is noted.
     #[derive(Default, Deserialize, PartialEq)]
     pub struct Noted {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::answer::Budgets;
 use super::job_data::{
     Action, Arriving, Cache, Columns, Covered, Done, Fact, Makings, MessageTexts, ModelFacts, Past,
-    SpeakerName, Standing, Tokens,
+    RecallPassage, SpeakerName, Standing, Tokens,
 };
 use super::order::MessageNumber;
 use crate::shape::{HasShape, ValueShape, table, words};
@@ -363,6 +363,23 @@ table! {
         pub history: Vec<Past>,
         /// What that came to in all; where a report is wanted.
         pub done: Done,
+    }
+}
+
+table! {
+    /// What a search found, before what has no room is left out: for a person or a model that
+    /// recalls, or for a policy that has something brought back.
+    pub struct RecallJob {
+        /// What every job says.
+        #[serde(flatten)]
+        pub common: Common,
+        /// What was looked for.
+        pub query: String,
+        /// The passages that answer, in the order in which they are brought back unless told
+        /// otherwise; more than there is room for.
+        pub passages: Vec<RecallPassage>,
+        /// The most that is brought back.
+        pub max_tokens: u64,
     }
 }
 

@@ -72,6 +72,29 @@ table! {
 }
 
 table! {
+    /// A passage that answers a search.
+    #[derive(Default)]
+    pub struct RecallPassage {
+        /// What it says.
+        pub text: String,
+        /// Its size.
+        pub tokens: u64,
+        /// How well it answers by itself: 1 is as well as the best by its own words.
+        pub score: f64,
+        /// How many of the passages that were searched were said after it.
+        pub age: u64,
+        /// The session that said it, where it is of one.
+        pub session: Option<String>,
+        /// Its message, as recall names it: `e4`.
+        pub place: String,
+        /// The role of whoever said it: `user`, `assistant`, `system` or `tool`.
+        pub role: String,
+        /// The tool, where it is of a result.
+        pub tool: Option<String>,
+    }
+}
+
+table! {
     /// What the provider's cache makes of a rewrite, in the price of a token that is not cached.
     #[derive(Default)]
     pub struct Cache {

@@ -14,18 +14,18 @@ mod renamed;
 pub use crate::drift::{Drift, Stop};
 pub use crate::shape::{FieldShape, HasShape, HasTableShape, INLINE, TableShape, ValueShape};
 pub use answer::{
-    Ageing, Budgets, Due, Found, FoundKind, Line, Noted, Observe, Passed, Position, Rejected,
-    Render, Seconded, Section, Status, Strength, SummaryPrompt, ToolResultAnswer, TriggerAnswer,
-    VerifyAnswer, Way,
+    Ageing, Budgets, Due, Found, FoundKind, Line, Noted, Observe, Passed, Position, RecallOrder,
+    Rejected, Render, Seconded, Section, Status, Strength, SummaryPrompt, ToolResultAnswer,
+    TriggerAnswer, VerifyAnswer, Way,
 };
 pub use job::{
     AgeJob, BudgetsJob, Common, EventJob, FactsJob, GoalsJob, ObserveJob, Occasion, PlanJob,
-    Purpose, RenderJob, StatusJob, SummaryPromptJob, TalkFacts, ToolResultJob, TriggerJob,
-    VerifyJob, Wording,
+    Purpose, RecallJob, RenderJob, StatusJob, SummaryPromptJob, TalkFacts, ToolResultJob,
+    TriggerJob, VerifyJob, Wording,
 };
 pub use job_data::{
     Action, Arriving, Cache, Columns, Covered, Done, Fact, Input, Loaded, Makings, MessageTexts,
-    ModelFacts, Past, Savings, Smaller, SpeakerName, Standing, Tokens,
+    ModelFacts, Past, RecallPassage, Savings, Smaller, SpeakerName, Standing, Tokens,
 };
 pub use order::{
     AgeOrder, ClearToolsOp, Drop, Fit, FitOp, Handover, How, Insert, Merge, MessageNumber,

@@ -5,8 +5,8 @@
 use epitome::types::hook::{
     AgeJob, Arriving, Budgets, BudgetsJob, Cache, Columns, Common, Covered, EventJob, Fact,
     FactsJob, GoalsJob, MessageNumber, MessageTexts, ModelFacts, ObserveJob, Occasion, PlanJob,
-    Purpose, RenderJob, Standing, StatusJob, SummaryPromptJob, Tokens, ToolResultJob, TriggerJob,
-    VerifyJob, Wording,
+    Purpose, RecallJob, RecallPassage, RenderJob, Standing, StatusJob, SummaryPromptJob, Tokens,
+    ToolResultJob, TriggerJob, VerifyJob, Wording,
 };
 use epitome::types::{CompactionCause, Event, EventKind, Goals, Speaker};
 use epitome::{Job, PolicyChain};
@@ -14,6 +14,9 @@ use epitome::{Job, PolicyChain};
 /// Messages, in exchanges of four.
 const ENTRIES: u32 = 400;
 const EXCHANGE: u32 = 4;
+
+/// Passages that a search found.
+const PASSAGES: u64 = 40;
 
 /// What each message takes, and the limit, in tokens.
 const TOKENS: u64 = 90;
@@ -71,6 +74,7 @@ impl Jobs {
             "summary_prompt" => act(&Job::SummaryPrompt(&self.summary_prompt())),
             "verify" => act(&Job::Verify(&self.verify())),
             "render" => act(&Job::Render(&self.render())),
+            "recall" => act(&Job::Recall(&self.recall())),
             "status" => act(&Job::Status(&self.status())),
             _ => act(&Job::Event(&self.event())),
         }
@@ -110,6 +114,25 @@ impl Jobs {
 
     fn facts(&self) -> FactsJob<'static> {
         FactsJob { common: self.common.clone(), covered: covered(), texts: &Same }
+    }
+
+    fn recall(&self) -> RecallJob {
+        let passage = |age| RecallPassage {
+            text: TEXT.to_owned(),
+            tokens: TOKENS,
+            score: 1.0 / (1.0 + age as f64),
+            age,
+            session: Some("bench".to_owned()),
+            place: format!("e{}", u64::from(ENTRIES) - age),
+            role: "assistant".to_owned(),
+            tool: None,
+        };
+        RecallJob {
+            common: self.common.clone(),
+            query: "Which part reads its line twice?".to_owned(),
+            passages: (0..PASSAGES).map(passage).collect(),
+            max_tokens: 1_000,
+        }
     }
 
     fn trigger(&self) -> TriggerJob {
