@@ -46,6 +46,8 @@ mod goal;
 #[cfg(test)]
 mod heard;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod imported;
 #[cfg(test)]
 mod keep;
@@ -89,6 +91,8 @@ mod profiles;
 mod program;
 #[cfg(test)]
 mod proxy;
+#[cfg(test)]
+mod ranking;
 #[cfg(test)]
 mod recall;
 #[cfg(test)]

@@ -1,15 +1,18 @@
 //! `epitome policy test` and `epitome policy dev`: conversations that are played under a policy, and what
 //! of them is wrong.
 
+#![expect(clippy::disallowed_methods, reason = "it says how long something takes")]
+
 use std::io::{BufRead, BufReader, Read};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::policy::{TEAM, done, edit};
 use crate::program::Place;
+use crate::tutorial::examples;
 
 /// Keeps what says a statement of SQL, and takes out as little of the rest as makes the prompt fit: so
 /// each of the next turns is too large again.
@@ -249,38 +252,80 @@ fn a_policy_is_tried_with_its_mistakes_tests_and_a_conversation() {
     assert!(ran.text().contains("policy.lua:3:"), "{}", ran.text());
 }
 
+/// `policy dev` that goes on, and what it says.
+struct Trying {
+    child: Child,
+    said: mpsc::Receiver<String>,
+}
+
+impl Trying {
+    fn start(place: &Place, line: &str) -> Self {
+        let mut command = place.command(line.split(' '));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (tell, said) = mpsc::channel();
+        let streams: [Box<dyn Read + Send>; 2] =
+            [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];
+        for stream in streams {
+            let tell = tell.clone();
+            std::thread::spawn(move || {
+                let lines = BufReader::new(stream).lines().map_while(Result::ok);
+                lines.for_each(|line| tell.send(line).unwrap_or_default());
+            });
+        }
+        Self { child, said }
+    }
+
+    /// Waits until all of this is said, in any order: it comes on two streams.
+    fn until(&self, wanted: &[&str]) {
+        let mut lines: Vec<String> = Vec::new();
+        let is_said = |lines: &[String], text: &str| lines.iter().any(|line| line.contains(text));
+        while !wanted.iter().all(|text| is_said(&lines, text)) {
+            let line = self.said.recv_timeout(Duration::from_secs(60));
+            lines.push(line.unwrap_or_else(|_| panic!("no {wanted:?}: {lines:#?}")));
+        }
+    }
+
+    fn end(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
 /// A save is enough to have it tried again, a broken one too.
 #[test]
 fn a_policy_is_tried_again_whenever_it_is_saved() {
     let place = Place::new();
     done(&place, "policy new team -q");
-    let mut command = place.command(["policy", "dev", "team", "chat"]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let (tell, said) = mpsc::channel();
-    let streams: [Box<dyn Read + Send>; 2] =
-        [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];
-    for stream in streams {
-        let tell = tell.clone();
-        std::thread::spawn(move || {
-            let lines = BufReader::new(stream).lines().map_while(Result::ok);
-            lines.for_each(|line| tell.send(line).unwrap_or_default());
-        });
-    }
-    // In any order: they come on two streams.
-    let until = |wanted: &[&str]| {
-        let mut lines: Vec<String> = Vec::new();
-        let is_said = |lines: &[String], text: &str| lines.iter().any(|line| line.contains(text));
-        while !wanted.iter().all(|text| is_said(&lines, text)) {
-            let line = said.recv_timeout(Duration::from_secs(60));
-            lines.push(line.unwrap_or_else(|_| panic!("no {wanted:?}: {lines:#?}")));
-        }
-    };
-    until(&["tests passed", "waits until `team` is saved"]);
+    let trying = Trying::start(&place, "policy dev team chat");
+    trying.until(&["tests passed", "waits until `team` is saved"]);
     edit(&place, "return policy\n", "return policy.\n");
-    until(&["policy.lua:", "waits until"]);
+    trying.until(&["policy.lua:", "waits until"]);
     edit(&place, "return policy.\n", "print('mended')\nreturn policy\n");
-    until(&["mended", "tests passed", "waits until"]);
-    child.kill().unwrap();
-    child.wait().unwrap();
+    trying.until(&["mended", "tests passed", "waits until"]);
+    trying.end();
+}
+
+/// From a save to the result on the shipped recording; `--nocapture` shows how long that takes.
+#[test]
+fn a_save_is_answered_at_once() {
+    let place = examples();
+    done(&place, "policy new team --from ollm -q");
+    let recording = "examples/transcripts/debugging-session.jsonl";
+    let trying = Trying::start(&place, &format!("policy dev team {recording} --context-size 8192"));
+    trying.until(&["tests passed", "waits until"]);
+    let took = ["one", "two", "three"].map(|word| {
+        let began = Instant::now();
+        edit(&place, "return policy\n", &format!("print('{word}')\nreturn policy\n"));
+        trying.until(&[word, "tests passed", "waits until"]);
+        began.elapsed()
+    });
+    trying.end();
+    let best = took.into_iter().min().unwrap();
+    #[expect(clippy::print_stdout, reason = "it is measured to be read")]
+    {
+        println!("from save to result: {} ms", best.as_millis());
+    }
+    let most = if cfg!(debug_assertions) { 20 } else { 1 };
+    assert!(best < Duration::from_secs(most), "{took:?}");
 }
