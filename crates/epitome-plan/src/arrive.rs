@@ -20,6 +20,7 @@ use crate::cut::{PartShortener, ShortenedPart};
 use crate::eviction::{EvictionCollector, Wanted};
 use crate::leaving::copied;
 use crate::options::StatedLine;
+use crate::told::line_count;
 
 /// How what is made smaller is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +61,7 @@ pub fn arriving(
             tool: Some(call.tool.clone()),
             args: Some(call.arguments.clone()),
             tokens: tokens.part(part),
-            lines: text.lines().count() as u64,
+            lines: line_count(text) as u64,
             error: thread.is_error(part),
         };
         Some((part, arriving))

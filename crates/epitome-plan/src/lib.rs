@@ -64,5 +64,5 @@ pub use options::{
 };
 pub use order::OrderError;
 pub use outcome::{FitOutcome, PlannedCompression};
-pub use told::{SpokenTexts, covered, speaker};
+pub use told::{SpokenTexts, covered, line_count, speaker};
 pub use trigger::CacheMeter;

@@ -41,10 +41,29 @@ impl MessageTexts for SpokenTexts<'_> {
     }
 }
 
+/// How many lines a text has. Each message is asked for that: the ends are counted in one go, where
+/// [`str::lines`] searches anew for each.
+pub fn line_count(text: &str) -> usize {
+    let ends = text.bytes().filter(|byte| *byte == b'\n').count();
+    ends + usize::from(!text.is_empty() && !text.ends_with('\n'))
+}
+
 /// Who produced an entry; what a person typed counts before what stands beside it.
 pub fn speaker(entry: &Entry) -> Speaker {
     if entry.has_speaker(Speaker::Human) {
         return Speaker::Human;
     }
     entry.parts.first().map_or(Speaker::Harness, |part| part.speaker)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn lines_are_counted_as_they_are_read(text in "[a\n\r\u{e9}]{0,12}") {
+            proptest::prop_assert_eq!(line_count(&text), text.lines().count());
+        }
+    }
 }

@@ -12,7 +12,7 @@ use epitome_types::{
 
 use epitome_kernel::goals::bound_lock;
 use epitome_kernel::{HookJob, HookReply};
-use epitome_plan::speaker;
+use epitome_plan::{line_count, speaker};
 
 use super::Session;
 use super::action_state::Doing;
@@ -386,7 +386,7 @@ fn arriving(entry: &Entry, text: &str, ground: &TurnContext<'_, '_>) -> Arriving
         tool: calls.map(|call| call.tool.clone()),
         args: calls.map(|call| call.arguments.clone()),
         tokens: ground.tail.tokens.entry(entry.id),
-        lines: text.lines().count() as u64,
+        lines: line_count(text) as u64,
         error: entry.results().any(|result| result.error),
     }
 }
