@@ -94,7 +94,7 @@ impl PostgresServer {
             .stdout(Stdio::piped())
             .spawn()?;
         let server = Self { folder, keeper, databases: AtomicUsize::new(0) };
-        server.wait()?;
+        server.wait(is_ready)?;
         Ok(server)
     }
 
@@ -141,7 +141,7 @@ impl PostgresServer {
     /// Where it does not.
     pub fn start_again(&mut self) -> io::Result<()> {
         self.tell("start")?;
-        self.wait()
+        self.wait(|socket| UnixStream::connect(socket).is_ok())
     }
 
     fn tell(&mut self, word: &str) -> io::Result<()> {
@@ -152,10 +152,10 @@ impl PostgresServer {
     }
 
     #[expect(clippy::disallowed_methods, reason = "a test reads why its server does not start")]
-    fn wait(&self) -> io::Result<()> {
+    fn wait(&self, is_there: fn(&Path) -> bool) -> io::Result<()> {
         let socket = self.folder.join(".s.PGSQL.5432");
         for _ in 0..2_000 {
-            if UnixStream::connect(&socket).is_ok() {
+            if is_there(&socket) {
                 return Ok(());
             }
             sleep(Duration::from_millis(10));
@@ -171,6 +171,18 @@ impl Drop for PostgresServer {
         drop(self.keeper.stdin.take());
         drop(self.keeper.wait());
     }
+}
+
+/// Whether a server takes connections: it listens before it does.
+fn is_ready(socket: &Path) -> bool {
+    let greeting = b"\0\0\0\x28\0\x03\0\0user\0epitome\0database\0postgres\0\0";
+    let mut first = [0];
+    let greeted = UnixStream::connect(socket).and_then(|mut server| {
+        server.write_all(greeting)?;
+        io::Read::read_exact(&mut server, &mut first)?;
+        server.write_all(b"X\0\0\0\x04")
+    });
+    greeted.is_ok() && first == *b"R"
 }
 
 /// A folder with a short path, as a socket needs it.
