@@ -39,8 +39,16 @@ fn each_has_the_hooks_that_it_describes() {
         assert_eq!(declared.hooks, hooks, "{name}");
         assert!(declared.doc.is_some() && declared.extends.is_none());
     };
-    let default =
-        ["budgets", "tool_result", "trigger", "plan", "summary_prompt", "verify", "render"];
+    let default = [
+        "budgets",
+        "tool_result",
+        "trigger",
+        "plan",
+        "summary_prompt",
+        "verify",
+        "render",
+        "recall",
+    ];
     check("default", &default);
     let early =
         ["budgets", "tool_result", "trigger", "plan", "summary_prompt", "render", "on_event"];
