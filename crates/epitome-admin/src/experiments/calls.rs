@@ -105,12 +105,12 @@ impl SessionsAsked<'_> {
                 }
                 let shadow = self.shadow.filter(|_| holds_out);
                 let shadow = shadow.and_then(|it| self.shadow_of(it, &scope, &info));
-                let session = ReadSession::new(self.store, &scope, info)?;
+                let session = MeasuredSession::new(self.store, &scope, info)?;
                 let mut found = session.counts();
                 match shadow {
                     Some(it) => {
                         let info = it.store.session(&it.scope, &it.name)?;
-                        let shadow = ReadSession::new(&*it.store, &it.scope, info)?;
+                        let shadow = MeasuredSession::new(&*it.store, &it.scope, info)?;
                         shadow.measure(&*it.store, &it.scope, &mut found)?;
                     }
                     None if holds_out => {}
@@ -141,12 +141,12 @@ impl SessionsAsked<'_> {
 }
 
 /// A session as it was read.
-struct ReadSession {
+struct MeasuredSession {
     history: SessionHistory,
     entries: Vec<Entry>,
 }
 
-impl ReadSession {
+impl MeasuredSession {
     fn new(store: &dyn SessionArchive, scope: &str, info: SessionInfo) -> Result<Self, StoreError> {
         let said = store.history(scope, &info.name, info.head, 0, usize::MAX)?;
         let entries = decode(&info.format, &said)?;
