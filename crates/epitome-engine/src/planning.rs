@@ -386,14 +386,16 @@ impl<'t> PlanRequest<'_, 't> {
 
     /// A plan came to nothing, which is told once.
     fn passed(&self, policy: &str, stage: Stage, why: &dyn fmt::Display) -> PlanResult<'t> {
-        self.council.failures.add(EventKind::CompressionError {
-            stage,
-            cause: format!("{policy}: {why}"),
-            remedy:
-                "the next policy's plan was made instead; `epitome policy trace` shows the orders"
-                    .to_owned(),
-        });
+        let remedy =
+            "the next policy's plan was made instead; `epitome policy trace` shows the orders";
+        self.tell(policy, stage, why, remedy);
         PlanResult::Passed
+    }
+
+    /// Tells of what a policy ordered in vain.
+    fn tell(&self, policy: &str, stage: Stage, why: &dyn fmt::Display, remedy: &str) {
+        let (cause, remedy) = (format!("{policy}: {why}"), remedy.to_owned());
+        self.council.failures.add(EventKind::CompressionError { stage, cause, remedy });
     }
 
     /// What a policy ordered, with the ageing that belongs to it.
@@ -418,8 +420,12 @@ impl<'t> PlanRequest<'_, 't> {
         };
         let decision = self.council.ask(&mut job).await;
         if let Some(ageings) = decision.value {
-            assembly.age(&ageings)?;
-            *aged = AgedCheckpoints { ageings, by: decision.by.unwrap_or_default() };
+            let by = decision.by.unwrap_or_default();
+            // What is not there cannot age, and is no reason to give up the plan.
+            if let Err(error) = assembly.age(&ageings) {
+                self.tell(&by.policy, Stage::Preparation, &error, "the plan was made without it");
+            }
+            *aged = AgedCheckpoints { ageings, by };
         }
         Ok(assemble(assembly, self.history.thread, options, summarizers).await)
     }
