@@ -5,10 +5,17 @@
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
+
+/// No program that is waited for works for so long, on however slow a machine.
+const HANGS: Duration = Duration::from_secs(900);
 
 /// The program, which cargo puts one folder above the tests.
 pub(crate) fn path() -> PathBuf {
@@ -112,6 +119,23 @@ impl Place {
     }
 }
 
+/// How a program ended and what it wrote. One that hangs is stopped and fails its test by name, since
+/// all others would wait for it.
+#[track_caller]
+fn end_of(child: Child) -> Output {
+    let program = Pid::from_child(&child);
+    let (tell, ended) = mpsc::channel();
+    thread::spawn(move || tell.send(child.wait_with_output()));
+    let out = ended.recv_timeout(HANGS).unwrap_or_else(|_| {
+        kill_process(program, Signal::KILL).unwrap();
+        panic!(
+            "the program hangs and was stopped: {:?}",
+            ended.recv_timeout(Duration::from_secs(9))
+        )
+    });
+    out.unwrap()
+}
+
 /// The most memory that a program took until its output waited to be read, and the bytes of that.
 #[cfg(target_os = "linux")]
 #[track_caller]
@@ -137,7 +161,7 @@ impl Ran {
                 // The program may end before it has read everything.
                 scope.spawn(move || drop(stdin.write_all(input)));
             }
-            child.wait_with_output().unwrap()
+            end_of(child)
         });
         Self {
             code: out.status.code().unwrap(),

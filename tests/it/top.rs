@@ -110,7 +110,8 @@ print("\nended", os.waitstatus_to_exitcode(status), termios.tcgetattr(parent) ==
 #[test]
 fn a_terminal_is_live_and_left_as_it_was() {
     let serving = served();
-    for (end, variables) in [("q", &[][..]), ("\u{3}", &[("NO_COLOR", "1")]), ("\u{1b}x", &[])] {
+    let ends = [("q", &[][..]), ("\u{3}", &[("NO_COLOR", "1")]), ("\u{1b}", &[]), ("\u{1b}x", &[])];
+    for (end, variables) in ends {
         let program = crate::program::path();
         let mut command = Command::new("python3");
         command.current_dir(serving.place.path(".")).args(["-c", TERMINAL, "p", end]);

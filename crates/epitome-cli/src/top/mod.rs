@@ -3,6 +3,7 @@
 //! Invariant: it only reads. On anything but a terminal it prints one table and ends; a terminal is
 //! left as it was found, however it ends.
 
+mod keys;
 mod rows;
 mod terminal;
 mod view;
@@ -17,8 +18,9 @@ use crate::columns::output_width;
 use crate::fault::CliError;
 use crate::files;
 use crate::journal::{self, JournalFlags};
+use keys::TopKey;
 use rows::{SortKey, TopPrompt, TopRow, TopTable};
-use terminal::FullScreen;
+use terminal::{FullScreen, TerminalKeys};
 use view::TopView;
 
 /// The table is read again so often.
@@ -44,7 +46,7 @@ pub(crate) struct Args {
 
 /// What the user or the machine wants of it.
 enum TopNews {
-    Key(u8),
+    Key(TopKey),
     Resized,
     Ended,
 }
@@ -111,7 +113,7 @@ fn listen() -> io::Result<mpsc::Receiver<TopNews>> {
     }
     std::thread::spawn(move || {
         loop {
-            let heard = terminal::key().map_or(TopNews::Ended, TopNews::Key);
+            let heard = keys::next(&mut TerminalKeys).map_or(TopNews::Ended, TopNews::Key);
             let is_end = matches!(heard, TopNews::Ended);
             if tell.blocking_send(heard).is_err() || is_end {
                 return;

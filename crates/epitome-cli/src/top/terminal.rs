@@ -2,20 +2,26 @@
 //!
 //! Invariant: dropped, it leaves the terminal as it was found.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 
 use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
 use terminal_size::{Height, Width, terminal_size_of};
 
+use super::keys::KeySource;
 use super::view::TopView;
 use crate::columns::COLUMNS;
 
 /// Rows of a terminal that does not say how many it has.
 const ROWS: usize = 24;
+
+/// The bytes of one key come sooner after each other than those of two.
+const FOLLOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// Another screen, without a cursor.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
@@ -80,10 +86,28 @@ impl Drop for FullScreen {
     }
 }
 
-/// The next key; none where there are no more.
-pub(super) fn key() -> Option<u8> {
-    let mut byte = [0];
-    io::stdin().lock().read_exact(&mut byte).ok().map(|()| byte[0])
+/// The bytes that are typed.
+pub(super) struct TerminalKeys;
+
+impl KeySource for TerminalKeys {
+    fn wait(&mut self) -> Option<u8> {
+        let mut byte = [0];
+        loop {
+            match rustix::io::read(io::stdin(), &mut byte) {
+                Ok(1) => return Some(byte[0]),
+                Err(Errno::INTR) => {}
+                Ok(_) | Err(_) => return None,
+            }
+        }
+    }
+
+    fn follow(&mut self) -> Option<u8> {
+        let stdin = io::stdin();
+        let mut typed = [PollFd::new(&stdin, PollFlags::IN)];
+        // A signal ends the waiting early, and with it the key.
+        let is_there = rustix::event::poll(&mut typed, Some(&FOLLOW)).is_ok_and(|ready| ready > 0);
+        is_there.then(|| self.wait()).flatten()
+    }
 }
 
 fn write(text: &str) -> io::Result<()> {

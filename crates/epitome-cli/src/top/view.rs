@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use anstream::adapter::strip_str;
 use anstyle::Style;
 
+use super::keys::TopKey;
 use super::{SortKey, TopPrompt, TopRow, TopTable};
 use crate::bar::BeforeAfterBar;
 use crate::fault::CliError;
@@ -26,9 +27,8 @@ const KEYS: &str = "q quits  r reverses  j k scroll  sort: l last t turns p prom
                     c client m model";
 const FEW_KEYS: &str = "q quits  sort: l t p s n c m r  scroll: j k";
 
-/// Ctrl-C, and Escape, with which the keys up and down begin as well.
+/// Ctrl-C.
 const INTERRUPT: u8 = 3;
-const ESCAPE: u8 = 27;
 
 const COLUMNS: [Column; 8] = [
     left("title").least(12),
@@ -48,8 +48,6 @@ pub(super) struct TopView {
     reversed: bool,
     /// So many sessions stand above the first one that is shown.
     skipped: usize,
-    /// Bytes of a key that is more than one.
-    open: Vec<u8>,
     /// Why the table is not the newest.
     fault: Option<String>,
 }
@@ -57,7 +55,7 @@ pub(super) struct TopView {
 impl TopView {
     pub(super) fn new(sort: SortKey, table: TopTable) -> Self {
         let table = table.sorted(sort, false);
-        Self { table, sort, reversed: false, skipped: 0, open: Vec::new(), fault: None }
+        Self { table, sort, reversed: false, skipped: 0, fault: None }
     }
 
     /// Takes a newer table; the older one stays where that could not be read.
@@ -69,38 +67,21 @@ impl TopView {
             }
             Err(fault) => self.fault = Some(fault.line().to_owned()),
         }
-        // An escape that nothing followed was meant as one by then.
-        self.open.clear();
     }
 
     /// Does what a key says; gives whether to go on.
-    pub(super) fn press(&mut self, key: u8) -> bool {
-        let is_arrow = self.open.len() == 2;
-        match (&self.open[..], key) {
-            ([], ESCAPE) => {
-                self.open.push(key);
-                return true;
-            }
-            ([ESCAPE], b'[' | b'O') => {
-                self.open.push(key);
-                return true;
-            }
-            ([ESCAPE], _) => return false,
-            _ => self.open.clear(),
-        }
+    pub(super) fn press(&mut self, key: TopKey) -> bool {
         match key {
-            b'A' if is_arrow => self.scroll(false),
-            b'B' if is_arrow => self.scroll(true),
-            _ if is_arrow => {}
-            b'q' | b'Q' | INTERRUPT => return false,
-            b'j' => self.scroll(true),
-            b'k' => self.scroll(false),
-            b'r' => self.order(self.sort, !self.reversed),
-            _ => {
-                if let Some(sort) = SortKey::of_key(key) {
+            TopKey::Escape | TopKey::Character(b'q' | b'Q' | INTERRUPT) => return false,
+            TopKey::Down | TopKey::Character(b'j') => self.scroll(true),
+            TopKey::Up | TopKey::Character(b'k') => self.scroll(false),
+            TopKey::Character(b'r') => self.order(self.sort, !self.reversed),
+            TopKey::Character(letter) => {
+                if let Some(sort) = SortKey::of_key(letter) {
                     self.order(sort, false);
                 }
             }
+            TopKey::Other => {}
         }
         true
     }
@@ -213,6 +194,7 @@ mod tests {
     use epitome::{SavedRange, SavingsSums, WindowLevel};
 
     use super::*;
+    use crate::top::keys::tests::keys;
 
     fn session(title: &str, turns: u64, saved: f64) -> TopRow {
         let range = SavedRange { least: saved, most: saved + 0.5 };
@@ -274,10 +256,10 @@ mod tests {
 
     #[test]
     fn keys_choose_the_order_and_the_place() {
-        let check = |keys: &[u8], rows, expected: &str| {
+        let check = |typed: &[u8], rows, expected: &str| {
             let mut view = view();
-            assert!(keys.iter().all(|key| view.press(*key)), "{keys:?}");
-            assert_eq!(titles(&view, rows), expected, "{keys:?}");
+            assert!(keys(typed).into_iter().all(|key| view.press(key)), "{typed:?}");
+            assert_eq!(titles(&view, rows), expected, "{typed:?}");
         };
         check(b"", 24, "aMb");
         check(b"s", 24, "baM");
@@ -294,9 +276,9 @@ mod tests {
 
     #[test]
     fn keys_end_it() {
-        for keys in [&b"q"[..], b"Q", b"\x03", b"\x1bx", b"tq"] {
+        for typed in [&b"q"[..], b"Q", b"\x03", b"\x1b", b"\x1bx", b"tq"] {
             let mut view = view();
-            assert!(!keys.iter().all(|key| view.press(*key)), "{keys:?}");
+            assert!(!keys(typed).into_iter().all(|key| view.press(key)), "{typed:?}");
         }
     }
 
