@@ -1,14 +1,23 @@
 //! `/policies`: which policies each profile asks, and what is wrong with them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use epitome::{ExtensionOrigin, PolicyRef, Profile, TokenCounter, for_model};
+use epitome::{ExtensionOrigin, PolicyRef, Profile, SeenFault, TokenCounter, for_model};
 use maud::{Markup, html};
 
+use crate::address::SessionLink;
 use crate::error::PageError;
 use crate::layout::{PageContent, PageTab};
+use crate::parts;
 use crate::shown::{line, shown};
 use crate::visit::PageVisit;
+
+/// Failures are looked for in so many sessions, those used last.
+const SESSIONS: usize = 100;
+
+/// The last failure of each policy.
+type Faults = BTreeMap<String, SeenFault>;
 
 /// The page.
 pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
@@ -20,6 +29,8 @@ pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
     names.dedup();
     names.retain(|name| name != usual.name());
     let others: Vec<_> = names.iter().map(|name| (name, (visit.source.profiles)(name))).collect();
+    let faults = visit.admin.policy_faults(SESSIONS)?;
+    let profile = |profile: &Profile, is_usual| profile_card(visit, profile, is_usual, &faults);
     let main = html! {
         h1 { "Policies" }
         p.quiet {
@@ -40,7 +51,12 @@ pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
     Ok(PageContent { title: "Policies".to_owned(), tab: PageTab::Policies, main })
 }
 
-fn profile(profile: &Profile, is_usual: bool) -> Markup {
+fn profile_card(
+    visit: &PageVisit<'_>,
+    profile: &Profile,
+    is_usual: bool,
+    faults: &Faults,
+) -> Markup {
     let counter: Arc<dyn TokenCounter> = Arc::new(for_model(profile.model().unwrap_or_default()));
     let loaded = profile.load(&counter);
     let problems: Vec<String> = match &loaded {
@@ -60,14 +76,15 @@ fn profile(profile: &Profile, is_usual: bool) -> Markup {
             }
             @for problem in &problems { pre.text.problem { (shown(problem)) } }
             table.list.cards {
-                thead { tr { th { "Asked" } th { "Policy" } th { "From" } th { "File" } } }
+                thead { tr { th { "Asked" } th { "Policy" } th { "From" } th { "File" } th { "Last failure" } } }
                 tbody {
-                    @for (at, policy) in chain.iter().enumerate() { (policy_row(at + 1, policy)) }
+                    @for (at, policy) in chain.iter().enumerate() { (policy_row(visit, at + 1, policy, faults)) }
                     tr {
                         td.number { (chain.len() + 1) }
                         td.title { "built in" }
                         td data-label="From" { "this program" }
                         td data-label="File" { "–" }
+                        td data-label="Last failure" { "–" }
                     }
                 }
             }
@@ -75,7 +92,7 @@ fn profile(profile: &Profile, is_usual: bool) -> Markup {
     }
 }
 
-fn policy_row(at: usize, policy: &PolicyRef) -> Markup {
+fn policy_row(visit: &PageVisit<'_>, at: usize, policy: &PolicyRef, faults: &Faults) -> Markup {
     let origin = match policy.origin() {
         ExtensionOrigin::Given => "a folder that was named",
         ExtensionOrigin::Config => "the configured folder",
@@ -97,6 +114,25 @@ fn policy_row(at: usize, policy: &PolicyRef) -> Markup {
                     None => "–",
                 }
             }
+            td data-label="Last failure" {
+                @match faults.get(policy.name()) {
+                    Some(seen) => (failure(visit, seen)),
+                    None => "–",
+                }
+            }
+        }
+    }
+}
+
+/// A failure, with the session it happened in.
+fn failure(visit: &PageVisit<'_>, seen: &SeenFault) -> Markup {
+    let link = SessionLink::new(visit.admin.tenant(), &seen.scope, &seen.session.name);
+    let title = line(&seen.session.title, 60);
+    html! {
+        (line(&seen.fault.cause, 300))
+        small {
+            (parts::since(&seen.fault.at, &visit.now)) ", in "
+            a href=(link.to("")) { @if title.is_empty() { "(nothing typed)" } @else { (title) } }
         }
     }
 }

@@ -12,6 +12,7 @@ mod drift;
 mod entry;
 mod event;
 mod failure;
+mod fault;
 mod found;
 mod goal;
 pub mod hook;
@@ -40,6 +41,7 @@ pub use entry::{
 };
 pub use event::{Event, EventKind, SkipReason, Stage, TierCompression};
 pub use failure::failing_lines;
+pub use fault::PolicyFault;
 pub use found::{Excerpt, MissedWord, RankedPassage, SearchAnswer, SearchRange, SessionOf};
 pub use goal::{
     Artifact, ArtifactChange, ArtifactKind, Decision, DecisionKind, Goal, GoalStatus, Goals,

@@ -56,7 +56,7 @@ pub use epitome_admin::admin::{
     CheckpointTokens, CompactionDetail, CompactionEdit, CoveredEntries, DiffEdit, DiffEntry,
     EditSource, EntryState, ExportFormat, ImportReport, LineRange, ListDiff, ListedEntry,
     MessageDiff, MessageInfo, OverviewFilter, OverviewPage, OverviewRow, PastCompression, PinList,
-    RankedSearch, RecallResult, RestoreReport, SessionAdmin, SessionDiff, SessionGoals,
+    RankedSearch, RecallResult, RestoreReport, SeenFault, SessionAdmin, SessionDiff, SessionGoals,
     SessionHistory, SessionMode, SessionStatus, SessionTimeline, SnapshotDiff, SwitchReport,
     TimelineCompaction, TimelineTurn, TokenBands, ToolMarks, WatermarkStatus, WindowLevel, parted,
     project_of, search_note,

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use epitome_upstream::Script;
+use serde_json::json;
 
 use super::agent::{Agent, Api, calls};
 use super::faults::eventually;
@@ -171,6 +172,46 @@ fn the_secret_goes_no_further() {
         let headers = format!("{:?}", last.headers);
         assert!(!headers.contains(token), "{headers}");
     }
+}
+
+/// What a policy fails at while it is asked stands on the page of every process on the store, until its
+/// session is erased.
+#[test]
+fn a_policy_is_shown_with_its_last_failure() {
+    let mut serving = Serving::start(Script::default(), &[]);
+    std::fs::create_dir_all(serving.place.path(".epitome/policies/team")).unwrap();
+    serving.place.write(
+        ".epitome/policies/team/policy.lua",
+        "--- @api 2\nreturn { extends = \"default\", observe = function(job)\n  return job.no.such\nend }\n",
+    );
+    assert_eq!(serving.place.run(["trust", "-q"]).code, 0);
+    serving.go_on_with(&["--profile", "team"]);
+    let body = json!({"model": "m", "max_tokens": 9,
+        "messages": [{"role": "user", "content": "Why does the heron fail?"}]});
+    let ask = Ask::post("/v1/messages", body.to_string()).header("x-epitome-session", "heron");
+    assert_eq!(serving.send(ask).status, 200);
+    let check = |serving: &Serving| {
+        let page = Browser::open(serving).page("/policies");
+        let row = page.split("<tr").find(|row| row.contains(">team<")).unwrap().to_owned();
+        for told in [
+            "Last failure",
+            "policy.lua:3: ",
+            "job has no `no`",
+            "Why does the heron fail?",
+            "/s/heron",
+        ] {
+            assert!(row.contains(told), "{told}: {row}");
+        }
+    };
+    check(&serving);
+    // Another process, whose policy is as it was.
+    serving.stop();
+    serving.go_on();
+    check(&serving);
+    serving.stop();
+    assert_eq!(serving.place.run(["session", "delete", "heron", "--store", "s.db"]).code, 0);
+    serving.go_on();
+    assert!(!Browser::open(&serving).page("/policies").contains("policy.lua:3: "));
 }
 
 #[test]

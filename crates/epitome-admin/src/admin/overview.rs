@@ -95,18 +95,31 @@ impl SessionAdmin {
         skip: usize,
         most: usize,
     ) -> Result<OverviewPage, AdminError> {
-        let mut keepers = self.readers()?;
-        keepers.retain(|keeper| filter.takes_scope(keeper));
-        let end = skip.saturating_add(most).saturating_add(1);
-        let mut found: Vec<(&Self, SessionInfo)> = Vec::new();
-        for keeper in &keepers {
-            found.extend(keeper.newest(filter, end)?.into_iter().map(|info| (keeper, info)));
-        }
-        found.sort_by(|(_, one), (_, other)| other.last.cmp(&one.last));
-        let has_more = found.len() > skip.saturating_add(most);
-        let shown = found.into_iter().skip(skip).take(most);
+        let end = skip.saturating_add(most);
+        let found = self.used_last(filter, end.saturating_add(1))?;
+        let has_more = found.len() > end;
+        let shown = found.into_iter().take(end).skip(skip);
         let rows = shown.map(|(keeper, info)| keeper.row(info)).collect::<Result<_, _>>()?;
         Ok(OverviewPage { rows, has_more })
+    }
+
+    /// The sessions that a filter takes and that were used last, each with its keeper, the last one
+    /// first: at most `most`.
+    pub(super) fn used_last(
+        &self,
+        filter: &OverviewFilter,
+        most: usize,
+    ) -> Result<Vec<(Self, SessionInfo)>, AdminError> {
+        let mut keepers = self.readers()?;
+        keepers.retain(|keeper| filter.takes_scope(keeper));
+        let mut found = Vec::new();
+        for keeper in keepers {
+            let newest = keeper.newest(filter, most)?.into_iter();
+            found.extend(newest.map(|info| (keeper.clone(), info)));
+        }
+        found.sort_by(|(_, one), (_, other)| other.last.cmp(&one.last));
+        found.truncate(most);
+        Ok(found)
     }
 
     /// Its newest sessions that a filter takes, at most `most`.

@@ -8,8 +8,8 @@ use std::mem;
 use std::sync::Arc;
 
 use epitome_kernel::{Bounded, HookNotes, PolicyError, StoreError, TokenCounter};
-use epitome_types::EventKind;
 use epitome_types::hook::{BudgetsJob, Common, Done, EventJob, Past, Status, StatusJob};
+use epitome_types::{EventKind, PolicyFault};
 
 use super::Session;
 use super::events::TurnEvents;
@@ -135,7 +135,7 @@ impl Session {
         }
         let failures = brief.council.failures.take().into_iter();
         let errors = errors.into_iter().map(|error| {
-            let author = format!("{} {}", error.policy, error.hook);
+            let author = [error.policy.clone(), error.hook.to_owned()];
             (Some(author), failed(error))
         });
         for (author, failure) in failures.map(|failure| (None, failure)).chain(errors) {
@@ -148,11 +148,17 @@ impl Session {
                 EventKind::ModelFallback { model, cause, .. } => format!("{model}: {cause}"),
                 _ => continue,
             };
-            if self.problems.tells_policy(what)
-                && author.is_none_or(|author| self.problems.hears(author))
-            {
-                events.add([size; 2], failure);
+            if !self.problems.tells_policy(what.clone()) {
+                continue;
             }
+            if let Some([policy, hook]) = author {
+                if !self.problems.hears(format!("{policy} {hook}")) {
+                    continue;
+                }
+                let (at, messages) = (common.now.clone(), common.messages);
+                remember(&brief.council, &policy, &PolicyFault { cause: what, at, messages });
+            }
+            events.add([size; 2], failure);
         }
         for bounded in bounded {
             if self
@@ -171,6 +177,13 @@ impl Session {
         }
         Ok(status)
     }
+}
+
+/// Keeps a failure with the session, in the place of the one before of the same policy.
+fn remember(council: &PolicyRunner, policy: &str, fault: &PolicyFault) {
+    // Nothing in it can fail to be written.
+    let text = serde_json::to_string(fault).unwrap_or_default();
+    council.chain.ask().set_memo(&PolicyFault::note_of(policy), text);
 }
 
 /// A policy asked for more than it may.
