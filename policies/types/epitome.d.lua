@@ -630,7 +630,7 @@
 ---@field reply fun(id: string, text: string|fun(ask: Ask): string) What a model answers from now on in this test to a question of that id: `hook` asks again with it, as the host does. Without one the question is what `hook` gives.
 ---@field eq fun(found: any, expected: any, message?: string) Fails unless both say the same; tables are compared by what they hold.
 ---@field ok fun(held: any, message?: string) Fails where it is `nil` or `false`.
----@field replay fun(recording: string, settings?: PlaySettings): PlayedConversation Plays a whole conversation under the policy, as `epitome replay` does, and says what came of it. It is a file in `tests`, a client's recording or a request, or one that is made up: `chat`, `agent`, `tight` or `marks`. Models answer what `reply` says; to write summaries they are asked for `summary`. Such a test runs in `policy test`, and not where a changed policy is taken up.
+---@field replay fun(recording: string, settings?: PlaySettings): PlayedConversation Plays a whole conversation under the policy, as `epitome replay` does, and says what came of it. It is a file in `tests`, a client's recording or a request, or one that is made up: `chat`, `agent`, `tight` or `marks`. Models answer what `reply` says; to write summaries they are asked for `summary`, and write none where the test says nothing for that. Such a test runs in `policy test`, and not where a changed policy is taken up.
 
 --- What policies may call.
 ---@class ep

@@ -33,6 +33,48 @@ tools.'web_*'.max_tokens = 300
 tools.run_sql.digest = false
 ";
 
+/// A model says of everything that a person types whether it is a rule.
+const RULES: &str = r#"--- @api 2
+local policy = { extends = "watermark" }
+
+function policy.observe(job)
+  local behind = ep.next(job)
+  if job.entry.speaker ~= "human" then return behind end
+  local said = job.replies.rule
+  if not said then
+    return { ask = { id = "rule", user = "Is this a rule? Yes or no.\n" .. job.entry:text() } }
+  end
+  if said == "yes" then
+    behind = behind or {}
+    behind.pin = true
+  end
+  return behind
+end
+
+return policy
+"#;
+
+/// The tests of that policy: of the hook, and of a whole conversation in which summaries are nobody's
+/// matter.
+const RULES_TESTS: &str = r#"return {
+  test_a_rule_is_pinned = function(t)
+    t.reply("rule", "yes")
+    t.eq(t.hook("observe", { entry = { speaker = "human", text = "Never push." } }).pin, true)
+  end,
+  test_all_else_is_not = function(t)
+    t.reply("rule", "no")
+    t.ok(not (t.hook("observe", { entry = { speaker = "human", text = "Hello." } }) or {}).pin)
+  end,
+  test_a_conversation_keeps_its_rule = function(t)
+    t.reply("rule", function(ask) return ask.user:find("Never") and "yes" or "no" end)
+    local played = t.replay("agent")
+    t.ok(played.asked > 0 and played.compressions > 0)
+    t.ok(played.prompt:find("Never push to main", 1, true))
+    t.eq(played.errors, {})
+  end,
+}
+"#;
+
 fn place(config: &str) -> Place {
     assert!(config.lines().count() <= 12);
     let place = Place::new();
@@ -109,6 +151,17 @@ fn answers(place: &Place, hook: &str) -> Vec<(u64, String, Value)> {
         Some((note["turn"].as_u64()?, policy, answer["answer"].clone()))
     });
     said.collect()
+}
+
+#[test]
+fn a_policy_that_asks_a_model_passes_its_tests() {
+    let place = Place::new();
+    done(&place, "policy new rules --from watermark -q");
+    place.write(".epitome/policies/rules/policy.lua", RULES);
+    place.write(".epitome/policies/rules/tests/budgets.lua", RULES_TESTS);
+    let told = done(&place, "policy test rules");
+    let passed = told.text().matches("ok    tests/").count();
+    assert_eq!((passed, told.text().contains("fail")), (4, false), "{}", told.text());
 }
 
 #[test]

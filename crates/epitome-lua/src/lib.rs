@@ -95,7 +95,7 @@ pub use lint::{PolicyMistake, examine};
 pub use live::{LuaPolicy, PolicyGate};
 pub use option_shape::OptionShape;
 #[cfg(feature = "vm")]
-pub use player::{ConversationPlayer, ModelReplies};
+pub use player::{ConversationPlayer, ModelReplies, NO_SUMMARY};
 pub use record_file::RecordFile;
 pub use source::{FoundPolicy, PolicySource};
 #[cfg(feature = "vm")]

@@ -16,6 +16,12 @@ use crate::read::read;
 use crate::strict;
 use crate::write::to_lua;
 
+/// The question by which a model is asked for a summary.
+const SUMMARY: &str = "summary";
+/// Why no model writes summaries in a test that says nothing for one.
+pub const NO_SUMMARY: &str =
+    "the test lets no model write summaries; `t.reply(\"summary\", …)` does";
+
 /// What a test says for a model: the answer to a question, or why there is none.
 pub type ModelReplies =
     Arc<dyn Fn(&ModelQuestion) -> std::result::Result<String, String> + Send + Sync>;
@@ -93,6 +99,7 @@ fn reply(lua: &Lua, said: &Table, question: &ModelQuestion) -> std::result::Resu
             ask.raw_set("max_tokens", *max_tokens).map_err(failed)?;
             function.call(ask).map_err(failed)
         }
-        _ => Err(format!("the test says nothing for `{id}`; `t.reply` does")),
+        _ if id == SUMMARY => Err(NO_SUMMARY.to_owned()),
+        _ => Err(format!("the test says nothing for `{id}`; `t.reply(\"{id}\", …)` does")),
     }
 }

@@ -60,7 +60,8 @@ pub(crate) const GIVEN: &[(&str, &str, &str)] = &[
         "Plays a whole conversation under the policy, as `epitome replay` does, and says what came of it. It \
          is a file in `tests`, a client's recording or a request, or one that is made up: `chat`, `agent`, \
          `tight` or `marks`. Models answer what `reply` says; to write summaries they are asked for \
-         `summary`. Such a test runs in `policy test`, and not where a changed policy is taken up.",
+         `summary`, and write none where the test says nothing for that. Such a test runs in `policy test`, \
+         and not where a changed policy is taken up.",
     ),
 ];
 

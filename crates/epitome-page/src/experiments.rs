@@ -4,7 +4,7 @@
 
 use epitome::{
     ArmMetric, ArmReport, ExperimentBook, ExperimentConfig, ExperimentReport, ExperimentVerdict,
-    MetricEffect, MetricUnit, collect_units,
+    MetricEffect, MetricName, MetricUnit, collect_units,
 };
 use maud::{Markup, html};
 
@@ -69,7 +69,12 @@ fn experiment(report: &ExperimentReport, is_configured: bool) -> Markup {
             }
             (split(report, units))
             (arms(report))
-            @for arm in &report.arms { (verdict(report, arm)) }
+            @if report.primary.is_of_histories() {
+                p { (of_histories(report)) }
+            } @else {
+                @for arm in &report.arms { (verdict(report, arm)) }
+            }
+            (others(report))
         }
     }
 }
@@ -119,6 +124,44 @@ fn arms(report: &ExperimentReport) -> Markup {
                     td data-label="Change" { (change(primary(arm))) }
                 }
             } }
+        }
+    }
+}
+
+/// Where a metric stands that no page reads: every message of every session would be looked at.
+fn of_histories(report: &ExperimentReport) -> Markup {
+    html! {
+        code { "epitome experiment show " (line(&report.name, 60)) } " reads the histories of the \
+         sessions, and says what " code { (report.primary.word()) } " came to."
+    }
+}
+
+/// All other metrics of the ledger, arm by arm.
+fn others(report: &ExperimentReport) -> Markup {
+    let is_other = |metric: &MetricName| *metric != report.primary && !metric.is_of_histories();
+    html! {
+        details {
+            summary { "Other metrics" }
+            table.list.cards {
+                thead { tr {
+                    th { "Metric" } th { "Arm" } th.number { "Value" }
+                    th { "Change against the first" }
+                } }
+                tbody { @for metric in MetricName::ALL.into_iter().filter(is_other) {
+                    @for (at, arm) in report.arms.iter().enumerate() {
+                        @let told = arm.figures.metric(metric.word()).cloned();
+                        tr {
+                            td.title { @if at == 0 { (metric.word()) } }
+                            td data-label="Arm" { (line(&arm.figures.arm, 60)) }
+                            td.number data-label="Value" { (value(told.clone())) }
+                            td data-label="Change" { (change(told)) }
+                        }
+                    }
+                } }
+            }
+            p.quiet {
+                "No effect of these is proven by itself: looked at together, some seem to be there by chance."
+            }
         }
     }
 }

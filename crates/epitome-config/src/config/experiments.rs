@@ -141,6 +141,22 @@ impl MetricName {
         Self::RegretTokens,
     ];
 
+    /// Whether the ledger does not tell it, and each message of the sessions is read for it.
+    #[must_use]
+    pub fn is_of_histories(self) -> bool {
+        matches!(
+            self,
+            Self::Turns
+                | Self::Corrections
+                | Self::Failures
+                | Self::FailuresAfter
+                | Self::Repeats
+                | Self::Recalls
+                | Self::Regret
+                | Self::RegretTokens
+        )
+    }
+
     /// The word for it.
     #[must_use]
     pub fn word(self) -> &'static str {

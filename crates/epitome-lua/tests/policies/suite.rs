@@ -263,7 +263,7 @@ fn conversations_are_played_by_the_host() {
         [
             None,
             Some("tests/all.lua:10: attempt to modify a readonly table"),
-            Some("tests/all.lua:12: the test says nothing for `done`; `t.reply` does"),
+            Some("tests/all.lua:12: the test says nothing for `done`; `t.reply(\"done\", …)` does"),
             None,
         ]
     );
