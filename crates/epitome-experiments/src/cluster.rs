@@ -15,8 +15,13 @@ pub struct ClusterSums {
 }
 
 impl ClusterSums {
-    /// Adds a cluster: what it comes to, and what that is divided by.
+    /// Adds a cluster: what it comes to, and what that is divided by. One with nothing to divide by tells
+    /// nothing of the ratio, and is not counted: many of those beside a single one that does would make it
+    /// seem certain.
     pub fn add(&mut self, numerator: f64, denominator: f64) {
+        if denominator <= 0.0 {
+            return;
+        }
         self.count += 1;
         self.x += numerator;
         self.y += denominator;
@@ -73,6 +78,14 @@ mod tests {
             (ClusterSums::default().ratio(), ClusterSums::default().variance()),
             (None, None)
         );
+    }
+
+    #[test]
+    fn clusters_that_tell_nothing_are_not_counted() {
+        let mut sums = ClusterSums::default();
+        (0..80).for_each(|_| sums.add(0.0, 0.0));
+        sums.add(1.0, 12.0);
+        assert_eq!((sums.count(), sums.variance()), (1, None));
     }
 
     #[test]

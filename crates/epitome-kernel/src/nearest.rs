@@ -6,15 +6,17 @@
 /// The name that is nearest to `wanted`, of those not too far from it; the first of equals.
 pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = wanted.chars().count().max(3) / 3;
+    let is_short = |name: &&str| name.len() <= 4 * LONGEST;
+    let names = names.into_iter().filter(is_short);
     names
-        .into_iter()
+        .filter(|_| is_short(&wanted))
         .map(|name| (distance(wanted, name), name))
         .filter(|(distance, name)| *distance <= allowed || begins(wanted, name))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }
 
-/// What has more letters is no word: nobody mistypes it, and to compare it takes as much as its square.
+/// What has more letters is no word, and what has four times as many no name: nobody mistypes it, and to compare it takes as much as its square.
 const LONGEST: usize = 64;
 
 /// The words that are near to `wanted`, the nearest first and of equals the first, at most so many.

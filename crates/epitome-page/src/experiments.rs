@@ -9,7 +9,7 @@ use epitome::{
 use maud::{Markup, html};
 
 use crate::error::PageError;
-use crate::figures::{grouped, percent};
+use crate::figures::{grouped, percent, tenths};
 use crate::layout::{PageContent, PageTab};
 use crate::parts;
 use crate::shown::line;
@@ -60,7 +60,8 @@ fn experiment(report: &ExperimentReport, is_configured: bool) -> Markup {
             h2 {
                 (line(&report.name, 60)) " "
                 @if report.stopped.is_some() { span.chip { "stopped" } }
-                @else if is_configured { span.chip { "running" } }
+                @else if is_configured && report.is_open() { span.chip { "running" } }
+                @else if is_configured { span.chip { "one arm is open: no session is drawn" } }
                 @else { span.chip { "not configured any more" } }
             }
             p.quiet { (grouped(units)) " units, decided by " code { (report.primary.word()) } }
@@ -88,12 +89,10 @@ fn split(report: &ExperimentReport, units: u64) -> Markup {
                 b { "The split is broken. " }
                 "Units are not divided as they were drawn, so nothing is said of effects."
             }
+        } @else if let Some(chance) = split.chance {
+            p.quiet { "The split is as drawn (chance " (format!("{chance:.3}")) ")." }
         } @else if units > 0 {
-            p.quiet {
-                "The split is as drawn"
-                @if let Some(chance) = split.chance { " (chance " (format!("{chance:.3}")) ")" }
-                "."
-            }
+            p.quiet { "There are too few units to tell whether the split is as drawn." }
         }
     }
 }
@@ -171,7 +170,7 @@ fn value(metric: Option<ArmMetric>) -> Markup {
     html! {
         @match told {
             Some((MetricUnit::Dollars, value)) => { "$" (format!("{value:.4}")) }
-            Some((MetricUnit::Share, value)) => (percent(value)),
+            Some((MetricUnit::Share, value)) => (tenths(value)),
             Some((MetricUnit::Count, value)) => (grouped(value.round().max(0.0) as u64)),
             Some((_, value)) => (format!("{value:.3}")),
             None => "–",
@@ -179,13 +178,18 @@ fn value(metric: Option<ArmMetric>) -> Markup {
     }
 }
 
+/// A difference of shares, in points of a hundred.
+fn points(difference: f64) -> String {
+    tenths(difference).replace('%', "pt")
+}
+
 /// A change with its interval, as a line on which zero stands in the middle.
 fn change(metric: Option<ArmMetric>) -> Markup {
     let Some(effect) = metric.and_then(|it| it.effect) else { return html! { "–" } };
     let MetricEffect { is_relative, estimate, low, high, .. } = effect;
     let said = |value: f64| match is_relative {
-        true => percent(value),
-        false => format!("{value:+.3}"),
+        true => tenths(value),
+        false => points(value),
     };
     let reach = low.abs().max(high.abs()).max(1e-9);
     let x = |value: f64| format!("{:.1}", 50.0 + value / reach * 48.0);
@@ -210,7 +214,7 @@ fn verdict(report: &ExperimentReport, arm: &ArmReport) -> Markup {
         Some(ExperimentVerdict::TooFew) => "has too few units to say anything",
     };
     let metric = arm.figures.metric(report.primary.word());
-    let detectable = metric.and_then(|it| it.effect).map(|it| it.detectable);
+    let effect = metric.and_then(|it| it.effect);
     html! {
         p {
             b { (line(&arm.figures.arm, 60)) } " " (word)
@@ -218,8 +222,9 @@ fn verdict(report: &ExperimentReport, arm: &ArmReport) -> Markup {
                 " (" (report.least_units) " in each arm)"
             }
             "."
-            @if let Some(detectable) = detectable {
-                span.quiet { " So many units find a change of " (percent(detectable)) " four times of five." }
+            @if let Some(effect) = effect {
+                @let least = if effect.is_relative { percent } else { points };
+                span.quiet { " So many units find a change of " (least(effect.detectable)) " four times of five." }
             }
         }
     }

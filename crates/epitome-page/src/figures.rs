@@ -69,6 +69,13 @@ pub fn percent(share: f64) -> String {
     format!("{sign}{} %", percent.abs())
 }
 
+/// A share or a change in percent, with a tenth of one.
+pub fn tenths(share: f64) -> String {
+    let tenths = (share * 1_000.0).round() / 10.0;
+    let sign = if tenths < 0.0 { "−" } else { "" };
+    format!("{sign}{:.1} %", tenths.abs())
+}
+
 /// US dollars.
 pub fn dollars(amount: f64) -> String {
     let sign = if amount <= -0.005 { "−" } else { "" };

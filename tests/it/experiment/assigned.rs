@@ -33,6 +33,44 @@ fn a_stopped_experiment_gets_no_new_sessions() {
     assert!(told.contains("none against default: too few units; 30 of each are needed"), "{told}");
 }
 
+/// What is asked of new sessions takes nobody out that goes on, and a session that is resumed under
+/// another id goes on in its arm.
+#[test]
+fn a_session_keeps_its_arm_whatever_is_asked_of_new_ones() {
+    let mut serving = begun(THREE, &mut []);
+    let mut all = talks(0..12);
+    all.retain(|talk| talk.client == Client::Claude);
+    say(&mut all, &serving, "A first question.");
+    say(&mut all, &serving, "A second question.");
+    let first = profiles(&serving);
+    assert!(first.values().any(|(arm, _)| arm != "default"), "{first:?}");
+    let counted = units(&serving);
+    serving.stop();
+    serving.place.write("x.toml", format!("{THREE}clients = ['chatter']\n"));
+    serving.go_on();
+    say(&mut all, &serving, "A third question.");
+    let then = profiles(&serving);
+    assert!(all.iter().all(|talk| then[&talk.name].0 == first[&talk.name].0), "{then:?}");
+    // The same conversation under another id.
+    serving.stop();
+    serving.place.write("x.toml", THREE);
+    serving.go_on();
+    for talk in &mut all {
+        let (own, about) = (first[&talk.name].0.clone(), format!("{}-again", talk.name));
+        talk.name.clone_from(&about);
+        talk.say(&serving, "A fourth question.", None);
+        let sessions = serving
+            .place
+            .run(["session", "list", "--all", "--json", "--limit", "0", "--store", "s.db"]);
+        let sessions = sessions.json();
+        let mut found = sessions.as_array().unwrap().iter();
+        let resumed =
+            found.find(|it| it["name"] == about.as_str()).unwrap_or_else(|| panic!("{sessions:#}"));
+        assert_eq!(resumed["profile"], own.as_str(), "{resumed:#}");
+    }
+    assert_eq!(units(&serving), counted, "a resumed session is no unit of its own");
+}
+
 /// An experiment that begins later takes nobody over, also not the agents of who is in one.
 #[test]
 fn a_session_stays_in_its_experiment() {

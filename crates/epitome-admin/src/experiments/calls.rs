@@ -148,9 +148,12 @@ struct MeasuredSession {
 
 impl MeasuredSession {
     fn new(store: &dyn SessionArchive, scope: &str, info: SessionInfo) -> Result<Self, StoreError> {
-        let said = store.history(scope, &info.name, info.head, 0, usize::MAX)?;
-        let entries = decode(&info.format, &said)?;
+        let mut said = store.history(scope, &info.name, info.head, 0, usize::MAX)?;
         let messages = said.iter().map(MessageInfo::from).collect();
+        // The last answer has come, though no request brought it yet.
+        let answer = store.answer(scope, &info.name)?;
+        said.extend(answer.filter(|answer| answer.place as usize == said.len()));
+        let entries = decode(&info.format, &said)?;
         let history = SessionHistory::of_messages(store, scope, info, messages)?;
         Ok(Self { history, entries })
     }

@@ -143,9 +143,21 @@ pub(crate) fn clusters(
     money: Money,
 ) -> ClusterSums {
     let mut sums = ClusterSums::default();
+    let size = size_of_thing(units, metric, money);
     for unit in units.iter().filter(|unit| unit.arm() == arm && unit.is_counted()) {
         let (numerator, denominator) = unit.sums.of_metric(metric, money);
-        sums.add(numerator, denominator);
+        sums.add(numerator / size, denominator / size);
     }
     sums
+}
+
+/// How much of a metric's denominator is one thing that may happen or not. A text comes back as a whole:
+/// of its tokens none is there by itself, and what was seen of a thousand was seen of one.
+fn size_of_thing(units: &[UnitFigures], metric: MetricName, money: Money) -> f64 {
+    if metric != MetricName::RegretTokens {
+        return 1.0;
+    }
+    let all = |metric| units.iter().map(|unit| unit.sums.of_metric(metric, money).1).sum::<f64>();
+    let (tokens, texts) = (all(MetricName::RegretTokens), all(MetricName::Regret));
+    if tokens > 0.0 && texts > 0.0 { tokens / texts } else { 1.0 }
 }

@@ -91,6 +91,7 @@ pub(crate) fn scale(metric: MetricName) -> EffectScale {
         MetricName::Paid
         | MetricName::Tokens
         | MetricName::Requests
+        | MetricName::Turns
         | MetricName::Prepared
         | MetricName::Latency => EffectScale::Relative,
         _ => EffectScale::Absolute,

@@ -35,6 +35,10 @@ pub struct UnitRecord {
     /// The program that asked first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
+    /// The unit that it belongs to, where that is another one's: of a session that goes on from one of it
+    /// under another id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
     /// The folder of the project; none where the proxy serves no project in particular.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,

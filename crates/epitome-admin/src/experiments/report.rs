@@ -94,6 +94,13 @@ impl ExperimentReport {
         Ok(report)
     }
 
+    /// Whether new units are drawn: an arm that is alone has nothing to be compared with.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        let open = self.arms.iter().filter(|arm| arm.stopped.is_none() && arm.weight > 0);
+        self.stopped.is_none() && open.count() > 1
+    }
+
     /// Computes what came of an experiment with these units.
     #[must_use]
     pub fn of_units(name: &str, experiment: &ExperimentConfig, units: &[UnitFigures]) -> Self {

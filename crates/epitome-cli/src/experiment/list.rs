@@ -93,7 +93,7 @@ fn write(out: &mut dyn Write, all: &[ListedExperiment]) -> io::Result<()> {
         });
         vec![
             report.name.clone(),
-            state(report.stopped.as_ref(), *is_configured).to_owned(),
+            state(report, *is_configured).to_owned(),
             grouped(units(report)),
             split_word(&report.split).to_owned(),
             report.primary.word().to_owned(),

@@ -54,7 +54,7 @@ fn write(out: &mut dyn Write, report: &ExperimentReport, is_configured: bool) ->
         ExperimentUnit::Session => "session",
         ExperimentUnit::Project => "project",
     };
-    let state = state(report.stopped.as_ref(), is_configured);
+    let state = state(report, is_configured);
     let head = format!(
         "{}: {}, {state}, decided by `{}`",
         report.name,

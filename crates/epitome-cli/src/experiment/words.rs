@@ -1,16 +1,17 @@
 //! How figures of an experiment are worded.
 
-use epitome::{ExperimentReport, ExperimentVerdict, MetricEffect, SplitCheck, StopRecord};
+use epitome::{ExperimentReport, ExperimentVerdict, MetricEffect, SplitCheck};
 use epitome_experiments::{IntervalTerms, detectable_effect};
 
 use crate::arm_table::{change, interval};
 
 /// Whether it gets new units.
-pub(super) fn state(stopped: Option<&StopRecord>, is_configured: bool) -> &'static str {
-    match (stopped, is_configured) {
+pub(super) fn state(report: &ExperimentReport, is_configured: bool) -> &'static str {
+    match (&report.stopped, is_configured) {
         (Some(_), _) => "stopped",
-        (None, true) => "open",
         (None, false) => "not configured",
+        (None, true) if report.is_open() => "open",
+        (None, true) => "without two arms that are open, so no session is drawn",
     }
 }
 

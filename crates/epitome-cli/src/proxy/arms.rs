@@ -49,6 +49,8 @@ struct Candidate<'r> {
     session: String,
     /// What gets one arm as a whole.
     unit: String,
+    /// Whether it may be drawn. One that was drawn keeps its arm whatever is asked of new ones.
+    may_begin: bool,
 }
 
 impl ArmChooser for ExperimentArms {
@@ -65,7 +67,7 @@ impl ArmChooser for ExperimentArms {
 }
 
 impl ExperimentArms {
-    /// The conversation of a request, where it may take part.
+    /// The conversation of a request, where that can be told from others.
     fn candidate<'r>(
         &'r self,
         name: &'r str,
@@ -75,9 +77,7 @@ impl ExperimentArms {
         let ArmRequest { ask, .. } = *request;
         let client = ask.client.as_ref();
         let is_asked = |it: &String| client.is_some_and(|client| it.eq_ignore_ascii_case(client));
-        if !experiment.clients.is_empty() && !experiment.clients.iter().any(is_asked) {
-            return None;
-        }
+        let is_meant = experiment.clients.is_empty() || experiment.clients.iter().any(is_asked);
         let project = self.owner.project();
         let words = match &ask.label {
             Some(label) => ["session", label.as_str()].map(str::to_owned),
@@ -90,11 +90,14 @@ impl ExperimentArms {
         // What begins alike in another project is another conversation.
         let words = [project.unwrap_or_default(), kind, known];
         let session = experiment_unit(name, &[&[&*ask.tenant], &words[..]].concat());
+        let of_project = |project| experiment_unit(name, &[&ask.tenant, "project", project]);
         let unit = match experiment.unit {
-            ExperimentUnit::Session => session.clone(),
-            ExperimentUnit::Project => experiment_unit(name, &[&ask.tenant, "project", project?]),
+            ExperimentUnit::Session => Some(session.clone()),
+            ExperimentUnit::Project => project.map(of_project),
         };
-        Some(Candidate { name, experiment, session, unit })
+        let may_begin = is_meant && unit.is_some();
+        let unit = unit.unwrap_or_else(|| session.clone());
+        Some(Candidate { name, experiment, session, unit, may_begin })
     }
 
     /// The arm of a conversation: the one that it has in any experiment, else one that is drawn in the
@@ -110,7 +113,7 @@ impl ExperimentArms {
                 None => unmet.push(candidate),
             }
         }
-        for candidate in unmet.iter().filter(|_| request.begins) {
+        for candidate in unmet.iter().filter(|it| request.begins && it.may_begin) {
             if let Some(arm) = self.begun(&book, candidate, request)? {
                 return Ok(Some(arm));
             }
@@ -139,10 +142,11 @@ impl ExperimentArms {
         request: &ArmRequest<'_>,
     ) -> Result<Option<PaidArm>, StoreError> {
         let Candidate { name, session, .. } = candidate;
-        let record = if book.stops(name)?.contains_key("") {
+        let record = if self.goes_on(request.ask) {
+            let inherited = self.inherited(book, candidate, request)?;
+            book.enter_session(name, session, &inherited.unwrap_or_default())?
+        } else if book.stops(name)?.contains_key("") {
             UnitRecord::default()
-        } else if self.goes_on(request.ask) {
-            book.enter_session(name, session, &UnitRecord::default())?
         } else {
             let drawn = self.drawn(book, candidate, request)?;
             book.enter_session(name, session, &drawn)?
@@ -152,7 +156,8 @@ impl ExperimentArms {
 
     /// Remembers what is recorded of a conversation.
     fn remembered(&self, candidate: &Candidate<'_>, record: UnitRecord) -> Option<PaidArm> {
-        let (experiment, unit) = (candidate.name.to_owned(), candidate.unit.clone());
+        let unit = record.unit.unwrap_or_else(|| candidate.unit.clone());
+        let experiment = candidate.name.to_owned();
         let arm = record.arm.map(|arm| PaidArm { experiment, arm, unit });
         self.met(|units| {
             if units.arms.len() >= MOST {
@@ -161,6 +166,37 @@ impl ExperimentArms {
             units.arms.insert(candidate.session.clone(), arm.clone());
         });
         arm
+    }
+
+    /// What is recorded of the conversation that one goes on from under another id.
+    fn inherited(
+        &self,
+        book: &ExperimentBook<'_>,
+        candidate: &Candidate<'_>,
+        request: &ArmRequest<'_>,
+    ) -> Result<Option<UnitRecord>, StoreError> {
+        for (of_arm, hub) in self.hubs.iter().filter(|(it, _)| it.experiment == candidate.name) {
+            let origin = hub.origin(request.ask).unwrap_or_else(|error| {
+                tracing::warn!(%error, "it is not known what a conversation goes on from");
+                None
+            });
+            let Some(label) = origin else { continue };
+            let ask = RoutedRequest { label: Some(label), ..request.ask.clone() };
+            let before = ArmRequest { ask: &ask, ..*request };
+            let Some(before) = self.candidate(candidate.name, candidate.experiment, &before) else {
+                continue;
+            };
+            let known = self.known(book, &before)?.flatten();
+            if let Some(known) = known.filter(|known| known.arm == of_arm.arm) {
+                let unit = (known.unit != candidate.unit).then_some(known.unit);
+                return Ok(Some(UnitRecord {
+                    arm: Some(known.arm),
+                    unit,
+                    ..UnitRecord::default()
+                }));
+            }
+        }
+        Ok(None)
     }
 
     /// What is recorded of the unit of a new conversation.
@@ -182,7 +218,8 @@ impl ExperimentArms {
         let odds: Vec<_> =
             experiment.weighted().map(|(arm, weight)| (arm, open(arm, weight))).collect();
         let weights: Vec<_> = odds.iter().map(|(_, weight)| *weight).collect();
-        if weights.iter().all(|weight| *weight == 0) {
+        // An arm that is alone has nothing to be compared with, and may be the one that saves nothing.
+        if weights.iter().filter(|weight| **weight > 0).count() < 2 {
             return Ok(UnitRecord::default());
         }
         // Each kind of unit is divided by itself. Other weights are another row.
@@ -203,6 +240,7 @@ impl ExperimentArms {
             odds: odds.iter().map(|(arm, weight)| ((*arm).to_owned(), *weight)).collect(),
             client: request.ask.client.clone(),
             project: self.owner.project().map(str::to_owned),
+            unit: None,
         };
         let record = book.enter(name, unit, &record)?;
         if let Some(arm) = &record.arm {

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use epitome::augments::AugmentFolders;
 use epitome::types::Actor;
 use epitome::{
-    Compressor, Config, ExperimentBook, ExperimentUnit, Format, ModelCalls, PaidArm, Profile,
-    ProxyConfig, ScopeOwner, SessionArchive, SessionControls, SessionRouter, TokenCounter,
-    VocabularyCounter, WorkspaceFolder,
+    Compressor, Config, ExperimentBook, ExperimentConfig, ExperimentUnit, Format, ModelCalls,
+    PaidArm, Profile, ProxyConfig, ScopeOwner, SessionArchive, SessionControls, SessionRouter,
+    TokenCounter, VocabularyCounter, WorkspaceFolder,
 };
 use epitome_mcp::McpHttp;
 use epitome_proxy::{
@@ -80,13 +80,14 @@ pub(crate) fn prepared(
     };
     let mut settings = ProxySettings::new(Arc::clone(&hub));
     settings.upstreams = upstreams(config, table)?;
-    if !arms.is_empty() {
+    // What goes out as it came compares nothing.
+    if !arms.is_empty() && !table.shadow {
         tell_of_projects(config, &owner);
         settings.arms = Some(Arc::new(ExperimentArms {
             store,
             owner,
             usual: hub,
-            hubs: arms.iter().map(|(arm, profile)| (arm.clone(), ground.hub(profile))).collect(),
+            hubs: arms.iter().map(|(arm, it)| (arm.clone(), ground.hub_of_arm(arm, it))).collect(),
             experiments: config.experiments().clone(),
             met: Mutex::default(),
         }));
@@ -134,8 +135,21 @@ struct HubGround {
 }
 
 impl HubGround {
+    /// The conversations of an arm.
+    fn hub_of_arm(&self, arm: &PaidArm, profile: &Profile) -> Arc<SessionRouter> {
+        let router = self.router(profile);
+        Arc::new(match arm.arm == ExperimentConfig::HOLD_OUT {
+            true => router.holding_out(),
+            false => router,
+        })
+    }
+
     /// The conversations of a profile.
     fn hub(&self, profile: &Profile) -> Arc<SessionRouter> {
+        Arc::new(self.router(profile))
+    }
+
+    fn router(&self, profile: &Profile) -> SessionRouter {
         let (augments, workspace) = (self.augments.clone(), self.workspace.clone());
         let (profile, owner, runtime) = (profile.clone(), self.owner.clone(), self.runtime.clone());
         let settings = move || {
@@ -147,7 +161,7 @@ impl HubGround {
                 None => builder,
             }
         };
-        Arc::new(SessionRouter::new(Arc::clone(&self.store), settings))
+        SessionRouter::new(Arc::clone(&self.store), settings)
     }
 
     /// The levers of the sessions of all profiles.

@@ -15,7 +15,7 @@ pub(super) enum TopKey {
 }
 
 /// Where bytes come from.
-pub(super) trait KeySource {
+pub(super) trait TypedBytes {
     /// The next byte, however long it takes; none where there are no more.
     fn wait(&mut self) -> Option<u8>;
 
@@ -27,7 +27,7 @@ pub(super) trait KeySource {
 const ESCAPE: u8 = 27;
 
 /// The next key; none where there are no more.
-pub(super) fn next(source: &mut impl KeySource) -> Option<TopKey> {
+pub(super) fn next(source: &mut impl TypedBytes) -> Option<TopKey> {
     match source.wait()? {
         ESCAPE => Some(match source.follow() {
             Some(b'[') => sequence(source),
@@ -39,7 +39,7 @@ pub(super) fn next(source: &mut impl KeySource) -> Option<TopKey> {
 }
 
 /// What ends a control sequence says which key it is; numbers before that tell of Shift and the like.
-fn sequence(source: &mut impl KeySource) -> TopKey {
+fn sequence(source: &mut impl TypedBytes) -> TopKey {
     loop {
         match source.follow() {
             Some(0x20..=0x3f) => {}
@@ -64,7 +64,7 @@ pub(super) mod tests {
     /// Bytes that were typed; a pause is a space between them.
     struct Typed<'a>(&'a [u8]);
 
-    impl KeySource for Typed<'_> {
+    impl TypedBytes for Typed<'_> {
         fn wait(&mut self) -> Option<u8> {
             let pauses = self.0.iter().take_while(|byte| **byte == b' ').count();
             self.0 = &self.0[pauses..];

@@ -13,7 +13,7 @@ use rustix::termios::{
 };
 use terminal_size::{Height, Width, terminal_size_of};
 
-use super::keys::KeySource;
+use super::keys::TypedBytes;
 use super::view::TopView;
 use crate::columns::COLUMNS;
 
@@ -89,7 +89,7 @@ impl Drop for FullScreen {
 /// The bytes that are typed.
 pub(super) struct TerminalKeys;
 
-impl KeySource for TerminalKeys {
+impl TypedBytes for TerminalKeys {
     fn wait(&mut self) -> Option<u8> {
         let mut byte = [0];
         loop {

@@ -148,6 +148,9 @@ pub struct SessionRouter {
     /// The project that all of them work in, where there is one.
     owner: ScopeOwner,
     window: WindowSetting,
+    /// Whether its conversations measure what others save: they are recorded, and nothing is done to
+    /// them.
+    holds_out: bool,
     clock: Clock,
     shared: Arc<SharedSessions>,
     scans: Scans,
@@ -191,12 +194,20 @@ impl SessionRouter {
             profile,
             owner,
             window: sizes.window,
+            holds_out: false,
             clock,
             shared: Arc::default(),
             scans: Scans::new(most),
             conversations: Mutex::new(Conversations::new(most)),
             makers: writers.models.all.is_empty().then(|| Semaphore::new(processors * MAKERS)),
         }
+    }
+
+    /// The same, whose conversations are recorded and sent as they come, so that they measure what
+    /// those of others save.
+    #[must_use]
+    pub fn holding_out(self) -> Self {
+        Self { holds_out: true, ..self }
     }
 
     /// The prompt to send in place of a request, in whatever conversation that belongs to. Requests
@@ -270,6 +281,7 @@ impl SessionRouter {
         session.told.label.clone_from(&ask.label);
         session.told.client.clone_from(&ask.client);
         session.told.window = requested(ask);
+        session.told.held_out = self.holds_out;
         session.told.refused = slot.refused();
         let prompt = session.pass(&ask.bytes, ask.format, &history.scan).await?;
         slot.refuse(None);

@@ -5,10 +5,11 @@
 
 use epitome_kernel::Clue;
 use epitome_types::{EntryKey, Role};
-use epitome_wire::message;
+use epitome_wire::{RequestDocument, message};
 
 use super::{RoutedRequest, SessionRouter};
 use crate::error::Error;
+use crate::session::known_history::chains;
 
 /// What a conversation is known by from its first request on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,32 @@ impl SessionRouter {
             }
         }
         Ok(opening)
+    }
+
+    /// Returns the id of the client's conversation that a request goes on from under another id, as a
+    /// fork or a resumed session does: one that is recorded here with an answer that the request holds.
+    ///
+    /// # Errors
+    ///
+    /// When the request or the journal cannot be read.
+    pub fn origin(&self, ask: &RoutedRequest) -> Result<Option<String>, Error> {
+        let document = RequestDocument::parse(&ask.bytes, ask.format)?;
+        let said = document.entries();
+        let Some(first) = said.iter().position(|entry| entry.role == Role::Assistant) else {
+            return Ok(None);
+        };
+        let keys: Vec<_> = said.iter().map(EntryKey::for_entry).collect();
+        let chains = chains(&keys);
+        let clue = Clue {
+            chains: &chains,
+            format: ask.format.name(),
+            label: None,
+            least: first + 1,
+            answers: &|_| None,
+        };
+        let holders = self.journal.holders(&self.scope(ask), &clue)?.into_iter();
+        let longest = holders.filter(|it| it.shared > first).max_by_key(|it| it.shared);
+        Ok(longest.and_then(|holder| holder.label))
     }
 
     /// Returns whether a session is recorded here of the client's conversation that a request names.

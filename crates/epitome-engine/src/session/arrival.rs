@@ -25,6 +25,9 @@ impl Session {
         council: &PolicyRunner,
         state: &ConversationState,
     ) -> ArrivalOutcome {
+        if self.told.held_out {
+            return ArrivalOutcome::default();
+        }
         let TurnContext { tail, incoming, .. } = ground;
         let HistoryTail { thread, tokens, first, .. } = tail;
         // What was made smaller already is never made smaller again.

@@ -22,7 +22,7 @@ mod history_stats;
 mod history_tail;
 mod identity;
 mod inputs;
-mod known_history;
+pub(crate) mod known_history;
 mod notes;
 mod observe;
 mod offload;
@@ -146,6 +146,8 @@ pub(crate) struct RouterHints {
     pub(crate) again: Option<String>,
     /// Whether its session was gone on with elsewhere since.
     pub(crate) strayed: bool,
+    /// Whether all of it is sent as it came, so that it measures what others save.
+    pub(crate) held_out: bool,
 }
 
 /// How a session is given its history.

@@ -194,6 +194,9 @@ impl Session {
         events: &mut TurnEvents,
     ) -> Result<Option<Proposal>, Error> {
         let (Some(due), Some(whole)) = (decided.due, whole) else { return Ok(None) };
+        if self.told.held_out {
+            return Ok(None);
+        }
         let proposing = Proposing { session: self, ground, whole, brief: &decided.brief, due };
         // In a box, so that a turn that compresses nothing carries no room for it along.
         match Box::pin(proposing.proposal(state, events)).await? {

@@ -133,6 +133,33 @@ impl Session {
         for file in files {
             self.export(ground, &file.export, events)?;
         }
+        self.tell_failures(brief, &common, errors, events);
+        for bounded in bounded {
+            if self
+                .problems
+                .tells_policy(format!("{} {} {}", bounded.policy, bounded.hook, bounded.what))
+            {
+                events.add([size; 2], held_back(bounded));
+            }
+        }
+        if let Some(known) = &mut state.chain {
+            let noted = known.chain.memos();
+            if noted != known.recorded {
+                self.record.journal.note(&self.record.scope, ground.name, &noted)?;
+                known.recorded = noted;
+            }
+        }
+        Ok(status)
+    }
+
+    /// Tells what policies, plugins and models failed at, each once, and keeps what policies did.
+    fn tell_failures(
+        &mut self,
+        brief: &PolicyContext,
+        common: &Common,
+        errors: Vec<PolicyError>,
+        events: &mut TurnEvents,
+    ) {
         let failures = brief.council.failures.take().into_iter();
         let errors = errors.into_iter().map(|error| {
             let author = [error.policy.clone(), error.hook.to_owned()];
@@ -158,24 +185,8 @@ impl Session {
                 let (at, messages) = (common.now.clone(), common.messages);
                 remember(&brief.council, &policy, &PolicyFault { cause: what, at, messages });
             }
-            events.add([size; 2], failure);
+            events.add([common.tokens.total; 2], failure);
         }
-        for bounded in bounded {
-            if self
-                .problems
-                .tells_policy(format!("{} {} {}", bounded.policy, bounded.hook, bounded.what))
-            {
-                events.add([size; 2], held_back(bounded));
-            }
-        }
-        if let Some(known) = &mut state.chain {
-            let noted = known.chain.memos();
-            if noted != known.recorded {
-                self.record.journal.note(&self.record.scope, ground.name, &noted)?;
-                known.recorded = noted;
-            }
-        }
-        Ok(status)
     }
 }
 

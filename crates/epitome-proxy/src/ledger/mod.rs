@@ -441,6 +441,7 @@ impl Book {
         let turn = SettledRequest {
             tokens: if terms.shadow { [raw, raw] } else { [raw, sent] },
             rewritten: exchange.acts.rewritten || skipped != self.skipped,
+            goes_on: exchange.sizes.raw.assistant + exchange.sizes.raw.tool_calls > 0,
             started: exchange.times.started,
             ended: exchange.times.ended,
         };

@@ -52,6 +52,8 @@ pub(crate) struct SettledRequest {
     pub(crate) tokens: [u64; 2],
     /// Whether it no longer begins as the one before it, by our doing.
     pub(crate) rewritten: bool,
+    /// Whether the conversation was answered before.
+    pub(crate) goes_on: bool,
     pub(crate) started: SystemTime,
     pub(crate) ended: SystemTime,
 }
@@ -213,8 +215,11 @@ impl CacheAccount {
             // The client has summed up by itself: what was read of our prompt is no part of its own.
             Some(_) if raw < came && unaided.compaction.is_none() => held * unaided.shared as f64,
             Some(_) => read.max(held * unaided.shared as f64),
-            // Nothing is known of what was sent before: a process starts in the middle of a
-            // conversation, or this is its beginning and holds what others have in common.
+            // Its profile changed, or a process starts in the middle of it: what was sent before may
+            // well be in the cache, and the client would have gone on from there.
+            None if turn.goes_on && turn.rewritten => raw,
+            // Nothing is known of what was sent before, or this is the beginning of a conversation and
+            // holds what others have in common.
             None => read * raw / prompt,
         };
         let raw_read = raw_read.min(raw);
@@ -256,6 +261,7 @@ mod tests {
         account: CacheAccount,
         own: Option<OwnCompaction>,
         now: u64,
+        goes_on: bool,
     }
 
     impl Talk {
@@ -277,7 +283,8 @@ mod tests {
         ) {
             self.now += 60;
             let started = SystemTime::UNIX_EPOCH + Duration::from_secs(self.now);
-            let turn = SettledRequest { tokens, rewritten, started, ended: started };
+            let goes_on = self.goes_on;
+            let turn = SettledRequest { tokens, rewritten, goes_on, started, ended: started };
             let [input, cache_read, cache_written] = usage;
             let usage = TokenUsage { input, cache_read, cache_written, output: 7 };
             let rule = Rule { own: self.own, ..RULE };
@@ -290,6 +297,16 @@ mod tests {
             self.now += seconds;
             self
         }
+    }
+
+    /// One that goes on under another profile, by which it is compressed at once: the client alone would
+    /// have read it from the cache.
+    #[test]
+    fn a_conversation_that_moves_saves_nothing_by_that() {
+        let mut moved = Talk { goes_on: true, ..Talk::default() };
+        moved.turn([24_000, 6_000], [0, 0, 6_000], true, 7_500.0, 2_400.0);
+        let mut new = Talk::default();
+        new.turn([24_000, 6_000], [0, 0, 6_000], true, 7_500.0, 30_000.0);
     }
 
     #[test]
@@ -406,8 +423,13 @@ mod tests {
         let mut talk = Talk::default();
         talk.check([10_000, 4_000], [0, 0, 4_000], 5_000.0, 12_500.0);
         let at = SystemTime::UNIX_EPOCH + Duration::from_secs(talk.now);
-        let turn =
-            SettledRequest { tokens: [12_000, 5_000], rewritten: false, started: at, ended: at };
+        let turn = SettledRequest {
+            tokens: [12_000, 5_000],
+            rewritten: false,
+            goes_on: false,
+            started: at,
+            ended: at,
+        };
         assert_eq!(talk.account.settle(turn, None, &RULE), None);
         // 5,000 read + 1,000 written; raw: 12,000 read + 1,000 written.
         talk.check([13_000, 6_000], [0, 5_000, 1_000], 1_750.0, 2_450.0);
