@@ -400,6 +400,7 @@
 ---@field place string Its message, as recall names it: `e4`.
 ---@field role string The role of whoever said it: `user`, `assistant`, `system` or `tool`.
 ---@field tool? string The tool, where it is of a result.
+---@field through? string The name in what was found first that led to it, where it does not answer by itself.
 
 --- A summary that is not taken.
 ---@class Rejected

@@ -46,6 +46,8 @@ mod goal;
 #[cfg(test)]
 mod heard;
 #[cfg(test)]
+mod hops;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod imported;

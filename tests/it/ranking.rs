@@ -1,12 +1,9 @@
 //! In which order what a search found comes back: as a policy says, wherever somebody recalls.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::Stdio;
-
 use serde_json::{Value, json};
 
 use crate::cookbook::own_policy;
-use crate::mcp::{call, hello};
+use crate::mcp::recalled;
 use crate::program::Place;
 
 /// What is looked for.
@@ -62,27 +59,9 @@ fn what_a_person_said_comes_first_where_a_recipe_says_so() {
     assert_eq!(found_now[1], by_itself[0]);
     let searched = place.run(["session", "search", "--store", "s.db", "--json", QUERY]).json();
     assert_eq!((&searched[0]["entry"], &searched[0]["what"]), (&json!("e4"), &json!("user")));
-    let recalled = over_mcp(&place);
+    let asked = json!({"query": QUERY, "max_tokens": 100});
+    let recalled = recalled(&place, &asked)["structuredContent"].clone();
     assert_eq!(recalled["found"][0]["source"], user);
-}
-
-/// What an agent's `recall` gives.
-fn over_mcp(place: &Place) -> Value {
-    let mut serving = place.command(["mcp", "--store", "s.db"]);
-    let mut serving = serving.stdin(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
-    let mut input = serving.stdin.take().unwrap();
-    let mut lines = BufReader::new(serving.stdout.take().unwrap()).lines();
-    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    let recall = call(2, "recall", &json!({"query": QUERY, "max_tokens": 100}));
-    for line in [hello(1), initialized, recall] {
-        writeln!(input, "{line}").unwrap();
-    }
-    let answers = std::iter::from_fn(|| lines.next());
-    let answers = answers.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
-    let answer = { answers }.find(|answer| answer["id"] == 2).unwrap();
-    drop(input);
-    serving.wait().unwrap();
-    answer["result"]["structuredContent"].clone()
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn excerpts_fit_the_tokens_allowed_and_name_their_source() {
         assert_eq!(found.is_empty(), most == "0", "{most}");
         for excerpt in &found {
             let keys: Vec<_> = excerpt.as_object().unwrap().keys().collect();
-            assert_eq!(keys, ["id", "content", "source"]);
+            assert_eq!(keys, ["id", "content", "source", "speaker", "entry"]);
             let id = excerpt["id"].as_str().unwrap();
             let original = String::from_utf8(recall(&place, &["--id", id])).unwrap();
             let source = excerpt["source"].as_str().unwrap();

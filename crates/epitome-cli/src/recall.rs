@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 
 use epitome::{
-    Config, Excerpt, LineRange, RecallResult, ScopeOwner, SessionAdmin, StoreError, StoredText,
-    for_model, search_note,
+    Config, Excerpt, LineRange, PassageOrigin, RecallResult, RecalledPassage, ScopeOwner,
+    SessionAdmin, StoreError, StoredText, for_model,
 };
 use serde::Serialize;
 
@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// in quotes must occur as it is; put `--` before a text that looks like a flag
     #[arg(allow_hyphen_values = true, required_unless_present = "id", conflicts_with_all = ["id", "lines"])]
     query: Option<String>,
+    /// Another thing to look for in the same call; all share the tokens
+    #[arg(long, value_name = "QUERY", allow_hyphen_values = true, requires = "query")]
+    also: Vec<String>,
     /// Prints the original with this id, or with the only id that begins so
     #[arg(long)]
     id: Option<String>,
@@ -52,7 +55,7 @@ pub(crate) struct Args {
     /// The store [default: as configured, or epitome.db in the user's data folder]
     #[arg(long, value_name = "PATH|URL", value_parser = crate::flags::store)]
     store: Option<PathBuf>,
-    /// Prints JSON: a list of objects with `id`, `content` and `source`
+    /// Prints JSON: a list of objects with `id`, `content`, `source`, and who said it when
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -67,6 +70,23 @@ struct RecallOutput<'a> {
     /// What it is called in other sessions that said the same.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     also: &'a [String],
+    #[serde(flatten)]
+    origin: &'a PassageOrigin,
+    /// Of several queries those that it answers.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    queries: &'a [String],
+    /// The name in another one that led to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    through: Option<&'a str>,
+}
+
+impl<'a> From<&'a RecalledPassage> for RecallOutput<'a> {
+    fn from(passage: &'a RecalledPassage) -> Self {
+        let RecalledPassage { excerpt, origin, queries, through } = passage;
+        let Excerpt { id, text, source, also } = excerpt;
+        let (id, through) = (id.to_string(), through.as_deref());
+        Self { id, content: text, source, also, origin, queries, through }
+    }
 }
 
 /// Runs the verb.
@@ -105,6 +125,19 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         );
     }
     let query = args.query.as_deref().unwrap_or_default();
+    if !args.also.is_empty() {
+        let queries: Vec<&str> =
+            [query].into_iter().chain(args.also.iter().map(String::as_str)).collect();
+        let found = keeper.recall_several(&*store, &queries, args.max_tokens, &counter, |keeper| {
+            catch_up(keeper, args.common.quiet);
+        });
+        let found = found.map_err(|error| CliError::of_store(&error))?;
+        if !args.common.quiet {
+            let notes = found.note(true).unwrap_or_default();
+            notes.lines().for_each(|note| fault::note(&plain(note)));
+        }
+        return show(args, &found.found);
+    }
     let found = keeper.recall(&*store, query, args.max_tokens, &counter, |keeper| {
         catch_up(keeper, args.common.quiet);
     });
@@ -117,7 +150,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
             }
             let id = args.named_id().filter(|_| answer.found.is_empty());
             let empty = || query.trim().is_empty().then(|| EMPTY.to_owned());
-            let note = id.map(no_original).or_else(empty).or_else(|| search_note(&answer));
+            let note = id.map(no_original).or_else(empty).or_else(|| answer.note(false));
             if let Some(note) = note.filter(|_| !args.common.quiet) {
                 fault::note(&plain(&note));
             }
@@ -167,6 +200,9 @@ fn original(args: &Args, blob: &StoredText) -> Result<(), CliError> {
             content: &text,
             source: &blob.source,
             also: &[],
+            origin: &PassageOrigin::parse(&blob.source),
+            queries: &[],
+            through: None,
         };
         return json(&[found]);
     }
@@ -195,30 +231,32 @@ fn is_list(text: &str) -> bool {
     !text.is_empty() && text.lines().all(is_listed)
 }
 
-fn show(args: &Args, found: &[Excerpt]) -> Result<(), CliError> {
+fn show(args: &Args, found: &[RecalledPassage]) -> Result<(), CliError> {
     if args.json {
-        let found = found.iter().map(|Excerpt { id, text, source, also }| RecallOutput {
-            id: id.to_string(),
-            content: text,
-            source,
-            also,
-        });
-        return json(&found.collect::<Vec<_>>());
+        return json(&found.iter().map(RecallOutput::from).collect::<Vec<_>>());
     }
     files::to_stdout(|out| {
         let style = anstyle::Style::new().bold();
-        for (at, excerpt) in found.iter().enumerate() {
+        for (at, passage) in found.iter().enumerate() {
             let gap = if at == 0 { "" } else { "\n" };
-            let (id, names, text) = (excerpt.id.short(), names(excerpt), excerpt.text.trim_end());
-            writeln!(out, "{gap}{style}{id}  {names}{style:#}\n{text}")?;
+            let (head, text) = (head(passage), passage.excerpt.text.trim_end());
+            writeln!(out, "{gap}{style}{head}{style:#}\n{text}")?;
         }
         Ok(())
     })
 }
 
-/// What an excerpt is called, in every session that said it.
-pub(crate) fn names(Excerpt { source, also, .. }: &Excerpt) -> String {
-    [source].into_iter().chain(also).map(String::as_str).collect::<Vec<_>>().join(", ")
+/// The id of a passage, what it is called in every session that said it, who said it when, and what
+/// it was found by where that is not the one query.
+pub(crate) fn head(passage: &RecalledPassage) -> String {
+    let RecalledPassage { excerpt, origin, queries, through } = passage;
+    let Excerpt { id, source, also, .. } = excerpt;
+    let names = [source].into_iter().chain(also).map(String::as_str);
+    let mut parts = vec![names.collect::<Vec<_>>().join(", ")];
+    parts.extend(origin.beyond(source));
+    parts.extend(through.iter().map(|word| format!("through {word}")));
+    parts.extend((!queries.is_empty()).then(|| format!("for {}", queries.join("; "))));
+    plain(&format!("{}  {}", id.short(), parts.join("  ")))
 }
 
 fn json(found: &[RecallOutput<'_>]) -> Result<(), CliError> {

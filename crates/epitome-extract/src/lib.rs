@@ -58,3 +58,4 @@ pub use must_keep::{kept_and_lost, must_keep};
 pub use split::whole_sentences;
 pub use summary::ExtractiveSummarizer;
 pub use tuning::{SelectionWeights, TalkWeights, TellingWeights};
+pub use turn_mark::{SpokenTurn, turn_at};

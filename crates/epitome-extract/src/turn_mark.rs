@@ -94,6 +94,48 @@ impl TurnMarks {
     }
 }
 
+/// Who says something and when, as the text says it: `[18:03] Nora: …`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpokenTurn<'t> {
+    /// The name before it.
+    pub name: Option<&'t str>,
+    /// The time before it, as it is written there, without brackets.
+    pub time: Option<&'t str>,
+}
+
+/// The turn that the line at a byte of a text is of; `None` where nothing says that it is one. A
+/// label that may as well be a heading is none.
+///
+/// ```
+/// use epitome_extract::{SpokenTurn, turn_at};
+///
+/// let text = "[2024-03-02 18:03] Ada: The oven came.\nIt has a crack.\n[18:05] Bo: Poor you.";
+/// let said = |what| turn_at(text, text.find(what).unwrap());
+/// let ada = SpokenTurn { name: Some("Ada"), time: Some("2024-03-02 18:03") };
+/// assert_eq!(said("crack"), Some(ada));
+/// assert_eq!(said("Poor"), Some(SpokenTurn { name: Some("Bo"), time: Some("18:05") }));
+/// assert_eq!(turn_at("Reason: it is slow.", 9), None);
+/// ```
+pub fn turn_at(text: &str, at: usize) -> Option<SpokenTurn<'_>> {
+    let is_talk = TurnMarks::from_text(text).is_talk;
+    let (mut turn, mut start) = (None, 0);
+    for line in text.split_inclusive('\n') {
+        let words = line.trim();
+        match LineMark::from_line(words) {
+            Some(mark) if is_talk || mark.stamped => {
+                turn = Some(SpokenTurn { name: mark.name, time: mark.time });
+            }
+            None if is_role(words) => turn = None,
+            _ => {}
+        }
+        start += line.len();
+        if start > at {
+            break;
+        }
+    }
+    turn
+}
+
 /// Whether a line opens with a time, so that a turn begins there.
 pub(crate) fn opens(line: &str) -> bool {
     LineMark::from_line(line).is_some_and(|mark| mark.stamped)
@@ -105,6 +147,8 @@ struct LineMark<'t> {
     length: usize,
     /// Whether it says when.
     stamped: bool,
+    /// When, without brackets.
+    time: Option<&'t str>,
     name: Option<&'t str>,
     /// Whether each word of the name begins with a capital, or its script has none.
     is_capital: bool,
@@ -130,7 +174,9 @@ impl<'t> LineMark<'t> {
         let is_capital = name.is_some_and(|name| {
             name.split(' ').all(|word| !word.starts_with(|c: char| c.is_lowercase()))
         });
-        Some(Self { length, stamped: stamp > 0, name, is_capital })
+        let time = line[..stamp].trim_matches(|c: char| !c.is_alphanumeric());
+        let time = Some(time).filter(|time| !time.is_empty());
+        Some(Self { length, stamped: stamp > 0, time, name, is_capital })
     }
 }
 

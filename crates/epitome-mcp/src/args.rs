@@ -12,6 +12,9 @@ use serde::Deserialize;
 /// The most tokens that come back: what is larger floods the prompt that it is meant for.
 pub(crate) const MOST: u64 = 8_000;
 
+/// The most queries of one call: each is a search.
+pub(crate) const QUERIES: usize = 12;
+
 /// Arguments of tools that take nothing but a session.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -38,6 +41,10 @@ pub(crate) struct PatternArgs {
 pub(crate) struct RecallToolArgs {
     /// What to look for, in any words
     pub(crate) query: Option<String>,
+    /// Several things to look for at once: they share the tokens, and each passage comes once
+    #[serde(default, deserialize_with = "one_or_more")]
+    #[schemars(with = "Vec<String>")]
+    pub(crate) queries: Vec<String>,
     /// The id that stands where something was shortened, in place of a query
     pub(crate) id: Option<String>,
     /// With an id: only these lines, like `3`, `3-8` or `3-`

@@ -117,8 +117,8 @@ pub(crate) const TABLE: [ControlTool; 9] = [
     },
     ControlTool {
         name: "recall",
-        about: "Brings back what left the prompt: passages that answer a query, or an original by \
-                the id that stands where it was shortened.",
+        about: "Brings back what left the prompt: passages that answer a query or several, or an \
+                original by the id that stands where it was shortened.",
         reads: true,
         schemas: schemas::<args::RecallToolArgs, RecallAnswer>,
         run: |ground, arguments| {
@@ -129,18 +129,31 @@ pub(crate) const TABLE: [ControlTool; 9] = [
             }
             let lines = args.lines.as_deref().map(str::parse::<LineRange>).transpose();
             let lines = lines.map_err(|expected| format!("`lines`: {expected}"))?;
-            let wanted = match (&args.query, &args.id) {
-                (Some(query), None) if query.trim().is_empty() => {
-                    return Err("`query` is empty; name what to look for, in any words".to_owned());
+            let queries: Vec<&str> =
+                args.query.iter().chain(&args.queries).map(String::as_str).collect();
+            if queries.iter().any(|query| query.trim().is_empty()) {
+                let named = if args.query.is_some() { "query" } else { "queries" };
+                return Err(format!("`{named}` is empty; name what to look for, in any words"));
+            }
+            if queries.len() > args::QUERIES {
+                return Err(format!(
+                    "there are {} queries; {} at once may be",
+                    queries.len(),
+                    args::QUERIES
+                ));
+            }
+            let wanted = match (&queries[..], &args.id) {
+                ([], Some(id)) => RecallRequest::Original(id, lines.unwrap_or(LineRange::ALL)),
+                ([], None) | (_, Some(_)) => {
+                    return Err("one of `query`, `queries` and `id` is needed".to_owned());
                 }
-                (Some(query), None) if lines.is_none() => RecallRequest::Query(query),
-                (None, Some(id)) => RecallRequest::Original(id, lines.unwrap_or(LineRange::ALL)),
-                (Some(_), None) => return Err("`lines` go with an `id`".to_owned()),
-                _ => return Err("one of `query` and `id` is needed".to_owned()),
+                _ if lines.is_some() => return Err("`lines` go with an `id`".to_owned()),
+                ([query], None) => RecallRequest::Query(query),
+                (queries, None) => RecallRequest::Queries(queries),
             };
             answer(&ground.levers.recall(wanted, most).map_err(said)?)
         },
-        example: r#"{"query": "why the build failed"} or {"id": "9ac89c67", "lines": "1-40"}"#,
+        example: r#"{"query": "why the build failed"}, {"queries": ["the deadline", "who signs"]} or {"id": "9ac89c67", "lines": "1-40"}"#,
     },
     ControlTool {
         name: "snapshot",

@@ -5,7 +5,7 @@
 use epitome::PinList;
 use epitome::controls::{
     AugmentChange, AugmentList, CompressionRequest, ContextStatus, GoalView, GoalsView,
-    RecallAnswer,
+    RecallAnswer, RecallHit,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -105,15 +105,24 @@ impl InWords for ContextStatus {
 impl InWords for RecallAnswer {
     fn words(&self) -> String {
         let found = self.found.iter();
-        let mut parts: Vec<_> = found
-            .map(|one| format!("[{} {}]\n{}", one.id, one.source, one.text.trim_end()))
-            .collect();
+        let mut parts: Vec<_> =
+            found.map(|one| format!("[{}]\n{}", head(one), one.text.trim_end())).collect();
         if parts.is_empty() {
             parts.push("Nothing found; try other words.".to_owned());
         }
         parts.extend(self.more.iter().map(|more| format!("({more})")));
         parts.join("\n\n")
     }
+}
+
+/// What stands before a passage: its id and source, who said it when, and what it was found by where
+/// that is not the one query.
+fn head(hit: &RecallHit) -> String {
+    let mut parts = vec![format!("{} {}", hit.id, hit.source)];
+    parts.extend(hit.origin.beyond(&hit.source));
+    parts.extend(hit.through.iter().map(|word| format!("through {word}")));
+    parts.extend((!hit.queries.is_empty()).then(|| format!("for: {}", hit.queries.join("; "))));
+    parts.join("; ")
 }
 
 impl InWords for Snapped {

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use epitome::types::EntryId;
-use epitome::{CachedCounter, Excerpt, RecallResult, SessionAdmin, for_model};
+use epitome::{CachedCounter, Excerpt, RecallResult, RecalledPassage, SessionAdmin, for_model};
 use maud::{Markup, html};
 
 use crate::address::encoded;
@@ -33,8 +33,9 @@ pub(crate) fn everywhere(visit: &PageVisit<'_>, words: &str) -> Result<Markup, P
     let (excerpts, note) = match result {
         RecallResult::Original(text) => (vec![(text.source, text.text)], None),
         RecallResult::Answer(answer) => {
-            let note = epitome::search_note(&answer);
-            (answer.found.into_iter().map(|it| (it.source, it.text)).collect(), note)
+            let note = answer.note(false);
+            let one = |it: RecalledPassage| (it.excerpt.source, it.excerpt.text);
+            (answer.found.into_iter().map(one).collect(), note)
         }
     };
     let excerpts = excerpts.into_iter().map(|(source, text)| FoundText {

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_kernel::types::{
     EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
-    TokenUsage,
+    TokenUsage, WordMentions,
 };
-use epitome_kernel::{Eviction, Journal, MessageRecord, OriginalStore, StoreError};
+use epitome_kernel::{Eviction, Journal, MessageRecord, OriginalStore, SearchRange, StoreError};
 
 use crate::{StoreNews, StoreOutage};
 
@@ -22,6 +22,24 @@ pub trait SessionArchive: Journal + OriginalStore {
     ///
     /// When the store cannot be read.
     fn scopes(&self) -> Result<Vec<String>, StoreError>;
+
+    /// Of these words those that one passage holds or several, but no more than `most`: each with
+    /// its passages, those first that answer `query` best, then the newest. Words are told apart as a
+    /// search does. A journal that does not search its passages knows of none.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn mentions(
+        &self,
+        range: SearchRange<'_>,
+        words: &[String],
+        query: &str,
+        most: usize,
+    ) -> Result<Vec<WordMentions>, StoreError> {
+        let (_, _, _, _) = (range, words, query, most);
+        Ok(Vec::new())
+    }
 
     /// Sessions in which something was said, the one used last first, at most `most` after skipping
     /// `skip`; those in the

@@ -19,6 +19,8 @@ mod fallback;
 mod lineage;
 mod log;
 mod marks;
+mod mentions;
+mod names;
 mod near;
 mod outage;
 mod passage;
@@ -47,6 +49,7 @@ pub use log::{
     AppendOutcome, BlobQuery, Erasure, KeyQuery, LineEnd, LinePosition, LineTail, LogBatch,
     LogRecord, MemoryLog, PieceQuery, RecordKey, RecordLog, SearchPiece, StoredBlob,
 };
+pub use names::names;
 pub use outage::{SEALED, StoreNews, StoreOutage, UNREACHABLE};
 pub use passage::excerpts_in_order;
 pub use record_store::{MemoryStore, RecordStore};

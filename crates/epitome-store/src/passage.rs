@@ -216,14 +216,17 @@ pub(crate) fn each_ranked(
     budget: u64,
     counter: &dyn TokenCounter,
 ) -> Vec<RankedPassage> {
-    let one = |ScoredPiece { at, score }: ScoredPiece| {
-        let IndexedPassage { original, source, also, order, text, .. } = &kept[at];
-        let (source, also, text) = (source.clone(), also.clone(), text.clone());
-        let age = (kept.len() - 1 - at) as u64;
-        let excerpt = Excerpt { id: *original, text, source, also };
-        RankedPassage { excerpt, place: *order, score, age }
-    };
-    ranked(&pieces(kept), query, budget, counter).into_iter().map(one).collect()
+    let all = ranked(&pieces(kept), query, budget, counter).into_iter();
+    all.map(|ScoredPiece { at, score }| alone(kept, at, score)).collect()
+}
+
+/// A passage by itself that answers so well.
+pub(crate) fn alone(kept: &[IndexedPassage], at: usize, score: f64) -> RankedPassage {
+    let IndexedPassage { original, source, also, order, text, .. } = &kept[at];
+    let (source, also, text) = (source.clone(), also.clone(), text.clone());
+    let age = (kept.len() - 1 - at) as u64;
+    let excerpt = Excerpt { id: *original, text, source, also };
+    RankedPassage { excerpt, place: *order, score, age }
 }
 
 /// The passages at these places as excerpts, taken in this order: at most `budget` tokens in all.
@@ -323,7 +326,7 @@ fn cut(kept: &[IndexedPassage], groups: Vec<ExcerptGroup>) -> Vec<Excerpt> {
 }
 
 /// The passages as the ranking sees them.
-fn pieces(kept: &[IndexedPassage]) -> Vec<Piece<'_>> {
+pub(crate) fn pieces(kept: &[IndexedPassage]) -> Vec<Piece<'_>> {
     let mut before: Option<&IndexedPassage> = None;
     kept.iter()
         .map(|one| {

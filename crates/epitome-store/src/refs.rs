@@ -37,7 +37,8 @@ fn is_edge(c: char) -> bool {
     matches!(c, '.' | ':' | '!' | '?' | '*' | '#' | '&' | '-' | '+' | '/')
 }
 
-fn is_reference(word: &str) -> bool {
+/// Whether a word is a reference.
+pub(crate) fn is_reference(word: &str) -> bool {
     if word.len() < 3 || word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return false;
     }

@@ -73,6 +73,15 @@ pub struct MissedWord {
     pub near: Vec<String>,
 }
 
+/// A word, and the passages that hold it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WordMentions {
+    /// The word.
+    pub word: String,
+    /// The passages, those first that answer best what was looked for, then the newest.
+    pub passages: Vec<RankedPassage>,
+}
+
 /// What a search in several scopes came to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchAnswer {

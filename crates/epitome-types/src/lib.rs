@@ -42,7 +42,9 @@ pub use entry::{
 pub use event::{Event, EventKind, SkipReason, Stage, TierCompression};
 pub use failure::failing_lines;
 pub use fault::PolicyFault;
-pub use found::{Excerpt, MissedWord, RankedPassage, SearchAnswer, SearchRange, SessionOf};
+pub use found::{
+    Excerpt, MissedWord, RankedPassage, SearchAnswer, SearchRange, SessionOf, WordMentions,
+};
 pub use goal::{
     Artifact, ArtifactChange, ArtifactKind, Decision, DecisionKind, Goal, GoalStatus, Goals,
     Milestone, MilestoneState, Priority, Revision,

@@ -4,6 +4,9 @@ mod http;
 mod pipes;
 mod run;
 
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use crate::program::Place;
@@ -34,6 +37,24 @@ fn request(id: u64, method: &str, params: &Value) -> Value {
 
 pub(crate) fn call(id: u64, tool: &str, arguments: &Value) -> Value {
     request(id, "tools/call", &json!({"name": tool, "arguments": arguments}))
+}
+
+/// What an agent's `recall` gives: it starts the server, and asks it this.
+pub(crate) fn recalled(place: &Place, asked: &Value) -> Value {
+    let mut serving = place.command(["mcp", "--store", "s.db"]);
+    let mut serving = serving.stdin(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+    let mut input = serving.stdin.take().unwrap();
+    let mut lines = BufReader::new(serving.stdout.take().unwrap()).lines();
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    for line in [hello(1), initialized, call(2, "recall", asked)] {
+        writeln!(input, "{line}").unwrap();
+    }
+    let answers = std::iter::from_fn(|| lines.next());
+    let answers = answers.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let answer = { answers }.find(|answer| answer["id"] == 2).unwrap();
+    drop(input);
+    serving.wait().unwrap();
+    answer["result"].clone()
 }
 
 /// What a tool answered.

@@ -225,7 +225,11 @@ fn wrong_arguments_are_explained() {
     let place = place();
     let mut client = Client::start(&place);
     for (tool, arguments, expected) in [
-        ("recall", json!({}), "one of `query` and `id` is needed. Arguments like {\"query\":"),
+        (
+            "recall",
+            json!({}),
+            "one of `query`, `queries` and `id` is needed. Arguments like {\"query\":",
+        ),
         ("recall", json!({"id": "ffffffff"}), "ffffffff"),
         ("recall", json!({"query": "x", "max_tokens": 0}), "it may be 1 to 8000"),
         (

@@ -15,7 +15,7 @@ use epitome_store::excerpts_in_order;
 use epitome_types::hook::{Common, RecallJob, RecallOrder, RecallPassage};
 
 use super::SessionAdmin;
-use super::recall_order::recall_order;
+use super::recall_order::{RecallOrderError, recall_order};
 
 /// Where lines stand that are said of policies.
 const TARGET: &str = "policy";
@@ -54,22 +54,32 @@ impl RankedSearch<'_> {
     ) -> Result<Option<Vec<Excerpt>>, StoreError> {
         let Self { store, range, query, budget, counter } = *self;
         let passages = store.passages(range, query, budget, counter)?;
+        let order = self.order(&passages, common, ask, refuse);
+        Ok(order
+            .map(|order| excerpts_in_order(&passages, &order, budget, counter))
+            // What fits is found in any case.
+            .filter(|found| !found.is_empty()))
+    }
+
+    /// The order of passages that `ask` says; `None` where all stay as they are.
+    fn order(
+        &self,
+        passages: &[RankedPassage],
+        common: Common,
+        ask: impl FnOnce(&RecallJob) -> (Option<RecallOrder>, String),
+        refuse: impl FnOnce(PolicyError),
+    ) -> Option<Vec<usize>> {
         if passages.is_empty() {
-            return Ok(None);
+            return None;
         }
         let told = passages.iter().map(|passage| self.told(passage)).collect();
-        let job = RecallJob { common, query: query.to_owned(), passages: told, max_tokens: budget };
-        let (Some(answer), policy) = ask(&job) else { return Ok(None) };
-        match recall_order(&answer, passages.len()) {
-            Ok(order) => Ok(order
-                .map(|order| excerpts_in_order(&passages, &order, budget, counter))
-                // What fits is found in any case.
-                .filter(|found| !found.is_empty())),
-            Err(error) => {
-                refuse(PolicyError { policy, hook: RecallJob::HOOK, what: error.to_string() });
-                Ok(None)
-            }
-        }
+        let (query, max_tokens) = (self.query.to_owned(), self.budget);
+        let job = RecallJob { common, query, passages: told, max_tokens };
+        let (Some(answer), policy) = ask(&job) else { return None };
+        recall_order(&answer, passages.len()).unwrap_or_else(|error| {
+            refuse(PolicyError { policy, hook: RecallJob::HOOK, what: error.to_string() });
+            None
+        })
     }
 
     /// What policies are told of a passage.
@@ -94,6 +104,7 @@ impl RankedSearch<'_> {
             place: place.to_owned(),
             role: role.to_owned(),
             tool: tool.map(str::to_owned),
+            through: None,
         }
     }
 }
@@ -155,23 +166,60 @@ impl SessionAdmin {
     ) -> Result<Vec<Excerpt>, StoreError> {
         let chain = match found.is_empty() {
             true => None,
-            false => self.chain().filter(|chain| chain.takes(RecallJob::HOOK)),
+            false => self.ranking_policies(),
         };
         let Some(chain) = chain else { return Ok(found) };
-        let ask = |job: &RecallJob| {
-            let reply = chain.ask().reply(&job.as_job()).of_job::<RecallJob>();
-            reply.notes.errors.iter().for_each(tell);
-            let policy = reply.by.map(|by| by.policy).unwrap_or_default();
-            let answer = reply.result.unwrap_or_else(|question| {
-                let what = format!("it asks `{}`: {NO_MODEL}", question.id);
-                tell(&PolicyError { policy: policy.clone(), hook: RecallJob::HOOK, what });
-                None
-            });
-            (answer, policy)
-        };
-        let arranged =
-            search.arranged(self.common_of_search(search.range), ask, |error| tell(&error))?;
+        let common = self.common_of_search(search.range);
+        let arranged = search.arranged(common, |job| said(&chain, job), |error| tell(&error))?;
         Ok(arranged.unwrap_or(found))
+    }
+
+    /// These passages as excerpts, in the order that policies say, where any does.
+    pub(super) fn excerpts_of(
+        &self,
+        search: RankedSearch<'_>,
+        passages: &[RankedPassage],
+        chain: Option<&PolicyChain>,
+    ) -> Vec<Excerpt> {
+        let order = chain.and_then(|chain| {
+            let common = self.common_of_search(search.range);
+            search.order(passages, common, |job| said(chain, job), |error| tell(&error))
+        });
+        let order = order.unwrap_or_else(|| (0..passages.len()).collect());
+        excerpts_in_order(passages, &order, search.budget, search.counter)
+    }
+
+    /// The order of what names led to, as policies say; all of it may be left out. What goes wrong
+    /// was told of what they led from.
+    pub(super) fn order_of_led(
+        &self,
+        search: RankedSearch<'_>,
+        led: &[(&str, RankedPassage)],
+    ) -> Vec<usize> {
+        let as_they_stand = || (0..led.len()).collect();
+        let Some(chain) = self.ranking_policies() else { return as_they_stand() };
+        let told = led.iter().map(|(word, passage)| RecallPassage {
+            through: Some((*word).to_owned()),
+            ..search.told(passage)
+        });
+        let job = RecallJob {
+            common: self.common_of_search(search.range),
+            query: search.query.to_owned(),
+            passages: told.collect(),
+            max_tokens: search.budget,
+        };
+        let reply = chain.ask().reply(&job.as_job()).of_job::<RecallJob>();
+        let Some(answer) = reply.result.ok().flatten() else { return as_they_stand() };
+        match recall_order(&answer, led.len()) {
+            Err(RecallOrderError::NoneLeft { .. }) => Vec::new(),
+            Ok(Some(order)) => order,
+            Ok(None) | Err(_) => as_they_stand(),
+        }
+    }
+
+    /// The policies of the profile where any of them says an order.
+    pub(super) fn ranking_policies(&self) -> Option<PolicyChain> {
+        self.chain().filter(|chain| chain.takes(RecallJob::HOOK))
     }
 
     /// The policies of the profile; none where they cannot be loaded, which is told.
@@ -202,6 +250,19 @@ impl SessionAdmin {
         common.model.name = self.profile.model().map(str::to_owned);
         common
     }
+}
+
+/// What policies answer, and whose answer it is; what goes wrong is told.
+fn said(chain: &PolicyChain, job: &RecallJob) -> (Option<RecallOrder>, String) {
+    let reply = chain.ask().reply(&job.as_job()).of_job::<RecallJob>();
+    reply.notes.errors.iter().for_each(tell);
+    let policy = reply.by.map(|by| by.policy).unwrap_or_default();
+    let answer = reply.result.unwrap_or_else(|question| {
+        let what = format!("it asks `{}`: {NO_MODEL}", question.id);
+        tell(&PolicyError { policy: policy.clone(), hook: RecallJob::HOOK, what });
+        None
+    });
+    (answer, policy)
 }
 
 /// Says what a policy failed at.

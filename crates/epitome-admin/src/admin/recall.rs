@@ -3,15 +3,12 @@
 //! Invariant: what comes back is an excerpt with its source, for the caller to use as new text; it
 //! leads into no prompt by itself (RULES 2).
 
-use epitome_kernel::{
-    MissedWord, OriginalStore, SearchAnswer, StoreError, StoredText, TokenCounter,
-};
+use epitome_kernel::{Excerpt, OriginalStore, StoreError, StoredText, TokenCounter};
 
 use super::SessionAdmin;
-
-/// So many characters of a word are repeated, and so many words.
-const WORD: usize = 60;
-const WORDS: usize = 8;
+use super::notes::{QueryNote, quoted};
+use super::origin::{OriginFinder, PassageOrigin};
+use super::several::{Answering, SharedSearch};
 
 /// What was found.
 #[derive(Clone, Debug)]
@@ -19,37 +16,42 @@ pub enum RecallResult {
     /// The original that the query is the id of.
     Original(StoredText),
     /// What a search came to.
-    Answer(SearchAnswer),
+    Answer(RecalledAnswer),
 }
 
-/// What is said beside what a search found: which words nothing holds, and which others are near to
-/// them; `None` where it found something and missed no word.
-pub fn search_note(SearchAnswer { found, missed }: &SearchAnswer) -> Option<String> {
-    if missed.is_empty() {
-        let nothing = || "nothing found; try other words, or allow more tokens".to_owned();
-        return found.is_empty().then(nothing);
-    }
-    let one = |MissedWord { word, near }: &MissedWord| match &near[..] {
-        [] => format!("nothing on {}", quoted(word)),
-        near => {
-            let near: Vec<String> = near.iter().map(quoted).collect();
-            format!("nothing on {}; near: {}", quoted(word), near.join(", "))
-        }
-    };
-    let mut all: Vec<String> = missed.iter().take(WORDS).map(one).collect();
-    match missed.len().saturating_sub(WORDS) {
-        0 => {}
-        1 => all.push("nor on one other word".to_owned()),
-        more => all.push(format!("nor on {more} other words")),
-    }
-    Some(all.join("; "))
+/// What one query or several came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecalledAnswer {
+    /// What answers: query by query in their order, best first, each passage once; behind all of
+    /// them what names in it led to.
+    pub found: Vec<RecalledPassage>,
+    /// What is to be said of queries, in their order.
+    pub notes: Vec<QueryNote>,
 }
 
-/// A word, as much of it as a reader needs to know it by.
-fn quoted(word: &String) -> String {
-    match word.char_indices().nth(WORD) {
-        Some((end, _)) => format!("`{}…`", &word[..end]),
-        None => format!("`{word}`"),
+/// A passage that was brought back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecalledPassage {
+    /// It.
+    pub excerpt: Excerpt,
+    /// Where it is from.
+    pub origin: PassageOrigin,
+    /// Which of several queries it answers, or where a word led to it, what holds that word does;
+    /// empty where there is one.
+    pub queries: Vec<String>,
+    /// The name in what was found that led to it, where it does not answer by itself.
+    pub through: Option<String>,
+}
+
+impl RecalledAnswer {
+    /// All that is said beside what was found, each note with its query where there are `several`.
+    pub fn note(&self, several: bool) -> Option<String> {
+        let one = |QueryNote { query, note }: &QueryNote| match several {
+            true => format!("{}: {note}", quoted(query)),
+            false => note.clone(),
+        };
+        let all: Vec<String> = self.notes.iter().map(one).collect();
+        (!all.is_empty()).then(|| all.join("\n"))
     }
 }
 
@@ -76,7 +78,11 @@ impl SessionAdmin {
     }
 
     /// The original in the first scope that has one with this id.
-    fn kept(&self, store: &dyn OriginalStore, id: &str) -> Result<StoredText, StoreError> {
+    pub(super) fn kept(
+        &self,
+        store: &dyn OriginalStore,
+        id: &str,
+    ) -> Result<StoredText, StoreError> {
         let unknown = || StoreError::Unknown { id: id.to_owned() };
         let mut found = Err(unknown());
         for scope in self.scopes()? {
@@ -114,7 +120,46 @@ impl SessionAdmin {
         {
             return Ok(RecallResult::Original(blob));
         }
-        self.search(store, query, most, counter).map(RecallResult::Answer)
+        let search = SharedSearch { store, most, counter };
+        self.recalled(search, &[query]).map(RecallResult::Answer)
+    }
+
+    /// What answers several queries in at most so many tokens together: each gets an equal share, and
+    /// what one does not need goes to the others. `catch_up` is called before the search.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn recall_several(
+        &self,
+        store: &dyn OriginalStore,
+        queries: &[&str],
+        most: u64,
+        counter: &dyn TokenCounter,
+        catch_up: impl Fn(&Self),
+    ) -> Result<RecalledAnswer, StoreError> {
+        self.bring_up(catch_up)?;
+        self.recalled(SharedSearch { store, most, counter }, queries)
+    }
+
+    /// What answers, then what names in it lead to, each with where it is from.
+    fn recalled(
+        &self,
+        search: SharedSearch<'_>,
+        queries: &[&str],
+    ) -> Result<RecalledAnswer, StoreError> {
+        let mut direct = self.direct(search, queries)?;
+        let led = self.led(search, queries, &direct.found)?;
+        direct.found.extend(led);
+        let mut origins = OriginFinder::new(self, search.store)?;
+        let several = queries.len() > 1;
+        let one = |Answering { excerpt, queries: answered, through }| {
+            let named = answered.into_iter().filter(|_| several);
+            let queries = named.map(|at: usize| queries[at].to_owned()).collect();
+            RecalledPassage { origin: origins.find(&excerpt), excerpt, queries, through }
+        };
+        let found = direct.found.into_iter().map(one).collect();
+        Ok(RecalledAnswer { found, notes: direct.notes })
     }
 }
 

@@ -8,7 +8,7 @@ use epitome_kernel::{StoredText, TokenCounter};
 use serde::Serialize;
 
 use super::SessionControls;
-use crate::admin::{LineRange, RecallResult, search_note};
+use crate::admin::{LineRange, PassageOrigin, RecallResult, RecalledAnswer, RecalledPassage};
 use crate::error::AdminError;
 
 /// Counts tokens where the profile names no model.
@@ -19,6 +19,8 @@ const VOCABULARY: &str = "o200k_base";
 pub enum RecallRequest<'a> {
     /// What answers a question, in any words.
     Query(&'a str),
+    /// What answers several, which share the tokens.
+    Queries(&'a [&'a str]),
     /// Lines of the original with an id, or with the only id that begins so.
     Original(&'a str, LineRange),
 }
@@ -27,10 +29,10 @@ pub enum RecallRequest<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecallAnswer {
-    /// What was found, best first.
+    /// What was found, best first; of several queries, one behind the other.
     pub found: Vec<RecallHit>,
     /// How to go on where not all of it is here: the lines that follow, or which words nothing holds
-    /// and which are near to them.
+    /// and which are near to them; of several queries a line for each that this is said of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<String>,
 }
@@ -48,6 +50,24 @@ pub struct RecallHit {
     pub also: Vec<String>,
     /// What it says.
     pub text: String,
+    /// Who said it, when, and where.
+    #[serde(flatten)]
+    pub origin: PassageOrigin,
+    /// Of several queries those that it answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queries: Vec<String>,
+    /// The name in another one that led to it, where it does not answer by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through: Option<String>,
+}
+
+impl From<RecalledPassage> for RecallHit {
+    fn from(passage: RecalledPassage) -> Self {
+        let RecalledPassage { excerpt, origin, queries, through } = passage;
+        let (id, source, also, text) =
+            (excerpt.id.short(), excerpt.source, excerpt.also, excerpt.text);
+        Self { id, source, also, text, origin, queries, through }
+    }
 }
 
 impl SessionControls {
@@ -64,6 +84,11 @@ impl SessionControls {
             }
         };
         let recalled = match wanted {
+            RecallRequest::Queries(queries) => {
+                let found =
+                    self.keeper.recall_several(&*self.store, queries, most, &counter, catch_up)?;
+                return Ok(answer(found, true));
+            }
             RecallRequest::Original(id, lines) => {
                 let found = self.keeper.original(&*self.store, id, catch_up);
                 let found = found.or_else(|error| self.found_elsewhere(id).ok_or(error));
@@ -79,18 +104,14 @@ impl SessionControls {
         };
         Ok(match recalled {
             RecallResult::Original(blob) => original(&blob, LineRange::ALL, most, &counter),
-            RecallResult::Answer(answer) => {
-                let more = search_note(&answer);
-                let found = answer.found.into_iter().map(|one| RecallHit {
-                    id: one.id.short(),
-                    source: one.source,
-                    also: one.also,
-                    text: one.text,
-                });
-                RecallAnswer { found: found.collect(), more }
-            }
+            RecallResult::Answer(found) => answer(found, false),
         })
     }
+}
+
+fn answer(found: RecalledAnswer, several: bool) -> RecallAnswer {
+    let more = found.note(several);
+    RecallAnswer { found: found.found.into_iter().map(RecallHit::from).collect(), more }
 }
 
 impl SessionControls {
@@ -128,8 +149,15 @@ fn original(
             (all[..count].concat(), Some(format!("go on with lines {next}-{last} of this id")))
         }
     };
-    let found =
-        RecallHit { id: blob.id.short(), source: blob.source.clone(), also: Vec::new(), text };
+    let found = RecallHit {
+        id: blob.id.short(),
+        source: blob.source.clone(),
+        also: Vec::new(),
+        text,
+        origin: PassageOrigin::parse(&blob.source),
+        queries: Vec::new(),
+        through: None,
+    };
     RecallAnswer { found: vec![found], more }
 }
 

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use epitome::model::ModelSpec;
 use epitome::types::{Actor, GoalAction, GoalChange, Goals};
 use epitome::{
-    ChatSession, Excerpt, ExportFormat, PromptLimit, RecallResult, SessionGoals, for_model,
-    search_note,
+    ChatSession, ExportFormat, PromptLimit, RecallResult, RecalledPassage, SessionGoals, for_model,
 };
 
 use super::command::{self, ChatCommand};
@@ -18,7 +17,7 @@ use super::{Chat, seen, spoken};
 use crate::bar::BeforeAfterBar;
 use crate::catch_up::catch_up;
 use crate::fault::CliError;
-use crate::recall::names;
+use crate::recall::head;
 use crate::text::{clipped, counted, grouped, on_one_line, plain};
 use crate::{files, goal, report, status};
 
@@ -227,11 +226,10 @@ impl Chat {
         Ok(match found.map_err(|error| CliError::of_store(&error))? {
             RecallResult::Original(blob) => blob.text,
             RecallResult::Answer(answer) => {
-                let one = |one: &Excerpt| {
-                    let (id, names) = (one.id.short(), plain(&names(one)));
-                    format!("{id}  {names}\n{}", one.text.trim_end())
+                let one = |one: &RecalledPassage| {
+                    format!("{}\n{}", head(one), one.excerpt.text.trim_end())
                 };
-                let note = search_note(&answer).map(|note| plain(&note));
+                let note = answer.note(false).map(|note| plain(&note));
                 answer.found.iter().map(one).chain(note).collect::<Vec<_>>().join("\n\n")
             }
         })

@@ -26,6 +26,7 @@ pub struct ProfileOptions {
     pub summaries: Summaries,
     pub goals: GoalOptions,
     pub work_state: WorkStateOptions,
+    pub recall: RecallOptions,
     pub texts: Wording,
 }
 
@@ -327,6 +328,22 @@ pub struct WorkStateOptions {
     /// Opens excerpts of what was said before, where a policy brought them back; `{query}` is what
     /// was searched for.
     pub recalled: String,
+}
+
+/// What a search brings back beside what answers it by itself.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "files", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RecallOptions {
+    /// So many names and dates of what was found are searched for in a second step, the rarest first;
+    /// 0 leaves that out.
+    pub hop_words: usize,
+    /// A name that more passages hold than so many leads nowhere.
+    pub hop_passages: usize,
+    /// The most that what they lead to may take, as a share of the tokens allowed; never more than
+    /// what answers by itself leaves.
+    #[cfg_attr(feature = "files", schemars(range(min = 0.0, max = 1.0)))]
+    pub hop_share: f64,
 }
 
 /// What the model reads where something left.

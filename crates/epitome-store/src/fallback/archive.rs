@@ -7,14 +7,28 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_kernel::types::{
     EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
-    TokenUsage,
+    TokenUsage, WordMentions,
 };
-use epitome_kernel::{Eviction, MessageRecord, SessionOf, StoreError};
+use epitome_kernel::{Eviction, MessageRecord, SearchRange, SessionOf, StoreError};
 
 use super::FallbackStore;
+use crate::mentions::mentions;
 use crate::{SessionArchive, StoreFinding, StoreNews, StoreOutage};
 
 impl SessionArchive for FallbackStore {
+    fn mentions(
+        &self,
+        range: SearchRange<'_>,
+        words: &[String],
+        query: &str,
+        most: usize,
+    ) -> Result<Vec<WordMentions>, StoreError> {
+        if !self.is_away_in(range) {
+            return self.disk.mentions(range, words, query, most);
+        }
+        Ok(mentions(&self.candidates_in(range, &words.join(" "))?, words, query, most))
+    }
+
     fn scopes(&self) -> Result<Vec<String>, StoreError> {
         let mut all = match self.disk.scopes() {
             Err(error) if self.is_lost(&error) => Vec::new(),

@@ -72,22 +72,34 @@ impl OriginalStore for FallbackStore {
         budget: u64,
         counter: &dyn TokenCounter,
     ) -> Result<Vec<RankedPassage>, StoreError> {
-        let is_away = match range {
-            SearchRange::Scopes(scopes) => scopes.iter().any(|scope| self.has_away(scope)),
-            SearchRange::Session(of) => self.has_away(of.scope),
-        };
-        if !is_away {
+        if !self.is_away_in(range) {
             return self.disk.passages(range, query, budget, counter);
         }
-        let kept = match range {
-            SearchRange::Scopes(scopes) => self.candidates(scopes, query)?,
-            SearchRange::Session(of) => self.candidates_of(of, query)?,
-        };
-        Ok(each_ranked(&kept, query, budget, counter))
+        Ok(each_ranked(&self.candidates_in(range, query)?, query, budget, counter))
     }
 }
 
 impl FallbackStore {
+    /// Whether something of a range is in memory alone.
+    pub(super) fn is_away_in(&self, range: SearchRange<'_>) -> bool {
+        match range {
+            SearchRange::Scopes(scopes) => scopes.iter().any(|scope| self.has_away(scope)),
+            SearchRange::Session(of) => self.has_away(of.scope),
+        }
+    }
+
+    /// The passages of a range that may answer a query, of both stores.
+    pub(super) fn candidates_in(
+        &self,
+        range: SearchRange<'_>,
+        query: &str,
+    ) -> Result<Vec<IndexedPassage>, StoreError> {
+        match range {
+            SearchRange::Scopes(scopes) => self.candidates(scopes, query),
+            SearchRange::Session(of) => self.candidates_of(of, query),
+        }
+    }
+
     /// The passages of one session that may answer a query, of both stores.
     fn candidates_of(
         &self,

@@ -9,17 +9,28 @@ use std::ops::Bound;
 
 use epitome_kernel::types::{
     EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
-    SnapshotPurpose, TokenUsage,
+    SnapshotPurpose, TokenUsage, WordMentions,
 };
-use epitome_kernel::{Eviction, MessageRecord, StoreError};
+use epitome_kernel::{Eviction, MessageRecord, SearchRange, StoreError};
 
 use super::event::{SaidBody, SessionEvent, SnappedBody};
 use super::fold::{HistoryFold, RecordOrder, SessionFold, SnapshotNode};
 use super::{RecordStore, SCOPE_LINE};
 use crate::log::RecordLog;
+use crate::mentions::mentions;
 use crate::{SessionArchive, StoreFinding};
 
 impl<L: RecordLog> SessionArchive for RecordStore<L> {
+    fn mentions(
+        &self,
+        range: SearchRange<'_>,
+        words: &[String],
+        query: &str,
+        most: usize,
+    ) -> Result<Vec<WordMentions>, StoreError> {
+        Ok(mentions(&self.proposed_within(range, &words.join(" "))?, words, query, most))
+    }
+
     fn scopes(&self) -> Result<Vec<String>, StoreError> {
         self.log.scopes()
     }

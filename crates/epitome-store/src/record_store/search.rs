@@ -83,15 +83,23 @@ impl<L: RecordLog> OriginalStore for RecordStore<L> {
         budget: u64,
         counter: &dyn TokenCounter,
     ) -> Result<Vec<RankedPassage>, StoreError> {
-        let kept = match range {
-            SearchRange::Scopes(scopes) => joined(self.proposed_in(scopes, query)?),
-            SearchRange::Session(of) => self.proposed(of.scope, Some(of.session), query)?,
-        };
-        Ok(each_ranked(&kept, query, budget, counter))
+        Ok(each_ranked(&self.proposed_within(range, query)?, query, budget, counter))
     }
 }
 
 impl<L: RecordLog> RecordStore<L> {
+    /// The passages of a range that may answer a query.
+    pub(super) fn proposed_within(
+        &self,
+        range: SearchRange<'_>,
+        query: &str,
+    ) -> Result<Vec<IndexedPassage>, StoreError> {
+        match range {
+            SearchRange::Scopes(scopes) => Ok(joined(self.proposed_in(scopes, query)?)),
+            SearchRange::Session(of) => self.proposed(of.scope, Some(of.session), query),
+        }
+    }
+
     /// The passages that may answer a query, scope by scope.
     pub(crate) fn proposed_in(
         &self,

@@ -5,12 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::mentions::mentions;
 use crate::{SessionArchive, StoreFinding};
 use epitome_kernel::types::{
     EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
-    TokenUsage,
+    TokenUsage, WordMentions,
 };
-use epitome_kernel::{Eviction, MessageRecord, StoreError};
+use epitome_kernel::{Eviction, MessageRecord, SearchRange, StoreError};
 use rusqlite::{Connection, params};
 
 use super::checksum::{MESSAGE, SESSION, ScopeChecksum};
@@ -22,6 +23,16 @@ use super::{
 };
 
 impl SessionArchive for SqliteStore {
+    fn mentions(
+        &self,
+        range: SearchRange<'_>,
+        words: &[String],
+        query: &str,
+        most: usize,
+    ) -> Result<Vec<WordMentions>, StoreError> {
+        Ok(mentions(&self.candidates_in(range, &words.join(" "))?, words, query, most))
+    }
+
     fn scopes(&self) -> Result<Vec<String>, StoreError> {
         self.read(|connection| {
             let mut names = connection.prepare_cached("SELECT name FROM scope ORDER BY name")?;

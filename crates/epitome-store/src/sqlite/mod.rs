@@ -268,6 +268,18 @@ impl SqliteStore {
         self.read(|connection| search::candidates_of(connection, of, query))
     }
 
+    /// The passages of a range that are worth ranking.
+    pub(crate) fn candidates_in(
+        &self,
+        range: SearchRange<'_>,
+        query: &str,
+    ) -> Result<Vec<IndexedPassage>, StoreError> {
+        match range {
+            SearchRange::Scopes(scopes) => Ok(joined(self.candidates(scopes, query)?)),
+            SearchRange::Session(of) => self.candidates_of(of, query),
+        }
+    }
+
     /// The connection. A panic while it was held rolled its transaction back. Whoever waits for it
     /// gets it before whoever had it for long.
     fn lock(&self) -> MutexGuard<'_, StoreConnection> {
@@ -463,10 +475,6 @@ impl OriginalStore for SqliteStore {
         budget: u64,
         counter: &dyn TokenCounter,
     ) -> Result<Vec<RankedPassage>, StoreError> {
-        let kept = match range {
-            SearchRange::Scopes(scopes) => joined(self.candidates(scopes, query)?),
-            SearchRange::Session(of) => self.candidates_of(of, query)?,
-        };
-        Ok(each_ranked(&kept, query, budget, counter))
+        Ok(each_ranked(&self.candidates_in(range, query)?, query, budget, counter))
     }
 }

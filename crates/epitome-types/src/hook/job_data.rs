@@ -91,6 +91,8 @@ table! {
         pub role: String,
         /// The tool, where it is of a result.
         pub tool: Option<String>,
+        /// The name in what was found first that led to it, where it does not answer by itself.
+        pub through: Option<String>,
     }
 }
 

@@ -126,6 +126,7 @@ impl Jobs {
             place: format!("e{}", u64::from(ENTRIES) - age),
             role: "assistant".to_owned(),
             tool: None,
+            through: None,
         };
         RecallJob {
             common: self.common.clone(),
