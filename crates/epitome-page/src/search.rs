@@ -31,16 +31,20 @@ pub(crate) fn everywhere(visit: &PageVisit<'_>, words: &str) -> Result<Markup, P
     let is_late = !catch_up(visit, admin.readers()?);
     let result = admin.recall(&*visit.source.store, words, FOUND, &counter, |_| {})?;
     let (excerpts, note) = match result {
-        RecallResult::Original(text) => (vec![(text.source, text.text)], None),
+        RecallResult::Original(text) => (vec![(text.source, text.text, String::new())], None),
         RecallResult::Answer(answer) => {
             let note = answer.note(false);
-            let one = |it: RecalledPassage| (it.excerpt.source, it.excerpt.text);
+            let one = |it: RecalledPassage| {
+                let beside = beside(&it);
+                (it.excerpt.source, it.excerpt.text, beside)
+            };
             (answer.found.into_iter().map(one).collect(), note)
         }
     };
-    let excerpts = excerpts.into_iter().map(|(source, text)| FoundText {
+    let excerpts = excerpts.into_iter().map(|(source, text, beside)| FoundText {
         address: address_of(&source).unwrap_or_default(),
         source,
+        beside,
         text,
     });
     let note = if is_late { Some(LATE.to_owned()) } else { note };
@@ -79,7 +83,7 @@ fn said_in(view: &SessionView<'_>, words: &str) -> Result<Markup, PageError> {
         let source = excerpt.place_in(&info.name).unwrap_or(&excerpt.source).to_owned();
         let entry = source.split_whitespace().next().unwrap_or_default();
         let address = view.link.to(&format!("/e/{}", encoded(entry)));
-        FoundText { address, source, text: excerpt.text }
+        FoundText { address, source, beside: String::new(), text: excerpt.text }
     });
     let excerpts: Vec<_> = excerpts.collect();
     let none = excerpts.is_empty().then_some("Nothing found; try other words.");
@@ -110,7 +114,16 @@ struct FoundText {
     /// Empty where it has none.
     address: String,
     source: String,
+    /// Who said it when, and what led to it; empty where the source says all.
+    beside: String,
     text: String,
+}
+
+/// What is shown beside the source of a passage.
+fn beside(passage: &RecalledPassage) -> String {
+    let RecalledPassage { excerpt, origin, through, .. } = passage;
+    let through = through.iter().map(|word| format!("through {word}"));
+    origin.beyond(&excerpt.source).into_iter().chain(through).collect::<Vec<_>>().join("; ")
 }
 
 fn list(excerpts: &[FoundText], note: Option<&str>) -> Markup {
@@ -118,11 +131,12 @@ fn list(excerpts: &[FoundText], note: Option<&str>) -> Markup {
         section.card #found {
             h2 { "Said" }
             @if let Some(note) = note { p.quiet { (line(note, 300)) } }
-            @for FoundText { address, source, text } in excerpts {
+            @for FoundText { address, source, beside, text } in excerpts {
                 article.found {
                     h3 {
                         @if address.is_empty() { (line(source, 120)) }
                         @else { a href=(address) { (line(source, 120)) } }
+                        @if !beside.is_empty() { " " span.quiet { (line(beside, 120)) } }
                     }
                     (parts::excerpt(text, SHOWN, address))
                 }
