@@ -36,6 +36,8 @@ pub struct MessageName {
     pub key: EntryKey,
     /// The history up to it.
     pub chain: HistoryHash,
+    /// The address of its readable text, where somebody has it.
+    pub text: Option<ContentId>,
 }
 
 /// Returns a message for the journal; `tokens` is its size as it came.
@@ -47,7 +49,7 @@ pub fn said(
     redaction: &RedactionPatterns,
 ) -> MessageRecord {
     let WireMessage { format, bytes } = message;
-    let MessageName { key, chain } = name;
+    let MessageName { key, chain, text } = name;
     // What is text is told much sooner than what is not.
     let raw = str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
     let kept = redaction.json(&raw);
@@ -58,7 +60,7 @@ pub fn said(
         place: entry.id.0,
         role: entry.role,
         bytes: Some(kept.into_owned().into_bytes()),
-        text: ContentId::for_text(&entry.readable()),
+        text: text.unwrap_or_else(|| ContentId::for_text(&entry.readable())),
         tokens,
         at: entry.at.clone(),
     };

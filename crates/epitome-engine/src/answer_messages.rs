@@ -47,7 +47,7 @@ impl<'a> AnswerMessages<'a> {
         let before = self.ahead.iter().fold(after, |chain, key| chain.append(*key));
         let said = self.last.map(|(entry, message)| {
             let key = EntryKey::for_entry(&entry);
-            let name = MessageName { key, chain: before.append(key) };
+            let name = MessageName { key, chain: before.append(key), text: None };
             said(message, &entry, name, 0, redaction)
         });
         ResponseRecord {

@@ -42,6 +42,24 @@ impl ContentId {
         Self::for_bytes(text.as_bytes())
     }
 
+    /// The id of a text, and of the same without the ends of lines that it ends with, which is how
+    /// what is readable of a message goes by it. What both begin with is hashed once.
+    pub fn with_readable(text: &str) -> [Self; 2] {
+        let readable = text.trim_end_matches('\n');
+        let mut hash = blake3::Hasher::new();
+        let short = Self::of_hasher(hash.update(readable.as_bytes()));
+        if readable.len() == text.len() {
+            return [short; 2];
+        }
+        [Self::of_hasher(hash.update(&text.as_bytes()[readable.len()..])), short]
+    }
+
+    fn of_hasher(hash: &blake3::Hasher) -> Self {
+        let mut id = [0; 16];
+        id.copy_from_slice(&hash.finalize().as_bytes()[..16]);
+        Self(id)
+    }
+
     /// The id of what need not be a text: an encoded message.
     pub fn for_bytes(bytes: &[u8]) -> Self {
         let mut id = [0; 16];
@@ -53,9 +71,7 @@ impl ContentId {
     pub fn of_all<T: AsRef<[u8]>>(pieces: impl IntoIterator<Item = T>) -> Self {
         let mut hash = blake3::Hasher::new();
         pieces.into_iter().for_each(|piece| _ = hash.update(piece.as_ref()));
-        let mut id = [0; 16];
-        id.copy_from_slice(&hash.finalize().as_bytes()[..16]);
-        Self(id)
+        Self::of_hasher(&hash)
     }
 
     /// The first eight hexadecimal digits: enough to name a text inside one conversation.
@@ -123,6 +139,14 @@ mod tests {
         let json = serde_json::to_string(&id).unwrap();
         assert_eq!(json, format!("\"{written}\""));
         assert_eq!(serde_json::from_str::<ContentId>(&json).unwrap(), id);
+    }
+
+    #[test]
+    fn a_text_and_what_is_readable_of_it_have_the_ids_of_each() {
+        for text in ["", "\n", "one", "one\n", "one\ntwo\n\n", &"a line\n".repeat(200)] {
+            let expected = [text, text.trim_end_matches('\n')].map(ContentId::for_text);
+            assert_eq!(ContentId::with_readable(text), expected, "{text:?}");
+        }
     }
 
     #[test]

@@ -222,7 +222,7 @@ impl SessionAdmin {
         let mut tokens = sizes.envelope() + sizes.sum(entries[..from].iter().map(|it| it.id));
         let recorded = |entry: &Entry| {
             let place = entry.id.index();
-            let name = MessageName { key: incoming.keys[place], chain: chains[place] };
+            let name = MessageName { key: incoming.keys[place], chain: chains[place], text: None };
             let bytes = document.message_bytes(entry.id);
             let message = WireMessage { format: document.format(), bytes };
             said(message, entry, name, sizes.entry(entry.id), &self.profile.redaction)

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use epitome_plan::{ArrivalOutcome, NewTalk, arrive, arriving, fill_in};
 use epitome_types::hook::ToolResultJob;
-use epitome_types::{ContentId, Part, PartId};
+use epitome_types::{Part, PartId};
 
 use super::Session;
 use super::history_tail::HistoryTail;
@@ -47,7 +47,7 @@ impl Session {
         for (part, mut entry) in arriving {
             entry.id = tail.place(part.entry).into();
             let text = thread.part(part).and_then(Part::text).unwrap_or_default();
-            let original = ContentId::for_text(text).short();
+            let original = tail.address(part).short();
             let tool = entry.tool.as_deref().unwrap_or_default();
             let file = common.talk.workspace.then(|| file_of(&common.now, tool, &original));
             let mut job = ToolResultJob { common: common.clone(), entry, original, file, text };

@@ -32,7 +32,8 @@ impl Session {
             let tokens = (tail.tokens.entry(entry.id) + before).saturating_sub(after);
             let bytes = source.message(id.index());
             let message = WireMessage { format: source.format, bytes };
-            let name = MessageName { key, chain: incoming.chains[id.index()] };
+            let text = tail.readable_address(entry);
+            let name = MessageName { key, chain: incoming.chains[id.index()], text };
             // What tells no time of its own came with this request.
             let at = entry.at.clone().or_else(|| Some(ground.at.to_owned()));
             let placed = Entry { id, at, ..entry.clone() };

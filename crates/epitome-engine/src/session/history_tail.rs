@@ -6,11 +6,12 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use epitome_config::RedactionPatterns;
 use epitome_config::profile::ProfileRules;
 use epitome_kernel::{Before, SizeGauge, Thread, ThreadSizes};
-use epitome_types::{Entry, EntryId, PartBody, PartId, ReplaceMethod};
+use epitome_types::{ContentId, Entry, EntryId, Part, PartBody, PartId, ReplaceMethod};
 
 use super::erased::forget;
 use super::known_history::KnownHistory;
@@ -28,6 +29,9 @@ pub(crate) struct HistoryTail<'a> {
     pub(crate) first: usize,
     /// Those of its entries that a rule of the profile pins.
     ruled: Vec<EntryId>,
+    /// What was hashed of its texts as they are sent: the part, and the address of what is readable of
+    /// it.
+    hashed: Mutex<Vec<(PartId, ContentId)>>,
 }
 
 /// What the records say of a history, and what they never say.
@@ -87,7 +91,7 @@ impl<'a> HistoryTail<'a> {
         let thread = Thread::behind(entries, &known.pinned(first), before);
         let ruled = rules.held(thread.entries());
         let thread = thread.with_rule(&ruled);
-        Self { came, thread, tokens, hidden, first, ruled }
+        Self { came, thread, tokens, hidden, first, ruled, hashed: Mutex::default() }
     }
 
     /// The thread to sum up with these entries pinned. It knows how its entries were said, but for
@@ -110,6 +114,28 @@ impl<'a> HistoryTail<'a> {
         }
         let thread = Thread::new(self.thread.shared(), pins).with_rule(&self.ruled);
         thread.with_originals(originals)
+    }
+
+    /// The address of the text of one of its own parts, as it is sent.
+    pub(crate) fn address(&self, part: PartId) -> ContentId {
+        let text = self.thread.part(part).and_then(Part::text).unwrap_or_default();
+        let [whole, readable] = ContentId::with_readable(text);
+        self.hashed().push((part, readable));
+        whole
+    }
+
+    /// The address of what is readable of an entry as it came, where a text of it was hashed that says
+    /// the same.
+    pub(crate) fn readable_address(&self, entry: &Entry) -> Option<ContentId> {
+        let hashed = self.hashed();
+        let (part, readable) = hashed.iter().find(|(part, _)| part.entry == entry.id)?;
+        let text = self.thread.part(*part)?.text()?;
+        (text.trim_end_matches('\n') == entry.readable()).then_some(*readable)
+    }
+
+    /// An address is added whole or not at all, so a panic elsewhere leaves it sound.
+    fn hashed(&self) -> MutexGuard<'_, Vec<(PartId, ContentId)>> {
+        self.hashed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The entries from a place of the history on, as they are sent.

@@ -76,7 +76,7 @@ impl Session {
         let (format, after, place) = (pushed.format, pushed.chain, pushed.len());
         let model = pushed.model.clone();
         let key = EntryKey::for_entry(&entry);
-        let name = MessageName { key, chain: after.append(key) };
+        let name = MessageName { key, chain: after.append(key), text: None };
         let tokens = self.sizes(slice::from_ref(&entry), model.as_deref());
         let placed = Entry { id: EntryId(place as u32), ..entry };
         let said = said(WireMessage { format, bytes }, &placed, name, tokens[0], self.redaction());
@@ -174,7 +174,7 @@ impl Session {
             let at = entry.id.index();
             let bytes = document.message_bytes(entry.id);
             let message = WireMessage { format: pushed.format, bytes };
-            let name = MessageName { key: keys[at], chain: chains[at] };
+            let name = MessageName { key: keys[at], chain: chains[at], text: None };
             said(message, entry, name, sizes[at], self.redaction())
         });
         let batch = AppendBatch {
