@@ -32,8 +32,8 @@ type ConversationPlace = (Arc<str>, u128);
 #[derive(Default)]
 pub(super) struct ConversationSlot {
     /// The session, unless nobody has opened it yet or somebody failed with it. Whoever holds the
-    /// lock makes the conversation's prompt.
-    pub(super) session: Turns<Option<Session>>,
+    /// lock makes the conversation's prompt. In a box, since it leaves its slot with every request.
+    pub(super) session: Turns<Option<Box<Session>>>,
     /// What its next prompt is held to, since its provider refused the last one.
     refused: Mutex<Option<u64>>,
 }

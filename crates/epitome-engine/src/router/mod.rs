@@ -254,7 +254,7 @@ impl SessionRouter {
                 Some(makers) => makers.acquire().await.ok(),
                 None => None,
             };
-            let mut session = place.take().unwrap_or_else(|| self.open(ask));
+            let mut session = place.take().unwrap_or_else(|| Box::new(self.open(ask)));
             session.told.again = again.map(str::to_owned);
             session.told.strayed = session
                 .name()

@@ -104,7 +104,8 @@ pub struct Session {
     reloads: Option<(usize, Arc<Reloads>)>,
     /// Where what left is written as files.
     offload: Option<Offload>,
-    state: ConversationState,
+    /// In a box, since each turn takes it along.
+    state: Box<ConversationState>,
     given: HistorySource,
     /// What a conversation that is pushed was told of its state.
     notes: HostNotes,
@@ -187,7 +188,7 @@ impl Session {
             problems: ToldProblems::default(),
             reloads: None,
             offload,
-            state: ConversationState::default(),
+            state: Box::default(),
             given: HistorySource::default(),
             notes: HostNotes::default(),
             background,

@@ -192,15 +192,15 @@ impl Session {
         decided: &Decided,
         state: &mut ConversationState,
         events: &mut TurnEvents,
-    ) -> Result<Option<Proposal>, Error> {
+    ) -> Result<Option<Box<Proposal>>, Error> {
         let (Some(due), Some(whole)) = (decided.due, whole) else { return Ok(None) };
         if self.told.held_out {
             return Ok(None);
         }
         let proposing = Proposing { session: self, ground, whole, brief: &decided.brief, due };
-        // In a box, so that a turn that compresses nothing carries no room for it along.
+        // In boxes, so that a turn that compresses nothing carries no room for it along.
         match Box::pin(proposing.proposal(state, events)).await? {
-            Some(proposal) => self.sendable(ground, proposal, state, events),
+            Some(proposal) => Ok(self.sendable(ground, proposal, state, events)?.map(Box::new)),
             None => Ok(None),
         }
     }

@@ -91,7 +91,7 @@ impl Session {
                     if is_remembered => {}
                 Err(error) => return Err(error),
             }
-            state = ConversationState::default();
+            state = Box::default();
         };
         (self.state, self.record.name) = (state, Some(prompt.session.clone()));
         (self.next, self.told.refused) = (NextPrompt::default(), None);
@@ -106,13 +106,13 @@ impl Session {
         &mut self,
         source: &RequestSource<'_>,
         pushed: Option<PushedHistory>,
-        mut state: ConversationState,
-    ) -> Result<Option<(ConversationState, Prompt)>, Error> {
+        mut state: Box<ConversationState>,
+    ) -> Result<Option<(Box<ConversationState>, Prompt)>, Error> {
         let counter = self.counter_for(source.model());
         let gauge = SizeGauge { counter: &*counter, unit: BudgetUnit::Tokens };
         let erased = pushed.as_ref().map(|known| known.erased);
-        let opened = self.open(source, pushed, &mut state, &counter)?;
-        let Opened { reading, memory, name, events, cold, council, updated } = opened;
+        let Opened { reading, memory, name, events, cold, council, updated } =
+            self.open(source, pushed, &mut state, &counter)?;
 
         let (at, lineage) = (events.at.clone(), Arc::clone(&state.lineage));
         let (fresh, smaller);
@@ -147,17 +147,18 @@ impl Session {
             ground.tail = &smaller;
         }
         let read = ReadTurn { ground, whole, memory, arrival, council, updated, events };
-        self.carry_out(read, state).await
+        // In a box: what is given to a future by value takes its room twice.
+        self.carry_out(Box::new(read), state).await
     }
 
     /// Decides what becomes of a request that was read, records it, and writes the prompt.
     async fn carry_out(
         &mut self,
-        read: ReadTurn<'_, '_>,
-        mut state: ConversationState,
-    ) -> Result<Option<(ConversationState, Prompt)>, Error> {
+        read: Box<ReadTurn<'_, '_>>,
+        mut state: Box<ConversationState>,
+    ) -> Result<Option<(Box<ConversationState>, Prompt)>, Error> {
         let ReadTurn { mut ground, mut whole, memory, arrival, council, updated, mut events } =
-            read;
+            *read;
         let (source, keys) = (ground.source, &ground.incoming.keys);
         let lineage = Arc::clone(&state.lineage);
         let (full, committed);
@@ -183,7 +184,7 @@ impl Session {
         let shown = self.show_new(observed, whole.as_ref(), goals, &mut state, &mut events).await?;
         let proposal =
             self.proposed(&ground, whole.as_ref(), &decided, &mut state, &mut events).await;
-        let proposed = proposal.as_ref().ok().and_then(Option::as_ref);
+        let proposed = proposal.as_ref().ok().and_then(Option::as_deref);
         let epoch = proposed.map(|it| &it.epoch);
         if !self.offload(&ground, whole.as_ref(), &state, epoch, &mut events)
             || self.record.has_moved(ground.name)
@@ -198,7 +199,7 @@ impl Session {
         let is_made = proposal.as_ref().is_some_and(|it| !it.rewords);
         if let (Some(mut proposal), Some(before)) = (proposal, &whole) {
             let late = proposal.late.take();
-            if !self.commit(&ground, before, &mut state, proposal, &mut events)? {
+            if !self.commit(&ground, before, &mut state, *proposal, &mut events)? {
                 return Ok(None);
             }
             committed = Arc::clone(&state.lineage);
