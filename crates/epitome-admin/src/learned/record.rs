@@ -56,7 +56,8 @@ impl SilentTruncation {
 
 /// Returns the key of a lesson.
 pub fn key(format: &str, model: Option<&str>, counter: &str) -> String {
-    serde_json::json!([format, model, counter]).to_string()
+    // Names alone: it cannot fail.
+    serde_json::to_string(&(format, model, counter)).unwrap_or_default()
 }
 
 impl LearnedRecord {

@@ -24,6 +24,8 @@ const ENDS: [char; 5] = ['-', ':', '@', '_', '['];
 pub struct ModelTable {
     /// The entries, the user's own first.
     models: Arc<[KnownModel]>,
+    /// Where each name stands first among them: several hooks of each request ask for one.
+    by_name: Arc<BTreeMap<String, usize>>,
     /// The sizes of all models of an API.
     sizes: BTreeMap<String, ContextSizes>,
     /// What models do with what they thought, the user's own entries first.
@@ -120,8 +122,10 @@ impl ModelTable {
         let own = ModelTableToml::parse(text)?;
         let mut sizes = self.sizes.clone();
         sizes.extend(own.sizes.into_iter().map(|(api, of)| (api, of.0)));
+        let models: Arc<[_]> = own.model.into_iter().chain(self.models.iter().cloned()).collect();
         Ok(Self {
-            models: own.model.into_iter().chain(self.models.iter().cloned()).collect(),
+            by_name: Arc::new(by_name(&models)),
+            models,
             sizes,
             reasoning: own.reasoning.into_iter().chain(self.reasoning.iter().cloned()).collect(),
         })
@@ -131,10 +135,15 @@ impl ModelTable {
     pub fn of(&self, model: &str) -> Option<&KnownModel> {
         let model = model.to_ascii_lowercase();
         let ends = model.match_indices(['/', '.', ':']).map(|(at, _)| at + 1);
-        std::iter::once(0).chain(ends).find_map(|start| {
-            let named = self.models.iter().rev().filter(|entry| entry.begins(&model[start..]));
-            named.max_by_key(|entry| entry.name.len())
-        })
+        std::iter::once(0).chain(ends).find_map(|start| self.beginning(&model[start..]))
+    }
+
+    /// The entry of the longest name that a model's name is, or begins with.
+    fn beginning(&self, model: &str) -> Option<&KnownModel> {
+        let ends = model.rmatch_indices(ENDS).map(|(end, _)| end);
+        let mut ends = std::iter::once(model.len()).chain(ends);
+        let place = ends.find_map(|end| self.by_name.get(&model[..end]))?;
+        self.models.get(*place)
     }
 
     /// Whether a model's provider binds what it thought to the prompt before it. A model that is not
@@ -226,12 +235,6 @@ impl Reasoned {
 }
 
 impl KnownModel {
-    /// Whether a model's name begins like this entry's.
-    fn begins(&self, model: &str) -> bool {
-        let rest = model.strip_prefix(&*self.name);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(ENDS))
-    }
-
     /// Whether the window holds without being asked for by name.
     pub fn is_fixed(&self) -> bool {
         self.api.is_none()
@@ -243,6 +246,11 @@ impl KnownModel {
     }
 }
 
+/// Where each name stands first.
+fn by_name(models: &[KnownModel]) -> BTreeMap<String, usize> {
+    models.iter().enumerate().rev().map(|(place, entry)| (entry.name.clone(), place)).collect()
+}
+
 /// The shipped table.
 impl Default for ModelTable {
     #[expect(clippy::expect_used, reason = "the text is compiled in, and a test parses it")]
@@ -251,6 +259,7 @@ impl Default for ModelTable {
         static PARSED: LazyLock<ModelTable> = LazyLock::new(|| {
             let none = ModelTable {
                 models: Arc::default(),
+                by_name: Arc::default(),
                 sizes: BTreeMap::new(),
                 reasoning: Arc::default(),
             };
