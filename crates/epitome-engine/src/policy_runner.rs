@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use epitome_admin::clock::Clock;
 use epitome_kernel::{
-    ChainRound, HookJob, HookNotes, HookReply, LanguageModel, ModelQuestion, NextPolicies,
-    PolicyChain, PolicyError, TokenCounter,
+    HookJob, HookNotes, HookReply, LanguageModel, ModelQuestion, NextPolicies, PolicyChain,
+    PolicyError, TokenCounter,
 };
 use epitome_types::hook::Common;
 use epitome_types::{EventKind, HookAuthor};
@@ -94,7 +94,7 @@ impl PolicyRunner {
 
     /// Asks the chain about a job, and models where a policy wants that first.
     pub(crate) async fn ask<J: HookJob>(&self, job: &mut J) -> Decision<J::Answer> {
-        let round = ChainRound::default();
+        let round = self.chain.round();
         self.ask_these(self.chain.ask().within(&round), job).await
     }
 

@@ -136,6 +136,11 @@ impl PolicyChain {
         Self { tracer, ..self }
     }
 
+    /// A round to ask in once: one policy is asked again only with the reply that it waits for.
+    pub fn round(&self) -> ChainRound {
+        ChainRound::passing(self.policies.len() == 1)
+    }
+
     /// All of its policies, to be asked.
     pub fn ask(&self) -> NextPolicies<'_> {
         NextPolicies { chain: self, from: 0, round: None, under: None }

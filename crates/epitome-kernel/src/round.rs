@@ -44,6 +44,8 @@ impl HookNotes {
 /// it in between.
 #[derive(Debug, Default)]
 pub struct ChainRound {
+    /// Whether nothing is kept, since nobody asks for it again.
+    passes: bool,
     hearings: Mutex<Vec<JobHearing>>,
     notes: Mutex<HookNotes>,
 }
@@ -86,18 +88,21 @@ struct PolicyHearing {
 }
 
 impl ChainRound {
+    /// One of which nothing is kept, where it `passes`.
+    pub(crate) fn passing(passes: bool) -> Self {
+        Self { passes, ..Self::default() }
+    }
+
     /// The round's own job is asked about, maybe once more. What waited for a model is forgotten
     /// where there is another reply.
     pub(crate) fn open(&self, job: &Job<'_>) -> usize {
         let mut hearings = self.hearings();
-        if hearings.is_empty() {
-            hearings.push(JobHearing::default());
-        }
+        let jobs = hearings.len().max(1);
+        hearings.resize_with(jobs, JobHearing::default);
         let own = &mut hearings[0];
         let replies = job.common().replies.len();
         if own.replies != replies {
-            let waits =
-                |given: &mut GivenOpinion| matches!(given.opinion, Err(HookInterrupt::Ask(_)));
+            let waits = |it: &mut GivenOpinion| matches!(it.opinion, Err(HookInterrupt::Ask(_)));
             own.heard.iter_mut().for_each(|one| drop(one.given.take_if(waits)));
         }
         (own.print, own.replies) = (None, replies);
@@ -147,20 +152,19 @@ impl ChainRound {
 
     /// What a policy got of those behind it, where it asked them about the job that it was asked.
     pub(crate) fn got(&self, job: usize, place: usize) -> Option<GivenOpinion> {
-        let asked = self.heard(job, place, |heard| heard.handed_on);
-        asked.then(|| self.given(job, place + 1)).flatten()
+        self.heard(job, place, |heard| heard.handed_on).then(|| self.given(job, place + 1))?
     }
 
-    fn heard<T>(&self, job: usize, place: usize, of: impl FnOnce(&mut PolicyHearing) -> T) -> T {
+    fn heard<T: Default>(&self, job: usize, at: usize, of: impl Fn(&mut PolicyHearing) -> T) -> T {
+        if self.passes {
+            return T::default();
+        }
         let mut hearings = self.hearings();
-        if hearings.len() <= job {
-            hearings.resize_with(job + 1, JobHearing::default);
-        }
+        let jobs = hearings.len().max(job + 1);
+        hearings.resize_with(jobs, JobHearing::default);
         let heard = &mut hearings[job].heard;
-        if heard.len() <= place {
-            heard.resize_with(place + 1, PolicyHearing::default);
-        }
-        of(&mut heard[place])
+        heard.resize_with(heard.len().max(at + 1), PolicyHearing::default);
+        of(&mut heard[at])
     }
 
     fn hearings(&self) -> MutexGuard<'_, Vec<JobHearing>> {

@@ -1,5 +1,7 @@
 //! Tests of a chain of policies.
 
+use epitome_types::{Goals, Speaker};
+
 use super::*;
 use crate::hook::PolicyError;
 
@@ -30,6 +32,8 @@ fn check(policies: Vec<Fixed>, expected: HookResult<Budgets>, errors: &[&str]) {
     let chain = PolicyChain::new(policies, BTreeMap::new());
     let job = BudgetsJob { common: Common::default() };
     let reply = chain.ask().reply(&Job::Budgets(&job));
+    let round = chain.round();
+    assert_eq!(chain.ask().within(&round).reply(&Job::Budgets(&job)), reply);
     let found: Vec<_> = reply.notes.errors.iter().map(ToString::to_string).collect();
     assert_eq!(found, errors);
     let said = reply.of_job::<BudgetsJob>().result;
@@ -44,6 +48,35 @@ fn the_first_opinion_wins() {
     check(vec![silent()], Ok(None), &[]);
     check(vec![silent(), last()], Ok(Some(soft(7))), &[]);
     check(vec![Fixed("first", |_, _| Ok(Some(soft(1)))), last()], Ok(Some(soft(1))), &[]);
+}
+
+/// Finds this in whatever is said.
+struct Finds(Option<Vec<Found>>);
+
+impl Policy for Finds {
+    fn name(&self) -> &str {
+        "finds"
+    }
+
+    fn goals(&self, job: &GoalsJob, rest: &NextPolicies<'_>) -> HookResult<Vec<Found>> {
+        assert_eq!(rest.goals(job), Ok(None));
+        Ok(self.0.clone())
+    }
+}
+
+#[test]
+fn one_policy_says_the_same_whether_it_is_kept_or_not() {
+    let found = Found { kind: FoundKind::Goal, text: "Mend it.".to_owned(), state: None };
+    for (says, by) in [(None, None), (Some(vec![]), None), (Some(vec![found]), Some("finds"))] {
+        let chain = PolicyChain::new(vec![Arc::new(Finds(says.clone()))], BTreeMap::new());
+        let (common, text) = (Common::default(), "Mend it.".to_owned());
+        let (speaker, goals) = (Speaker::Human.into(), Goals::default());
+        let job = GoalsJob { common, speaker, text, goals };
+        let reply = chain.ask().reply(&Job::Goals(&job));
+        assert_eq!(reply.by.as_ref().map(|by| &*by.policy), by);
+        assert_eq!(reply.result, Ok(says.map(Answer::Goals)));
+        assert_eq!(chain.ask().within(&chain.round()).reply(&Job::Goals(&job)), reply);
+    }
 }
 
 #[test]
