@@ -10,6 +10,9 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::owner::{Owner, SessionRowId};
 
+/// Bytes that most rows fit, as they are hashed.
+const ROW: usize = 512;
+
 /// A table that the ledger covers.
 #[derive(Debug)]
 pub(crate) struct CheckedTable {
@@ -235,7 +238,7 @@ impl ScopeChecksum {
         self.strike(of_stored(connection, table, row)?);
         let mut all: Vec<&dyn ToSql> = vec![&row];
         all.extend(values);
-        let sql = format!("UPDATE {} SET {assignments} WHERE rowid = ?1", table.name);
+        let sql = ["UPDATE ", table.name, " SET ", assignments, " WHERE rowid = ?1"].concat();
         connection.prepare_cached(&sql)?.execute(&*all)?;
         // Read again: a statement that returns what it changed makes a table for it every time.
         self.enter(of_stored(connection, table, row)?);
@@ -270,7 +273,7 @@ impl ScopeChecksum {
     /// The ledger's own numbers are guarded by its sum too.
     fn own(&self) -> u128 {
         let numbers = [self.scope, self.seen, self.used, self.records];
-        digest("scope", &numbers.map(ValueRef::Integer))
+        xxh3_128(&spelled("scope", &numbers.map(ValueRef::Integer)))
     }
 }
 
@@ -282,9 +285,14 @@ struct Record {
 
 impl Record {
     fn of(table: &CheckedTable, values: &[ValueRef<'_>]) -> Self {
-        let first = &values[..values.len().saturating_sub(table.later)];
-        let whole = if table.later > 0 { digest(table.name, values) } else { 0 };
-        Self { first: digest(table.name, first), whole }
+        let (first, later) = values.split_at(values.len().saturating_sub(table.later));
+        let mut written = spelled(table.name, first);
+        let first = xxh3_128(&written);
+        if table.later == 0 {
+            return Self { first, whole: 0 };
+        }
+        later.iter().for_each(|value| spell(value, &mut written));
+        Self { first, whole: xxh3_128(&written) }
     }
 }
 
@@ -328,7 +336,7 @@ pub(crate) fn scopes(connection: &Connection) -> rusqlite::Result<Vec<String>> {
 }
 
 fn of_stored(connection: &Connection, table: &CheckedTable, row: i64) -> rusqlite::Result<Record> {
-    let sql = format!("SELECT {} FROM {} WHERE rowid = ?1", table.columns, table.name);
+    let sql = ["SELECT ", table.columns, " FROM ", table.name, " WHERE rowid = ?1"].concat();
     connection.prepare_cached(&sql)?.query_row([row], |row| of_row(table, row))
 }
 
@@ -353,23 +361,26 @@ fn of_values(table: &CheckedTable, values: &[&dyn ToSql]) -> rusqlite::Result<Re
     Ok(Record::of(table, &values))
 }
 
-/// The hash of one record.
-fn digest(table: &str, values: &[ValueRef<'_>]) -> u128 {
-    let mut written = Vec::with_capacity(256);
+/// A row as it is hashed.
+fn spelled(table: &str, values: &[ValueRef<'_>]) -> Vec<u8> {
+    let mut written = Vec::with_capacity(ROW);
     written.extend_from_slice(table.as_bytes());
-    for value in values {
-        let (tag, bytes): (u8, &[u8]) = match value {
-            ValueRef::Null => (0, &[]),
-            ValueRef::Integer(number) => (1, &number.to_le_bytes()),
-            ValueRef::Real(number) => (2, &number.to_bits().to_le_bytes()),
-            ValueRef::Text(text) => (3, text),
-            ValueRef::Blob(blob) => (4, blob),
-        };
-        written.push(tag);
-        written.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-        written.extend_from_slice(bytes);
-    }
-    xxh3_128(&written)
+    values.iter().for_each(|value| spell(value, &mut written));
+    written
+}
+
+fn spell(value: &ValueRef<'_>, written: &mut Vec<u8>) {
+    let (tag, bytes): (u8, &[u8]) = match value {
+        ValueRef::Null => (0, &[]),
+        ValueRef::Integer(number) => (1, &number.to_le_bytes()),
+        ValueRef::Real(number) => (2, &number.to_bits().to_le_bytes()),
+        ValueRef::Text(text) => (3, text),
+        ValueRef::Blob(blob) => (4, blob),
+    };
+    let mut head = [tag; 9];
+    head[1..].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+    written.extend_from_slice(&head);
+    written.extend_from_slice(bytes);
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! cut is damaged further by every page: so whoever writes asks first. It costs two looks at paths
 //! and waits for nobody. Called by [`super::SqliteStore`].
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,8 +20,8 @@ use crate::outage::GONE;
 #[derive(Debug)]
 pub(crate) struct FilePresence {
     identity: Option<FileIdentity>,
-    /// Its write-ahead file, which stays as long as anybody has the store open.
-    log: Option<FileIdentity>,
+    /// Where its write-ahead file is, and which one, which stays as long as anybody has the store open.
+    log: (PathBuf, Option<FileIdentity>),
     seal: FileSeal,
     /// Set before anything is written.
     mark: Arc<UseMark>,
@@ -48,7 +48,8 @@ impl FilePresence {
         let found = std::fs::metadata(path).ok();
         let length = found.as_ref().map_or(0, std::fs::Metadata::len);
         let identity = found.as_ref().and_then(file::identity);
-        let log = log_identity(path);
+        let log = file::beside(path, "-wal");
+        let log = (log.clone(), log_identity(&log));
         Self { identity, log, seal, mark, length: AtomicU64::new(length) }
     }
 
@@ -65,7 +66,8 @@ impl FilePresence {
             self.length.store(length, Ordering::Relaxed);
             return Err(FileLoss::Cut);
         }
-        if self.log.is_some() && log_identity(path) != self.log {
+        let (log, known) = &self.log;
+        if known.is_some() && log_identity(log) != *known {
             return Err(FileLoss::Log);
         }
         self.mark.set();
@@ -89,9 +91,9 @@ impl FileLoss {
     }
 }
 
-/// The write-ahead file of a store.
-fn log_identity(path: &Path) -> Option<FileIdentity> {
-    file::identity(&std::fs::metadata(file::beside(path, "-wal")).ok()?)
+/// Which write-ahead file is there.
+fn log_identity(log: &Path) -> Option<FileIdentity> {
+    file::identity(&std::fs::metadata(log).ok()?)
 }
 
 /// Fails for a file without a byte that something was written to: others have their logs beside it.

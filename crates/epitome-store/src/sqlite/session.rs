@@ -62,7 +62,7 @@ pub(crate) fn find(
     name: &str,
 ) -> rusqlite::Result<Option<(SessionRowId, SessionInfo)>> {
     connection
-        .prepare_cached(&format!("{INFO} WHERE scope = ?1 AND name = ?2"))?
+        .prepare_cached(&[INFO, " WHERE scope = ?1 AND name = ?2"].concat())?
         .query_row(params![scope, name], info)
         .optional()
 }
