@@ -4,7 +4,8 @@
 //! [`RecordLog`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use epitome_kernel::StoreError;
 use epitome_kernel::types::ContentId;
@@ -20,6 +21,10 @@ use super::{
 pub struct MemoryLog {
     scopes: Mutex<BTreeMap<String, ScopeTable>>,
 }
+
+/// What addresses are drawn with in this process: the same in all of its logs, so that those that
+/// are given the same hold the same.
+static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
 
 /// What one scope holds. Numbers of lines say in which order they began.
 #[derive(Debug, Default)]
@@ -74,6 +79,10 @@ impl RecordLog for MemoryLog {
             records.get(first..).unwrap_or_default().to_vec()
         };
         Ok(tails.iter().map(tail).collect())
+    }
+
+    fn passing_seed(&self) -> Option<u64> {
+        Some(*SEED)
     }
 
     fn scopes(&self) -> Result<Vec<String>, StoreError> {

@@ -113,6 +113,14 @@ pub trait RecordLog: Send + Sync + fmt::Debug {
         Ok(())
     }
 
+    /// Of a log that ends with its process, and gives its bytes to nobody by their addresses: a number
+    /// that nobody knows outside of it. Bytes that nobody asks for by an address of theirs are then known
+    /// by a hash that is made much sooner, and holds in one line of this log alone. One that lasts has
+    /// none.
+    fn passing_seed(&self) -> Option<u64> {
+        None
+    }
+
     /// Which log it is, for people.
     fn name(&self) -> String {
         "of the host".to_owned()
@@ -166,6 +174,10 @@ impl<L: RecordLog + ?Sized> RecordLog for std::sync::Arc<L> {
 
     fn rebuild(&self, scope: &str, line: &str) -> Result<(), StoreError> {
         (**self).rebuild(scope, line)
+    }
+
+    fn passing_seed(&self) -> Option<u64> {
+        (**self).passing_seed()
     }
 
     fn name(&self) -> String {

@@ -6,6 +6,7 @@
 use epitome_kernel::types::ContentId;
 use epitome_kernel::{Eviction, StoreError, StoredText};
 use rustc_hash::FxHashSet;
+use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::ScopeBans;
 use super::event::{KeptBody, SaidBody, SessionEvent};
@@ -21,9 +22,16 @@ pub(super) struct LineDraft {
     blobs: Vec<StoredBlob>,
     pieces: Vec<SearchPiece>,
     given: Option<LineEnd>,
+    /// As [`crate::RecordLog::passing_seed`] says.
+    seed: Option<u64>,
 }
 
 impl LineDraft {
+    /// Nothing yet, for a log of this seed.
+    pub(super) fn seeded(seed: Option<u64>) -> Self {
+        Self { seed, ..Self::default() }
+    }
+
     /// Has it hold only as long as nothing more is banned.
     pub(super) fn rest_on(&mut self, bans: &ScopeBans) {
         self.given.clone_from(&bans.end);
@@ -46,7 +54,7 @@ impl LineDraft {
 
     /// The address of bytes of a line that nobody asks for by their id.
     pub(super) fn put_bytes(&mut self, line: &str, bytes: &[u8]) -> ContentId {
-        let id = packed(bytes);
+        let id = packed(bytes, self.seed);
         let line = line.to_owned();
         self.blobs.push(StoredBlob { line, id, source: None, bytes: bytes.to_vec() });
         id
@@ -124,7 +132,7 @@ impl LineDraft {
 
     /// The batch behind the end of a line, and its events.
     pub(super) fn sealed(self, fold: &SessionFold) -> Result<SealedDraft, StoreError> {
-        let Self { events, blobs, pieces, given } = self;
+        let Self { events, blobs, pieces, given, .. } = self;
         let format = match fold.info().format.as_str() {
             "" => events.iter().find_map(brought_format).unwrap_or_default(),
             known => known,
@@ -172,7 +180,10 @@ pub(super) fn label_key(label: &str) -> RecordKey {
 }
 
 /// The address of bytes that are no original: another one than that of an original which says the
-/// same, so that neither is taken for the other.
-pub(super) fn packed(bytes: &[u8]) -> ContentId {
-    ContentId::of_all([bytes, b"\0record"])
+/// same, so that neither is taken for the other. `seed` is that of their log.
+pub(super) fn packed(bytes: &[u8], seed: Option<u64>) -> ContentId {
+    match seed {
+        Some(seed) => ContentId(xxh3_128_with_seed(bytes, seed).to_be_bytes()),
+        None => ContentId::of_all([bytes, b"\0record"]),
+    }
 }

@@ -14,6 +14,8 @@ use epitome_kernel::types::{
 use epitome_kernel::{MessageRecord, RequestRecord, StoreError};
 use serde::{Deserialize, Serialize};
 
+use super::spell::JsonObject;
+
 /// Bytes that the body of most records fits.
 const BODY: usize = 512;
 
@@ -105,7 +107,11 @@ impl SessionEvent {
     /// The event as the body of a record.
     pub(super) fn written(&self) -> Result<Vec<u8>, StoreError> {
         let mut body = Vec::with_capacity(BODY);
-        let written = serde_json::to_writer(&mut body, self);
+        let written = match self {
+            // Each turn records some of these.
+            Self::Said(said) => said.spell(&mut body),
+            other => serde_json::to_writer(&mut body, other),
+        };
         written.map_err(|error| StoreError::Damaged { what: error.to_string() })?;
         Ok(body)
     }
@@ -152,6 +158,26 @@ impl SaidBody {
         let MessageRecord { chain, key, place, role, text, tokens, .. } = *said;
         let at = said.at.clone();
         Self { after, chain, key, place, role, bytes, text, tokens, at, indexed: false }
+    }
+
+    /// Writes it as the event of a message.
+    fn spell(&self, body: &mut Vec<u8>) -> serde_json::Result<()> {
+        let Self { after, chain, key, place, role, bytes, text, tokens, at, indexed } = self;
+        let mut event = JsonObject::new(body);
+        let mut said = JsonObject::new(event.named("said"));
+        said.field("after", after)?;
+        said.field("chain", chain)?;
+        said.field("key", key)?;
+        said.field("place", place)?;
+        said.field("role", role)?;
+        said.some("bytes", bytes.as_ref())?;
+        said.field("text", text)?;
+        said.field("tokens", tokens)?;
+        said.some("at", at.as_ref())?;
+        said.some("indexed", indexed.then_some(indexed))?;
+        said.end();
+        event.end();
+        Ok(())
     }
 
     /// The message, with its bytes.
@@ -389,4 +415,35 @@ pub(super) struct TakenBody {
     pub(super) limit: u64,
     pub(super) usage: TokenUsage,
     pub(super) trashed: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_written_as_a_serializer_writes_it() {
+        let id = ContentId::for_text;
+        let all = [None, Some(id("bytes"))].into_iter().flat_map(|bytes| {
+            let at = [None, Some("2026-01-01T00:00:00Z"), Some("\"a\u{1}\\ é")];
+            at.into_iter().flat_map(move |at| [(bytes, at, false), (bytes, at, true)])
+        });
+        for (bytes, at, indexed) in all {
+            let said = SaidBody {
+                after: HistoryHash(id("after").0),
+                chain: HistoryHash(id("chain").0),
+                key: EntryKey(id("key").0),
+                place: 7,
+                role: Role::Assistant,
+                bytes,
+                text: id("text"),
+                tokens: u64::MAX,
+                at: at.map(str::to_owned),
+                indexed,
+            };
+            let event = SessionEvent::Said(said);
+            let written = String::from_utf8(event.written().unwrap()).unwrap();
+            assert_eq!(written, serde_json::to_string(&event).unwrap());
+        }
+    }
 }

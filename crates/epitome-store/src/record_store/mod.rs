@@ -17,6 +17,7 @@ mod freshness;
 mod holder;
 mod journal;
 mod search;
+mod spell;
 mod take;
 mod transfer;
 mod verify;
@@ -287,7 +288,7 @@ impl<L: RecordLog> RecordStore<L> {
             self.catch_up(scope, &mut fold)?;
         }
         for _ in 0..ATTEMPTS {
-            let mut draft = LineDraft::default();
+            let mut draft = LineDraft::seeded(self.log.passing_seed());
             let decided = decide(&fold, &bans, &mut draft);
             draft.rest_on(&bans);
             let adds = decided.is_ok() && !draft.is_empty();

@@ -49,7 +49,7 @@ impl<L: RecordLog> RecordStore<L> {
         for blob in self.log.blobs(scope, &BlobQuery { line: Some(line), ids: &[ALL] })? {
             let id = match blob.source {
                 Some(_) => ContentId::for_bytes(&blob.bytes),
-                None => draft::packed(&blob.bytes),
+                None => draft::packed(&blob.bytes, self.log.passing_seed()),
             };
             if id != blob.id {
                 let what =
