@@ -74,9 +74,9 @@ pub fn identify<'h>(
         (..) => false,
     };
     // The id says whose it is, so less is enough: all that is recorded, or one answer. Where neither is
-    // in common it may be another agent of the same client that was asked the same.
+    // in common, or nothing is recorded yet, it may be another agent of the same client.
     let own = proofs.iter().filter(|it| is_own(it.holder));
-    let own = own.filter(|it| it.proven || it.holder.ends || it.answers > 0);
+    let own = own.filter(|it| it.proven || it.holder.ends && it.shared > 0 || it.answers > 0);
     if let Some(own) = own.max_by_key(|it| it.shared) {
         return Identity::Continue(own.holder);
     }
@@ -268,6 +268,9 @@ mod tests {
         check(id("a"), "uauau", &both, "continue t");
         // Another agent of the same client, asked the same.
         check(id("a"), "u", &[holder("s", Some("a"), 1)], "new 1");
+        // One that has its name and said nothing yet: an agent that another process begins just now.
+        let begun = Holder { answered: 0, ..whole("s", Some("a"), 0) };
+        check(id("a"), "u", &[begun], "new 1");
         let session = Claim { label: None, session: Some("s") };
         check(session, "uau", &[whole("s", None, 1)], "continue s");
     }
