@@ -18,9 +18,16 @@ use crate::store;
 pub(super) fn command(config: &Config, flags: &ProxyFlags, project: &Path) -> Option<String> {
     let program = env::current_exe().ok()?;
     let profile = config.profile_in_use().ok()?;
-    let scope = config.owner(Some(project)).scope(profile.name());
+    let owner = config.owner(Some(project));
     let mut words = vec![program.to_str()?.to_owned(), "statusline".to_owned()];
-    words.extend(["--scope".to_owned(), scope]);
+    // A session of an experiment is recorded with the profile of its arm.
+    let arms = config.experiments().values().flat_map(|it| &it.arms).map(String::as_str);
+    let mut profiles: Vec<&str> = arms.filter(|arm| *arm != profile.name()).collect();
+    profiles.sort_unstable();
+    profiles.dedup();
+    profiles.insert(0, profile.name());
+    let scopes = profiles.into_iter().map(|profile| owner.scope(profile));
+    words.extend(scopes.flat_map(|scope| ["--scope".to_owned(), scope]));
     match (config.store().filter(|store| !store::is_database(store)), &flags.store) {
         (Some(file), _) => {
             let file = path::absolute(file).ok()?;

@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 use anstyle::{AnsiColor, Style};
 use epitome::types::SessionInfo;
 use epitome::{
-    SavedRange, SavingsLedger, SavingsSums, SessionAdmin, SessionArchive, session_hash, tenant_of,
+    SavedRange, SavingsLedger, SavingsSums, SessionAdmin, SessionArchive, StoreError, session_hash,
+    tenant_of,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -62,9 +63,9 @@ pub(crate) struct Args {
     /// The store [default: as configured, or epitome.db in the user's data folder]
     #[arg(long, value_name = "PATH|URL", value_parser = flags::store)]
     store: Option<PathBuf>,
-    /// The scope in the store, as `run` knows it
-    #[arg(long, value_name = "SCOPE", hide = true)]
-    scope: Option<String>,
+    /// The scopes in the store that the session may be in, as `run` knows them
+    #[arg(long = "scope", value_name = "SCOPE", hide = true)]
+    scopes: Vec<String>,
     /// Leaves the line for the next call, however long that takes
     #[arg(long, hide = true)]
     refresh: bool,
@@ -204,27 +205,43 @@ fn parts(args: &Args, input: &StatusInput) -> Result<Option<LineParts>, CliError
         return Ok(None);
     }
     let of_store = |error| CliError::of_store(&error);
-    let (store, scope) = match (named, &args.scope) {
-        (Some(path), Some(scope)) => (existing(path)?, Some(scope.clone())),
-        _ => {
+    let (store, scopes) = match (named, &args.scopes[..]) {
+        (Some(path), [_, ..]) => (existing(path)?, args.scopes.clone()),
+        (_, scopes) => {
             let set = |sources| settings::path(sources, "--store", "store", named);
             let config = args.profile.load(set)?;
             let store = existing(&store_path(named, &config)?)?;
             let Some(opened) = store.clone() else { return Ok(None) };
-            let scope = match &args.scope {
-                Some(scope) => scope.clone(),
-                None => {
+            let scopes = match scopes {
+                [_, ..] => scopes.to_vec(),
+                [] => {
                     let owner = args.profile.owner(&config);
                     let keeper = SessionAdmin::of(opened, config.profile_in_use()?, owner);
-                    keeper.of_session(Some(session)).map_err(of_store)?.scope().to_owned()
+                    vec![keeper.of_session(Some(session)).map_err(of_store)?.scope().to_owned()]
                 }
             };
-            (store, Some(scope))
+            (store, scopes)
         }
     };
-    let (Some(store), Some(scope)) = (store, scope) else { return Ok(None) };
+    let Some(store) = store else { return Ok(None) };
+    for scope in &scopes {
+        let parts = parts_in(&*store, scope, input).map_err(of_store)?;
+        if parts.is_some() {
+            return Ok(parts);
+        }
+    }
+    Ok(None)
+}
+
+/// The parts of the line of a session that is recorded in a scope; `None` where it is not.
+fn parts_in(
+    store: &dyn SessionArchive,
+    scope: &str,
+    input: &StatusInput,
+) -> Result<Option<LineParts>, StoreError> {
+    let session = input.session_id.as_str();
     // The client has several under one id: its agents', and requests beside its turns.
-    let sessions = store.sessions(&scope, 0, NEWEST, false).map_err(of_store)?;
+    let sessions = store.sessions(scope, 0, NEWEST, false)?;
     let is_meant =
         |info: &SessionInfo| info.name == session || info.label.as_deref() == Some(session);
     let sessions: Vec<_> = sessions.into_iter().filter(is_meant).collect();
@@ -232,11 +249,11 @@ fn parts(args: &Args, input: &StatusInput) -> Result<Option<LineParts>, CliError
     let Some(info) = largest else { return Ok(None) };
     let mut money = SavingsSums::default();
     for SessionInfo { name, .. } in &sessions {
-        let hash = session_hash(&scope, name);
-        let ledger = SavingsLedger::load_session(&*store, tenant_of(&scope), &hash);
-        money += ledger.map_err(of_store)?.report("", None).all.sums;
+        let hash = session_hash(scope, name);
+        let ledger = SavingsLedger::load_session(store, tenant_of(scope), &hash);
+        money += ledger?.report("", None).all.sums;
     }
-    let compactions = store.compactions_of_session(&scope, &info.name).map_err(of_store)?;
+    let compactions = store.compactions_of_session(scope, &info.name)?;
     let in_force = compactions.into_iter().rev().find(|one| !one.undone);
     let [came, sent] = info.figures.tokens;
     let told = input.context_window.as_ref();

@@ -83,6 +83,6 @@ fn path(args: &Args, input: &StatusInput) -> Option<PathBuf> {
         return None;
     }
     let config = args.profile.load(|sources| sources).ok()?;
-    let about = format!("{:?} {:?}", args.store, args.scope);
+    let about = format!("{:?} {:?}", args.store, args.scopes);
     Some(config.data()?.join(FOLDER).join(session_hash(&about, &input.session_id)))
 }
