@@ -4,6 +4,8 @@
 //! never told without its interval, and the interval of the verdict is divided over the arms. Rendered
 //! by the command.
 
+use std::collections::BTreeMap;
+
 use epitome_config::{ExperimentConfig, ExperimentUnit, MetricName};
 use epitome_experiments::{EffectScale, IntervalTerms, LEAST_CLUSTERS, compare, detectable_effect};
 use epitome_kernel::StoreError;
@@ -40,6 +42,9 @@ pub struct ExperimentReport {
     pub least_units: u64,
     /// The arms, the one that the others are compared with first.
     pub arms: Vec<ArmReport>,
+    /// Units of arms that the table does not have any more, by arm.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out: BTreeMap<String, u64>,
 }
 
 /// What came of an arm.
@@ -118,6 +123,10 @@ impl ExperimentReport {
                 figures,
             }
         });
+        let mut left_out = BTreeMap::new();
+        for unit in units.iter().filter(|unit| !experiment.arms.iter().any(|it| it == unit.arm())) {
+            *left_out.entry(unit.arm().to_owned()).or_default() += 1;
+        }
         Self {
             schema: SCHEMA,
             name: name.to_owned(),
@@ -127,6 +136,7 @@ impl ExperimentReport {
             in_dollars: table.money == Money::Dollars,
             least_units: LEAST_CLUSTERS,
             arms: arms.collect(),
+            left_out,
             split,
         }
     }
@@ -182,8 +192,6 @@ impl ArmComparison<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::super::figures::UnitSums;
     use super::super::guardrail::tripped_guardrails;
     use super::super::record::UnitRecord;

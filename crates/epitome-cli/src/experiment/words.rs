@@ -15,6 +15,15 @@ pub(super) fn state(report: &ExperimentReport, is_configured: bool) -> &'static 
     }
 }
 
+/// Which units are left out, since their arms are not in the table any more.
+pub(super) fn left_out(report: &ExperimentReport) -> Option<String> {
+    let arms = report.left_out.iter().map(|(arm, units)| format!("{arm} {units}"));
+    let arms = arms.collect::<Vec<_>>().join(", ");
+    (!arms.is_empty()).then(|| {
+        format!("Left out are units of arms that the table does not have any more: {arms}.")
+    })
+}
+
 /// What is known of a split, in a word.
 pub(super) fn split_word(split: &SplitCheck) -> &'static str {
     match split {

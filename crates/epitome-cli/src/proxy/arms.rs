@@ -47,6 +47,8 @@ struct Candidate<'r> {
     experiment: &'r ExperimentConfig,
     /// What tells the conversation from others.
     session: String,
+    /// The same as it was before the proxy served a project, where it serves one.
+    unplaced: Option<String>,
     /// What gets one arm as a whole.
     unit: String,
     /// Whether it may be drawn. One that was drawn keeps its arm whatever is asked of new ones.
@@ -88,8 +90,9 @@ impl ExperimentArms {
         };
         let [kind, known] = words.each_ref().map(String::as_str);
         // What begins alike in another project is another conversation.
-        let words = [project.unwrap_or_default(), kind, known];
-        let session = experiment_unit(name, &[&[&*ask.tenant], &words[..]].concat());
+        let of = |project: &str| experiment_unit(name, &[&*ask.tenant, project, kind, known]);
+        let session = of(project.unwrap_or_default());
+        let unplaced = project.filter(|_| kind == "session").map(|_| of(""));
         let of_project = |project| experiment_unit(name, &[&ask.tenant, "project", project]);
         let unit = match experiment.unit {
             ExperimentUnit::Session => Some(session.clone()),
@@ -97,7 +100,7 @@ impl ExperimentArms {
         };
         let may_begin = is_meant && unit.is_some();
         let unit = unit.unwrap_or_else(|| session.clone());
-        Some(Candidate { name, experiment, session, unit, may_begin })
+        Some(Candidate { name, experiment, session, unplaced, unit, may_begin })
     }
 
     /// The arm of a conversation: the one that it has in any experiment, else one that is drawn in the
@@ -130,7 +133,13 @@ impl ExperimentArms {
         if let Some(arm) = self.met(|units| units.arms.get(&candidate.session).cloned()) {
             return Ok(Some(arm));
         }
-        let record = book.session(candidate.name, &candidate.session)?;
+        let mut record = book.session(candidate.name, &candidate.session)?;
+        if let (None, Some(unplaced)) = (&record, &candidate.unplaced) {
+            record = book.session(candidate.name, unplaced)?.filter(|it| it.arm.is_some());
+            if let Some(record) = &mut record {
+                record.unit.get_or_insert_with(|| unplaced.clone());
+            }
+        }
         Ok(record.map(|record| self.remembered(candidate, record)))
     }
 
