@@ -45,6 +45,12 @@ pub fn experiment_scope(tenant: &str) -> String {
     format!("{tenant}/experiments/units")
 }
 
+/// Returns the scope that holds what the shadows of a tenant's held-out sessions came to: no session is
+/// recorded in it, either.
+pub fn shadow_scope(tenant: &str) -> String {
+    format!("{tenant}/experiments/shadows")
+}
+
 /// Returns the scope of the same tenant and profile that belongs to no project.
 pub fn of_no_project(scope: &str) -> &str {
     // A project is the absolute path of its folder.

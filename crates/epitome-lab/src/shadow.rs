@@ -33,6 +33,10 @@ impl ProfileShadow {
 }
 
 impl ShadowReplay for ProfileShadow {
+    fn mark(&self) -> String {
+        format!("{} {}", env!("CARGO_PKG_VERSION"), self.setup.profile.config())
+    }
+
     fn replay(&self, session: &HeldOutSession) -> Result<ShadowSession, String> {
         let HeldOutSession { format, request, limit } = session;
         let recording =

@@ -101,8 +101,12 @@ struct ActButton<'b> {
     is_there: bool,
 }
 
-/// The buttons of a session.
-pub(crate) fn buttons(view: &SessionView<'_>, asked: Option<&str>) -> Result<Markup, PageError> {
+/// The buttons of a session. One that an experiment holds out is not compressed whoever asks.
+pub(crate) fn buttons(
+    view: &SessionView<'_>,
+    asked: Option<&str>,
+    is_held_out: bool,
+) -> Result<Markup, PageError> {
     let history = &view.timeline.history;
     let all = [
         ActButton {
@@ -121,9 +125,10 @@ pub(crate) fn buttons(view: &SessionView<'_>, asked: Option<&str>) -> Result<Mar
             act: "compress",
             name: "Compress now",
             price: html! {
-                @if asked.is_some() { "asked for, with the next request" }
+                @if is_held_out { "held out by its experiment, to measure what others save" }
+                @else if asked.is_some() { "asked for, with the next request" }
             },
-            is_there: asked.is_none(),
+            is_there: asked.is_none() && !is_held_out,
         },
     ];
     Ok(html! {

@@ -136,6 +136,18 @@ fn what_left_and_is_read_again_is_regretted() {
         let [own, shadow] = [0, 1].map(|arm| of(&arms[arm], name).as_f64().unwrap_or_default());
         assert!(own > 0.0 && (own - shadow).abs() < 0.1, "{name}: {own} {shadow} {told:#}");
     }
+    // What the replay of the hold-out came to is kept, until its sessions go on or the profile is another.
+    let left = || -> u64 {
+        let units = shown(serving, &["export", "--json"]).json();
+        let held_out = units.as_array().unwrap().iter().filter(|unit| unit["arm"] == "none");
+        held_out.map(|unit| unit["left_tokens"].as_u64().unwrap()).sum()
+    };
+    let before = left();
+    assert_eq!(left(), before);
+    let table = "[profile.default]\noptions.default.trigger = { soft = 0.5, target = 0.2 }\n\
+        [experiment.saved]\narms = ['default', 'none']\n";
+    serving.place.write("x.toml", table);
+    assert_ne!(left(), before);
     let compressed = profiles(serving).into_iter().find(|(_, (arm, _))| arm == "default");
     let args = ["session", "list", "--all", "--json", "--store", "s.db"];
     let sessions = serving.place.run(args).json();

@@ -4,12 +4,12 @@
 
 use std::ops::AddAssign;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::regret::REGRET_TURNS;
 
 /// Calls near compressions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CallsAround {
     /// Calls within so many turns before one.
     pub(crate) calls_before: u64,

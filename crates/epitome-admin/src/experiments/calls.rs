@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use super::around::{AnsweredCall, CallsAround};
 use super::corrections::{TypedCounts, typed_counts};
-use super::shadow::{HeldOutSession, ShadowReplay, ShadowSession};
+use super::shadow::{HeldOutSession, ShadowCounts, ShadowReplay, ShadowSession};
 use crate::admin::regret::of_history;
 use crate::admin::request::request_of_session;
 use crate::admin::timeline::eviction_places;
@@ -103,15 +103,15 @@ impl SessionsAsked<'_> {
                 if !is_wanted(&hash) {
                     continue;
                 }
-                let shadow = self.shadow.filter(|_| holds_out);
-                let shadow = shadow.and_then(|it| self.shadow_of(it, &scope, &info));
+                let shadow = match self.shadow.filter(|_| holds_out) {
+                    Some(shadow) => self.shadow_counts(shadow, [&scope, &hash], &info)?,
+                    None => None,
+                };
                 let session = MeasuredSession::new(self.store, &scope, info)?;
                 let mut found = session.counts();
                 match shadow {
-                    Some(it) => {
-                        let info = it.store.session(&it.scope, &it.name)?;
-                        let shadow = MeasuredSession::new(&*it.store, &it.scope, info)?;
-                        shadow.measure(&*it.store, &it.scope, &mut found)?;
+                    Some(ShadowCounts { regret, around, .. }) => {
+                        (found.regret, found.around) = (regret, around);
                     }
                     None if holds_out => {}
                     None => session.measure(self.store, &scope, &mut found)?,
@@ -120,6 +120,25 @@ impl SessionsAsked<'_> {
             }
         }
         Ok(counts)
+    }
+
+    /// What would have left a session that was held out, and what came of that.
+    fn shadow_counts(
+        &self,
+        shadow: &dyn ShadowReplay,
+        [scope, hash]: [&str; 2],
+        info: &SessionInfo,
+    ) -> Result<Option<ShadowCounts>, StoreError> {
+        let replayed = || {
+            let Some(it) = self.shadow_of(shadow, scope, info) else { return Ok(None) };
+            let info = it.store.session(&it.scope, &it.name)?;
+            let session = MeasuredSession::new(&*it.store, &it.scope, info)?;
+            let mut found = CallCounts::default();
+            session.measure(&*it.store, &it.scope, &mut found)?;
+            Ok(Some((found.regret, found.around)))
+        };
+        let mark = shadow.mark();
+        ShadowCounts::of_session(self.store, [self.tenant, hash], info, &mark, replayed)
     }
 
     /// A session that was held out as the arm would have had it that it is compared with.

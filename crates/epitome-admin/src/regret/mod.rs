@@ -11,7 +11,7 @@ mod tests;
 mod walk;
 
 use epitome_types::{Compaction, CompactionId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "experiments")]
 pub(crate) use self::walk::is_recall;
@@ -76,7 +76,7 @@ pub struct FetchedText {
 }
 
 /// Regret in figures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegretCounts {
     /// Texts that left.
     pub left: u64,

@@ -1,7 +1,7 @@
 //! What would have left the sessions that were held out, with how far that is on a terminal.
 //!
-//! Invariant: no model is asked and nothing is recorded. Called by whoever shows or writes figures that are
-//! read from histories.
+//! Invariant: no model is asked, and nothing is recorded but what a shadow came to. Called by whoever shows
+//! or writes figures that are read from histories.
 
 use std::cell::{Cell, RefCell};
 
@@ -52,6 +52,10 @@ impl ShownShadow {
 }
 
 impl ShadowReplay for ShownShadow {
+    fn mark(&self) -> String {
+        self.inner.mark()
+    }
+
     fn replay(&self, session: &HeldOutSession) -> Result<ShadowSession, String> {
         let mut screen = self.screen.borrow_mut();
         if screen.is_due() {

@@ -6,7 +6,7 @@ mod regret;
 mod turns;
 
 use epitome::types::{GoalStatus, Goals};
-use epitome::{PaidArm, SavingsLedger, SavingsSums, SessionStatus, session_hash};
+use epitome::{ExperimentConfig, PaidArm, SavingsLedger, SavingsSums, SessionStatus, session_hash};
 use maud::{Markup, html};
 
 use crate::acts;
@@ -45,6 +45,11 @@ impl SessionHead {
             client: ledger.clients().remove(&hash),
         })
     }
+
+    /// Whether an experiment measures by it what others save.
+    fn is_held_out(&self) -> bool {
+        self.arm.as_ref().is_some_and(|arm| arm.arm == ExperimentConfig::HOLD_OUT)
+    }
 }
 
 /// The page.
@@ -62,7 +67,7 @@ pub(crate) fn page(visit: &PageVisit<'_>, name: &str) -> Result<PageContent, Pag
         (acts::done(visit))
         (facts(&view, &head))
         (tiles(&view, &head))
-        (acts::buttons(&view, head.status.wishes.asked.as_deref())?)
+        (acts::buttons(&view, head.status.wishes.asked.as_deref(), head.is_held_out())?)
         (goals(&head.goals))
         (chart::section(&view))
         (search::of_session(&view)?)
@@ -93,6 +98,7 @@ fn facts(view: &SessionView<'_>, head: &SessionHead) -> Markup {
                 div { dt { "Experiment" } dd {
                     a href="/experiments" { (line(&arm.experiment, 40)) }
                     ", arm " (line(&arm.arm, 40))
+                    @if head.is_held_out() { ": it is sent as it comes" }
                 } }
             }
             @if let Some(project) = project {
