@@ -4,7 +4,6 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
 
 use epitome::lua::{FoundPolicy, PolicyWatch};
 use epitome::{Config, ConfigSources, PolicyRef};
@@ -18,10 +17,6 @@ use super::trial::TrialGround;
 use super::trial_text::{show_end, show_turn};
 use crate::fault::{self, CliError};
 use crate::flags::{SummaryFlags, WindowFlags};
-
-/// How long nothing may change before the policy is tried: where an editor takes longer for all steps
-/// of a save, it is tried twice.
-const SETTLE: Duration = Duration::from_millis(50);
 
 /// The conversation that is played where none is named.
 const USUAL: &str = "agent";
@@ -129,7 +124,7 @@ impl Args {
         let chain = config.profile_of_policy(policy.name());
         let chain = chain.map(|it| it.policies().iter().map(|one| one.found().clone()).collect());
         let chain: Vec<FoundPolicy> = chain.unwrap_or_else(|_| vec![policy.found().clone()]);
-        PolicyWatch::files(&chain, SETTLE, changed).map_err(CliError::internal)
+        PolicyWatch::files(&chain, changed).map_err(CliError::internal)
     }
 
     /// Tries the policy as it is now, and shows it; whether nothing is wrong with it.
