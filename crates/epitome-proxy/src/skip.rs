@@ -58,6 +58,12 @@ impl ProxySkip {
         all.into_iter().map(ProxySkip::word).find(|known| *known == word)
     }
 
+    /// Whether its history is in the journal all the same: a prompt was made, and that one or the body
+    /// itself was sent.
+    pub(crate) fn is_recorded(self) -> bool {
+        matches!(self, ProxySkip::Oversized | ProxySkip::Refused)
+    }
+
     /// Whether something went wrong; otherwise it is as the request wants it.
     pub(crate) fn is_failure(self) -> bool {
         let as_wanted =

@@ -171,8 +171,8 @@ impl ResponseTee {
         line: LedgerLineWriter,
     ) -> Self {
         // Where a prompt could not be made, its history is not in the journal either.
-        let is_made = matches!(prepared.skip, None | Some(ProxySkip::Refused));
-        let made = prepared.made.filter(|_| is_made);
+        let is_recorded = prepared.skip.is_none_or(ProxySkip::is_recorded);
+        let made = prepared.made.filter(|_| is_recorded);
         Self {
             app,
             reply: plain.then(|| ResponseParser::new(format)),

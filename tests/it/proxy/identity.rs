@@ -89,6 +89,27 @@ fn one_opening_in_two_apis_is_two_conversations() {
     });
 }
 
+/// What is larger than the limit goes out all the same, and its answer is one of the conversation's.
+#[test]
+fn a_conversation_that_begins_with_more_than_fits_is_one() {
+    let pasted = "The log of the night, as it was printed by the third machine from the left. ";
+    std::thread::scope(|scope| {
+        for api in APIS {
+            scope.spawn(move || {
+                let serving = start();
+                let mut agent = Agent::new(api, &pasted.repeat(1500));
+                let answer = agent.send(&serving, agent.request().to_string().into_bytes());
+                assert_eq!(answer.header("x-epitome-skip"), Some("oversized"), "{api:?}");
+                agent.take(&answer);
+                agent.work(&serving);
+                let listed = journal(&serving, &["session", "list", "--json", "--all"]).json();
+                let [only] = &listed.as_array().unwrap()[..] else { panic!("{api:?} {listed:#}") };
+                assert_eq!(only["turns"], 10, "{api:?}");
+            });
+        }
+    });
+}
+
 /// What a model decided is in force where the conversation goes on from that, and on no other way.
 #[test]
 fn a_rewind_leaves_behind_what_was_decided_after_it() {
