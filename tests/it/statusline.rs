@@ -25,16 +25,15 @@ fn ask(path: &str, turns: usize) -> Ask {
         .header("user-agent", "claude-cli/2.1.197 (external, cli)")
 }
 
-/// The client; without `IT_CLAUDE` it does nothing.
+/// The client; without `IT_CLAUDE`, the turns that it went on for before, it does nothing.
 #[test]
 fn client() {
-    if env::var_os("IT_CLAUDE").is_none() {
-        return;
-    }
+    let Ok(before) = env::var("IT_CLAUDE") else { return };
+    let before: usize = before.parse().unwrap();
     let base = env::var("ANTHROPIC_BASE_URL").unwrap();
     let (host, path) = base.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let address: SocketAddr = host.parse().unwrap();
-    for turns in [20, 21] {
+    for turns in [before, before + 1] {
         let answer = ask(&format!("/{path}/v1/messages"), turns).send(address).unwrap();
         assert_eq!(answer.status, 200, "{}", answer.text());
     }
@@ -184,14 +183,25 @@ fn what_is_not_known_is_a_blank_line_and_no_fault() {
     assert!(child.wait().unwrap().success());
 }
 
-/// `epitome run -- claude` in a place where Claude Code is the script; gives what it was told.
+/// `epitome run -- claude` in a place where Claude Code is the script, and goes on from a session of 20
+/// turns; gives what it was told.
 fn claude(place: &Place, flags: &[&str], arguments: &[&str]) -> (Ran, Vec<String>) {
+    claude_after(20, place, flags, arguments)
+}
+
+/// The same after so many turns.
+fn claude_after(
+    turns: usize,
+    place: &Place,
+    flags: &[&str],
+    arguments: &[&str],
+) -> (Ran, Vec<String>) {
     let upstream = Upstream::start(Script::default()).unwrap();
     let tests = env::current_exe().unwrap();
     std::fs::create_dir_all(place.path("bin")).unwrap();
     let script = format!(
         "#!/bin/sh\nfor word; do printf '%s\\n' \"$word\"; done > told\n\
-         IT_CLAUDE=yes exec '{}' --exact statusline::client\n",
+         IT_CLAUDE={turns} exec '{}' --exact statusline::client\n",
         tests.display()
     );
     place.write("bin/claude", script);
@@ -236,6 +246,21 @@ fn claude_code_is_given_the_line_for_one_run() {
         // No file of the user's was changed.
         assert_eq!(place.read_json(".claude/settings.json"), own);
     }
+}
+
+#[test]
+fn the_line_shows_a_session_of_an_experiment() {
+    let place = Place::new();
+    let table = "[profile.short]\n[experiment.short]\narms = ['default', 'short']\n\
+                 weights = [1, 999]\n";
+    place.write("x.toml", table);
+    let (_, told) = claude_after(0, &place, &["--config", "x.toml", "--store", "s.db"], &[]);
+    let sessions = place.run(["session", "list", "--json", "--store", "s.db"]).json();
+    assert_eq!(sessions[0]["profile"], "short", "{sessions:#}");
+    let status_line = settings(&told).unwrap()["statusLine"].clone();
+    let command = status_line["command"].as_str().unwrap();
+    // A session that is not found has no line.
+    line(|| place.shell(&format!("printf '%s' '{}' | {command}", input(SESSION))));
 }
 
 #[test]

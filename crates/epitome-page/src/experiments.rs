@@ -70,6 +70,13 @@ fn experiment(report: &ExperimentReport, is_configured: bool) -> Markup {
             }
             (split(report, units))
             (arms(report))
+            @for arm in report.arms.iter().filter(|arm| arm.versions > 1) {
+                p.quiet {
+                    "Units of " b { (line(&arm.figures.arm, 60)) } " were drawn under " (arm.versions)
+                    " versions of its profile: a policy or an option was edited, or another project has \
+                     an experiment of this name."
+                }
+            }
             @if report.primary.is_of_histories() {
                 p { (of_histories(report)) }
             } @else {

@@ -6,13 +6,16 @@
 use std::fmt::{self, Write};
 use std::time::{Duration, SystemTime};
 
-/// A text with what HTML would read as its own escaped.
+use crate::shown::shown;
+
+/// A text on a line, with what HTML would read as its own escaped, and what hides in it or turns it around
+/// shown by its number.
 #[derive(Clone, Copy, Debug)]
 pub struct EscapedText<'a>(pub &'a str);
 
 impl fmt::Display for EscapedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
+        for c in shown(self.0).chars() {
             match c {
                 '&' => f.write_str("&amp;")?,
                 '<' => f.write_str("&lt;")?,
@@ -100,8 +103,8 @@ mod tests {
 
     #[test]
     fn nothing_of_a_text_is_read_as_html() {
-        let text = EscapedText("<script>\"a\" & 'b'\u{1b}\n</script>").to_string();
-        assert_eq!(text, "&lt;script&gt;&quot;a&quot; &amp; &#39;b&#39;  &lt;/script&gt;");
+        let text = EscapedText("<script>\"a\" & 'b'\u{1b}[1m\n</script>\u{202e}").to_string();
+        assert_eq!(text, "&lt;script&gt;&quot;a&quot; &amp; &#39;b&#39; &lt;/script&gt;⟨U+202E⟩");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod assigned;
 mod measured;
+mod told;
 
 use std::collections::BTreeMap;
 

@@ -23,7 +23,7 @@ mod marks;
 mod masked;
 mod notes;
 mod outage;
-mod page;
+pub(crate) mod page;
 mod policies;
 mod private;
 mod restored;

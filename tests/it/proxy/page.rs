@@ -11,7 +11,7 @@ use super::http::{Answer, Ask};
 use super::serving::Serving;
 
 /// A browser that has opened the page of a proxy.
-struct Browser<'s> {
+pub(crate) struct Browser<'s> {
     serving: &'s Serving,
     cookie: String,
 }
@@ -19,7 +19,7 @@ struct Browser<'s> {
 impl<'s> Browser<'s> {
     /// Opens the address that the proxy printed.
     #[track_caller]
-    fn open(serving: &'s Serving) -> Self {
+    pub(crate) fn open(serving: &'s Serving) -> Self {
         // It is said once the address is.
         eventually("the page is named", || serving.said().contains("/?token="));
         let said = serving.said();
@@ -46,14 +46,14 @@ impl<'s> Browser<'s> {
     }
 
     #[track_caller]
-    fn page(&self, path: &str) -> String {
+    pub(crate) fn page(&self, path: &str) -> String {
         let answer = self.get(path);
         assert_eq!(answer.status, 200, "{path}: {}", answer.text());
         answer.text().to_owned()
     }
 
     /// Sends a form as the page has it, with these fields in it.
-    fn act(&self, session: &str, fields: &str) -> Answer {
+    pub(crate) fn act(&self, session: &str, fields: &str) -> Answer {
         ask(self.serving, self.form(session, fields).header("origin", &self.origin()))
     }
 

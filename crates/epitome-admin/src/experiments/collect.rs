@@ -120,10 +120,11 @@ pub fn collect_histories(
     let profiles: Vec<_> = arms.into_iter().collect();
     let asked = SessionsAsked { store, tenant, profiles: &profiles, shadow };
     let found = asked.calls(|hash| unit_of.contains_key(hash))?;
-    for (session, counts) in found {
-        let Some(unit) = unit_of.get(&*session) else { continue };
-        if let Ok(place) = units.binary_search_by(|it| it.unit.as_str().cmp(unit)) {
-            units[place].sums.calls += counts;
+    for (session, unit) in unit_of {
+        let Ok(place) = units.binary_search_by(|it| it.unit.as_str().cmp(unit)) else { continue };
+        match found.get(session) {
+            Some(counts) => units[place].sums.calls += *counts,
+            None => units[place].sums.unread += 1,
         }
     }
     Ok(units)

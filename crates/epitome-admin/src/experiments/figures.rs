@@ -26,6 +26,8 @@ pub(crate) struct UnitSums {
     pub(crate) cached: u64,
     /// Tokens of the answers.
     pub(crate) output: u64,
+    /// Sessions whose histories are deleted, so that nothing is counted of what they called.
+    pub(crate) unread: u64,
     /// How its requests were served.
     #[serde(flatten)]
     pub(crate) service: PaidService,

@@ -39,6 +39,9 @@ pub struct UnitRecord {
     /// under another id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
+    /// What its profile was when it was drawn: the hash of its options and policies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// The folder of the project; none where the proxy serves no project in particular.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,

@@ -4,7 +4,7 @@
 //! never told without its interval, and the interval of the verdict is divided over the arms. Rendered
 //! by the command.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_config::{ExperimentConfig, ExperimentUnit, MetricName};
 use epitome_experiments::{EffectScale, IntervalTerms, LEAST_CLUSTERS, compare, detectable_effect};
@@ -57,6 +57,10 @@ pub struct ArmReport {
     pub weight: u64,
     /// Those of its units that the provider counted anything for.
     pub counted: u64,
+    /// What its profile has been when its units were drawn: so many sets of options and policies.
+    pub versions: u64,
+    /// Sessions whose histories are deleted: in metrics that are read from histories they do not count.
+    pub unread: u64,
     /// Why it gets no new units, if so.
     pub stopped: Option<StopRecord>,
     /// What its primary metric proves against the first arm.
@@ -118,6 +122,11 @@ impl ExperimentReport {
             ArmReport {
                 weight,
                 counted: own().filter(|unit| unit.is_counted()).count() as u64,
+                versions: own()
+                    .filter_map(|it| it.record.profile.as_ref())
+                    .collect::<BTreeSet<_>>()
+                    .len() as u64,
+                unread: own().map(|unit| unit.sums.unread).sum(),
                 stopped: None,
                 verdict: table.verdict(&figures),
                 figures,

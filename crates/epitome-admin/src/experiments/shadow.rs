@@ -103,3 +103,38 @@ pub fn shadow_profile(experiment: &ExperimentConfig) -> Option<&str> {
     let compared = experiment.arms.iter().find(|arm| !is_held_out(arm))?;
     experiment.arms.iter().any(is_held_out).then_some(compared)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use epitome_store::MemoryStore;
+    use epitome_types::HistoryHash;
+
+    use super::*;
+
+    #[test]
+    fn a_shadow_is_made_once_of_each_session_and_profile() {
+        let (store, made) = (MemoryStore::new(), Cell::new(0));
+        let check = |hash: &str, info: &SessionInfo, mark: &str, expected: u64| {
+            let replayed = || {
+                made.set(made.get() + 1);
+                let regret = RegretCounts { left: made.get(), ..RegretCounts::default() };
+                Ok(Some((regret, CallsAround::default())))
+            };
+            let found = ShadowCounts::of_session(&store, ["local", hash], info, mark, replayed);
+            assert_eq!(found.unwrap().unwrap().regret.left, expected, "{hash} {mark}");
+        };
+        let info = SessionInfo::default();
+        check("a", &info, "default", 1);
+        check("a", &info, "default", 1);
+        check("b", &info, "default", 2);
+        check("a", &info, "edited", 3);
+        let gone_on = SessionInfo { head: HistoryHash([1; 16]), ..info.clone() };
+        check("a", &gone_on, "edited", 4);
+        check("a", &gone_on, "edited", 4);
+        let mut other_limit = gone_on;
+        other_limit.figures.limit = 8_000;
+        check("a", &other_limit, "edited", 5);
+    }
+}

@@ -12,11 +12,12 @@ use crate::fault::CliError;
 use crate::{files, journal};
 
 /// The columns, as JSON calls them too.
-const COLUMNS: [&str; 35] = [
+const COLUMNS: [&str; 37] = [
     "unit",
     "arm",
     "at",
     "client",
+    "profile",
     "project",
     "answers",
     "unpriced",
@@ -38,6 +39,7 @@ const COLUMNS: [&str; 35] = [
     "failed",
     "repeated",
     "recalled",
+    "unread",
     "left",
     "left_tokens",
     "again",
@@ -82,14 +84,38 @@ fn write(out: &mut dyn Write, rows: &[Value]) -> io::Result<()> {
     Ok(())
 }
 
-/// A cell, in quotes where it has to be.
+/// A cell, in quotes where it has to be. What a table would compute is a text.
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
+        Value::String(text) if text.starts_with(['=', '+', '-', '@']) => {
+            cell(&Value::String(format!("'{text}")))
+        }
         Value::String(text) if text.contains([',', '"', '\n', '\r']) => {
             format!("\"{}\"", text.replace('"', "\"\""))
         }
         Value::String(text) => text.clone(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::cell;
+
+    #[test]
+    fn a_cell_is_a_text_whatever_reads_it() {
+        for (value, expected) in [
+            (json!(null), ""),
+            (json!(-0.5), "-0.5"),
+            (json!("/srv/a b"), "/srv/a b"),
+            (json!("a, \"b\""), "\"a, \"\"b\"\"\""),
+            (json!("=1+2"), "'=1+2"),
+            (json!("@a,b"), "\"'@a,b\""),
+        ] {
+            assert_eq!(cell(&value), expected);
+        }
     }
 }

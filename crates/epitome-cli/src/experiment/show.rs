@@ -8,7 +8,7 @@ use epitome::{ArmReport, ExperimentReport, ExperimentUnit, StopRecord};
 
 use super::flags::ExperimentFlags;
 use super::shadow;
-use super::words::{left_out, outlook, state, verdict};
+use super::words::{left_out, outlook, state, unread, verdict, versions};
 use crate::columns::{COLUMNS as WIDEST, output_width};
 use crate::fault::CliError;
 use crate::table::{Column, TextTable, left, right};
@@ -72,7 +72,7 @@ fn write(out: &mut dyn Write, report: &ExperimentReport, is_configured: bool) ->
         _ => split(report),
     };
     writeln!(out, "\n{}", paragraph(&said))?;
-    if let Some(said) = left_out(report) {
+    for said in [left_out(report), versions(report), unread(report)].into_iter().flatten() {
         writeln!(out, "\n{}", paragraph(&said))?;
     }
     if !report.split.is_broken && report.arms.iter().any(|arm| arm.counted < report.least_units) {

@@ -6,7 +6,7 @@ use epitome::{StopRecord, system_time};
 
 use super::flags::ExperimentFlags;
 use crate::fault::CliError;
-use crate::text::moment;
+use crate::text::{moment, plain};
 use crate::{files, journal};
 
 /// Gives an experiment, or an arm of it, no new sessions; those that go on keep their arm
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
             out,
             "{what}{name} was stopped already, {} UTC: {}",
             moment(&stopped.at),
-            stopped.why
+            plain(&stopped.why)
         ),
     })
 }

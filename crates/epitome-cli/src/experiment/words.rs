@@ -24,6 +24,33 @@ pub(super) fn left_out(report: &ExperimentReport) -> Option<String> {
     })
 }
 
+/// Which arms are not one thing: their profiles were edited since the first of their units was drawn.
+pub(super) fn versions(report: &ExperimentReport) -> Option<String> {
+    let several = report.arms.iter().filter(|arm| arm.versions > 1);
+    let several = several.map(|arm| format!("{} {}", arm.figures.arm, arm.versions));
+    let several = several.collect::<Vec<_>>().join(", ");
+    (!several.is_empty()).then(|| {
+        format!(
+            "Pooled are units that were drawn under more than one version of their profile, because a \
+             policy or an option was edited or another project has an experiment of this name: \
+             {several}. `epitome experiment export` has the version of each."
+        )
+    })
+}
+
+/// Which sessions are missing where histories are read.
+pub(super) fn unread(report: &ExperimentReport) -> Option<String> {
+    let deleted = report.arms.iter().filter(|arm| arm.unread > 0);
+    let deleted = deleted.map(|arm| format!("{} {}", arm.figures.arm, arm.unread));
+    let deleted = deleted.collect::<Vec<_>>().join(", ");
+    (!deleted.is_empty()).then(|| {
+        format!(
+            "Deleted are the histories of sessions: {deleted}. In the metrics from `turns` on these do \
+             not count."
+        )
+    })
+}
+
 /// What is known of a split, in a word.
 pub(super) fn split_word(split: &SplitCheck) -> &'static str {
     match split {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use epitome::{
-    ExperimentBook, ExperimentConfig, ExperimentUnit, PaidArm, RoutedRequest, ScopeOwner,
+    ExperimentBook, ExperimentConfig, ExperimentUnit, PaidArm, Profile, RoutedRequest, ScopeOwner,
     SessionArchive, SessionRouter, StopRecord, StoreError, UnitRecord, collect_units,
     experiment_unit, system_time, tripped_guardrails,
 };
@@ -27,10 +27,17 @@ pub(super) struct ExperimentArms {
     pub(super) owner: ScopeOwner,
     /// The conversations of the usual profile.
     pub(super) usual: Arc<SessionRouter>,
-    /// Those of each arm, which has no unit here.
-    pub(super) hubs: BTreeMap<PaidArm, Arc<SessionRouter>>,
+    /// Each arm, which has no unit here.
+    pub(super) arms: BTreeMap<PaidArm, ServedArm>,
     pub(super) experiments: BTreeMap<String, ExperimentConfig>,
     pub(super) met: Mutex<MetUnits>,
+}
+
+/// An arm.
+pub(super) struct ServedArm {
+    /// Its conversations.
+    pub(super) hub: Arc<SessionRouter>,
+    pub(super) profile: Profile,
 }
 
 /// What was said of conversations, and how many were drawn.
@@ -62,7 +69,7 @@ impl ArmChooser for ExperimentArms {
             None
         })?;
         let of_arm = PaidArm { unit: String::new(), ..paid.clone() };
-        let hub = Arc::clone(self.hubs.get(&of_arm)?);
+        let hub = Arc::clone(&self.arms.get(&of_arm)?.hub);
         let holds_out = paid.arm == ExperimentConfig::HOLD_OUT;
         Some(ChosenArm { paid, hub, holds_out })
     }
@@ -184,8 +191,8 @@ impl ExperimentArms {
         candidate: &Candidate<'_>,
         request: &ArmRequest<'_>,
     ) -> Result<Option<UnitRecord>, StoreError> {
-        for (of_arm, hub) in self.hubs.iter().filter(|(it, _)| it.experiment == candidate.name) {
-            let origin = hub.origin(request.ask).unwrap_or_else(|error| {
+        for (of_arm, it) in self.arms.iter().filter(|(it, _)| it.experiment == candidate.name) {
+            let origin = it.hub.origin(request.ask).unwrap_or_else(|error| {
                 tracing::warn!(%error, "it is not known what a conversation goes on from");
                 None
             });
@@ -243,8 +250,10 @@ impl ExperimentArms {
         let Some(arm) = block_arm(&row, place, &weights) else {
             return Ok(UnitRecord::default());
         };
+        let drawn = odds[arm].0;
         let record = UnitRecord {
-            arm: Some(odds[arm].0.to_owned()),
+            arm: Some(drawn.to_owned()),
+            profile: self.version(name, drawn),
             at: system_time(),
             odds: odds.iter().map(|(arm, weight)| ((*arm).to_owned(), *weight)).collect(),
             client: request.ask.client.clone(),
@@ -256,6 +265,13 @@ impl ExperimentArms {
             tracing::info!(experiment = name, arm, "a unit was drawn");
         }
         Ok(record)
+    }
+
+    /// What the profile of an arm is at present.
+    fn version(&self, experiment: &str, arm: &str) -> Option<String> {
+        let [experiment, arm] = [experiment, arm].map(str::to_owned);
+        let arm = PaidArm { experiment, arm, unit: String::new() };
+        self.arms.get(&arm).map(|it| it.profile.config())
     }
 
     /// Stops the arms that broke a guardrail.

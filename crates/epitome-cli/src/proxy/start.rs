@@ -23,7 +23,7 @@ use tokio::runtime::Handle;
 use crate::events::logged;
 use crate::fault::CliError;
 use crate::journal::store_path;
-use crate::proxy::arms::ExperimentArms;
+use crate::proxy::arms::{ExperimentArms, ServedArm};
 use crate::proxy::books::KeptFigures;
 use crate::proxy::cockpit;
 use crate::{clock, proxy, settings, store, stores};
@@ -87,7 +87,7 @@ pub(crate) fn prepared(
             store,
             owner,
             usual: hub,
-            hubs: arms.iter().map(|(arm, it)| (arm.clone(), ground.hub_of_arm(arm, it))).collect(),
+            arms: arms.iter().map(|(arm, it)| (arm.clone(), ground.arm(arm, it))).collect(),
             experiments: config.experiments().clone(),
             met: Mutex::default(),
         }));
@@ -135,13 +135,14 @@ struct HubGround {
 }
 
 impl HubGround {
-    /// The conversations of an arm.
-    fn hub_of_arm(&self, arm: &PaidArm, profile: &Profile) -> Arc<SessionRouter> {
+    /// An arm with its conversations.
+    fn arm(&self, arm: &PaidArm, profile: &Profile) -> ServedArm {
         let router = self.router(profile);
-        Arc::new(match arm.arm == ExperimentConfig::HOLD_OUT {
+        let router = match arm.arm == ExperimentConfig::HOLD_OUT {
             true => router.holding_out(),
             false => router,
-        })
+        };
+        ServedArm { hub: Arc::new(router), profile: profile.clone() }
     }
 
     /// The conversations of a profile.
