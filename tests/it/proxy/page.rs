@@ -135,7 +135,9 @@ fn nothing_is_shown_without_the_secret() {
         }
     }
     assert!(browser.page("/").contains("Find out why the heron fails."));
-    assert!(browser.page("/s/heron").contains("Compression 1"));
+    let page = browser.page("/s/heron");
+    assert!(page.contains("Compression 1"));
+    assert!(page.contains("<svg class=\"cache\"") && page.contains("written to it"), "{page}");
     // Clients that look whether somebody is there are told as before.
     let alive = serving.send(Ask::new("GET", "/"));
     assert!(alive.status == 200 && alive.text().starts_with("Epitome is here"), "{}", alive.text());

@@ -1,20 +1,16 @@
 //! The bands: tokens of each prompt by what they are, turn by turn.
 //!
-//! Invariant: what is drawn stands in figures in the list below it; colours are the style sheet's. A long
-//! session is drawn in at most [`COLUMNS`] columns, each the largest prompt of its turns.
-
-use std::fmt::Write;
-use std::ops::Range;
+//! Invariant: what is drawn stands in figures in the list below it; colours are the style sheet's.
 
 use epitome::TimelineTurn;
 use maud::{Markup, PreEscaped, html};
 
+use super::cache_row;
+use super::columns::{ChartColumn, area, columns, steps};
 use super::turns::turn_address;
 use crate::figures::{compact, grouped};
 use crate::view::SessionView;
 
-/// The most columns.
-const COLUMNS: usize = 240;
 /// The height of the drawing, in its own units.
 const HEIGHT: f64 = 200.0;
 
@@ -27,13 +23,6 @@ const BANDS: [(&str, &str); 6] = [
     ("model", "model"),
     ("results", "tool results"),
 ];
-
-/// Turns that share a column.
-struct ChartColumn<'t> {
-    turns: Range<usize>,
-    /// The one with the largest prompt.
-    largest: &'t TimelineTurn,
-}
 
 /// The drawing, with its legend.
 pub(super) fn section(view: &SessionView<'_>) -> Markup {
@@ -67,11 +56,13 @@ pub(super) fn section(view: &SessionView<'_>) -> Markup {
                 }
                 div.scroll tabindex="0" role="img" aria-label=(summary(turns)) {
                     (drawing(view, &columns, top, is_near.then_some(limit)))
+                    (cache_row::drawing(turns, &columns))
                     div.axis.across aria-hidden="true" {
                         span { "turn 1" } span { "turn " (grouped(turns.len() as u64)) }
                     }
                 }
             }
+            (cache_row::legend(turns))
         }
     }
 }
@@ -87,16 +78,6 @@ fn summary(turns: &[TimelineTurn]) -> String {
     )
 }
 
-fn columns(turns: &[TimelineTurn]) -> Vec<ChartColumn<'_>> {
-    let count = turns.len().min(COLUMNS);
-    let column = |at: usize| {
-        let turns_of = at * turns.len() / count..(at + 1) * turns.len() / count;
-        let largest = turns[turns_of.clone()].iter().max_by_key(|turn| turn.sent.sum())?;
-        Some(ChartColumn { turns: turns_of, largest })
-    };
-    (0..count).filter_map(column).collect()
-}
-
 fn drawing(
     view: &SessionView<'_>,
     columns: &[ChartColumn<'_>],
@@ -110,7 +91,7 @@ fn drawing(
         svg viewBox=(view_box) preserveAspectRatio="none" {
             // Each band covers those below it from the base on; the highest is drawn first.
             @for band in (0..BANDS.len()).rev() {
-                path class=(BANDS[band].0) d=(area(columns, y, band)) {}
+                path class=(BANDS[band].0) d=(area(columns, HEIGHT, |turn| y(up_to(turn, band)))) {}
             }
             path.rawline d=(steps(columns, |turn| y(turn.raw))) {}
             @if let Some(limit) = limit {
@@ -122,23 +103,9 @@ fn drawing(
     }
 }
 
-/// The area from the base up to the top of a band.
-fn area(columns: &[ChartColumn<'_>], y: impl Fn(u64) -> f64, band: usize) -> String {
-    let sum = |turn: &TimelineTurn| turn.sent.all()[..=band].iter().map(|(_, tokens)| tokens).sum();
-    let line = steps(columns, |turn| y(sum(turn)));
-    let height = HEIGHT;
-    format!("{}V{height}H0Z", line)
-}
-
-/// A line that keeps its height over the width of each column.
-fn steps(columns: &[ChartColumn<'_>], y: impl Fn(&TimelineTurn) -> f64) -> String {
-    let mut out = String::new();
-    for (at, column) in columns.iter().enumerate() {
-        let (move_to, height) = (if at == 0 { "M0 " } else { "V" }, y(column.largest));
-        // Writing to a string does not fail.
-        write!(out, "{move_to}{height:.1}H{}", at + 1).unwrap_or_default();
-    }
-    out
+/// The tokens of a band and of those below it.
+fn up_to(turn: &TimelineTurn, band: usize) -> u64 {
+    turn.sent.all()[..=band].iter().map(|(_, tokens)| tokens).sum()
 }
 
 /// Where compressions were made.
@@ -174,6 +141,9 @@ fn hit(view: &SessionView<'_>, column: &ChartColumn<'_>, at: usize) -> Markup {
                 title {
                     "Turn " (turn.number) ": " (sum) " of " (compact(turn.raw as f64)) " sent\n"
                     (PreEscaped(parts.join(", ")))
+                    @if let Some(cached) = cache_row::words(turn, |it| compact(it as f64)) {
+                        "\n" (cached)
+                    }
                 }
             }
         }

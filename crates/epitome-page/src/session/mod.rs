@@ -1,6 +1,8 @@
 //! `/s/NAME`: one session, what its prompts were made of, and what made them smaller.
 
+mod cache_row;
 mod chart;
+mod columns;
 mod cut;
 mod regret;
 mod turns;
