@@ -47,7 +47,7 @@ pub use journal::{
 pub use links::Exchange;
 pub use live::{
     ActiveCompaction, Claim, CompactionLineage, EpochGround, Evidence, HistoryMatch, Identity,
-    epoch_of, identify, is_drawn, reconcile,
+    epoch_of, identify, is_drawn, reconcile, touched,
 };
 pub use nearest::{nearest, nearest_words};
 pub use notes::{Before, SystemBlock};

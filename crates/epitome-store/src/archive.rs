@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_kernel::types::{
-    EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
-    TokenUsage, WordMentions,
+    EntryKey, HistoryHash, MeterReading, PlacedMark, RecordedCompaction, SessionBranch,
+    SessionInfo, Snapshot, TokenUsage, WordMentions,
 };
 use epitome_kernel::{Eviction, Journal, MessageRecord, OriginalStore, SearchRange, StoreError};
 
@@ -277,6 +277,17 @@ pub trait SessionArchive: Journal + OriginalStore {
     /// made that then could not be recorded, it is to be made anew.
     fn moves(&self) -> u64 {
         0
+    }
+
+    /// What was taken back, done again, pinned and unpinned in a session, oldest first. A store that does
+    /// not tell has none.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such session, or it cannot be read.
+    fn marks(&self, scope: &str, session: &str) -> Result<Vec<PlacedMark>, StoreError> {
+        let (_, _) = (scope, session);
+        Ok(Vec::new())
     }
 
     /// Why the store cannot be relied on at present, if so.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ArtifactChange, CompactionId, ContentId, DecisionKind, EntryKey, MeterReading, MilestoneState,
-    Priority,
+    Priority, SkipReason,
 };
 
 /// Something that was done to a session.
@@ -73,6 +73,11 @@ pub enum SessionAction {
     },
     /// A request looked at the compression that was asked for.
     Met,
+    /// And made none.
+    Unmet {
+        /// Why.
+        reason: SkipReason,
+    },
     /// Excerpts of what was said before come back into the conversation (RULES 52).
     Recall {
         /// The excerpts with their sources, as the model reads them.

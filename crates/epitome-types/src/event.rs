@@ -2,11 +2,13 @@
 //!
 //! Invariant: an event says what has already been recorded; nothing depends on its being read.
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use crate::drift::{Drift, Stop};
 use crate::shape::words;
-use crate::{Actor, CompactionCause, FactCounts, GoalAction, OpReport, SnapshotPurpose};
+use crate::{
+    Actor, CompactionCause, FactCounts, GoalAction, OpReport, SkipReason, SnapshotPurpose,
+};
 
 /// Something that happened to a session.
 #[derive(Clone, Debug, PartialEq)]
@@ -453,22 +455,4 @@ impl Stage {
     pub fn fraction(self) -> f64 {
         f64::from(self as u8 + 1) / f64::from(Self::Validation as u8 + 1)
     }
-}
-
-/// Why no compression was applied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SkipReason {
-    /// The prompt is within its bounds.
-    NotNeeded,
-    /// What could leave is pinned or held.
-    NothingToCompress,
-    /// It would not be smaller.
-    NotSmaller,
-    /// It would free too little.
-    Stalled,
-    /// It would cost more than it saves.
-    NotWorth,
-    /// The profile forbids it.
-    Disabled,
 }

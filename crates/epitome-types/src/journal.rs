@@ -254,6 +254,15 @@ pub enum JournalMark {
     Unpin(EntryKey),
 }
 
+/// A mark, and what its session had come to when it was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlacedMark {
+    /// The mark.
+    pub mark: JournalMark,
+    /// The history that ends with the newest message of then, where that is known.
+    pub place: Option<HistoryHash>,
+}
+
 /// An epoch, and whether it was taken back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedCompaction {

@@ -26,6 +26,7 @@ mod report;
 mod sentence_end;
 mod session;
 mod shape;
+mod skip_reason;
 mod summary;
 mod tool_name;
 mod usage;
@@ -39,7 +40,7 @@ pub use entry::{
     Entry, FileCopy, ImagePart, OpaqueBlock, Part, PartBody, Role, Speaker, StateNote, Stays,
     ToolCall, ToolResult,
 };
-pub use event::{Event, EventKind, SkipReason, Stage, TierCompression};
+pub use event::{Event, EventKind, Stage, TierCompression};
 pub use failure::failing_lines;
 pub use fault::PolicyFault;
 pub use found::{
@@ -52,7 +53,7 @@ pub use goal::{
 pub use id::{ContentId, EntryId, PartId};
 pub use journal::{
     ArrivalRewrite, Compaction, CompactionCause, CompactionId, CompactionOutcome, CompactionRange,
-    HookAuthor, JournalMark, RecordedCompaction,
+    HookAuthor, JournalMark, PlacedMark, RecordedCompaction,
 };
 pub use key::{EntryKey, HistoryHash};
 pub use meter::{Account, MeterReading};
@@ -66,6 +67,7 @@ pub use sentence_end::{sentence_ends, time_stamp};
 pub use session::{
     SessionBranch, SessionFigures, SessionInfo, Snapshot, SnapshotPurpose, SnapshotSize,
 };
+pub use skip_reason::SkipReason;
 pub use summary::{Passage, Summary, SummaryKind, SummaryStyle, SummaryTurn};
 pub use tool_name::ToolName;
 pub use usage::TokenUsage;

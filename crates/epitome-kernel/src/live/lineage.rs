@@ -331,7 +331,7 @@ fn text_of<'e>(epoch: &'e Compaction, checkpoint: &Checkpoint) -> Option<&'e str
 }
 
 /// The entries that a plan touches, in order.
-fn touched(plan: &Plan) -> BTreeSet<EntryId> {
+pub fn touched(plan: &Plan) -> BTreeSet<EntryId> {
     let of = |op: &Op| match op {
         Op::Insert { after, .. } | Op::State { after, .. } => after.iter().copied().collect(),
         _ => changed(op),

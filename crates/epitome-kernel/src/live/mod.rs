@@ -9,5 +9,5 @@ mod lineage;
 mod reconcile;
 
 pub use identity::{Claim, Evidence, Identity, identify, is_drawn};
-pub use lineage::{ActiveCompaction, CompactionLineage, EpochGround, epoch_of};
+pub use lineage::{ActiveCompaction, CompactionLineage, EpochGround, epoch_of, touched};
 pub use reconcile::{HistoryMatch, reconcile};

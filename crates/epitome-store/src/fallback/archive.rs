@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_kernel::types::{
-    EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
-    TokenUsage, WordMentions,
+    EntryKey, HistoryHash, MeterReading, PlacedMark, RecordedCompaction, SessionBranch,
+    SessionInfo, Snapshot, TokenUsage, WordMentions,
 };
 use epitome_kernel::{Eviction, MessageRecord, SearchRange, SessionOf, StoreError};
 
@@ -58,8 +58,7 @@ impl SessionArchive for FallbackStore {
 
     fn learn_once(&self, scope: &str, about: &str, lesson: &str) -> Result<String, StoreError> {
         // What was first recorded during an outage holds in this process, also after it.
-        let here = self.memory.lessons_about(scope, about)?;
-        if let Some(known) = here.get(about) {
+        if let Some(known) = self.state().lessons_of(scope).get(about) {
             return Ok(known.clone());
         }
         if self.may_write() {
@@ -68,7 +67,9 @@ impl SessionArchive for FallbackStore {
                 done => return done,
             }
         }
-        self.memory.learn_once(scope, about, lesson)
+        let mut state = self.state();
+        let known = state.lessons_of(scope).entry(about.to_owned());
+        Ok(known.or_insert_with(|| lesson.to_owned()).clone())
     }
 
     fn lessons_about(
@@ -80,7 +81,9 @@ impl SessionArchive for FallbackStore {
             Err(error) if self.is_lost(&error) => BTreeMap::new(),
             lessons => lessons?,
         };
-        all.extend(self.memory.lessons_about(scope, prefix)?);
+        let mut state = self.state();
+        let here = state.lessons_of(scope).iter().filter(|(about, _)| about.starts_with(prefix));
+        all.extend(here.map(|(about, lesson)| (about.clone(), lesson.clone())));
         Ok(all)
     }
 
@@ -123,6 +126,10 @@ impl SessionArchive for FallbackStore {
         session: &str,
     ) -> Result<BTreeMap<HistoryHash, TokenUsage>, StoreError> {
         self.read(SessionOf { scope, session }, |store| store.answer_usage(scope, session))
+    }
+
+    fn marks(&self, scope: &str, session: &str) -> Result<Vec<PlacedMark>, StoreError> {
+        self.read(SessionOf { scope, session }, |store| store.marks(scope, session))
     }
 
     fn branches(&self, scope: &str, session: &str) -> Result<Vec<SessionBranch>, StoreError> {

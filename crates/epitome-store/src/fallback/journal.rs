@@ -183,7 +183,7 @@ impl Journal for FallbackStore {
             Err(error) if self.is_lost(&error) => BTreeMap::new(),
             lessons => lessons?,
         };
-        all.extend(self.memory.lessons(scope)?);
+        all.extend(self.state().lessons_of(scope).clone());
         Ok(all)
     }
 
@@ -191,10 +191,15 @@ impl Journal for FallbackStore {
         if self.may_write() {
             match self.disk.learn(scope, about, lesson) {
                 Err(error) if self.is_lost(&error) => {}
-                done => return done,
+                done => {
+                    // The disk has it, and whoever writes it next may be another process.
+                    self.state().lessons_of(scope).remove(about);
+                    return done;
+                }
             }
         }
-        self.memory.learn(scope, about, lesson)
+        self.state().lessons_of(scope).insert(about.to_owned(), lesson.to_owned());
+        Ok(())
     }
 
     fn act(&self, scope: &str, session: &str, acts: &[RecordedAction]) -> Result<(), StoreError> {

@@ -48,6 +48,8 @@ pub struct FallbackStore {
 struct FallbackState {
     outage: Option<(OutageKind, StoreOutage)>,
     untold: Vec<StoreNews>,
+    /// What was learned during an outage and the disk does not know yet, by scope.
+    lessons: BTreeMap<String, BTreeMap<String, String>>,
     /// The sessions in memory, by scope and name.
     away: BTreeMap<(String, String), AwaySession>,
     /// How many ever went there.
@@ -59,6 +61,13 @@ struct FallbackState {
 struct AwaySession {
     /// Whether something was decided of it there, which the disk does not know.
     decided: bool,
+}
+
+impl FallbackState {
+    /// What of a scope was learned during an outage.
+    fn lessons_of(&mut self, scope: &str) -> &mut BTreeMap<String, String> {
+        self.lessons.entry(scope.to_owned()).or_default()
+    }
 }
 
 impl FallbackStore {

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use epitome_kernel::types::{
-    EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
-    SnapshotPurpose, TokenUsage, WordMentions,
+    EntryKey, HistoryHash, MeterReading, PlacedMark, RecordedCompaction, SessionBranch,
+    SessionInfo, Snapshot, SnapshotPurpose, TokenUsage, WordMentions,
 };
 use epitome_kernel::{Eviction, MessageRecord, SearchRange, StoreError};
 
@@ -125,6 +125,10 @@ impl<L: RecordLog> SessionArchive for RecordStore<L> {
             }
             Ok(by)
         })
+    }
+
+    fn marks(&self, scope: &str, session: &str) -> Result<Vec<PlacedMark>, StoreError> {
+        self.in_session(scope, session, |fold| Ok(fold.marks()))
     }
 
     fn branches(&self, scope: &str, session: &str) -> Result<Vec<SessionBranch>, StoreError> {

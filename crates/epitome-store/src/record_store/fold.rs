@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use epitome_kernel::types::{
-    ArrivalRewrite, ContentId, EntryKey, HistoryHash, JournalMark, MeterReading, RecordedAction,
-    RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
+    ArrivalRewrite, ContentId, EntryKey, HistoryHash, JournalMark, MeterReading, PlacedMark,
+    RecordedAction, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
 };
 use epitome_kernel::{MessageRecord, StoreError};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -315,6 +315,12 @@ impl SessionFold {
         (info.last, info.trashed) = (last, trashed);
         (info.figures.turns, info.figures.answers, info.figures.usage) = (turns, answers, usage);
         (info.figures.tokens, info.figures.total, info.figures.limit) = (tokens, total, limit);
+    }
+
+    /// What was taken back, done again, pinned and unpinned, oldest first.
+    pub(super) fn marks(&self) -> Vec<PlacedMark> {
+        let marks = self.decided.marks.iter();
+        marks.map(|it| PlacedMark { mark: it.what, place: Some(it.place) }).collect()
     }
 
     /// The entries that are pinned.

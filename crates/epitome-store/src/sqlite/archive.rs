@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::mentions::mentions;
 use crate::{SessionArchive, StoreFinding};
 use epitome_kernel::types::{
-    EntryKey, HistoryHash, MeterReading, RecordedCompaction, SessionBranch, SessionInfo, Snapshot,
-    TokenUsage, WordMentions,
+    EntryKey, HistoryHash, MeterReading, PlacedMark, RecordedCompaction, SessionBranch,
+    SessionInfo, Snapshot, TokenUsage, WordMentions,
 };
 use epitome_kernel::{Eviction, MessageRecord, SearchRange, StoreError};
 use rusqlite::{Connection, params};
@@ -19,7 +19,8 @@ use super::fail::Fail;
 use super::journal::number;
 use super::owner::{Owner, SessionRowId};
 use super::{
-    SqliteStore, answer, compaction, copy, delete, erase, lesson, passages, session, snapshot, tree,
+    SqliteStore, answer, compaction, copy, delete, erase, lesson, mark, passages, session,
+    snapshot, tree,
 };
 
 impl SessionArchive for SqliteStore {
@@ -129,6 +130,14 @@ impl SessionArchive for SqliteStore {
         self.read(|connection| {
             let (id, _) = session::named(connection, number(connection, scope)?, session)?;
             Ok(answer::usage(connection, id)?)
+        })
+    }
+
+    fn marks(&self, scope: &str, session: &str) -> Result<Vec<PlacedMark>, StoreError> {
+        self.read(|connection| {
+            let scope = number(connection, scope)?;
+            let (session, _) = session::named(connection, scope, session)?;
+            mark::all(connection, scope, session)
         })
     }
 

@@ -3,7 +3,9 @@
 //! Invariant: marks are only added; whether an epoch is taken back stands beside it as well, and
 //! the marks can tell it anew. Called by [`super::journal`].
 
-use epitome_kernel::types::{CompactionId, EntryKey, HistoryHash, JournalMark};
+use epitome_kernel::types::{
+    CompactionId, ContentId, EntryKey, HistoryHash, JournalMark, PlacedMark,
+};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::checksum::{EPOCH, MARK, ScopeChecksum};
@@ -60,6 +62,33 @@ fn turn(
         found => return Err(marks::nothing(id, found.is_some(), undone).into()),
     }
     Ok(id)
+}
+
+/// The marks of a session, oldest first.
+pub(crate) fn all(
+    connection: &Connection,
+    scope: Option<i64>,
+    session: SessionRowId,
+) -> Result<Vec<PlacedMark>, Fail> {
+    let mut statement = connection.prepare_cached(
+        "SELECT kind, target, place FROM mark
+         WHERE scope = ?1 AND kind IN ('undo', 'redo', 'pin', 'unpin') AND session = ?2
+         ORDER BY id",
+    )?;
+    let mut rows = statement.query(params![scope, session])?;
+    let mut all = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (kind, target): (String, _) = (row.get(0)?, row.get(1)?);
+        let mark = match &*kind {
+            "undo" => JournalMark::Undo(ContentId(target)),
+            "redo" => JournalMark::Redo(ContentId(target)),
+            "pin" => JournalMark::Pin(EntryKey(target)),
+            "unpin" => JournalMark::Unpin(EntryKey(target)),
+            _ => continue,
+        };
+        all.push(PlacedMark { mark, place: row.get::<_, Option<_>>(2)?.map(HistoryHash) });
+    }
+    Ok(all)
 }
 
 /// The entries that a session pinned, in the order in which that was done.
