@@ -3,13 +3,13 @@
 //! Invariant: where the split is broken no effect is shown, and none without its interval.
 
 use epitome::{
-    ArmMetric, ArmReport, ExperimentBook, ExperimentConfig, ExperimentReport, ExperimentVerdict,
-    MetricEffect, MetricName, MetricUnit, collect_units,
+    ArmMetric, ArmReport, ExperimentBook, ExperimentReport, ExperimentVerdict, MetricEffect,
+    MetricName, MetricUnit, TableOrigin, collect_units,
 };
 use maud::{Markup, html};
 
 use crate::error::PageError;
-use crate::figures::{grouped, percent, tenths};
+use crate::figures::{counted, grouped, percent, tenths};
 use crate::layout::{PageContent, PageTab};
 use crate::parts;
 use crate::shown::line;
@@ -25,20 +25,10 @@ pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
     names.dedup();
     let mut reports = Vec::new();
     for name in &names {
-        let configured = visit.source.experiments.get(name);
-        let table = match configured {
-            Some(table) => table.clone(),
-            None => {
-                let units = book.units(name)?.into_values();
-                let mut arms: Vec<_> = units.filter_map(|record| record.arm).collect();
-                arms.sort();
-                arms.dedup();
-                ExperimentConfig::of_arms(arms)
-            }
-        };
+        let (table, origin) = book.table(name, visit.source.experiments.get(name))?;
         let units = collect_units(store, tenant, name)?;
         let report = ExperimentReport::load(store, tenant, name, &table, &units)?;
-        reports.push((report, configured.is_some()));
+        reports.push((report, origin));
     }
     let main = html! {
         h1 { "Experiments" }
@@ -48,59 +38,60 @@ pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
                 " compares profiles on live sessions."
             } }
         }
-        @for (report, is_configured) in &reports { (experiment(report, *is_configured)) }
+        @for (report, origin) in &reports { (experiment(report, *origin)) }
     };
     Ok(PageContent { title: "Experiments".to_owned(), tab: PageTab::Experiments, main })
 }
 
-fn experiment(report: &ExperimentReport, is_configured: bool) -> Markup {
+fn experiment(report: &ExperimentReport, origin: TableOrigin) -> Markup {
     let units: u64 = report.arms.iter().map(|arm| arm.figures.units).sum();
     html! {
         section.card {
             h2 {
                 (line(&report.name, 60)) " "
                 @if report.stopped.is_some() { span.chip { "stopped" } }
-                @else if is_configured && report.is_open() { span.chip { "running" } }
-                @else if is_configured { span.chip { "one arm is open: no session is drawn" } }
-                @else { span.chip { "not configured any more" } }
+                @else if origin == TableOrigin::Recorded {
+                    span.chip title="It is of another project, or its table was taken out." {
+                        "not configured here"
+                    }
+                }
+                @else if origin == TableOrigin::Unknown { span.chip { "not configured any more" } }
+                @else if report.is_open() { span.chip { "running" } }
+                @else { span.chip { "one arm is open: no session is drawn" } }
             }
-            p.quiet { (grouped(units)) " units, decided by " code { (report.primary.word()) } }
+            p.quiet {
+                (counted(units, "unit"))
+                @if origin != TableOrigin::Unknown { ", decided by " code { (report.primary.word()) } }
+            }
             @if let Some(stopped) = &report.stopped {
                 p { "Stopped " (parts::moment(&stopped.at)) ": " (line(&stopped.why, 300)) }
             }
-            (split(report, units))
+            (split(report))
             (arms(report))
-            @for arm in report.arms.iter().filter(|arm| arm.versions > 1) {
-                p.quiet {
-                    "Units of " b { (line(&arm.figures.arm, 60)) } " were drawn under " (arm.versions)
-                    " versions of its profile: a policy or an option was edited, or another project has \
-                     an experiment of this name."
-                }
-            }
-            @if report.primary.is_of_histories() {
+            @if origin == TableOrigin::Unknown {
+                p { (ExperimentReport::without_a_table()) }
+            } @else if report.primary.is_of_histories() {
                 p { (of_histories(report)) }
             } @else {
                 @for arm in &report.arms { (verdict(report, arm)) }
             }
-            (others(report))
+            @if !report.split.is_broken && !report.in_dollars {
+                p.quiet { code { "paid" } " is in full-price tokens: not every model has a price." }
+            }
+            @if !report.split.is_broken { (others(report)) }
         }
     }
 }
 
-/// Whether the units are divided as they were drawn.
-fn split(report: &ExperimentReport, units: u64) -> Markup {
-    let split = &report.split;
+/// Whether the units are divided as they were drawn, and what else is to be known of the figures.
+fn split(report: &ExperimentReport) -> Markup {
     html! {
-        @if split.is_broken {
-            p.bad role="alert" {
-                b { "The split is broken. " }
-                "Units are not divided as they were drawn, so nothing is said of effects."
-            }
-        } @else if let Some(chance) = split.chance {
-            p.quiet { "The split is as drawn (chance " (format!("{chance:.3}")) ")." }
-        } @else if units > 0 {
-            p.quiet { "There are too few units to tell whether the split is as drawn." }
+        @if report.split.is_broken {
+            p.bad role="alert" { (line(&report.split_in_words(), 600)) }
+        } @else {
+            p.quiet { (line(&report.split_in_words(), 600)) }
         }
+        @for said in report.caveats() { p.quiet { (line(&said, 1_200)) } }
     }
 }
 
@@ -178,8 +169,11 @@ fn value(metric: Option<ArmMetric>) -> Markup {
         @match told {
             Some((MetricUnit::Dollars, value)) => { "$" (format!("{value:.4}")) }
             Some((MetricUnit::Share, value)) => (tenths(value)),
-            Some((MetricUnit::Count, value)) => (grouped(value.round().max(0.0) as u64)),
-            Some((_, value)) => (format!("{value:.3}")),
+            Some((MetricUnit::Count, value)) => { (grouped(value.round().max(0.0) as u64)) " tokens" }
+            Some((MetricUnit::Mean, value)) => (format!("{value:.1}")),
+            Some((MetricUnit::Seconds, value)) if value < 1.0 => (format!("{:.1} ms", value * 1_000.0)),
+            Some((MetricUnit::Seconds, value)) => (format!("{value:.2} s")),
+            Some((MetricUnit::Score, value)) => (format!("{value:.3}")),
             None => "–",
         }
     }

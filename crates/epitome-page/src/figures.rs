@@ -30,6 +30,11 @@ impl fmt::Display for EscapedText<'_> {
     }
 }
 
+/// `1 turn`, `2 turns`.
+pub fn counted(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
 /// A number that is read at a glance: `9,999`, `41.2 k`, `3.40 M`.
 pub fn compact(number: f64) -> String {
     let sign = if number < 0.0 { "−" } else { "" };

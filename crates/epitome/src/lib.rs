@@ -58,9 +58,9 @@ pub use epitome_admin::admin::{
     MessageDiff, MessageInfo, OverviewFilter, OverviewPage, OverviewRow, PassageOrigin,
     PastCompression, PinList, QueryNote, RankedSearch, RecallResult, RecalledAnswer,
     RecalledPassage, RestoreReport, SeenFault, SessionAdmin, SessionDiff, SessionGoals,
-    SessionHistory, SessionMode, SessionStatus, SessionTimeline, SnapshotDiff, SwitchReport,
-    TimelineCompaction, TimelineTurn, TokenBands, ToolMarks, WatermarkStatus, WindowLevel, parted,
-    project_of, search_note,
+    SessionHistory, SessionMode, SessionStatus, SessionTimeline, SnapshotDiff, StatusWishes,
+    SwitchReport, TimelineCompaction, TimelineTurn, TokenBands, ToolMarks, UnmetWish,
+    WatermarkStatus, WindowLevel, parted, project_of, search_note,
 };
 pub use epitome_admin::clock::{Clock, calendar_time, system_time};
 pub use epitome_admin::controls::{self, LeverCall, SessionControls};
@@ -68,8 +68,8 @@ pub use epitome_admin::controls::{self, LeverCall, SessionControls};
 pub use epitome_admin::experiments::{
     ArmFigures, ArmMetric, ArmReport, ExperimentBook, ExperimentReport, ExperimentVerdict,
     HeldOutSession, MetricEffect, MetricUnit, ShadowReplay, ShadowSession, SplitCheck, StopRecord,
-    TrippedGuardrail, UnitFigures, UnitRecord, collect_histories, collect_units, experiment_unit,
-    shadow_profile, tripped_guardrails,
+    TableOrigin, TrippedGuardrail, UnitFigures, UnitRecord, collect_histories, collect_units,
+    experiment_unit, shadow_profile, tripped_guardrails,
 };
 pub use epitome_admin::learned::{CountCalibration, ModelKnowledge, SilentTruncation};
 pub use epitome_admin::regret::{CompactionRegret, FetchedText, REGRET_TURNS, RegretCounts};

@@ -39,7 +39,7 @@ fn an_edited_profile_and_a_deleted_session_are_told_of() {
     assert_eq!((of("units"), of("counted")), ([8, 8], [8, 8]), "{arms:#}");
     assert_eq!((of("versions"), of("unread")), ([1, 2], [1, 0]), "{arms:#}");
     let page = Browser::open(&serving).page("/experiments");
-    assert!(page.contains("were drawn under 2 versions of its profile"), "{page}");
+    assert!(page.contains("has an experiment of this name: short 2."), "{page}");
 }
 
 #[test]
@@ -64,4 +64,90 @@ fn the_page_offers_no_compression_of_what_is_held_out() {
     talk.say(&serving, "Another question.", None);
     let last = String::from_utf8(serving.last().raw.to_vec()).unwrap();
     assert!(last.contains("A question.") && last.contains("Another question."), "{last}");
+}
+
+/// Arms that do the same in each of two times, with most units of one in the first and of the other in the
+/// second.
+#[test]
+fn units_of_other_weights_are_not_compared() {
+    let table = |weights: &str| {
+        format!(
+            "[profile.short]\n[experiment.short]\narms = ['default', 'short']\nweights = {weights}\n\
+             primary = 'requests'\n"
+        )
+    };
+    let mut serving = begun(&table("[3, 1]"), &mut []);
+    say(&mut talks(0..64), &serving, "A question.");
+    serving.stop();
+    serving.place.write("x.toml", table("[1, 3]"));
+    serving.go_on();
+    let mut busy = talks(64..136);
+    for question in ["A first question.", "A second question.", "A third question."] {
+        say(&mut busy, &serving, question);
+    }
+    let report = shown(&serving, &["show", "--json"]).json();
+    let arms = report["arms"].as_array().unwrap();
+    assert_eq!(arms[1]["verdict"], "too-few", "{report:#}");
+    let of = |key: &str| [0, 1].map(|arm: usize| arms[arm][key].as_u64().unwrap());
+    let (units, left) = (of("units"), of("not_compared"));
+    assert_eq!(left.iter().sum::<u64>(), 64, "{report:#}");
+    let metric = |arm: usize| {
+        let metrics = arms[arm]["metrics"].as_array().unwrap().iter();
+        metrics.clone().find(|it| it["metric"] == "requests").unwrap()["value"].clone()
+    };
+    assert_eq!([0, 1].map(metric), [3.0, 3.0], "{units:?} {report:#}");
+    let told = printed(&serving, &["show"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("Not compared are units that were drawn by other weights"), "{told}");
+}
+
+/// Whoever does not have its table is shown the experiment as it is drawn.
+#[test]
+fn an_experiment_is_shown_where_its_table_is_not() {
+    let table = "[profile.short]\n[experiment.short]\narms = ['short', 'default']\n\
+                 primary = 'requests'\n";
+    let mut serving = begun(table, &mut []);
+    say(&mut talks(0..6), &serving, "A question.");
+    serving.stop();
+    serving.place.write("x.toml", "");
+    serving.go_on();
+    let told = printed(&serving, &["show"]);
+    assert!(
+        told.starts_with("short: 6 sessions, not configured here, decided by `requests`"),
+        "{told}"
+    );
+    let arms = shown(&serving, &["show", "--json"]).json()["arms"].clone();
+    assert_eq!([0, 1].map(|arm: usize| arms[arm]["arm"].clone()), ["short", "default"], "{arms:#}");
+    let page = Browser::open(&serving).page("/experiments");
+    assert!(page.contains("not configured here") && page.contains("decided by"), "{page}");
+}
+
+/// What is read from histories says nothing once more of one arm are deleted than of another.
+#[test]
+fn deleted_histories_prove_nothing() {
+    let table =
+        "[profile.short]\n[experiment.short]\narms = ['default', 'short']\nprimary = 'turns'\n";
+    let serving = begun(table, &mut []);
+    let mut all = talks(0..120);
+    say(&mut all, &serving, "A first question.");
+    let args = ["session", "list", "--all", "--json", "--limit", "0", "--store", "s.db"];
+    let sessions = serving.place.run(args).json();
+    let of_arm = sessions.as_array().unwrap().iter().filter(|it| it["profile"] == "short");
+    for session in of_arm.take(45) {
+        let name = session["name"].as_str().unwrap();
+        let args = ["session", "delete", name, "--forever", "--store", "s.db"];
+        assert_eq!(serving.place.run(args).code, 0);
+    }
+    let report = shown(&serving, &["show", "--json"]).json();
+    let arm = &report["arms"][1];
+    assert_eq!(
+        (&arm["verdict"], &arm["units"], &arm["unread"]),
+        (&Value::Null, &60.into(), &45.into())
+    );
+    let metrics = arm["metrics"].as_array().unwrap();
+    for (name, is_known) in [("turns", false), ("repeats", false), ("requests", true)] {
+        let metric = metrics.iter().find(|it| it["metric"] == name).unwrap();
+        assert_eq!(metric["value"].is_number(), is_known, "{name}: {metric}");
+    }
+    let told = printed(&serving, &["show"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("and none is shown"), "{told}");
 }

@@ -138,7 +138,7 @@ pub(crate) fn money(units: &[UnitFigures]) -> Money {
 
 /// The sums of a metric over the units of an arm that anybody counted.
 pub(crate) fn clusters(
-    units: &[UnitFigures],
+    units: &[&UnitFigures],
     arm: &str,
     metric: MetricName,
     money: Money,
@@ -154,7 +154,7 @@ pub(crate) fn clusters(
 
 /// How much of a metric's denominator is one thing that may happen or not. A text comes back as a whole:
 /// of its tokens none is there by itself, and what was seen of a thousand was seen of one.
-fn size_of_thing(units: &[UnitFigures], metric: MetricName, money: Money) -> f64 {
+fn size_of_thing(units: &[&UnitFigures], metric: MetricName, money: Money) -> f64 {
     if metric != MetricName::RegretTokens {
         return 1.0;
     }

@@ -8,6 +8,7 @@ use epitome_experiments::{IntervalTerms, compare};
 
 use super::collect::{UnitFigures, clusters, money};
 use super::figures::scale;
+use super::pairs::drawn_alike;
 use super::split::SplitCheck;
 
 /// A guardrail that an arm broke.
@@ -49,9 +50,9 @@ pub fn tripped_guardrails(
     let terms = IntervalTerms::default().over(guardrails.len() * others.len()).one_sided();
     let mut tripped = Vec::new();
     for (metric, margin) in guardrails {
-        let base = clusters(units, control, metric, money);
         for arm in others {
-            let with = clusters(units, arm, metric, money);
+            let compared = drawn_alike(units, [control, arm]);
+            let [base, with] = [control, arm].map(|arm| clusters(&compared, arm, metric, money));
             let effect = compare(&base, &with, scale(metric), terms);
             if let Some(effect) = effect.filter(|effect| effect.low > margin) {
                 let (arm, least) = (arm.clone(), effect.low);

@@ -12,15 +12,17 @@ mod collect;
 mod corrections;
 mod figures;
 mod guardrail;
+mod pairs;
 mod record;
 mod report;
 mod shadow;
 mod split;
+mod words;
 
 pub use self::arm_figures::{ArmFigures, ArmMetric, MetricEffect, MetricUnit};
 pub use self::collect::{UnitFigures, collect_histories, collect_units};
 pub use self::guardrail::{TrippedGuardrail, tripped_guardrails};
-pub use self::record::{ExperimentBook, StopRecord, UnitRecord, experiment_unit};
+pub use self::record::{ExperimentBook, StopRecord, TableOrigin, UnitRecord, experiment_unit};
 pub use self::report::{ArmReport, ExperimentReport, ExperimentVerdict};
 pub use self::shadow::{HeldOutSession, ShadowReplay, ShadowSession, shadow_profile};
 pub use self::split::SplitCheck;

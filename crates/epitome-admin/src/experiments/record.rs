@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use epitome_config::ExperimentConfig;
 use epitome_config::scope::experiment_scope;
 use epitome_kernel::StoreError;
 use epitome_store::SessionArchive;
@@ -19,6 +20,7 @@ const UNIT: &str = "unit";
 const SESSION: &str = "session";
 const STOP: &str = "stop";
 const PLACE: &str = "place";
+const TABLE: &str = "table";
 
 /// What is recorded of a unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +47,17 @@ pub struct UnitRecord {
     /// The folder of the project; none where the proxy serves no project in particular.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+}
+
+/// Where the table of an experiment was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableOrigin {
+    /// In the configuration of whoever asks.
+    Configured,
+    /// In the store, as the last proxy had it that drew by it: of another project, or of another time.
+    Recorded,
+    /// Nowhere: its arms are those of its units, and of the rest nothing is known.
+    Unknown,
 }
 
 /// Why an experiment, or an arm of it, gets no new units.
@@ -179,6 +192,43 @@ impl<'s> ExperimentBook<'s> {
         Ok(all.keys().filter_map(name).collect())
     }
 
+    /// Keeps the table that an experiment is drawn by, for those who do not have it.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read or written.
+    pub fn keep_table(&self, experiment: &str, table: &ExperimentConfig) -> Result<(), StoreError> {
+        let about = [TABLE, experiment];
+        // One that this version cannot read is another one.
+        if self.record::<ExperimentConfig>(&about).ok().flatten().as_ref() == Some(table) {
+            return Ok(());
+        }
+        let text = serde_json::to_string(table).unwrap_or_default();
+        self.store.learn(&experiment_scope(self.tenant), &name(&about), &text)
+    }
+
+    /// The table of an experiment: as whoever asks has it configured, else as it was kept, else with the
+    /// arms of its units alone.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn table(
+        &self,
+        experiment: &str,
+        configured: Option<&ExperimentConfig>,
+    ) -> Result<(ExperimentConfig, TableOrigin), StoreError> {
+        if let Some(table) = configured {
+            return Ok((table.clone(), TableOrigin::Configured));
+        }
+        if let Some(table) = self.record(&[TABLE, experiment]).ok().flatten() {
+            return Ok((table, TableOrigin::Recorded));
+        }
+        let arms: BTreeSet<_> =
+            self.units(experiment)?.into_values().filter_map(|record| record.arm).collect();
+        Ok((ExperimentConfig::of_arms(arms.into_iter().collect()), TableOrigin::Unknown))
+    }
+
     /// Stops an experiment, or an arm of it, for new units; gives why it is stopped, which may be
     /// for another reason before.
     ///
@@ -247,6 +297,7 @@ fn read<T: for<'d> Deserialize<'d>>(about: &str, text: &str) -> Result<T, StoreE
 
 #[cfg(test)]
 mod tests {
+    use epitome_config::MetricName;
     use epitome_store::MemoryStore;
 
     use super::*;
@@ -267,6 +318,25 @@ mod tests {
         ExperimentBook::new(&store, "team").enter("short", "y", &of("none")).unwrap();
         assert_eq!(book.units("short").unwrap().keys().collect::<Vec<_>>(), [&unit]);
         assert_eq!(book.names().unwrap().into_iter().collect::<Vec<_>>(), ["short", "shorter"]);
+    }
+
+    #[test]
+    fn the_table_that_is_drawn_by_is_known_to_those_who_do_not_have_it() {
+        let store = MemoryStore::new();
+        let book = ExperimentBook::new(&store, "local");
+        let of = |arms: [&str; 2]| ExperimentConfig::of_arms(arms.map(str::to_owned).to_vec());
+        let unit = UnitRecord { arm: Some("short".to_owned()), ..UnitRecord::default() };
+        book.enter("short", "a", &unit).unwrap();
+        let unknown = ExperimentConfig::of_arms(vec!["short".to_owned()]);
+        assert_eq!(book.table("short", None).unwrap(), (unknown, TableOrigin::Unknown));
+        let table = ExperimentConfig { primary: MetricName::Turns, ..of(["team", "short"]) };
+        book.keep_table("short", &of(["a", "b"])).unwrap();
+        book.keep_table("short", &table).unwrap();
+        assert_eq!(book.table("short", None).unwrap(), (table, TableOrigin::Recorded));
+        let own = of(["a", "b"]);
+        let found = book.table("short", Some(&own)).unwrap();
+        assert_eq!(found, (own, TableOrigin::Configured));
+        assert!(book.names().unwrap().contains("short"));
     }
 
     #[test]

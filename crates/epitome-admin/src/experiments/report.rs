@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::arm_figures::{ArmFigures, ArmMetric, MetricEffect, unit_of};
 use super::collect::{UnitFigures, clusters, money};
 use super::figures::{Money, is_gain, scale};
+use super::pairs::drawn_alike;
 use super::record::{ExperimentBook, StopRecord};
 use super::split::SplitCheck;
 
@@ -59,6 +60,8 @@ pub struct ArmReport {
     pub counted: u64,
     /// What its profile has been when its units were drawn: so many sets of options and policies.
     pub versions: u64,
+    /// Those of its units that were drawn at other odds than the rest, and are not compared.
+    pub not_compared: u64,
     /// Sessions whose histories are deleted: in metrics that are read from histories they do not count.
     pub unread: u64,
     /// Why it gets no new units, if so.
@@ -114,7 +117,8 @@ impl ExperimentReport {
     #[must_use]
     pub fn of_units(name: &str, experiment: &ExperimentConfig, units: &[UnitFigures]) -> Self {
         let split = SplitCheck::of_units(units);
-        let table = ArmComparison { experiment, units, money: money(units) };
+        let reads_histories = !split.has_lost_histories();
+        let table = ArmComparison { experiment, units, money: money(units), reads_histories };
         let arms = experiment.weighted().map(|(arm, weight)| {
             let own = || units.iter().filter(|unit| unit.arm() == arm);
             let metrics = if split.is_broken { Vec::new() } else { table.metrics(arm) };
@@ -126,6 +130,7 @@ impl ExperimentReport {
                     .filter_map(|it| it.record.profile.as_ref())
                     .collect::<BTreeSet<_>>()
                     .len() as u64,
+                not_compared: table.not_compared(arm),
                 unread: own().map(|unit| unit.sums.unread).sum(),
                 stopped: None,
                 verdict: table.verdict(&figures),
@@ -156,6 +161,8 @@ struct ArmComparison<'e> {
     experiment: &'e ExperimentConfig,
     units: &'e [UnitFigures],
     money: Money,
+    /// Whether what is read from histories can be compared.
+    reads_histories: bool,
 }
 
 impl ArmComparison<'_> {
@@ -164,10 +171,16 @@ impl ArmComparison<'_> {
     }
 
     fn metric(&self, arm: &str, metric: MetricName) -> ArmMetric {
-        let with = clusters(self.units, arm, metric, self.money);
-        let control = self.experiment.arms.first().filter(|control| *control != arm);
-        let effect = control.and_then(|control| {
-            let base = clusters(self.units, control, metric, self.money);
+        let unit = unit_of(metric, self.money == Money::Dollars);
+        if metric.is_of_histories() && !self.reads_histories {
+            let (interval, effect) = (None, None);
+            return ArmMetric { metric: metric.word(), unit, value: None, interval, effect };
+        }
+        let control = self.experiment.arms.first();
+        let compared = self.compared(arm);
+        let with = clusters(&compared, arm, metric, self.money);
+        let effect = control.filter(|control| *control != arm).and_then(|control| {
+            let base = clusters(&compared, control, metric, self.money);
             let terms = IntervalTerms::default().over(self.experiment.arms.len() - 1);
             let effect = compare(&base, &with, scale(metric), terms)?;
             let both = (base.count() + with.count()) as f64;
@@ -179,14 +192,33 @@ impl ArmComparison<'_> {
                 detectable: detectable_effect(effect.error, both, terms),
             })
         });
-        let unit = unit_of(metric, self.money == Money::Dollars);
         ArmMetric { metric: metric.word(), unit, value: with.ratio(), interval: None, effect }
+    }
+
+    /// The units that an arm is compared by: with the first, or of that with any other.
+    fn compared(&self, arm: &str) -> Vec<&UnitFigures> {
+        let [control, others @ ..] = &self.experiment.arms[..] else { return Vec::new() };
+        if arm != control {
+            return drawn_alike(self.units, [control, arm]);
+        }
+        let with = others.iter().flat_map(|other| drawn_alike(self.units, [control, other]));
+        let own = with.filter(|unit| unit.arm() == control).map(|unit| (&*unit.unit, unit));
+        own.collect::<BTreeMap<_, _>>().into_values().collect()
+    }
+
+    /// How many units of an arm are in no comparison.
+    fn not_compared(&self, arm: &str) -> u64 {
+        let compared = self.compared(arm);
+        let own = |unit: &&UnitFigures| unit.arm() == arm;
+        (self.units.iter().filter(own).count() - compared.iter().copied().filter(own).count())
+            as u64
     }
 
     fn verdict(&self, arm: &ArmFigures) -> Option<ExperimentVerdict> {
         let primary = self.experiment.primary;
         let own = arm.metric(primary.word())?;
-        if self.experiment.arms.first() == Some(&arm.arm) {
+        let has_lost_it = primary.is_of_histories() && !self.reads_histories;
+        if self.experiment.arms.first() == Some(&arm.arm) || has_lost_it {
             return None;
         }
         let Some(effect) = own.effect else { return Some(ExperimentVerdict::TooFew) };

@@ -21,6 +21,8 @@ pub struct SplitCheck {
     pub by_client: BTreeMap<String, f64>,
     /// Whether any of them is smaller than chance allows: then nothing of the arms can be compared.
     pub is_broken: bool,
+    /// The same as `chance` of the units whose histories are all there; none where none is deleted.
+    pub chance_read: Option<f64>,
     /// The number of units that each arm is expected to have.
     pub expected: BTreeMap<String, f64>,
 }
@@ -43,8 +45,40 @@ impl SplitCheck {
             clients.filter_map(|(client, units)| Some((client, chance_of(&units)?))).collect();
         let lowest = by_client.values().copied().chain(chance).chain(chance_counted);
         let is_broken = lowest.fold(1.0, f64::min) < BROKEN;
-        Self { chance, chance_counted, by_client, is_broken, expected: expected(&all) }
+        let read: Vec<_> = units.iter().filter(|unit| unit.sums.unread == 0).collect();
+        let chance_read = chance_of(&read).filter(|_| read.len() < units.len());
+        let expected = expected(&all);
+        Self { chance, chance_counted, by_client, is_broken, chance_read, expected }
     }
+
+    /// Whether histories are deleted so unevenly that what is read from them cannot be compared.
+    #[must_use]
+    pub fn has_lost_histories(&self) -> bool {
+        self.chance_read.is_some_and(|chance| chance < BROKEN)
+    }
+
+    /// What is not divided as it was drawn.
+    pub(super) fn broken_part(&self) -> Option<BrokenPart<'_>> {
+        let is_low = |chance: &f64| *chance < BROKEN;
+        let client = self.by_client.iter().find(|(_, chance)| is_low(chance));
+        match client {
+            _ if !self.is_broken => None,
+            _ if self.chance.as_ref().is_some_and(is_low) => Some(BrokenPart::All),
+            Some((client, _)) => Some(BrokenPart::OfClient(client)),
+            None => Some(BrokenPart::Answered),
+        }
+    }
+}
+
+/// Units that are not divided as they were drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BrokenPart<'s> {
+    /// All of them.
+    All,
+    /// Those of a client.
+    OfClient(&'s str),
+    /// Those that got an answer.
+    Answered,
 }
 
 /// The number of units that each arm is expected to have.

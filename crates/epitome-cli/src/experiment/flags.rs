@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use epitome::{Config, ExperimentBook, ExperimentConfig, SessionArchive, nearest};
+use epitome::{Config, ExperimentBook, ExperimentConfig, SessionArchive, TableOrigin, nearest};
 
 use crate::fault::{self, CliError};
 use crate::journal::store_path;
@@ -88,15 +88,9 @@ impl OpenExperiments {
         }
     }
 
-    /// An experiment as it is configured; of one that is not there any more, as its units say.
-    pub(super) fn table(&self, name: &str) -> Result<(ExperimentConfig, bool), CliError> {
-        if let Some(table) = self.config.experiments().get(name) {
-            return Ok((table.clone(), true));
-        }
-        let units = self.book().units(name).map_err(|error| CliError::of_store(&error))?;
-        let mut arms: Vec<_> = units.into_values().filter_map(|record| record.arm).collect();
-        arms.sort();
-        arms.dedup();
-        Ok((ExperimentConfig::of_arms(arms), false))
+    /// An experiment as it is configured; else as it is known.
+    pub(super) fn table(&self, name: &str) -> Result<(ExperimentConfig, TableOrigin), CliError> {
+        let configured = self.config.experiments().get(name);
+        self.book().table(name, configured).map_err(|error| CliError::of_store(&error))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use epitome::{ArmFigures, ExperimentReport, collect_units};
+use epitome::{ArmFigures, ExperimentReport, TableOrigin, collect_units};
 use serde_json::{Value, json};
 
 use super::flags::{ExperimentFlags, OpenExperiments};
@@ -32,8 +32,8 @@ pub(crate) struct Args {
 /// An experiment in the list.
 struct ListedExperiment {
     report: ExperimentReport,
-    /// Whether a table of the configuration says so.
-    is_configured: bool,
+    /// Where its table is.
+    origin: TableOrigin,
 }
 
 /// Runs the errand.
@@ -47,12 +47,12 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
 
 fn listed(open: &OpenExperiments) -> Result<Vec<ListedExperiment>, CliError> {
     let one = |name: String| {
-        let (table, is_configured) = open.table(&name)?;
+        let (table, origin) = open.table(&name)?;
         let units = collect_units(&*open.store, &open.tenant, &name)
             .map_err(|error| CliError::of_store(&error))?;
         let report = ExperimentReport::load(&*open.store, &open.tenant, &name, &table, &units)
             .map_err(|error| CliError::of_store(&error))?;
-        Ok(ListedExperiment { report, is_configured })
+        Ok(ListedExperiment { report, origin })
     };
     open.names()?.into_iter().map(one).collect()
 }
@@ -61,7 +61,7 @@ fn units(report: &ExperimentReport) -> u64 {
     report.arms.iter().map(|arm| arm.figures.units).sum()
 }
 
-fn in_json(ListedExperiment { report, is_configured }: &ListedExperiment) -> Value {
+fn in_json(ListedExperiment { report, origin }: &ListedExperiment) -> Value {
     let arms = report.arms.iter();
     let arms = arms.map(|arm| {
         let ArmFigures { arm: name, units, .. } = &arm.figures;
@@ -69,12 +69,13 @@ fn in_json(ListedExperiment { report, is_configured }: &ListedExperiment) -> Val
     });
     json!({
         "name": report.name,
-        "configured": is_configured,
+        "configured": *origin == TableOrigin::Configured,
         "stopped": report.stopped,
         "unit": report.unit,
         "primary": report.primary,
         "units": units(report),
         "split": report.split,
+        "left_out": report.left_out,
         "arms": arms.collect::<Vec<_>>(),
     })
 }
@@ -86,18 +87,24 @@ fn write(out: &mut dyn Write, all: &[ListedExperiment]) -> io::Result<()> {
             "there is no experiment; a table [experiment.NAME] in epitome.toml makes one"
         );
     }
-    let row = |ListedExperiment { report, is_configured }: &ListedExperiment| {
+    let row = |ListedExperiment { report, origin }: &ListedExperiment| {
         let arms = report.arms.iter().map(|arm| {
             let stopped = if arm.stopped.is_some() { " (stopped)" } else { "" };
             format!("{} {}{stopped}", arm.figures.arm, grouped(arm.figures.units))
         });
+        let left_out = report.left_out.iter();
+        let left_out = left_out.map(|(arm, units)| format!("{arm} {} (left out)", grouped(*units)));
         vec![
             report.name.clone(),
-            state(report, *is_configured).to_owned(),
+            state(report, *origin).to_owned(),
             grouped(units(report)),
             split_word(&report.split).to_owned(),
-            report.primary.word().to_owned(),
-            arms.collect::<Vec<_>>().join(", "),
+            if *origin == TableOrigin::Unknown {
+                String::new()
+            } else {
+                report.primary.word().to_owned()
+            },
+            arms.chain(left_out).collect::<Vec<_>>().join(", "),
         ]
     };
     TextTable::new(&COLUMNS).print(out, &all.iter().map(row).collect::<Vec<_>>())

@@ -23,7 +23,9 @@ pub(super) fn units(
     name: &str,
     experiment: &ExperimentConfig,
 ) -> Result<Vec<UnitFigures>, CliError> {
-    let shadow = shadow_profile(experiment).map(|profile| ShownShadow::new(open, profile));
+    // One of another project may not be configured here.
+    let profile = shadow_profile(experiment).filter(|it| open.config.profile(it).is_ok());
+    let shadow = profile.map(|profile| ShownShadow::new(open, profile));
     let shadow = shadow.transpose()?;
     let replay = shadow.as_ref().map(|shadow| shadow as &dyn ShadowReplay);
     let units = collect_histories(&*open.store, &open.tenant, name, replay);

@@ -4,11 +4,11 @@
 
 use std::io::{self, Write};
 
-use epitome::{ArmReport, ExperimentReport, ExperimentUnit, StopRecord};
+use epitome::{ArmReport, ExperimentReport, ExperimentUnit, StopRecord, TableOrigin};
 
 use super::flags::ExperimentFlags;
 use super::shadow;
-use super::words::{left_out, outlook, state, unread, verdict, versions};
+use super::words::{outlook, state, verdict};
 use crate::columns::{COLUMNS as WIDEST, output_width};
 use crate::fault::CliError;
 use crate::table::{Column, TextTable, left, right};
@@ -38,42 +38,35 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let open = args.flags.open()?;
     let name = open.named(args.name.as_deref())?;
-    let (table, is_configured) = open.table(&name)?;
+    let (table, origin) = open.table(&name)?;
     let units = shadow::units(&open, &name, &table)?;
     let report = ExperimentReport::load(&*open.store, &open.tenant, &name, &table, &units)
         .map_err(|error| CliError::of_store(&error))?;
     match args.flags.json {
         true => journal::json(&report),
-        false => files::to_stdout(|out| write(out, &report, is_configured)),
+        false => files::to_stdout(|out| write(out, &report, origin)),
     }
 }
 
-fn write(out: &mut dyn Write, report: &ExperimentReport, is_configured: bool) -> io::Result<()> {
+fn write(out: &mut dyn Write, report: &ExperimentReport, origin: TableOrigin) -> io::Result<()> {
     let units: u64 = report.arms.iter().map(|arm| arm.figures.units).sum();
     let unit = match report.unit {
         ExperimentUnit::Session => "session",
         ExperimentUnit::Project => "project",
     };
-    let state = state(report, is_configured);
-    let head = format!(
-        "{}: {}, {state}, decided by `{}`",
-        report.name,
-        counted(units, unit),
-        report.primary.word()
-    );
-    writeln!(out, "{head}")?;
+    let state = state(report, origin);
+    let decided = match origin {
+        TableOrigin::Unknown => String::new(),
+        _ => format!(", decided by `{}`", report.primary.word()),
+    };
+    writeln!(out, "{}: {}, {state}{decided}", plain(&report.name), counted(units, unit))?;
     if let Some(stopped) = &report.stopped {
         writeln!(out, "{}", paragraph(&format!("stopped {}", why(stopped))))?;
     }
     writeln!(out)?;
     arms(out, report)?;
-    let said = match units {
-        0 => "no session has begun since the proxy knows of it".to_owned(),
-        _ => split(report),
-    };
-    writeln!(out, "\n{}", paragraph(&said))?;
-    for said in [left_out(report), versions(report), unread(report)].into_iter().flatten() {
-        writeln!(out, "\n{}", paragraph(&said))?;
+    for said in [report.split_in_words()].into_iter().chain(report.caveats()) {
+        writeln!(out, "\n{}", paragraph(&plain(&said)))?;
     }
     if !report.split.is_broken && report.arms.iter().any(|arm| arm.counted < report.least_units) {
         writeln!(out, "\n{}", paragraph(&outlook(report)))?;
@@ -84,10 +77,8 @@ fn write(out: &mut dyn Write, report: &ExperimentReport, is_configured: bool) ->
     writeln!(out)?;
     let figures: Vec<_> = report.arms.iter().map(|arm| &arm.figures).collect();
     arm_table::write(out, &figures)?;
-    if !is_configured {
-        let lost = "Its table is not in the configuration, so nobody knows which arm the others are \
-                    to be compared with, and by what; here it is the first by name.";
-        return writeln!(out, "\n{}", paragraph(lost));
+    if origin == TableOrigin::Unknown {
+        return writeln!(out, "\n{}", paragraph(ExperimentReport::without_a_table()));
     }
     for arm in &report.arms {
         let Some(proven) = arm.verdict else { continue };
@@ -131,35 +122,4 @@ fn arms(out: &mut dyn Write, report: &ExperimentReport) -> io::Result<()> {
         ]
     };
     TextTable::new(&ARMS).print(out, &report.arms.iter().map(row).collect::<Vec<_>>())
-}
-
-/// What is said of the split.
-fn split(report: &ExperimentReport) -> String {
-    let split = &report.split;
-    let Some(chance) = split.chance else {
-        return match split.is_broken {
-            true => broken("a client's units"),
-            false => "split: too few units to tell whether it is as drawn".to_owned(),
-        };
-    };
-    if !split.is_broken {
-        return format!("split: as drawn (p = {chance:.2})");
-    }
-    let is_low = |chance: &f64| *chance < 0.001;
-    if is_low(&chance) {
-        return broken("the units");
-    }
-    let client = split.by_client.iter().find(|(_, chance)| is_low(chance));
-    match client {
-        Some((client, _)) => broken(&format!("the units of the client `{}`", plain(client))),
-        None => broken("the units that got an answer"),
-    }
-}
-
-fn broken(what: &str) -> String {
-    format!(
-        "split: BROKEN. By chance {what} would be divided so in less than one of 1,000 experiments: \
-         something loses units, and more of one arm than of another. So nothing can be compared, and \
-         no metric is shown. `epitome experiment export` has the units."
-    )
 }

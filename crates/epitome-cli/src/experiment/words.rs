@@ -1,54 +1,19 @@
 //! How figures of an experiment are worded.
 
-use epitome::{ExperimentReport, ExperimentVerdict, MetricEffect, SplitCheck};
+use epitome::{ExperimentReport, ExperimentVerdict, MetricEffect, SplitCheck, TableOrigin};
 use epitome_experiments::{IntervalTerms, detectable_effect};
 
 use crate::arm_table::{change, interval};
 
 /// Whether it gets new units.
-pub(super) fn state(report: &ExperimentReport, is_configured: bool) -> &'static str {
-    match (&report.stopped, is_configured) {
+pub(super) fn state(report: &ExperimentReport, origin: TableOrigin) -> &'static str {
+    match (&report.stopped, origin) {
         (Some(_), _) => "stopped",
-        (None, false) => "not configured",
-        (None, true) if report.is_open() => "open",
-        (None, true) => "without two arms that are open, so no session is drawn",
+        (None, TableOrigin::Recorded) => "not configured here",
+        (None, TableOrigin::Unknown) => "not configured",
+        (None, TableOrigin::Configured) if report.is_open() => "open",
+        (None, TableOrigin::Configured) => "without two arms that are open, so no session is drawn",
     }
-}
-
-/// Which units are left out, since their arms are not in the table any more.
-pub(super) fn left_out(report: &ExperimentReport) -> Option<String> {
-    let arms = report.left_out.iter().map(|(arm, units)| format!("{arm} {units}"));
-    let arms = arms.collect::<Vec<_>>().join(", ");
-    (!arms.is_empty()).then(|| {
-        format!("Left out are units of arms that the table does not have any more: {arms}.")
-    })
-}
-
-/// Which arms are not one thing: their profiles were edited since the first of their units was drawn.
-pub(super) fn versions(report: &ExperimentReport) -> Option<String> {
-    let several = report.arms.iter().filter(|arm| arm.versions > 1);
-    let several = several.map(|arm| format!("{} {}", arm.figures.arm, arm.versions));
-    let several = several.collect::<Vec<_>>().join(", ");
-    (!several.is_empty()).then(|| {
-        format!(
-            "Pooled are units that were drawn under more than one version of their profile, because a \
-             policy or an option was edited or another project has an experiment of this name: \
-             {several}. `epitome experiment export` has the version of each."
-        )
-    })
-}
-
-/// Which sessions are missing where histories are read.
-pub(super) fn unread(report: &ExperimentReport) -> Option<String> {
-    let deleted = report.arms.iter().filter(|arm| arm.unread > 0);
-    let deleted = deleted.map(|arm| format!("{} {}", arm.figures.arm, arm.unread));
-    let deleted = deleted.collect::<Vec<_>>().join(", ");
-    (!deleted.is_empty()).then(|| {
-        format!(
-            "Deleted are the histories of sessions: {deleted}. In the metrics from `turns` on these do \
-             not count."
-        )
-    })
 }
 
 /// What is known of a split, in a word.

@@ -246,6 +246,7 @@ impl ExperimentArms {
             ExperimentUnit::Project => "",
         };
         let row = experiment_unit(name, &[client, &family, project, &format!("{odds:?}")]);
+        book.keep_table(name, experiment)?;
         let place = book.take_place(name, &row, unit)?;
         let Some(arm) = block_arm(&row, place, &weights) else {
             return Ok(UnitRecord::default());

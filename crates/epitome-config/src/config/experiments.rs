@@ -18,7 +18,7 @@ const TABLE: &str = "experiment";
 const HEAVIEST: u64 = 1_000_000;
 
 /// An experiment: new sessions are divided over profiles, and what came of each is compared.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExperimentConfig {
     /// The profiles, at least two. The others are compared with the first. In the arm `none` every
@@ -97,7 +97,7 @@ pub enum MetricName {
 
 /// How much worse an arm may be than the first: as a share of it (0.2 is a fifth), and for `refusals`
 /// and `overflows` as a difference of the shares of requests (0.02 is two of a hundred).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GuardrailMargins {
     /// Cost of a unit.
