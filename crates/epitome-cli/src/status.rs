@@ -8,7 +8,8 @@ use anstyle::{AnsiColor, Style};
 use epitome::types::{SessionInfo, hook};
 use epitome::{
     ArrivalSavings, CountCalibration, SavingsLedger, SavingsSums, SessionAdmin, SessionStatus,
-    SilentTruncation, ToolMarks, WatermarkStatus, WindowLevel, session_hash,
+    SilentTruncation, StatusWishes, ToolMarks, UnmetWish, WatermarkStatus, WindowLevel,
+    session_hash,
 };
 use serde::Serialize;
 
@@ -273,8 +274,8 @@ fn one(out: &mut dyn Write, told: &StatusOutput, flag: &str) -> io::Result<()> {
     if let Some(mark) = &status.wishes.watermark {
         line("watermark", watermark(mark))?;
     }
-    if let Some(asked) = &status.wishes.asked {
-        line("asked", format!("{}: the next request looks at it", plain(asked)))?;
+    if let Some(asked) = asked(&status.wishes) {
+        line("asked", asked)?;
     }
     if let Some(text) = said.as_ref().and_then(|said| said.text.as_deref()) {
         line("policies", plain(text))?;
@@ -295,6 +296,17 @@ fn one(out: &mut dyn Write, told: &StatusOutput, flag: &str) -> io::Result<()> {
         report.trim().lines().try_for_each(|line| writeln!(out, "{}", plain(line)))?;
     }
     Ok(())
+}
+
+/// What became of the compression that was asked for last.
+fn asked(wishes: &StatusWishes) -> Option<String> {
+    match (&wishes.asked, &wishes.unmet) {
+        (Some(who), _) => Some(format!("{}: the next request looks at it", plain(who))),
+        (None, Some(UnmetWish { reason, at })) => {
+            Some(format!("not compressed {} UTC: {}", moment(at), reason.in_words()))
+        }
+        (None, None) => None,
+    }
 }
 
 fn saved(saved: ArrivalSavings) -> String {

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 
 use crate::columns::output_width;
-use crate::text::{clipped, width};
+use crate::text::{clipped, width, without_turns};
 
 /// Between two columns.
 pub(crate) const GAP: usize = 2;
@@ -110,7 +110,7 @@ impl<'c> TextTable<'c> {
             let cell = cells.get(column).map_or("", String::as_str);
             // A figure that is wider than those of the first page is shown all the same.
             let most = self.columns[column].least.map_or(usize::MAX, |_| wide);
-            let cell = clipped(cell, most);
+            let cell = clipped(&without_turns(cell), most);
             let room = " ".repeat(wide.saturating_sub(width(&cell)));
             if place > 0 {
                 line.push_str(&" ".repeat(GAP));
@@ -128,7 +128,8 @@ impl<'c> TextTable<'c> {
 /// The columns that are shown, and how wide each is.
 fn fit(columns: &[Column], rows: &[Vec<String>], most: usize) -> Vec<(usize, usize)> {
     let natural = |place: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(place)).map(|cell| width(cell));
+        let cells = rows.iter().filter_map(|row| row.get(place));
+        let cells = cells.map(|cell| width(&without_turns(cell)));
         cells.max().unwrap_or(0).max(width(columns[place].head))
     };
     let mut shown: Vec<(usize, usize)> =

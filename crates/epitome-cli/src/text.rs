@@ -3,7 +3,8 @@
 //! Invariant: pure functions of their arguments.
 
 use epitome::types::TokenUsage;
-pub(crate) use epitome_page::figures::grouped;
+pub(crate) use epitome_page::figures::{counted, grouped};
+use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// A text without line breaks: every run of white space is one space.
@@ -84,6 +85,18 @@ pub(crate) fn plain(text: &str) -> String {
     out
 }
 
+/// A text with what would turn a line around, or hide in it, shown by its number.
+pub(crate) fn without_turns(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(turns_or_hides) {
+        return Cow::Borrowed(text);
+    }
+    let shown = text.chars().map(|c| match turns_or_hides(c) {
+        true => format!("⟨U+{:04X}⟩", u32::from(c)),
+        false => c.to_string(),
+    });
+    Cow::Owned(shown.collect())
+}
+
 /// Whether a character turns the direction of those beside it, or takes no place. Those that join
 /// letters and signs of a script are none.
 fn turns_or_hides(c: char) -> bool {
@@ -92,11 +105,6 @@ fn turns_or_hides(c: char) -> bool {
         '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}'
     )
-}
-
-/// `1 message`, `2 messages`.
-pub(crate) fn counted(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 /// Numbered names in short: `e1 e4-e9`.

@@ -3,8 +3,8 @@
 //! Invariant: each does what the command does, by the same call, and leaves the same record. It names what
 //! was looked at; where that holds no more, nothing is done.
 
-use epitome::SessionAdmin;
 use epitome::types::{JournalMark, Snapshot, SnapshotPurpose};
+use epitome::{SessionAdmin, StatusWishes, UnmetWish};
 use maud::{Markup, html};
 
 use crate::error::PageError;
@@ -13,6 +13,7 @@ use crate::parts;
 use crate::shown::line;
 use crate::view::SessionView;
 use crate::visit::PageVisit;
+use crate::write_price::WritePrice;
 
 /// What was done where a pin takes compressions back.
 const PINNED_ANEW: &str = "pin-anew";
@@ -62,7 +63,10 @@ pub(crate) fn perform(visit: &PageVisit<'_>, name: &str) -> Result<String, PageE
 /// What was done, where the page is shown after that.
 pub(crate) fn done(visit: &PageVisit<'_>) -> Markup {
     let said = match visit.query.get("done") {
-        Some("undo") => "Taken back. The next request is made from what stood before.",
+        Some("undo") => {
+            "Taken back. The next request is made from what stood before; where that does not fit, it is \
+             compressed again."
+        }
         Some("redo") => "In force again, from the next request on.",
         Some("pin") => "Pinned. It stays in the prompt as it was said, from the next request on.",
         Some(PINNED_ANEW) => {
@@ -70,9 +74,12 @@ pub(crate) fn done(visit: &PageVisit<'_>) -> Markup {
              stood before them. Unpin brings them back."
         }
         Some("unpin") => "Not pinned any longer.",
-        Some("compress") => "Asked for. The next request is compressed.",
+        Some("compress") => {
+            "Asked for. The next request is compressed, unless it is within its bounds."
+        }
         Some("restore") => {
-            "Gone back. A snapshot of what stood before was kept, so this can be taken back too."
+            "Gone back. A snapshot of what stood before was kept, so this can be taken back too. Where what \
+             stood then does not fit, the next request is compressed again."
         }
         _ => return html! {},
     };
@@ -104,7 +111,7 @@ struct ActButton<'b> {
 /// The buttons of a session. One that an experiment holds out is not compressed whoever asks.
 pub(crate) fn buttons(
     view: &SessionView<'_>,
-    asked: Option<&str>,
+    wishes: &StatusWishes,
     is_held_out: bool,
 ) -> Result<Markup, PageError> {
     let history = &view.timeline.history;
@@ -126,9 +133,13 @@ pub(crate) fn buttons(
             name: "Compress now",
             price: html! {
                 @if is_held_out { "held out by its experiment, to measure what others save" }
-                @else if asked.is_some() { "asked for, with the next request" }
+                @else if wishes.asked.is_some() { "asked for, with the next request" }
+                @else if let Some(unmet) = unmet(view, wishes) {
+                    "asked for, and not done " (parts::since(&unmet.at, &view.visit.now)) ": "
+                    (unmet.reason.in_words())
+                }
             },
-            is_there: asked.is_none() && !is_held_out,
+            is_there: wishes.asked.is_none() && !is_held_out,
         },
     ];
     Ok(html! {
@@ -143,6 +154,12 @@ pub(crate) fn buttons(
             (restore(view, &view.admin)?)
         }
     })
+}
+
+/// The compression that was asked for last and not made, where none was made since.
+fn unmet<'w>(view: &SessionView<'_>, wishes: &'w StatusWishes) -> Option<&'w UnmetWish> {
+    let newest = view.timeline.compactions.iter().map(|it| &it.recorded.epoch.at).max();
+    wishes.unmet.as_ref().filter(|unmet| newest.is_none_or(|newest| *newest < unmet.at))
 }
 
 /// Snapshots to go back to.
@@ -195,20 +212,17 @@ pub(crate) fn pin_form(view: &SessionView<'_>) -> Markup {
 pub(crate) fn pin_button(place: usize, is_pinned: bool) -> Markup {
     let (act, name) = if is_pinned { ("unpin", "Unpin") } else { ("pin", "Pin") };
     html! {
-        button.ghost.pin form=(PIN_FORM) name=(act) value={ "e" (place) } { (name) }
+        button.ghost.pin id={ "pin-e" (place) } form=(PIN_FORM) name=(act) value={ "e" (place) } { (name) }
     }
 }
 
-/// What the next prompt costs that is written anew, at list prices.
+/// What the next prompt costs that is written anew, at list prices: at most, since its cache may hold a
+/// part of it still.
 fn price(view: &SessionView<'_>, tokens: u64) -> Markup {
-    let model = view.timeline.history.info.model.as_deref();
-    let profile = view.admin.profile();
-    let quote = profile.prices().of(model);
-    let write = profile.cache_prices(model, false).write;
     html! {
         "a prompt of about " (grouped(tokens)) " tokens is written anew"
-        @if let Some(quote) = quote {
-            ", " (about(tokens as f64 * quote.price.input * write / 1e6))
+        @if let Some(dollars) = WritePrice::for_session(view).map(|it| it.dollars(tokens)) {
+            ", at most " (about(dollars)) "; less while the provider's cache holds a part of it"
         }
     }
 }
@@ -223,7 +237,14 @@ fn undo_price(view: &SessionView<'_>) -> Markup {
     let Some(it) = view.timeline.newest() else { return html! {} };
     let [before, after] = it.recorded.epoch.outcome.tokens;
     let figures = &view.timeline.history.info.figures;
-    let anew = figures.tokens[1].saturating_sub(after).saturating_add(before);
+    let [came, sent] = figures.tokens;
+    let last = view.timeline.turns.len().saturating_sub(1);
+    let was_sent_by_it = view.timeline.in_force(last).is_some_and(|last| last == it);
+    let anew = match was_sent_by_it {
+        true => sent.saturating_sub(after).saturating_add(before).min(came),
+        // It was put in force since, so the newest prompt is the one that stood before.
+        false => sent,
+    };
     // What does not fit is never sent.
     if figures.limit > 0 && anew > figures.limit {
         return html! {
@@ -234,12 +255,14 @@ fn undo_price(view: &SessionView<'_>) -> Markup {
     price(view, anew)
 }
 
-/// What the redo costs.
+/// What the redo costs: what it left, with all that came since.
 fn redo_price(view: &SessionView<'_>) -> Markup {
     let id = view.timeline.history.redoable();
-    let mut all = view.timeline.compactions.iter().map(|it| &it.recorded.epoch);
-    match all.find(|epoch| Some(epoch.id) == id) {
-        Some(epoch) => price(view, epoch.outcome.tokens[1]),
-        None => html! {},
-    }
+    let Some(it) = view.timeline.compactions.iter().find(|it| Some(it.recorded.epoch.id) == id)
+    else {
+        return html! {};
+    };
+    let raw = |turn: usize| view.timeline.turns.get(turn).map_or(0, |turn| turn.raw);
+    let since = raw(view.timeline.turns.len().saturating_sub(1)).saturating_sub(raw(it.turn));
+    price(view, it.recorded.epoch.outcome.tokens[1].saturating_add(since))
 }

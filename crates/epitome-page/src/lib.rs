@@ -28,6 +28,7 @@ mod shown;
 mod trial;
 mod view;
 mod visit;
+mod write_price;
 
 pub use gate::PageHolder;
 pub use layout::{STYLE, policy};

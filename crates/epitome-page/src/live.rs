@@ -4,7 +4,7 @@
 //! is dropped where it does not keep up. An event says that something changed and of which session, and
 //! nothing of what was said.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -54,8 +54,11 @@ struct FeedState {
     is_closed: bool,
 }
 
-/// Sessions as they were seen: a text that changes with them, by their names.
-pub(crate) type SeenSessions = BTreeMap<String, String>;
+/// The name of a session, and its scope; both are empty for what was done to any.
+pub(crate) type SeenKey = (String, String);
+
+/// Sessions as they were seen: a text that changes with them.
+pub(crate) type SeenSessions = BTreeMap<SeenKey, String>;
 
 impl LiveFeed {
     /// Begins to tell a listener; `last` is the id of the event that its browser heard last. Whoever
@@ -114,13 +117,13 @@ impl LiveFeed {
     pub(crate) fn tell(&self, tenant: &str, now: SeenSessions, is_quiet: bool) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let before = state.seen.insert(tenant.to_owned(), now.clone());
-        let changed = before.map(|before| changed(&before, &now)).unwrap_or_default();
-        let told = match &changed[..] {
-            [] if is_quiet => Bytes::from_static(b":\n\n"),
-            [] => return,
-            names => {
+        let changed = before.as_ref().map(|before| changed(before, &now)).unwrap_or_default();
+        let told = match changed.is_empty() {
+            true if is_quiet => Bytes::from_static(b":\n\n"),
+            true => return,
+            false => {
                 state.number += 1;
-                event("event: session\n", state.number, &names_in_json(names))
+                event("event: session\n", state.number, &names_in_json(&changed))
             }
         };
         // Whoever does not keep up, or has left, is not told any more.
@@ -164,17 +167,20 @@ fn seen(admin: &SessionAdmin) -> Result<SeenSessions, StoreError> {
         }
         for info in newest {
             let figures = format!("{} {:?} {}", info.last, info.figures, info.title);
-            seen.insert(info.name, figures);
+            // Another project may have one of the same name.
+            seen.insert((info.name, reader.scope().to_owned()), figures);
         }
     }
-    seen.insert(String::new(), revisions);
+    seen.insert(SeenKey::default(), revisions);
     Ok(seen)
 }
 
-/// The names of what differs.
-fn changed<'s>(before: &SeenSessions, now: &'s SeenSessions) -> Vec<&'s str> {
-    let differs = |(name, figures): &(&String, &String)| before.get(*name) != Some(*figures);
-    now.iter().filter(differs).map(|(name, _)| name.as_str()).collect()
+/// The names of what differs, and of what is there no longer.
+fn changed<'s>(before: &'s SeenSessions, now: &'s SeenSessions) -> BTreeSet<&'s str> {
+    let differs = |(key, figures): &(&SeenKey, &String)| before.get(*key) != Some(*figures);
+    let gone = before.keys().filter(|key| !now.contains_key(*key));
+    let changed = now.iter().filter(differs).map(|(key, _)| key);
+    changed.chain(gone).map(|(name, _)| name.as_str()).collect()
 }
 
 /// An event of the stream.
@@ -183,7 +189,7 @@ fn event(head: &str, number: u64, data: &str) -> Bytes {
 }
 
 /// Names as a list; all characters that could end it are escaped.
-fn names_in_json(names: &[&str]) -> String {
+fn names_in_json(names: &BTreeSet<&str>) -> String {
     let mut out = String::from("[");
     for (at, name) in names.iter().enumerate() {
         if at > 0 {
@@ -227,8 +233,13 @@ mod tests {
         Some(String::from_utf8(bytes.to_vec()).unwrap())
     }
 
+    fn of_two(all: &[(&str, &str)]) -> SeenSessions {
+        let key = |name: &str| (name.to_owned(), "local/default".to_owned());
+        all.iter().map(|(name, figures)| (key(name), (*figures).to_owned())).collect()
+    }
+
     fn of(figures: &str) -> SeenSessions {
-        [("heron".to_owned(), figures.to_owned())].into_iter().collect()
+        of_two(&[("heron", figures)])
     }
 
     #[tokio::test]
@@ -265,7 +276,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_gone_has_changed() {
+        let both = of_two(&[("heron", "1"), ("ibis", "1")]);
+        assert_eq!(changed(&both, &of("1")), BTreeSet::from(["ibis"]));
+        assert_eq!(changed(&of("1"), &both), BTreeSet::from(["ibis"]));
+        assert_eq!(changed(&both, &both), BTreeSet::new());
+        // Of two of one name either may change.
+        let other: SeenSessions =
+            of("2").into_values().map(|it| (("heron".into(), "b".into()), it)).collect();
+        let both: SeenSessions = of("1").into_iter().chain(other.clone()).collect();
+        assert_eq!(changed(&of("1"), &both), BTreeSet::from(["heron"]));
+    }
+
+    #[test]
     fn names_cannot_end_the_list() {
-        assert_eq!(names_in_json(&["a\"b", "c\\\n"]), r#"["a\"b","c\\\u000a"]"#);
+        assert_eq!(names_in_json(&BTreeSet::from(["a\"b", "c\\\n"])), r#"["a\"b","c\\\u000a"]"#);
     }
 }

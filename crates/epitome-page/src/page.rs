@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use epitome::StoreOutage;
 use http::header::{ALLOW, HeaderName, HeaderValue, LOCATION, SET_COOKIE};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
@@ -17,6 +18,7 @@ use crate::gate::{AdmittedRequest, PageGate, PageHolder, PageRefusal};
 use crate::layout::{self, PageContent, PageTab};
 use crate::live::{LiveFeed, PageEvents};
 use crate::money::MoneyMemo;
+use crate::shown::line;
 use crate::visit::{PageSource, PageVisit};
 use crate::{acts, entry, experiments, policies, session, sessions};
 
@@ -236,10 +238,29 @@ fn looked_at(
         }),
         PagePath::Act(_) | PagePath::Events | PagePath::Icon => Err(PageError::NotThere),
     };
-    match content {
-        Ok(content) => layout::answer(StatusCode::OK, &content),
-        Err(error) => failed(&error),
+    match (content, visit.source.store.outage()) {
+        // It says so itself.
+        (Ok(content), _) if asked == PagePath::Health => layout::answer(StatusCode::OK, &content),
+        (Ok(content), outage) => layout::answer(StatusCode::OK, &beside(outage.as_ref(), content)),
+        (Err(_), Some(StoreOutage { cause, remedy })) => layout::refusal(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The store cannot be relied on",
+            &format!("{cause}: {remedy}. What is recorded may be missing here until then."),
+        ),
+        (Err(error), None) => failed(&error),
     }
+}
+
+/// A page with what is wrong with the store that it is read from.
+fn beside(outage: Option<&StoreOutage>, content: PageContent) -> PageContent {
+    let Some(StoreOutage { cause, remedy }) = outage else { return content };
+    let main = html! {
+        div.card.alarm role="alert" {
+            strong { "The store cannot be relied on" } ": " (line(cause, 400)) ". Conversations go on from              memory, and what is recorded may be missing here: " (remedy) "."
+        }
+        (content.main)
+    };
+    PageContent { main, ..content }
 }
 
 /// The answer to whoever did something: the way back to where it was done.

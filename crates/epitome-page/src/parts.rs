@@ -91,13 +91,14 @@ pub(crate) fn since(at: &str, now: &str) -> Markup {
     html! { time datetime=(at) title=(moment(at)) { (ago(time(at), time(now))) } }
 }
 
-/// Whether a time is less than so many seconds ago.
+/// Whether a time is less than so many seconds ago, or ahead: the clock that told it may be another one.
 pub(crate) fn is_within(at: &str, now: &str, seconds: u64) -> bool {
     let (Ok(at), Ok(now)) = (humantime::parse_rfc3339_weak(at), humantime::parse_rfc3339_weak(now))
     else {
         return false;
     };
-    now.duration_since(at).unwrap_or_default() < Duration::from_secs(seconds)
+    let apart = now.duration_since(at).unwrap_or_else(|ahead| ahead.duration());
+    apart < Duration::from_secs(seconds)
 }
 
 /// A time as people read it, UTC.

@@ -34,23 +34,20 @@
     const at = document.activeElement;
     const writes = at && main.contains(at) && /^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName);
     const marked = getSelection();
-    const chosen = [...main.querySelectorAll("select")].some((it) =>
-      [...it.options].some((option) => option.selected !== (option.defaultSelected || (option.index === 0
-        && ![...it.options].some((one) => one.defaultSelected)))));
-    const typed = [...main.querySelectorAll("input[type=search], input[type=text], textarea")]
-      .some((it) => it.value !== it.defaultValue);
-    return writes || chosen || typed || document.hidden || (marked && !marked.isCollapsed && main.contains(marked.anchorNode));
+    return writes || document.hidden || (marked && !marked.isCollapsed && main.contains(marked.anchorNode));
   };
   const refresh = async () => {
     if (loading || isBusy()) {
       isStale = true;
+      if (!loading) live.textContent = "paused";
       return;
     }
     loading = true;
     isStale = false;
     try {
       const answer = await fetch(path + location.search, { headers: { accept: "text/html" } });
-      if (!answer.ok) return;
+      // What is gone is said in the place of what was there.
+      if (!answer.ok && answer.status !== 404) return;
       const page = new DOMParser().parseFromString(html.createHTML(await answer.text()), "text/html");
       const fresh = page.getElementById("main");
       if (fresh && !isBusy()) swap(fresh, page.title);
@@ -60,6 +57,13 @@
     } finally {
       loading = false;
     }
+  };
+  const fields = () => [...main.querySelectorAll("select, input[type=search], input[type=text], textarea")];
+  const fieldOf = (it) => it.id || it.name;
+  const asMade = (it) => {
+    if (it.tagName !== "SELECT") return it.defaultValue;
+    const all = [...it.options];
+    return (all.find((option) => option.defaultSelected) || all[0] || {}).value;
   };
   const keyOf = (row) => row.id || (row.querySelector("a[href]") || {}).href || "";
   const swap = (fresh, title) => {
@@ -72,9 +76,18 @@
     const place = here && keyOf(here);
     const scrolled = [...main.querySelectorAll(".scroll")].map((it) => it.scrollLeft);
     const done = main.querySelector(".done");
+    // What was written or chosen and not yet sent stays.
+    const written = new Map(fields().map((it) => [fieldOf(it), it.value]));
+    const shown = new Map(fields().map((it) => [fieldOf(it), asMade(it)]));
     main.replaceChildren(...fresh.childNodes);
     if (done && !main.querySelector(".done")) main.prepend(done);
     document.title = title;
+    live.textContent = "live";
+    for (const it of fields()) {
+      const [value, was] = [written.get(fieldOf(it)), shown.get(fieldOf(it))];
+      if (value === undefined || value === was) continue;
+      if (it.tagName !== "SELECT" || [...it.options].some((option) => option.value === value)) it.value = value;
+    }
     for (const id of open) {
       const details = document.getElementById(id);
       if (details) details.open = true;

@@ -5,10 +5,12 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use epitome::types::EntryId;
-use epitome::{CachedCounter, Excerpt, RecallResult, RecalledPassage, SessionAdmin, for_model};
+use epitome::{
+    CachedCounter, Excerpt, PassageOrigin, RecallResult, RecalledPassage, SessionAdmin, for_model,
+};
 use maud::{Markup, html};
 
-use crate::address::encoded;
+use crate::address::{SessionLink, encoded};
 use crate::error::PageError;
 use crate::parts;
 use crate::shown::line;
@@ -31,18 +33,22 @@ pub(crate) fn everywhere(visit: &PageVisit<'_>, words: &str) -> Result<Markup, P
     let is_late = !catch_up(visit, admin.readers()?);
     let result = admin.recall(&*visit.source.store, words, FOUND, &counter, |_| {})?;
     let (excerpts, note) = match result {
-        RecallResult::Original(text) => (vec![(text.source, text.text, String::new())], None),
+        RecallResult::Original(text) => {
+            let origin = PassageOrigin::parse(&text.source);
+            (vec![(text.source, text.text, String::new(), origin)], None)
+        }
         RecallResult::Answer(answer) => {
             let note = answer.note(false);
             let one = |it: RecalledPassage| {
                 let beside = beside(&it);
-                (it.excerpt.source, it.excerpt.text, beside)
+                (it.excerpt.source, it.excerpt.text, beside, it.origin)
             };
             (answer.found.into_iter().map(one).collect(), note)
         }
     };
-    let excerpts = excerpts.into_iter().map(|(source, text, beside)| FoundText {
-        address: address_of(&source).unwrap_or_default(),
+    let tenant = admin.tenant();
+    let excerpts = excerpts.into_iter().map(|(source, text, beside, origin)| FoundText {
+        address: address_of(tenant, &origin).unwrap_or_default(),
         source,
         beside,
         text,
@@ -145,10 +151,11 @@ fn list(excerpts: &[FoundText], note: Option<&str>) -> Markup {
     }
 }
 
-/// The address of a source: `SESSION: e4 assistant`.
-fn address_of(source: &str) -> Option<String> {
-    let (session, place) = source.rsplit_once(": ")?;
-    let place = place.split_whitespace().next()?;
+/// The address of a message; none where it is not known which session of that name it is of.
+fn address_of(tenant: &str, origin: &PassageOrigin) -> Option<String> {
+    let PassageOrigin { scope, session, entry, .. } = origin;
+    let place = entry.as_deref()?;
     place.strip_prefix('e')?.parse().ok().map(EntryId)?;
-    Some(format!("/s/{}/e/{place}", encoded(session)))
+    let link = SessionLink::new(tenant, scope.as_deref()?, session.as_deref()?);
+    Some(link.to(&format!("/e/{place}")))
 }

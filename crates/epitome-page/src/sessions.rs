@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use crate::address::{PageQuery, SessionLink};
 use crate::error::PageError;
-use crate::figures::{compact, dollars, grouped};
+use crate::figures::{compact, counted, dollars, grouped};
 use crate::layout::{PageContent, PageTab};
 use crate::parts;
 use crate::search;
@@ -16,6 +16,8 @@ use crate::visit::PageVisit;
 const ROWS: usize = 50;
 /// A session is live that was used in so many seconds.
 const LIVE: u64 = 120;
+/// No list has more pages.
+const LAST: usize = 1_000_000;
 
 /// The page.
 pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
@@ -28,7 +30,7 @@ pub(crate) fn page(visit: &PageVisit<'_>) -> Result<PageContent, PageError> {
         profile: own("profile"),
         model: own("model"),
     };
-    let at = query.number("page").unwrap_or(0);
+    let at = query.number("page").unwrap_or(0).min(LAST);
     let page = visit.admin.overview(&filter, at.saturating_mul(ROWS), ROWS)?;
     let found = if words.trim().is_empty() {
         html! {}
@@ -70,7 +72,7 @@ fn money(visit: &PageVisit<'_>) -> Markup {
         return html! {};
     }
     let periods =
-        [("Today", &report.today), ("7 days", &report.seven_days), ("All time", &report.all)];
+        [("Today, UTC", &report.today), ("7 days", &report.seven_days), ("All time", &report.all)];
     let all = &report.all.sums;
     let sent = all.raw.saturating_sub(all.sent);
     html! {
@@ -96,7 +98,7 @@ fn period_tile(name: &str, SavingsPeriod { sums, .. }: &SavingsPeriod) -> Markup
     };
     let more = html! {
         @if sums.priced() > 0 { "saved; " (dollars(sums.paid)) " paid, " }
-        (grouped(sums.answers)) " answers" (parts::unpriced(sums))
+        (counted(sums.answers, "answer")) (parts::unpriced(sums))
         (summaries(sums))
     };
     parts::tile(name, &value, &more)

@@ -4,7 +4,9 @@ use epitome_testkit::PostgresServer;
 use epitome_upstream::Script;
 
 use super::agent::{Agent, Api, calls};
+use super::faults::eventually;
 use super::outage::{SAID, agent, check_prefixes, check_said_once, count, rounds};
+use super::page::Browser;
 use super::serving::Serving;
 use crate::program::Place;
 use crate::shipped::recording;
@@ -128,9 +130,18 @@ fn a_database_that_goes_away_stops_no_compression_and_is_used_again() {
     let mut serving = serving(address);
     let mut one = agent(api);
     rounds(&mut one, &serving, 6);
+    let browser = Browser::open(&serving);
     server.stop().unwrap();
     rounds(&mut one, &serving, usize::MAX);
     check_prefixes(api, &serving, &serving.prompts());
+    // The page does not take a store that is away for an empty one.
+    for path in ["/", "/s/client-one", "/experiments"] {
+        let page = browser.get(path);
+        let text = page.text();
+        assert!(text.contains("The store cannot be relied on"), "{path} {}: {text}", page.status);
+        assert!(text.contains("cannot be reached"), "{path}: {text}");
+        assert!(!text.contains("no session"), "{path}: {text}");
+    }
     check_said_once(&serving, SAID);
     let outage = &serving.status()["store"];
     assert_eq!(outage["writable"], false, "{outage}");
@@ -153,6 +164,16 @@ fn a_database_that_goes_away_stops_no_compression_and_is_used_again() {
     check_said_once(&serving, "can be written again");
     let store = &serving.status()["store"];
     assert_eq!(store["writable"], true, "{store}");
+    // What it wrote to memory meanwhile stands before nothing that is newer.
+    let answers = || {
+        let told = serving.place.run(["savings", "--store", address, "--json"]).json();
+        told["all"]["answers"].as_u64().unwrap()
+    };
+    eventually("the page shows what the store has", || {
+        let page = browser.page("/");
+        let tile = page.split("All time").nth(1).unwrap_or_default().split("</div>").next();
+        tile.unwrap_or_default().contains(&format!("{} answers", answers()))
+    });
     serving.stop();
     serving.go_on();
     one.say("Is that all?");

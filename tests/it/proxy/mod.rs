@@ -24,6 +24,7 @@ mod masked;
 mod notes;
 mod outage;
 pub(crate) mod page;
+mod page_figures;
 mod policies;
 mod private;
 mod restored;

@@ -41,7 +41,7 @@ impl<'s> Browser<'s> {
         Self { serving, cookie: set.split(';').next().unwrap().to_owned() }
     }
 
-    fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Answer {
         ask(self.serving, Ask::new("GET", path).header("cookie", &self.cookie))
     }
 

@@ -11,7 +11,7 @@ use epitome_kernel::{CompactionLineage, MessageRecord, StoreError};
 use epitome_store::SessionArchive;
 use epitome_types::{
     Compaction, CompactionId, CompactionRange, ContentId, Entry, EntryId, EntryKey, HistoryHash,
-    RecordedCompaction, Role, SessionInfo,
+    PlacedMark, RecordedCompaction, Role, SessionInfo,
 };
 
 use super::PAGE;
@@ -59,6 +59,7 @@ pub struct SessionHistory {
     keys: Vec<EntryKey>,
     lineage: CompactionLineage,
     pins: Vec<EntryKey>,
+    marks: Vec<PlacedMark>,
 }
 
 impl From<&MessageRecord> for MessageInfo {
@@ -111,8 +112,9 @@ impl SessionHistory {
         let epochs = journal.compactions(scope, &info.name, &keys)?;
         let answer = journal.answer_to(scope, &info.name, info.head)?;
         let answer = answer.as_ref().map(MessageInfo::from);
+        let marks = journal.marks(scope, &info.name)?;
         let (lineage, pins) = (CompactionLineage::new(epochs.recorded), epochs.pins);
-        Ok(Self { info, messages, answer, keys, lineage, pins })
+        Ok(Self { info, messages, answer, keys, lineage, pins, marks })
     }
 
     /// The keys of its messages.
@@ -174,6 +176,11 @@ impl SessionHistory {
     /// What is pinned by hand, on whatever branch.
     pub fn pins(&self) -> &[EntryKey] {
         &self.pins
+    }
+
+    /// What was done to it by hand, oldest first.
+    pub(crate) fn marks(&self) -> &[PlacedMark] {
+        &self.marks
     }
 
     /// The entries that are pinned by hand.
@@ -305,8 +312,8 @@ mod tests {
         let key = |last| EntryKey([[0xab; 15].as_slice(), &[last]].concat().try_into().unwrap());
         let info = SessionInfo { name: "a".into(), ..SessionInfo::default() };
         let keys = vec![key(1), key(2), key(1)];
-        let (lineage, messages, answer, pins) = <_>::default();
-        let history = SessionHistory { info, messages, answer, keys, lineage, pins };
+        let (lineage, messages, answer, pins, marks) = <_>::default();
+        let history = SessionHistory { info, messages, answer, keys, lineage, pins, marks };
         let error = history.entry("ABAB").unwrap_err().to_string();
         let expected = "`ABAB` is ambiguous in session `a`: the keys of e0, e1 begin with it; ";
         assert!(error.starts_with(expected), "{error}");

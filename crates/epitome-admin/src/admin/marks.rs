@@ -4,7 +4,7 @@
 //! Invariant: a projection of the acts in the journal; no message is read. Called for people
 //! (`status`) and for the agent (the levers).
 
-use epitome_types::{Actor, EntryKey, RecordedAction, SessionAction};
+use epitome_types::{Actor, EntryKey, RecordedAction, SessionAction, SkipReason};
 use serde::Serialize;
 
 use super::SessionAdmin;
@@ -115,6 +115,30 @@ pub fn pending(acts: &[RecordedAction]) -> Option<&str> {
     asked.flatten()
 }
 
+/// A compression that was asked for and not made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UnmetWish {
+    /// Why.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub reason: SkipReason,
+    /// When a request looked at it, ISO 8601.
+    pub at: String,
+}
+
+impl UnmetWish {
+    /// The one that was asked for last; none where it was made, or where a request is still to look at it.
+    pub(crate) fn from_acts(acts: &[RecordedAction]) -> Option<Self> {
+        acts.iter().rev().find_map(|acted| match &acted.act {
+            SessionAction::Ask { .. } | SessionAction::Met => Some(None),
+            SessionAction::Unmet { reason } => {
+                Some(Some(Self { reason: *reason, at: acted.at.clone() }))
+            }
+            _ => None,
+        })?
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,6 +197,12 @@ mod tests {
     fn what_was_looked_at_is_not_pending() {
         let ask = |tool: &str| acted(SessionAction::Ask { tool: tool.to_owned() });
         assert_eq!(pending(&[ask("a"), acted(SessionAction::Met)]), None);
+        let reason = SkipReason::NotNeeded;
+        let unmet = [ask("a"), acted(SessionAction::Met), acted(SessionAction::Unmet { reason })];
+        assert_eq!(pending(&unmet), None);
+        assert_eq!(UnmetWish::from_acts(&unmet).map(|it| it.reason), Some(reason));
+        assert_eq!(UnmetWish::from_acts(&unmet[..2]), None);
+        assert_eq!(UnmetWish::from_acts(&[&unmet[..], &unmet[..1]].concat()), None);
         assert_eq!(
             pending(&[ask("a"), acted(SessionAction::Met), ask("b"), mark(1, "a", 1, 1)]),
             Some("b")

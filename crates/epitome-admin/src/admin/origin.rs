@@ -30,6 +30,9 @@ pub struct PassageOrigin {
     /// Its message: `e4`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
+    /// The scope of the session: another project may have one of the same name.
+    #[serde(skip)]
+    pub scope: Option<String>,
 }
 
 impl PassageOrigin {
@@ -45,7 +48,7 @@ impl PassageOrigin {
             (None, what) => Some(what.to_owned()),
         };
         let entry = Some(entry.to_owned()).filter(|entry| !entry.is_empty());
-        Self { speaker, at: None, session: session.map(str::to_owned), entry }
+        Self { speaker, at: None, session: session.map(str::to_owned), entry, scope: None }
     }
 
     /// Who and when in a few words, beyond what its source says.
@@ -93,14 +96,19 @@ impl<'a> OriginFinder<'a> {
             origin.speaker = turn.name.map(str::to_owned).or(origin.speaker);
             origin.at = turn.time.map(str::to_owned);
         }
-        if origin.at.is_none() {
-            origin.at = self.recorded(&origin, excerpt);
+        if let Some((scope, at)) = self.recorded(&origin, excerpt) {
+            origin.scope = Some(scope);
+            origin.at = origin.at.or(at);
         }
         origin
     }
 
-    /// When the message of an excerpt was recorded.
-    fn recorded(&mut self, origin: &PassageOrigin, excerpt: &Excerpt) -> Option<String> {
+    /// The scope that the message of an excerpt was recorded in, and when.
+    fn recorded(
+        &mut self,
+        origin: &PassageOrigin,
+        excerpt: &Excerpt,
+    ) -> Option<(String, Option<String>)> {
         let (session, entry) = (origin.session.as_deref()?, origin.entry.as_deref()?);
         let EntryId(place) = entry.strip_prefix('e')?.parse().ok().map(EntryId)?;
         let readers = &self.readers;
@@ -112,9 +120,14 @@ impl<'a> OriginFinder<'a> {
             let SessionAdmin { journal, scope, .. } = &readers[*at];
             let said = said_at(&**journal, scope, info, place)?;
             // On another branch something else may stand at that place.
-            (said.text == excerpt.id).then_some(said.at).flatten()
+            (said.text == excerpt.id).then(|| (scope.clone(), said.at))
         };
-        known.iter().find_map(said)
+        // Where nothing of that name is anywhere else, it is from there.
+        let alone = || match &known[..] {
+            [(at, _)] => Some((readers[*at].scope.clone(), None)),
+            _ => None,
+        };
+        known.iter().find_map(said).or_else(alone)
     }
 }
 

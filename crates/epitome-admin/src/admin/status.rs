@@ -8,7 +8,7 @@ use epitome_kernel::StoreError;
 use epitome_types::{CompactionCause, RecordedCompaction, ReplaceMethod, SessionInfo, TokenUsage};
 use serde::Serialize;
 
-use super::marks::{ToolMarks, WatermarkStatus, pending};
+use super::marks::{ToolMarks, UnmetWish, WatermarkStatus, pending};
 use super::{SessionAdmin, SessionHistory};
 use crate::error::AdminError;
 use crate::learned::{self, CountCalibration, ModelKnowledge, SilentTruncation};
@@ -155,6 +155,9 @@ pub struct StatusWishes {
     /// Who asked for a compression that the next request looks at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
+    /// The one that was asked for last, where a request made none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unmet: Option<UnmetWish>,
     /// The watermark (RULES 35); only where one session is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watermark: Option<WatermarkStatus>,
@@ -253,6 +256,7 @@ impl SessionAdmin {
             },
             wishes: StatusWishes {
                 asked: pending(&acts).map(str::to_owned),
+                unmet: UnmetWish::from_acts(&acts),
                 watermark: None,
                 marks: ToolMarks::of(&acts),
             },

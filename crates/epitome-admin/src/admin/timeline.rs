@@ -15,6 +15,7 @@ use epitome_types::{
     SessionAction, TokenUsage,
 };
 
+use super::holding::HoldGround;
 use super::{MessageInfo, SessionAdmin, SessionHistory};
 use crate::error::AdminError;
 use crate::regret::EvictionPlace;
@@ -78,8 +79,18 @@ pub struct TimelineCompaction {
     pub start: Option<usize>,
     /// The turn that it was made in, by its place in the line.
     pub turn: usize,
-    /// The first turn that it no longer holds in, where it was taken back.
-    pub until: Option<usize>,
+    /// The turns that it holds in, unless another one does that reaches further: it may be taken back and
+    /// done again, and does not hold while something is pinned that it took out.
+    pub holds: Vec<Range<usize>>,
+}
+
+impl TimelineCompaction {
+    /// The first turn that it no longer held in, where it was taken back.
+    #[must_use]
+    pub fn until(&self) -> Option<usize> {
+        let first = self.holds.first().map_or(self.turn, |first| first.end);
+        (first < usize::MAX).then_some(first)
+    }
 }
 
 /// What became of a message in the newest prompt.
@@ -264,7 +275,7 @@ pub(crate) fn eviction_places(history: &SessionHistory) -> Vec<EvictionPlace<'_>
     for (it, recorded) in line.compactions(&turns).iter().zip(history.epochs()) {
         let Some(start) = it.start else { continue };
         let made = turns.get(it.turn).map_or(end, |turn| line.prompt(turn));
-        let until = it.until.map(|until| turns.get(until).map_or(end, |turn| turn.entries.start));
+        let until = it.until().map(|until| turns.get(until).map_or(end, |turn| turn.entries.start));
         places.push(EvictionPlace { compaction: &recorded.epoch, start, made, until });
     }
     places
@@ -272,7 +283,7 @@ pub(crate) fn eviction_places(history: &SessionHistory) -> Vec<EvictionPlace<'_>
 
 fn in_force(compactions: &[TimelineCompaction], turn: usize) -> Option<&TimelineCompaction> {
     let holds = |it: &&TimelineCompaction| {
-        it.start.is_some() && it.turn <= turn && it.until.is_none_or(|until| turn < until)
+        it.start.is_some() && it.holds.iter().any(|turns| turns.contains(&turn))
     };
     compactions.iter().rev().find(holds)
 }
@@ -330,6 +341,8 @@ impl LineOfTurns<'_> {
         let keys = self.history.keys();
         let starts = self.history.starts();
         let last = turns.len().saturating_sub(1);
+        let turn_starts = turns.iter().map(|turn| turn.entries.start).collect();
+        let ground = HoldGround { history: self.history, turn_starts };
         let one = |recorded: &RecordedCompaction| {
             let epoch = &recorded.epoch;
             let start = starts.get(&epoch.id).copied();
@@ -340,16 +353,8 @@ impl LineOfTurns<'_> {
                 |turn: &TimelineTurn| turn.at.as_deref().is_some_and(|at| at <= epoch.at.as_str());
             let by_time = turns.iter().rposition(is_before).unwrap_or(0);
             let turn = by_time.max(least).min(last);
-            let until = recorded.undone.then(|| match recorded.undone_at {
-                Some(at) => {
-                    let place = self.history.messages.iter().position(|it| it.chain == at);
-                    place.map_or(turn, |place| {
-                        turns.partition_point(|turn| turn.entries.start <= place)
-                    })
-                }
-                None => turn,
-            });
-            TimelineCompaction { recorded: recorded.clone(), start, turn, until }
+            let holds = ground.holds(recorded, turn, start);
+            TimelineCompaction { recorded: recorded.clone(), start, turn, holds }
         };
         self.history.epochs().iter().map(one).collect()
     }

@@ -4,7 +4,7 @@
 //! Names are a contract, added to and never changed. Called by the command.
 
 use std::collections::BTreeMap;
-use std::ops::AddAssign;
+use std::ops::{AddAssign, RangeInclusive};
 use std::time::{Duration, SystemTime};
 
 use epitome_types::TokenUsage;
@@ -148,14 +148,15 @@ impl SavingsLedger {
         let now = hour_of(at);
         let back = since.map(|since| now.saturating_sub(since.as_secs().div_ceil(HOUR)));
         let first = self.records.iter().map(|record| record.hour).min();
-        let divided = back.unwrap_or(0);
+        // What a clock that ran ahead wrote down is in no period but the whole.
+        let divided = &back.map_or(0..=u64::MAX, |back| back..=now);
         SavingsReport {
             schema: SCHEMA,
             at: at.to_owned(),
-            today: self.period(now - now % DAY),
-            seven_days: self.period(now.saturating_sub(7 * DAY)),
-            asked: back.map(|back| self.period(back)),
-            all: SavingsPeriod { since: first.map(moment), ..self.period(0) },
+            today: self.period(now - now % DAY..=now),
+            seven_days: self.period(now.saturating_sub(7 * DAY)..=now),
+            asked: back.map(|back| self.period(back..=now)),
+            all: SavingsPeriod { since: first.map(moment), ..self.period(0..=u64::MAX) },
             by: SavingsGroups {
                 project: self.groups(divided, |record, _| record.project.clone()),
                 client: self.groups(divided, |_, row| row.key.client.clone()),
@@ -167,25 +168,25 @@ impl SavingsLedger {
         }
     }
 
-    fn rows(&self, since: u64) -> impl Iterator<Item = (&PaidRecord, &PaidRow)> {
-        let records = self.records.iter().filter(move |record| record.hour >= since);
+    fn rows(&self, hours: &RangeInclusive<u64>) -> impl Iterator<Item = (&PaidRecord, &PaidRow)> {
+        let records = self.records.iter().filter(|record| hours.contains(&record.hour));
         records.flat_map(|record| record.rows.iter().map(move |row| (record, row)))
     }
 
-    fn period(&self, since: u64) -> SavingsPeriod {
+    fn period(&self, hours: RangeInclusive<u64>) -> SavingsPeriod {
         let mut sums = SavingsSums::default();
-        self.rows(since).for_each(|(_, row)| sums.add(row));
-        SavingsPeriod { since: Some(moment(since)), sums }
+        self.rows(&hours).for_each(|(_, row)| sums.add(row));
+        SavingsPeriod { since: Some(moment(*hours.start())), sums }
     }
 
     /// The parts of a period, the most expensive first.
     fn groups(
         &self,
-        since: u64,
+        hours: &RangeInclusive<u64>,
         name: impl Fn(&PaidRecord, &PaidRow) -> Option<String>,
     ) -> Vec<SavingsGroup> {
         let mut by = BTreeMap::<Option<String>, SavingsSums>::new();
-        for (record, row) in self.rows(since) {
+        for (record, row) in self.rows(hours) {
             by.entry(name(record, row)).or_default().add(row);
         }
         let mut all: Vec<_> =
@@ -199,9 +200,9 @@ impl SavingsLedger {
         all
     }
 
-    fn unpriced(&self, since: u64) -> Vec<UnpricedModel> {
+    fn unpriced(&self, hours: &RangeInclusive<u64>) -> Vec<UnpricedModel> {
         let mut by = BTreeMap::<Option<String>, UnpricedModel>::new();
-        let rows = self.rows(since).filter(|(_, row)| !row.key.priced && row.sums.answers > 0);
+        let rows = self.rows(hours).filter(|(_, row)| !row.key.priced && row.sums.answers > 0);
         for (_, row) in rows {
             let model = by.entry(row.key.model.clone()).or_default();
             model.model.clone_from(&row.key.model);
@@ -318,18 +319,18 @@ mod tests {
 
     #[test]
     fn periods_begin_at_midnight_and_by_the_hour() {
-        let hours = [NOON, 9 * DAY, 9 * DAY - 1, NOON - 7 * DAY, NOON - 7 * DAY - 1, 3];
+        let hours = [NOON, 9 * DAY, 9 * DAY - 1, NOON - 7 * DAY, NOON - 7 * DAY - 1, 3, NOON + 1];
         let one = || vec![answer("a", [1.0, 0.5, 2.0, 3.0])];
         let records = hours.map(|hour| record(hour, "/srv/a", one())).to_vec();
         let ledger = SavingsLedger { records, unreadable: 0 };
         let report = ledger.report(AT, Some(Duration::from_secs(13 * HOUR)));
         let answers = |period: &SavingsPeriod| period.sums.answers;
         assert_eq!((answers(&report.today), answers(&report.seven_days)), (2, 4));
-        assert_eq!((answers(report.asked.as_ref().unwrap()), answers(&report.all)), (3, 6));
+        assert_eq!((answers(report.asked.as_ref().unwrap()), answers(&report.all)), (3, 7));
         assert_eq!(report.by.project[0].sums.answers, 3);
         assert_eq!(report.today.since.as_deref(), Some("1970-01-10T00:00:00Z"));
         assert_eq!(report.all.since.as_deref(), Some("1970-01-01T03:00:00Z"));
-        assert_eq!((report.all.sums.paid, report.all.sums.saved.most), (9.0, 12.0));
+        assert_eq!((report.all.sums.paid, report.all.sums.saved.most), (10.5, 14.0));
         assert_eq!(SavingsLedger::default().report(AT, None).all.since, None);
     }
 

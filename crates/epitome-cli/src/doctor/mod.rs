@@ -22,7 +22,7 @@ use crate::columns::output_width;
 use crate::fault::CliError;
 use crate::files;
 use crate::journal::{self as journals, JournalFlags};
-use crate::text::{counted, wrapped};
+use crate::text::{counted, plain, wrapped};
 
 /// Cells before what was found.
 const INDENT: usize = 16;
@@ -133,7 +133,7 @@ fn write(out: &mut dyn Write, finding: &DoctorFinding) -> io::Result<()> {
     };
     let style = Style::new().fg_color(Some(color.into())).bold();
     let most = output_width();
-    let found = format!("{name:4}  {:9} {}", finding.about, finding.found);
+    let found = format!("{name:4}  {:9} {}", finding.about, plain(&finding.found));
     let found = wrapped(&found, most, INDENT);
     writeln!(out, "{style}{name}{style:#}{}", &found[name.len()..])?;
     match &finding.remedy {

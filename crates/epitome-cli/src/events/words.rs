@@ -6,9 +6,7 @@ use std::collections::BTreeSet;
 
 use anstyle::AnsiColor;
 use epitome::types::hook::Drift;
-use epitome::types::{
-    CompactionCause, Event, EventKind, GoalAction, GoalChange, SkipReason, Stage,
-};
+use epitome::types::{CompactionCause, Event, EventKind, GoalAction, GoalChange, Stage};
 
 use super::ASIDE;
 use crate::figure::percent;
@@ -36,7 +34,7 @@ fn compression(event: &Event) -> Option<Sentence> {
         }
         EventKind::CompressionSkipped { reason } => (
             AnsiColor::Yellow,
-            format!("not compressed at {}: {}", grouped(before), skipped(*reason)),
+            format!("not compressed at {}: {}", grouped(before), reason.in_words()),
         ),
         EventKind::CheckpointProgress { stage, fraction } => {
             let done = (fraction * 100.0).round();
@@ -262,16 +260,5 @@ pub(crate) fn cause(cause: CompactionCause) -> &'static str {
         CompactionCause::Soft => "soft",
         CompactionCause::Hard => "hard",
         CompactionCause::Manual => "asked for",
-    }
-}
-
-fn skipped(reason: SkipReason) -> &'static str {
-    match reason {
-        SkipReason::NotNeeded => "within its bounds",
-        SkipReason::NothingToCompress => "what could leave is pinned or held",
-        SkipReason::NotSmaller => "it would not be smaller",
-        SkipReason::Stalled => "it would free too little",
-        SkipReason::NotWorth => "it would cost more than it saves",
-        SkipReason::Disabled => "the profile forbids it",
     }
 }

@@ -244,7 +244,14 @@ fn parts_in(
     let sessions = store.sessions(scope, 0, NEWEST, false)?;
     let is_meant =
         |info: &SessionInfo| info.name == session || info.label.as_deref() == Some(session);
-    let sessions: Vec<_> = sessions.into_iter().filter(is_meant).collect();
+    let mut sessions: Vec<_> = sessions.into_iter().filter(is_meant).collect();
+    if sessions.is_empty() {
+        // Others were used since; it has the name that its client gives it.
+        match store.session(scope, session) {
+            Err(StoreError::NoSession { .. }) => {}
+            found => sessions.push(found?),
+        }
+    }
     let largest = sessions.iter().rev().max_by_key(|info| info.figures.tokens[0]);
     let Some(info) = largest else { return Ok(None) };
     let mut money = SavingsSums::default();

@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// The order
     #[arg(long, value_enum, default_value = "last")]
     sort: SortKey,
-    /// So many sessions at most, those used last; 0 for all
+    /// So many sessions at most, those used last whatever the order; 0 for all
     #[arg(long, value_name = "N", default_value = "50", value_parser = crate::flags::number)]
     limit: u64,
     #[command(flatten)]

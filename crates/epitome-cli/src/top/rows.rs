@@ -69,6 +69,8 @@ pub(super) struct TopTable {
     schema: &'static str,
     /// The time, ISO 8601.
     pub(super) at: String,
+    /// Whether there are more, which were used before these.
+    pub(super) more: bool,
     pub(super) sessions: Vec<TopRow>,
 }
 
@@ -109,20 +111,25 @@ impl TopTable {
     ///
     /// When the store cannot be read.
     pub(super) fn load(journal: &OpenJournal, limit: u64) -> Result<Self, CliError> {
-        let sessions = status::all(journal, limit)?.into_iter().map(|(scope, status)| {
+        let most =
+            if limit == 0 { usize::MAX } else { usize::try_from(limit).unwrap_or(usize::MAX) };
+        let mut all = status::all(journal, if limit == 0 { 0 } else { limit.saturating_add(1) })?;
+        let more = all.len() > most;
+        all.truncate(most);
+        let sessions = all.into_iter().map(|(scope, status)| {
             let hash = session_hash(&scope, &status.session);
             let ledger = SavingsLedger::load_session(&*journal.store, journal.tenant(), &hash);
             let ledger = ledger.map_err(|error| CliError::of_store(&error))?;
             Ok(TopRow::new(status, &ledger, &hash))
         });
         let sessions = sessions.collect::<Result<_, CliError>>()?;
-        Ok(Self { schema: SCHEMA, at: epitome::system_time(), sessions })
+        Ok(Self { schema: SCHEMA, at: epitome::system_time(), more, sessions })
     }
 
     /// The table of these sessions.
     #[cfg(test)]
     pub(super) fn with_sessions(at: &str, sessions: Vec<TopRow>) -> Self {
-        Self { schema: SCHEMA, at: at.to_owned(), sessions }
+        Self { schema: SCHEMA, at: at.to_owned(), more: false, sessions }
     }
 
     /// The same in an order.

@@ -108,6 +108,7 @@ impl TopView {
         let bold = Style::new().bold();
         let order = if self.reversed { ", reversed" } else { "" };
         let count = counted(all.len() as u64, "session");
+        let count = if self.table.more { format!("{count} used last") } else { count };
         let head = format!("{count}, by {}{order}  {} UTC", self.sort.word(), self.clock());
         let mut lines =
             vec![format!("{bold}epitome{bold:#} {}", clipped(&head, columns.max(9) - 8))];
@@ -131,7 +132,11 @@ pub(super) fn once(out: &mut dyn Write, table: &TopTable, columns: usize) -> io:
     match table.sessions.is_empty() {
         true => writeln!(out, "no sessions; `--everywhere` shows those of other projects"),
         false => write_table(out, &table.sessions, &table.at, columns),
+    }?;
+    if table.more {
+        writeln!(out, "these were used last; `--limit 0` shows all")?;
     }
+    Ok(())
 }
 
 fn write_table(

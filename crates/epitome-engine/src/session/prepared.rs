@@ -94,6 +94,7 @@ impl Session {
             forced: false,
             relief: None,
             holds: true,
+            is_asked_for: false,
             work: DueWork::Reword,
         })
     }
@@ -171,6 +172,7 @@ impl Session {
             forced: false,
             relief: None,
             holds: true,
+            is_asked_for: false,
             work: DueWork::Draft,
         };
         // Whatever it would do besides is done with the compression itself.

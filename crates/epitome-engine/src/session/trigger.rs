@@ -36,6 +36,8 @@ pub(crate) struct DueCompression {
     pub(super) relief: Option<u64>,
     /// Whether what was taken back stays as it is: neither the window forces it nor the user asks.
     pub(super) holds: bool,
+    /// Whether somebody asks by hand, or a model does.
+    pub(super) is_asked_for: bool,
     pub(super) work: DueWork,
 }
 
@@ -156,6 +158,7 @@ impl Session {
             forced,
             relief,
             holds,
+            is_asked_for: is_asked,
             work: DueWork::Compress,
         })
     }

@@ -10,12 +10,13 @@ use super::regret;
 use crate::acts;
 use crate::difference::difference;
 use crate::error::PageError;
-use crate::figures::{grouped, percent};
+use crate::figures::{counted, grouped, percent};
 use crate::layout::{PageContent, PageTab};
 use crate::parts;
 use crate::shown::{line, shown};
 use crate::view::{SessionView, crumbs};
 use crate::visit::PageVisit;
+use crate::write_price::WritePrice;
 
 /// So many bytes of a text stand in the page; the rest stands on the page of its entry.
 const SOURCE: usize = 4_000;
@@ -105,19 +106,13 @@ fn first_changed(recorded: &RecordedCompaction, start: usize) -> usize {
 
 /// What writing the prompt anew cost, at list prices, and after how many turns that is paid back.
 fn price(view: &SessionView<'_>, it: &TimelineCompaction) -> Markup {
-    let model = view.timeline.history.info.model.as_deref();
-    let profile = view.admin.profile();
-    let Some(quote) = profile.prices().of(model) else { return html! {} };
-    let cache = profile.cache_prices(model, false);
+    let Some(price) = WritePrice::for_session(view) else { return html! {} };
     let [before, after] = it.recorded.epoch.outcome.tokens;
-    let dollar = |tokens: f64| tokens * quote.price.input / 1e6;
-    let rewrite = after as f64 * (cache.write - cache.read);
-    let each = before.saturating_sub(after) as f64 * cache.read;
     html! {
         div { dt { "Price" } dd {
-            (acts::about(dollar(rewrite))) " to write the prompt anew"
-            @if each > 0.0 {
-                ", back after " (grouped((rewrite / each).ceil().max(1.0) as u64)) " turns"
+            (acts::about(price.beyond_reading(after))) " to write the prompt anew"
+            @if let Some(turns) = price.turns_to_pay_back(after, before.saturating_sub(after)) {
+                ", back after " (counted(turns, "turn"))
             }
         } }
     }

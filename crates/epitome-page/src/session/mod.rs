@@ -13,7 +13,7 @@ use maud::{Markup, html};
 
 use crate::acts;
 use crate::error::PageError;
-use crate::figures::{compact, dollars, grouped, percent};
+use crate::figures::{compact, counted, dollars, percent};
 use crate::layout::{PageContent, PageTab};
 
 use crate::parts;
@@ -69,7 +69,7 @@ pub(crate) fn page(visit: &PageVisit<'_>, name: &str) -> Result<PageContent, Pag
         (acts::done(visit))
         (facts(&view, &head))
         (tiles(&view, &head))
-        (acts::buttons(&view, head.status.wishes.asked.as_deref(), head.is_held_out())?)
+        (acts::buttons(&view, &head.status.wishes, head.is_held_out())?)
         (goals(&head.goals))
         (chart::section(&view))
         (search::of_session(&view)?)
@@ -146,14 +146,14 @@ fn tiles(view: &SessionView<'_>, head: &SessionHead) -> Markup {
                     &html! { (percent(1.0 - all_sent as f64 / all_raw as f64)) },
                     &html! {
                         (compact(all_raw as f64)) " raw, " (compact(all_sent as f64)) " sent in "
-                        (grouped(status.sums.turns)) " turns"
+                        (counted(status.sums.turns, "turn"))
                     },
                 ))
             }
             @if let Some(money) = money {
                 (parts::tile("Saved", &parts::saved(money), &html! {
                     @if money.priced() > 0 { (dollars(money.paid)) " paid, " }
-                    (grouped(money.answers)) " answers" (parts::unpriced(money))
+                    (counted(money.answers, "answer")) (parts::unpriced(money))
                 }))
             }
             @if prompt > 0 {

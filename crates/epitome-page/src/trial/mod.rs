@@ -15,7 +15,7 @@ use http::{Method, Request, Response, StatusCode};
 use crate::address::{PagePath, PageQuery};
 use crate::gate::{AdmittedRequest, PageGate, PageHolder, PageRefusal};
 use crate::layout;
-use crate::live::{LiveFeed, PageEvents};
+use crate::live::{LiveFeed, PageEvents, SeenKey};
 use crate::page::{LAST_EVENT_ID, welcome, wrong_method};
 
 /// Whose page it is: there is one reader.
@@ -212,7 +212,7 @@ impl TrialPage {
 
 /// What listeners see of so many tries.
 fn seen(count: u64) -> crate::live::SeenSessions {
-    [(String::new(), count.to_string())].into_iter().collect()
+    [(SeenKey::default(), count.to_string())].into_iter().collect()
 }
 
 fn refused(refusal: PageRefusal) -> Response<Bytes> {

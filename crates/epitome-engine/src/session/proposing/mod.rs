@@ -13,8 +13,8 @@ use epitome_kernel::{ChainRound, EpochGround, Thread, epoch_of};
 use epitome_plan::{CompressOptions, PlannedCompression, frees_too_little};
 use epitome_types::hook::{OpRequest, Orders};
 use epitome_types::{
-    Actor, Budget, BudgetUnit, Compaction, CompactionCause, EventKind, Op, Plan, SkipReason, Stage,
-    TierCompression,
+    Actor, Budget, BudgetUnit, Compaction, CompactionCause, EventKind, Op, Plan, SessionAction,
+    SkipReason, Stage, TierCompression,
 };
 
 use self::prepared::{Ordered, Prepared};
@@ -173,12 +173,22 @@ impl Proposing<'_, '_> {
             }
         };
         state.meter.stalled(size, came_to);
-        events.add([size, size], EventKind::CompressionSkipped { reason: skip });
+        self.skip(state, events, skip);
         if let Some((moved, by)) = prepared.ordered.moved {
             events.add([size, size], moved.event());
             state.work.doing.push((moved.act(), by));
         }
         Ok(ControlFlow::Break(None))
+    }
+
+    /// Tells that no compression is made: by an event, and where somebody asked for one in the session.
+    fn skip(&self, state: &mut ConversationState, events: &mut TurnEvents, reason: SkipReason) {
+        events.add([self.size(); 2], EventKind::CompressionSkipped { reason });
+        let met = state.work.doing.iter().find(|(act, _)| *act == SessionAction::Met);
+        if let Some((_, by)) = met.filter(|_| self.due.is_asked_for) {
+            let by = by.clone();
+            state.work.doing.push((SessionAction::Unmet { reason }, by));
+        }
     }
 
     /// Tokens of the prompt as the records have it sent.

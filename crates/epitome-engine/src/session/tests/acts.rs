@@ -5,7 +5,9 @@ use epitome_kernel::{HookResult, NextPolicies, Policy};
 use epitome_types::hook::{
     ClearToolsOp, MessageNumber, Occasion, OpRequest, Orders, PlanJob, TriggerJob,
 };
-use epitome_types::{Actor, GoalAction, GoalChange, Priority, RecordedAction, SessionAction};
+use epitome_types::{
+    Actor, GoalAction, GoalChange, Priority, RecordedAction, SessionAction, SkipReason,
+};
 use serde_json::json;
 
 use super::*;
@@ -57,14 +59,15 @@ fn a_compression_that_was_asked_for_is_made_once() {
     assert!(!has_epoch(&prompt), "all of it is within the target");
     let skipped = |event: &Event| matches!(event.what, EventKind::CompressionSkipped { .. });
     assert!(prompt.events.iter().any(skipped), "{:?}", prompt.events);
-    assert_eq!(acts(&journal), [ask("compress_to_checkpoint"), SessionAction::Met]);
+    let unmet = SessionAction::Unmet { reason: SkipReason::NotNeeded };
+    assert_eq!(acts(&journal), [ask("compress_to_checkpoint"), SessionAction::Met, unmet]);
     // It is asked again, in a window that has something to gain.
     act(&journal, ask("compress_to_checkpoint"));
     let mut small = session(&journal, 700, Some("a"));
     assert!(has_epoch(&send(&mut small, 8)));
     let after = send(&mut small, 9);
     assert!(!has_epoch(&after) && !after.events.iter().any(skipped));
-    assert_eq!(acts(&journal).len(), 4);
+    assert_eq!(acts(&journal).len(), 5);
 }
 
 #[test]
