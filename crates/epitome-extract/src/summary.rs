@@ -60,7 +60,7 @@ impl ExtractiveSummarizer {
             shorten(&mut units);
         }
         let chat = is_chat(&units, job);
-        let tuning = self.tuning(&units, job);
+        let tuning = self.tuning_of(chat);
         let (features, weights, _) = weigh(&units, job.kept, tuning);
         let candidates = candidates(&units, &features, job, tuning);
         let turn = turn(job);
@@ -178,7 +178,11 @@ impl ExtractiveSummarizer {
 
     /// The weights for the conversation that units are of.
     fn tuning(&self, units: &[TextUnit<'_>], job: &SummaryJob<'_>) -> &SelectionWeights {
-        if is_chat(units, job) { &self.chat } else { &self.agent }
+        self.tuning_of(is_chat(units, job))
+    }
+
+    fn tuning_of(&self, chat: bool) -> &SelectionWeights {
+        if chat { &self.chat } else { &self.agent }
     }
 }
 

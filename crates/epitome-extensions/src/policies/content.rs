@@ -3,8 +3,11 @@
 //! Invariant: equal texts give an equal hash, wherever they stand and whether or not they are
 //! compiled in; what no policy reads (tests, documentation) has no part in it. Nothing is run.
 
+use std::collections::HashMap;
 use std::io::Result;
+use std::ops::Range;
 use std::path::Path;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use epitome_lua::{FoundPolicy, PolicySource};
 use epitome_types::ContentId;
@@ -19,6 +22,34 @@ const LEFT_OUT: [&str; 3] = ["tests", "types", "README.md"];
 ///
 /// When a file of it cannot be read.
 pub(crate) fn content(found: &FoundPolicy) -> Result<String> {
+    /// Of policies that are compiled in, by where their files stand in the program.
+    static KNOWN: LazyLock<Mutex<HashMap<Vec<Range<usize>>, String>>> =
+        LazyLock::new(Mutex::default);
+
+    let sources = [&found.files].into_iter().chain(&found.libraries);
+    let places: Option<Vec<Range<usize>>> = sources.map(place).collect();
+    let Some(places) = places else { return hashed(found) };
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known.get(&places) {
+        return Ok(known.clone());
+    }
+    let content = hashed(found)?;
+    known.insert(places, content.clone());
+    Ok(content)
+}
+
+/// Where the files of a source stand that nothing can change.
+fn place(source: &PolicySource) -> Option<Range<usize>> {
+    match source {
+        PolicySource::Embedded(files) => {
+            let Range { start, end } = files.as_ptr_range();
+            Some(start.addr()..end.addr())
+        }
+        PolicySource::Folder(_) => None,
+    }
+}
+
+fn hashed(found: &FoundPolicy) -> Result<String> {
     let mut all = String::new();
     for source in [&found.files].into_iter().chain(&found.libraries) {
         for path in paths(source)? {

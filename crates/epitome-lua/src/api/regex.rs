@@ -17,23 +17,25 @@ const MOST_MATCHES: usize = 1000;
 
 /// Compiled expressions, by their text.
 #[derive(Debug, Default)]
-pub(crate) struct RegexCache(Mutex<HashMap<String, Regex>>);
+pub(crate) struct RegexCache(Mutex<HashMap<String, Arc<Regex>>>);
 
 impl RegexCache {
-    fn get(&self, pattern: &str) -> Result<Regex> {
+    /// A clone of an expression would begin with no memory of its own, which each search would build anew.
+    fn get(&self, pattern: &str) -> Result<Arc<Regex>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(regex) = kept.get(pattern) {
-            return Ok(regex.clone());
+            return Ok(Arc::clone(regex));
         }
         let regex = RegexBuilder::new(pattern)
             .size_limit(LARGEST)
             .dfa_size_limit(2 * LARGEST)
             .build()
             .map_err(|error| Error::runtime(refused(pattern, &error)))?;
+        let regex = Arc::new(regex);
         if kept.len() >= KEPT {
             kept.clear();
         }
-        kept.insert(pattern.to_owned(), regex.clone());
+        kept.insert(pattern.to_owned(), Arc::clone(&regex));
         Ok(regex)
     }
 }
@@ -63,7 +65,8 @@ where
     lua.create_function(move |lua, (pattern, text, more): (String, LuaString, MultiValue)| {
         bounded(&text, MOST_TEXT)?;
         let more = A::from_lua_multi(more, lua)?;
-        run(lua, &host.patterns.get(&pattern)?, &text.as_bytes(), more)
+        let regex = host.patterns.get(&pattern)?;
+        run(lua, &regex, &text.as_bytes(), more)
     })
 }
 
