@@ -276,14 +276,15 @@ impl Trying {
         Self { child, said }
     }
 
-    /// Waits until all of this is said, in any order: it comes on two streams.
-    fn until(&self, wanted: &[&str]) {
+    /// Waits until all of this is said, in any order: it comes on two streams. Returns what was said.
+    fn until(&self, wanted: &[&str]) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         let is_said = |lines: &[String], text: &str| lines.iter().any(|line| line.contains(text));
         while !wanted.iter().all(|text| is_said(&lines, text)) {
             let line = self.said.recv_timeout(Duration::from_secs(60));
             lines.push(line.unwrap_or_else(|_| panic!("no {wanted:?}: {lines:#?}")));
         }
+        lines
     }
 
     fn end(mut self) {
@@ -303,6 +304,44 @@ fn a_policy_is_tried_again_whenever_it_is_saved() {
     trying.until(&["policy.lua:", "waits until"]);
     edit(&place, "return policy.\n", "print('mended')\nreturn policy\n");
     trying.until(&["mended", "tests passed", "waits until"]);
+    trying.end();
+}
+
+/// What the files say is tried once, however it is written, and an unfinished save is no mistake.
+#[test]
+fn what_is_saved_as_it_was_is_not_tried_again() {
+    let place = Place::new();
+    done(&place, "policy new team -q");
+    let trying = Trying::start(&place, "policy dev team chat");
+    trying.until(&["tests passed", "waits until"]);
+    let text = std::fs::read_to_string(place.path(TEAM)).unwrap();
+    place.write(TEAM, &text);
+    // An editor that begins with an empty file and writes the rest a little later.
+    place.write(TEAM, "");
+    std::thread::sleep(Duration::from_millis(150));
+    place.write(TEAM, &text);
+    std::thread::sleep(Duration::from_millis(800));
+    place.write(TEAM, text.replace("return policy\n", "print('changed')\nreturn policy\n"));
+    let said = trying.until(&["changed", "tests passed", "waits until"]);
+    let count = |what: &str| said.iter().filter(|line| line.contains(what)).count();
+    assert_eq!((count("tests passed"), count("fail")), (1, 0), "{said:#?}");
+    trying.end();
+}
+
+/// Of two saves that follow each other at once the newer one is told.
+#[test]
+fn a_save_takes_the_place_of_what_is_played() {
+    let place = examples();
+    done(&place, "policy new team --from ollm -q");
+    let recording = "examples/transcripts/debugging-session.jsonl";
+    let trying = Trying::start(&place, &format!("policy dev team {recording} --context-size 8192"));
+    trying.until(&["tests passed", "waits until"]);
+    edit(&place, "return policy\n", "print('first')\nreturn policy\n");
+    trying.until(&["turn 1 "]);
+    edit(&place, "print('first')", "print('second')");
+    let said = trying.until(&["second", "tests passed", "waits until"]);
+    assert!(said.iter().any(|line| line.contains("saved again meanwhile")), "{said:#?}");
+    assert_eq!(said.iter().filter(|line| line.contains("tests passed")).count(), 1, "{said:#?}");
     trying.end();
 }
 

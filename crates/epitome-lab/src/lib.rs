@@ -69,7 +69,7 @@ pub use scan::{
     MoneySums, PastScan, ScanOptions, ScanProgress, ScanTotals, ScannedSession, TokenSums,
     WorstCase, WorstSessions, scan,
 };
-pub use setup::ReplaySetup;
+pub use setup::{ReplaySetup, ReplayWriters};
 pub use shadow::ProfileShadow;
 pub use turn::ReplayTurn;
 pub use what_if::{PromptMessage, TurnUnder, WhatIf};

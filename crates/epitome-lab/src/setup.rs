@@ -4,10 +4,12 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
+use epitome::types::{Entry, EntryId, Summary};
 use epitome::{
     CachedCounter, Clock, CompressionTarget, Compressor, CompressorBuilder, Format, LanguageModel,
-    OwnCompaction, PolicyTracer, Prices, Profile, RequestDocument, ScopeOwner, SummaryStyle,
-    TokenCounter, WindowSetting, for_model, scope,
+    OwnCompaction, PolicyTracer, Prices, Profile, RequestDocument, ScopeOwner, Summarizer,
+    SummaryError, SummaryJob, SummaryStyle, TokenCounter, WindowSetting, for_model, scope,
 };
 
 /// Counts where neither the setup nor the recording names a model.
@@ -37,11 +39,42 @@ pub struct ReplaySetup {
     pub tracer: Option<Arc<dyn PolicyTracer>>,
     /// Whether files of policies that change meanwhile are taken up.
     pub watched: bool,
+    /// Who writes summaries.
+    pub writers: ReplayWriters,
+    /// Whose conversation it is, where that is not this machine's alone.
+    pub owner: Option<ScopeOwner>,
+}
+
+/// Who writes the summaries of a replay.
+#[derive(Clone, Default)]
+pub struct ReplayWriters {
     /// Models that are asked, in place of those that the profile names; as it says where there are
     /// none.
     pub models: Vec<Arc<dyn LanguageModel>>,
-    /// Whose conversation it is, where that is not this machine's alone.
-    pub owner: Option<ScopeOwner>,
+    /// Writes without a model, in place of the extractor.
+    pub extracts: Option<Arc<dyn Summarizer>>,
+}
+
+/// One that several replays share.
+struct SharedSummarizer(Arc<dyn Summarizer>);
+
+#[async_trait]
+impl Summarizer for SharedSummarizer {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    async fn summarize(&self, job: &SummaryJob<'_>) -> Result<Summary, SummaryError> {
+        self.0.summarize(job).await
+    }
+
+    async fn ahead(&self, jobs: &[SummaryJob<'_>]) {
+        self.0.ahead(jobs).await;
+    }
+
+    fn outdated(&self, entries: &[&Entry]) -> Vec<EntryId> {
+        self.0.outdated(entries)
+    }
 }
 
 impl ReplaySetup {
@@ -86,7 +119,7 @@ impl ReplaySetup {
             clock,
             tracer,
             watched,
-            models,
+            writers: ReplayWriters { models, extracts },
             owner,
         } = self;
         let mut builder = Compressor::builder()
@@ -96,6 +129,9 @@ impl ReplaySetup {
             .input_format(format);
         if !models.is_empty() {
             builder = builder.models(models.clone());
+        }
+        if let Some(extracts) = extracts {
+            builder = builder.summarizer(SharedSummarizer(Arc::clone(extracts)));
         }
         if let Some(model) = model {
             builder = builder.count_as(model);

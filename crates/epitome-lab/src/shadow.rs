@@ -11,7 +11,7 @@ use epitome::{
 };
 use tokio::runtime::Runtime;
 
-use crate::{Recording, Replay, ReplayError, ReplaySetup};
+use crate::{Recording, Replay, ReplayError, ReplaySetup, ReplayWriters};
 
 /// Replays sessions under a profile.
 pub struct ProfileShadow {
@@ -28,7 +28,8 @@ impl ProfileShadow {
     pub fn new(profile: Profile) -> Result<Self, ReplayError> {
         let models: Vec<Arc<dyn LanguageModel>> = vec![Arc::new(UnaskedModel)];
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        Ok(Self { setup: ReplaySetup { profile, models, ..ReplaySetup::default() }, runtime })
+        let writers = ReplayWriters { models, extracts: None };
+        Ok(Self { setup: ReplaySetup { profile, writers, ..ReplaySetup::default() }, runtime })
     }
 }
 

@@ -102,4 +102,4 @@ pub use source::{FoundPolicy, PolicySource};
 pub use suite::TestResult;
 pub use trust::{TrustStatus, TrustStore};
 #[cfg(feature = "vm")]
-pub use watch::{PolicyReload, PolicyWatch, WatchError};
+pub use watch::{PolicyReload, PolicyWatch, SETTLE, WatchError};

@@ -16,8 +16,9 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use crate::live::LuaPolicy;
 use crate::source::{FoundPolicy, PolicySource};
 
-/// How long nothing may change before the files are read: editors write in several steps.
-const SETTLE: Duration = Duration::from_millis(200);
+/// How long nothing may change before files are read that conversations depend on: editors write in
+/// several steps.
+pub const SETTLE: Duration = Duration::from_millis(200);
 /// After so many changes in a row they are read nevertheless.
 const MOST_CHANGES: u32 = 50;
 
@@ -72,24 +73,27 @@ impl PolicyWatch {
     ) -> Result<Self, WatchError> {
         let folders = folders(policies.iter().map(|policy| policy.found()));
         let mut reloader = PolicyReloader { policies, broken: BTreeSet::new(), tell };
-        Self::folders(folders, move || reloader.reload())
+        Self::folders(folders, SETTLE, move || reloader.reload())
     }
 
     /// Watches the folders of policies and of the modules that they use, whether or not they can be
-    /// loaded, and calls `changed` after each change, on a thread of its own.
+    /// loaded, and calls `changed` after each change, once there was none for as long as `settle`, on a
+    /// thread of its own.
     ///
     /// # Errors
     ///
     /// When the system does not let a folder be watched.
     pub fn files(
         policies: &[FoundPolicy],
+        settle: Duration,
         changed: impl FnMut() + Send + 'static,
     ) -> Result<Self, WatchError> {
-        Self::folders(folders(policies.iter()), changed)
+        Self::folders(folders(policies.iter()), settle, changed)
     }
 
     fn folders(
         folders: Vec<(PathBuf, RecursiveMode)>,
+        settle: Duration,
         tell: impl FnMut() + Send + 'static,
     ) -> Result<Self, WatchError> {
         let (stop, messages) = mpsc::channel();
@@ -111,7 +115,7 @@ impl PolicyWatch {
                 watcher.watch(folder, *mode).map_err(failed(folder.clone()))?;
             }
         }
-        let thread = WatchThread { watcher, folders, tell };
+        let thread = WatchThread { watcher, folders, settle, tell };
         let spawned = thread::Builder::new()
             .name("policy-watch".to_owned())
             .spawn(move || thread.run(&messages));
@@ -142,13 +146,14 @@ fn folders<'a>(policies: impl Iterator<Item = &'a FoundPolicy>) -> Vec<(PathBuf,
 struct WatchThread<F> {
     watcher: RecommendedWatcher,
     folders: Vec<(PathBuf, RecursiveMode)>,
+    settle: Duration,
     tell: F,
 }
 
 impl<F: FnMut()> WatchThread<F> {
     fn run(mut self, messages: &Receiver<WatchMessage>) {
         while let Ok(WatchMessage::Changed) = messages.recv() {
-            if !settled(messages) {
+            if !settled(messages, self.settle) {
                 return;
             }
             self.watch_again();
@@ -199,9 +204,9 @@ impl<F: FnMut(PolicyReload)> PolicyReloader<F> {
 }
 
 /// Waits until nothing changes; whether to go on.
-fn settled(messages: &Receiver<WatchMessage>) -> bool {
+fn settled(messages: &Receiver<WatchMessage>, settle: Duration) -> bool {
     for _ in 0..MOST_CHANGES {
-        match messages.recv_timeout(SETTLE) {
+        match messages.recv_timeout(settle) {
             Ok(WatchMessage::Changed) => {}
             Err(RecvTimeoutError::Timeout) => return true,
             Ok(WatchMessage::Stop) | Err(RecvTimeoutError::Disconnected) => return false,

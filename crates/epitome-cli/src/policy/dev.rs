@@ -3,16 +3,18 @@
 //! Invariant: one result feeds both. A policy that cannot be loaded is told, and watched all the same.
 
 use std::path::PathBuf;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
-use epitome::lua::{FoundPolicy, PolicyWatch};
+use epitome::lua::FoundPolicy;
 use epitome::{Config, ConfigSources, PolicyRef};
+use epitome_page::PolicyTrial;
 
 use super::choice::PolicyArgs;
 use super::dev_page::DevPage;
 use super::known_plays::KnownPlays;
 use super::played::PlayableConversation;
 use super::sample_conversation::{SAMPLES, SampleConversation};
+use super::saves::PolicySaves;
 use super::trial::TrialGround;
 use super::trial_text::{show_end, show_turn};
 use crate::fault::{self, CliError};
@@ -50,34 +52,38 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
     let conversation = args.conversation()?;
     let (_, policy) = args.policy()?;
     let known = Arc::new(KnownPlays::default());
-    let (tell, changes) = mpsc::channel();
     // Before it is tried, so that no change is missed.
-    let _watch = match args.once {
-        true => None,
-        false => Some(args.watch(&policy, move || tell.send(()).unwrap_or_default())?),
-    };
+    let saves = if args.once { None } else { Some(args.saves(&policy)?) };
     let page = if args.page { Some(DevPage::open()?) } else { None };
     if let Some(page) = &page {
         fault::note(&format!("the page: {}", page.url()));
     }
     loop {
-        let sound = args.tried(&conversation, &known, page.as_ref());
-        if args.once {
-            return match sound? {
+        let tried = args.tried(&conversation, &known, saves.as_ref());
+        let Some(saves) = &saves else {
+            return match tried?.is_some_and(|trial| trial.wrong.is_empty()) {
                 true => Ok(()),
                 false => Err(CliError::found(format!("`{}` is not sound", policy.name()))),
             };
-        }
-        if let Err(error) = sound {
-            page.as_ref().inspect(|page| page.show_error(policy.name(), &error));
-            error.report();
+        };
+        match tried {
+            Ok(None) => {
+                fault::note("it was saved again meanwhile, and is tried as it is now");
+                continue;
+            }
+            Ok(Some(trial)) => {
+                page.as_ref().inspect(|page| page.show(trial));
+            }
+            Err(_) if !saves.stays() => continue,
+            Err(error) => {
+                page.as_ref().inspect(|page| page.show_error(policy.name(), &error));
+                error.report();
+            }
         }
         fault::note(&format!("waits until `{}` is saved; Ctrl-C ends it", policy.name()));
-        if changes.recv().is_err() {
+        if !saves.wait() {
             return Ok(());
         }
-        // What changed meanwhile is tried with it.
-        while changes.try_recv().is_ok() {}
     }
 }
 
@@ -115,31 +121,27 @@ impl Args {
     }
 
     /// Watches the files of a policy and of those that it extends.
-    fn watch(
-        &self,
-        policy: &PolicyRef,
-        changed: impl FnMut() + Send + 'static,
-    ) -> Result<PolicyWatch, CliError> {
+    fn saves(&self, policy: &PolicyRef) -> Result<PolicySaves, CliError> {
         let (config, _) = self.policy()?;
         let chain = config.profile_of_policy(policy.name());
         let chain = chain.map(|it| it.policies().iter().map(|one| one.found().clone()).collect());
         let chain: Vec<FoundPolicy> = chain.unwrap_or_else(|_| vec![policy.found().clone()]);
-        PolicyWatch::files(&chain, changed).map_err(CliError::internal)
+        PolicySaves::watch(&chain)
     }
 
-    /// Tries the policy as it is now, and shows it; whether nothing is wrong with it.
+    /// Tries the policy as it is now, and shows it; `None` where it is saved with other contents before
+    /// that is done.
     fn tried(
         &self,
         conversation: &PlayableConversation,
         known: &Arc<KnownPlays>,
-        page: Option<&DevPage>,
-    ) -> Result<bool, CliError> {
+        saves: Option<&PolicySaves>,
+    ) -> Result<Option<PolicyTrial>, CliError> {
+        let newer = saves.map(PolicySaves::begin).unwrap_or_default();
         let (config, policy) = self.policy()?;
-        let ground = TrialGround { choice: &self.choice, conversation, known };
+        let ground = TrialGround { choice: &self.choice, conversation, known, saves, newer };
         let trial = ground.tried(&config, &policy, &mut show_turn)?;
-        show_end(&trial)?;
-        let is_sound = trial.wrong.is_empty();
-        page.inspect(|page| page.show(trial));
-        Ok(is_sound)
+        trial.iter().try_for_each(show_end)?;
+        Ok(trial)
     }
 }

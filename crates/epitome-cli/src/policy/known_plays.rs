@@ -5,15 +5,26 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use epitome::{Profile, WindowSetting};
+use epitome::{Profile, Summarizer, WindowSetting};
 use epitome_lab::ReplaySetup;
 
+use super::known_summaries::KnownSummaries;
 use super::played::{FinishedPlay, PlayableConversation};
 use crate::fault::CliError;
 
 /// What conversations came to under policies that seldom change.
 #[derive(Default)]
-pub(super) struct KnownPlays(Mutex<Vec<KnownPlay>>);
+pub(super) struct KnownPlays {
+    plays: Mutex<Vec<KnownPlay>>,
+    summaries: Mutex<Vec<KnownExtracts>>,
+}
+
+/// The extracts of a conversation whose texts are sized as these names say.
+struct KnownExtracts {
+    request: Vec<u8>,
+    sized_as: [Option<String>; 2],
+    summaries: Arc<KnownSummaries>,
+}
 
 struct KnownPlay {
     /// The conversation.
@@ -26,6 +37,26 @@ struct KnownPlay {
 }
 
 impl KnownPlays {
+    /// Who writes summaries of a conversation under a profile without a model, and knows those that it wrote
+    /// before.
+    pub(super) fn extracts(
+        &self,
+        conversation: &PlayableConversation,
+        profile: &Profile,
+    ) -> Arc<dyn Summarizer> {
+        let sized_as = [profile.counter(), profile.model()].map(|name| name.map(str::to_owned));
+        let request = conversation.request();
+        let mut all = self.summaries.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.iter().find(|it| it.sized_as == sized_as && it.request == request);
+        if let Some(known) = known {
+            return Arc::clone(&known.summaries) as Arc<dyn Summarizer>;
+        }
+        let summaries = Arc::new(KnownSummaries::default());
+        let shared = Arc::clone(&summaries);
+        all.push(KnownExtracts { request: request.to_vec(), sized_as, summaries });
+        shared
+    }
+
     /// A conversation under a profile, played unless that is known.
     pub(super) fn play(
         &self,
@@ -54,6 +85,6 @@ impl KnownPlays {
     }
 
     fn known(&self) -> MutexGuard<'_, Vec<KnownPlay>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.plays.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

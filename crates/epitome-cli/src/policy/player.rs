@@ -10,15 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use async_trait::async_trait;
 use epitome::lua::{ConversationPlayer, ModelReplies};
 use epitome::types::hook::{PlaySettings, PlayedConversation};
-use epitome::{
-    Config, ConfigSources, LanguageModel, ModelError, ModelQuestion, Profile, WindowSetting,
-};
-use epitome_lab::ReplaySetup;
+use epitome::{Config, ConfigSources, LanguageModel, ModelError, ModelQuestion, WindowSetting};
+use epitome_lab::{ReplaySetup, ReplayWriters};
 
 use super::choice::PolicyArgs;
 use super::known_plays::KnownPlays;
 use super::played::{FinishedPlay, NONE, PlayableConversation, share};
 use super::sample_conversation::{SAMPLES, SampleConversation};
+use super::saves::NewerSave;
 use crate::fault::CliError;
 use crate::settings;
 
@@ -33,6 +32,8 @@ pub(super) struct TestPlayer {
     pub(super) folder: Option<std::path::PathBuf>,
     /// What conversations came to under `none`.
     pub(super) known: Arc<KnownPlays>,
+    /// Whether what is tested is no longer what the files say: then nobody reads what comes of it.
+    pub(super) newer: NewerSave,
 }
 
 impl ConversationPlayer for TestPlayer {
@@ -51,13 +52,14 @@ impl ConversationPlayer for TestPlayer {
             model.iter().map(|model| Arc::clone(model) as Arc<dyn LanguageModel>).collect();
         let profile =
             |name: &str| config.profile_of_policy(name).map_err(|error| error.to_string());
-        let setup =
-            |profile: Profile, models| ReplaySetup { profile, models, ..ReplaySetup::default() };
-        let mut own = setup(profile(&self.policy)?, models);
+        let profile_of_policy = profile(&self.policy)?;
+        let extracts = Some(self.known.extracts(&conversation, &profile_of_policy));
+        let writers = ReplayWriters { models, extracts };
+        let mut own = ReplaySetup { profile: profile_of_policy, writers, ..ReplaySetup::default() };
         if own.profile.window() == WindowSetting::Guessed {
             own.window = conversation.tight(&own).map_err(said)?;
         }
-        let played = conversation.play(&own, |_, _| Ok(true)).map_err(said)?;
+        let played = conversation.play(&own, |_, _| Ok(!self.newer.is_there())).map_err(said)?;
         let none = self.known.play(&conversation, profile(NONE)?, own.window).map_err(said)?;
         let asked = model.map_or(0, |model| model.asked.load(Ordering::Relaxed));
         Ok(told(played, &none, asked))

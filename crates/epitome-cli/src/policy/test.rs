@@ -19,6 +19,7 @@ use super::known_plays::KnownPlays;
 use super::played::{NONE, PinnedTexts, PlayOutcome, PlayableConversation, share, watched};
 use super::player::TestPlayer;
 use super::sample_conversation::SAMPLES;
+use super::saves::NewerSave;
 use super::verdict::{faults, most_cost};
 use crate::fault::CliError;
 use crate::files;
@@ -176,6 +177,7 @@ impl Args {
             policy: policy.name().to_owned(),
             folder: policy.folder().map(Into::into),
             known: Arc::clone(known),
+            newer: NewerSave::default(),
         };
         let tests = own_tests(&profile, policy.name(), player)?;
         let replays = conversations.iter().map(|one| replayed(config, one, &profile, known));

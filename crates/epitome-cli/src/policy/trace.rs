@@ -96,7 +96,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         .load(|sources| args.summarizers.set(args.summary.set(args.window.set(sources))))?;
     let (profile, tape) = args.tape.connected(config.profile_in_use()?)?;
     let conversation = PlayableConversation::read(&args.recording)?;
-    let watcher = Watcher::default();
+    let watcher = Watcher::of_all();
     let setup = watched(ReplaySetup { profile, ..ReplaySetup::default() }, watcher.clone());
     let mut shown = false;
     let play = conversation.play(&setup, |turn, _| {

@@ -1,13 +1,13 @@
 //! A policy tried once: its mistakes, its tests, and a conversation beside what it extends and `none`.
 //!
 //! Invariant: what is told is what the files said when it was begun; a policy that cannot be loaded is
-//! told, and nothing is played. Nothing is recorded.
+//! told, and nothing is played. Nothing is recorded. What is no longer what the files say is not told.
 
 use std::sync::Arc;
 use std::thread;
 
 use epitome::{Config, PolicyRef, Profile, WindowSetting};
-use epitome_lab::{ReplaySetup, ReplayTurn};
+use epitome_lab::{ReplaySetup, ReplayTurn, ReplayWriters};
 use epitome_page::{PlayRow, PolicyTrial, PromptChange, TrialTurn};
 
 use super::check::checked;
@@ -18,6 +18,7 @@ use super::played::{
     FinishedPlay, NONE, PinnedTexts, PlayableConversation, Tracers, share, watched,
 };
 use super::player::TestPlayer;
+use super::saves::{NewerSave, PolicySaves};
 use super::test::own_tests;
 use super::verdict::{faults, most_cost};
 use super::watcher::{Note, Watcher};
@@ -33,22 +34,30 @@ pub(super) struct TrialGround<'t> {
     pub(super) choice: &'t PolicyArgs,
     pub(super) conversation: &'t PlayableConversation,
     pub(super) known: &'t Arc<KnownPlays>,
+    /// The saves of the policy, where it is tried again after each.
+    pub(super) saves: Option<&'t PolicySaves>,
+    /// Whether it was saved since this try was begun.
+    pub(super) newer: NewerSave,
 }
 
 /// Is told of each turn as it was played.
 pub(super) type EachTurn<'e> = dyn FnMut(&TrialTurn) -> Result<(), CliError> + 'e;
 
 impl TrialGround<'_> {
-    /// Tries a policy as it is now.
+    /// Tries a policy as it is now; `None` where it is saved with other contents before that is done.
     pub(super) fn tried(
         &self,
         config: &Config,
         policy: &PolicyRef,
         each: &mut EachTurn<'_>,
-    ) -> Result<PolicyTrial, CliError> {
+    ) -> Result<Option<PolicyTrial>, CliError> {
         let start = now();
         spoken::collect();
         let checked = checked(config, policy);
+        let may_be_half = |saves: &&PolicySaves| checked.declared.is_none() || saves.is_begun();
+        if self.saves.filter(may_be_half).is_some_and(|saves| !saves.stays()) {
+            return Ok(None);
+        }
         let mut trial = PolicyTrial {
             policy: policy.name().to_owned(),
             conversation: self.conversation.name.clone(),
@@ -59,9 +68,12 @@ impl TrialGround<'_> {
         if checked.declared.is_some() {
             self.play(config, policy, &mut trial, each)?;
         }
+        if self.newer.is_there() {
+            return Ok(None);
+        }
         trial.printed = spoken::collect();
         trial.seconds = since(start) / 1000.0;
-        Ok(trial)
+        Ok(Some(trial))
     }
 
     fn play(
@@ -78,6 +90,7 @@ impl TrialGround<'_> {
             policy: policy.name().to_owned(),
             folder: policy.folder().map(Into::into),
             known: Arc::clone(self.known),
+            newer: self.newer.clone(),
         };
         // The tests play conversations of their own meanwhile.
         let (tests, compared) = thread::scope(|scope| {
@@ -107,7 +120,9 @@ impl TrialGround<'_> {
         let (conversation, known) = (self.conversation, self.known);
         let (pinned, watcher) = (PinnedTexts::default(), Watcher::default());
         let tracers = Tracers(vec![Arc::new(pinned.clone()), Arc::new(watcher.clone())]);
-        let setup = ReplaySetup { profile: profile.clone(), ..ReplaySetup::default() };
+        let extracts = Some(known.extracts(conversation, profile));
+        let writers = ReplayWriters { extracts, ..ReplayWriters::default() };
+        let setup = ReplaySetup { profile: profile.clone(), writers, ..ReplaySetup::default() };
         let mut setup = watched(setup, tracers);
         if profile.window() == WindowSetting::Guessed {
             setup.window = conversation.tight(&setup)?;
@@ -120,7 +135,7 @@ impl TrialGround<'_> {
             let own = conversation.play(&setup, |turn, prompt| {
                 let told = turns.add(conversation, turn, &watcher.take(), prompt)?;
                 told.map_or(Ok(()), &mut *each)?;
-                Ok(true)
+                Ok(!self.newer.is_there())
             });
             let [parent, none] = others.map(|other| other.join().unwrap_or_else(|_| Err(ended())));
             (own, parent, none)

@@ -54,12 +54,30 @@ impl Note {
 
 /// What was noted so far.
 #[derive(Clone, Default)]
-pub(super) struct Watcher(Arc<Mutex<Vec<Note>>>);
+pub(super) struct Watcher {
+    notes: Arc<Mutex<NotedHooks>>,
+    /// Whether a hook of which nobody has an opinion is noted, too.
+    all: bool,
+}
+
+#[derive(Default)]
+struct NotedHooks {
+    notes: Vec<Note>,
+    /// Whether the last note stands before a hook that is not noted, so that nothing more belongs to it.
+    is_closed: bool,
+}
 
 impl Watcher {
+    /// Notes also what nobody has an opinion of.
+    pub(super) fn of_all() -> Self {
+        Self { all: true, ..Self::default() }
+    }
+
     /// What was noted since this was last called.
     pub(super) fn take(&self) -> Vec<Note> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut noted = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.is_closed = false;
+        std::mem::take(&mut noted.notes)
     }
 }
 
@@ -71,10 +89,19 @@ impl PolicyTracer for Watcher {
             Err(HookInterrupt::Ask(ask)) => TracedOutcome::Ask(ask.id.clone()),
             Err(HookInterrupt::Error(error)) => TracedOutcome::Error(error.what.clone()),
         };
-        let (hook, brief) = (job.hook(), short_form::job(job));
-        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let hook = job.hook();
+        let mut noted = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let NotedHooks { notes, is_closed } = &mut *noted;
+        // What a job says is most of the work; a hook that is not noted is told from the last by its name.
+        let is_other = *is_closed || notes.last().is_none_or(|note| note.hook != hook);
+        if is_other && !self.all && matches!(what, TracedOutcome::Passed(_)) {
+            *is_closed = true;
+            return;
+        }
+        let brief = short_form::job(job);
         let same = notes.last().is_some_and(|note| note.hook == hook && note.job == brief);
-        if !same {
+        if *is_closed || !same {
+            *is_closed = false;
             notes.push(Note { hook, job: brief, asked: Vec::new(), winner: None, answer: None });
         }
         let Some(note) = notes.last_mut() else { return };

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use epitome_lua::{FoundPolicy, PolicySource, PolicyWatch, WatchError};
+use epitome_lua::{FoundPolicy, PolicySource, PolicyWatch, SETTLE, WatchError};
 
 use super::folder_plugin::FolderPlugin;
 use super::generation::PluginReload;
@@ -37,7 +37,7 @@ impl ProfilePlugins {
                 }
             }
         };
-        PolicyWatch::files(&found, changed).map(Some)
+        PolicyWatch::files(&found, SETTLE, changed).map(Some)
     }
 
     /// Those that stand in folders and may run, with where that is.
