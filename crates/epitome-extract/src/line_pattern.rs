@@ -24,9 +24,11 @@ impl LinePattern {
     pub(crate) fn parse(pattern: &str) -> Result<Self, String> {
         let mut builder = regex::RegexBuilder::new(pattern);
         let built = builder.multi_line(true).size_limit(PATTERN_BYTES).build();
-        built
-            .map(Self)
-            .map_err(|error| error.to_string().lines().last().unwrap_or_default().trim().to_owned())
+        built.map(Self).map_err(|error| {
+            let text = error.to_string();
+            let what = text.lines().last().unwrap_or_default().trim();
+            what.trim_start_matches("error: ").to_owned()
+        })
     }
 
     /// Where it matches.

@@ -190,7 +190,7 @@ impl Generation {
         match trouble.overran && self.overruns.fetch_add(1, Ordering::Relaxed) + 1 == most {
             true => {
                 let what = trouble.what;
-                format!("{what}; that was overrun {most}: it is asked no more until it is changed")
+                format!("{what}; after {most} overruns it is asked no more until it is changed")
             }
             false => trouble.what,
         }

@@ -66,7 +66,7 @@ fn what_overruns_too_often_is_asked_no_more() {
         said.extend(reply.notes.errors.iter().map(|error| error.what.clone()));
     }
     let line = "policy.lua:2: took longer than 20 ms";
-    let last = format!("{line}; that was overrun 3: it is asked no more until it is changed");
+    let last = format!("{line}; after 3 overruns it is asked no more until it is changed");
     assert_eq!(said, [line, line, &last]);
     assert!(bad.quarantined());
 }
