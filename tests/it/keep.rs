@@ -146,6 +146,24 @@ fn what_a_policy_finds_stays_under_every_policy() {
     }
 }
 
+/// A policy that wants every line to stay gets what pays, and costs about what no compression does.
+#[test]
+fn a_policy_that_finds_every_line_costs_no_more_than_none() {
+    const ALL: &str = "--- @api 2\nlocal policy = { extends = \"ollm\" }\n\
+        function policy.facts(job)\n  local lines = {}\n  for place = 1, job.covered.count do\n\
+        for line in (job.covered:text(place) or \"\"):gmatch(\"[^\\n]+\") do lines[#lines + 1] = line end\n\
+        end\n  return lines\nend\nreturn policy\n";
+    let place = Place::new();
+    std::fs::create_dir_all(place.path(".config/epitome/policies/all")).unwrap();
+    place.write(".config/epitome/policies/all/policy.lua", ALL);
+    let ran = place.run(["policy", "test", "all"]);
+    // In so little room that each result takes half of it, more is paid: `tight`.
+    for conversation in ["chat", "agent", "marks"] {
+        let line = format!("ok    replay of {conversation}: ");
+        assert!(ran.text().contains(&line), "{conversation}: {} {}", ran.text(), ran.err);
+    }
+}
+
 /// A policy that fails at every hook leaves the built-in one to decide, and the rules hold.
 #[test]
 fn what_a_profile_keeps_stays_where_a_policy_fails() {

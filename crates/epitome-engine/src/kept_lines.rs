@@ -41,15 +41,22 @@ async fn finding(
     let decision = council.ask(&mut job).await;
     let policy = decision.policy();
     let Some(mut found) = decision.value else { return council.clone() };
-    bound_facts(council, &mut found, policy, common.model.limit);
+    let is_bounded = bound_facts(council, &mut found, policy, common.model.limit);
     let keep = council.rules.keep.naming(found);
+    let keep = if is_bounded { keep.crowded() } else { keep };
     let rules = Arc::new(ProfileRules { keep, ..(*council.rules).clone() });
     PolicyRunner { rules, ..council.clone() }
 }
 
 /// Holds the lines that policies find to half of the limit, the first of them first: what stays word
-/// for word leaves room for the rest of the prompt. A limit of 0 is not known.
-fn bound_facts(council: &PolicyRunner, found: &mut Vec<String>, policy: String, limit: u64) {
+/// for word leaves room for the rest of the prompt. A limit of 0 is not known. Returns whether any of them
+/// have no room.
+fn bound_facts(
+    council: &PolicyRunner,
+    found: &mut Vec<String>,
+    policy: String,
+    limit: u64,
+) -> bool {
     let most = limit / KEPT_PART;
     let (mut asked, mut given) = (0, 0);
     let mut known = BTreeSet::new();
@@ -66,6 +73,7 @@ fn bound_facts(council: &PolicyRunner, found: &mut Vec<String>, policy: String, 
         let (hook, what) = (FactsJob::HOOK, "lines".into());
         council.notes().bounded.push(Bounded { policy, hook, what, asked, given });
     }
+    asked > given
 }
 
 /// The messages of a conversation as they were said, whatever stands for them.

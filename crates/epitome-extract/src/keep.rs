@@ -67,6 +67,8 @@ pub struct KeepRules {
     patterns: Vec<LinePattern>,
     kinds: Vec<FactKind>,
     named: Vec<String>,
+    /// Whether more was named than these may hold.
+    is_crowded: bool,
 }
 
 /// Two that are spelled alike keep alike.
@@ -143,8 +145,21 @@ impl KeepRules {
         let mut rules = self.clone();
         let texts = texts.into_iter().map(|text| text.trim().to_owned());
         rules.named.extend(texts.filter(|text| !text.is_empty()));
-        rules.named.drain(..rules.named.len().saturating_sub(MOST_NAMED));
+        let above = rules.named.len().saturating_sub(MOST_NAMED);
+        rules.named.drain(..above);
+        rules.is_crowded |= above > 0;
         rules
+    }
+
+    /// The same rules, of which it is known that more lines should stay than may.
+    #[must_use]
+    pub fn crowded(self) -> Self {
+        Self { is_crowded: true, ..self }
+    }
+
+    /// Whether more lines should stay than may.
+    pub fn is_crowded(&self) -> bool {
+        self.is_crowded
     }
 
     /// Whether there is none.

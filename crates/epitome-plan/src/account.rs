@@ -52,6 +52,9 @@ pub struct SentRequest {
     pub cold: bool,
     /// Whether what was sent before it was rewritten.
     pub rewritten: bool,
+    /// Whether lines that are kept made it as large as it is: without them it would have come to what
+    /// is aimed at.
+    pub keeps: bool,
     /// What its tokens cost.
     pub prices: CachePrices,
 }
@@ -67,7 +70,7 @@ impl SentRequest {
         let forced = alone > self.window.most;
         let alone = match forced {
             // It can come to what this one came to.
-            true if self.rewritten => sent.min(self.window.left),
+            true if self.rewritten && !self.keeps => sent.min(self.window.left),
             true => sent.min(self.window.aimed),
             false => alone,
         };
@@ -90,7 +93,7 @@ impl SentRequest {
     }
 }
 
-/// A rewrite of a prompt that nothing forces. Sizes are tokens.
+/// A rewrite of a prompt. Sizes are tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct Rewrite {
     /// The request without it: as it came, and as it would be sent.
@@ -114,6 +117,8 @@ struct Course {
     rewritten: bool,
     /// What the rewrites aim at that the window forces later.
     aimed: u64,
+    /// Whether that is for lines that are kept.
+    keeps: bool,
     /// What each request brings.
     growth: u64,
     /// How many requests follow.
@@ -126,6 +131,16 @@ impl Rewrite {
     /// and without any but those that the window forces. What earlier ones have not brought in yet
     /// counts.
     pub(crate) fn most_worth(&self, account: &Account) -> u64 {
+        self.most(account, false)
+    }
+
+    /// The same where the size is that of lines that are kept: without them all would come to what is
+    /// aimed at.
+    pub(crate) fn most_kept(&self, account: &Account) -> u64 {
+        self.most(account, true)
+    }
+
+    fn most(&self, account: &Account, keeps: bool) -> u64 {
         let [came, size] = self.tokens;
         let left = HORIZON - account.requests % HORIZON;
         let alone = came.saturating_sub(account.outgrown).min(self.window.most);
@@ -138,10 +153,14 @@ impl Rewrite {
                 let growth = growth * tenths / 10;
                 // What can come to no less now can come to no less later.
                 let aimed = self.window.aimed.max(to).min(self.window.left);
-                let rewritten = Course { size: to, rewritten: true, aimed, growth, left };
+                let rewritten = Course { size: to, rewritten: true, aimed, keeps, growth, left };
                 let as_it_is = Course { size, rewritten: false, ..rewritten };
                 let [without, with] = self.played(rewritten, *account).cost;
-                let [_, kept] = self.played(as_it_is, *account).cost;
+                // What is larger than the window cannot stay as it is.
+                let kept = match size > self.window.most {
+                    true => f64::INFINITY,
+                    false => self.played(as_it_is, *account).cost[1],
+                };
                 with <= without.min(kept) + tolerated
             })
         };
@@ -161,10 +180,12 @@ impl Rewrite {
 
     /// The account at the end of a course.
     fn played(&self, course: Course, account: Account) -> Account {
-        let window = ForcingWindow { aimed: course.aimed, ..self.window };
+        let keeps = course.keeps;
+        let aimed = if keeps { self.window.aimed } else { course.aimed };
+        let window = ForcingWindow { aimed, ..self.window };
         let request = |tokens, cold, rewritten| {
             let Self { head, prices, .. } = *self;
-            SentRequest { tokens, head, window, cold, rewritten, prices }
+            SentRequest { tokens, head, window, cold, rewritten, keeps, prices }
         };
         let mut tokens = [self.tokens[0], course.size];
         let mut account = request(tokens, self.cold, course.rewritten).entered(account);
@@ -172,7 +193,7 @@ impl Rewrite {
             tokens = tokens.map(|size| size.saturating_add(course.growth));
             let forced = tokens[1] > window.most;
             if forced {
-                tokens[1] = window.aimed;
+                tokens[1] = course.aimed;
             }
             account = request(tokens, false, forced).entered(account);
         }
@@ -203,6 +224,7 @@ mod tests {
             window: ForcingWindow { most: 2_000, aimed: 700, left: 700 },
             cold,
             rewritten,
+            keeps: false,
             prices: PRICES,
         };
         let first = sent([1_000, 1_000], false, true).entered(Account::default());
@@ -228,6 +250,27 @@ mod tests {
         let fourth = sent([2_101, 900], false, false).entered(third);
         let costs = [0, 1].map(|at| fourth.cost[at] - third.cost[at]);
         assert_eq!(costs, [70.0 + 125.0, 80.0 + 125.0]);
+    }
+
+    #[test]
+    fn lines_are_kept_as_far_as_that_costs_no_more() {
+        let window = ForcingWindow { most: 5_000, aimed: 2_500, left: 3_125 };
+        let forced = Rewrite { window, ..rewrite(5_100, 5_100, PRICES) };
+        let account = |cost| Account {
+            requests: 10,
+            first: 1_000,
+            tokens: [4_700, 4_700],
+            outgrown: 0,
+            cost,
+        };
+        let [even, saved, lost] = [[20_000.0; 2], [90_000.0, 20_000.0], [20_000.0, 90_000.0]];
+        let most = |cost| forced.most_kept(&account(cost));
+        // Somewhat more than what is aimed at is within what is tolerated; what was saved may be spent.
+        assert!((2_500..3_000).contains(&most(even)), "{}", most(even));
+        assert!(most(saved) > 4_000, "{}", most(saved));
+        assert!(most(lost) < 2_500, "{}", most(lost));
+        // Where it could come to no less, no other would.
+        assert!(forced.most_worth(&account(even)) >= most(even));
     }
 
     #[test]
@@ -280,7 +323,8 @@ mod tests {
                     sent = after.min(if forced { window.left } else { sent });
                 }
                 let tokens = [came, sent];
-                let request = SentRequest { tokens, head, window, cold, rewritten, prices: PRICES };
+                let keeps = false;
+                let request = SentRequest { tokens, head, window, cold, rewritten, keeps, prices: PRICES };
                 account = request.entered(account);
             }
             let one = if window.most == u64::MAX { 0.0 } else { PRICES.write * window.most as f64 };

@@ -63,6 +63,6 @@ pub use options::{
     StatedConstraint, StatedLine, newest_from,
 };
 pub use order::OrderError;
-pub use outcome::{FitOutcome, PlannedCompression};
+pub use outcome::{FitOutcome, PlannedCompression, states_lines};
 pub use told::{SpokenTexts, covered, line_count, speaker};
 pub use trigger::CacheMeter;

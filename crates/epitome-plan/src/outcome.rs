@@ -173,6 +173,11 @@ fn report(
 }
 
 /// The report of an op, credited to the profile where it states lines that `keep` names.
+/// Whether an operation, as it is reported, states lines that are kept.
+pub fn states_lines(report: &OpReport) -> bool {
+    report.op == STATE && report.hook == kept::KEEP
+}
+
 fn keeping(report: OpReport, lines: usize) -> OpReport {
     if report.op != STATE || lines == 0 {
         return report;

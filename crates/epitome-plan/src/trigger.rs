@@ -35,6 +35,12 @@ impl CacheMeter {
         rewrite.most_worth(&self.0.account)
     }
 
+    /// The largest size that a rewrite may come to for lines that are kept: then a conversation costs no
+    /// more than it may.
+    pub fn most_kept(&self, rewrite: &Rewrite) -> u64 {
+        rewrite.most_kept(&self.0.account)
+    }
+
     /// Looks at a prompt of so many tokens. `cold` says that the provider has no prefix of it to
     /// read, so that nothing is lost by a rewrite.
     pub fn look(

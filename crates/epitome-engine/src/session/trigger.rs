@@ -6,7 +6,7 @@
 use epitome_types::hook::{Occasion, Strength, TriggerAnswer, TriggerJob};
 use epitome_types::{Actor, Budget, CompactionCause, EventKind, Role, SessionAction, SkipReason};
 
-use epitome_plan::{CacheMeter, CachePrices, ForcingWindow, Rewrite, SentRequest};
+use epitome_plan::{CacheMeter, CachePrices, ForcingWindow, Rewrite, SentRequest, states_lines};
 use epitome_wire::Format;
 
 use super::Session;
@@ -34,6 +34,9 @@ pub(crate) struct DueCompression {
     pub(super) forced: bool,
     /// What is to be left, in tokens, of a prompt that its model has no room for.
     pub(super) relief: Option<u64>,
+    /// How far lines that are kept may fill such a prompt, in tokens, where not all of them have room: as
+    /// far as the conversation costs no more than it may, or as what would be left without them.
+    pub(super) lines: Option<u64>,
     /// Whether what was taken back stays as it is: neither the window forces it nor the user asks.
     pub(super) holds: bool,
     /// Whether somebody asks by hand, or a model does.
@@ -105,12 +108,7 @@ impl Session {
         let cache = state.meter.look(size, ground.cold, &brief.budgets, ground.prices);
         let mut job = TriggerJob {
             common: brief.common.clone(),
-            cause: match self.told.refused {
-                Some(_) => Occasion::Overflow,
-                None if asked.is_some() => Occasion::Manual,
-                None if state.work.rested => Occasion::Idle,
-                None => Occasion::Turn,
-            },
+            cause: self.occasion(asked.is_some(), state),
             new_model_message: brings_reply(ground) || self.next.waits,
             floor: ground.floor(),
             budgets: brief.budgets.clone(),
@@ -139,7 +137,11 @@ impl Session {
         let must_pay = size <= window.most && !is_asked && job.cause != Occasion::Overflow;
         let relief = (size > window.most).then_some(window.left);
         let target = relief.map_or(target, |left| target.min(left));
-        let worth = if must_pay { self.most_worth(ground, brief, state) } else { u64::MAX };
+        let worth = match must_pay {
+            true => state.meter.most_worth(&rewrite(ground, brief, window)),
+            false => u64::MAX,
+        };
+        let lines = relief.filter(|_| !by_user).map(|_| self.most_kept(ground, brief, state));
         // What it comes to shows when it is made, as what ends a task does. It is not made again before
         // that is worth it, or what came is smaller, as behind a summary of the client's.
         let is_plain = cause != CompactionCause::Manual;
@@ -157,26 +159,44 @@ impl Session {
             worth,
             forced,
             relief,
+            lines,
             holds,
             is_asked_for: is_asked,
             work: DueWork::Compress,
         })
     }
 
-    /// The largest size that a compression may come to that nothing forces.
-    fn most_worth(
+    /// Why it is asked whether a compression is due.
+    fn occasion(&self, is_asked: bool, state: &ConversationState) -> Occasion {
+        match self.told.refused {
+            Some(_) => Occasion::Overflow,
+            None if is_asked => Occasion::Manual,
+            None if state.work.rested => Occasion::Idle,
+            None => Occasion::Turn,
+        }
+    }
+
+    /// How far lines that are kept may fill a prompt that the window forces to be made smaller.
+    fn most_kept(
         &self,
         ground: &TurnContext<'_, '_>,
         brief: &PolicyContext,
         state: &ConversationState,
     ) -> u64 {
-        state.meter.most_worth(&Rewrite {
-            tokens: ground.size(),
-            head: head(brief),
-            window: window(ground, brief),
-            cold: ground.cold,
-            prices: ground.prices,
-        })
+        let window = self.window_without_lines(ground, brief);
+        window.aimed.max(state.meter.most_kept(&rewrite(ground, brief, window)))
+    }
+
+    /// The window, with what a compression comes to that nothing is kept for: no policy's bounds make what
+    /// its lines cost any cheaper.
+    fn window_without_lines(
+        &self,
+        ground: &TurnContext<'_, '_>,
+        brief: &PolicyContext,
+    ) -> ForcingWindow {
+        let built_in = self.settings.bounds(ground.live.limit).target;
+        let window = window(ground, brief);
+        ForcingWindow { aimed: window.aimed.min(built_in.unwrap_or(u64::MAX)), ..window }
     }
 
     /// The meter, once a request is sent with so many tokens.
@@ -188,6 +208,7 @@ impl Session {
         proposal: Option<&Proposal>,
         state: &ConversationState,
     ) -> CacheMeter {
+        let keeps = proposal.is_some_and(|proposal| proposal.ops.iter().any(states_lines));
         let mut meter = state.meter;
         if proposal.is_some_and(|proposal| !proposal.rewords) {
             meter.compressed();
@@ -195,9 +216,13 @@ impl Session {
         meter.sent(&SentRequest {
             tokens: [ground.size()[0], sent],
             head: head(brief),
-            window: window(ground, brief),
+            window: match keeps {
+                true => self.window_without_lines(ground, brief),
+                false => window(ground, brief),
+            },
             cold: ground.cold,
             rewritten: proposal.is_some() || self.next.unsent,
+            keeps,
             prices: ground.prices,
         })
     }
@@ -226,6 +251,12 @@ fn wanted(
         }
         Some(TriggerAnswer::Wait(_)) | None => (None, None),
     }
+}
+
+/// A compression of the request.
+fn rewrite(ground: &TurnContext<'_, '_>, brief: &PolicyContext, window: ForcingWindow) -> Rewrite {
+    let (tokens, head) = (ground.size(), head(brief));
+    Rewrite { tokens, head, window, cold: ground.cold, prices: ground.prices }
 }
 
 /// The most that a prompt may take, in tokens, so that there is room for its answer.

@@ -126,6 +126,9 @@ pub(crate) struct WantedWork<'a> {
     pub(crate) chosen: &'a [String],
     /// The excerpts that come back.
     pub(crate) returning: &'a [String],
+    /// How far lines that are kept may fill the prompt, in tokens, where that is bounded and they have no
+    /// room as a whole.
+    pub(crate) lines: Option<u64>,
 }
 
 impl Session {
@@ -138,7 +141,7 @@ impl Session {
         wanted: &WantedWork<'_>,
         older: usize,
     ) -> (Vec<Option<String>>, ConstraintState) {
-        let WantedWork { orders, system, chosen, returning } = *wanted;
+        let WantedWork { orders, system, chosen, returning, lines } = *wanted;
         let options = &self.settings.profile.options.work_state;
         let (council, common) = (planning.council, planning.common);
         let gauge = *ground.tail.tokens.gauge();
@@ -164,7 +167,11 @@ impl Session {
         let keep = &planning.council.rules.keep;
         let kept = kept(keep, &self.settings.profile, planning.history.thread);
         let most = planning.sizes.most.most;
-        let fills = Some(filled(planning.sizes.target, ground.size()[1], most));
+        let fills = filled(planning.sizes.target, ground.size()[1], most);
+        // Where not all of them have room, no promise is kept by paying for the others.
+        let all: u64 = kept.lines.iter().map(|line| gauge.size(&line.text)).sum();
+        let have_room = all <= fills && !keep.is_crowded();
+        let fills = Some(fills.min(lines.filter(|_| !have_room).unwrap_or(u64::MAX)));
         let kept = KeptStatement { fills, ..kept };
         (work.texts(), ConstraintState { most, kept, ..demands })
     }

@@ -231,7 +231,8 @@ impl Proposing<'_, '_> {
         let returning = acts.map_or(&[][..], |acts| &acts.returning);
         let drafted = state.work.drafted.as_ref().map(|(drafted, _)| drafted);
         let system = drafted;
-        let wanted = WantedWork { orders: &ordered.orders, system, chosen, returning };
+        let (orders, lines) = (&ordered.orders, self.due.lines);
+        let wanted = WantedWork { orders, system, chosen, returning, lines };
         let stated = self.session.stated(self.ground, planning, &wanted, *older);
         let (stated, demands) = stated.await;
         // What was demanded is left out only where nothing else is left to leave out.
