@@ -176,6 +176,52 @@ fn what_is_added_for_all_projects_is_trusted_by_itself() {
     assert!(shared.0.path(".config/epitome/policies.lock").is_file());
 }
 
+/// A clone may bring a link and a lock of its own: nothing of them is written anywhere else, and nothing takes
+/// the place of what is shipped.
+#[cfg(unix)]
+#[test]
+fn what_came_with_a_project_leads_nowhere_else() {
+    let shared = Shared::new();
+    shared.run("policy add ../origin/strict", 0);
+    let lock = shared.0.path("project/.epitome/policies.lock");
+    let locked = String::from_utf8(shared.0.read("project/.epitome/policies.lock")).unwrap();
+    let own = shared.0.path("own");
+    std::fs::create_dir_all(own.join("policies")).unwrap();
+    let holds_nothing = || std::fs::read_dir(own.join("policies")).unwrap().next().is_none();
+    for (link, target) in [(".epitome/policies", own.join("policies")), (".epitome", own.clone())] {
+        std::fs::remove_dir_all(shared.0.path("project/.epitome")).unwrap_or_default();
+        std::fs::create_dir_all(shared.0.path("project").join(link).parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(&target, shared.0.path("project").join(link)).unwrap();
+        std::fs::write(&lock, &locked).unwrap();
+        let lines = [
+            "policy update --locked",
+            "policy update",
+            "policy add ../origin/strict",
+            "policy new x",
+        ];
+        for line in lines {
+            let ran = shared.run(line, 2);
+            assert!(ran.err.contains("leads out of the project"), "{link} {line}: {}", ran.err);
+            assert!(holds_nothing(), "{link} {line}");
+        }
+        std::fs::remove_file(shared.0.path("project").join(link)).unwrap();
+    }
+    // A link that stays in the project is one of its folders.
+    std::fs::create_dir_all(shared.0.path("project/.epitome")).unwrap();
+    std::fs::create_dir_all(shared.0.path("project/house")).unwrap();
+    let inside = shared.0.path("project/.epitome/policies");
+    std::os::unix::fs::symlink("../house", inside).unwrap();
+    std::fs::write(&lock, &locked).unwrap();
+    shared.run("policy update --locked", 0);
+    assert!(shared.0.path("project/house/strict/policy.lua").exists());
+    for name in ["ollm", "lib", "types"] {
+        std::fs::write(&lock, locked.replace("\"strict\"", &format!("\"{name}\""))).unwrap();
+        let ran = shared.run("policy update", 2);
+        assert!(ran.err.contains(&format!("`{name}` is ")), "{name}: {}", ran.err);
+        assert!(!shared.0.path("project/house").join(name).exists(), "{name}");
+    }
+}
+
 #[test]
 fn what_cannot_be_added_is_said_and_leaves_nothing() {
     let shared = Shared::new();

@@ -74,7 +74,7 @@ impl JournalFlags {
         let config = self.config()?;
         let path = self.path(&config)?;
         if !store::is_there(&path) {
-            let (path, flag) = (path.display(), self.flag());
+            let (path, flag) = (path.display(), self.store_flag());
             return Err(CliError::unreadable(format!(
                 "no store at {path}; `epitome session import{flag} FILE` makes one"
             )));

@@ -163,6 +163,40 @@ fn an_open_page_shows_what_happens() {
     tab.check();
 }
 
+/// What somebody wrote and did not send stays, and what happens is shown all the same; so is that a session
+/// is gone.
+#[test]
+fn an_open_page_waits_for_nobody() {
+    let (serving, mut agent) = compressed();
+    let Some(mut tab) = tab(&serving) else { return };
+    tab.until("document.getElementById('live').textContent === 'live'");
+    // As a browser does that goes back to the page.
+    tab.eval("document.getElementById('search').value = 'needle'");
+    let mut other = Agent::new(Api::Anthropic, "Count the kestrels of this year.");
+    other.headers.push(("x-claude-code-session-id".to_owned(), "kestrel".to_owned()));
+    other.round(&serving);
+    tab.until("document.body.innerText.includes('Count the kestrels of this year.')");
+    assert_eq!(tab.eval("document.getElementById('search').value"), "needle");
+
+    // The button that has the focus keeps it.
+    tab.go("/s/heron");
+    tab.until("document.getElementById('live').textContent === 'live'");
+    tab.eval("document.querySelector('details.turn').open = true");
+    tab.eval("[...document.querySelectorAll('details.turn[open] .pin')].at(-1).focus()");
+    let button = tab.eval("document.activeElement.id");
+    assert!(button.as_str().is_some_and(|id| id.starts_with("pin-e")), "{button}");
+    let turns = tab.eval("document.querySelectorAll('details.turn:not(.cut)').length");
+    agent.round(&serving);
+    tab.until(&format!("document.querySelectorAll('details.turn:not(.cut)').length > {turns}"));
+    assert_eq!(tab.eval("document.activeElement.id"), button);
+    tab.check();
+
+    let deleted = ["session", "delete", "heron", "--forever", "--store", "s.db"];
+    assert_eq!(serving.place.run(deleted).code, 0);
+    tab.until("document.body.innerText.includes('Not there')");
+    assert!(!tab.text().contains("heron fails"), "{}", tab.text());
+}
+
 #[test]
 fn keys_do_what_buttons_do() {
     let (serving, _) = compressed();

@@ -178,7 +178,11 @@ impl ArmComparison<'_> {
         }
         let control = self.experiment.arms.first();
         let compared = self.compared(arm);
-        let with = clusters(&compared, arm, metric, self.money);
+        let with = match compared.is_empty() {
+            // What it came to is told all the same.
+            true => clusters(&self.units.iter().collect::<Vec<_>>(), arm, metric, self.money),
+            false => clusters(&compared, arm, metric, self.money),
+        };
         let effect = control.filter(|control| *control != arm).and_then(|control| {
             let base = clusters(&compared, control, metric, self.money);
             let terms = IntervalTerms::default().over(self.experiment.arms.len() - 1);

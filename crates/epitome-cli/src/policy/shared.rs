@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
+use epitome::Config;
 use epitome::lock::{LockState, LockedPolicy, PolicyLock, hashes, policy_files};
-use epitome::{Config, ExtensionOrigin};
 
 use super::changes::{self, Texts};
 use super::fetch::{Fetched, SharedSource, put};
@@ -78,7 +78,6 @@ struct OwnerFlags {
 
 /// A folder of policies with its lock.
 struct SharedFolder {
-    config: Config,
     shelf: PathBuf,
     lock: PolicyLock,
     quiet: bool,
@@ -97,7 +96,7 @@ impl OwnerFlags {
         };
         let turn = turn(&shelf);
         let lock = PolicyLock::read(&shelf)?;
-        Ok(SharedFolder { config, shelf, lock, quiet: self.quiet, _turn: turn })
+        Ok(SharedFolder { shelf, lock, quiet: self.quiet, _turn: turn })
     }
 }
 
@@ -172,18 +171,7 @@ pub(super) fn remove(args: &RemoveArgs) -> Result<(), CliError> {
 impl SharedFolder {
     /// Whether a policy may be added under a name.
     fn check_name(&self, name: &str) -> Result<(), CliError> {
-        let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
-        if name.is_empty() || !name.chars().all(plain) || ["lib", TYPES].contains(&name) {
-            return Err(CliError::usage(format!(
-                "`{name}` is no name of a policy; expected letters, digits, `-` and `_`, as in `--as team`"
-            )));
-        }
-        let is_shipped = |one: &epitome::PolicyRef| one.origin() == ExtensionOrigin::Shipped;
-        if self.config.policies().iter().any(|one| one.name() == name && is_shipped(one)) {
-            return Err(CliError::usage(format!(
-                "`{name}` is a shipped policy, which this one would hide; choose another name: `--as NAME`"
-            )));
-        }
+        Self::check_word(name)?;
         if self.lock.find(name).is_some() {
             return Err(CliError::usage(format!(
                 "`{name}` was added already; `epitome policy update {name}` fetches it again"
@@ -194,6 +182,28 @@ impl SharedFolder {
             true => Err(CliError::usage(format!(
                 "{}: is there already; choose another name: `--as NAME`",
                 shown(&folder)
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a policy from elsewhere may have a name at all.
+    fn check_word(name: &str) -> Result<(), CliError> {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(CliError::usage(format!(
+                "`{name}` is no name of a policy; expected letters, digits, `-` and `_`, as in `--as team`"
+            )));
+        }
+        if ["lib", TYPES].contains(&name) {
+            return Err(CliError::usage(format!(
+                "`{name}` is no policy but a folder that policies share; choose another name: `--as NAME`"
+            )));
+        }
+        // One of that name may be there that hides it.
+        match Config::ships_policy(name) {
+            true => Err(CliError::usage(format!(
+                "`{name}` is a shipped policy, which this one would hide; choose another name: `--as NAME`"
             ))),
             false => Ok(()),
         }
@@ -231,6 +241,7 @@ impl SharedFolder {
         discard: bool,
     ) -> Result<(), CliError> {
         let LockedPolicy { name, revision, files, .. } = policy;
+        Self::check_word(name)?;
         self.unedited(policy, discard)?;
         let source = self.found(&policy.source)?;
         let fetched = source.fetch(revision.as_deref().filter(|_| locked))?;

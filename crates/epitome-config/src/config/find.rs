@@ -3,7 +3,7 @@
 //! Invariant: a policy is found here exactly where a profile would find it; nothing is run. Called
 //! by those who list, check and test policies.
 
-use epitome_extensions::policies::PolicyRef;
+use epitome_extensions::policies::{PolicyRef, is_shipped};
 use epitome_extensions::stated::StatedOptions;
 
 use super::chain::NamedPolicy;
@@ -22,6 +22,11 @@ impl Config {
             .filter_map(found)
             .map(|it| PolicyRef::new(it, StatedOptions::default()))
             .collect()
+    }
+
+    /// Whether a policy of this name is shipped, whatever hides it.
+    pub fn ships_policy(name: &str) -> bool {
+        is_shipped(name)
     }
 
     /// The profile that a policy makes with what it extends, whichever policies the tables of its

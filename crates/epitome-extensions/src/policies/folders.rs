@@ -79,6 +79,11 @@ impl PolicyFolders {
     }
 }
 
+/// Whether a policy of this name is shipped, whatever hides it.
+pub fn is_shipped(name: &str) -> bool {
+    shipped_policy(name).is_some()
+}
+
 /// A policy that is shipped.
 fn shipped_policy(name: &str) -> Option<PlacedPolicy> {
     let files = shipped::folder(name)?;

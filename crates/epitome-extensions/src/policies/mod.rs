@@ -22,7 +22,7 @@ mod shipped;
 
 pub use self::extends::extends;
 #[cfg(feature = "find")]
-pub use self::folders::PolicyFolders;
+pub use self::folders::{PolicyFolders, is_shipped};
 pub use self::link::ChainLink;
 pub use self::load::{LoadedPolicies, ProfilePolicies};
 pub use self::placed::PlacedPolicy;
