@@ -55,6 +55,20 @@ function budget.of(job)
   }
 end
 
+--- The bounds that hold: what whoever answered `budgets` in front of this policy left out is its own.
+---@param job PlanJob|TriggerJob
+---@return Budgets
+function budget.held(job)
+  local held = budget.of(job)
+  for name, bound in pairs(job.budgets) do
+    held[name] = bound
+  end
+  return held
+end
+
+--- The least part of the room between two compressions that is reckoned with.
+local LEAST_LEFT = 0.01
+
 --- The part of the room between two compressions that is left by whoever lowered `soft` in front of
 --- this policy; 1 where nobody did.
 ---@param job PlanJob
@@ -65,7 +79,7 @@ function budget.left(job)
   if own <= 0 then
     return 1
   end
-  return math.min(math.max((job.budgets.soft - fixed) / own, 0), 1)
+  return math.min(math.max((budget.held(job).soft - fixed) / own, LEAST_LEFT), 1)
 end
 
 --- What checkpoints may take beside so much of the talk: their share of the room, and no more than
@@ -78,7 +92,7 @@ function budget.checkpoints(job, kept)
   local room, opt = budget.room(job), job.options
   local filled = kept + share(room, opt.stride)
   local free = room - share(filled, 1 / (opt.compress_at * budget.left(job)))
-  return math.min(job.budgets.checkpoints, free)
+  return math.min(budget.held(job).checkpoints, free)
 end
 
 --- How far the limit is used up: to an emergency, to the last, or so that there is no need to worry.

@@ -61,7 +61,7 @@ local FREED = 0.20
 local function keeping(job, how, users)
   local one
   for _, part in ipairs(RECENT) do
-    one = checkpoints.of(job, selection.old(job, share(job.budgets.keep_recent, part), users), how)
+    one = checkpoints.of(job, selection.old(job, share(budget.held(job).keep_recent, part), users), how)
     if not checkpoints.is_crowded(one) then
       break
     end

@@ -41,7 +41,7 @@ local function due(job)
     return { level = "hard", reason = alarm or "the provider refused it" }
   elseif job.cause == "manual" then
     return { level = "soft", reason = "asked for" }
-  elseif job.new_model_message and job.tokens.total >= job.budgets.soft and not occasion.is_resting(job) then
+  elseif job.new_model_message and job.tokens.total >= budget.held(job).soft and not occasion.is_resting(job) then
     return { level = "soft", reason = "the conversation fills its part of the room" }
   end
   return nil
@@ -94,7 +94,8 @@ local STEPS = {
 ---@return Order[] ops, string reason
 local function orders(job)
   job.memo.checkpoints, job.memo.forced = nil, nil
-  if job.budgets.soft >= job.budgets.hard then
+  local held = budget.held(job)
+  if held.soft >= held.hard then
     return { { op = "fit" } }, "a budget that is set is filled"
   elseif classes.of(job).strategy == "rollover" then
     return { ageing.rollover(job.tokens.conversation) }, "a window of class 1 starts over"
@@ -126,7 +127,7 @@ end
 ---@return Ageing[]
 function policy.age(job)
   return ageing.steps(job.checkpoints, {
-    most = job.memo.checkpoints or job.budgets.checkpoints,
+    most = job.memo.checkpoints or budget.held(job).checkpoints,
     room = budget.room(job),
     class = classes.of(job),
     forced = job.memo.forced,

@@ -39,11 +39,11 @@ end
 local function due(job)
   if job.cause == "overflow" then
     return { level = "hard", reason = "the provider refused it" }
-  elseif job.tokens.total > job.budgets.hard then
+  elseif job.tokens.total > room.held(job).hard then
     return { level = "hard", reason = "emergency" }
   elseif job.requested_by or job.cause == "manual" then
     return { level = "asked", reason = "asked for" }
-  elseif job.tokens.total > job.budgets.soft and not occasion.is_resting(job) then
+  elseif job.tokens.total > room.held(job).soft and not occasion.is_resting(job) then
     return { level = "soft", reason = "conversation and checkpoints fill their part of the room" }
   end
   return nil
@@ -74,7 +74,8 @@ end
 ---@return Order[] ops, string reason
 local function orders(job)
   job.memo.checkpoints, job.memo.forced = nil, nil
-  if job.budgets.soft >= job.budgets.hard then
+  local held = room.held(job)
+  if held.soft >= held.hard then
     return { { op = "fit" } }, "a budget that is set is filled"
   elseif classes.of(job).strategy == "rollover" then
     return { ageing.rollover(job.tokens.conversation) }, "a window of class 1 starts over"
@@ -103,7 +104,7 @@ end
 ---@return Ageing[]
 function policy.age(job)
   return ageing.steps(job.checkpoints, {
-    most = job.memo.checkpoints or job.budgets.checkpoints,
+    most = job.memo.checkpoints or room.held(job).checkpoints,
     room = room.beside(job),
     class = classes.of(job),
     forced = job.memo.forced,

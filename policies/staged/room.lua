@@ -51,9 +51,9 @@ end
 ---@return integer
 function room.checkpoints(job, kept)
   local opt = job.options
-  local filled = math.min(room.filled(job, opt.compress_at), job.budgets.soft)
+  local filled = math.min(room.filled(job, opt.compress_at), room.held(job).soft)
   local free = filled - share(left(job), opt.stride) - system(job) - kept
-  return math.min(job.budgets.checkpoints, free)
+  return math.min(room.held(job).checkpoints, free)
 end
 
 --- The bounds of a job, as sizes of the whole prompt.
@@ -73,6 +73,17 @@ function room.bounds(job)
     class = class.class,
     strategy = class.strategy,
   }
+end
+
+--- The bounds that hold: what whoever answered `budgets` in front of this policy left out is its own.
+---@param job PlanJob|TriggerJob
+---@return Budgets
+function room.held(job)
+  local held = room.bounds(job)
+  for name, bound in pairs(job.budgets) do
+    held[name] = bound
+  end
+  return held
 end
 
 return room

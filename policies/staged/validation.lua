@@ -14,7 +14,7 @@ local VERBATIM, FORGOTTEN = "Word for word:", "Also:"
 ---@param job PlanJob
 ---@return integer
 local function most(job)
-  return math.min(job.max_tokens, job.budgets.soft)
+  return math.min(job.max_tokens, job.budgets.soft or job.max_tokens)
 end
 
 --- Whether a prompt of this size can stay.

@@ -420,6 +420,7 @@ fn a_rule_that_cannot_be_meant_is_an_error_with_its_line() {
     check("]\nmarkers.gaol = 'x'\nnever = [", "did you mean `goal`?");
     check("]\nmarkers.goal = '[NEXT]'\nnever = [", "stands for two kinds of markers");
     check("]\ntools.bash = { mask = 'x', digest = true }\nnever = [", "expected it without");
+    check("]\ntools.bash = { mask = ' ' }\nnever = [", "`mask` is empty");
     check("]\nprompts.planning = 'no.md'\nnever = [", "no such file");
     check("]\nprompts.planning = '../a.md'\nnever = [", "which leads out of the project");
 }

@@ -12,6 +12,9 @@ fn policy(version: &str) -> String {
     )
 }
 
+/// The lock of the project.
+const LOCK: &str = "project/.epitome/policies.lock";
+
 /// A project, and a repository with a policy in it.
 struct Shared(Place);
 
@@ -183,8 +186,7 @@ fn what_is_added_for_all_projects_is_trusted_by_itself() {
 fn what_came_with_a_project_leads_nowhere_else() {
     let shared = Shared::new();
     shared.run("policy add ../origin/strict", 0);
-    let lock = shared.0.path("project/.epitome/policies.lock");
-    let locked = String::from_utf8(shared.0.read("project/.epitome/policies.lock")).unwrap();
+    let locked = String::from_utf8(shared.0.read(LOCK)).unwrap();
     let own = shared.0.path("own");
     std::fs::create_dir_all(own.join("policies")).unwrap();
     let holds_nothing = || std::fs::read_dir(own.join("policies")).unwrap().next().is_none();
@@ -192,7 +194,7 @@ fn what_came_with_a_project_leads_nowhere_else() {
         std::fs::remove_dir_all(shared.0.path("project/.epitome")).unwrap_or_default();
         std::fs::create_dir_all(shared.0.path("project").join(link).parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(&target, shared.0.path("project").join(link)).unwrap();
-        std::fs::write(&lock, &locked).unwrap();
+        shared.0.write(LOCK, &locked);
         let lines = [
             "policy update --locked",
             "policy update",
@@ -211,11 +213,11 @@ fn what_came_with_a_project_leads_nowhere_else() {
     std::fs::create_dir_all(shared.0.path("project/house")).unwrap();
     let inside = shared.0.path("project/.epitome/policies");
     std::os::unix::fs::symlink("../house", inside).unwrap();
-    std::fs::write(&lock, &locked).unwrap();
+    shared.0.write(LOCK, &locked);
     shared.run("policy update --locked", 0);
     assert!(shared.0.path("project/house/strict/policy.lua").exists());
     for name in ["ollm", "lib", "types"] {
-        std::fs::write(&lock, locked.replace("\"strict\"", &format!("\"{name}\""))).unwrap();
+        shared.0.write(LOCK, locked.replace("\"strict\"", &format!("\"{name}\"")));
         let ran = shared.run("policy update", 2);
         assert!(ran.err.contains(&format!("`{name}` is ")), "{name}: {}", ran.err);
         assert!(!shared.0.path("project/house").join(name).exists(), "{name}");

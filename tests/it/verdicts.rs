@@ -96,6 +96,34 @@ fn a_plan_that_another_takes_the_place_of_fails() {
 }
 
 /// By the same measure, whoever wrote them.
+/// Bounds that a policy leaves out are those of the policy that it extends, whose plan goes by them.
+#[test]
+fn bounds_that_are_left_out_are_those_of_the_base() {
+    for base in ["ollm", "staged", "default"] {
+        let place = examples();
+        let policy = format!(
+            "--- @api 2\nlocal policy = {{ extends = '{base}', doc = 'Other bounds.' }}\n\n\
+             function policy.budgets(job)\n  local limit = job.model.limit\n  return {{ soft = \
+             math.floor(limit * 0.66), hard = math.floor(limit * 0.8) }}\nend\n\nreturn policy\n"
+        );
+        std::fs::create_dir_all(place.path(".epitome/policies/team")).unwrap();
+        place.write(".epitome/policies/team/policy.lua", policy);
+        place.run(["trust", "--author", ".epitome/policies/team"]);
+        let ran = place.run(["policy", "test", "team"]);
+        assert_eq!(ran.code, 0, "{base}: {}{}", ran.text(), ran.err);
+    }
+    let place = examples();
+    place.write(
+        "epitome.toml",
+        "default_profile = 't'\n[profile.t]\ninherits = 'ollm'\n\
+         budgets.0 = { soft = 0.0, target = 0.0, checkpoints = 0.0 }\n",
+    );
+    let args = ["replay", "--context-size", "8192", "examples/transcripts/debugging-session.jsonl"];
+    let told = place.run(args);
+    assert_eq!(told.code, 0, "{}", told.err);
+    assert!(!told.text().contains("expected a finite number"), "{}", told.text());
+}
+
 #[test]
 fn shipped_policies_are_judged_like_all_others() {
     let place = Place::new();

@@ -128,6 +128,9 @@ pub fn fill_in(with: &str, name: &str, value: &str, original: &str) -> String {
     }
 }
 
+/// What stands for a mask that says nothing: no provider takes a result that does.
+const MASKED: &str = "[masked]";
+
 /// Looks at one part after the other.
 struct ArrivalScan<'a> {
     thread: &'a Thread,
@@ -181,7 +184,8 @@ impl ArrivalScan<'_> {
     /// A mask. What is masked may be a secret: the mask stands in its place however small that is, and
     /// says neither what failed nor the way back, unless the policy writes `{id}`.
     fn masked(&self, part: PartId, text: &str, with: &str) -> ShortenedPart {
-        let with = self.filled(part, text, with.trim(), &ContentId::for_text(text).short());
+        let with = if with.trim().is_empty() { MASKED } else { with.trim() };
+        let with = self.filled(part, text, with, &ContentId::for_text(text).short());
         let size = self.tokens.gauge().size(&with);
         ShortenedPart::new(part, with, ReplaceMethod::Mask, size, size)
     }

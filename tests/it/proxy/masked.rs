@@ -90,3 +90,25 @@ fn a_masked_result_comes_back_to_a_model_on_no_road() {
         assert!(out.text().contains("HUNTER-2"), "{base}: {out:?}");
     }
 }
+
+/// No provider takes a result that says nothing.
+#[test]
+fn a_mask_that_says_nothing_is_one_all_the_same() {
+    let mut serving = Serving::start(Script::default(), &[]);
+    serving.stop();
+    let policy = "--- @api 2\nreturn { extends = 'default', doc = 'Masks.',\n  tool_result = \
+                  function(job) return { how = 'mask', text = ' ' } end }\n";
+    std::fs::create_dir_all(serving.place.path(".epitome/policies/team")).unwrap();
+    serving.place.write(".epitome/policies/team/policy.lua", policy);
+    serving.place.run(["trust", "--author", ".epitome/policies/team"]);
+    serving
+        .place
+        .write("epitome.toml", "default_profile = 'masks'\n[profile.masks]\ninherits = 'team'\n");
+    serving.go_on_with(&["--workspace", "."]);
+    let body = json!({"model": "gpt-4o", "messages": talk(2)}).to_string();
+    assert_eq!(serving.send(Ask::post("/v1/chat/completions", body)).status, 200);
+    let sent = serving.last().body.clone();
+    let results = sent["messages"].as_array().unwrap().iter().filter(|it| it["role"] == "tool");
+    let results: Vec<_> = results.map(|it| it["content"].as_str().unwrap()).collect();
+    assert_eq!(results, ["[masked]"; 2], "{}", serving.said());
+}

@@ -21,8 +21,8 @@ pub(super) type Texts = BTreeMap<String, String>;
 /// The lines around a change.
 const AROUND: usize = 2;
 
-/// The most lines of a new file that are printed.
-const NEW_LINES: usize = 40;
+/// The most lines of a new file that are printed: whoever trusts it has to see it.
+const NEW_LINES: usize = 1_000;
 
 /// The folder of what was trusted, in the user's data.
 const SEEN: &str = "trusted-policies";
@@ -55,7 +55,7 @@ pub(super) fn print(out: &mut dyn Write, before: &Texts, after: &Texts) -> io::R
         }
         let more = diff.lines().count().saturating_sub(most);
         if more > 0 {
-            writeln!(out, "… {more} more lines")?;
+            writeln!(out, "… {more} more lines of {}; read them before you trust it", plain(path))?;
         }
     }
     Ok(())

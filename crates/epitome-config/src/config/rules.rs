@@ -54,6 +54,11 @@ impl Config {
             return Err(wrong(&["never"], what.to_owned()).into());
         }
         for (pattern, rule) in &tools {
+            if rule.mask.as_ref().is_some_and(|mask| mask.trim().is_empty()) {
+                let what = "`mask` is empty; expected what stands in the place of a result, such as \
+                            `[left out]`";
+                return Err(wrong(&["tools", pattern], what.to_owned()).into());
+            }
             if rule.mask.is_some() && (rule.digest.is_some() || rule.offload.is_some()) {
                 let what = "`mask` stands in the place of a result; expected it without `digest` and \
                             `offload`";
