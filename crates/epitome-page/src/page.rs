@@ -256,7 +256,8 @@ fn beside(outage: Option<&StoreOutage>, content: PageContent) -> PageContent {
     let Some(StoreOutage { cause, remedy }) = outage else { return content };
     let main = html! {
         div.card.alarm role="alert" {
-            strong { "The store cannot be relied on" } ": " (line(cause, 400)) ". Conversations go on from              memory, and what is recorded may be missing here: " (remedy) "."
+            strong { "The store cannot be relied on" } ": " (line(cause, 400)) ". Conversations go on \
+             from memory, and what is recorded may be missing here: " (remedy) "."
         }
         (content.main)
     };
