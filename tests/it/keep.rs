@@ -146,6 +146,21 @@ fn what_a_policy_finds_stays_under_every_policy() {
     }
 }
 
+/// Checkpoints that age further than words can follow come as near as they can, so that the lines that
+/// stay have room beside them.
+#[test]
+fn what_a_profile_keeps_stays_beside_checkpoints_that_age() {
+    for base in ["ollm", "staged"] {
+        let place = place(base);
+        let ages = "\nageing.1 = { level = 0, share = 0.01 }\n";
+        place.write("epitome.toml", WISH.replace("BASE", base) + ages);
+        let (ran, summary, text) = check(&place, 8_000, &[]);
+        assert!(!ran.err.contains("no room for"), "{base}: {}", ran.err);
+        assert!(summary["compressions"].as_u64().unwrap() >= 3, "{base}");
+        assert_eq!(lost(&text), Vec::<String>::new(), "{base}");
+    }
+}
+
 /// A policy that wants every line to stay gets what pays, and costs about what no compression does.
 #[test]
 fn a_policy_that_finds_every_line_costs_no_more_than_none() {

@@ -143,6 +143,35 @@ fn every_base_makes_a_policy_that_passes_its_test() {
     }
 }
 
+/// Modules that policies share are trusted by themselves: what says so names them, and what it says to do
+/// helps.
+#[test]
+fn a_policy_of_ones_own_says_which_module_is_not_trusted() {
+    let place = Place::new();
+    done(&place, "policy new team -q");
+    brought(&place, "lib", "");
+    place.write(".epitome/policies/lib/helper.lua", "return {}\n");
+    let (team, lib) = (place.path(".epitome/policies/team"), place.path(".epitome/policies/lib"));
+    let text = std::fs::read_to_string(team.join("policy.lua")).unwrap();
+    let text = text.replace("local policy", "local helper = require(\"helper\")\nlocal policy");
+    place.write(".epitome/policies/team/policy.lua", text);
+    std::fs::remove_file(lib.join("policy.lua")).unwrap();
+    let ran = place.run(["policy", "check", "team"]);
+    let remedy = format!("`epitome trust --author {}`", lib.display());
+    let why = "is made with `lib`, which came with the project and is not trusted";
+    assert!(ran.text().contains(why) && ran.text().contains(&remedy), "{}", ran.text());
+    done(&place, "trust .epitome/policies/lib -q");
+    done(&place, "policy check team");
+    // A project is its folders; what has none is refused, and not recorded in vain.
+    std::fs::create_dir_all(place.path("src")).unwrap();
+    let ran = place.run(["trust", "--author", "src"]);
+    assert!(ran.code != 0 && ran.err.contains("holds neither policies nor plugins"), "{}", ran.err);
+    let own = done(&place, "trust --author . --json").json();
+    assert_eq!(own[0]["folder"], json!(team.parent().unwrap().canonicalize().unwrap()));
+    brought(&place, "other", "--- @api 2\nreturn { doc = \"New.\" }\n");
+    done(&place, "policy check");
+}
+
 #[test]
 fn names_that_cannot_be_given() {
     let place = talk();

@@ -13,7 +13,7 @@ use crate::fault::{self, CliError};
 use crate::files;
 use crate::journal;
 use crate::plugin::PLUGINS;
-use crate::policy::{POLICIES, added_policy};
+use crate::policy::{LIBRARY, POLICIES, added_policy};
 use crate::settings::ConfigFlags;
 use crate::shell::quoted;
 use crate::table::{Column, TextTable, left};
@@ -65,8 +65,13 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         return args.show(&listed(trust)?);
     }
     if let Some(folder) = &args.author {
-        trust.own(folder).map_err(|error| unreadable(folder, &error))?;
-        return args.show(&[recorded(trust, folder)?]);
+        let folders = shelves(folder);
+        folders.iter().filter(|folder| !is_shelf(folder)).try_for_each(|it| holds_some(it))?;
+        let own = |folder: &PathBuf| -> Result<_, CliError> {
+            trust.own(folder).map_err(|error| unreadable(folder, &error))?;
+            recorded(trust, folder)
+        };
+        return args.show(&folders.iter().map(own).collect::<Result<Vec<_>, _>>()?);
     }
     let folders = args.folders(&config)?;
     for folder in &folders {
@@ -124,31 +129,14 @@ impl Args {
                 false => Ok(folders),
             };
         };
-        let below = [POLICIES, PLUGINS].map(|below| path.join(below));
-        let mut folders: Vec<_> = below.into_iter().filter(|below| below.is_dir()).collect();
-        if folders.is_empty() {
-            folders.push(path.clone());
-        }
+        let folders = shelves(path);
         // What was added from elsewhere is trusted by itself.
         let added = folders.iter().flat_map(|shelf| {
             let lock = PolicyLock::read(shelf).unwrap_or_default();
             lock.policies.into_iter().map(|one| shelf.join(one.name))
         });
         let added: Vec<_> = added.filter(|folder| folder.is_dir()).collect();
-        let is_one = |folder: &Path| FILES.iter().any(|file| folder.join(file).is_file());
-        for folder in &folders {
-            let within = std::fs::read_dir(folder)
-                .map_err(|error| unreadable(folder, &error))?
-                .filter_map(Result::ok)
-                .any(|entry| is_one(&entry.path()));
-            if !within && !is_one(folder) {
-                let shown = folder.display();
-                return Err(CliError::unreadable(format!(
-                    "{shown}: holds neither policies nor plugins; expected a project with \
-                     `{POLICIES}` or `{PLUGINS}`, a folder of such, or one of them"
-                )));
-            }
-        }
+        folders.iter().try_for_each(|folder| holds_some(folder))?;
         Ok(folders.into_iter().chain(added).collect())
     }
 
@@ -168,6 +156,40 @@ impl Args {
         let rows: Vec<_> = recorded.iter().map(row).collect();
         files::to_stdout(|out| TextTable::new(&COLUMNS).print(out, &rows))
     }
+}
+
+/// The folders of policies and plugins that a project has; of anything else, that.
+fn shelves(path: &Path) -> Vec<PathBuf> {
+    let below = [POLICIES, PLUGINS].map(|below| path.join(below));
+    let found: Vec<_> = below.into_iter().filter(|below| below.is_dir()).collect();
+    if found.is_empty() { vec![path.to_owned()] } else { found }
+}
+
+/// Whether policies or plugins of a project stand in it, or will.
+fn is_shelf(folder: &Path) -> bool {
+    folder.is_dir() && [POLICIES, PLUGINS].iter().any(|shelf| folder.ends_with(shelf))
+}
+
+/// Whether something stands in a folder that trust in it lets run: a policy or plugin, or the modules that
+/// those beside it share.
+fn holds_some(folder: &Path) -> Result<(), CliError> {
+    let is_one = |folder: &Path| FILES.iter().any(|file| folder.join(file).is_file());
+    let holds = |folder: &Path| -> Result<bool, CliError> {
+        let within = std::fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
+        Ok(within.filter_map(Result::ok).any(|entry| is_one(&entry.path())))
+    };
+    let is_shared = || match folder.canonicalize() {
+        Ok(folder) if folder.ends_with(LIBRARY) => folder.parent().map_or(Ok(false), holds),
+        _ => Ok(false),
+    };
+    if is_one(folder) || holds(folder)? || is_shared()? {
+        return Ok(());
+    }
+    let shown = folder.display();
+    Err(CliError::unreadable(format!(
+        "{shown}: holds neither policies nor plugins; expected a project with `{POLICIES}` or \
+         `{PLUGINS}`, a folder of such, or one of them"
+    )))
 }
 
 fn listed(trust: &TrustStore) -> Result<Vec<TrustedFolder>, CliError> {

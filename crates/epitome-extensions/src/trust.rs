@@ -56,7 +56,12 @@ impl ProjectExtension<'_> {
             }
             standing => standing.map(|standing| (standing, shelf)),
         };
-        let usual = if is_covered { shelf } else { folder }.display();
+        // Of what it is made of beside its own folder, that is read and trusted, by whoever wrote the rest.
+        let at = standing.as_ref().map_or(shelf, |(_, at)| at);
+        let helper = Some(at).filter(|at| *at != shelf && *at != folder);
+        let usual = helper.unwrap_or(if is_covered { shelf } else { folder }).display();
+        let own = helper.is_some() && matches!(trust.standing(folder), Ok(TrustStatus::Own));
+        let usual = format!("`epitome trust {}{usual}`", if own { "--author " } else { "" });
         let (why, remedy) = match standing {
             Ok((standing, _)) if standing.may_run() => return None,
             Ok((TrustStatus::Pulled, yours)) => (
@@ -64,22 +69,20 @@ impl ProjectExtension<'_> {
                     .to_owned(),
                 format!("`epitome trust --author {}`", yours.display()),
             ),
-            Ok((TrustStatus::Changed, _)) => (
-                "is new, or not what you trusted any more".to_owned(),
-                format!("`epitome trust {usual}`"),
-            ),
-            // One that was added from elsewhere is trusted by itself, whosever the folder is.
-            Ok(_) if shelf == folder => (
-                "was added from elsewhere and is not trusted".to_owned(),
-                format!("`epitome trust {usual}`"),
-            ),
-            Ok(_) => (
-                "came with the project and is not trusted".to_owned(),
-                format!("`epitome trust {usual}`"),
-            ),
-            Err(error) => {
-                (format!("cannot be checked: {error}"), format!("`epitome trust {usual}`"))
+            Ok((TrustStatus::Changed, _)) => {
+                ("is new, or not what you trusted any more".to_owned(), usual)
             }
+            // One that was added from elsewhere is trusted by itself, whosever the folder is.
+            Ok(_) if shelf == folder => {
+                ("was added from elsewhere and is not trusted".to_owned(), usual)
+            }
+            Ok(_) => ("came with the project and is not trusted".to_owned(), usual),
+            Err(error) => (format!("cannot be checked: {error}"), usual),
+        };
+        let part = helper.and_then(|helper| helper.file_name()).map(|part| part.to_string_lossy());
+        let why = match part {
+            Some(part) => format!("is made with `{part}`, which {why}"),
+            None => why,
         };
         Some(Refusal { what, name: name.to_owned(), place, why, remedy })
     }

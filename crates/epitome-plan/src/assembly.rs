@@ -345,7 +345,10 @@ impl<'t> PlanAssembly<'t> {
                 ladder.descend(&self.basis, &mut self.chain);
             }
             (WordingPurpose::Checkpoint { .. }, None) => {
-                self.parts.leave(wish, &self.basis.ground());
+                match wish.with_more_room(&self.basis.ground()) {
+                    Ok(wish) => self.parts.wishes.push_front(wish),
+                    Err(wish) => self.parts.leave(wish, &self.basis.ground()),
+                }
                 self.go_on();
             }
         }

@@ -65,6 +65,21 @@ impl WordingRequest {
         matches!(&self.what, WordingPurpose::Checkpoint { id, .. } if is_called(*id, name))
     }
 
+    /// The same with twice the room, where a checkpoint that ages finds no words in less: as small as it
+    /// can be said is nearer to what was asked for than as large as it is. What is new, and what several
+    /// become, stays as it is instead.
+    pub(crate) fn with_more_room(mut self, ground: &PlanGround<'_>) -> Result<Self, Self> {
+        let WordingPurpose::Checkpoint { id, covers, .. } = &self.what else { return Err(self) };
+        let ages = matches!(&*self.was, [Op::Summarize(one)] if one.id == *id);
+        let label = ground.gauge().message(&self.label(*id, covers, ground));
+        let most = self.most.max(label).saturating_mul(2);
+        if !ages || most >= self.before {
+            return Err(self);
+        }
+        self.most = most;
+        Ok(self)
+    }
+
     /// The most that the words alone may take.
     pub(crate) fn room(&self, ground: &PlanGround<'_>) -> u64 {
         match &self.what {

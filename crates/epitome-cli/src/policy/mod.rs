@@ -33,7 +33,7 @@ mod what_if;
 
 pub(crate) use self::changes::added_policy;
 pub(crate) use self::check::checked;
-pub(crate) use self::place::{POLICIES, project, shown};
+pub(crate) use self::place::{LIBRARY, POLICIES, project, shown};
 
 use crate::fault::CliError;
 

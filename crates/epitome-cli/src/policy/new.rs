@@ -4,7 +4,7 @@
 
 use epitome::{Config, ExtensionOrigin, PolicyRef, policy_stubs};
 
-use super::place::{self, POLICIES, TYPES};
+use super::place::{self, LIBRARY, POLICIES, TYPES};
 use crate::fault::{self, CliError};
 use crate::files;
 use crate::settings::ConfigFlags;
@@ -78,7 +78,7 @@ impl Args {
                 "`{name}` is no name of a policy; expected letters, digits, `-` and `_`"
             )));
         }
-        if ["lib", TYPES].contains(&name.as_str()) {
+        if [LIBRARY, TYPES].contains(&name.as_str()) {
             let line = format!("`{name}` is a folder beside policies; choose another name");
             return Err(CliError::usage(line));
         }

@@ -13,6 +13,9 @@ pub(crate) const POLICIES: &str = ".epitome/policies";
 /// The types of policies, beside the policies of a folder.
 pub(super) const TYPES: &str = "types";
 
+/// The modules that policies share, beside them.
+pub(crate) const LIBRARY: &str = "lib";
+
 /// What makes a folder a project's.
 const PROJECT: &str = "epitome.toml";
 

@@ -13,7 +13,7 @@ use epitome::lock::{LockState, LockedPolicy, PolicyLock, hashes, policy_files};
 
 use super::changes::{self, Texts};
 use super::fetch::{Fetched, SharedSource, put};
-use super::place::{self, POLICIES, TYPES, shown};
+use super::place::{self, LIBRARY, POLICIES, TYPES, shown};
 use crate::fault::{self, CliError};
 use crate::files;
 use crate::settings::ConfigFlags;
@@ -195,7 +195,7 @@ impl SharedFolder {
                 "`{name}` is no name of a policy; expected letters, digits, `-` and `_`, as in `--as team`"
             )));
         }
-        if ["lib", TYPES].contains(&name) {
+        if [LIBRARY, TYPES].contains(&name) {
             return Err(CliError::usage(format!(
                 "`{name}` is no policy but a folder that policies share; choose another name: `--as NAME`"
             )));

@@ -179,20 +179,41 @@ fn an_aged_checkpoint_is_smaller_and_lower() {
 }
 
 #[test]
-fn what_cannot_be_said_in_fewer_words_has_aged_none_the_less() {
+fn what_is_small_enough_as_it_is_has_aged_none_the_less() {
     let ground = ground();
     let standing = standing(&ground);
     let first = checkpoints(&standing)[0];
-    // No words have room under 1; 150 are not exceeded as it is.
-    for target in [1, 150] {
-        let summarizer = ScriptedSummarizer::new(Script::Fill);
-        let ops = vec![age(first, 1, target)];
+    let summarizer = ScriptedSummarizer::new(Script::Fill);
+    let ops = vec![age(first, 1, 150)];
+    let done = compressed(make(&ground, PLENTY, &standing, ops, &[&summarizer]));
+    let aged = checkpoints(&done.plan)[0];
+    assert_eq!((&aged.text, aged.level), (&first.text, CheckpointLevel::Compact));
+    assert_eq!(summarizer.asked(SummaryKind::Checkpoint), []);
+    assert_eq!(done.events, []);
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_as_small_as_it_is_to_be_comes_as_near_as_it_can() {
+    let ground = ground();
+    let standing = standing(&ground);
+    let first = checkpoints(&standing)[0];
+    for (script, nearest) in [(Script::Fill, 30), (Script::Least(40), 120)] {
+        let summarizer = ScriptedSummarizer::new(script);
+        let ops = vec![age(first, 1, 1)];
         let done = compressed(make(&ground, PLENTY, &standing, ops, &[&summarizer]));
-        let aged = checkpoints(&done.plan)[0];
-        assert_eq!((&aged.text, aged.level), (&first.text, CheckpointLevel::Compact), "{target}");
-        assert_eq!(summarizer.asked(SummaryKind::Checkpoint), []);
-        assert_eq!(done.events, []);
+        let tokens = done.checkpoints[0].tokens;
+        assert_eq!(checkpoints(&done.plan)[0].level, CheckpointLevel::Compact);
+        assert!(tokens <= nearest, "{tokens} of 150, where {nearest} can be said");
+        assert_eq!(done.warnings, [""; 0]);
     }
+    // Again, where no step leads between what it takes and what it is to take.
+    let small = ScriptedSummarizer::new(Script::Fill);
+    let least =
+        compressed(make(&ground, PLENTY, &standing, vec![age(first, 1, 1)], &[&small])).plan;
+    let least_first = checkpoints(&least)[0];
+    let again = compressed(make(&ground, PLENTY, &least, vec![age(least_first, 0, 1)], &[&small]));
+    let aged = checkpoints(&again.plan)[0];
+    assert_eq!((&aged.text, aged.level), (&least_first.text, CheckpointLevel::Merged));
 }
 
 #[test]
