@@ -563,7 +563,7 @@
 
 --- Writes a file under `.epitome/` of the client's folder before the plan is applied. Without a folder, or where it cannot be written, the host is told and the plan is made all the same.
 ---@class WriteFile
----@field name string The file's name, with folders: `archive/talk_full.md`.
+---@field name string The file's name, with folders: `archive/talk_full.md`. It ends in `.md`.
 ---@field text? string What it says; the whole conversation as Markdown where nothing is given.
 ---@field append? boolean Whether it goes behind what the file holds already.
 

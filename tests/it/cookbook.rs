@@ -136,10 +136,14 @@ fn each_example_of_the_reference_passes_its_check_and_its_test() {
     for text in examples {
         let place = Place::new();
         std::fs::create_dir_all(place.path(".config/epitome/policies/own")).unwrap();
-        place.write(".config/epitome/policies/own/policy.lua", format!("--- @api 2\n{text}"));
-        for verb in ["check", "test"] {
-            let ran = place.run(["policy", verb, "own"]);
-            assert_eq!(ran.code, 0, "{text}\n{}{}", ran.text(), ran.err);
+        // In front of the default, and of one with orders and ages of its own.
+        let over_ollm = text.replacen("return {", "return {\n  extends = \"ollm\",", 1);
+        for (text, verbs) in [(text, &["check", "test"][..]), (&*over_ollm, &["test"])] {
+            place.write(".config/epitome/policies/own/policy.lua", format!("--- @api 2\n{text}"));
+            for verb in verbs {
+                let ran = place.run(["policy", verb, "own"]);
+                assert_eq!(ran.code, 0, "{text}\n{}{}", ran.text(), ran.err);
+            }
         }
         tried += 1;
     }

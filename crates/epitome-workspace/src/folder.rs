@@ -75,7 +75,8 @@ impl WorkspaceFolder {
         }
         let mut inside = self.root.clone();
         let own = parts.clone().nth(1).map(Component::as_os_str);
-        if OWN.iter().any(|name| own == Some(name.as_ref())) {
+        // Some file systems take names that differ in case for one.
+        if OWN.iter().any(|name| own.is_some_and(|own| own.eq_ignore_ascii_case(name))) {
             return Err(refused("what is in this folder is run, and its user's"));
         }
         for part in parts {
@@ -349,7 +350,9 @@ mod tests {
         for path in ["x.md", "src/main.rs", "", "/etc/x", "../.epitome/x"] {
             check_refused(path, "only what is in `.epitome`");
         }
-        for path in [".epitome/policies/a/policy.lua", ".epitome/plugins/a/b.md"] {
+        for path in
+            [".epitome/policies/a/policy.lua", ".epitome/plugins/a/b.md", ".epitome/Policies/x.md"]
+        {
             check_refused(path, "its user's");
         }
         for path in [".epitome/../x", ".epitome/offloaded/../../x"] {

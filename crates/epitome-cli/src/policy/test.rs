@@ -63,6 +63,8 @@ struct Tested {
 struct TestedReplay {
     #[serde(flatten)]
     outcome: PlayOutcome,
+    /// How many of the facts that must be kept the last prompt holds, and how many there are.
+    facts: [u32; 2],
     /// What is wrong with it, a line each.
     faults: Vec<String>,
 }
@@ -141,7 +143,7 @@ impl Tested {
                 None => good.push(format!("{} {}", test.place(), test.name)),
             }
         }
-        for TestedReplay { outcome, faults } in &self.replays {
+        for TestedReplay { outcome, facts: [kept, facts], faults } in &self.replays {
             let PlayOutcome { conversation, turns, compressions, limit, cost, .. } = outcome;
             if faults.is_empty() {
                 let turns = counted(*turns as u64, "turn");
@@ -149,7 +151,8 @@ impl Tested {
                 let limit = grouped(*limit);
                 let cost = cost.map(|cost| format!(", cost {cost:.2}")).unwrap_or_default();
                 good.push(format!(
-                    "replay of {conversation}: {turns}, {compressions}, none over {limit} tokens{cost}"
+                    "replay of {conversation}: {turns}, {compressions}, none over {limit} tokens{cost}, \
+                     {kept} of {facts} facts kept"
                 ));
             }
             let shown = faults.iter().take(FAULTS);
@@ -220,7 +223,7 @@ fn replayed(
     play.outcome.cost = share(play.cost(), none.cost());
     let most = most_cost(&none, profile.cache_rule());
     let faults = faults(&play, most, &pinned.take(), conversation.stays);
-    Ok(TestedReplay { outcome: play.outcome, faults })
+    Ok(TestedReplay { facts: play.facts(), outcome: play.outcome, faults })
 }
 
 /// The tests that stand in the policy's folder.

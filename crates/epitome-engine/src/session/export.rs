@@ -104,9 +104,16 @@ impl Session {
             Err(error) => {
                 let cause = error.to_string();
                 if self.problems.tells_file(&cause) {
-                    let remedy = "the session goes on without the file; name the client's folder \
-                                  with `--workspace`, and see to it that it can be written"
-                        .to_owned();
+                    let remedy = match misnamed(&path) {
+                        Some(_) => {
+                            "the session goes on without the file; give it another name in the policy"
+                        }
+                        None => {
+                            "the session goes on without the file; name the client's folder with \
+                             `--workspace`, and see to it that it can be written"
+                        }
+                    };
+                    let remedy = remedy.to_owned();
                     let told = EventKind::WorkspaceError { cause, remedy };
                     events.add([ground.size()[1]; 2], told);
                 }
@@ -124,18 +131,24 @@ fn written(
 ) -> Result<(), WorkspaceError> {
     let refused = |cause: &str| WorkspaceError { path: path.into(), cause: cause.into() };
     let Some(workspace) = workspace else { return Err(refused("there is no workspace")) };
-    if !path.ends_with(ENDING) {
-        return Err(refused("only files that end in `.md` are written"));
-    }
-    let folder = path.split('/').nth(1).unwrap_or_default();
-    if RESERVED.contains(&folder) {
-        return Err(refused("this folder is for something else"));
+    if let Some(cause) = misnamed(path) {
+        return Err(refused(cause));
     }
     match append {
         true => workspace.append(path, bytes),
         false if workspace.persisted(path, bytes) => Ok(()),
         false => workspace.export(path, bytes),
     }
+}
+
+/// Why no file may have a path.
+fn misnamed(path: &str) -> Option<&'static str> {
+    if !path.ends_with(ENDING) {
+        return Some("only files that end in `.md` are written");
+    }
+    let folder = path.split('/').nth(1).unwrap_or_default();
+    let is_reserved = RESERVED.iter().any(|name| name.eq_ignore_ascii_case(folder));
+    is_reserved.then_some("this folder is for something else")
 }
 
 /// Where a file goes. Names are made of those of sessions, which may hold anything.
@@ -180,6 +193,7 @@ mod tests {
         check(".epitome/x.lua", "end in `.md`");
         check(".epitome/offloaded/x.md", "something else");
         check(".epitome/augments/a/x.md", "something else");
+        check(".epitome/Augments/x.md", "something else");
         check(".epitome/policies/x.md", "its user's");
     }
 }

@@ -210,7 +210,7 @@ table! {
     /// folder, or where it cannot be written, the host is told and the plan is made all the same.
     #[derive(Deserialize, PartialEq)]
     pub struct WriteFile {
-        /// The file's name, with folders: `archive/talk_full.md`.
+        /// The file's name, with folders: `archive/talk_full.md`. It ends in `.md`.
         pub name: String,
         /// What it says; the whole conversation as Markdown where nothing is given.
         pub text: Option<String>,
