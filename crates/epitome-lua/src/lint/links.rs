@@ -13,15 +13,35 @@ use super::language::is_harmless;
 
 /// How often links are followed: each time what is known of one value may tell of another.
 const ROUNDS: usize = 3;
+/// How often it is looked at who escapes, at most.
+const MOST_ROUNDS: usize = 16;
 
 /// Finds the links of a program whose first file is the policy's own.
+///
+/// Which functions escape is looked at last: a value that is not known yet would let every function
+/// of that name escape, and those that do make values unknown for good.
 pub(super) fn link(inference: &mut Inference<'_>) {
     for _ in 0..ROUNDS {
         let links = found(inference);
         inference.relink(links);
     }
+    for _ in 0..MOST_ROUNDS {
+        let mut links = found(inference);
+        links.escaped = escaped(inference, &links.open);
+        links.escaped.extend(&inference.links.escaped);
+        let CodeLinks { escaped, open, .. } = &inference.links;
+        let is_settled = *escaped == links.escaped && *open == links.open;
+        inference.relink(links);
+        if is_settled {
+            return;
+        }
+    }
+    let mut links = found(inference);
+    links.escaped = (0..inference.code.funcs.len()).collect();
+    inference.relink(links);
 }
 
+/// The links but for who escapes, by what is known so far.
 fn found(inference: &Inference<'_>) -> CodeLinks {
     let mut links = CodeLinks::default();
     for (place, store) in inference.code.stores.iter().enumerate() {
@@ -42,7 +62,6 @@ fn found(inference: &Inference<'_>) -> CodeLinks {
             links.open.extend(given);
         }
     }
-    links.escaped = escaped(inference, &links.open);
     links.hooks = hooks(inference);
     links
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: each is named with its line, and what is meant so passes.
 
-use super::tests::{right, wrong};
+use super::tests::{check, right, wrong};
 
 #[test]
 fn lists_and_methods_are_told_from_what_holds_them() {
@@ -68,4 +68,37 @@ fn speakers_are_words() {
         "3: `job.entries.speaker[...]` is never `persn`; there are `human`, `model`, `tool`, `harness`",
     );
     right("goals", "return job.speaker == 'human' and {} or nil");
+}
+
+#[test]
+fn goals_are_followed_in_their_own_hook() {
+    let known = "there are `goals`, `decisions`";
+    wrong("goals", "local x = job.goals.foo", &format!("3: `job.goals` has no `foo`; {known}"));
+    wrong(
+        "goals",
+        "local x = job.goals.current.textt",
+        &format!("3: `job.goals` has no `current`; {known}"),
+    );
+    wrong(
+        "goals",
+        "for _, goal in ipairs(job.goals.goals) do print(goal.textt) end",
+        "3: `goal` has no `textt`; did you mean `text`?",
+    );
+    wrong("goals", "for _, goal in ipairs(job.goals) do end", "3: `job.goals` is no list");
+    check(
+        "local M = {}\nlocal function last(it) return it.goals.goals[1].txt end\n\
+         function M.goals(job) return last(job) and {} end\nreturn M",
+        &["policy.lua:3: `it.goals.goals[...]` has no `txt`; did you mean `text`?"],
+    );
+    right(
+        "goals",
+        "local goal = job.goals.goals[#job.goals.goals]\nreturn goal and goal.next[1] and {} or nil",
+    );
+    // A hook that the policy hands on may be called with anything.
+    check(
+        "local p = {}\nlocal function goals(job) return job.other and {} end\n\
+         p.goals = goals\nlocal list = { goals }\n\
+         function p.plan(job) for _, f in list do f({ other = 3 }) end end\nreturn p",
+        &[],
+    );
 }

@@ -31,7 +31,7 @@ fn hook(name: &str, body: &str) -> String {
 }
 
 #[track_caller]
-fn check(text: &str, expected: &[&str]) {
+pub(super) fn check(text: &str, expected: &[&str]) {
     assert_eq!(said(text), expected, "\n{text}");
 }
 
