@@ -16,6 +16,8 @@ use epitome_kernel::TokenCounter;
 use mlua::{Error, Function, Lua, LuaString, Result, Table};
 
 pub(crate) use self::regex::RegexCache;
+#[cfg(feature = "check")]
+pub(crate) use self::regex::compiled;
 pub(crate) use log::print;
 
 use crate::dialect::Dialect;

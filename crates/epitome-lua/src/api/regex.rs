@@ -26,12 +26,9 @@ impl RegexCache {
         if let Some(regex) = kept.get(pattern) {
             return Ok(Arc::clone(regex));
         }
-        let regex = RegexBuilder::new(pattern)
-            .size_limit(LARGEST)
-            .dfa_size_limit(2 * LARGEST)
-            .build()
-            .map_err(|error| Error::runtime(refused(pattern, &error)))?;
-        let regex = Arc::new(regex);
+        let regex = Arc::new(
+            compiled(pattern).map_err(|what| Error::runtime(format!("`{pattern}` {what}")))?,
+        );
         if kept.len() >= KEPT {
             kept.clear();
         }
@@ -40,14 +37,23 @@ impl RegexCache {
     }
 }
 
-fn refused(pattern: &str, error: &regex::Error) -> String {
+/// Compiles an expression, or says why it is none.
+pub(crate) fn compiled(pattern: &str) -> std::result::Result<Regex, String> {
+    RegexBuilder::new(pattern)
+        .size_limit(LARGEST)
+        .dfa_size_limit(2 * LARGEST)
+        .build()
+        .map_err(|error| refused(&error))
+}
+
+fn refused(error: &regex::Error) -> String {
     match error {
-        regex::Error::CompiledTooBig(_) => format!("`{pattern}` is too large when compiled"),
+        regex::Error::CompiledTooBig(_) => "is too large when compiled".to_owned(),
         // The last of several lines says what is wrong, the others draw where.
         other => {
             let text = other.to_string();
             let what = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            format!("`{pattern}` is no regular expression: {what}")
+            format!("is no regular expression: {what}")
         }
     }
 }

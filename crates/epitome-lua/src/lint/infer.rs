@@ -17,6 +17,8 @@ use super::program::Modules;
 
 /// So many alternatives are told apart.
 const MOST: usize = 12;
+/// The longest text that is made of two, in bytes.
+const LONGEST: usize = 1 << 16;
 /// So deep values are followed.
 const DEEPEST: usize = 60;
 
@@ -142,9 +144,19 @@ impl<'a> Inference<'a> {
                 vec![Kind::Number(None)]
             }
             Operator::Concat if all(|kind| matches!(kind, Kind::Number(_) | Kind::Text(_))) => {
-                vec![Kind::Text(None)]
+                vec![Kind::Text(self.concatenated(left, right))]
             }
             _ => vec![Kind::Unknown],
+        }
+    }
+
+    /// Two texts that are known, as one.
+    fn concatenated(&self, left: ExprId, right: ExprId) -> Option<String> {
+        match (&self.kinds(left)[..], &self.kinds(right)[..]) {
+            ([Kind::Text(Some(left))], [Kind::Text(Some(right))]) => {
+                Some(format!("{left}{right}")).filter(|text| text.len() <= LONGEST)
+            }
+            _ => None,
         }
     }
 
@@ -216,7 +228,8 @@ impl<'a> Inference<'a> {
     fn each_of(&self, expr: ExprId, place: usize) -> Vec<Kind> {
         let one = |kind: &Kind| match kind {
             Kind::Shaped(ValueShape::List(_), _) if place == 0 => vec![Kind::Number(None)],
-            Kind::Shaped(..) if place == 1 => self.inner(kind),
+            // A table that was given a metatable is open.
+            Kind::Shaped(..) | Kind::Made(_) if place == 1 => self.inner(kind),
             _ => vec![Kind::Unknown],
         };
         self.kinds(expr).iter().flat_map(one).collect()
@@ -262,7 +275,10 @@ impl<'a> Inference<'a> {
                 _ => vec![Kind::Unknown],
             },
         };
-        self.kinds(base).iter().flat_map(one).collect()
+        // Of nothing nothing is read.
+        let bases = self.kinds(base);
+        let is_read = |kind: &&Kind| **kind != Kind::Nil || bases.len() == 1;
+        bases.iter().filter(is_read).flat_map(one).collect()
     }
 
     /// What stands in a field; `None` where it is certain that there is none of that name.
@@ -377,9 +393,7 @@ impl<'a> Inference<'a> {
             Kind::Builtin(name) if place == 0 => vec![language::given(&name)],
             Kind::Declared(name, _) if name == "next" => self.answered(args),
             Kind::Declared(name, _) if name == "prompt" && place == 0 => vec![self.prompt(args)],
-            Kind::Declared(_, signature) if place == 0 => {
-                vec![language::of_type(&signature.returns)]
-            }
+            Kind::Declared(_, signature) if place == 0 => language::of_type(&signature.returns),
             _ => vec![Kind::Unknown],
         };
         self.kinds(callee).into_iter().flat_map(one).collect()

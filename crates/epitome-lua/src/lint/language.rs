@@ -103,14 +103,15 @@ pub(super) fn given(name: &str) -> Kind {
     }
 }
 
-/// What a type of a stub says of a value.
-pub(super) fn of_type(kind: &str) -> Kind {
+/// What a type of a stub says of a value: all that it may be.
+pub(super) fn of_type(kind: &str) -> Vec<Kind> {
     match kind {
-        "string" | "string, integer" => Kind::Text(None),
-        "integer" | "number" => Kind::Number(None),
-        "boolean" => Kind::Bool,
-        "nil" => Kind::Nil,
-        _ => Kind::Unknown,
+        "string" | "string, integer" => vec![Kind::Text(None)],
+        "string?" => vec![Kind::Text(None), Kind::Nil],
+        "integer" | "number" => vec![Kind::Number(None)],
+        "boolean" => vec![Kind::Bool],
+        "nil" => vec![Kind::Nil],
+        _ => vec![Kind::Unknown],
     }
 }
 

@@ -102,3 +102,83 @@ fn goals_are_followed_in_their_own_hook() {
         &[],
     );
 }
+
+#[test]
+fn patterns_that_are_none_are_named() {
+    let given = "is given a pattern that cannot be used";
+    let regex = "`(a` is no regular expression: unclosed group";
+    let lua =
+        "`(%d+` is no pattern of Lua: a `(` is never closed; `%(` stands for the bracket itself";
+    let name = "local x = job.session";
+    for (body, line, called) in [
+        ("ep.re.find('(a', 'x')", 3, "ep.re.find"),
+        ("ep.re.all('(' .. 'a', 'x')", 3, "ep.re.all"),
+        ("local re, p = ep.re, '(a'\nprint(re.match(p, 'x'))", 4, "re.match"),
+        ("for _, p in ipairs({ 'b', '(a' }) do\nprint(ep.re.find(p, 'x')) end", 4, "ep.re.find"),
+        (
+            "for _, it in { { p = '(a' }, { p = 'b' } } do\nep.re.gsub(it.p, 'x', 'y') end",
+            4,
+            "ep.re.gsub",
+        ),
+    ] {
+        wrong("budgets", body, &format!("{line}: `{called}` {given}: {regex}"));
+    }
+    for (body, called) in [
+        ("string.find(x, '(%d+')", "string.find"),
+        ("x:match('(%d+')", "x.match"),
+        ("local y = x:gsub('(%d+', '')", "x.gsub"),
+        ("for y in x:gmatch('(%d+') do end", "x.gmatch"),
+        ("local y = job.memo.text:match('(%d+')", "job.memo.text.match"),
+        ("x:find('(%d+', 1, false)", "x.find"),
+    ] {
+        let body = format!("{name}\n{body}");
+        wrong("budgets", &body, &format!("4: `{called}` {given}: {lua}"));
+    }
+    wrong(
+        "budgets",
+        "ep.re.find(\"\\\\bok[\", 'x')",
+        &format!(
+            "3: `ep.re.find` {given}: `\\bok[` is no regular expression: unclosed character class"
+        ),
+    );
+    wrong(
+        "budgets",
+        &format!("{name}\nx:find('[a')"),
+        &format!(
+            "4: `x.find` {given}: `[a` is no pattern of Lua: a `[` is never closed; `%[` stands for \
+             the bracket itself"
+        ),
+    );
+    right("budgets", "ep.re.find('(?i)\\\\b(a|b)\\\\s', 'x')");
+    check(
+        "local function has(text, p) return ep.re.find(p, text) ~= nil end\n\
+         return { facts = function(job) return { has('x', '(a') and 'x' or has('x', 'b') and 'y' or nil } end }",
+        &[&format!("policy.lua:2: `ep.re.find` {given}: {regex}")],
+    );
+    check(
+        "local function has(text, p, plain)\nif plain then return text:find(p, 1, true) end\n\
+         return ep.re.find(p, text) ~= nil end\n\
+         return { facts = function(job) return { has('x', '(a', true) and 'x' or has('x', 'b') and 'y' or nil } end }",
+        &[],
+    );
+    wrong(
+        "plan",
+        "for i = 1, job.entries.count do print(job.entries:text(i):match('(%d+')) end",
+        &format!("3: `job.entries.text().match` {given}: {lua}"),
+    );
+    right("budgets", "('x'):find(':)')");
+    right("budgets", "('x'):find('(%d+', 1, true)");
+    right("budgets", "local x = job.memo\nif x.a then ('x'):find('(%d', 1, x.plain) end");
+    right(
+        "budgets",
+        "local own = { match = function(self, text) return text end }\nlocal x = job.memo.x or own\nx:match('(%d')",
+    );
+    right(
+        "budgets",
+        "for _, p in ipairs({ '(', 'a' }) do if p ~= '(' then ep.re.find(p, 'x') end end",
+    );
+    right(
+        "budgets",
+        "for i, p in ipairs({ '(', 'a' }) do if i > 1 then ep.re.find(p, 'x') end end",
+    );
+}

@@ -14,9 +14,11 @@ mod kind;
 mod language;
 mod links;
 mod lower;
+mod lua_pattern;
 #[cfg(test)]
 mod meant;
 mod mistake;
+mod patterns;
 mod program;
 mod signature;
 #[cfg(test)]
@@ -37,7 +39,7 @@ use crate::source::FoundPolicy;
 const STACK: usize = 256 << 20;
 
 /// Names the mistakes in the text of a policy: names that nothing has, answers that no hook takes,
-/// calls with what they do not take. `options` are the values of its options, where they are known.
+/// calls with what they do not take, patterns that are none. `options` are the values of its options, where they are known.
 ///
 /// Nothing is said of a policy that cannot be read: loading it says why.
 pub fn examine(found: &FoundPolicy, options: Option<&Map<String, Json>>) -> Vec<PolicyMistake> {
@@ -67,6 +69,7 @@ fn examined(found: &FoundPolicy, options: Option<&Map<String, Json>>) -> Vec<Pol
     let mut found = declarations::check(&inference);
     found.extend(uses::check(&inference));
     found.extend(calls::check(&inference, &modules));
+    found.extend(patterns::check(&inference));
     mistakes.extend(mistake::named(&code, found));
     mistakes
 }

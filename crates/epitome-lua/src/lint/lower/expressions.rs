@@ -4,9 +4,12 @@ use full_moon::ast::{
     self, BinOp, Expression, Field, FunctionArgs, FunctionCall, Index, Prefix, Suffix,
     TableConstructor, UnOp, Var, VarExpression, luau::IfExpression, punctuated::Punctuated,
 };
-use full_moon::tokenizer::{TokenReference, TokenType};
+use full_moon::tokenizer::{StringLiteralQuoteType, TokenReference, TokenType};
 
-use super::super::code::{Call, CodeStore, ExprId, ExprKind, ExprRole, Operator, TableLiteral};
+use super::super::code::{
+    Call, CodeStore, ExprId, ExprKind, ExprRole, Operator, Origin, TableLiteral,
+};
+use super::escapes::unescaped;
 use super::{Lowerer, name_of};
 
 impl Lowerer<'_> {
@@ -139,15 +142,18 @@ impl Lowerer<'_> {
     }
 
     fn text(&mut self, token: &TokenReference) -> ExprId {
-        let kind = match token.token_type() {
-            TokenType::StringLiteral { literal, multi_line_depth: 0, .. }
-                if !literal.contains('\\') =>
-            {
-                ExprKind::Text(literal.to_string())
-            }
-            _ => ExprKind::Woven,
+        let text = match token.token_type() {
+            TokenType::StringLiteral { literal, quote_type, .. } => match quote_type {
+                // A line end right behind the brackets does not count.
+                StringLiteralQuoteType::Brackets => {
+                    let text = literal.replace("\r\n", "\n");
+                    Some(text.strip_prefix('\n').map(str::to_owned).unwrap_or(text))
+                }
+                _ => unescaped(literal),
+            },
+            _ => None,
         };
-        self.add(kind)
+        self.add(text.map_or(ExprKind::Woven, ExprKind::Text))
     }
 
     /// A variable or a global.
@@ -255,7 +261,15 @@ impl Lowerer<'_> {
     /// `table.insert` stores an item.
     fn inserted(&mut self, callee: ExprId, args: &[ExprId]) {
         let (Some(base), 2..=3) = (args.first(), args.len()) else { return };
-        if self.code.shown(callee) == "table.insert" {
+        // It may go by a name of the policy's own.
+        let named = match self.code.expr(callee).kind {
+            ExprKind::Var(var) => match self.code.vars[var].origins[..] {
+                [Origin::Value(value, 0)] => value,
+                _ => callee,
+            },
+            _ => callee,
+        };
+        if self.code.shown(named) == "table.insert" {
             let (at, base, value) = (self.at(), *base, args.last().copied());
             let key = self.add(ExprKind::Length(None));
             self.code.stores.push(CodeStore { at, base, key, value });

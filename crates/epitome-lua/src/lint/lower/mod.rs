@@ -2,6 +2,7 @@
 //!
 //! Invariant: every name is bound as Lua binds it. Called by `program` for each file.
 
+mod escapes;
 mod expressions;
 
 use full_moon::ast::{
