@@ -8,12 +8,12 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use epitome_kernel::nearest;
-use epitome_types::hook::{NameKind, TableShape, ValueShape};
+use epitome_types::hook::{FieldShape, NameKind, TableShape, ValueShape};
 
 use super::braces::unfilled;
 use super::code::{Code, CodePlace, ExprId, ExprKind};
 use super::infer::Inference;
-use super::kind::{self, Kind};
+use super::kind::{self, Giver, Kind};
 use super::links::fields;
 use super::mistake::Mistake;
 use crate::misfit::{expected, hint, optional};
@@ -122,9 +122,17 @@ impl AnswerCheck<'_> {
                 ValueShape::Text | ValueShape::Word(_),
                 Kind::Text(_) | Kind::Shaped(ValueShape::Word(_), _),
             ) => None,
-            (ValueShape::List(_), Kind::Shaped(ValueShape::List(_), _)) => None,
-            (ValueShape::List(_), Kind::Shaped(ValueShape::Table(_), _)) => {
-                Some("expected a list".to_owned())
+            (
+                ValueShape::List(_),
+                Kind::Shaped(ValueShape::Table(_) | ValueShape::Tagged { .. }, _),
+            ) => Some("expected a list".to_owned()),
+            (ValueShape::Table(wanted), Kind::Shaped(ValueShape::List(_), _)) => {
+                Some(no_list(wanted))
+            }
+            (shape, Kind::Shaped(given, Giver::Job))
+                if is_container(shape) && is_container(given) =>
+            {
+                self.unlike(given, shape)
             }
             (
                 ValueShape::List(_)
@@ -136,6 +144,30 @@ impl AnswerCheck<'_> {
             // What may be one of several is no more than that.
             (_, Kind::Shaped(ValueShape::Either(_), _)) => None,
             (shape, _) => Some(format!("expected {}", expected(shape))),
+        }
+    }
+
+    /// Why a table of a job, which is as it is declared, does not fit.
+    fn unlike(&self, given: &ValueShape, shape: &ValueShape) -> Option<String> {
+        match (shape, given) {
+            (ValueShape::List(wanted), ValueShape::List(item)) => {
+                let what = self.misfit(&Kind::of_shape(item, Giver::Job), wanted)?;
+                Some(format!("each item: {what}"))
+            }
+            (ValueShape::Table(wanted), ValueShape::Table(given)) => {
+                let has = |table: &TableShape, name| table.all_fields().any(|it| it.name == name);
+                let is_there = |field: &&FieldShape| !optional(&field.shape);
+                let mut more = given.all_fields().filter(is_there);
+                if let Some(FieldShape { name, .. }) = more.find(|field| !has(wanted, field.name)) {
+                    let names: Vec<&str> = wanted.all_fields().map(|field| field.name).collect();
+                    let hint = hint(name, names);
+                    return Some(format!("it has `{name}`, and there is no such field{hint}"));
+                }
+                let mut required = wanted.all_fields().filter(is_there);
+                let field = required.find(|field| !has(given, field.name))?;
+                Some(format!("`{}` is missing: expected {}", field.name, expected(&field.shape)))
+            }
+            _ => None,
         }
     }
 
@@ -258,6 +290,10 @@ impl AnswerCheck<'_> {
         path: &str,
     ) -> Vec<Mistake> {
         let (inference, code) = (self.inference, self.code());
+        if let Some(item) = self.item(table) {
+            let at = code.expr(item).at;
+            return self.wrong(at, path, &code.shown(table), &no_list(shape));
+        }
         let mut mistakes = Vec::new();
         let mut given = BTreeSet::new();
         for (key, value) in fields(inference, table) {
@@ -308,11 +344,61 @@ impl AnswerCheck<'_> {
         matches!(self.code().expr(expr).kind, ExprKind::Nil)
     }
 
+    /// An item that certainly stands in a table.
+    fn item(&self, table: ExprId) -> Option<ExprId> {
+        let (inference, code) = (self.inference, self.code());
+        let ExprKind::Table(literal) = &code.expr(table).kind else { return None };
+        let stores = inference.links.stores.get(&table).into_iter().flatten();
+        let stores = stores.map(|store| &code.stores[*store]);
+        let is_place = |key: ExprId| {
+            let kinds = inference.kinds(key);
+            !kinds.is_empty() && kinds.iter().all(|kind| matches!(kind, Kind::Number(_)))
+        };
+        let fields = literal.fields.iter().map(|(key, value)| (*key, Some(*value)));
+        let keyed = fields.chain(stores.map(|store| (store.key, store.value)));
+        let placed: Vec<_> = keyed.filter(|(key, _)| is_place(*key)).map(|(_, it)| it).collect();
+        // What is taken out again was there for the policy itself.
+        let is_cleared = placed.iter().any(|value| value.is_none_or(|value| self.is_nil(value)));
+        let is_taken = code.calls().any(|(_, call)| {
+            let is_remove =
+                |kind: &Kind| matches!(kind, Kind::Builtin(name) if name == "table.remove");
+            let given = call.args.first().map(|arg| inference.kinds(*arg)).unwrap_or_default();
+            given.contains(&Kind::Made(table)) && inference.kinds(call.callee).iter().any(is_remove)
+        });
+        let is_there = |value: &ExprId| {
+            let kinds = inference.kinds(*value);
+            !kinds.is_empty() && !kinds.iter().any(|kind| matches!(kind, Kind::Unknown | Kind::Nil))
+        };
+        let items = literal.items.iter().copied().chain(placed.into_iter().flatten());
+        items.filter(|_| !is_cleared && !is_taken).find(is_there)
+    }
+
+    /// A key of a table that is certainly a name.
+    fn named(&self, table: ExprId) -> Option<ExprId> {
+        let (inference, code) = (self.inference, self.code());
+        let ExprKind::Table(literal) = &code.expr(table).kind else { return None };
+        let stores = inference.links.stores.get(&table).into_iter().flatten();
+        let stores = stores.map(|store| (code.stores[*store].key, code.stores[*store].value));
+        let fields = literal.fields.iter().map(|(key, value)| (*key, Some(*value)));
+        let keyed: Vec<_> = fields.chain(stores).collect();
+        let is_nil = |value: &Option<ExprId>| value.is_some_and(|value| self.is_nil(value));
+        // What is taken out again was there for the policy itself.
+        let is_cleared = |key: ExprId| {
+            let mut same = keyed.iter().filter(|(other, _)| code.text(*other) == code.text(key));
+            same.any(|(_, value)| is_nil(value))
+        };
+        let is_name = |key: &ExprId| {
+            let kinds = inference.kinds(*key);
+            !kinds.is_empty() && kinds.iter().all(|kind| kind.plain_type() == Some("text"))
+        };
+        keyed.iter().map(|(key, _)| *key).filter(is_name).find(|key| !is_cleared(*key))
+    }
+
     fn list(&self, table: ExprId, inner: &ValueShape, path: &str) -> Vec<Mistake> {
         let (inference, code) = (self.inference, self.code());
         let ExprKind::Table(literal) = &code.expr(table).kind else { return Vec::new() };
-        if let Some((key, _)) = fields(inference, table).first() {
-            let at = code.expr(*key).at;
+        if let Some(key) = self.named(table) {
+            let at = code.expr(key).at;
             return self.wrong(at, path, &code.shown(table), "expected a list");
         }
         let items = literal.items.iter().enumerate();
@@ -327,4 +413,15 @@ impl AnswerCheck<'_> {
         }
         mistakes
     }
+}
+
+/// Whether values of a shape hold others.
+fn is_container(shape: &ValueShape) -> bool {
+    matches!(shape, ValueShape::List(_) | ValueShape::Table(_))
+}
+
+/// What is said of a list that stands where fields have names.
+fn no_list(shape: &TableShape) -> String {
+    let names: Vec<String> = shape.all_fields().map(|field| format!("`{}`", field.name)).collect();
+    format!("expected named fields and no list; there are {}", names.join(", "))
 }

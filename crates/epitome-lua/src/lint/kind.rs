@@ -82,6 +82,22 @@ impl Kind {
         }
     }
 
+    /// Whether it is a function.
+    pub(super) fn is_function(&self) -> bool {
+        matches!(self, Self::Function(_) | Self::Declared(..) | Self::Builtin(_))
+    }
+
+    /// The type that it certainly has, in a word.
+    pub(super) fn plain_type(&self) -> Option<&'static str> {
+        match self {
+            Self::Bool => Some("boolean"),
+            Self::Number(_) => Some("number"),
+            Self::Text(_) | Self::Shaped(ValueShape::Word(_), _) => Some("text"),
+            kind if kind.is_function() => Some("function"),
+            kind => kind.is_table().then_some("table"),
+        }
+    }
+
     /// What it is called.
     pub(super) fn noun(&self) -> String {
         match self {

@@ -104,6 +104,59 @@ fn goals_are_followed_in_their_own_hook() {
 }
 
 #[test]
+fn lists_are_told_from_named_fields() {
+    let fields = "expected named fields and no list; there are `order`, `leave_out`";
+    for body in ["return { 1, 2 }", "return { [1] = 2 }", "return { job.passages[1].text }"] {
+        wrong("recall", body, &format!("3: `recall` answers `{{...}}`: {fields}"));
+    }
+    let list = "local list = {}\nfor i = 1, #job.passages do";
+    for body in ["list[#list + 1] = i", "table.insert(list, i)"] {
+        let body = format!("{list} {body} end\nreturn list");
+        wrong("recall", &body, &format!("4: `recall` answers `{{}}`: {fields}"));
+    }
+    wrong(
+        "recall",
+        "return job.passages",
+        &format!("3: `recall` answers `job.passages`: {fields}"),
+    );
+    wrong(
+        "recall",
+        "return { order = job.passages }",
+        "3: `recall` answers `order = job.passages`: each item: expected a whole number from 0 up",
+    );
+    wrong(
+        "recall",
+        "return { order = { first = 1 } }",
+        "3: `recall` answers `order = {...}`: expected a list",
+    );
+    wrong(
+        "budgets",
+        "return job.tokens",
+        "3: `budgets` answers `job.tokens`: it has `total`, and there is no such field; there are `warn`, \
+         `ahead`, `soft`, `hard`, `target`, `reserve`, `checkpoints`, `keep_recent`, `system`, \
+         `class`, `strategy`",
+    );
+    wrong(
+        "plan",
+        "return ep.next(job).ops",
+        "3: `plan` answers `ep.next().ops`: expected named fields and no list; there are `ops`, \
+         `snapshot`, `reason`, `watermark`, `watermark_tool`",
+    );
+    wrong(
+        "facts",
+        "local lines = {}\nlines[job.session] = 'x'\nreturn lines",
+        "4: `facts` answers `{}`: expected a list",
+    );
+    right("facts", "local lines = { n = 1 }\nlines.n = nil\nlines[1] = 'x'\nreturn lines");
+    right("recall", "return { order = { 1 }, leave_out = {} }");
+    right("recall", "local t = { 1 }\nt[1] = nil\nt.order = { 2 }\nreturn t");
+    right("recall", "local t = { 1 }\nt.order = { table.remove(t) }\nreturn t");
+    right("recall", "return { job.memo.none }");
+    right("status", "return job.budgets and nil");
+    right("facts", "return job.memo.list or { 'a' }");
+}
+
+#[test]
 fn patterns_that_are_none_are_named() {
     let given = "is given a pattern that cannot be used";
     let regex = "`(a` is no regular expression: unclosed group";
