@@ -157,6 +157,59 @@ fn lists_are_told_from_named_fields() {
 }
 
 #[test]
+fn what_is_added_to_an_answer_of_others_is_looked_at() {
+    let fot = "`a.ops` gets `[...].op = \"fitt\"`: no such `op`; did you mean `fit`?";
+    for put in [
+        "table.insert(a.ops, { op = 'fitt' })",
+        "table.insert(a.ops, 1, { op = 'fitt' })",
+        "a.ops[#a.ops + 1] = { op = 'fitt' }",
+        "a.ops[1] = { op = 'fitt' }",
+    ] {
+        for next in ["ep.next(job)", "ep.next(job) or { ops = {} }"] {
+            let body = format!("local a = {next}\n{put}\nreturn a");
+            wrong("plan", &body, &format!("4: {fot}"));
+        }
+    }
+    wrong(
+        "plan",
+        "local a, put = ep.next(job), table.insert\nput(a.ops, { op = 'fitt' })\nreturn a",
+        &format!("4: {fot}"),
+    );
+    wrong(
+        "plan",
+        "local ops = ep.next(job).ops\nops[#ops + 1] = { op = 'fit', mosst = 3 }\nreturn { ops = ops }",
+        "4: `ops` gets `[...].mosst = 3`: no such field; there are `max_tokens`, \
+         `keep_recent_share`, `keep_recent_messages`, `keep`, `also`",
+    );
+    wrong(
+        "plan",
+        "local a = ep.next(job)\na.ops[1] = 'fit'\nreturn a",
+        "4: `a.ops` gets `[...] = \"fit\"`: expected a table whose `op` is `fit`, `summarize`, \
+         `age`, `merge`, `summarize_user`, `replace`, `drop`, `clear_tools`, `insert`, \
+         `rollover`, `pin`, `warn`, `write_file` or `handover`",
+    );
+    wrong(
+        "plan",
+        "local a = ep.next(job)\nfor _, op in ipairs(a.ops) do\nop.keep = 3\nend\nreturn a",
+        "5: `op` gets `keep = 3`: expected a list",
+    );
+    wrong(
+        "plan",
+        "local a = ep.next(job)\na.ops[1].max_tokns = 3\nreturn a",
+        "4: `a.ops[...]` has no `max_tokns`; did you mean `max_tokens`?",
+    );
+    check(
+        "local function add(list, it) list[#list + 1] = it end\n\
+         return { plan = function(job)\nlocal a = ep.next(job)\nadd(a.ops, { op = 'fitt' })\nreturn a end }",
+        &["policy.lua:5: `list` gets `[...].op = \"fitt\"`: no such `op`; did you mean `fit`?"],
+    );
+    right("plan", "local a = ep.next(job)\na.ops[#a.ops + 1] = { op = 'fit' }\nreturn a");
+    right("plan", "local a = ep.next(job)\na.ops[1].target = 3\na.ops[1] = nil\nreturn a");
+    right("plan", "local a = ep.next(job)\na.note = 3\na.note = nil\nreturn a");
+    right("plan", "local a = ep.next(job) or { ops = {} }\na.ops[1] = job.memo.op\nreturn a");
+}
+
+#[test]
 fn patterns_that_are_none_are_named() {
     let given = "is given a pattern that cannot be used";
     let regex = "`(a` is no regular expression: unclosed group";

@@ -21,6 +21,7 @@ mod mistake;
 mod patterns;
 mod program;
 mod signature;
+mod stores;
 #[cfg(test)]
 mod tests;
 mod uses;

@@ -6,11 +6,11 @@ use epitome_kernel::{HOOKS, nearest};
 use epitome_types::hook::{NameKind, TableShape, ValueShape};
 
 use super::code::{CodeStore, ExprId, ExprKind, Operator};
-use super::fit::AnswerCheck;
 use super::infer::Inference;
-use super::kind::{Giver, Kind, field, names};
+use super::kind::{Giver, Kind, names};
 use super::language;
 use super::mistake::Mistake;
+use super::stores::StoreCheck;
 use crate::misfit::hint;
 
 /// What is wrong with what a policy uses.
@@ -94,7 +94,7 @@ impl UseCheck<'_> {
     }
 
     /// What is wrong with taking a function for what it gives.
-    fn function(&self, expr: ExprId) -> Option<String> {
+    fn function(&self, expr: ExprId, wanted: &str) -> Option<String> {
         let code = self.inference.code;
         let kinds = self.kinds(expr);
         let shown = code.shown(expr);
@@ -105,7 +105,7 @@ impl UseCheck<'_> {
                 Some(format!("`{shown}` is a method: `{table}:{name}({names})` gives the text"))
             }
             ([Kind::Declared(..) | Kind::Builtin(_) | Kind::Function(_)], _) => {
-                Some(format!("`{shown}` is a function and no text"))
+                Some(format!("`{shown}` is a function and no {wanted}"))
             }
             _ => None,
         }
@@ -113,7 +113,7 @@ impl UseCheck<'_> {
 
     /// What is wrong with reading a name of a table.
     fn read(&self, base: ExprId, name: &str) -> Option<String> {
-        if let Some(what) = self.function(base) {
+        if let Some(what) = self.function(base, "text") {
             return Some(what);
         }
         let kinds = self.kinds(base);
@@ -180,7 +180,7 @@ impl UseCheck<'_> {
             return sides.into_iter().find_map(|(one, other)| self.never(one, other));
         }
         sides.into_iter().find_map(|(side, _)| {
-            if let Some(what) = self.function(side) {
+            if let Some(what) = self.function(side, "text") {
                 return Some(what);
             }
             let kinds = self.kinds(side);
@@ -237,23 +237,7 @@ impl UseCheck<'_> {
             };
             return one(what);
         }
-        let ([Kind::Shaped(ValueShape::Table(table), Giver::Next)], Some(name)) =
-            (&kinds[..], code.text(store.key))
-        else {
-            return Vec::new();
-        };
-        match (field(self.inference.names, table, name), store.value) {
-            (None, _) => one(format!("`{shown}` has no `{name}`{}", hint(name, names(table)))),
-            (Some(field), Some(value)) => {
-                let check = AnswerCheck {
-                    inference: self.inference,
-                    who: format!("`{shown}` gets"),
-                    seen: Default::default(),
-                };
-                check.value(value, &field.shape, &format!(".{name}"))
-            }
-            (Some(_), None) => Vec::new(),
-        }
+        StoreCheck { inference: self.inference, store }.mistakes(&kinds)
     }
 }
 
