@@ -210,6 +210,35 @@ fn what_is_added_to_an_answer_of_others_is_looked_at() {
 }
 
 #[test]
+fn values_are_compared_to_what_they_may_be() {
+    wrong(
+        "observe",
+        "return { pin = job.entry.text == 'x' }",
+        "3: `job.entry.text` is a method: `job.entry:text()` gives the text",
+    );
+    wrong(
+        "observe",
+        "return { pin = 'x' ~= job.entry.tool.find }",
+        "3: `job.entry.tool.find` is a function and no text",
+    );
+    wrong("budgets", "local x = ep.count == 3", "3: `ep.count` is a function and no number");
+    wrong(
+        "observe",
+        "local n = job.entry.tokens == '3'",
+        "3: `job.entry.tokens` is a number and no text",
+    );
+    wrong("plan", "local n = job.entries == 3", "3: `job.entries` is a table and no number");
+    right("observe", "return { pin = job.entry.text ~= nil and job.entry:text() == 'x' }");
+    right("observe", "return { pin = job.entry.tool == 'x' or job.entry.tokens == 3 }");
+    right("observe", "return { pin = (job.memo.x and 'y') == false }");
+    check(
+        "local function each(list, f) if f == 'all' then return list end return f(list) end\n\
+         return { facts = function(job) return each({ 'a' }, function(it) return it end) end }",
+        &[],
+    );
+}
+
+#[test]
 fn patterns_that_are_none_are_named() {
     let given = "is given a pattern that cannot be used";
     let regex = "`(a` is no regular expression: unclosed group";

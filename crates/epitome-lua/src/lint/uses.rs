@@ -5,7 +5,7 @@
 use epitome_kernel::{HOOKS, nearest};
 use epitome_types::hook::{NameKind, TableShape, ValueShape};
 
-use super::code::{CodeStore, ExprId, ExprKind, Operator};
+use super::code::{CodeStore, ExprId, ExprKind, Operator, Origin};
 use super::infer::Inference;
 use super::kind::{Giver, Kind, names};
 use super::language;
@@ -177,7 +177,8 @@ impl UseCheck<'_> {
     fn operands(&self, op: Operator, left: ExprId, right: ExprId) -> Option<String> {
         let sides = [(left, right), (right, left)];
         if op == Operator::Equality {
-            return sides.into_iter().find_map(|(one, other)| self.never(one, other));
+            let said = |(one, other)| self.never(one, other).or_else(|| self.unlike(one, other));
+            return sides.into_iter().find_map(said);
         }
         sides.into_iter().find_map(|(side, _)| {
             if let Some(what) = self.function(side, "text") {
@@ -213,6 +214,50 @@ impl UseCheck<'_> {
         }
         let shown = self.inference.code.shown(value);
         Some(format!("`{shown}` is never `{word}`{}", hint(word, known.iter().copied())))
+    }
+
+    /// What is wrong with comparing a value to one of a type that it never has.
+    fn unlike(&self, value: ExprId, other: ExprId) -> Option<String> {
+        let code = self.inference.code;
+        let (kinds, others) = (self.kinds(value), self.kinds(other));
+        let wanted = others.first()?.plain_type()?;
+        let differ = |one: &Kind, two: &Kind| match (one.plain_type(), two.plain_type()) {
+            (Some(one), Some(two)) => one != two,
+            _ => false,
+        };
+        let is_unlike = kinds.iter().all(|one| others.iter().all(|two| differ(one, two)));
+        if kinds.is_empty() || !is_unlike || !self.is_declared(value) {
+            return None;
+        }
+        // Two values that may both be nothing may be the same: one must be there for certain.
+        let is_there = matches!(code.expr(other).kind, ExprKind::Text(_) | ExprKind::Number(_));
+        match self.inference.kinds(value).iter().all(Kind::is_function) {
+            true => self.function(value, wanted),
+            false => is_there
+                .then(|| format!("`{}` is {} and no {wanted}", code.shown(value), kinds[0].noun())),
+        }
+    }
+
+    /// Whether a value is what it is by declaration; others are so in this policy only, and what
+    /// looks at them may have been written for more.
+    fn is_declared(&self, expr: ExprId) -> bool {
+        let code = self.inference.code;
+        match &code.expr(expr).kind {
+            ExprKind::Global(_) | ExprKind::Length(Some(_)) => true,
+            ExprKind::Var(var) => match code.vars[*var].origins[..] {
+                [Origin::Value(value, 0)] => self.is_declared(value),
+                _ => false,
+            },
+            ExprKind::Index { base, .. } => self.kinds(*base).iter().all(|kind| {
+                let is_plain = matches!(kind, Kind::Shaped(..) | Kind::Text(_));
+                is_plain || matches!(kind, Kind::Ep(_) | Kind::Library(_) | Kind::Options(_))
+            }),
+            ExprKind::Call(call) => {
+                let kinds = self.kinds(call.callee);
+                kinds.iter().all(|kind| matches!(kind, Kind::Declared(..) | Kind::Builtin(_)))
+            }
+            _ => false,
+        }
     }
 
     /// What is wrong with setting a field.
