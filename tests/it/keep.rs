@@ -319,6 +319,55 @@ fn results_stay_or_shrink_by_the_rules_of_the_profile() {
     assert!(shown.contains("tools.vault_read.mask") && shown.contains("tools.web_*.max_tokens"));
 }
 
+/// Results that are never touched may take most of a window: what is kept has its part of the rest, and each
+/// compression leaves room for the next turns.
+#[test]
+fn what_is_kept_has_its_part_beside_what_is_never_touched() {
+    for base in ["default", "staged", "ollm"] {
+        let place = ruled();
+        let rules = format!(
+            "default_profile = 'team'\n[profile.team]\ninherits = '{base}'\nnever = ['read_file']\n\
+             keep = ['run \\d+ line 4:', 'web_search \\d+ line 4:']\n"
+        );
+        place.write("epitome.toml", rules);
+        let (ran, summary, text) = check(&place, 13_000, &[]);
+        assert!(!ran.err.contains("no room for"), "{base}: {}", ran.err);
+        for step in (0..28).filter(|step| step % 2 == 1) {
+            assert!(
+                text.contains(&format!("{} {step} line 4:", TOOLS[step % 4].0)),
+                "{base}: {step}"
+            );
+        }
+        let cost = |key: &str| summary[key].as_f64().unwrap();
+        let cost = cost("cache_cost") / cost("cache_cost_uncompressed");
+        assert!(cost <= 1.0, "{base}: {cost} in {} compressions", summary["compressions"]);
+    }
+}
+
+/// What is masked is shown to no hook that comes after, and in no report.
+#[test]
+fn what_is_masked_is_said_nowhere() {
+    const SEES: &str = "--- @api 2\nlocal policy = { extends = \"ollm\" }\n\
+        function policy.facts(job)\n  for place = 1, job.covered.count do\n\
+        print(job.covered:text(place) or \"\")\n  end\n  return {}\nend\nreturn policy\n";
+    let place = ruled();
+    let policies = ".config/epitome/policies/sees";
+    std::fs::create_dir_all(place.path(policies)).unwrap();
+    place.write(&format!("{policies}/policy.lua"), SEES);
+    let rules = RULES.replace("'ollm'", "'sees'").replace("never =", "keep = ['line 1:']\nnever =");
+    place.write("epitome.toml", rules);
+    let (ran, summary, _) = check(&place, 14_000, &["--report", "report.json"]);
+    assert!(
+        ran.err.contains("run 3 line 2") && !ran.err.contains("vault_read 2 line"),
+        "{}",
+        ran.err
+    );
+    let report = place.read_json("report.json").to_string();
+    assert!(!report.contains("vault_read 2 line") && !report.contains("vault_read 26 line"));
+    let kept = &summary["must_keep"]["kept"];
+    assert_eq!(kept[1], json!(21), "seven of 28 results are masked: {kept}");
+}
+
 /// What is said of a tool holds beside `keep`: the newest of its lines have half of the room, and none of
 /// the others makes the result larger.
 #[test]

@@ -327,11 +327,16 @@ fn a_policy_is_tried_again_whenever_it_is_saved() {
     let place = Place::new();
     done(&place, "policy new team -q");
     let trying = Trying::start(&place, "policy dev team chat");
-    trying.until(&["tests passed", "waits until `team` is saved"]);
+    trying.until(&["tests passed", "waits until `team` or its configuration is saved"]);
     edit(&place, "return policy\n", "return policy.\n");
     trying.until(&["policy.lua:", "waits until"]);
     edit(&place, "return policy.\n", "print('mended')\nreturn policy\n");
     trying.until(&["mended", "tests passed", "waits until"]);
+    // What the profile says in a few lines is half of it.
+    place.write("epitome.toml", "[profile.team]\nkeep = 3\n");
+    trying.until(&["epitome.toml:", "waits until"]);
+    place.write("epitome.toml", "[profile.team]\nkeep = ['E[0-9]+']\n");
+    trying.until(&["tests passed", "waits until"]);
     trying.end();
 }
 

@@ -99,14 +99,16 @@ pub(crate) fn kept(keep: &KeepRules, profile: &Profile, thread: &Thread) -> Kept
     KeptStatement { lines: lines.collect(), heading, share, fills: None }
 }
 
-/// What is kept of results that are made smaller.
+/// What is kept of results that are made smaller. What the policies masked is shown to none of them: it would
+/// reach the model that one of them may ask.
 pub(crate) async fn arriving_lines(
     council: &PolicyRunner,
     common: &Common,
     thread: &Thread,
     decided: &[(PartId, ToolResultAnswer)],
 ) -> Vec<StatedLine> {
-    let made = decided.iter().filter(|(_, answer)| answer.how != Way::Keep);
+    let is_smaller = |how: Way| how != Way::Keep && how != Way::Mask;
+    let made = decided.iter().filter(|(_, answer)| is_smaller(answer.how));
     let made = made.filter_map(|(part, _)| Some((*part, thread.alone(*part)?)));
     let made: Vec<(PartId, Entry)> = made.collect();
     if made.is_empty() {

@@ -6,11 +6,12 @@
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use epitome::types::{ContentId, EntryId, FactReport, TokenBreakdown};
+use epitome::port::MessageRecord;
+use epitome::types::{ContentId, Entry, EntryId, FactReport, TokenBreakdown};
 use epitome::{
     BudgetUnit, CompressorBuilder, Error, Format, ModelCalls, OriginalStore, OwnCompaction, Price,
     RequestDocument, Session, SessionArchive, SizeGauge, SteppedTurn, ThreadSizes, TokenCounter,
-    UnaidedClient, scan, tool_format, tools,
+    UnaidedClient, mask_results, scan, tool_format, tools,
 };
 
 use crate::facts::SearchedStore;
@@ -265,26 +266,44 @@ impl<'a> Replay<'a> {
     pub fn must_keep(&self) -> Result<FactReport, Error> {
         let Some(last) = &self.last else { return Ok(FactReport::default()) };
         let prompt = RequestDocument::parse(&last.bytes, self.recorded.document.format())?;
-        let (said, scope) =
-            (&self.recorded.document.entries()[..self.last_raw.1], self.setup.scope());
+        let scope = self.setup.scope();
+        let recorded = self.messages(&scope)?;
+        let said = &self.said(&scope, &recorded)?;
         let keep = &self.setup.profile.keep_in(said, &self.counter)?;
         let store = self.searches.then_some(&*self.store as &dyn OriginalStore);
         let (counter, redaction) = (&*self.counter, &self.setup.profile.redaction);
         let searched = SearchedStore { store, scope: &scope, counter, keep, redaction };
-        Ok(searched.must_keep(said, prompt.entries(), &self.originals(&scope)?)?)
+        Ok(searched.must_keep(said, prompt.entries(), &&self.originals(&recorded))?)
+    }
+
+    /// The messages as the journal keeps them, as far as the newest request goes.
+    fn messages(&self, scope: &str) -> Result<Vec<MessageRecord>, Error> {
+        let info = self.session.info()?;
+        Ok(self.store.history(scope, &info.name, info.head, 0, self.last_raw.1)?)
+    }
+
+    /// The messages as they were said, with the masks of what may not be said again: that is not to be kept,
+    /// and a report is no place to say it.
+    fn said(&self, scope: &str, recorded: &[MessageRecord]) -> Result<Vec<Entry>, Error> {
+        let mut said = self.recorded.document.entries()[..self.last_raw.1].to_vec();
+        let places = recorded.iter().map(|one| one.place as usize).filter(|at| *at < said.len());
+        let places: Vec<_> = places.collect();
+        let keys: Vec<_> = recorded.iter().map(|one| one.key).collect();
+        let mut masked: Vec<_> = places.iter().map(|at| said[*at].clone()).collect();
+        let session = self.session.name().unwrap_or_default();
+        mask_results(&*self.store, [scope, session], &keys, &mut masked)?;
+        places.into_iter().zip(masked).for_each(|(at, entry)| said[at] = entry);
+        Ok(said)
     }
 
     /// Under which id the journal keeps each message: what was recorded may say less than what came.
-    fn originals(&self, scope: &str) -> Result<Vec<(EntryId, ContentId, String)>, Error> {
-        let info = self.session.info()?;
-        let most = self.last_raw.1;
-        let recorded = self.store.history(scope, &info.name, info.head, 0, most)?;
+    fn originals(&self, recorded: &[MessageRecord]) -> Vec<(EntryId, ContentId, String)> {
         let entries = self.recorded.document.entries();
         let kept = recorded.iter().filter(|said| said.bytes.is_some()).filter_map(|said| {
             let entry = entries.get(said.place as usize)?;
             Some((entry.id, said.text, String::new()))
         });
-        Ok(kept.collect())
+        kept.collect()
     }
 
     async fn request(&mut self, number: usize, messages: usize) -> Result<ReplayTurn, Error> {

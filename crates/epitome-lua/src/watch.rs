@@ -77,18 +77,24 @@ impl PolicyWatch {
     }
 
     /// Watches the folders of policies and of the modules that they use, whether or not they can be
-    /// loaded, and calls `changed` after each change, once there was none for as long as `settle`, on a
-    /// thread of its own.
+    /// loaded, and those that `files` stand in. Calls `changed` after each change, once there was none for as
+    /// long as `settle`, on a thread of its own.
     ///
     /// # Errors
     ///
     /// When the system does not let a folder be watched.
     pub fn files(
         policies: &[FoundPolicy],
+        files: &[PathBuf],
         settle: Duration,
         changed: impl FnMut() + Send + 'static,
     ) -> Result<Self, WatchError> {
-        Self::folders(folders(policies.iter()), settle, changed)
+        let beside: BTreeSet<_> = files.iter().filter_map(|file| file.parent()).collect();
+        let beside =
+            beside.into_iter().map(|folder| (folder.to_owned(), RecursiveMode::NonRecursive));
+        // A folder that is watched with all that is in it is watched so at last.
+        let all = beside.chain(folders(policies.iter())).collect();
+        Self::folders(all, settle, changed)
     }
 
     fn folders(

@@ -60,7 +60,7 @@ pub use epitome_admin::admin::{
     RecalledPassage, RestoreReport, SeenFault, SessionAdmin, SessionDiff, SessionGoals,
     SessionHistory, SessionMode, SessionStatus, SessionTimeline, SnapshotDiff, StatusWishes,
     SwitchReport, TimelineCompaction, TimelineTurn, TokenBands, ToolMarks, UnmetWish,
-    WatermarkStatus, WindowLevel, parted, project_of, search_note,
+    WatermarkStatus, WindowLevel, mask_results, parted, project_of, search_note,
 };
 pub use epitome_admin::clock::{Clock, calendar_time, system_time};
 pub use epitome_admin::controls::{self, LeverCall, SessionControls};

@@ -4,6 +4,7 @@
 //! the mask. Used by everything that writes a history for one, and by the search.
 
 use epitome_kernel::{StoreError, rewrite};
+use epitome_store::SessionArchive;
 use epitome_types::{Entry, EntryKey, PartId, ReplaceMethod};
 
 use super::{SessionAdmin, SessionHistory};
@@ -23,13 +24,28 @@ impl SessionAdmin {
         keys: &[EntryKey],
         entries: &mut [Entry],
     ) -> Result<(), StoreError> {
-        let rewrites = self.journal.rewrites(&self.scope, session, keys)?;
-        for mask in rewrites.iter().filter(|rewrite| rewrite.how == ReplaceMethod::Mask) {
-            let said = keys.iter().zip(&mut *entries).filter(|(key, _)| **key == mask.key);
-            said.for_each(|(_, entry)| {
-                rewrite(entry, PartId { entry: entry.id, part: mask.part }, &mask.with);
-            });
-        }
-        Ok(())
+        mask_results(&*self.journal, [&self.scope, session], keys, entries)
     }
+}
+
+/// Puts the masks of a session, which is named by its scope and name, in their places in messages of it that
+/// go by these keys.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub fn mask_results(
+    archive: &dyn SessionArchive,
+    [scope, session]: [&str; 2],
+    keys: &[EntryKey],
+    entries: &mut [Entry],
+) -> Result<(), StoreError> {
+    let rewrites = archive.rewrites(scope, session, keys)?;
+    for mask in rewrites.iter().filter(|rewrite| rewrite.how == ReplaceMethod::Mask) {
+        let said = keys.iter().zip(&mut *entries).filter(|(key, _)| **key == mask.key);
+        said.for_each(|(_, entry)| {
+            rewrite(entry, PartId { entry: entry.id, part: mask.part }, &mask.with);
+        });
+    }
+    Ok(())
 }

@@ -64,6 +64,7 @@ pub use import::ImportReport;
 pub use lines::LineRange;
 pub use listing::ListedEntry;
 pub use marks::{ToolMarks, UnmetWish, WatermarkStatus, pending};
+pub use masked::mask_results;
 pub use mode::SessionMode;
 pub use notes::{QueryNote, search_note};
 pub use origin::PassageOrigin;

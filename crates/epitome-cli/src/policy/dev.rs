@@ -12,6 +12,7 @@ use epitome_page::PolicyTrial;
 use super::choice::PolicyArgs;
 use super::dev_page::DevPage;
 use super::known_plays::KnownPlays;
+use super::place::PROJECT;
 use super::played::PlayableConversation;
 use super::sample_conversation::{SAMPLES, SampleConversation};
 use super::saves::PolicySaves;
@@ -80,7 +81,10 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
                 error.report();
             }
         }
-        fault::note(&format!("waits until `{}` is saved; Ctrl-C ends it", policy.name()));
+        fault::note(&format!(
+            "waits until `{}` or its configuration is saved; Ctrl-C ends it",
+            policy.name()
+        ));
         if !saves.wait() {
             return Ok(());
         }
@@ -120,13 +124,16 @@ impl Args {
         }
     }
 
-    /// Watches the files of a policy and of those that it extends.
+    /// Watches the files of a policy and of those that it extends, and the configuration, which may say the
+    /// half of it.
     fn saves(&self, policy: &PolicyRef) -> Result<PolicySaves, CliError> {
         let (config, _) = self.policy()?;
         let chain = config.profile_of_policy(policy.name());
         let chain = chain.map(|it| it.policies().iter().map(|one| one.found().clone()).collect());
         let chain: Vec<FoundPolicy> = chain.unwrap_or_else(|_| vec![policy.found().clone()]);
-        PolicySaves::watch(&chain)
+        let here = std::env::current_dir().ok().map(|here| here.join(PROJECT));
+        let files = config.files().iter().cloned().chain(here).collect();
+        PolicySaves::watch(&chain, files)
     }
 
     /// Tries the policy as it is now, and shows it; `None` where it is saved with other contents before

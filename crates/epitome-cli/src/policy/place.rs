@@ -16,8 +16,8 @@ pub(super) const TYPES: &str = "types";
 /// The modules that policies share, beside them.
 pub(crate) const LIBRARY: &str = "lib";
 
-/// What makes a folder a project's.
-const PROJECT: &str = "epitome.toml";
+/// What makes a folder a project's: its configuration.
+pub(super) const PROJECT: &str = "epitome.toml";
 
 /// A folder of the project, whether or not there is one: in the nearest folder upwards that has an
 /// `epitome.toml` or this folder, else in the current one.

@@ -29,6 +29,7 @@ pub(super) struct PolicySaves {
 
 struct SharedSaves {
     folders: Vec<PathBuf>,
+    files: Vec<PathBuf>,
     tried: Mutex<SavedFiles>,
     is_newer: AtomicBool,
 }
@@ -45,18 +46,18 @@ impl NewerSave {
 }
 
 impl PolicySaves {
-    /// Watches the folders of policies and of the modules that they use.
-    pub(super) fn watch(policies: &[FoundPolicy]) -> Result<Self, CliError> {
+    /// Watches the folders of policies and of the modules that they use, and these files.
+    pub(super) fn watch(policies: &[FoundPolicy], files: Vec<PathBuf>) -> Result<Self, CliError> {
         let sources = policies.iter().flat_map(|it| [&it.files].into_iter().chain(&it.libraries));
         let mut folders: Vec<_> = sources.filter_map(PolicySource::folder).collect();
         folders.sort_unstable();
         folders.dedup();
         let folders = folders.into_iter().map(Path::to_owned).collect();
         let (tried, is_newer) = (Mutex::default(), AtomicBool::new(false));
-        let shared = Arc::new(SharedSaves { folders, tried, is_newer });
+        let shared = Arc::new(SharedSaves { folders, files, tried, is_newer });
         let (tell, changes) = mpsc::channel();
         let watched = Arc::clone(&shared);
-        let watch = PolicyWatch::files(policies, SETTLE, move || {
+        let watch = PolicyWatch::files(policies, &shared.files, SETTLE, move || {
             if watched.look() {
                 tell.send(()).unwrap_or_default();
             }
@@ -71,7 +72,7 @@ impl PolicySaves {
         let mut tried = self.shared.tried();
         while self.changes.try_recv().is_ok() {}
         self.shared.is_newer.store(false, Ordering::Release);
-        *tried = SavedFiles::read(&self.shared.folders);
+        *tried = self.shared.read();
         NewerSave(Some(Arc::clone(&self.shared)))
     }
 
@@ -108,9 +109,15 @@ impl SharedSaves {
     /// Whether the files say something else than what is tried.
     fn look(&self) -> bool {
         let tried = self.tried();
-        let is_newer = SavedFiles::read(&self.folders) != *tried;
+        let is_newer = self.read() != *tried;
         self.is_newer.store(is_newer, Ordering::Release);
         is_newer
+    }
+
+    fn read(&self) -> SavedFiles {
+        let mut saved = SavedFiles::read(&self.folders);
+        self.files.iter().for_each(|file| saved.add(file.clone()));
+        saved
     }
 
     fn tried(&self) -> MutexGuard<'_, SavedFiles> {
@@ -134,7 +141,6 @@ impl SavedFiles {
         saved
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the files of a policy are what is tried")]
     fn add_folder(&mut self, folder: &Path) {
         // What is not there says nothing.
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -144,18 +150,25 @@ impl SavedFiles {
             if name.starts_with(['.', '#']) || name.ends_with('~') {
                 continue;
             }
-            let Ok(about) = fs::metadata(&path) else { continue };
-            if about.is_dir() && !path.is_symlink() {
+            if path.is_dir() && !path.is_symlink() {
                 self.add_folder(&path);
-            } else if about.is_file() {
-                self.has_empty |= about.len() == 0 && name.ends_with(".lua");
-                let said = match about.len() <= LARGEST {
-                    true => fs::read(&path).unwrap_or_default(),
-                    false => format!("{} {:?}", about.len(), about.modified().ok()).into_bytes(),
-                };
-                self.files.push((path, said));
+            } else {
+                self.add(path);
             }
         }
+    }
+
+    /// What a file says; one that is not there says nothing.
+    #[expect(clippy::disallowed_methods, reason = "the files of a policy are what is tried")]
+    fn add(&mut self, path: PathBuf) {
+        let Some(about) = fs::metadata(&path).ok().filter(fs::Metadata::is_file) else { return };
+        let is_script = path.extension().is_some_and(|ending| ending == "lua");
+        self.has_empty |= about.len() == 0 && is_script;
+        let said = match about.len() <= LARGEST {
+            true => fs::read(&path).unwrap_or_default(),
+            false => format!("{} {:?}", about.len(), about.modified().ok()).into_bytes(),
+        };
+        self.files.push((path, said));
     }
 }
 

@@ -57,9 +57,13 @@ pub(crate) enum DueWork {
 
 impl DueCompression {
     /// The sizes that the kernel's own way tries to come to, the most wanted first. What comes to
-    /// the limit itself is forced again at the next turn: it is the last one.
-    pub(super) fn attempts(self, hard: u64, limit: u64) -> impl Iterator<Item = u64> {
+    /// the limit itself is forced again at the next turn: it is the last one. `floor` is what cannot
+    /// shrink: where that is more than was aimed at, half of the room beside it is left to the next turns.
+    pub(super) fn attempts(self, [floor, hard]: [u64; 2], limit: u64) -> impl Iterator<Item = u64> {
         let mut further = vec![self.target.midpoint(hard), hard, hard.midpoint(limit), limit];
+        further.extend(
+            Some(floor.midpoint(hard)).filter(|beside| (self.target..hard).contains(beside)),
+        );
         further.extend(self.relief);
         further.sort_unstable();
         [self.target].into_iter().chain(further.into_iter().filter(move |_| self.forced))

@@ -167,7 +167,8 @@ impl Session {
         let keep = &planning.council.rules.keep;
         let kept = kept(keep, &self.settings.profile, planning.history.thread);
         let most = planning.sizes.most.most;
-        let fills = filled(planning.sizes.target, ground.size()[1], most);
+        let floor = planning.sizes.floor;
+        let fills = filled(planning.sizes.target, ground.size()[1], [floor, most]);
         // Where not all of them have room, no promise is kept by paying for the others.
         let all: u64 = kept.lines.iter().map(|line| gauge.size(&line.text)).sum();
         let have_room = all <= fills && !keep.is_crowded();
@@ -179,11 +180,11 @@ impl Session {
 
 /// How far lines that the profile keeps may fill a prompt: a fifth of what it is now is free of them, or
 /// the next compression would be due at once. Where a policy compresses long before the `most` that a
-/// prompt may be, they may fill three quarters of that: what they were promised counts for more, and no
-/// compression that does not pay follows.
-fn filled(target: u64, now: u64, most: u64) -> u64 {
+/// prompt may be, or where what cannot shrink takes most of that, they may fill three quarters of what is
+/// beside it: what they were promised counts for more, and no compression that does not pay follows.
+fn filled(target: u64, now: u64, [floor, most]: [u64; 2]) -> u64 {
     let now = now.min(most);
-    target.max(now - now / 5).max(most - most / 4)
+    target.max(now - now / 5).max(most - most.saturating_sub(floor) / 4)
 }
 
 /// What people demanded. Of the newest messages a client may still change some, so nothing that

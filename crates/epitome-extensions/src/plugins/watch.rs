@@ -37,7 +37,7 @@ impl ProfilePlugins {
                 }
             }
         };
-        PolicyWatch::files(&found, SETTLE, changed).map(Some)
+        PolicyWatch::files(&found, &[], SETTLE, changed).map(Some)
     }
 
     /// Those that stand in folders and may run, with where that is.

@@ -124,7 +124,8 @@ impl Proposing<'_, '_> {
             guarded = self.thread(state).with_rule(&held);
             prepared.planning.history.thread = &guarded;
         }
-        let attempts = self.due.attempts(self.brief.held.hard, self.ground.live.limit);
+        let bounds = [self.ground.floor(), self.brief.held.hard];
+        let attempts = self.due.attempts(bounds, self.ground.live.limit);
         let attempts: Vec<_> = attempts.map(in_tokens).collect();
         let variants = self.variants(&prepared, &attempts, state).await;
         let worth = self.worth_asking(&mut prepared, &variants, &attempts).await;
