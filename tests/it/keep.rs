@@ -485,6 +485,8 @@ fn a_rule_that_cannot_be_meant_is_an_error_with_its_line() {
     check("]\nmarkers.goal = '[NEXT]'\nnever = [", "stands for two kinds of markers");
     check("]\ntools.bash = { mask = 'x', digest = true }\nnever = [", "expected it without");
     check("]\ntools.bash = { mask = ' ' }\nnever = [", "`mask` is empty");
+    check("]\ntools.bash = { mask = '{foo}' }\nnever = [", "`{foo}`, which nothing fills in");
+    check("]\ntools.'' = { mask = 'x' }\nnever = [", "the name is empty");
     check("]\nprompts.planning = 'no.md'\nnever = [", "no such file");
     check("]\nprompts.planning = '../a.md'\nnever = [", "which leads out of the project");
 }

@@ -54,6 +54,17 @@ impl Config {
             return Err(wrong(&["never"], what.to_owned()).into());
         }
         for (pattern, rule) in &tools {
+            if pattern.trim().is_empty() {
+                let what = "the name is empty; expected that of a tool, such as `web_*`";
+                return Err(wrong(&["tools", pattern], what.to_owned()).into());
+            }
+            if let Some(word) = rule.mask.as_deref().and_then(unknown_placeholder) {
+                let what = format!(
+                    "`mask` has `{word}`, which nothing fills in; expected `{{id}}`, `{{tokens}}` or \
+                     `{{lines}}`"
+                );
+                return Err(wrong(&["tools", pattern], what).into());
+            }
             if rule.mask.as_ref().is_some_and(|mask| mask.trim().is_empty()) {
                 let what = "`mask` is empty; expected what stands in the place of a result, such as \
                             `[left out]`";
@@ -106,6 +117,16 @@ impl Config {
         let never = NeverRules(never);
         Ok(ProfileRules { keep, never, tools, markers, prompts: texts, budgets, ageing })
     }
+}
+
+/// The first `{word}` of a mask that is not filled in.
+fn unknown_placeholder(mask: &str) -> Option<&str> {
+    let is_word = |word: &&str| !word.is_empty() && word.bytes().all(|it| it.is_ascii_lowercase());
+    let opened = mask.match_indices('{').filter_map(|(at, _)| {
+        let word = mask[at + 1..].split_once('}')?.0;
+        Some(word).filter(is_word).map(|word| &mask[at..at + word.len() + 2])
+    });
+    opened.into_iter().find(|word| !["{id}", "{tokens}", "{lines}"].contains(word))
 }
 
 /// Steps by the number that their key is.

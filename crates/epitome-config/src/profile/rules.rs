@@ -162,15 +162,16 @@ impl NeverRules {
     }
 }
 
-/// Whether a call names a path that a pattern means, or the end of one.
+/// Whether a call names a path that a pattern means, or the end of one. A folder means what is below it.
 fn names_path(patterns: &[&String], arguments: &str) -> bool {
     let mut named = NamedPaths::default();
     match serde_json::from_str(arguments) {
         Ok(value) => named.read("", value),
         Err(_) => named.command(arguments),
     }
-    let patterns: Vec<_> =
-        patterns.iter().map(|one| one.replace('\\', "/").replace("**", "*")).collect();
+    let patterns = patterns.iter().map(|one| one.replace('\\', "/").replace("**", "*"));
+    let patterns = patterns.flat_map(|one| [format!("{}/*", one.trim_end_matches('/')), one]);
+    let patterns: Vec<_> = patterns.collect();
     named.0.iter().any(|path| {
         let inner = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
         let mut ends = std::iter::once(&**path).chain(inner);
@@ -402,6 +403,10 @@ mod tests {
         check("migrations/**", "bash", r#"{"command":"cat 'migrations/a/b.sql' | head"}"#, true);
         check("*.sql", "read", r#"{"paths":["a.rs",{"path":"x/b.sql"}]}"#, true);
         check("b.sql", "read", "x/b.sql", true);
+        // A folder is what is below it.
+        check("db/migrations", "read", r#"{"path":"/srv/db/migrations/a/1.sql"}"#, true);
+        check("db/migrations/", "read", r#"{"path":"db/migrations/1.sql"}"#, true);
+        check("db/migrations", "read", r#"{"path":"db/migrations.md"}"#, false);
         check("b.sql", "read", r#"{"path":"ab.sql"}"#, false);
         check("db.query", "db.query", "{}", true);
         check("my notes/*.md", "read", r#"{"path":"/srv/my notes/the plan.md"}"#, true);
