@@ -54,27 +54,7 @@ impl Config {
             return Err(wrong(&["never"], what.to_owned()).into());
         }
         for (pattern, rule) in &tools {
-            if pattern.trim().is_empty() {
-                let what = "the name is empty; expected that of a tool, such as `web_*`";
-                return Err(wrong(&["tools", pattern], what.to_owned()).into());
-            }
-            if let Some(word) = rule.mask.as_deref().and_then(unknown_placeholder) {
-                let what = format!(
-                    "`mask` has `{word}`, which nothing fills in; expected `{{id}}`, `{{tokens}}` or \
-                     `{{lines}}`"
-                );
-                return Err(wrong(&["tools", pattern], what).into());
-            }
-            if rule.mask.as_ref().is_some_and(|mask| mask.trim().is_empty()) {
-                let what = "`mask` is empty; expected what stands in the place of a result, such as \
-                            `[left out]`";
-                return Err(wrong(&["tools", pattern], what.to_owned()).into());
-            }
-            if rule.mask.is_some() && (rule.digest.is_some() || rule.offload.is_some()) {
-                let what = "`mask` stands in the place of a result; expected it without `digest` and \
-                            `offload`";
-                return Err(wrong(&["tools", pattern], what.to_owned()).into());
-            }
+            misfit(pattern, rule).map_or(Ok(()), |what| Err(wrong(&["tools", pattern], what)))?;
         }
         for (key, word) in markers.set() {
             if word.trim() != word || word.is_empty() || word.contains('\n') {
@@ -117,6 +97,26 @@ impl Config {
         let never = NeverRules(never);
         Ok(ProfileRules { keep, never, tools, markers, prompts: texts, budgets, ageing })
     }
+}
+
+/// What is wrong with what is said of a tool.
+fn misfit(pattern: &str, rule: &ToolRule) -> Option<String> {
+    if pattern.trim().is_empty() {
+        return Some("the name is empty; expected that of a tool, such as `web_*`".to_owned());
+    }
+    let mask = rule.mask.as_deref()?;
+    if mask.trim().is_empty() {
+        let what = "`mask` is empty; expected what stands in the place of a result, such as `[left out]`";
+        return Some(what.to_owned());
+    }
+    if let Some(word) = unknown_placeholder(mask) {
+        return Some(format!(
+            "`mask` has `{word}`, which nothing fills in; expected `{{id}}`, `{{tokens}}` or `{{lines}}`"
+        ));
+    }
+    let shortens = rule.digest.is_some() || rule.offload.is_some();
+    let what = "`mask` stands in the place of a result; expected it without `digest` and `offload`";
+    shortens.then(|| what.to_owned())
 }
 
 /// The first `{word}` of a mask that is not filled in.

@@ -99,7 +99,13 @@ impl Proposing<'_, '_> {
         with_facts(&self.brief.council, &self.brief.common, originals(thread)).await
     }
 
-    /// The same by the first policy behind those that were passed over.
+    /// The budgets that the kernel's own way tries to come to, the most wanted first.
+    fn attempts(&self) -> Vec<Budget> {
+        let bounds = [self.ground.floor(), self.brief.held.hard];
+        self.due.attempts(bounds, self.ground.live.limit).map(in_tokens).collect()
+    }
+
+    /// What comes of it by the first policy behind those that were passed over.
     async fn attempt(
         &self,
         passed: &mut AbandonedPlan,
@@ -124,9 +130,7 @@ impl Proposing<'_, '_> {
             guarded = self.thread(state).with_rule(&held);
             prepared.planning.history.thread = &guarded;
         }
-        let bounds = [self.ground.floor(), self.brief.held.hard];
-        let attempts = self.due.attempts(bounds, self.ground.live.limit);
-        let attempts: Vec<_> = attempts.map(in_tokens).collect();
+        let attempts = self.attempts();
         let variants = self.variants(&prepared, &attempts, state).await;
         let worth = self.worth_asking(&mut prepared, &variants, &attempts).await;
         let Some((planned, made)) = self.planned(&prepared, worth, &attempts).await else {
