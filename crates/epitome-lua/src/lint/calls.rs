@@ -4,9 +4,11 @@
 
 use epitome_kernel::nearest;
 
+use super::certain::is_certain;
 use super::code::{ExprId, ExprKind};
 use super::infer::Inference;
 use super::kind::Kind;
+use super::library;
 use super::links::fields;
 use super::mistake::Mistake;
 use super::program::Modules;
@@ -31,6 +33,10 @@ pub(super) fn check(inference: &Inference<'_>, modules: &Modules) -> Vec<Mistake
                 let name = call.args.first().and_then(|arg| code.text(*arg));
                 name.and_then(|name| modules.missing.get(name)).cloned().into_iter().collect()
             }
+            [Kind::Builtin(name)] if library::taken(name).is_some() => library::taken(name)
+                .and_then(|it| builtin(inference, id, name, &it))
+                .into_iter()
+                .collect(),
             kinds => {
                 let absent = absent(inference, call.callee).or_else(|| {
                     let noun = kinds.first().filter(|_| kinds.iter().all(is_no_function))?.noun();
@@ -97,11 +103,7 @@ fn declared(
     let given = call.args.len();
     let is_open = call.is_open && call.args.last().is_some_and(|arg| is_several(inference, *arg));
     if (given < signature.least() && !is_open) || given > signature.params.len() {
-        let given = match given {
-            1 => "1 argument".to_owned(),
-            given => format!("{given} arguments"),
-        };
-        return vec![format!("`{shown}` is given {given}: it takes ({names})")];
+        return vec![format!("`{shown}` is {}: it takes ({names})", counted(given))];
     }
     let arguments = call.args.iter().zip(&signature.params).enumerate();
     let wrong = arguments.filter_map(|(place, (arg, param))| {
@@ -129,6 +131,66 @@ fn declared(
         })
     });
     wrong.collect()
+}
+
+/// What is wrong with the call of a function of the language; what it is given in excess does no harm.
+fn builtin(
+    inference: &Inference<'_>,
+    id: ExprId,
+    name: &str,
+    signature: &Signature,
+) -> Option<String> {
+    let code = inference.code;
+    let ExprKind::Call(call) = &code.expr(id).kind else { return None };
+    let shown = code.shown(call.callee);
+    // The text of a method stands before it.
+    let own = usize::from(call.is_method);
+    let params = &signature.params[own..];
+    let given = call.args.len();
+    if given + own < signature.least() && !call.is_open {
+        let names: Vec<&str> = params.iter().map(|param| &*param.name).collect();
+        return Some(format!("`{shown}` is {}: it takes ({})", counted(given), names.join(", ")));
+    }
+    if let ("table.concat", Some(list)) = (name, call.args.first())
+        && let Some(what) = no_texts(inference, *list)
+    {
+        return Some(format!("`{shown}` is given `{}`, {what}: it joins texts", code.shown(*list)));
+    }
+    call.args.iter().zip(params).find_map(|(arg, param)| {
+        let kinds = inference.kinds(*arg);
+        let is_nil = |kind: &Kind| *kind == Kind::Nil;
+        let kinds: Vec<&Kind> = kinds.iter().filter(|kind| !is_nil(kind)).collect();
+        let takes = |kind: &&Kind| argument(kind).flatten().is_none_or(|it| param.takes(it));
+        if kinds.is_empty() || kinds.iter().any(takes) || !is_certain(inference, *arg) {
+            return None;
+        }
+        let (arg, expected) = (code.shown(*arg), param.expected());
+        let field = kinds[0].text_field().filter(|_| expected == "a text");
+        let hint = field.map(|field| format!(": `{arg}.{field}` is one")).unwrap_or_default();
+        Some(format!("`{shown}` is given `{} = {arg}`: expected {expected}{hint}", param.name))
+    })
+}
+
+/// What a list holds that is certain to hold no text.
+fn no_texts(inference: &Inference<'_>, list: ExprId) -> Option<&'static str> {
+    let kinds = inference.kinds(list);
+    let mut items: Vec<Kind> = kinds.iter().flat_map(|kind| inference.inner(kind)).collect();
+    items.retain(|kind| *kind != Kind::Nil);
+    let said = |kind: &Kind| match kind.plain_type()? {
+        "table" => Some("a list of tables"),
+        "boolean" => Some("a list of booleans"),
+        "function" => Some("a list of functions"),
+        _ => None,
+    };
+    let first = items.first().and_then(said)?;
+    (items.iter().all(|kind| said(kind).is_some()) && is_certain(inference, list)).then_some(first)
+}
+
+fn counted(given: usize) -> String {
+    match given {
+        1 => "given 1 argument".to_owned(),
+        given => format!("given {given} arguments"),
+    }
 }
 
 /// Whether an argument may stand for several.

@@ -131,6 +131,8 @@ pub(super) struct Func {
     pub(super) params: Vec<VarId>,
     /// What each `return` gives.
     pub(super) returns: Vec<Vec<ExprId>>,
+    /// Whether it was declared with a colon: its first parameter is `self`.
+    pub(super) is_method: bool,
 }
 
 /// A value that is put under a key of a table.

@@ -129,7 +129,7 @@ impl AnswerCheck<'_> {
             (ValueShape::Table(wanted), Kind::Shaped(ValueShape::List(_), _)) => {
                 Some(no_list(wanted))
             }
-            (shape, Kind::Shaped(given, Giver::Job))
+            (shape, Kind::Shaped(given, Giver::Job | Giver::Function))
                 if is_container(shape) && is_container(given) =>
             {
                 self.unlike(given, shape)

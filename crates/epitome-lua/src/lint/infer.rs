@@ -10,9 +10,10 @@ use epitome_kernel::{ApiNames, HOOKS, HookShape};
 use epitome_types::hook::{NameKind, ValueShape};
 use serde_json::{Map, Value as Json};
 
-use super::code::{Code, ExprId, ExprKind, FuncId, Operator, Origin};
+use super::code::{Call, Code, ExprId, ExprKind, FuncId, Operator, Origin};
 use super::kind::{Giver, Kind, in_table};
 use super::language;
+use super::library;
 use super::program::Modules;
 
 /// So many alternatives are told apart.
@@ -35,6 +36,8 @@ pub(super) struct CodeLinks {
     pub(super) escaped: BTreeSet<FuncId>,
     /// The hooks that functions are.
     pub(super) hooks: BTreeMap<FuncId, &'static HookShape>,
+    /// Whether somebody may change a list that a function of `ep` made.
+    pub(super) are_lists_changed: bool,
 }
 
 /// What was found of each value of an expression; nothing while it is looked for.
@@ -97,7 +100,7 @@ impl<'a> Inference<'a> {
 
     fn reckoned(&self, expr: ExprId, place: usize) -> Vec<Kind> {
         match &self.code.expr(expr).kind {
-            ExprKind::Call(call) => self.called(call.callee, &call.args, place),
+            ExprKind::Call(call) => self.called(call, place),
             _ if place > 0 => vec![Kind::Nil],
             ExprKind::Nil => vec![Kind::Nil],
             ExprKind::Bool(_) | ExprKind::Not => vec![Kind::Bool],
@@ -210,6 +213,9 @@ impl<'a> Inference<'a> {
             return self.each_of(expr, place);
         };
         let is_list = match &self.kinds(call.callee)[..] {
+            [Kind::Builtin(name)] if name == "string.gmatch" => {
+                return library::each(&self.pattern(call), place);
+            }
             [Kind::Builtin(name)] if name == "ipairs" => true,
             [Kind::Builtin(name)] if name == "pairs" => false,
             _ => return self.each_of(expr, place),
@@ -236,7 +242,7 @@ impl<'a> Inference<'a> {
     }
 
     /// What a list or a map holds.
-    fn inner(&self, kind: &Kind) -> Vec<Kind> {
+    pub(super) fn inner(&self, kind: &Kind) -> Vec<Kind> {
         match kind {
             Kind::Shaped(ValueShape::List(inner) | ValueShape::Map(inner), giver) => {
                 vec![Kind::of_shape(inner, *giver)]
@@ -386,17 +392,40 @@ impl<'a> Inference<'a> {
     }
 
     /// What a call gives.
-    fn called(&self, callee: ExprId, args: &[ExprId], place: usize) -> Vec<Kind> {
+    fn called(&self, call: &Call, place: usize) -> Vec<Kind> {
+        let args = &call.args;
         let one = |kind: Kind| match kind {
             Kind::Function(func) => self.returned(&self.code.funcs[func].returns, place),
             Kind::Builtin(name) if name == "require" && place == 0 => self.required(args),
-            Kind::Builtin(name) if place == 0 => vec![language::given(&name)],
+            Kind::Builtin(name) if library::is_search(&name) => {
+                library::given(&name, place, &self.pattern(call))
+            }
+            Kind::Builtin(name) => library::given(&name, place, &[]),
             Kind::Declared(name, _) if name == "next" => self.answered(args),
             Kind::Declared(name, _) if name == "prompt" && place == 0 => vec![self.prompt(args)],
-            Kind::Declared(_, signature) if place == 0 => language::of_type(&signature.returns),
+            Kind::Declared(name, _) if name == "prompt" => vec![Kind::Nil],
+            Kind::Declared(_, signature) => {
+                self.fresh(library::of_returns(&signature.returns, place))
+            }
             _ => vec![Kind::Unknown],
         };
-        self.kinds(callee).into_iter().flat_map(one).collect()
+        self.kinds(call.callee).into_iter().flat_map(one).collect()
+    }
+
+    /// What a function of `string` searches for: it stands behind the text.
+    fn pattern(&self, call: &Call) -> Vec<Kind> {
+        let place = usize::from(!call.is_method);
+        call.args.get(place).map(|arg| self.kinds(*arg)).unwrap_or_default()
+    }
+
+    /// Lists that a function made, where the policy leaves them as they are; others hold anything.
+    fn fresh(&self, mut kinds: Vec<Kind>) -> Vec<Kind> {
+        let is_given = |kind: &Kind| matches!(kind, Kind::Shaped(_, Giver::Function));
+        if self.links.are_lists_changed && kinds.iter().any(is_given) {
+            kinds.retain(|kind| !is_given(kind));
+            kinds.push(Kind::Unknown);
+        }
+        kinds
     }
 
     fn returned(&self, returns: &[Vec<ExprId>], place: usize) -> Vec<Kind> {

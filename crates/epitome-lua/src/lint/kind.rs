@@ -43,6 +43,8 @@ pub(super) enum Giver {
     Job,
     /// The policies behind answered it.
     Next,
+    /// A function of `ep` made it for the policy, which may change it.
+    Function,
 }
 
 impl Kind {
@@ -96,6 +98,13 @@ impl Kind {
             kind if kind.is_function() => Some("function"),
             kind => kind.is_table().then_some("table"),
         }
+    }
+
+    /// The field with the text of a declared table that has one.
+    pub(super) fn text_field(&self) -> Option<&'static str> {
+        let Self::Shaped(ValueShape::Table(table), _) = self else { return None };
+        let field = table.all_fields().find(|field| field.name == "text")?;
+        (field.shape == ValueShape::Text).then_some(field.name)
     }
 
     /// What it is called.

@@ -90,31 +90,6 @@ pub(super) fn in_ep(group: &str, name: &str) -> Option<Kind> {
     Some(Kind::Ep(group))
 }
 
-/// What a function of the language gives first.
-pub(super) fn given(name: &str) -> Kind {
-    match name.split_once('.') {
-        None if ["tostring", "type"].contains(&name) => Kind::Text(None),
-        Some(("math", _)) | Some(("string" | "utf8", "len")) => Kind::Number(None),
-        Some(("table", "concat")) => Kind::Text(None),
-        Some(("string", "format" | "gsub" | "lower" | "rep" | "reverse" | "sub" | "upper")) => {
-            Kind::Text(None)
-        }
-        _ => Kind::Unknown,
-    }
-}
-
-/// What a type of a stub says of a value: all that it may be.
-pub(super) fn of_type(kind: &str) -> Vec<Kind> {
-    match kind {
-        "string" | "string, integer" => vec![Kind::Text(None)],
-        "string?" => vec![Kind::Text(None), Kind::Nil],
-        "integer" | "number" => vec![Kind::Number(None)],
-        "boolean" => vec![Kind::Bool],
-        "nil" => vec![Kind::Nil],
-        _ => vec![Kind::Unknown],
-    }
-}
-
 /// Whether a function leaves the fields of the tables alone that it is given.
 pub(super) fn is_harmless(kind: &Kind) -> bool {
     match kind {

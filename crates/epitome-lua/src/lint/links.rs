@@ -8,7 +8,7 @@ use epitome_kernel::HookShape;
 
 use super::code::{ExprId, ExprKind, ExprRole, FuncId, Origin};
 use super::infer::{CodeLinks, Inference};
-use super::kind::Kind;
+use super::kind::{Giver, Kind};
 use super::language::is_harmless;
 
 /// How often links are followed: each time what is known of one value may tell of another.
@@ -29,8 +29,10 @@ pub(super) fn link(inference: &mut Inference<'_>) {
         let mut links = found(inference);
         links.escaped = escaped(inference, &links.open);
         links.escaped.extend(&inference.links.escaped);
-        let CodeLinks { escaped, open, .. } = &inference.links;
-        let is_settled = *escaped == links.escaped && *open == links.open;
+        let CodeLinks { escaped, open, are_lists_changed, .. } = &inference.links;
+        let is_settled = *escaped == links.escaped
+            && *open == links.open
+            && *are_lists_changed == links.are_lists_changed;
         inference.relink(links);
         if is_settled {
             return;
@@ -43,11 +45,14 @@ pub(super) fn link(inference: &mut Inference<'_>) {
 
 /// The links but for who escapes, by what is known so far.
 fn found(inference: &Inference<'_>) -> CodeLinks {
-    let mut links = CodeLinks::default();
+    // What was found to be changed is not known any more, and so is found but once.
+    let are_lists_changed = inference.links.are_lists_changed;
+    let mut links = CodeLinks { are_lists_changed, ..CodeLinks::default() };
     for (place, store) in inference.code.stores.iter().enumerate() {
         for table in made(inference, store.base) {
             links.stores.entry(table).or_default().push(place);
         }
+        links.are_lists_changed |= is_fresh(inference, store.base);
     }
     for (id, call) in inference.code.calls() {
         let kinds = inference.kinds(call.callee);
@@ -60,6 +65,7 @@ fn found(inference: &Inference<'_>) -> CodeLinks {
         if !kinds.iter().all(is_known) {
             let given = call.args.iter().flat_map(|arg| made(inference, *arg));
             links.open.extend(given);
+            links.are_lists_changed |= call.args.iter().any(|arg| is_fresh(inference, *arg));
         }
     }
     links.hooks = hooks(inference);
@@ -73,6 +79,12 @@ fn made(inference: &Inference<'_>, expr: ExprId) -> Vec<ExprId> {
         _ => None,
     };
     inference.kinds(expr).into_iter().filter_map(table).collect()
+}
+
+/// Whether an expression may be a list that a function of `ep` made.
+fn is_fresh(inference: &Inference<'_>, expr: ExprId) -> bool {
+    let is_fresh = |kind: &Kind| matches!(kind, Kind::Shaped(_, Giver::Function));
+    inference.kinds(expr).iter().any(is_fresh)
 }
 
 /// The hooks that the policy's table holds.

@@ -6,21 +6,27 @@
 
 mod braces;
 mod calls;
+mod certain;
 mod code;
 mod declarations;
 mod fit;
+mod hooks;
 mod infer;
 mod kind;
 mod language;
+mod library;
 mod links;
 mod lower;
 mod lua_pattern;
 #[cfg(test)]
 mod meant;
 mod mistake;
+mod operands;
 mod patterns;
 mod program;
 mod signature;
+#[cfg(test)]
+mod slips;
 mod stores;
 #[cfg(test)]
 mod tests;
@@ -68,6 +74,7 @@ fn examined(found: &FoundPolicy, options: Option<&Map<String, Json>>) -> Vec<Pol
     let mut inference = infer::Inference::new(&code, &modules, &names, options);
     links::link(&mut inference);
     let mut found = declarations::check(&inference);
+    found.extend(hooks::check(&inference));
     found.extend(uses::check(&inference));
     found.extend(calls::check(&inference, &modules));
     found.extend(patterns::check(&inference));

@@ -3,15 +3,20 @@
 //! Invariant: a name is missed only where every value that may stand before it lacks it.
 
 use epitome_kernel::{HOOKS, nearest};
-use epitome_types::hook::{NameKind, TableShape, ValueShape};
+use epitome_types::hook::{TableShape, ValueShape};
 
-use super::code::{CodeStore, ExprId, ExprKind, Operator, Origin};
+use super::certain::is_certain;
+use super::code::{CodeStore, ExprId, ExprKind};
 use super::infer::Inference;
 use super::kind::{Giver, Kind, names};
 use super::language;
 use super::mistake::Mistake;
+use super::operands::{OperandCheck, function};
 use super::stores::StoreCheck;
 use crate::misfit::hint;
+
+/// Functions that go over a list.
+const LISTED: &[&str] = &["ipairs", "table.concat", "table.sort", "table.unpack", "unpack"];
 
 /// What is wrong with what a policy uses.
 pub(super) fn check(inference: &Inference<'_>) -> Vec<Mistake> {
@@ -26,11 +31,13 @@ pub(super) fn check(inference: &Inference<'_>) -> Vec<Mistake> {
             },
             ExprKind::Length(Some(of)) => uses.no_list(*of),
             ExprKind::Call(call) => match (&inference.kinds(call.callee)[..], &call.args[..]) {
-                ([Kind::Builtin(name)], [of]) if name == "ipairs" => uses.no_list(*of),
+                ([Kind::Builtin(name)], [of, ..]) if LISTED.contains(&&**name) => uses.no_list(*of),
                 _ => None,
             },
             ExprKind::Global(name) => uses.global(name),
-            ExprKind::Binary { op, left, right } => uses.operands(*op, *left, *right),
+            ExprKind::Binary { op, left, right } => {
+                OperandCheck { inference }.operands(*op, *left, *right)
+            }
             _ => None,
         };
         // A chain of fields is written from left to right: what it ends with is where it stands.
@@ -66,10 +73,26 @@ impl UseCheck<'_> {
 
     /// What is wrong with reading an item of what may be no list.
     fn place(&self, base: ExprId, key: ExprId) -> Option<String> {
+        if let Some(what) = function(self.inference, base, "list") {
+            return Some(what);
+        }
         let kinds = self.kinds(key);
         let is_place =
             !kinds.is_empty() && kinds.iter().all(|kind| matches!(kind, Kind::Number(_)));
-        if is_place { self.no_list(base) } else { None }
+        if is_place { self.no_list(base).or_else(|| self.plain(base)) } else { None }
+    }
+
+    /// That something is a text or another value without items.
+    fn plain(&self, of: ExprId) -> Option<String> {
+        let kinds = self.kinds(of);
+        let is_plain =
+            |kind: &Kind| matches!(kind.plain_type(), Some("text" | "number" | "boolean"));
+        let is_wrong =
+            !kinds.is_empty() && kinds.iter().all(is_plain) && is_certain(self.inference, of);
+        is_wrong.then(|| {
+            let (shown, noun) = (self.inference.code.shown(of), kinds[0].noun());
+            format!("`{shown}` is {noun} and no list")
+        })
     }
 
     /// That something is no list, where it is certain.
@@ -93,27 +116,9 @@ impl UseCheck<'_> {
         })
     }
 
-    /// What is wrong with taking a function for what it gives.
-    fn function(&self, expr: ExprId, wanted: &str) -> Option<String> {
-        let code = self.inference.code;
-        let kinds = self.kinds(expr);
-        let shown = code.shown(expr);
-        match (&kinds[..], shown.rsplit_once('.')) {
-            ([Kind::Declared(_, signature)], Some((table, name))) if signature.is_method => {
-                let names = signature.params.iter().map(|param| &*param.name);
-                let names = names.collect::<Vec<_>>().join(", ");
-                Some(format!("`{shown}` is a method: `{table}:{name}({names})` gives the text"))
-            }
-            ([Kind::Declared(..) | Kind::Builtin(_) | Kind::Function(_)], _) => {
-                Some(format!("`{shown}` is a function and no {wanted}"))
-            }
-            _ => None,
-        }
-    }
-
     /// What is wrong with reading a name of a table.
     fn read(&self, base: ExprId, name: &str) -> Option<String> {
-        if let Some(what) = self.function(base, "text") {
+        if let Some(what) = function(self.inference, base, "text") {
             return Some(what);
         }
         let kinds = self.kinds(base);
@@ -171,93 +176,6 @@ impl UseCheck<'_> {
         }
         let near = nearest(name, known.iter().copied());
         Some(format!("there is no global `{name}`{}", language::remedy(name, near)))
-    }
-
-    /// What is wrong with comparing, adding or joining two values.
-    fn operands(&self, op: Operator, left: ExprId, right: ExprId) -> Option<String> {
-        let sides = [(left, right), (right, left)];
-        if op == Operator::Equality {
-            let said = |(one, other)| self.never(one, other).or_else(|| self.unlike(one, other));
-            return sides.into_iter().find_map(said);
-        }
-        sides.into_iter().find_map(|(side, _)| {
-            if let Some(what) = self.function(side, "text") {
-                return Some(what);
-            }
-            let kinds = self.kinds(side);
-            let declared = |kind: &Kind| matches!(kind, Kind::Shaped(..)) && kind.is_table();
-            let is_wrong = !kinds.is_empty() && kinds.iter().all(declared);
-            let wanted = match op {
-                Operator::Concat => "text",
-                _ => "number",
-            };
-            is_wrong.then(|| {
-                let (shown, noun) = (self.inference.code.shown(side), kinds[0].noun());
-                format!("`{shown}` is {noun} and no {wanted}")
-            })
-        })
-    }
-
-    /// A word that a value can never be.
-    fn never(&self, value: ExprId, word: ExprId) -> Option<String> {
-        let word = self.inference.code.text(word)?;
-        let kinds = self.kinds(value);
-        let mut known: Vec<&str> = Vec::new();
-        for kind in &kinds {
-            let Kind::Shaped(ValueShape::Word(words), _) = kind else { return None };
-            known.extend(words.iter());
-        }
-        let is_known = |wanted: &str| known.contains(&wanted);
-        let is_old = self.inference.names.renamed(NameKind::Word, word, is_known).is_some();
-        if known.is_empty() || is_known(word) || is_old {
-            return None;
-        }
-        let shown = self.inference.code.shown(value);
-        Some(format!("`{shown}` is never `{word}`{}", hint(word, known.iter().copied())))
-    }
-
-    /// What is wrong with comparing a value to one of a type that it never has.
-    fn unlike(&self, value: ExprId, other: ExprId) -> Option<String> {
-        let code = self.inference.code;
-        let (kinds, others) = (self.kinds(value), self.kinds(other));
-        let wanted = others.first()?.plain_type()?;
-        let differ = |one: &Kind, two: &Kind| match (one.plain_type(), two.plain_type()) {
-            (Some(one), Some(two)) => one != two,
-            _ => false,
-        };
-        let is_unlike = kinds.iter().all(|one| others.iter().all(|two| differ(one, two)));
-        if kinds.is_empty() || !is_unlike || !self.is_declared(value) {
-            return None;
-        }
-        // Two values that may both be nothing may be the same: one must be there for certain.
-        let is_there = matches!(code.expr(other).kind, ExprKind::Text(_) | ExprKind::Number(_));
-        match self.inference.kinds(value).iter().all(Kind::is_function) {
-            true => self.function(value, wanted),
-            false => is_there
-                .then(|| format!("`{}` is {} and no {wanted}", code.shown(value), kinds[0].noun())),
-        }
-    }
-
-    /// Whether a value is what it is by declaration; others are so in this policy only, and what
-    /// looks at them may have been written for more.
-    fn is_declared(&self, expr: ExprId) -> bool {
-        let code = self.inference.code;
-        match &code.expr(expr).kind {
-            ExprKind::Global(_) | ExprKind::Length(Some(_)) => true,
-            ExprKind::Var(var) => match code.vars[*var].origins[..] {
-                [Origin::Value(value, 0)] => self.is_declared(value),
-                _ => false,
-            },
-            ExprKind::Index { base, .. } => self.kinds(*base).iter().all(|kind| {
-                let is_plain = matches!(kind, Kind::Shaped(..) | Kind::Text(_));
-                is_plain || matches!(kind, Kind::Ep(_) | Kind::Library(_) | Kind::Options(_))
-            }),
-            ExprKind::Call(call) => {
-                let kinds = self.kinds(call.callee);
-                kinds.iter().all(|kind| matches!(kind, Kind::Declared(..) | Kind::Builtin(_)))
-            }
-            _ => false,
-        }
     }
 
     /// What is wrong with setting a field.

@@ -6,15 +6,16 @@ mod escapes;
 mod expressions;
 
 use full_moon::ast::{
-    Assignment, Block, ElseIf, Expression, FunctionBody, FunctionDeclaration, GenericFor, If,
-    LastStmt, NumericFor, Parameter, Stmt, Var, luau::IfConditionBinding, punctuated::Punctuated,
+    Assignment, Block, CompoundAssignment, CompoundOp, ElseIf, Expression, FunctionBody,
+    FunctionDeclaration, GenericFor, If, LastStmt, NumericFor, Parameter, Stmt, Var,
+    luau::IfConditionBinding, punctuated::Punctuated,
 };
 use full_moon::node::Node;
 use full_moon::tokenizer::TokenReference;
 
 use super::code::{
     Code, CodeFile, CodePlace, CodeStore, Expr, ExprId, ExprKind, ExprRole, Func, FuncId,
-    GlobalStore, Origin, VarId, Variable,
+    GlobalStore, Operator, Origin, VarId, Variable,
 };
 
 /// Reads a file into the code. `None` where it cannot be parsed: whoever runs it says why.
@@ -95,8 +96,7 @@ impl Lowerer<'_> {
         match statement {
             Stmt::Assignment(it) => self.assignment(it),
             Stmt::CompoundAssignment(it) => {
-                self.expression(it.rhs());
-                self.variable(it.lhs());
+                self.compound(it);
                 self.store(it.lhs(), None);
             }
             Stmt::LocalAssignment(it) => self.locals(it.names(), it.expressions()),
@@ -124,6 +124,17 @@ impl Lowerer<'_> {
             Stmt::GenericFor(it) => self.each(it),
             _ => {}
         }
+    }
+
+    /// What an assignment such as `+=` does with both of its sides.
+    fn compound(&mut self, it: &CompoundAssignment) {
+        let right = self.expression(it.rhs());
+        let left = self.variable(it.lhs());
+        let op = match it.compound_operator() {
+            CompoundOp::TwoDotsEqual(_) => Operator::Concat,
+            _ => Operator::Arithmetic,
+        };
+        self.add(ExprKind::Binary { op, left, right });
     }
 
     fn assignment(&mut self, it: &Assignment) {
@@ -221,7 +232,8 @@ impl Lowerer<'_> {
     fn function(&mut self, body: &FunctionBody, name: Option<String>, is_method: bool) -> ExprId {
         let func = self.code.funcs.len();
         let at = self.at();
-        self.code.funcs.push(Func { name, params: Vec::new(), returns: Vec::new() });
+        let (params, returns) = (Vec::new(), Vec::new());
+        self.code.funcs.push(Func { name, params, returns, is_method });
         let outer = self.inside.replace(func);
         self.scopes.push(Vec::new());
         let mut params = Vec::new();
