@@ -51,7 +51,7 @@
 --- A message, or the part of one that is a tool's result.
 ---@class Arriving
 ---@field id integer Its place in the history.
----@field role string Its role: `system`, `user`, `assistant` or `tool`.
+---@field role "system"|"user"|"assistant"|"tool" Its role: `system`, `user`, `assistant` or `tool`.
 ---@field speaker "human"|"model"|"tool"|"harness" Who produced it: `human`, `model`, `tool` or `harness`.
 ---@field tool? string The tool that was called, where it is a result.
 ---@field args? string The arguments of that call, as JSON text.
@@ -108,7 +108,7 @@
 --- The messages of a history, a list for each property. `job.entries:text(i)` and `job.entries:head(i, n)` read what a message says.
 ---@class Columns
 ---@field count integer How many messages there are.
----@field role string[] Their roles.
+---@field role ("system"|"user"|"assistant"|"tool")[] Their roles.
 ---@field speaker ("human"|"model"|"tool"|"harness")[] Who produced them; what a person typed counts before what stands beside it.
 ---@field tokens integer[] Their sizes, as they were said.
 ---@field sent integer[] Their sizes, as they are sent in their own place: 0 for those that left the prompt.
@@ -146,7 +146,7 @@
 --- The messages that leave, or may leave, a list for each property. `job.covered:text(i)` and `job.covered:head(i, n)` read what a message says.
 ---@class Covered
 ---@field count integer How many messages there are.
----@field role string[] Their roles.
+---@field role ("system"|"user"|"assistant"|"tool")[] Their roles.
 ---@field speaker ("human"|"model"|"tool"|"harness")[] Who produced them; what a person typed counts before what stands beside it.
 ---@field names string[][] The tools that they call or answer, in order.
 ---@field text fun(self: Covered, place: integer): string? What the message in a place of these lists says.

@@ -41,7 +41,7 @@ pub(crate) fn columns(
     }
     Columns {
         count: entries.len() as u32,
-        role: entries.iter().map(|entry| entry.role.name()).collect(),
+        role: entries.iter().map(|entry| entry.role.into()).collect(),
         speaker: entries.iter().map(|entry| speaker(entry).into()).collect(),
         tokens: entries.iter().map(|entry| tokens.entry(entry.id)).collect(),
         sent: entries.iter().map(|entry| view.sent(tokens, entry.id)).collect(),

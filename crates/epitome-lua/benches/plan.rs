@@ -10,7 +10,7 @@ use epitome_kernel::{Policy, PolicyChain, TokenCounter};
 use epitome_lua::{FoundPolicy, LuaLimits, PolicyEngine, PolicySource};
 use epitome_testkit::FixedCounter;
 use epitome_types::hook::*;
-use epitome_types::{CompactionCause, Speaker};
+use epitome_types::{CompactionCause, Role, Speaker};
 use serde::de::IgnoredAny;
 use serde_json::{Map, json};
 
@@ -44,12 +44,12 @@ impl MessageTexts for NoTexts {
 }
 
 fn columns(count: u32) -> Columns {
-    let words = ["user", "assistant", "tool", "assistant"];
+    let roles = [Role::User, Role::Assistant, Role::Tool, Role::Assistant];
     let speakers = [Speaker::Human, Speaker::Model, Speaker::Tool, Speaker::Model];
     let all = || 0..count as usize;
     Columns {
         count,
-        role: all().map(|at| words[at % 4]).collect(),
+        role: all().map(|at| roles[at % 4].into()).collect(),
         speaker: all().map(|at| speakers[at % 4].into()).collect(),
         tokens: all().map(|at| 10 + at as u64 % 977).collect(),
         sent: all().map(|at| 10 + at as u64 % 977).collect(),

@@ -56,7 +56,7 @@ pub fn arriving(
         let entry = thread.entry(part.entry)?;
         let arriving = Arriving {
             id: part.entry.into(),
-            role: entry.role.name().to_owned(),
+            role: entry.role.into(),
             speaker: thread.part(part)?.speaker.into(),
             tool: Some(call.tool.clone()),
             args: Some(call.arguments.clone()),

@@ -19,7 +19,7 @@ pub fn covered(entries: &[&Entry]) -> Covered {
     };
     Covered {
         count: entries.len() as u32,
-        role: entries.iter().map(|entry| entry.role.name()).collect(),
+        role: entries.iter().map(|entry| entry.role.into()).collect(),
         speaker: entries.iter().map(|entry| speaker(entry).into()).collect(),
         names: entries.iter().map(|entry| entry.parts.iter().filter_map(name).collect()).collect(),
     }

@@ -106,7 +106,8 @@ fn misfit(pattern: &str, rule: &ToolRule) -> Option<String> {
     }
     let mask = rule.mask.as_deref()?;
     if mask.trim().is_empty() {
-        let what = "`mask` is empty; expected what stands in the place of a result, such as `[left out]`";
+        let what =
+            "`mask` is empty; expected what stands in the place of a result, such as `[left out]`";
         return Some(what.to_owned());
     }
     if let Some(word) = unknown_placeholder(mask) {

@@ -381,7 +381,7 @@ fn arriving(entry: &Entry, text: &str, ground: &TurnContext<'_, '_>) -> Arriving
     let calls = entry.calls().next();
     Arriving {
         id: ground.tail.place(entry.id).into(),
-        role: entry.role.name().to_owned(),
+        role: entry.role.into(),
         speaker: speaker(entry).into(),
         tool: calls.map(|call| call.tool.clone()),
         args: calls.map(|call| call.arguments.clone()),

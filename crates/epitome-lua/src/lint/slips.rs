@@ -86,6 +86,22 @@ fn results_of_searches_are_known() {
 }
 
 #[test]
+fn roles_are_words() {
+    let known = "there are `system`, `user`, `assistant`, `tool`";
+    wrong(
+        "observe",
+        "return { pin = job.entry.role == 'human' }",
+        &format!("3: `job.entry.role` is never `human`; {known}"),
+    );
+    wrong(
+        "facts",
+        "for i = 1, job.covered.count do print(job.covered.role[i] == 'model') end",
+        &format!("3: `job.covered.role[...]` is never `model`; {known}"),
+    );
+    right("observe", "return { pin = job.entry.role == 'user' }");
+}
+
+#[test]
 fn operands_of_other_types_are_named() {
     wrong(
         "observe",

@@ -1,8 +1,8 @@
 //! What hooks are given, and what becomes of their answers.
 
 use epitome_kernel::{HookInterrupt, HookResult, Job, ModelQuestion};
-use epitome_types::Goals;
 use epitome_types::hook::*;
+use epitome_types::{Goals, Role};
 use serde_json::json;
 
 use crate::support::*;
@@ -259,7 +259,11 @@ fn what_calls_wrote_and_what_a_summary_covers_is_told() {
     assert_eq!(orders.ops, [OpRequest::Replace(replace), OpRequest::WriteFile(export), handover]);
 
     let (op, level, texts) = (Purpose::Summarize, Some(3), &said);
-    let covered = || Covered { count: 2, role: vec!["user", "tool"], ..Covered::default() };
+    let covered = || Covered {
+        count: 2,
+        role: vec![Role::User.into(), Role::Tool.into()],
+        ..Covered::default()
+    };
     let (common, goals) = (Common::default(), Goals::default());
     let (must_keep, max_tokens, covers) = (Vec::new(), 9, covered());
     let job = SummaryPromptJob {

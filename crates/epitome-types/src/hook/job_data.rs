@@ -55,7 +55,7 @@ table! {
         /// Its place in the history.
         pub id: MessageNumber,
         /// Its role: `system`, `user`, `assistant` or `tool`.
-        pub role: String,
+        pub role: RoleName,
         /// Who produced it: `human`, `model`, `tool` or `harness`.
         pub speaker: SpeakerName,
         /// The tool that was called, where it is a result.
@@ -124,7 +124,7 @@ table! {
         /// How many messages there are.
         pub count: u32,
         /// Their roles.
-        pub role: Vec<&'static str>,
+        pub role: Vec<RoleName>,
         /// Who produced them; what a person typed counts before what stands beside it.
         pub speaker: Vec<SpeakerName>,
         /// Their sizes, as they were said.
@@ -201,7 +201,7 @@ table! {
         /// How many messages there are.
         pub count: u32,
         /// Their roles.
-        pub role: Vec<&'static str>,
+        pub role: Vec<RoleName>,
         /// Who produced them; what a person typed counts before what stands beside it.
         pub speaker: Vec<SpeakerName>,
         /// The tools that they call or answer, in order.
@@ -340,6 +340,28 @@ impl Role {
             Role::Tool => "tool",
         }
     }
+}
+
+/// The role of a message, by the word that jobs have for it; of no message at all none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct RoleName(&'static str);
+
+impl From<Role> for RoleName {
+    fn from(role: Role) -> Self {
+        Self(role.name())
+    }
+}
+
+/// Policies in Rust compare it to its word, as scripts do.
+impl PartialEq<&str> for RoleName {
+    fn eq(&self, word: &&str) -> bool {
+        self.0 == *word
+    }
+}
+
+impl HasShape for RoleName {
+    const SHAPE: ValueShape = ValueShape::Word(&["system", "user", "assistant", "tool"]);
 }
 
 /// Who produced a text, by the word that jobs have for it; of no text at all nobody.

@@ -25,7 +25,7 @@ pub use job::{
 };
 pub use job_data::{
     Action, Arriving, Cache, Columns, Covered, Done, Fact, Input, Loaded, Makings, MessageTexts,
-    ModelFacts, Past, RecallPassage, Savings, Smaller, SpeakerName, Standing, Tokens,
+    ModelFacts, Past, RecallPassage, RoleName, Savings, Smaller, SpeakerName, Standing, Tokens,
 };
 pub use order::{
     AgeOrder, ClearToolsOp, Drop, Fit, FitOp, Handover, How, Insert, Merge, MessageNumber,

@@ -8,7 +8,7 @@ use epitome::types::hook::{
     Purpose, RecallJob, RecallPassage, RenderJob, Standing, StatusJob, SummaryPromptJob, Tokens,
     ToolResultJob, TriggerJob, VerifyJob, Wording,
 };
-use epitome::types::{CompactionCause, Event, EventKind, Goals, Speaker};
+use epitome::types::{CompactionCause, Event, EventKind, Goals, Role, Speaker};
 use epitome::{Job, PolicyChain};
 
 /// Messages, in exchanges of four.
@@ -235,7 +235,7 @@ impl Jobs {
 fn arriving() -> Arriving {
     Arriving {
         id: MessageNumber(ENTRIES),
-        role: "tool".to_owned(),
+        role: Role::Tool.into(),
         speaker: Speaker::Tool.into(),
         tool: Some("read_file".to_owned()),
         args: Some(r#"{"path":"src/lib.rs"}"#.to_owned()),
@@ -249,11 +249,11 @@ fn columns() -> Columns {
     let mut columns = Columns { count: ENTRIES, ..Columns::default() };
     for place in 0..ENTRIES {
         let (role, speaker) = match place % EXCHANGE {
-            0 => ("user", Speaker::Human),
-            2 => ("tool", Speaker::Tool),
-            _ => ("assistant", Speaker::Model),
+            0 => (Role::User, Speaker::Human),
+            2 => (Role::Tool, Speaker::Tool),
+            _ => (Role::Assistant, Speaker::Model),
         };
-        columns.role.push(role);
+        columns.role.push(role.into());
         columns.speaker.push(speaker.into());
         columns.tokens.push(TOKENS);
         columns.sent.push(TOKENS);
