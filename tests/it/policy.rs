@@ -152,9 +152,7 @@ fn a_policy_of_ones_own_says_which_module_is_not_trusted() {
     brought(&place, "lib", "");
     place.write(".epitome/policies/lib/helper.lua", "return {}\n");
     let (team, lib) = (place.path(".epitome/policies/team"), place.path(".epitome/policies/lib"));
-    let text = std::fs::read_to_string(team.join("policy.lua")).unwrap();
-    let text = text.replace("local policy", "local helper = require(\"helper\")\nlocal policy");
-    place.write(".epitome/policies/team/policy.lua", text);
+    edit(&place, "local policy", "local helper = require(\"helper\")\nlocal policy");
     std::fs::remove_file(lib.join("policy.lua")).unwrap();
     let ran = place.run(["policy", "check", "team"]);
     let remedy = format!("`epitome trust --author {}`", lib.display());

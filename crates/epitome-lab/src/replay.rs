@@ -273,7 +273,7 @@ impl<'a> Replay<'a> {
         let store = self.searches.then_some(&*self.store as &dyn OriginalStore);
         let (counter, redaction) = (&*self.counter, &self.setup.profile.redaction);
         let searched = SearchedStore { store, scope: &scope, counter, keep, redaction };
-        Ok(searched.must_keep(said, prompt.entries(), &&self.originals(&recorded))?)
+        Ok(searched.must_keep(said, prompt.entries(), &self.originals(&recorded))?)
     }
 
     /// The messages as the journal keeps them, as far as the newest request goes.
