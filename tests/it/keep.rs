@@ -366,6 +366,9 @@ fn what_is_masked_is_said_nowhere() {
     assert!(!report.contains("vault_read 2 line") && !report.contains("vault_read 26 line"));
     let kept = &summary["must_keep"]["kept"];
     assert_eq!(kept[1], json!(21), "seven of 28 results are masked: {kept}");
+    // Where no result comes any more there is nothing to decide, which is said.
+    let ran = place.run(["compress", "sql.json", "--ratio", "2", "-o", "out.json"]);
+    assert!(ran.err.contains("7 results of tools that the profile masks stay"), "{}", ran.err);
 }
 
 /// What is said of a tool holds beside `keep`: the newest of its lines have half of the room, and none of

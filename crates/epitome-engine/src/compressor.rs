@@ -167,6 +167,7 @@ impl Compressor {
             bounds: &bounds,
         };
         account.warnings.extend(request.torn.map(|torn| torn.to_string()));
+        account.warnings.extend(unmasked(profile.rules.results_to_mask(thread.entries())));
         let continued = document.is_continued();
         if continued {
             account.warnings.push(
@@ -331,6 +332,17 @@ fn untouched(single: &OneShot<'_>, account: ReportBase<'_>) -> CompressedPrompt 
     let OneShot { document, thread, tokens, .. } = single;
     let (report, departure) = (account.untouched(document, thread, tokens), Eviction::default());
     CompressedPrompt { bytes: document.bytes().to_vec(), report, departure }
+}
+
+/// That results are written although the profile masks their tools: that is decided when a result comes, and
+/// here all of them are there.
+fn unmasked(results: usize) -> Option<String> {
+    let what = "of tools that the profile masks stay as they are: masks are for live conversations";
+    match results {
+        0 => None,
+        1 => Some(format!("1 result {what}")),
+        many => Some(format!("{many} results {what}")),
+    }
 }
 
 /// What a report warns of, of what policies said and failed at.

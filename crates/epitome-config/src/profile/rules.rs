@@ -102,6 +102,20 @@ impl ProfileRules {
         self.never.entries_but(entries, |tool| mask_of(&self.tools, tool).is_some())
     }
 
+    /// How many results in these messages are of tools that a live conversation masks.
+    pub fn results_to_mask(&self, entries: &[Entry]) -> usize {
+        let tool = |call: &PartId| match part(entries, *call).map(|part| &part.body) {
+            Some(PartBody::Call(call)) => Some(call.tool.as_str()),
+            _ => None,
+        };
+        let is_masked =
+            |call: &PartId| tool(call).is_some_and(|it| mask_of(&self.tools, it).is_some());
+        if self.tools.values().all(|rule| rule.mask.is_none()) {
+            return 0;
+        }
+        answers(entries).values().filter(|call| is_masked(call)).count()
+    }
+
     /// The most tokens that a result of a tool takes, where the profile says so.
     pub fn most_of(&self, tool: &str) -> Option<u64> {
         rule_of(&self.tools, tool)?.max_tokens
@@ -140,11 +154,7 @@ impl NeverRules {
         if self.0.is_empty() {
             return Vec::new();
         }
-        let part = |id: &PartId| -> Option<&Part> {
-            let at = entries.binary_search_by_key(&id.entry, |entry| entry.id).ok()?;
-            entries[at].parts.get(id.part as usize)
-        };
-        let holds = |call: &PartId| match part(call).map(|part| &part.body) {
+        let holds = |call: &PartId| match part(entries, *call).map(|part| &part.body) {
             Some(PartBody::Call(call)) => {
                 !is_free(&call.tool) && self.holds(&call.tool, &call.arguments)
             }
@@ -160,6 +170,11 @@ impl NeverRules {
         held.dedup();
         held
     }
+}
+
+fn part(entries: &[Entry], id: PartId) -> Option<&Part> {
+    let at = entries.binary_search_by_key(&id.entry, |entry| entry.id).ok()?;
+    entries[at].parts.get(id.part as usize)
 }
 
 /// Whether a call names a path that a pattern means, or the end of one. A folder means what is below it.
