@@ -16,7 +16,7 @@ use crate::tuning::SelectionWeights;
 use crate::unit::{TextUnit, UnitKind};
 
 /// From so many plain words on a line says something of what it names.
-pub(crate) const PLAIN: u32 = 2;
+pub(crate) const PLAIN: u16 = 2;
 
 /// The candidates of units, whose features are `features`.
 pub(crate) fn candidates<'a>(

@@ -20,11 +20,13 @@ use crate::unit::TextUnit;
 use crate::weigh::weigh;
 use crate::{spoken, supersede};
 
-/// So many bytes of text are weighed against each other whatever is chosen of them; what they are
-/// weighed by takes several times that.
-const HEAT: usize = 2 << 20;
-/// And no less than so many bytes for each unit of the room.
-const HEAT_OF_ROOM: usize = 8;
+/// So many bytes of text are weighed against each other; what they are weighed by takes several times
+/// that.
+pub(crate) const HEAT: usize = 2 << 20;
+/// What the heats choose together is so much more than the room, so that the best of all are among it.
+const OFFERED: f64 = 1.25;
+/// No heat chooses less than this, in the unit of the room, where the room is no smaller.
+const LEAST: u64 = 1 << 15;
 
 /// By which weights units are chosen.
 pub(crate) type TuningFor<'t> = dyn Fn(&[TextUnit<'_>]) -> &'t SelectionWeights + 't;
@@ -43,7 +45,7 @@ impl<'a> Offer<'a> {
     /// for that the best of each of its heats.
     pub(crate) fn of(tuning_for: &TuningFor<'_>, job: &SummaryJob<'a>) -> Self {
         let slices = slices(job.originals);
-        let heats = grouped(&slices, heat(job));
+        let heats = grouped(&slices, HEAT);
         if let [all] = heats[..] {
             let all = of_slices(all);
             let places = live(&all, job);
@@ -55,7 +57,11 @@ impl<'a> Offer<'a> {
             return Self::new(units, all, job);
         }
         let stale = outdated_texts(job);
-        let best = |heat| winners(tuning_for, heat, &stale, job);
+        let all: usize = slices.iter().map(Slice::bytes).sum();
+        let best = |heat| {
+            let most = share(heat, all, job.most);
+            winners(tuning_for, heat, &stale, &SummaryJob { most, ..*job })
+        };
         let best: Vec<TextUnit<'a>> = heats.into_iter().flat_map(best).collect();
         let units = at(&live(&best, job), best);
         Self::new(units, None, job)
@@ -70,9 +76,11 @@ impl<'a> Offer<'a> {
     }
 }
 
-/// The most bytes of text that are weighed against each other: some times what may be chosen.
-pub(crate) fn heat(job: &SummaryJob<'_>) -> usize {
-    HEAT.max(usize::try_from(job.most).unwrap_or(usize::MAX).saturating_mul(HEAT_OF_ROOM))
+/// What a heat may choose of a room that all heats share by their size.
+fn share(heat: &[Slice<'_>], all: usize, room: u64) -> u64 {
+    let own: usize = heat.iter().map(Slice::bytes).sum();
+    let share = room as f64 * OFFERED * own as f64 / all.max(1) as f64;
+    (share as u64).max(LEAST).min(room)
 }
 
 /// What people said in the originals and something newer takes the place of.
@@ -138,4 +146,27 @@ fn at<'a>(places: &[usize], all: Vec<TextUnit<'a>>) -> Vec<TextUnit<'a>> {
     let mut places = places.iter().peekable();
     let units = all.into_iter().enumerate();
     units.filter(|(place, _)| places.next_if_eq(&place).is_some()).map(|(_, unit)| unit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use epitome_testkit::chat;
+
+    use super::*;
+
+    #[test]
+    fn heats_share_a_room_by_their_size() {
+        let text = "A line of words, one like the other.\n".repeat(40_000);
+        let entries = chat().user(&text).assistant(&text).user(&text).assistant("Done.").entries();
+        let slices = slices(&entries.iter().collect::<Vec<_>>());
+        let all: usize = slices.iter().map(Slice::bytes).sum();
+        let heats = grouped(&slices, HEAT);
+        assert!(heats.len() > 2);
+        let shares = |room| heats.iter().map(|heat| share(heat, all, room)).collect::<Vec<_>>();
+        // Together they offer more than there is room for, and not much more.
+        let offered: u64 = shares(1 << 20).iter().sum();
+        assert!((1 << 20..=(1 << 20) * 5 / 4 + LEAST).contains(&offered), "{offered}");
+        // Of a small room each may have all.
+        assert!(shares(1000).iter().all(|share| *share == 1000));
+    }
 }

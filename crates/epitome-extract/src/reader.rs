@@ -12,14 +12,13 @@ use crate::words;
 /// What one unit mentions, by number. There are as many as units: of each one list is held.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Features {
-    /// References, each once, and behind them content words, each once.
+    /// References, each once, behind them content words, each once, and behind these of a row the keys of
+    /// the fields that the references stand in: 0 where there is none, else one more than its number.
     numbers: Box<[u32]>,
-    /// How many of them are references.
     references: u32,
-    /// Content words that are no part of a reference.
-    pub(crate) plain: u32,
-    /// For each reference of a row: the key of the field it stands in.
-    keys: Option<Box<[Option<u32>]>>,
+    /// Content words that are no part of a reference, as far as they are counted.
+    pub(crate) plain: u16,
+    is_row: bool,
 }
 
 impl Features {
@@ -36,18 +35,24 @@ impl Features {
 
     /// Content words, each once.
     pub(crate) fn words(&self) -> &[u32] {
-        &self.numbers[self.references as usize..]
+        let end = self.numbers.len() - self.keys().len();
+        &self.numbers[self.references as usize..end]
     }
 
     /// References, each with the key of the field it stands in.
     pub(crate) fn keyed_refs(&self) -> impl Iterator<Item = (u32, Option<u32>)> {
-        let key = |place: usize| self.keys.as_ref().and_then(|keys| keys[place]);
+        let key = |place: usize| self.keys().get(place)?.checked_sub(1);
         self.refs().iter().enumerate().map(move |(place, id)| (*id, key(place)))
+    }
+
+    fn keys(&self) -> &[u32] {
+        let keys = if self.is_row { self.references as usize } else { 0 };
+        &self.numbers[self.numbers.len() - keys..]
     }
 
     /// The same without references.
     pub(crate) fn without_refs(self) -> Self {
-        Self { numbers: self.words().into(), references: 0, keys: None, ..self }
+        Self { numbers: self.words().into(), references: 0, is_row: false, ..self }
     }
 }
 
@@ -73,7 +78,7 @@ pub(crate) struct FeatureReader {
     stem: String,
     /// What the text that is read mentions.
     found: Vec<u32>,
-    found_keys: Vec<Option<u32>>,
+    found_keys: Vec<u32>,
 }
 
 impl FeatureReader {
@@ -98,11 +103,11 @@ impl FeatureReader {
             if !self.found.contains(&id) {
                 let key = self.key(fields, mention.range.start);
                 self.found.push(id);
-                self.found_keys.push(key);
+                self.found_keys.push(key.map_or(0, |key| key + 1));
             }
         }
         let references = self.found.len();
-        let mut plain = 0;
+        let mut plain = 0_u16;
         let mut next = mentions.iter().peekable();
         for range in words::words(text) {
             while next.peek().is_some_and(|mention| mention.range.end <= range.start) {
@@ -115,7 +120,7 @@ impl FeatureReader {
             if self.stem.is_empty() || words::is_stop_word(&text[range].to_lowercase()) {
                 continue;
             }
-            plain += u32::from(!referred);
+            plain = plain.saturating_add(u16::from(!referred));
             if referred && !whole {
                 continue;
             }
@@ -124,12 +129,15 @@ impl FeatureReader {
                 self.found.push(id);
             }
         }
-        let keys = (!fields.is_empty()).then(|| self.found_keys.as_slice().into());
+        let is_row = !fields.is_empty();
+        if is_row {
+            self.found.append(&mut self.found_keys);
+        }
         Features {
             numbers: self.found.as_slice().into(),
             references: references as u32,
             plain,
-            keys,
+            is_row,
         }
     }
 

@@ -38,7 +38,7 @@ pub(crate) struct UnitCandidate<'a> {
     /// By how much a neighbour of it weighs more where it was chosen.
     pub(crate) near: f64,
     /// Which of two who talk says it, if one of them does.
-    pub(crate) talker: Option<usize>,
+    pub(crate) talker: Option<u8>,
 }
 
 /// The indices of the chosen candidates, ascending.
@@ -52,11 +52,11 @@ pub(crate) fn select(
     let mut left = room;
     let mut floors = floors(candidates, tuning, room);
     while let Some(bid) = selection.heap.peek().copied() {
-        let candidate = &candidates[bid.index];
+        let candidate = &candidates[bid.index()];
         let others = (0..).zip(&floors).filter(|(one, _)| Some(*one) != candidate.talker);
         let held: u64 = others.map(|(_, floor)| floor).sum();
         let exceeds = candidate.cost + held > left;
-        if selection.taken[bid.index] || exceeds {
+        if selection.taken[bid.index()] || exceeds {
             selection.heap.pop();
             continue;
         }
@@ -67,10 +67,10 @@ pub(crate) fn select(
             break;
         }
         left -= candidate.cost;
-        if let Some(floor) = candidate.talker.and_then(|one| floors.get_mut(one)) {
+        if let Some(floor) = candidate.talker.and_then(|one| floors.get_mut(usize::from(one))) {
             *floor = floor.saturating_sub(candidate.cost);
         }
-        selection.take(bid.index);
+        selection.take(bid.index());
     }
     (0..candidates.len()).filter(|index| selection.taken[*index]).collect()
 }
@@ -78,7 +78,7 @@ pub(crate) fn select(
 /// What of the room is held free for each of two who talk.
 fn floors(candidates: &[UnitCandidate<'_>], tuning: &SelectionWeights, room: u64) -> [u64; 2] {
     let floor = (room as f64 * tuning.floor) as u64;
-    let said = |talker: usize| {
+    let said = |talker: u8| {
         let own = candidates.iter().filter(|one| one.talker == Some(talker));
         own.map(|one| one.cost).sum::<u64>()
     };
@@ -125,7 +125,7 @@ impl<'a> UnitSelection<'a> {
     }
 
     fn offer(&mut self, index: usize) {
-        let bid = Bid { score: self.score(index), index, round: self.round };
+        let bid = Bid { score: self.score(index), index: index as u32, round: self.round };
         self.heap.push(bid);
     }
 
@@ -144,7 +144,7 @@ impl<'a> UnitSelection<'a> {
         if bid.round == self.round {
             return false;
         }
-        let score = self.score(bid.index);
+        let score = self.score(bid.index());
         let spent = self.evaluated / (EVALUATIONS * self.candidates.len());
         self.evaluated += 1;
         if let Some(mut highest) = self.heap.peek_mut() {
@@ -176,8 +176,15 @@ impl<'a> UnitSelection<'a> {
 #[derive(Clone, Copy)]
 struct Bid {
     score: f64,
-    index: usize,
+    index: u32,
     round: u32,
+}
+
+impl Bid {
+    /// The candidate, by its place.
+    fn index(self) -> usize {
+        self.index as usize
+    }
 }
 
 impl Ord for Bid {
@@ -263,10 +270,10 @@ mod tests {
         let mut steps = 0_usize;
         while let Some(bid) = selection.heap.peek().copied() {
             steps += 1;
-            if selection.taken[bid.index] {
+            if selection.taken[bid.index()] {
                 selection.heap.pop();
             } else if !selection.outbid(&bid) {
-                selection.take(bid.index);
+                selection.take(bid.index());
             }
         }
         assert_eq!(selection.round, 4000);
@@ -284,7 +291,7 @@ mod tests {
             follows: false,
             leans: false,
             near: 0.0,
-            talker: Some(usize::from(at >= 4)),
+            talker: Some(u8::from(at >= 4)),
         };
         let candidates: Vec<_> = found.iter().enumerate().map(candidate).collect();
         let weights = Weights { refs: vec![1.0; 6], ..Weights::default() };

@@ -14,7 +14,7 @@ use crate::candidates::{PLAIN, candidates};
 use crate::corrected::Corrections;
 use crate::cut::{of_slices, units};
 use crate::directive::{self, DirectiveStrength};
-use crate::offer::{Offer, heat};
+use crate::offer::{HEAT, Offer};
 use crate::reader::{FeatureReader, Features};
 use crate::render::RenderedUnits;
 use crate::select::{UnitCandidate, select};
@@ -83,7 +83,7 @@ impl ExtractiveSummarizer {
                 Some(all) => leave(&sent(job, all)),
                 None => {
                     let slices = slices(job.entries);
-                    grouped(&slices, heat(job)).into_iter().for_each(|it| leave(&of_slices(it)));
+                    grouped(&slices, HEAT).into_iter().for_each(|it| leave(&of_slices(it)));
                 }
             }
         }

@@ -34,7 +34,7 @@ impl<'w> TellingFactors<'w> {
         let cues: Vec<_> = units.iter().map(cues).collect();
         let tellers = tellers(units, &cues);
         let weights = units.iter().map(|unit| {
-            let is_teller = tellers[talker(unit.speaker)?];
+            let is_teller = tellers[usize::from(talker(unit.speaker)?)];
             Some(if is_teller { &weights.teller } else { &weights.adviser })
         });
         Self { weights: weights.collect(), cues }
@@ -58,7 +58,7 @@ impl<'w> TellingFactors<'w> {
 }
 
 /// Which of two who talk a speaker is.
-pub(crate) fn talker(speaker: Speaker) -> Option<usize> {
+pub(crate) fn talker(speaker: Speaker) -> Option<u8> {
     match speaker {
         Speaker::Human => Some(0),
         Speaker::Model => Some(1),
@@ -72,6 +72,7 @@ fn tellers(units: &[TextUnit<'_>], cues: &[Option<TellingCues>]) -> [bool; 2] {
     let (mut said, mut own) = ([0; 2], [0; 2]);
     for (unit, cues) in units.iter().zip(cues) {
         if let (Some(talker), Some(cues)) = (talker(unit.speaker), cues) {
+            let talker = usize::from(talker);
             said[talker] += 1;
             own[talker] += usize::from(cues.own);
         }
