@@ -227,7 +227,7 @@ impl Compressor {
             match planned {
                 PlanResult::Made(compressed) => {
                     let edits = compressed.view.edits();
-                    let bytes = match outgoing(single.document, &edits, decided.most()) {
+                    let bytes = match outgoing(single.document, edits, decided.most()) {
                         // Those behind a policy are asked whose plan a provider would refuse.
                         Err(error @ Error::Invalid(_)) if behind.as_deref() != Some(BUILTIN) => {
                             let policy = behind.clone().unwrap_or_default();

@@ -16,11 +16,16 @@ pub(crate) fn broken(document: &RequestDocument<'_>) -> Vec<RuleViolation> {
 /// The document with its edits made. Without any there is nothing to check.
 pub(crate) fn outgoing(
     document: &RequestDocument<'_>,
-    edits: &[Edit],
+    edits: Vec<Edit>,
     budget: Budget,
 ) -> Result<Vec<u8>, Error> {
-    let bytes = document.edited(edits).map_err(Error::Edit)?;
-    let bytes = if edits.is_empty() { bytes } else { checked(document, bytes)? };
+    let is_changed = !edits.is_empty();
+    let layout = document.layout(&edits).map_err(Error::Edit)?;
+    // What they say may be as large as what comes of it.
+    drop(edits);
+    let bytes = document.laid_out(&layout);
+    drop(layout);
+    let bytes = if is_changed { checked(document, bytes)? } else { bytes };
     let size = bytes.len() as u64;
     if budget.unit == BudgetUnit::Bytes && size > budget.most {
         return Err(Error::Overrun { budget, size });

@@ -19,6 +19,12 @@ pub enum WireError {
         /// Offset of the first byte that is no UTF-8.
         at: usize,
     },
+    /// There are more bytes than places are written down for.
+    #[error("{bytes} bytes: expected fewer than 4 GiB; split the conversation")]
+    TooLarge {
+        /// How many there are.
+        bytes: usize,
+    },
     /// The text is not JSON; a cut-off file ends here too.
     #[error("byte {at}: expected {expected}{}", within(place))]
     Syntax {

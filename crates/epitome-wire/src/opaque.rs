@@ -31,7 +31,7 @@ pub(crate) fn opaque(block: &Object<'_>) -> Box<OpaqueBlock> {
     let known = without(raw, &cuts.marks);
     let content = ContentId::for_text(&canonical(&known).unwrap_or(known));
     let mut all = [cuts.marks, cuts.data].concat();
-    all.sort_by_key(|span| span.start);
+    all.sort_by_key(|span| span.start());
     let (compacts, mut text) = (compacts(&kind, block), without(raw, &all));
     let Attached { text: shown, pages } = cuts.attached;
     if !shown.is_empty() {
@@ -63,8 +63,8 @@ fn without(text: &str, spans: &[Span]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     for span in spans {
-        out.push_str(Span::new(at, span.start).of(text));
-        at = span.end;
+        out.push_str(Span::new(at, span.start()).of(text));
+        at = span.end();
     }
     out.push_str(Span::new(at, text.len()).of(text));
     out
@@ -99,27 +99,30 @@ impl Cuts {
         // Marks in front of the first member that is kept: the comma behind them goes along.
         let mut leading: Option<Span> = None;
         cursor.members(|key, cursor| {
-            let start = key.span().start;
+            let start = key.span().start();
             if key.raw() == "\"cache_control\"" {
-                let end = cursor.value()?.span().end;
+                let end = cursor.value()?.span().end();
                 match &mut last {
                     Some(last) => {
                         self.marks.push(Span::new(*last, end));
                         *last = end;
                     }
-                    None => leading.get_or_insert(Span::new(start, end)).end = end,
+                    None => {
+                        let from = leading.map_or(start, Span::start);
+                        leading = Some(Span::new(from, end));
+                    }
                 }
                 return Ok(());
             }
             if let Some(marks) = leading.take() {
-                self.marks.push(Span::new(marks.start, start));
+                self.marks.push(Span::new(marks.start(), start));
             }
             let is_data = matches!(key.raw(), "\"data\"" | "\"file_data\"");
             let is_text = self.holds_texts && key.raw() == "\"text\"";
             if (is_data || is_text) && cursor.peek_kind()? == JsonValueKind::String {
                 let value = cursor.value()?;
-                let Span { start, end } = value.span();
-                self.data.push(Span::new(start + 1, end - 1));
+                let span = value.span();
+                self.data.push(Span::new(span.start() + 1, span.end() - 1));
                 let text = value.str()?;
                 self.attached += match is_text {
                     true => Attached::text(&text),

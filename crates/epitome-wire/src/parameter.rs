@@ -27,7 +27,7 @@ pub fn with_parameter(body: &[u8], path: &[&str], number: u64) -> Option<Vec<u8>
     for (depth, key) in path.iter().enumerate() {
         let value = match object.places(key)[..] {
             [] => {
-                let inside = object.value.span().end - 1;
+                let inside = object.value.span().end() - 1;
                 let comma = if object.members.is_empty() { "" } else { "," };
                 let member = format!("{comma}{}", member(path.get(depth..)?, number));
                 return spliced(inside, inside, &member);
@@ -37,7 +37,7 @@ pub fn with_parameter(body: &[u8], path: &[&str], number: u64) -> Option<Vec<u8>
         };
         if depth + 1 == path.len() {
             let span = value.span();
-            return spliced(span.start, span.end, &number.to_string());
+            return spliced(span.start(), span.end(), &number.to_string());
         }
         object = value.as_object()?;
     }

@@ -202,13 +202,13 @@ impl RequestScan {
 
 /// A value that is known by all its bytes.
 fn plain(value: JsonValue<'_>) -> MessageSpan {
-    let Span { start, end } = value.span();
+    let range = value.span().range();
     let raw = value.raw();
     let hour = memmem::find_iter(raw.as_bytes(), MARK).any(|at| {
         let mark = &raw[at..];
         is_an_hour(&mark[..mark.find('}').unwrap_or(mark.len())])
     });
-    MessageSpan { range: start..end, hash: xxh3_128(raw.as_bytes()), hour }
+    MessageSpan { range, hash: xxh3_128(raw.as_bytes()), hour }
 }
 
 /// Whether a cache mark asks for an hour. In a text the quotes would be escaped.
@@ -241,10 +241,10 @@ fn same(text: &str, cursor: &mut Cursor<'_>, known: Option<&MessageSpan>) -> Opt
     // Of other values nobody can tell by their bytes alone that they end there.
     let is_closed = matches!(cursor.peek()?, b'{' | b'[' | b'"');
     let span = Span::new(cursor.at(), cursor.at() + range.len());
-    let bytes = text.as_bytes().get(span.start..span.end).filter(|_| is_closed)?;
+    let bytes = text.as_bytes().get(span.range()).filter(|_| is_closed)?;
     (xxh3_128(bytes) == *hash).then(|| {
-        cursor.jump(span.end);
-        MessageSpan { range: span.start..span.end, hash: *hash, hour: *hour }
+        cursor.jump(span.end());
+        MessageSpan { range: span.range(), hash: *hash, hour: *hour }
     })
 }
 
@@ -287,8 +287,8 @@ fn marked(text: &str, cursor: &mut Cursor<'_>, depth: Depth) -> Result<MessageSp
     let (mut at, mut hour) = (start, false);
     for cut in cuts {
         hour |= is_an_hour(cut.of(text));
-        hash.update(Span::new(at, cut.start).of(text).as_bytes());
-        at = cut.end;
+        hash.update(Span::new(at, cut.start()).of(text).as_bytes());
+        at = cut.end();
     }
     hash.update(Span::new(at, range.end).of(text).as_bytes());
     Ok(MessageSpan { range, hash: hash.digest128(), hour })
@@ -315,7 +315,7 @@ fn object(cursor: &mut Cursor<'_>, depth: Depth, cuts: &mut Vec<Span>) -> Result
     // A mark that comes first goes up to the key behind it.
     let mut open: Option<usize> = None;
     cursor.members(|key, cursor| {
-        let Span { start, .. } = key.span();
+        let start = key.span().start();
         if let Some(open) = open.take() {
             cuts.push(Span::new(open, start));
         }

@@ -50,7 +50,7 @@ pub fn with_system(
     let (range, with) = match seat(whole, format, scan)? {
         Seat::Taken(value) => {
             let span = value.span();
-            (span.start..span.end, reworded(whole, value, &text)?)
+            (span.range(), reworded(whole, value, &text)?)
         }
         Seat::Free(at, [before, after]) => (at..at, [&before, &*text, &after].concat()),
     };
@@ -71,7 +71,7 @@ fn seat<'a>(body: &'a str, format: Format, scan: &RequestScan) -> Result<Seat<'a
         // The member may be there and say nothing.
         return Ok(match whole.object()?.get(key) {
             Some(empty) => Seat::Taken(empty),
-            None => Seat::Free(whole.span().start + 1, [format!("\"{key}\":"), ",".to_owned()]),
+            None => Seat::Free(whole.span().start() + 1, [format!("\"{key}\":"), ",".to_owned()]),
         });
     }
     let Some(first) = scan.messages.first() else {
@@ -101,7 +101,7 @@ fn reworded(body: &str, value: JsonValue<'_>, text: &str) -> Result<String, Wire
         return Ok(format!(r#"[{{"type":"text","text":{text}}}]"#));
     };
     let (block, old) = (block.span(), old.span());
-    let [before, after] = [block.start..old.start, old.end..block.end];
+    let [before, after] = [block.start()..old.start(), old.end()..block.end()];
     let part = |range| body.get(range).unwrap_or_default();
     Ok(format!("[{}{text}{}]", part(before), part(after)))
 }

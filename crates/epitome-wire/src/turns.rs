@@ -30,13 +30,13 @@ impl RequestDocument<'_> {
     pub fn prefix(&self, count: usize) -> Vec<u8> {
         let (bytes, messages) = (self.bytes(), self.messages());
         if self.is_bare() && count == 0 {
-            let (head, tail) = (&bytes[..messages.span.start], &bytes[messages.span.end..]);
+            let (head, tail) = (&bytes[..messages.span.start()], &bytes[messages.span.end()..]);
             return [head, b"[]", tail].concat();
         }
         let left_out = match (messages.items.get(count), messages.items.last()) {
             (Some(first), Some(last)) => {
                 let before = count.checked_sub(1).and_then(|before| messages.items.get(before));
-                before.map_or(first.start, |before| before.end)..last.end
+                before.map_or(first.start(), |before| before.end())..last.end()
             }
             _ => bytes.len()..bytes.len(),
         };
@@ -52,12 +52,12 @@ impl RequestDocument<'_> {
     pub fn extended<'m>(&self, messages: impl IntoIterator<Item = &'m [u8]>) -> Vec<u8> {
         let (bytes, list) = (self.bytes(), self.messages());
         // Behind the bracket where there is none yet.
-        let end = list.items.last().map_or(list.span.start + 1, |last| last.end);
+        let end = list.items.last().map_or(list.span.start() + 1, |last| last.end());
         let mut messages = messages.into_iter().peekable();
         let wrapped = self.is_bare() && messages.peek().is_some();
         let mut out = bytes[..end].to_vec();
         if wrapped {
-            out.truncate(list.span.start);
+            out.truncate(list.span.start());
             out.push(b'[');
             out.extend_from_slice(self.message_bytes(EntryId(self.lead() as u32)));
         }

@@ -23,7 +23,7 @@ use crate::{Format, RequestDocument, RequestScan, WireError, read};
 pub struct MessageLayout {
     format: Format,
     /// What stands in the list of messages.
-    pub(super) items: Vec<ListItem>,
+    pub(super) items: Vec<ListItem<'static>>,
     /// Of the messages that stay, those that are not as they came.
     pub(super) changes: BTreeMap<usize, MessageChange<'static>>,
     /// How many messages there were.
@@ -37,9 +37,10 @@ impl MessageLayout {
         let format = document.format();
         let items = order::arrange(document, &mut changes).into_iter().map(|slot| match slot {
             OutputSlot::Keep(place) => ListItem::Keep(place),
-            OutputSlot::New { role, texts } => {
-                ListItem::New(message(format, role, &texts.join(PARAGRAPH)))
-            }
+            OutputSlot::New { role, texts } => ListItem::New(match &texts[..] {
+                [text] => message(format, role, text).into(),
+                texts => message(format, role, &texts.join(PARAGRAPH)).into(),
+            }),
         });
         let items = items.collect();
         let messages = changes.messages.len();
@@ -118,10 +119,10 @@ impl MessageLayout {
         let items =
             BracketList { span: Span::new(scan.list.start, scan.list.end), items: spans.collect() };
         let mut patches = Vec::new();
-        list(text, &items, self.items.iter().cloned(), &mut patches);
+        list(text, &items, self.items.iter().map(ListItem::borrowed), &mut patches);
         for place in self.changed() {
             let (Some(span), Some(with)) = (items.items.get(place), with(place)) else { continue };
-            let with = json::text(with)?.to_owned();
+            let with = json::text(with)?.into();
             patches.push(Patch { span: *span, with });
         }
         Ok(splice(text, patches).into_bytes())

@@ -13,9 +13,11 @@ mod slot;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use epitome_types::{Edit, Role};
 
-use crate::json::{Span, escape_into, literal};
+use crate::json::{Span, escape_into};
 use crate::site::{BracketList, Content, Home, PartSite, Site, TextSite};
 use crate::{Format, RequestDocument, WireError, responses};
 use changes::MessageChange;
@@ -56,14 +58,15 @@ fn write(document: &RequestDocument<'_>, layout: &MessageLayout) -> Vec<u8> {
     // One text becomes a list where it is not the only message any more.
     let listed = document.is_bare() && !matches!(layout.items.as_slice(), [ListItem::Keep(_)]);
     let whole = document.messages().span;
-    let at = |at| move |with: &str| Patch { span: Span::new(at, at), with: with.to_owned() };
-    let (front, end) = (at(whole.start), at(whole.end));
+    let at = |at| move |with: &'static str| Patch { span: Span::new(at, at), with: with.into() };
+    let (front, end) = (at(whole.start()), at(whole.end()));
     let kept = layout.items.iter().any(|item| matches!(item, ListItem::Keep(_)));
     if listed {
         patches.push(front("["));
         patches.extend(kept.then(|| end(responses::BARE.1)));
     }
-    list(document.text(), document.messages(), layout.items.iter().cloned(), &mut patches);
+    let items = layout.items.iter().map(ListItem::borrowed);
+    list(document.text(), document.messages(), items, &mut patches);
     if listed {
         patches.extend(kept.then(|| front(responses::BARE.0)));
         patches.push(end("]"));
@@ -87,26 +90,46 @@ fn message(format: Format, role: Role, text: &str) -> String {
         Role::Assistant => ("assistant", "output_text"),
         Role::User | Role::Tool => ("user", "input_text"),
     };
-    if format == Format::Responses {
-        let text = block(kind, text);
-        return format!(r#"{{"type":"message","role":"{role}","content":[{text}]}}"#);
-    }
-    format!(r#"{{"role":"{role}","content":{}}}"#, literal(text))
-}
-
-/// A text among the content of a user's message.
-fn text_block(format: Format, text: &str) -> String {
-    block(if format == Format::Responses { "input_text" } else { "text" }, text)
-}
-
-fn block(kind: &str, text: &str) -> String {
-    format!(r#"{{"type":"{kind}","text":{}}}"#, literal(text))
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+    // It may be most of the request: no copy is made of it.
+    let (before, after) = match format {
+        Format::Responses => (
+            format!(r#"{{"type":"message","role":"{role}","content":[{{"type":"{kind}","text":""#),
+            r#""}]}"#,
+        ),
+        _ => (format!(r#"{{"role":"{role}","content":""#), r#""}"#),
+    };
+    let mut out = before;
     escape_into(&mut out, text);
+    out.push_str(after);
+    out.shrink_to_fit();
     out
+}
+
+/// Texts among the content of a user's message, as one.
+fn text_block(format: Format, texts: &[Cow<'_, str>]) -> String {
+    let kind = if format == Format::Responses { "input_text" } else { "text" };
+    let mut out = format!(r#"{{"type":"{kind}","text":""#);
+    join_escaped(&mut out, texts);
+    out.push_str(r#""}"#);
+    out
+}
+
+fn escaped(texts: &[Cow<'_, str>]) -> String {
+    let mut out = String::new();
+    join_escaped(&mut out, texts);
+    out
+}
+
+/// Writes texts, one after the other, as the inside of one JSON string. They may be most of the
+/// request: nothing else is made of them.
+fn join_escaped(out: &mut String, texts: &[Cow<'_, str>]) {
+    out.reserve(texts.iter().map(|text| text.len() + PARAGRAPH.len()).sum());
+    for (at, text) in texts.iter().enumerate() {
+        if at > 0 {
+            escape_into(out, PARAGRAPH);
+        }
+        escape_into(out, text);
+    }
 }
 
 /// Makes the patches inside one message that stays.
@@ -117,31 +140,31 @@ struct Editor<'a> {
     change: &'a MessageChange<'a>,
 }
 
-impl Editor<'_> {
+impl<'a> Editor<'a> {
     /// The order matters where patches meet at one point: what is folded in before, the text
     /// itself, what is folded in behind.
-    fn patch(&self, patches: &mut Vec<Patch>) {
-        let before = (!self.change.before.is_empty()).then(|| self.change.before.join(PARAGRAPH));
-        let after = (!self.change.after.is_empty()).then(|| self.change.after.join(PARAGRAPH));
-        let mut behind = None;
+    fn patch(&self, patches: &mut Vec<Patch<'a>>) {
+        let MessageChange { before, after, .. } = self.change;
+        let is_folded = !before.is_empty() || !after.is_empty();
+        let mut behind = Vec::new();
         match &self.site.content {
             Content::Absent => {}
+            Content::Null(_) if !is_folded => {}
             Content::Null(span) => {
-                let texts: Vec<_> = before.into_iter().chain(after).collect();
-                if !texts.is_empty() {
-                    patches.push(Patch { span: *span, with: literal(&texts.join(PARAGRAPH)) });
-                }
+                let texts = [&before[..], after].concat();
+                let with = format!("\"{}\"", escaped(&texts)).into();
+                patches.push(Patch { span: *span, with });
             }
             Content::Text(span) if self.drops(Home::Content) => {
-                patches.push(Patch { span: *span, with: "null".to_owned() });
+                patches.push(Patch { span: *span, with: "null".into() });
             }
-            Content::Text(_) if before.is_none() && after.is_none() => {}
+            Content::Text(_) if !is_folded => {}
             Content::Text(span) => {
-                let [first, second] = self.fold_into_string(*span, before, after);
-                patches.push(first);
-                behind = Some(second);
+                let [first, second] = self.fold_into_string(*span);
+                patches.extend(first);
+                behind = second;
             }
-            Content::Blocks(blocks) => self.block_content(blocks, before, after, patches),
+            Content::Blocks(blocks) => self.block_content(blocks, patches),
         }
         self.texts(patches);
         patches.extend(behind);
@@ -157,50 +180,55 @@ impl Editor<'_> {
 
     /// What stands around the content's literal so that it takes texts in at either end: it turns
     /// into a block of a list, or, where strings are the rule, grows inside its quotes.
-    fn fold_into_string(
-        &self,
-        span: Span,
-        before: Option<String>,
-        after: Option<String>,
-    ) -> [Patch; 2] {
-        let (start, end, before, after) = if self.format == Format::Anthropic {
-            let block = |text: String| text_block(self.format, &text);
-            let before = before.map_or_else(String::new, |text| block(text) + ",");
-            let after = after.map_or_else(String::new, |text| format!(",{}", block(text)));
-            let open = format!(r#"[{before}{{"type":"text","text":"#);
-            (span.start, span.end, open, format!("}}{after}]"))
+    fn fold_into_string(&self, span: Span) -> [Vec<Patch<'a>>; 2] {
+        let MessageChange { before, after, .. } = self.change;
+        let block = |texts: &[_]| -> Cow<'a, str> { text_block(self.format, texts).into() };
+        let (mut front, mut end): (Vec<Cow<'a, str>>, Vec<Cow<'a, str>>) = (Vec::new(), Vec::new());
+        let is_list = self.format == Format::Anthropic;
+        if is_list {
+            front.push("[".into());
+            if !before.is_empty() {
+                front.extend([block(before), ",".into()]);
+            }
+            front.push(r#"{"type":"text","text":"#.into());
+            end.push("}".into());
+            if !after.is_empty() {
+                end.extend([",".into(), block(after)]);
+            }
+            end.push("]".into());
         } else {
-            let before = before.map_or_else(String::new, |text| escaped(&(text + PARAGRAPH)));
-            let after =
-                after.map_or_else(String::new, |text| escaped(&format!("{PARAGRAPH}{text}")));
-            (span.start + 1, span.end - 1, before, after)
-        };
+            let between = || Cow::Owned(escaped(&[PARAGRAPH.into()]));
+            if !before.is_empty() {
+                front.extend([escaped(before).into(), between()]);
+            }
+            if !after.is_empty() {
+                end.extend([between(), escaped(after).into()]);
+            }
+        }
+        let quote = usize::from(!is_list);
+        let at = |place| move |with| Patch { span: Span::new(place, place), with };
         [
-            Patch { span: Span::new(start, start), with: before },
-            Patch { span: Span::new(end, end), with: after },
+            front.into_iter().map(at(span.start() + quote)).collect(),
+            end.into_iter().map(at(span.end() - quote)).collect(),
         ]
     }
 
-    fn block_content(
-        &self,
-        blocks: &BracketList,
-        before: Option<String>,
-        after: Option<String>,
-        patches: &mut Vec<Patch>,
-    ) {
+    fn block_content(&self, blocks: &BracketList, patches: &mut Vec<Patch<'a>>) {
+        let MessageChange { before, after, .. } = self.change;
         let stays = |item: &usize| !self.drops(Home::Block(*item));
         let kept: Vec<_> = (0..blocks.items.len()).filter(stays).collect();
-        if kept.is_empty() && before.is_none() && after.is_none() {
+        if kept.is_empty() && before.is_empty() && after.is_empty() {
             let with = if self.site.calls.is_some() { "null" } else { "[]" };
-            patches.push(Patch { span: blocks.span, with: with.to_owned() });
+            patches.push(Patch { span: blocks.span, with: with.into() });
         } else {
             // Tool results stay first (RULES 102).
             let results = kept.iter().take_while(|item| self.change.leads(**item)).count();
             let (first, rest) = kept.split_at(results);
             let keep =
                 |items: &[usize]| items.iter().copied().map(ListItem::Keep).collect::<Vec<_>>();
-            let new = |text: Option<String>| {
-                text.map(|text| ListItem::New(text_block(self.format, &text)))
+            let new = |texts: &[Cow<'_, str>]| {
+                let block = || ListItem::New(text_block(self.format, texts).into());
+                (!texts.is_empty()).then(block)
             };
             let items =
                 keep(first).into_iter().chain(new(before)).chain(keep(rest)).chain(new(after));
@@ -209,7 +237,7 @@ impl Editor<'_> {
     }
 
     /// The lists inside tool results.
-    fn inner_lists(&self, patches: &mut Vec<Patch>) {
+    fn inner_lists(&self, patches: &mut Vec<Patch<'a>>) {
         for (outer, site) in (0..).zip(&self.site.parts) {
             if let Some(inner) = &site.inner
                 && !self.change.dropped.contains(&outer)
@@ -223,7 +251,7 @@ impl Editor<'_> {
 
     /// What stands beside the content: members that are parts by themselves, and lists of calls and
     /// images, whose key goes when none is left.
-    fn beside(&self, patches: &mut Vec<Patch>) {
+    fn beside(&self, patches: &mut Vec<Patch<'a>>) {
         let calls = self.site.calls.iter().map(|calls| (calls, Home::Call as fn(usize) -> Home));
         let images = self.site.images.iter().map(|images| (images, Home::Image as _));
         let alone = |part: &u32| match self.site.parts.get(*part as usize)?.home {
@@ -247,7 +275,7 @@ impl Editor<'_> {
     }
 
     /// New texts in the place of old ones.
-    fn texts(&self, patches: &mut Vec<Patch>) {
+    fn texts(&self, patches: &mut Vec<Patch<'a>>) {
         for (part, text) in &self.change.texts {
             let Some(PartSite { text: site, .. }) = self.site.parts.get(*part as usize) else {
                 continue;
@@ -255,11 +283,11 @@ impl Editor<'_> {
             patches.extend(match *site {
                 TextSite::Fixed => None,
                 TextSite::Literal(span) | TextSite::Arguments { span, literal: true } => {
-                    let inside = Span::new(span.start + 1, span.end - 1);
-                    Some(Patch { span: inside, with: escaped(text) })
+                    let inside = Span::new(span.start() + 1, span.end() - 1);
+                    Some(Patch { span: inside, with: escaped(std::slice::from_ref(text)).into() })
                 }
                 TextSite::Arguments { span, literal: false } => {
-                    Some(Patch { span, with: text.clone().into_owned() })
+                    Some(Patch { span, with: Cow::Borrowed(text.as_ref()) })
                 }
             });
         }

@@ -26,7 +26,7 @@ pub(super) fn at(text: &str, start: usize, least: LeastLines) -> Option<(Vec<Map
     let value = cursor.value().ok()?;
     let mut map = CopyMap { least, found: Vec::new() };
     map.value(value, DEPTH);
-    Some((map.found, value.span().end))
+    Some((map.found, value.span().end()))
 }
 
 struct CopyMap {
@@ -68,6 +68,6 @@ impl CopyMap {
         let label = FileLabel { path, binding: Binding::File };
         let Some(body) = body::of(text, &label, true, self.least) else { return };
         let span = value.span();
-        self.found.push(MappedCopy { path: label.path, range: span.start..span.end, body });
+        self.found.push(MappedCopy { path: label.path, range: span.range(), body });
     }
 }

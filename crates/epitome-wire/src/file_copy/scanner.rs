@@ -306,7 +306,7 @@ impl<'t> CopyScanner<'t> {
         self.tries = self.tries.checked_sub(1)?;
         let value = Cursor::new(self.text, first).value().ok()?;
         let is_whole = matches!(value.kind(), JsonValueKind::Object | JsonValueKind::Array);
-        let body = first..value.span().end;
+        let body = first..value.span().end();
         (is_whole && self.take(label, body.clone(), true, true)).then(|| {
             self.free = self.lines.partition_point(|line| line.start < body.end);
             self.free

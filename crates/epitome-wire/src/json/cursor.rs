@@ -222,37 +222,13 @@ impl<'a> Cursor<'a> {
     /// Steps over the string that begins here.
     fn string(&mut self) -> Result<(), WireError> {
         let bytes = self.text.as_bytes();
-        self.at += 1;
-        loop {
-            self.at = plain_until(bytes, self.at);
-            match bytes.get(self.at) {
-                Some(b'"') => {
-                    self.at += 1;
-                    return Ok(());
-                }
-                Some(b'\\') => self.escape()?,
-                Some(_) => return Err(self.expected("an escape for the control character")),
-                None => return Err(self.expected("the closing `\"` of a string")),
-            }
-        }
-    }
-
-    fn escape(&mut self) -> Result<(), WireError> {
-        let bytes = self.text.as_bytes();
-        match bytes.get(self.at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
-                self.at += 2;
-                Ok(())
-            }
-            Some(b'u')
-                if bytes
-                    .get(self.at + 2..self.at + 6)
-                    .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) =>
-            {
-                self.at += 6;
-                Ok(())
-            }
-            _ => Err(self.expected("an escape sequence")),
+        let end = string_end(bytes, self.at + 1);
+        self.at = end.unwrap_or_else(|fault| fault);
+        match (end, bytes.get(self.at)) {
+            (Ok(_), _) => Ok(()),
+            (Err(_), Some(b'\\')) => Err(self.expected("an escape sequence")),
+            (Err(_), Some(_)) => Err(self.expected("an escape for the control character")),
+            (Err(_), None) => Err(self.expected("the closing `\"` of a string")),
         }
     }
 
@@ -300,6 +276,41 @@ impl<'a> Cursor<'a> {
         WireError::Syntax { at: self.at, expected, place: place::container(self.text, self.at) }
     }
 }
+
+/// The offset behind the quote that closes the string whose content begins at `at`; of one that is not
+/// sound, the offset of what is wrong.
+fn string_end(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
+    loop {
+        at = plain_until(bytes, at);
+        match bytes.get(at) {
+            Some(b'"') => return Ok(at + 1),
+            Some(b'\\') => at += escape_len(bytes, at).ok_or(at)?,
+            _ => return Err(at),
+        }
+    }
+}
+
+/// The length of the escape that begins at `at`, if it is one.
+fn escape_len(bytes: &[u8], at: usize) -> Option<usize> {
+    let letter = *bytes.get(at + 1)?;
+    if ESCAPED[usize::from(letter)] {
+        return Some(2);
+    }
+    let digits = bytes.get(at + 2..at + 6).filter(|_| letter == b'u')?;
+    digits.iter().all(u8::is_ascii_hexdigit).then_some(6)
+}
+
+/// The bytes that a backslash may stand before, but for `u`.
+const ESCAPED: [bool; 256] = {
+    let mut out = [false; 256];
+    let letters = b"\"\\/bfnrt";
+    let mut at = 0;
+    while at < letters.len() {
+        out[letters[at] as usize] = true;
+        at += 1;
+    }
+    out
+};
 
 /// The offset, from `at`, of the first byte that is not plain string content: a quote, a
 /// backslash, a control character, or the end. Eight bytes a step.

@@ -38,7 +38,7 @@ impl<'a> JsonValue<'a> {
         }
         #[cfg(test)]
         tests::WALKED.set(tests::WALKED.get() + self.span().len());
-        Ok(Cursor::new(self.text(), self.span().start))
+        Ok(Cursor::new(self.text(), self.span().start()))
     }
 }
 

@@ -71,7 +71,7 @@ impl<'a> JsonValue<'a> {
 
     /// The decoded text, where it is a string.
     pub(crate) fn as_str(self) -> Option<Cow<'a, str>> {
-        let inner = || Span::new(self.span.start + 1, self.span.end - 1).of(self.text);
+        let inner = || Span::new(self.span.start() + 1, self.span.end() - 1).of(self.text);
         (self.kind == JsonValueKind::String).then(|| string::decode(inner()))
     }
 
@@ -92,9 +92,9 @@ impl<'a> JsonValue<'a> {
             }
         };
         WireError::Shape {
-            at: self.span.start,
+            at: self.span.start(),
             expected,
-            place: place::value(self.text, self.span.start),
+            place: place::value(self.text, self.span.start()),
             found,
         }
     }
@@ -136,7 +136,7 @@ impl<'a> Object<'a> {
     /// The span of each member, from its key to the end of its value.
     pub(crate) fn member_spans(&self) -> Vec<Span> {
         let spans = self.members.iter();
-        spans.map(|(key, value)| Span::new(key.span.start, value.span.end)).collect()
+        spans.map(|(key, value)| Span::new(key.span.start(), value.span.end())).collect()
     }
 }
 
