@@ -3,9 +3,9 @@
 //! Invariant: every message that is not recorded yet is in the batch, byte for byte but for what
 //! the profile redacts.
 
-use epitome_kernel::{AppendBatch, Eviction, RequestRecord};
+use epitome_kernel::{AppendBatch, Eviction, MessageRecord, RequestRecord};
 use epitome_plan::ArrivalOutcome;
-use epitome_types::{Entry, MeterReading};
+use epitome_types::MeterReading;
 
 use super::Session;
 use super::turn_context::TurnContext;
@@ -36,8 +36,8 @@ impl Session {
             let name = MessageName { key, chain: incoming.chains[id.index()], text };
             // What tells no time of its own came with this request.
             let at = entry.at.clone().or_else(|| Some(ground.at.to_owned()));
-            let placed = Entry { id, at, ..entry.clone() };
-            said(message, &placed, name, tokens, self.redaction())
+            let said = said(message, entry, name, tokens, self.redaction());
+            MessageRecord { place: id.0, at, ..said }
         });
         AppendBatch {
             after: incoming.after(),

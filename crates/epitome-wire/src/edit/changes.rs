@@ -8,11 +8,11 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use epitome_types::{Edit, EntryId, PartBody, PartId, Role};
+use epitome_types::{Edit, EntryId, Part, PartBody, PartId, Role};
 
 use super::members;
 use crate::json::{self, JsonValueKind};
-use crate::site::{Home, TextSite};
+use crate::site::{Home, PartSite, TextSite};
 use crate::{Format, RequestDocument, WireError};
 
 /// What happens to one message.
@@ -55,8 +55,12 @@ pub(super) struct Changes<'e> {
 }
 
 impl MessageChange<'_> {
-    /// The same, with texts of its own.
-    pub(super) fn into_owned(self) -> MessageChange<'static> {
+    /// The same of the message at this place, with texts of its own.
+    pub(super) fn into_owned(
+        self,
+        document: &RequestDocument<'_>,
+        place: usize,
+    ) -> MessageChange<'static> {
         let owned = |texts: Vec<Cow<'_, str>>| -> Vec<Cow<'static, str>> {
             texts.into_iter().map(|text| Cow::Owned(text.into_owned())).collect()
         };
@@ -69,7 +73,7 @@ impl MessageChange<'_> {
             dropped: self.dropped,
             by_user: self.by_user,
             anonymous: self.anonymous,
-            results: self.results,
+            results: results(document, place),
         }
     }
 
@@ -97,7 +101,6 @@ impl<'e> Changes<'e> {
         let mut changes = Changes { messages, inserts: Vec::new() };
         edits.iter().try_for_each(|edit| changes.add(document, edit))?;
         changes.check(document)?;
-        changes.note_results(document);
         Ok(changes)
     }
 
@@ -200,17 +203,6 @@ impl<'e> Changes<'e> {
         Ok(())
     }
 
-    fn note_results(&mut self, document: &RequestDocument<'_>) {
-        let entries = document.entries().iter().skip(document.lead());
-        for ((change, site), entry) in self.messages.iter_mut().zip(document.sites()).zip(entries) {
-            for (part, site) in entry.parts.iter().zip(&site.parts) {
-                if let (PartBody::Result(_), Home::Block(block)) = (&part.body, site.home) {
-                    change.results.insert(block);
-                }
-            }
-        }
-    }
-
     /// Lets messages go that the edits leave without content.
     pub(super) fn settle(&mut self, document: &RequestDocument<'_>) -> Result<(), WireError> {
         let entries = document.entries().iter().skip(document.lead());
@@ -273,6 +265,19 @@ impl<'e> Changes<'e> {
             });
         }
     }
+}
+
+/// The blocks of a message that are tool results.
+fn results(document: &RequestDocument<'_>, place: usize) -> BTreeSet<usize> {
+    let entry = document.entries().get(place + document.lead());
+    let sites = document.sites().get(place).map(|site| &site.parts);
+    let parts =
+        entry.map(|entry| &entry.parts).into_iter().flatten().zip(sites.into_iter().flatten());
+    let block = |(part, site): (&Part, &PartSite)| match (&part.body, site.home) {
+        (PartBody::Result(_), Home::Block(block)) => Some(block),
+        _ => None,
+    };
+    parts.filter_map(block).collect()
 }
 
 fn refuse(part: PartId, why: &'static str) -> WireError {

@@ -46,7 +46,7 @@ impl MessageLayout {
         let messages = changes.messages.len();
         let changed = changes.messages.into_iter().enumerate();
         let changed = changed.filter(|(_, change)| !change.removed && !change.is_empty());
-        let changes = changed.map(|(place, change)| (place, change.into_owned())).collect();
+        let changes = changed.map(|(place, it)| (place, it.into_owned(document, place))).collect();
         Ok(Self { format, items, changes, messages })
     }
 
