@@ -7,7 +7,7 @@ use epitome_kernel::SummaryJob;
 use epitome_kernel::types::{Entry, Part, Role, Speaker};
 
 use crate::directive::{self, DirectiveStrength};
-use crate::facts;
+use crate::facts::{self, TypedText};
 use crate::log_lines;
 use crate::reader::Features;
 use crate::select::UnitCandidate;
@@ -28,8 +28,9 @@ pub(crate) fn candidates<'a>(
     let mut pieces = vec![0u32; job.entries.len()];
     units.iter().for_each(|unit| pieces[unit.entry()] += 1);
     // Of entries that no unit comes from nothing is asked.
-    let is_typed = |(entry, pieces): (&&Entry, &u32)| *pieces > 0 && facts::is_typed(entry);
-    let typed: Vec<bool> = job.entries.iter().zip(&pieces).map(is_typed).collect();
+    let asked = job.entries.iter().zip(&pieces);
+    let typed: Vec<_> =
+        asked.map(|(entry, pieces)| (*pieces > 0).then(|| TypedText::for_entry(entry))).collect();
     let stated = stated(job.kept);
     let opening = opening(job);
     let telling = TellingFactors::for_units(units, tuning.talk.as_ref());
@@ -42,7 +43,7 @@ pub(crate) fn candidates<'a>(
                 .filter(|b| b.entry() == unit.entry());
             let said = unit.speaker == Speaker::Human
                 && unit.kind == UnitKind::Sentence
-                && typed[unit.entry()]
+                && typed[unit.entry()].as_ref().is_some_and(|typed| typed.holds(&unit.text))
                 && !is_stated(&unit.text, &stated);
             UnitCandidate {
                 features: &features[index],

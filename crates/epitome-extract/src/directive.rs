@@ -9,6 +9,10 @@ use rustc_hash::FxHashMap;
 /// Text longer than this (in bytes) is pasted material rather than an instruction.
 const PASTED: usize = 4000;
 
+/// A paragraph of so many bytes at either end of such a text is typed around it: what is wanted of it, and
+/// by which rules.
+const FRAME: usize = 600;
+
 /// How plainly a sentence tells what to do or not to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum DirectiveStrength {
@@ -96,6 +100,14 @@ pub(crate) fn is_direct(text: &str) -> bool {
 pub(crate) fn is_typed(text: &str) -> bool {
     let fenced: usize = text.split("```").skip(1).step_by(2).map(str::len).sum();
     text.len() - fenced <= PASTED || is_extract(text)
+}
+
+/// The paragraphs at the ends of a text that are short enough to be typed around what is pasted.
+pub(crate) fn ends(text: &str) -> impl Iterator<Item = &str> {
+    let text = text.trim();
+    let first = text.split_once("\n\n").map(|(first, _)| first);
+    let last = text.rsplit_once("\n\n").map(|(_, last)| last);
+    [first, last].into_iter().flatten().filter(|end| end.len() <= FRAME)
 }
 
 /// Whether a text is an earlier extract: a label, and turns below it. It is as long as many of them.

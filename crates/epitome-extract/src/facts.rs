@@ -148,18 +148,20 @@ pub(crate) fn texts(entry: &Entry) -> impl Iterator<Item = Cow<'_, str>> {
 pub(crate) fn constraints(talk: &[&Entry]) -> BTreeMap<String, usize> {
     // Only what people say orders anything or takes it back.
     let human = |place: &usize| talk[*place].has_speaker(Speaker::Human);
-    let typed = (0..talk.len()).filter(human).filter(|place| is_typed(talk[*place]));
-    let orders = |unit: &TextUnit<'_>| demand::demands(&unit.text);
+    let typed: Vec<_> = talk.iter().map(|entry| TypedText::for_entry(entry)).collect();
+    let orders =
+        |unit: &TextUnit<'_>| demand::demands(&unit.text) && typed[unit.entry()].holds(&unit.text);
     let mut found = Vec::new();
-    for place in typed {
+    for place in (0..talk.len()).filter(human) {
         let spoken = cut::units(&[talk[place]]).into_iter().filter(TextUnit::is_spoken);
+        let spoken = spoken.map(|unit| unit.in_entry(place));
         let numbered = spoken.enumerate().filter(|(_, unit)| orders(unit));
         found.extend(numbered.map(|(number, unit)| ((place, number), unit.text)));
     }
     if found.is_empty() {
         return BTreeMap::new();
     }
-    let stale = spoken::stale(talk, |unit| is_typed(talk[unit.entry()]) && orders(unit));
+    let stale = spoken::stale(talk, orders);
     let holds = found.into_iter().filter(|(at, _)| !stale.contains(at));
     holds.map(|((place, _), text)| (on_one_line(&text), place)).collect()
 }
@@ -169,13 +171,35 @@ fn on_one_line(sentence: &str) -> String {
     without_bullet(sentence).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a person typed the entry rather than pasted it.
-pub(crate) fn is_typed(entry: &Entry) -> bool {
-    let text = |part: &epitome_kernel::types::Part| match &part.body {
-        PartBody::Text(text) if part.speaker == Speaker::Human => directive::is_typed(text),
-        _ => true,
-    };
-    entry.parts.iter().all(text)
+/// What a person typed of an entry rather than pasted.
+pub(crate) enum TypedText<'a> {
+    /// All that they say there.
+    Whole,
+    /// Of texts that are too long for that, what may stand at their ends.
+    Ends(Vec<&'a str>),
+}
+
+impl<'a> TypedText<'a> {
+    pub(crate) fn for_entry(entry: &'a Entry) -> Self {
+        let texts = || {
+            entry.parts.iter().filter_map(|part| match &part.body {
+                PartBody::Text(text) if part.speaker == Speaker::Human => Some(text),
+                _ => None,
+            })
+        };
+        match texts().all(|text| directive::is_typed(text)) {
+            true => Self::Whole,
+            false => Self::Ends(texts().flat_map(|text| directive::ends(text)).collect()),
+        }
+    }
+
+    /// Whether a sentence of the entry is typed.
+    pub(crate) fn holds(&self, sentence: &str) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Ends(ends) => ends.iter().any(|end| end.contains(sentence)),
+        }
+    }
 }
 
 /// Texts, read once for many look-ups.

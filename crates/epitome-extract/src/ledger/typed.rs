@@ -1,7 +1,7 @@
 //! The sentences that people typed.
 //!
 //! Invariant: every text is a piece of a human part, word for word, of one line or of lines that were
-//! cut at a width; pasted material, code, copies of files, quotes and diffs are left out. Called by [`super::WorkLedger::of`].
+//! cut at a width; pasted material but for its ends, code, copies of files, quotes and diffs are left out. Called by [`super::WorkLedger::of`].
 
 use epitome_kernel::types::{Entry, Part, PartBody, Role, Speaker};
 
@@ -25,10 +25,15 @@ pub(super) fn sentences<'a>(entries: &[&'a Entry]) -> Vec<TypedSentence<'a>> {
     let mut out = Vec::new();
     for (index, entry) in entries.iter().enumerate().filter(|(_, it)| it.role != Role::System) {
         for part in entry.parts.iter().filter(|part| part.speaker == Speaker::Human) {
-            if let PartBody::Text(text) = &part.body
-                && directive::is_typed(text)
-            {
-                of_part(index, part, &mut out);
+            let PartBody::Text(text) = &part.body else { continue };
+            let before = out.len();
+            of_part(index, part, &mut out);
+            if !directive::is_typed(text) {
+                let ends: Vec<_> = directive::ends(text).collect();
+                let is_typed =
+                    |one: &TypedSentence<'_>| ends.iter().any(|it| it.contains(one.text));
+                let pasted = out.split_off(before);
+                out.extend(pasted.into_iter().filter(is_typed));
             }
         }
     }
@@ -231,7 +236,10 @@ mod tests {
         let reminder = "<system-reminder>Never say this.\nAlways plan.</system-reminder>\nGo on.";
         check(reminder, &[("Go on.", false)]);
         check("修复解析器。不要动锁文件。", &[("修复解析器。", false), ("不要动锁文件。", false)]);
-        check(&"Never paste so much. ".repeat(400), &[]);
+        let pasted = "Never paste so much. ".repeat(400);
+        check(&pasted, &[]);
+        let framed = format!("Never touch a.rs.\n\n{pasted}\n\nThen stop!");
+        check(&framed, &[("Never touch a.rs.", false), ("Then stop!", false)]);
     }
 
     #[test]
