@@ -152,7 +152,8 @@ pub(crate) fn constraints(talk: &[&Entry]) -> BTreeMap<String, usize> {
     let orders =
         |unit: &TextUnit<'_>| demand::demands(&unit.text) && typed[unit.entry()].holds(&unit.text);
     let mut found = Vec::new();
-    for place in (0..talk.len()).filter(human) {
+    let is_read = |place: &usize| human(place) && !typed[*place].is_none();
+    for place in (0..talk.len()).filter(is_read) {
         let spoken = cut::units(&[talk[place]]).into_iter().filter(TextUnit::is_spoken);
         let spoken = spoken.map(|unit| unit.in_entry(place));
         let numbered = spoken.enumerate().filter(|(_, unit)| orders(unit));
@@ -191,6 +192,11 @@ impl<'a> TypedText<'a> {
             true => Self::Whole,
             false => Self::Ends(texts().flat_map(|text| directive::ends(text)).collect()),
         }
+    }
+
+    /// Whether all is pasted.
+    pub(crate) fn is_none(&self) -> bool {
+        matches!(self, Self::Ends(ends) if ends.is_empty())
     }
 
     /// Whether a sentence of the entry is typed.

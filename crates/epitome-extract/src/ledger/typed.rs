@@ -26,27 +26,34 @@ pub(super) fn sentences<'a>(entries: &[&'a Entry]) -> Vec<TypedSentence<'a>> {
     for (index, entry) in entries.iter().enumerate().filter(|(_, it)| it.role != Role::System) {
         for part in entry.parts.iter().filter(|part| part.speaker == Speaker::Human) {
             let PartBody::Text(text) = &part.body else { continue };
-            let before = out.len();
-            of_part(index, part, &mut out);
-            if !directive::is_typed(text) {
-                let ends: Vec<_> = directive::ends(text).collect();
-                let is_typed =
-                    |one: &TypedSentence<'_>| ends.iter().any(|it| it.contains(one.text));
-                let pasted = out.split_off(before);
-                out.extend(pasted.into_iter().filter(is_typed));
+            let ends =
+                (!directive::is_typed(text)).then(|| directive::ends(text).collect::<Vec<_>>());
+            match ends {
+                None => of_part(index, part, &|_| true, &mut out),
+                Some(ends) if ends.is_empty() => {}
+                Some(ends) => {
+                    let is_typed = |said: &str| ends.iter().any(|end| end.contains(said));
+                    of_part(index, part, &is_typed, &mut out);
+                }
             }
         }
     }
     out
 }
 
-fn of_part<'a>(entry: usize, part: &'a Part, out: &mut Vec<TypedSentence<'a>>) {
+/// The sentences of a part, as far as they are typed.
+fn of_part<'a>(
+    entry: usize,
+    part: &'a Part,
+    is_typed: &dyn Fn(&str) -> bool,
+    out: &mut Vec<TypedSentence<'a>>,
+) {
     let mut ruled = false;
     for TypedLine { whole, point } in lines(part) {
         let listed = ruled && point.len() < whole.len();
         ruled = listed || heads_rules(whole);
         if listed || !whole.starts_with('#') && split::has_few_signs(whole) {
-            let sentences = split::whole_sentences(point).into_iter();
+            let sentences = split::whole_sentences(point).into_iter().filter(|it| is_typed(it));
             out.extend(sentences.map(|text| TypedSentence { entry, text, listed }));
         }
     }
