@@ -6,11 +6,9 @@
 use std::borrow::Cow;
 
 use epitome_kernel::{MessageRecord, StoreError};
+pub use epitome_types::TOMBSTONE;
 use epitome_types::{Entry, EntryId, Part, PartBody, Role, Speaker};
 use epitome_wire::{Format, RequestDocument, assemble};
-
-/// What stands where a message was erased.
-pub const TOMBSTONE: &str = "[erased]";
 
 /// The formats that messages are recorded in.
 const RECORDED: [Format; 4] =

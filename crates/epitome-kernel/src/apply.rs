@@ -93,10 +93,10 @@ fn placed<'t>(thread: &'t Thread, plan: &Plan) -> View<'t> {
     view
 }
 
-/// Takes the reasoning out of a reply that says what it said when it was bound.
+/// Takes the reasoning out of a reply that says what it said when it was bound, or was erased since.
 fn unbind(view: &mut View<'_>, reply: BoundReply) {
     let entry = view.thread.entry(reply.entry).filter(|_| view.keeps(reply.entry));
-    if entry.is_some_and(|entry| EntryKey::for_entry(entry) == reply.key) {
+    if entry.is_some_and(|it| it.has_erased_thoughts() || EntryKey::for_entry(it) == reply.key) {
         view.unthink(reply.entry);
     }
 }

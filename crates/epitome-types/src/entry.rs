@@ -35,6 +35,9 @@ pub enum Speaker {
     Harness,
 }
 
+/// What stands where a message was erased.
+pub const TOMBSTONE: &str = "[erased]";
+
 /// One message of a conversation, decoded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
@@ -262,6 +265,15 @@ impl Entry {
         }
         out.truncate(out.trim_end_matches('\n').len());
         out.into()
+    }
+}
+
+impl Entry {
+    /// Whether it was erased, with reasoning in it. Nothing tells any more what that was bound to.
+    pub fn has_erased_thoughts(&self) -> bool {
+        let is_erased =
+            |part: &Part| matches!(&part.body, PartBody::Thinking(text) if text == TOMBSTONE);
+        self.parts.iter().any(is_erased)
     }
 }
 

@@ -38,7 +38,7 @@ pub use calls::{CallFailure, OpenCalls, answers, failed_calls};
 pub use checkpoint::{Checkpoint, CheckpointLevel, CheckpointPlacement};
 pub use entry::{
     Entry, FileCopy, ImagePart, OpaqueBlock, Part, PartBody, Role, Speaker, StateNote, Stays,
-    ToolCall, ToolResult,
+    TOMBSTONE, ToolCall, ToolResult,
 };
 pub use event::{Event, EventKind, Stage, TierCompression};
 pub use failure::failing_lines;

@@ -1,8 +1,11 @@
 //! Exchanges, pins and what may be rewritten.
 
-use epitome_kernel::types::{Entry, EntryId, PartBody, PartId, Role, Stays};
-use epitome_kernel::{FreezeReason, PinReason, Thread};
-use epitome_testkit::{Chat, chat, conversation};
+use epitome_kernel::types::{
+    BoundReply, BudgetUnit, Edit, Entry, EntryId, EntryKey, Op, PartBody, PartId, Plan, Role,
+    Stays, TOMBSTONE,
+};
+use epitome_kernel::{FreezeReason, PinReason, SizeGauge, Thread, ThreadSizes, apply};
+use epitome_testkit::{Chat, FixedCounter, chat, conversation};
 use proptest::prelude::*;
 
 fn thread(chat: Chat) -> Thread {
@@ -275,4 +278,28 @@ proptest! {
             prop_assert!([0, exchange.entries.len()].contains(&pins.count()));
         }
     }
+}
+
+/// A plan took the reasoning out of the second message; by now that says `thoughts`.
+#[track_caller]
+fn check_unbound(thoughts: &str, leaves: bool) {
+    let said = |thoughts: &str| chat().user("u").thinking(thoughts).and("a").user("x").entries();
+    let key = EntryKey::for_entry(&said("hm")[1]);
+    let replies = vec![BoundReply { key, entry: EntryId(1) }];
+    let plan = Plan { ops: vec![Op::Unbind { replies }], reason: String::new() };
+    let entries = said(thoughts);
+    let gauge = SizeGauge { counter: &FixedCounter::Words, unit: BudgetUnit::Tokens };
+    let sizes = ThreadSizes::measure(&entries, gauge, 0);
+    let thread = Thread::new(entries.clone(), &[]);
+    let edits = apply(&thread, &sizes, &plan).unwrap().edits();
+    let thought = PartId { entry: EntryId(1), part: 0 };
+    assert_eq!(edits.contains(&Edit::RemovePart(thought)), leaves, "{thoughts}: {edits:?}");
+}
+
+#[test]
+fn bound_reasoning_stays_out_after_its_message_was_erased() {
+    check_unbound("hm", true);
+    check_unbound(TOMBSTONE, true);
+    // Somebody else's, in a history that was rewound.
+    check_unbound("well", false);
 }

@@ -114,6 +114,9 @@ pub(crate) struct CacheAccount {
     before: Option<Before>,
     /// The client as it would be without us.
     client: UnaidedClient,
+    /// Whether a prompt was sent that was not as it came. Until then the client sends what it sends
+    /// without us, whatever window it is taken for.
+    is_aided: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -138,6 +141,8 @@ impl CacheAccount {
         usage: Option<TokenUsage>,
         rule: &Rule,
     ) -> Option<Settled> {
+        self.is_aided |= turn.tokens[0] != turn.tokens[1];
+        let rule = &Rule { own: rule.own.filter(|_| self.is_aided), ..*rule };
         let settled = match usage {
             Some(usage) => Some(self.price(turn, usage, rule)),
             None => {
@@ -301,6 +306,15 @@ mod tests {
 
     /// One that goes on under another profile, by which it is compressed at once: the client alone would
     /// have read it from the cache.
+    #[test]
+    fn a_client_whose_bytes_went_as_they_came_saves_and_loses_nothing() {
+        // It was taken for one with a smaller window than it has.
+        let own = Some(OwnCompaction { most: 100, left: 20 });
+        let mut talk = Talk { own, ..Talk::default() };
+        talk.check([400, 400], [400, 0, 0], 400.0, 400.0);
+        talk.check([600, 600], [200, 400, 0], 240.0, 240.0);
+    }
+
     #[test]
     fn a_conversation_that_moves_saves_nothing_by_that() {
         let mut moved = Talk { goes_on: true, ..Talk::default() };
