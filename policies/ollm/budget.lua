@@ -1,4 +1,5 @@
 --- The budget: how much of the limit is there for the conversation (RULES 19).
+local bounds = require("bounds")
 local share = require("numbers").share
 
 local budget = {}
@@ -55,15 +56,11 @@ function budget.of(job)
   }
 end
 
---- The bounds that hold: what whoever answered `budgets` in front of this policy left out is its own.
+--- The bounds that hold, here and in front of this policy.
 ---@param job PlanJob|TriggerJob
 ---@return Budgets
 function budget.held(job)
-  local held = budget.of(job)
-  for name, bound in pairs(job.budgets) do
-    held[name] = bound
-  end
-  return held
+  return bounds.held(job, budget.of(job))
 end
 
 --- The least part of the room between two compressions that is reckoned with.

@@ -1,4 +1,5 @@
 --- The room: what there is for conversation and checkpoints, and the bounds that follow (RULES 28).
+local bounds = require("bounds")
 local classes = require("classes")
 local share = require("numbers").share
 
@@ -75,15 +76,11 @@ function room.bounds(job)
   }
 end
 
---- The bounds that hold: what whoever answered `budgets` in front of this policy left out is its own.
+--- The bounds that hold, here and in front of this policy.
 ---@param job PlanJob|TriggerJob
 ---@return Budgets
 function room.held(job)
-  local held = room.bounds(job)
-  for name, bound in pairs(job.budgets) do
-    held[name] = bound
-  end
-  return held
+  return bounds.held(job, room.bounds(job))
 end
 
 return room

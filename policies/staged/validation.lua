@@ -77,22 +77,25 @@ function Added:word_for_word(pieces, is_block, candidate)
 end
 
 --- What is made of a summary: what has to stand word for word and what it forgot is added, as far
---- as there is room, code last. One that holds too little even so is not taken.
+--- as there is room, code last. One that holds too little even so, and less than one without a model, is
+--- not taken.
 ---@param job VerifyJob
 ---@param room integer what the summary may take
 ---@return boolean|Rejected|Seconded
 function validation.of(job, room)
-  local pieces, held = verbatim.of(job.covered, job.mode), 0
+  local pieces, held, extracted = verbatim.of(job.covered, job.mode), 0, 0
   local all = added(room - ep.count(job.candidate) - 1)
   all:word_for_word(pieces, false, job.candidate)
   for _, fact in ipairs(job.must_keep) do
+    extracted = extracted + (fact.extracted and 1 or 0)
     local is_there = fact.found or table.concat(all.lines, "\n"):find(fact.text, 1, true)
     if is_there or all:take("- " .. fact.text, FORGOTTEN) then
       held = held + 1
     end
   end
-  if held < #job.must_keep * job.options.keep_facts then
-    return { reject = string.format("it holds %d of %d facts", held, #job.must_keep) }
+  if held < #job.must_keep * job.options.keep_facts and held < extracted then
+    local reject = "it holds %d of %d facts, and without a model it would be %d"
+    return { reject = reject:format(held, #job.must_keep, extracted) }
   end
   all:word_for_word(pieces, true, job.candidate)
   return #all.lines == 0 or { append = table.concat(all.lines, "\n") }

@@ -42,7 +42,8 @@ local INQUIRES = "[?？؟]"
 ---@field count integer how many these are
 ---@field writes table<string, boolean> calls that wrote, by `calls.key`
 ---@field kept integer how many these are
----@field untouched string[] files that the intent names and no call did
+---@field named string[] files that the intent names
+---@field untouched string[] those of them that no call named
 ---@field ordered string[] those of them that it asks for in so many words
 ---@field written boolean whether a file that it names was written
 ---@field calls boolean whether there was a call
@@ -117,6 +118,16 @@ local function wrote(names, path)
   return false
 end
 
+--- Whether a text names one of these files.
+local function names_one(names, text)
+  for _, name in ipairs(names) do
+    if text:find(name, 1, true) then
+      return true
+    end
+  end
+  return false
+end
+
 --- Whether the model asked something in one of its last messages to a person.
 local function was_asking(entries)
   local left = 4
@@ -156,6 +167,7 @@ function drift.anchor(job, intent)
   local anchor = {
     compression = job.compressions + 1,
     words = {}, count = 0, writes = {}, kept = 0,
+    named = names,
     untouched = words.files(intent),
     ordered = words.ordered_files(intent, job.options.ordered_by),
     written = false,
@@ -358,6 +370,8 @@ local function note(job, anchor)
   if entry.speaker == "model" then
     for _, action in ipairs(job.actions) do
       touch(anchor, action.arguments)
+      local writes = matches(job.options.write_tools, action.tool)
+      anchor.written = anchor.written or writes and names_one(anchor.named, action.arguments)
     end
     anchor.looked = true
     return

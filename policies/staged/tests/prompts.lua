@@ -135,7 +135,8 @@ return {
     local function verify(facts, room, options)
       local list = {}
       for at, text in ipairs(facts) do
-        list[at] = { text = text:gsub("^!", ""), found = text:sub(1, 1) ~= "!" }
+        local extracted = text:sub(1, 2) ~= "!!"
+        list[at] = { text = text:gsub("^!+", ""), found = text:sub(1, 1) ~= "!", extracted = extracted }
       end
       local job = { candidate = "A summary.", must_keep = list, memo = { most = room } }
       job.covered = talk.covered({})
@@ -150,7 +151,10 @@ return {
     local room = ep.count("A summary.") + ep.count("Also:") + ep.count("- src/b.rs") + 2
     t.eq(verify({ "a", "!src/b.rs" }, room), true)
     t.eq(verify({ "a", "!src/b.rs" }, room + 1), { append = "Also:\n- src/b.rs" })
-    t.eq(verify({ "a", "!src/b.rs", "!src/c.rs" }, room).reject, "it holds 1 of 3 facts")
+    local reject = "it holds 1 of 3 facts, and without a model it would be 3"
+    t.eq(verify({ "a", "!src/b.rs", "!src/c.rs" }, room).reject, reject)
+    -- An extract would hold no more.
+    t.eq(verify({ "a", "!!src/b.rs", "!!src/c.rs" }, room), true)
     t.eq(verify({ "a", "!src/b.rs", "!src/c.rs" }, room, { keep_facts = 0.3 }), true)
   end,
 }

@@ -203,6 +203,12 @@ return {
     }), {})
     -- Who looked for it knows of it; one that a command makes is there.
     t.eq(triggers(t, { run("python src/export.py > report.md", ""), "Done." }), {})
+    -- What is not to be touched is named, too; what was asked for is written behind the summary.
+    local messages = before()
+    messages[1][3] = "Add an export of the monthly sales to report.md. Do not change config.toml."
+    local file = { call = "write_file", args = { path = "report.md", content = "# Sales" } }
+    t.eq(triggers(t, { file, "Done." }, { before = messages }), {})
+    t.eq(triggers(t, { "Done." }, { before = messages }), { "done without the deliverable" })
   end,
 
   --- A file that is asked for in so many words is missed, whatever else was written.

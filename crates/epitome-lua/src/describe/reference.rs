@@ -28,7 +28,7 @@ profile allows it, and the hook is called again with `job.replies[id]`.
 Every answer is bounded before anything is done about it: no size exceeds the limit of the prompt, at
 least half of which is left for the prompt whatever is reserved, and what policies pin, or have brought
 back at once, stays within a quarter of it; the lines of `facts` stay within half, and where they are more,
-within what costs no more than `none` does. A policy that asks for more gets the bound, and the event `answer-bounded` says so once. A compression that neither the window
+within what is reckoned to cost no more than `none` does. A policy that asks for more gets the bound, and the event `answer-bounded` says so once. A compression that neither the window
 forces nor anybody asked for is made where it pays for itself: over a hundred requests, a conversation
 costs at most a twentieth more than it would as it came. One that does not is passed over as `not_worth`.
 ";
