@@ -31,6 +31,9 @@ use crate::policy_runner::PolicyRunner;
 use crate::time_budget::ModelTimeBudget;
 use epitome_config::profile::ProfileOptions;
 
+/// No model is asked for fewer tokens: no sentence has room in them.
+const LEAST: u64 = 16;
+
 /// One summary that is wanted.
 #[derive(Clone, Debug)]
 pub(crate) struct SummaryTask {
@@ -132,10 +135,7 @@ impl ExtractKeys<'_> {
     /// What is to be written for a checkpoint, beside which nothing is known to stand yet.
     fn wanted(&self, one: &Checkpoint, thread: &Thread) -> Option<SummaryTask> {
         let (_, words) = self.texts.parted(one)?;
-        let open = match one.model {
-            Some(_) => self.unwritten(&one.covers),
-            None => one.covers.clone(),
-        };
+        let open = self.unwritten(&one.covers);
         let shown =
             |id: &EntryId| Some((thread.entry(*id)?.clone(), thread.original(*id).cloned()));
         let (entries, originals): (Vec<Entry>, Vec<_>) = open.iter().filter_map(shown).unzip();
@@ -144,7 +144,8 @@ impl ExtractKeys<'_> {
             entries.map(|entry| entry.readable().len()).sum::<usize>()
         };
         let share = bytes(&open) as f64 / bytes(&one.covers).max(1) as f64;
-        if share < self.ask_from {
+        let most = (self.gauge.size(words) as f64 * share) as u64;
+        if share < self.ask_from || most < LEAST {
             return None;
         }
         let covers: Option<Vec<_>> =
@@ -155,7 +156,7 @@ impl ExtractKeys<'_> {
             is_whole: open.len() == one.covers.len(),
             id: one.id.short(),
             level: one.level,
-            most: (self.gauge.size(words) as f64 * share) as u64,
+            most,
             entries,
             covers,
             originals,

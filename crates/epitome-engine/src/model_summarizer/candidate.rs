@@ -59,7 +59,8 @@ pub(super) fn flaw(found: &GroundedText) -> Option<Flaw> {
 
 /// What is wrong with a text as a summary, if anything.
 pub(super) fn check(text: &str, expected: &Expected<'_>) -> Result<(), Flaw> {
-    if !text.chars().any(char::is_alphanumeric) {
+    let says = |line: &str| !is_none(line) && !is_heading(line, expected.sections);
+    if !text.lines().any(|line| line.contains(char::is_alphanumeric) && says(line)) {
         return Err(Flaw::Empty);
     }
     let opening = opening(text);
@@ -85,6 +86,17 @@ pub(super) fn check(text: &str, expected: &Expected<'_>) -> Result<(), Flaw> {
         }
         _ => Ok(()),
     }
+}
+
+/// Whether a line says that there is nothing.
+pub(super) fn is_none(line: &str) -> bool {
+    let word = line.trim_matches(|c: char| !c.is_alphanumeric());
+    ["none", "n/a", "nothing"].iter().any(|none| word.eq_ignore_ascii_case(none))
+}
+
+/// Whether a line is one of these headings, or would be one in Markdown.
+fn is_heading(line: &str, headings: &[String]) -> bool {
+    line.starts_with('#') || headings.iter().any(|heading| line.trim() == heading.trim())
 }
 
 /// The languages that a conversation is clearly in: that of people, and that of models.
@@ -149,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_says_nothing_is_empty() {
-        for text in ["", " \n", "```\n```", "—", "…"] {
+        for text in ["", " \n", "```\n```", "—", "…", "- None.\nN/A", "## Done\nnone"] {
             check_flaw(text, "wrote nothing");
         }
     }

@@ -13,6 +13,7 @@ use epitome_types::hook::SummaryPrompt;
 use epitome_types::{Entry, EntryId, Summary, SummaryKind};
 
 use super::SummaryContext;
+use super::candidate::is_none;
 
 /// What the end of a line takes, in tokens.
 const LINE_END: u64 = 1;
@@ -76,14 +77,11 @@ impl SummaryContext<'_> {
         let openings = openings.chain(beside);
         let openings: Vec<_> = openings.filter(|opening| !opening.is_empty()).collect();
         let own: Vec<_> = known.iter().map(|words| own_words(&words.text, &openings)).collect();
-        let text = joined(&own, headings);
         // Of some nothing is left but what was said beside it.
-        if text.trim().is_empty() {
-            return None;
-        }
+        let own: Vec<_> = own.into_iter().filter(|text| !text.trim().is_empty()).collect();
         // What they did not write of has its share of the room.
-        let own = if share < 1.0 { (job.most as f64 * share) as u64 } else { job.most };
-        let text = shortened(&text, own, job.measure, headings)?;
+        let most = if share < 1.0 { (job.most as f64 * share) as u64 } else { job.most };
+        let text = fitted(&own, most, job.measure, headings)?;
         let text = match &prompt.beside {
             Some(opening) => ExtractiveSummarizer::default().completed(job, &text, opening)?,
             // What room there is will be filled.
@@ -202,9 +200,33 @@ fn place(line: &str, headings: &[String]) -> Option<usize> {
     headings.iter().position(|heading| words(line) == words(heading))
 }
 
-/// Whether a line says that there is nothing.
-fn is_none(line: &str) -> bool {
-    line.trim_matches(|c: char| !c.is_alphanumeric()).eq_ignore_ascii_case("none")
+/// Several texts, of which the oldest is the first, as one for which there is room. Each has as much of it
+/// as any other; what an older one leaves goes to the newer ones. `None` where there is room for nothing.
+fn fitted(
+    texts: &[&str],
+    most: u64,
+    measure: &dyn TextMeasure,
+    headings: &[String],
+) -> Option<String> {
+    let all = joined(texts, headings);
+    if all.trim().is_empty() {
+        return None;
+    }
+    if measure.size(&all) <= most {
+        return Some(all);
+    }
+    // What stands under one heading in the end has it once.
+    let again = headings.iter().map(|line| measure.size(line) + LINE_END).sum::<u64>();
+    let mut left = most + again * (texts.len() as u64).saturating_sub(1);
+    let mut short = Vec::new();
+    for (text, waiting) in texts.iter().zip((1..=texts.len() as u64).rev()) {
+        if let Some(text) = shortened(text, left / waiting, measure, headings) {
+            left = left.saturating_sub(measure.size(&text) + LINE_END);
+            short.push(text);
+        }
+    }
+    let short: Vec<_> = short.iter().map(String::as_str).collect();
+    shortened(&joined(&short, headings), most, measure, headings).filter(|it| !it.is_empty())
 }
 
 /// As many sentences of a text as have room: the longest section gives its last one up first. `None` where
@@ -358,6 +380,21 @@ mod tests {
         check_shortened(text, 3, None);
         check_shortened("one two three", 2, None);
         check_shortened("It is one. It is two. It is three.", 8, Some("It is one. It is two."));
+    }
+
+    #[test]
+    fn newer_words_have_as_much_of_the_room_as_older_ones() {
+        let counter: &dyn TokenCounter = &FixedCounter::Words;
+        let gauge = SizeGauge { counter, unit: BudgetUnit::Tokens };
+        let texts = ["It is one. It was two.", "It is three. It was four.", "It is five."];
+        let check = |most: u64, expected: Option<&str>| {
+            assert_eq!(fitted(&texts, most, &gauge, &[]).as_deref(), expected);
+        };
+        check(99, Some("It is one. It was two.\nIt is three. It was four.\nIt is five."));
+        check(12, Some("It is one.\nIt is three.\nIt is five."));
+        // What is no room for a sentence goes to the newer ones.
+        check(5, Some("It is five."));
+        check(1, None);
     }
 
     proptest! {
