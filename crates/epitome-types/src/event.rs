@@ -158,6 +158,18 @@ pub enum EventKind {
         /// Tokens of the summary, and those of the text that stands there without it.
         size: [u64; 2],
     },
+    /// Models wrote no summary in the background, again and again: they are left alone for a while, and what
+    /// was written without them stays.
+    SummariesPaused {
+        /// The models.
+        models: String,
+        /// How often in a row.
+        failures: u32,
+        /// So many chances to ask them are let pass.
+        passed: u32,
+        /// Why the last summary came to nothing.
+        cause: String,
+    },
     /// Several checkpoints became one.
     CheckpointMerged {
         /// The new one's id.

@@ -63,6 +63,18 @@ fn checkpoint(event: &Event) -> Option<Sentence> {
             let (id, [size, without]) = (clipped(checkpoint, 12), [*size, *without].map(grouped));
             (AnsiColor::Green, format!("{model} summed {id} up: {size} tokens, not {without}"))
         }
+        EventKind::SummariesPaused { models, failures, passed, cause } => {
+            let next = match passed {
+                1 => "the next one is".to_owned(),
+                _ => format!("the next {passed} are"),
+            };
+            let text = format!(
+                "{models}: no summary came, {failures} times in a row; extracts stand in the place of \
+                 summaries, and {next} not asked for: {}",
+                on_one_line(cause)
+            );
+            (AnsiColor::Yellow, text)
+        }
         EventKind::CheckpointAged { checkpoint, levels: [from, to], saved } if from == to => {
             let (id, saved) = (clipped(checkpoint, 12), grouped(*saved));
             (AnsiColor::Green, format!("checkpoint {id} in the words of a model: {saved} saved"))

@@ -21,7 +21,7 @@ use epitome_types::{
 };
 
 use super::candidates::{SummaryKey, WrittenSummary};
-use super::{BackgroundResults, failed, locked};
+use super::{BackgroundResults, locked};
 use crate::at_once::at_once;
 use crate::checkpoints::KnownCheckpoint;
 use crate::model_summarizer::{
@@ -135,7 +135,10 @@ impl ExtractKeys<'_> {
     /// What is to be written for a checkpoint, beside which nothing is known to stand yet.
     fn wanted(&self, one: &Checkpoint, thread: &Thread) -> Option<SummaryTask> {
         let (_, words) = self.texts.parted(one)?;
-        let open = self.unwritten(&one.covers);
+        let open = match one.model {
+            Some(_) => self.unwritten(&one.covers),
+            None => one.covers.clone(),
+        };
         let shown =
             |id: &EntryId| Some((thread.entry(*id)?.clone(), thread.original(*id).cloned()));
         let (entries, originals): (Vec<Entry>, Vec<_>) = open.iter().filter_map(shown).unzip();
@@ -249,8 +252,8 @@ impl SummaryTasks {
                     desk.candidates.push((errand.key, written));
                     return;
                 }
-                Err(SummaryError::Failed(why)) => desk.told.push(failed(why)),
-                Err(error) => desk.told.push(failed(error.to_string())),
+                Err(SummaryError::Failed(why)) => desk.failed(Vec::new(), why),
+                Err(error) => desk.failed(Vec::new(), error.to_string()),
             }
         }
         locked(desk).vain.push(errand.key);

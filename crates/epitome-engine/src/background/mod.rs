@@ -10,6 +10,7 @@
 mod assignment;
 mod candidates;
 mod next_compression;
+mod pause;
 mod questions;
 
 use std::collections::BTreeSet;
@@ -29,6 +30,7 @@ pub(crate) use questions::{AnsweredQuestion, PolicyQuestion};
 use crate::locks::locked;
 use crate::model_summarizer::KnownWords;
 use crate::policy_runner::PolicyRunner;
+use pause::FailurePause;
 use questions::PolicyQuestions;
 
 /// So many of the newest words of models are held that nothing stands for as they are.
@@ -46,6 +48,8 @@ pub(crate) struct BackgroundWorker {
     waiting: Option<SummaryTasks>,
     /// How often in a row a task was given up.
     given_up: u32,
+    /// How long models are left alone that wrote nothing.
+    pause: FailurePause,
     /// The task that puts questions, and whom they are put to.
     asking: Option<AbortHandle>,
     council: Option<PolicyRunner>,
@@ -67,6 +71,8 @@ struct BackgroundResults {
     candidates: Vec<(SummaryKey, WrittenSummary)>,
     /// What models were asked for in vain.
     vain: Vec<SummaryKey>,
+    /// Why the last of them wrote nothing.
+    failure: Option<String>,
     told: Vec<EventKind>,
     questions: PolicyQuestions,
 }
@@ -96,6 +102,7 @@ impl BackgroundWorker {
             task: None,
             waiting: None,
             given_up: 0,
+            pause: FailurePause::default(),
             asking: None,
             council: None,
             holds: false,
@@ -108,19 +115,29 @@ impl BackgroundWorker {
 
     /// What happened and was not heard yet.
     pub(crate) fn told(&mut self) -> &[EventKind] {
-        let mut desk = locked(&self.desk);
-        if let Some(task) = self.task.take_if(|task| task.handle.is_finished()) {
-            self.given_up = 0;
-            let broken: Vec<_> =
-                task.keys.into_iter().filter(|key| !desk.is_settled(key)).collect();
-            if !broken.is_empty() {
-                desk.told.push(failed(format!("{} ended in the middle of it", task.models)));
-                desk.vain.extend(broken);
-            }
-        }
-        self.told.append(&mut desk.told);
-        drop(desk);
+        self.settle();
+        self.told.append(&mut locked(&self.desk).told);
         &self.told
+    }
+
+    /// Takes note of what came of a task that ended.
+    fn settle(&mut self) {
+        let Some(task) = self.task.take_if(|task| task.handle.is_finished()) else { return };
+        self.given_up = 0;
+        let mut desk = locked(&self.desk);
+        let open: Vec<_> = task.keys.iter().copied().filter(|key| !desk.is_settled(key)).collect();
+        if !open.is_empty() {
+            desk.failed(open, format!("{} ended in the middle of it", task.models));
+        }
+        let failure = desk.failure.take();
+        if task.keys.iter().any(|key| desk.is_written(key)) {
+            self.pause.succeeded();
+        } else if let Some(cause) = failure
+            && let Some(passed) = self.pause.failed()
+        {
+            let (models, failures) = (task.models, self.pause.failures());
+            desk.told.push(EventKind::SummariesPaused { models, failures, passed, cause });
+        }
     }
 
     /// All that was told is heard, and what was answered is taken up.
@@ -141,11 +158,12 @@ impl BackgroundWorker {
     /// Has models write what they have not written and are not writing, once they are done with what
     /// they are at: that stands in whatever covers its messages.
     pub(crate) fn take_on(&mut self, mut assignment: SummaryTasks) {
+        self.settle();
         assignment.errands.retain(|errand| !locked(&self.desk).is_settled(&errand.key));
         let under_way = self.task.as_ref().filter(|_| self.is_asking());
         let is_done =
             |one: &SummaryTask| under_way.is_some_and(|task| task.keys.contains(&one.key));
-        if assignment.errands.iter().all(is_done) {
+        if assignment.errands.iter().all(is_done) || self.pause.passes() {
             return;
         }
         self.waiting = Some(assignment);
@@ -234,8 +252,7 @@ impl BackgroundWorker {
             if timeout(within, assignment.write(&desk)).await.is_err() {
                 let mut desk = locked(&desk);
                 let late: Vec<_> = asked.into_iter().filter(|key| !desk.is_settled(key)).collect();
-                desk.vain.extend(late);
-                desk.told.push(failed(late_by(&named, within)));
+                desk.failed(late, late_by(&named, within));
             }
         };
         let handle = self.runtime.spawn(work).abort_handle();
@@ -300,6 +317,7 @@ impl BackgroundWorker {
     pub(crate) fn begin_anew(&mut self) {
         self.stop();
         self.next.begin_anew();
+        self.pause = FailurePause::default();
         self.standing = None;
         locked(&self.desk).vain.clear();
     }
@@ -330,8 +348,19 @@ impl BackgroundResults {
         messages.filter(|key| !written.contains(key)).count() as f64 / all
     }
 
+    fn is_written(&self, key: &SummaryKey) -> bool {
+        self.candidates.iter().any(|(known, _)| known == key)
+    }
+
     fn is_settled(&self, key: &SummaryKey) -> bool {
-        self.vain.contains(key) || self.candidates.iter().any(|(known, _)| known == key)
+        self.vain.contains(key) || self.is_written(key)
+    }
+
+    /// These were asked for in vain.
+    fn failed(&mut self, keys: Vec<SummaryKey>, cause: String) {
+        self.vain.extend(keys);
+        self.told.push(failed(cause.clone()));
+        self.failure = Some(cause);
     }
 }
 

@@ -100,6 +100,7 @@ fn log(event: &Event) {
             | EventKind::AnswerBounded { .. }
             | EventKind::ModelFallback { .. }
             | EventKind::PolicyWarning { .. }
+            | EventKind::SummariesPaused { .. }
             | EventKind::DriftDetected { .. }
             | EventKind::Handover { .. }
             | EventKind::SnapshotError { .. }
