@@ -5,6 +5,7 @@
 //! sought. Called where a whole request is read.
 
 mod body;
+mod edit_request;
 mod frame;
 mod label;
 mod map;

@@ -73,6 +73,13 @@ pub(super) fn of(
     fits.then_some(FileBody { lines: lines.len() as u32, partial })
 }
 
+/// What any text is that is asked for as a whole.
+pub(super) fn of_any(body: &str, least: usize) -> Option<FileBody> {
+    let lines = filled_lines(body);
+    let is_file = weight(&lines) >= least;
+    is_file.then_some(FileBody { lines: lines.len() as u32, partial: false })
+}
+
 /// What source is whose path nobody says: of a `language` that the fence around it names, or
 /// without marks. Changes to some other text are none.
 pub(super) fn of_unnamed(body: &str, language: Option<&str>, least: usize) -> Option<FileBody> {

@@ -3,11 +3,13 @@
 //! Invariant: copies do not overlap and are found in their order; a label binds what follows it and
 //! nothing else. Called for each text of a request.
 
+use std::mem;
 use std::ops::Range;
 
 use epitome_types::FileCopy;
 
 use super::body::{self, FileBody, LeastLines};
+use super::edit_request;
 use super::frame::{Fence, OpenedTag, SignLine};
 use super::label::{self, Binding, FileLabel};
 use super::map;
@@ -19,6 +21,9 @@ const TRIES: u32 = 16;
 
 /// How many words a line may have that stands between a label and what it names.
 const BETWEEN: usize = 3;
+
+/// So many lines at either end of a text are looked at for what somebody asks.
+const ASKED_IN: usize = 8;
 
 /// The most characters of a first line that names a text.
 const FIRST: usize = 60;
@@ -33,6 +38,16 @@ pub(super) struct CopyScanner<'t> {
     tries: u32,
     least: LeastLines,
     found: Vec<FileCopy>,
+    /// What stands between fences and counts as no file by its shape.
+    others: Vec<OtherBody>,
+}
+
+/// A body that is a file where somebody asks for it, and the path that it is bound to.
+struct OtherBody {
+    path: Option<String>,
+    /// The lines of its fence.
+    lines: Range<usize>,
+    closed: bool,
 }
 
 impl<'t> CopyScanner<'t> {
@@ -46,8 +61,8 @@ impl<'t> CopyScanner<'t> {
                 start += line.len();
             }
         }
-        let found = Vec::new();
-        Self { text, lines, free: 0, given: None, tries: TRIES, least, found }
+        let (found, others) = (Vec::new(), Vec::new());
+        Self { text, lines, free: 0, given: None, tries: TRIES, least, found, others }
     }
 
     /// The copies that the text holds.
@@ -60,6 +75,7 @@ impl<'t> CopyScanner<'t> {
         if self.found.is_empty() && self.free == 0 {
             self.bare();
         }
+        self.asked_for();
         self.found.shrink_to_fit();
         self.found
     }
@@ -135,6 +151,57 @@ impl<'t> CopyScanner<'t> {
         }
     }
 
+    /// What a person asks to have edited, or given back whole, is a file whatever its shape: what stands
+    /// between fences, or else the rest of the text.
+    fn asked_for(&mut self) {
+        let Some(least) = self.least.bare.filter(|_| !self.lines.is_empty()) else { return };
+        let has_fences = self.free > 0;
+        if has_fences && self.others.is_empty() || !has_fences && !self.found.is_empty() {
+            return;
+        }
+        let Some(asked) = self.asking() else { return };
+        for other in mem::take(&mut self.others) {
+            self.take_other(other, self.least.labelled);
+        }
+        if !has_fences {
+            let (before, after) = (0..asked, asked + 1..self.lines.len());
+            let lines = if before.len() > after.len() { before } else { after };
+            self.take_other(OtherBody { path: None, lines, closed: false }, least);
+        }
+        self.found.sort_by_key(|copy| copy.body.start);
+    }
+
+    /// The first line beside what stands between fences in which a person asks for a text.
+    fn asking(&self) -> Option<usize> {
+        let is_within = |at: usize| self.others.iter().any(|other| other.lines.contains(&at));
+        let is_taken = |at: usize| {
+            let start = self.lines[at].start;
+            self.found.iter().any(|copy| copy.body.contains(&start))
+        };
+        let said = || {
+            let filled = (0..self.lines.len()).filter(|&at| !self.is_blank(at));
+            filled.filter(move |&at| !is_within(at) && !is_taken(at))
+        };
+        let asks = |at: &usize| edit_request::asks(self.line(*at));
+        let last = || said().rev().take(ASKED_IN).find(asks);
+        said().take(ASKED_IN).find(asks).or_else(last)
+    }
+
+    /// Takes what is a file for being asked for, where it has so many lines.
+    fn take_other(&mut self, other: OtherBody, least: usize) {
+        let body = self.bytes(other.lines);
+        let text = &self.text[body.clone()];
+        let Some(found) = body::of_any(text, least) else { return };
+        match other.path {
+            None => self.take_unnamed(body, found, other.closed),
+            Some(path) => {
+                let FileBody { lines, partial } = found;
+                let (named, closed) = (true, other.closed);
+                self.found.push(FileCopy { path, named, body, lines, partial, closed });
+            }
+        }
+    }
+
     /// The bytes from the first line that may open something to the last one that may close it.
     fn between(
         &self,
@@ -158,6 +225,7 @@ impl<'t> CopyScanner<'t> {
         let label = label::of_info(fence.info)
             .or_else(|| self.label_before(at).filter(|it| !is_foreign(it)))
             .or_else(|| label::of_comment(self.line(at + 1)));
+        let (known, path) = (self.found.len(), label.as_ref().map(|label| label.path.clone()));
         match label {
             Some(label) => drop(self.take(label, body, true, closed)),
             None if self.text[body.clone()].trim_start().starts_with(['{', '[']) => {
@@ -171,6 +239,9 @@ impl<'t> CopyScanner<'t> {
                 let found = least.and_then(|it| body::of_unnamed(text, Some(fence.info), it));
                 found.into_iter().for_each(|it| self.take_unnamed(body.clone(), it, closed));
             }
+        }
+        if self.found.len() == known {
+            self.others.push(OtherBody { path, lines: at + 1..close, closed });
         }
         self.free = close + 1;
         close + 1

@@ -331,3 +331,32 @@ fn a_document_that_only_its_provider_reads_is_a_file_by_its_content() {
     assert_ne!(one, other);
     assert_eq!(one, paths("%PDF-1.4 one"));
 }
+
+#[test]
+fn whatever_a_person_asks_to_have_edited_is_a_file() {
+    let rows: String = (0..40).map(|at| format!("{at},karst,eu,{}\n", at * 7)).collect();
+    let log: String =
+        (0..40).map(|at| format!("2026-11-21 10:00:{at:02} INFO item {at} took 9ms\n")).collect();
+    let letter: String =
+        (0..20).map(|at| format!("We ask you to send {at} of them to our office.\n\n")).collect();
+    let held = |text: &str, body: &str, path: &str| {
+        let found = copies(text);
+        let [copy] = &found[..] else { panic!("{found:?}: {text}") };
+        assert!(text[copy.body.clone()].contains(body.trim()), "{copy:?}");
+        assert!(copy.path.contains(path), "{copy:?}");
+    };
+    held(&format!("Please edit this file.\n\n```users.csv\n{rows}```"), &rows, "users.csv");
+    held(&format!("```users.txt\n{rows}```\nGive me the whole file back."), &rows, "users.txt");
+    held(&format!("Correct the times:\n```run.log\n{log}```"), &log, "run.log");
+    held(&format!("Here is users.csv. I want to edit it.\n{rows}"), &rows, "begins with `0,karst");
+    held(&format!("Please improve this letter:\n\n{letter}"), &letter, "begins with `We ask");
+    held(&format!("{letter}\nReturn the text in full."), &letter, "begins with `We ask");
+    // Who asks about it needs no copy.
+    for text in [
+        format!("Why does this fail?\n```run.log\n{log}```"),
+        format!("Here is users.csv. Who is in it?\n{rows}"),
+        format!("This came by mail:\n\n{letter}"),
+    ] {
+        assert_eq!(copies(&text), vec![], "{text}");
+    }
+}
