@@ -52,8 +52,8 @@ pub struct SentRequest {
     pub cold: bool,
     /// Whether what was sent before it was rewritten.
     pub rewritten: bool,
-    /// Whether lines that are kept made it as large as it is: without them it would have come to what
-    /// is aimed at.
+    /// Whether lines that are kept, or a policy that aims higher, made it as large as it is: without them it
+    /// would have come to what is aimed at.
     pub keeps: bool,
     /// What its tokens cost.
     pub prices: CachePrices,

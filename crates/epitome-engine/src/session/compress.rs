@@ -54,8 +54,8 @@ impl Session {
         let beside = compressed.warnings.into_iter().map(unwritten).chain(compressed.events);
         let beside = beside.chain(without_room(&compressed.files));
         let (ops, beside) = (compressed.ops, beside.collect());
-        let (moved, written, rewords, late) = (None, Vec::new(), false, None);
-        Proposal { epoch, departure, ops, beside, moved, written, snapshot, rewords, late }
+        let (moved, written, target, rewords, late) = (None, Vec::new(), 0, false, None);
+        Proposal { epoch, departure, ops, beside, moved, written, snapshot, target, rewords, late }
     }
 
     /// Records a proposal, if what it was made from still stands. Gives whether it was recorded;

@@ -33,6 +33,8 @@ pub(crate) struct Proposal {
     pub(super) written: Vec<String>,
     /// Whether a restore point is made, where a policy said so.
     pub(super) snapshot: Option<bool>,
+    /// The size that it aimed at, in tokens.
+    pub(super) target: u64,
     /// Whether words of models take the place of extracts, and nothing else is done.
     pub(crate) rewords: bool,
     /// What models may write of it, where they write in the background.

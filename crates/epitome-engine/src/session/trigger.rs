@@ -3,7 +3,7 @@
 //! Invariant: the policies say, but for what the window forces and the user asks for. What somebody
 //! asked for is looked at once. Called by the turn.
 
-use epitome_types::hook::{Occasion, Strength, TriggerAnswer, TriggerJob};
+use epitome_types::hook::{Occasion, OpRequest, Orders, Strength, TriggerAnswer, TriggerJob};
 use epitome_types::{Actor, Budget, CompactionCause, EventKind, Role, SessionAction, SkipReason};
 
 use epitome_plan::{CacheMeter, CachePrices, ForcingWindow, Rewrite, SentRequest, states_lines};
@@ -67,6 +67,27 @@ impl DueCompression {
         further.extend(self.relief);
         further.sort_unstable();
         [self.target].into_iter().chain(further.into_iter().filter(move |_| self.forced))
+    }
+
+    /// Holds what a plan asks to be left of a prompt that the window forces: lines that are kept may fill no
+    /// more of it, either.
+    pub(super) fn hold(&self, orders: &mut Orders) {
+        let Some(most) = self.lines else { return };
+        let fits = orders.ops.iter_mut().filter_map(|op| match op {
+            OpRequest::Fit(fit) => fit.max_tokens.as_mut(),
+            _ => None,
+        });
+        fits.for_each(|size| *size = (*size).min(most));
+    }
+
+    /// The largest size, in tokens, that is aimed at with a plan. One of a policy's own steps comes to
+    /// whatever those leave.
+    pub(super) fn aimed(&self, orders: &Orders) -> u64 {
+        let aims = orders.ops.iter().filter(|op| !op.is_aside()).map(|op| match op {
+            OpRequest::Fit(fit) => fit.max_tokens.unwrap_or(0),
+            _ => u64::MAX,
+        });
+        aims.fold(self.target, u64::max)
     }
 
     /// The budget from which on a plan may leave out what people demanded: that of the last attempt,
@@ -140,12 +161,13 @@ impl Session {
         let window = window(ground, brief);
         let must_pay = size <= window.most && !is_asked && job.cause != Occasion::Overflow;
         let relief = (size > window.most).then_some(window.left);
-        let target = relief.map_or(target, |left| target.min(left));
+        let kept = relief.filter(|_| !by_user).map(|_| self.most_kept(ground, brief, state));
+        // What is aimed at above what the kernel would aim at costs as lines do that are kept.
+        let target = relief.map_or(target, |left| target.min(left).min(kept.unwrap_or(left)));
         let worth = match must_pay {
             true => state.meter.most_worth(&rewrite(ground, brief, window)),
             false => u64::MAX,
         };
-        let lines = relief.filter(|_| !by_user).map(|_| self.most_kept(ground, brief, state));
         // What it comes to shows when it is made, as what ends a task does. It is not made again before
         // that is worth it, or what came is smaller, as behind a summary of the client's.
         let is_plain = cause != CompactionCause::Manual;
@@ -163,7 +185,7 @@ impl Session {
             worth,
             forced,
             relief,
-            lines,
+            lines: kept,
             holds,
             is_asked_for: is_asked,
             work: DueWork::Compress,
@@ -180,7 +202,8 @@ impl Session {
         }
     }
 
-    /// How far lines that are kept may fill a prompt that the window forces to be made smaller.
+    /// How far lines that are kept, and what else policies choose to leave, may fill a prompt that the window
+    /// forces to be made smaller.
     fn most_kept(
         &self,
         ground: &TurnContext<'_, '_>,
@@ -212,7 +235,9 @@ impl Session {
         proposal: Option<&Proposal>,
         state: &ConversationState,
     ) -> CacheMeter {
-        let keeps = proposal.is_some_and(|proposal| proposal.ops.iter().any(states_lines));
+        let bare = self.window_without_lines(ground, brief);
+        let aims_high = |it: &Proposal| it.target.min(bare.left) > bare.aimed;
+        let keeps = proposal.is_some_and(|it| it.ops.iter().any(states_lines) || aims_high(it));
         let mut meter = state.meter;
         if proposal.is_some_and(|proposal| !proposal.rewords) {
             meter.compressed();
@@ -220,10 +245,7 @@ impl Session {
         meter.sent(&SentRequest {
             tokens: [ground.size()[0], sent],
             head: head(brief),
-            window: match keeps {
-                true => self.window_without_lines(ground, brief),
-                false => window(ground, brief),
-            },
+            window: if keeps { bare } else { window(ground, brief) },
             cold: ground.cold,
             rewritten: proposal.is_some() || self.next.unsent,
             keeps,

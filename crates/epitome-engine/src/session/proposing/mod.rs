@@ -330,7 +330,7 @@ impl Proposing<'_, '_> {
         (proposal.moved, proposal.written, proposal.late) = (moved, made.written, late);
         proposal.written.extend([&standing, &draft].into_iter().flat_map(WordedPlan::texts));
         proposal.beside.extend(standing.events());
-        proposal.rewords = due.work == DueWork::Reword;
+        (proposal.target, proposal.rewords) = (due.aimed(&orders), due.work == DueWork::Reword);
         if !proposal.rewords {
             proposal.beside.splice(0..0, kinds(&proposal.epoch, brief, &orders));
             proposal.beside.extend(truncated);

@@ -120,7 +120,10 @@ impl Proposing<'_, '_> {
             forced: due.forced,
             sizes: PlanSizes {
                 target: due.target,
-                most: in_tokens(brief.held.hard),
+                // What comes to the bound itself is forced again by the next message.
+                most: in_tokens(
+                    due.relief.map_or(brief.held.hard, |left| left.min(brief.held.hard)),
+                ),
                 floor: ground.floor(),
             },
             goals: state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default(),
@@ -156,12 +159,13 @@ impl Proposing<'_, '_> {
         state: &mut ConversationState,
     ) -> Ordered {
         let mut told = PlanNotes::default();
-        let (orders, policy) = match self.due.work {
+        let (mut orders, policy) = match self.due.work {
             DueWork::Reword => (Orders::default(), None),
             DueWork::Compress | DueWork::Draft => {
                 planning.orders(&passed.round, passed.policy.as_deref(), &mut told).await
             }
         };
+        self.due.hold(&mut orders);
         state.work.aside.add(mem::take(&mut told.exports), told.handover.take());
         passed.policy.clone_from(&policy);
         passed.snapshot = passed.snapshot.or(orders.snapshot);

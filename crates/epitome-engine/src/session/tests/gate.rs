@@ -5,7 +5,7 @@ use epitome_kernel::{Answer, Job, TokenCounter};
 use epitome_testkit::conversations;
 use epitome_types::hook::{
     Budgets, Due, Fit, MessageNumber, Observe, OpRequest, Orders, PinOrder, Render, Stop, Strength,
-    TriggerAnswer, Wording,
+    Summarize, TriggerAnswer, Wording,
 };
 use serde_json::{Value, json};
 
@@ -34,6 +34,8 @@ struct Answers {
     fit: Option<u64>,
     /// A plan pins one message in so many.
     pins: Option<usize>,
+    /// A plan of its own sums one turn up, the oldest that stands.
+    sums_up: bool,
     /// So many words for what it is asked to word.
     render: Option<usize>,
 }
@@ -48,9 +50,11 @@ fn answers() -> impl Strategy<Value = Answers> {
         prop::option::weighted(0.8, [size(), size(), size(), size()]),
         prop::option::of(size()),
         prop::option::weighted(0.3, 1usize..9),
+        any::<bool>(),
         prop::option::of(0usize..12_000),
     )
-        .prop_map(|(trigger, observe, budgets, fit, pins, render)| Answers {
+        .prop_map(|(trigger, observe, budgets, fit, pins, sums_up, render)| Answers {
+            sums_up,
             trigger,
             observe,
             budgets,
@@ -80,6 +84,13 @@ impl Answers {
                 let [soft, hard, target, reserve] = self.budgets?.map(Some);
                 let budgets = Budgets { soft, hard, target, reserve, ..Budgets::default() };
                 Some(Answer::Budgets(budgets))
+            }
+            Job::Plan(job) if self.sums_up => {
+                let first = 3 + 4 * job.checkpoints.len() as u32;
+                let entries = (first..first + 4).map(MessageNumber).collect();
+                let one = Summarize { entries, target: 60, level: None };
+                let ops = vec![OpRequest::Summarize(one)];
+                Some(Answer::Plan(Orders { ops, ..Orders::default() }))
             }
             Job::Plan(_) => {
                 let last = job.common().messages;
@@ -195,6 +206,7 @@ fn a_stop_at_every_message_pays_for_itself() {
         budgets: None,
         fit: None,
         pins: None,
+        sums_up: false,
         render: None,
     };
     for limit in [5_000, 15_000] {
@@ -215,6 +227,7 @@ fn what_a_policy_pins_takes_no_compression_out_of_force() {
         budgets: Some([3_904, 3_904, 9_712, 0]),
         fit: Some(905),
         pins: None,
+        sums_up: false,
         render: None,
     };
     let planned = Answers { observe: (1, None, false), pins: Some(2), ..observed.clone() };
@@ -235,6 +248,7 @@ fn a_plan_without_an_aim_brings_no_prompt_above_the_limit() {
             budgets: None,
             fit: None,
             pins: Some(1),
+            sums_up: false,
             render: None,
         };
         let (_, largest) = play(&answers, &[3], 1_500);
@@ -252,8 +266,38 @@ fn what_the_window_forces_lasts_for_some_turns() {
         budgets: Some([0, 0, 0, u64::MAX]),
         fit: None,
         pins: None,
+        sums_up: false,
         render: None,
     };
     let ([raw, sent], _) = play(&answers, &[26], 25_000);
     assert!(sent <= raw * (1.0 + TOLERANCE), "{:.3}", sent / raw);
+}
+
+/// In a window that the conversation fills many times, a policy that always compresses, and as little as it
+/// may, costs hardly more than the kernel's own way: what it aims at above that is no cheaper for being
+/// forced, neither now nor in what it is compared with.
+#[test]
+fn a_policy_that_always_compresses_little_costs_hardly_more_than_none() {
+    let none = Answers {
+        trigger: (1, None, None),
+        observe: (1, None, false),
+        budgets: None,
+        fit: None,
+        pins: None,
+        sums_up: false,
+        render: None,
+    };
+    let (level, most) = (Some(Strength::Hard), Some(u64::MAX));
+    let always = Answers { trigger: (1, level, most), ..none.clone() };
+    let fits = Answers { fit: most, ..always.clone() };
+    let fit = Answers { fit: most, ..none.clone() };
+    let sums = Answers { sums_up: true, ..none.clone() };
+    for limit in [2_500, 3_000, 4_000, 6_000] {
+        let ([_, alone], _) = play(&none, &[20, 22], limit);
+        for answers in [&always, &fits, &fit, &sums] {
+            let ([_, sent], _) = play(answers, &[20, 22], limit);
+            let ratio = sent / alone;
+            assert!(ratio <= 1.0 + TOLERANCE, "{limit}: {ratio:.3} of what no policy costs");
+        }
+    }
 }
