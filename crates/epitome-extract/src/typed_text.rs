@@ -27,9 +27,14 @@ const INTRODUCTION: usize = 300;
 /// A comma ends a greeting within so many bytes.
 const GREETING: usize = 60;
 
-/// From so many sentences on, orders that are more than one in [`ORDERS_SHARE`] make a set of rules.
+/// Of so many sentences and more, orders that are more than one in a few make a set of rules; fewer do where
+/// nothing shows that somebody talks to the reader.
 const SENTENCES: usize = 6;
-const ORDERS_SHARE: usize = 3;
+const ORDERS_OF_TALK: usize = 3;
+const ORDERS_OF_PROSE: usize = 12;
+
+/// The closing line of a mail and the name below it have no more bytes each.
+const CLOSING: usize = 40;
 
 /// What a person typed of a text, or of all texts of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +115,9 @@ fn ends(text: &str) -> impl Iterator<Item = &str> {
 /// Whether a text is a copy of something that was written for others: it has headings, or the head, the
 /// greeting or the ending of a mail.
 fn is_document(text: &str) -> bool {
+    if is_signed(text) {
+        return true;
+    }
     let mut is_fenced = false;
     text.lines().any(|line| {
         let line = line.trim();
@@ -119,6 +127,17 @@ fn is_document(text: &str) -> bool {
         let is_head = line.starts_with('#') || opens(MAIL_HEADS);
         !is_fenced && (is_head || greets() || ends_mail(line))
     })
+}
+
+/// Whether a text ends with a closing line and a name below it: `Thanks,` and `Ann`.
+fn is_signed(text: &str) -> bool {
+    let mut lines = text.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let name = lines.next().unwrap_or_default();
+    let closing = lines.next().unwrap_or_default();
+    let is_name = name.len() <= CLOSING
+        && name.starts_with(char::is_uppercase)
+        && name.chars().all(|c| c.is_alphabetic() || matches!(c, ' ' | '.' | '-'));
+    is_name && closing.len() <= CLOSING && closing.ends_with([',', '，'])
 }
 
 /// Whether a line begins with these letters, in either case.
@@ -132,19 +151,20 @@ fn ends_mail(line: &str) -> bool {
     MAIL_ENDS.iter().any(|mark| line.contains(mark))
 }
 
-/// The paragraphs of a text in which its sender talks. Where it is one paragraph, nothing else frames it:
-/// then it is taken to talk. Of more than one each must ask something of its reader.
+/// The paragraphs of a text in which its sender talks: those that ask something of their reader. Where it is
+/// one paragraph nothing else frames it, and then prose with few orders will do.
 fn spoken(text: &str) -> Vec<&str> {
     let all = paragraphs(text);
     let mut is_introduced = false;
     let mut out = Vec::new();
     for paragraph in &all {
         let introduced = std::mem::replace(&mut is_introduced, paragraph.ends_with([':', '：']));
-        if !introduced
-            && (all.len() == 1 || asks_reader(paragraph))
-            && !introduces(paragraph)
-            && is_talk(paragraph)
-        {
+        let orders = match asks_reader(paragraph) {
+            true => ORDERS_OF_TALK,
+            false if all.len() == 1 => ORDERS_OF_PROSE,
+            false => continue,
+        };
+        if !introduced && !introduces(paragraph) && is_talk(paragraph, orders) {
             out.push(*paragraph);
         }
     }
@@ -169,8 +189,8 @@ fn paragraphs(text: &str) -> Vec<&str> {
     out.iter().map(|paragraph| paragraph.trim()).collect()
 }
 
-/// Whether a paragraph is prose, most of whose sentences tell rather than order.
-fn is_talk(paragraph: &str) -> bool {
+/// Whether a paragraph is prose whose sentences tell rather than order: at most one in so many does.
+fn is_talk(paragraph: &str, share: usize) -> bool {
     let (mut done, mut ended) = (0, 0);
     let (mut sentences, mut orders) = (0, 0);
     for line in paragraph.split_inclusive('\n') {
@@ -188,7 +208,7 @@ fn is_talk(paragraph: &str) -> bool {
         sentences += all.len();
         ended += if whole.ends_with(ENDS) || all.len() > 1 { whole.len() } else { 0 };
     }
-    let is_rules = sentences >= SENTENCES && orders * ORDERS_SHARE > sentences;
+    let is_rules = sentences >= SENTENCES && orders * share > sentences;
     !is_rules && ended * 4 >= paragraph.len() * 3
 }
 
@@ -209,7 +229,10 @@ fn introduces(paragraph: &str) -> bool {
 fn asks_reader(paragraph: &str) -> bool {
     let words = directive::spaced(paragraph);
     let holds = |marks: &[&str]| marks.iter().any(|mark| words.contains(mark));
-    holds(WISHES) || holds(SELF) && holds(REQUESTS)
+    let tells = |behind: &str| TELLS.iter().any(|tell| behind.starts_with(tell));
+    let wishes =
+        |mark: &&str| words.match_indices(mark).any(|(at, mark)| !tells(&words[at + mark.len()..]));
+    WISHES.iter().any(wishes) || holds(SELF) && holds(REQUESTS)
 }
 
 /// What a sentence ends with.
@@ -308,13 +331,8 @@ const HANDS_OVER: &[&str] = &[
 
 /// What a person wishes for themselves.
 const WISHES: &[&str] = &[
-    " i want you ",
-    " i want to ",
-    " i want the ",
-    " i want a ",
-    " i need you ",
-    " i need to ",
-    " i need a ",
+    " i want ",
+    " i need ",
     " id like ",
     " i would like ",
     " ich möchte ",
@@ -331,6 +349,19 @@ const WISHES: &[&str] = &[
     " ik wil ",
     " мне нужно ",
     " я хочу ",
+];
+
+/// What somebody wishes who tells something to many.
+const TELLS: &[&str] = &[
+    "to share ",
+    "to tell ",
+    "to say ",
+    "to talk ",
+    "to show ",
+    "to explain ",
+    "to thank ",
+    "to write ",
+    "to point ",
 ];
 
 /// Who says "I".
@@ -398,6 +429,10 @@ mod tests {
             check(&format!("{}{rule} {}", tale(before), tale(behind)), true);
         }
         check(&format!("{} Never touch migrations/. {}", tale(40), tale(40)), true);
+        let rules = "Clients must send it again. ".repeat(12);
+        check(&format!("{}{rule} {rules}{}", tale(40), tale(40)), false);
+        let asked = format!("I want you to build it. {}{rule} {rules}", tale(80));
+        check(&asked, true);
         let handed = format!("Translate this article: {}{rule} {}", tale(40), tale(40));
         check(&handed, false);
         check(&format!("{}{rule} {}", tale(800), tale(800)), false);
@@ -418,6 +453,8 @@ mod tests {
         check(&format!("# Guide\n\n{}", telling("I want to help. ")), false);
         check(&format!("Dear Ann,\n\n{}", telling("I want to help. ")), false);
         check(&format!("{}\n\nBest regards,\nAnn", telling("I want to help. ")), false);
+        check(&format!("Hi team,\n\n{}\n\nThanks,\nAnn", telling("I want to help. ")), false);
+        check(&telling("I'd like to tell how it went. "), false);
     }
 
     #[test]
