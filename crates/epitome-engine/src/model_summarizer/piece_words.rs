@@ -11,7 +11,6 @@ use epitome_kernel::SummaryJob;
 use epitome_types::hook::SummaryPrompt;
 
 use super::ModelSummarizer;
-use super::ask::NoModelAnswer;
 use super::chunks::BETWEEN;
 use super::known_words::KnownWords;
 
@@ -21,11 +20,11 @@ pub(super) struct PieceWords(Mutex<Vec<(usize, String)>>);
 
 impl PieceWords {
     /// Has the answer about a piece written down, whatever becomes of the others.
-    pub(super) async fn note(
+    pub(super) async fn note<E>(
         &self,
         place: usize,
-        said: impl Future<Output = Result<String, NoModelAnswer>>,
-    ) -> Result<String, NoModelAnswer> {
+        said: impl Future<Output = Result<String, E>>,
+    ) -> Result<String, E> {
         let said = said.await?;
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.push((place, said.clone()));
