@@ -31,6 +31,9 @@ local TOLD = 200
 --- The most of the intent that is searched for, in tokens.
 local QUERY = 40
 
+--- Nothing was repeated yet.
+local NONE = 1000000
+
 --- What ends a question, and what is one wherever it ends.
 local ASKS = "[?？؟]\\s*$"
 local INQUIRES = "[?？؟]"
@@ -49,13 +52,17 @@ local INQUIRES = "[?？؟]"
 ---@field calls boolean whether there was a call
 ---@field working boolean whether the agent was in the middle of its work
 ---@field asking boolean whether it asked questions before
+---@field idle integer messages since in which a person said no more than to go on
 ---@field looked boolean|nil whether a message of it was looked at
 ---@field strange integer actions in a row that nothing explains
 ---@field wrote boolean whether something new was written since
+---@field made table<string, boolean> calls that wrote since, by `calls.key`
 ---@field results table<string, string> what each call since came to, by `calls.key`
+---@field first table<string, integer> how many had brought something new before each came to that
 ---@field open string[] the calls whose results are to come
 ---@field repeated integer calls since that came to what they had come to before
 ---@field explored integer calls since that brought something new
+---@field since integer how many of these came before all that was repeated
 
 --- A text on one line, for people.
 local function told(text)
@@ -158,11 +165,50 @@ local function is_working(entries)
   return last > 0 and entries.tools[last] == true
 end
 
+--- Takes note of what a call came to.
+---@param anchor Anchor
+local function learn_call(anchor, key, result)
+  if anchor.results[key] == result then
+    anchor.repeated = anchor.repeated + 1
+    anchor.since = math.min(anchor.since, anchor.first[key])
+  else
+    anchor.first[key], anchor.explored = anchor.explored, anchor.explored + 1
+    anchor.results[key] = result
+  end
+end
+
+--- Goes on with what was watched before: what calls behind the summary before came to, as far as they
+--- stay in the prompt. Looking again at what leaves it now repeats nothing.
+---@param anchor Anchor
+---@param covers table<integer, boolean> the messages that leave
+local function go_on(anchor, job, covers)
+  local before, entries = job.memo.drift, job.entries
+  if not before or not before.made or before.compression ~= job.compressions then
+    return
+  end
+  for place = 1, entries.count do
+    if entries.tools[place] and entries.speaker[place] == "model" and not covers[place] then
+      local text, names = entries:text(place) or "", entries.names[place]
+      for call = 1, #names do
+        local arguments = calls.arguments(text, names, call)
+        local key = arguments and calls.key(names[call], arguments)
+        if key and before.results[key] then
+          learn_call(anchor, key, before.results[key])
+        end
+        if key and before.made[key] then
+          anchor.made[key] = true
+        end
+      end
+    end
+  end
+end
+
 --- What is known before a summary, for the messages behind it.
 ---@param job PlanJob
 ---@param intent string
+---@param covers table<integer, boolean> the messages that leave
 ---@return Anchor
-function drift.anchor(job, intent)
+function drift.anchor(job, intent, covers)
   local entries, names = job.entries, words.files(intent)
   local anchor = {
     compression = job.compressions + 1,
@@ -174,10 +220,12 @@ function drift.anchor(job, intent)
     calls = false,
     working = is_working(entries),
     asking = was_asking(entries),
-    strange = 0,
+    strange = 0, idle = 0,
     wrote = false,
-    results = {}, open = {}, repeated = 0, explored = 0,
+    made = {},
+    results = {}, first = {}, open = {}, repeated = 0, explored = 0, since = NONE,
   }
+  go_on(anchor, job, covers)
   learn(anchor, intent)
   for place = entries.count, 1, -1 do
     local speaker, is_new = entries.speaker[place], place > entries.count - NEWEST
@@ -202,8 +250,9 @@ end
 ---@return boolean
 function drift.is_watched(job)
   local anchor = job.memo.drift
-  return anchor ~= nil and job.compressions == anchor.compression
-    and job.since_compaction <= job.options.drift_messages
+  -- Notes of an older version lack what is asked for here.
+  return anchor ~= nil and anchor.made ~= nil and job.compressions == anchor.compression
+    and job.since_compaction - anchor.idle <= job.options.drift_messages
 end
 
 --- What a message of the model says beside its calls.
@@ -248,32 +297,44 @@ end
 --- Forgets what calls came to: what is new changes what they may come to.
 ---@param anchor Anchor
 local function begin_round(anchor)
-  anchor.results, anchor.open, anchor.repeated, anchor.explored = {}, {}, 0, 0
+  anchor.results, anchor.first, anchor.open = {}, {}, {}
+  anchor.repeated, anchor.explored, anchor.since = 0, 0, NONE
+end
+
+--- Takes note of a call that was made before: what was explored before all that is repeated counts for
+--- none of it.
+---@param anchor Anchor
+local function repeat_from(anchor, key)
+  anchor.since = math.min(anchor.since, anchor.first[key] or NONE)
 end
 
 --- Is it progress? What was written once is not written again, and calls whose results stay the same
---- are not made for ever, whatever stands between them: repeating counts against exploring. Looking
---- again at what left the prompt is none of it, since only calls behind the summary count.
+--- are not made for ever, whatever stands between them: repeating counts against the exploring since
+--- then. Looking again at what left the prompt is none of it, since only calls behind the summary
+--- count. What is written behind it may be taken back and written again, but not for ever.
 ---@param anchor Anchor
 local function is_standing_still(job, anchor)
-  local again, writes, repeats, open = false, false, 0, {}
+  local again, is_new, repeats, open = false, false, 0, {}
   for _, action in ipairs(job.actions) do
     local key = calls.key(action.tool, action.arguments)
     if matches(job.options.write_tools, action.tool) then
-      again, writes = again or anchor.writes[key] == true, true
+      again, is_new = again or anchor.writes[key] == true, is_new or not anchor.made[key]
+      anchor.wrote, anchor.made[key] = true, true
     end
-    repeats = repeats + (anchor.results[key] and 1 or 0)
+    if anchor.results[key] then
+      repeats = repeats + 1
+      repeat_from(anchor, key)
+    end
     open[#open + 1] = key
   end
-  if writes and not again then
+  if is_new and not again then
     begin_round(anchor)
-    anchor.wrote = true
   else
     anchor.open = open
   end
   local repeated = anchor.repeated + repeats
   return again or repeats > 0 and repeated >= job.options.drift_repeats - 1
-    and repeated > anchor.explored
+    and repeated > anchor.explored - anchor.since
 end
 
 --- Does the agent ask a clarifying question at once, in the middle of its work, where it did not
@@ -355,10 +416,7 @@ end
 ---@param result string
 local function learn_result(anchor, result)
   for _, key in ipairs(anchor.open) do
-    local is_same = anchor.results[key] == result
-    anchor.repeated = anchor.repeated + (is_same and 1 or 0)
-    anchor.explored = anchor.explored + (is_same and 0 or 1)
-    anchor.results[key] = result
+    learn_call(anchor, key, result)
   end
   anchor.open = {}
 end
@@ -380,9 +438,13 @@ local function note(job, anchor)
   if entry.speaker == "human" or anchor.strange == 0 then
     learn(anchor, entry:text())
   end
-  if entry.speaker == "human" and intents.is_stated(entry:text()) then
+  local is_stated = entry.speaker == "human" and intents.is_stated(entry:text())
+  if entry.speaker == "human" and not is_stated then
+    anchor.idle = anchor.idle + 1
+  end
+  if is_stated then
     -- Who is told something new may ask, and need not deliver what was wanted before.
-    anchor.working, anchor.untouched, anchor.ordered = false, {}, {}
+    anchor.working, anchor.untouched, anchor.ordered, anchor.made = false, {}, {}, {}
     begin_round(anchor)
   elseif #anchor.open > 0 then
     learn_result(anchor, ep.hash(entry:text()))

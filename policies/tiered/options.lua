@@ -181,7 +181,8 @@ return {
     type = "integer",
     default = 24,
     min = 0,
-    doc = "How many messages after a summary are held against the session's intent; 0: none.",
+    doc = "How many messages after a summary are held against the session's intent, those not counted"
+      .. " that only say to go on; 0: none.",
   },
   drift_actions = {
     type = "integer",
@@ -227,7 +228,10 @@ return {
       "(?i)\\bwhat (would|do) you (like|want|need) me to\\b|\\bwhat (should|shall|can|do) I (do|work|help|go|start|continue|build|write)\\b",
       "(?i)\\bhow (can|may) I (help|assist)\\b|\\bwhat (is|was) (the|my|your) (task|goal|objective)\\b",
       "(?i)\\b(?:please )?(?:tell|let) me (?:know )?what (?:you (?:need|want|would like)|(?:I|to) (?:am to |should )?(?:do|work))\\b",
-      "(?i)\\b(was|womit|woran) soll ich\\b|\\bque (dois-je|voulez-vous que je)\\b|\\bqué (debo|quieres que)\\b",
+      "(?i)\\b(?:remind|tell|clarify|explain)\\b[^.?!\\n]{0,40}\\bwhat\\b[^.?!\\n]{0,30}\\bI\\b[^.?!\\n]{0,30}\\b(?:do|work)\\b",
+      "(?i)\\b(?:remind|tell|clarify|explain)\\b[^.?!\\n]{0,60}\\b(?:what|which)\\b[^.?!\\n]{0,40}\\b(?:task|goal|objective)\\b",
+      "(?i)\\bremind me\\b[^.?!\\n]{0,40}\\b(?:task|goal|job|objective|asked|supposed|request|working)\\b",
+      "(?i)\\b(was|womit|woran) (?:genau )?soll ich\\b|\\bque (dois-je|voulez-vous que je)\\b|\\bqué (debo|quieres que)\\b",
       "(?i)что (мне|я должен) (делать|сделать)|何をすれば|我该做什么|需要我做什么|무엇을 (할까요|도와)",
     },
     doc = "A question of the model that one of these matches asks what it is there for.",

@@ -117,7 +117,7 @@ function stages.summarize(job, work)
   job.memo.intent = ep.clip(intents.of(job), 400)
   job.memo.stated = intents.stated(job)
   job.memo.artifacts = summary.artifacts(job)
-  job.memo.drift = opt.drift_messages > 0 and drift.anchor(job, job.memo.intent) or nil
+  job.memo.drift = opt.drift_messages > 0 and drift.anchor(job, job.memo.intent, work.covers) or nil
   return work
 end
 

@@ -83,6 +83,31 @@ fn checkpoints_say_what_they_stand_for() {
 }
 
 #[test]
+fn a_checkpoint_is_shown_at_each_level_that_it_was_at() {
+    let place = played();
+    let (_, out, _) = run(&place, &["checkpoint", "list", "--json"]);
+    let all: Vec<Value> = serde_json::from_str(&out).unwrap();
+    let levels = |one: &Value| -> Vec<u64> {
+        one["steps"].as_array().unwrap().iter().map(|it| it["level"].as_u64().unwrap()).collect()
+    };
+    let aged = all.iter().find(|one| levels(one).len() > 1).expect(&out);
+    let (id, tokens) = (aged["id"].as_str().unwrap(), &aged["tokens"]);
+    let (code, out, err) = run(&place, &["checkpoint", "show", id, "--level", "3", "--json"]);
+    assert_eq!(code, 0, "{err}");
+    let detailed: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(detailed["tokens"]["now"], tokens["first"], "{out}");
+    assert!(detailed["text"].as_str().unwrap().len() > aged["text"].as_str().unwrap().len());
+    let (_, shown, _) = run(&place, &["checkpoint", "show", id, "--level", "3"]);
+    assert!(shown.contains("what the model read; it is sent at level "), "{shown}");
+    let other = (0..=3).find(|level| !levels(aged).contains(level)).unwrap().to_string();
+    let (code, _, err) = run(&place, &["checkpoint", "show", id, "--level", &other]);
+    assert!(
+        code == 2 && err.contains("never was at level ") && err.contains("it was at level 3"),
+        "{err}"
+    );
+}
+
+#[test]
 fn what_is_no_checkpoint_is_told() {
     let place = played();
     let (code, _, err) = run(&place, &["checkpoint", "show", "nothing"]);

@@ -145,8 +145,7 @@ fn agents_that_forget_right_after_a_summary_are_caught_and_no_others() {
     assert_eq!(misjudged(0), [missed.map(str::to_owned).to_vec(), Vec::new()]);
 }
 
-/// A question is drift where it comes at once; and what is looked up twice more is no loop yet while
-/// as much is new.
+/// 18 of 20. A question about the work is drift only where it comes at once.
 #[test]
 fn agents_that_forget_a_little_later_are_caught_mostly_and_no_others() {
     let missed = ["asks for the format that it was given", "fetches the same month over and over"];

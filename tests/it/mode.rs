@@ -76,3 +76,34 @@ fn a_mode_that_is_set_beside_a_proxy_acts_with_its_next_request() {
     assert_eq!(talk.set("--clear")["mode"], Value::Null);
     assert!(talk.asked_next().contains(USUAL));
 }
+
+#[test]
+fn a_mode_that_changes_nothing_is_said_to() {
+    let place = Place::new();
+    place.write("long.json", bare(3).to_string());
+    place.write("dwell.md", "what was said of money");
+    place.write("own.toml", "[profile.ollm.prompts]\nmoney = \"dwell.md\"\n");
+    let said = |line: &str| {
+        let ran = place.run(line.split_whitespace());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran.err
+    };
+    let replay = "replay long.json --store s.db --session talk -q --prompt-limit 90000";
+    let none = "the profile `default` has no modes, so the mode `planning` changes nothing";
+    let ran = said("compress long.json --ratio 2 --mode planning");
+    assert!(ran.contains(none), "{ran}");
+    let meant = "the profile `staged` has no mode `plannning`; did you mean `planning`?";
+    assert!(said(&format!("{replay} --profile staged")).is_empty());
+    let ran = said("session mode plannning --session talk --store s.db --profile staged");
+    assert!(ran.contains(meant), "{ran}");
+    let ran = said("session mode --clear --session talk --store s.db --profile staged");
+    assert!(!ran.contains("mode `"), "{ran}");
+    for known in
+        ["--profile staged --mode planning", "--profile ollm --config own.toml --mode money"]
+    {
+        let ran = said(&format!("compress long.json --ratio 2 {known}"));
+        assert!(!ran.contains("mode `"), "{ran}");
+    }
+    let ran = said("compress long.json --ratio 2 --profile ollm --config own.toml --mode monney");
+    assert!(ran.contains("no mode `monney`; did you mean `money`?"), "{ran}");
+}

@@ -72,6 +72,16 @@ pub enum AdminError {
         /// The ids that there are.
         known: Vec<String>,
     },
+    /// A checkpoint never was at this level.
+    #[error("checkpoint `{id}` never was at {}; it was at {}, and no model is asked for another", level_name(*level), levels.iter().map(|level| level_name(*level)).collect::<Vec<_>>().join(", "))]
+    NoLevel {
+        /// Its id.
+        id: String,
+        /// What was asked for.
+        level: u8,
+        /// The levels that it was at, in their order.
+        levels: Vec<u8>,
+    },
     /// More than one entry's key begins like this.
     #[error("`{named}` is ambiguous in session `{session}`: the keys of {} begin with it; give more digits", entries.join(", "))]
     ManyEntries {
@@ -137,6 +147,14 @@ pub enum AdminError {
 impl From<WireError> for AdminError {
     fn from(error: WireError) -> Self {
         Self::Input(error.into())
+    }
+}
+
+/// A level as people know it.
+fn level_name(level: u8) -> String {
+    match level {
+        0 => "level 0 (merged)".to_owned(),
+        level => format!("level {level}"),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::fault::{self, CliError};
 use crate::files;
 use crate::outputs::{FileFate, OutputFile};
 use crate::store_key;
+use crate::text::plain;
 
 /// The largest price table that is read, in bytes.
 const MOST: u64 = 16 << 20;
@@ -202,6 +203,13 @@ pub(crate) fn tell_passed_over(profile: &Profile) -> Result<(), CliError> {
 /// name answers.
 pub(crate) fn tell_untrusted(config: &Config) {
     config.passed_over().for_each(|passed| fault::warn_once(&passed.to_string()));
+}
+
+/// Says where a mode that was asked for changes nothing, and which one may be meant.
+pub(crate) fn tell_of_mode(profile: &Profile, mode: Option<&str>) {
+    if let Some(problem) = mode.and_then(|mode| profile.mode_problem(mode)) {
+        fault::warn_once(&plain(&problem));
+    }
 }
 
 /// Sets a path from a flag, where it was given.

@@ -7,12 +7,13 @@ use epitome_kernel::SummaryJob;
 use epitome_kernel::types::{Entry, Part, Role, Speaker};
 
 use crate::directive::{self, DirectiveStrength};
-use crate::facts::{self, TypedText};
+use crate::facts;
 use crate::log_lines;
 use crate::reader::Features;
 use crate::select::UnitCandidate;
 use crate::telling::{TellingFactors, talker};
 use crate::tuning::SelectionWeights;
+use crate::typed_text::TypedText;
 use crate::unit::{TextUnit, UnitKind};
 
 /// From so many plain words on a line says something of what it names.

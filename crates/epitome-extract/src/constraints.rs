@@ -150,6 +150,20 @@ mod tests {
     }
 
     #[test]
+    fn a_long_description_is_read_and_a_pasted_document_is_not() {
+        let told = |from: usize| -> String {
+            let tell = |at| format!("The importer reads table {at} and writes a report of it. ");
+            (from..from + 50).map(tell).collect()
+        };
+        let rule = "Never touch migrations/.";
+        check(&[&format!("{}{rule} {}", told(0), told(50))], &[(0, rule)]);
+        let must = |at: usize| format!("Clients must send table {at} in one request. {}", told(at));
+        let article: Vec<String> = (0..4).map(must).collect();
+        check(&[&format!("Sum up this article.\n\n{}", article.join("\n\n"))], &[]);
+        check(&[&format!("Sum up this article: {}", article.concat())], &[]);
+    }
+
+    #[test]
     fn what_was_taken_back_is_not_demanded() {
         let rule = "Never use the network in tests.";
         check(&[rule, "You may now use the network in tests."], &[]);

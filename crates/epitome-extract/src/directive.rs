@@ -6,13 +6,6 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-/// Text longer than this (in bytes) is pasted material rather than an instruction.
-const PASTED: usize = 4000;
-
-/// A paragraph of so many bytes at either end of such a text is typed around it: what is wanted of it, and
-/// by which rules.
-const FRAME: usize = 600;
-
 /// How plainly a sentence tells what to do or not to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum DirectiveStrength {
@@ -94,28 +87,6 @@ static MARKS: LazyLock<FxHashMap<&str, Vec<(&str, DirectiveCue)>>> = LazyLock::n
 pub(crate) fn is_direct(text: &str) -> bool {
     OPENINGS.iter().any(|opening| text.starts_with(opening))
         || ADDRESSES.iter().any(|mark| text.contains(mark))
-}
-
-/// Whether a person's text is short enough to have been typed, or stands for what they typed.
-pub(crate) fn is_typed(text: &str) -> bool {
-    let fenced: usize = text.split("```").skip(1).step_by(2).map(str::len).sum();
-    text.len() - fenced <= PASTED || is_extract(text)
-}
-
-/// The paragraphs at the ends of a text that are short enough to be typed around what is pasted.
-pub(crate) fn ends(text: &str) -> impl Iterator<Item = &str> {
-    let text = text.trim();
-    let first = text.split_once("\n\n").map(|(first, _)| first);
-    let last = text.rsplit_once("\n\n").map(|(_, last)| last);
-    [first, last].into_iter().flatten().filter(|end| end.len() <= FRAME)
-}
-
-/// Whether a text is an earlier extract: a label, and turns below it. It is as long as many of them.
-fn is_extract(text: &str) -> bool {
-    let mut lines = text.lines();
-    let is_label = lines.next().is_some_and(|line| line.starts_with('[') && line.ends_with(']'));
-    let speaks = |line: &str| ["User: ", "Assistant: "].iter().any(|who| line.starts_with(who));
-    is_label && lines.next().is_some_and(speaks)
 }
 
 /// Lower case, straight apostrophes, single spaces instead of signs.
@@ -300,15 +271,6 @@ const CHANGES: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_pasted_was_not_typed_and_an_extract_stands_for_what_was() {
-        let lines = "User: Never push to main.\nTool: ok\n".repeat(200);
-        assert!(is_typed("Never push to main."));
-        assert!(!is_typed(&lines));
-        assert!(is_typed(&format!("[Earlier conversation, shortened]\n{lines}")));
-        assert!(!is_typed(&format!("[a log]\n{}", "ERROR: no such file\n".repeat(300))));
-    }
 
     #[test]
     fn orders_and_prohibitions_are_found() {

@@ -11,11 +11,11 @@ use rustc_hash::FxHashMap;
 
 use crate::cut;
 use crate::demand;
-use crate::directive;
 use crate::log_lines;
 use crate::refs::{self, RefKind};
 use crate::rows;
 use crate::spoken;
+use crate::typed_text::TypedText;
 use crate::unit::TextUnit;
 use crate::words;
 use crate::wrapped::without_bullet;
@@ -170,42 +170,6 @@ pub(crate) fn constraints(talk: &[&Entry]) -> BTreeMap<String, usize> {
 /// A sentence without the mark of a list and without line ends.
 fn on_one_line(sentence: &str) -> String {
     without_bullet(sentence).split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// What a person typed of an entry rather than pasted.
-pub(crate) enum TypedText<'a> {
-    /// All that they say there.
-    Whole,
-    /// Of texts that are too long for that, what may stand at their ends.
-    Ends(Vec<&'a str>),
-}
-
-impl<'a> TypedText<'a> {
-    pub(crate) fn for_entry(entry: &'a Entry) -> Self {
-        let texts = || {
-            entry.parts.iter().filter_map(|part| match &part.body {
-                PartBody::Text(text) if part.speaker == Speaker::Human => Some(text),
-                _ => None,
-            })
-        };
-        match texts().all(|text| directive::is_typed(text)) {
-            true => Self::Whole,
-            false => Self::Ends(texts().flat_map(|text| directive::ends(text)).collect()),
-        }
-    }
-
-    /// Whether all is pasted.
-    pub(crate) fn is_none(&self) -> bool {
-        matches!(self, Self::Ends(ends) if ends.is_empty())
-    }
-
-    /// Whether a sentence of the entry is typed.
-    pub(crate) fn holds(&self, sentence: &str) -> bool {
-        match self {
-            Self::Whole => true,
-            Self::Ends(ends) => ends.iter().any(|end| end.contains(sentence)),
-        }
-    }
 }
 
 /// Texts, read once for many look-ups.

@@ -42,6 +42,7 @@ mod supersede;
 mod telling;
 mod tuning;
 mod turn_mark;
+mod typed_text;
 mod unit;
 mod value;
 mod weigh;

@@ -71,6 +71,12 @@ fn goes_on(line: &str, next: &str) -> GoingOn {
 const ENDS: [char; 16] =
     ['.', '!', '?', ':', ';', '…', '。', '！', '？', '：', '；', '|', '{', '}', '`', '>'];
 
+/// Whether a line is neither a heading, quoted, a row of a table or code, nor a point of a list, nor opened
+/// by who says it.
+pub(crate) fn is_of_prose(line: &str) -> bool {
+    !begins_anew(line, line)
+}
+
 /// Whether one of two lines is a heading, quoted, a fence, a row of a table or code, or the second a
 /// point of a list, or opened by who says it or what it is.
 fn begins_anew(line: &str, next: &str) -> bool {

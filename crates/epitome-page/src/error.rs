@@ -39,6 +39,7 @@ impl PageError {
                 | AdminError::NoEntry { .. }
                 | AdminError::ManyEntries { .. }
                 | AdminError::NoCheckpoint { .. }
+                | AdminError::NoLevel { .. }
                 | AdminError::Store(StoreError::NoSession { .. } | StoreError::Unknown { .. }),
             ) => (StatusCode::NOT_FOUND, "Not there"),
             Self::NoAct => (StatusCode::BAD_REQUEST, "Not done"),

@@ -136,6 +136,20 @@ return {
   test_what_to_do_at_all = function(t)
     local file = read("src/parser.py")
     t.eq(triggers(t, { file, "What should I do next?" }), { "a clarifying question" })
+    for _, asks in ipairs({
+      "Sorry, could you remind me what exactly I should do with this repository?",
+      "Can you remind me of the task?",
+      "Could you tell me which project we are working on and what the goal is?",
+      "Was genau soll ich tun?",
+    }) do
+      t.eq(triggers(t, { file, file, asks }), { "a clarifying question" }, asks)
+    end
+    for _, asks in ipairs({
+      "Can you tell me what port the service uses?",
+      "I see what I should do next. Shall I begin with the headings?",
+    }) do
+      t.eq(triggers(t, { file, file, asks }), {}, asks)
+    end
     local wrote = { call = "write_file", args = { path = "report.md", content = "# Sales\n" } }
     t.eq(triggers(t, { file, wrote, "report.md is there. What should I do next?" }), {})
   end,
@@ -192,6 +206,79 @@ return {
     t.eq(triggers(t, { tests, file, tests, other, file, tests, file, tests }), {})
     local new = { read("docs/a.txt"), read("docs/b.txt"), read("docs/c.txt") }
     t.eq(triggers(t, { tests, file, new[1], tests, file, new[2], tests, new[3], file }), {})
+  end,
+
+  --- What was explored before all that is repeated is none of it.
+  test_what_came_before_the_first_repeated_call = function(t)
+    local listing = run("ls leases", "lease_10.txt")
+    local all = { read("docs/a.txt"), read("docs/b.txt"), read("docs/c.txt"), read("docs/d.txt") }
+    for _ = 1, 4 do
+      all[#all + 1] = listing
+    end
+    t.eq(triggers(t, all), {})
+    all[#all + 1] = listing
+    t.eq(triggers(t, all), { "no progress" })
+    -- What is explored in between counts.
+    table.insert(all, 6, read("docs/e.txt"))
+    table.insert(all, 8, read("docs/f.txt"))
+    table.insert(all, 10, read("docs/g.txt"))
+    t.eq(triggers(t, all), {})
+  end,
+
+  --- A person who only says to go on takes nothing of what is looked at.
+  test_saying_to_go_on_counts_for_nothing = function(t)
+    local all = {}
+    for at = 1, 5 do
+      all[#all + 1] = run("ls leases", "lease_10.txt")
+      all[#all + 1] = { typed = "ok, next" }
+      all[#all + 1] = at < 4 and { typed = "go on" } or nil
+    end
+    t.eq(triggers(t, all, { options = { drift_messages = 9 } }), { "no progress" })
+    t.eq(triggers(t, all, { options = { drift_messages = 8 } }), {})
+  end,
+
+  --- Calls whose results stay in the prompt are the same calls behind the next summary.
+  test_repeating_goes_on_over_a_summary = function(t)
+    local job = talk.job(t, before(), 2000, { total = 1600 })
+    t.eq(talk.ops(t, job)[1][1], "summarize")
+    local call = { "c", 20, tool = "bash", args = '{"command":"ls leases"}' }
+    local key = call.tool .. "(" .. call.args .. ")"
+    local function with(stays)
+      local messages = before(not stays and { call, { "r", 5, "lease_10.txt" } } or {})
+      messages[#messages + 1] = { "a", 900, "I go on." }
+      for _ = 1, stays and 3 or 0 do
+        messages[#messages + 1], messages[#messages + 2] = call, { "r", 5, "lease_10.txt" }
+      end
+      local again = talk.job(t, messages, 2000, { total = 1600 })
+      again.memo, again.compressions = { drift = ep.json.decode(ep.json.encode(job.memo.drift)) }, 1
+      again.memo.drift.results = { [ep.hash(key)] = "lease_10.txt" }
+      t.eq(talk.ops(t, again)[1][1], "summarize")
+      local anchor = again.memo.drift
+      return { anchor.compression, anchor.explored, anchor.repeated }
+    end
+    t.eq(with(true), { 2, 1, 2 })
+    t.eq(with(false), { 2, 0, 0 })
+  end,
+
+  --- An edit may be taken back and made again, but not for ever; and so one that fails.
+  test_edits_that_undo_each_other = function(t)
+    local function edit(old, new)
+      local args = { path = "report.md", old_string = old, new_string = new }
+      return { call = "edit_file", args = args, result = "edited" }
+    end
+    local one, other, all = edit("id", "number"), edit("number", "id"), {}
+    for _ = 1, 3 do
+      all[#all + 1], all[#all + 2] = one, other
+    end
+    t.eq(triggers(t, all), {})
+    all[#all + 1], all[#all + 2] = one, other
+    t.eq(triggers(t, all), { "no progress" })
+    -- Who tries it with another one each time goes on.
+    local honest = {}
+    for at = 1, 5 do
+      honest[#honest + 1], honest[#honest + 2] = edit("id", "number" .. at), run("pytest", "1 failed")
+    end
+    t.eq(triggers(t, honest), {})
   end,
 
   -- "does it declare itself done without the deliverable"

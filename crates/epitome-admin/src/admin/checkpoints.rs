@@ -79,6 +79,27 @@ pub struct CheckpointStep {
     pub level: u8,
     /// Its tokens then.
     pub tokens: u64,
+    /// What the model read.
+    #[serde(skip)]
+    pub text: String,
+}
+
+impl CheckpointInfo {
+    /// The same as it was last sent at a level: its text and its size then.
+    ///
+    /// # Errors
+    ///
+    /// [`AdminError::NoLevel`] where it never was at that level; no model is asked for one.
+    pub fn at_level(mut self, level: u8) -> Result<Self, AdminError> {
+        let Some(at) = self.steps.iter().rposition(|step| step.level == level) else {
+            let levels = self.steps.iter().map(|step| step.level).collect();
+            return Err(AdminError::NoLevel { id: self.id, level, levels });
+        };
+        let step = &self.steps[at];
+        (self.level, self.tokens.now) = (step.level, step.tokens);
+        self.text.clone_from(&step.text);
+        Ok(self)
+    }
 }
 
 impl SessionAdmin {
@@ -192,20 +213,19 @@ impl CheckpointReader<'_> {
     fn steps(&self, checkpoint: &Checkpoint) -> Vec<CheckpointStep> {
         let way = self.history.way_to(Some(self.in_force.epoch.id));
         let epochs = self.history.epochs().iter().map(|recorded| &recorded.epoch);
-        let mut steps: Vec<(CheckpointStep, &str)> = Vec::new();
+        let mut steps: Vec<CheckpointStep> = Vec::new();
         for epoch in epochs.filter(|epoch| way.contains(&epoch.id)) {
             let is_it = |op: &&Op| matches!(op, Op::Summarize(one) if one.id == checkpoint.id);
             let Some(Op::Summarize(one)) = epoch.plan.ops.iter().find(is_it) else { continue };
-            let is_same = |(step, text): &(CheckpointStep, &str)| {
-                *text == one.text && step.level == one.level.number()
-            };
+            let is_same =
+                |step: &CheckpointStep| step.text == one.text && step.level == one.level.number();
             if steps.last().is_some_and(is_same) {
                 continue;
             }
             let (number, at, level) = (epoch.number, epoch.at.clone(), one.level.number());
-            let tokens = self.gauge.message(&one.text);
-            steps.push((CheckpointStep { number, at, level, tokens }, &one.text));
+            let (tokens, text) = (self.gauge.message(&one.text), one.text.clone());
+            steps.push(CheckpointStep { number, at, level, tokens, text });
         }
-        steps.into_iter().map(|(step, _)| step).collect()
+        steps
     }
 }

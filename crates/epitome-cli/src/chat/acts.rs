@@ -19,7 +19,7 @@ use crate::catch_up::catch_up;
 use crate::fault::CliError;
 use crate::recall::head;
 use crate::text::{clipped, counted, grouped, on_one_line, plain};
-use crate::{files, goal, report, status};
+use crate::{files, goal, report, settings, status};
 
 /// Cells of a bar.
 const BAR: usize = 40;
@@ -207,6 +207,7 @@ impl Chat {
         let session = self.talk.session();
         if !rest.is_empty() {
             session.set_mode(rest);
+            settings::tell_of_mode(self.levers.keeper().profile(), Some(rest));
         }
         match session.mode() {
             Some(mode) => format!("mode {}", plain(mode)),

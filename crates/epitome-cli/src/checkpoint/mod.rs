@@ -46,6 +46,10 @@ struct CheckpointShowArgs {
     /// Its id, or the beginning of it
     #[arg(value_name = "ID")]
     id: String,
+    /// Shows what was sent at this level, 3 to 1 or 0 for merged, as it was recorded [default: what is
+    /// sent now]; no model is asked for a level that it never was at
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=3))]
+    level: Option<u8>,
     /// The session [default: the one used last]
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
@@ -117,9 +121,14 @@ fn level(number: u8) -> &'static str {
 fn show(args: &CheckpointShowArgs) -> Result<(), CliError> {
     let session = args.session.as_deref();
     let keeper = args.journal.open_at(session)?.keeper;
-    let one = keeper.checkpoint(session, &args.id).map_err(CliError::of)?;
+    let now = keeper.checkpoint(session, &args.id).map_err(CliError::of)?;
+    let sent = now.level;
+    let one = match args.level {
+        Some(level) => now.at_level(level).map_err(CliError::of)?,
+        None => now,
+    };
     if args.journal.json {
         return journal::json(&one);
     }
-    files::to_stdout(|out| show::write(out, &one))
+    files::to_stdout(|out| show::write(out, &one, sent))
 }

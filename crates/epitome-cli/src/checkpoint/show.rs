@@ -23,8 +23,8 @@ const HEADINGS: [(CheckpointField, &str); 9] = [
     (CheckpointField::Next, "next"),
 ];
 
-/// Writes facts, steps, items and the text.
-pub(super) fn write(out: &mut dyn Write, one: &CheckpointInfo) -> io::Result<()> {
+/// Writes facts, steps, items and the text; it is sent at the level `sent`.
+pub(super) fn write(out: &mut dyn Write, one: &CheckpointInfo, sent: u8) -> io::Result<()> {
     let bold = Style::new().bold();
     writeln!(out, "{bold}{}{bold:#}, level {}", one.id, level(one.level))?;
     let mut fact = |name: &str, value: String| writeln!(out, "  {name:12} {}", plain(&value));
@@ -59,7 +59,11 @@ pub(super) fn write(out: &mut dyn Write, one: &CheckpointInfo) -> io::Result<()>
             items.try_for_each(|item| writeln!(out, "  {}", line(item)))?;
         }
     }
-    writeln!(out, "\n{bold}what the model reads{bold:#}")?;
+    let reads = match one.level == sent {
+        true => "what the model reads".to_owned(),
+        false => format!("what the model read; it is sent at level {} now", level(sent)),
+    };
+    writeln!(out, "\n{bold}{reads}{bold:#}")?;
     one.text.lines().try_for_each(|line| writeln!(out, "  {}", plain(line)))
 }
 

@@ -95,6 +95,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         .profile
         .load(|sources| args.summarizers.set(args.summary.set(args.window.set(sources))))?;
     let (profile, tape) = args.tape.connected(config.profile_in_use()?)?;
+    args.summary.tell(&profile);
     let conversation = PlayableConversation::read(&args.recording)?;
     let watcher = Watcher::of_all();
     let setup = watched(ReplaySetup { profile, ..ReplaySetup::default() }, watcher.clone());

@@ -89,7 +89,7 @@ impl ProxyFlags {
             ("--workspace", "proxy.workspace", &self.workspace),
             ("--store", "store", &self.store),
         ];
-        self.profile.load(|sources| {
+        let config = self.profile.load(|sources| {
             let upstreams = self.upstreams.all().into_iter();
             let sources = upstreams.fold(sources, |sources, (flag, key, value)| match value {
                 Some(value) => sources.flag(flag, key, value),
@@ -105,7 +105,11 @@ impl ProxyFlags {
             let sources = self.summarizers.set(self.window.set(sources));
             let sources = settings::text(sources, "--mode", "mode", self.mode.as_deref());
             set(settings::text(sources, "--model", "model", self.model.as_deref()))
-        })
+        })?;
+        // What is wrong with the profile is said where the proxy starts.
+        let profile = config.profile_in_use().ok();
+        profile.iter().for_each(|profile| settings::tell_of_mode(profile, self.mode.as_deref()));
+        Ok(config)
     }
 
     /// The flag that names an upstream, where it was given.

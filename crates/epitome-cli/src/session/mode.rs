@@ -5,6 +5,7 @@
 
 use crate::fault::CliError;
 use crate::journal::JournalFlags;
+use crate::settings;
 use crate::text::plain;
 
 /// Shows or sets the mode of a session; whoever serves it goes by that with the next request
@@ -28,6 +29,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let keeper = args.journal.open_at(args.session.as_deref())?.keeper;
     let (session, mode) = (args.session.as_deref(), args.mode.as_deref());
+    settings::tell_of_mode(keeper.profile(), mode);
     let done = match (mode, args.clear) {
         (None, false) => keeper.mode(session),
         _ => keeper.set_mode(session, mode, &epitome::system_time()),

@@ -145,7 +145,7 @@ impl Config {
         };
         let mut stated = StatedOptions { values: Map::new(), ..StatedOptions::default() };
         for (name, value) in says {
-            let place = self.source(figment, &format!("{key}.{name}")).unwrap_or_default();
+            let place = self.source_of(figment, &["options", policy, &name]).unwrap_or_default();
             stated.places.insert(name.clone(), place);
             stated.values.insert(name, serde_json::to_value(value).unwrap_or(Json::Null));
         }

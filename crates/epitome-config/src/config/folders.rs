@@ -96,7 +96,13 @@ fn meant(profile: &str, name: &str, shelves: &PolicyFolders, plugins: &PluginFol
     let options = schema().leaves(&["profile", profile, "options", DEFAULT]);
     let tables = options.iter().filter_map(|option| option.split('.').next());
     if let Some(option) = nearest(name, tables) {
-        return format!("did you mean `profile.{profile}.options.{DEFAULT}.{option}`?");
+        let own = match shelves.knows(profile) && profile != DEFAULT {
+            true => format!(
+                " Options of the policy `{profile}` stand in `profile.{profile}.options.{profile}`"
+            ),
+            false => String::new(),
+        };
+        return format!("did you mean `profile.{profile}.options.{DEFAULT}.{option}`?{own}");
     }
     let mut known = shelves.names();
     known.extend(plugins.names());

@@ -207,7 +207,8 @@ fn unknown_keys_are_named_with_the_nearest() {
         "[profile.team]\nflavour = []",
         "epitome.toml:2: unknown key `profile.team.flavour`; there is `inherits`, \
          `policies`, `digests`, `digests_by_tool`, `keep`, `never`, `tools`, `markers`, `prompts`, `budgets`, `ageing`, `summarizers`, `mode`, `model`, `counter`, `store`, `window`, \
-         `context_size`, `prompt_limit`, `options`",
+         `context_size`, `prompt_limit`, `options`; options of a policy stand in \
+         `profile.team.options.POLICY`",
     );
     refused(
         "store = \"a\"\nstore.path = 1",

@@ -5,6 +5,7 @@
 
 mod kept;
 mod models;
+mod modes;
 pub mod options;
 mod plain;
 mod rules;

@@ -10,6 +10,8 @@ use epitome_plan::{SpokenTexts, covered};
 use epitome_types::hook::{Line, Purpose, SummaryPrompt, SummaryPromptJob};
 
 use super::chunks::{BETWEEN, pieces};
+use super::known_words::KnownWords;
+use super::piece_words::PieceWords;
 use super::question::{SummaryQuestion, above, told};
 use super::steering::steering;
 use super::{ModelSummarizer, SummaryContext};
@@ -28,6 +30,14 @@ const BULLET: u64 = 3;
 pub(super) struct NoModelAnswer {
     pub(super) why: String,
     pub(super) lack: ModelLimitHit,
+    /// What was written of pieces of the messages before that.
+    pub(super) written: Vec<KnownWords>,
+}
+
+impl NoModelAnswer {
+    fn new(why: String, lack: ModelLimitHit) -> Self {
+        Self { why, lack, written: Vec::new() }
+    }
 }
 
 /// What a model has room for, in tokens.
@@ -130,10 +140,14 @@ impl ModelSummarizer<'_> {
         let sent: u64 = messages.iter().map(|message| job.measure.size(message)).sum();
         match self.told(prompt, job, &messages, must_keep, AnswerRoom { answer, window }).await {
             // What the provider said of its window, or else half of what it refused.
-            Err(NoModelAnswer { lack: ModelLimitHit::Window(told), .. }) => {
+            Err(NoModelAnswer { lack: ModelLimitHit::Window(told), written, .. }) => {
                 let window = told.map_or(sent / 2, |told| self.within(told));
                 let room = AnswerRoom { answer, window: Some(window) };
-                self.told(prompt, job, &messages, must_keep, room).await
+                let said = self.told(prompt, job, &messages, must_keep, room).await;
+                said.map_err(|mut lacks| {
+                    lacks.written.extend(written);
+                    lacks
+                })
             }
             said => said,
         }
@@ -167,10 +181,8 @@ impl ModelSummarizer<'_> {
         let room = window.saturating_sub(frame) / 2;
         if room < LEAST {
             let why = format!("its window of {window} tokens has no room for the question");
-            return Err(NoModelAnswer {
-                why: format!("`{}`: {why}", self.model.name()),
-                lack: ModelLimitHit::Other,
-            });
+            let why = format!("`{}`: {why}", self.model.name());
+            return Err(NoModelAnswer::new(why, ModelLimitHit::Other));
         }
         let about = |prompt: &SummaryPrompt, messages: &str, facts: MustKeepFacts| {
             let mut left = room / 2;
@@ -183,32 +195,40 @@ impl ModelSummarizer<'_> {
             SummaryQuestion::about(prompt, messages, &facts, &goals)
         };
         let mut messages = messages.to_vec();
-        for _ in 0..LAYERS {
+        // What was written of the messages themselves.
+        let mut written: Vec<KnownWords> = Vec::new();
+        let with = |written: Vec<KnownWords>| |lacks| NoModelAnswer { written, ..lacks };
+        let part = SummaryPrompt { sections: None, ..prompt.clone() };
+        for layer in 0..LAYERS {
             let pieces = pieces(&messages, room, job.measure);
-            if let [all] = &pieces[..] {
+            if let [all] = &pieces.texts[..] {
                 let question = about(prompt, all, must_keep.clone());
-                return self.asked(question, answer.min(room / 2)).await;
+                return self.asked(question, answer.min(room / 2)).await.map_err(with(written));
             }
             // Together they are one piece, if they keep to it.
-            let share = (room / pieces.len() as u64).max(LEAST).min(room / 2).min(answer);
-            let part = SummaryPrompt { sections: None, ..prompt.clone() };
-            let asked = pieces.iter().map(|piece| {
+            let share = (room / pieces.texts.len() as u64).max(LEAST).min(room / 2).min(answer);
+            let said = PieceWords::default();
+            let asked = pieces.texts.iter().enumerate().map(|(place, piece)| {
                 let facts = must_keep.clone().filter(|fact| piece.contains(fact));
-                self.asked(about(&part, piece, facts), share)
+                said.note(place, self.asked(about(&part, piece, facts), share))
             });
             let asked: Vec<_> = asked.collect();
-            messages = try_at_once(
-                asked,
-                self.context.council.at_once(self.context.terms.summaries.max_concurrent),
-            )
-            .await?;
+            let most = self.context.terms.summaries.max_concurrent;
+            let all = try_at_once(asked, self.context.council.at_once(most)).await;
+            if layer == 0 {
+                written = self.words_of(said, &pieces.holders, job, &part);
+            }
+            messages = match all {
+                Ok(all) => all,
+                Err(lacks) => return Err(with(written)(lacks)),
+            };
             let all = messages.join(BETWEEN);
             if prompt.sections.is_none() && job.measure.size(&all) <= job.most {
                 return Ok(all);
             }
         }
         let why = format!("`{}` sums up too little to come to an end", self.model.name());
-        Err(NoModelAnswer { why, lack: ModelLimitHit::Other })
+        Err(NoModelAnswer { written, ..NoModelAnswer::new(why, ModelLimitHit::Other) })
     }
 
     async fn asked(&self, question: SummaryQuestion, answer: u64) -> Result<String, NoModelAnswer> {
@@ -221,12 +241,11 @@ impl ModelSummarizer<'_> {
         if left.is_zero() {
             let most = self.patience.most().as_secs();
             let why = format!("`{}` is not asked: the {most} s are over", self.model.name());
-            return Err(NoModelAnswer { why, lack: ModelLimitHit::Other });
+            return Err(NoModelAnswer::new(why, ModelLimitHit::Other));
         }
         let (id, max_tokens, within) = (ASKED.to_owned(), Some(answer), Some(left));
         let reply = self.model.complete(&ModelQuestion { id, max_tokens, within, ..ask }).await;
-        let reply =
-            reply.map_err(|error| NoModelAnswer { why: error.to_string(), lack: error.lack })?;
+        let reply = reply.map_err(|error| NoModelAnswer::new(error.to_string(), error.lack))?;
         Ok(reply.trim().to_owned())
     }
 }

@@ -4,16 +4,27 @@
 //! message that has no room by itself is cut between lines, or words where there are none. Called
 //! by the writer.
 
+use std::ops::Range;
+
 use epitome_kernel::TextMeasure;
 
 /// What stands between two messages.
 pub(super) const BETWEEN: &str = "\n\n";
 
+/// Messages in pieces.
+pub(super) struct MessagePieces {
+    /// The pieces, in order.
+    pub(super) texts: Vec<String>,
+    /// For each message the places of the pieces that hold it.
+    pub(super) holders: Vec<Range<usize>>,
+}
+
 /// Messages in as few pieces as take them in order, each no larger than `most` by `measure`.
-pub(super) fn pieces(messages: &[String], most: u64, measure: &dyn TextMeasure) -> Vec<String> {
+pub(super) fn pieces(messages: &[String], most: u64, measure: &dyn TextMeasure) -> MessagePieces {
     let (mut pieces, mut piece, mut size) = (Vec::new(), String::new(), 0);
+    let mut holders: Vec<Range<usize>> = Vec::new();
     let between = measure.size(BETWEEN);
-    for message in messages {
+    for (place, message) in messages.iter().enumerate() {
         for part in parts(message, most, measure) {
             let more = measure.size(part) + between;
             if size + more > most && !piece.is_empty() {
@@ -25,12 +36,17 @@ pub(super) fn pieces(messages: &[String], most: u64, measure: &dyn TextMeasure) 
             }
             piece.push_str(part);
             size += more;
+            let at = pieces.len();
+            match holders.get_mut(place) {
+                Some(holders) => holders.end = at + 1,
+                None => holders.push(at..at + 1),
+            }
         }
     }
     if !piece.is_empty() {
         pieces.push(piece);
     }
-    pieces
+    MessagePieces { texts: pieces, holders }
 }
 
 /// A message, cut where it has no room.
@@ -82,7 +98,13 @@ mod tests {
     #[track_caller]
     fn check(messages: &[&str], most: u64, expected: &[&str]) {
         let messages: Vec<_> = messages.iter().map(|one| (*one).to_owned()).collect();
-        assert_eq!(pieces(&messages, most, &Quarters), expected);
+        let found = pieces(&messages, most, &Quarters);
+        assert_eq!(found.texts, expected);
+        assert_eq!(found.holders.len(), messages.len());
+        for (message, holders) in messages.iter().zip(found.holders) {
+            let held: String = found.texts[holders].concat();
+            assert!(held.contains(message.as_str()), "{message:?} {held:?}");
+        }
     }
 
     #[test]
@@ -101,7 +123,7 @@ mod tests {
             messages in proptest::collection::vec("[a-zä日 \n]{0,60}", 0..8),
             most in 2u64..30,
         ) {
-            let pieces = pieces(&messages, most, &Quarters);
+            let pieces = pieces(&messages, most, &Quarters).texts;
             let plain = |all: &[String]| all.concat().replace('\n', "");
             prop_assert_eq!(plain(&pieces), plain(&messages));
             for piece in &pieces {

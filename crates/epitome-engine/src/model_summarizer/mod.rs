@@ -12,6 +12,7 @@ mod chunks;
 mod judge;
 mod known_words;
 mod phrases;
+mod piece_words;
 mod question;
 mod steering;
 
@@ -37,6 +38,9 @@ pub(crate) use known_words::{KnownWords, KnownWordsSummarizer};
 
 /// How often a model is asked again, for less, where it wrote too much.
 const AGAIN: u32 = 1;
+
+/// The share of the messages that words must be of while another model may write of all of them.
+const HALF: f64 = 0.5;
 
 /// Writes the checkpoints of one compression, by one model.
 pub(crate) struct ModelSummarizer<'a> {
@@ -133,7 +137,7 @@ impl ModelSummarizer<'_> {
         {
             return Ok(known);
         }
-        let mut why = String::new();
+        let (mut why, mut written) = (String::new(), Vec::new());
         for _ in 0..=AGAIN {
             let prompt = match first.take() {
                 Some(prompt) => Some(prompt),
@@ -157,14 +161,41 @@ impl ModelSummarizer<'_> {
                     why = format!("`{}` writes more than {} tokens", writer.name(), job.most);
                     most = (u128::from(most) * u128::from(job.most) / u128::from(size)) as u64;
                 }
-                Err(NoModelAnswer { why: what, lack: ModelLimitHit::Answer }) => {
+                Err(NoModelAnswer { why: what, lack: ModelLimitHit::Answer, written: more }) => {
                     why = what;
                     most /= 2;
+                    written.extend(more);
                 }
-                Err(NoModelAnswer { why, .. }) => return Err(failed(why)),
+                Err(NoModelAnswer { why: what, written: more, .. }) => {
+                    why = what;
+                    written.extend(more);
+                    break;
+                }
             }
         }
-        Err(failed(why))
+        match self.in_part(job, &must_keep, written).await {
+            Some(summary) => Ok(summary),
+            None => Err(failed(why)),
+        }
+    }
+
+    /// A summary in what was written of some of the messages, with an extract of the others. Where
+    /// another model is left to ask, it must be of at least half of them.
+    async fn in_part(
+        &self,
+        job: &SummaryJob<'_>,
+        must_keep: &MustKeepFacts,
+        written: Vec<KnownWords>,
+    ) -> Option<Summary> {
+        if written.is_empty() {
+            return None;
+        }
+        let prompt = self.context.prompt(job, must_keep, job.most).await?;
+        let is_last = self.place + 1 >= self.all.len();
+        let least = if is_last { 0.0 } else { HALF };
+        let known: Vec<_> = self.context.known.iter().cloned().chain(written).collect();
+        let context = SummaryContext { known: &known, ..self.context };
+        context.known_words(job, &prompt, must_keep, least).await
     }
 
     /// The writer with the model whose turn it is: the one that a policy chose comes first, the others

@@ -133,6 +133,11 @@ impl ProfilePolicies {
         self.chain.iter().filter_map(ChainLink::policy)
     }
 
+    /// Whether anything else decides: a policy of the host's own, or a plugin.
+    pub fn has_others(&self) -> bool {
+        !self.own.is_empty() || self.chain.iter().any(|link| link.policy().is_none())
+    }
+
     /// With a policy of the host's own, asked after those that it added before.
     pub fn with(mut self, policy: Arc<dyn Policy>) -> Self {
         self.own.push(policy);

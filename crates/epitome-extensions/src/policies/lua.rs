@@ -177,11 +177,25 @@ fn placed(policy: &PolicyRef, what: &str) -> ConfigProblem {
     }
 }
 
+/// The option that may be meant by a name that is none: with the key of a table behind it
+/// (`compression.enabled`), the one that is spelled most like it, or the only one that ends in it.
+fn meant<'n>(name: &str, value: Option<&Json>, names: &'n [String]) -> Option<&'n str> {
+    let table = value.and_then(Json::as_object).into_iter().flat_map(Map::keys);
+    let mut joined = table.map(|key| format!("{name}_{key}"));
+    let named = |wanted: &String| names.iter().find(|known| *known == wanted);
+    let behind = format!("_{name}");
+    let mut ends = names.iter().filter(|known| known.ends_with(&behind));
+    let only = ends.next().filter(|_| ends.next().is_none());
+    let found = joined.find_map(|wanted| named(&wanted)).map(String::as_str);
+    let found = found.or_else(|| nearest(name, names.iter().map(String::as_str)));
+    found.or(only.map(String::as_str))
+}
+
 /// A policy does not have this option.
 fn no_option(policy: &PolicyRef, name: &str, names: &[String]) -> ConfigProblem {
     let hint = match names {
         [] => format!("the policy `{}` has no options of its own", policy.name()),
-        names => hint(nearest(name, names.iter().map(String::as_str)), names),
+        names => hint(meant(name, policy.options().get(name), names), names),
     };
     let what = format!("unknown key `options.{}.{name}`; {hint}", policy.name());
     ConfigProblem::new(policy.said_at(name).unwrap_or_default(), what)

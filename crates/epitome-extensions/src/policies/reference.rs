@@ -50,6 +50,11 @@ impl PolicyRef {
         self.placed.found.files.folder()
     }
 
+    /// The names of its prompts; none where they cannot be read, which loading it says.
+    pub fn prompts(&self) -> Vec<String> {
+        self.placed.found.files.names("prompts", "md").unwrap_or_default()
+    }
+
     /// The options that are said for it, by name; those that are not have the values that it
     /// declares.
     pub fn options(&self) -> &Map<String, Json> {

@@ -250,9 +250,23 @@ fn unknown(path: &[String], table: &Json) -> String {
     let hint = match nearest(key, names.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
         None if names.is_empty() => "a value of this kind has no keys".to_owned(),
-        None => format!("there is `{}`", names.join("`, `")),
+        None => format!("there is `{}`{}", names.join("`, `"), elsewhere(path, &names)),
     };
     format!("unknown key `{}`; {hint}", path.join("."))
+}
+
+/// Where options stand that are none of the keys of a table. What a policy declares is known only where it
+/// is loaded.
+fn elsewhere(path: &[String], names: &[&str]) -> String {
+    match path {
+        [profile, name, _, ..] if profile == "profile" => {
+            format!("; options of a policy stand in `profile.{name}.options.POLICY`")
+        }
+        [_] if names.contains(&"profile") => {
+            "; options of a policy stand in `profile.NAME.options.POLICY`".to_owned()
+        }
+        _ => String::new(),
+    }
 }
 
 /// Returns a value as it is quoted in a message.

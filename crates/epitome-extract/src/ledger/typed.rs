@@ -1,11 +1,12 @@
 //! The sentences that people typed.
 //!
 //! Invariant: every text is a piece of a human part, word for word, of one line or of lines that were
-//! cut at a width; pasted material but for its ends, code, copies of files, quotes and diffs are left out. Called by [`super::WorkLedger::of`].
+//! cut at a width; pasted material, code, copies of files, quotes and diffs are left out. Called by [`super::WorkLedger::of`].
 
 use epitome_kernel::types::{Entry, Part, PartBody, Role, Speaker};
 
 use super::quoted;
+use crate::typed_text::TypedText;
 use crate::wrapped::without_bullet;
 use crate::{directive, labels, split, wrapped};
 
@@ -26,15 +27,9 @@ pub(super) fn sentences<'a>(entries: &[&'a Entry]) -> Vec<TypedSentence<'a>> {
     for (index, entry) in entries.iter().enumerate().filter(|(_, it)| it.role != Role::System) {
         for part in entry.parts.iter().filter(|part| part.speaker == Speaker::Human) {
             let PartBody::Text(text) = &part.body else { continue };
-            let ends =
-                (!directive::is_typed(text)).then(|| directive::ends(text).collect::<Vec<_>>());
-            match ends {
-                None => of_part(index, part, &|_| true, &mut out),
-                Some(ends) if ends.is_empty() => {}
-                Some(ends) => {
-                    let is_typed = |said: &str| ends.iter().any(|end| end.contains(said));
-                    of_part(index, part, &is_typed, &mut out);
-                }
+            let typed = TypedText::for_text(text);
+            if !typed.is_none() {
+                of_part(index, part, &typed, &mut out);
             }
         }
     }
@@ -45,7 +40,7 @@ pub(super) fn sentences<'a>(entries: &[&'a Entry]) -> Vec<TypedSentence<'a>> {
 fn of_part<'a>(
     entry: usize,
     part: &'a Part,
-    is_typed: &dyn Fn(&str) -> bool,
+    typed: &TypedText<'_>,
     out: &mut Vec<TypedSentence<'a>>,
 ) {
     let mut ruled = false;
@@ -53,7 +48,7 @@ fn of_part<'a>(
         let listed = ruled && point.len() < whole.len();
         ruled = listed || heads_rules(whole);
         if listed || !whole.starts_with('#') && split::has_few_signs(whole) {
-            let sentences = split::whole_sentences(point).into_iter().filter(|it| is_typed(it));
+            let sentences = split::whole_sentences(point).into_iter().filter(|it| typed.holds(it));
             out.extend(sentences.map(|text| TypedSentence { entry, text, listed }));
         }
     }

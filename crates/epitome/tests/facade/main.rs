@@ -25,6 +25,8 @@ mod host;
 #[cfg(test)]
 mod identity;
 #[cfg(test)]
+mod in_pieces;
+#[cfg(test)]
 mod input;
 #[cfg(test)]
 mod log_calls;

@@ -171,6 +171,16 @@ fn options_are_held_against_what_their_policy_declares() {
         &set("keeep = 5"),
         "epitome.toml:4: unknown key `options.base.keeep`; did you mean `keep`?",
     );
+    let ollm = |line: &str| format!("[profile.team]\ninherits = \"ollm\"\n{line}");
+    let meant = "did you mean `compression_enabled`?";
+    for (line, at, key) in [
+        ("[profile.team.options.ollm.compression]\nenabled = false", 3, "compression"),
+        ("[profile.team.options.ollm]\nenabled = false", 4, "enabled"),
+        ("[profile.team.options.ollm]\n\"compression.enabled\" = false", 4, "compression.enabled"),
+    ] {
+        let expected = format!("epitome.toml:{at}: unknown key `options.ollm.{key}`; {meant}");
+        refused(&[], &ollm(line), &expected);
+    }
     refused(
         &[base],
         &set("keep = -1"),
