@@ -256,7 +256,8 @@ impl<'t> PlanRequest<'_, 't> {
         let (plan, most) = self.prepared.clone()?;
         let orders = Orders { reason: Some(plan.reason.clone()), ..Orders::default() };
         let (thread, counter) = (self.history.thread, self.history.counter);
-        let means = PlanMeans { budget: self.sizes.most, counter, summarizers: 0 };
+        let budget = Budget { most, ..self.sizes.most };
+        let means = PlanMeans { budget, counter, summarizers: 0 };
         let assembly = PlanAssembly::new(thread, options, means, plan, &orders).ok()?;
         match assemble(assembly, thread, options, &[]).await {
             FitOutcome::Compressed(made) if made.size[1] <= most => Some(made),

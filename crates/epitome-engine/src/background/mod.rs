@@ -36,9 +36,6 @@ use questions::PolicyQuestions;
 /// So many of the newest words of models are held that nothing stands for as they are.
 const NEWEST: usize = 128;
 
-/// So often in a row what a model writes is given up for a person who waits for the same server.
-const GIVEN_UP: u32 = 2;
-
 /// What is done for one conversation.
 pub(crate) struct BackgroundWorker {
     runtime: Handle,
@@ -46,9 +43,7 @@ pub(crate) struct BackgroundWorker {
     task: Option<BackgroundTask>,
     /// What the task will be once the model has answered what it is asked first.
     waiting: Option<SummaryTasks>,
-    /// How often in a row a task was given up.
-    given_up: u32,
-    /// How long models are left alone that wrote nothing.
+    /// How long models are left alone that wrote nothing, and how often a task was given up.
     pause: FailurePause,
     /// The task that puts questions, and whom they are put to.
     asking: Option<AbortHandle>,
@@ -101,7 +96,6 @@ impl BackgroundWorker {
             desk: Arc::default(),
             task: None,
             waiting: None,
-            given_up: 0,
             pause: FailurePause::default(),
             asking: None,
             council: None,
@@ -123,7 +117,7 @@ impl BackgroundWorker {
     /// Takes note of what came of a task that ended.
     fn settle(&mut self) {
         let Some(task) = self.task.take_if(|task| task.handle.is_finished()) else { return };
-        self.given_up = 0;
+        self.pause.heard();
         let mut desk = locked(&self.desk);
         let open: Vec<_> = task.keys.iter().copied().filter(|key| !desk.is_settled(key)).collect();
         if !open.is_empty() {
@@ -178,11 +172,11 @@ impl BackgroundWorker {
         let server = server(model);
         let serves = |task: &BackgroundTask| task.servers.iter().any(|it| Some(&**it) == server);
         if self.is_asking()
-            && self.given_up < GIVEN_UP
+            && self.pause.may_give_up()
             && let Some(task) = self.task.take_if(|task| serves(task))
         {
             task.handle.abort();
-            self.given_up += 1;
+            self.pause.gave_up();
         }
     }
 

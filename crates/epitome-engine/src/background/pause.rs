@@ -4,6 +4,8 @@
 //! asked about anew each time, so after the second failure in a row one chance to ask is let pass, then
 //! three, then seven. Looked after by the background worker.
 
+/// So often in a row what a model writes is given up for a person who waits for the same server.
+const GIVEN_UP: u32 = 2;
 /// So many failures in a row are taken for chance.
 const CHANCES: u32 = 1;
 /// The pause grows no further than 2 to the power of this.
@@ -16,12 +18,29 @@ pub(super) struct FailurePause {
     failures: u32,
     /// So many chances to ask are let pass yet.
     left: u32,
+    /// How often in a row one was given up before it had written.
+    given_up: u32,
 }
 
 impl FailurePause {
+    /// Whether what a model is at may be given up.
+    pub(super) fn may_give_up(&self) -> bool {
+        self.given_up < GIVEN_UP
+    }
+
+    /// It was given up.
+    pub(super) fn gave_up(&mut self) {
+        self.given_up += 1;
+    }
+
+    /// One was heard to its end.
+    pub(super) fn heard(&mut self) {
+        self.given_up = 0;
+    }
+
     /// Models wrote what was asked for, or some of it.
     pub(super) fn succeeded(&mut self) {
-        *self = Self::default();
+        (self.failures, self.left) = (0, 0);
     }
 
     /// Models wrote nothing of it. Returns how many chances to ask are let pass now, where that begins.

@@ -96,7 +96,7 @@ impl LanguageModel for Slow {
 }
 
 /// A profile under which a cached token costs what another one does, or less.
-fn profile(free: bool, more: &str) -> Profile {
+pub(crate) fn profile(free: bool, more: &str) -> Profile {
     let cache = if free { "read = 1.0\nwrite = 1.0\n" } else { "" };
     let text = format!(
         "[profile.default.options.default]\ngoals.teach = false\n\
@@ -113,7 +113,7 @@ fn settings(model: &Slow, free: bool) -> CompressorBuilder {
 }
 
 /// A talk that fills half of its window.
-fn talk(builder: CompressorBuilder, journal: &Arc<MemoryStore>) -> Talk {
+pub(crate) fn talk(builder: CompressorBuilder, journal: &Arc<MemoryStore>) -> Talk {
     let mut talk = Talk::of(builder, journal);
     talk.chat(20);
     talk
@@ -314,59 +314,6 @@ async fn a_model_that_hangs_is_given_up() {
     assert_eq!((&later.bytes, model.dropped()), (&first.bytes, 1));
     let why = "summarisation: `slow` did not come to an end in the background within 120 s";
     assert_eq!(errors(&later), [why]);
-}
-
-/// A model that is ill, and well again once it was asked so often.
-#[derive(Clone)]
-struct Ill {
-    asked: Arc<AtomicUsize>,
-    until: usize,
-}
-
-#[async_trait::async_trait]
-impl LanguageModel for Ill {
-    fn name(&self) -> &str {
-        "ill"
-    }
-
-    async fn complete(&self, _: &ModelQuestion) -> Result<String, ModelError> {
-        match self.asked.fetch_add(1, Ordering::Relaxed) < self.until {
-            true => Ok("none".to_owned()),
-            false => Ok(WRITTEN.to_owned()),
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_model_that_writes_nothing_is_left_alone_for_longer_each_time() {
-    let mut all = Vec::new();
-    for until in [4, usize::MAX] {
-        let model = Ill { asked: Arc::default(), until };
-        let builder = builder(2000).profile(profile(true, "")).model(model.clone());
-        let builder = builder.policy(By("asks", asks)).background(Handle::current());
-        let (mut talk, mut pauses) = (talk(builder, &Arc::default()), Vec::new());
-        let (mut prompt, mut is_worded) = (talk.compressed(), false);
-        for _ in 0..60 {
-            for _ in 0..10 {
-                yield_now().await;
-            }
-            talk.chat(4);
-            pauses.extend(prompt.events.iter().filter_map(|event| match &event.what {
-                EventKind::SummariesPaused { failures, passed, cause, .. } => {
-                    assert!(cause.contains("wrote nothing"), "{cause}");
-                    Some([*failures, *passed])
-                }
-                _ => None,
-            }));
-            prompt = talk.compressed();
-            is_worded |= text(&prompt).contains(WRITTEN);
-        }
-        assert_eq!(is_worded, until == 4);
-        all.push((model.asked.load(Ordering::Relaxed), pauses));
-    }
-    let [(_, well), (asked, ill)] = &all[..] else { panic!("{all:?}") };
-    assert_eq!(well, &[[2, 1], [3, 3], [4, 7]]);
-    assert!(ill.starts_with(well) && *asked <= 8, "asked {asked} times: {ill:?}");
 }
 
 /// However often a conversation goes on before a model answers: its words stand at last, in whatever

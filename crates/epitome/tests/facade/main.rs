@@ -24,6 +24,7 @@ mod front;
 mod host;
 #[cfg(test)]
 mod identity;
+mod ill_model;
 #[cfg(test)]
 mod in_pieces;
 #[cfg(test)]
