@@ -73,8 +73,8 @@ impl Journal for SqliteStore {
         batch::follows(batch)?;
         let (of, session) = (scope.to_owned(), name.to_owned());
         let lent = self.warm.take_lent(scope, name);
-        let what = PendingContent::Said { batch: batch.clone(), lent };
-        let recorded = self.along(PendingRecord { scope: of, session, what });
+        let what = PendingContent::Said(batch.clone());
+        let recorded = self.along(PendingRecord { scope: of, session, what, lent });
         match recorded {
             Ok(()) => self.warm.recorded(scope, name, batch),
             Err(_) => self.warm.forget(scope, name),
@@ -92,7 +92,8 @@ impl Journal for SqliteStore {
         answer: &ResponseRecord,
     ) -> Result<(), StoreError> {
         let (scope, session) = (scope.to_owned(), name.to_owned());
-        self.along(PendingRecord { scope, session, what: PendingContent::Answered(answer.clone()) })
+        let what = PendingContent::Answered(answer.clone());
+        self.along(PendingRecord { scope, session, what, lent: None })
     }
 
     fn rewrites(

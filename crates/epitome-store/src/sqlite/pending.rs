@@ -22,29 +22,27 @@ pub(crate) struct PendingRecord {
     pub(crate) scope: String,
     pub(crate) session: String,
     pub(crate) what: PendingContent,
+    /// What was lent of the session for it, which must be so yet.
+    pub(crate) lent: Option<SessionStamp>,
 }
 
 /// What was said, or what came back.
 #[derive(Debug)]
 pub(crate) enum PendingContent {
-    /// With what was lent of the session, which must be so yet.
-    Said {
-        batch: AppendBatch,
-        lent: Option<SessionStamp>,
-    },
+    Said(AppendBatch),
     Answered(ResponseRecord),
 }
 
 /// Writes these; where one of them cannot be written, the caller undoes them all.
 pub(crate) fn write(connection: &Connection, records: &[&PendingRecord]) -> Result<(), Fail> {
     let mut ledgers = BTreeMap::new();
-    for PendingRecord { scope, session, what } in records {
+    for PendingRecord { scope, session, what, lent } in records {
         let ledger = match ledgers.entry(scope) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => place.insert(ScopeChecksum::open(connection, scope)?),
         };
         match what {
-            PendingContent::Said { batch, lent } => {
+            PendingContent::Said(batch) => {
                 append(connection, ledger, LentSession { name: session, lent: *lent }, batch)?;
             }
             PendingContent::Answered(answer) => answered(connection, ledger, session, answer)?,

@@ -407,11 +407,14 @@ fn whoever_goes_on_from_what_others_changed_is_overtaken() {
     let pin = JournalMark::Pin(key("a"));
     let pinned = |name: &str| other.record_mark(SCOPE, name, &pin, "now").unwrap();
     let deleted = |name: &str| _ = other.delete(SCOPE, name).unwrap();
-    let changes: [(&str, &dyn Fn(&str)); 4] =
-        [("more", &more), ("again", &again), ("pinned", &pinned), ("deleted", &deleted)];
-    for (name, change) in changes {
+    for name in ["more", "again", "pinned", "deleted"] {
         begin(name);
-        change(name);
+        match name {
+            "more" => more(name),
+            "again" => again(name),
+            "pinned" => pinned(name),
+            _ => deleted(name),
+        }
         let refused = own.append(SCOPE, name, &batch(&all[..3], &["d"]));
         let is_so = matches!(refused, Err(StoreError::Overtaken { .. }));
         assert!(is_so || name == "deleted" && refused.is_err(), "{name}: {refused:?}");

@@ -24,7 +24,6 @@ mod front;
 mod host;
 #[cfg(test)]
 mod identity;
-mod ill_model;
 #[cfg(test)]
 mod in_pieces;
 #[cfg(test)]
@@ -50,7 +49,9 @@ mod policy;
 #[cfg(test)]
 mod questions;
 #[cfg(test)]
+mod refused;
 #[cfg(all(unix, feature = "postgres"))]
+#[cfg(test)]
 mod statements;
 #[cfg(test)]
 mod strip;

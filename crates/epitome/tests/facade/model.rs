@@ -42,7 +42,9 @@ pub(crate) fn asks(job: &Job<'_>, _: &NextPolicies<'_>) -> HookResult<Answer> {
 }
 
 /// Has the model write, and judges what it wrote.
-fn judging(verdict: VerifyAnswer) -> impl Fn(&Job<'_>, &NextPolicies<'_>) -> HookResult<Answer> {
+pub(crate) fn judging(
+    verdict: VerifyAnswer,
+) -> impl Fn(&Job<'_>, &NextPolicies<'_>) -> HookResult<Answer> {
     move |job, _| {
         Ok(match job {
             Job::SummaryPrompt(_) => Some(worded()),
@@ -298,48 +300,6 @@ fn a_policy_adds_to_a_summary_and_doubts_it() {
     assert_eq!(facts[..2], [("stage_one", true), ("word0", false)]);
     assert_eq!((&*shown[0].1, shown[0].2), ("Nothing was said of stage_one.", 5));
     assert_eq!(shown[0].3[1], "I mind stage_one.");
-}
-
-/// A model that fills most of the room that it has.
-struct Wordy;
-
-#[async_trait]
-impl LanguageModel for Wordy {
-    fn name(&self) -> &str {
-        "wordy"
-    }
-
-    async fn complete(&self, ask: &ModelQuestion) -> Result<String, ModelError> {
-        let sentences = ask.max_tokens.unwrap_or(400) * 4 / 5 / 6;
-        Ok((0..sentences).map(|at| format!("They looked at step {at} today. ")).collect())
-    }
-}
-
-/// What leaves no room for what it lacks is taken with fewer of its sentences, and what it lacks.
-#[test]
-fn a_summary_gives_sentences_up_for_what_it_lacks() {
-    let lacks = |job: &Job<'_>, rest: &NextPolicies<'_>| {
-        let verdict = match job {
-            Job::Verify(job) if job.tokens > job.max_tokens * 3 / 5 => {
-                let reject = "it holds too little".to_owned();
-                VerifyAnswer::Reject(Rejected { reject })
-            }
-            _ => {
-                let append = Some("Mind stage_one.".to_owned());
-                VerifyAnswer::Second(Seconded { append, confidence: None })
-            }
-        };
-        judging(verdict)(job, rest)
-    };
-    let mut talk = Talk::new(builder(2000).model(Wordy).policy(By("asks", lacks)));
-    let steps: Vec<_> = (0..150).map(|at| at.to_string()).collect();
-    talk.say("user", &format!("Mind stage_one. The steps are {}.", steps.join(" ")));
-    talk.chat(18);
-    let prompt = talk.compressed();
-    let said = text(&prompt);
-    assert!(said.contains("They looked at step 0 today."), "{said} {:?}", errors(&prompt));
-    assert!(said.contains("\\nMind stage_one."), "{said}");
-    assert_eq!(errors(&prompt), Vec::<String>::new());
 }
 
 #[test]
