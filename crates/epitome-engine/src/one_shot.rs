@@ -85,7 +85,12 @@ impl Decided {
             prepared: None,
             cause: self.cause,
             forced: self.forced,
-            sizes: PlanSizes { target: self.target, most: self.most(), floor: single.floor() },
+            sizes: PlanSizes {
+                target: self.target,
+                most: self.most(),
+                steps: self.most(),
+                floor: single.floor(),
+            },
             goals: Goals::default(),
             mark: None,
         }

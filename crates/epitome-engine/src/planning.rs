@@ -93,6 +93,8 @@ pub(crate) struct PlanSizes {
     pub(crate) target: u64,
     /// What must not be exceeded.
     pub(crate) most: Budget,
+    /// The most that a plan of own steps may leave.
+    pub(crate) steps: Budget,
     /// What cannot shrink, in tokens.
     pub(crate) floor: u64,
 }
@@ -164,7 +166,7 @@ impl<'t> PlanRequest<'_, 't> {
             entries: self.history.columns.clone(),
             checkpoints: self.standing.checkpoints.iter().map(|(_, facts)| facts.clone()).collect(),
             target: self.sizes.target,
-            max_tokens: self.sizes.most.most,
+            max_tokens: self.sizes.steps.most,
             floor: self.sizes.floor,
             budgets: self.budgets.clone(),
             cause: self.cause,
@@ -256,8 +258,7 @@ impl<'t> PlanRequest<'_, 't> {
         let (plan, most) = self.prepared.clone()?;
         let orders = Orders { reason: Some(plan.reason.clone()), ..Orders::default() };
         let (thread, counter) = (self.history.thread, self.history.counter);
-        let budget = Budget { most, ..self.sizes.most };
-        let means = PlanMeans { budget, counter, summarizers: 0 };
+        let means = PlanMeans { budget: self.sizes.most, counter, summarizers: 0 };
         let assembly = PlanAssembly::new(thread, options, means, plan, &orders).ok()?;
         match assemble(assembly, thread, options, &[]).await {
             FitOutcome::Compressed(made) if made.size[1] <= most => Some(made),
@@ -333,7 +334,7 @@ impl<'t> PlanRequest<'_, 't> {
                 }
                 Err(error) => self.passed(&options.policy, Stage::Preparation, &error),
                 Ok(_) => {
-                    let short = TooLittle(self.sizes.most);
+                    let short = TooLittle(self.sizes.steps);
                     self.passed(&options.policy, Stage::CheckpointCreation, &short)
                 }
             },
@@ -409,7 +410,7 @@ impl<'t> PlanRequest<'_, 't> {
     ) -> Result<FitOutcome<'t>, OrderError> {
         let asked: Vec<_> = orders.ops.iter().filter(|op| !op.is_aside()).cloned().collect();
         let orders = Orders { ops: asked, ..orders.clone() };
-        let (budget, counter, count) = (self.sizes.most, self.history.counter, summarizers.len());
+        let (budget, counter, count) = (self.sizes.steps, self.history.counter, summarizers.len());
         let means = PlanMeans { budget, counter, summarizers: count };
         let standing = self.standing.plan.clone();
         let mut assembly =

@@ -80,14 +80,13 @@ impl DueCompression {
         fits.for_each(|size| *size = (*size).min(most));
     }
 
-    /// The largest size, in tokens, that is aimed at with a plan. One of a policy's own steps comes to
-    /// whatever those leave.
+    /// The largest size, in tokens, that is aimed at with a plan.
     pub(super) fn aimed(&self, orders: &Orders) -> u64 {
-        let aims = orders.ops.iter().filter(|op| !op.is_aside()).map(|op| match op {
-            OpRequest::Fit(fit) => fit.max_tokens.unwrap_or(0),
-            _ => u64::MAX,
+        let fits = orders.ops.iter().filter_map(|op| match op {
+            OpRequest::Fit(fit) => fit.max_tokens,
+            _ => None,
         });
-        aims.fold(self.target, u64::max)
+        fits.fold(self.target, u64::max)
     }
 
     /// The budget from which on a plan may leave out what people demanded: that of the last attempt,
