@@ -85,12 +85,7 @@ impl Decided {
             prepared: None,
             cause: self.cause,
             forced: self.forced,
-            sizes: PlanSizes {
-                target: self.target,
-                most: self.most(),
-                steps: self.most(),
-                floor: single.floor(),
-            },
+            sizes: PlanSizes { target: self.target, most: self.most(), floor: single.floor() },
             goals: Goals::default(),
             mark: None,
         }

@@ -93,8 +93,6 @@ pub(crate) struct PlanSizes {
     pub(crate) target: u64,
     /// What must not be exceeded.
     pub(crate) most: Budget,
-    /// The most that a plan of own steps may leave.
-    pub(crate) steps: Budget,
     /// What cannot shrink, in tokens.
     pub(crate) floor: u64,
 }
@@ -166,7 +164,7 @@ impl<'t> PlanRequest<'_, 't> {
             entries: self.history.columns.clone(),
             checkpoints: self.standing.checkpoints.iter().map(|(_, facts)| facts.clone()).collect(),
             target: self.sizes.target,
-            max_tokens: self.sizes.steps.most,
+            max_tokens: self.sizes.most.most,
             floor: self.sizes.floor,
             budgets: self.budgets.clone(),
             cause: self.cause,
@@ -334,7 +332,7 @@ impl<'t> PlanRequest<'_, 't> {
                 }
                 Err(error) => self.passed(&options.policy, Stage::Preparation, &error),
                 Ok(_) => {
-                    let short = TooLittle(self.sizes.steps);
+                    let short = TooLittle(self.sizes.most);
                     self.passed(&options.policy, Stage::CheckpointCreation, &short)
                 }
             },
@@ -410,7 +408,7 @@ impl<'t> PlanRequest<'_, 't> {
     ) -> Result<FitOutcome<'t>, OrderError> {
         let asked: Vec<_> = orders.ops.iter().filter(|op| !op.is_aside()).cloned().collect();
         let orders = Orders { ops: asked, ..orders.clone() };
-        let (budget, counter, count) = (self.sizes.steps, self.history.counter, summarizers.len());
+        let (budget, counter, count) = (self.sizes.most, self.history.counter, summarizers.len());
         let means = PlanMeans { budget, counter, summarizers: count };
         let standing = self.standing.plan.clone();
         let mut assembly =

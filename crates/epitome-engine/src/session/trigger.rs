@@ -69,10 +69,10 @@ impl DueCompression {
         [self.target].into_iter().chain(further.into_iter().filter(move |_| self.forced))
     }
 
-    /// Holds what a plan asks to be left of a prompt that the window forces: lines that are kept may fill no
-    /// more of it, either.
+    /// Holds what a plan asks to be left of a prompt that the window forces to what is aimed at, and to what
+    /// lines that are kept may fill of it.
     pub(super) fn hold(&self, orders: &mut Orders) {
-        let Some(most) = self.lines else { return };
+        let Some(most) = self.lines.map(|lines| lines.max(self.target)) else { return };
         let fits = orders.ops.iter_mut().filter_map(|op| match op {
             OpRequest::Fit(fit) => fit.max_tokens.as_mut(),
             _ => None,
@@ -161,8 +161,9 @@ impl Session {
         let must_pay = size <= window.most && !is_asked && job.cause != Occasion::Overflow;
         let relief = (size > window.most).then_some(window.left);
         let kept = relief.filter(|_| !by_user).map(|_| self.most_kept(ground, brief, state));
-        // What is aimed at above what the kernel would aim at costs as lines do that are kept.
-        let target = relief.map_or(target, |left| target.min(left).min(kept.unwrap_or(left)));
+        // Where a policy aims above the bounds that hold, that costs as lines do that are kept.
+        let most = kept.map_or(u64::MAX, |kept| kept.max(brief.held.target));
+        let target = relief.map_or(target, |left| target.min(left).min(most));
         let worth = match must_pay {
             true => state.meter.most_worth(&rewrite(ground, brief, window)),
             false => u64::MAX,
@@ -177,7 +178,6 @@ impl Session {
             return None;
         }
         let forced = forced.is_some() || cause == CompactionCause::Hard;
-        let holds = !forced && !by_user;
         Some(DueCompression {
             cause,
             target,
@@ -185,7 +185,7 @@ impl Session {
             forced,
             relief,
             lines: kept,
-            holds,
+            holds: !forced && !by_user,
             is_asked_for: is_asked,
             work: DueWork::Compress,
         })

@@ -212,7 +212,7 @@ fn where_a_plan_comes_to_nothing_the_next_policy_answers_and_is_credited() {
     let wrong = || vec![OpRequest::Drop(Drop { entries: places(500, 501) })];
     let nothing = Vec::new;
     let good = || vec![OpRequest::Drop(Drop { entries: places(1, 50) })];
-    const LITTLE: &str = "checkpoint_creation: first: what it orders does not come to 710 tokens \
+    const LITTLE: &str = "checkpoint_creation: first: what it orders does not come to 875 tokens \
                           with all that people demanded and the profile keeps";
     const WRONG: &str = "preparation: first: no message 500; `job.entries` has 1 to 60";
     check(good, little, "first", &[]);

@@ -84,7 +84,7 @@ impl Proposing<'_, '_> {
         let Self { session, ground, whole, brief, due } = *self;
         let (in_force, tokens) = (whole.in_force.as_ref(), &ground.tail.tokens);
         let checkpoints = whole.checkpoints(ground.tail);
-        let (keys, hard) = (&ground.incoming.keys, brief.held.hard);
+        let keys = &ground.incoming.keys;
         let mut columns = columns(thread, whole.view(), tokens, &checkpoints, keys);
         let alone = session.settings.profile.options.compress.keep_recent_messages;
         leave_alone(&mut columns, thread, alone);
@@ -120,9 +120,7 @@ impl Proposing<'_, '_> {
             forced: due.forced,
             sizes: PlanSizes {
                 target: due.target,
-                most: in_tokens(hard),
-                // What comes to the bound itself is forced again by the next message.
-                steps: in_tokens(due.relief.map_or(hard, |left| left.midpoint(hard).min(hard))),
+                most: in_tokens(brief.held.hard),
                 floor: ground.floor(),
             },
             goals: state.acts.as_ref().map(|acts| acts.goals.clone()).unwrap_or_default(),
