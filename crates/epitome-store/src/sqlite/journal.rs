@@ -49,6 +49,7 @@ impl Journal for SqliteStore {
         beginning: &Beginning,
         at: &str,
     ) -> Result<(), StoreError> {
+        // It may inherit what another one has.
         self.warm.forget(scope, name);
         self.record(scope, |connection, ledger| {
             if session::find(connection, ledger.scope, name)?.is_some() {
@@ -61,12 +62,7 @@ impl Journal for SqliteStore {
                 }
                 None => Ok(()),
             }
-        })?;
-        // One that inherits what another one has holds more than is known here.
-        if beginning.from.is_none() {
-            self.warm.begun(scope, name);
-        }
-        Ok(())
+        })
     }
 
     fn append(&self, scope: &str, name: &str, batch: &AppendBatch) -> Result<(), StoreError> {

@@ -92,22 +92,6 @@ impl WarmSessions {
         Some(HistoryLookup { known: None, rewrites: Vec::new(), epochs })
     }
 
-    /// A session is there that holds nothing.
-    pub(crate) fn begun(&self, scope: &str, name: &str) {
-        let mut all = self.locked();
-        if all.values().map(FxHashMap::len).sum::<usize>() >= MOST {
-            all.clear();
-        }
-        let new = WarmSession {
-            stamp: SessionStamp::default(),
-            is_leaf: true,
-            is_fresh: true,
-            keys: FxHashSet::default(),
-            lent: None,
-        };
-        all.entry(scope.to_owned()).or_default().insert(name.to_owned(), new);
-    }
-
     /// Takes note of what the store said of a session; none where there is no such session yet. What was looked
     /// up is `fresh` where it is recorded nowhere.
     pub(crate) fn looked_up(
@@ -117,8 +101,21 @@ impl WarmSessions {
         found: Option<SessionState>,
         is_fresh: bool,
     ) {
-        let Some(SessionState { stamp, begins }) = found else { return self.begun(scope, name) };
         let mut all = self.locked();
+        let Some(SessionState { stamp, begins }) = found else {
+            if all.values().map(FxHashMap::len).sum::<usize>() >= MOST {
+                all.clear();
+            }
+            let new = WarmSession {
+                stamp: SessionStamp::default(),
+                is_leaf: true,
+                is_fresh: true,
+                keys: FxHashSet::default(),
+                lent: None,
+            };
+            all.entry(scope.to_owned()).or_default().insert(name.to_owned(), new);
+            return;
+        };
         let Some(warm) = all.get_mut(scope).and_then(|of| of.get_mut(name)) else { return };
         if warm.stamp.head != stamp.head || warm.stamp.turns != stamp.turns {
             // Others recorded rewrites of it, maybe.
