@@ -18,7 +18,6 @@ use super::checksum::ScopeChecksum;
 use super::fail::Fail;
 use super::owner::{Owner, SessionRowId};
 use super::pending::{PendingContent, PendingRecord};
-use super::warm::SessionState;
 use super::{SqliteStore, act, compaction, holder, inherit, lesson, mark, memo, passages, session};
 use crate::batch;
 
@@ -49,8 +48,6 @@ impl Journal for SqliteStore {
         beginning: &Beginning,
         at: &str,
     ) -> Result<(), StoreError> {
-        // It may inherit what another one has.
-        self.warm.forget(scope, name);
         self.record(scope, |connection, ledger| {
             if session::find(connection, ledger.scope, name)?.is_some() {
                 return Err(StoreError::Taken { name: name.to_owned() }.into());
@@ -68,14 +65,11 @@ impl Journal for SqliteStore {
     fn append(&self, scope: &str, name: &str, batch: &AppendBatch) -> Result<(), StoreError> {
         batch::follows(batch)?;
         let (of, session) = (scope.to_owned(), name.to_owned());
-        let lent = self.warm.take_lent(scope, name);
-        let what = PendingContent::Said(batch.clone());
-        let recorded = self.along(PendingRecord { scope: of, session, what, lent });
-        match recorded {
-            Ok(()) => self.warm.recorded(scope, name, batch),
-            Err(_) => self.warm.forget(scope, name),
-        }
-        recorded?;
+        self.along(PendingRecord {
+            scope: of,
+            session,
+            what: PendingContent::Said(batch.clone()),
+        })?;
         // It is recorded by now. A search cuts anew what has no passages.
         drop(self.keep_rest(scope, Some(name), &batch.departure));
         Ok(())
@@ -88,8 +82,7 @@ impl Journal for SqliteStore {
         answer: &ResponseRecord,
     ) -> Result<(), StoreError> {
         let (scope, session) = (scope.to_owned(), name.to_owned());
-        let what = PendingContent::Answered(answer.clone());
-        self.along(PendingRecord { scope, session, what, lent: None })
+        self.along(PendingRecord { scope, session, what: PendingContent::Answered(answer.clone()) })
     }
 
     fn rewrites(
@@ -120,21 +113,17 @@ impl Journal for SqliteStore {
     }
 
     fn lookup(&self, scope: &str, history: &HistoryQuery<'_>) -> Result<HistoryLookup, StoreError> {
-        if let Some(found) = self.warm.lookup(scope, history) {
-            return Ok(found);
-        }
-        let HistoryQuery { session: name, keys, chains, before, seen, .. } = *history;
+        let HistoryQuery { session, keys, chains, before, seen, .. } = *history;
         let (new, chains) = (&keys[before..], &chains[before..]);
-        let (lookup, session) = self.read(|connection| {
+        self.read(|connection| {
             let Some(ledger) = ScopeChecksum::find(connection, scope)? else {
                 let nothing = match seen {
                     Some(0) => CompactionChanges::Quiet(Vec::new()),
                     _ => CompactionChanges::Anew(CompactionSet::default()),
                 };
-                let none = HistoryLookup { known: None, rewrites: Vec::new(), epochs: nothing };
-                return Ok((none, None));
+                return Ok(HistoryLookup { known: None, rewrites: Vec::new(), epochs: nothing });
             };
-            let session = session::number(connection, ledger.scope, name)?;
+            let session = session::number(connection, ledger.scope, session)?;
             let owner = ledger.owner(session.unwrap_or(passages::NO_SESSION));
             let epochs = match seen {
                 Some(seen) if seen == ledger.seen as u64 => {
@@ -142,17 +131,16 @@ impl Journal for SqliteStore {
                 }
                 _ => CompactionChanges::Anew(epochs(connection, &ledger, session, keys)?),
             };
-            let Some(session) = session else {
-                let none = HistoryLookup { known: None, rewrites: Vec::new(), epochs };
-                return Ok((none, None));
-            };
+            if session.is_none() {
+                return Ok(HistoryLookup { known: None, rewrites: Vec::new(), epochs });
+            }
             let rewrites = compaction::rewrites(connection, owner, new)?;
-            let known = holder::deepest(connection, owner, chains)?;
-            let state = SessionState::read(connection, session, ledger.seen as u64)?;
-            Ok((HistoryLookup { known, rewrites, epochs }, Some(state)))
-        })?;
-        self.warm.looked_up(scope, name, session, lookup.known.is_none());
-        Ok(lookup)
+            Ok(HistoryLookup {
+                known: holder::deepest(connection, owner, chains)?,
+                rewrites,
+                epochs,
+            })
+        })
     }
 
     fn revision(&self, scope: &str, _session: &str) -> Result<u64, StoreError> {
