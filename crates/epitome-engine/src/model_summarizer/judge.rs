@@ -13,11 +13,7 @@ use epitome_types::{Entry, EntryId, Part, PartBody, Role, Speaker};
 use tracing::debug;
 
 use super::candidate::{Expected, check, flaw, languages};
-use super::known_words::shortened;
 use super::{ModelSummarizer, SummaryContext, failed};
-
-/// The share of its room, as one part of so many, that is left to a summary which lacked too much beside it.
-const ROOM: u64 = 2;
 
 impl ModelSummarizer<'_> {
     /// A text without the sentences that name what stands neither in the conversation nor in its goals.
@@ -71,8 +67,7 @@ impl ModelSummarizer<'_> {
 
 impl SummaryContext<'_> {
     /// What the policies make of a summary, with what the extractor says in the room that it leaves
-    /// where they want that. One that lacks something by itself is shown to them with that, and one that
-    /// leaves no room for what it lacks with fewer of its sentences.
+    /// where they want that. One that lacks something by itself is shown to them with that.
     pub(super) async fn judged(
         &self,
         text: String,
@@ -80,35 +75,14 @@ impl SummaryContext<'_> {
         job: &SummaryJob<'_>,
         must_keep: &MustKeepFacts,
     ) -> Result<String, SummaryError> {
-        let refused = match self.weighed(&text, prompt, job, must_keep).await {
-            Ok(judged) => return Ok(judged),
-            Err(refused) => refused,
-        };
-        let headings = prompt.sections.as_deref().unwrap_or_default();
-        match shortened(&text, job.most / ROOM, job.measure, headings) {
-            Some(short) if short.len() < text.len() && must_keep.iter().next().is_some() => {
-                self.weighed(&short, prompt, job, must_keep).await.map_err(|_| refused)
-            }
-            _ => Err(refused),
-        }
-    }
-
-    /// The same of a summary as it is.
-    async fn weighed(
-        &self,
-        text: &str,
-        prompt: &SummaryPrompt,
-        job: &SummaryJob<'_>,
-        must_keep: &MustKeepFacts,
-    ) -> Result<String, SummaryError> {
-        let judged = self.verdict(text.to_owned(), job, must_keep).await;
+        let judged = self.verdict(text.clone(), job, must_keep).await;
         let JudgedSummary { text, confidence } = match &prompt.rest {
             None => judged?,
             Some(opening) => {
                 let filled = |text| ExtractiveSummarizer::default().filled(job, text, opening);
                 match judged {
                     Ok(judged) => JudgedSummary { text: filled(judged.text), ..judged },
-                    Err(_) => self.verdict(filled(text.to_owned()), job, must_keep).await?,
+                    Err(_) => self.verdict(filled(text), job, must_keep).await?,
                 }
             }
         };

@@ -231,7 +231,7 @@ fn fitted(
 
 /// As many sentences of a text as have room: the longest section gives its last one up first. `None` where
 /// nothing but headings has.
-pub(super) fn shortened(
+fn shortened(
     text: &str,
     most: u64,
     measure: &dyn TextMeasure,
