@@ -20,6 +20,9 @@ const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// What is said where a page goes while it is asked; there is no answer then.
+const BETWEEN_PAGES: &str = "Inspected target navigated or closed";
+
 /// Commands come in at 3 and messages go out at 4, each with a zero behind it.
 const START: &str = r#"exec "$0" --headless --remote-debugging-pipe --no-sandbox \
     --disable-dev-shm-usage --disable-gpu --no-first-run --disable-background-networking \
@@ -88,7 +91,9 @@ impl Chromium {
         loop {
             let message = self.next().unwrap_or_else(|| panic!("{method}: {}", self.log()));
             if message["id"] == self.number {
-                assert!(message.get("error").is_none(), "{method}: {message}");
+                // Whoever waits for a page asks again.
+                let is_between = message["error"]["message"] == BETWEEN_PAGES;
+                assert!(is_between || message.get("error").is_none(), "{method}: {message}");
                 return message["result"].clone();
             }
             self.events.push_back(message);
