@@ -62,6 +62,11 @@ pub(crate) struct PendingAsk {
 pub(crate) type Doing = (SessionAction, Actor);
 
 impl ActionState {
+    /// So many acts of a session are known, and have to be read again.
+    pub(crate) fn outdated(session: &str, count: usize) -> Self {
+        Self { session: session.to_owned(), count, stale: true, ..Self::default() }
+    }
+
     /// What the acts that hold and concern a history come to, of the `count` that its session has.
     pub(crate) fn of(session: &str, acts: &[RecordedAction], count: usize) -> Self {
         let mut found = Self {

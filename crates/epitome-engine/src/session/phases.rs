@@ -21,7 +21,7 @@ use super::prefix_cache::PrefixCache;
 use super::proposal::{PolicyContext, Proposal};
 use super::proposing::Proposing;
 use super::reading::TurnReading;
-use super::state::{ConversationState, IncomingHistory, PushedHistory};
+use super::state::{ConversationState, IncomingHistory, LastPrompt, PushedHistory};
 use super::trigger::DueCompression;
 use super::turn_context::{FullHistory, TurnContext};
 use crate::background::BackgroundWorker;
@@ -154,7 +154,8 @@ impl Session {
             events.add([raw, raw], EventKind::Branched { at: EntryId(at as u32).to_string() });
         }
         events.arrived(&arrival.rewrites, &incoming.keys);
-        if incoming.extends() && ground.standing.epoch != state.epoch {
+        let last = state.last_prompt.filter(|last| incoming.goes_on_from(last));
+        if last.is_some_and(|last| ground.standing.epoch != last.epoch) {
             let compaction = ground.standing.epoch.map(ContentId::short);
             events.add([raw, raw], EventKind::CompactionChanged { compaction });
         }
@@ -295,7 +296,9 @@ impl Session {
         self.enact(state, ground.name, ground.at)?;
         events.warn(&brief.held, ground.live.limit, ground.size()[1]);
         let status = self.close(ground, brief, state, events).await?;
-        state.epoch = ground.standing.epoch;
+        let (messages, chains) = (ground.incoming.keys.len(), &ground.incoming.chains);
+        let epoch = ground.standing.epoch;
+        state.last_prompt = chains.last().map(|&end| LastPrompt { messages, end, epoch });
         self.heard();
         Ok(status)
     }

@@ -34,8 +34,7 @@ pub(crate) struct ConversationState {
     pub(crate) lineage: Arc<CompactionLineage>,
     pub(crate) seen: u64,
     pub(crate) meter: CacheMeter,
-    /// The epoch that was in force with the last prompt.
-    pub(crate) epoch: Option<CompactionId>,
+    pub(crate) last_prompt: Option<LastPrompt>,
     /// When the last request came that brought something new, ISO 8601.
     pub(crate) last: Option<String>,
     /// The last request, as far as one that goes on from it needs no more of it.
@@ -45,6 +44,25 @@ pub(crate) struct ConversationState {
     /// What was done beside what was said, once it was read.
     pub(crate) acts: Option<ActionState>,
     pub(crate) work: TurnWork,
+}
+
+/// What the last prompt was made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LastPrompt {
+    /// The history that it stood for: so many messages, up to this one.
+    pub(crate) messages: usize,
+    pub(crate) end: HistoryHash,
+    /// The epoch that was in force.
+    pub(crate) epoch: Option<CompactionId>,
+}
+
+/// What was told of a session up to its last prompt, where a turn is made anew and reads all else again.
+#[derive(Clone, Debug)]
+pub(crate) struct ToldBefore {
+    session: String,
+    last_prompt: Option<LastPrompt>,
+    /// How many acts were known, where they were.
+    acts: Option<usize>,
 }
 
 /// What a request brings about, until the step of its turn that takes it up.
@@ -125,6 +143,11 @@ impl IncomingHistory {
         matches!(self.reconciled, HistoryMatch::Extend { .. })
     }
 
+    /// Whether it goes on from what the last prompt was made of.
+    pub(crate) fn goes_on_from(&self, last: &LastPrompt) -> bool {
+        last.messages.checked_sub(1).and_then(|at| self.chains.get(at)) == Some(&last.end)
+    }
+
     /// Whether the session has what another one had before it.
     pub(crate) fn inherits(&self) -> bool {
         matches!(self.origin, HistoryOrigin::Branched { .. })
@@ -149,6 +172,23 @@ fn session_info(
 }
 
 impl ConversationState {
+    /// One that reads everything again, and tells what is new since then.
+    pub(crate) fn anew(before: ToldBefore) -> Self {
+        let ToldBefore { session, last_prompt, acts } = before;
+        let acts = acts.map(|count| ActionState::outdated(&session, count));
+        Self { session, last_prompt, acts, ..Self::default() }
+    }
+
+    /// What was told of it up to now.
+    pub(crate) fn told(&self) -> ToldBefore {
+        let acts = self.acts.as_ref().filter(|acts| acts.session == self.session);
+        ToldBefore {
+            session: self.session.clone(),
+            last_prompt: self.last_prompt,
+            acts: acts.map(|acts| acts.count),
+        }
+    }
+
     /// Reads what the journal says of a history that was taken up: all of it where the history, its
     /// session or the records changed, else what concerns the new entries. `sent` says how many
     /// entries an earlier request held, where the journal does not tell.

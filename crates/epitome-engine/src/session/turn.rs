@@ -76,8 +76,8 @@ impl Session {
         // What somebody else records meanwhile may change what this request is made from; the
         // journal tells all that there is to know, after an error too.
         let (state, mut prompt) = loop {
-            let (moves, is_remembered) =
-                (self.record.journal.moves(), !state.history.keys.is_empty());
+            let (moves, before) = (self.record.journal.moves(), state.told());
+            let is_remembered = !state.history.keys.is_empty();
             // In a box, so that none of the callers moves what a turn has at hand.
             match Box::pin(self.turn(source, pushed.clone(), state)).await {
                 Ok(Some(done)) => break done,
@@ -91,7 +91,7 @@ impl Session {
                     if is_remembered => {}
                 Err(error) => return Err(error),
             }
-            state = Box::default();
+            state = Box::new(ConversationState::anew(before));
         };
         (self.state, self.record.name) = (state, Some(prompt.session.clone()));
         (self.next, self.told.refused) = (NextPrompt::default(), None);

@@ -6,6 +6,7 @@ use epitome::port::{
     AppendOutcome, BlobQuery, Erasure, KeyQuery, LineTail, LogBatch, LogRecord, PieceQuery,
     RecordLog, SearchPiece, StoredBlob,
 };
+use epitome::types::{Actor, EventKind, GoalAction, GoalChange, Priority};
 use epitome::{
     Compressor, FallbackStore, Format, LOCAL, MemoryLog, ModelResponse, Profile, Prompt,
     RecordStore, RoutedPrompt, RoutedRequest, SessionAdmin, SessionRouter, StoreError,
@@ -204,8 +205,15 @@ async fn what_is_done_elsewhere_holds_at_the_next_request() {
     let process = fleet.process();
     let standing = compressed(&mut fleet, &process).await;
     let elsewhere = undone_elsewhere(&fleet);
+    let set = GoalChange::Set { text: "Whole parts".into(), priority: Priority::High };
+    let goal = vec![GoalAction::new(None, set)];
+    let at = "2026-01-02T03:05:01Z";
+    elsewhere.change_goals(Some(&standing.session), goal, &Actor::User, at).unwrap();
     let (prompt, asked) = fleet.turn(&process).await;
     assert_eq!(prompt.session, standing.session);
+    let told = |found: fn(&EventKind) -> bool| prompt.events.iter().any(|it| found(&it.what));
+    assert!(told(|what| matches!(what, EventKind::GoalUpdated { .. })), "{:?}", prompt.events);
+    assert!(told(|what| matches!(what, EventKind::CompactionChanged { compaction: None })));
     // It has no room for all that was said, so another one is made.
     let (journal, scope) = (elsewhere.journal(), elsewhere.scope());
     let made = journal.compactions_of_session(scope, &standing.session).unwrap();
