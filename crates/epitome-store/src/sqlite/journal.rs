@@ -18,6 +18,7 @@ use super::checksum::ScopeChecksum;
 use super::fail::Fail;
 use super::owner::{Owner, SessionRowId};
 use super::pending::{PendingContent, PendingRecord};
+use super::warm::SessionState;
 use super::{SqliteStore, act, compaction, holder, inherit, lesson, mark, memo, passages, session};
 use crate::batch;
 
@@ -48,6 +49,7 @@ impl Journal for SqliteStore {
         beginning: &Beginning,
         at: &str,
     ) -> Result<(), StoreError> {
+        self.warm.forget(scope, name);
         self.record(scope, |connection, ledger| {
             if session::find(connection, ledger.scope, name)?.is_some() {
                 return Err(StoreError::Taken { name: name.to_owned() }.into());
@@ -59,17 +61,25 @@ impl Journal for SqliteStore {
                 }
                 None => Ok(()),
             }
-        })
+        })?;
+        // One that inherits what another one has holds more than is known here.
+        if beginning.from.is_none() {
+            self.warm.begun(scope, name);
+        }
+        Ok(())
     }
 
     fn append(&self, scope: &str, name: &str, batch: &AppendBatch) -> Result<(), StoreError> {
         batch::follows(batch)?;
         let (of, session) = (scope.to_owned(), name.to_owned());
-        self.along(PendingRecord {
-            scope: of,
-            session,
-            what: PendingContent::Said(batch.clone()),
-        })?;
+        let lent = self.warm.take_lent(scope, name);
+        let what = PendingContent::Said(batch.clone());
+        let recorded = self.along(PendingRecord { scope: of, session, what, lent });
+        match recorded {
+            Ok(()) => self.warm.recorded(scope, name, batch),
+            Err(_) => self.warm.forget(scope, name),
+        }
+        recorded?;
         // It is recorded by now. A search cuts anew what has no passages.
         drop(self.keep_rest(scope, Some(name), &batch.departure));
         Ok(())
@@ -82,7 +92,8 @@ impl Journal for SqliteStore {
         answer: &ResponseRecord,
     ) -> Result<(), StoreError> {
         let (scope, session) = (scope.to_owned(), name.to_owned());
-        self.along(PendingRecord { scope, session, what: PendingContent::Answered(answer.clone()) })
+        let what = PendingContent::Answered(answer.clone());
+        self.along(PendingRecord { scope, session, what, lent: None })
     }
 
     fn rewrites(
@@ -113,17 +124,21 @@ impl Journal for SqliteStore {
     }
 
     fn lookup(&self, scope: &str, history: &HistoryQuery<'_>) -> Result<HistoryLookup, StoreError> {
-        let HistoryQuery { session, keys, chains, before, seen, .. } = *history;
+        if let Some(found) = self.warm.lookup(scope, history) {
+            return Ok(found);
+        }
+        let HistoryQuery { session: name, keys, chains, before, seen, .. } = *history;
         let (new, chains) = (&keys[before..], &chains[before..]);
-        self.read(|connection| {
+        let (lookup, session) = self.read(|connection| {
             let Some(ledger) = ScopeChecksum::find(connection, scope)? else {
                 let nothing = match seen {
                     Some(0) => CompactionChanges::Quiet(Vec::new()),
                     _ => CompactionChanges::Anew(CompactionSet::default()),
                 };
-                return Ok(HistoryLookup { known: None, rewrites: Vec::new(), epochs: nothing });
+                let none = HistoryLookup { known: None, rewrites: Vec::new(), epochs: nothing };
+                return Ok((none, None));
             };
-            let session = session::number(connection, ledger.scope, session)?;
+            let session = session::number(connection, ledger.scope, name)?;
             let owner = ledger.owner(session.unwrap_or(passages::NO_SESSION));
             let epochs = match seen {
                 Some(seen) if seen == ledger.seen as u64 => {
@@ -131,16 +146,17 @@ impl Journal for SqliteStore {
                 }
                 _ => CompactionChanges::Anew(epochs(connection, &ledger, session, keys)?),
             };
-            if session.is_none() {
-                return Ok(HistoryLookup { known: None, rewrites: Vec::new(), epochs });
-            }
+            let Some(session) = session else {
+                let none = HistoryLookup { known: None, rewrites: Vec::new(), epochs };
+                return Ok((none, None));
+            };
             let rewrites = compaction::rewrites(connection, owner, new)?;
-            Ok(HistoryLookup {
-                known: holder::deepest(connection, owner, chains)?,
-                rewrites,
-                epochs,
-            })
-        })
+            let known = holder::deepest(connection, owner, chains)?;
+            let state = SessionState::read(connection, session, ledger.seen as u64)?;
+            Ok((HistoryLookup { known, rewrites, epochs }, Some(state)))
+        })?;
+        self.warm.looked_up(scope, name, session, lookup.known.is_none());
+        Ok(lookup)
     }
 
     fn revision(&self, scope: &str, _session: &str) -> Result<u64, StoreError> {

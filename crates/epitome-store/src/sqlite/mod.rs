@@ -43,6 +43,7 @@ mod tree;
 mod use_mark;
 mod verify;
 mod wal;
+mod warm;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -67,6 +68,7 @@ use self::seal::FileSeal;
 pub use self::seal::StoreFile;
 use self::transaction::StoreTransaction;
 use self::use_mark::UseMark;
+use self::warm::WarmSessions;
 use crate::Durability;
 use crate::passage::{IndexedPassage, answer, arrivals, each_ranked, excerpts, joined};
 use crate::prefix::Prefix;
@@ -83,6 +85,7 @@ pub struct SqliteStore {
     link: Mutex<StoreConnection>,
     crowd: GroupCommit,
     presence: FilePresence,
+    warm: WarmSessions,
     /// How long whoever has the connection waits for another process, in milliseconds.
     patience: AtomicU64,
     /// Ends after the connection.
@@ -230,6 +233,7 @@ impl SqliteStore {
             link: Mutex::new(StoreConnection { connection, sync, patience }),
             crowd: GroupCommit::default(),
             presence: FilePresence::at(path, seal, mark),
+            warm: WarmSessions::default(),
             patience: AtomicU64::new(patience),
             _copying: copying,
         })

@@ -6,11 +6,13 @@
 
 use std::collections::btree_map::{BTreeMap, Entry};
 
-use epitome_kernel::{AppendBatch, ResponseRecord};
+use epitome_kernel::types::SessionInfo;
+use epitome_kernel::{AppendBatch, ResponseRecord, StoreError};
 use rusqlite::Connection;
 
 use super::checksum::ScopeChecksum;
 use super::fail::Fail;
+use super::warm::SessionStamp;
 use super::{answer, compaction, passages, session, tree};
 use crate::batch;
 
@@ -20,6 +22,8 @@ pub(crate) struct PendingRecord {
     pub(crate) scope: String,
     pub(crate) session: String,
     pub(crate) what: PendingContent,
+    /// What was lent of the session for it, which must be so yet.
+    pub(crate) lent: Option<SessionStamp>,
 }
 
 /// What was said, or what came back.
@@ -32,13 +36,15 @@ pub(crate) enum PendingContent {
 /// Writes these; where one of them cannot be written, the caller undoes them all.
 pub(crate) fn write(connection: &Connection, records: &[&PendingRecord]) -> Result<(), Fail> {
     let mut ledgers = BTreeMap::new();
-    for PendingRecord { scope, session, what } in records {
+    for PendingRecord { scope, session, what, lent } in records {
         let ledger = match ledgers.entry(scope) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => place.insert(ScopeChecksum::open(connection, scope)?),
         };
         match what {
-            PendingContent::Said(batch) => append(connection, ledger, session, batch)?,
+            PendingContent::Said(batch) => {
+                append(connection, ledger, LentSession { name: session, lent: *lent }, batch)?;
+            }
             PendingContent::Answered(answer) => answered(connection, ledger, session, answer)?,
         }
     }
@@ -59,14 +65,34 @@ fn answered(
     answer::add(connection, ledger, session, answer)
 }
 
+/// A session by its name, and what was lent of it.
+struct LentSession<'a> {
+    name: &'a str,
+    lent: Option<SessionStamp>,
+}
+
+impl LentSession<'_> {
+    /// Refuses a batch that was made of what is so no longer.
+    fn check(&self, known: &SessionInfo, seen: i64, batch: &AppendBatch) -> Result<(), StoreError> {
+        let (head, turns) = (known.head, known.figures.turns);
+        let now = SessionStamp { head, turns, seen: seen as u64 };
+        match self.lent {
+            Some(lent) if lent != now || batch.after != head => {
+                Err(StoreError::Overtaken { session: self.name.to_owned() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Records what was said.
 fn append(
     connection: &Connection,
     ledger: &mut ScopeChecksum,
-    name: &str,
+    of: LentSession<'_>,
     batch: &AppendBatch,
 ) -> Result<(), Fail> {
-    let scope = ledger.scope;
+    let (scope, name) = (ledger.scope, of.name);
     let (session, known) = match session::find(connection, scope, name)? {
         Some(found) => found,
         None => {
@@ -75,6 +101,7 @@ fn append(
             (session, <_>::default())
         }
     };
+    of.check(&known, ledger.seen, batch)?;
     let owner = ledger.owner(session);
     let mut end = tree::end_of(connection, owner, batch.after)?;
     batch::continues(batch, end.map(|node| node.place))?;

@@ -2,10 +2,10 @@
 
 use epitome_kernel::types::{ContentId, HistoryHash, JournalMark, SessionFigures, SessionInfo};
 use epitome_kernel::{
-    AppendBatch, CommitOutcome, CompactionChanges, Eviction, HistoryLookup, HistoryQuery,
+    AppendBatch, CommitOutcome, CompactionChanges, Eviction, HistoryLookup, HistoryQuery, Journal,
     RequestRecord, StoreError,
 };
-use epitome_store::SessionArchive;
+use epitome_store::{SessionArchive, SqliteStore};
 
 use crate::common::each_archive;
 use crate::talk::{
@@ -363,4 +363,86 @@ fn scopes_share_nothing() {
         store.record_mark(SCOPE, "one", &JournalMark::Pin(key("a")), "now").unwrap();
         assert_eq!(store.revision("other", "one").unwrap(), 0);
     });
+}
+
+/// What a session says of a history of which so much was asked about before, and which will be recorded.
+fn looked_up(
+    store: &dyn SessionArchive,
+    session: &str,
+    texts: &[&str],
+    before: usize,
+) -> HistoryLookup {
+    let (keys, chains) = (&keys(texts)[..], &chains(texts)[..]);
+    let (seen, is_recorded) = (Some(store.revision(SCOPE, session).unwrap()), true);
+    let query = HistoryQuery { session, keys, chains, before, seen, is_recorded };
+    store.lookup(SCOPE, &query).unwrap()
+}
+
+/// A turn of a session: what is looked up is what the store says, and then it is recorded.
+fn turn(store: &dyn SessionArchive, session: &str, before: &[&str], new: &[&str]) {
+    let texts = [before, new].concat();
+    let found = looked_up(store, session, &texts, before.len());
+    let new_chains = &chains(&texts)[before.len()..];
+    assert_eq!(found.known, store.find_deepest(SCOPE, session, new_chains).unwrap(), "{texts:?}");
+    assert_eq!(found.rewrites, store.rewrites(SCOPE, session, &keys(new)).unwrap(), "{texts:?}");
+    store.append(SCOPE, session, &batch(before, new)).unwrap();
+}
+
+/// What is looked up may be lent from memory; where somebody else went on meanwhile, what is recorded
+/// behind it is refused, and nothing of it is there.
+#[test]
+fn whoever_goes_on_from_what_others_changed_is_overtaken() {
+    let folder = tempfile::tempdir().unwrap();
+    let [own, other] =
+        [(); 2].map(|()| SqliteStore::open(&folder.path().join("epitome.db")).unwrap());
+    let all = ["a", "b", "c", "d", "e"];
+    let begin = |name: &str| {
+        for at in 0..3 {
+            turn(&own, name, &all[..at], &all[at..=at]);
+        }
+        assert_eq!(looked_up(&own, name, &all[..4], 3).known, None);
+    };
+    let more = |name: &str| say(&other, name, &all[..3], &["x"]);
+    let again = |name: &str| say(&other, name, &all[..2], &["c"]);
+    let pin = JournalMark::Pin(key("a"));
+    let pinned = |name: &str| other.record_mark(SCOPE, name, &pin, "now").unwrap();
+    let deleted = |name: &str| _ = other.delete(SCOPE, name).unwrap();
+    for name in ["more", "again", "pinned", "deleted"] {
+        begin(name);
+        match name {
+            "more" => more(name),
+            "again" => again(name),
+            "pinned" => pinned(name),
+            _ => deleted(name),
+        }
+        let refused = own.append(SCOPE, name, &batch(&all[..3], &["d"]));
+        let is_so = matches!(refused, Err(StoreError::Overtaken { .. }));
+        assert!(is_so || name == "deleted" && refused.is_err(), "{name}: {refused:?}");
+        let found = own.find_deepest(SCOPE, name, &chains(&all[..4])).unwrap();
+        assert_eq!(found, (name != "deleted").then_some(2), "{name}");
+    }
+    // Once it is looked up anew it goes on.
+    turn(&own, "pinned", &all[..3], &["d"]);
+    assert_eq!(own.verify(false).unwrap(), []);
+}
+
+#[test]
+fn what_is_lent_of_a_session_is_what_the_store_says_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(&folder.path().join("epitome.db")).unwrap();
+    for at in 0..4 {
+        turn(&store, "one", &["a", "b", "c", "d"][..at], &["a", "b", "c", "d"][at..=at]);
+    }
+    // Back to an earlier place, and on from there over what is recorded.
+    turn(&store, "one", &["a", "b"], &["x"]);
+    turn(&store, "one", &["a", "b", "x"], &["y"]);
+    turn(&store, "one", &["a", "b"], &["c"]);
+    turn(&store, "one", &["a", "b", "c"], &["d", "e"]);
+    // What was made smaller once is so again.
+    let before = ["a", "b", "c", "d", "e"];
+    let smaller = AppendBatch { rewrites: vec![rewrite("g", "less")], ..batch(&before, &["g"]) };
+    store.append(SCOPE, "one", &smaller).unwrap();
+    turn(&store, "one", &["a", "b", "c", "d", "e", "g"], &["h"]);
+    turn(&store, "one", &["a", "b", "c", "d", "e", "g", "h"], &["g", "i"]);
+    assert_eq!(store.verify(false).unwrap(), []);
 }
