@@ -245,6 +245,13 @@ impl ScopeChecksum {
         Ok(())
     }
 
+    /// A row that held the first of these holds the second now, all columns that are summed.
+    pub(crate) fn replaced(&mut self, table: &CheckedTable, rows: [Vec<ValueRef<'_>>; 2]) {
+        let [before, now] = rows.map(|row| Record::of(table, &row));
+        self.strike(before);
+        self.enter(now);
+    }
+
     /// Deletes a row.
     pub(crate) fn delete(
         &mut self,

@@ -34,7 +34,7 @@ struct Waiting {
 /// Somebody who waits.
 #[derive(Debug)]
 struct CommitSlot {
-    record: Box<PendingRecord>,
+    record: Box<PendingRecord<'static>>,
     told: SyncSender<GroupCommitResult>,
 }
 
@@ -44,7 +44,7 @@ enum GroupCommitResult {
     /// Somebody else wrote it.
     Done(Result<(), StoreError>),
     /// It is its turn to write for all.
-    Lead(Box<PendingRecord>),
+    Lead(Box<PendingRecord<'static>>),
 }
 
 /// Who writes for all. When this falls, whoever waits longest does.
@@ -52,7 +52,7 @@ struct CommitLeader<'c>(&'c GroupCommit);
 
 impl SqliteStore {
     /// Records what a request adds, with what others add meanwhile.
-    pub(super) fn along(&self, record: PendingRecord) -> Result<(), StoreError> {
+    pub(super) fn along(&self, record: PendingRecord<'_>) -> Result<(), StoreError> {
         let own = match self.crowd.join(record) {
             Ok(record) => record,
             Err(waits) => match waits.recv() {
@@ -89,7 +89,7 @@ impl SqliteStore {
     fn write_all(
         &self,
         link: &mut StoreConnection,
-        records: &[&PendingRecord],
+        records: &[&PendingRecord<'_>],
     ) -> Vec<Result<(), StoreError>> {
         const WHAT: &str = "cannot be written";
         match link.write_along(self.durability, records) {
@@ -106,7 +106,7 @@ impl StoreConnection {
     fn write_along(
         &mut self,
         sync: Sync,
-        records: &[&PendingRecord],
+        records: &[&PendingRecord<'_>],
     ) -> rusqlite::Result<Result<(), Fail>> {
         self.wait_for(sync)?;
         let moment = StoreTransaction::writing(&self.connection)?;
@@ -117,14 +117,17 @@ impl StoreConnection {
 
 impl GroupCommit {
     /// Gives the record back to whoever is to write it, or else what to wait for.
-    fn join(&self, record: PendingRecord) -> Result<PendingRecord, Receiver<GroupCommitResult>> {
+    fn join<'a>(
+        &self,
+        record: PendingRecord<'a>,
+    ) -> Result<PendingRecord<'a>, Receiver<GroupCommitResult>> {
         let mut waiting = self.locked();
         if !waiting.led {
             waiting.led = true;
             return Ok(record);
         }
         let (told, waits) = sync_channel(1);
-        waiting.rest.push_back(CommitSlot { record: Box::new(record), told });
+        waiting.rest.push_back(CommitSlot { record: Box::new(record.into_owned()), told });
         Err(waits)
     }
 

@@ -3,6 +3,7 @@
 //! Invariant: what a request adds is one transaction; nothing here reads what did not change.
 //! Called through [`Journal`].
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use epitome_kernel::types::{
@@ -71,10 +72,10 @@ impl Journal for SqliteStore {
 
     fn append(&self, scope: &str, name: &str, batch: &AppendBatch) -> Result<(), StoreError> {
         batch::follows(batch)?;
-        let (of, session) = (scope.to_owned(), name.to_owned());
         let lent = self.warm.take_lent(scope, name);
-        let what = PendingContent::Said(batch.clone());
-        let recorded = self.along(PendingRecord { scope: of, session, what, lent });
+        let what = PendingContent::Said(Cow::Borrowed(batch));
+        let recorded =
+            self.along(PendingRecord { scope: scope.into(), session: name.into(), what, lent });
         match recorded {
             Ok(()) => self.warm.recorded(scope, name, batch),
             Err(_) => self.warm.forget(scope, name),
@@ -91,9 +92,8 @@ impl Journal for SqliteStore {
         name: &str,
         answer: &ResponseRecord,
     ) -> Result<(), StoreError> {
-        let (scope, session) = (scope.to_owned(), name.to_owned());
-        let what = PendingContent::Answered(answer.clone());
-        self.along(PendingRecord { scope, session, what, lent: None })
+        let what = PendingContent::Answered(Cow::Borrowed(answer));
+        self.along(PendingRecord { scope: scope.into(), session: name.into(), what, lent: None })
     }
 
     fn rewrites(

@@ -36,6 +36,7 @@ mod schema;
 mod seal;
 mod search;
 mod session;
+mod session_row;
 mod snapshot;
 mod transaction;
 mod transfer;

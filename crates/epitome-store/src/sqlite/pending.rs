@@ -4,37 +4,57 @@
 //! in it. Called by [`super::journal`], which says what is to be written, and by
 //! [`super::group_commit`], which has it written.
 
+use std::borrow::Cow;
 use std::collections::btree_map::{BTreeMap, Entry};
 
-use epitome_kernel::types::SessionInfo;
 use epitome_kernel::{AppendBatch, ResponseRecord, StoreError};
 use rusqlite::Connection;
 
 use super::checksum::ScopeChecksum;
 use super::fail::Fail;
+use super::session_row::{HistoryEnd, SessionRow};
+use super::tree::{Erasures, NewMessage, NewPlace};
 use super::warm::SessionStamp;
 use super::{answer, compaction, passages, session, tree};
 use crate::batch;
 
 /// What a request adds.
 #[derive(Debug)]
-pub(crate) struct PendingRecord {
-    pub(crate) scope: String,
-    pub(crate) session: String,
-    pub(crate) what: PendingContent,
+pub(crate) struct PendingRecord<'a> {
+    pub(crate) scope: Cow<'a, str>,
+    pub(crate) session: Cow<'a, str>,
+    pub(crate) what: PendingContent<'a>,
     /// What was lent of the session for it, which must be so yet.
     pub(crate) lent: Option<SessionStamp>,
 }
 
 /// What was said, or what came back.
 #[derive(Debug)]
-pub(crate) enum PendingContent {
-    Said(AppendBatch),
-    Answered(ResponseRecord),
+pub(crate) enum PendingContent<'a> {
+    Said(Cow<'a, AppendBatch>),
+    Answered(Cow<'a, ResponseRecord>),
+}
+
+impl PendingRecord<'_> {
+    /// The same, for somebody else to write.
+    pub(crate) fn into_owned(self) -> PendingRecord<'static> {
+        let Self { scope, session, what, lent } = self;
+        PendingRecord {
+            scope: Cow::Owned(scope.into_owned()),
+            session: Cow::Owned(session.into_owned()),
+            what: match what {
+                PendingContent::Said(batch) => PendingContent::Said(Cow::Owned(batch.into_owned())),
+                PendingContent::Answered(answer) => {
+                    PendingContent::Answered(Cow::Owned(answer.into_owned()))
+                }
+            },
+            lent,
+        }
+    }
 }
 
 /// Writes these; where one of them cannot be written, the caller undoes them all.
-pub(crate) fn write(connection: &Connection, records: &[&PendingRecord]) -> Result<(), Fail> {
+pub(crate) fn write(connection: &Connection, records: &[&PendingRecord<'_>]) -> Result<(), Fail> {
     let mut ledgers = BTreeMap::new();
     for PendingRecord { scope, session, what, lent } in records {
         let ledger = match ledgers.entry(scope) {
@@ -73,11 +93,10 @@ struct LentSession<'a> {
 
 impl LentSession<'_> {
     /// Refuses a batch that was made of what is so no longer.
-    fn check(&self, known: &SessionInfo, seen: i64, batch: &AppendBatch) -> Result<(), StoreError> {
-        let (head, turns) = (known.head, known.figures.turns);
-        let now = SessionStamp { head, turns, seen: seen as u64 };
+    fn check(&self, row: &SessionRow, seen: i64, batch: &AppendBatch) -> Result<(), StoreError> {
+        let now = SessionStamp { head: row.head, turns: row.turns, seen: seen as u64 };
         match self.lent {
-            Some(lent) if lent != now || batch.after != head => {
+            Some(lent) if lent != now || batch.after != row.head => {
                 Err(StoreError::Overtaken { session: self.name.to_owned() })
             }
             _ => Ok(()),
@@ -92,34 +111,54 @@ fn append(
     of: LentSession<'_>,
     batch: &AppendBatch,
 ) -> Result<(), Fail> {
-    let (scope, name) = (ledger.scope, of.name);
-    let (session, known) = match session::find(connection, scope, name)? {
-        Some(found) => found,
-        None => {
-            let beginning = batch::beginning(batch);
-            let session = session::begin(connection, ledger, name, &beginning, &batch.at)?;
-            (session, <_>::default())
-        }
-    };
-    of.check(&known, ledger.seen, batch)?;
-    let owner = ledger.owner(session);
+    let scope = ledger.scope;
+    let row = row_of(connection, ledger, of.name, batch)?;
+    of.check(&row, ledger.seen, batch)?;
+    let owner = ledger.owner(row.id);
     let mut end = tree::end_of(connection, owner, batch.after)?;
     batch::continues(batch, end.map(|node| node.place))?;
+    // What was lent said that nothing of the batch is recorded.
+    let mut place = if of.lent.is_some() { NewPlace::Unrecorded } else { NewPlace::Unknown };
+    let erasures = Erasures::of(connection, scope)?;
     for said in &batch.said {
-        end = Some(match tree::find(connection, owner, said.chain)? {
+        let known = match place {
+            NewPlace::Unknown => tree::find(connection, owner, said.chain)?,
+            NewPlace::Unrecorded | NewPlace::BehindNew => None,
+        };
+        end = Some(match known {
             Some(node) => node,
-            None => tree::add(connection, ledger, session, end, said)?,
+            None => {
+                let parent = end;
+                let new = NewMessage { session: row.id, parent, said, place, erasures };
+                place = NewPlace::BehindNew;
+                tree::add(connection, ledger, &new)?
+            }
         });
     }
-    let gone = |key| tree::is_erased(connection, scope, key);
+    let gone = |key| erasures.hold(connection, scope, key);
     let (rewrites, departure) = batch::without_erased(batch, gone)?;
     for rewrite in rewrites {
-        compaction::rewrite(connection, ledger, session, rewrite)?;
+        compaction::rewrite(connection, ledger, row.id, rewrite)?;
     }
-    passages::keep(connection, ledger, session, &departure)?;
+    passages::keep(connection, ledger, row.id, &departure)?;
     let head = batch.said.last().map_or(batch.after, |said| said.chain);
     let messages = end.map_or(0, |node| node.place + 1);
-    let row = session::SessionRow { id: session, known: &known };
-    session::advance(connection, ledger, row, batch, session::HistoryEnd { head, messages })?;
+    row.advance(connection, ledger, batch, HistoryEnd { head, messages })?;
     Ok(())
+}
+
+/// The row of the session that a batch belongs to, which it begins where there is none.
+fn row_of(
+    connection: &Connection,
+    ledger: &mut ScopeChecksum,
+    name: &str,
+    batch: &AppendBatch,
+) -> Result<SessionRow, Fail> {
+    if let Some(row) = SessionRow::find(connection, ledger.scope, name)? {
+        return Ok(row);
+    }
+    session::begin(connection, ledger, name, &batch::beginning(batch), &batch.at)?;
+    let nearest = None;
+    let lost = || StoreError::NoSession { name: name.to_owned(), nearest };
+    Ok(SessionRow::find(connection, ledger.scope, name)?.ok_or_else(lost)?)
 }

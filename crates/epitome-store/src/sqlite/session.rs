@@ -4,8 +4,8 @@
 //! Called by [`super::journal`] and [`super::archive`].
 
 use epitome_kernel::types::{HistoryHash, MeterReading, SessionFigures, SessionInfo, TokenUsage};
-use epitome_kernel::{AppendBatch, Beginning, StoreError};
-use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
+use epitome_kernel::{Beginning, StoreError};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::checksum::{SESSION, ScopeChecksum};
 use super::fail::Fail;
@@ -17,14 +17,6 @@ const INFO: &str = "SELECT id, name, title, format, model, started, last, head, 
     came, sent, all_came, all_sent, size, trashed, \
     (SELECT count(*) FROM epoch WHERE epoch.session = session.id AND NOT undone), label \
     FROM session";
-
-/// What messages say anew of their session.
-const MESSAGES: &str =
-    "title = ?2, format = ?3, model = ?4, last = ?5, head = ?6, messages = ?7, used = ?8";
-
-/// What a request says besides; a session that goes on is out of the trash.
-const REQUEST: &str = "trashed = 0, turns = ?9, came = ?10, sent = ?11, all_came = ?12, all_sent = ?13, \
-    size = ?14, meter = ?15";
 
 fn info(row: &Row<'_>) -> rusqlite::Result<(SessionRowId, SessionInfo)> {
     let count = |column| row.get::<_, i64>(column).map(|count| count as u64);
@@ -163,55 +155,6 @@ pub(crate) fn begin(
         &[],
     )?;
     Ok(connection.last_insert_rowid())
-}
-
-/// Where a history ends.
-#[derive(Clone, Copy)]
-pub(crate) struct HistoryEnd {
-    /// Its newest message.
-    pub(crate) head: HistoryHash,
-    /// How many messages lead to it, with that.
-    pub(crate) messages: u32,
-}
-
-/// A session as its row has it.
-#[derive(Clone, Copy)]
-pub(crate) struct SessionRow<'a> {
-    pub(crate) id: SessionRowId,
-    pub(crate) known: &'a SessionInfo,
-}
-
-/// Takes over what a batch says of its session, whose history ends there from now on.
-pub(crate) fn advance(
-    connection: &Connection,
-    ledger: &mut ScopeChecksum,
-    row: SessionRow<'_>,
-    batch: &AppendBatch,
-    end: HistoryEnd,
-) -> rusqlite::Result<()> {
-    let SessionRow { id, known } = row;
-    ledger.used += 1;
-    let used = ledger.used;
-    let title = if known.title.is_empty() { &batch.title } else { &known.title };
-    let model = batch.model.as_ref().or(known.model.as_ref());
-    let messages: &[&dyn ToSql] =
-        params![title, batch.format, model, batch.at, end.head.0, end.messages, used];
-    let Some(turn) = batch.turn else {
-        return ledger.change(connection, &SESSION, id, MESSAGES, messages);
-    };
-    let meter = written(&turn.meter)?;
-    let total = |side: usize| known.figures.total[side].saturating_add(turn.tokens[side]) as i64;
-    let request: &[&dyn ToSql] = params![
-        known.figures.turns as i64 + 1,
-        turn.tokens[0] as i64,
-        turn.tokens[1] as i64,
-        total(0),
-        total(1),
-        turn.limit as i64,
-        meter
-    ];
-    let both = format!("{MESSAGES}, {REQUEST}");
-    ledger.change(connection, &SESSION, id, &both, &[messages, request].concat())
 }
 
 /// Counts the newest request as one that went out as it came.

@@ -221,13 +221,16 @@ impl Taker<'_> {
 
     fn said(&mut self, all: &[CopiedMessage]) -> Result<(), Fail> {
         let Self { connection, session, .. } = *self;
+        let erasures = tree::Erasures::of(connection, self.ledger.scope)?;
         for it in all {
             let owner = self.ledger.owner(session);
             if tree::find(connection, owner, it.said.chain)?.is_some() {
                 continue;
             }
             let parent = tree::end_of(connection, owner, it.after)?;
-            let node = tree::add(connection, self.ledger, session, parent, &it.said)?;
+            let (said, place) = (&it.said, tree::NewPlace::Unknown);
+            let new = tree::NewMessage { session, parent, said, place, erasures };
+            let node = tree::add(connection, self.ledger, &new)?;
             if it.indexed && it.said.bytes.is_some() {
                 self.ledger.change(connection, &MESSAGE, node.id, "indexed = 1", &[])?;
             }

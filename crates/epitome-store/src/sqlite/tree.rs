@@ -93,16 +93,61 @@ pub(crate) fn end_of(
     }
 }
 
+/// What is known of the place of a message that is added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NewPlace {
+    /// Nothing.
+    Unknown,
+    /// Nothing is recorded there.
+    Unrecorded,
+    /// It is behind a message that was just added, where nothing else can be.
+    BehindNew,
+}
+
+/// A message to add.
+pub(crate) struct NewMessage<'a> {
+    pub(crate) session: SessionRowId,
+    pub(crate) parent: Option<MessagePosition>,
+    pub(crate) said: &'a MessageRecord,
+    pub(crate) place: NewPlace,
+    pub(crate) erasures: Erasures,
+}
+
+/// Whether anything was erased in a scope: most hold nothing of the kind, and need not be asked again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Erasures {
+    is_any: bool,
+}
+
+impl Erasures {
+    /// Those of a scope.
+    pub(crate) fn of(connection: &Connection, scope: i64) -> rusqlite::Result<Self> {
+        let is_any =
+            connection.prepare_cached("SELECT 1 FROM erased WHERE scope = ?1")?.exists([scope])?;
+        Ok(Self { is_any })
+    }
+
+    /// Whether messages that say this were erased.
+    pub(crate) fn hold(
+        self,
+        connection: &Connection,
+        scope: i64,
+        key: EntryKey,
+    ) -> rusqlite::Result<bool> {
+        Ok(self.is_any && is_erased(connection, scope, key)?)
+    }
+}
+
 /// Adds a message behind another one.
 pub(crate) fn add(
     connection: &Connection,
     ledger: &mut ScopeChecksum,
-    session: SessionRowId,
-    parent: Option<MessagePosition>,
-    said: &MessageRecord,
+    new: &NewMessage<'_>,
 ) -> rusqlite::Result<MessagePosition> {
+    let NewMessage { session, parent, said, place, erasures } = *new;
+    let is_free = place == NewPlace::BehindNew;
     let branch = match parent {
-        Some(parent) if !taken(connection, parent.branch, said.place)? => parent.branch,
+        Some(parent) if is_free || !taken(connection, parent.branch, said.place)? => parent.branch,
         _ => {
             let from = parent.map(|parent| parent.branch);
             ledger.insert(connection, &BRANCH, params![from, said.place], &[])?;
@@ -110,7 +155,7 @@ pub(crate) fn add(
         }
     };
     let bytes = match &said.bytes {
-        Some(bytes) if !is_erased(connection, ledger.scope, said.key)? => Some(bytes),
+        Some(bytes) if !erasures.hold(connection, ledger.scope, said.key)? => Some(bytes),
         _ => None,
     };
     let raw = bytes.map(|bytes| address(bytes));
@@ -124,7 +169,7 @@ pub(crate) fn add(
     let (chain, above, key) = (said.chain.0, parent.map(|parent| parent.id), said.key.0);
     let (role, text, tokens) = (role_name(said.role), said.text.0, said.tokens as i64);
     let indexed = raw.is_none();
-    ledger.insert(
+    let is_added = ledger.insert(
         connection,
         &MESSAGE,
         params![
@@ -133,6 +178,14 @@ pub(crate) fn add(
         ],
         params![short],
     )?;
+    if !is_added && place != NewPlace::Unknown {
+        // Only a file that was damaged holds it all the same, or has something else in its place.
+        let known = find(connection, ledger.owner(session), said.chain)?;
+        return match known {
+            Some(known) => Ok(known),
+            None => add(connection, ledger, &NewMessage { place: NewPlace::Unknown, ..*new }),
+        };
+    }
     Ok(MessagePosition { id: connection.last_insert_rowid(), branch, place: said.place, session })
 }
 
