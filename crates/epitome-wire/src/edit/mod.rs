@@ -17,7 +17,7 @@ use std::borrow::Cow;
 
 use epitome_types::{Edit, Role};
 
-use crate::json::{Span, escape_into};
+use crate::json::{Span, escape_into, escaped_len};
 use crate::site::{BracketList, Content, Home, PartSite, Site, TextSite};
 use crate::{Format, RequestDocument, WireError, responses};
 use changes::MessageChange;
@@ -123,7 +123,7 @@ fn escaped(texts: &[Cow<'_, str>]) -> String {
 /// Writes texts, one after the other, as the inside of one JSON string. They may be most of the
 /// request: nothing else is made of them.
 fn join_escaped(out: &mut String, texts: &[Cow<'_, str>]) {
-    out.reserve(texts.iter().map(|text| text.len() + PARAGRAPH.len()).sum());
+    out.reserve(texts.iter().map(|text| escaped_len(text) + 2 * PARAGRAPH.len()).sum());
     for (at, text) in texts.iter().enumerate() {
         if at > 0 {
             escape_into(out, PARAGRAPH);

@@ -10,7 +10,7 @@ mod string;
 mod value;
 
 pub(crate) use cursor::Cursor;
-pub(crate) use string::{escape_into, literal};
+pub(crate) use string::{escape_into, escaped_len, literal};
 pub(crate) use value::{JsonValue, JsonValueKind, Object, Objects};
 
 use std::ops::Range;

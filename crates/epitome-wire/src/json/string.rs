@@ -63,8 +63,10 @@ fn unicode(escape: &str) -> (char, usize) {
     (char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER), 5)
 }
 
-/// Appends a text as it stands inside quotes.
+/// Appends a text as it stands inside quotes. It may be most of a request: the room for it is known before,
+/// so that what it is written to takes no more than that.
 pub(crate) fn escape_into(out: &mut String, text: &str) {
+    out.reserve(escaped_len(text));
     let mut plain = 0;
     for (at, byte) in text.bytes().enumerate() {
         let short = match byte {
@@ -89,9 +91,19 @@ pub(crate) fn escape_into(out: &mut String, text: &str) {
     out.push_str(&text[plain..]);
 }
 
+/// Bytes that a text takes inside quotes.
+pub(crate) fn escaped_len(text: &str) -> usize {
+    let more = |byte| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x8 | 0xC => 1,
+        0..0x20 => 5,
+        _ => 0,
+    };
+    text.len() + text.bytes().map(more).sum::<usize>()
+}
+
 /// A text as a JSON string, quotes included.
 pub(crate) fn literal(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
+    let mut out = String::with_capacity(escaped_len(text) + 2);
     out.push('"');
     escape_into(&mut out, text);
     out.push('"');
@@ -124,6 +136,7 @@ mod tests {
         fn what_is_written_is_read_back(text in any::<String>()) {
             let written = literal(&text);
             prop_assert_eq!(decode(&written[1..written.len() - 1]), text.as_str());
+            prop_assert_eq!(written.len(), escaped_len(&text) + 2);
             prop_assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text);
         }
     }
