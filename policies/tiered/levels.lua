@@ -39,7 +39,7 @@ end
 --- Whether a size is over a threshold.
 ---@param size integer
 ---@param job Common
----@param threshold "truncate_at"|"summarize_at"|"handover_at"
+---@param threshold "ahead_at"|"truncate_at"|"summarize_at"|"handover_at"
 ---@return boolean
 function levels.over(size, job, threshold)
   return size > share(job.model.limit, job.options[threshold])

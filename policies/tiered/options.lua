@@ -17,6 +17,14 @@ return {
     doc = "Share of the limit above which results are offloaded and inputs truncated; the level is"
       .. " orange from there on.",
   },
+  ahead_at = {
+    type = "number",
+    default = 0.70,
+    min = 0,
+    max = 1,
+    doc = "Share of the limit from which on models are asked in advance for the summary, where they"
+      .. " write in the background.",
+  },
   summarize_at = {
     type = "number",
     default = 0.75,

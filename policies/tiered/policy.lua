@@ -14,6 +14,7 @@
 --- - `bring`, `waited`: that a compression is made for what was found again, and at which size one
 ---   was tried last
 --- - `handed`: after how many compressions a fresh session was recommended
+--- - `ahead`: that nothing is due, so that what is planned is planned in advance
 local drift = require("drift")
 local levels = require("levels")
 local report = require("report")
@@ -37,6 +38,7 @@ function policy.budgets(job)
   local reserve = math.min(opt.reserve, share(limit, opt.reserve_share))
   return {
     warn = share(limit, opt.summarize_at),
+    ahead = share(limit, math.min(opt.ahead_at, opt.summarize_at)),
     soft = share(limit, opt.truncate_at),
     hard = limit - reserve,
     target = share(limit, opt.summarize_to),
@@ -90,6 +92,7 @@ function policy.trigger(job)
   local total, asked = job.tokens.total, job.memo.asked
   job.memo.asked, job.memo.bring = nil, brings_back(job) or nil
   job.memo.waited = job.recall_pending and job.memo.waited or nil
+  job.memo.ahead = nil
   if job.cause == "overflow" then
     return { level = "hard", reason = "the provider refused it" }
   elseif total > job.budgets.hard then
@@ -105,6 +108,7 @@ function policy.trigger(job)
   elseif levels.over(total, job, "truncate_at") and is_worth_trying(job) then
     return { level = "soft", reason = "half of the limit is in use" }
   end
+  job.memo.ahead = levels.over(total, job, "ahead_at") or nil
   return false
 end
 

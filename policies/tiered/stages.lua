@@ -45,6 +45,15 @@ function stages.begin(job)
   }
 end
 
+--- The threshold of a plan: one that is made in advance of a summary is over that one's sooner.
+---@param job PlanJob
+---@param threshold "truncate_at"|"summarize_at"|"handover_at"
+---@return "truncate_at"|"summarize_at"|"handover_at"|"ahead_at"
+local function met(job, threshold)
+  local is_ahead = job.cause == "soft" and job.memo.ahead
+  return is_ahead and threshold == "summarize_at" and "ahead_at" or threshold
+end
+
 --- Whether the prompt as it is made so far is over a threshold. What somebody asked for is.
 ---@param job PlanJob
 ---@param work Work
@@ -55,7 +64,7 @@ function stages.over(job, work, threshold)
     return job.memo.bring or work.size > job.target
   end
   local is_set = job.cause == "hard" and job.tokens.total > job.max_tokens
-  return levels.over(work.size, job, threshold)
+  return levels.over(work.size, job, met(job, threshold))
     or is_set and threshold ~= "handover_at" and work.size > job.max_tokens
 end
 

@@ -98,9 +98,19 @@ return {
     t.eq(memo, {})
   end,
 
+  --- What is planned while nothing is due is planned in advance, from 70 % on.
+  test_a_summary_is_planned_in_advance = function(t)
+    local memo = {}
+    t.eq({ answer(t, 7000, { memo = memo }), memo.ahead }, { false, nil })
+    t.eq({ answer(t, 7001, { memo = memo }), memo.ahead }, { false, true })
+    t.eq({ answer(t, 7501, { memo = memo }), memo.ahead }, { "soft", nil })
+  end,
+
   test_the_bounds_are_shares_of_the_limit = function(t)
     local large = t.hook("budgets", { model = { limit = 32000 } })
-    t.eq(large, { warn = 24000, soft = 16000, hard = 31000, target = 16000, reserve = 1000 })
+    t.eq(large, {
+      warn = 24000, ahead = 22400, soft = 16000, hard = 31000, target = 16000, reserve = 1000,
+    })
     local small = t.hook("budgets", { model = { limit = 4000 } })
     t.eq({ small.hard, small.reserve }, { 3500, 500 })
   end,

@@ -113,6 +113,18 @@ return {
     t.eq(job.memo.intent, "Please compare the two drafts of the report.")
   end,
 
+  --- What is planned while nothing is due is the summary that comes next, from 70 % on: models write it
+  --- in advance.
+  test_a_summary_is_drafted_in_advance = function(t)
+    local messages = joined({ { "u", 100, "Please compare the two drafts of the report." } },
+      { { "a", 1000 }, { "a", 300 } }, newest())
+    local function drafted(total, ahead)
+      local job = talk.job(t, messages, 2200, { total = total, memo = { ahead = ahead } })
+      return #talk.ops(t, job)
+    end
+    t.eq({ drafted(1541, true), drafted(1540, true), drafted(1541) }, { 1, 0, 0 })
+  end,
+
   --- Where what stays leaves little room, a summary gets a quarter of what it stands for, up to
   --- where the next one is due: 70 % of 2000.
   test_a_summary_has_room = function(t)
