@@ -4,7 +4,7 @@ use epitome_upstream::{Script, Turn, Upstream};
 use serde_json::{Value, json};
 
 use crate::conversation::bare;
-use crate::program::Place;
+use crate::program::{Place, Ran};
 use crate::proxy::Serving;
 
 const STAGED: &str = "[profile.staged.options.default.summaries]\nbackground = false\n";
@@ -106,4 +106,19 @@ fn a_mode_that_changes_nothing_is_said_to() {
     }
     let ran = said("compress long.json --ratio 2 --profile ollm --config own.toml --mode monney");
     assert!(ran.contains("no mode `monney`; did you mean `money`?"), "{ran}");
+    // Wherever it was set: in a file, and by a variable.
+    let slip = "[profile.staged]\nmode = \"plannning\"\n";
+    place.write("slip.toml", slip);
+    for line in [
+        "compress long.json --ratio 2 --profile staged --config slip.toml",
+        "replay long.json --prompt-limit 90000 --profile staged --config slip.toml",
+    ] {
+        let ran = said(line);
+        assert!(ran.contains(meant), "{ran}");
+    }
+    let line = "compress long.json --ratio 2 --profile staged";
+    let mut command = place.command(line.split_whitespace());
+    command.env("EPITOME_PROFILE__STAGED__MODE", "plannning");
+    let ran = Ran::of(command, b"");
+    assert!(ran.err.contains(meant), "{}", ran.err);
 }

@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         args.summarizers.set(args.summary.set(args.window.set(sources)))
     })?;
     let (profile, tape) = args.tape.connected(config.profile_in_use()?)?;
-    args.summary.tell(&profile);
+    settings::tell_of_mode(&profile, profile.mode());
     let asked = profile.names_models();
     let start = now();
     let input = files::read(args.input.as_deref(), args.reading.max_input)?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use epitome::{ConfigSources, Format, Profile, SummarizerSpec, SummaryStyle, known_store};
+use epitome::{ConfigSources, Format, SummarizerSpec, SummaryStyle, known_store};
 
 use crate::settings::{self, ProfileFlags};
 
@@ -122,11 +122,6 @@ impl SummaryFlags {
         let sources = settings::number(sources, "--keep-recent", key, self.keep_recent);
         let sources = settings::text(sources, "--mode", "mode", self.mode.as_deref());
         self.style.set(sources)
-    }
-
-    /// Says where the mode changes nothing under the profile.
-    pub(crate) fn tell(&self, profile: &Profile) {
-        settings::tell_of_mode(profile, self.mode.as_deref());
     }
 }
 

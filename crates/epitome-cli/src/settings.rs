@@ -205,7 +205,7 @@ pub(crate) fn tell_untrusted(config: &Config) {
     config.passed_over().for_each(|passed| fault::warn_once(&passed.to_string()));
 }
 
-/// Says where a mode that was asked for changes nothing, and which one may be meant.
+/// Says where a mode that was asked for changes nothing, wherever it was set, and which one may be meant.
 pub(crate) fn tell_of_mode(profile: &Profile, mode: Option<&str>) {
     if let Some(problem) = mode.and_then(|mode| profile.mode_problem(mode)) {
         fault::warn_once(&plain(&problem));

@@ -46,7 +46,7 @@ impl Chat {
         let profile =
             settings::permitted(config.profile_in_use()?)?.with_prices(settings::prices(&config)?);
         let profile = tape.connected(profile, Some(&client))?;
-        settings::tell_of_mode(&profile, args.mode.as_deref());
+        settings::tell_of_mode(&profile, profile.mode());
         let store = store::open_live(&path, config.durability()).map_err(CliError::of_output)?;
         let folder = args.workspace.clone().or_else(|| env::current_dir().ok());
         let augments = config.augments(folder.as_deref());

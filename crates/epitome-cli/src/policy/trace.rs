@@ -22,7 +22,7 @@ use crate::fault::{self, CliError};
 use crate::files;
 use crate::flags::{SummarizerFlags, SummaryFlags, WindowFlags};
 use crate::outputs::{FileFate, apart};
-use crate::settings::ProfileFlags;
+use crate::settings::{self, ProfileFlags};
 use crate::text::{clipped, on_one_line, plain};
 
 /// Cells of a policy's name.
@@ -95,7 +95,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         .profile
         .load(|sources| args.summarizers.set(args.summary.set(args.window.set(sources))))?;
     let (profile, tape) = args.tape.connected(config.profile_in_use()?)?;
-    args.summary.tell(&profile);
+    settings::tell_of_mode(&profile, profile.mode());
     let conversation = PlayableConversation::read(&args.recording)?;
     let watcher = Watcher::of_all();
     let setup = watched(ReplaySetup { profile, ..ReplaySetup::default() }, watcher.clone());

@@ -108,7 +108,7 @@ impl ProxyFlags {
         })?;
         // What is wrong with the profile is said where the proxy starts.
         let profile = config.profile_in_use().ok();
-        profile.iter().for_each(|profile| settings::tell_of_mode(profile, self.mode.as_deref()));
+        profile.iter().for_each(|profile| settings::tell_of_mode(profile, profile.mode()));
         Ok(config)
     }
 

@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         args.summarizers.set(args.summary.set(args.window.set(sources)))
     })?;
     let (profile, tape) = args.tape.connected(config.profile_in_use()?)?;
-    args.summary.tell(&profile);
+    settings::tell_of_mode(&profile, profile.mode());
     let mut setup = args.setup(&config, profile)?;
     let report = args.out.report.as_deref().map(PendingFile::prepare).transpose()?;
     let name = files::name(Some(&args.input));
