@@ -254,7 +254,7 @@ impl BackgroundWorker {
     }
 
     /// Forgets what no checkpoint of these can be worded with, but for the newest: larger ones may be
-    /// worded with those.
+    /// worded with those. What came of a task is known until that is taken note of.
     pub(crate) fn keep(&self, keys: &[SummaryKey]) {
         let mut desk = locked(&self.desk);
         let mut older = desk.candidates.len().saturating_sub(NEWEST);
@@ -263,7 +263,8 @@ impl BackgroundWorker {
             older = older.saturating_sub(1);
             is_new || keys.contains(key)
         });
-        desk.vain.retain(|key| keys.contains(key));
+        let task = self.task.as_ref().map_or(&[][..], |task| &task.keys);
+        desk.vain.retain(|key| keys.contains(key) || task.contains(key));
     }
 
     /// All that models wrote of a history.
@@ -374,4 +375,28 @@ fn failed(cause: String) -> EventKind {
 
 fn late_by(models: &str, within: Duration) -> String {
     format!("{models} did not come to an end in the background within {} s", within.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_came_of_a_task_is_told_as_it_was() {
+        let mut worker = BackgroundWorker::new(Handle::current());
+        let (key, ended) = (SummaryKey::for_messages(&[]), tokio::spawn(async {}));
+        worker.task = Some(BackgroundTask {
+            keys: vec![key],
+            models: "m".to_owned(),
+            servers: Vec::new(),
+            handle: ended.abort_handle(),
+        });
+        ended.await.unwrap();
+        locked(&worker.desk).failed(vec![key], "it is ill".to_owned());
+        // Others are wanted before anybody hears of it.
+        worker.keep(&[]);
+        assert_eq!(worker.told(), [failed("it is ill".to_owned())]);
+        worker.keep(&[]);
+        assert!(!locked(&worker.desk).is_settled(&key));
+    }
 }
