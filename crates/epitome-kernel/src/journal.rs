@@ -216,7 +216,7 @@ pub struct HistoryLookup {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionChanges {
-    /// [`revision`] says what it did: these begin with a new entry, all else is as it was.
+    /// [`revision`] says what it did, and nobody else went on: these begin with a new entry.
     Quiet(Vec<RecordedCompaction>),
     /// All that concerns the history.
     Anew(CompactionSet),

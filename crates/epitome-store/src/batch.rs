@@ -5,7 +5,9 @@
 use std::borrow::Cow;
 
 use epitome_kernel::types::{ArrivalRewrite, Compaction, ContentId, EntryKey, HistoryHash};
-use epitome_kernel::{AnswerClue, AppendBatch, Beginning, Clue, Eviction, StoreError};
+use epitome_kernel::{
+    AnswerClue, AppendBatch, Beginning, Clue, Eviction, HistoryQuery, StoreError,
+};
 use rustc_hash::FxHashSet;
 
 /// Chains that are looked up one by one from the end: a request mostly adds a message or two.
@@ -87,6 +89,13 @@ pub(crate) fn continues(batch: &AppendBatch, end: Option<u32>) -> Result<(), Sto
         }
         _ => Ok(()),
     }
+}
+
+/// Whether somebody asks about what follows the end of its session: nobody else recorded anything behind
+/// what it asked about before.
+pub(crate) fn goes_on(history: &HistoryQuery<'_>, head: HistoryHash) -> bool {
+    let known = history.before.checked_sub(1).and_then(|last| history.chains.get(last));
+    known.copied().unwrap_or_default() == head
 }
 
 fn astray(key: EntryKey, place: u32) -> StoreError {

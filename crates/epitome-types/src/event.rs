@@ -385,7 +385,7 @@ pub enum EventKind {
         /// The first entry that differs.
         at: String,
     },
-    /// Another process undid a compaction or put one in force again.
+    /// Another process undid a compaction or put another one in force.
     CompactionChanged {
         /// The compaction now in force.
         compaction: Option<String>,

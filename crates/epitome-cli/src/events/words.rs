@@ -141,7 +141,7 @@ fn record(event: &Event) -> Option<Sentence> {
             (AnsiColor::Magenta, format!("history differs from {at} on: a branch"))
         }
         EventKind::CompactionChanged { compaction: Some(id) } => {
-            (AnsiColor::Magenta, format!("compression {} in force again", clipped(id, 12)))
+            (AnsiColor::Magenta, format!("compression {} in force now", clipped(id, 12)))
         }
         EventKind::CompactionChanged { compaction: None } => {
             (AnsiColor::Magenta, "compression taken back; none is in force".to_owned())

@@ -15,7 +15,7 @@ use epitome_types::{
 };
 
 use super::Session;
-use super::action_state::ActionState;
+use super::action_state::{ActionState, Doing};
 use super::belonging::HistoryOrigin;
 use super::state::{ConversationState, IncomingHistory};
 
@@ -143,6 +143,23 @@ impl Session {
         }
     }
 
+    /// Records what the new messages of a request decide: as soon as they are recorded nobody hears them
+    /// again.
+    pub(crate) fn enact_said(
+        &self,
+        state: &mut ConversationState,
+        name: &str,
+        at: &str,
+    ) -> Result<(), StoreError> {
+        let is_said = |act: &SessionAction| {
+            matches!(act, SessionAction::Goal(_) | SessionAction::ClientCompaction { .. })
+        };
+        let doing = mem::take(&mut state.work.doing);
+        let (said, rest) = doing.into_iter().partition(|(act, _)| is_said(act));
+        state.work.doing = rest;
+        self.record_acts(said, state, name, at)
+    }
+
     /// Records what a request did. The next one finds that the journal has moved, and reads it.
     pub(crate) fn enact(
         &self,
@@ -158,6 +175,16 @@ impl Session {
                 doing.retain(|(act, _)| *act != SessionAction::Met);
             }
         }
+        self.record_acts(doing, state, name, at)
+    }
+
+    fn record_acts(
+        &self,
+        doing: Vec<Doing>,
+        state: &mut ConversationState,
+        name: &str,
+        at: &str,
+    ) -> Result<(), StoreError> {
         if doing.is_empty() {
             return Ok(());
         }

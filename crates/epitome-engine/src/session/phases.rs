@@ -119,14 +119,15 @@ impl Session {
         state: &mut ConversationState,
     ) -> Result<bool, Error> {
         let is_known = incoming.recorded > 0 || incoming.inherits();
-        if !incoming.extends() {
+        let end = &incoming.recorded_end;
+        if !incoming.extends() || end.overtaken {
             state.meter = match is_known {
                 true => {
                     CacheMeter::from_reading(self.record.journal.meter(&self.record.scope, name)?)
                 }
                 false => CacheMeter::default(),
             };
-            state.last.clone_from(&incoming.last);
+            state.last.clone_from(&end.last);
         }
         let ttl = Duration::from_secs(self.settings.profile.options.cache.ttl);
         let instant = |at: &str| humantime::parse_rfc3339_weak(at).ok();
@@ -134,7 +135,7 @@ impl Session {
         let passed = state.last.as_deref().and_then(passed);
         let is_old = passed.is_some_and(|passed| passed > ttl);
         state.work.rested = is_old;
-        Ok(is_old || !incoming.extends() && !incoming.goes_on)
+        Ok(is_old || !incoming.extends() && !end.goes_on)
     }
 
     /// Tells what is known of a request before anything is decided about it.
@@ -222,7 +223,7 @@ impl Session {
         let sent = proposed.map_or(decided.size, |it| it.epoch.outcome.tokens[1]);
         let is_new = match incoming.reconciled {
             HistoryMatch::Extend { from } => from.min(incoming.sent) < incoming.keys.len(),
-            _ => incoming.sent < incoming.keys.len() || !incoming.stands,
+            _ => incoming.sent < incoming.keys.len() || !incoming.recorded_end.stands,
         };
         let meter = self.metered(ground, &decided.brief, sent, proposed, state);
         if is_new || !arrival.rewrites.is_empty() || proposed.is_some() {

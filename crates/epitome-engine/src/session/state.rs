@@ -114,15 +114,45 @@ pub(crate) struct IncomingHistory {
     pub(crate) origin: HistoryOrigin,
     /// How many entries an earlier request held.
     pub(crate) sent: usize,
-    /// Where it does not go on from the last history: whether it begins as a recorded one does, whether
-    /// that is where its session stands, and when that was.
-    pub(crate) goes_on: bool,
-    pub(crate) stands: bool,
-    pub(crate) last: Option<String>,
+    /// What the records of its session say of that.
+    pub(crate) recorded_end: RecordedEnd,
     /// Whether the records say of what was known what they said before, and nothing of what is new.
     pub(crate) steady: bool,
     /// What was erased in the scope.
     pub(crate) erased: Arc<BTreeSet<EntryKey>>,
+}
+
+/// Where the records of a session end, beside a history that is its own.
+#[derive(Debug, Default)]
+pub(crate) struct RecordedEnd {
+    /// Whether the history begins as a recorded one does.
+    pub(crate) goes_on: bool,
+    /// Whether its end is where the session stands.
+    pub(crate) stands: bool,
+    /// Whether others recorded requests of the session behind those that this process knows.
+    pub(crate) overtaken: bool,
+    /// When the session was used last.
+    pub(crate) last: Option<String>,
+}
+
+impl RecordedEnd {
+    /// That of a session beside a history of which `shared` messages were known before; a session that has
+    /// what another one had before it is used, even without messages of its own.
+    fn beside(
+        chains: &[HistoryHash],
+        shared: usize,
+        info: Option<SessionInfo>,
+        inherits: bool,
+    ) -> Self {
+        let Some(info) = info else { return Self::default() };
+        let known = shared.checked_sub(1).map(|last| chains[last]);
+        Self {
+            goes_on: false,
+            stands: chains.last() == Some(&info.head),
+            overtaken: known.is_some_and(|known| known != info.head),
+            last: (info.figures.messages > 0 || inherits).then_some(info.last),
+        }
+    }
 }
 
 /// What is known of a history that was pushed message by message.
@@ -225,6 +255,7 @@ impl ConversationState {
         let HistoryLookup { known, rewrites, epochs } = journal.lookup(scope, &history)?;
         let recorded = known.map_or(shared, |index| before + index + 1);
         self.history.arrive(&rewrites);
+        let is_quiet = matches!(epochs, CompactionChanges::Quiet(_));
         let steady = match epochs {
             CompactionChanges::Quiet(epochs) => {
                 let steady = epochs.is_empty();
@@ -248,11 +279,14 @@ impl ConversationState {
             HistoryOrigin::Branched { sent, ends } => (sent, true, ends),
             HistoryOrigin::Own | HistoryOrigin::Compacted => (sent, false, false),
         };
-        let info = if extends { None } else { session_info(journal, scope, &session)? };
-        let head = info.as_ref().map(|info| info.head);
-        let goes_on = recorded > 0 || ends;
-        let stands = head.is_some() && head == chains.last().copied();
-        let last = info.filter(|info| info.figures.messages > 0 || inherited).map(|it| it.last);
+        let info = match extends && is_quiet {
+            true => None,
+            false => session_info(journal, scope, &session)?,
+        };
+        let recorded_end = RecordedEnd {
+            goes_on: recorded > 0 || ends,
+            ..RecordedEnd::beside(&chains, shared, info, inherited)
+        };
         Ok(IncomingHistory {
             keys,
             chains,
@@ -261,9 +295,7 @@ impl ConversationState {
             recorded,
             origin,
             sent,
-            goes_on,
-            stands,
-            last,
+            recorded_end,
             steady,
             erased: Arc::clone(&self.history.erased),
         })
@@ -306,6 +338,8 @@ impl ConversationState {
             journal.compactions(scope, &self.session, &self.history.keys)?;
         (self.lineage, self.history.pins, self.seen) =
             (Arc::new(CompactionLineage::new(recorded)), pins, seen);
+        // Who moved them may have done more than that.
+        self.acts.iter_mut().for_each(|acts| acts.stale = true);
         self.history.erased = Arc::new(journal.erased(scope)?);
         Ok(())
     }

@@ -193,6 +193,8 @@ impl Session {
         }
         // What was said is recorded whatever becomes of it, one that cannot fit too (RULES 6).
         self.append_said(&ground, &decided, proposed, arrival, &mut state)?;
+        // What it says of goals is not heard again where the turn is made anew from here on.
+        self.enact_said(&mut state, ground.name, ground.at)?;
         let aside = mem::take(&mut state.work.aside);
         self.archive(&ground, &aside, &mut events)?;
         let proposal = proposal?;

@@ -116,7 +116,8 @@ impl<L: RecordLog> Journal for RecordStore<L> {
         if !is_found_out && !fold.freshness.is_recent() {
             self.catch_up(scope, &mut fold)?;
         }
-        let epochs = match seen == Some(self.seen(&fold)) {
+        let is_own = fold.is_new() || batch::goes_on(history, fold.info().head);
+        let epochs = match seen == Some(self.seen(&fold)) && is_own {
             true => CompactionChanges::Quiet(epochs_of(&fold, &keys[before..])),
             false => CompactionChanges::Anew(self.compaction_set(&fold, keys)),
         };

@@ -140,20 +140,23 @@ impl Journal for SqliteStore {
             };
             let session = session::number(connection, ledger.scope, name)?;
             let owner = ledger.owner(session.unwrap_or(passages::NO_SESSION));
+            let revision = ledger.seen as u64;
+            let state =
+                session.map(|it| SessionState::read(connection, it, revision)).transpose()?;
+            let is_own = state.as_ref().is_none_or(|state| batch::goes_on(history, state.head()));
             let epochs = match seen {
-                Some(seen) if seen == ledger.seen as u64 => {
+                Some(seen) if seen == revision && is_own => {
                     CompactionChanges::Quiet(compaction::beginning_with(connection, owner, new)?)
                 }
                 _ => CompactionChanges::Anew(epochs(connection, &ledger, session, keys)?),
             };
-            let Some(session) = session else {
+            if session.is_none() {
                 let none = HistoryLookup { known: None, rewrites: Vec::new(), epochs };
                 return Ok((none, None));
-            };
+            }
             let rewrites = compaction::rewrites(connection, owner, new)?;
             let known = holder::deepest(connection, owner, chains)?;
-            let state = SessionState::read(connection, session, ledger.seen as u64)?;
-            Ok((HistoryLookup { known, rewrites, epochs }, Some(state)))
+            Ok((HistoryLookup { known, rewrites, epochs }, state))
         })?;
         self.warm.looked_up(scope, name, session, lookup.known.is_none());
         Ok(lookup)

@@ -119,7 +119,7 @@ fn append(
     batch::continues(batch, end.map(|node| node.place))?;
     // What was lent said that nothing of the batch is recorded.
     let mut place = if of.lent.is_some() { NewPlace::Unrecorded } else { NewPlace::Unknown };
-    let erasures = Erasures::of(connection, scope)?;
+    let erasures = Erasures::read(connection, scope)?;
     for said in &batch.said {
         let known = match place {
             NewPlace::Unknown => tree::find(connection, owner, said.chain)?,

@@ -221,7 +221,7 @@ impl Taker<'_> {
 
     fn said(&mut self, all: &[CopiedMessage]) -> Result<(), Fail> {
         let Self { connection, session, .. } = *self;
-        let erasures = tree::Erasures::of(connection, self.ledger.scope)?;
+        let erasures = tree::Erasures::read(connection, self.ledger.scope)?;
         for it in all {
             let owner = self.ledger.owner(session);
             if tree::find(connection, owner, it.said.chain)?.is_some() {

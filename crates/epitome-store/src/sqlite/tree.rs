@@ -121,7 +121,7 @@ pub(crate) struct Erasures {
 
 impl Erasures {
     /// Those of a scope.
-    pub(crate) fn of(connection: &Connection, scope: i64) -> rusqlite::Result<Self> {
+    pub(crate) fn read(connection: &Connection, scope: i64) -> rusqlite::Result<Self> {
         let is_any =
             connection.prepare_cached("SELECT 1 FROM erased WHERE scope = ?1")?.exists([scope])?;
         Ok(Self { is_any })

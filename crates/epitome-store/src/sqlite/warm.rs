@@ -55,6 +55,11 @@ struct WarmSession {
 }
 
 impl SessionState {
+    /// The newest history of the session.
+    pub(crate) fn head(&self) -> HistoryHash {
+        self.stamp.head
+    }
+
     /// As it is recorded, in a scope of this revision.
     pub(crate) fn read(
         connection: &Connection,

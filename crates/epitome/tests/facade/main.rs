@@ -21,6 +21,8 @@ mod formats;
 #[cfg(test)]
 mod front;
 #[cfg(test)]
+mod hops;
+#[cfg(test)]
 mod host;
 #[cfg(test)]
 mod identity;

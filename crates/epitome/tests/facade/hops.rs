@@ -1,0 +1,179 @@
+//! Two processes on one file: what either of them does with a conversation, the other goes by.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use epitome::types::{Actor, GoalAction, GoalChange, JournalMark, Priority};
+use epitome::{
+    CompressorBuilder, Config, ConfigSources, Format, Job, LOCAL, Profile, Prompt, RoutedRequest,
+    SessionAdmin, SessionRouter, SqliteStore,
+};
+use serde_json::{Value, json};
+
+use crate::talk::{AT, builder, names, with};
+
+/// A process that serves what is recorded in a file.
+fn process(
+    file: &Path,
+    settings: impl Fn() -> CompressorBuilder + Send + Sync + 'static,
+) -> SessionRouter {
+    SessionRouter::new(Arc::new(SqliteStore::open(file).unwrap()), settings)
+}
+
+/// What another process sees of it.
+fn elsewhere(file: &Path) -> SessionAdmin {
+    SessionAdmin::new(Arc::new(SqliteStore::open(file).unwrap()), Profile::default())
+}
+
+/// A conversation that its client holds.
+#[derive(Default)]
+struct Client {
+    messages: Vec<Value>,
+}
+
+impl Client {
+    /// Says something to a process; the model answers `answer`.
+    async fn turn(&mut self, process: &SessionRouter, answer: &str) -> Prompt {
+        let turn = self.messages.len() / 2;
+        let text = format!("Now mend part {turn}. {}", "It is long. ".repeat(20));
+        self.messages.push(json!({"role": "user", "content": text}));
+        let body = json!({"model": "m", "max_tokens": 9, "messages": self.messages});
+        let ask = RoutedRequest {
+            bytes: body.to_string().into(),
+            format: Format::Anthropic,
+            tenant: LOCAL.to_owned(),
+            label: Some("client".to_owned()),
+            window: None,
+            told: None,
+            client: None,
+        };
+        let prompt = process.prompt_for(&ask).await.unwrap().prompt;
+        self.messages.push(json!({"role": "assistant", "content": answer}));
+        prompt
+    }
+}
+
+/// A process that began a conversation does not go by its own notes where others went on.
+#[tokio::test]
+async fn a_policy_finds_what_it_noted_last_whichever_process_serves() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("epitome.db");
+    let noted: Arc<Mutex<Vec<u32>>> = Arc::default();
+    let counting = || {
+        let noted = Arc::clone(&noted);
+        move || {
+            let noted = Arc::clone(&noted);
+            with(900, move |job, rest| {
+                if let Job::Status(_) = job {
+                    let count = rest.memo("team").map_or(0, |memo| memo.parse().unwrap());
+                    noted.lock().unwrap().push(count);
+                    rest.set_memo("team", (count + 1).to_string());
+                }
+                Ok(None)
+            })
+        }
+    };
+    let processes = [process(&file, counting()), process(&file, counting())];
+    let mut client = Client::default();
+    for serves in [0, 0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1] {
+        client.turn(&processes[serves], "It is whole again.").await;
+    }
+    assert_eq!(*noted.lock().unwrap(), (0..12).collect::<Vec<_>>());
+    let keeper = elsewhere(&file);
+    assert_eq!(keeper.journal().sessions(keeper.scope(), 0, 9, false).unwrap().len(), 1);
+}
+
+/// A compression that is made anew since somebody pinned something meanwhile: what was decided in the
+/// newest message is recorded by then, and nobody hears it again.
+#[tokio::test]
+async fn what_is_decided_while_others_act_is_not_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("epitome.db");
+    let acts = {
+        let file = file.clone();
+        let acted: Arc<Mutex<u32>> = Arc::default();
+        move || {
+            let (file, acted) = (file.clone(), Arc::clone(&acted));
+            with(900, move |job, _| {
+                let mut acted = acted.lock().unwrap();
+                // Once for each compression: the one that is made anew stands.
+                if let Job::Plan(_) = job {
+                    *acted += 1;
+                    if *acted % 2 == 1 {
+                        let keeper = elsewhere(&file);
+                        let session = keeper.session(None).unwrap().name;
+                        let first = keeper.history(None).unwrap().messages[0].key;
+                        let (journal, scope) = (keeper.journal(), keeper.scope());
+                        let mark = match *acted % 4 {
+                            1 => JournalMark::Pin(first),
+                            _ => JournalMark::Unpin(first),
+                        };
+                        journal.record_mark(scope, &session, &mark, AT).unwrap();
+                    }
+                }
+                Ok(None)
+            })
+        }
+    };
+    let process = process(&file, acts);
+    let mut client = Client::default();
+    let mut compressed = 0;
+    for turn in 0..40 {
+        let answer = format!("[DECISION] Socket q{turn}x is used - LOCKED\nGoing on.");
+        let prompt = client.turn(&process, &answer).await;
+        compressed += u32::from(names(&prompt.events).contains(&"compressed".to_owned()));
+    }
+    assert!(compressed > 1, "{compressed}");
+    let goals = format!("{:?}", elsewhere(&file).goals(None).unwrap());
+    let lost: Vec<_> = (0..39).filter(|turn| !goals.contains(&format!("q{turn}x"))).collect();
+    assert!(lost.is_empty(), "{lost:?}");
+}
+
+/// What others did while a compression was made moved the records under it: it is met at the next request.
+#[tokio::test]
+async fn what_is_done_during_a_compression_holds_at_the_next_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("epitome.db");
+    let acts = {
+        let file = file.clone();
+        let acted: Arc<Mutex<bool>> = Arc::default();
+        move || {
+            let (file, acted) = (file.clone(), Arc::clone(&acted));
+            let builder = with(900, move |job, _| {
+                if let Job::Plan(_) = job
+                    && !std::mem::replace(&mut *acted.lock().unwrap(), true)
+                {
+                    let keeper = elsewhere(&file);
+                    let set =
+                        GoalChange::Set { text: "Whole parts".into(), priority: Priority::High };
+                    keeper
+                        .change_goals(None, vec![GoalAction::new(None, set)], &Actor::User, AT)
+                        .unwrap();
+                }
+                Ok(None)
+            });
+            let toml = "[profile.default]\noptions.default.snapshots.auto = false";
+            let sources = ConfigSources::default().text(Path::new("epitome.toml"), toml);
+            builder.profile(Config::load(sources).unwrap().profile("default").unwrap())
+        }
+    };
+    // Of a session that another process began nothing is lent.
+    let begins = process(&file, || builder(900));
+    let process = process(&file, acts);
+    let mut client = Client::default();
+    client.turn(&begins, "It is whole again.").await;
+    let mut told = Vec::new();
+    for turn in 0..30 {
+        let events = client.turn(&process, "It is whole again.").await.events;
+        let names = names(&events);
+        told.extend(
+            ["compressed", "goal-updated"]
+                .into_iter()
+                .filter_map(|name| names.iter().any(|it| it == name).then_some((turn, name))),
+        );
+    }
+    let [(compressed, "compressed"), (next, "goal-updated"), ..] = told[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!(next, compressed + 1);
+}
