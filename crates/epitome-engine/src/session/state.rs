@@ -255,7 +255,8 @@ impl ConversationState {
         let HistoryLookup { known, rewrites, epochs } = journal.lookup(scope, &history)?;
         let recorded = known.map_or(shared, |index| before + index + 1);
         self.history.arrive(&rewrites);
-        let is_quiet = matches!(epochs, CompactionChanges::Quiet(_));
+        // Messages that are pushed move the end before anybody asks about them.
+        let is_own_end = sent.is_some() || matches!(epochs, CompactionChanges::Quiet(_));
         let steady = match epochs {
             CompactionChanges::Quiet(epochs) => {
                 let steady = epochs.is_empty();
@@ -279,7 +280,7 @@ impl ConversationState {
             HistoryOrigin::Branched { sent, ends } => (sent, true, ends),
             HistoryOrigin::Own | HistoryOrigin::Compacted => (sent, false, false),
         };
-        let info = match extends && is_quiet {
+        let info = match extends && is_own_end {
             true => None,
             false => session_info(journal, scope, &session)?,
         };

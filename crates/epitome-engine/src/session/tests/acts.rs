@@ -311,3 +311,23 @@ fn a_rest_is_told() {
     let expected = [Occasion::Turn, Occasion::Turn, Occasion::Idle, Occasion::Turn, Occasion::Idle];
     assert_eq!(*heard.lock().unwrap(), expected);
 }
+
+/// What is pushed is no request: the provider goes by the last prompt.
+#[test]
+fn a_rest_is_told_where_messages_are_pushed() {
+    let heard = Arc::default();
+    let clock = Arc::new(std::sync::Mutex::new(String::new()));
+    let told = Arc::clone(&clock);
+    let builder = Compressor::builder().counter(FixedCounter::Words);
+    let builder = builder.policy(Hears(Arc::clone(&heard))).window(WindowSetting::Limit(5000));
+    let builder = builder.clock(move || told.lock().unwrap().clone());
+    let mut session = builder.session(Arc::new(MemoryStore::new()), Some("a"));
+    for at in [0, 1, 30, 31] {
+        *clock.lock().unwrap() = format!("2026-01-02T03:{at:02}:05Z");
+        session.push(br#"{"role": "user", "content": "Go on."}"#).unwrap();
+        now(session.prompt()).unwrap();
+        session.push(br#"{"role": "assistant", "content": "It is done."}"#).unwrap();
+    }
+    let expected = [Occasion::Turn, Occasion::Turn, Occasion::Idle, Occasion::Turn];
+    assert_eq!(*heard.lock().unwrap(), expected);
+}
