@@ -50,6 +50,9 @@ pub struct AppendBatch {
     pub rewrites: Vec<ArrivalRewrite>,
     /// The originals of that.
     pub departure: Eviction,
+    /// What the messages decide. Whoever knows them hears it no more, so it is recorded with them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub acts: Vec<RecordedAction>,
     /// The format of its messages.
     pub format: String,
     /// The model that the conversation is with, where that is known.
@@ -272,10 +275,9 @@ pub trait Journal: Send + Sync {
     ) -> Result<(), StoreError>;
 
     /// Records a request, or messages without one: on return they survive a crash of the process.
-    /// Messages that are known
-    /// are passed over, and the session's newest message becomes the last one of the batch, or
-    /// `after` where it brings none. The session is created if there is none.
-    /// What says the same as an erased message is recorded without its content.
+    /// Messages that are known are passed over, and the session's newest message becomes the last one
+    /// of the batch, or `after` where it brings none. The session is created if there is none. What
+    /// says the same as an erased message is recorded without its content.
     ///
     /// # Errors
     ///
@@ -411,8 +413,7 @@ pub trait Journal: Send + Sync {
         memos: &BTreeMap<String, String>,
     ) -> Result<(), StoreError>;
 
-    /// What was learned in a scope of models and their providers, as JSON by what it is about;
-    /// empty where nothing was.
+    /// What was learned in a scope of models and their providers, as JSON by what it is about.
     ///
     /// # Errors
     ///
@@ -436,8 +437,7 @@ pub trait Journal: Send + Sync {
     /// be written.
     fn act(&self, scope: &str, session: &str, acts: &[RecordedAction]) -> Result<(), StoreError>;
 
-    /// The acts of a session in the order in which they were recorded; none of one that is not
-    /// there.
+    /// The acts of a session, oldest first; none of one that is not there.
     ///
     /// # Errors
     ///

@@ -143,21 +143,16 @@ impl Session {
         }
     }
 
-    /// Records what the new messages of a request decide: as soon as they are recorded nobody hears them
-    /// again.
+    /// Records what messages decide that are recorded already, before anything takes long: they are heard
+    /// once.
     pub(crate) fn enact_said(
         &self,
         state: &mut ConversationState,
         name: &str,
         at: &str,
     ) -> Result<(), StoreError> {
-        let is_said = |act: &SessionAction| {
-            matches!(act, SessionAction::Goal(_) | SessionAction::ClientCompaction { .. })
-        };
-        let doing = mem::take(&mut state.work.doing);
-        let (said, rest) = doing.into_iter().partition(|(act, _)| is_said(act));
-        state.work.doing = rest;
-        self.record_acts(said, state, name, at)
+        let said = state.said(at);
+        self.record_acts(&said, state, name)
     }
 
     /// Records what a request did. The next one finds that the journal has moved, and reads it.
@@ -175,27 +170,46 @@ impl Session {
                 doing.retain(|(act, _)| *act != SessionAction::Met);
             }
         }
-        self.record_acts(doing, state, name, at)
+        self.record_acts(&recorded(doing, at), state, name)
     }
 
     fn record_acts(
         &self,
-        doing: Vec<Doing>,
+        acts: &[RecordedAction],
         state: &mut ConversationState,
         name: &str,
-        at: &str,
     ) -> Result<(), StoreError> {
-        if doing.is_empty() {
+        if acts.is_empty() {
             return Ok(());
         }
-        let acted = |(act, by)| RecordedAction { act, by, at: at.to_owned() };
-        let acts: Vec<_> = doing.into_iter().map(acted).collect();
-        self.record.journal.act(&self.record.scope, name, &acts)?;
-        if let Some(known) = &mut state.acts {
-            known.count += acts.len();
-        }
+        self.record.journal.act(&self.record.scope, name, acts)?;
+        state.acted(acts.len());
         Ok(())
     }
+}
+
+impl ConversationState {
+    /// Takes out what the new messages of a request decide, to be recorded with them: as soon as they are
+    /// recorded nobody hears them again.
+    pub(crate) fn said(&mut self, at: &str) -> Vec<RecordedAction> {
+        let is_said = |act: &SessionAction| {
+            matches!(act, SessionAction::Goal(_) | SessionAction::ClientCompaction { .. })
+        };
+        let doing = mem::take(&mut self.work.doing);
+        let (said, rest) = doing.into_iter().partition(|(act, _)| is_said(act));
+        self.work.doing = rest;
+        recorded(said, at)
+    }
+
+    /// Takes note that so many acts more are recorded.
+    pub(crate) fn acted(&mut self, count: usize) {
+        self.acts.iter_mut().for_each(|known| known.count += count);
+    }
+}
+
+fn recorded(doing: Vec<Doing>, at: &str) -> Vec<RecordedAction> {
+    let acted = |(act, by)| RecordedAction { act, by, at: at.to_owned() };
+    doing.into_iter().map(acted).collect()
 }
 
 fn goes_back(acted: &RecordedAction) -> bool {

@@ -44,6 +44,7 @@ impl Session {
             said: said.collect(),
             rewrites: arrival.rewrites,
             departure: arrival.departure,
+            acts: Vec::new(),
             format: source.format.to_string(),
             model: source.model().map(str::to_owned),
             title: ground.tally.title.clone().unwrap_or_default(),

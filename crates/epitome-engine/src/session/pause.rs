@@ -67,7 +67,9 @@ impl Session {
         let (journal, scope) = (&*self.record.journal, &*self.record.scope);
         if incoming.recorded < incoming.keys.len() || !arrival.rewrites.is_empty() {
             let batch = self.batch(ground, arrival, ground.size()[1], meter.reading());
-            journal.append(scope, ground.name, &AppendBatch { turn: None, ..batch })?;
+            let batch = AppendBatch { turn: None, acts: state.said(ground.at), ..batch };
+            journal.append(scope, ground.name, &batch)?;
+            state.acted(batch.acts.len());
         }
         if let (true, Some(head)) = (came_to, incoming.chains.last()) {
             journal.set_head(scope, ground.name, *head, Some(&meter.reading()))?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use epitome_kernel::{HistoryMatch, TokenCounter};
+use epitome_kernel::{AppendBatch, HistoryMatch, TokenCounter};
 use epitome_plan::{ArrivalOutcome, CacheMeter};
 use epitome_types::hook::Status;
 use epitome_types::{ContentId, EntryId, EventKind};
@@ -227,8 +227,10 @@ impl Session {
         };
         let meter = self.metered(ground, &decided.brief, sent, proposed, state);
         if is_new || !arrival.rewrites.is_empty() || proposed.is_some() {
-            let batch = self.batch(ground, arrival, sent, meter.reading());
+            let acts = state.said(ground.at);
+            let batch = AppendBatch { acts, ..self.batch(ground, arrival, sent, meter.reading()) };
             self.record.journal.append(&self.record.scope, ground.name, &batch)?;
+            state.acted(batch.acts.len());
             state.last = Some(ground.at.to_owned());
             state.meter = meter;
         } else {

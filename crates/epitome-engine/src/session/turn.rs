@@ -165,6 +165,9 @@ impl Session {
         self.announce(&ground, &state, &arrival, updated, &mut events);
         let decided = self.decide(&mut ground, council, &mut state, &mut events).await;
         let goals = self.hear_goals(&ground, &decided.brief, &mut state, &mut events).await;
+        if ground.incoming.recorded >= keys.len() {
+            self.enact_said(&mut state, ground.name, ground.at)?;
+        }
         self.take_answers(&mut state);
         // What policies pin of old messages depends on how those are sent.
         let reads_whole = decided.reads_whole() || !state.work.answered.is_empty();
@@ -193,8 +196,6 @@ impl Session {
         }
         // What was said is recorded whatever becomes of it, one that cannot fit too (RULES 6).
         self.append_said(&ground, &decided, proposed, arrival, &mut state)?;
-        // What it says of goals is not heard again where the turn is made anew from here on.
-        self.enact_said(&mut state, ground.name, ground.at)?;
         let aside = mem::take(&mut state.work.aside);
         self.archive(&ground, &aside, &mut events)?;
         let proposal = proposal?;

@@ -74,7 +74,7 @@ impl Journal for FallbackStore {
         batch::follows(batch)?;
         let append = |store: &dyn SessionArchive| store.append(scope, session, batch);
         self.commit_to(SessionOf { scope, session }, Some(batch), append)?;
-        if !batch.rewrites.is_empty() {
+        if !batch.rewrites.is_empty() || !batch.acts.is_empty() {
             self.decided(scope, session);
         }
         Ok(())

@@ -215,8 +215,7 @@ impl<L: RecordLog> Journal for RecordStore<L> {
 
     fn act(&self, scope: &str, name: &str, acts: &[RecordedAction]) -> Result<(), StoreError> {
         self.write_session(scope, name, |_, draft| {
-            let acted = |act: &RecordedAction| ActedBody { act: act.clone(), place: None };
-            draft.extend(acts.iter().map(|act| SessionEvent::Acted(acted(act))));
+            draft.extend(acts.iter().map(acted));
             Ok(())
         })
     }
@@ -311,7 +310,13 @@ fn appended(
     let (at, turn) = (batch.at.clone(), batch.turn.map(Into::into));
     let head = after;
     draft.push(SessionEvent::Brought(BroughtBody { head, messages, format, model, at, turn }));
+    // They belong to the place where the messages end.
+    draft.extend(batch.acts.iter().map(acted));
     Ok(())
+}
+
+fn acted(act: &RecordedAction) -> SessionEvent {
+    SessionEvent::Acted(ActedBody { act: act.clone(), place: None })
 }
 
 /// A message behind a history, its bytes put into the draft unless nobody may say it again.

@@ -342,7 +342,16 @@ impl SqliteStore {
         let presence = self.presence.check(&self.path);
         let mut link = self.lock();
         presence.map_err(|loss| link.leave(loss).at(&self.path))?;
-        link.write(scope, sync, work).map_err(|fail| fail.at(&self.path, "cannot be written"))
+        let moves = |connection: &Connection, ledger: &mut ScopeChecksum| {
+            let before = ledger.seen;
+            Ok((work(connection, ledger)?, ledger.seen != before))
+        };
+        let written = link.write(scope, sync, moves);
+        let (done, has_moved) = written.map_err(|fail| fail.at(&self.path, "cannot be written"))?;
+        if has_moved {
+            self.warm.moved(scope);
+        }
+        Ok(done)
     }
 
     /// Writes to the journal: from the first record on, what is acknowledged is lasting.

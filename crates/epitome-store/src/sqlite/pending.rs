@@ -15,7 +15,7 @@ use super::fail::Fail;
 use super::session_row::{HistoryEnd, SessionRow};
 use super::tree::{Erasures, NewMessage, NewPlace};
 use super::warm::SessionStamp;
-use super::{answer, compaction, passages, session, tree};
+use super::{act, answer, compaction, passages, session, tree};
 use crate::batch;
 
 /// What a request adds.
@@ -144,7 +144,7 @@ fn append(
     let head = batch.said.last().map_or(batch.after, |said| said.chain);
     let messages = end.map_or(0, |node| node.place + 1);
     row.advance(connection, ledger, batch, HistoryEnd { head, messages })?;
-    Ok(())
+    act::add(connection, ledger, row.id, head, &batch.acts)
 }
 
 /// The row of the session that a batch belongs to, which it begins where there is none.

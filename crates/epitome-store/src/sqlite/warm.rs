@@ -19,7 +19,16 @@ const MOST: usize = 1_024;
 
 /// The sessions, by scope and name.
 #[derive(Debug, Default)]
-pub(crate) struct WarmSessions(Mutex<FxHashMap<String, FxHashMap<String, WarmSession>>>);
+pub(crate) struct WarmSessions(Mutex<FxHashMap<String, WarmScope>>);
+
+/// Those of a scope.
+#[derive(Debug, Default)]
+struct WarmScope {
+    /// The revision that was read last, unless this process moved it since then: who goes by another one
+    /// would only be refused.
+    revision: Option<u64>,
+    sessions: FxHashMap<String, WarmSession>,
+}
 
 /// What a session's row and its scope's say: as long as they do, nobody else recorded anything of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,12 +92,13 @@ impl WarmSessions {
     pub(crate) fn lookup(&self, scope: &str, history: &HistoryQuery<'_>) -> Option<HistoryLookup> {
         let HistoryQuery { session, keys, chains, before, seen, is_recorded } = *history;
         let mut all = self.locked();
-        let warm = all.get_mut(scope)?.get_mut(session)?;
+        let WarmScope { revision, sessions } = all.get_mut(scope)?;
+        let warm = sessions.get_mut(session)?;
         warm.lent = None;
         let end = before.checked_sub(1).and_then(|last| chains.get(last))?;
         let (stamp, new) = (warm.stamp, keys.get(before..)?);
         let is_known = is_recorded && !new.is_empty() && warm.is_leaf;
-        let is_same = stamp.head == *end && seen == Some(stamp.seen);
+        let is_same = stamp.head == *end && seen == Some(stamp.seen) && seen == *revision;
         if !is_known || !is_same || new.iter().any(|key| warm.keys.contains(key)) {
             return None;
         }
@@ -100,7 +110,7 @@ impl WarmSessions {
     /// A session is there that holds nothing.
     pub(crate) fn begun(&self, scope: &str, name: &str) {
         let mut all = self.locked();
-        if all.values().map(FxHashMap::len).sum::<usize>() >= MOST {
+        if all.values().map(|scope| scope.sessions.len()).sum::<usize>() >= MOST {
             all.clear();
         }
         let new = WarmSession {
@@ -110,7 +120,7 @@ impl WarmSessions {
             keys: FxHashSet::default(),
             lent: None,
         };
-        all.entry(scope.to_owned()).or_default().insert(name.to_owned(), new);
+        all.entry(scope.to_owned()).or_default().sessions.insert(name.to_owned(), new);
     }
 
     /// Takes note of what the store said of a session; none where there is no such session yet. What was looked
@@ -124,10 +134,12 @@ impl WarmSessions {
     ) {
         let Some(SessionState { stamp, begins }) = found else { return self.begun(scope, name) };
         let mut all = self.locked();
-        let Some(warm) = all.get_mut(scope).and_then(|of| of.get_mut(name)) else { return };
+        let Some(WarmScope { revision, sessions }) = all.get_mut(scope) else { return };
+        *revision = Some(stamp.seen);
+        let Some(warm) = sessions.get_mut(name) else { return };
         if warm.stamp.head != stamp.head || warm.stamp.turns != stamp.turns {
             // Others recorded rewrites of it, maybe.
-            _ = all.get_mut(scope).and_then(|of| of.remove(name));
+            _ = sessions.remove(name);
             return;
         }
         (warm.stamp, warm.is_fresh) = (stamp, is_fresh);
@@ -136,13 +148,17 @@ impl WarmSessions {
 
     /// What was lent for the batch that is to be recorded now.
     pub(crate) fn take_lent(&self, scope: &str, name: &str) -> Option<SessionStamp> {
-        self.locked().get_mut(scope)?.get_mut(name)?.lent.take()
+        self.locked().get_mut(scope)?.sessions.get_mut(name)?.lent.take()
     }
 
     /// A batch is recorded.
     pub(crate) fn recorded(&self, scope: &str, name: &str, batch: &AppendBatch) {
         let mut all = self.locked();
-        let Some(warm) = all.get_mut(scope).and_then(|of| of.get_mut(name)) else { return };
+        let Some(WarmScope { revision, sessions }) = all.get_mut(scope) else { return };
+        if !batch.acts.is_empty() {
+            *revision = None;
+        }
+        let Some(warm) = sessions.get_mut(name) else { return };
         match batch.said.last() {
             Some(said) => {
                 (warm.stamp.head, warm.is_leaf) = (said.chain, warm.is_fresh);
@@ -155,12 +171,17 @@ impl WarmSessions {
         warm.keys.extend(batch.rewrites.iter().map(|rewrite| rewrite.key));
     }
 
-    /// Nothing is known of a session any longer.
-    pub(crate) fn forget(&self, scope: &str, name: &str) {
-        _ = self.locked().get_mut(scope).and_then(|of| of.remove(name));
+    /// This process moved the revision of a scope.
+    pub(crate) fn moved(&self, scope: &str) {
+        self.locked().get_mut(scope).into_iter().for_each(|known| known.revision = None);
     }
 
-    fn locked(&self) -> MutexGuard<'_, FxHashMap<String, FxHashMap<String, WarmSession>>> {
+    /// Nothing is known of a session any longer.
+    pub(crate) fn forget(&self, scope: &str, name: &str) {
+        _ = self.locked().get_mut(scope).and_then(|of| of.sessions.remove(name));
+    }
+
+    fn locked(&self) -> MutexGuard<'_, FxHashMap<String, WarmScope>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

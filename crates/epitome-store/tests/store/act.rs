@@ -2,11 +2,11 @@
 //! them with their session and with the message that they quote.
 
 use epitome_kernel::types::{Actor, GoalAction, GoalChange, RecordedAction, SessionAction};
-use epitome_kernel::{Journal, StoreError};
+use epitome_kernel::{AppendBatch, Beginning, Journal, StoreError};
 use epitome_store::SqliteStore;
 
 use crate::common::each_archive;
-use crate::talk::{SCOPE, acts, answer, batch, goal, key, say};
+use crate::talk::{SCOPE, acts, answer, batch, chain, goal, key, say};
 
 #[test]
 fn acts_come_back_in_their_order() {
@@ -32,6 +32,31 @@ fn acts_come_back_in_their_order() {
         let error = store.act(SCOPE, "on", &acts()).unwrap_err();
         assert!(error.to_string().contains("did you mean `one`?"), "{error}");
         assert!(store.act("elsewhere", "one", &acts()).is_err());
+        assert_eq!(store.verify(false).unwrap(), []);
+    });
+}
+
+#[test]
+fn acts_of_a_batch_are_recorded_with_it_where_it_ends() {
+    each_archive(|store| {
+        say(store, "one", &[], &["a"]);
+        let before = store.revision(SCOPE, "one").unwrap();
+        let decided = AppendBatch { acts: acts(), ..batch(&["a"], &["b", "c"]) };
+        store.append(SCOPE, "one", &decided).unwrap();
+        assert_eq!(store.revision(SCOPE, "one").unwrap(), before + 1, "others are to see it");
+        assert_eq!(store.acts(SCOPE, "one").unwrap(), acts());
+        for (name, from, inherited) in
+            [("at", chain(&["a", "b", "c"]), acts().len()), ("before", chain(&["a"]), 0)]
+        {
+            let from = Some(("one".to_owned(), from));
+            let beginning = Beginning { from, ..Beginning::default() };
+            store.begin(SCOPE, name, &beginning, "now").unwrap();
+            assert_eq!(store.acts(SCOPE, name).unwrap(), acts()[..inherited], "{name}");
+        }
+        // One that cannot be recorded brings nothing.
+        let astray = AppendBatch { acts: acts(), ..batch(&["x"], &["y"]) };
+        store.append(SCOPE, "one", &astray).unwrap_err();
+        assert_eq!(store.acts(SCOPE, "one").unwrap(), acts());
         assert_eq!(store.verify(false).unwrap(), []);
     });
 }

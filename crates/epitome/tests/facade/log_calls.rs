@@ -86,6 +86,8 @@ struct Fleet {
     log: Arc<CountedLog>,
     label: Option<String>,
     messages: Vec<Value>,
+    /// Whether each answer decides something.
+    decides: bool,
 }
 
 impl Fleet {
@@ -127,7 +129,12 @@ impl Fleet {
         let text = format!("Now mend part {turn}. {}", "It is long. ".repeat(20));
         self.messages.push(json!({"role": "user", "content": text}));
         let (sent, asked) = self.sent(process).await;
-        let said = json!([{"type": "text", "text": format!("Part {turn} is whole again.")}]);
+        let decided = match self.decides {
+            true => format!("\n[DECISION] Part {turn} stays as it is - LOCKED"),
+            false => String::new(),
+        };
+        let said = format!("Part {turn} is whole again.{decided}");
+        let said = json!([{"type": "text", "text": said}]);
         let answer = json!({"type": "message", "role": "assistant", "content": said,
             "stop_reason": "end_turn"});
         let mut parser = ResponseParser::new(Format::Anthropic);
@@ -158,6 +165,20 @@ async fn a_request_that_goes_on_is_one_call_and_its_answer_another() {
                 assert!(appended && found.len() == 1, "turn {turn}: {found:?}");
             }
         }
+    }
+}
+
+/// Whoever knows a message does not hear it again: a crash between the two would lose what it decides.
+#[tokio::test]
+async fn what_a_message_decides_is_recorded_in_the_same_call() {
+    let mut fleet = Fleet { decides: true, ..Fleet::default() };
+    let process = fleet.process();
+    for turn in 0..6 {
+        let (prompt, [asked, _]) = fleet.turn(&process).await;
+        let told = prompt.events.iter().map(|it| &it.what);
+        let decided = told.filter(|what| matches!(what, EventKind::GoalUpdated { .. })).count();
+        let appended = asked.iter().filter(|call| call.starts_with("append")).count();
+        assert_eq!([decided, appended], [usize::from(turn > 0), 1], "turn {turn}: {asked:?}");
     }
 }
 
