@@ -33,6 +33,8 @@ pub struct Prompt {
     pub epoch: Option<CompactionId>,
     /// How far the conversation can be relied on, where a policy says so.
     pub status: Option<Status>,
+    /// Whether another process made a prompt of the session since the last one of this.
+    pub overtaken: bool,
     /// What happened on the way.
     pub events: Vec<Event>,
     /// Whom it is for, and who counted it.

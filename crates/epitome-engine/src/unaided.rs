@@ -7,7 +7,7 @@
 
 use std::sync::LazyLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 const SHIPPED: &str = include_str!("clients.toml");
 
@@ -21,7 +21,7 @@ pub struct OwnCompaction {
 }
 
 /// A client without us, from request to request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnaidedClient {
     /// Tokens of the history that its compactions have taken out of the prompt.
     dropped: u64,

@@ -301,8 +301,12 @@ mod tests {
     fn programs_are_told_everything() {
         let ledger = ledger(terms());
         let mut first = exchange("a \"b\"", 10, 10_000, 4_000);
-        first.acts =
-            RequestEffects { compressions: vec![[10_000, 4_000]], arrivals: 2, rewritten: true };
+        first.acts = RequestEffects {
+            compressions: vec![[10_000, 4_000]],
+            arrivals: 2,
+            rewritten: true,
+            overtaken: false,
+        };
         ledger.record(&first);
         for second in 20..23 {
             let skip = Some(ProxySkip::Failed);

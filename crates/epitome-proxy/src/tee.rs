@@ -119,7 +119,8 @@ impl LedgerLineWriter {
             _ => format!("{tenant}/{}", prompt.session),
         });
         [line.sizes.raw, line.sizes.sent] = prompt.by;
-        line.acts = RequestEffects::of(&prompt.events);
+        let acts = RequestEffects::of(&prompt.events);
+        line.acts = RequestEffects { overtaken: prompt.overtaken, ..acts };
         line.asks.limit = prompt.limit;
     }
 

@@ -1,6 +1,6 @@
 //! The figures of a proxy in the store: its sums for the next `serve`, and its rows of the ledger.
 //!
-//! Invariant: each process has records of its own, which it alone writes. Nothing of a conversation
+//! Invariant: each process has records of its own, which it alone writes. No word of a conversation
 //! is in them. Called by the proxy.
 
 use std::sync::Arc;

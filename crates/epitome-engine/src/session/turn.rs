@@ -95,6 +95,7 @@ impl Session {
         };
         (self.state, self.record.name) = (state, Some(prompt.session.clone()));
         (self.next, self.told.refused) = (NextPrompt::default(), None);
+        prompt.overtaken |= overtaken > 0;
         self.tell_of_store(&mut prompt);
         self.tell(&prompt.events);
         Ok(prompt)
@@ -242,6 +243,7 @@ impl Session {
             head: ground.incoming.chains.last().copied().unwrap_or_default(),
             epoch: ground.standing.epoch,
             status: None,
+            overtaken: ground.incoming.extends() && ground.incoming.recorded_end.overtaken,
             events: Vec::new(),
             about: self.about(ground.source, ground.tail),
         }

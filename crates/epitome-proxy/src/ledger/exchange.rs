@@ -108,6 +108,8 @@ pub(crate) struct RequestEffects {
     pub(crate) arrivals: u64,
     /// Whether the prompt no longer begins as the one before it, by our doing.
     pub(crate) rewritten: bool,
+    /// Whether another process made a prompt of the conversation since the last one of this.
+    pub(crate) overtaken: bool,
 }
 
 impl RequestEffects {

@@ -11,12 +11,13 @@ use epitome::SavingsSums;
 use epitome_types::{TokenBreakdown, TokenUsage};
 use serde::{Deserialize, Serialize};
 
+use super::book::{AccountKey, Book, BookAccounts};
 use super::figures::{
     CostSums, LatencyHistogram, ReplyTimes, RequestSums, TrafficSums, TroubleSums, categories,
 };
 use super::paid::PaidPage;
 use super::saving::PromptCost;
-use super::{BOUNDS, Books};
+use super::{BOUNDS, Books, RESTS};
 use crate::api::UpstreamApi;
 use crate::skip::ProxySkip;
 
@@ -46,6 +47,8 @@ pub(super) struct Earlier {
     pub(super) conversations: u64,
     /// What each tenant had of it.
     pub(super) tenants: BTreeMap<String, Earlier>,
+    /// What requests of their conversations are settled by.
+    pub(super) accounts: BTreeMap<AccountKey, BookAccounts>,
 }
 
 /// The sums of one proxy, as they are written down.
@@ -62,6 +65,9 @@ struct Written {
     conversations: u64,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     tenants: BTreeMap<String, Written>,
+    /// Those of conversations that may still go on.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    accounts: BTreeMap<AccountKey, BookAccounts>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -97,7 +103,16 @@ pub(super) fn written(
     tenants: &BTreeMap<String, Books>,
 ) -> String {
     let tenants = tenants.iter().map(|(name, own)| (name.clone(), Written::new(own, &own.all)));
-    let written = Written { tenants: tenants.collect(), ..Written::new(books, all) };
+    let newest = books.open.values().map(|book| book.shown.last).max();
+    let goes_on = |book: &&Book| {
+        newest.is_some_and(|at| at.duration_since(book.shown.last).is_ok_and(|rest| rest < RESTS))
+    };
+    let accounts = books.open.values().filter(goes_on);
+    let accounts = accounts
+        .map(|book| (AccountKey::for_name(&book.shown.name), book.accounts.clone()))
+        .collect();
+    let tenants = tenants.collect();
+    let written = Written { tenants, accounts, ..Written::new(books, all) };
     // Nothing in it can fail to be written; were it so, it counts nothing.
     serde_json::to_string(&written).unwrap_or_default()
 }
@@ -116,6 +131,7 @@ impl Written {
             first_byte: WrittenTimes::of(&books.times.first_byte),
             conversations: books.open.len() as u64 + books.older.count,
             tenants: BTreeMap::new(),
+            accounts: BTreeMap::new(),
         }
     }
 }
@@ -154,6 +170,12 @@ impl Earlier {
         self.conversations += written.conversations;
         for (tenant, own) in written.tenants {
             self.tenants.entry(tenant).or_default().add(own);
+        }
+        for (name, own) in written.accounts {
+            let is_newer = |known: &BookAccounts| known.last() < own.last();
+            if self.accounts.get(&name).is_none_or(is_newer) {
+                self.accounts.insert(name, own);
+            }
         }
     }
 }

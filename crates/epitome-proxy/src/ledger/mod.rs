@@ -6,6 +6,7 @@
 //! nothing of another is in them. The server tells it of each request once, when it has ended; the
 //! page, the JSON and the metrics read a copy.
 
+mod book;
 mod exchange;
 mod figures;
 mod kept;
@@ -17,9 +18,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use epitome::{CachePrices, OwnCompaction, PaidArm, Price};
+use epitome::{CachePrices, PaidArm, Price};
 use epitome_types::TokenUsage;
 
+use self::book::{AccountKey, Book, BookAccounts};
 pub(crate) use self::exchange::{
     FinishedRequest, RequestAnswer, RequestEffects, RequestSizes, RequestTerms, RequestTimes,
 };
@@ -34,7 +36,7 @@ pub use self::paid::PaidPage;
 use self::paid::PaidRows;
 pub(crate) use self::saver::FigureSaver;
 pub use self::saving::PromptCost;
-use self::saving::{CacheAccount, Rule, SettledAnswer, SettledRequest};
+use self::saving::SettledAnswer;
 use crate::api::UpstreamApi;
 use crate::skip::ProxySkip;
 
@@ -168,6 +170,8 @@ struct LedgerBooks {
     all: Books,
     tenants: BTreeMap<String, Books>,
     paid: PaidRows,
+    /// Those of the proxies before this one, of conversations that did not go on here yet.
+    accounts: BTreeMap<AccountKey, BookAccounts>,
 }
 
 /// A copy of all figures.
@@ -212,28 +216,20 @@ struct Books {
     older: OlderConversations,
 }
 
-/// A conversation that is kept apart.
-#[derive(Debug)]
-struct Book {
-    shown: ConversationFigures,
-    account: CacheAccount,
-    /// The same for a client that compacts only when its window is full.
-    patient: CacheAccount,
-    /// Whether its newest prompt was a skip: the next one may begin otherwise.
-    skipped: bool,
-}
-
 impl UsageLedger {
     /// Opens a ledger at a time.
     pub(crate) fn new(terms: LedgerOptions, started: SystemTime) -> Self {
         let (all, tenants) = (Books::new(started), BTreeMap::new());
-        let books = LedgerBooks { all, tenants, paid: PaidRows::default() };
+        let (paid, accounts) = (PaidRows::default(), BTreeMap::new());
+        let books = LedgerBooks { all, tenants, paid, accounts };
         Self { terms, earlier: Earlier::default(), books: Mutex::new(books) }
     }
 
     /// The same with what proxies before it kept.
     pub(crate) fn after(self, kept: &[String]) -> Self {
-        Self { earlier: Earlier::of(kept), ..self }
+        let mut earlier = Earlier::of(kept);
+        self.lock().accounts = std::mem::take(&mut earlier.accounts);
+        Self { earlier, ..self }
     }
 
     /// Its own sums, to be kept for those that come after it.
@@ -257,8 +253,10 @@ impl UsageLedger {
     /// Adds a request that has ended.
     pub(crate) fn record(&self, exchange: &FinishedRequest) {
         let mut books = self.lock();
-        let LedgerBooks { all, tenants, paid } = &mut *books;
-        let settled = all.record(exchange, &self.terms);
+        let LedgerBooks { all, tenants, paid, accounts } = &mut *books;
+        let name = exchange.session.as_deref().map(figures::clipped);
+        let known = name.and_then(|name| accounts.remove(&AccountKey::for_name(name)));
+        let settled = all.record(exchange, known.as_ref(), &self.terms);
         let is_of_a_conversation = exchange.session.is_some() || exchange.skip.is_some();
         let FinishedRequest { answer, arm, .. } = exchange;
         let is_kept = answer.was_taken() || answer.too_long || arm.is_some();
@@ -267,7 +265,7 @@ impl UsageLedger {
         }
         if let Some(tenant) = &exchange.tenant {
             let own = tenants.entry(tenant.clone()).or_insert_with(|| Books::new(all.started));
-            own.record(exchange, &self.terms);
+            own.record(exchange, known.as_ref(), &self.terms);
         }
     }
 
@@ -363,10 +361,12 @@ impl Books {
         }
     }
 
-    /// Adds a request; gives what it cost, where the provider said what it counted.
+    /// Adds a request; gives what it cost, where the provider said what it counted. `known` is what
+    /// another proxy kept of its conversation.
     fn record(
         &mut self,
         exchange: &FinishedRequest,
+        known: Option<&BookAccounts>,
         terms: &LedgerOptions,
     ) -> Option<SettledAnswer> {
         *self.requests.entry((exchange.asks.api, exchange.answer.status)).or_default() += 1;
@@ -386,7 +386,8 @@ impl Books {
         };
         self.times.prepared.add(exchange.times.prepared);
         self.make_room(name, terms.conversations);
-        let book = self.open.entry(name.to_owned()).or_insert_with(|| Book::new(name, exchange));
+        let book =
+            self.open.entry(name.to_owned()).or_insert_with(|| Book::new(name, exchange, known));
         let rates = terms.rates_of(exchange);
         let settled = book.settle(exchange, rates, terms);
         let price = rates.and_then(|rates| rates.price);
@@ -413,66 +414,6 @@ impl Books {
             self.older.sums.merge(&book.shown.figures);
             self.older.count += 1;
         }
-    }
-}
-
-impl Book {
-    fn new(name: &str, exchange: &FinishedRequest) -> Self {
-        Self {
-            shown: ConversationFigures::new(name, exchange),
-            account: CacheAccount::default(),
-            patient: CacheAccount::default(),
-            skipped: false,
-        }
-    }
-
-    /// What a request cost, and would have cost.
-    fn settle(
-        &mut self,
-        exchange: &FinishedRequest,
-        rates: Option<Rates>,
-        terms: &LedgerOptions,
-    ) -> Option<SettledAnswer> {
-        if !exchange.answer.was_taken() {
-            return None;
-        }
-        let skipped = exchange.skip.is_some();
-        let [raw, sent] = [&exchange.sizes.raw, &exchange.sizes.sent].map(|by| by.sum().max(1));
-        let turn = SettledRequest {
-            tokens: if terms.shadow { [raw, raw] } else { [raw, sent] },
-            rewritten: exchange.acts.rewritten || skipped != self.skipped,
-            goes_on: exchange.sizes.raw.assistant + exchange.sizes.raw.tool_calls > 0,
-            started: exchange.times.started,
-            ended: exchange.times.ended,
-        };
-        let usage = exchange.answer.counted();
-        let cache = rates.map_or(terms.cache, |rates| rates.cache);
-        let rule = Rule { cache, cold: terms.cold, own: None };
-        if terms.shadow {
-            // It went out as it came, and the client did what it does without us.
-            return CacheAccount::default().settle(turn, usage, &rule).map(SettledAnswer::sure);
-        }
-        let window = exchange.asks.window.or(rates.map(|rates| rates.window_of(&exchange.asks)));
-        let told = terms.compacts_in;
-        let rule_of = |client: Option<&str>| {
-            let window = window.map(|window| told.map_or(window, |told| told.min(window)));
-            let own = window.map(|window| OwnCompaction::of(client, window));
-            Rule { own, ..rule }
-        };
-        let client = exchange.asks.client.as_deref();
-        let own = rule_of(client);
-        if exchange.side || exchange.session.is_none() {
-            // What is remembered of the conversation says nothing of it.
-            return CacheAccount::default().settle(turn, usage, &own).map(SettledAnswer::sure);
-        }
-        self.skipped = skipped;
-        let by_threshold = self.account.settle(turn, usage, &own);
-        // Whoever was told where to compact does so there.
-        let patient = rule_of(client.filter(|_| told.is_some()));
-        let at_window = self.patient.settle(turn, usage, &patient);
-        by_threshold
-            .zip(at_window)
-            .map(|(by_threshold, at_window)| SettledAnswer { by_threshold, at_window })
     }
 }
 

@@ -293,3 +293,75 @@ fn what_a_prompt_would_have_cost_ends_with_the_limit_of_an_unknown_model() {
     assert_eq!(of("my-model", 6_000), Some(6_000));
     assert_eq!(of("claude-x", 6_000), Some(200_000));
 }
+
+/// A conversation that is compressed twice, of which the provider counts parts otherwise than we do.
+fn talk() -> Vec<FinishedRequest> {
+    let mut talk = Vec::new();
+    let (mut raw, mut sent, mut counted) = (0, 0, 0.0);
+    for turn in 0..60 {
+        let grown = 2_000 + 700 * (turn % 3);
+        let rewritten = turn % 25 == 24;
+        raw += grown;
+        (sent, counted) = match rewritten {
+            true => (8_000, 13_000.0),
+            false => (sent + grown, counted + grown as f64 * 1.1),
+        };
+        let request = exchange("a", 60 * (turn + 1), raw, sent);
+        let usage = Some(TokenUsage { input: counted as u64, output: 7, ..TokenUsage::default() });
+        let mut request = FinishedRequest {
+            answer: RequestAnswer { usage, ..request.answer },
+            acts: RequestEffects { rewritten, ..request.acts },
+            ..request
+        };
+        (request.sizes.raw.assistant, request.sizes.sent.assistant) = (u64::from(turn > 0), 0);
+        talk.push(request);
+    }
+    talk
+}
+
+#[test]
+fn what_is_saved_depends_on_no_restart() {
+    let talk = talk();
+    let undisturbed = ledger(terms());
+    talk.iter().for_each(|request| undisturbed.record(request));
+    let expected = undisturbed.snapshot().all.cost;
+    assert!(expected.bill.saved() > 100_000.0, "{expected:?}");
+    for every in [1, 7, 26, 40] {
+        let mut kept = Vec::new();
+        for part in talk.chunks(every) {
+            let ledger = ledger(terms()).after(&kept);
+            part.iter().for_each(|request| ledger.record(request));
+            kept.push(ledger.kept());
+        }
+        let cost = ledger(terms()).after(&kept).snapshot().all.cost;
+        let off =
+            (cost.bill.raw - expected.bill.raw).abs() + (cost.bill.paid - expected.bill.paid).abs();
+        assert!(off < 1.0, "every {every} requests: {cost:?}, not {expected:?}");
+    }
+}
+
+/// Two proxies that serve it by turns count no more than one.
+#[test]
+fn what_is_saved_is_no_more_where_several_serve_a_conversation() {
+    let talk = talk();
+    let one = ledger(terms());
+    talk.iter().for_each(|request| one.record(request));
+    let most = one.snapshot().all.cost.bill.saved();
+    for every in [1, 2, 9] {
+        let both = [ledger(terms()), ledger(terms())];
+        let (mut served, mut compressed) = (usize::MAX, [0; 2]);
+        for (turn, request) in talk.iter().enumerate() {
+            let serves = turn / every % 2;
+            let mut request = request.clone();
+            // Whoever did not see a compression is told that another one is in force.
+            let now = turn / 25 + usize::from(turn % 25 == 24);
+            request.acts.rewritten |= compressed[serves] != now;
+            request.acts.overtaken = served != serves && served != usize::MAX;
+            (served, compressed[serves]) = (serves, now);
+            both[serves].record(&request);
+        }
+        let bills = both.map(|ledger| ledger.snapshot().all.cost.bill.saved());
+        let saved = bills[0] + bills[1];
+        assert!(saved <= most * 1.001 && saved > most * 0.5, "{every}: {saved} of {most}");
+    }
+}
