@@ -19,6 +19,7 @@ use super::events::TurnEvents;
 use super::proposal::Proposal;
 use super::recall;
 use super::state::ConversationState;
+use super::turn::OVERTAKEN;
 use super::turn_context::{FullHistory, TurnContext};
 use crate::error::Error;
 
@@ -99,8 +100,10 @@ impl Session {
                         ground.tail,
                         &ground.incoming.keys,
                     )?;
+                    // Who goes on pinning is heard at the next request: this one has to go out.
+                    let heeds_pins = self.next.remade < OVERTAKEN;
                     if now.standing().epoch != whole.standing().epoch
-                        || state.history.pinned(0) != pinned
+                        || heeds_pins && state.history.pinned(0) != pinned
                     {
                         return Ok(false);
                     }

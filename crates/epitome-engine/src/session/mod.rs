@@ -128,6 +128,8 @@ pub(super) struct NextPrompt {
     waits: bool,
     /// Whether one was made in the pause, so that no prompt was sent with it yet.
     unsent: bool,
+    /// How often it was made anew since others acted meanwhile.
+    remade: u32,
 }
 
 /// What a hub knows of a conversation beside what the user said.

@@ -31,7 +31,7 @@ use crate::setup::Counting;
 use crate::source::RequestSource;
 
 /// So often a request is made anew since others went on with its session meanwhile.
-const OVERTAKEN: u32 = 8;
+pub(super) const OVERTAKEN: u32 = 8;
 
 impl Session {
     /// Takes a request that holds the whole history and gives the prompt to send in its place. A
@@ -73,6 +73,7 @@ impl Session {
         pushed: Option<PushedHistory>,
     ) -> Result<Prompt, Error> {
         let (mut state, mut overtaken) = (mem::take(&mut self.state), 0);
+        self.next.remade = 0;
         // What somebody else records meanwhile may change what this request is made from; the
         // journal tells all that there is to know, after an error too.
         let (state, mut prompt) = loop {
@@ -81,7 +82,7 @@ impl Session {
             // In a box, so that none of the callers moves what a turn has at hand.
             match Box::pin(self.turn(source, pushed.clone(), state)).await {
                 Ok(Some(done)) => break done,
-                Ok(None) => {}
+                Ok(None) => self.next.remade += 1,
                 Err(Error::Store(_)) if self.record.journal.moves() > moves => {}
                 Err(Error::Store(StoreError::Overtaken { .. })) if overtaken < OVERTAKEN => {
                     overtaken += 1;

@@ -83,6 +83,47 @@ async fn a_policy_finds_what_it_noted_last_whichever_process_serves() {
     assert_eq!(keeper.journal().sessions(keeper.scope(), 0, 9, false).unwrap().len(), 1);
 }
 
+/// Pins the first message, or lets it go, in another process.
+fn pin_or_unpin(file: &Path, pins: bool) {
+    let keeper = elsewhere(file);
+    let session = keeper.session(None).unwrap().name;
+    let first = keeper.history(None).unwrap().messages[0].key;
+    let mark = if pins { JournalMark::Pin(first) } else { JournalMark::Unpin(first) };
+    keeper.journal().record_mark(keeper.scope(), &session, &mark, AT).unwrap();
+}
+
+/// Whoever pins something while each plan is made does not keep the request from being answered.
+#[tokio::test]
+async fn a_storm_of_pins_holds_up_no_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("epitome.db");
+    let planned: Arc<Mutex<u32>> = Arc::default();
+    let acts = {
+        let (file, planned) = (file.clone(), Arc::clone(&planned));
+        move || {
+            let (file, planned) = (file.clone(), Arc::clone(&planned));
+            with(900, move |job, _| {
+                if let Job::Plan(_) = job {
+                    let mut planned = planned.lock().unwrap();
+                    *planned += 1;
+                    pin_or_unpin(&file, *planned % 2 == 1);
+                }
+                Ok(None)
+            })
+        }
+    };
+    let process = process(&file, acts);
+    let mut client = Client::default();
+    let mut compressed = 0;
+    for _ in 0..40 {
+        let prompt = client.turn(&process, "It is whole again.").await;
+        assert!(prompt.tokens[1] <= 900, "{:?}", prompt.tokens);
+        compressed += u32::from(names(&prompt.events).contains(&"compressed".to_owned()));
+    }
+    let planned = *planned.lock().unwrap();
+    assert!(compressed > 1 && planned <= compressed * 10, "{compressed} of {planned} plans");
+}
+
 /// A compression that is made anew since somebody pinned something meanwhile: what was decided in the
 /// newest message is recorded by then, and nobody hears it again.
 #[tokio::test]
@@ -100,15 +141,7 @@ async fn what_is_decided_while_others_act_is_not_lost() {
                 if let Job::Plan(_) = job {
                     *acted += 1;
                     if *acted % 2 == 1 {
-                        let keeper = elsewhere(&file);
-                        let session = keeper.session(None).unwrap().name;
-                        let first = keeper.history(None).unwrap().messages[0].key;
-                        let (journal, scope) = (keeper.journal(), keeper.scope());
-                        let mark = match *acted % 4 {
-                            1 => JournalMark::Pin(first),
-                            _ => JournalMark::Unpin(first),
-                        };
-                        journal.record_mark(scope, &session, &mark, AT).unwrap();
+                        pin_or_unpin(&file, *acted % 4 == 1);
                     }
                 }
                 Ok(None)
