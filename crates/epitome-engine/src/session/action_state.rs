@@ -2,11 +2,13 @@
 //!
 //! Invariant: a projection of the acts in the journal, and nothing else. Held by the state of a session.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use epitome_admin::records::{chosen, imported_compressions, marked, mode_of};
 use epitome_kernel::goals;
-use epitome_types::{Actor, CompactionId, EntryId, EntryKey, Goals, RecordedAction, SessionAction};
+use epitome_types::{
+    Actor, CompactionId, EntryId, EntryKey, GoalAction, Goals, RecordedAction, SessionAction,
+};
 
 use super::assembled::Assembled;
 
@@ -47,6 +49,10 @@ pub(crate) struct ActionFacts {
     pub(crate) imported: u32,
     /// The compressions that stayed on a branch which was left for a snapshot.
     pub(crate) left: Vec<CompactionId>,
+    /// What people did to its goals.
+    pub(crate) by_people: Vec<GoalAction>,
+    /// The messages that its goals come from.
+    pub(crate) goals_from: BTreeSet<EntryKey>,
 }
 
 /// A compression that was asked for.
@@ -76,7 +82,7 @@ impl ActionState {
             facts: ActionFacts {
                 mode: mode_of(acts),
                 imported: imported_compressions(acts).unwrap_or_default(),
-                left: Vec::new(),
+                ..ActionFacts::default()
             },
             augments: chosen(acts),
             returning: returning(acts),
@@ -85,6 +91,10 @@ impl ActionState {
         };
         for RecordedAction { act, by, .. } in acts {
             match act {
+                SessionAction::Goal(act) => {
+                    found.facts.goals_from.extend(act.said_in);
+                    found.facts.by_people.extend((*by == Actor::User).then(|| act.clone()));
+                }
                 SessionAction::Ask { tool } => found.ask(tool, by),
                 SessionAction::Met => found.asked = None,
                 SessionAction::Mark { entry, copy, .. } => {
@@ -109,6 +119,13 @@ impl ActionState {
         if self.asked.is_none() || !by_policy {
             self.asked = Some(PendingAsk { who: who.to_owned(), by_policy });
         }
+    }
+
+    /// The last message of a history that its goals come from.
+    pub(crate) fn goals_until(&self, keys: &[EntryKey]) -> Option<EntryId> {
+        let from = &self.facts.goals_from;
+        let place = keys.iter().rposition(|key| from.contains(key)).filter(|_| !from.is_empty());
+        place.map(|place| EntryId(place as u32))
     }
 
     /// The place of the watermark in a history; `Some(None)` where it is not in it.

@@ -17,6 +17,7 @@ use epitome_types::{
 use super::Session;
 use super::action_state::{ActionState, Doing};
 use super::belonging::HistoryOrigin;
+use super::overruled;
 use super::state::{ConversationState, IncomingHistory};
 
 /// So many messages of a history are read at once.
@@ -30,6 +31,8 @@ pub(crate) const GOALS: &str = "goals";
 pub(crate) struct Saying<'a> {
     pub(crate) by: &'a Actor,
     pub(crate) said_in: EntryKey,
+    /// What people did that whoever said it did not know of.
+    pub(crate) meanwhile: &'a [GoalAction],
 }
 
 impl Session {
@@ -121,14 +124,18 @@ impl Session {
         state: &mut ConversationState,
         at: &str,
     ) -> Option<EventKind> {
-        let Saying { by, said_in } = message;
+        let Saying { by, said_in, meanwhile } = message;
         let acts = state.acts.as_mut()?;
         found.text = self.redaction().text(&found.text).into_owned();
         let act = goals::act_of(&acts.goals, &found);
         let act = act.map(|act| goals::addressed(&acts.goals, act));
+        if act.as_ref().is_ok_and(|act| overruled::undoes(&acts.goals, act, meanwhile, at)) {
+            return Some(overruled::told(&found.text, GOALS.to_owned()));
+        }
         let act = act.and_then(|act| Ok((goals::enact(&mut acts.goals, &act, at)?, act)));
         match act {
             Ok((true, act)) => {
+                acts.facts.goals_from.insert(said_in);
                 let told = updated(&act, by);
                 let act = GoalAction { said_in: Some(said_in), ..act };
                 state.work.doing.push((SessionAction::Goal(act), by.clone()));

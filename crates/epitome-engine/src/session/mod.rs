@@ -27,6 +27,7 @@ mod notes;
 mod observe;
 mod offload;
 mod outage;
+mod overruled;
 mod parameters;
 mod pause;
 mod phases;

@@ -322,6 +322,11 @@ impl Session {
         let by = if speaker == Speaker::Human { Actor::User } else { Actor::Model };
         let [_, size] = ground.size();
         let (limit, counter) = (ground.live.limit, ground.tail.tokens.gauge().counter);
+        let meanwhile = match by == Actor::Model && !found.is_empty() {
+            true => self.done_meanwhile(ground, key, state),
+            false => Vec::new(),
+        };
+        let saying = Saying { by: &by, said_in: key, meanwhile: &meanwhile };
         // What a person locks in the words of the markers stays, however much.
         let is_bound = by == Actor::Model || policy != BUILTIN;
         for mut found in found {
@@ -329,8 +334,7 @@ impl Session {
             let most = goals.and_then(|goals| bound_lock(goals, &mut found, limit, counter));
             let text = self.redaction().text(&found.text);
             let warning = most.map(|most| unlocked(&text, most));
-            let told =
-                self.said_of_goals(found, Saying { by: &by, said_in: key }, state, ground.at);
+            let told = self.said_of_goals(found, saying, state, ground.at);
             let warning = warning.filter(|_| told.is_some());
             told.into_iter().chain(warning).for_each(|told| events.add([size; 2], told));
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use epitome::types::{Actor, GoalAction, GoalChange, JournalMark, Priority};
+use epitome::types::{Actor, GoalAction, GoalChange, JournalMark, MilestoneState, Priority};
 use epitome::{
     CompressorBuilder, Config, ConfigSources, Format, Job, LOCAL, Profile, Prompt, RoutedRequest,
     SessionAdmin, SessionRouter, SqliteStore,
@@ -81,6 +81,77 @@ async fn a_policy_finds_what_it_noted_last_whichever_process_serves() {
     assert_eq!(*noted.lock().unwrap(), (0..12).collect::<Vec<_>>());
     let keeper = elsewhere(&file);
     assert_eq!(keeper.journal().sessions(keeper.scope(), 0, 9, false).unwrap().len(), 1);
+}
+
+/// What a person does behind an answer stands over what that answer said: it was asked for before, and is
+/// heard with the next request.
+#[tokio::test]
+async fn what_people_do_behind_an_answer_stands_over_it() {
+    let said =
+        "[GOAL] Rewrite it in Go\n[DECISION] One file - LOCKED\n[CHECKPOINT] Parser - PENDING";
+    let set = GoalChange::Set { text: "Stay in Rust".into(), priority: Priority::High };
+    let parser = |state| GoalChange::Milestone { text: "Parser".into(), state };
+    let done = [
+        vec![set.clone(), parser(MilestoneState::Completed)],
+        vec![set, parser(MilestoneState::Completed), GoalChange::Complete],
+    ];
+    // Behind the first answer, and behind a later one.
+    for (before, done) in [(0, &done[0]), (2, &done[0]), (1, &done[1])] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("epitome.db");
+        let process = process(&file, || builder(900));
+        let mut client = Client::default();
+        for _ in 0..before {
+            client.turn(&process, "It is whole again.").await;
+        }
+        client.turn(&process, said).await;
+        let keeper = elsewhere(&file);
+        let acts = done.iter().map(|change| GoalAction::new(None, change.clone())).collect();
+        let meant = keeper.change_goals(None, acts, &Actor::User, AT).unwrap().goals;
+        let told = client.turn(&process, "[GOAL] Rust, in two files").await.events;
+        assert!(names(&told).contains(&"policy-warning".to_owned()), "{told:?}");
+        let mut now = elsewhere(&file).goals(None).unwrap().goals;
+        // What contradicts nothing is taken up.
+        let decided = std::mem::take(&mut now.decisions).into_iter();
+        let decided = decided
+            .chain(now.goals.iter_mut().flat_map(|goal| std::mem::take(&mut goal.decisions)));
+        assert_eq!(
+            decided.map(|it| (it.text, it.locked)).collect::<Vec<_>>(),
+            [("One file".into(), true)]
+        );
+        assert_eq!(now.goals, meant.goals);
+        // The next answer knew of it.
+        client.turn(&process, "Going on.").await;
+        let goals = elsewhere(&file).goals(None).unwrap().goals;
+        assert_eq!(goals.active().unwrap().text, "Rust, in two files");
+    }
+}
+
+/// A compression states goals and decisions. Where its client goes back behind one of them, it is in force
+/// no longer.
+#[tokio::test]
+async fn what_is_taken_back_with_its_messages_is_stated_no_more() {
+    for back in 1..4 {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("epitome.db");
+        let process = process(&file, || builder(900));
+        let mut client = Client::default();
+        let mut turn = 0;
+        while {
+            let answer = format!("[DECISION] Socket q{turn}x is used - LOCKED\nGoing on.");
+            let prompt = client.turn(&process, &answer).await;
+            !names(&prompt.events).contains(&"compressed".to_owned())
+        } {
+            turn += 1;
+        }
+        client.messages.truncate(client.messages.len() - 2 * back);
+        let prompt = client.turn(&process, "Otherwise.").await;
+        let sent = String::from_utf8(prompt.bytes.to_vec()).unwrap();
+        assert!(prompt.tokens[1] <= 900, "{:?}", prompt.tokens);
+        let stated: Vec<_> =
+            (0..=turn).filter(|turn| sent.contains(&format!("q{turn}x"))).collect();
+        assert_eq!(stated, (0..=turn - back).collect::<Vec<_>>(), "{back} back");
+    }
 }
 
 /// Pins the first message, or lets it go, in another process.

@@ -299,11 +299,11 @@ impl Proposing<'_, '_> {
         snapshot: Option<bool>,
     ) -> Option<Proposal> {
         let Self { session, ground, whole, brief, due } = *self;
-        let Prepared { planning, ordered: Ordered { orders, moved, .. }, options, words, older } =
-            prepared;
+        let Prepared { planning, ordered, options, words, older, goals_until } = prepared;
+        let Ordered { orders, moved, .. } = ordered;
         let mark = moved.as_ref().map(|(moved, _)| [moved.place(); 2]);
         let told = work_state::told(&compressed.plan, &ground.tail.came, older);
-        let tells = [mark, told].into_iter().flatten();
+        let tells = [mark, told, goals_until.map(|last| [last; 2])].into_iter().flatten();
         let tells = tells.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)]);
         let (in_force, number) = (whole.in_force.as_ref(), ground.standing.compressions + 1);
         let keys = &ground.incoming.keys;

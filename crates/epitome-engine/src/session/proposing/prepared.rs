@@ -9,7 +9,7 @@ use std::mem;
 use epitome_kernel::{ActiveCompaction, Summarizer, Thread};
 use epitome_plan::{CompressOptions, ConstraintState, RequestEnvelope, let_go};
 use epitome_types::hook::{MessageTexts, Orders};
-use epitome_types::{Actor, Budget};
+use epitome_types::{Actor, Budget, EntryId};
 
 use super::{AbandonedPlan, Proposing, in_tokens};
 use crate::background::WordedPlan;
@@ -53,6 +53,8 @@ pub(super) struct Prepared<'p> {
     pub(super) words: Words,
     /// The place of the first message that the recent part begins with.
     pub(super) older: usize,
+    /// The last message that the goals come from.
+    pub(super) goals_until: Option<EntryId>,
 }
 
 impl Proposing<'_, '_> {
@@ -145,7 +147,9 @@ impl Proposing<'_, '_> {
             return Ok(None);
         }
         let older = work_state::older(self.ground, &planning, options.keep_recent_share);
-        Ok(Some(Prepared { planning, ordered, options, words, older }))
+        let keys = &self.ground.incoming.keys;
+        let goals_until = state.acts.as_ref().and_then(|acts| acts.goals_until(keys));
+        Ok(Some(Prepared { planning, ordered, options, words, older, goals_until }))
     }
 
     /// What the policies order. What they order beside changing the prompt is taken up.
