@@ -100,7 +100,7 @@ impl ProxiedRequest {
             mcp.heard(&self.visitor.tenant, profile, &sent.prompt.session);
         }
         if settings.shadow {
-            (prepared.body, prepared.payload) = (came.body.clone(), Payload::AsItCame);
+            prepared.watched(&came);
         }
         if let Some(line) = line {
             line.asked_by(&came.headers);

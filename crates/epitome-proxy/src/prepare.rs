@@ -161,6 +161,14 @@ impl Prepared {
         Self { body: came.body.clone(), payload: Payload::AsItCame, skip, ..self }
     }
 
+    /// The body goes out as it came, and what was made of it is only looked at.
+    pub(crate) fn watched(&mut self, came: &IncomingRequest) {
+        if let Some(made) = &mut self.made {
+            made.sent.is_only_watched();
+        }
+        (self.body, self.payload) = (came.body.clone(), Payload::AsItCame);
+    }
+
     /// The provider took the body as it came, and not the prompt that was made of it.
     pub(crate) fn refused(&mut self) {
         if let Some(made) = &mut self.made {

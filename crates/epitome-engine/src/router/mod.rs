@@ -29,6 +29,7 @@ use crate::prompt::Prompt;
 use crate::session::{Session, SharedSessions, asks_for_summary, goes_on_from_summary};
 use conversations::{ConversationSlot, Conversations, RequestHistory};
 use epitome_admin::clock::Clock;
+use epitome_admin::learned::AnsweredPrompt;
 use epitome_config::limits::WindowSetting;
 use epitome_config::profile::Profile;
 use epitome_config::scope::ScopeOwner;
@@ -79,6 +80,8 @@ pub struct RoutedPrompt {
     hour: bool,
     /// Whether the request went out as it came.
     is_whole: bool,
+    /// Whether what is sent is not the prompt, which is only looked at.
+    is_watched: bool,
 }
 
 impl RoutedPrompt {
@@ -93,6 +96,24 @@ impl RoutedPrompt {
         self.is_whole = true;
         let Prompt { tokens, by, .. } = &mut self.prompt;
         (tokens[1], by[1]) = (tokens[0], by[0]);
+    }
+
+    /// The request goes out as it came, and the prompt is what would have been sent: what its provider
+    /// counts says how large the request is.
+    pub fn is_only_watched(&mut self) {
+        self.is_watched = true;
+    }
+
+    /// What its answer says of how the provider counts.
+    fn counted(&self, usage: TokenUsage) -> AnsweredPrompt {
+        let counted = self.prompt.counted(self.format, usage);
+        match self.is_watched {
+            true => {
+                let (tokens, images) = (self.prompt.tokens[0], self.prompt.by[0].images);
+                AnsweredPrompt { tokens, images, ..counted }
+            }
+            false => counted,
+        }
     }
 
     /// Whether the client asks for a summary of its history, to go on with that in its place.
@@ -351,8 +372,7 @@ impl SessionRouter {
         if let Some(window) = sent.told {
             self.shared.lessons.told(&*self.journal, &sent.prompt.about, window);
         }
-        let counted = sent.prompt.counted(sent.format, answer.usage);
-        self.shared.lessons.answered(&*self.journal, &sent.prompt, counted);
+        self.shared.lessons.answered(&*self.journal, &sent.prompt, sent.counted(answer.usage));
         let said = AnswerMessages::of(&answer.messages, sent.format).unwrap_or_default();
         let record = ResponseRecord {
             usage: answer.usage,
@@ -375,7 +395,16 @@ impl SessionRouter {
         let compacting = asks_for_summary(history.last(ask));
         let (scope, format, told) = (self.scope(ask), ask.format, ask.told);
         let hour = history.scan.keeps_an_hour();
-        RoutedPrompt { prompt, scope, format, told, compacting, hour, is_whole: false }
+        RoutedPrompt {
+            prompt,
+            scope,
+            format,
+            told,
+            compacting,
+            hour,
+            is_whole: false,
+            is_watched: false,
+        }
     }
 
     /// A session that knows nothing yet.

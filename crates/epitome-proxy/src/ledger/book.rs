@@ -75,7 +75,8 @@ impl Book {
         let [raw, sent] = [&exchange.sizes.raw, &exchange.sizes.sent].map(|by| by.sum().max(1));
         let turn = SettledRequest {
             tokens: if terms.shadow { [raw, raw] } else { [raw, sent] },
-            rewritten: exchange.acts.rewritten || skipped != self.accounts.skipped,
+            rewritten: !terms.shadow
+                && (exchange.acts.rewritten || skipped != self.accounts.skipped),
             elsewhere: exchange.acts.overtaken,
             goes_on: exchange.sizes.raw.assistant + exchange.sizes.raw.tool_calls > 0,
             started: exchange.times.started,

@@ -395,8 +395,6 @@ impl Books {
         let failed = !exchange.side && exchange.skip.is_some_and(ProxySkip::is_failure);
         let rises = failed && book.shown.run == terms.run;
         for figures in [&mut book.shown.figures, &mut self.all] {
-            // Where all is only watched, nothing was saved.
-            let settled = settled.filter(|_| !terms.shadow);
             figures.add(exchange, settled, price);
             figures.troubles.alarms += u64::from(rises);
         }

@@ -169,8 +169,15 @@ fn a_skip_that_broke_the_cache_is_ours() {
 fn what_is_only_watched_saves_nothing() {
     let ledger = ledger(LedgerOptions { shadow: true, ..terms() });
     ledger.record(&exchange("a", 10, 10_000, 4_000));
+    // One that would have been compressed, in a conversation that was answered before.
+    let mut compressed = exchange("a", 70, 12_000, 3_000);
+    compressed.acts.rewritten = true;
+    compressed.sizes.raw.assistant = 100;
+    ledger.record(&compressed);
     let all = ledger.snapshot().all;
-    assert_eq!((all.tokens(), all.cost.bill), ([10_000, 4_000], PromptCost::default()));
+    assert_eq!(all.tokens(), [22_100, 7_000]);
+    let paid = 7_000.0 * 1.25;
+    assert_eq!((all.cost.bill, all.cost.priced), (PromptCost { paid, raw: paid }, 2));
 }
 
 #[test]

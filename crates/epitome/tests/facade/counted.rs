@@ -6,7 +6,7 @@ use std::sync::Arc;
 use epitome::types::TokenUsage;
 use epitome::{
     Compressor, Format, LOCAL, MemoryStore, ModelResponse, Profile, RoutedRequest, SessionAdmin,
-    SessionRouter,
+    SessionRouter, WindowSetting,
 };
 use epitome_testkit::{FixedCounter, now};
 use epitome_wire::ResponseParser;
@@ -205,4 +205,38 @@ fn schemas_images_and_cached_tokens_are_counted_once() {
     check(Format::OpenAi, 1 + 12 + 7);
     check(Format::Responses, 1 + 12 + 7);
     check(Format::Ollama, 1 + 40 + 4);
+}
+
+/// Where prompts are only looked at, its provider counts the requests.
+#[test]
+fn a_request_that_is_only_watched_is_what_its_provider_counts() {
+    let journal: Arc<MemoryStore> = Arc::default();
+    let hub = SessionRouter::new(journal.clone(), move || {
+        let clock = || "2026-01-02T03:04:05Z".into();
+        let builder = Compressor::builder().counter(FixedCounter::Words).clock(clock);
+        builder.window(WindowSetting::Limit(2_000))
+    });
+    let mut compressed = 0;
+    for turn in 1..=12 {
+        let ask = RoutedRequest {
+            bytes: request(Format::OpenAi, turn).to_string().into(),
+            format: Format::OpenAi,
+            tenant: LOCAL.to_owned(),
+            label: Some("one".to_owned()),
+            window: None,
+            told: None,
+            client: None,
+        };
+        let mut sent = now(hub.prompt_for(&ask)).unwrap();
+        let [came, prompt] = sent.prompt.tokens;
+        compressed += u32::from(prompt < came);
+        sent.is_only_watched();
+        let input = (came as f64 * FACTOR) as u64;
+        let usage = TokenUsage { input, output: 7, ..TokenUsage::default() };
+        now(hub.record_response(&sent, &ModelResponse { usage, ..ModelResponse::default() }));
+    }
+    assert!(compressed > 3, "{compressed}");
+    let lessons = SessionAdmin::new(journal, Profile::default()).learned_limits().unwrap();
+    let counted = lessons[0].counted.unwrap();
+    assert!((counted.factor - FACTOR).abs() < 0.001, "{counted:?}");
 }
