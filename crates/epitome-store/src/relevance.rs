@@ -23,6 +23,9 @@ const RARITY: f64 = 1.3;
 /// one before.
 const SPREAD: f64 = 0.2;
 
+/// How many passages on either side of one that answers a question are its surroundings.
+const NEAR: usize = 4;
+
 /// What words that follow each other as they were asked for add, in units of what one of them does.
 const ORDER: f64 = 0.2;
 
@@ -32,7 +35,8 @@ pub(crate) struct Relevance {
     /// How well, between 0 and about 1; 0 where it does not answer.
     pub(crate) score: f64,
     /// Whether it may be returned: it holds enough of what the query tells, and all of its phrases;
-    /// or another passage says several of its words, and the query is more than a search.
+    /// or the query is more than a search, another passage says several of its words, and it holds one
+    /// of them or stands near one that answers.
     pub(crate) answers: bool,
     /// Whether all words of the query that follow each other do so in it.
     pub(crate) in_order: bool,
@@ -66,7 +70,11 @@ fn relevance(pieces: &[Piece<'_>], hits: &Hits, query: &Query<'_>) -> Vec<Releva
             |answers| Relevance { score: f64::from(u8::from(answers)), answers, in_order: false };
         return answers.into_iter().map(said).collect();
     }
-    let counts = |at: usize| answers[at] || is_answered && !query.is_search();
+    let is_near = |at: usize| {
+        let near = &answers[at.saturating_sub(NEAR)..(at + NEAR + 1).min(answers.len())];
+        scores[at] > 0.0 || near.contains(&true)
+    };
+    let counts = |at: usize| answers[at] || is_answered && !query.is_search() && is_near(at);
     let pairs = hits.pairs(pieces.len());
     let own = |at: Option<usize>| at.and_then(|at| scores.get(at)).copied().unwrap_or_default();
     (0..scores.len())
@@ -291,6 +299,10 @@ mod tests {
         let asked = "do you still know which bird it was that lived in that old barn";
         assert_eq!(of(&texts, "old barn owl")[2], 0.0);
         assert!(relevance_of(&texts, asked).iter().all(|found| found.answers));
+        // They end: what is far from it, and holds no word of the question, is not brought along.
+        let far = [&texts[..], &["snow"; 9]].concat();
+        let found: Vec<_> = relevance_of(&far, asked).iter().map(|it| it.answers).collect();
+        assert_eq!(found, (0..13).map(|at| at <= 1 + NEAR).collect::<Vec<_>>());
         let nonsense = "do you still know which flurb it was that zorked in that quokka thing";
         assert!(!relevance_of(&texts, nonsense).iter().any(|found| found.answers));
     }
