@@ -9,7 +9,7 @@ use std::sync::Arc;
 use epitome_kernel::{CompactionLineage, CompactionSet, StoreError};
 
 use epitome_store::SessionArchive;
-use epitome_types::{CompactionId, EntryKey, JournalMark};
+use epitome_types::{CompactionId, EntryKey, JournalMark, PlacedMark};
 
 use crate::error::AdminError;
 
@@ -24,6 +24,7 @@ pub struct CompactionUndo {
     keys: Vec<EntryKey>,
     lineage: CompactionLineage,
     pins: Vec<EntryKey>,
+    marks: Vec<PlacedMark>,
 }
 
 impl fmt::Debug for CompactionUndo {
@@ -59,8 +60,9 @@ impl CompactionUndo {
         }
         let CompactionSet { recorded, pins, .. } = journal.compactions(scope, &info.name, &keys)?;
         let lineage = CompactionLineage::new(recorded);
+        let marks = journal.marks(scope, &info.name)?;
         let (scope, session) = (scope.to_owned(), info.name);
-        Ok(Self { journal, scope, session, keys, lineage, pins })
+        Ok(Self { journal, scope, session, keys, lineage, pins, marks })
     }
 
     /// The epoch in force.
@@ -88,7 +90,8 @@ impl CompactionUndo {
     /// When there is none, or the journal cannot be written.
     pub fn redo(&self, at: &str) -> Result<CompactionId, AdminError> {
         let none = || self.nothing("has no undo to take back");
-        let epoch = self.lineage.redoable(&self.keys, self.in_force()).ok_or_else(none)?;
+        let redoable = self.lineage.redoable(&self.keys, self.in_force());
+        let epoch = taken_back_last(redoable, &self.marks).ok_or_else(none)?;
         self.journal.record_mark(&self.scope, &self.session, &JournalMark::Redo(epoch), at)?;
         Ok(epoch)
     }
@@ -96,4 +99,15 @@ impl CompactionUndo {
     fn nothing(&self, what: &str) -> StoreError {
         StoreError::NothingToMark { what: format!("session `{}` {what}", self.session) }
     }
+}
+
+/// Returns the compression that was taken back last, of those that a redo may put in force again,
+/// oldest first. One that was recorded earlier may be: going back to a snapshot puts it in force again.
+/// Where no mark says so, as in a store that tells none, it is the one recorded last.
+pub(crate) fn taken_back_last(
+    redoable: Vec<CompactionId>,
+    marks: &[PlacedMark],
+) -> Option<CompactionId> {
+    let place = |id: &CompactionId| marks.iter().rposition(|it| it.mark == JournalMark::Undo(*id));
+    redoable.into_iter().max_by_key(place)
 }

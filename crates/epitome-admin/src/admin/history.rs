@@ -17,6 +17,7 @@ use epitome_types::{
 use super::PAGE;
 use crate::decode::decode;
 use crate::error::AdminError;
+use crate::undo::taken_back_last;
 
 /// The length of a key in short.
 const KEY: usize = 8;
@@ -204,7 +205,8 @@ impl SessionHistory {
 
     /// The compression that an undo took back last and a redo puts in force again.
     pub fn redoable(&self) -> Option<CompactionId> {
-        self.lineage.redoable(&self.keys, self.in_force().map(|epoch| epoch.id))
+        let in_force = self.in_force().map(|epoch| epoch.id);
+        taken_back_last(self.lineage.redoable(&self.keys, in_force), &self.marks)
     }
 
     /// A message by its place; the answer stands behind the newest message.

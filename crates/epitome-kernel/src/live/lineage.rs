@@ -149,14 +149,10 @@ impl CompactionLineage {
         held.difference(&free).copied().collect()
     }
 
-    /// The epoch that was taken back last, of those whose parent is in force.
-    pub fn redoable(
-        &self,
-        keys: &[EntryKey],
-        in_force: Option<CompactionId>,
-    ) -> Option<CompactionId> {
-        let undone = self.matching(keys, true).into_iter().rev();
-        undone.map(|(epoch, _)| epoch).find(|epoch| epoch.parent == in_force).map(|epoch| epoch.id)
+    /// The epochs that were taken back and whose parent is in force, oldest first.
+    pub fn redoable(&self, keys: &[EntryKey], in_force: Option<CompactionId>) -> Vec<CompactionId> {
+        let undone = self.matching(keys, true).into_iter().map(|(epoch, _)| epoch);
+        undone.filter(|epoch| epoch.parent == in_force).map(|epoch| epoch.id).collect()
     }
 
     /// How many compressions led to an epoch, itself included.

@@ -113,7 +113,7 @@ proptest! {
         let undone = undo_last(&lineage);
         prop_assert_eq!(edits(&undone, &all), before);
         let keys = keys(&all);
-        prop_assert_eq!(undone.redoable(&keys, Some(parent)), Some(lineage.recorded()[1].epoch.id));
+        prop_assert_eq!(undone.redoable(&keys, Some(parent)), [lineage.recorded()[1].epoch.id]);
         // Done again, it is as it was; and nothing is held any longer.
         prop_assert_eq!(edits(&lineage, &all), after);
         prop_assert_eq!(lineage.held(&keys, None, &[]), vec![]);

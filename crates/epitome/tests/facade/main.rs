@@ -52,6 +52,8 @@ mod policy;
 mod questions;
 #[cfg(test)]
 mod refused;
+#[cfg(test)]
+mod restored;
 #[cfg(all(unix, feature = "postgres"))]
 #[cfg(test)]
 mod statements;

@@ -1,0 +1,74 @@
+//! Compressions that were taken back, and snapshots: what is in force after going back and forth.
+
+use std::sync::Arc;
+
+use epitome::{MemoryStore, Profile, SessionAdmin};
+use epitome_types::CompactionId;
+
+use crate::talk::{Talk, builder};
+
+const NAME: &str = "talk";
+const LATER: &str = "2026-01-03T00:00:00Z";
+
+/// A conversation, and who looks after its session.
+struct Desk {
+    talk: Talk,
+    admin: SessionAdmin,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let journal = Arc::new(MemoryStore::new());
+        let talk = Talk::of(builder(900), &journal);
+        Self { talk, admin: SessionAdmin::new(journal, Profile::default()) }
+    }
+
+    fn in_force(&self) -> Option<CompactionId> {
+        let history = self.admin.history(Some(NAME)).ok()?;
+        history.in_force().map(|epoch| epoch.id)
+    }
+
+    /// Goes on until another compression is in force than before.
+    fn compressed(&mut self) -> CompactionId {
+        let before = self.in_force();
+        for _ in 0..60 {
+            self.goes_on();
+            if let Some(now) = self.in_force().filter(|now| Some(*now) != before) {
+                return now;
+            }
+        }
+        panic!("nothing was compressed");
+    }
+
+    fn goes_on(&mut self) {
+        self.talk.chat(1);
+        self.talk.say("user", "Go on.");
+        self.talk.prompt();
+        self.talk.say("assistant", "It goes on.");
+    }
+
+    fn undo(&self) -> CompactionId {
+        self.admin.compressions(NAME).unwrap().undo(LATER).unwrap()
+    }
+
+    fn redo(&self) -> CompactionId {
+        self.admin.compressions(NAME).unwrap().redo(LATER).unwrap()
+    }
+}
+
+#[test]
+fn a_redo_puts_in_force_what_was_taken_back_last() {
+    let mut desk = Desk::new();
+    let first = desk.compressed();
+    let snapshot = desk.admin.snapshot(Some(NAME), Some("first"), LATER).unwrap();
+    assert_eq!(desk.undo(), first);
+    // The window leaves no choice: another compression is made, which follows none.
+    let second = desk.compressed();
+    assert_ne!(second, first);
+    desk.admin.restore(Some(NAME), &snapshot.id, LATER).unwrap();
+    assert_eq!(desk.in_force(), Some(first));
+    assert_eq!(desk.undo(), first);
+    assert_eq!(desk.in_force(), None);
+    assert_eq!(desk.admin.history(Some(NAME)).unwrap().redoable(), Some(first));
+    assert_eq!((desk.redo(), desk.in_force()), (first, Some(first)));
+}
