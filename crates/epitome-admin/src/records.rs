@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use epitome_config::RedactionPatterns;
 use epitome_kernel::{AnswerClue, Evidence, MessageRecord, is_drawn};
 use epitome_types::{
-    ContentId, Entry, EntryId, EntryKey, HistoryHash, MeterReading, RecordedAction, Role,
-    SessionAction, Snapshot, Speaker,
+    CompactionId, ContentId, Entry, EntryId, EntryKey, HistoryHash, RecordedAction,
+    RecordedCompaction, Role, SessionAction, Snapshot, Speaker,
 };
 use epitome_wire::Format;
 
@@ -87,17 +87,20 @@ pub fn addressed(snapshot: Snapshot) -> Snapshot {
     Snapshot { id: ContentId::for_text(&all).short(), ..snapshot }
 }
 
-/// Returns what is recorded among the acts of a session when a snapshot of it is made. What policies
+/// Returns what is recorded among the acts of a session when a snapshot of it is `made`. What policies
 /// had noted is said where it is not what was `noted` with the one before.
 pub fn snapshot_acts(
-    id: String,
-    pins: Vec<EntryKey>,
+    made: SessionAction,
     memos: &BTreeMap<String, String>,
     noted: &BTreeMap<String, String>,
-    meter: MeterReading,
 ) -> Vec<SessionAction> {
     let memos = (memos != noted).then(|| SessionAction::Noted { memos: memos.clone() });
-    memos.into_iter().chain([SessionAction::Snapshot { id, pins, meter: Some(meter) }]).collect()
+    memos.into_iter().chain([made]).collect()
+}
+
+/// Returns the compressions of a session that are taken back.
+pub fn undone(recorded: &[RecordedCompaction]) -> Vec<CompactionId> {
+    recorded.iter().filter(|one| one.undone).map(|one| one.epoch.id).collect()
 }
 
 /// The place of the message that holds the watermark; `copy` says which of those that say the same it

@@ -129,6 +129,9 @@ pub enum SessionAction {
         /// What the trigger went by. Older versions recorded none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         meter: Option<MeterReading>,
+        /// The compressions that were taken back, of those on its branch. Older versions recorded none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        undone: Vec<CompactionId>,
     },
     /// A snapshot was gone back to: of what was done before, that holds which held when it was made.
     Restored {

@@ -55,7 +55,9 @@ mod tests {
     fn act(name: &str) -> RecordedAction {
         let id = name[1..].to_owned();
         let act = match name.as_bytes()[0] {
-            b's' => SessionAction::Snapshot { id, pins: Vec::new(), meter: None },
+            b's' => {
+                SessionAction::Snapshot { id, pins: Vec::new(), meter: None, undone: Vec::new() }
+            }
             b'r' => SessionAction::Restored { snapshot: id, left: Vec::new() },
             _ => SessionAction::Ask { tool: name.to_owned() },
         };

@@ -39,13 +39,14 @@ pub(super) struct SnapshotState {
     pub(super) pins: Vec<EntryKey>,
     memos: BTreeMap<String, String>,
     meter: Option<MeterReading>,
+    undone: Vec<CompactionId>,
 }
 
 /// The compressions of a session that turn when it goes back.
 #[derive(Default)]
 struct TurnedCompactions {
     undone: Vec<CompactionId>,
-    redone: Option<CompactionId>,
+    redone: Vec<CompactionId>,
 }
 
 impl SessionAdmin {
@@ -77,8 +78,8 @@ impl SessionAdmin {
             return Ok(report);
         }
         report.before = Some(self.keep_snapshot(&now, None, at)?);
-        let turned = self.turn_compactions(&report.snapshot, at)?;
-        (report.undone, report.redone) = (turned.undone.len(), turned.redone.iter().count());
+        let turned = self.turn_compactions(&report.snapshot, then.as_ref(), at)?;
+        (report.undone, report.redone) = (turned.undone.len(), turned.redone.len());
         let (session, head) = (&*report.snapshot.session, report.snapshot.head);
         let meter = then.as_ref().and_then(|then| then.meter);
         self.journal.set_head(&self.scope, session, head, meter.as_ref())?;
@@ -88,30 +89,39 @@ impl SessionAdmin {
         }
         let restored = SessionAction::Restored {
             snapshot: report.snapshot.id.clone(),
-            left: turned.left(&acts),
+            left: turned.left(&acts, then.as_ref()),
         };
         let acted = RecordedAction { act: restored, by: Actor::User, at: at.to_owned() };
         self.journal.act(&self.scope, &report.snapshot.session, &[acted])?;
         Ok(report)
     }
 
-    /// Takes back what was compressed since a snapshot, and puts in force what was in force then.
+    /// Takes back what was compressed since a snapshot and what was taken back when it was made, and
+    /// puts in force what was in force then, with the compressions that it followed: an undo leads to
+    /// the same one as then.
     fn turn_compactions(
         &self,
         snapshot: &Snapshot,
+        then: Option<&SnapshotState>,
         at: &str,
     ) -> Result<TurnedCompactions, StoreError> {
         let (scope, session) = (&*self.scope, &*snapshot.session);
         let all = self.journal.compactions_of_session(scope, session)?;
         let place = all.iter().position(|one| Some(one.epoch.id) == snapshot.epoch);
+        let mut followed = snapshot.epoch;
         let mut turned = TurnedCompactions::default();
         for (number, one) in all.into_iter().enumerate().rev() {
             let id = one.epoch.id;
             let is_later = place.map_or(one.epoch.at >= snapshot.at, |place| number > place);
-            let mark = if Some(id) == snapshot.epoch && one.undone {
-                turned.redone = Some(id);
+            let was_undone = then.is_some_and(|then| then.undone.contains(&id));
+            let is_followed = followed == Some(id);
+            if is_followed {
+                followed = one.epoch.parent;
+            }
+            let mark = if one.undone && is_followed && !was_undone {
+                turned.redone.push(id);
                 JournalMark::Redo(id)
-            } else if is_later && !one.undone {
+            } else if !one.undone && (is_later || was_undone) {
                 turned.undone.push(id);
                 JournalMark::Undo(id)
             } else {
@@ -143,17 +153,17 @@ impl SnapshotState {
     /// What the acts of a session say of one of its snapshots.
     pub(super) fn from_acts(recorded: &[RecordedAction], snapshot: &str) -> Option<Self> {
         let made = |acted: &RecordedAction| match &acted.act {
-            SessionAction::Snapshot { id, pins, meter } if id == snapshot => {
-                Some((pins.clone(), *meter))
+            SessionAction::Snapshot { id, pins, meter, undone } if id == snapshot => {
+                Some((pins.clone(), *meter, undone.clone()))
             }
             _ => None,
         };
         let mut places = recorded.iter().enumerate().rev();
-        let (place, (pins, meter)) =
+        let (place, (pins, meter, undone)) =
             places.find_map(|(place, acted)| Some((place, made(acted)?)))?;
         let acts = acts_in_force(recorded[..=place].to_vec());
         let memos = noted(&acts);
-        Some(Self { acts, pins, memos, meter })
+        Some(Self { acts, pins, memos, meter, undone })
     }
 
     /// Whether nothing has changed since.
@@ -173,15 +183,34 @@ impl SnapshotState {
 }
 
 impl TurnedCompactions {
-    /// The compressions that stay on branches which were left, with those of earlier times.
-    fn left(&self, acts: &[RecordedAction]) -> Vec<CompactionId> {
-        let before = acts.iter().rev().find_map(|acted| match &acted.act {
-            SessionAction::Restored { left, .. } => Some(&**left),
-            _ => None,
-        });
-        let all = before.unwrap_or_default().iter().chain(&self.undone);
-        all.copied().filter(|id| Some(*id) != self.redone).collect()
+    /// The compressions that stay on branches which were left, with those of earlier times. What a
+    /// person had taken back then is held as it was.
+    fn left(&self, acts: &[RecordedAction], then: Option<&SnapshotState>) -> Vec<CompactionId> {
+        let undone_then = then.map_or(&[][..], |then| &then.undone);
+        let left_then = then.map_or(&[][..], |then| left_in(&then.acts));
+        let again = undone_then.iter().filter(|id| left_then.contains(id));
+        let all = left_in(acts).iter().chain(&self.undone).chain(again);
+        let is_left = |id: &&CompactionId| {
+            let is_held = undone_then.contains(id) && !left_then.contains(id);
+            !is_held && !self.redone.contains(id)
+        };
+        let mut left = Vec::new();
+        for id in all.filter(is_left) {
+            if !left.contains(id) {
+                left.push(*id);
+            }
+        }
+        left
     }
+}
+
+/// The compressions that stay on branches which were left, as these acts say.
+fn left_in(acts: &[RecordedAction]) -> &[CompactionId] {
+    let found = acts.iter().rev().find_map(|acted| match &acted.act {
+        SessionAction::Restored { left, .. } => Some(&**left),
+        _ => None,
+    });
+    found.unwrap_or_default()
 }
 
 /// What policies had noted with the newest of these acts that says so.

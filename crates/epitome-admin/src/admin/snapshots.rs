@@ -5,13 +5,14 @@
 
 use epitome_kernel::StoreError;
 use epitome_types::{
-    Actor, Op, RecordedAction, SessionFigures, SessionInfo, Snapshot, SnapshotPurpose, SnapshotSize,
+    Actor, Op, RecordedAction, SessionAction, SessionFigures, SessionInfo, Snapshot,
+    SnapshotPurpose, SnapshotSize,
 };
 
 use super::restore::noted;
 use super::{SessionAdmin, SessionHistory};
 use crate::error::AdminError;
-use crate::records::{addressed, snapshot_acts};
+use crate::records::{addressed, snapshot_acts, undone};
 
 impl SessionAdmin {
     /// Makes a snapshot of a session as it stands.
@@ -51,8 +52,13 @@ impl SessionAdmin {
         let acts = self.journal.acts_in_force(&self.scope, session)?;
         let noted = noted(&acts);
         let meter = self.journal.meter(&self.scope, session)?;
-        let (id, pins) = (snapshot.id.clone(), history.pins().to_vec());
-        let acts = snapshot_acts(id, pins, &memos, &noted, meter);
+        let made = SessionAction::Snapshot {
+            id: snapshot.id.clone(),
+            pins: history.pins().to_vec(),
+            meter: Some(meter),
+            undone: undone(history.epochs()),
+        };
+        let acts = snapshot_acts(made, &memos, &noted);
         let by_hand = |act| RecordedAction { act, by: Actor::User, at: at.to_owned() };
         let acts: Vec<_> = acts.into_iter().map(by_hand).collect();
         self.journal.act(&self.scope, session, &acts)?;

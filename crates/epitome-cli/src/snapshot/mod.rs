@@ -248,7 +248,7 @@ fn restore(args: &SnapshotRestoreArgs) -> Result<(), CliError> {
         );
         if restored.undone > 0 {
             let undone = counted(restored.undone as u64, "compression");
-            line += &format!("; {undone} made since taken back");
+            line += &format!("; {undone} taken back");
         }
         if restored.redone > 0 {
             line += "; the compression of that time is in force again";

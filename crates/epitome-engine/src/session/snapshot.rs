@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use epitome_types::{
-    Actor, Compaction, CompactionCause, EventKind, Snapshot, SnapshotPurpose, SnapshotSize,
+    Actor, Compaction, CompactionCause, EventKind, SessionAction, Snapshot, SnapshotPurpose,
+    SnapshotSize,
 };
 
 use epitome_kernel::StoreError;
@@ -15,7 +16,7 @@ use super::Session;
 use super::events::TurnEvents;
 use super::state::ConversationState;
 use super::turn_context::{FullHistory, TurnContext};
-use epitome_admin::records::{addressed, snapshot_acts};
+use epitome_admin::records::{addressed, snapshot_acts, undone};
 
 impl Session {
     /// Makes the restore point of a compression (RULES 7, 24). Gives its id, where it was kept.
@@ -71,7 +72,13 @@ impl ConversationState {
         let none = BTreeMap::new();
         let noted = self.acts.as_ref().map_or(&none, |acts| &acts.noted);
         let memos = self.chain.as_ref().map_or(&none, |known| &known.recorded);
-        let acts = snapshot_acts(id, self.history.pins.clone(), memos, noted, self.meter.reading());
+        let made = SessionAction::Snapshot {
+            id,
+            pins: self.history.pins.clone(),
+            meter: Some(self.meter.reading()),
+            undone: undone(self.lineage.recorded()),
+        };
+        let acts = snapshot_acts(made, memos, noted);
         let by = Actor::Policy(profile.to_owned());
         self.work.doing.extend(acts.into_iter().map(|act| (act, by.clone())));
     }

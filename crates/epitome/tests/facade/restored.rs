@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use epitome::{MemoryStore, Profile, SessionAdmin};
-use epitome_types::CompactionId;
+use epitome_types::{CompactionId, SessionAction};
 
 use crate::talk::{Talk, builder};
 
@@ -51,6 +51,16 @@ impl Desk {
         self.admin.compressions(NAME).unwrap().undo(LATER).unwrap()
     }
 
+    /// What may be compressed in the same way again, since it was left on another branch.
+    fn left(&self) -> Vec<CompactionId> {
+        let acts = self.admin.journal().acts_in_force(self.admin.scope(), NAME).unwrap();
+        let left = acts.into_iter().rev().find_map(|acted| match acted.act {
+            SessionAction::Restored { left, .. } => Some(left),
+            _ => None,
+        });
+        left.unwrap_or_default()
+    }
+
     fn redo(&self) -> CompactionId {
         self.admin.compressions(NAME).unwrap().redo(LATER).unwrap()
     }
@@ -71,4 +81,44 @@ fn a_redo_puts_in_force_what_was_taken_back_last() {
     assert_eq!(desk.in_force(), None);
     assert_eq!(desk.admin.history(Some(NAME)).unwrap().redoable(), Some(first));
     assert_eq!((desk.redo(), desk.in_force()), (first, Some(first)));
+}
+
+#[test]
+fn a_snapshot_brings_back_what_was_taken_back_when_it_was_made() {
+    let mut desk = Desk::new();
+    let first = desk.compressed();
+    desk.undo();
+    let undone = desk.admin.snapshot(Some(NAME), Some("undone"), LATER).unwrap();
+    desk.redo();
+    assert_eq!(desk.in_force(), Some(first));
+    let restored = desk.admin.restore(Some(NAME), &undone.id, LATER).unwrap();
+    assert_eq!((restored.undone, desk.in_force()), (1, None));
+    // A person took it back: it is held, and no other request makes it again.
+    let left = desk.left();
+    assert!(!left.contains(&first), "{left:?}");
+    assert_eq!(desk.redo(), first);
+}
+
+#[test]
+fn going_back_and_forth_keeps_an_undo() {
+    let mut desk = Desk::new();
+    let first = desk.compressed();
+    let snapshot = desk.admin.snapshot(Some(NAME), Some("before"), LATER).unwrap();
+    desk.undo();
+    let restored = desk.admin.restore(Some(NAME), &snapshot.id, LATER).unwrap();
+    assert_eq!(desk.in_force(), Some(first));
+    desk.admin.restore(Some(NAME), &restored.before.unwrap().id, LATER).unwrap();
+    assert_eq!(desk.in_force(), None);
+}
+
+#[test]
+fn a_snapshot_brings_back_the_compressions_that_its_own_followed() {
+    let mut desk = Desk::new();
+    let first = desk.compressed();
+    let second = desk.compressed();
+    let snapshot = desk.admin.snapshot(Some(NAME), Some("second"), LATER).unwrap();
+    assert_eq!([desk.undo(), desk.undo()], [second, first]);
+    let restored = desk.admin.restore(Some(NAME), &snapshot.id, LATER).unwrap();
+    assert_eq!((restored.redone, desk.in_force()), (2, Some(second)));
+    assert_eq!((desk.undo(), desk.in_force()), (second, Some(first)));
 }
