@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use epitome_types::{Entry, ImagePart, PartBody, Role, ToolCall};
+use epitome_types::{Entry, EntryId, ImagePart, OpenCalls, PartBody, PartId, Role, ToolCall};
 
 use super::{ExportedCheckpoint, ExportedSession};
 use crate::json::{self, JsonValueKind, literal};
@@ -104,20 +104,21 @@ struct NestedResult<'a> {
     at: &'a str,
 }
 
-/// The result of each call, by the place of its entry and its number in it: the first that answers
-/// it before the next call of the same id.
+/// The result of each call, by the place of its entry and its number in it. Where formats name no
+/// call, results answer in the order of the calls, as they do in prompts.
 fn results<'a>(
     session: &ExportedSession<'a>,
     times: &[&'a str],
 ) -> BTreeMap<(usize, usize), NestedResult<'a>> {
-    let mut open: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    let mut open = OpenCalls::default();
     let mut found = BTreeMap::new();
     for (place, (entry, at)) in session.entries.iter().zip(times).enumerate() {
         for (part, result) in (0..).zip(&entry.parts).filter_map(|(part, it)| match &it.body {
             PartBody::Result(result) => Some((part, result)),
             _ => None,
         }) {
-            let Some(call) = open.remove(result.call.as_str()) else { continue };
+            let Some(call) = open.close(&result.call) else { continue };
+            let call = (call.entry.index(), call.part as usize);
             let within = || entry.parts.iter().filter(move |it| it.within == Some(part));
             let mut texts: Vec<_> = within().filter_map(|it| it.text()).collect();
             if !result.text.is_empty() {
@@ -127,8 +128,8 @@ fn results<'a>(
             let (place, error) = ((place, part), result.error);
             found.insert(call, NestedResult { place, error, texts, others, at });
         }
-        for (number, call) in entry.calls().enumerate() {
-            open.insert(&call.id, (place, number));
+        for (number, call) in (0..).zip(entry.calls()) {
+            open.add(&call.id, PartId { entry: EntryId(place as u32), part: number });
         }
     }
     found

@@ -91,6 +91,41 @@ fn ollm_keeps_texts_and_calls() {
     assert_eq!(ollm(&session(&small())), expected);
 }
 
+/// Ollama's calls have no ids: those of one tool are answered in their order.
+#[test]
+fn results_without_ids_answer_in_order() {
+    let check = |tools: &str, tool_names: bool| {
+        let calls = tools.chars().enumerate().map(|(number, tool)| {
+            let arguments = serde_json::json!({ "x": number });
+            serde_json::json!({"function": {"name": tool, "arguments": arguments}})
+        });
+        let reply = serde_json::json!({"role": "assistant", "content": "",
+            "tool_calls": calls.collect::<Vec<_>>()});
+        let mut messages = vec![serde_json::json!({"role": "user", "content": "look"}), reply];
+        for (number, tool) in tools.chars().enumerate() {
+            let mut result = serde_json::json!({"role": "tool", "content": format!("R{number}")});
+            if tool_names {
+                result["tool_name"] = tool.to_string().into();
+            }
+            messages.push(result);
+        }
+        let body = serde_json::json!({"model": "m", "messages": messages}).to_string();
+        let document = RequestDocument::parse(body.as_bytes(), Format::Ollama).unwrap();
+        let written = json(&session(document.entries()));
+        let value: serde_json::Value = serde_json::from_str(&written).unwrap();
+        let results = value["toolCalls"].as_array().unwrap().iter();
+        let results = results.map(|call| call["result"]["llmContent"].as_str().unwrap_or("-"));
+        let expected: Vec<_> = (0..tools.len()).map(|number| format!("R{number}")).collect();
+        assert_eq!(results.collect::<Vec<_>>(), expected, "{tools} {tool_names}");
+        let roles = value["messages"].as_array().unwrap().iter().map(|it| it["role"].clone());
+        assert_eq!(roles.collect::<Vec<_>>(), ["user", "assistant"], "{tools} {tool_names}");
+    };
+    for tools in ["a", "aa", "aaa", "ab", "aba"] {
+        check(tools, true);
+        check(tools, false);
+    }
+}
+
 #[test]
 fn json_keeps_parts_of_every_type() {
     let entries = chat().image(2, 3).thinking("hm").and("so").server_tool("q", "found").entries();
