@@ -208,6 +208,7 @@ impl RelayListener for ResponseTee {
         let answer = self.with(ResponseParser::end).unwrap_or_default();
         tracing::debug!(whole, complete = answer.complete, "an answer ended");
         line.answer.usage = answer.usage;
+        line.answer.written_for_hour = answer.written_for_hour;
         line.answer.model = answer.model.as_deref().map(|model| clipped(model).to_owned());
         line.answer.transformed = answer.transformed;
         if answer.transformed > 0 {

@@ -49,7 +49,8 @@ pub(crate) struct RequestTerms {
     pub(crate) window: Option<u64>,
     /// The largest prompt that was to be sent, in tokens, as far as that is known; 0 where it is not.
     pub(crate) limit: u64,
-    /// Whether it asks for a cache of an hour, which costs more to write.
+    /// Whether it asks for a cache of an hour, which costs more to write. Goes where the answer does not
+    /// say for how long what was written is kept.
     pub(crate) hour: bool,
     /// The span that it is a part of, as the client's header names it, where it does.
     pub(crate) parent: Option<String>,
@@ -77,6 +78,8 @@ pub(crate) struct RequestAnswer {
     pub(crate) status: u16,
     /// What the provider counted, where it said so.
     pub(crate) usage: Option<TokenUsage>,
+    /// Of what was written to its cache, tokens that it keeps for an hour, where it says how long.
+    pub(crate) written_for_hour: Option<u64>,
     /// Whether the provider refused a first prompt as too long, and a smaller one was sent.
     pub(crate) overflowed: bool,
     /// Whether the provider refused the prompt as too long, whatever came of that.

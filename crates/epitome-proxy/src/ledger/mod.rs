@@ -149,9 +149,18 @@ impl LedgerOptions {
         }
     }
 
-    /// What is known of the model that a request asks for.
-    fn rates_of(&self, FinishedRequest { asks, .. }: &FinishedRequest) -> Option<Rates> {
-        (self.rates)(asks.model.as_deref(), asks.api, asks.hour)
+    /// What is known of the model that a request asks for. A request may have markers of both kinds;
+    /// where its provider says how much it wrote for an hour, that goes.
+    fn rates_of(&self, FinishedRequest { asks, answer, .. }: &FinishedRequest) -> Option<Rates> {
+        let rates = |hour| (self.rates)(asks.model.as_deref(), asks.api, hour);
+        let written = answer.usage.map_or(0, |usage| usage.cache_written);
+        let Some(long) = answer.written_for_hour.filter(|_| written > 0) else {
+            return rates(asks.hour);
+        };
+        let [mut usual, for_hour] = [rates(false)?, rates(true)?];
+        let share = (long as f64 / written as f64).min(1.0);
+        usual.cache.write += (for_hour.cache.write - usual.cache.write) * share;
+        Some(usual)
     }
 }
 

@@ -92,6 +92,27 @@ fn a_request_is_counted_once_for_its_conversation_and_once_in_all() {
     assert_eq!((books.times.prepared.count, books.times.prepared.buckets[3]), (2, 2));
 }
 
+/// A request may ask for caches of both kinds; what was written to which is known from the answer.
+#[test]
+fn what_is_written_for_an_hour_costs_more_where_the_provider_says_so() {
+    let check = |asks_hour: bool, for_hour: Option<u64>, expected: f64| {
+        let ledger = ledger(terms());
+        let mut request = exchange("a", 10, 4_000, 4_000);
+        request.asks.hour = asks_hour;
+        request.answer.written_for_hour = for_hour;
+        ledger.record(&request);
+        let paid = ledger.snapshot().all.cost.bill.paid;
+        assert!((paid - expected).abs() < 1e-6, "{asks_hour} {for_hour:?}: {paid}");
+    };
+    for asks_hour in [false, true] {
+        check(asks_hour, Some(0), 4_000.0 * 1.25);
+        check(asks_hour, Some(1_000), 3_000.0 * 1.25 + 1_000.0 * 2.0);
+        check(asks_hour, Some(4_000), 4_000.0 * 2.0);
+    }
+    check(false, None, 4_000.0 * 1.25);
+    check(true, None, 4_000.0 * 2.0);
+}
+
 #[test]
 fn nobody_pays_for_what_was_refused() {
     let ledger = ledger(terms());

@@ -155,4 +155,7 @@ fn usage(said: &Object<'_>, notes: &mut ResponseNotes) {
         set(&mut usage.cache_written, figure(&said, "cache_creation_input_tokens"));
         set(&mut usage.output, figure(&said, "output_tokens"));
     });
+    let kept = member(&said, "cache_creation");
+    let hour = kept.and_then(|kept| figure(&kept, "ephemeral_1h_input_tokens"));
+    notes.written_for_hour = hour.or(notes.written_for_hour);
 }

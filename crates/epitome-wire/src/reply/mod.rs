@@ -42,6 +42,9 @@ pub struct ResponseInfo {
     pub error: Option<String>,
     /// How much of the request the provider says that it left out (`input_transformations`).
     pub transformed: u64,
+    /// Tokens of the prompt that were written to a cache of an hour, where the provider says how
+    /// long it keeps what it wrote.
+    pub written_for_hour: Option<u64>,
     /// The answer as messages of the format, the way a client sends it back: one, in the Responses
     /// API one for each item. None where nothing was said or it is too long to be kept; what broke
     /// off is there as far as it came.
@@ -87,6 +90,7 @@ struct ResponseNotes {
     complete: bool,
     error: Option<String>,
     transformed: u64,
+    written_for_hour: Option<u64>,
     /// How much more of the answer may be kept, in bytes.
     room: usize,
     /// Whether there was more than may be kept.
@@ -175,9 +179,19 @@ impl ResponseParser {
             ResponseShape::Lines(lines) => lines.end(|line| listener.event(line, &mut notes)),
         }
         let messages = if notes.over { Vec::new() } else { listener.messages() };
-        let ResponseNotes { model, usage, stop, complete, error, transformed, .. } = notes;
+        let ResponseNotes { model, usage, stop, complete, error, .. } = notes;
         let complete = complete && error.is_none();
-        ResponseInfo { model, usage, stop, complete, error, transformed, messages }
+        let ResponseNotes { transformed, written_for_hour, .. } = notes;
+        ResponseInfo {
+            model,
+            usage,
+            stop,
+            complete,
+            error,
+            transformed,
+            written_for_hour,
+            messages,
+        }
     }
 }
 
@@ -225,7 +239,19 @@ impl ResponseNotes {
     fn new(room: usize) -> Self {
         let (model, usage, stop, error) = (None, None, None, None);
         let (complete, transformed, over) = (false, 0, false);
-        Self { model, usage, stop, complete, error, transformed, room, over, fresh: None }
+        let (written_for_hour, fresh) = (None, None);
+        Self {
+            model,
+            usage,
+            stop,
+            complete,
+            error,
+            transformed,
+            written_for_hour,
+            room,
+            over,
+            fresh,
+        }
     }
 
     /// Whether so much more may be kept; after the first refusal nothing is.

@@ -107,6 +107,19 @@ fn anthropic() {
     let left_out = r#"{"type":"message_start","message":{"id":"m","input_transformations":[{"reason":"prefix_binding_mismatch"},{}]}}"#;
     assert_eq!(hear(Format::Anthropic, [events(&[left_out])]).transformed, 2);
 
+    let kept = |creation: &str| {
+        let usage = format!(r#"{{"cache_creation_input_tokens":50{creation}}}"#);
+        let start = format!(r#"{{"type":"message_start","message":{{"id":"m","usage":{usage}}}}}"#);
+        let info = hear(Format::Anthropic, [events(&[&start, MESSAGES[15], MESSAGES[16]])]);
+        let whole = format!(r#"{{"type":"message","content":[],"usage":{usage}}}"#);
+        assert_eq!(hear(Format::Anthropic, [whole]).written_for_hour, info.written_for_hour);
+        info.written_for_hour
+    };
+    assert_eq!(kept(""), None);
+    let split =
+        r#","cache_creation":{"ephemeral_5m_input_tokens":30,"ephemeral_1h_input_tokens":20}"#;
+    assert_eq!(kept(split), Some(20));
+
     let cut = events(&MESSAGES[..12]);
     let said = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"h","signature":"sig="},{"type":"text","text":"café\n\"x\"","citations":[{"n":1.0}]},{"type":"tool_use","id":"t","name":"Read","input":{}}]}"#;
     check_broken(Format::Anthropic, &cut, None, &[said]);
