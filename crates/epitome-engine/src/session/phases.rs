@@ -170,7 +170,6 @@ impl Session {
         state: &mut ConversationState,
         events: &mut TurnEvents,
     ) -> Decided {
-        let [_, size] = ground.size();
         let mut brief = self.brief(ground, council).await;
         if self.lacks_system(ground, state)
             && let Some(made) = self.assembled(ground, &brief, state).await
@@ -178,7 +177,8 @@ impl Session {
             self.put_in_place(ground, made, state, events);
             brief = self.brief(ground, brief.council).await;
         }
-        let meter = state.meter;
+        // What was put in its place is sent with this request already.
+        let ([_, size], meter) = (ground.size(), state.meter);
         let due = self.due(ground, &brief, state, events).await;
         let due = due.filter(|due| !self.waits(ground, *due));
         let due = due.or_else(|| self.rewording(ground, &brief));

@@ -94,6 +94,21 @@ async fn a_conversation_goes_on_past_three_times_its_window() {
     }
 }
 
+/// The instructions that stand before the first message are sent with it, and counted as sent.
+#[tokio::test]
+async fn nothing_is_saved_where_nothing_was_left_out() {
+    let upstream = Upstream::start(answering("Noted.")).unwrap();
+    let (mut talk, _) = talk(("openai", "/v1"), &upstream, WindowSetting::Guessed);
+    let mut sums = [0; 2];
+    for n in 0..3 {
+        let [came, sent] = talk.send(&told(n), &mut |_| ()).await.unwrap().prompt.tokens;
+        let figures = talk.session().info().unwrap().figures;
+        assert_eq!((came, figures.tokens), (sent, [came, sent]), "turn {n}");
+        sums = sums.map(|sum| sum + sent);
+        assert_eq!(figures.total, sums, "turn {n}");
+    }
+}
+
 #[tokio::test]
 async fn a_prompt_that_is_refused_is_made_smaller() {
     let script = Script { limit: Some(1200), ..answering("Noted.") };
