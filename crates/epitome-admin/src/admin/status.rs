@@ -223,7 +223,11 @@ impl SessionAdmin {
                 Some(LimitSource::Probe)
             }
             (_, Some(taught)) if taught.limit == Some(limit) => Some(LimitSource::Learned),
-            (Some(known), _) => (known.limit == limit).then_some(known.source),
+            (Some(known), _) => {
+                let may_limit = |it: CountCalibration| it.can_limit_to(limit, known.limit);
+                let is_its = known.limit == limit || counted.is_some_and(may_limit);
+                is_its.then_some(known.source)
+            }
             _ => None,
         };
         Ok(SessionStatus {
@@ -334,10 +338,14 @@ mod tests {
     use std::sync::Arc;
 
     use epitome_config::profile::Profile;
+    use epitome_kernel::Journal;
     use epitome_store::MemoryStore;
+    use epitome_types::SessionFigures;
+    use epitome_wire::Format;
 
     use super::WindowLevel::{Due, Filling, Full, Roomy};
     use super::*;
+    use crate::learned::{AnsweredPrompt, LearnedModel};
 
     #[test]
     fn a_level_is_named_by_the_bounds_of_the_profile() {
@@ -345,5 +353,35 @@ mod tests {
         let levels =
             [0, 1259, 1260, 1439, 1440, 1574, 1575].map(|tokens| keeper.level(tokens, 1800));
         assert_eq!(levels, [Roomy, Roomy, Filling, Filling, Due, Due, Full]);
+    }
+
+    /// A limit that takes into account how the provider counts is still the one that the guess made.
+    #[test]
+    fn a_limit_in_our_tokens_has_the_source_of_the_one_in_theirs() {
+        let journal = Arc::new(MemoryStore::new());
+        let keeper = SessionAdmin::new(journal.clone(), Profile::default());
+        let said = br#"[{"role":"user","content":"Go on."}]"#;
+        keeper.import(said, None, Some("talk"), "2026-01-02T03:04:05Z").unwrap();
+        let mut info = keeper.session(Some("talk")).unwrap();
+        let known = keeper.profile.window().known(&keeper.profile, Format::OpenAi, None);
+        info.format = Format::OpenAi.name().to_owned();
+        let check = |limit: u64, expected: Option<LimitSource>| {
+            let info =
+                SessionInfo { figures: SessionFigures { limit, ..info.figures }, ..info.clone() };
+            let status = keeper.status_of(&info).unwrap();
+            assert_eq!(status.window.limit_source, expected, "{limit}");
+        };
+        let less = known.limit * 96 / 100;
+        check(known.limit, Some(known.source));
+        check(less, None);
+        let mut learned = LearnedModel::default();
+        for tokens in [1000, 2000, 3000] {
+            learned.answer(AnsweredPrompt { tokens, images: 0, counted: tokens, cuts: false });
+        }
+        let about = learned::key(&info.format, None, "o200k_base");
+        journal.learn(keeper.scope(), &about, &learned.record().written()).unwrap();
+        check(known.limit, Some(known.source));
+        check(less, Some(known.source));
+        check(known.limit / 2, None);
     }
 }

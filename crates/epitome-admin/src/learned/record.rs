@@ -19,6 +19,10 @@ pub struct LearnedRecord {
     pub(crate) window: Option<u64>,
 }
 
+/// A limit in our tokens grows by no more than this while answers tell how a provider counts, as a part
+/// of what it comes to.
+const DRIFT: f64 = 0.25;
+
 /// How a provider counts, as its answers say.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -29,6 +33,15 @@ pub struct CountCalibration {
     pub band: f64,
     /// How many prompts say so.
     pub samples: usize,
+}
+
+impl CountCalibration {
+    /// Whether a limit of prompts may be what one in the provider's tokens came to in ours. Answers
+    /// since then may have changed how the provider is taken to count.
+    pub fn can_limit_to(&self, limit: u64, stated: u64) -> bool {
+        let now = stated as f64 / (self.factor * (1.0 + self.band)).max(1.0);
+        limit < stated && limit as f64 >= now * (1.0 - DRIFT)
+    }
 }
 
 /// A prompt of which a server read but a part, without a word (RULES 153).
