@@ -13,7 +13,7 @@ use epitome::types::Actor;
 use crate::fault::CliError;
 use crate::journal::store_path;
 use crate::settings::{self, ProfileFlags};
-use crate::{store, stores};
+use crate::{shell, store, stores};
 
 /// Serves an MCP client: tools to end a task, load augments, recall, set goals and pin
 #[derive(clap::Args)]
@@ -46,7 +46,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let levers =
         SessionControls::new(journal, config.profile_in_use()?, owner.clone(), Actor::Model)
             .with_augments(config.augments(project.as_deref()))
-            .with_profiles(move |name| recorders.profile(name).ok());
+            .with_profiles(move |name| recorders.profile(name).ok())
+            .with_store_flag(shell::store_flag(store));
     // A prompt of another store of this user's names an id in the same words.
     let levers = match args.store {
         Some(_) => levers,

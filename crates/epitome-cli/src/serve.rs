@@ -56,7 +56,12 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let mut settings = proxy::prepared(
         &config,
         table,
-        &StartOverrides { goes_on: true, tokens: tokens_of(table)?, ..StartOverrides::default() },
+        &StartOverrides {
+            goes_on: true,
+            tokens: tokens_of(table)?,
+            store_flag: args.proxy.flag(),
+            ..StartOverrides::default()
+        },
         runtime.handle(),
     )?;
     settings.listen = listen(table)?;

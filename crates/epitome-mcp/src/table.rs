@@ -167,7 +167,8 @@ pub(crate) const TABLE: [ControlTool; 9] = [
             let (session, id, name) = (made.session, made.id, made.name);
             let tenant = ground.levers.keeper().tenant();
             let tenant = (tenant != LOCAL).then(|| tenant.to_owned());
-            answer(&Snapped { session, id, name, messages: made.size.messages, tenant })
+            let command = format!("epitome snapshot restore{} {id}", ground.levers.store_flag());
+            answer(&Snapped { session, id, name, messages: made.size.messages, tenant, command })
         },
         example: r#"{"name": "before-the-merge"}"#,
     },

@@ -25,6 +25,9 @@ pub(crate) struct Snapped {
     /// Whose it is, where its client shows a token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tenant: Option<String>,
+    /// The command with which a person goes back to it.
+    #[serde(skip)]
+    pub(crate) command: String,
 }
 
 /// An answer in words.
@@ -129,11 +132,10 @@ impl InWords for Snapped {
     fn words(&self) -> String {
         let of = self.tenant.iter().map(|name| format!(" with `EPITOME_TENANT={name}` set"));
         format!(
-            "Snapshot {} of {} messages; the user goes back to it with `epitome snapshot restore \
-             {}`{}.",
+            "Snapshot {} of {} messages; the user goes back to it with `{}`{}.",
             self.id,
             self.messages,
-            self.id,
+            self.command,
             of.collect::<String>()
         )
     }

@@ -205,6 +205,23 @@ fn a_session_of_another_profile_is_found() {
     assert!(refused(&answer).contains("no session `talk`"), "{answer}");
 }
 
+/// The command that a person is told of means the store and the session that the server has.
+#[test]
+fn the_command_of_a_snapshot_works_as_printed() {
+    let place = place();
+    let line = ["session", "import", "c.json", "--name", "talk", "--store", "s.db"];
+    let ran = place.run([&line[..], &["--profile", "ollm"]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for profile in ["default", "ollm"] {
+        let mut client = Client::of_profile(&place, profile);
+        let answer = client.call("snapshot", json!({}));
+        let said = answer["result"]["content"][0]["text"].as_str().unwrap();
+        let command = said.split('`').nth(1).unwrap();
+        let ran = place.run(command.split(' ').skip(1));
+        assert_eq!(ran.code, 0, "{command}: {ran:?}");
+    }
+}
+
 #[test]
 fn what_left_is_recalled_by_words_and_by_id() {
     let place = place();

@@ -62,6 +62,8 @@ pub struct SessionControls {
     /// The profiles whose sessions are reached besides the keeper's own.
     profiles: Option<FindProfile>,
     elsewhere: Option<Elsewhere>,
+    /// The flags that a command needs to mean the same store.
+    store_flag: String,
 }
 
 /// Finds a profile by its name.
@@ -92,7 +94,8 @@ impl SessionControls {
     ) -> Self {
         let keeper = SessionAdmin::of(journal.clone(), profile, owner.into());
         let (augments, clock) = (AugmentFolders::default(), Arc::new(system_time));
-        Self { keeper, store: journal, by, augments, clock, profiles: None, elsewhere: None }
+        let (profiles, elsewhere, store_flag) = (None, None, String::new());
+        Self { keeper, store: journal, by, augments, clock, profiles, elsewhere, store_flag }
     }
 
     /// The same with the augments of these folders.
@@ -118,6 +121,17 @@ impl SessionControls {
         find: impl Fn(&str) -> Option<StoredText> + Send + Sync + 'static,
     ) -> Self {
         Self { elsewhere: Some(Box::new(find)), ..self }
+    }
+
+    /// The same where commands that people are told of need these flags to mean the same store.
+    #[must_use]
+    pub fn with_store_flag(self, store_flag: String) -> Self {
+        Self { store_flag, ..self }
+    }
+
+    /// The flags that a command needs to mean the same store, with a space before each.
+    pub fn store_flag(&self) -> &str {
+        &self.store_flag
     }
 
     /// The same with another clock.

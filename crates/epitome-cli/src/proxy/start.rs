@@ -42,6 +42,8 @@ pub(crate) struct StartOverrides<'a> {
     pub(crate) tokens: Option<Vec<AccessToken>>,
     /// Whether it goes on from the figures of those before it, and leaves its own.
     pub(crate) goes_on: bool,
+    /// The flags that another command needs to mean the same store.
+    pub(crate) store_flag: String,
 }
 
 /// The settings of a proxy, but for where it listens. Models write in the background, on `runtime`.
@@ -66,6 +68,7 @@ pub(crate) fn prepared(
         workspace: project.map(WorkspaceFolder::new),
         owner: owner.clone(),
         runtime: runtime.clone(),
+        store_flag: given.store_flag.clone(),
     };
     let hub = ground.hub(&profile);
     let arms = arm_profiles(config, &*store, owner.tenant())?;
@@ -132,6 +135,7 @@ struct HubGround {
     workspace: Option<WorkspaceFolder>,
     owner: ScopeOwner,
     runtime: Handle,
+    store_flag: String,
 }
 
 impl HubGround {
@@ -167,13 +171,13 @@ impl HubGround {
 
     /// The levers of the sessions of all profiles.
     fn levers(self, usual: Profile, arms: BTreeMap<PaidArm, Profile>) -> McpHttp {
-        let Self { store, augments, owner, .. } = self;
+        let Self { store, augments, owner, store_flag, .. } = self;
         let arms: BTreeMap<_, _> = arms.into_iter().map(|(arm, it)| (arm.arm, it)).collect();
         McpHttp::new(move |tenant, profile| {
             let owner = owner.of_tenant(tenant);
             let profile = profile.and_then(|name| arms.get(name)).unwrap_or(&usual).clone();
             let levers = SessionControls::new(store.clone(), profile, owner, Actor::Model);
-            levers.with_augments(augments.clone())
+            levers.with_augments(augments.clone()).with_store_flag(store_flag.clone())
         })
     }
 }

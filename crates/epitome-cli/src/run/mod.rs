@@ -141,6 +141,7 @@ fn proxied(
     let given = StartOverrides {
         workspace: Some(&machine.folder),
         no_mcp: args.no_mcp,
+        store_flag: args.proxy.flag(),
         ..StartOverrides::default()
     };
     let project = table.workspace.as_deref().unwrap_or(&machine.folder);
