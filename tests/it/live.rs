@@ -98,7 +98,8 @@ fn a_status_tells_of_the_window_and_of_every_compression() {
         assert!(past["tokens"][1].as_u64() < past["tokens"][0].as_u64(), "{past}");
         assert!((0.0..=1.0).contains(&past["confidence"].as_f64().unwrap()), "{past}");
     }
-    let percent = status["tokens"][1].as_u64().unwrap() * 100 / 3000;
+    let percent = status["tokens"][1].as_f64().unwrap() * 100.0 / 3000.0;
+    let percent = percent.round_ties_even() as u64;
     assert_eq!(status["percent"], percent);
     let ran = journal(&place, &["status", "--session", "live"]);
     assert!(ran.text().contains(&format!("{percent} %, ")), "{}", ran.text());

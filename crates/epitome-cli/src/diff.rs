@@ -47,11 +47,11 @@ fn write(out: &mut dyn Write, diff: &SessionDiff, recall: &str) -> io::Result<()
     let messages = counted(diff.messages as u64, "message");
     writeln!(out, "{bold}{}{bold:#}  {messages}", plain(&diff.session))?;
     if diff.cuts.is_empty() {
-        return writeln!(out, "the model saw all {came} tokens as they were said");
+        return writeln!(out, "the model saw all {came} tokens of the messages as they were said");
     }
     writeln!(
         out,
-        "{came} tokens as said, {sent} as sent, {}",
+        "{came} tokens of messages as said, {sent} as sent, {}",
         counted(diff.cuts.len() as u64, "cut")
     )?;
     if let Some(must_keep) = &diff.must_keep {

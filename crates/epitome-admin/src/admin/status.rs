@@ -249,7 +249,7 @@ impl SessionAdmin {
                 limit_source,
                 counted,
                 shortened: taught.and_then(|taught| taught.shortened),
-                percent: used.saturating_mul(100) / limit.max(1),
+                percent: percent(used, limit),
                 level,
             },
             savings: StatusSavings {
@@ -333,6 +333,11 @@ impl SessionAdmin {
     }
 }
 
+/// Returns a part of a limit in percent, rounded as the page and `top` round it.
+fn percent(used: u64, limit: u64) -> u64 {
+    (used as f64 * 100.0 / limit.max(1) as f64).round_ties_even() as u64
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -353,6 +358,13 @@ mod tests {
         let levels =
             [0, 1259, 1260, 1439, 1440, 1574, 1575].map(|tokens| keeper.level(tokens, 1800));
         assert_eq!(levels, [Roomy, Roomy, Filling, Filling, Due, Due, Full]);
+    }
+
+    #[test]
+    fn a_share_of_the_window_is_rounded() {
+        let shares = [(0, 0), (4, 1000), (6, 1000), (718, 1000), (999, 1000)];
+        let shares = shares.map(|(used, limit)| percent(used, limit));
+        assert_eq!(shares, [0, 0, 1, 72, 100]);
     }
 
     /// A limit that takes into account how the provider counts is still the one that the guess made.
