@@ -302,3 +302,32 @@ fn a_name_that_is_no_text_is_a_name_all_the_same() {
     let ran = place.run(words.into_iter().chain([name]));
     assert_eq!((ran.code, ran.err.lines().count()), (2, 1), "{}", ran.err);
 }
+
+#[test]
+fn an_empty_name_is_no_name() {
+    let place = Place::new();
+    place.write("a.json", r#"[{"role":"user","content":"hi"}]"#);
+    let lines: [&[&str]; 4] = [
+        &["session", "mode", ""],
+        &["session", "import", "a.json", "--name", ""],
+        &["snapshot", "create", "--name", ""],
+        &["chat", "--model", "openai:m@http://127.0.0.1:1/v1", "--session", " "],
+    ];
+    for line in lines {
+        let ran = place.run(line);
+        assert_eq!(ran.code, 2, "{line:?}: {ran:?}");
+        assert!(ran.err.contains("it is empty; expected a name"), "{line:?}: {ran:?}");
+    }
+}
+
+/// Some editors put a mark before a text in UTF-8.
+#[test]
+fn a_mark_before_a_conversation_is_passed_over() {
+    let place = Place::new();
+    let plain = r#"[{"role":"user","content":"hi"},{"role":"assistant","content":"yo"}]"#;
+    place.write("a.json", format!("\u{feff}{plain}"));
+    for line in ["session import a.json --store s.db", "compress --max-tokens 50 a.json"] {
+        let ran = place.run(line.split(' '));
+        assert_eq!(ran.code, 0, "{line}: {ran:?}");
+    }
+}

@@ -90,3 +90,26 @@ fn a_profile_with_the_name_of_a_shipped_policy_is_a_warning() {
     check(&place, 0, &[]);
     assert_eq!(place.run(["config", "show", "--profile", "early"]).err, "");
 }
+
+/// What the proxy would not start with is found here, in the same words: key, file and line.
+#[test]
+fn what_no_proxy_starts_with_is_named() {
+    let place = Place::new();
+    let cases = [
+        ("prices = \"nope.toml\"\n", "own.toml:1: prices: ", "nope.toml: no such file or folder"),
+        ("[proxy]\nlisten = \"bogus\"\n", "own.toml:2: proxy.listen: ", "`bogus` is no address"),
+    ];
+    for (text, start, end) in cases {
+        place.write("own.toml", text);
+        let ran = place.run(["doctor", "--config", "own.toml", "--json"]);
+        let all: Vec<Value> = serde_json::from_slice(&ran.out).unwrap();
+        let mut bad = all.iter().filter(|one| one["verdict"] == "fail");
+        let found = bad.next().unwrap()["found"].as_str().unwrap();
+        assert!(found.starts_with(start) && found.contains(end), "{found}");
+        assert_eq!((ran.code, bad.next()), (6, None));
+        let serve = place.run(["serve", "--config", "own.toml", "--store", "s.db"]);
+        assert_eq!((serve.code, &*serve.err), (3, &*format!("epitome: error: {found}\n")));
+    }
+    let serve = place.run(["serve", "--listen", "bogus", "--store", "s.db"]);
+    assert_eq!(serve.code, 2, "{serve:?}");
+}

@@ -36,6 +36,14 @@ pub(crate) fn store(text: &str) -> Result<PathBuf, String> {
     known_store(text).map(|()| PathBuf::from(text))
 }
 
+/// A name that something is given: any text but none.
+pub(crate) fn given_name(text: &str) -> Result<String, String> {
+    match text.trim().is_empty() {
+        true => Err("it is empty; expected a name".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
 /// A span of time: `12h`, `7d`, `4w`.
 pub(crate) fn span(text: &str) -> Result<Duration, String> {
     let seconds = text.char_indices().next_back().and_then(|(at, unit)| {

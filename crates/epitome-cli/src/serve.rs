@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process;
 
-use epitome::ProxyConfig;
+use epitome::{Config, ProxyConfig};
 use epitome_proxy::{AccessToken, Proxy, ProxyError, ProxySettings, RunningProxy};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         },
         runtime.handle(),
     )?;
-    settings.listen = listen(table)?;
+    settings.listen = listen(&config)?;
     let upstreams = settings.upstreams.clone();
     runtime.block_on(async {
         let mut asked = asked().map_err(CliError::internal)?;
@@ -140,13 +140,17 @@ async fn until_asked([interrupt, terminate, hangup]: &mut [Signal; 3]) {
     }
 }
 
-fn listen(table: &ProxyConfig) -> Result<SocketAddr, CliError> {
-    let listen = &table.listen;
-    let with_port = listen.parse::<SocketAddr>();
-    with_port.map_err(|_| {
-        CliError::usage(format!(
-            "proxy.listen: `{listen}` is no address; expected something like 127.0.0.1:8787"
-        ))
+/// The address that it listens on.
+pub(crate) fn listen(config: &Config) -> Result<SocketAddr, CliError> {
+    let listen = &config.proxy().listen;
+    listen.parse().map_err(|_| {
+        let place = settings::place(config, "proxy.listen");
+        let line =
+            format!("{place}: `{listen}` is no address; expected something like 127.0.0.1:8787");
+        match place.starts_with("--") {
+            true => CliError::usage(line),
+            false => CliError::unreadable(line),
+        }
     })
 }
 

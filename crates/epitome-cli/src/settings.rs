@@ -256,7 +256,19 @@ pub(crate) fn prices(config: &Config) -> Result<Prices, CliError> {
     let prices = Prices::default();
     let Some(path) = config.prices() else { return Ok(prices) };
     let name = path.display();
-    let text = String::from_utf8(files::read(Some(path), MOST)?)
+    let text = files::read(Some(path), MOST).map_err(|error| {
+        CliError::unreadable(format!("{}: {}", place(config, "prices"), error.line()))
+    })?;
+    let text = String::from_utf8(text)
         .map_err(|_| CliError::unreadable(format!("{name}: is no text in UTF-8")))?;
     prices.extended(&text).map_err(|error| CliError::unreadable(format!("{name}: {error}")))
+}
+
+/// Returns the file and line of a key's value, and the key; the key alone where they are not known.
+pub(crate) fn place(config: &Config, key: &str) -> String {
+    let values = config.values(config.chosen_name()).unwrap_or_default();
+    match values.into_iter().find(|value| value.key == key) {
+        Some(value) => format!("{}: {key}", value.source),
+        None => key.to_owned(),
+    }
 }

@@ -9,7 +9,7 @@ use crate::detect::detect;
 use crate::document::RequestDocument;
 use crate::error::WireError;
 use crate::format::Format;
-use crate::record::{TornLine, transcribe, untorn};
+use crate::record::{TornLine, transcribe, unmarked, untorn};
 
 /// Why an input is no request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,7 +70,7 @@ impl<'a> ParsedRequest<'a> {
         if format != from {
             return Err(InputError::Conversion { from, to: format });
         }
-        let (bytes, at) = (input.into(), Vec::new());
+        let (bytes, at) = (unmarked(input).into(), Vec::new());
         Ok(Self { bytes, at, compressions: None, from, format, torn: None })
     }
 
@@ -81,5 +81,22 @@ impl<'a> ParsedRequest<'a> {
     /// When it is none.
     pub fn document(&self) -> Result<RequestDocument<'_>, WireError> {
         Ok(RequestDocument::parse(&self.bytes, self.format)?.with_times(&self.at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Some editors put a mark before a text in UTF-8, which JSON knows nothing of.
+    #[test]
+    fn a_mark_before_a_request_is_no_part_of_it() {
+        let plain = r#"[{"role":"user","content":"hi"}]"#;
+        let marked = format!("\u{feff}{plain}");
+        for from in [None, Some(Format::OpenAi)] {
+            let request = ParsedRequest::read(marked.as_bytes(), from, None).unwrap();
+            assert_eq!((&*request.bytes, request.format), (plain.as_bytes(), Format::OpenAi));
+            assert_eq!(request.document().unwrap().entries().len(), 1);
+        }
     }
 }

@@ -53,7 +53,7 @@ pub(crate) struct Args {
     #[arg(long = "model", value_name = "MODEL")]
     spec: ModelSpec,
     /// The session: it is gone on with, or begins by this name [default: a new one]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = crate::flags::given_name)]
     session: Option<String>,
     /// The system prompt of a session that begins: a file, or a text of several words
     #[arg(long, value_name = "FILE|TEXT")]

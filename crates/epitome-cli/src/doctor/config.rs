@@ -3,6 +3,7 @@
 use epitome::ConfigError;
 
 use super::{DoctorFinding, Patient};
+use crate::settings;
 
 /// Whether the files and variables can be used, and which files were read.
 pub(super) fn files(patient: &Patient) -> Vec<DoctorFinding> {
@@ -28,6 +29,12 @@ pub(super) fn files(patient: &Patient) -> Vec<DoctorFinding> {
             vec![DoctorFinding::ok(ABOUT, found)]
         }
     }
+}
+
+/// Whether the table of prices can be read, where one is named.
+pub(super) fn prices(patient: &Patient) -> Vec<DoctorFinding> {
+    let Err(error) = settings::prices(&patient.config) else { return Vec::new() };
+    vec![DoctorFinding::fail("config", error.line(), "correct the table, or name another file")]
 }
 
 /// Whether files and variables say anything by an old name.

@@ -15,7 +15,7 @@ use epitome_proxy::UpstreamUrl;
 use serde_json::Value;
 
 use super::{DoctorFinding, Patient};
-use crate::files;
+use crate::{files, serve};
 
 /// How long an upstream may take to be reached.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -62,6 +62,13 @@ const OF_PROJECT: [&str; 5] = [
     "opencode.json",
     "opencode.jsonc",
 ];
+
+/// Whether the proxy can listen where it is told to.
+pub(super) fn address(patient: &Patient) -> Vec<DoctorFinding> {
+    let Err(error) = serve::listen(&patient.config) else { return Vec::new() };
+    let remedy = "correct it in your epitome.toml, or take it out";
+    vec![DoctorFinding::fail("config", error.line(), remedy)]
+}
 
 /// Whether the upstreams that the user named can be reached.
 pub(super) fn upstreams(patient: &Patient) -> Vec<DoctorFinding> {

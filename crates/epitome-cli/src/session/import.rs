@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// The recording; `-` reads standard input
     file: PathBuf,
     /// The session's name [default: the file's]
-    #[arg(long)]
+    #[arg(long, value_parser = flags::given_name)]
     name: Option<String>,
     /// The file's format, if its content does not tell
     #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = flags::format)]

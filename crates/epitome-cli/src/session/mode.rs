@@ -13,7 +13,7 @@ use crate::text::plain;
 #[command(after_help = "Example:\n  epitome session mode debugger --session debugging-session")]
 pub(crate) struct Args {
     /// The mode: developer, planning, whatever its policies know [default: only shows it]
-    #[arg(value_name = "MODE")]
+    #[arg(value_name = "MODE", value_parser = crate::flags::given_name)]
     mode: Option<String>,
     /// Goes back to the mode of the profile, or of whoever serves the session
     #[arg(long, conflicts_with = "mode")]

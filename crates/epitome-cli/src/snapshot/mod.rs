@@ -37,7 +37,7 @@ enum SnapshotCommand {
 #[command(after_help = "Example:\n  epitome snapshot create --name before-the-merge")]
 struct CreateArgs {
     /// A name to find it by
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = crate::flags::given_name)]
     name: Option<String>,
     /// The session [default: the one used last]
     #[arg(long, value_name = "NAME")]

@@ -14,6 +14,7 @@ mod swe_agent;
 mod torn;
 mod write;
 
+pub(crate) use torn::unmarked;
 pub use torn::{TornLine, untorn};
 
 use std::borrow::Cow;

@@ -33,7 +33,7 @@ impl fmt::Display for TornLine {
 /// The lines of a recording that are whole, and the last one where it is not. Other bytes are given
 /// back as they are, but for the mark that some editors put before a text in UTF-8.
 pub fn untorn(bytes: &[u8]) -> (&[u8], Option<TornLine>) {
-    let bytes = bytes.strip_prefix(MARK).unwrap_or(bytes);
+    let bytes = unmarked(bytes);
     let start = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let (whole, last) = bytes.split_at(start);
     // What a line break ends was written to its end.
@@ -47,6 +47,11 @@ pub fn untorn(bytes: &[u8]) -> (&[u8], Option<TornLine>) {
         }
         _ => (bytes, None),
     }
+}
+
+/// The bytes without the mark that some editors put before a text in UTF-8.
+pub(crate) fn unmarked(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(MARK).unwrap_or(bytes)
 }
 
 #[cfg(test)]
