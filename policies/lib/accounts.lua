@@ -4,6 +4,8 @@
 --- What a person wrote stays. With a line of the assistant behind it roles go on to alternate, and the
 --- model reads what became of it. A line is a whole sentence of the answer, word for word, or two; where
 --- none can stand alone it says that the summary has the answer, if there is one.
+local texts = require("texts")
+
 local accounts = {}
 
 --- The most tokens of a line, and the fewest words of a sentence that says something alone.
@@ -27,19 +29,31 @@ local OPENING = "(?i)^(sure|certainly|of course|great|okay|ok|let me|let's|i'll|
 --- gives, which a model would copy.
 local FOREIGN = "[\\[\\]{}<>|*\\\\]|\\b_|_\\b|\\be\\d+\\b|\\b[0-9a-f]{8}\\b"
 
+--- A text with a pattern replaced. One that does not hold what every match does is not searched: a pattern
+--- is tried at every byte.
+---@param text string
+---@param sign string
+---@param pattern string
+---@param by string
+local function without(text, sign, pattern, by)
+  return text:find(sign, 1, true) and text:gsub(pattern, by) or text
+end
+
 --- The sentences of a text, without code, tables, headings and signs of lists.
 ---@param text string
 ---@return string[]
 local function sentences(text)
   text = ep.re.gsub("(?s)```.*?(```|$)", text, "\n")
-  text = text:gsub("<(%a[%w_]*)[^>]*>.-</%1>", "\n")
+  text = without(text, "</", "<(%a[%w_]*)[^>]*>.-</%1>", "\n")
   text = ep.re.gsub("(?m)^[ \t]*(\\|.*|#+ .*)$", text, "")
   text = ep.re.gsub("(?m)^[ \t]*([-*>]|\\d+[.)])[ \t]+", text, "")
-  text = text:gsub("%*%*(.-)%*%*", "%1"):gsub("`([^`\n]*)`", "%1"):gsub("%[%d+%]", "")
+  text = without(text, "**", "%*%*(.-)%*%*", "%1")
+  text = without(text, "`", "`([^`\n]*)`", "%1")
+  text = without(text, "[", "%[%d+%]", "")
   text = ep.re.gsub("([.!?])[ \t]+", text, "$1\n")
   local all = {}
   for line in text:gmatch("[^\n]+") do
-    line = line:gsub("^%s+", ""):gsub("%s+$", "")
+    line = texts.trimmed(line)
     if line ~= "" then
       all[#all + 1] = line
     end

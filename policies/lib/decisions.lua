@@ -5,6 +5,7 @@
 --- told of others or of the past is none. A decision stands beside the goals from then on, so one that
 --- nobody made costs more than one that is missed; a marker tells those.
 local settled = require("settled")
+local texts = require("texts")
 
 local decisions = {}
 
@@ -60,24 +61,39 @@ local function is_quoted(before)
   return plain % 2 == 1 or opened > closed
 end
 
+--- Adds the sentences of a line, and what follows the first of them. The end of each is looked for once:
+--- a pattern that takes the sentence with its end tries every end from every beginning.
+---@param found string[]
+---@param line string
+local function add_sentences(found, line)
+  local spaced, from = line .. " ", 1
+  local first = spaced:find("[.!?;]%s")
+  local ends = first
+  while ends do
+    found[#found + 1] = spaced:sub(from, ends)
+    from = ends + 2
+    ends = spaced:find("[.!?;]%s", from)
+  end
+  found[#found + 1] = first and first < #line and line:sub(first + 2) or line
+end
+
 --- The sentences of a text, without markup, code and what it quotes.
 ---@param text string
 ---@return string[]
 local function sentences(text)
   local found = {}
-  -- What stands in a fence that is not closed is code as well.
-  local prose = (text .. "\n```"):gsub("```.-```", "\n")
+  -- A pattern is tried at every byte, which a text that has none of its signs need not pay for. What
+  -- stands in a fence that is not closed is code as well.
+  local prose = text:find("```", 1, true) and (text .. "\n```"):gsub("```.-```", "\n") or text
   -- Scripts without spaces end a sentence with a sign of their own.
   for _, sign in ipairs({ "。", "！", "？" }) do
-    prose = prose:gsub(sign, sign .. "\n")
+    prose = prose:find(sign, 1, true) and prose:gsub(sign, sign .. "\n") or prose
   end
   for line in prose:gmatch("[^\n]+") do
     if not line:match("^%s*>") and not line:match("^%s*|") and not line:match("^    ") then
-      line = line:gsub("^%s*[-*+•]%s+", ""):gsub("^%s*%d+[.)]%s+", ""):gsub("%*%*", "")
-      for sentence in (line .. " "):gmatch("(.-[.!?;]+)%s") do
-        found[#found + 1] = sentence
-      end
-      found[#found + 1] = line:match("[.!?;]+%s+([^.!?;]*.-)%s*$") or line
+      line = line:gsub("^%s*[-*+•]%s+", ""):gsub("^%s*%d+[.)]%s+", "")
+      line = line:find("**", 1, true) and line:gsub("%*%*", "") or line
+      add_sentences(found, line)
     end
   end
   return found
@@ -131,8 +147,9 @@ end
 ---@param speaker string `human` or `model`
 ---@return boolean
 function decisions.is_one(sentence, speaker)
-  local is_asked = sentence:match("%?%s*$") or sentence:match("？%s*$")
-  if #sentence > LONGEST or words(sentence) < FEWEST or is_asked then
+  if #sentence > LONGEST or words(sentence) < FEWEST then
+    return false
+  elseif sentence:match("%?%s*$") or sentence:match("？%s*$") then
     return false
   elseif settles_abroad(sentence) then
     return true
@@ -153,7 +170,7 @@ end
 function decisions.of(job)
   local found, known = {}, {}
   for _, sentence in ipairs(sentences(job.text)) do
-    sentence = sentence:gsub("^%s+", ""):gsub("%s+$", "")
+    sentence = texts.trimmed(sentence)
     if not known[sentence] and not sentence:match("^%[") and decisions.is_one(sentence, job.speaker) then
       known[sentence] = true
       local state = has(sentence, ARCHITECTURE) and "architecture" or nil

@@ -1,4 +1,5 @@
---- Texts: parts of them that stay valid, whatever they are written in. Used by `tiered`.
+--- Texts: parts of them that stay valid, whatever they are written in. Used by `tiered`, and by
+--- `accounts` and `decisions`.
 local texts = {}
 
 --- The beginning of a text, and whether that is all of it.
@@ -23,6 +24,17 @@ end
 function texts.clipped(text, most)
   local beginning, whole = texts.begin(text, most)
   return whole and beginning or beginning .. "…"
+end
+
+--- A text without the spaces at both ends. It looks at those alone, and not for spaces everywhere.
+---@param text string
+---@return string
+function texts.trimmed(text)
+  local last = #text
+  while last > 0 and text:find("^%s", last) do
+    last = last - 1
+  end
+  return (text:sub(1, last):gsub("^%s+", ""))
 end
 
 return texts

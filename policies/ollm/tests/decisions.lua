@@ -187,6 +187,15 @@ return {
     })
   end,
 
+  --- The work grows with the length of a line and not with its square, or this would be out of time.
+  test_a_long_line_without_an_end_is_read_once = function(t)
+    local line = ("word and another "):rep(8000)
+    t.eq(told(t, line, "human"), {})
+    t.eq(told(t, line .. "**here**. We decided to use SQLite for the journal. " .. line, "human"), {
+      "We decided to use SQLite for the journal.",
+    })
+  end,
+
   test_it_can_be_switched_off = function(t)
     t.eq(told(t, SETTLED[1], "human", { classify_decisions = false }), {})
   end,
