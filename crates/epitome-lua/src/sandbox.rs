@@ -96,12 +96,19 @@ pub(crate) fn machine(
     Ok(lua)
 }
 
-/// Loads a piece of this crate's own Lua.
+/// Loads a piece of this crate's own Lua. It is compiled once in a machine, which asks for some of them
+/// with each kind of table.
 pub(crate) fn own(lua: &Lua, text: &str) -> Result<Function> {
-    lua.load(text)
+    if let Some(loaded) = lua.named_registry_value(text)? {
+        return Ok(loaded);
+    }
+    let loaded = lua
+        .load(text)
         .set_name(format!("={OWN_CHUNK}"))
         .set_mode(mlua::chunk::ChunkMode::Text)
-        .into_function()
+        .into_function()?;
+    lua.set_named_registry_value(text, &loaded)?;
+    Ok(loaded)
 }
 
 fn keep(table: &Table, wanted: impl Fn(&str) -> bool) -> Result<()> {
