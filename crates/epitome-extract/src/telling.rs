@@ -142,13 +142,14 @@ impl TellingCues {
             if is(OWN) {
                 (out.own, since) = (true, 0);
             }
-            let is_past = is(PAST) || word.len() > 4 && word.ends_with("ed");
-            out.past |= is_past && since <= PAST_WITHIN;
-            out.mine |= is(MINE);
-            out.when |= is(WHEN);
-            out.named |= is(NAMED);
-            out.guesses |= is(GUESSES);
-            out.you |= is(YOU);
+            let is_past = || word.len() > 4 && word.ends_with("ed") || is(PAST);
+            // No list is searched for what is known already.
+            out.past = out.past || since <= PAST_WITHIN && is_past();
+            out.mine = out.mine || is(MINE);
+            out.when = out.when || is(WHEN);
+            out.named = out.named || is(NAMED);
+            out.guesses = out.guesses || is(GUESSES);
+            out.you = out.you || is(YOU);
         }
         out.own |= out.mine;
         out

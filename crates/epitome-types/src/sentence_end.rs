@@ -112,10 +112,8 @@ fn is_ordinal(before: &str, number: &str, next: &str) -> bool {
 
 /// Whether a word is a month, whole or clipped.
 fn is_month(word: &str) -> bool {
-    MONTHS.iter().any(|month| {
-        let is_clipped = word.chars().count() >= 3 && month.starts_with(word);
-        word == *month || is_clipped && word.chars().count() <= 4
-    })
+    let may_be_clipped = (3..=4).contains(&word.chars().count());
+    MONTHS.iter().any(|month| word == *month || may_be_clipped && month.starts_with(word))
 }
 
 /// What stands before a name or a noun, in the languages of the ledger and some beside them.

@@ -290,8 +290,17 @@ fn is_source(path: &str) -> bool {
 
 /// A token that is a path.
 fn known(token: &str) -> Option<String> {
+    // Most words are told from a path by this alone, and each word of a request is looked at.
+    let name = token.rsplit(['/', '\\']).next().unwrap_or_default();
+    if !name.contains('.') && !BARE.contains(&name) {
+        return None;
+    }
     let is_address = token.contains("://") || token.starts_with("www.") || token.contains('@');
-    let is_odd = |c: char| c.is_whitespace() || "<>|?*\"'`()[]{},;=&$!".contains(c);
+    let is_odd = |c: char| match c {
+        '<' | '>' | '|' | '?' | '*' | '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '{' | '}' => true,
+        ',' | ';' | '=' | '&' | '$' | '!' => true,
+        _ => c.is_whitespace(),
+    };
     if token.len() > 200 || is_address || token.contains(is_odd) {
         return None;
     }
