@@ -44,7 +44,7 @@ impl Chat {
                 }
             }
         };
-        let lost = seen(view).end();
+        let lost = seen(view).end(said.is_ok());
         self.tape.save()?;
         if let Some(error) = lost
             && !files::is_read(Err(error))?
@@ -90,6 +90,9 @@ impl Chat {
     }
 
     async fn answered(&mut self, said: ChatReply) {
+        if let Some(line) = silence(&said) {
+            seen(&self.view).note(AnsiColor::Yellow, &line);
+        }
         if let Some(cause) = said.broke_off {
             let line = format!("the answer is not whole, {cause}; what came of it is kept");
             seen(&self.view).note(AnsiColor::Yellow, &line);
@@ -117,6 +120,16 @@ impl Chat {
         let guessed = if self.talk.known().source.is_stated() { "" } else { " (a guess)" };
         let made = counted(made.into(), "compression");
         format!("Context: {used}/{limit}{guessed}  ({made})")
+    }
+}
+
+/// What is to be said of an answer without words.
+fn silence(said: &ChatReply) -> Option<String> {
+    let tools: Vec<_> = said.calls.iter().map(|tool| format!("`{tool}`")).collect();
+    match (&*tools, said.text.trim()) {
+        ([], "") => Some("the model answered nothing".to_owned()),
+        ([], _) => None,
+        _ => Some(format!("the model called {}: there are no tools in `chat`", tools.join(", "))),
     }
 }
 

@@ -139,14 +139,14 @@ impl ChatView {
         }
     }
 
-    /// The answer is at its end, whole or not. Gives why standard output ended, if it did.
-    pub(super) fn end(&mut self) -> Option<io::Error> {
+    /// The answer is at its end, whole or not, if there is one. Gives why standard output ended, if it did.
+    pub(super) fn end(&mut self, is_answered: bool) -> Option<io::Error> {
         self.arrived();
         let rest = mem::take(&mut self.veil).end();
         self.write(&rest);
         let end = match (self.last, self.terminal) {
-            (None, _) => "",
-            (Some('\n'), true) => "",
+            (None, false) if is_answered => "\n",
+            (None, _) | (Some('\n'), true) => "",
             (Some('\n'), false) | (Some(_), true) => "\n",
             // An empty line stands behind each answer that a pipe gets.
             (Some(_), false) => "\n\n",

@@ -5,6 +5,7 @@
 //! part of it whole, or as far as it came (RULES 5). A prompt that the model refuses as too long is
 //! made smaller and sent again. Called by hosts: `epitome chat` is one.
 
+mod unanswered;
 mod window;
 
 use std::future::{Future, pending};
@@ -47,6 +48,9 @@ pub struct ChatReply {
     pub prompt: Prompt,
     /// What the model said, without its calls of tools.
     pub text: String,
+    /// The tools that it called. There are none here: the calls have a result that says so before the next
+    /// message.
+    pub calls: Vec<String>,
     /// What the provider counted.
     pub usage: Option<TokenUsage>,
     /// Why the answer is not whole, where it is not.
@@ -72,6 +76,9 @@ pub enum ChatError {
     #[error("stopped before the model said anything")]
     Stopped,
 }
+
+/// What providers say of an answer that came to the most that it may be.
+const CUT: [&str; 3] = ["length", "max_tokens", "max_output_tokens"];
 
 /// Why an answer is not whole that the host stopped.
 const STOPPED: &str = "it was stopped";
@@ -170,6 +177,10 @@ impl ChatSession {
         heard: &mut (dyn FnMut(ChatUpdate<'_>) + Send),
         stop: impl Future<Output = ()> + Send,
     ) -> Result<ChatReply, ChatError> {
+        let calls = self.session.open_calls()?.to_vec();
+        for result in unanswered::results(self.format(), &calls) {
+            self.session.push(result.to_string().as_bytes())?;
+        }
         self.session.push(json!({"role": "user", "content": text}).to_string().as_bytes())?;
         let mut stop = pin!(stop);
         let mut smaller = 0;
@@ -208,7 +219,9 @@ impl ChatSession {
             };
             self.session.record_response(&prompt, &answer)?;
             let text = spoken(&answer, self.format());
-            return Ok(ChatReply { prompt, text, usage: answer.usage, broke_off });
+            let calls = called(&answer, self.format());
+            let broke_off = broke_off.or_else(|| cut(&answer));
+            return Ok(ChatReply { prompt, text, calls, usage: answer.usage, broke_off });
         }
     }
 
@@ -241,6 +254,21 @@ fn stopped(came: &str) -> ModelFailure {
     let messages = if came.trim().is_empty() { Vec::new() } else { vec![message] };
     let answer = Box::new(ResponseInfo { messages, ..ResponseInfo::default() });
     ModelFailure::BrokeOff { cause: STOPPED.to_owned(), answer }
+}
+
+/// Why an answer is not whole that its provider ended.
+fn cut(answer: &ResponseInfo) -> Option<String> {
+    let stop = answer.stop.as_deref().filter(|stop| CUT.contains(stop))?;
+    Some(format!("the model may say no more at once (`{stop}`)"))
+}
+
+/// The tools that an answer calls.
+fn called(answer: &ResponseInfo, format: Format) -> Vec<String> {
+    let messages = answer.messages.iter();
+    let entries = messages.filter_map(|bytes| epitome_wire::message(bytes, format).ok());
+    entries
+        .flat_map(|entry| entry.calls().map(|call| call.tool.clone()).collect::<Vec<_>>())
+        .collect()
 }
 
 /// What the messages of an answer say.

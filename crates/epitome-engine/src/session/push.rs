@@ -115,6 +115,11 @@ impl Session {
         Ok(prompt)
     }
 
+    /// The calls of tools that nothing has answered yet.
+    pub(crate) fn open_calls(&mut self) -> Result<&[String], Error> {
+        Ok(self.opened()?.open())
+    }
+
     /// What messages are pushed onto: the history so far, or what the journal has of it.
     pub(super) fn opened(&mut self) -> Result<&mut Pushed, Error> {
         if let HistorySource::Nothing = self.given {

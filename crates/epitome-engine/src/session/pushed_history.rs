@@ -156,6 +156,11 @@ impl Pushed {
         })
     }
 
+    /// The calls that wait for their results.
+    pub(crate) fn open(&self) -> &[String] {
+        &self.open
+    }
+
     /// Whether a call waits for its result.
     pub(crate) fn awaits(&self) -> bool {
         !self.open.is_empty()

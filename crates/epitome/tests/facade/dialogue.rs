@@ -10,6 +10,7 @@ use epitome::{
     WindowSetting,
 };
 use epitome_upstream::{Fault, Script, Turn, Upstream};
+use serde_json::json;
 use tokio::runtime::Handle;
 
 const APIS: [(&str, &str); 3] = [("ollama", ""), ("openai", "/v1"), ("anthropic", "")];
@@ -106,6 +107,39 @@ async fn nothing_is_saved_where_nothing_was_left_out() {
         assert_eq!((came, figures.tokens), (sent, [came, sent]), "turn {n}");
         sums = sums.map(|sum| sum + sent);
         assert_eq!(figures.total, sums, "turn {n}");
+    }
+}
+
+/// No provider takes a message behind calls without results; a session of an agent may end in some.
+#[tokio::test]
+async fn calls_that_nothing_answered_end_with_the_next_message() {
+    for api in APIS {
+        let upstream = Upstream::start(answering("Noted.")).unwrap();
+        let (mut talk, _) = talk(api, &upstream, WindowSetting::Limit(4000));
+        let call = |id: &str| match api.0 {
+            "anthropic" => json!({"type": "tool_use", "id": id, "name": id, "input": {}}),
+            "ollama" => json!({"function": {"name": id, "arguments": {}}}),
+            _ => json!({"type": "function", "id": id,
+                "function": {"name": id, "arguments": "{}"}}),
+        };
+        let calls = json!([call("look"), call("find")]);
+        let called = match api.0 {
+            "anthropic" => json!({"role": "assistant", "content": calls}),
+            _ => json!({"role": "assistant", "content": "", "tool_calls": calls}),
+        };
+        for message in [json!({"role": "user", "content": "Look it up."}), called] {
+            talk.session().push(message.to_string().as_bytes()).unwrap();
+        }
+        for n in 0..3 {
+            talk.send(&told(n), &mut |_| ()).await.unwrap();
+        }
+        let prompts = upstream.prompts();
+        assert!(prompts.iter().all(|prompt| prompt.refused.is_none()), "{}: {prompts:?}", api.0);
+        let sent = prompts[0].body["messages"].to_string();
+        assert_eq!(sent.matches("no tools in this conversation").count(), 2, "{}: {sent}", api.0);
+        // Once for all: what follows has nothing to end.
+        let sent = prompts[2].body["messages"].to_string();
+        assert_eq!(sent.matches("no tools in this conversation").count(), 2, "{}: {sent}", api.0);
     }
 }
 
