@@ -79,6 +79,11 @@ pub(crate) struct WindowFlags {
 }
 
 impl WindowFlags {
+    /// Whether none of them is given.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.model.is_none() && self.context_size.is_none() && self.prompt_limit.is_none()
+    }
+
     /// States the window of the profile.
     pub(crate) fn set(&self, sources: ConfigSources) -> ConfigSources {
         let sources = settings::text(sources, "--window-of", "window", self.model.as_deref());

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
 use epitome::types::{Event, EventKind};
-use epitome::{Format, HookDecision, Profile};
+use epitome::{Format, HookDecision, Profile, WindowSetting};
 use epitome_lab::{PromptMessage, Recording, ReplaySetup, TurnUnder, WhatIf};
 use serde_json::Value;
 
@@ -62,11 +62,19 @@ pub(crate) struct Args {
     journal: JournalFlags,
 }
 
-/// A conversation, and the profile that recorded it, where one did.
+/// A conversation, and how it was served, where it was.
 struct Conversation {
     name: String,
     recording: Recording,
-    recorder: Option<String>,
+    served: Option<ServedSession>,
+}
+
+/// How a session was served.
+struct ServedSession {
+    /// The profile that recorded it.
+    recorder: String,
+    /// What its prompts were held to, in tokens; 0 where none was made.
+    limit: u64,
 }
 
 /// Runs the errand.
@@ -75,8 +83,9 @@ pub(super) fn run(args: &Args) -> Result<(), CliError> {
         return Err(CliError::usage("name the profile to try: `--profile NAME`"));
     };
     let conversation = args.conversation()?;
-    let base = args.against.as_deref().or(conversation.recorder.as_deref());
-    let [base, other] = [args.setup(base)?, args.setup(Some(tried))?];
+    let served = conversation.served.as_ref();
+    let base = args.against.as_deref().or(served.map(|served| &*served.recorder));
+    let [base, other] = [args.setup(base, served)?, args.setup(Some(tried), served)?];
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.map_err(CliError::internal)?;
     let what_if = WhatIf::of(&conversation.recording, args.turn, &base, &other);
@@ -103,7 +112,7 @@ impl Args {
         let is_file = path == Path::new("-") || path.exists();
         if is_file {
             let (name, bytes) = (files::name(Some(path)), files::read(Some(path), MOST)?);
-            return Conversation::new(name, &bytes, None, None);
+            return Conversation::new(name, &bytes, None);
         }
         let name = path.to_string_lossy();
         let looks_like_a_path = path.components().count() > 1 || path.extension().is_some();
@@ -116,30 +125,37 @@ impl Args {
             Err(error) => return Err(error),
         };
         let (format, request) = keeper.request(Some(&name)).map_err(CliError::of)?;
-        let recorder = keeper.recorder().to_owned();
-        Conversation::new(name.into_owned(), &request, Some(format), Some(recorder))
+        let limit = keeper.session(Some(&name)).map_err(CliError::of)?.figures.limit;
+        let served = ServedSession { recorder: keeper.recorder().to_owned(), limit };
+        let conversation = Conversation::new(name.into_owned(), &request, Some(format))?;
+        Ok(Conversation { served: Some(served), ..conversation })
     }
 
-    /// How the turn is made under a profile; under the one that is configured where none is named.
-    fn setup(&self, profile: Option<&str>) -> Result<ReplaySetup, CliError> {
+    /// How the turn is made under a profile; under the one that is configured where none is named. A
+    /// session is held to what it was held to, unless a flag says otherwise.
+    fn setup(
+        &self,
+        profile: Option<&str>,
+        served: Option<&ServedSession>,
+    ) -> Result<ReplaySetup, CliError> {
         let config = self
             .journal
             .profile
             .load_as(profile, |sources| self.window.set(self.journal.set(sources)))?;
         let profile: Profile = permitted(config.profile_in_use()?)?;
-        Ok(ReplaySetup { profile, ..ReplaySetup::default() })
+        let limit = served.map(|served| served.limit).filter(|limit| *limit > 0);
+        let window = match limit.filter(|_| self.window.is_empty()) {
+            Some(limit) => WindowSetting::Limit(limit),
+            None => WindowSetting::default(),
+        };
+        Ok(ReplaySetup { profile, window, ..ReplaySetup::default() })
     }
 }
 
 impl Conversation {
-    fn new(
-        name: String,
-        bytes: &[u8],
-        format: Option<Format>,
-        recorder: Option<String>,
-    ) -> Result<Self, CliError> {
+    fn new(name: String, bytes: &[u8], format: Option<Format>) -> Result<Self, CliError> {
         let recording = recording::read(&name, bytes, [format, None])?;
-        Ok(Self { name, recording, recorder })
+        Ok(Self { name, recording, served: None })
     }
 }
 
