@@ -123,6 +123,9 @@ impl Session {
         if let Some((heard, watch)) = &mut self.reloads {
             let told = watch.since(*heard);
             *heard += told.len();
+            if told.iter().any(|told| matches!(told, EventKind::PolicyReloaded { .. })) {
+                self.problems.start_over();
+            }
             told.into_iter().for_each(|reloaded| events.add([size; 2], reloaded));
         }
         for event in events.so_far().to_vec() {
@@ -179,11 +182,11 @@ impl Session {
                 continue;
             }
             if let Some([policy, hook]) = author {
+                let (at, messages) = (common.now.clone(), common.messages);
+                remember(&brief.council, &policy, &PolicyFault { cause: what, at, messages });
                 if !self.problems.hears(format!("{policy} {hook}")) {
                     continue;
                 }
-                let (at, messages) = (common.now.clone(), common.messages);
-                remember(&brief.council, &policy, &PolicyFault { cause: what, at, messages });
             }
             events.add([common.tokens.total; 2], failure);
         }

@@ -34,6 +34,12 @@ impl ToldProblems {
         *told <= TOLD_OF_HOOK
     }
 
+    /// A policy or plugin is another one now: what it fails at is new.
+    pub(super) fn start_over(&mut self) {
+        self.policies.clear();
+        self.hooks.clear();
+    }
+
     /// Whether it is to be told why a file could not be written: it was not yet.
     pub(super) fn tells_file(&mut self, cause: &str) -> bool {
         self.files.insert(cause.to_owned())
@@ -43,5 +49,23 @@ impl ToldProblems {
     pub(super) fn tells_low(&mut self, is_low: bool) -> bool {
         let before = std::mem::replace(&mut self.low, is_low);
         is_low && !before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hook_is_told_of_four_times_and_anew_once_its_policy_is_another_one() {
+        let mut told = ToldProblems::default();
+        let hear = |told: &mut ToldProblems| {
+            let fails =
+                (0..9).map(|n| told.tells_policy(format!("line {n}")) && told.hears("a".into()));
+            fails.filter(|is_told| *is_told).count()
+        };
+        assert_eq!([hear(&mut told), hear(&mut told)], [4, 0]);
+        told.start_over();
+        assert_eq!([hear(&mut told), hear(&mut told)], [4, 0]);
     }
 }
