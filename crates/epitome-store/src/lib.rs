@@ -53,6 +53,7 @@ pub use names::names;
 pub use outage::{SEALED, StoreNews, StoreOutage, UNREACHABLE};
 pub use passage::excerpts_in_order;
 pub use record_store::{MemoryStore, RecordStore};
+pub use select::says_all;
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SalvagedStore, SqliteStore, StoreFile};
 pub use transfer::{

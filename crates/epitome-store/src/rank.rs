@@ -198,6 +198,16 @@ mod tests {
     }
 
     #[test]
+    fn what_was_cut_from_its_original_twice_comes_once() {
+        check(
+            &["a: the port is 4000. it stays", "b: yellow plums", "a: the port is 4000.\nit stays"],
+            "port 4000",
+            20,
+            &["a: the port is 4000.\nit stays"],
+        );
+    }
+
+    #[test]
     fn what_the_query_names_comes_first() {
         check(
             &["a: red apples", "b: green pears", "c: yellow plums", "d: blue grapes"],

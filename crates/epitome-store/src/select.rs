@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use epitome_kernel::TokenCounter;
+use epitome_kernel::types::ContentId;
 use rustc_hash::FxHashSet;
 
 use crate::piece::Piece;
@@ -60,7 +61,7 @@ pub(crate) fn select(
     let mut open = candidates(pieces, terms, relevance, budget, counter);
     let best = open.peek().map(|candidate| candidate.at);
     let mut returned = FxHashSet::default();
-    let (mut picked, mut used) = (Vec::new(), 0);
+    let (mut picked, mut said, mut used) = (Vec::new(), Vec::new(), 0);
     while let Some(mut candidate) = open.pop() {
         if used + candidate.tokens > budget {
             continue;
@@ -71,6 +72,10 @@ pub(crate) fn select(
             continue;
         }
         let piece = &pieces[candidate.at];
+        let saying = OriginText::from_piece(piece);
+        if said.iter().any(|known| saying.repeats(known)) {
+            continue;
+        }
         let joins =
             |&&other: &&usize| pieces[other].leads_to(piece) || piece.leads_to(&pieces[other]);
         let line_breaks = picked.iter().filter(joins).count() as u64;
@@ -81,8 +86,37 @@ pub(crate) fn select(
         returned.extend(candidate.words);
         returned.extend(candidate.references.iter().map(|reference| reference.term));
         picked.push(candidate.at);
+        said.push(saying);
     }
     PassageSelection { picked, best }
+}
+
+/// What a passage says, however it was cut from its original: one that left the prompt twice may have been
+/// cut in two ways.
+struct OriginText {
+    origin: ContentId,
+    words: String,
+}
+
+impl OriginText {
+    fn from_piece(piece: &Piece<'_>) -> Self {
+        Self { origin: piece.origin, words: in_line(piece.text) }
+    }
+
+    /// Whether one of both says all of the other.
+    fn repeats(&self, known: &Self) -> bool {
+        self.origin == known.origin
+            && (self.words.contains(&known.words) || known.words.contains(&self.words))
+    }
+}
+
+/// Whether a text holds all words of another in their order, however their lines are broken.
+pub fn says_all(whole: &str, part: &str) -> bool {
+    whole.contains(part) || in_line(whole).contains(&in_line(part))
+}
+
+fn in_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The passages that answer, estimated as if all of each were new.

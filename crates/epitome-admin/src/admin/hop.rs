@@ -42,7 +42,11 @@ impl SessionAdmin {
         let query = RankedSearch { store, range, query: &asked, budget, counter };
         let (mut led, mut left) = (Vec::new(), budget);
         for at in self.order_of_led(query, &told) {
-            let (word, RankedPassage { excerpt, .. }) = &all[at];
+            let (word, passage) = &all[at];
+            if led.iter().any(|given: &Answering| given.holds(passage)) {
+                continue;
+            }
+            let excerpt = &passage.excerpt;
             let Some(lead) = leads.iter().find(|lead| lead.word == *word) else { continue };
             if let Some(rest) = left.checked_sub(counter.count(&excerpt.text)) {
                 left = rest;

@@ -6,6 +6,7 @@
 use epitome_kernel::{
     Excerpt, OriginalStore, RankedPassage, SearchAnswer, SearchRange, StoreError, TokenCounter,
 };
+use epitome_store::says_all;
 
 use super::SessionAdmin;
 use super::notes::{QueryNote, search_note};
@@ -40,7 +41,7 @@ impl Answering {
 
     /// Whether it holds a passage.
     pub(super) fn holds(&self, passage: &RankedPassage) -> bool {
-        self.excerpt.id == passage.excerpt.id && self.excerpt.text.contains(&passage.excerpt.text)
+        self.excerpt.id == passage.excerpt.id && says_all(&self.excerpt.text, &passage.excerpt.text)
     }
 }
 
