@@ -30,6 +30,7 @@ pub(crate) struct PendingRecord<'a> {
 
 /// What was said, or what came back.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "whoever hands it over puts all of it into a box")]
 pub(crate) enum PendingContent<'a> {
     Said(Cow<'a, AppendBatch>),
     Answered(Cow<'a, ResponseRecord>),

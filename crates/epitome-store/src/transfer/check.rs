@@ -5,6 +5,7 @@
 
 use epitome_kernel::types::ContentId;
 use epitome_kernel::{StoreError, StoredText};
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -23,12 +24,14 @@ pub(super) fn session(copy: &SessionCopy) -> Result<u128, StoreError> {
         (info, info.head, &info.label, facts.opened, facts.meter, &facts.memos)
     });
     let done = (&copy.epochs, &copy.acts, &copy.marks);
-    digest(&(facts, said, answers, rewrites, done, kept(&copy.kept)))
+    // Another session may keep one of these as an original by now, and then all that hold it do.
+    let sent = rewrites.iter().map(|rewrite| ContentId::for_text(&rewrite.with)).collect();
+    digest(&(facts, said, answers, &rewrites, done, kept(&copy.kept, &sent)))
 }
 
 /// What stands for texts that are kept.
 pub(super) fn texts(texts: &KeptTexts) -> Result<u128, StoreError> {
-    digest(&kept(texts))
+    digest(&kept(texts, &FxHashSet::default()))
 }
 
 /// What stands for a value.
@@ -38,8 +41,10 @@ pub(super) fn digest(value: &impl Serialize) -> Result<u128, StoreError> {
     Ok(xxh3_128(&written))
 }
 
-fn kept(texts: &KeptTexts) -> impl Serialize {
-    let mut originals: Vec<(ContentId, String)> = texts.originals.iter().map(named).collect();
+/// What is kept, without the originals that are `sent` in the place of others: those are told of there.
+fn kept(texts: &KeptTexts, sent: &FxHashSet<ContentId>) -> impl Serialize {
+    let own = texts.originals.iter().filter(|original| !sent.contains(&original.id));
+    let mut originals: Vec<(ContentId, String)> = own.map(named).collect();
     originals.sort();
     (originals, texts.pieces.iter().map(placed).collect::<Vec<_>>())
 }

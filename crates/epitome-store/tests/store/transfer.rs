@@ -1,7 +1,7 @@
 //! Copies from one store into another: nothing is lost on the way, and nothing is copied twice.
 
-use epitome_kernel::Journal;
 use epitome_kernel::types::{GoalChange, JournalMark, SnapshotPurpose};
+use epitome_kernel::{AppendBatch, Journal};
 use epitome_store::{
     MemoryStore, SessionArchive, SqliteStore, TransferMode, TransferReport, TransferStore, transfer,
 };
@@ -155,6 +155,27 @@ fn a_second_copy_brings_what_is_new() {
     assert_eq!((new.copied, new.completed, new.messages), (1, 2, 3));
     assert_eq!(new.differ, Vec::<String>::new());
     check_equal(&disk, &log);
+}
+
+/// What one session sends in the place of a result may be an original of another one from then on.
+#[test]
+fn a_copy_of_a_store_in_use_is_the_same_in_both() {
+    let (_folder, from) = on_disk();
+    let (_other, to) = on_disk();
+    let smaller = AppendBatch { rewrites: vec![rewrite("b", "less")], ..batch(&[], &["a", "b"]) };
+    from.append(SCOPE, "one", &smaller).unwrap();
+    say(&from, "two", &[], &["c", "d"]);
+    let mut came = false;
+    let report = transfer(&from, &to, TransferMode::Add, &mut |progress| {
+        if progress.session == "two" && !std::mem::replace(&mut came, true) {
+            let mut left = batch(&["c", "d"], &["e"]);
+            left.departure = departure(&["less"]);
+            from.append(SCOPE, "two", &left).unwrap();
+        }
+    });
+    let report = report.unwrap();
+    assert_eq!((report.differ, report.copied, came), (Vec::new(), 2, true));
+    check_equal(&from, &to);
 }
 
 #[test]
