@@ -92,8 +92,8 @@ fn without_a_budget_the_window_decides() {
 
 #[test]
 fn what_fits_comes_out_byte_for_byte() {
-    let odd = "\u{feff}[]";
-    assert_eq!(Place::new().feed(["compress"], odd.as_bytes()).code, 3, "a mark is no JSON");
+    // A mark before it is no part of it.
+    assert_eq!(Place::new().feed(["compress"], "\u{feff}[]".as_bytes()).silent(), b"[]");
     for input in [
         "[]",
         " [ ] \n",

@@ -52,7 +52,7 @@ const COLUMNS: [&str; 37] = [
     "failed_after",
 ];
 
-/// Writes a line for each unit with its arm and its sums, as CSV; with --json as JSON
+/// Writes a line for each unit with its arm and its sums, as CSV; with --json as a list
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  epitome experiment export short > short.csv")]
 pub(crate) struct Args {
