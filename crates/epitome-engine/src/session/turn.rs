@@ -167,6 +167,7 @@ impl Session {
         self.announce(&ground, &state, &arrival, updated, &mut events);
         let decided = self.decide(&mut ground, council, &mut state, &mut events).await;
         let goals = self.hear_goals(&ground, &decided.brief, &mut state, &mut events).await;
+        // What a host pushed is recorded by now; a compression may wait long for a model.
         if ground.incoming.recorded >= keys.len() {
             self.enact_said(&mut state, ground.name, ground.at)?;
         }

@@ -82,7 +82,7 @@ enum FormatParser {
 }
 
 /// What the listeners of all formats note down.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct ResponseNotes {
     model: Option<String>,
     usage: Option<TokenUsage>,
@@ -179,17 +179,14 @@ impl ResponseParser {
             ResponseShape::Lines(lines) => lines.end(|line| listener.event(line, &mut notes)),
         }
         let messages = if notes.over { Vec::new() } else { listener.messages() };
-        let ResponseNotes { model, usage, stop, complete, error, .. } = notes;
-        let complete = complete && error.is_none();
-        let ResponseNotes { transformed, written_for_hour, .. } = notes;
         ResponseInfo {
-            model,
-            usage,
-            stop,
-            complete,
-            error,
-            transformed,
-            written_for_hour,
+            complete: notes.complete && notes.error.is_none(),
+            model: notes.model,
+            usage: notes.usage,
+            stop: notes.stop,
+            error: notes.error,
+            transformed: notes.transformed,
+            written_for_hour: notes.written_for_hour,
             messages,
         }
     }
@@ -237,21 +234,7 @@ impl FormatParser {
 
 impl ResponseNotes {
     fn new(room: usize) -> Self {
-        let (model, usage, stop, error) = (None, None, None, None);
-        let (complete, transformed, over) = (false, 0, false);
-        let (written_for_hour, fresh) = (None, None);
-        Self {
-            model,
-            usage,
-            stop,
-            complete,
-            error,
-            transformed,
-            written_for_hour,
-            room,
-            over,
-            fresh,
-        }
+        Self { room, ..Self::default() }
     }
 
     /// Whether so much more may be kept; after the first refusal nothing is.

@@ -163,27 +163,36 @@ fn pin_or_unpin(file: &Path, pins: bool) {
     keeper.journal().record_mark(keeper.scope(), &session, &mark, AT).unwrap();
 }
 
+/// Settings under which something is done while each plan is made; it is told which one that is, from 1 on.
+fn at_each_plan(
+    planned: &Arc<Mutex<u32>>,
+    act: impl Fn(u32) + Clone + Send + Sync + 'static,
+) -> impl Fn() -> CompressorBuilder + Send + Sync + 'static {
+    let planned = Arc::clone(planned);
+    move || {
+        let (planned, act) = (Arc::clone(&planned), act.clone());
+        with(900, move |job, _| {
+            if let Job::Plan(_) = job {
+                let mut planned = planned.lock().unwrap();
+                *planned += 1;
+                act(*planned);
+            }
+            Ok(None)
+        })
+    }
+}
+
 /// Whoever pins something while each plan is made does not keep the request from being answered.
 #[tokio::test]
 async fn a_storm_of_pins_holds_up_no_request() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("epitome.db");
     let planned: Arc<Mutex<u32>> = Arc::default();
-    let acts = {
-        let (file, planned) = (file.clone(), Arc::clone(&planned));
-        move || {
-            let (file, planned) = (file.clone(), Arc::clone(&planned));
-            with(900, move |job, _| {
-                if let Job::Plan(_) = job {
-                    let mut planned = planned.lock().unwrap();
-                    *planned += 1;
-                    pin_or_unpin(&file, *planned % 2 == 1);
-                }
-                Ok(None)
-            })
-        }
+    let pins = {
+        let file = file.clone();
+        move |planned| pin_or_unpin(&file, planned % 2 == 1)
     };
-    let process = process(&file, acts);
+    let process = process(&file, at_each_plan(&planned, pins));
     let mut client = Client::default();
     let mut compressed = 0;
     for _ in 0..40 {
@@ -201,25 +210,16 @@ async fn a_storm_of_pins_holds_up_no_request() {
 async fn what_is_decided_while_others_act_is_not_lost() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("epitome.db");
-    let acts = {
+    // Once for each compression: the one that is made anew stands.
+    let pins = {
         let file = file.clone();
-        let acted: Arc<Mutex<u32>> = Arc::default();
-        move || {
-            let (file, acted) = (file.clone(), Arc::clone(&acted));
-            with(900, move |job, _| {
-                let mut acted = acted.lock().unwrap();
-                // Once for each compression: the one that is made anew stands.
-                if let Job::Plan(_) = job {
-                    *acted += 1;
-                    if *acted % 2 == 1 {
-                        pin_or_unpin(&file, *acted % 4 == 1);
-                    }
-                }
-                Ok(None)
-            })
+        move |planned| {
+            if planned % 2 == 1 {
+                pin_or_unpin(&file, planned % 4 == 1);
+            }
         }
     };
-    let process = process(&file, acts);
+    let process = process(&file, at_each_plan(&Arc::default(), pins));
     let mut client = Client::default();
     let mut compressed = 0;
     for turn in 0..40 {
