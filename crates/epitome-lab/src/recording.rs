@@ -2,7 +2,9 @@
 //!
 //! Invariant: a request's own bytes stay as they are; only recordings are converted.
 
-use epitome::{Error, Format, RequestDocument, TornLine, WireError, detect, transcribe, untorn};
+use epitome::{
+    Error, Format, RequestDocument, TornLine, WireError, detect, nearest_format, transcribe, untorn,
+};
 
 /// A recorded conversation.
 #[derive(Clone, Debug)]
@@ -23,7 +25,7 @@ impl Recording {
     pub fn read(bytes: &[u8], from: Option<Format>, to: Option<Format>) -> Result<Self, Error> {
         let (whole, torn) = untorn(bytes);
         let from = from.map_or_else(|| detect(whole), Ok)?;
-        let format = to.unwrap_or(from.nearest());
+        let format = to.unwrap_or_else(|| nearest_format(whole, from));
         let request = match from.is_recording() {
             true => transcribe(whole, from, format)?.request,
             false if format == from => bytes.to_vec(),

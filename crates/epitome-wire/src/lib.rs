@@ -56,7 +56,7 @@ pub use opener::opens_what_left;
 pub use overflow::{OverflowSignatures, SignatureError, overflow};
 pub use parameter::{parameter, with_parameter};
 pub use parsed::{InputError, ParsedRequest};
-pub use record::{TornLine, Transcript, convert, transcribe, untorn};
+pub use record::{TornLine, Transcript, convert, nearest_format, transcribe, untorn};
 pub use reply::{ResponseInfo, ResponseParser};
 pub use scan::{MessageSpan, RequestScan, scan, scan_after};
 pub use system::{system, with_system};

@@ -9,7 +9,7 @@ use crate::detect::detect;
 use crate::document::RequestDocument;
 use crate::error::WireError;
 use crate::format::Format;
-use crate::record::{TornLine, transcribe, unmarked, untorn};
+use crate::record::{self, TornLine, Transcript, transcribe, unmarked, untorn};
 
 /// Why an input is no request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +38,8 @@ pub struct ParsedRequest<'a> {
     pub at: Vec<Option<String>>,
     /// How often its client compressed the conversation before, where a recording tells.
     pub compressions: Option<u32>,
+    /// How many parts a recording only gives an account of.
+    pub left_out: usize,
     /// The input's format.
     pub from: Format,
     /// The request's own.
@@ -60,18 +62,18 @@ impl<'a> ParsedRequest<'a> {
     ) -> Result<Self, InputError> {
         let (whole, torn) = untorn(input);
         let from = from.map_or_else(|| detect(whole), Ok)?;
-        let format = to.unwrap_or(from.nearest());
+        let format = to.unwrap_or_else(|| record::nearest_format(whole, from));
         if from.is_recording() {
             let transcript = transcribe(whole, from, format)?;
-            let (at, compressions) = (transcript.at, transcript.compressions);
-            let bytes = transcript.request.into();
-            return Ok(Self { bytes, at, compressions, from, format, torn });
+            let Transcript { request, at, compressions, left_out } = transcript;
+            let bytes = request.into();
+            return Ok(Self { bytes, at, compressions, left_out, from, format, torn });
         }
         if format != from {
             return Err(InputError::Conversion { from, to: format });
         }
         let (bytes, at) = (unmarked(input).into(), Vec::new());
-        Ok(Self { bytes, at, compressions: None, from, format, torn: None })
+        Ok(Self { bytes, at, compressions: None, left_out: 0, from, format, torn: None })
     }
 
     /// The request, read.

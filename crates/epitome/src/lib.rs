@@ -146,7 +146,7 @@ pub use epitome_types as types;
 pub use epitome_types::{Budget, BudgetUnit, CompressionReport, SummaryStyle};
 pub use epitome_wire::{
     Format, OverflowSignatures, RequestDocument, RequestScan, RuleViolation, SignatureError,
-    TornLine, Transcript, WireError, detect, scan, transcribe, untorn, validate,
+    TornLine, Transcript, WireError, detect, nearest_format, scan, transcribe, untorn, validate,
 };
 #[cfg(feature = "workspace")]
 pub use epitome_workspace::WorkspaceFolder;

@@ -41,6 +41,18 @@ pub struct ImportReport {
     pub warnings: Vec<String>,
 }
 
+/// What of an input is in no message, a line for each kind.
+fn not_read(request: &ParsedRequest<'_>) -> Vec<String> {
+    let accounts = match request.left_out {
+        0 => None,
+        1 => Some("1 part is only told of (thinking or an image) and was not read".to_owned()),
+        count => {
+            Some(format!("{count} parts are only told of (thinking or images) and were not read"))
+        }
+    };
+    request.torn.iter().map(ToString::to_string).chain(accounts).collect()
+}
+
 /// A recording beside what the journal knows of it.
 struct IncomingRecording<'a> {
     document: &'a RequestDocument<'a>,
@@ -80,7 +92,7 @@ impl SessionAdmin {
             format: request.from.to_string(),
             messages: entries.len(),
             new: entries.len() - incoming.known,
-            warnings: request.torn.iter().map(ToString::to_string).collect(),
+            warnings: not_read(&request),
         };
         // What is there already changes nothing: the session may have gone on since.
         if imported.new > 0 {

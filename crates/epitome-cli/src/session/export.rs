@@ -65,6 +65,9 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     };
     let text = text.map_err(CliError::of)?;
     tell_of_others(&keeper, args)?;
+    if written != ExportFormat::Markdown {
+        tell_of_goals(&keeper, args)?;
+    }
     let Some(mut file) = output else { return files::bytes_to_stdout(text.as_bytes()) };
     file.write(text.as_bytes())?;
     file.finish()?;
@@ -92,4 +95,18 @@ fn tell_of_others(keeper: &SessionAdmin, args: &Args) -> Result<(), CliError> {
             Ok(())
         }
     }
+}
+
+/// Says that what was decided beside the messages is not in the file.
+fn tell_of_goals(keeper: &SessionAdmin, args: &Args) -> Result<(), CliError> {
+    let goals = keeper.goals(Some(&args.name)).map_err(CliError::of)?.goals;
+    if args.journal.quiet || goals.goals.is_empty() && goals.decisions.is_empty() {
+        return Ok(());
+    }
+    let name = &args.name;
+    note(&format!(
+        "goals and decisions of {name} are not in the file; `epitome store copy` keeps them, \
+         `epitome goal list --session {name}` shows them"
+    ));
+    Ok(())
 }

@@ -25,7 +25,7 @@ use crate::json::{self, Cursor, JsonValue, JsonValueKind, Object, literal};
 use crate::{Format, WireError};
 
 /// A recording as a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transcript {
     /// The request.
     pub request: Vec<u8>,
@@ -34,6 +34,19 @@ pub struct Transcript {
     pub at: Vec<Option<String>>,
     /// How often its client compressed the conversation, where the recording tells.
     pub compressions: Option<u32>,
+    /// How many parts it only gives an account of (thinking without its signature, images without
+    /// their bytes), which no request can hold.
+    pub left_out: usize,
+}
+
+/// The provider format that loses least of an input: the one that the recording names as its
+/// provider's, else [`Format::nearest`]. What failed is told apart in Anthropic's format only.
+pub fn nearest_format(bytes: &[u8], from: Format) -> Format {
+    let named = match from {
+        Format::Ollm => json::text(bytes).ok().and_then(ollm::provider),
+        _ => None,
+    };
+    named.unwrap_or(from.nearest())
 }
 
 /// Turns a recording into a request of a provider format.
@@ -74,7 +87,8 @@ pub fn transcribe(bytes: &[u8], from: Format, to: Format) -> Result<Transcript, 
         Format::Ollama => write::ollama(recording.model.as_deref(), turns),
         _ => write::openai(recording.model.as_deref(), turns),
     };
-    Ok(Transcript { compressions: recording.compressions, ..transcript })
+    let (compressions, left_out) = (recording.compressions, recording.left_out);
+    Ok(Transcript { compressions, left_out, ..transcript })
 }
 
 /// What a reader makes of a recording.
@@ -85,6 +99,8 @@ struct ReadRecording<'a> {
     turns: Vec<RecordedMessage<'a>>,
     /// How often its client compressed it, where it says so.
     compressions: Option<u32>,
+    /// How many parts it only gives an account of.
+    left_out: usize,
 }
 
 impl<'a> ReadRecording<'a> {

@@ -12,20 +12,22 @@ use super::{
     ReadRecording, RecordedCall, RecordedMessage, RecordedPiece, RecordedResult, arguments, pieces,
     text_of,
 };
-use crate::WireError;
 use crate::json::{self, JsonValue, JsonValueKind, Object};
+use crate::{Format, WireError};
 
 pub(super) fn read(text: &str) -> Result<ReadRecording<'_>, WireError> {
     let session = json::parse(text)?;
     let object = session.object()?;
     let messages = object.get("messages");
     let messages = messages.ok_or_else(|| session.unexpected("an object with `messages`"))?;
-    let messages = messages.items()?.into_iter().map(message).collect::<Result<Vec<_>, _>>()?;
+    let mut left_out = 0;
+    let messages = messages.items()?.into_iter().map(|value| message(value, &mut left_out));
+    let messages = messages.collect::<Result<Vec<_>, _>>()?;
     let times: Vec<_> = messages.iter().map(|turn| turn.at.clone()).collect();
     let calls = object.some("toolCalls").map_or(Ok(Vec::new()), JsonValue::items)?;
     let mut calls = calls
         .into_iter()
-        .map(|call| exchange(&call.object()?, &times))
+        .map(|call| exchange(&call.object()?, &times, &mut left_out))
         .collect::<Result<Vec<_>, WireError>>()?;
     calls.sort_by(|a, b| (a.behind, &a.order).cmp(&(b.behind, &b.order)));
 
@@ -42,7 +44,15 @@ pub(super) fn read(text: &str) -> Result<ReadRecording<'_>, WireError> {
     }
     let metadata = object.some("metadata").and_then(JsonValue::as_object);
     let compressions = metadata.and_then(|it| it.some("compressionCount")?.raw().parse().ok());
-    Ok(ReadRecording { model: object.text("model"), turns, compressions })
+    Ok(ReadRecording { model: object.text("model"), turns, compressions, left_out })
+}
+
+/// The format of the provider that a session file names, where that is one of ours whose requests
+/// hold more than [`Format::nearest`]'s.
+pub(super) fn provider(text: &str) -> Option<Format> {
+    let session = json::parse(text).ok()?.object().ok()?;
+    let named = [Format::Anthropic, Format::Responses];
+    named.into_iter().find(|format| session.text("provider").as_deref() == Some(format.name()))
 }
 
 /// A call with its result.
@@ -77,7 +87,10 @@ impl<'a> OllmExchange<'a> {
     }
 }
 
-fn message(value: JsonValue<'_>) -> Result<RecordedMessage<'_>, WireError> {
+fn message<'a>(
+    value: JsonValue<'a>,
+    left_out: &mut usize,
+) -> Result<RecordedMessage<'a>, WireError> {
     const EXPECTED: &str = "`user`, `assistant`, `system` or `tool`";
     let message = value.object()?;
     let role = message.get("role").ok_or_else(|| value.unexpected("a message with `role`"))?;
@@ -88,19 +101,26 @@ fn message(value: JsonValue<'_>) -> Result<RecordedMessage<'_>, WireError> {
         _ => return Err(role.unexpected(EXPECTED)),
     };
     let content = message.some("parts").or_else(|| message.some("content"));
-    Ok(RecordedMessage { role, at: message.text("timestamp"), pieces: pieces(content, part)? })
+    let pieces = pieces(content, |it| {
+        let said = part(it);
+        *left_out += usize::from(said.is_none());
+        Ok(said.flatten())
+    });
+    Ok(RecordedMessage { role, at: message.text("timestamp"), pieces: pieces? })
 }
 
-fn part<'a>(part: &Object<'a>) -> Result<Option<RecordedPiece<'a>>, WireError> {
+/// What a part says; nothing for an account of what could not be written.
+fn part<'a>(part: &Object<'a>) -> Option<Option<RecordedPiece<'a>>> {
     match part.text("type").as_deref() {
-        Some("text") | None => Ok(part.text("text").and_then(RecordedPiece::text)),
-        Some(_) => Ok(None),
+        Some("text") | None => Some(part.text("text").and_then(RecordedPiece::text)),
+        Some(_) => None,
     }
 }
 
 fn exchange<'a>(
     call: &Object<'a>,
     times: &[Option<Cow<'_, str>>],
+    left_out: &mut usize,
 ) -> Result<OllmExchange<'a>, WireError> {
     let at = call.text("timestamp");
     let (behind, order) = match call.some("message") {
@@ -121,7 +141,7 @@ fn exchange<'a>(
         Some(result) => Some(RecordedResult {
             call: id.clone(),
             error: failed(result),
-            content: content(result)?,
+            content: content(result, left_out)?,
         }),
     };
     let tool = text_of(call, "name", "a tool call with `name`")?;
@@ -135,27 +155,30 @@ fn failed(result: JsonValue<'_>) -> bool {
 }
 
 /// What the model was given of a result: a text, a part, or a list of either.
-fn content(result: JsonValue<'_>) -> Result<Vec<RecordedPiece<'_>>, WireError> {
+fn content<'a>(
+    result: JsonValue<'a>,
+    left_out: &mut usize,
+) -> Result<Vec<RecordedPiece<'a>>, WireError> {
     let Some(content) = result.object()?.some("llmContent") else { return Ok(Vec::new()) };
     let items =
         if content.kind() == JsonValueKind::Array { content.items()? } else { vec![content] };
-    Ok(items.into_iter().filter_map(given).collect())
+    let given: Vec<_> = items.into_iter().map(given).collect();
+    *left_out += given.iter().filter(|it| it.is_none()).count();
+    Ok(given.into_iter().flatten().flatten().collect())
 }
 
-fn given(item: JsonValue<'_>) -> Option<RecordedPiece<'_>> {
+/// What an item says; nothing for an account of what could not be written.
+fn given(item: JsonValue<'_>) -> Option<Option<RecordedPiece<'_>>> {
     let Some(part) = item.as_object() else {
-        return RecordedPiece::text(item.as_str().unwrap_or_else(|| item.raw().into()));
+        return Some(RecordedPiece::text(item.as_str().unwrap_or_else(|| item.raw().into())));
     };
     if let Some(data) = part.get("inlineData").and_then(JsonValue::as_object) {
-        return Some(RecordedPiece::Image {
-            media: data.text("mimeType")?,
-            data: data.text("data")?,
-        });
+        let media = data.text("mimeType")?;
+        return Some(Some(RecordedPiece::Image { media, data: data.text("data")? }));
     }
     match part.text("text") {
-        Some(text) => RecordedPiece::text(text),
-        // Parts of other types are accounts of what could not be written.
+        Some(text) => Some(RecordedPiece::text(text)),
         None if part.has("type") => None,
-        None => Some(RecordedPiece::Text(item.raw().into())),
+        None => Some(Some(RecordedPiece::Text(item.raw().into()))),
     }
 }

@@ -217,7 +217,7 @@ impl Messages {
 
     fn request(self, key: &str, head: &str) -> Transcript {
         let request = format!("{{{head}\"{key}\":[\n{}\n]}}\n", self.json);
-        Transcript { request: request.into_bytes(), at: self.at, compressions: None }
+        Transcript { request: request.into_bytes(), at: self.at, ..Transcript::default() }
     }
 }
 
