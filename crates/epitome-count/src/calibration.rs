@@ -1,7 +1,8 @@
 //! How a provider's counts differ from ours, learned from what it reports.
 //!
-//! Invariant: pure, and a function of the newest samples alone; it only ever lowers a limit, and it
-//! says nothing before there are enough samples. A sample is a whole prompt, counted once by both:
+//! Invariant: pure, and a function of the samples that are kept alone, so that whoever has these goes
+//! on as whoever kept them; it only ever lowers a limit, and it says nothing before there are enough
+//! samples. A sample is a whole prompt, counted once by both:
 //! system prompt, tool schemas and images are in our count, cached tokens in the provider's. Fed and
 //! asked by whoever sends prompts.
 
@@ -9,6 +10,8 @@ use std::collections::VecDeque;
 
 /// How many samples are remembered: of a conversation, some compressions' worth.
 const SAMPLES: usize = 32;
+/// Once there are so many, one of so many that say nothing new is kept.
+const KEPT: u64 = 4;
 /// So many must agree before they count.
 const ENOUGH: usize = 3;
 /// Prompts below so many tokens are mostly what the provider adds to any prompt.
@@ -60,17 +63,30 @@ impl Calibration {
         calibration
     }
 
-    /// Learns from a prompt that was answered. Says whether it tells anything.
+    /// Learns from a prompt that was answered. Says whether it was kept: it is where it tells anything,
+    /// and of those that tell what is known some, which take the place of older ones.
     pub fn learn(&mut self, ours: u64, theirs: u64) -> bool {
         let ratio = theirs as f64 / ours.max(1) as f64;
         if ours < LEAST || !(1.0 / MOST..=MOST).contains(&ratio) {
             return false;
         }
-        if self.samples.len() == SAMPLES {
-            self.samples.pop_front();
+        if self.samples.len() < SAMPLES {
+            self.samples.push_back([ours, theirs]);
+            return true;
         }
-        self.samples.push_back([ours, theirs]);
-        true
+        let mut next = self.clone();
+        next.samples.rotate_left(1);
+        next.samples[SAMPLES - 1] = [ours, theirs];
+        let is_known = self.factor().is_some_and(|known| {
+            (ratio / known.factor - 1.0).abs() <= known.band
+                && next.factor().is_some_and(|next| next.is_about(known))
+        });
+        // By what it is and not by how many came: those who share what is kept agree on it.
+        let is_kept = !is_known || (ours ^ theirs).is_multiple_of(KEPT);
+        if is_kept {
+            *self = next;
+        }
+        is_kept
     }
 
     /// The samples, to be kept.
@@ -122,6 +138,12 @@ impl Calibration {
 }
 
 impl CalibrationFactor {
+    /// Whether both come to the same in whole percents.
+    fn is_about(self, other: Self) -> bool {
+        let percents = |it: Self| [it.factor, it.band].map(|figure| (figure * 100.0).round());
+        percents(self) == percents(other)
+    }
+
     /// A limit in the provider's tokens, in ours.
     pub fn limit(self, limit: u64) -> u64 {
         let ours = limit as f64 / (self.factor * (1.0 + self.band));
@@ -220,10 +242,25 @@ mod tests {
         let mut calibration = Calibration::of([[1000, 2000]; SAMPLES]);
         assert_eq!(calibration.limit(1000), 454);
         for _ in 0..SAMPLES {
-            assert!(calibration.learn(1000, 1000));
+            calibration.learn(1000, 1000);
         }
         assert_eq!(calibration.limit(1000), 1000);
         assert_eq!(calibration.samples().count(), SAMPLES);
+    }
+
+    /// A process that is started again, or another one, goes by what is kept.
+    #[test]
+    fn what_is_known_is_not_kept_each_time() {
+        let grown = (0..400u64).map(|turn| [1000 + 37 * turn, 1111 + 41 * turn]);
+        let mut calibration = Calibration::default();
+        let kept = grown.filter(|[ours, theirs]| {
+            let before = calibration.clone();
+            let is_kept = calibration.learn(*ours, *theirs);
+            assert_eq!(is_kept, calibration != before);
+            is_kept
+        });
+        let kept = kept.count();
+        assert!((SAMPLES..160).contains(&kept), "{kept} of 400 are kept");
     }
 
     proptest! {

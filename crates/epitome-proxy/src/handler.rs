@@ -41,6 +41,21 @@ struct Entered {
     asked: Asked,
 }
 
+/// A request's line of the ledger, until somebody takes it. That of a client that goes away before its
+/// answer begins is written as it is then: what was made for it may be in force.
+struct OpenLine {
+    app: Arc<App>,
+    line: Option<LedgerLineWriter>,
+}
+
+impl Drop for OpenLine {
+    fn drop(&mut self) {
+        if let Some(line) = self.line.take() {
+            self.app.put(&line.abandoned(self.app.now()));
+        }
+    }
+}
+
 /// Answers a request that came in at an address.
 pub(crate) async fn handle(
     app: Arc<App>,
@@ -52,7 +67,7 @@ pub(crate) async fn handle(
         return cockpit::answer(&app, asked, head, body).await;
     }
     cockpit::keep_secrets(&app, &mut head);
-    let mut line = None;
+    let mut open = OpenLine { app: Arc::clone(&app), line: None };
     let entered = enter(&app.settings.access, &mut head);
     let of = addressed(&head.uri).map(|(api, inner)| {
         head.uri = inner;
@@ -60,12 +75,14 @@ pub(crate) async fn handle(
     });
     let asked = asked(of, &head.method, &head.uri, &head.headers);
     let answered = match entered {
-        Ok(visitor) => answer(&app, Entered { visitor, head, of, asked }, body, &mut line).await,
+        Ok(visitor) => {
+            answer(&app, Entered { visitor, head, of, asked }, body, &mut open.line).await
+        }
         Err(fault) => Err(fault),
     };
     answered.unwrap_or_else(|fault| {
         tracing::warn!(status = fault.status.as_u16(), "{}", fault.message);
-        if let Some(line) = line {
+        if let Some(line) = open.line.take() {
             app.put(&line.refused(fault.status, app.now()));
         }
         refused(&fault, asked.manner())

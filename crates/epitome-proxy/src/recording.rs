@@ -1,10 +1,12 @@
-//! Answers that a client may have in full and the journal does not yet.
+//! Answers that come to their end and are not in the journal yet.
 //!
-//! Invariant: a request that only answers prove waits for those that were there before it came, and
-//! not for a store that hangs. An answer proves that a request goes on from a conversation, so it has to be
-//! recorded before the request behind it is looked up. Called by `tee` and `prepare`.
+//! Invariant: the last of an answer waits for its record, and a request that only answers prove for
+//! those that were there before it came; neither waits for a store that hangs. An answer proves that
+//! a request goes on from a conversation, so it has to be recorded before the request behind it is
+//! looked up, by this process or by another one. Called by `tee` and `prepare`.
 
 use std::collections::BTreeSet;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,6 +16,13 @@ use tokio::sync::watch;
 /// A record takes some milliseconds. A request that does not wait for one may be taken for another
 /// conversation, so a slow disk is waited for, and a store that hangs is not.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The last of an answer waits no longer than this: whoever reads it sees the end of it late, and only
+/// another process would not know it yet.
+const HELD: Duration = Duration::from_secs(1);
+
+/// What the last of an answer waits for.
+pub(crate) type AnswerRecorded = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The answers that are being recorded.
 #[derive(Debug, Default)]
@@ -50,6 +59,19 @@ impl Recordings {
     }
 }
 
+impl RecordingTicket {
+    /// Waits until the answer is recorded, or patience ends.
+    pub(crate) fn recorded(&self) -> AnswerRecorded {
+        let (number, mut open) = (self.number, self.recordings.open.subscribe());
+        Box::pin(async move {
+            let gone = open.wait_for(|open| !open.contains(&number));
+            if tokio::time::timeout(HELD, gone).await.is_err() {
+                tracing::warn!("an answer is slow to be recorded; its end did not wait for it");
+            }
+        })
+    }
+}
+
 impl Drop for RecordingTicket {
     fn drop(&mut self) {
         self.recordings.open.send_modify(|open| {
@@ -76,7 +98,11 @@ mod tests {
         let later = recordings.begin();
         drop(earlier);
         waiting.await.unwrap();
+        let recorded = tokio::spawn(later.recorded());
+        tokio::task::yield_now().await;
+        assert!(!recorded.is_finished());
         drop(later);
+        recorded.await.unwrap();
         assert!(recordings.open.borrow().is_empty());
     }
 }

@@ -1,8 +1,9 @@
 //! Answers on their way down, chunk by chunk.
 //!
-//! Invariant: the bytes of an answer are never changed, held back or put together; where an
-//! upstream breaks off a stream, its last words are an error event of the client's protocol
-//! (RULES 130). A client that goes away drops the answer, and with it the upstream's connection.
+//! Invariant: the bytes of an answer are never changed or put together, and only the last of them are
+//! held back: until the answer is recorded, since its client's next request may come to another
+//! process. Where an upstream breaks off a stream, its last words are an error event of the client's
+//! protocol (RULES 130). A client that goes away drops the answer, and with it the upstream's connection.
 //! Polled by the server.
 
 use std::collections::VecDeque;
@@ -17,6 +18,7 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use crate::api::ApiDialect;
 use crate::fault::ProxyFault;
+use crate::recording::AnswerRecorded;
 use crate::upstream::innermost;
 
 /// So many bytes of an answer tell which one it is.
@@ -38,12 +40,21 @@ impl Outflow {
     }
 }
 
-/// Who is told of an answer that is relayed.
+/// Who is told of an answer that is relayed, and may have what is told wait for something.
 pub(crate) trait RelayListener: Send {
     /// Some of its bytes.
-    fn heard(&mut self, bytes: &Bytes);
+    fn heard(&mut self, bytes: &Bytes) -> Option<AnswerRecorded>;
     /// It came to its end; `whole` says that this was the end that the upstream meant.
-    fn ended(&mut self, whole: bool);
+    fn ended(&mut self, whole: bool) -> Option<AnswerRecorded>;
+}
+
+/// What is next for the client.
+type RelayStep = Option<Result<Frame<Bytes>, hyper::Error>>;
+
+/// What the client gets once the answer is recorded.
+struct HeldEnd {
+    step: RelayStep,
+    until: AnswerRecorded,
 }
 
 /// An answer that is passed on as it comes.
@@ -54,6 +65,7 @@ pub(crate) struct Relay {
     listener: Option<Box<dyn RelayListener>>,
     /// How an unfinished answer can be ended; none where it can only be cut off.
     words: Option<StreamEnding>,
+    held: Option<HeldEnd>,
     over: bool,
 }
 
@@ -70,7 +82,7 @@ struct StreamEnding {
 impl Relay {
     /// An answer that nobody here listens to.
     pub(crate) fn new(from: Incoming) -> Self {
-        Self { before: VecDeque::new(), from, listener: None, words: None, over: false }
+        Self { before: VecDeque::new(), from, listener: None, words: None, held: None, over: false }
     }
 
     /// An answer of a model; `upstream` is named where it breaks off.
@@ -98,29 +110,51 @@ impl Relay {
         self
     }
 
-    fn pass(&mut self, bytes: Bytes) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        if let Some(listener) = &mut self.listener {
-            listener.heard(&bytes);
-        }
+    /// What comes of the bytes that are next.
+    fn pass(&mut self, bytes: Bytes, context: &mut Context<'_>) -> Poll<RelayStep> {
+        let mut until = self.listener.as_mut().and_then(|listener| listener.heard(&bytes));
         if let Some(words) = &mut self.words {
             words.hear(&bytes);
         }
         // Where the length is known, the server does not come back for the end.
         if self.before.is_empty() && self.from.is_end_stream() {
-            self.end(true);
+            until = self.end(true).or(until);
         }
-        Poll::Ready(Some(Ok(Frame::data(bytes))))
+        self.hold(Some(Ok(Frame::data(bytes))), until, context)
+    }
+
+    /// A step, or the wait for it.
+    fn hold(
+        &mut self,
+        step: RelayStep,
+        until: Option<AnswerRecorded>,
+        context: &mut Context<'_>,
+    ) -> Poll<RelayStep> {
+        let Some(until) = until else { return Poll::Ready(step) };
+        self.held = Some(HeldEnd { step, until });
+        self.release(context)
+    }
+
+    /// What was held back, once it may go.
+    fn release(&mut self, context: &mut Context<'_>) -> Poll<RelayStep> {
+        let Some(held) = &mut self.held else { return Poll::Ready(None) };
+        if held.until.as_mut().poll(context).is_pending() {
+            return Poll::Pending;
+        }
+        Poll::Ready(self.held.take().and_then(|held| held.step))
     }
 
     fn is_over(&self) -> bool {
+        self.held.is_none() && self.is_read()
+    }
+
+    fn is_read(&self) -> bool {
         self.over || self.before.is_empty() && self.from.is_end_stream()
     }
 
-    fn end(&mut self, whole: bool) {
+    fn end(&mut self, whole: bool) -> Option<AnswerRecorded> {
         self.over = true;
-        if let Some(mut listener) = self.listener.take() {
-            listener.ended(whole);
-        }
+        self.listener.take().and_then(|mut listener| listener.ended(whole))
     }
 }
 
@@ -167,10 +201,7 @@ impl Body for Outflow {
     type Data = Bytes;
     type Error = hyper::Error;
 
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<RelayStep> {
         let relay = match self.get_mut() {
             Outflow::Whole(bytes) => {
                 return Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))));
@@ -180,28 +211,32 @@ impl Body for Outflow {
             }
             Outflow::Relayed(relay) => relay,
         };
+        if relay.held.is_some() {
+            return relay.release(context);
+        }
         if relay.over {
             return Poll::Ready(None);
         }
         if let Some(bytes) = relay.before.pop_front() {
-            return relay.pass(bytes);
+            return relay.pass(bytes, context);
         }
         match Pin::new(&mut relay.from).poll_frame(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(None) => {
-                relay.end(true);
-                Poll::Ready(None)
+                let until = relay.end(true);
+                relay.hold(None, until, context)
             }
             Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
-                Ok(bytes) => relay.pass(bytes),
+                Ok(bytes) => relay.pass(bytes, context),
                 Err(trailers) => Poll::Ready(Some(Ok(trailers))),
             },
             Poll::Ready(Some(Err(error))) => {
-                relay.end(false);
-                match &relay.words {
-                    Some(words) => Poll::Ready(Some(Ok(Frame::data(words.spoken(&error))))),
-                    None => Poll::Ready(Some(Err(error))),
-                }
+                let until = relay.end(false);
+                let step = match &relay.words {
+                    Some(words) => Ok(Frame::data(words.spoken(&error))),
+                    None => Err(error),
+                };
+                relay.hold(Some(step), until, context)
             }
         }
     }

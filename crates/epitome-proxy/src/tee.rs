@@ -21,7 +21,7 @@ use crate::ledger::{
     clipped,
 };
 use crate::prepare::{Prepared, ReadyPrompt};
-use crate::recording::RecordingTicket;
+use crate::recording::{AnswerRecorded, RecordingTicket};
 use crate::skip::ProxySkip;
 use crate::stream::RelayListener;
 
@@ -145,6 +145,13 @@ impl LedgerLineWriter {
         (line.answer.status, line.times.ended) = (status.as_u16(), now);
         line
     }
+
+    /// Its client went away before there was an answer.
+    pub(crate) fn abandoned(self, now: SystemTime) -> FinishedRequest {
+        let Self(mut line) = self;
+        line.times.ended = now;
+        line
+    }
 }
 
 fn since(earlier: SystemTime, later: SystemTime) -> Duration {
@@ -192,7 +199,7 @@ impl ResponseTee {
 }
 
 impl RelayListener for ResponseTee {
-    fn heard(&mut self, bytes: &Bytes) {
+    fn heard(&mut self, bytes: &Bytes) -> Option<AnswerRecorded> {
         self.reply = self.with(|mut reply| {
             reply.hear(bytes);
             reply
@@ -201,10 +208,12 @@ impl RelayListener for ResponseTee {
         if is_complete && self.ticket.is_none() && self.made.is_some() {
             self.ticket = Some(self.app.recording());
         }
+        let is_closed = self.reply.as_ref().is_some_and(ResponseParser::is_closed);
+        if is_closed { self.ended(true) } else { None }
     }
 
-    fn ended(&mut self, whole: bool) {
-        let Some(LedgerLineWriter(mut line)) = self.line.take() else { return };
+    fn ended(&mut self, whole: bool) -> Option<AnswerRecorded> {
+        let LedgerLineWriter(mut line) = self.line.take()?;
         let answer = self.with(ResponseParser::end).unwrap_or_default();
         tracing::debug!(whole, complete = answer.complete, "an answer ended");
         line.answer.usage = answer.usage;
@@ -220,9 +229,10 @@ impl RelayListener for ResponseTee {
         }
         line.times.ended = self.app.now();
         self.app.put(&line);
-        if let Some(made) = self.made.take() {
-            let ticket = self.ticket.take().unwrap_or_else(|| self.app.recording());
-            self.app.answered(made, answer, ticket);
-        }
+        let made = self.made.take()?;
+        let ticket = self.ticket.take().unwrap_or_else(|| self.app.recording());
+        let recorded = ticket.recorded();
+        self.app.answered(made, answer, ticket);
+        Some(recorded)
     }
 }

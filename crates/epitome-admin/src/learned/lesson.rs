@@ -61,18 +61,6 @@ impl LearnedModel {
         LearnedRecord { limit, samples, shortened, window }
     }
 
-    /// What is worth recording when it changes: before enough samples are there each of them, then
-    /// what they come to.
-    pub fn kept(&self) -> ([Option<u64>; 2], Option<SilentTruncation>, [u64; 2]) {
-        let figures = match self.calibration.factor() {
-            Some(factor) => {
-                [factor.factor, factor.band].map(|figure| 1 + (figure * 100.0).round() as u64)
-            }
-            None => [0, self.calibration.samples().count() as u64],
-        };
-        ([self.limit, self.window], self.shortened, figures)
-    }
-
     /// How the provider counts.
     pub fn counted(&self) -> Option<CountCalibration> {
         self.calibration.factor().map(CountCalibration::from)

@@ -1,13 +1,15 @@
 //! What refusals and answers taught of models: how large a prompt they take, and how they count.
 //!
 //! Invariant: a lesson holds for the prompts of one tenant with one profile to one model through one
-//! API, counted by one counter, in whichever project; it outlives the process, holds nothing that was said, and changes what prompts are
-//! held to, never one that was made. Fed by sessions and the hub, asked where a prompt's bounds are
+//! API, counted by one counter, in whichever project; it outlives the process, holds nothing that was
+//! said, and changes what prompts are held to, never one that was made. What is known is what is
+//! recorded, so that a process that takes a conversation over holds it to the same. Fed by sessions and the hub, asked where a prompt's bounds are
 //! worked out.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
+use epitome_config::scope::of_no_project;
 use epitome_kernel::{Journal, StoreError};
 use epitome_types::ContextOverflow;
 
@@ -76,19 +78,30 @@ impl LearnedLimits {
         }
     }
 
-    /// Changes what is known, and records it where that is another than before. What cannot be
-    /// recorded is a line of the log, and holds as long as the process.
+    /// Has all be read anew that is known of a scope: others may have learned since.
+    pub(crate) fn forget(&self, scope: &str) {
+        locked(&self.known).remove(of_no_project(scope));
+    }
+
+    /// Changes what is known, and records it where that is another than before, beside what others
+    /// recorded meanwhile. What cannot be recorded is a line of the log, and holds as long as the process.
     fn learn<T>(
         &self,
         journal: &dyn Journal,
         about: &LimitSubject,
-        work: impl FnOnce(&mut LearnedModel) -> T,
+        work: impl Fn(&mut LearnedModel) -> T,
     ) -> Option<T> {
-        let learned = self.with(journal, about, |learned| {
-            let before = learned.kept();
-            let done = work(learned);
-            let after = learned.kept();
-            (done, (after != before).then(|| learned.record().written()))
+        let learned = self.with(journal, about, |known| {
+            let mut learned = known.clone();
+            let done = work(&mut learned);
+            (learned == *known).then_some(done)
+        });
+        let learned = learned.and_then(|same| match same {
+            Some(done) => Ok((done, None)),
+            None => {
+                self.forget(&about.scope);
+                self.with(journal, about, |known| (work(known), Some(known.record().written())))
+            }
         });
         let failed = |error: StoreError| {
             tracing::warn!(target: "epitome", "what a provider taught was not recorded: {error}");
@@ -170,5 +183,25 @@ mod tests {
         }
         let counted = taught(&journal, "a").unwrap()[0].counted.unwrap();
         assert_eq!(counted, CountCalibration { factor: 1.25, band: 0.1, samples: 3 });
+    }
+
+    /// Two processes learn of one model at the same time.
+    #[test]
+    fn what_another_process_learned_stands_beside_it() {
+        let journal = MemoryStore::new();
+        let (one, other) = (LearnedLimits::default(), LearnedLimits::default());
+        let about = about("a", "m");
+        assert_eq!(limit(&other, &journal, &about), None);
+        let told = ContextOverflow { limit: Some(800), size: None };
+        one.learn(&journal, &about, |learned| learned.refuse(1000, told, 0.75));
+        let sent = AnsweredPrompt { tokens: 700, images: 0, counted: 710, cuts: false };
+        other.learn(&journal, &about, |learned| learned.answer(sent));
+        for lessons in [other, LearnedLimits::default()] {
+            assert_eq!(limit(&lessons, &journal, &about), Some(800));
+        }
+        // The first one has it once it looks again.
+        one.forget("a");
+        let known = |lessons: &LearnedLimits| lessons.of(&journal, &about).unwrap();
+        assert_eq!(known(&one), known(&LearnedLimits::default()));
     }
 }

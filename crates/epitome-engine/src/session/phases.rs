@@ -121,6 +121,7 @@ impl Session {
         let is_known = incoming.recorded > 0 || incoming.inherits();
         let end = &incoming.recorded_end;
         if !incoming.extends() || end.overtaken {
+            self.shared.lessons.forget(&self.record.scope);
             state.meter = match is_known {
                 true => {
                     CacheMeter::from_reading(self.record.journal.meter(&self.record.scope, name)?)

@@ -1,6 +1,8 @@
 //! The proxy over real sockets: what an upstream sees, and what comes back.
 
 #[cfg(test)]
+mod fleet;
+#[cfg(test)]
 mod lab;
 #[cfg(test)]
 mod pages;

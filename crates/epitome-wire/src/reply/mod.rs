@@ -88,6 +88,8 @@ struct ResponseNotes {
     usage: Option<TokenUsage>,
     stop: Option<String>,
     complete: bool,
+    /// Whether a stream's last word was heard.
+    closed: bool,
     error: Option<String>,
     transformed: u64,
     written_for_hour: Option<u64>,
@@ -169,6 +171,11 @@ impl ResponseParser {
         self.notes.complete
     }
 
+    /// Whether a stream said its last word, at which clients stop to read; what follows tells nothing.
+    pub fn is_closed(&self) -> bool {
+        self.notes.closed
+    }
+
     /// The body is at its end, or nothing more will be heard of it.
     pub fn end(self) -> ResponseInfo {
         let Self { shape, mut listener, mut notes, .. } = self;
@@ -196,16 +203,18 @@ impl FormatParser {
     /// One event of a stream, or one line.
     fn event(&mut self, data: &[u8], notes: &mut ResponseNotes) {
         if data.trim_ascii() == b"[DONE]" {
-            notes.complete = true;
+            (notes.complete, notes.closed) = (true, true);
             return;
         }
         let Some(event) = object(data) else { return };
         match self {
+            // Figures follow the end of what is said.
+            FormatParser::OpenAi(listener) => return listener.event(&event, notes),
             FormatParser::Anthropic(listener) => listener.event(&event, notes),
-            FormatParser::OpenAi(listener) => listener.event(&event, notes),
             FormatParser::Responses(listener) => listener.event(&event, notes),
             FormatParser::Ollama(listener) => listener.event(&event, notes),
         }
+        notes.closed |= notes.complete;
     }
 
     /// A body that is one JSON value.

@@ -1,12 +1,15 @@
 //! Two processes on one file: what either of them does with a conversation, the other goes by.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use epitome::types::{Actor, GoalAction, GoalChange, JournalMark, MilestoneState, Priority};
+use epitome::types::{
+    Actor, GoalAction, GoalChange, JournalMark, MilestoneState, Priority, TokenUsage,
+};
 use epitome::{
-    CompressorBuilder, Config, ConfigSources, Format, Job, LOCAL, Profile, Prompt, RoutedRequest,
-    SessionAdmin, SessionRouter, SqliteStore,
+    CompressorBuilder, Config, ConfigSources, Format, Job, LOCAL, ModelResponse, Profile, Prompt,
+    RoutedPrompt, RoutedRequest, SessionAdmin, SessionRouter, SqliteStore,
 };
 use serde_json::{Value, json};
 
@@ -34,6 +37,27 @@ struct Client {
 impl Client {
     /// Says something to a process; the model answers `answer`.
     async fn turn(&mut self, process: &SessionRouter, answer: &str) -> Prompt {
+        let sent = self.ask(process).await;
+        self.messages.push(json!({"role": "assistant", "content": answer}));
+        sent.prompt
+    }
+
+    /// The same, where the provider counts in its own way, and the process hears of it.
+    async fn counted_turn(&mut self, process: &SessionRouter) -> Prompt {
+        let sent = self.ask(process).await;
+        let answer = json!({"role": "assistant", "content": "It is whole again."});
+        // It differs by text, and by more and more.
+        let turn = self.messages.len() as u64;
+        let counted = sent.prompt.tokens[1] * (120 + turn % 7 + turn / 10) / 100;
+        let usage = TokenUsage { input: counted, ..TokenUsage::default() };
+        let messages = vec![answer.to_string().into()];
+        let answered = ModelResponse { usage, messages, stop: None };
+        process.record_response(&sent, &answered).await;
+        self.messages.push(answer);
+        sent.prompt
+    }
+
+    async fn ask(&mut self, process: &SessionRouter) -> RoutedPrompt {
         let turn = self.messages.len() / 2;
         let text = format!("Now mend part {turn}. {}", "It is long. ".repeat(20));
         self.messages.push(json!({"role": "user", "content": text}));
@@ -47,9 +71,37 @@ impl Client {
             told: None,
             client: None,
         };
-        let prompt = process.prompt_for(&ask).await.unwrap().prompt;
-        self.messages.push(json!({"role": "assistant", "content": answer}));
-        prompt
+        process.prompt_for(&ask).await.unwrap()
+    }
+}
+
+/// How its provider counts is learned from each answer, whichever process hears it, and limits the next
+/// prompt, whichever process makes that.
+#[tokio::test]
+async fn what_answers_teach_of_counting_holds_wherever_a_conversation_goes_on() {
+    let mut all = Vec::new();
+    // One process, two by turns, two with runs of three, and one that is started again.
+    let arranged: [fn(usize) -> usize; 4] =
+        [|_| 0, |turn| turn % 2, |turn| turn / 3 % 2, |turn| turn / 7];
+    for serves in arranged {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("epitome.db");
+        let mut processes: Vec<Option<SessionRouter>> = (0..20).map(|_| None).collect();
+        let (mut client, mut prompts) = (Client::default(), Vec::new());
+        for turn in 0..120 {
+            let process =
+                processes[serves(turn)].get_or_insert_with(|| process(&file, || builder(3000)));
+            let prompt = client.counted_turn(process).await;
+            prompts.push((prompt.limit, prompt.bytes));
+        }
+        let limits: BTreeSet<_> = prompts.iter().map(|(limit, _)| *limit).collect();
+        assert!(limits.len() > 3, "{limits:?}");
+        all.push(prompts);
+    }
+    let [whole, others @ ..] = &all[..] else { unreachable!() };
+    for (arranged, prompts) in others.iter().enumerate() {
+        let differs = whole.iter().zip(prompts).position(|(one, other)| one != other);
+        assert_eq!(differs, None, "arrangement {arranged}");
     }
 }
 
