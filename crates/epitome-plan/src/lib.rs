@@ -53,7 +53,7 @@ pub use builtin::{ArriveOptions, BuiltinOptions, BuiltinPolicy, SummaryOptions};
 pub use composed::ComposedFit;
 pub use driver::{assemble, compress};
 pub use eviction::{evicted, leaving, split_passages};
-pub use files::{LeftFile, PASTE_AGAIN, let_go};
+pub use files::{LeftFile, PASTE_AGAIN, freed_little, let_go};
 pub use ground::PlanMeans;
 pub use kept::{KEEP, PROFILE};
 pub use leaving::{LeavingText, taken};

@@ -90,7 +90,7 @@ impl OneShotBounds {
             BudgetUnit::Chars => ThreadSizes::measure(thread.entries(), gauge, envelope.chars),
             BudgetUnit::Bytes => ThreadSizes::measure(thread.entries(), gauge, envelope.bytes),
         };
-        let_go(thread, &sizes, budget.most)
+        let_go(thread, &sizes, budget.most, false)
     }
 }
 

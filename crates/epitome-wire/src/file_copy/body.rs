@@ -101,6 +101,21 @@ pub(super) fn of_unnamed(body: &str, language: Option<&str>, least: usize) -> Op
     is_file.then_some(FileBody { lines: lines.len() as u32, partial: false })
 }
 
+/// Whether so long a line is talk: words and little else, of which source has none so long.
+fn is_talk(line: &str) -> bool {
+    if line.len() < LINE {
+        return false;
+    }
+    let (mut words, mut plain) = (0, 0);
+    for word in line.split_whitespace() {
+        words += 1;
+        let bare =
+            word.trim_matches(|c: char| c.is_ascii_punctuation() && !"{}()[]=<>/\\_".contains(c));
+        plain += usize::from(bare.chars().all(|c| c.is_alphanumeric() || "'’-".contains(c)));
+    }
+    words >= LINE / 16 && plain * 10 >= words * 8
+}
+
 /// Whether a line begins as one of source, or is one beyond doubt.
 pub(super) fn opens_source(line: &str) -> bool {
     const OPENINGS: [&str; 20] = [
@@ -108,6 +123,9 @@ pub(super) fn opens_source(line: &str) -> bool {
         "type ", "struct ", "enum ", "impl ", "* ", "@", "</", "end", "try", "raise ",
     ];
     let line = line.trim();
+    if is_talk(line) {
+        return false;
+    }
     is_source_line(line)
         || OPENINGS.iter().any(|opening| line.starts_with(opening))
         || is_markup(line)
@@ -180,6 +198,9 @@ pub(super) fn is_source_line(line: &str) -> bool {
         "mod ",
     ];
     let line = line.trim();
+    if is_talk(line) {
+        return false;
+    }
     line.ends_with(['{', '}', ';', '(', '[', ','])
         || OPENINGS.iter().any(|opening| line.starts_with(opening))
         || [" = ", " := ", "=> "].iter().any(|sign| line.contains(sign))

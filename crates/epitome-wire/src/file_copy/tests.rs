@@ -360,3 +360,17 @@ fn whatever_a_person_asks_to_have_edited_is_a_file() {
         assert_eq!(copies(&text), vec![], "{text}");
     }
 }
+
+/// A message of one long line is talk, whichever word it begins with.
+#[test]
+fn talk_in_one_line_is_no_source() {
+    let said = "the queue in net/server_3.rs was changed, and since then each request of the shop \
+        waits for two others; we saw that in the morning (at nine) and at night. ";
+    for opening in
+        ["let me tell you what I saw: ", "from what I see ", "#12 ", "return to it: ", "if "]
+    {
+        assert_eq!(copies(&format!("{opening}{}", said.repeat(30))), vec![], "{opening}");
+        let lines = said.repeat(30).replace(". ", ".\n");
+        assert_eq!(copies(&format!("{opening}{lines}")), vec![], "{opening}");
+    }
+}

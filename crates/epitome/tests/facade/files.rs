@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use epitome::types::EventKind;
 use epitome::{CompressionTarget, Compressor, Error, MemoryStore, WindowSetting};
 use epitome_testkit::{FixedCounter, now};
 use proptest::collection::vec;
@@ -122,6 +123,35 @@ fn check<'c>(prompt: &[u8], copies: impl Iterator<Item = &'c Copy>) -> Vec<&'c C
 fn check_stuck(error: &Error) {
     let Error::CannotFit { floor, .. } = error else { panic!("{error}") };
     assert!(floor.items.iter().all(|it| !it.1.contains("newest copy")), "{error}: {floor:?}");
+}
+
+/// A person pastes another file with each question. Sooner or later no prompt has room for all, and old
+/// ones leave so that the prompt is not made anew for each question.
+#[test]
+fn files_of_old_questions_have_no_compression_after_the_other() {
+    let builder = Compressor::builder().counter(FixedCounter::Quarters);
+    let builder = builder.window(WindowSetting::Limit(6000));
+    let mut session = builder.session(Arc::new(MemoryStore::new()), Some("work"));
+    let mut kept = Vec::new();
+    for turn in 0..80 {
+        let path = format!("shop/part_{turn}.py");
+        let copy = Copy { path, name: format!("f{turn}"), lines: 24 };
+        let asked = format!("{}\nWhy is this slow?", copy.worded(0));
+        let answer = format!("It waits for month {turn}. {}", talk(turn, 3));
+        session.push(json!({"role": "user", "content": asked}).to_string().as_bytes()).unwrap();
+        let prompt = now(session.prompt()).unwrap();
+        // What was asked about last is there.
+        assert!(String::from_utf8_lossy(&prompt.bytes).contains(&format!("f{turn}_11(x)")));
+        for event in prompt.events {
+            if let EventKind::Compressed { .. } = event.what {
+                kept.push(event.tokens[1] as f64 / event.tokens[0] as f64);
+            }
+        }
+        let answer = json!({"role": "assistant", "content": answer}).to_string();
+        session.push(answer.as_bytes()).unwrap();
+    }
+    assert!((2..20).contains(&kept.len()), "{kept:?}");
+    assert!(kept.windows(2).all(|pair| pair.iter().any(|kept| *kept < 0.8)), "{kept:?}");
 }
 
 proptest! {

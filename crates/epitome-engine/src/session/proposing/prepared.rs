@@ -7,7 +7,7 @@
 use std::mem;
 
 use epitome_kernel::{ActiveCompaction, Summarizer, Thread};
-use epitome_plan::{CompressOptions, ConstraintState, RequestEnvelope, let_go};
+use epitome_plan::{CompressOptions, ConstraintState, RequestEnvelope, freed_little, let_go};
 use epitome_types::hook::{MessageTexts, Orders};
 use epitome_types::{Actor, Budget, EntryId};
 
@@ -72,7 +72,9 @@ impl Proposing<'_, '_> {
         // Tools, and a system prompt of Epitome's own, take their part of it.
         let beside = self.ground.lead.tokens() + self.ground.tail.hidden;
         let limit = self.ground.live.limit.saturating_sub(beside);
-        let_go(&thread, &self.ground.tail.tokens, limit).unwrap_or(thread)
+        let again =
+            self.whole.in_force.as_ref().is_some_and(|it| freed_little(it.epoch.outcome.tokens));
+        let_go(&thread, &self.ground.tail.tokens, limit, again).unwrap_or(thread)
     }
 
     /// What a policy is told of it.
