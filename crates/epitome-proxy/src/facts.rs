@@ -43,12 +43,14 @@ pub(crate) struct BodyFacts<'b> {
 impl<'b> BodyFacts<'b> {
     /// What a body says; none where it is seen to be no JSON object.
     pub(crate) fn of(body: &'b [u8], dialect: ApiDialect) -> Option<Self> {
+        let refers = dialect == ApiDialect::Responses && refers_to_items(body);
         if body.len() <= SMALL || decides(body, dialect) {
             let mut facts: Self = serde_json::from_slice(body).ok()?;
             facts.chained &= dialect != ApiDialect::Messages;
+            facts.chained |= refers;
             return Some(facts);
         }
-        Some(Self { model: first(body, b"\"model\""), ..Self::default() })
+        Some(Self { model: first(body, b"\"model\""), chained: refers, ..Self::default() })
     }
 
     /// The model asked for.
@@ -175,6 +177,14 @@ fn decides(body: &[u8], dialect: ApiDialect) -> bool {
     })
 }
 
+/// Whether items of a conversation stand at the provider alone: what is sent names them by their ids.
+fn refers_to_items(body: &[u8]) -> bool {
+    memmem::find_iter(body, b"\"item_reference\"").any(|at| {
+        let name = body[..at].trim_ascii_end().strip_suffix(b":");
+        name.is_some_and(|name| name.trim_ascii_end().ends_with(b"\"type\""))
+    })
+}
+
 /// The value of the first member of this name.
 fn first<'b>(body: &'b [u8], name: &[u8]) -> Option<&'b RawValue> {
     member(&body[memmem::find(body, name)? + name.len()..])
@@ -200,6 +210,27 @@ mod tests {
             (facts.is_chained(), edits, facts.has_tools(), facts.max_tokens(), facts.num_ctx())
         });
         assert_eq!(found, expected, "{body}");
+    }
+
+    /// A client that lets its provider keep what was said names it in place of saying it.
+    #[test]
+    fn items_that_stand_at_the_provider_chain_a_conversation() {
+        let of = |item: &str, pad: usize| {
+            let said = "x".repeat(pad);
+            format!(r#"{{"model":"m","input":[{{"role":"user","content":"{said}"}},{item}]}}"#)
+        };
+        for pad in [1, SMALL] {
+            for (item, chained) in [
+                (r#"{"type": "item_reference","id":"msg_1"}"#, true),
+                (r#"{"role":"user","content":"{\"type\":\"item_reference\"}"}"#, false),
+                (r#"{"type":"message","role":"user","content":"item_reference"}"#, false),
+            ] {
+                let body = of(item, pad);
+                let facts = |dialect| BodyFacts::of(body.as_bytes(), dialect).unwrap();
+                assert_eq!(facts(ApiDialect::Responses).is_chained(), chained, "{item}");
+                assert!(!facts(ApiDialect::Messages).is_chained());
+            }
+        }
     }
 
     #[test]
