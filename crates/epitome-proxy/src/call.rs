@@ -69,7 +69,7 @@ impl ProxiedRequest {
         }
         head.headers = headers::downward(head.headers);
         tell(&mut head.headers, None, skip);
-        Ok(Response::from_parts(head, Outflow::Relayed(Relay::new(from))))
+        Ok(Response::from_parts(head, Outflow::relayed(Relay::new(from))))
     }
 
     /// Sends what is made of a conversation, and relays what comes back.
@@ -83,6 +83,7 @@ impl ProxiedRequest {
         let came = IncomingRequest {
             body: body.await.map_err(|why| self.untaken(why))?,
             headers: self.head.headers.clone(),
+            api: self.route.api,
             dialect: self.route.dialect,
             task: self.route.task,
             tenant: self.visitor.tenant.clone(),
@@ -119,7 +120,7 @@ impl ProxiedRequest {
         Ok(match (answer?, line.take()) {
             (UpstreamAnswer::Spoken(answer), Some(line)) => self.relayed(answer, prepared, line),
             (UpstreamAnswer::Spoken(answer), None) => {
-                answer.map(|from| Outflow::Relayed(Relay::new(from)))
+                answer.map(|from| Outflow::relayed(Relay::new(from)))
             }
             (UpstreamAnswer::Heard(heard), line) => {
                 if let Some(line) = line {
@@ -263,7 +264,7 @@ impl ProxiedRequest {
         let tee = ResponseTee::new(Arc::clone(&self.app), prepared, dialect.format(), plain, line);
         let upstream = self.upstream.to_string();
         let relay = Relay::answer(from, &head.headers, dialect, upstream, Box::new(tee));
-        Response::from_parts(head, Outflow::Relayed(relay))
+        Response::from_parts(head, Outflow::relayed(relay))
     }
 
     /// An error or a count, as it is or in the words that the client needs.
@@ -287,7 +288,7 @@ impl ProxiedRequest {
                 head.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 Outflow::whole(other)
             }
-            None => Outflow::Relayed(Relay::new(rest).after(before)),
+            None => Outflow::relayed(Relay::new(rest).after(before)),
         };
         Response::from_parts(head, body)
     }

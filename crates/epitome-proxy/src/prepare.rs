@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use epitome::{Error, Format, Prompt, RoutedPrompt, RoutedRequest, SessionRouter, WindowSetting};
+use epitome::{Error, Prompt, RoutedPrompt, RoutedRequest, SessionRouter, WindowSetting};
 use epitome_types::ContextOverflow;
 use http::HeaderMap;
 use tokio::runtime::Handle;
@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use crate::api::ApiDialect;
+use crate::api::{ApiDialect, UpstreamApi};
 use crate::arms::{ArmChooser, ArmRequest, ChosenArm};
 use crate::clients;
 use crate::decode::{Encoding, Undecoded, bound, decode, encodings};
@@ -98,6 +98,8 @@ pub(crate) struct Prepare {
 pub(crate) struct IncomingRequest {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// Whose address it came in at, or whose path it asks for.
+    pub(crate) api: UpstreamApi,
     pub(crate) dialect: ApiDialect,
     pub(crate) task: RouteTask,
     pub(crate) tenant: String,
@@ -364,11 +366,13 @@ impl Prepare {
     fn told(&self, came: &IncomingRequest, facts: &BodyFacts<'_>, body: Bytes) -> BodyHints {
         let (format, model) = (came.dialect.format(), facts.model());
         let window = clients::window(&came.headers).or_else(|| facts.num_ctx());
-        let asked = model.as_deref().filter(|_| window.is_none() && format == Format::Ollama);
+        // It is the server that has a window, through whichever of its APIs it is asked.
+        let cuts = came.api == UpstreamApi::Ollama;
+        let asked = model.as_deref().filter(|_| window.is_none() && cuts);
         let told = asked.and_then(|model| self.window_of(model));
         let (tenant, label) = (came.tenant.clone(), clients::label(&came.headers));
         let client = clients::asking_program(&came.headers);
-        let ask = RoutedRequest { bytes: body, format, tenant, label, client, window, told };
+        let ask = RoutedRequest { bytes: body, format, tenant, label, client, window, told, cuts };
         BodyHints { ask, model, arm: OnceLock::new() }
     }
 
@@ -444,6 +448,7 @@ mod tests {
         let mut came = IncomingRequest {
             headers: HeaderMap::new(),
             body: Bytes::from(vec![0; 300 << 10]),
+            api: UpstreamApi::Anthropic,
             dialect: ApiDialect::Messages,
             task: RouteTask::Prompt,
             tenant: String::new(),

@@ -29,7 +29,7 @@ pub(crate) enum Outflow {
     /// All of it, until it is handed over.
     Whole(Option<Bytes>),
     /// As it comes from the upstream.
-    Relayed(Relay),
+    Relayed(Box<Relay>),
     /// What changes, as it does, until the browser leaves.
     Events(PageEvents),
 }
@@ -37,6 +37,10 @@ pub(crate) enum Outflow {
 impl Outflow {
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
         Outflow::Whole(Some(bytes.into()).filter(|bytes| !bytes.is_empty()))
+    }
+
+    pub(crate) fn relayed(relay: Relay) -> Self {
+        Outflow::Relayed(Box::new(relay))
     }
 }
 

@@ -59,7 +59,16 @@ fn body(turns: &[[String; 2]]) -> Bytes {
 
 fn ask(bytes: Bytes) -> RoutedRequest {
     let (format, tenant) = (Format::Anthropic, LOCAL.to_owned());
-    RoutedRequest { bytes, format, tenant, label: None, window: None, client: None, told: None }
+    RoutedRequest {
+        bytes,
+        format,
+        tenant,
+        label: None,
+        window: None,
+        client: None,
+        told: None,
+        cuts: false,
+    }
 }
 
 fn hub(journal: Arc<dyn SessionArchive>, limit: u64) -> SessionRouter {

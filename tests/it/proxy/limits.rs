@@ -168,6 +168,25 @@ fn ollama_is_asked_where_a_request_states_no_context_size() {
     assert_eq!(check(&["--prompt-limit", "9000"], Some(4096), [stated(), stated()]).0, 0);
 }
 
+/// The window is its server's, whichever of its APIs a client speaks.
+#[test]
+fn ollama_is_asked_behind_its_other_apis_too() {
+    let serving = Serving::start(Script { loaded: Some(4096), ..Script::default() }, &[]);
+    let mut messages = Vec::new();
+    for turn in 0..20 {
+        let text = format!("Minute {turn}: the board of house {turn} spoke of roof {turn}. ");
+        messages.push(json!({"role": "user", "content": text.repeat(30)}));
+        let body = json!({"model": "mistral", "messages": messages});
+        let ask = Ask::post("/to/ollama/v1/chat/completions", body.to_string());
+        let answer = serving.send(ask.header("x-session-id", "minutes"));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        messages.push(json!({"role": "assistant", "content": format!("Noted {turn}.")}));
+    }
+    let now = status(&serving);
+    assert_eq!((&now["limit"], &now["limit_source"]), (&json!(4096), &json!("probe")));
+    assert!(now["compressions"].as_u64() > Some(0), "{now}");
+}
+
 /// What the request itself states holds against what its server says.
 #[test]
 fn a_request_that_states_its_context_size_is_taken_at_its_word() {

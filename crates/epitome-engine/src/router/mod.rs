@@ -55,6 +55,9 @@ pub struct RoutedRequest {
     /// What the model's server says of it where neither does, in tokens; [`SessionRouter::window`] says
     /// whether that is wanted.
     pub told: Option<u64>,
+    /// Whether its server reads no more than its window holds and says nothing of it, whichever API it
+    /// is asked through; of Ollama's own API that is known.
+    pub cuts: bool,
 }
 
 impl RoutedRequest {
@@ -75,6 +78,7 @@ pub struct RoutedPrompt {
     format: Format,
     /// What the model's server said of its window.
     told: Option<u64>,
+    cuts: bool,
     /// Whether the client has its own history compacted with it.
     compacting: bool,
     hour: bool,
@@ -107,6 +111,7 @@ impl RoutedPrompt {
     /// What its answer says of how the provider counts.
     fn counted(&self, usage: TokenUsage) -> AnsweredPrompt {
         let counted = self.prompt.counted(self.format, usage);
+        let counted = AnsweredPrompt { cuts: counted.cuts || self.cuts, ..counted };
         match self.is_watched {
             true => {
                 let (tokens, images) = (self.prompt.tokens[0], self.prompt.by[0].images);
@@ -393,13 +398,14 @@ impl SessionRouter {
 
     fn sent(&self, prompt: Prompt, ask: &RoutedRequest, history: &RequestHistory) -> RoutedPrompt {
         let compacting = asks_for_summary(history.last(ask));
-        let (scope, format, told) = (self.scope(ask), ask.format, ask.told);
+        let (scope, format, told, cuts) = (self.scope(ask), ask.format, ask.told, ask.cuts);
         let hour = history.scan.keeps_an_hour();
         RoutedPrompt {
             prompt,
             scope,
             format,
             told,
+            cuts,
             compacting,
             hour,
             is_whole: false,

@@ -102,6 +102,7 @@ mod tests {
             label: None,
             window: None,
             told: None,
+            cuts: false,
             client: None,
         }
     }

@@ -37,6 +37,7 @@ fn ask(messages: &[Value], label: &str) -> RoutedRequest {
         label: (!label.is_empty()).then(|| label.to_owned()),
         window: None,
         told: None,
+        cuts: false,
         client: None,
     }
 }

@@ -146,6 +146,7 @@ fn check(format: Format, tools: u64) {
             label: Some("one".to_owned()),
             window: None,
             told: None,
+            cuts: false,
             client: None,
         };
         let sent = now(hub.prompt_for(&ask)).unwrap();
@@ -225,6 +226,7 @@ fn a_request_that_is_only_watched_is_what_its_provider_counts() {
             label: Some("one".to_owned()),
             window: None,
             told: None,
+            cuts: false,
             client: None,
         };
         let mut sent = now(hub.prompt_for(&ask)).unwrap();

@@ -69,6 +69,7 @@ impl Client {
             label: Some("client".to_owned()),
             window: None,
             told: None,
+            cuts: false,
             client: None,
         };
         process.prompt_for(&ask).await.unwrap()

@@ -215,6 +215,7 @@ impl Working<'_> {
             label: self.label(),
             window: None,
             told: None,
+            cuts: false,
             client: None,
         }
     }

@@ -116,6 +116,7 @@ impl Fleet {
             label: self.label.clone(),
             window: None,
             told: None,
+            cuts: false,
             client: None,
         };
         self.log.asked();

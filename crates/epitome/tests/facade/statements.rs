@@ -48,6 +48,7 @@ impl Talk {
             label: self.label.clone(),
             window: None,
             told: None,
+            cuts: false,
             client: None,
         };
         let said = json!([{"type": "text", "text": format!("Part {turn} is whole again.")}]);
