@@ -1,7 +1,7 @@
 //! Recorded messages, read again.
 //!
 //! Invariant: one entry for each message, at its own place, with the time it was recorded with; what
-//! was erased is a tombstone.
+//! was erased is a tombstone, and what is damaged says so.
 
 use std::borrow::Cow;
 
@@ -14,6 +14,9 @@ use epitome_wire::{Format, RequestDocument, assemble};
 const RECORDED: [Format; 4] =
     [Format::OpenAi, Format::Anthropic, Format::Responses, Format::Ollama];
 
+/// Stands for a message of which the store keeps other bytes than it was given.
+pub(crate) const DAMAGED: &str = "[damaged in the store]";
+
 /// The entries of messages that a session of this format recorded.
 ///
 /// # Errors
@@ -21,14 +24,14 @@ const RECORDED: [Format; 4] =
 /// [`StoreError::Damaged`] for a message that no reader understands.
 pub fn decode(format: &str, said: &[MessageRecord]) -> Result<Vec<Entry>, StoreError> {
     let format = format.parse().map_or(Format::OpenAi, Format::nearest);
-    let there: Vec<&[u8]> = said.iter().filter_map(|one| one.bytes.as_deref()).collect();
+    let there: Vec<&[u8]> = said.iter().filter_map(kept).collect();
     let together = read(format, &there);
     let mut entries = match together {
         Some(entries) => entries,
         // Sessions of two formats may share messages that say the same in both.
         None => {
             let one = |said: &MessageRecord| {
-                let bytes = said.bytes.as_deref()?;
+                let bytes = kept(said)?;
                 let formats = [format].into_iter().chain(RECORDED);
                 let read = formats.filter_map(|format| read(format, &[bytes])?.pop()).next();
                 Some(read.ok_or_else(|| StoreError::Damaged {
@@ -40,7 +43,7 @@ pub fn decode(format: &str, said: &[MessageRecord]) -> Result<Vec<Entry>, StoreE
     }
     .into_iter();
     let placed = |said: &MessageRecord| {
-        let entry = said.bytes.as_ref().and_then(|_| entries.next());
+        let entry = kept(said).and_then(|_| entries.next());
         let mut entry = entry.unwrap_or_else(|| tombstone(said));
         entry.id = EntryId(said.place);
         entry.at.clone_from(&said.at);
@@ -49,29 +52,40 @@ pub fn decode(format: &str, said: &[MessageRecord]) -> Result<Vec<Entry>, StoreE
     Ok(said.iter().map(placed).collect())
 }
 
+/// The bytes of a message that are those that were recorded.
+fn kept(said: &MessageRecord) -> Option<&[u8]> {
+    said.bytes.as_deref().filter(|bytes| !bytes.is_empty())
+}
+
+/// What stands for a message of which nothing is kept.
+fn substitute(said: &MessageRecord) -> &'static str {
+    if said.bytes.is_none() { TOMBSTONE } else { DAMAGED }
+}
+
 fn read(format: Format, messages: &[&[u8]]) -> Option<Vec<Entry>> {
     let request = assemble(format, None, None, messages);
     let document = RequestDocument::parse(&request, format).ok()?;
     (document.entries().len() == messages.len()).then(|| document.entries().to_vec())
 }
 
-/// The bytes of a recorded message; what was erased is a tombstone in the words of its format.
+/// The bytes of a recorded message; what was erased or is damaged says so in the words of its format.
 pub fn wire_bytes(format: Format, said: &MessageRecord) -> Cow<'_, [u8]> {
-    match &said.bytes {
+    let instead = substitute(said);
+    match kept(said) {
         Some(bytes) => bytes.into(),
         None if format == Format::Anthropic && said.role == Role::System => {
-            format!("{TOMBSTONE:?}").into_bytes().into()
+            format!("{instead:?}").into_bytes().into()
         }
         None => {
             let role = if said.role == Role::Tool { Role::User } else { said.role };
-            let message = format!("{{\"role\":\"{}\",\"content\":\"{TOMBSTONE}\"}}", role.name());
+            let message = format!("{{\"role\":\"{}\",\"content\":\"{instead}\"}}", role.name());
             message.into_bytes().into()
         }
     }
 }
 
 fn tombstone(said: &MessageRecord) -> Entry {
-    let body = PartBody::Text(TOMBSTONE.to_owned());
+    let body = PartBody::Text(substitute(said).to_owned());
     let part = Part {
         body,
         speaker: Speaker::Harness,
@@ -118,7 +132,8 @@ mod tests {
         let user = said(5, Role::User, Some(r#"{"role":"user","content":"hi"}"#));
         let gone = said(6, Role::Assistant, None);
         let last = said(7, Role::User, Some(r#"{"role":"user","content":"on"}"#));
-        check("openai", &[user, gone, last], &["hi", "[erased]", "on"]);
+        let damaged = said(8, Role::User, Some(""));
+        check("openai", &[user, gone, last, damaged], &["hi", "[erased]", "on", DAMAGED]);
     }
 
     #[test]

@@ -161,7 +161,21 @@ impl OpenJournal {
     pub(crate) fn at(self, session: Option<&str>) -> Result<Self, CliError> {
         let keeper = self.keeper.of_session(session).map_err(|error| CliError::of_store(&error))?;
         let keeper = keeper.as_recorded(|name| self.config.profile(name).ok());
-        Ok(Self { keeper, ..self })
+        let at = Self { keeper, ..self };
+        at.tell_of_damage(session);
+        Ok(at)
+    }
+
+    /// Says what of a session was left out, since it is not what was written.
+    fn tell_of_damage(&self, session: Option<&str>) {
+        // Whoever asks for one that is not there is told so in its place.
+        let Ok(info) = self.keeper.session(session) else { return };
+        let lost = self.store.damage(self.keeper.scope(), &info.name).unwrap_or_default();
+        for what in lost {
+            fault::warn(&format!(
+                "{what} is damaged in the store, and left out: `epitome session verify` says more"
+            ));
+        }
     }
 
     /// The keeper of the sessions in each scope that may be read, the profile's own first.

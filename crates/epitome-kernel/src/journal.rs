@@ -28,7 +28,8 @@ pub struct MessageRecord {
     pub place: u32,
     /// Its role.
     pub role: Role,
-    /// The encoded message, byte for byte; nothing after it was erased.
+    /// The encoded message, byte for byte; nothing after it was erased, and no byte where what is kept
+    /// is damaged: of a history the rest is read.
     #[serde(with = "crate::utf8_bytes")]
     pub bytes: Option<Vec<u8>>,
     /// The address of its readable text.

@@ -51,6 +51,11 @@ pub(crate) fn page(
                         "Its text is gone for good; the size is that of the text, the mark that stands there is sent."
                     } }
                 }
+                @if message.damaged {
+                    div { dt { "Damaged" } dd {
+                        "The store keeps other bytes than were recorded: run epitome session verify."
+                    } }
+                }
                 @if message.masked > 0 {
                     div { dt { "Masked" } dd { (message.masked) " texts before it was recorded" } }
                 }

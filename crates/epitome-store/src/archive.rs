@@ -250,6 +250,16 @@ pub trait SessionArchive: Journal + OriginalStore {
     /// When the store cannot be written.
     fn learn_once(&self, scope: &str, about: &str, lesson: &str) -> Result<String, StoreError>;
 
+    /// What was done in a session, or noted of it, that is not what was written, in words: nobody reads it.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn damage(&self, scope: &str, session: &str) -> Result<Vec<String>, StoreError> {
+        let _ = (scope, session);
+        Ok(Vec::new())
+    }
+
     /// Checks everything that is kept, in all scopes, and mends what can be derived anew where
     /// `repair`.
     ///

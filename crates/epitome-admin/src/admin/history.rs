@@ -43,6 +43,8 @@ pub struct MessageInfo {
     pub at: Option<String>,
     /// Whether its content was erased.
     pub erased: bool,
+    /// Whether the store keeps other bytes of it than were recorded.
+    pub damaged: bool,
     /// How many texts in it were masked before it was recorded.
     pub masked: u64,
 }
@@ -74,6 +76,7 @@ impl From<&MessageRecord> for MessageInfo {
             tokens: said.tokens,
             at: said.at.clone(),
             erased: said.bytes.is_none(),
+            damaged: said.bytes.as_ref().is_some_and(Vec::is_empty),
             masked: said.bytes.as_deref().map_or(0, RedactionPatterns::masks),
         }
     }
@@ -172,6 +175,17 @@ impl SessionHistory {
     /// How many compressions are in force.
     pub fn compressions(&self) -> u32 {
         self.lineage.compressions(self.in_force().map(|epoch| epoch.id))
+    }
+
+    /// What the store does not have any more of what was said, in words; nothing where it has all.
+    pub fn missing(&self) -> Option<String> {
+        let all = (0..).map(EntryId).zip(&self.messages);
+        let damaged = all.filter(|(_, message)| message.damaged).map(|(id, _)| id.to_string());
+        let damaged: Vec<_> = damaged.collect();
+        let (there, said) = (self.messages.len(), self.info.figures.messages as usize);
+        let cut = (there < said).then(|| format!("the {} behind e{there}", said - there));
+        let all: Vec<_> = damaged.into_iter().chain(cut).collect();
+        (!all.is_empty()).then(|| all.join(", "))
     }
 
     /// What is pinned by hand, on whatever branch.

@@ -80,7 +80,8 @@ impl SessionAdmin {
             }
             known.names.learn(entry);
             let text = entry.readable();
-            if text.trim().is_empty() || said.bytes.is_none() {
+            let is_there = said.bytes.as_ref().is_some_and(|bytes| !bytes.is_empty());
+            if text.trim().is_empty() || !is_there {
                 continue;
             }
             let source = format!("{session}: {} {}", entry.id, known.names.of(entry));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use epitome::{ExportFormat, SessionAdmin};
 
-use crate::fault::{CliError, note};
+use crate::fault::{CliError, note, warn};
 use crate::files::{self, PendingFile};
 use crate::journal::JournalFlags;
 use crate::outputs::{FileFate, apart};
@@ -64,6 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         None => keeper.export(&args.name, written),
     };
     let text = text.map_err(CliError::of)?;
+    tell_of_damage(&keeper, args)?;
     tell_of_others(&keeper, args)?;
     if written != ExportFormat::Markdown {
         tell_of_goals(&keeper, args)?;
@@ -95,6 +96,22 @@ fn tell_of_others(keeper: &SessionAdmin, args: &Args) -> Result<(), CliError> {
             Ok(())
         }
     }
+}
+
+/// Says what the store has lost of what is written.
+fn tell_of_damage(keeper: &SessionAdmin, args: &Args) -> Result<(), CliError> {
+    let history = match &args.branch {
+        Some(branch) => keeper.branch(&args.name, branch),
+        None => keeper.history(Some(&args.name)),
+    };
+    if let Some(missing) = history.map_err(CliError::of)?.missing() {
+        let name = &args.name;
+        warn(&format!(
+            "{name}: messages are damaged in the store and not in the file: {missing}; `epitome \
+             session verify` says more, `epitome store salvage` makes a store of all that is whole"
+        ));
+    }
+    Ok(())
 }
 
 /// Says that what was decided beside the messages is not in the file.

@@ -122,6 +122,9 @@ impl Session {
         let end = &incoming.recorded_end;
         if !incoming.extends() || end.overtaken {
             self.shared.lessons.forget(&self.record.scope);
+            for lost in self.record.journal.damage(&self.record.scope, name)? {
+                tracing::warn!(target: "epitome", session = name, "damaged, and left out: {lost}");
+            }
             state.meter = match is_known {
                 true => {
                     CacheMeter::from_reading(self.record.journal.meter(&self.record.scope, name)?)

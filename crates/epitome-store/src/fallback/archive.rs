@@ -56,6 +56,10 @@ impl SessionArchive for FallbackStore {
         Ok(away.into_iter().chain(kept).skip(skip).take(most).collect())
     }
 
+    fn damage(&self, scope: &str, session: &str) -> Result<Vec<String>, StoreError> {
+        self.disk.damage(scope, session)
+    }
+
     fn learn_once(&self, scope: &str, about: &str, lesson: &str) -> Result<String, StoreError> {
         // What was first recorded during an outage holds in this process, also after it.
         if let Some(known) = self.state().lessons_of(scope).get(about) {

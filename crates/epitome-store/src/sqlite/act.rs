@@ -30,14 +30,16 @@ pub(crate) fn add(
     Ok(())
 }
 
-/// The acts of a session, oldest first.
+/// The acts of a session that are as they were written, oldest first.
 pub(crate) fn of_session(
     connection: &Connection,
     scope: i64,
     session: SessionRowId,
 ) -> Result<Vec<RecordedAction>, Fail> {
-    let mut statement = connection
-        .prepare_cached("SELECT id, act FROM act WHERE scope = ?1 AND session = ?2 ORDER BY id")?;
+    let whole = ACT.is_whole;
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT id, act FROM act WHERE scope = ?1 AND session = ?2 AND {whole} ORDER BY id"
+    ))?;
     let mut rows = statement.query(params![scope, session])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {

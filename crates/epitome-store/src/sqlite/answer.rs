@@ -266,11 +266,7 @@ fn ids(connection: &Connection, sql: &str, values: &[&dyn ToSql]) -> rusqlite::R
 /// An answer as the message that it will be.
 fn said(row: &Row<'_>) -> Result<MessageRecord, Fail> {
     let key = EntryKey(row.get(0)?);
-    let raw: Option<[u8; 16]> = row.get(3)?;
-    let bytes: Option<Vec<u8>> = row.get(7)?;
-    if raw != bytes.as_deref().map(tree::address) {
-        return Err(Fail::damaged(format!("the bytes of the answer {key} are not what was kept")));
-    }
+    let bytes = tree::undamaged(row.get(3)?, row.get(7)?);
     Ok(MessageRecord {
         chain: HistoryHash(row.get(1)?),
         key,

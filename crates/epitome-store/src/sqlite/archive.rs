@@ -20,7 +20,7 @@ use super::journal::number;
 use super::owner::{Owner, SessionRowId};
 use super::{
     SqliteStore, answer, compaction, copy, delete, erase, lesson, mark, passages, session,
-    snapshot, tree,
+    snapshot, sums, tree,
 };
 
 impl SessionArchive for SqliteStore {
@@ -57,6 +57,16 @@ impl SessionArchive for SqliteStore {
                 Ok(info)
             });
             summed.collect()
+        })
+    }
+
+    fn damage(&self, scope: &str, name: &str) -> Result<Vec<String>, StoreError> {
+        self.read(|connection| {
+            let Some(scope) = number(connection, scope)? else { return Ok(Vec::new()) };
+            match session::find(connection, scope, name)? {
+                Some((session, _)) => Ok(sums::damaged(connection, scope, Some(session))?),
+                None => Ok(Vec::new()),
+            }
         })
     }
 

@@ -24,6 +24,19 @@ pub(crate) struct CheckedTable {
     later: usize,
     /// The statement that adds a row, unless it is known; `?1` is the scope.
     insert: &'static str,
+    /// Whether each row has a sum of its own: what is made of its words is believed, and no address
+    /// tells whether they are those that were written.
+    pub(crate) has_sums: bool,
+    /// The sum of a row, in SQL.
+    pub(crate) sum: &'static str,
+    /// Says in SQL whether a row is as it was written, in a table whose rows have sums.
+    pub(crate) is_whole: &'static str,
+}
+
+impl CheckedTable {
+    const fn with_sums(self) -> Self {
+        Self { has_sums: true, ..self }
+    }
 }
 
 /// Declares a table: the columns that are summed, those of them that a later version added, and
@@ -40,6 +53,11 @@ macro_rules! table {
             insert: concat!(
                 "INSERT OR IGNORE INTO ", $name, " (scope, ", $columns, $(", ", $later,)?
                 $(", ", $more,)? ") VALUES (?1, ", $values, ")"
+            ),
+            has_sums: false,
+            sum: concat!("record_sum('", $name, "', ", $columns, $(", ", $later,)? ")"),
+            is_whole: concat!(
+                $name, ".sum IS record_sum('", $name, "', ", $columns, $(", ", $later,)? ")"
             ),
         }
     };
@@ -92,7 +110,8 @@ pub(crate) const EPOCH: CheckedTable = table!(
     "must_keep"
 );
 pub(crate) const MARK: CheckedTable =
-    table!("mark", "kind, target, session, at", "?2, ?3, ?4, ?5, ?6", later "place" (1));
+    table!("mark", "kind, target, session, at", "?2, ?3, ?4, ?5, ?6, ?7", later "place" (1), "sum")
+        .with_sums();
 pub(crate) const SNAPSHOT: CheckedTable = table!(
     "snapshot",
     "snapshot, session, name, purpose, at, messages, checkpoints, came, sent, size, model, \
@@ -100,7 +119,8 @@ pub(crate) const SNAPSHOT: CheckedTable = table!(
     "?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15"
 );
 pub(crate) const ERASED: CheckedTable = table!("erased", "key", "?2");
-pub(crate) const MEMO: CheckedTable = table!("memo", "session, policy, memo", "?2, ?3, ?4");
+pub(crate) const MEMO: CheckedTable =
+    table!("memo", "session, policy, memo", "?2, ?3, ?4, ?5", "sum").with_sums();
 pub(crate) const ANSWER: CheckedTable = table!(
     "answer",
     "session, after, place, key, chain, raw, text, input, cache_read, cache_written, output, stop, \
@@ -109,8 +129,10 @@ pub(crate) const ANSWER: CheckedTable = table!(
     "bytes"
 );
 
-pub(crate) const ACT: CheckedTable = table!("act", "session, act", "?2, ?3, ?4", later "place" (1));
-pub(crate) const LESSON: CheckedTable = table!("lesson", "about, lesson", "?2, ?3");
+pub(crate) const ACT: CheckedTable =
+    table!("act", "session, act", "?2, ?3, ?4, ?5", later "place" (1), "sum").with_sums();
+pub(crate) const LESSON: CheckedTable =
+    table!("lesson", "about, lesson", "?2, ?3, ?4", "sum").with_sums();
 
 /// All of them.
 pub(crate) const TABLES: [&CheckedTable; 16] = [
@@ -217,11 +239,16 @@ impl ScopeChecksum {
         values: &[&dyn ToSql],
         rest: &[&dyn ToSql],
     ) -> rusqlite::Result<bool> {
+        let record = of_values(table, values)?;
+        let sum = record.own();
         let mut all: Vec<&dyn ToSql> = vec![&self.scope];
         all.extend(values.iter().chain(rest));
+        if table.has_sums {
+            all.push(&sum);
+        }
         let added = connection.prepare_cached(table.insert)?.execute(&*all)? > 0;
         if added {
-            self.enter(of_values(table, values)?);
+            self.enter(record);
         }
         Ok(added)
     }
@@ -240,6 +267,10 @@ impl ScopeChecksum {
         all.extend(values);
         let sql = ["UPDATE ", table.name, " SET ", assignments, " WHERE rowid = ?1"].concat();
         connection.prepare_cached(&sql)?.execute(&*all)?;
+        if table.has_sums {
+            let sql = format!("UPDATE {} SET sum = {} WHERE rowid = ?1", table.name, table.sum);
+            connection.prepare_cached(&sql)?.execute([row])?;
+        }
         // Read again: a statement that returns what it changed makes a table for it every time.
         self.enter(of_stored(connection, table, row)?);
         Ok(())
@@ -285,13 +316,13 @@ impl ScopeChecksum {
 }
 
 /// What a row adds to the sums of its scope.
-struct Record {
+pub(crate) struct Record {
     first: u128,
     whole: u128,
 }
 
 impl Record {
-    fn of(table: &CheckedTable, values: &[ValueRef<'_>]) -> Self {
+    pub(crate) fn of(table: &CheckedTable, values: &[ValueRef<'_>]) -> Self {
         let (first, later) = values.split_at(values.len().saturating_sub(table.later));
         let mut written = spelled(table.name, first);
         let first = xxh3_128(&written);
@@ -300,6 +331,11 @@ impl Record {
         }
         later.iter().for_each(|value| spell(value, &mut written));
         Self { first, whole: xxh3_128(&written) }
+    }
+
+    /// Its own sum.
+    pub(crate) fn own(&self) -> [u8; 16] {
+        if self.whole == 0 { self.first } else { self.whole }.to_le_bytes()
     }
 }
 
@@ -409,6 +445,10 @@ mod tests {
             ScopeChecksum { whole, ..ledger }.save(connection).unwrap();
         }
         connection.execute_batch("ALTER TABLE session DROP COLUMN meter").unwrap();
+        for table in TABLES.into_iter().filter(|table| table.has_sums) {
+            let sql = format!("ALTER TABLE {} DROP COLUMN sum", table.name);
+            connection.execute_batch(&sql).unwrap();
+        }
         connection.pragma_update(None, "user_version", 8).unwrap();
     }
 

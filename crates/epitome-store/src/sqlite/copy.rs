@@ -9,6 +9,7 @@ use epitome_kernel::types::{
 use epitome_kernel::{MessageRecord, ResponseRecord};
 use rusqlite::{Connection, params};
 
+use super::checksum::MARK;
 use super::fail::Fail;
 use super::owner::{Owner, SessionRowId};
 use super::{SqliteStore, act, answer, compaction, journal, memo, session, tree};
@@ -99,9 +100,11 @@ pub(crate) fn marks(
     Owner { scope, session }: Owner,
     head: HistoryHash,
 ) -> Result<Vec<(HistoryHash, JournalMark)>, Fail> {
-    let mut statement = connection.prepare_cached(
-        "SELECT kind, target, place FROM mark WHERE scope = ?1 AND session = ?2 ORDER BY id",
-    )?;
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT kind, target, place FROM mark WHERE scope = ?1 AND session = ?2 AND {}
+         ORDER BY id",
+        MARK.is_whole
+    ))?;
     let mut rows = statement.query(params![scope, session])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {

@@ -107,8 +107,9 @@ impl Hand<'_> {
 
 fn acts(hand: &Hand<'_>, ledger: &mut ScopeChecksum, way: &Way) -> Result<(), Fail> {
     let Hand { connection, from: parent, to: heir } = *hand;
-    let sql = "SELECT id, act, place FROM act WHERE scope = ?1 AND session = ?2 ORDER BY id";
-    let mut statement = connection.prepare_cached(sql)?;
+    let sql = "SELECT id, act, place FROM act WHERE scope = ?1 AND session = ?2";
+    let sql = format!("{sql} AND {} ORDER BY id", ACT.is_whole);
+    let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params![ledger.scope, parent])?;
     while let Some(row) = rows.next()? {
         let (written, place): (String, Option<[u8; 16]>) = (row.get(1)?, row.get(2)?);
@@ -126,9 +127,9 @@ fn marks(
     way: &Way,
 ) -> Result<FxHashSet<[u8; 16]>, Fail> {
     let Hand { connection, from: parent, to: heir } = *hand;
-    let sql = "SELECT kind, target, at, place FROM mark
-        WHERE scope = ?1 AND session = ?2 ORDER BY id";
-    let mut statement = connection.prepare_cached(sql)?;
+    let sql = "SELECT kind, target, at, place FROM mark WHERE scope = ?1 AND session = ?2";
+    let sql = format!("{sql} AND {} ORDER BY id", MARK.is_whole);
+    let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params![ledger.scope, parent])?;
     let mut undone = FxHashSet::default();
     while let Some(row) = rows.next()? {

@@ -16,7 +16,10 @@ pub(crate) fn all(
     scope: i64,
 ) -> rusqlite::Result<BTreeMap<String, String>> {
     connection
-        .prepare_cached("SELECT about, lesson FROM lesson WHERE scope = ?1")?
+        .prepare_cached(&format!(
+            "SELECT about, lesson FROM lesson WHERE scope = ?1 AND {}",
+            LESSON.is_whole
+        ))?
         .query_map([scope], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
 }
@@ -29,10 +32,11 @@ pub(crate) fn about(
 ) -> rusqlite::Result<BTreeMap<String, String>> {
     // Texts are ordered by their bytes, and no character that is written comes behind that one.
     connection
-        .prepare_cached(
+        .prepare_cached(&format!(
             "SELECT about, lesson FROM lesson
-             WHERE scope = ?1 AND about >= ?2 AND about < ?2 || char(0x10FFFF)",
-        )?
+             WHERE scope = ?1 AND about >= ?2 AND about < ?2 || char(0x10FFFF) AND {}",
+            LESSON.is_whole
+        ))?
         .query_map(params![scope, prefix], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
 }

@@ -70,11 +70,12 @@ pub(crate) fn all(
     scope: Option<i64>,
     session: SessionRowId,
 ) -> Result<Vec<PlacedMark>, Fail> {
-    let mut statement = connection.prepare_cached(
+    let mut statement = connection.prepare_cached(&format!(
         "SELECT kind, target, place FROM mark
-         WHERE scope = ?1 AND kind IN ('undo', 'redo', 'pin', 'unpin') AND session = ?2
+         WHERE scope = ?1 AND kind IN ('undo', 'redo', 'pin', 'unpin') AND session = ?2 AND {}
          ORDER BY id",
-    )?;
+        MARK.is_whole
+    ))?;
     let mut rows = statement.query(params![scope, session])?;
     let mut all = Vec::new();
     while let Some(row) = rows.next()? {
@@ -96,10 +97,11 @@ pub(crate) fn pins(
     connection: &Connection,
     Owner { scope, session }: Owner,
 ) -> rusqlite::Result<Vec<EntryKey>> {
-    let mut statement = connection.prepare_cached(
+    let mut statement = connection.prepare_cached(&format!(
         "SELECT kind, target FROM mark
-         WHERE scope = ?1 AND kind IN ('pin', 'unpin') AND session = ?2 ORDER BY id",
-    )?;
+         WHERE scope = ?1 AND kind IN ('pin', 'unpin') AND session = ?2 AND {} ORDER BY id",
+        MARK.is_whole
+    ))?;
     let mut rows = statement.query([scope, session])?;
     let mut pins: Vec<EntryKey> = Vec::new();
     while let Some(row) = rows.next()? {

@@ -11,14 +11,24 @@ use super::checksum::{MEMO, ScopeChecksum};
 use super::owner::SessionRowId;
 use super::remove;
 
-/// What was noted of a session, by policy.
+/// What was noted of a session, by policy, as far as it is as it was written.
 pub(crate) fn of_session(
     connection: &Connection,
     scope: i64,
     session: SessionRowId,
 ) -> rusqlite::Result<BTreeMap<String, String>> {
+    noted(connection, scope, session, MEMO.is_whole)
+}
+
+fn noted(
+    connection: &Connection,
+    scope: i64,
+    session: SessionRowId,
+    only: &str,
+) -> rusqlite::Result<BTreeMap<String, String>> {
+    let sql = "SELECT policy, memo FROM memo WHERE scope = ?1 AND session = ?2";
     connection
-        .prepare_cached("SELECT policy, memo FROM memo WHERE scope = ?1 AND session = ?2")?
+        .prepare_cached(&format!("{sql} AND {only}"))?
         .query_map(params![scope, session], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
 }
@@ -30,7 +40,8 @@ pub(crate) fn replace(
     session: SessionRowId,
     memos: &BTreeMap<String, String>,
 ) -> rusqlite::Result<()> {
-    let known = of_session(connection, ledger.scope, session)?;
+    // One that is damaged makes room as well.
+    let known = noted(connection, ledger.scope, session, "true")?;
     let differs = |policy: &String, one: &str, others: &BTreeMap<String, String>| {
         others.get(policy).is_none_or(|other| other != one)
     };

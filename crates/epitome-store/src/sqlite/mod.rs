@@ -38,6 +38,7 @@ mod search;
 mod session;
 mod session_row;
 mod snapshot;
+mod sums;
 mod transaction;
 mod transfer;
 mod tree;

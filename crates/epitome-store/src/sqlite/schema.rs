@@ -10,7 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use super::seal::FileSeal;
-use super::{checksum, passages};
+use super::{checksum, passages, sums};
 
 /// Marks a database as a store of Epitome ("Epit").
 const APPLICATION: i64 = 0x4570_6974;
@@ -19,7 +19,7 @@ const APPLICATION: i64 = 0x4570_6974;
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One step per schema version, oldest first.
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 10] = [
     // Text lives in `blob` alone. A blob with a source is an original; one without holds a passage
     // that does not stand in its original verbatim. `passage.id` is the order of the conversation.
     // The terms in `passage_terms` begin with their scope's number, so that the scope comes first
@@ -287,6 +287,11 @@ const MIGRATIONS: [&str; 9] = [
     CREATE INDEX passage_session ON passage (scope, session, id);",
     // What a session's trigger goes by, as JSON. Older versions recorded `rent` alone.
     "ALTER TABLE session ADD COLUMN meter TEXT;",
+    // A row whose words are believed tells by itself whether they are those that were written.
+    "ALTER TABLE act ADD COLUMN sum BLOB;
+    ALTER TABLE mark ADD COLUMN sum BLOB;
+    ALTER TABLE memo ADD COLUMN sum BLOB;
+    ALTER TABLE lesson ADD COLUMN sum BLOB;",
 ];
 
 /// The version that gave scopes a ledger.
@@ -296,6 +301,9 @@ const LEDGER: usize = 2;
 const WHOLE: usize = 7;
 const OWNED: usize = 8;
 const METERED: usize = 9;
+
+/// The version that gave rows sums of their own.
+const SUMMED: usize = 10;
 
 /// Whether a power cut may harm the file. The crash of a process never does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -344,6 +352,7 @@ pub(crate) fn prepare(
     seal: FileSeal,
 ) -> Result<(), SchemaRefusal> {
     connection.busy_timeout(PATIENCE)?;
+    sums::function(connection)?;
     connection.pragma_update(None, "secure_delete", true)?;
     // Else some statements are prepared anew with each value that is bound to them.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -410,6 +419,9 @@ fn migrate(connection: &mut Connection) -> Result<(), SchemaRefusal> {
     }
     if (LEDGER..OWNED).contains(&done) {
         passages::offer_shared(&transaction)?;
+    }
+    if done < SUMMED {
+        sums::add(&transaction)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION)?;
     transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;

@@ -308,7 +308,7 @@ pub(crate) fn history(
         ))?;
         let mut rows = statement.query(params![branch, first.max(from), last.min(until)])?;
         while let Some(row) = rows.next()? {
-            messages.push(said(row)?);
+            messages.push(as_found(row)?);
         }
     }
     let complete = messages.iter().map(|said| said.place).eq(from..=until);
@@ -363,7 +363,7 @@ pub(crate) fn unindexed(
     let mut rows = statement.query(params![scope, most])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push((super::session::name(connection, row.get(8)?)?, said(row)?));
+        found.push((super::session::name(connection, row.get(8)?)?, as_found(row)?));
     }
     Ok(found)
 }
@@ -380,12 +380,21 @@ const SAID: &str = "SELECT message.chain, message.key, message.place, message.ro
 ///
 /// [`StoreError::Damaged`] for bytes that are not those that were recorded.
 pub(crate) fn said(row: &Row<'_>) -> Result<MessageRecord, Fail> {
+    let found = as_found(row)?;
+    match found.bytes.as_deref() {
+        Some([]) => {
+            let what = format!("the bytes of the message {} are not what was kept", found.key);
+            Err(Fail::damaged(what))
+        }
+        _ => Ok(found),
+    }
+}
+
+/// A message as it is found: without a byte where those that are kept are not those that were recorded.
+fn as_found(row: &Row<'_>) -> Result<MessageRecord, Fail> {
     let key = EntryKey(row.get(1)?);
     let raw: Option<[u8; 16]> = row.get(4)?;
-    let bytes: Option<Vec<u8>> = row.get(9)?;
-    if raw != bytes.as_deref().map(address) {
-        return Err(Fail::damaged(format!("the bytes of the message {key} are not what was kept")));
-    }
+    let bytes = undamaged(raw, row.get(9)?);
     let role: String = row.get(3)?;
     let Some(role) = role_of(&role) else {
         return Err(Fail::damaged(format!("the message {key} has the role `{role}`")));
@@ -400,6 +409,11 @@ pub(crate) fn said(row: &Row<'_>) -> Result<MessageRecord, Fail> {
         tokens: row.get::<_, i64>(6)? as u64,
         at: row.get(7)?,
     })
+}
+
+/// The bytes under an address; none of them where they are not what it says.
+pub(crate) fn undamaged(raw: Option<[u8; 16]>, bytes: Option<Vec<u8>>) -> Option<Vec<u8>> {
+    if raw == bytes.as_deref().map(address) { bytes } else { Some(Vec::new()) }
 }
 
 /// A message by its number, with the history that it follows.

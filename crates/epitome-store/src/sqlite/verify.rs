@@ -15,7 +15,9 @@ use rustc_hash::FxHashMap;
 use super::checksum::{self, ScopeChecksum};
 use super::fail::Fail;
 use super::owner::Owner;
-use super::{SqliteStore, StoreFile, act, compaction, file, fulltext, schema, tree, use_mark};
+use super::{
+    SqliteStore, StoreFile, act, compaction, file, fulltext, schema, sums, tree, use_mark,
+};
 
 /// What to do about what cannot be derived.
 const RESTORE: &str = "restore a backup, or take what can be read into a new store: \
@@ -229,7 +231,8 @@ impl<'a> Check<'a> {
         let found = self.attempt(name, |check| Ok(ScopeChecksum::find(check.connection, name)?));
         let Some(Some(ledger)) = found else { return };
         let scope = ledger.scope;
-        let checks: [ScopeCheck<'a>; 8] = [
+        let checks: [ScopeCheck<'a>; 9] = [
+            Self::sums,
             Self::contents,
             Self::passages,
             Self::messages,
@@ -417,6 +420,14 @@ impl<'a> Check<'a> {
             }
             Ok(())
         })
+    }
+
+    /// Every row that has a sum is what that says.
+    fn sums(&mut self, scope: i64) -> Result<(), Fail> {
+        for what in sums::damaged(self.connection, scope, None)? {
+            self.lost(format!("{what} is not what was written, and is left out"));
+        }
+        Ok(())
     }
 
     /// Every epoch is what its id says, and taken back if its marks say so.

@@ -120,6 +120,65 @@ pub(crate) fn dice(seed: u64) -> u64 {
     mixed ^ (mixed >> 32)
 }
 
+/// A file in which these bytes stand in the place of others, at the first place that has those.
+fn altered(path: &Path, from: &str, to: &str) -> PathBuf {
+    let (copy, mut bytes) = (path.with_file_name("altered.db"), std::fs::read(path).unwrap());
+    let is_it = |found: &[u8]| found == from.as_bytes();
+    let at = bytes.windows(from.len()).position(is_it).unwrap();
+    bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+    std::fs::write(&copy, &bytes).unwrap();
+    copy
+}
+
+/// What was decided is told to the model: in other words than it was decided in it is worse than gone.
+#[test]
+fn what_was_done_is_not_believed_in_other_words() {
+    let (_folder, path) = filled();
+    let sound = SqliteStore::open_existing(&path).unwrap();
+    let lessons = sound.lessons(SCOPE).unwrap();
+    drop(sound);
+    let check = |copy: &Path, acts_left: usize, lessons_left: usize, told: &str| {
+        let store = SqliteStore::open_existing(copy).unwrap();
+        assert_eq!(store.acts(SCOPE, "two").unwrap().len(), acts_left);
+        assert_eq!(store.lessons(SCOPE).unwrap().len(), lessons_left);
+        let found = store.verify(false).unwrap();
+        assert!(found.iter().any(|it| it.what.starts_with(told)), "{found:?}");
+        drop(store);
+        // What is salvaged of it does not make it true.
+        let salvaged = SqliteStore::salvage(copy).unwrap();
+        assert_eq!(salvaged.store.acts(SCOPE, "two").unwrap().len(), acts_left);
+        assert_eq!(salvaged.store.lessons(SCOPE).unwrap().len(), lessons_left);
+        assert_eq!(salvaged.missing.len(), 1, "{:?}", salvaged.missing);
+    };
+    // The newest row stands first in its page: the goal of the second session.
+    let copy = altered(&path, "Ship", "Skip");
+    check(&copy, 0, lessons.len(), "something that was done or decided in two");
+    let store = SqliteStore::open_existing(&copy).unwrap();
+    assert_eq!(store.acts(SCOPE, "one").unwrap(), acts());
+    assert_eq!(store.damage(SCOPE, "two").unwrap().len(), 1);
+    assert_eq!(store.damage(SCOPE, "one").unwrap(), [""; 0]);
+    // What is done from then on is as it is written.
+    store.act(SCOPE, "two", &acts()[..1]).unwrap();
+    assert_eq!(store.acts(SCOPE, "two").unwrap(), acts()[..1]);
+    drop(store);
+    remove_beside(&copy);
+    let copy = altered(&path, r#"{"limit":7}"#, r#"{"limit":9}"#);
+    check(&copy, 1, lessons.len() - 1, "something that was learned");
+}
+
+/// The rest of a history is read where a message of it is damaged.
+#[test]
+fn a_damaged_message_costs_itself() {
+    let (_folder, path) = filled();
+    let copy = altered(&path, "delta four", "delta five");
+    let store = SqliteStore::open_existing(&copy).unwrap();
+    let history = store.history(SCOPE, "one", chain(&HISTORY), 0, 99).unwrap();
+    let damaged: Vec<_> =
+        history.iter().map(|said| said.bytes.as_ref().is_some_and(Vec::is_empty)).collect();
+    assert_eq!(damaged, [false, false, false, true, false]);
+    store.unindexed(SCOPE, 99).unwrap();
+}
+
 #[test]
 fn a_flipped_bit_is_never_silent() {
     let (folder, path) = filled();

@@ -8,9 +8,9 @@ use rusqlite::types::{FromSql, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 use rustc_hash::FxHashMap;
 
-use super::super::checksum::{self, ScopeChecksum};
-use super::super::compaction;
+use super::super::checksum::{self, ACT, LESSON, MARK, MEMO, ScopeChecksum};
 use super::super::fail::Fail;
+use super::super::{compaction, sums};
 use super::messages;
 use super::page::PageFile;
 
@@ -102,6 +102,16 @@ const OWNERS: [&str; 4] = [
      RETURNING 'the name of the profile that is called `' || name || '` now'",
 ];
 
+/// What is not what its sum says.
+const SUMS: [&str; 4] = [
+    "DELETE FROM act WHERE NOT {whole} RETURNING coalesce((SELECT called.name FROM called
+         WHERE called.id = act.session), '') || ': something that was done or decided'",
+    "DELETE FROM mark WHERE NOT {whole} RETURNING coalesce((SELECT called.name FROM called
+         WHERE called.id = mark.session), '') || ': a pin or something that was taken back'",
+    "DELETE FROM memo WHERE NOT {whole} RETURNING 'a memo of ' || policy",
+    "DELETE FROM lesson WHERE NOT {whole} RETURNING 'what was learned of ' || about",
+];
+
 /// What is not what its address says. Answers prove nothing of a history that is not there.
 const CONTENTS: [&str; 8] = [
     "DELETE FROM blob WHERE address(text) IS NOT id
@@ -167,6 +177,11 @@ pub(super) fn mend(
         mending.owned(table)?;
     }
     messages::settle(store)?;
+    // Rows of an older file have none.
+    sums::add(store)?;
+    for (sql, table) in SUMS.into_iter().zip([&ACT, &MARK, &MEMO, &LESSON]) {
+        mending.each(&[&sql.replace("{whole}", table.is_whole)])?;
+    }
     mending.each(&CONTENTS)?;
     mending.epochs()?;
     mending.each(&ENDS)?;
