@@ -13,7 +13,6 @@ use epitome::{
 
 use crate::fault::{self, CliError};
 use crate::store_key;
-use crate::stores::name_read_only;
 
 /// The address of a database, where a store is one.
 fn database(store: &Path) -> Option<Result<PostgresAddress, StoreError>> {
@@ -232,6 +231,17 @@ pub(crate) fn open_live(
         },
     };
     Ok(Arc::new(opened))
+}
+
+/// Names a store that is read-only, as soon as something is to live on it.
+pub(crate) fn name_read_only(store: &SqliteStore) {
+    if store.is_read_only() {
+        fault::warn(&format!(
+            "the store `{}` is read-only: what it holds is found, and nothing new is kept in it; \
+             make the file and its folder writable and start again, or name another with `--store`",
+            store.path().display()
+        ));
+    }
 }
 
 #[cfg(test)]

@@ -10,9 +10,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use epitome::{Config, RecordFile, ScopeOwner, SessionAdmin, SqliteStore, StoredText};
+use epitome::{
+    Config, RecordFile, ScopeOwner, SessionAdmin, SessionArchive, SqliteStore, StoredText,
+};
 
-use crate::{fault, store_key};
+use crate::{store, store_key};
 
 /// So many digits of an id stand in prompts.
 const SHORT: usize = 8;
@@ -34,7 +36,7 @@ pub(crate) fn remember_configured(config: &Config) {
 /// Remembers a store that the user named, unless it is the usual one.
 pub(crate) fn remember(config: &Config, store: &Path) {
     let Some(list) = list(config) else { return };
-    let Ok(store) = store.canonicalize() else { return };
+    let Some(store) = lasting(store) else { return };
     let usual = config.usual_store().and_then(|usual| usual.canonicalize().ok());
     let Some(line) = store.to_str().filter(|line| !line.contains('\n')) else { return };
     if usual.is_some_and(|usual| usual == store) {
@@ -45,7 +47,7 @@ pub(crate) fn remember(config: &Config, store: &Path) {
     }
     let changed = list.change(|text| {
         let known = paths(text);
-        let others = known.iter().filter(|other| **other != store && other.exists());
+        let others = known.iter().filter(|other| **other != store && store::is_there(other));
         let others = others.filter_map(|other| other.to_str());
         let lines: Vec<_> = [line].into_iter().chain(others).take(MOST).collect();
         Some(lines.join("\n") + "\n")
@@ -55,14 +57,14 @@ pub(crate) fn remember(config: &Config, store: &Path) {
     }
 }
 
-/// Names a store that is read-only, as soon as something is to live on it.
-pub(crate) fn name_read_only(store: &SqliteStore) {
-    if store.is_read_only() {
-        fault::warn(&format!(
-            "the store `{}` is read-only: what it holds is found, and nothing new is kept in it; \
-             make the file and its folder writable and start again, or name another with `--store`",
-            store.path().display()
-        ));
+/// A store by a name that holds wherever it is read. The address of a database whose password would be
+/// written down is none.
+fn lasting(store: &Path) -> Option<PathBuf> {
+    match store::is_database(store) {
+        true => {
+            Some(store.to_owned()).filter(|store| store.to_str() == Some(&*store::shown(store)))
+        }
+        false => store.canonicalize().ok(),
     }
 }
 
@@ -71,7 +73,8 @@ pub(crate) fn name_read_only(store: &SqliteStore) {
 pub(crate) fn known(config: &Config) -> Vec<PathBuf> {
     let known = list(config).map(|list| stores(&list)).unwrap_or_default();
     let usual = config.usual_store().map(Path::to_owned);
-    usual.into_iter().chain(known).filter(|store| store.is_file()).collect()
+    let is_there = |store: &PathBuf| store.is_file() || store::is_database(store);
+    usual.into_iter().chain(known).filter(is_there).collect()
 }
 
 /// The original with an id, as prompts say it, in another store of this user's.
@@ -81,8 +84,13 @@ pub(crate) fn elsewhere(config: &Config, owner: &ScopeOwner, id: &str) -> Option
     }
     let profile = config.profile_in_use().ok()?;
     known(config).iter().find_map(|path| {
-        let store =
-            Arc::new(SqliteStore::open_existing(store_key::file_as_it_is(path).ok()?).ok()?);
+        let store: Arc<dyn SessionArchive> = match store::open_database(path) {
+            Some(opened) => Arc::new(opened.ok()?),
+            None => {
+                let file = store_key::file_as_it_is(path).ok()?;
+                Arc::new(SqliteStore::open_existing(file).ok()?)
+            }
+        };
         let keeper = SessionAdmin::of(store.clone(), profile.clone(), owner.clone());
         keeper.original(&*store, id, |_| {}).ok()
     })
