@@ -306,6 +306,13 @@ pub enum EventKind {
         /// What it is for.
         purpose: SnapshotPurpose,
     },
+    /// A session went back to a snapshot.
+    SnapshotRestored {
+        /// Its id.
+        id: String,
+        /// What it is for.
+        purpose: SnapshotPurpose,
+    },
     /// A snapshot could not be made.
     SnapshotError {
         /// Why.

@@ -123,6 +123,9 @@ fn record(event: &Event) -> Option<Sentence> {
         EventKind::SnapshotCreated { id, .. } | EventKind::AutoSnapshotCreated { id, .. } => {
             (AnsiColor::Cyan, format!("snapshot {}", clipped(id, 12)))
         }
+        EventKind::SnapshotRestored { id, .. } => {
+            (AnsiColor::Cyan, format!("back at the snapshot {}", clipped(id, 12)))
+        }
         EventKind::SnapshotError { cause } => {
             (AnsiColor::Yellow, format!("no snapshot: {}", on_one_line(cause)))
         }

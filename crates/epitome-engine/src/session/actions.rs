@@ -11,7 +11,7 @@ use epitome_kernel::{StoreError, goals};
 use epitome_types::hook::Found;
 use epitome_types::{
     Actor, EntryKey, EventKind, GoalAction, HeldMessages, HistoryHash, RecordedAction,
-    SessionAction, acts_in_force,
+    SessionAction, SnapshotPurpose, acts_in_force,
 };
 
 use super::Session;
@@ -65,14 +65,33 @@ impl Session {
         let holds = |key: &EntryKey| keys.as_ref().is_none_or(|keys| keys.contains(key));
         let held = HeldMessages::new(&acts, holds);
         let new = new.iter().filter(|acted| held.concerns(acted));
-        let updated = new.filter_map(|acted| match &acted.act {
-            SessionAction::Goal(act) => Some(updated(act, &acted.by)),
-            _ => None,
-        });
-        let updated = updated.collect();
+        let mut told = Vec::new();
+        for acted in new {
+            told.extend(self.told_of(name, acted)?);
+        }
         let acts: Vec<_> = acts.iter().filter(|acted| held.concerns(acted)).cloned().collect();
         state.acts = Some(ActionState::of(name, &acts, count));
-        Ok(updated)
+        Ok(told)
+    }
+
+    /// What is told of something that was done meanwhile.
+    fn told_of(&self, name: &str, acted: &RecordedAction) -> Result<Option<EventKind>, StoreError> {
+        let by_hand = acted.by == Actor::User;
+        Ok(match &acted.act {
+            SessionAction::Goal(act) => Some(updated(act, &acted.by)),
+            // A policy's own are told where they are made.
+            SessionAction::Snapshot { id, .. } if by_hand => {
+                let (id, purpose) = (id.clone(), SnapshotPurpose::Recovery);
+                Some(EventKind::SnapshotCreated { id, purpose })
+            }
+            SessionAction::Restored { snapshot, .. } => {
+                let all = self.record.journal.snapshots(&self.record.scope, Some(name))?;
+                let purpose = all.iter().find(|one| one.id == *snapshot).map(|one| one.purpose);
+                let purpose = purpose.unwrap_or(SnapshotPurpose::Recovery);
+                Some(EventKind::SnapshotRestored { id: snapshot.clone(), purpose })
+            }
+            _ => None,
+        })
     }
 
     /// What to record where a history begins with the summary of one that its client compacted: what

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use epitome::{MemoryStore, Profile, SessionAdmin};
 use epitome_types::{CompactionId, SessionAction};
 
-use crate::talk::{Talk, builder};
+use crate::talk::{Talk, builder, names};
 
 const NAME: &str = "talk";
 const LATER: &str = "2026-01-03T00:00:00Z";
@@ -64,6 +64,27 @@ impl Desk {
     fn redo(&self) -> CompactionId {
         self.admin.compressions(NAME).unwrap().redo(LATER).unwrap()
     }
+}
+
+/// A session that lives on hears what was done to it from outside, as it does of goals.
+#[test]
+fn whoever_goes_on_is_told_of_snapshots() {
+    let mut desk = Desk::new();
+    desk.compressed();
+    let told = |desk: &mut Desk| {
+        desk.talk.say("user", "And now?");
+        let told = names(&desk.talk.prompt().events);
+        desk.talk.say("assistant", "Now this.");
+        told.into_iter().filter(|name| name.starts_with("snapshot")).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&mut desk), [""; 0]);
+    let made = desk.admin.snapshot(Some(NAME), None, LATER).unwrap();
+    assert_eq!(told(&mut desk), ["snapshot-created"]);
+    desk.compressed();
+    desk.admin.restore(Some(NAME), &made.id, LATER).unwrap();
+    // What stood before is kept under one as well.
+    assert_eq!(told(&mut desk), ["snapshot-created", "snapshot-restored"]);
+    assert_eq!(told(&mut desk), [""; 0]);
 }
 
 #[test]
