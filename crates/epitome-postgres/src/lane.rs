@@ -3,6 +3,7 @@
 //! Invariant: a lane waits for a server that is being started again, but never longer than it is given;
 //! nothing that changes something is sent twice by it. Used by one thread.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -22,9 +23,13 @@ use crate::deadline::Deadline;
 /// How long is waited before the first further try; twice as long before each one behind it.
 const PAUSE: Duration = Duration::from_millis(40);
 
-/// A connection to a server, made where it is needed.
+/// The connections of all lanes that nobody uses at the moment.
+pub(crate) type IdleConnections = Arc<Mutex<Vec<Connection>>>;
+
+/// A connection to a server: one that another lane left, or a new one where there is none.
 pub(crate) struct Lane {
     address: PostgresAddress,
+    idle: IdleConnections,
     connection: Option<Connection>,
 }
 
@@ -37,8 +42,21 @@ pub(crate) enum LaneError {
 }
 
 impl Lane {
-    pub(crate) fn new(address: PostgresAddress) -> Self {
-        Self { address, connection: None }
+    pub(crate) fn new(address: PostgresAddress, idle: IdleConnections) -> Self {
+        Self { address, idle, connection: None }
+    }
+
+    /// Leaves the connection to whichever lane is next: a server may have no place for one of each.
+    pub(crate) fn rest(&mut self) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.extend(self.connection.take());
+    }
+
+    /// A connection that was left, and is still open.
+    fn left(&self) -> Option<Connection> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|connection| !connection.client.is_closed());
+        idle.pop()
     }
 
     /// Does something once, over a connection that is there by then.
@@ -97,16 +115,19 @@ impl Lane {
     fn connected(&mut self, until: Deadline) -> Result<&mut Connection, LaneError> {
         let mut pause = PAUSE;
         let open = self.connection.take().filter(|connection| !connection.client.is_closed());
-        let connection = match open {
-            Some(connection) => connection,
-            None => loop {
-                match connect(&self.address) {
-                    Ok(client) => break Connection::new(client),
-                    Err(LaneError::Lost(_)) if until.leaves(pause) => sleep(pause),
-                    Err(error) => return Err(error),
-                }
-                pause *= 2;
-            },
+        let mut open = open.or_else(|| self.left());
+        let connection = loop {
+            if let Some(connection) = open {
+                break connection;
+            }
+            match connect(&self.address) {
+                Ok(client) => break Connection::new(client),
+                Err(LaneError::Lost(_)) if until.leaves(pause) => sleep(pause),
+                Err(error) => return Err(error),
+            }
+            pause *= 2;
+            // Where the server has no place for one more, another lane is done with its own soon.
+            open = self.left();
         };
         Ok(self.connection.insert(connection))
     }

@@ -13,10 +13,10 @@ use epitome_store::UNREACHABLE;
 
 use crate::address::PostgresAddress;
 use crate::deadline::Deadline;
-use crate::lane::Lane;
+use crate::lane::{IdleConnections, Lane};
 
-/// How many statements are under way at the same time. More of them win nothing where writers are many,
-/// and take connections from other processes.
+/// How many statements are under way at the same time, and how many connections a process has at most.
+/// More of them win nothing where writers are many, and take connections from other processes.
 const LANES: usize = 4;
 
 /// So many lanes at most wait for an answer that nobody else waits for any more, beside those that work.
@@ -32,6 +32,7 @@ type WaitingJobs = Arc<Mutex<Receiver<LaneJob>>>;
 pub(crate) struct Lanes {
     jobs: Sender<LaneJob>,
     waiting: WaitingJobs,
+    idle: IdleConnections,
     address: PostgresAddress,
     /// How long a call waits, in milliseconds.
     patience: AtomicU64,
@@ -49,7 +50,8 @@ impl Lanes {
         let (jobs, waiting) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
         let (patience_in_ms, held_up) = <_>::default();
-        let lanes = Self { jobs, waiting, address, patience: patience_in_ms, held_up };
+        let idle = IdleConnections::default();
+        let lanes = Self { jobs, waiting, idle, address, patience: patience_in_ms, held_up };
         lanes.wait_at_most(patience);
         for _ in 0..LANES {
             lanes.begin_lane().map_err(|error| StoreError::Broken {
@@ -63,7 +65,8 @@ impl Lanes {
 
     /// Begins a thread that does one job after the other.
     fn begin_lane(&self) -> io::Result<()> {
-        let (waiting, mut lane) = (Arc::clone(&self.waiting), Lane::new(self.address.clone()));
+        let (waiting, idle) = (Arc::clone(&self.waiting), Arc::clone(&self.idle));
+        let mut lane = Lane::new(self.address.clone(), idle);
         let named = thread::Builder::new().name("postgres".to_owned());
         let begun = named.spawn(move || {
             while let Some(job) = next(&waiting) {
@@ -104,8 +107,10 @@ impl Lanes {
             if !own.begin() {
                 return true;
             }
+            let outcome = work(lane, until);
+            lane.rest();
             // Whoever waited may be gone by now; the server has it, or refused it.
-            drop(done.send(work(lane, until)));
+            drop(done.send(outcome));
             let was_replaced = own.is_replaced();
             if was_replaced {
                 held_up.fetch_sub(1, Ordering::AcqRel);
