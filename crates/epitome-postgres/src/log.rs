@@ -191,19 +191,19 @@ impl RecordLog for PostgresLog {
                 let Some(held) = work.query_opt(statement::HOLD_LINE, &[&scope, &line])? else {
                     return Ok(());
                 };
-                let held: i64 = held.get(0);
+                let (of, held): (i64, i64) = (held.get(0), held.get(1));
                 match &what {
                     Erasure::Line => {
                         for remove in statement::REMOVE_LINE {
-                            work.execute(remove, &[&held])?;
+                            work.execute(remove, &[&of, &held])?;
                         }
                     }
                     Erasure::Contents { records, blobs } => {
                         let records: Vec<i64> = records.iter().map(|seq| number(*seq)).collect();
                         let blobs = bytes_of(blobs.iter().map(|id| id.0));
-                        work.execute(statement::ERASE_BODIES, &[&held, &records])?;
-                        work.execute(statement::ERASE_PIECES, &[&held, &blobs])?;
-                        work.execute(statement::ERASE_BLOBS, &[&held, &blobs])?;
+                        work.execute(statement::ERASE_BODIES, &[&of, &held, &records])?;
+                        work.execute(statement::ERASE_PIECES, &[&of, &held, &blobs])?;
+                        work.execute(statement::ERASE_BLOBS, &[&of, &held, &blobs])?;
                     }
                 }
                 work.commit()
@@ -222,11 +222,11 @@ impl RecordLog for PostgresLog {
                 let Some(held) = work.query_opt(statement::HOLD_LINE, &[&scope, &line])? else {
                     return Ok(());
                 };
-                let held: i64 = held.get(0);
+                let (of, held): (i64, i64) = (held.get(0), held.get(1));
                 for make in statement::REBUILD_LINE {
-                    work.execute(make, &[&held])?;
+                    work.execute(make, &[&of, &held])?;
                 }
-                work.execute(statement::REBUILD_TERMS, &[&held, &ids, &terms])?;
+                work.execute(statement::REBUILD_TERMS, &[&of, &held, &ids, &terms])?;
                 work.commit()
             })
         })

@@ -8,6 +8,40 @@ use postgres::{Client, Error};
 /// What stands between processes that begin at the same time; any number that nobody else has taken.
 const LOCK: i64 = 0x0065_7069_746f_6d65;
 
+/// Whether the role that asks is held to its teams.
+macro_rules! in_a_team {
+    () => {
+        "EXISTS (
+             SELECT FROM pg_catalog.pg_roles held
+             WHERE held.rolname = 'epitome_team' AND pg_has_role(held.oid, 'MEMBER')
+         )"
+    };
+}
+
+/// Has a team add rows of a table under its own lines only. One that begins in the same statement is not
+/// seen yet: its number is the last one that was drawn over this connection.
+macro_rules! own_lines {
+    ($table:literal) => {
+        concat!(
+            "DELETE FROM epitome_", $table, " own WHERE NOT EXISTS (
+                 SELECT FROM epitome_line line WHERE line.id = own.line AND line.scope = own.scope
+             );
+             ALTER POLICY epitome_team ON epitome_", $table, " WITH CHECK (
+                 EXISTS (SELECT FROM epitome_scope own WHERE own.id = scope) AND CASE
+                     WHEN EXISTS (
+                         SELECT FROM epitome_line own
+                         WHERE own.scope = epitome_", $table, ".scope
+                             AND own.id = epitome_", $table, ".line
+                     ) THEN true
+                     WHEN ", in_a_team!(), "
+                         THEN line = pg_catalog.currval('epitome_line_id_seq')
+                     ELSE true
+                 END
+             );"
+        )
+    };
+}
+
 /// What leads from each version to the next one. A version is never changed once it is released.
 const STEPS: &[&str] = &[
     // Texts of conversations are kept as bytes: what tools print may hold any of them.
@@ -103,6 +137,28 @@ const STEPS: &[&str] = &[
      CREATE POLICY epitome_team ON epitome_piece USING (
          EXISTS (SELECT FROM epitome_scope own WHERE own.id = scope)
      );",
+    // A line is one of its scope: no key reaches beyond, since a team could take, or hold up, what another
+    // is about to write. What a team adds stands under a line of its own, or is refused; foreign keys would
+    // say so too, at a look-up and a lock for each row of a turn. Rows that no program wrote go first.
+    concat!(
+        own_lines!("record"),
+        own_lines!("key"),
+        own_lines!("blob"),
+        own_lines!("piece"),
+        "ALTER TABLE epitome_line
+             DROP CONSTRAINT epitome_line_pkey, ADD PRIMARY KEY (scope, id);
+         ALTER TABLE epitome_record
+             DROP CONSTRAINT epitome_record_pkey, ADD PRIMARY KEY (scope, line, seq);
+         ALTER TABLE epitome_blob
+             DROP CONSTRAINT epitome_blob_pkey, ADD PRIMARY KEY (scope, line, id);
+         ALTER TABLE epitome_piece
+             DROP CONSTRAINT epitome_piece_pkey, ADD PRIMARY KEY (scope, line, id);
+         CREATE POLICY epitome_number ON epitome_scope AS RESTRICTIVE FOR INSERT WITH CHECK (
+             CASE WHEN ",
+        in_a_team!(),
+        " THEN id <= pg_catalog.pg_sequence_last_value('epitome_scope_id_seq') ELSE true END
+         );"
+    ),
 ];
 
 const VERSION: &str = "SELECT version FROM epitome_schema";

@@ -18,7 +18,8 @@ pub(crate) const READ: &str = "
     FROM epitome_scope scope
     CROSS JOIN unnest($2, $3) WITH ORDINALITY AS tail (line, first, place)
     JOIN epitome_line line ON line.scope = scope.id AND line.name = tail.line
-    JOIN epitome_record record ON record.line = line.id AND record.seq >= tail.first
+    JOIN epitome_record record
+        ON record.scope = line.scope AND record.line = line.id AND record.seq >= tail.first
     WHERE scope.name = $1
     ORDER BY tail.place, record.seq";
 
@@ -27,7 +28,7 @@ pub(crate) const WRITTEN: &str = "
     SELECT record.stamp
     FROM epitome_scope scope
     JOIN epitome_line line ON line.scope = scope.id
-    JOIN epitome_record record ON record.line = line.id
+    JOIN epitome_record record ON record.scope = line.scope AND record.line = line.id
     WHERE scope.name = $1 AND line.name = $2 AND record.seq = $3 AND record.sum = $4";
 
 pub(crate) const SCOPES: &str = "
@@ -47,7 +48,8 @@ pub(crate) const FIND: &str = "
     FROM unnest($2, $3) WITH ORDINALITY AS wanted (key, most, place)
     CROSS JOIN LATERAL (
         SELECT line.id, line.name
-        FROM epitome_key known JOIN epitome_line line ON line.id = known.line
+        FROM epitome_key known
+        JOIN epitome_line line ON line.scope = known.scope AND line.id = known.line
         WHERE known.scope = (SELECT id FROM epitome_scope WHERE name = $1)
             AND known.key = wanted.key
         ORDER BY known.line DESC
@@ -62,7 +64,8 @@ pub(crate) const BLOBS_OF_LINE: &str = "
     JOIN epitome_line line ON line.scope = scope.id
     CROSS JOIN unnest($3, $4) AS wanted (first, last)
     JOIN epitome_blob blob
-        ON blob.line = line.id AND blob.id BETWEEN wanted.first AND wanted.last
+        ON blob.scope = line.scope AND blob.line = line.id
+        AND blob.id BETWEEN wanted.first AND wanted.last
     WHERE scope.name = $1 AND line.name = $2
     ORDER BY blob.place";
 
@@ -73,7 +76,7 @@ pub(crate) const BLOBS: &str = "
     CROSS JOIN unnest($2, $3) AS wanted (first, last)
     JOIN epitome_blob blob
         ON blob.scope = scope.id AND blob.id BETWEEN wanted.first AND wanted.last
-    JOIN epitome_line line ON line.id = blob.line
+    JOIN epitome_line line ON line.scope = blob.scope AND line.id = blob.line
     WHERE scope.name = $1
     ORDER BY blob.place";
 
@@ -82,7 +85,7 @@ pub(crate) const PIECES: &str = "
     SELECT line.name, piece.id, piece.original, piece.source, piece.first, piece.last, piece.body
     FROM epitome_scope scope
     JOIN epitome_line line ON line.scope = scope.id
-    JOIN epitome_piece piece ON piece.line = line.id
+    JOIN epitome_piece piece ON piece.scope = line.scope AND piece.line = line.id
     WHERE scope.name = $1 AND ($2 IS NULL OR line.name = $2) AND piece.terms && $3
     ORDER BY piece.place";
 
@@ -93,7 +96,7 @@ pub(crate) const NEWEST_PIECES: &str = "
             piece.body, piece.place
         FROM epitome_scope scope
         JOIN epitome_line line ON line.scope = scope.id
-        JOIN epitome_piece piece ON piece.line = line.id
+        JOIN epitome_piece piece ON piece.scope = line.scope AND piece.line = line.id
         WHERE scope.name = $1 AND ($2 IS NULL OR line.name = $2)
         ORDER BY piece.place DESC
         LIMIT $3
@@ -152,15 +155,17 @@ const ADD: &str = ", records AS (
 
 /// What an erasure of a line's contents does, each a statement of one transaction.
 pub(crate) const ERASE_BODIES: &str =
-    "UPDATE epitome_record SET body = NULL WHERE line = $1 AND seq = ANY ($2)";
+    "UPDATE epitome_record SET body = NULL WHERE scope = $1 AND line = $2 AND seq = ANY ($3)";
 pub(crate) const ERASE_PIECES: &str = "
     DELETE FROM epitome_piece
-    WHERE line = $1 AND (original = ANY ($2) OR (first IS NULL AND id = ANY ($2)))";
-pub(crate) const ERASE_BLOBS: &str = "DELETE FROM epitome_blob WHERE line = $1 AND id = ANY ($2)";
+    WHERE scope = $1 AND line = $2
+        AND (original = ANY ($3) OR (first IS NULL AND id = ANY ($3)))";
+pub(crate) const ERASE_BLOBS: &str =
+    "DELETE FROM epitome_blob WHERE scope = $1 AND line = $2 AND id = ANY ($3)";
 
-/// The number of a line, which nobody else adds to before the transaction ends.
+/// The numbers of a scope and of a line of it, which nobody else adds to before the transaction ends.
 pub(crate) const HOLD_LINE: &str = "
-    SELECT line.id
+    SELECT line.scope, line.id
     FROM epitome_scope scope JOIN epitome_line line ON line.scope = scope.id
     WHERE scope.name = $1 AND line.name = $2
     FOR UPDATE OF line";
@@ -168,26 +173,30 @@ pub(crate) const HOLD_LINE: &str = "
 /// What makes anew what is kept of a line beside its records: where it ends, and its keys.
 pub(crate) const REBUILD_LINE: [&str; 3] = [
     "UPDATE epitome_line line SET seq = last.seq, sum = last.sum
-     FROM (SELECT seq, sum FROM epitome_record WHERE line = $1 ORDER BY seq DESC LIMIT 1) AS last
-     WHERE line.id = $1",
-    "DELETE FROM epitome_key WHERE line = $1",
+     FROM (
+         SELECT seq, sum FROM epitome_record WHERE scope = $1 AND line = $2
+         ORDER BY seq DESC LIMIT 1
+     ) AS last
+     WHERE line.scope = $1 AND line.id = $2",
+    "DELETE FROM epitome_key WHERE scope = $1 AND line = $2",
     "INSERT INTO epitome_key (scope, key, line)
-     SELECT DISTINCT scope, key, line FROM epitome_record WHERE line = $1 AND key IS NOT NULL",
+     SELECT DISTINCT scope, key, line FROM epitome_record
+     WHERE scope = $1 AND line = $2 AND key IS NOT NULL",
 ];
 
 /// The terms of pieces of a line.
 pub(crate) const REBUILD_TERMS: &str = "
     UPDATE epitome_piece piece SET terms = string_to_array(new.terms, ' ')
-    FROM unnest($2::bytea[], $3::text[]) AS new (id, terms)
-    WHERE piece.line = $1 AND piece.id = new.id";
+    FROM unnest($3::bytea[], $4::text[]) AS new (id, terms)
+    WHERE piece.scope = $1 AND piece.line = $2 AND piece.id = new.id";
 
 /// What an erasure of a whole line removes.
 pub(crate) const REMOVE_LINE: [&str; 5] = [
-    "DELETE FROM epitome_line WHERE id = $1",
-    "DELETE FROM epitome_record WHERE line = $1",
-    "DELETE FROM epitome_key WHERE line = $1",
-    "DELETE FROM epitome_blob WHERE line = $1",
-    "DELETE FROM epitome_piece WHERE line = $1",
+    "DELETE FROM epitome_line WHERE scope = $1 AND id = $2",
+    "DELETE FROM epitome_record WHERE scope = $1 AND line = $2",
+    "DELETE FROM epitome_key WHERE scope = $1 AND line = $2",
+    "DELETE FROM epitome_blob WHERE scope = $1 AND line = $2",
+    "DELETE FROM epitome_piece WHERE scope = $1 AND line = $2",
 ];
 
 /// A batch, taken apart into the columns that one statement adds.

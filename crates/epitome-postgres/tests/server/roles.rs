@@ -1,7 +1,7 @@
 //! Teams on one database: a role of a team reads and writes nothing of another, whatever it asks.
 
 use epitome_kernel::types::ContentId;
-use epitome_kernel::{Eviction, OriginalStore, StoreError, StoredText};
+use epitome_kernel::{Eviction, Journal, OriginalStore, StoreError, StoredText};
 use epitome_postgres::{PostgresAddress, PostgresLog};
 use epitome_store::{RecordStore, SessionArchive};
 use epitome_testkit::PostgresServer;
@@ -90,4 +90,55 @@ fn a_role_of_no_team_is_held_to_none() {
     keep(&all, "alders/default", "The gate is red.").unwrap();
     keep(&store(&server, "ann"), "alders/default", "The gate is old.").unwrap();
     assert_eq!(all.scopes().unwrap(), ["alders/default"]);
+}
+
+/// What a role of a team may try with the numbers of another team's rows, which it can guess.
+const FOREIGN: [&str; 7] = [
+    "INSERT INTO epitome_record (scope, line, seq, kind, stamp, body, sum)
+         VALUES ($OWN, $LINE, $SEQ, 1, 0, '\\x00', '\\x00')",
+    "INSERT INTO epitome_key (scope, line, key) VALUES ($OWN, $LINE, '\\x01')",
+    "INSERT INTO epitome_blob (scope, line, id, bytes) VALUES ($OWN, $LINE, '\\x01', '\\x01')",
+    "INSERT INTO epitome_piece (scope, line, id, original, source, body, terms)
+         VALUES ($OWN, $LINE, '\\x01', '\\x01', '\\x01', '\\x01', '{gate}')",
+    "UPDATE epitome_record SET line = $LINE, seq = $SEQ",
+    "UPDATE epitome_blob SET line = $LINE",
+    "INSERT INTO epitome_scope (id, name) OVERRIDING SYSTEM VALUE
+         SELECT 1000000 + next, 'rowans/' || next FROM generate_series(1, 3) next",
+];
+
+#[test]
+fn a_role_of_a_team_puts_nothing_in_the_way_of_another() {
+    let Some(server) = PostgresServer::start().unwrap() else { return };
+    let all = RecordStore::over(open(&server, "postgres"));
+    client(&server, "postgres").batch_execute(TEAMS).unwrap();
+    let (rowans, ann) = (store(&server, "rowans"), store(&server, "ann"));
+    keep(&rowans, "rowans/default", "The gate is blue.").unwrap();
+    keep(&ann, "alders/default", "The gate is red.").unwrap();
+
+    let mut admin = client(&server, "postgres");
+    let asked = "SELECT line.id, line.seq, own.id FROM epitome_line line
+        JOIN epitome_scope scope ON scope.id = line.scope AND scope.name = 'alders/default',
+        epitome_scope own WHERE own.name = 'rowans/default'";
+    let found = admin.query_one(asked, &[]).unwrap();
+    let [line, seq, of] = [0, 1, 2].map(|at| found.get::<_, i64>(at));
+    let mut own = Client::connect(&address(&server, "rowans"), NoTls).unwrap();
+    for tried in FOREIGN {
+        let numbers = [("$LINE", line), ("$SEQ", seq + 1), ("$OWN", of)];
+        let fill =
+            |text: String, (name, number): (&str, i64)| text.replace(name, &number.to_string());
+        let tried = numbers.into_iter().fold(tried.to_owned(), fill);
+        assert!(own.batch_execute(&tried).is_err(), "{tried}");
+    }
+    // Lines of its own may have any number, and are in nobody's way with it.
+    let ahead = format!(
+        "INSERT INTO epitome_line (id, scope, name, seq, sum) OVERRIDING SYSTEM VALUE
+         SELECT next, {of}, next::text, 0, '' FROM generate_series({line}, {line} + 100) next"
+    );
+    own.batch_execute(&ahead).unwrap();
+
+    keep(&ann, "alders/default", "The gate is old.").unwrap();
+    keep(&ann, "alders/other", "The gate is new.").unwrap();
+    ann.learn("alders/third", "model", "\"fast\"").unwrap();
+    let wrong = all.verify(false).unwrap();
+    assert_eq!(wrong, []);
 }

@@ -54,7 +54,16 @@ fn databases_that_cannot_be_used_are_named() {
     assert!(old.contains("SQL_ASCII"), "{old}");
 }
 
-/// The tables as the first version made them, with what it wrote.
+/// The tables as the second version made them, with what it wrote.
+const SECOND: &str = "
+    DROP POLICY epitome_number ON epitome_scope;
+    ALTER TABLE epitome_line DROP CONSTRAINT epitome_line_pkey, ADD PRIMARY KEY (id);
+    ALTER TABLE epitome_record DROP CONSTRAINT epitome_record_pkey, ADD PRIMARY KEY (line, seq);
+    ALTER TABLE epitome_blob DROP CONSTRAINT epitome_blob_pkey, ADD PRIMARY KEY (line, id);
+    ALTER TABLE epitome_piece DROP CONSTRAINT epitome_piece_pkey, ADD PRIMARY KEY (line, id);
+    UPDATE epitome_schema SET version = 2;";
+
+/// The same of the first version.
 const FIRST: &str = "
     DROP POLICY epitome_team ON epitome_scope; DROP POLICY epitome_team ON epitome_line;
     DROP POLICY epitome_team ON epitome_record; DROP POLICY epitome_team ON epitome_key;
@@ -68,19 +77,33 @@ const FIRST: &str = "
     ALTER TABLE epitome_record DROP COLUMN scope;
     UPDATE epitome_schema SET version = 1";
 
+/// What a role of another team wrote under a line when nothing bound the two.
+const FOREIGN: &str = "
+    INSERT INTO epitome_scope (name) VALUES ('alders/default');
+    INSERT INTO epitome_record (scope, line, seq, kind, stamp, body, sum)
+        SELECT scope + 1, id, seq + 1, 1, 0, '\\x00', '\\x00' FROM epitome_line;
+    INSERT INTO epitome_blob (scope, line, id, bytes)
+        SELECT scope + 1, id, '\\x01', '\\x01' FROM epitome_line;";
+
 #[test]
 fn tables_of_an_older_version_keep_what_they_hold() {
     let Some(server) = PostgresServer::start().unwrap() else { return };
     let text = "The gate is blue.";
     let id = ContentId::for_text(text);
-    let blob = StoredText { id, source: "e1".to_owned(), text: text.to_owned() };
-    let kept = Eviction { blobs: vec![blob], ..Eviction::default() };
-    RecordStore::over(open(&server, "postgres")).keep("local/default", &kept).unwrap();
-    client(&server, "postgres").batch_execute(FIRST).unwrap();
-    let store = RecordStore::over(open(&server, "postgres"));
-    assert_eq!(store.original("local/default", &id.to_string()).unwrap().text, text);
-    assert_eq!(store.verify(false).unwrap(), []);
-    store.learn("local/default", "model", "\"fast\"").unwrap();
-    let versions = client(&server, "postgres").query("SELECT version FROM epitome_schema", &[]);
-    assert_eq!(versions.unwrap()[0].get::<_, i64>(0), 2);
+    for (database, older) in
+        [("first", format!("{SECOND}{FIRST}")), ("second", format!("{SECOND}{FOREIGN}"))]
+    {
+        let mut admin = client(&server, "postgres");
+        admin.batch_execute(&format!("CREATE DATABASE {database}")).unwrap();
+        let blob = StoredText { id, source: "e1".to_owned(), text: text.to_owned() };
+        let kept = Eviction { blobs: vec![blob], ..Eviction::default() };
+        RecordStore::over(open(&server, database)).keep("local/default", &kept).unwrap();
+        client(&server, database).batch_execute(&older).unwrap();
+        let store = RecordStore::over(open(&server, database));
+        assert_eq!(store.original("local/default", &id.to_string()).unwrap().text, text);
+        assert_eq!(store.verify(false).unwrap(), []);
+        store.learn("local/default", "model", "\"fast\"").unwrap();
+        let versions = client(&server, database).query("SELECT version FROM epitome_schema", &[]);
+        assert_eq!(versions.unwrap()[0].get::<_, i64>(0), 3);
+    }
 }
