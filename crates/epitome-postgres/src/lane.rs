@@ -74,7 +74,7 @@ impl Lane {
                 self.connection = None;
             }
             let what = told(&error);
-            if is_lost { LaneError::Lost(what) } else { LaneError::Refused(what) }
+            if is_lost { LaneError::Lost(what) } else { LaneError::Refused(granted(what, &error)) }
         })
     }
 
@@ -163,6 +163,25 @@ fn connect(address: &PostgresAddress) -> Result<Client, LaneError> {
         let what = told(&error);
         if is_lost { LaneError::Lost(what) } else { LaneError::Refused(advised(what, &error)) }
     })
+}
+
+/// What a role lacks that may not do something, and who gives it.
+fn granted(what: String, error: &postgres::Error) -> String {
+    if error.code() != Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
+        return what;
+    }
+    if what.contains("row-level security") {
+        return format!("{what}; it belongs to another team: name one of your own as `tenant`");
+    }
+    let lacks = match what.split_once(" table ").map(|(_, table)| table) {
+        Some("epitome_schema") => "SELECT ON epitome_schema".to_owned(),
+        Some(table) => format!("SELECT, INSERT, UPDATE, DELETE ON {table}"),
+        None => match what.split_once(" sequence ") {
+            Some((_, sequence)) => format!("USAGE ON SEQUENCE {sequence}"),
+            None => return what,
+        },
+    };
+    format!("{what}; the owner of the tables allows it with `GRANT {lacks} TO ROLE`")
 }
 
 /// Whether it is the certificate that is not taken.

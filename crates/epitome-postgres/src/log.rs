@@ -65,11 +65,9 @@ impl PostgresLog {
         match migrated {
             Migrated::Done => Ok(Self { lanes, probed: Mutex::default() }),
             Migrated::Newer(found) => Err(StoreError::Newer { found, known: NEWEST }),
-            Migrated::Encoding(found) => Err(StoreError::Broken {
-                path,
-                what: "cannot be opened",
-                cause: format!("it keeps texts as {found}; make a database with ENCODING 'UTF8'"),
-            }),
+            Migrated::Unusable(cause) => {
+                Err(StoreError::Broken { path, what: "cannot be opened", cause })
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 //! Invariant: a change of the tables is made by one process at a time, whole or not at all; tables that
 //! a newer program made are left alone. Called where a log is opened.
 
+use postgres::error::{DbError, SqlState};
 use postgres::{Client, Error};
 
 /// What stands between processes that begin at the same time; any number that nobody else has taken.
@@ -159,6 +160,14 @@ const STEPS: &[&str] = &[
         " THEN id <= pg_catalog.pg_sequence_last_value('epitome_scope_id_seq') ELSE true END
          );"
     ),
+    // A team reads of which version the tables are, whatever else it was granted.
+    concat!(
+        "ALTER TABLE epitome_schema ENABLE ROW LEVEL SECURITY;
+         CREATE POLICY epitome_version ON epitome_schema FOR SELECT USING (true);
+         CREATE POLICY epitome_team ON epitome_schema USING (NOT ",
+        in_a_team!(),
+        ");"
+    ),
 ];
 
 const VERSION: &str = "SELECT version FROM epitome_schema";
@@ -169,8 +178,8 @@ pub(crate) enum Migrated {
     Done,
     /// A newer program made them.
     Newer(i64),
-    /// The database keeps texts in another way than as UTF-8.
-    Encoding(String),
+    /// They cannot be used as they are.
+    Unusable(String),
 }
 
 /// The version that this program makes.
@@ -180,21 +189,51 @@ pub(crate) const NEWEST: i64 = STEPS.len() as i64;
 pub(crate) fn migrate(client: &mut Client) -> Result<Migrated, Error> {
     let encoding: String = client.query_one("SHOW server_encoding", &[])?.get(0);
     if encoding != "UTF8" {
-        return Ok(Migrated::Encoding(encoding));
+        return Ok(Migrated::Unusable(format!(
+            "it keeps texts as {encoding}; make a database with ENCODING 'UTF8'"
+        )));
     }
     // Whoever may not make tables may use those that are there.
-    let there = "SELECT to_regclass('epitome_schema') IS NOT NULL";
-    if client.query_one(there, &[])?.get(0)
-        && client.query_opt(VERSION, &[])?.is_some_and(|row| row.get::<_, i64>(0) == NEWEST)
-    {
-        return Ok(Migrated::Done);
+    let mut found = None;
+    if client.query_one("SELECT to_regclass('epitome_schema') IS NOT NULL", &[])?.get(0) {
+        found = client.query_opt(VERSION, &[])?.map(|row| row.get::<_, i64>(0));
+        match found {
+            Some(NEWEST) => return Ok(Migrated::Done),
+            Some(newer) if newer > NEWEST => return Ok(Migrated::Newer(newer)),
+            _ => {}
+        }
     }
+    match step_on(client) {
+        Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+            let tables = found.map_or_else(
+                || "it has no tables yet".to_owned(),
+                |version| format!("its tables are of version {version}, expected {NEWEST}"),
+            );
+            let cause = error.as_db_error().map_or("it was refused", DbError::message);
+            Ok(Migrated::Unusable(format!(
+                "{tables}, and this role may not change that ({cause}); open it once as the owner of its \
+                 tables, or as a role that may create some"
+            )))
+        }
+        done => done,
+    }
+}
+
+/// Takes the steps that are left, in one transaction.
+fn step_on(client: &mut Client) -> Result<Migrated, Error> {
     let mut work = client.transaction()?;
     work.batch_execute(&format!(
         "SELECT pg_advisory_xact_lock({LOCK});
          CREATE TABLE IF NOT EXISTS epitome_schema (version bigint NOT NULL)"
     ))?;
     let known = work.query_opt(VERSION, &[])?;
+    if known.is_none()
+        && work.query_one("SELECT to_regclass('epitome_scope') IS NOT NULL", &[])?.get(0)
+    {
+        let cause = "its tables are there, and `epitome_schema` does not say of which version; restore \
+                     that table from a backup, or put its one row, the version, back";
+        return Ok(Migrated::Unusable(cause.to_owned()));
+    }
     let version: i64 = known.as_ref().map_or(0, |row| row.get(0));
     let Some(steps) = usize::try_from(version).ok().and_then(|version| STEPS.get(version..)) else {
         return Ok(Migrated::Newer(version));

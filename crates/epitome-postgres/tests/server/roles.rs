@@ -12,11 +12,19 @@ use crate::shared::{client, open};
 /// What a database is told once for its teams.
 const TEAMS: &str = "
     CREATE ROLE epitome_team;
-    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO epitome_team;
-    GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO epitome_team;
+    GRANT SELECT ON epitome_schema TO epitome_team;
+    GRANT SELECT, INSERT ON epitome_scope TO epitome_team;
+    GRANT SELECT, INSERT, UPDATE, DELETE
+        ON epitome_line, epitome_record, epitome_key, epitome_blob, epitome_piece TO epitome_team;
+    GRANT USAGE ON SEQUENCE epitome_stamp, epitome_scope_id_seq, epitome_line_id_seq TO epitome_team;
     CREATE ROLE rowans LOGIN IN ROLE epitome_team;
     CREATE ROLE alders IN ROLE epitome_team;
     CREATE ROLE ann LOGIN IN ROLE alders";
+
+/// What it was told before.
+const MORE: &str = "
+    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO epitome_team;
+    GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO epitome_team";
 
 fn address(server: &PostgresServer, role: &str) -> String {
     server.address("postgres").replace("epitome@", &format!("{role}@"))
@@ -110,12 +118,13 @@ const FOREIGN: [&str; 7] = [
 fn a_role_of_a_team_puts_nothing_in_the_way_of_another() {
     let Some(server) = PostgresServer::start().unwrap() else { return };
     let all = RecordStore::over(open(&server, "postgres"));
-    client(&server, "postgres").batch_execute(TEAMS).unwrap();
+    let mut admin = client(&server, "postgres");
+    admin.batch_execute(TEAMS).unwrap();
+    admin.batch_execute(MORE).unwrap();
     let (rowans, ann) = (store(&server, "rowans"), store(&server, "ann"));
     keep(&rowans, "rowans/default", "The gate is blue.").unwrap();
     keep(&ann, "alders/default", "The gate is red.").unwrap();
 
-    let mut admin = client(&server, "postgres");
     let asked = "SELECT line.id, line.seq, own.id FROM epitome_line line
         JOIN epitome_scope scope ON scope.id = line.scope AND scope.name = 'alders/default',
         epitome_scope own WHERE own.name = 'rowans/default'";
@@ -141,4 +150,45 @@ fn a_role_of_a_team_puts_nothing_in_the_way_of_another() {
     ann.learn("alders/third", "model", "\"fast\"").unwrap();
     let wrong = all.verify(false).unwrap();
     assert_eq!(wrong, []);
+}
+
+#[test]
+fn a_role_of_a_team_does_not_change_the_version() {
+    let Some(server) = PostgresServer::start().unwrap() else { return };
+    open(&server, "postgres");
+    let mut admin = client(&server, "postgres");
+    admin.batch_execute(TEAMS).unwrap();
+    let mut own = Client::connect(&address(&server, "rowans"), NoTls).unwrap();
+    for grants in ["", MORE] {
+        admin.batch_execute(grants).unwrap();
+        let mut try_to = |what: &str| own.execute(what, &[]).unwrap_or_default();
+        assert_eq!(try_to("UPDATE epitome_schema SET version = 99"), 0);
+        assert_eq!(try_to("DELETE FROM epitome_schema"), 0);
+        assert_eq!(try_to("INSERT INTO epitome_schema VALUES (99)"), 0);
+        store(&server, "ann");
+    }
+}
+
+#[test]
+fn what_a_role_may_not_do_is_named_with_what_helps() {
+    let Some(server) = PostgresServer::start().unwrap() else { return };
+    let mut admin = client(&server, "postgres");
+    admin.batch_execute("CREATE ROLE worker LOGIN").unwrap();
+    let refused = |server: &PostgresServer| {
+        let address = PostgresAddress::parse(&address(server, "worker")).unwrap();
+        let log = PostgresLog::open(address);
+        let kept = log.map(RecordStore::over).and_then(|store| keep(&store, "local/default", "A."));
+        kept.unwrap_err().to_string()
+    };
+    let check = |told: String, helps: &str| assert!(told.contains(helps), "{told}");
+    check(refused(&server), "it has no tables yet, and this role may not change that");
+    open(&server, "postgres");
+    check(refused(&server), "`GRANT SELECT ON epitome_schema TO ROLE`");
+    admin.batch_execute("GRANT SELECT ON epitome_schema TO worker").unwrap();
+    check(refused(&server), "`GRANT SELECT, INSERT, UPDATE, DELETE ON epitome_");
+    admin.batch_execute("UPDATE epitome_schema SET version = 1").unwrap();
+    check(refused(&server), "its tables are of version 1, expected 4");
+    admin.batch_execute("DELETE FROM epitome_schema").unwrap();
+    let told = PostgresLog::open(PostgresAddress::parse(&server.address("postgres")).unwrap());
+    check(told.unwrap_err().to_string(), "does not say of which version");
 }
