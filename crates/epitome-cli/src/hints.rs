@@ -28,7 +28,7 @@ pub(crate) fn stored(error: &StoreError) -> String {
         }
         StoreError::NoSnapshot { .. } => Some("`epitome snapshot list` shows what there is"),
         StoreError::Damaged { .. } => Some(
-            "`epitome session verify` tells more, `epitome store salvage PATH NEW` saves what can be \
+            "`epitome session verify` tells more, `epitome store salvage STORE NEW` saves what can be \
              read",
         ),
         _ => None,

@@ -121,8 +121,9 @@ impl RecordLog for PostgresLog {
         let first: Vec<i64> = tails.iter().map(|tail| number(tail.from)).collect();
         let places =
             vec![text(scope), place(lines, Type::TEXT_ARRAY), place(first, Type::INT8_ARRAY)];
-        let rows =
-            self.rows(statement::READ, places, |row| Ok((column::<i64>(row, 6)?, record(row)?)))?;
+        let rows = self.rows(statement::READ, places, |row| {
+            Ok((column::<i64>(row, 6)?, record(row).unwrap_or_else(|_| unreadable(row))))
+        })?;
         let mut found = vec![Vec::new(); tails.len()];
         rows.into_iter().for_each(|(place, record)| put_at(&mut found, place, record));
         Ok(found)
@@ -327,8 +328,8 @@ fn hash(row: &Row, at: usize) -> Result<[u8; 16], String> {
 }
 
 /// A text of a row, which is kept as bytes.
-fn kept_text(bytes: &[u8]) -> Result<String, String> {
-    String::from_utf8(bytes.to_vec()).map_err(|_| "a text is not UTF-8".to_owned())
+fn kept_text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn unsigned(row: &Row, at: usize) -> Result<u64, String> {
@@ -349,27 +350,42 @@ fn record(row: &Row) -> Result<LogRecord, String> {
     })
 }
 
+/// What can be read of a row that holds no whole record: it costs itself, since it follows none as it is.
+fn unreadable(row: &Row) -> LogRecord {
+    let kind = column::<i32>(row, 1).ok().and_then(|kind| u16::try_from(kind).ok());
+    LogRecord {
+        seq: unsigned(row, 0).unwrap_or_default(),
+        kind: kind.unwrap_or_default(),
+        key: hash(row, 2).ok().map(RecordKey),
+        stamp: unsigned(row, 3).unwrap_or_default(),
+        body: column(row, 4).unwrap_or_default(),
+        sum: hash(row, 5).unwrap_or_default(),
+    }
+}
+
+/// A blob; one that cannot be read is at an address that is not its own.
 fn blob(row: &Row) -> Result<StoredBlob, String> {
     let source: Option<&[u8]> = column(row, 2)?;
     Ok(StoredBlob {
         line: column(row, 0)?,
-        id: ContentId(hash(row, 1)?),
-        source: source.map(kept_text).transpose()?,
+        id: ContentId(hash(row, 1).unwrap_or_default()),
+        source: source.map(kept_text),
         bytes: column(row, 3)?,
     })
 }
 
+/// A piece; a text that cannot be read is not the one that its address says.
 fn piece(row: &Row) -> Result<SearchPiece, String> {
     let span = match (column::<Option<i64>>(row, 4)?, column::<Option<i64>>(row, 5)?) {
-        (Some(_), Some(_)) => Some([unsigned(row, 4)?, unsigned(row, 5)?]),
+        (Some(first), Some(last)) => u64::try_from(first).ok().zip(u64::try_from(last).ok()),
         _ => None,
     };
     Ok(SearchPiece {
         line: column(row, 0)?,
-        id: ContentId(hash(row, 1)?),
-        original: ContentId(hash(row, 2)?),
-        source: kept_text(column(row, 3)?)?,
-        span,
-        text: kept_text(column(row, 6)?)?,
+        id: ContentId(hash(row, 1).unwrap_or_default()),
+        original: ContentId(hash(row, 2).unwrap_or_default()),
+        source: kept_text(column(row, 3)?),
+        span: span.map(|(first, last)| [first, last]),
+        text: kept_text(column(row, 6)?),
     })
 }

@@ -171,8 +171,10 @@ pub(crate) const HOLD_LINE: &str = "
     FOR UPDATE OF line";
 
 /// What makes anew what is kept of a line beside its records: where it ends, and its keys.
+/// A checksum that cannot be read is one of zeros, as it is read.
 pub(crate) const REBUILD_LINE: [&str; 3] = [
-    "UPDATE epitome_line line SET seq = last.seq, sum = last.sum
+    "UPDATE epitome_line line SET seq = last.seq,
+         sum = CASE length(last.sum) WHEN 16 THEN last.sum ELSE decode(repeat('00', 16), 'hex') END
      FROM (
          SELECT seq, sum FROM epitome_record WHERE scope = $1 AND line = $2
          ORDER BY seq DESC LIMIT 1

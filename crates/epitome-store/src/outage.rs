@@ -14,6 +14,10 @@ pub const UNREACHABLE: &str = "cannot be reached";
 /// What is wrong with a store that does not fit the key that is named for it, or its lack.
 pub const SEALED: &str = "stays closed";
 
+/// What can be done about a part of a store that is not what was written, where all else is used.
+pub(crate) const PARTLY: &str = "`epitome session verify` says more, `epitome store salvage STORE NEW` makes a \
+                                 store of all else";
+
 /// A store that cannot be relied on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreOutage {
@@ -29,6 +33,8 @@ pub struct StoreOutage {
 pub enum StoreNews {
     /// It cannot be written, or read: what is said goes to memory.
     Lost(StoreOutage),
+    /// Something that it keeps is not what was written. It is passed over, and all else is used.
+    Damaged(StoreOutage),
     /// It can be written again: conversations that begin are recorded.
     Back,
 }
@@ -81,7 +87,8 @@ impl OutageKind {
                  until then"
             }
             Self::Damaged => {
-                "stop the program, run `epitome session verify --repair` and start again"
+                "stop the program, run `epitome session verify --repair`, where that leaves anything \
+                 `epitome store salvage STORE NEW`, and start again"
             }
             Self::Gone => {
                 "put the file back where it was, or start the program again, which makes a new one \

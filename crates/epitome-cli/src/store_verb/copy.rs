@@ -15,7 +15,8 @@ use crate::store;
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  epitome store copy epitome.db postgres://team@db/epitome\n\nWith a \
-                  key, TO is encrypted; `--plain` leaves it readable.\n\nA session that went on in both stores stays as it is in TO, and is named."
+                  key, TO is encrypted; `--plain` leaves it readable.\n\nA session that went on in both stores stays as it is in TO, and is named. What is damaged in FROM is \
+                  left out and named; exit code 6 then."
 )]
 pub(crate) struct Args {
     /// The store to read

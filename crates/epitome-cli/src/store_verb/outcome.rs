@@ -1,6 +1,6 @@
 //! What all errands of `epitome store` share: from where to where, and what became of it.
 //!
-//! Invariant: exit code 6 where the two differ at the end.
+//! Invariant: exit code 6 where the two differ at the end, or something damaged was left out.
 
 use std::path::{Path, PathBuf};
 
@@ -79,7 +79,7 @@ struct TransferOutput<'a> {
 struct ComparedOutput<'a> {
     equal: bool,
     differ: &'a [String],
-    /// What could not be salvaged.
+    /// What is damaged in the source, and left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     missing: Option<&'a [String]>,
     elapsed_ms: f64,
@@ -112,7 +112,7 @@ impl OutcomeFlags {
         Ok(Carried { report, elapsed_ms: since(start) })
     }
 
-    /// Says what became of it; `missing` is what could not be salvaged.
+    /// Says what became of it; `missing` is what could not be salvaged from a file.
     pub(super) fn print(
         &self,
         way: &Way,
@@ -121,6 +121,9 @@ impl OutcomeFlags {
     ) -> Result<(), CliError> {
         let Carried { report, elapsed_ms } = carried;
         let differ = &report.differ;
+        let all: Vec<String> =
+            missing.unwrap_or_default().iter().chain(&report.missing).cloned().collect();
+        let missing = (missing.is_some() || !all.is_empty()).then_some(&all[..]);
         if self.json {
             journal::json(&TransferOutput {
                 from: store::shown(&way.from),
@@ -191,9 +194,12 @@ fn words(report: &TransferReport, went: &str) -> String {
             format!("{} ({messages}, {bytes}B)", done.join(", "))
         }
     };
-    match report.differ.is_empty() {
-        true => format!("{brought}; compared: both hold the same"),
-        false => brought,
+    match (report.differ.is_empty(), report.missing.is_empty()) {
+        (true, true) => format!("{brought}; compared: both hold the same"),
+        (true, false) => {
+            format!("{brought}; compared: both hold the same, but for what is damaged")
+        }
+        (false, _) => brought,
     }
 }
 
@@ -216,6 +222,9 @@ mod tests {
         };
         let line = "1 session copied, 2 sessions brought up to date (41 messages, 9.10kB)";
         check(some.clone(), &format!("{line}; compared: both hold the same"));
+        let damaged = TransferReport { missing: vec!["a".to_owned()], ..some.clone() };
+        let but = "compared: both hold the same, but for what is damaged";
+        check(damaged, &format!("{line}; {but}"));
         check(TransferReport { differ: vec!["a".to_owned()], ..some }, line);
     }
 }

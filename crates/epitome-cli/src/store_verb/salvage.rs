@@ -1,6 +1,6 @@
 //! `epitome store salvage`: what can be read of a damaged store, into a new one.
 //!
-//! Invariant: the damaged file is only read, and what is missing of it is named.
+//! Invariant: the damaged store is only read, and what is missing of it is named.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::outcome::{OutcomeFlags, Way};
 use crate::fault::CliError;
 use crate::store;
 
-/// Reads what can be read of a damaged store file, writes it into another store, and names what is missing
+/// Reads what can be read of a damaged store, writes it into another store, and names what is missing
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  epitome store salvage epitome.db salvaged.db\n\nDamage costs the record \
@@ -19,7 +19,8 @@ use crate::store;
                   6 where anything is missing."
 )]
 pub(crate) struct Args {
-    /// The damaged file
+    /// The damaged file, or database
+    #[arg(value_parser = crate::flags::store)]
     damaged: PathBuf,
     /// The store to write; a file that is not there is made
     #[arg(value_name = "TO", value_parser = crate::flags::store)]
@@ -34,9 +35,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let way = Way::between(&args.damaged, &args.to, "salvaged")?;
     if store::is_database(&way.from) {
-        return Err(CliError::usage(
-            "a database is no file that could be salvaged; `epitome store copy` copies it",
-        ));
+        // What is damaged there is told record by record, and all else is read as ever.
+        let from = store::open_source(&way.from, args.keys.of_source()?)?;
+        let to = store::open_target(&way.to, args.keys.plain)?;
+        let done = args.outcome.carry(&*from, &*to, TransferMode::Add)?;
+        return args.outcome.print(&way, &done, Some(&[]));
     }
     if !way.from.exists() {
         return Err(CliError::unreadable(format!("no store at {}", way.from.display())));

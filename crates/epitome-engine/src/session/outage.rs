@@ -5,7 +5,7 @@
 //! by
 //! `push`.
 
-use epitome_store::StoreNews;
+use epitome_store::{StoreNews, StoreOutage};
 use epitome_types::{Event, EventKind};
 
 use super::Session;
@@ -18,6 +18,14 @@ impl Session {
             StoreNews::Lost(outage) => {
                 let remedy = outage.remedy.to_owned();
                 Some(EventKind::StoreLost { cause: outage.cause, remedy })
+            }
+            StoreNews::Damaged(StoreOutage { cause, remedy }) => {
+                tracing::warn!(
+                    target: "epitome",
+                    session = prompt.session,
+                    "{cause}; it is passed over, and all else is used: {remedy}"
+                );
+                None
             }
             StoreNews::Back => Some(EventKind::StoreBack),
             _ => None,

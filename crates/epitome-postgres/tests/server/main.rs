@@ -6,6 +6,8 @@ mod conformance;
 #[cfg(test)]
 mod cuts;
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod few_connections;
 #[cfg(test)]
 mod outage;

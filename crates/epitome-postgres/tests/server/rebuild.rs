@@ -65,9 +65,15 @@ fn what_was_damaged_of_it_is_right_again() {
     client(&server, "postgres").batch_execute(damage).unwrap();
     let store = PostgresStore::over(open(&server, "postgres"));
     assert_eq!(found(&store, chain), (vec![], vec![]));
-    assert!(store.append(SCOPE, "talk", &turn("talk", chain, 1)).is_err());
     store.rebuild().unwrap();
     assert_eq!(found(&store, chain), sound);
     store.append(SCOPE, "talk", &turn("talk", chain, 1)).unwrap();
+
+    // What is added to a line has its end be right first.
+    let damage = "UPDATE epitome_line SET seq = seq + 7, sum = '\\x00'";
+    client(&server, "postgres").batch_execute(damage).unwrap();
+    store.append(SCOPE, "talk", &turn("talk", chain, 1)).unwrap();
+    let behind = turn("talk", chain, 1).said[0].chain;
+    store.append(SCOPE, "talk", &turn("talk", behind, 2)).unwrap();
     assert_eq!(store.verify(false).unwrap(), []);
 }

@@ -13,6 +13,7 @@ use epitome_kernel::{Eviction, MessageRecord, SearchRange, SessionOf, StoreError
 
 use super::FallbackStore;
 use crate::mentions::mentions;
+use crate::outage::PARTLY;
 use crate::{SessionArchive, StoreFinding, StoreNews, StoreOutage};
 
 impl SessionArchive for FallbackStore {
@@ -267,7 +268,10 @@ impl SessionArchive for FallbackStore {
     }
 
     fn news(&self) -> Vec<StoreNews> {
-        std::mem::take(&mut self.state().untold)
+        let mut news = std::mem::take(&mut self.state().untold);
+        let met = self.disk.take_damage().into_iter();
+        news.extend(met.map(|cause| StoreNews::Damaged(StoreOutage { cause, remedy: PARTLY })));
+        news
     }
 }
 

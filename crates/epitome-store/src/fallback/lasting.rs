@@ -31,6 +31,11 @@ pub(super) trait LastingStore: SessionArchive + fmt::Debug {
     /// Whether it can be written again, as far as can be told at once.
     fn takes_more(&self) -> bool;
 
+    /// What was met since this was asked last that is not what was written, in words: all else is used.
+    fn take_damage(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// A session with all that can be read of it, and what was erased in its scope; none where nothing
     /// can.
     fn copy_of(&self, scope: &str, session: &str) -> Option<(SessionCopy, Vec<EntryKey>)>;
@@ -100,6 +105,10 @@ impl<L: RecordLog> LastingStore for RecordStore<L> {
 
     fn takes_more(&self) -> bool {
         self.log().is_well()
+    }
+
+    fn take_damage(&self) -> Vec<String> {
+        Self::take_damage(self)
     }
 
     fn copy_of(&self, scope: &str, session: &str) -> Option<(SessionCopy, Vec<EntryKey>)> {

@@ -44,9 +44,18 @@ impl LogRecord {
 
     /// Whether it follows a position, unchanged as far as can be told.
     pub(crate) fn follows(&self, position: LinePosition) -> bool {
-        let intact =
-            |body: &Vec<u8>| sum(position.sum, self.seq, self.kind, self.key, body) == self.sum;
-        self.seq == position.seq + 1 && self.body.as_ref().is_none_or(intact)
+        self.seq == position.seq + 1 && self.continues(position.sum)
+    }
+
+    /// Whether it stands behind a record with this checksum, unchanged as far as can be told: of one that
+    /// was erased nothing can.
+    pub(crate) fn continues(&self, before: [u8; 16]) -> bool {
+        self.body.is_none() || self.sum_behind(before) == Some(self.sum)
+    }
+
+    /// The checksum that belongs to it behind another one; none of one that was erased.
+    pub(crate) fn sum_behind(&self, before: [u8; 16]) -> Option<[u8; 16]> {
+        self.body.as_ref().map(|body| sum(before, self.seq, self.kind, self.key, body))
     }
 
     /// The position that it ends.
@@ -198,6 +207,11 @@ pub struct SearchPiece {
 }
 
 impl SearchPiece {
+    /// Whether its text is the one that its address says.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.id == ContentId::for_text(&self.text)
+    }
+
     /// The terms of its text, for an index: each as often as it stands there.
     pub fn terms(&self) -> Vec<String> {
         terms(&self.text)

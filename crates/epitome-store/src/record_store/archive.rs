@@ -272,6 +272,10 @@ impl<L: RecordLog> SessionArchive for RecordStore<L> {
         })
     }
 
+    fn damage(&self, scope: &str, session: &str) -> Result<Vec<String>, StoreError> {
+        self.damage_of(scope, session)
+    }
+
     fn verify(&self, _repair: bool) -> Result<Vec<StoreFinding>, StoreError> {
         self.findings()
     }
@@ -321,14 +325,12 @@ impl<L: RecordLog> RecordStore<L> {
         page: &[&SaidBody],
     ) -> Result<Vec<MessageRecord>, StoreError> {
         let bytes = self.bytes(scope, session, page.iter().filter_map(|said| said.bytes))?;
-        let told = |said: &&SaidBody| -> Result<MessageRecord, StoreError> {
-            let Some(id) = said.bytes else { return Ok(said.with_bytes(None)) };
-            let what = || format!("the bytes of the message {} are missing", said.key);
-            let found = bytes.get(&id).cloned();
-            let found = found.ok_or_else(|| StoreError::Damaged { what: what() })?;
-            Ok(said.with_bytes(Some(found)))
+        let told = |said: &&SaidBody| {
+            // No byte where those that are kept are not those that were recorded.
+            let found = said.bytes.map(|id| bytes.get(&id).cloned().unwrap_or_default());
+            said.with_bytes(found)
         };
-        page.iter().map(told).collect()
+        Ok(page.iter().map(told).collect())
     }
 
     /// What the search is to learn; none of an answer that broke off.

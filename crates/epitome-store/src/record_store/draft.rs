@@ -187,3 +187,15 @@ pub(super) fn packed(bytes: &[u8], seed: Option<u64>) -> ContentId {
         None => ContentId::of_all([bytes, b"\0record"]),
     }
 }
+
+impl StoredBlob {
+    /// Whether its bytes are those that its address says; `seed` is that of its log. Memory keeps what it
+    /// was given.
+    pub(super) fn is_whole(&self, seed: Option<u64>) -> bool {
+        let own = || match self.source {
+            Some(_) => ContentId::for_bytes(&self.bytes),
+            None => packed(&self.bytes, seed),
+        };
+        seed.is_some() || self.id == own()
+    }
+}

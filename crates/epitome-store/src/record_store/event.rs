@@ -70,6 +70,9 @@ pub(super) enum SessionEvent {
 }
 
 impl SessionEvent {
+    /// The kind of the record that says which message is the newest.
+    pub(super) const BROUGHT: u16 = 5;
+
     /// The number of its kind.
     pub(super) fn kind(&self) -> u16 {
         match self {
@@ -77,7 +80,7 @@ impl SessionEvent {
             Self::Said(_) => 2,
             Self::Rewritten(_) => 3,
             Self::Titled(_) => 4,
-            Self::Brought(_) => 5,
+            Self::Brought(_) => Self::BROUGHT,
             Self::Answered(_) => 6,
             Self::Compacted(_) => 7,
             Self::Marked(_) => 8,
@@ -96,6 +99,29 @@ impl SessionEvent {
             Self::Learned { .. } => 21,
             Self::Banned(_) => 22,
         }
+    }
+
+    /// What a record of a kind holds, for people.
+    pub(super) fn kind_name(kind: u16) -> Option<&'static str> {
+        Some(match kind {
+            1 => "how the session began",
+            2 => "a message",
+            3 => "what a result was sent as",
+            4 => "a title",
+            5 | 11 | 12 | 20 => "where it had come to",
+            6 => "an answer",
+            7 => "a compression",
+            8 => "a pin, or an undo",
+            9 => "something that was done or decided",
+            10 => "what policies noted",
+            13 => "whether it is in the trash",
+            14..=16 => "a snapshot",
+            17 => "which originals it keeps",
+            18 => "what the search knows",
+            19 | 22 => "an erasure",
+            21 => "something that was learned",
+            _ => return None,
+        })
     }
 
     /// Whether records of a kind change what prompts are made of, so that

@@ -18,6 +18,7 @@ use super::event::{
     SessionEvent, TakenBody,
 };
 use super::freshness::Freshness;
+use super::sift::DamagedRecord;
 use crate::log::LinePosition;
 use crate::marks;
 
@@ -71,6 +72,8 @@ pub(super) struct HistoryFold {
     pub(super) said: Vec<SaidNode>,
     by_chain: FxHashMap<HistoryHash, usize>,
     pub(super) answers: Vec<AnswerNode>,
+    /// The records of the line that are not what was written.
+    pub(super) damaged: Vec<DamagedRecord>,
 }
 
 /// What was decided of a session.
@@ -260,7 +263,7 @@ impl SessionFold {
         self.meter = turn.meter;
     }
 
-    fn lead_to(&mut self, head: HistoryHash) {
+    pub(super) fn lead_to(&mut self, head: HistoryHash) {
         let end = self.history.find(head);
         let messages = end.map_or(0, |end| self.history.said[end].said.place + 1);
         (self.info.head, self.info.figures.messages) = (head, messages);
@@ -407,6 +410,14 @@ impl HistoryFold {
     }
 
     fn say(&mut self, order: RecordOrder, said: SaidBody) {
+        if !self.damaged.is_empty() {
+            self.stand_in(order, said.after, said.place);
+        }
+        self.add(order, said);
+    }
+
+    /// Adds a message behind the one that it follows.
+    pub(super) fn add(&mut self, order: RecordOrder, said: SaidBody) {
         let parent = self.find(said.after);
         let indexed = said.indexed || said.bytes.is_none();
         self.by_chain.insert(said.chain, self.said.len());

@@ -8,6 +8,7 @@
 mod answer;
 mod archive;
 mod copy;
+mod damage;
 mod depth_search;
 mod draft;
 mod erase;
@@ -17,6 +18,7 @@ mod freshness;
 mod holder;
 mod journal;
 mod search;
+mod sift;
 mod spell;
 mod take;
 mod transfer;
@@ -28,8 +30,8 @@ use epitome_kernel::types::{ContentId, EntryKey};
 use epitome_kernel::{StoreError, nearest};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::damage::DamageNews;
 use self::draft::LineDraft;
-use self::event::SessionEvent;
 use self::fold::{RecordOrder, SessionFold};
 use self::freshness::Freshness;
 use crate::log::{
@@ -42,6 +44,9 @@ const SCOPE_LINE: &str = "";
 /// How often a write is tried whose line somebody else writes at the same time.
 const ATTEMPTS: usize = 64;
 
+/// How often a line takes nothing, though nobody else writes it, before its end is made anew.
+const UNMOVED: usize = 2;
+
 /// How many sessions are held in memory; others are folded anew when they are asked for.
 const HELD: usize = 1024;
 
@@ -50,6 +55,7 @@ const HELD: usize = 1024;
 pub struct RecordStore<L> {
     log: L,
     folds: Mutex<FoldCache>,
+    news: DamageNews,
     /// What [`epitome_kernel::Journal::revision`] begins with.
     first: u64,
 }
@@ -82,7 +88,7 @@ impl<L: RecordLog + Default> Default for RecordStore<L> {
 impl<L: RecordLog> RecordStore<L> {
     /// The sessions that a log holds.
     pub fn over(log: L) -> Self {
-        Self { log, folds: Mutex::default(), first: 0 }
+        Self { log, folds: Mutex::default(), news: DamageNews::default(), first: 0 }
     }
 
     /// The log.
@@ -216,39 +222,6 @@ impl<L: RecordLog> RecordStore<L> {
         Ok(self.log.read(scope, &[end.tail()])?.pop().unwrap_or_default())
     }
 
-    /// Folds what a line has from its known end on.
-    fn take(
-        &self,
-        scope: &str,
-        fold: &mut SessionFold,
-        tail: Vec<LogRecord>,
-    ) -> Result<(), StoreError> {
-        let known = fold.position;
-        let mut new = tail.into_iter();
-        if known.seq > 0 && new.next().is_none_or(|last| last.position() != known) {
-            // It went, and maybe began anew.
-            *fold = SessionFold::named(fold.name());
-            new = self.tail(scope, &LineEnd::for_line(fold))?.into_iter();
-        }
-        for record in new {
-            if !record.follows(fold.position) {
-                return Err(damaged(fold.name(), record.seq, "does not follow the one before it"));
-            }
-            let order = RecordOrder { stamp: record.stamp, seq: record.seq };
-            let position = record.position();
-            match record.body {
-                Some(body) => {
-                    let event = SessionEvent::read(&body)
-                        .map_err(|cause| damaged(fold.name(), record.seq, &cause))?;
-                    fold.apply(order, event);
-                }
-                None => fold.count(record.stamp, record.kind),
-            }
-            fold.position = position;
-        }
-        Ok(())
-    }
-
     /// Adds to a line what `decide` finds right, which may be asked again where somebody else was
     /// first.
     fn write<T>(
@@ -287,7 +260,9 @@ impl<L: RecordLog> RecordStore<L> {
         if is_fresh {
             self.catch_up(scope, &mut fold)?;
         }
+        let mut unmoved = 0;
         for _ in 0..ATTEMPTS {
+            let ends = (fold.position, bans.end.clone());
             let mut draft = LineDraft::seeded(self.log.passing_seed());
             let decided = decide(&fold, &bans, &mut draft);
             draft.rest_on(&bans);
@@ -301,6 +276,14 @@ impl<L: RecordLog> RecordStore<L> {
                 let mut of_scope = lock(&of_scope);
                 self.catch_up(scope, &mut of_scope)?;
                 bans = ScopeBans::from_line(&of_scope);
+            }
+            // Nobody else wrote, and the log took nothing.
+            let is_moved = !adds || (fold.position, bans.end.clone()) != ends;
+            unmoved = if is_moved { 0 } else { unmoved + 1 };
+            if unmoved == UNMOVED {
+                self.mend_end(scope, &fold)?;
+            } else if unmoved == UNMOVED + 1 && bans.end.is_some() {
+                self.mend_end(scope, &lock(&self.held(scope, SCOPE_LINE)))?;
             }
             is_fresh = true;
         }
@@ -377,7 +360,7 @@ impl<L: RecordLog> RecordStore<L> {
         StoreError::NoSession { name: name.to_owned(), nearest }
     }
 
-    /// The bytes under these addresses, as far as a line has them.
+    /// The bytes under these addresses, as far as a line has them as they were kept.
     fn bytes(
         &self,
         scope: &str,
@@ -389,7 +372,8 @@ impl<L: RecordLog> RecordStore<L> {
             return Ok(FxHashMap::default());
         }
         let found = self.log.blobs(scope, &BlobQuery { line: Some(line), ids: &ids })?;
-        Ok(found.into_iter().map(|blob| (blob.id, blob.bytes)).collect())
+        let whole = found.into_iter().filter(|blob| blob.is_whole(self.log.passing_seed()));
+        Ok(whole.map(|blob| (blob.id, blob.bytes)).collect())
     }
 
     /// Removes a line.
@@ -438,8 +422,4 @@ fn lock(held: &SharedFold) -> MutexGuard<'_, SessionFold> {
 /// Whether a line is one of a session, and there.
 fn is_session(fold: &SessionFold) -> bool {
     !fold.is_new() && fold.name() != SCOPE_LINE
-}
-
-fn damaged(line: &str, seq: u64, what: &str) -> StoreError {
-    StoreError::Damaged { what: format!("the record {seq} of `{line}` {what}") }
 }

@@ -27,19 +27,30 @@ impl<L: RecordLog> OriginalStore for RecordStore<L> {
         let prefix = Prefix::parse(id)?;
         let query = BlobQuery { line: None, ids: &[prefix.range()] };
         let mut found: Vec<(StoredText, bool)> = Vec::new();
-        let mut trash = TrashView::of(self, scope);
+        let (mut trash, mut wrong) = (TrashView::of(self, scope), None);
         for blob in self.log.blobs(scope, &query)? {
+            if !blob.is_whole(self.log.passing_seed()) {
+                wrong = Some(blob.id);
+                continue;
+            }
             let Some(source) = blob.source else { continue };
             let is_shown = !trash.holds(&blob.line)?;
             match found.iter_mut().find(|(known, _)| known.id == blob.id) {
                 Some((_, shown)) => *shown |= is_shown,
                 None => {
-                    let text = String::from_utf8(blob.bytes).map_err(|_| not_text(blob.id))?;
+                    let text = String::from_utf8(blob.bytes).map_err(|_| not_kept(blob.id))?;
                     found.push((StoredText { id: blob.id, source, text }, is_shown));
                 }
             }
         }
-        prefix.only(found.into_iter().filter(|(_, shown)| *shown).map(|(blob, _)| blob).collect())
+        match wrong {
+            // Another session may keep the same.
+            Some(id) if found.is_empty() => Err(not_kept(id)),
+            _ => {
+                let shown = found.into_iter().filter(|(_, shown)| *shown);
+                prefix.only(shown.map(|(blob, _)| blob).collect())
+            }
+        }
     }
 
     fn search(
@@ -121,7 +132,7 @@ impl<L: RecordLog> RecordStore<L> {
         let mut numbers: FxHashMap<String, i64> = FxHashMap::default();
         let mut kept = Vec::with_capacity(found.len());
         for (at, piece) in (0..).zip(found) {
-            if trash.holds(&piece.line)? {
+            if trash.holds(&piece.line)? || !piece.is_whole() {
                 continue;
             }
             let next = numbers.len() as i64;
@@ -166,6 +177,6 @@ impl<'s, L: RecordLog> TrashView<'s, L> {
     }
 }
 
-pub(super) fn not_text(id: ContentId) -> StoreError {
-    StoreError::Damaged { what: format!("the original {id} is no text") }
+fn not_kept(id: ContentId) -> StoreError {
+    StoreError::Damaged { what: format!("the original {id} is not what was kept") }
 }

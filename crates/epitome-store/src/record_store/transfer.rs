@@ -1,13 +1,14 @@
 //! Sessions of a log, handed over as a whole.
 //!
-//! Invariant: nothing is left out that the log cannot give: bytes that are missing are an error.
+//! Invariant: what is not what was kept is left out, and named: a copy never makes damage valid.
 //! Called through [`TransferStore`].
 
-use epitome_kernel::types::{ContentId, EntryKey};
+use epitome_kernel::types::{ContentId, EntryKey, HistoryHash};
 use epitome_kernel::{ResponseRecord, StoreError, StoredText};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::copy::decided;
+use super::damage::LOST;
 use super::draft::LineDraft;
 use super::fold::{AnswerNode, SessionFold};
 use super::verify::ALL;
@@ -28,6 +29,13 @@ impl<L: RecordLog> TransferStore for RecordStore<L> {
 
     fn session_copy(&self, scope: &str, session: &str) -> Result<SessionCopy, StoreError> {
         self.in_session(scope, session, |fold| self.whole(scope, fold))
+    }
+
+    fn left_out(&self, scope: &str, session: Option<&str>) -> Result<Vec<String>, StoreError> {
+        let line = session.unwrap_or(SCOPE_LINE);
+        let mut all = self.damage_of(scope, line)?;
+        all.extend(self.news.left_out(scope, line));
+        Ok(all)
     }
 
     fn take(&self, scope: &str, session: &str, copy: &SessionCopy) -> Result<(), StoreError> {
@@ -59,44 +67,55 @@ type RecordBytes = FxHashMap<ContentId, Vec<u8>>;
 impl<L: RecordLog> RecordStore<L> {
     fn whole(&self, scope: &str, fold: &SessionFold) -> Result<SessionCopy, StoreError> {
         let (kept, bytes) = self.texts(scope, fold.name())?;
-        let find = |id: Option<ContentId>, what: EntryKey| -> Result<_, StoreError> {
-            let missing = || format!("the bytes of the message {what} are missing");
-            let found = id.map(|id| bytes.get(&id).cloned());
-            match found {
-                Some(None) => Err(StoreError::Damaged { what: missing() }),
-                found => Ok(found.flatten()),
-            }
-        };
+        let find = |id: Option<ContentId>| id.and_then(|id| bytes.get(&id).cloned());
+        let mut lost = self.news.left_out(scope, fold.name());
         let said = fold.history.said.iter().map(|node| {
-            let said = node.said.with_bytes(find(node.said.bytes, node.said.key)?);
-            Ok(CopiedMessage { after: node.said.after, said, indexed: node.indexed })
+            let said = node.said.with_bytes(find(node.said.bytes));
+            if said.bytes.is_none() && node.said.bytes.is_some_and(|id| id != LOST) {
+                lost.push(format!("the message e{}", said.place));
+            }
+            CopiedMessage { after: node.said.after, said, indexed: node.indexed }
         });
-        let answers = fold.history.answers.iter().map(|node| {
-            let key = node.answered.key.unwrap_or(EntryKey([0; 16]));
-            let bytes = find(node.answered.bytes, key)?;
-            Ok(CopiedAnswer { answer: answer(node, bytes), indexed: node.indexed })
+        let said = said.collect();
+        // One to a message that is not there proves nothing.
+        let is_there = |node: &&AnswerNode| {
+            let after = node.answered.after;
+            after == HistoryHash::default() || fold.history.find(after).is_some()
+        };
+        let answers = fold.history.answers.iter().filter(is_there).map(|node| {
+            let bytes = find(node.answered.bytes);
+            if bytes.is_none() && node.answered.bytes.is_some() {
+                lost.push(format!("the answer of {}", node.answered.at));
+            }
+            CopiedAnswer { answer: answer(node, bytes), indexed: node.indexed }
         });
-        Ok(SessionCopy {
-            said: said.collect::<Result<_, StoreError>>()?,
-            answers: answers.collect::<Result<_, StoreError>>()?,
-            kept,
-            ..decided(fold)
-        })
+        let answers = answers.collect();
+        self.news.leave_out(scope, fold.name(), lost);
+        Ok(SessionCopy { said, answers, kept, ..decided(fold) })
     }
 
     /// What a line keeps: originals with their pieces, and the bytes of its records.
     fn texts(&self, scope: &str, line: &str) -> Result<(KeptTexts, RecordBytes), StoreError> {
         let (mut originals, mut bytes) = (Vec::new(), RecordBytes::default());
+        let (mut lost, mut gone) = (Vec::new(), FxHashSet::default());
         for blob in self.log.blobs(scope, &BlobQuery { line: Some(line), ids: &[ALL] })? {
+            if !blob.is_whole(self.log.passing_seed()) {
+                gone.insert(blob.id);
+                lost.extend(blob.source.map(|source| format!("the text of {source}")));
+                continue;
+            }
             let Some(source) = blob.source else {
                 bytes.insert(blob.id, blob.bytes);
                 continue;
             };
             let id = blob.id;
-            let text = String::from_utf8(blob.bytes).map_err(|_| super::search::not_text(id))?;
+            // It was one when it was kept: its address says so.
+            let text = String::from_utf8_lossy(&blob.bytes).into_owned();
             originals.push(StoredText { id, source, text });
         }
-        let pieces = self.log.all_pieces(scope, line)?;
+        let mut pieces = self.log.all_pieces(scope, line)?;
+        pieces.retain(|piece| piece.is_whole() && !gone.contains(&piece.original));
+        self.news.leave_out(scope, line, lost);
         Ok((KeptTexts { originals, pieces }, bytes))
     }
 

@@ -5,9 +5,11 @@
 
 use epitome_kernel::StoreError;
 use epitome_kernel::types::ContentId;
+use rustc_hash::FxHashSet;
 
-use super::event::SessionEvent;
-use super::{RecordStore, draft};
+use super::RecordStore;
+use super::damage::{LOST, line_name};
+use super::sift::{SiftedRecord, sift};
 use crate::StoreFinding;
 use crate::log::{BlobQuery, LinePosition, LineTail, RecordLog};
 
@@ -29,39 +31,49 @@ impl<L: RecordLog> RecordStore<L> {
     }
 
     fn wrong_records(&self, scope: &str, line: &str) -> Result<Vec<StoreFinding>, StoreError> {
-        let (mut position, mut found) = (LinePosition::default(), Vec::new());
-        let all = LineTail { line, from: 1 };
-        for record in self.log.read(scope, &[all])?.into_iter().flatten() {
-            let what =
-                |cause: &str| format!("{scope}: the record {} of `{line}` {cause}", record.seq);
-            if !record.follows(position) {
-                found.push(finding(what("is not what was written")));
-            } else if let Some(Err(cause)) = record.body.as_deref().map(SessionEvent::read) {
-                found.push(finding(what(&format!("cannot be read: {cause}"))));
+        let all = self.log.read(scope, &[LineTail { line, from: 1 }])?.pop().unwrap_or_default();
+        let of = line_name(scope, line);
+        let wrong = |it| match it {
+            SiftedRecord::Damaged(it) => Some(format!("{} of {of} {}", it.named(), it.cause)),
+            SiftedRecord::Whole { record, has_sum: false, .. } => {
+                let seq = record.seq;
+                Some(format!("the checksum of the record {seq} of {of} is not what was written"))
             }
-            position = record.position();
-        }
-        Ok(found)
+            SiftedRecord::Whole { .. } => None,
+        };
+        let sifted = sift(LinePosition::default(), all).into_iter();
+        Ok(sifted.filter_map(wrong).map(finding).collect())
     }
 
     fn wrong_blobs(&self, scope: &str, line: &str) -> Result<Vec<StoreFinding>, StoreError> {
-        let mut found = Vec::new();
-        for blob in self.log.blobs(scope, &BlobQuery { line: Some(line), ids: &[ALL] })? {
-            let id = match blob.source {
-                Some(_) => ContentId::for_bytes(&blob.bytes),
-                None => draft::packed(&blob.bytes, self.log.passing_seed()),
-            };
-            if id != blob.id {
-                let what =
-                    format!("{scope}: the bytes {} of `{line}` are not what was kept", blob.id);
-                found.push(finding(what));
-            }
-        }
-        Ok(found)
+        let of = line_name(scope, line);
+        let all = self.log.blobs(scope, &BlobQuery { line: Some(line), ids: &[ALL] })?;
+        let wrong = all.iter().filter(|blob| !blob.is_whole(self.log.passing_seed()));
+        let wrong =
+            wrong.map(|blob| format!("the bytes {} of {of} are not what was kept", blob.id));
+        let mut found: Vec<String> = wrong.collect();
+        let there: FxHashSet<ContentId> = all.iter().map(|blob| blob.id).collect();
+        self.read(scope, line, |fold| {
+            let is_gone =
+                |id: Option<ContentId>| id.is_some_and(|id| id != LOST && !there.contains(&id));
+            let said = fold.history.said.iter().filter(|node| is_gone(node.said.bytes));
+            let answers = fold.history.answers.iter();
+            let answers = answers.filter(|node| is_gone(node.answered.bytes));
+            let gone = said.map(|node| format!("message e{}", node.said.place));
+            let gone = gone.chain(answers.map(|node| format!("answer of {}", node.answered.at)));
+            found.extend(gone.map(|what| format!("the bytes of the {what} of {of} are missing")));
+            let kept = fold.kept.iter().filter(|(id, _)| !there.contains(id));
+            found
+                .extend(kept.map(|(_, source)| format!("the text of {source} of {of} is missing")));
+            Ok(())
+        })?;
+        Ok(found.into_iter().map(finding).collect())
     }
 }
 
 fn finding(what: String) -> StoreFinding {
-    let remedy = "restore the store from a backup".to_owned();
+    let remedy =
+        "`epitome store salvage STORE NEW` makes a store of all else; a backup may have it"
+            .to_owned();
     StoreFinding { what, repaired: false, remedy }
 }

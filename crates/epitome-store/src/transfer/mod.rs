@@ -38,13 +38,24 @@ pub trait TransferStore: SessionArchive {
     /// When the store cannot be read.
     fn beginnings(&self, scope: &str) -> Result<Vec<CopiedBeginning>, StoreError>;
 
-    /// A session as a whole, but for its snapshots.
+    /// A session as a whole, but for its snapshots, and for what [`Self::left_out`] names.
     ///
     /// # Errors
     ///
     /// [`StoreError::NoSession`]; [`StoreError::Damaged`] where something of it is not what was
     /// recorded; or when the store cannot be read.
     fn session_copy(&self, scope: &str, session: &str) -> Result<SessionCopy, StoreError>;
+
+    /// What is not what was recorded, in words, and was left out when a session was handed over last; of
+    /// no session, what a scope keeps outside of sessions.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn left_out(&self, scope: &str, session: Option<&str>) -> Result<Vec<String>, StoreError> {
+        let _ = (scope, session);
+        Ok(Vec::new())
+    }
 
     /// Adds to a session what a copy brings, all of it or nothing. Messages, rewrites, originals and
     /// pieces that it has stay as they are; answers, epochs, acts and marks come behind those that

@@ -62,6 +62,8 @@ pub struct TransferReport {
     pub bytes: u64,
     /// What differs at the end.
     pub differ: Vec<String>,
+    /// What is damaged in the source, and left out.
+    pub missing: Vec<String>,
 }
 
 /// Copies all that a source holds into a target, and compares both.
@@ -104,6 +106,19 @@ struct TransferRun<'a> {
     done: usize,
 }
 
+/// Why a session was not copied.
+enum RunFailure {
+    /// It is damaged as a whole.
+    Unreadable(String),
+    Store(StoreError),
+}
+
+impl From<StoreError> for RunFailure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
 /// What was read of a scope of the source.
 struct ReadScope {
     sessions: Vec<ReadSession>,
@@ -144,6 +159,7 @@ impl TransferRun<'_> {
         let erased = self.erase(scope)?;
         let known = self.begin(scope)?;
         let kept = from.kept_outside(scope)?;
+        self.leave_out(scope, None)?;
         let missing = delta::texts(&kept, &to.kept_outside(scope)?);
         if missing != KeptTexts::default() {
             to.keep_outside(scope, &missing)?;
@@ -155,12 +171,28 @@ impl TransferRun<'_> {
         let mut sessions = Vec::new();
         for name in in_order_of_use(from, scope)? {
             self.tell(&name, false);
-            sessions.push(self.session(scope, &name, known.contains(&name))?);
+            match self.session(scope, &name, known.contains(&name)) {
+                // It costs that session, and nothing else.
+                Err(RunFailure::Unreadable(what)) => {
+                    self.report.missing.push(format!("{scope}: the session `{name}`: {what}"));
+                }
+                Err(RunFailure::Store(error)) => return Err(error),
+                Ok(read) => sessions.push(read),
+            }
             self.done += 1;
         }
         self.order(scope, &sessions)?;
         let snapshots = self.snapshots(scope)?;
         Ok(ReadScope { sessions, snapshots, lessons, kept, erased })
+    }
+
+    /// Names what is damaged in the source and left out; says whether anything is.
+    fn leave_out(&mut self, scope: &str, session: Option<&str>) -> Result<bool, StoreError> {
+        let lost = self.from.left_out(scope, session)?;
+        let of = session.map(|name| format!("the session `{name}`: ")).unwrap_or_default();
+        let is_any = !lost.is_empty();
+        self.report.missing.extend(lost.into_iter().map(|what| format!("{scope}: {of}{what}")));
+        Ok(is_any)
     }
 
     /// Erases what was erased in the source.
@@ -206,8 +238,12 @@ impl TransferRun<'_> {
         scope: &str,
         name: &str,
         is_known: bool,
-    ) -> Result<ReadSession, StoreError> {
-        let whole = self.from.session_copy(scope, name)?;
+    ) -> Result<ReadSession, RunFailure> {
+        let whole = match self.from.session_copy(scope, name) {
+            Err(StoreError::Damaged { what }) => return Err(RunFailure::Unreadable(what)),
+            whole => whole?,
+        };
+        let is_damaged = self.leave_out(scope, Some(name))?;
         let (facts, digest) = (whole.facts.clone(), check::session(&whole)?);
         self.report.said += whole.said.len() as u64;
         let read = ReadSession { name: name.to_owned(), digest, facts };
@@ -218,8 +254,8 @@ impl TransferRun<'_> {
         }
         let missing = match delta::beyond(&whole, &there) {
             Some(missing) => missing,
-            // It went on apart: the comparison names it.
-            None if self.mode == TransferMode::Add => {
+            // It went on apart, or the target has what is damaged in the source: the comparison names it.
+            None if self.mode == TransferMode::Add || is_damaged => {
                 return Ok(ReadSession { facts: None, ..read });
             }
             None => self.anew(scope, name, whole)?,
