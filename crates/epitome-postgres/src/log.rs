@@ -9,8 +9,8 @@ use std::time::Duration;
 use epitome_kernel::StoreError;
 use epitome_kernel::types::ContentId;
 use epitome_store::{
-    AppendOutcome, BlobQuery, Erasure, KeyQuery, LineTail, LogBatch, LogRecord, PieceQuery,
-    RecordKey, RecordLog, SearchPiece, StoredBlob,
+    AppendOutcome, BlobQuery, Erasure, KeyQuery, LinePosition, LineTail, LogBatch, LogRecord,
+    PieceQuery, RecordKey, RecordLog, SearchPiece, StoredBlob,
 };
 use postgres::Row;
 use postgres::types::{FromSql, ToSql, Type};
@@ -135,6 +135,14 @@ impl RecordLog for PostgresLog {
 
     fn lines(&self, scope: &str) -> Result<Vec<String>, StoreError> {
         self.rows(statement::LINES, vec![text(scope)], name)
+    }
+
+    fn end(&self, scope: &str, line: &str) -> Result<Option<LinePosition>, StoreError> {
+        let end = |row: &Row| {
+            let sum = hash(row, 1).unwrap_or_default();
+            Ok(LinePosition { seq: unsigned(row, 0)?, sum })
+        };
+        Ok(self.rows(statement::END, vec![text(scope), text(line)], end)?.pop())
     }
 
     fn find(&self, scope: &str, keys: &[KeyQuery]) -> Result<Vec<Vec<String>>, StoreError> {

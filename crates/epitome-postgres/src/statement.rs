@@ -42,6 +42,12 @@ pub(crate) const LINES: &str = "
     WHERE scope.name = $1
     ORDER BY line.id";
 
+/// Where a line ends, as it is kept beside its records.
+pub(crate) const END: &str = "
+    SELECT line.seq, line.sum
+    FROM epitome_scope scope JOIN epitome_line line ON line.scope = scope.id
+    WHERE scope.name = $1 AND line.name = $2";
+
 /// Of each key the lines that have it, those that began last first.
 pub(crate) const FIND: &str = "
     SELECT wanted.place, found.name

@@ -165,3 +165,22 @@ fn a_copy_makes_no_damage_valid() {
     let texts: Vec<_> = kept.iter().map(|it| it.text.as_str()).collect();
     assert_eq!(texts, ["Ship it to one.", "Ship it to three."]);
 }
+
+/// The newest record is gone, which no other tells: the line itself does.
+#[test]
+fn a_line_that_was_cut_is_told_and_goes_on() {
+    let Some(server) = PostgresServer::start().unwrap() else { return };
+    let log = filled(&server);
+    let cut = "DELETE FROM epitome_record WHERE (line, seq) IN
+        (SELECT line, max(seq) FROM epitome_record GROUP BY line)";
+    client(&server, "postgres").batch_execute(cut).unwrap();
+    let store = RecordStore::over(Arc::clone(&log));
+    let found = store.verify(false).unwrap();
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert!(found.iter().all(|it| it.what.contains("ends with another record")), "{found:?}");
+    let live = FallbackStore::over(RecordStore::over(log));
+    let end = history(&store, "one").last().unwrap().chain;
+    live.append(SCOPE, "one", &turn("one", end, TURNS)).unwrap();
+    assert_eq!((live.outage(), live.news().len()), (None, 2));
+    assert_eq!(history(&store, "one").len(), TURNS as usize + 1);
+}

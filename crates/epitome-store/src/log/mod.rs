@@ -71,6 +71,15 @@ pub trait RecordLog: Send + Sync + fmt::Debug {
     /// When the store cannot be read.
     fn find(&self, scope: &str, keys: &[KeyQuery]) -> Result<Vec<Vec<String>>, StoreError>;
 
+    /// Where a line ends as it is kept beside its records; none where nothing is.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    fn end(&self, _scope: &str, _line: &str) -> Result<Option<LinePosition>, StoreError> {
+        Ok(None)
+    }
+
     /// The blobs of a scope, or of one of its lines, whose ids lie in any of these ranges, in the
     /// order in which they were added.
     ///
@@ -154,6 +163,10 @@ impl<L: RecordLog + ?Sized> RecordLog for std::sync::Arc<L> {
 
     fn find(&self, scope: &str, keys: &[KeyQuery]) -> Result<Vec<Vec<String>>, StoreError> {
         (**self).find(scope, keys)
+    }
+
+    fn end(&self, scope: &str, line: &str) -> Result<Option<LinePosition>, StoreError> {
+        (**self).end(scope, line)
     }
 
     fn blobs(&self, scope: &str, query: &BlobQuery<'_>) -> Result<Vec<StoredBlob>, StoreError> {

@@ -55,7 +55,9 @@ pub(super) fn sift(behind: LinePosition, records: Vec<LogRecord>) -> Vec<SiftedR
             continue;
         }
         if record.seq > next {
-            let (seqs, cause) = ([next, record.seq - 1], "not there any more".to_owned());
+            let seqs = [next, record.seq - 1];
+            let is = if seqs[0] == seqs[1] { "is" } else { "are" };
+            let cause = format!("{is} not there any more");
             sifted.push(SiftedRecord::Damaged(DamagedRecord { seqs, kind: None, cause }));
             before = None;
         }

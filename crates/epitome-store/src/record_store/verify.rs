@@ -11,7 +11,7 @@ use super::RecordStore;
 use super::damage::{LOST, line_name};
 use super::sift::{SiftedRecord, sift};
 use crate::StoreFinding;
-use crate::log::{BlobQuery, LinePosition, LineTail, RecordLog};
+use crate::log::{BlobQuery, LinePosition, LineTail, LogRecord, RecordLog};
 
 /// All ids there are.
 pub(super) const ALL: std::ops::RangeInclusive<ContentId> =
@@ -31,8 +31,16 @@ impl<L: RecordLog> RecordStore<L> {
     }
 
     fn wrong_records(&self, scope: &str, line: &str) -> Result<Vec<StoreFinding>, StoreError> {
+        let kept = self.log.end(scope, line)?;
         let all = self.log.read(scope, &[LineTail { line, from: 1 }])?.pop().unwrap_or_default();
         let of = line_name(scope, line);
+        let last = all.last().map(LogRecord::position).unwrap_or_default();
+        // Others may have gone on meanwhile.
+        let cut = kept.filter(|kept| kept.seq > last.seq || kept.seq == last.seq && *kept != last);
+        let cut = cut.map(|kept| {
+            let (has, seq) = (last.seq, kept.seq);
+            format!("{of} ends with another record than it did: with {has}, expected {seq}")
+        });
         let wrong = |it| match it {
             SiftedRecord::Damaged(it) => Some(format!("{} of {of} {}", it.named(), it.cause)),
             SiftedRecord::Whole { record, has_sum: false, .. } => {
@@ -42,7 +50,7 @@ impl<L: RecordLog> RecordStore<L> {
             SiftedRecord::Whole { .. } => None,
         };
         let sifted = sift(LinePosition::default(), all).into_iter();
-        Ok(sifted.filter_map(wrong).map(finding).collect())
+        Ok(sifted.filter_map(wrong).chain(cut).map(finding).collect())
     }
 
     fn wrong_blobs(&self, scope: &str, line: &str) -> Result<Vec<StoreFinding>, StoreError> {
