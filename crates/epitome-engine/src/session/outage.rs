@@ -23,7 +23,7 @@ impl Session {
                 tracing::warn!(
                     target: "epitome",
                     session = prompt.session,
-                    "{cause}; it is passed over, and all else is used: {remedy}"
+                    "{cause}; {remedy}"
                 );
                 None
             }

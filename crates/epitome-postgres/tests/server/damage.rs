@@ -5,7 +5,7 @@ use std::sync::Arc;
 use epitome_kernel::types::{
     Actor, ContentId, GoalChange, HistoryHash, RecordedAction, SessionAction,
 };
-use epitome_kernel::{Eviction, Journal, MessageRecord, OriginalStore, StoredText};
+use epitome_kernel::{AppendBatch, Eviction, Journal, MessageRecord, OriginalStore, StoredText};
 use epitome_postgres::PostgresLog;
 use epitome_store::{
     FallbackStore, MemoryStore, RecordStore, SessionArchive, StoreNews, TransferMode,
@@ -183,4 +183,41 @@ fn a_line_that_was_cut_is_told_and_goes_on() {
     live.append(SCOPE, "one", &turn("one", end, TURNS)).unwrap();
     assert_eq!((live.outage(), live.news().len()), (None, 2));
     assert_eq!(history(&store, "one").len(), TURNS as usize + 1);
+}
+
+/// The tables are put back to an earlier state below a process that knows more.
+#[test]
+fn a_line_that_went_back_is_told_and_gets_what_was_decided() {
+    let Some(server) = PostgresServer::start().unwrap() else { return };
+    let log = filled(&server);
+    let live = FallbackStore::over(RecordStore::over(Arc::clone(&log)));
+    let store = RecordStore::over(log);
+    let mut said = history(&store, "one");
+    for place in 0..3 {
+        let batch = turn("one", said.last().unwrap().chain, TURNS + 1 + place);
+        live.append(SCOPE, "one", &batch).unwrap();
+        said.extend(batch.said);
+    }
+    let (act, by) =
+        (SessionAction::Goal(GoalChange::Next { text: "Late.".into() }.into()), Actor::User);
+    live.act(SCOPE, "one", &[RecordedAction { at: "now".into(), by, act }]).unwrap();
+    live.learn(SCOPE, "a third", "{}").unwrap();
+    restored(&mut client(&server, "postgres"));
+
+    // What the client does: it looks how much is known, and brings the rest.
+    let chains: Vec<HistoryHash> = said.iter().map(|it| it.chain).collect();
+    let known = live.find_deepest(SCOPE, "one", &chains).unwrap().unwrap();
+    assert_eq!(known, TURNS as usize);
+    let after = turn("one", chains[known], TURNS + 1);
+    live.append(SCOPE, "one", &AppendBatch { said: said[known + 1..].to_vec(), ..after }).unwrap();
+    assert_eq!(live.outage(), None);
+    let told: Vec<String> = live.news().into_iter().map(|it| format!("{it:?}")).collect();
+    assert!(told.iter().any(|it| it.contains("`one` of local/default went back")), "{told:?}");
+    assert!(told.len() <= 2, "{told:?}");
+    let store = RecordStore::over(open(&server, "postgres"));
+    assert_eq!(store.acts(SCOPE, "one").unwrap().len(), 2);
+    assert_eq!(live.lessons(SCOPE).unwrap().len(), 3);
+    let head = store.branches(SCOPE, "one").unwrap().last().unwrap().head;
+    assert_eq!(store.history(SCOPE, "one", head, 0, 99).unwrap(), said);
+    assert_eq!(store.verify(false).unwrap(), []);
 }

@@ -13,7 +13,6 @@ use epitome_kernel::{Eviction, MessageRecord, SearchRange, SessionOf, StoreError
 
 use super::FallbackStore;
 use crate::mentions::mentions;
-use crate::outage::PARTLY;
 use crate::{SessionArchive, StoreFinding, StoreNews, StoreOutage};
 
 impl SessionArchive for FallbackStore {
@@ -269,8 +268,7 @@ impl SessionArchive for FallbackStore {
 
     fn news(&self) -> Vec<StoreNews> {
         let mut news = std::mem::take(&mut self.state().untold);
-        let met = self.disk.take_damage().into_iter();
-        news.extend(met.map(|cause| StoreNews::Damaged(StoreOutage { cause, remedy: PARTLY })));
+        news.extend(self.disk.take_damage().into_iter().map(StoreNews::Damaged));
         news
     }
 }

@@ -9,11 +9,11 @@ use std::time::Duration;
 use epitome_kernel::types::EntryKey;
 use epitome_kernel::{SessionOf, StoreError};
 
-use crate::SessionArchive;
 use crate::copied::SessionCopy;
 use crate::log::RecordLog;
 use crate::passage::IndexedPassage;
 use crate::record_store::RecordStore;
+use crate::{SessionArchive, StoreOutage};
 
 /// A store that sessions of [`super::FallbackStore`] are recorded in while it is well.
 pub(super) trait LastingStore: SessionArchive + fmt::Debug {
@@ -32,7 +32,7 @@ pub(super) trait LastingStore: SessionArchive + fmt::Debug {
     fn takes_more(&self) -> bool;
 
     /// What was met since this was asked last that is not what was written, in words: all else is used.
-    fn take_damage(&self) -> Vec<String> {
+    fn take_damage(&self) -> Vec<StoreOutage> {
         Vec::new()
     }
 
@@ -107,7 +107,7 @@ impl<L: RecordLog> LastingStore for RecordStore<L> {
         self.log().is_well()
     }
 
-    fn take_damage(&self) -> Vec<String> {
+    fn take_damage(&self) -> Vec<StoreOutage> {
         Self::take_damage(self)
     }
 

@@ -14,6 +14,7 @@ use super::fold::{HistoryFold, RecordOrder, SessionFold};
 use super::sift::{SiftedRecord, sift};
 use super::{RecordStore, SCOPE_LINE};
 use crate::log::{LineEnd, LogRecord, RecordLog};
+use crate::outage::{PARTLY, StoreOutage};
 
 /// The address of bytes that are lost: nothing is kept there.
 pub(super) const LOST: ContentId = ContentId([0; 16]);
@@ -25,7 +26,7 @@ pub(super) struct DamageNews(Mutex<NewsList>);
 #[derive(Debug, Default)]
 struct NewsList {
     known: FxHashSet<String>,
-    untold: Vec<String>,
+    untold: Vec<StoreOutage>,
     /// What was left out of what was handed over, by scope and line.
     left_out: FxHashMap<String, FxHashMap<String, Vec<String>>>,
 }
@@ -48,10 +49,10 @@ impl DamageNews {
         lines.and_then(|lines| lines.get(line)).cloned().unwrap_or_default()
     }
 
-    fn add(&self, what: String) {
+    fn add(&self, cause: String, remedy: &'static str) {
         let mut list = self.lock();
-        if list.known.insert(what.clone()) {
-            list.untold.push(what);
+        if list.known.insert(cause.clone()) {
+            list.untold.push(StoreOutage { cause, remedy });
         }
     }
 }
@@ -66,7 +67,7 @@ pub(super) fn line_name(scope: &str, line: &str) -> String {
 
 impl<L: RecordLog> RecordStore<L> {
     /// What was met of damage since this was asked last.
-    pub(crate) fn take_damage(&self) -> Vec<String> {
+    pub(crate) fn take_damage(&self) -> Vec<StoreOutage> {
         std::mem::take(&mut self.news.lock().untold)
     }
 
@@ -84,11 +85,15 @@ impl<L: RecordLog> RecordStore<L> {
         fold: &mut SessionFold,
         mut tail: Vec<LogRecord>,
     ) -> Result<(), StoreError> {
+        let mut before = None;
         if fold.position.seq > 0 {
             match tail.first().is_some_and(|last| last.position() == fold.position) {
                 true => drop(tail.remove(0)),
-                // It went, and maybe began anew.
-                false => tail = self.anew(scope, fold)?,
+                // It went, and maybe began anew, or went back.
+                false => {
+                    before = Some(std::mem::replace(fold, SessionFold::named(fold.name())));
+                    tail = self.anew(scope, fold)?;
+                }
             }
         }
         let is_damaged = |it: &SiftedRecord| matches!(it, SiftedRecord::Damaged(_));
@@ -110,14 +115,22 @@ impl<L: RecordLog> RecordStore<L> {
                 }
                 SiftedRecord::Damaged(damaged) => {
                     let (what, line) = (damaged.named(), line_name(scope, fold.name()));
-                    self.news.add(format!("{what} of {line} {}", damaged.cause));
+                    self.tell(
+                        format!("{what} of {line} {}, and is passed over", damaged.cause),
+                        PARTLY,
+                    );
                     fold.history.damaged.push(damaged);
                 }
             }
         }
         fold.position = last.unwrap_or(fold.position);
         fold.settle();
-        Ok(())
+        before.map_or(Ok(()), |before| self.say_again(scope, fold, &before))
+    }
+
+    /// Has it be told once.
+    pub(super) fn tell(&self, cause: String, remedy: &'static str) {
+        self.news.add(cause, remedy);
     }
 
     /// All records of a line, to be folded anew.
@@ -130,7 +143,7 @@ impl<L: RecordLog> RecordStore<L> {
     pub(super) fn mend_end(&self, scope: &str, fold: &SessionFold) -> Result<(), StoreError> {
         if fold.history.damaged.is_empty() {
             let of = line_name(scope, fold.name());
-            self.news.add(format!("{of} does not end where it did, what was last may be lost"));
+            self.tell(format!("{of} does not end where it did, what was last may be lost"), PARTLY);
         }
         self.log.rebuild(scope, fold.name())
     }

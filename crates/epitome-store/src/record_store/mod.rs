@@ -23,6 +23,7 @@ mod spell;
 mod take;
 mod transfer;
 mod verify;
+mod went_back;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
