@@ -123,8 +123,8 @@ function stages.summarize(job, work)
   end
   -- Behind what a person asked and the summary roles go on to alternate.
   local lines, said = accounts.of(job, leaving, true, true)
-  work.lines, size = lines, size + said
   local target = summary.target(job, wanted - size, freed, size)
+  work.lines, size = lines, size + said
   work.summarize = { op = "summarize", entries = covers, target = target }
   work.size = size + target
   work.whole = job.cause == "hard" and work.size > job.max_tokens

@@ -455,12 +455,13 @@ fn used(line: &str) -> Option<u64> {
     line.strip_prefix("Context: ")?.split('/').next()?.replace(',', "").parse().ok()
 }
 
-/// The least and the most tokens of theirs for one of ours that a line of `/status` states.
+/// The least and the most tokens of theirs for one of ours that a line of `/status` states, with what is
+/// lost of both figures where they are rounded.
 fn band(line: &str) -> Option<(f64, f64)> {
     let (factor, line) = line.trim().strip_prefix("counted")?.trim().split_once(' ')?;
     let factor: f64 = factor.parse().ok()?;
     let band: f64 = line.split_once('±')?.1.split_once(' ')?.0.parse().ok()?;
-    let off = factor * band / 100.0;
+    let off = 0.005 + factor * (band + 0.5) / 100.0;
     Some((factor - off, factor + off))
 }
 

@@ -165,7 +165,7 @@ return {
       { { "a", 700 }, { "u", 60, "Now write the second one anew, in English." } },
       { { "a", 400 }, { "u", 10, "go on" }, { "a", 300 } }, newest())
     local job = talk.job(t, messages, 2200)
-    t.eq(talk.ops(t, job)[1], { "summarize", { 3, 5, 7 }, 634 })
+    t.eq(talk.ops(t, job)[1], { "summarize", { 3, 5, 7 }, 650 })
     t.eq(job.memo.intent, "Now write the second one anew, in English.")
     t.eq(talk.ops(t, job, { intent_share = 0.075 })[1][2], { 3, 5, 6, 7 })
     t.eq(talk.ops(t, job, { intent_share = 0.03 })[1][2], { 2, 3, 5, 6, 7 })

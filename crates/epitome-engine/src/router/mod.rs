@@ -160,6 +160,7 @@ pub struct ModelResponse {
 ///     window: None,
 ///     client: None,
 ///     told: None,
+///     cuts: false,
 /// };
 /// let sent = hub.prompt_for(&ask).await?;
 /// assert_eq!(sent.prompt.session, "work");

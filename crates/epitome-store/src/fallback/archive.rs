@@ -57,7 +57,10 @@ impl SessionArchive for FallbackStore {
     }
 
     fn damage(&self, scope: &str, session: &str) -> Result<Vec<String>, StoreError> {
-        self.disk.damage(scope, session)
+        match self.disk.damage(scope, session) {
+            Err(error) if self.is_lost(&error) => Ok(Vec::new()),
+            found => found,
+        }
     }
 
     fn learn_once(&self, scope: &str, about: &str, lesson: &str) -> Result<String, StoreError> {

@@ -41,10 +41,7 @@ impl SqliteStore {
             };
             let transaction = connection.transaction_with_behavior(behavior)?;
             let mut check = Check { connection: &transaction, repair, findings: Vec::new() };
-            check.file();
-            check.attempt("the file", |check| check.end(&self.path));
-            check.attempt("the tables", Check::schema);
-            check.attempt("the file", Check::torn);
+            check.whole_file(&self.path);
             // One that may only be read cannot keep that in mind.
             let is_kept = !check.connection.is_readonly("main")?;
             let alone = (!is_kept).then(|| use_mark::loss(&self.path, self.seal)).flatten();
@@ -424,9 +421,8 @@ impl<'a> Check<'a> {
 
     /// Every row that has a sum is what that says.
     fn sums(&mut self, scope: i64) -> Result<(), Fail> {
-        for what in sums::damaged(self.connection, scope, None)? {
-            self.lost(format!("{what} is not what was written, and is left out"));
-        }
+        let lost = sums::damaged(self.connection, scope, None)?.into_iter();
+        lost.for_each(|it| self.lost(format!("{it} is not what was written, and is left out")));
         Ok(())
     }
 

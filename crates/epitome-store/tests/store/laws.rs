@@ -304,8 +304,9 @@ fn portrait(store: &impl SessionArchive, told: &Told) -> Vec<String> {
         }
     }
     for text in TEXTS {
-        told_all
-            .push(format!("{:?}", store.original(SCOPE, &ContentId::for_text(text).to_string())));
+        // What an original is called that several sessions keep is up to the store.
+        let original = store.original(SCOPE, &ContentId::for_text(text).to_string());
+        told_all.push(format!("{:?}", original.map(|it| (it.id, it.text))));
         let mut found: Vec<String> = store
             .search(SCOPE, text, 1000, &Chars)
             .unwrap()
