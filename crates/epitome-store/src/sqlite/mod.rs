@@ -12,6 +12,7 @@ mod compaction;
 mod copy;
 mod copying;
 mod delete;
+mod diagnose;
 mod erase;
 mod fail;
 mod file;

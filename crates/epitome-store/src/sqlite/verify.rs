@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::StoreFinding;
 use epitome_kernel::StoreError;
 use epitome_kernel::types::{ContentId, EntryKey, HistoryHash, RecordedCompaction};
-use rusqlite::{Connection, OpenFlags, Row, params};
+use rusqlite::{Connection, Row, params};
 use rustc_hash::FxHashMap;
 
 use super::checksum::{self, ScopeChecksum};
@@ -22,10 +22,6 @@ use super::{
 /// What to do about what cannot be derived.
 const RESTORE: &str = "restore a backup, or take what can be read into a new store: \
     `epitome store salvage PATH NEW`";
-
-/// What to do about a file that does not open any more.
-const BEYOND: &str = "this cannot be mended: restore a backup, or take what can be read into a new \
-    store: `epitome store salvage PATH NEW`";
 
 /// What to do about what can.
 const REPAIR: &str = "run it again with `--repair`";
@@ -41,7 +37,10 @@ impl SqliteStore {
             };
             let transaction = connection.transaction_with_behavior(behavior)?;
             let mut check = Check { connection: &transaction, repair, findings: Vec::new() };
-            check.whole_file(&self.path);
+            check.file();
+            check.attempt("the file", |check| check.end(&self.path));
+            check.attempt("the tables", Check::schema);
+            check.attempt("the file", Check::torn);
             // One that may only be read cannot keep that in mind.
             let is_kept = !check.connection.is_readonly("main")?;
             let alone = (!is_kept).then(|| use_mark::loss(&self.path, self.seal)).flatten();
@@ -82,24 +81,6 @@ impl SqliteStore {
             examined => examined,
         }
     }
-
-    fn diagnose(file: StoreFile<'_>, what: String) -> Result<Vec<StoreFinding>, StoreError> {
-        let (path, seal) = (file.path, file.seal()?);
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = seal
-            .connect(path, flags)
-            .map_err(|error| Fail::Sql(error).at(path, "cannot be opened"))?;
-        let mut check = Check { connection: &connection, repair: false, findings: Vec::new() };
-        check.file();
-        for table in checksum::TABLES {
-            check.table(table.name);
-        }
-        if check.findings.is_empty() {
-            check.lost(what);
-        }
-        let each = |finding| StoreFinding { remedy: BEYOND.to_owned(), ..finding };
-        Ok(check.findings.into_iter().map(each).collect())
-    }
 }
 
 /// A check of what one scope holds.
@@ -113,13 +94,18 @@ pub(super) struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
+    /// One that mends nothing.
+    pub(super) fn looking(connection: &'a Connection) -> Self {
+        Self { connection, repair: false, findings: Vec::new() }
+    }
+
     /// One that mends what can be derived.
     pub(super) fn repairing(connection: &'a Connection) -> Self {
         Self { connection, repair: true, findings: Vec::new() }
     }
 
     /// Names something that cannot be derived.
-    fn lost(&mut self, what: String) {
+    pub(super) fn lost(&mut self, what: String) {
         self.findings.push(StoreFinding { what, repaired: false, remedy: RESTORE.to_owned() });
     }
 
@@ -157,7 +143,7 @@ impl<'a> Check<'a> {
     }
 
     /// The file itself, as the database sees it.
-    fn file(&mut self) {
+    pub(super) fn file(&mut self) {
         let found = self.attempt("the file", |check| check.integrity());
         for line in found.into_iter().flatten() {
             self.lost(format!("the file: {line}"));
@@ -184,22 +170,6 @@ impl<'a> Check<'a> {
             self.lost(format!("the file: {left} of the {page} bytes of its last page are left"));
         }
         Ok(())
-    }
-
-    /// How far a table of a file can be read that does not open any more.
-    fn table(&mut self, name: &str) {
-        let mut read = 0_u64;
-        let mut whole = |connection: &Connection| -> rusqlite::Result<()> {
-            let mut statement = connection.prepare(&format!("SELECT * FROM {name}"))?;
-            let mut rows = statement.query([])?;
-            while rows.next()?.is_some() {
-                read += 1;
-            }
-            Ok(())
-        };
-        if let Err(error) = whole(self.connection) {
-            self.lost(format!("of the table `{name}` {read} rows can be read: {error}"));
-        }
     }
 
     /// What was found missing when the file was opened. Mending is to stop telling it: the clients
