@@ -1,5 +1,5 @@
 --- Accounts: a line that says what was answered where the answer left the prompt (RULES 21). Used by
---- `ollm`, `staged` and `tiered`.
+--- `ollm` and `staged`.
 ---
 --- What a person wrote stays. With a line of the assistant behind it roles go on to alternate, and the
 --- model reads what became of it. A line is a whole sentence of the answer, word for word, or two; where
@@ -132,17 +132,15 @@ end
 ---@param job PlanJob
 ---@param leaving Exchange[]
 ---@param is_summarized boolean whether a summary stands for what leaves
----@param always boolean|nil whether work without a word gets one as well
 ---@return Insert[] lines, integer tokens
-function accounts.of(job, leaving, is_summarized, always)
+function accounts.of(job, leaving, is_summarized)
   local entries, leaves, lines, tokens = job.entries, {}, {}, 0
   for _, one in ipairs(leaving) do
     leaves[one.number] = true
   end
-  local asked, answer, worked = nil, nil, false
+  local asked, answer = nil, nil
   local function close()
     local line = asked and answer and accounts.line(entries:text(answer), is_summarized)
-    line = line or asked and worked and always and ELSEWHERE
     if line then
       lines[#lines + 1] = { op = "insert", after = asked, role = "assistant", text = line }
       tokens = tokens + ep.count(line) + FRAME
@@ -151,13 +149,12 @@ function accounts.of(job, leaving, is_summarized, always)
   for place = 1, entries.count do
     if is_asked(entries, place, leaves) then
       close()
-      asked, answer, worked = place, nil, false
+      asked, answer = place, nil
     elseif entries.sent[place] > 0 and not leaves[entries.exchange[place]] then
       -- Some of the answer stays.
       asked = nil
     elseif entries.role[place] == "assistant" and leaves[entries.exchange[place]] then
       answer = not entries.tools[place] and place or answer
-      worked = true
     end
   end
   return lines, tokens

@@ -2,7 +2,6 @@
 ---
 --- The stop hooks decide which of them are gone through; each is given what the ones before made of
 --- the prompt.
-local accounts = require("accounts")
 local drift = require("drift")
 local intents = require("intent")
 local levels = require("levels")
@@ -26,7 +25,6 @@ local stages = {}
 ---@field spent boolean whether these were gone through
 ---@field summarize Order|nil
 ---@field covers table<integer, boolean> what that stands for
----@field lines Insert[] what says that an answer is among it
 ---@field whole boolean whether the kernel is to make it fit in its own way
 ---@field handover boolean whether a fresh session is recommended
 
@@ -42,7 +40,6 @@ function stages.begin(job)
     spent = false,
     summarize = nil,
     covers = {},
-    lines = {},
     whole = false,
     handover = false,
   }
@@ -109,7 +106,7 @@ function stages.summarize(job, work)
   if job.memo.bring then
     wanted = math.min(wanted, job.tokens.total - 2 * opt.drift_excerpts)
   end
-  local covers, freed, is_new, leaving = summary.covers(job, wanted - job.floor)
+  local covers, freed, is_new = summary.covers(job, wanted - job.floor)
   if not is_new then
     work.whole = job.cause == "hard"
     return work
@@ -121,10 +118,7 @@ function stages.summarize(job, work)
   for _, step in ipairs(work.steps) do
     size = size - (work.covers[step.place] and 0 or step.saved)
   end
-  -- Behind what a person asked and the summary roles go on to alternate.
-  local lines, said = accounts.of(job, leaving, true, true)
   local target = summary.target(job, wanted - size, freed, size)
-  work.lines, size = lines, size + said
   work.summarize = { op = "summarize", entries = covers, target = target }
   work.size = size + target
   work.whole = job.cause == "hard" and work.size > job.max_tokens
@@ -170,9 +164,6 @@ function stages.orders(job, work)
     end
   end
   ops[#ops + 1] = work.whole and { op = "fit" } or work.summarize
-  for _, line in ipairs(work.whole and {} or work.lines) do
-    ops[#ops + 1] = line
-  end
   ops[#ops + 1] = work.handover and { op = "handover" } or nil
   local reason = work.whole and "nothing less is enough"
     or work.summarize and "older messages became a summary"

@@ -77,7 +77,6 @@ end
 ---@param job PlanJob
 ---@param room integer what there is for the summary and what stays, beside what is pinned
 ---@return integer[] covers, integer freed, boolean is_new whether some of it is not summed up yet
----@return Exchange[] leaving what of that stands in the prompt now
 function summary.covers(job, room)
   local entries, stays = job.entries, newest(job, talk.exchanges(job.entries), room)
   for place in pairs(intents.kept(job)) do
@@ -88,7 +87,7 @@ function summary.covers(job, room)
       stays[entries.exchange[place]] = true
     end
   end
-  local covers, freed, is_new, seen, leaving = {}, 0, false, {}, {}
+  local covers, freed, is_new, seen = {}, 0, false, {}
   for place = 1, entries.count do
     if not stays[entries.exchange[place]] then
       local standing = entries.checkpoint[place]
@@ -101,10 +100,7 @@ function summary.covers(job, room)
       end
     end
   end
-  for _, one in ipairs(talk.exchanges(entries)) do
-    leaving[#leaving + 1] = not stays[one.number] and one or nil
-  end
-  return covers, freed, is_new, leaving
+  return covers, freed, is_new
 end
 
 --- What it may take: the room that there is; where that is little, a share of what it stands for,
