@@ -18,7 +18,7 @@ use crate::columns::output_width;
 use crate::fault::{self, CliError};
 use crate::journal::{self, JournalFlags, OpenJournal};
 use crate::table::{Column, TextTable, left, right};
-use crate::text::{counted, grouped, moment, plain, wrapped};
+use crate::text::{counted, grouped, moment, often, plain, wrapped};
 use crate::{compression_table, files, flags, savings, text};
 
 /// Cells of the bar.
@@ -178,7 +178,7 @@ fn overview(out: &mut dyn Write, all: &[SessionStatus], flag: &str) -> io::Resul
             format!("{} %", status.window.percent),
             grouped(status.sums.tokens[1]),
             grouped(status.window.limit),
-            counted(status.savings.compressions.into(), "time").replace("0 times", ""),
+            often(status.savings.compressions.into()),
             grouped(status.sums.total[0].saturating_sub(status.sums.total[1])),
             counted_by_provider(status),
             moment(&status.last),

@@ -19,6 +19,11 @@ pub(crate) fn usage(answers: u64, usage: &TokenUsage) -> String {
     format!("{prompt} tokens in, {read} of them from its cache, {output} out, in {answers}")
 }
 
+/// How often something was done, for a cell of a table: nothing where it was not.
+pub(crate) fn often(count: u64) -> String {
+    if count == 0 { String::new() } else { counted(count, "time") }
+}
+
 /// The cells that a text takes on a terminal.
 pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
@@ -166,6 +171,11 @@ mod tests {
         check("  a one two three", 11, "  a one two\n    three");
         check("  a one two three", 10, "  a one\n    two\n    three");
         check("  abc overlongword x", 8, "  abc\n    overlongword\n    x");
+    }
+
+    #[test]
+    fn a_cell_tells_how_often() {
+        assert_eq!([0, 1, 10, 200].map(often), ["", "1 time", "10 times", "200 times"]);
     }
 
     #[test]

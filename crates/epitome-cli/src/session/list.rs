@@ -14,7 +14,7 @@ use crate::files;
 use crate::flags;
 use crate::journal::{JournalFlags, OpenJournal};
 use crate::table::{Column, TextTable, left, right};
-use crate::text::{counted, grouped, moment, plain};
+use crate::text::{grouped, moment, often, plain};
 
 /// So many sessions are read at a time.
 const PAGE: usize = 512;
@@ -214,7 +214,7 @@ fn row(listed: &Listed) -> Vec<String> {
         grouped(session.figures.turns),
         came,
         sent,
-        counted(session.figures.compressions.into(), "time").replace("0 times", ""),
+        often(session.figures.compressions.into()),
         format!("{trashed}{}", plain(&session.title)),
     ]
 }
