@@ -183,7 +183,7 @@ impl SessionHistory {
         let damaged = all.filter(|(_, message)| message.damaged).map(|(id, _)| id.to_string());
         let damaged: Vec<_> = damaged.collect();
         let (there, said) = (self.messages.len(), self.info.figures.messages as usize);
-        let cut = (there < said).then(|| format!("the {} behind e{there}", said - there));
+        let cut = (there < said).then(|| format!("the {} from e{there} on", said - there));
         let all: Vec<_> = damaged.into_iter().chain(cut).collect();
         (!all.is_empty()).then(|| all.join(", "))
     }
