@@ -59,6 +59,7 @@ fn every_verb_reads_up_to_a_torn_last_line() {
         let warnings = place.read_json("r.json")["warnings"].to_string();
         assert!(warnings.contains(&format!("line {line}: ")), "{warnings}");
 
+        warned(&place.run(["compress", "--ratio", "3", "--dry-run", file]), file, line);
         warned(&place.run(["replay", "--prompt-limit", "9000", file]), file, line);
         warned(&place.run(["scan", file]), file, line);
         warned(&place.run(["policy", "trace", file]), file, line);

@@ -54,11 +54,15 @@ fn a_clone_stops_no_command() {
     assert_eq!(warnings.len(), 1, "{told}");
     assert!(warnings[0].contains("it is passed over, and the shipped one of that name answers"));
     assert!(warnings[0].contains("let it run with `epitome trust "), "{told}");
-    // A scan says so, too, of the profile that it plays.
-    let told = run_in(&place, "clone", "scan talk.json --profile ollm").err;
-    let warnings: Vec<_> = told.lines().filter(|line| line.contains("`ollm`")).collect();
-    assert_eq!(warnings.len(), 1, "{told}");
-    assert!(warnings[0].contains("it is passed over, and the shipped one of that name answers"));
+    // A scan says so, too, of the profile that it plays, and a comparison of those that it measures.
+    for line in ["scan talk.json --profile ollm", "ab talk.json --ratio 4 --profiles ollm"] {
+        let told = run_in(&place, "clone", line).err;
+        let warnings: Vec<_> = told.lines().filter(|line| line.contains("`ollm`")).collect();
+        assert_eq!(warnings.len(), 1, "{told}");
+        assert!(
+            warnings[0].contains("it is passed over, and the shipped one of that name answers")
+        );
+    }
 }
 
 /// What is trusted and broken is passed over as well, and no matter of trust.

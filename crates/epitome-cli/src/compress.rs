@@ -130,16 +130,11 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         let planned =
             args.out.store.as_ref().map_or(Destination::Nowhere, |_| Destination::Planned);
         report.warnings.extend(lost::warnings(&report.must_keep, planned));
+        args.tell(&report.warnings, torn.as_deref());
         return if args.out.json { print(&report) } else { plan::print(&report) };
     }
     let report = write(args, output, report_file, compressed, start)?;
-    if !args.common.quiet {
-        let name = files::name(args.input.as_deref());
-        report.warnings.iter().for_each(|line| match torn.as_ref() == Some(line) {
-            true => warn(&format!("{name}: {line}")),
-            false => warn(line),
-        });
-    }
+    args.tell(&report.warnings, torn.as_deref());
     let shown = file.is_some() || io::stdout().is_terminal();
     if args.common.verbose || shown && !args.common.quiet && !args.out.json {
         report::show(&report, asked, args.out.store.as_deref());
@@ -148,6 +143,16 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
 }
 
 impl Args {
+    /// Says what a report warns of; of what is torn with the name of the file.
+    fn tell(&self, warnings: &[String], torn: Option<&str>) {
+        let name = files::name(self.input.as_deref());
+        let told = warnings.iter().filter(|_| !self.common.quiet);
+        told.for_each(|line| match torn == Some(line) {
+            true => warn(&format!("{name}: {line}")),
+            false => warn(line),
+        });
+    }
+
     /// Sees that no file is named twice that would be written.
     fn apart(&self) -> Result<(), CliError> {
         let [record, cassette] = self.tape.files();

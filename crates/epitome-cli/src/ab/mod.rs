@@ -108,6 +108,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let html = ("`--html`", args.out.html.as_deref(), FileFate::Written);
     apart(&inputs.chain([resume, html]).collect::<Vec<_>>())?;
     let config = args.config.load(|sources| args.window.set(args.summarizers.set(sources)))?;
+    settings::tell_untrusted(&config);
     let strategies = args.strategies(&config)?;
     if let Some(path) = args.inputs.iter().find(|path| !path.exists()) {
         return Err(CliError::unreadable(format!("{}: no such file or folder", path.display())));
