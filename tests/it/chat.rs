@@ -210,6 +210,20 @@ fn a_session_is_gone_on_with_in_another_process() {
 }
 
 #[test]
+fn another_profile_begins_a_session_of_its_own_and_says_so() {
+    let upstream = Upstream::start(answering("Noted.")).unwrap();
+    let (place, model) = (Place::new(), model(APIS[0], &upstream));
+    let args = |profile: &str| format!("--prompt-limit 4000 --session s --profile {profile}");
+    let ran = chat(&place, &model, &args("ollm"), "My name is Ada.\n");
+    assert!(!ran.err.contains("begins here"), "{}", ran.err);
+    let ran = chat(&place, &model, &args("staged"), "What is my name?\n");
+    assert!(ran.err.contains("that the profile `ollm` recorded is another"), "{}", ran.err);
+    assert!(!upstream.prompts()[1].body.to_string().contains("Ada"));
+    let ran = chat(&place, &model, &args("ollm"), "What is my name?\n");
+    assert!(ran.err.contains("session s goes on, with "), "{}", ran.err);
+}
+
+#[test]
 fn another_model_goes_on_with_the_conversation() {
     let upstream = Upstream::start(answering("Noted.")).unwrap();
     let place = Place::new();

@@ -76,6 +76,12 @@ impl Chat {
         view.hide(profile.rules.markers.words());
         let name = profile.name();
         view.aside(&format!("{}; profile {name}", addressee(&talk)));
+        if let Some(other) = known.is_none().then(|| recorder(&levers, args)).flatten() {
+            view.aside(&format!(
+                "a session begins here: the one of this name that the profile `{other}` recorded is \
+                 another, and `--profile {other}` goes on with it"
+            ));
+        }
         if let Some(known) = &known {
             let said = counted(known.figures.messages.into(), "message");
             let own = if system.is_some() { ", and its own system prompt" } else { "" };
@@ -104,6 +110,14 @@ impl Chat {
             flag,
         })
     }
+}
+
+/// Another profile that has a session of the name that was given.
+fn recorder(levers: &SessionControls, args: &Args) -> Option<String> {
+    let name = args.session.as_deref();
+    let there = levers.keeper().clone().of_session(Some(name?)).ok()?;
+    there.session(name).ok()?;
+    Some(there.recorder().to_owned())
 }
 
 /// Whose session it is: the current project's, but for one of an older store.
